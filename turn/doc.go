@@ -1,0 +1,73 @@
+// Package turn holds the nouns that every part of turnlog shares: sessions and
+// messages, the operations on them, their answers, and the kinds of error.
+//
+// It promises nothing by itself and imports nothing of turnlog. The semantics
+// of each operation are documented on its type here, once; the state machine
+// (package fsm) implements them and every door (RESP, HTTP, Go client, command
+// line) merely translates to and from these types.
+package turn
+
+import "time"
+
+// DefaultNamespace is the keyspace that a caller is in unless it says otherwise.
+// Redis's SELECT n is the namespace named n.
+const DefaultNamespace = "0"
+
+// Key names a session: a key within a namespace.
+type Key struct {
+	Namespace string // 1–64 bytes of [A-Za-z0-9._-]
+	Name      string // 1–512 arbitrary bytes
+}
+
+// NewMessage is a message that has no place in a session yet.
+type NewMessage struct {
+	// ID is the caller's idempotency key, at most 64 bytes. Empty: the message
+	// is appended each time that it is sent.
+	ID string
+	// Data is the payload, stored and returned byte for byte.
+	Data []byte
+}
+
+// Message is a message of a session.
+type Message struct {
+	Seq  uint64 // from 1, rising within a session, never reused
+	Time int64  // cluster time of the append, in Unix milliseconds
+	ID   string
+	Data []byte
+}
+
+// Session describes a session at one moment.
+type Session struct {
+	Key Key
+	// Incarnation tells a session from a deleted one of the same key.
+	Incarnation uint64
+	Count       uint64 // messages held
+	Bytes       uint64 // payload bytes held
+	First       uint64 // seq of the oldest message held; 0 if there is none
+	Last        uint64 // highest seq ever given in this session; 0 if none
+	Revision    uint64 // of the last change
+	Created     int64  // cluster time, Unix milliseconds
+	Updated     int64  // cluster time of the last change, Unix milliseconds
+	Deadline    int64  // cluster time at which it expires; 0: never
+	Slide       int64  // milliseconds by which each append renews Deadline; 0: it does not
+	Meta        map[string]string
+}
+
+// Consistency says how fresh the answer to a Query must be.
+type Consistency struct {
+	Level Level
+	// MaxAge bounds the age of the answer at level Bounded.
+	MaxAge time.Duration
+}
+
+// Level is a degree of freshness.
+type Level uint8
+
+const (
+	// Linearizable reads see every write that was acknowledged before they began.
+	Linearizable Level = iota
+	// Bounded reads see every write that was acknowledged MaxAge before they began.
+	Bounded
+	// Stale reads see some past state of the node that answers.
+	Stale
+)

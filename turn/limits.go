@@ -1,0 +1,110 @@
+package turn
+
+// Limits bounds what one request may ask for. The zero value of a field in a
+// configuration means its default.
+type Limits struct {
+	MessageBytes   int // payload of one message
+	AppendBytes    int // payloads of one call together
+	AppendMessages int // messages of one call
+	KeyBytes       int
+	IDBytes        int
+	MetaBytes      int // all metadata keys and values of a session together
+	ReadBytes      int // payload bytes of one answer; a read beyond it is cut, with More set
+	ForkMessages   int
+	ForkBytes      int
+}
+
+// DefaultLimits returns the limits that hold when nothing is configured.
+func DefaultLimits() Limits {
+	return Limits{
+		MessageBytes:   8 << 20,
+		AppendBytes:    16 << 20,
+		AppendMessages: 1000,
+		KeyBytes:       512,
+		IDBytes:        64,
+		MetaBytes:      16 << 10,
+		ReadBytes:      64 << 20,
+		ForkMessages:   100_000,
+		ForkBytes:      64 << 20,
+	}
+}
+
+// IDWindow is the number of a session's last appended messages whose ids are
+// remembered.
+const IDWindow = 1024
+
+// GraveTime is how long, in milliseconds of cluster time, the ids of a deleted
+// or expired session are remembered.
+const GraveTime = 10 * 60 * 1000
+
+// MaxNamespaceBytes bounds the name of a namespace.
+const MaxNamespaceBytes = 64
+
+const maxPageSessions = 10_000 // sessions of one Sessions answer
+const maxEraseSessions = 1000  // sessions that one Erase deletes at most
+
+func checkNamespace(ns string) error {
+	if ns == "" || len(ns) > MaxNamespaceBytes {
+		return Errorf(Invalid, "namespace must have 1 to %d bytes, has %d", MaxNamespaceBytes, len(ns))
+	}
+	for i := range len(ns) {
+		switch c := ns[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
+		default:
+			return Errorf(Invalid, "namespace %q: only letters, digits, '.', '_' and '-' are allowed", ns)
+		}
+	}
+	return nil
+}
+
+func (l Limits) checkKey(k Key) error {
+	if err := checkNamespace(k.Namespace); err != nil {
+		return err
+	}
+	if k.Name == "" {
+		return Errorf(Invalid, "session key is empty")
+	}
+	if len(k.Name) > l.KeyBytes {
+		return Errorf(TooLarge, "session key has %d bytes, the limit is %d", len(k.Name), l.KeyBytes)
+	}
+	return nil
+}
+
+func (l Limits) checkMessages(ms []NewMessage) error {
+	if len(ms) > l.AppendMessages {
+		return Errorf(TooLarge, "%d messages in one call, the limit is %d", len(ms), l.AppendMessages)
+	}
+	total := 0
+	for i := range ms {
+		m := &ms[i]
+		if len(m.Data) > l.MessageBytes {
+			return Errorf(TooLarge, "message %d has %d bytes, the limit is %d", i+1, len(m.Data), l.MessageBytes)
+		}
+		if len(m.ID) > l.IDBytes {
+			return Errorf(TooLarge, "id of message %d has %d bytes, the limit is %d", i+1, len(m.ID), l.IDBytes)
+		}
+		total += len(m.Data)
+	}
+	if total > l.AppendBytes {
+		return Errorf(TooLarge, "messages of one call have %d bytes together, the limit is %d", total, l.AppendBytes)
+	}
+	return checkDistinctIDs(ms)
+}
+
+func checkDistinctIDs(ms []NewMessage) error {
+	if len(ms) < 2 {
+		return nil
+	}
+	seen := make(map[string]struct{}, len(ms))
+	for i := range ms {
+		id := ms[i].ID
+		if id == "" {
+			continue
+		}
+		if _, dup := seen[id]; dup {
+			return Errorf(Invalid, "id %q stands twice in one call", id)
+		}
+		seen[id] = struct{}{}
+	}
+	return nil
+}

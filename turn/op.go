@@ -1,0 +1,171 @@
+package turn
+
+// Op is an operation that may change state. It is decided when it is applied,
+// by the state machine alone, identically on every node: either it takes place
+// whole, or it returns an error and changes nothing.
+//
+// Where an operation has an Expect field, nil means unconditionally, and
+// otherwise the operation takes place only if the session's revision equals
+// *Expect (0: only if the session does not exist); if not, the error is
+// Conflict and carries the current revision.
+//
+// Operations are immutable once handed over: neither side writes to their
+// slices again.
+type Op interface {
+	// Validate reports the first limit or rule that the operation breaks.
+	Validate(Limits) error
+}
+
+// Side is an end of the Redis list that a session also is.
+type Side uint8
+
+const (
+	Tail Side = iota // the right end: RPUSH, RPOP
+	Head             // the left end: LPUSH, LPOP
+	// Newest is not an end of the list but of the commit order: the message
+	// with the highest seq. Pop takes it; Append does not.
+	Newest
+)
+
+// Append adds messages at the end of a session, all or none, with contiguous
+// seqs, creating the session if need be.
+//
+// If every message carries an id and all of these ids are among the session's
+// last 1,024 appended messages (trimmed, popped and cleared ones included, and
+// for ten minutes of cluster time those of a deleted or expired session of the
+// same key), contiguous and in the same order with the same payloads, nothing is
+// appended and the Result has the original seqs and Duplicate set. A known id
+// with another payload is IDReused; a batch that is known in part is Conflict.
+// This check comes before Expect.
+//
+// Result: First, Last, Revision, Duplicate, Count (messages held after it).
+type Append struct {
+	Key      Key
+	Messages []NewMessage
+	Expect   *uint64
+	// TTL, if positive, sets the session's deadline to that many milliseconds
+	// of cluster time from now.
+	TTL int64
+	// Side is the list end that the messages are pushed on, one by one. The
+	// commit order, which Read shows, does not depend on it.
+	Side Side
+	// OnlyExisting makes the append a no-op (Count 0) on a session that holds
+	// no messages.
+	OnlyExisting bool
+}
+
+// Pop removes and returns up to Count messages from one end.
+// Result: Messages in the order of removal, Count (messages held after it), Revision.
+// A session that does not exist yields no messages and no error.
+type Pop struct {
+	Key    Key
+	From   Side
+	Count  uint64 // at least 1
+	Expect *uint64
+	// List asks for Redis's rule: a list that becomes empty loses its deadline.
+	List bool
+}
+
+// TrimBy selects what Trim keeps.
+type TrimBy uint8
+
+const (
+	KeepLast  TrimBy = iota // the N messages with the highest seqs
+	BeforeSeq               // the messages from seq N on: those before it go
+	ListRange               // the elements Start..Stop of the list, as LTRIM
+)
+
+// Trim removes messages. Result: Removed, Count (held after it), Revision.
+type Trim struct {
+	Key         Key
+	By          TrimBy
+	N           uint64
+	Start, Stop int64 // inclusive, negative from the tail; for ListRange
+	Expect      *uint64
+}
+
+// Replace removes every message with seq ≥ From and appends Messages, at once.
+// Ids of Messages are treated as in Append: a duplicate removes nothing.
+// The session must exist, and From must be at least 1.
+// Result: as Append, and Removed.
+type Replace struct {
+	Key      Key
+	From     uint64
+	Messages []NewMessage // may be empty
+	Expect   *uint64
+}
+
+// Clear removes all messages of a session and keeps the session, its metadata
+// and its numbering. Result: Removed, Revision.
+type Clear struct {
+	Key    Key
+	Expect *uint64
+}
+
+// Delete removes sessions. A later session of the same key numbers from 1 again.
+// Result: Removed, the number of sessions that existed (with List: that held
+// messages), Revision.
+type Delete struct {
+	Keys   []Key
+	Expect *uint64 // only with a single key
+	List   bool
+}
+
+// ExpireIf restricts Expire as Redis's EXPIRE options do.
+type ExpireIf uint8
+
+const (
+	Always   ExpireIf = iota
+	IfNone            // NX: only if there is no deadline
+	IfSome            // XX: only if there is a deadline
+	IfLater           // GT: only if the new deadline is later (none counts as latest)
+	IfSooner          // LT: only if the new deadline is sooner
+)
+
+// Expire sets or removes a session's deadline. A deadline that has passed
+// deletes the session at once. Result: Removed = 1 if the deadline was changed
+// (sic: Redis's integer reply), 0 if not or if the session does not exist.
+type Expire struct {
+	Key Key
+	// TTL in milliseconds from now, or At, an absolute cluster time in Unix
+	// milliseconds. Neither: the deadline is removed (PERSIST). HasTTL and HasAt
+	// say which, since zero and negative values are meaningful.
+	TTL    int64
+	At     int64
+	HasTTL bool
+	HasAt  bool
+	Slide  bool // with TTL: every later append renews the deadline by TTL
+	If     ExpireIf
+	Expect *uint64
+	List   bool // as Redis: a session without messages does not exist
+}
+
+// Fork copies the messages with seq ≤ At, their seqs, times and ids, and the
+// metadata, into the session To, which must not exist. At most
+// Limits.ForkMessages and Limits.ForkBytes are copied; a longer one is TooLarge.
+// Result: First, Last, Count, Revision of the new session.
+type Fork struct {
+	Key    Key
+	To     Key    // same namespace
+	At     uint64 // 0: all
+	Expect *uint64
+}
+
+// SetMeta merges Set into a session's metadata and removes the keys in Unset,
+// creating the session if it does not exist. Result: Revision.
+type SetMeta struct {
+	Key    Key
+	Set    map[string]string
+	Unset  []string
+	Expect *uint64
+}
+
+// Erase deletes sessions of a namespace whose names begin with Prefix, in key
+// order, up to a bounded number an application. Cursor is where to go on.
+// Result: Removed, and Cursor: nonempty if there may be more.
+type Erase struct {
+	Namespace string
+	Prefix    string
+	Cursor    string
+	Limit     int // 1 to 1,000
+}

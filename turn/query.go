@@ -1,0 +1,79 @@
+package turn
+
+// Query is an operation that changes nothing.
+type Query interface {
+	Validate(Limits) error
+}
+
+// ReadFrom selects the messages that Read returns.
+type ReadFrom uint8
+
+const (
+	FromLast   ReadFrom = iota // the Limit newest messages
+	FromAfter                  // up to Limit messages with seq > Seq, the oldest ones first in line
+	FromBefore                 // up to Limit messages with seq < Seq, the newest ones first in line
+)
+
+// Read returns messages in commit order, lowest seq first.
+//
+// MaxBytes and MaxTokens, if positive, cut the answer at a whole message, never
+// between a tool call and its result; at least one message (or call with its
+// results) is returned however small they are. With FromAfter the answer is cut at its
+// end, else at its beginning. A token is counted as four bytes of payload.
+//
+// Result: Messages, Session (always set if the session exists), More if the
+// budget or Limit cut something off. A session that does not exist yields no
+// messages and a nil Session.
+type Read struct {
+	Key       Key
+	From      ReadFrom
+	Seq       uint64
+	Limit     int // 0: no limit but Limits.ReadBytes
+	MaxBytes  int64
+	MaxTokens int64
+}
+
+// List returns the elements Start..Stop of the session as a Redis list,
+// inclusive, negative indices counting from the tail. Result: Messages in list
+// order, Session.
+type List struct {
+	Key         Key
+	Start, Stop int64
+}
+
+// Info returns a session's description. Result: Session, nil if there is none.
+type Info struct {
+	Key Key
+}
+
+// Sessions lists sessions in key order. Result: Sessions, and Cursor, nonempty
+// if there may be more.
+type Sessions struct {
+	Namespace string
+	Prefix    string
+	Cursor    string // from the last Result; empty: from the start
+	Limit     int    // 1 to 10,000
+	List      bool   // as Redis: sessions without messages do not exist
+}
+
+// Count returns the number of sessions of a namespace that hold messages, in
+// Result.Count.
+type Count struct {
+	Namespace string
+}
+
+// Result is the answer to any Op or Query; each documents the fields it sets.
+type Result struct {
+	First, Last uint64 // seqs
+	Revision    uint64 // of the session after the operation
+	Count       uint64
+	Removed     uint64
+	Duplicate   bool
+	More        bool
+	Messages    []Message
+	Session     *Session
+	Sessions    []Session
+	Cursor      string
+	Index       uint64 // log index of the state that answered
+	Time        int64  // cluster time of that state, Unix milliseconds
+}

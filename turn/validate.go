@@ -1,0 +1,138 @@
+package turn
+
+func (o *Append) Validate(l Limits) error {
+	if len(o.Messages) == 0 {
+		return Errorf(Invalid, "append needs at least one message")
+	}
+	if o.Side > Head {
+		return Errorf(Invalid, "messages are appended at the tail or the head")
+	}
+	if o.TTL < 0 {
+		return Errorf(Invalid, "ttl must not be negative, is %d ms", o.TTL)
+	}
+	if err := l.checkKey(o.Key); err != nil {
+		return err
+	}
+	return l.checkMessages(o.Messages)
+}
+
+func (o *Pop) Validate(l Limits) error {
+	if o.Count == 0 {
+		return Errorf(Invalid, "pop needs a count of at least 1")
+	}
+	if o.From > Newest {
+		return Errorf(Invalid, "unknown end to pop from")
+	}
+	return l.checkKey(o.Key)
+}
+
+func (o *Trim) Validate(l Limits) error {
+	if o.By > ListRange {
+		return Errorf(Invalid, "unknown way to trim")
+	}
+	return l.checkKey(o.Key)
+}
+
+func (o *Replace) Validate(l Limits) error {
+	if o.From == 0 {
+		return Errorf(Invalid, "replace needs the seq of the first message to remove, from 1 on")
+	}
+	if err := l.checkKey(o.Key); err != nil {
+		return err
+	}
+	return l.checkMessages(o.Messages)
+}
+
+func (o *Clear) Validate(l Limits) error { return l.checkKey(o.Key) }
+
+func (o *Delete) Validate(l Limits) error {
+	if len(o.Keys) == 0 || len(o.Keys) > maxEraseSessions {
+		return Errorf(Invalid, "delete needs 1 to %d keys, has %d", maxEraseSessions, len(o.Keys))
+	}
+	if o.Expect != nil && len(o.Keys) != 1 {
+		return Errorf(Invalid, "a conditional delete takes a single key")
+	}
+	for _, k := range o.Keys {
+		if err := l.checkKey(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Expire) Validate(l Limits) error {
+	if o.HasTTL && o.HasAt {
+		return Errorf(Invalid, "give a ttl or a deadline, not both")
+	}
+	if o.Slide && (!o.HasTTL || o.TTL <= 0) {
+		return Errorf(Invalid, "a sliding expiry needs a positive ttl")
+	}
+	if o.If > IfSooner {
+		return Errorf(Invalid, "unknown expire condition")
+	}
+	return l.checkKey(o.Key)
+}
+
+func (o *Fork) Validate(l Limits) error {
+	if o.Key.Namespace != o.To.Namespace {
+		return Errorf(Invalid, "a fork stays in its namespace")
+	}
+	if o.Key == o.To {
+		return Errorf(Invalid, "a session cannot be forked to itself")
+	}
+	if err := l.checkKey(o.Key); err != nil {
+		return err
+	}
+	return l.checkKey(o.To)
+}
+
+func (o *SetMeta) Validate(l Limits) error {
+	n := 0
+	for k, v := range o.Set {
+		if k == "" {
+			return Errorf(Invalid, "a metadata key is empty")
+		}
+		n += len(k) + len(v)
+	}
+	if n > l.MetaBytes {
+		return Errorf(TooLarge, "metadata has %d bytes, the limit is %d", n, l.MetaBytes)
+	}
+	return l.checkKey(o.Key)
+}
+
+func (o *Erase) Validate(l Limits) error {
+	if o.Limit < 1 || o.Limit > maxEraseSessions {
+		return Errorf(Invalid, "erase limit must be 1 to %d, is %d", maxEraseSessions, o.Limit)
+	}
+	return l.checkPage(o.Namespace, o.Prefix, o.Cursor)
+}
+
+func (q *Read) Validate(l Limits) error {
+	if q.From > FromBefore {
+		return Errorf(Invalid, "unknown place to read from")
+	}
+	if q.Limit < 0 || q.MaxBytes < 0 || q.MaxTokens < 0 {
+		return Errorf(Invalid, "limit, max_bytes and max_tokens must not be negative")
+	}
+	return l.checkKey(q.Key)
+}
+
+func (q *List) Validate(l Limits) error { return l.checkKey(q.Key) }
+
+func (q *Info) Validate(l Limits) error { return l.checkKey(q.Key) }
+
+func (q *Sessions) Validate(l Limits) error {
+	if q.Limit < 1 || q.Limit > maxPageSessions {
+		return Errorf(Invalid, "limit must be 1 to %d, is %d", maxPageSessions, q.Limit)
+	}
+	return l.checkPage(q.Namespace, q.Prefix, q.Cursor)
+}
+
+func (q *Count) Validate(Limits) error { return checkNamespace(q.Namespace) }
+
+func (l Limits) checkPage(ns, prefix, cursor string) error {
+	if len(prefix) > l.KeyBytes || len(cursor) > l.KeyBytes+1 {
+		return Errorf(TooLarge, "prefix or cursor is longer than a key may be (%d bytes)", l.KeyBytes)
+	}
+	return checkNamespace(ns)
+}
