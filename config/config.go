@@ -1,0 +1,208 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"sort"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Config is everything that a node needs to know to start.
+type Config struct {
+	NodeID  string
+	DataDir string
+
+	// Addresses to listen on, HOST:PORT.
+	RESPAddr string
+	HTTPAddr string
+	RaftAddr string
+
+	// Addresses that other nodes and clients are told; empty: as listened on.
+	RESPAdvertise string
+	HTTPAdvertise string
+	RaftAdvertise string
+
+	// InitialCluster is "n1=HOST:PORT,n2=HOST:PORT,…", node ids with their
+	// node-to-node addresses. Empty: this node alone.
+	InitialCluster string
+
+	// Insecure permits listening beyond loopback without TLS and authentication.
+	Insecure bool
+
+	MemoryBudget    Size // for the state machine's memory
+	MaxMessageBytes Size
+	MaxAppendBytes  Size
+	MaxReadBytes    Size
+
+	LogLevel  string // debug, info, warn, error
+	LogFormat string // text, json
+}
+
+// Default returns the settings that hold when nothing is configured: a single
+// node on loopback.
+func Default() Config {
+	l := turn.DefaultLimits()
+	return Config{
+		NodeID:          "n1",
+		DataDir:         "turnlog-data",
+		RESPAddr:        "127.0.0.1:7379",
+		HTTPAddr:        "127.0.0.1:7380",
+		RaftAddr:        "127.0.0.1:7381",
+		MemoryBudget:    512 << 20,
+		MaxMessageBytes: Size(l.MessageBytes),
+		MaxAppendBytes:  Size(l.AppendBytes),
+		MaxReadBytes:    Size(l.ReadBytes),
+		LogLevel:        "info",
+		LogFormat:       "text",
+	}
+}
+
+// Flags registers every setting in fs, with its present value as the default.
+func (c *Config) Flags(fs *pflag.FlagSet) {
+	fs.StringVar(&c.NodeID, "node-id", c.NodeID, "name of this node, unique in the cluster and never used again for another")
+	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of this node's log and state; created if missing")
+	fs.StringVar(&c.RESPAddr, "resp-addr", c.RESPAddr, "address for Redis and turnlog clients")
+	fs.StringVar(&c.HTTPAddr, "http-addr", c.HTTPAddr, "address for HTTP")
+	fs.StringVar(&c.RaftAddr, "raft-addr", c.RaftAddr, "address for the other nodes")
+	fs.StringVar(&c.RESPAdvertise, "resp-advertise", "", "RESP address that clients are told (default: --resp-addr)")
+	fs.StringVar(&c.HTTPAdvertise, "http-advertise", "", "HTTP address that clients are told (default: --http-addr)")
+	fs.StringVar(&c.RaftAdvertise, "raft-advertise", "", "address that the other nodes are told (default: --raft-addr)")
+	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
+	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and authentication")
+	fs.Var(&c.MemoryBudget, "memory-budget", "memory for the state machine's recent data and caches")
+	fs.Var(&c.MaxMessageBytes, "max-message-bytes", "largest payload of one message")
+	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest payloads of one append together")
+	fs.Var(&c.MaxReadBytes, "max-read-bytes", "payload bytes after which an answer is cut")
+	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
+	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "text or json")
+}
+
+// Validate reports the first setting that cannot work.
+func (c *Config) Validate() error {
+	if c.NodeID == "" || strings.ContainsAny(c.NodeID, "=, \t\n/") {
+		return fmt.Errorf("node-id %q: must not be empty, nor contain '=', ',', '/' or spaces", c.NodeID)
+	}
+	if c.DataDir == "" {
+		return fmt.Errorf("data-dir must not be empty")
+	}
+	if err := c.checkAddresses(); err != nil {
+		return err
+	}
+	if _, err := c.Level(); err != nil {
+		return err
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		return fmt.Errorf("log-format %q: must be text or json", c.LogFormat)
+	}
+	if c.MemoryBudget < 16<<20 {
+		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
+	}
+	if c.MaxMessageBytes <= 0 || c.MaxAppendBytes < c.MaxMessageBytes || c.MaxReadBytes < c.MaxAppendBytes {
+		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= max-read-bytes (%s)",
+			c.MaxMessageBytes.String(), c.MaxAppendBytes.String(), c.MaxReadBytes.String())
+	}
+	_, err := c.Peers()
+	return err
+}
+
+func (c *Config) checkAddresses() error {
+	for _, a := range []struct{ name, addr string }{
+		{"resp-addr", c.RESPAddr}, {"http-addr", c.HTTPAddr}, {"raft-addr", c.RaftAddr},
+	} {
+		host, _, err := net.SplitHostPort(a.addr)
+		if err != nil {
+			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
+		}
+		if !c.Insecure && !isLoopback(host) {
+			return fmt.Errorf("%s %s is reachable from other machines, and anyone who reaches it could read and change every conversation: "+
+				"listen on loopback, or give --insecure if the network itself is protected", a.name, a.addr)
+		}
+	}
+	for _, a := range []struct{ name, addr string }{
+		{"resp-advertise", c.RESPAdvertise}, {"http-advertise", c.HTTPAdvertise}, {"raft-advertise", c.RaftAdvertise},
+	} {
+		if _, _, err := net.SplitHostPort(a.addr); a.addr != "" && err != nil {
+			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
+		}
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Level returns LogLevel as slog knows it.
+func (c *Config) Level() (slog.Level, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return 0, fmt.Errorf("log-level %q: must be debug, info, warn or error", c.LogLevel)
+	}
+	return l, nil
+}
+
+// Limits returns the limits of requests.
+func (c *Config) Limits() turn.Limits {
+	l := turn.DefaultLimits()
+	l.MessageBytes = int(c.MaxMessageBytes)
+	l.AppendBytes = int(c.MaxAppendBytes)
+	l.ReadBytes = int(c.MaxReadBytes)
+	return l
+}
+
+// Peer is a node of the initial cluster.
+type Peer struct {
+	ID   string
+	Addr string // node-to-node address
+}
+
+// Peers returns the nodes of InitialCluster ordered by id, or this node alone.
+func (c *Config) Peers() ([]Peer, error) {
+	self := c.RaftAddr
+	if c.RaftAdvertise != "" {
+		self = c.RaftAdvertise
+	}
+	if c.InitialCluster == "" {
+		return []Peer{{c.NodeID, self}}, nil
+	}
+	var peers []Peer
+	seen := map[string]bool{} // ids and addresses
+	for part := range strings.SplitSeq(c.InitialCluster, ",") {
+		id, addr, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || id == "" {
+			return nil, fmt.Errorf("initial-cluster: %q is not ID=HOST:PORT", part)
+		}
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("initial-cluster: %q of node %s is not HOST:PORT", addr, id)
+		}
+		if seen[id] || seen[addr] {
+			return nil, fmt.Errorf("initial-cluster: %s stands twice", part)
+		}
+		seen[id], seen[addr] = true, true
+		peers = append(peers, Peer{id, addr})
+	}
+	sort.Slice(peers, func(i, j int) bool { return peers[i].ID < peers[j].ID })
+	return peers, c.checkSelf(peers, self)
+}
+
+func (c *Config) checkSelf(peers []Peer, self string) error {
+	for _, p := range peers {
+		if p.ID != c.NodeID {
+			continue
+		}
+		if p.Addr != self {
+			return fmt.Errorf("initial-cluster says that %s is at %s, but this node's address is %s (raft-addr or raft-advertise)", p.ID, p.Addr, self)
+		}
+		return nil
+	}
+	return fmt.Errorf("initial-cluster does not name this node, %s", c.NodeID)
+}

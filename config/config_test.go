@@ -1,0 +1,122 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+// load runs the whole chain: file, environment, command line.
+func load(t *testing.T, yaml string, env map[string]string, args ...string) (Config, error) {
+	t.Helper()
+	c := Default()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	c.Flags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	file := ""
+	if yaml != "" {
+		file = filepath.Join(t.TempDir(), "turnlog.yaml")
+		if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := Load(fs, file, func(name string) string { return env[name] })
+	if err == nil {
+		err = c.Validate()
+	}
+	return c, err
+}
+
+func TestPrecedence(t *testing.T) {
+	const file = "node-id: file\ndata-dir: file\nlog-level: warn\nmemory-budget: 64MiB\n"
+	env := map[string]string{"TURNLOG_NODE_ID": "env", "TURNLOG_DATA_DIR": "env"}
+	c, err := load(t, file, env, "--node-id", "flag")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []struct{ name, got, want string }{
+		{"flag over env and file", c.NodeID, "flag"},
+		{"env over file", c.DataDir, "env"},
+		{"file over default", c.LogLevel, "warn"},
+		{"size from file", c.MemoryBudget.String(), "64MiB"},
+		{"default", c.RESPAddr, "127.0.0.1:7379"},
+	} {
+		if want.got != want.want {
+			t.Errorf("%s: %q, want %q", want.name, want.got, want.want)
+		}
+	}
+}
+
+func TestClusterAsMapping(t *testing.T) {
+	c, err := load(t, "initial-cluster:\n  n2: 127.0.0.1:2\n  n1: 127.0.0.1:7381\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peers, err := c.Peers()
+	if err != nil || len(peers) != 2 || peers[0] != (Peer{"n1", "127.0.0.1:7381"}) || peers[1] != (Peer{"n2", "127.0.0.1:2"}) {
+		t.Fatalf("peers %v, error %v", peers, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, yaml string
+		args       []string
+		want       string // part of the error
+	}{
+		{"unknown key", "node-id: a\nnod-id: b\n", nil, `line 2: unknown setting "nod-id"`},
+		{"key twice", "node-id: a\nnode-id: b\n", nil, "node-id"},
+		{"not a mapping", "- a\n", nil, "setting: value"},
+		{"list as value", "node-id: [a]\n", nil, "single value"},
+		{"bad size", "memory-budget: lots\n", nil, "not a size"},
+		{"small budget", "memory-budget: 1MiB\n", nil, "16MiB"},
+		{"not loopback", "", []string{"--resp-addr", "0.0.0.0:7379"}, "--insecure"},
+		{"every interface", "", []string{"--http-addr", ":7380"}, "--insecure"},
+		{"no port", "", []string{"--raft-addr", "127.0.0.1"}, "HOST:PORT"},
+		{"bad level", "log-level: loud\n", nil, "log-level"},
+		{"bad format", "log-format: xml\n", nil, "log-format"},
+		{"node id", "node-id: 'a b'\n", nil, "node-id"},
+		{"limits", "max-message-bytes: 32MiB\n", nil, "max-append-bytes"},
+		{"self missing", "", []string{"--initial-cluster", "n2=127.0.0.1:1"}, "does not name this node"},
+		{"self elsewhere", "", []string{"--initial-cluster", "n1=127.0.0.1:1"}, "127.0.0.1:7381"},
+		{"peer twice", "", []string{"--initial-cluster", "n1=127.0.0.1:7381,n1=127.0.0.1:7381"}, "twice"},
+		{"peer malformed", "", []string{"--initial-cluster", "n1"}, "ID=HOST:PORT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := load(t, c.yaml, nil, c.args...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error %v, want one with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestInsecureListensAnywhere(t *testing.T) {
+	if _, err := load(t, "", nil, "--resp-addr", "0.0.0.0:7379", "--insecure"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]Size{"0": 0, "17": 17, "8KiB": 8 << 10, "8 kb": 8 << 10, "3MB": 3 << 20, "2GiB": 2 << 30} {
+		var s Size
+		if err := s.Set(text); err != nil || s != want {
+			t.Errorf("%q: %d, %v; want %d", text, s, err, want)
+		}
+		var again Size
+		if err := again.Set(s.String()); err != nil || again != s {
+			t.Errorf("%q: %q does not come back", text, s.String())
+		}
+	}
+	for _, text := range []string{"", "-1", "1.5MiB", "MiB", "9999999999GiB"} {
+		var s Size
+		if err := s.Set(text); err == nil {
+			t.Errorf("%q accepted as %d", text, s)
+		}
+	}
+}
