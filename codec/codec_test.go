@@ -1,0 +1,228 @@
+package codec
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"testing/quick"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+var ops = []turn.Op{
+	&turn.Append{}, &turn.Pop{}, &turn.Trim{}, &turn.Replace{}, &turn.Clear{}, &turn.Delete{}, &turn.Expire{},
+	&turn.Fork{}, &turn.SetMeta{}, &turn.Erase{}, &Tick{}, &Epoch{}, &Member{}, &Checksum{},
+}
+
+var queries = []turn.Query{&turn.Read{}, &turn.List{}, &turn.Info{}, &turn.Sessions{}, &turn.Count{}}
+
+// random fills a value of the type that like points to. Slices and maps that
+// come out empty are nil, as they come back from the wire, and numbers that
+// stand for a choice stay in their range.
+func random(t *testing.T, rnd *rand.Rand, like any) any {
+	t.Helper()
+	v, ok := quick.Value(reflect.TypeOf(like).Elem(), source(rnd))
+	if !ok {
+		t.Fatalf("cannot make a random %T", like)
+	}
+	p := reflect.New(v.Type())
+	p.Elem().Set(v)
+	normalise(p.Elem())
+	return p.Interface()
+}
+
+func normalise(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			normalise(v.Field(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			normalise(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+		for i := range v.Len() {
+			normalise(v.Index(i))
+		}
+	case reflect.Map:
+		if v.Len() == 0 {
+			v.SetZero()
+		}
+	case reflect.Uint8:
+		if v.Type() != reflect.TypeFor[uint8]() {
+			v.SetUint(v.Uint() % 3)
+		}
+	}
+}
+
+// TestRoundTrip holds every type to: what is encoded is decoded the same, all
+// fields included, so that a field forgotten in a fields method is found.
+func TestRoundTrip(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		for _, like := range ops {
+			op := random(t, rnd, like).(turn.Op)
+			b, err := EncodeOp(op)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := DecodeOp(b)
+			if err != nil || !equal(got, op) {
+				t.Fatalf("%T: %v\n got %+v\nwant %+v", op, err, got, op)
+			}
+		}
+		for _, like := range queries {
+			q := random(t, rnd, like).(turn.Query)
+			b, err := EncodeQuery(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := DecodeQuery(b)
+			if err != nil || !equal(got, q) {
+				t.Fatalf("%T: %v\n got %+v\nwant %+v", q, err, got, q)
+			}
+		}
+		r := random(t, rnd, &turn.Result{}).(*turn.Result)
+		b, err := EncodeResult(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DecodeResult(b)
+		if err != nil || !equal(&got, r) {
+			t.Fatalf("result: %v\n got %+v\nwant %+v", err, got, r)
+		}
+	}
+}
+
+// equal is reflect.DeepEqual with nil and empty byte strings the same.
+func equal(a, b any) bool {
+	normalise(reflect.ValueOf(a).Elem())
+	normalise(reflect.ValueOf(b).Elem())
+	return reflect.DeepEqual(a, b)
+}
+
+func TestErrorRoundTrip(t *testing.T) {
+	e := &turn.Error{Kind: turn.Conflict, Message: "revision is 7", Revision: 7}
+	b, err := EncodeError(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeError(b)
+	if err != nil || *got != *e {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+}
+
+func TestEveryTruncationIsAnError(t *testing.T) {
+	op := &turn.Append{Key: turn.Key{Namespace: "0", Name: "s"}, Messages: []turn.NewMessage{{ID: "a", Data: []byte("hello")}}}
+	b, err := EncodeOp(op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range b {
+		if got, err := DecodeOp(b[:n]); err == nil {
+			t.Errorf("%d of %d bytes decode to %+v", n, len(b), got)
+		}
+	}
+	if _, err := DecodeOp(append(bytes.Clone(b), 0)); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("trailing byte: %v", err)
+	}
+}
+
+// A field, kind or choice of a later version must be refused as newer: a state
+// machine that ignored it would diverge from those that know it.
+func TestNewerIsRefused(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"unknown kind":     {0x91, 0xcc, 0xf0},
+		"additional field": {0x92, kindTick, 0x01},
+		"unknown choice":   {0x94, kindPop, 0xa1, '0', 0xa1, 's', 0x63},
+	} {
+		if _, err := DecodeOp(b); turn.KindOf(err) != turn.Newer {
+			t.Errorf("%s: %v, want %v", name, err, turn.Newer)
+		}
+	}
+	if _, err := DecodeEntry(append([]byte{EntryVersion + 1}, make([]byte, 20)...)); turn.KindOf(err) != turn.Newer {
+		t.Errorf("entry version: %v", err)
+	}
+}
+
+// An older version wrote fewer fields: the missing ones are zero.
+func TestOlderIsRead(t *testing.T) {
+	op, err := DecodeOp([]byte{0x93, kindClear, 0xa1, '0', 0xa1, 's'})
+	want := &turn.Clear{Key: turn.Key{Namespace: "0", Name: "s"}}
+	if err != nil || !reflect.DeepEqual(op, want) {
+		t.Fatalf("got %+v, %v", op, err)
+	}
+}
+
+func TestEntryRoundTrip(t *testing.T) {
+	want := Entry{Stamp: 1 << 40, Commands: []Command{{Origin: 1 << 63, Number: 1, Op: []byte("one")}, {Number: 300, Op: []byte{}}}}
+	b := AppendEntry(nil, want.Stamp, want.Commands)
+	got, err := DecodeEntry(b)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for n := range b {
+		if _, err := DecodeEntry(b[:n]); err == nil {
+			t.Errorf("%d of %d bytes decode", n, len(b))
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 3 {
+		for _, like := range ops {
+			v, _ := quick.Value(reflect.TypeOf(like).Elem(), source(rnd))
+			p := reflect.New(v.Type())
+			p.Elem().Set(v)
+			b, _ := EncodeOp(p.Interface().(turn.Op))
+			f.Add(AppendEntry(nil, 1, []Command{{Op: b}}))
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if e, err := DecodeEntry(b); err == nil {
+			for _, c := range e.Commands {
+				_, _ = DecodeOp(c.Op)
+			}
+		}
+		if op, err := DecodeOp(b); err == nil {
+			again, err := EncodeOp(op)
+			if err != nil {
+				t.Fatalf("decoded %+v does not encode: %v", op, err)
+			}
+			if got, err := DecodeOp(again); err != nil || !equal(got, op) {
+				t.Fatalf("second round: %+v, %v, want %+v", got, err, op)
+			}
+		}
+		_, _ = DecodeQuery(b)
+		_, _ = DecodeResult(b)
+		_, _ = DecodeError(b)
+	})
+}
+
+func BenchmarkOp(b *testing.B) {
+	op := &turn.Append{Key: turn.Key{Namespace: "0", Name: "session:12345"}, Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}}
+	wire, err := EncodeOp(op)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = EncodeOp(op)
+		}
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, _ = DecodeOp(wire)
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package codec
+
+import "github.com/turnlog/turnlog/turn"
+
+func (c *coder) key(k *turn.Key) {
+	c.string(&k.Namespace)
+	c.string(&k.Name)
+}
+
+func (c *coder) expect(v **uint64) { optional(c, v, c.uint64) }
+
+func (c *coder) newMessages(v *[]turn.NewMessage) {
+	list(c, v, func(m *turn.NewMessage) {
+		c.string(&m.ID)
+		c.bytes(&m.Data)
+	})
+}
+
+type (
+	appendOp  turn.Append
+	popOp     turn.Pop
+	trimOp    turn.Trim
+	replaceOp turn.Replace
+	clearOp   turn.Clear
+	deleteOp  turn.Delete
+	expireOp  turn.Expire
+	forkOp    turn.Fork
+	setMetaOp turn.SetMeta
+	eraseOp   turn.Erase
+)
+
+func (o *appendOp) fields(c *coder) {
+	c.key(&o.Key)
+	c.newMessages(&o.Messages)
+	c.expect(&o.Expect)
+	c.int64(&o.TTL)
+	enum(c, &o.Side, turn.Newest)
+	c.bool(&o.OnlyExisting)
+}
+
+func (o *popOp) fields(c *coder) {
+	c.key(&o.Key)
+	enum(c, &o.From, turn.Newest)
+	c.uint64(&o.Count)
+	c.expect(&o.Expect)
+	c.bool(&o.List)
+}
+
+func (o *trimOp) fields(c *coder) {
+	c.key(&o.Key)
+	enum(c, &o.By, turn.ListRange)
+	c.uint64(&o.N)
+	c.int64(&o.Start)
+	c.int64(&o.Stop)
+	c.expect(&o.Expect)
+}
+
+func (o *replaceOp) fields(c *coder) {
+	c.key(&o.Key)
+	c.uint64(&o.From)
+	c.newMessages(&o.Messages)
+	c.expect(&o.Expect)
+}
+
+func (o *clearOp) fields(c *coder) {
+	c.key(&o.Key)
+	c.expect(&o.Expect)
+}
+
+func (o *deleteOp) fields(c *coder) {
+	list(c, &o.Keys, c.key)
+	c.expect(&o.Expect)
+	c.bool(&o.List)
+}
+
+func (o *expireOp) fields(c *coder) {
+	c.key(&o.Key)
+	c.int64(&o.TTL)
+	c.int64(&o.At)
+	c.bool(&o.HasTTL)
+	c.bool(&o.HasAt)
+	c.bool(&o.Slide)
+	enum(c, &o.If, turn.IfSooner)
+	c.expect(&o.Expect)
+	c.bool(&o.List)
+}
+
+func (o *forkOp) fields(c *coder) {
+	c.key(&o.Key)
+	c.key(&o.To)
+	c.uint64(&o.At)
+	c.expect(&o.Expect)
+}
+
+func (o *setMetaOp) fields(c *coder) {
+	c.key(&o.Key)
+	c.stringMap(&o.Set)
+	list(c, &o.Unset, c.string)
+	c.expect(&o.Expect)
+}
+
+func (o *eraseOp) fields(c *coder) {
+	c.string(&o.Namespace)
+	c.string(&o.Prefix)
+	c.string(&o.Cursor)
+	c.int(&o.Limit)
+}

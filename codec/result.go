@@ -1,0 +1,102 @@
+package codec
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+type (
+	result  turn.Result
+	opError turn.Error
+	session turn.Session
+)
+
+func (r *result) fields(c *coder) {
+	c.uint64(&r.First)
+	c.uint64(&r.Last)
+	c.uint64(&r.Revision)
+	c.uint64(&r.Count)
+	c.uint64(&r.Removed)
+	c.bool(&r.Duplicate)
+	c.bool(&r.More)
+	list(c, &r.Messages, c.message)
+	optional(c, &r.Session, c.session)
+	list(c, &r.Sessions, c.session)
+	c.string(&r.Cursor)
+	c.uint64(&r.Index)
+	c.int64(&r.Time)
+}
+
+func (c *coder) message(m *turn.Message) {
+	c.uint64(&m.Seq)
+	c.int64(&m.Time)
+	c.string(&m.ID)
+	c.bytes(&m.Data)
+}
+
+func (c *coder) session(s *turn.Session) { c.nested(c.mode, (*session)(s)) }
+
+func (s *session) fields(c *coder) {
+	c.key(&s.Key)
+	c.uint64(&s.Incarnation)
+	c.uint64(&s.Count)
+	c.uint64(&s.Bytes)
+	c.uint64(&s.First)
+	c.uint64(&s.Last)
+	c.uint64(&s.Revision)
+	c.int64(&s.Created)
+	c.int64(&s.Updated)
+	c.int64(&s.Deadline)
+	c.int64(&s.Slide)
+	c.stringMap(&s.Meta)
+}
+
+func (e *opError) fields(c *coder) {
+	enum(c, &e.Kind, turn.Forbidden)
+	c.string(&e.Message)
+	c.uint64(&e.Revision)
+}
+
+// stringMap codes a map as a list of pairs in key order, so that equal maps
+// have equal bytes.
+func (c *coder) stringMap(v *map[string]string) {
+	type pair struct{ k, v string }
+	var pairs []pair
+	for _, k := range slices.Sorted(maps.Keys(*v)) {
+		pairs = append(pairs, pair{k, (*v)[k]})
+	}
+	list(c, &pairs, func(p *pair) {
+		c.string(&p.k)
+		c.string(&p.v)
+	})
+	if c.mode != decoding || len(pairs) == 0 {
+		return
+	}
+	*v = make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		(*v)[p.k] = p.v
+	}
+}
+
+// EncodeResult returns the wire form of r.
+func EncodeResult(r *turn.Result) ([]byte, error) { return encode(nil, (*result)(r)) }
+
+// DecodeResult reads an answer. Its payloads share memory with b.
+func DecodeResult(b []byte) (r turn.Result, err error) {
+	err = decode(b, (*result)(&r))
+	return r, err
+}
+
+// EncodeError returns the wire form of e.
+func EncodeError(e *turn.Error) ([]byte, error) { return encode(nil, (*opError)(e)) }
+
+// DecodeError reads an error.
+func DecodeError(b []byte) (*turn.Error, error) {
+	e := new(turn.Error)
+	if err := decode(b, (*opError)(e)); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
