@@ -1,0 +1,34 @@
+package resp
+
+import "sync/atomic"
+
+// Budget is an amount of memory that several readers share. Its methods may be
+// called by any goroutine.
+type Budget struct {
+	max  int64
+	used atomic.Int64
+}
+
+// NewBudget returns a budget of max bytes.
+func NewBudget(max int64) *Budget { return &Budget{max: max} }
+
+// Used returns the number of bytes that are taken.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
+// take reports whether n bytes were left, and takes them. A nil Budget has no end.
+func (b *Budget) take(n int) bool {
+	if b == nil {
+		return true
+	}
+	if b.used.Add(int64(n)) > b.max {
+		b.used.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+func (b *Budget) give(n int) {
+	if b != nil {
+		b.used.Add(-int64(n))
+	}
+}
