@@ -1,0 +1,77 @@
+package checker
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+)
+
+// clockSlack is how much sooner than promised a deadline may seem to pass:
+// cluster time counts in whole milliseconds.
+const clockSlack = int64(5 * time.Millisecond)
+
+// expiryGrace is how much later than its deadline a session may still be there
+// in a healthy cluster.
+const expiryGrace = int64(5 * time.Second)
+
+// checkExpiry judges a session whose appends renew a deadline: it must not go
+// before the deadline, and must have gone some time after it.
+func (s *session) checkExpiry() {
+	for _, read := range s.ops {
+		if read.Call.Func == history.Read && read.Outcome == history.OK && !read.Call.Stale {
+			s.checkNotEarly(read)
+		}
+	}
+	s.checkGone()
+}
+
+// checkNotEarly requires in a read every message that was acknowledged before
+// the read began and whose time cannot have run out before the read ended.
+func (s *session) checkNotEarly(read *history.Operation) {
+	seen := map[string]bool{}
+	for _, m := range read.Result.Messages {
+		seen[m.Value] = true
+	}
+	for _, op := range s.ops {
+		if op.Call.Func != history.Append || op.Outcome != history.OK || op.Return >= read.Invoke {
+			continue
+		}
+		deadline := op.Invoke + op.Call.TTL*int64(time.Millisecond)
+		if read.Return >= deadline-clockSlack {
+			continue
+		}
+		for _, v := range op.Call.Values {
+			if !seen[v] {
+				s.violation("expired early", fmt.Sprintf("%q is gone at least %.0f ms before its time",
+					v, float64(deadline-read.Return)/1e6), op, read)
+				return
+			}
+		}
+	}
+}
+
+// checkGone requires the final reads that began long after the last deadline to
+// find nothing.
+func (s *session) checkGone() {
+	var deadline int64
+	for _, op := range s.ops {
+		if op.Call.Func == history.Append {
+			deadline = max(deadline, op.Invoke, op.End) + op.Call.TTL*int64(time.Millisecond)
+		}
+	}
+	decided := false
+	for _, op := range s.ops {
+		if !op.Call.Final || op.Outcome != history.OK || op.Invoke < deadline+expiryGrace {
+			continue
+		}
+		decided = true
+		if len(op.Result.Messages) != 0 {
+			s.violation("not expired", fmt.Sprintf("%d messages are there %.0f ms after their time",
+				len(op.Result.Messages), float64(op.Invoke-deadline)/1e6), op)
+		}
+	}
+	if !decided {
+		s.undecided("no final read", "the session was not read after its deadline")
+	}
+}

@@ -1,0 +1,204 @@
+// Package checker judges a history: was every promise kept in it?
+//
+// Sessions are independent, so each is judged alone, by what was done to it:
+//
+//   - a session that was only appended to and read has a final order that is
+//     known, and is judged in O(n log n) (log.go);
+//   - a session whose messages had a deadline is judged by the clock (ttl.go);
+//   - a session that was also popped, trimmed, cleared or deleted is judged by
+//     search for a legal order of its operations (search.go), and is kept small.
+//
+// What cannot be decided is not passed: it is reported as undecided.
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+)
+
+// Violation is a broken promise.
+type Violation struct {
+	Session string  `json:"session"`
+	Rule    string  `json:"rule"`
+	Text    string  `json:"text"`
+	Ops     []int64 `json:"ops"` // operations that show it
+}
+
+func (v Violation) String() string {
+	return fmt.Sprintf("session %q: %s: %s (operations %v)", v.Session, v.Rule, v.Text, v.Ops)
+}
+
+// Verdict is the judgement of a history.
+type Verdict struct {
+	Operations int         `json:"operations"`
+	Sessions   int         `json:"sessions"`
+	Searched   int         `json:"searched"` // sessions judged by search, alone or besides
+	Violations []Violation `json:"violations"`
+	Undecided  []Violation `json:"undecided"`
+}
+
+// Passed reports whether everything was decided and nothing was broken.
+func (v *Verdict) Passed() bool { return len(v.Violations) == 0 && len(v.Undecided) == 0 }
+
+func (v *Verdict) add(o *Verdict) {
+	v.Operations += o.Operations
+	v.Sessions += o.Sessions
+	v.Searched += o.Searched
+	v.Violations = append(v.Violations, o.Violations...)
+	v.Undecided = append(v.Undecided, o.Undecided...)
+}
+
+// Options bounds the search.
+type Options struct {
+	// SearchTimeout is how long the search may take for one session.
+	SearchTimeout time.Duration
+	// CrossCheck is the size, in operations, up to which a session that the
+	// linear checker has judged is searched too. 0: none.
+	CrossCheck int
+}
+
+// DefaultOptions suit a run of a few minutes.
+func DefaultOptions() Options {
+	return Options{SearchTimeout: 20 * time.Second, CrossCheck: 60}
+}
+
+// Check judges a history. Sessions are judged on all processors at once.
+func Check(ops []history.Operation, opts Options) *Verdict {
+	sessions, homes := split(ops)
+	names := make([]string, 0, len(sessions))
+	for name := range sessions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+
+	next := make(chan string)
+	var mu sync.Mutex // guards total
+	total := &Verdict{}
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for name := range next {
+				v := checkSession(name, sessions[name], homes, opts)
+				mu.Lock()
+				total.add(v)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, name := range names {
+		next <- name
+	}
+	close(next)
+	workers.Wait()
+	for _, list := range [][]Violation{total.Violations, total.Undecided} {
+		slices.SortStableFunc(list, func(a, b Violation) int { return cmp.Compare(a.Session, b.Session) })
+	}
+	return total
+}
+
+// split sorts operations by session, and tells for each appended value which
+// session it belongs to.
+func split(ops []history.Operation) (sessions map[string][]*history.Operation, homes map[string]string) {
+	sessions = map[string][]*history.Operation{}
+	homes = map[string]string{}
+	for i := range ops {
+		op := &ops[i]
+		sessions[op.Session] = append(sessions[op.Session], op)
+		for _, value := range op.Call.Values {
+			homes[value] = op.Session
+		}
+	}
+	return sessions, homes
+}
+
+// session is one session under judgement.
+type session struct {
+	name  string
+	ops   []*history.Operation // by invocation
+	homes map[string]string    // value → session that it was appended to
+	out   *Verdict
+}
+
+func checkSession(name string, ops []*history.Operation, homes map[string]string, opts Options) *Verdict {
+	s := &session{name: name, ops: ops, homes: homes, out: &Verdict{Operations: len(ops), Sessions: 1}}
+	s.checkForeign()
+	switch kind(ops) {
+	case expiring:
+		s.checkExpiry()
+	case changing:
+		s.checkIdentity()
+		s.search(opts.SearchTimeout)
+	default:
+		s.checkLog()
+		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 {
+			s.search(opts.SearchTimeout)
+		}
+	}
+	return s.out
+}
+
+func (s *session) violation(rule, text string, ops ...*history.Operation) {
+	s.out.Violations = append(s.out.Violations, s.finding(rule, text, ops))
+}
+
+func (s *session) undecided(rule, text string, ops ...*history.Operation) {
+	s.out.Undecided = append(s.out.Undecided, s.finding(rule, text, ops))
+}
+
+func (s *session) finding(rule, text string, ops []*history.Operation) Violation {
+	v := Violation{Session: s.name, Rule: rule, Text: text}
+	for _, op := range ops {
+		v.Ops = append(v.Ops, op.ID)
+	}
+	return v
+}
+
+type sessionKind int
+
+const (
+	growing  sessionKind = iota // appended to and read
+	changing                    // messages were removed as well
+	expiring                    // messages had a deadline
+)
+
+func kind(ops []*history.Operation) sessionKind {
+	k := growing
+	for _, op := range ops {
+		switch op.Call.Func {
+		case history.Append, history.Read, history.Tail:
+			if op.Call.TTL != 0 {
+				return expiring
+			}
+		default:
+			k = changing
+		}
+	}
+	return k
+}
+
+// checkForeign looks for messages that were never appended to this session.
+func (s *session) checkForeign() {
+	for _, op := range s.ops {
+		if op.Outcome != history.OK {
+			continue
+		}
+		for _, m := range op.Result.Messages {
+			home, known := s.homes[m.Value]
+			switch {
+			case !known:
+				s.violation("foreign", fmt.Sprintf("message %d holds %q, which nobody appended", m.Seq, m.Value), op)
+			case home != s.name:
+				s.violation("foreign", fmt.Sprintf("message %d holds %q, which was appended to session %q", m.Seq, m.Value, home), op)
+			default:
+				continue
+			}
+			return // one leak is as good as a hundred
+		}
+	}
+}

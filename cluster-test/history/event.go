@@ -1,0 +1,137 @@
+// Package history is the record of a run: every call that a worker made, when
+// it was made and answered, and every fault that was injected, on one clock.
+//
+// A history is a file of JSON lines. The line of an invocation reaches the
+// operating system before the call is made, so that a crash of the tester
+// cannot lose a write that the cluster may have taken.
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Type says what an Event records.
+type Type string
+
+const (
+	Invoke Type = "invoke" // a call is about to be made
+	OK     Type = "ok"     // it was answered
+	Fail   Type = "fail"   // it was refused: it surely did not take place
+	Info   Type = "info"   // nobody knows whether it took place
+	Fault  Type = "fault"  // the tester did something to the cluster
+	Note   Type = "note"   // the tester observed something, such as a new leader
+)
+
+// Func is the operation that a Call asks for.
+type Func string
+
+const (
+	Append  Func = "append"
+	Read    Func = "read"
+	Tail    Func = "tail" // messages after a seq, as a subscription delivered them
+	Pop     Func = "pop"  // the messages with the highest seqs
+	Trim    Func = "trim" // keep the N messages with the highest seqs
+	Replace Func = "replace"
+	Clear   Func = "clear"
+	Delete  Func = "delete"
+)
+
+// Writes reports whether f may change a session.
+func (f Func) Writes() bool { return f != Read && f != Tail }
+
+// Event is one line of a history.
+type Event struct {
+	Type    Type   `json:"type"`
+	Time    int64  `json:"time"` // nanoseconds since the run began, monotonic
+	Op      int64  `json:"op,omitempty"`
+	Process int    `json:"process,omitempty"`
+	Node    string `json:"node,omitempty"`    // contacted; with Fault, Note: concerned
+	Door    string `json:"door,omitempty"`    // http, resp, native
+	Session string `json:"session,omitempty"` // namespace/key
+
+	Call   *Call   `json:"call,omitempty"`   // of Invoke
+	Result *Result `json:"result,omitempty"` // of OK
+	Error  *Error  `json:"error,omitempty"`  // of Fail and Info
+	Text   string  `json:"text,omitempty"`   // of Fault and Note
+	// Fault events come in pairs, the beginning and the end of one fault.
+	Begin bool `json:"begin,omitempty"`
+}
+
+// Call is an operation with its arguments.
+type Call struct {
+	Func Func `json:"f"`
+	// Values are the messages to append, by the token that each payload
+	// carries. Tokens are unique in a run.
+	Values []string `json:"values,omitempty"`
+	// IDs: every message is sent with its token as its id, so that the call
+	// may be repeated and takes place at most once.
+	IDs    bool    `json:"ids,omitempty"`
+	Expect *uint64 `json:"expect,omitempty"`
+	TTL    int64   `json:"ttl,omitempty"` // milliseconds
+	// N is how many: messages to pop or to keep; the limit of a Read or Tail,
+	// where 0 means all.
+	N uint64 `json:"n,omitempty"`
+	// Seq: Read and Tail ask for the messages after it (a Read with Latest for
+	// the newest N instead); Replace removes from it on.
+	Seq    uint64 `json:"seq,omitempty"`
+	Latest bool   `json:"latest,omitempty"`
+	// Stale reads may show a past state.
+	Stale bool `json:"stale,omitempty"`
+	// Final marks a read of the whole session after all faults have healed.
+	Final bool `json:"final,omitempty"`
+}
+
+// Result is what an answered call returned.
+type Result struct {
+	First       uint64    `json:"first,omitempty"`    // seqs given to the messages of an append
+	Last        uint64    `json:"last,omitempty"`     // of an append; of a read: the highest seq ever given
+	Revision    uint64    `json:"revision,omitempty"` // 0 where the door does not tell it
+	Count       uint64    `json:"count,omitempty"`    // messages held after it
+	Removed     uint64    `json:"removed,omitempty"`
+	Incarnation uint64    `json:"incarnation,omitempty"`
+	Duplicate   bool      `json:"duplicate,omitempty"`
+	More        bool      `json:"more,omitempty"`
+	Messages    []Message `json:"messages,omitempty"`
+}
+
+// Error is why a call failed.
+type Error struct {
+	Code     string `json:"code"`
+	Message  string `json:"message,omitempty"`
+	Revision uint64 `json:"revision,omitempty"` // of a conflict: the session's current one
+}
+
+// Conflict is the code of an append whose condition did not hold.
+const Conflict = "CONFLICT"
+
+func (e *Error) String() string {
+	if e == nil {
+		return "no error"
+	}
+	return e.Code + " " + e.Message
+}
+
+// Message is a message as a read returned it: its seq and the token of its
+// payload, or a description of the payload if it is none of ours.
+type Message struct {
+	Seq   uint64
+	Value string
+}
+
+// MarshalJSON writes m as [seq,"value"]: reads make up most of a history.
+func (m Message) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{m.Seq, m.Value})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	pair := []any{&m.Seq, &m.Value}
+	if err := json.Unmarshal(data, &pair); err != nil {
+		return err
+	}
+	if len(pair) != 2 {
+		return fmt.Errorf("a message is [seq, value], not %s", data)
+	}
+	return nil
+}
