@@ -1,0 +1,128 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+)
+
+// Kind names a request. Its meaning is the caller's; the bit Ordered decides
+// how it is handled.
+type Kind byte
+
+// Ordered in a Kind asks for Config.Ordered instead of Config.Serve.
+const Ordered Kind = 0x80
+
+// Request is a request that a peer sent.
+type Request struct {
+	From    Facts // of the asking node, as of its handshake
+	Session uint64
+	Kind    Kind
+	Payload []byte // the handler's to keep
+}
+
+// TLS makes every connection a TLS connection. Client is used to dial, Server
+// to accept; for mutual TLS, Server asks for client certificates.
+type TLS struct {
+	Client, Server *tls.Config
+}
+
+// Config configures a Network. Listener and Self are required; a zero in any
+// other field means its default.
+type Config struct {
+	// Listener is closed by Run.
+	Listener net.Listener
+	// Advertise is the address that others dial; default: the listener's.
+	Advertise string
+	// Self returns this node's facts as of now.
+	Self func() Facts
+	// Admit decides on every handshake, on either side; nil admits. An error
+	// that is a *Refusal is told to the other side as it is.
+	Admit func(Meeting) error
+	// Refused is told that the other side turned this node down. It must not block.
+	Refused func(Meeting, *Refusal)
+	// Connected is told that the RPC connection to a peer stands. It must not block.
+	Connected func(id string)
+
+	// Serve handles a request; its context ends with the connection or when the
+	// asker gives up. Calls run concurrently.
+	Serve func(context.Context, Request) ([]byte, error)
+	// Ordered handles requests of a Kind with the bit Ordered, in the order of
+	// their sending, and must not block. It calls reply exactly once, at any
+	// time and from any goroutine. Request.Session tells connections apart.
+	Ordered func(r Request, reply func([]byte, error))
+
+	// Dial opens a connection; default: TCP.
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	TLS  *TLS
+
+	// Bounds. Per RPC connection, on the asking side as well as on the
+	// answering one: beyond them a request fails with ErrOverloaded at once.
+	MaxFrame    int // payload bytes of a frame; 96 MiB
+	MaxInFlight int // payload bytes of requests without an answer; 128 MiB
+	MaxCalls    int // requests without an answer; 16,384
+	MaxHandlers int // running Serve calls; 256
+	// MaxWaiting bounds the bytes that wait to be written to one connection;
+	// beyond it the connection is closed. 256 MiB.
+	MaxWaiting int
+
+	DialTimeout      time.Duration // 1 s
+	HandshakeTimeout time.Duration // 2 s
+	PingInterval     time.Duration // 500 ms: how often an RPC connection is probed
+	IdleTimeout      time.Duration // 3 s without a sign of life close an RPC connection
+	RetryMin         time.Duration // 20 ms: first pause between dials of a peer
+	RetryMax         time.Duration // 500 ms: last pause
+
+	Logger *slog.Logger // nil: discard
+}
+
+var errNoHandler = errors.New("this node answers no such requests")
+
+func (c *Config) setDefaults() {
+	def(&c.MaxFrame, 96<<20)
+	def(&c.MaxInFlight, 128<<20)
+	def(&c.MaxCalls, 16384)
+	def(&c.MaxHandlers, 256)
+	def(&c.MaxWaiting, 256<<20)
+	def(&c.DialTimeout, time.Second)
+	def(&c.HandshakeTimeout, 2*time.Second)
+	def(&c.PingInterval, 500*time.Millisecond)
+	def(&c.IdleTimeout, 3*time.Second)
+	def(&c.RetryMin, 20*time.Millisecond)
+	def(&c.RetryMax, 500*time.Millisecond)
+	def(&c.Advertise, c.Listener.Addr().String())
+	if c.Admit == nil {
+		c.Admit = func(Meeting) error { return nil }
+	}
+	if c.Refused == nil {
+		c.Refused = func(Meeting, *Refusal) {}
+	}
+	if c.Connected == nil {
+		c.Connected = func(string) {}
+	}
+	if c.Serve == nil {
+		c.Serve = func(context.Context, Request) ([]byte, error) { return nil, errNoHandler }
+	}
+	if c.Ordered == nil {
+		c.Ordered = func(_ Request, reply func([]byte, error)) { reply(nil, errNoHandler) }
+	}
+	if c.Dial == nil {
+		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "tcp", addr)
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}

@@ -1,0 +1,117 @@
+package peer
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+)
+
+// Facts is what a node says about itself in a handshake.
+type Facts struct {
+	ClusterID   string // empty as long as the node knows of none
+	NodeID      string
+	Incarnation string    // drawn when the node's data directory was made
+	Wall        time.Time // its wall clock, in whole milliseconds
+}
+
+// Purpose is what a connection is for.
+type Purpose uint8
+
+const (
+	Stream Purpose = iota + 1 // raw bytes, handed over through Streams
+	RPC                       // requests
+	Probe                     // the handshake alone
+)
+
+func (p Purpose) String() string {
+	switch p {
+	case Stream:
+		return "stream"
+	case RPC:
+		return "rpc"
+	case Probe:
+		return "probe"
+	}
+	return fmt.Sprintf("purpose %d", uint8(p))
+}
+
+// Meeting is a handshake as Admit judges it.
+type Meeting struct {
+	Remote  Facts
+	Purpose Purpose
+	// Dialed is the address that was dialed; empty on the accepting side.
+	Dialed string
+	// Offset is the remote wall clock minus the own one, as far as the
+	// handshake can tell: it errs by the time that the message was under way.
+	Offset time.Duration
+}
+
+// Code classifies a Refusal. Codes cross the wire: the list grows at its end.
+type Code uint8
+
+const (
+	RefusedOther       Code = iota + 1
+	RefusedVersion          // the handshake's version is not spoken here
+	RefusedCluster          // another cluster's node
+	RefusedIncarnation      // the node id is taken by another incarnation
+	RefusedNode             // not the node that was meant, or not one of ours
+)
+
+// Refusal is a handshake turned down. An Admit callback returns one to say why;
+// the other side's dial then fails with it.
+type Refusal struct {
+	Code   Code
+	Reason string
+}
+
+func (r *Refusal) Error() string { return "refused: " + r.Reason }
+
+const maxFact = 256 // bytes of one string in a handshake, reasons excepted
+const maxReason = 1024
+
+func appendFacts(b []byte, f Facts) []byte {
+	b = appendString(b, f.ClusterID, maxFact)
+	b = appendString(b, f.NodeID, maxFact)
+	b = appendString(b, f.Incarnation, maxFact)
+	return binary.LittleEndian.AppendUint64(b, uint64(f.Wall.UnixMilli()))
+}
+
+func appendString(b []byte, s string, limit int) []byte {
+	s = s[:min(len(s), limit)]
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(s)))
+	return append(b, s...)
+}
+
+// fields reads off the front of b; bad sticks.
+type fields struct {
+	b   []byte
+	bad bool
+}
+
+func (f *fields) take(n int) []byte {
+	if f.bad || n > len(f.b) {
+		f.bad = true
+		return make([]byte, min(n, 8))
+	}
+	v := f.b[:n]
+	f.b = f.b[n:]
+	return v
+}
+
+func (f *fields) string(limit int) string {
+	n := int(binary.LittleEndian.Uint16(f.take(2)))
+	if n > limit {
+		f.bad = true
+		return ""
+	}
+	return string(f.take(n))
+}
+
+func (f *fields) facts() Facts {
+	return Facts{
+		ClusterID:   f.string(maxFact),
+		NodeID:      f.string(maxFact),
+		Incarnation: f.string(maxFact),
+		Wall:        time.UnixMilli(int64(binary.LittleEndian.Uint64(f.take(8)))),
+	}
+}

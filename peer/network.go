@@ -1,0 +1,204 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+)
+
+// Network is a node's end of all connections to and from its peers. New makes
+// one, Run serves it; all other methods may be called by any goroutine, before
+// Run, during it and after.
+type Network struct {
+	cfg     Config
+	log     *slog.Logger
+	streams *Streams
+	done    chan struct{} // closed when Run begins to stop
+	greets  chan struct{} // a token for each connection in its handshake
+
+	wg sync.WaitGroup // goroutines that Run waits for
+
+	mu      sync.Mutex
+	running context.Context // Run's; nil before it
+	links   map[string]*link
+	conns   map[net.Conn]struct{} // all open connections
+	closed  bool
+	session uint64
+}
+
+// maxGreets bounds connections that have not said yet who they are.
+const maxGreets = 256
+
+// New returns a Network that does nothing yet, not even accept.
+func New(cfg Config) *Network {
+	cfg.setDefaults()
+	n := &Network{
+		cfg:    cfg,
+		log:    cfg.Logger,
+		done:   make(chan struct{}),
+		greets: make(chan struct{}, maxGreets),
+		links:  make(map[string]*link),
+		conns:  make(map[net.Conn]struct{}),
+	}
+	n.streams = &Streams{net: n, accepted: make(chan net.Conn)}
+	return n
+}
+
+// Run accepts connections and keeps those to the peers alive until ctx ends. On
+// return the listener and all connections are closed and nothing runs any more.
+// It may be called once.
+func (n *Network) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	n.mu.Lock()
+	n.running = ctx
+	for _, l := range n.links {
+		n.startLocked(l)
+	}
+	n.mu.Unlock()
+
+	stopped := make(chan struct{})
+	n.wg.Go(func() {
+		defer close(stopped)
+		<-ctx.Done()
+		n.close()
+	})
+	err := n.accept(ctx)
+	cancel()
+	<-stopped
+	n.wg.Wait()
+	return err
+}
+
+// close closes everything that is open; what is opened later is closed at once.
+func (n *Network) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return
+	}
+	n.closed = true
+	close(n.done)
+	_ = n.cfg.Listener.Close()
+	for c := range n.conns {
+		_ = c.Close()
+	}
+}
+
+func (n *Network) accept(ctx context.Context) error {
+	pause := 5 * time.Millisecond
+	for {
+		c, err := n.cfg.Listener.Accept()
+		switch {
+		case ctx.Err() != nil:
+			if err == nil {
+				_ = c.Close()
+			}
+			return nil
+		case errors.Is(err, net.ErrClosed):
+			return fmt.Errorf("peer: the listener on %s was closed: %w", n.cfg.Advertise, err)
+		case err != nil: // such as too many open files: others may close some
+			n.log.Warn("cannot accept a node connection", "error", err, "retry_in", pause)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = 5 * time.Millisecond
+		select {
+		case n.greets <- struct{}{}:
+			n.wg.Go(func() { n.serve(ctx, c) })
+		default:
+			n.log.Warn("too many connections in their handshake, closing one", "from", c.RemoteAddr())
+			_ = c.Close()
+		}
+	}
+}
+
+// serve sees an accepted connection through its handshake to its use.
+func (n *Network) serve(ctx context.Context, raw net.Conn) {
+	c := n.track(raw)
+	if n.cfg.TLS != nil {
+		c.Conn = tls.Server(raw, n.cfg.TLS.Server)
+	}
+	m, err := n.welcome(c)
+	<-n.greets
+	switch {
+	case err != nil:
+		n.log.Info("node connection turned away", "from", raw.RemoteAddr(), "node", m.Remote.NodeID, "reason", err)
+		_ = c.Close()
+	case m.Purpose == Stream:
+		n.streams.hand(c)
+	case m.Purpose == RPC:
+		n.answerCalls(ctx, c, m.Remote)
+	default:
+		_ = c.Close()
+	}
+}
+
+// open dials addr and sees the connection through its handshake.
+func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string) (net.Conn, Facts, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.DialTimeout)
+	defer cancel()
+	raw, err := n.cfg.Dial(ctx, addr)
+	if err != nil {
+		return nil, Facts{}, err
+	}
+	c := n.track(raw)
+	if n.cfg.TLS != nil {
+		c.Conn = tls.Client(raw, n.cfg.TLS.Client)
+	}
+	remote, err := n.greet(c, purpose, addr, meant)
+	if err != nil {
+		_ = c.Close()
+		return nil, remote, err
+	}
+	return c, remote, nil
+}
+
+// Probe asks the node at addr who it is. If it refuses this node, or this node
+// refuses it, the error is a *Refusal and the facts are valid.
+func (n *Network) Probe(ctx context.Context, addr string) (Facts, error) {
+	c, remote, err := n.open(ctx, Probe, addr, "")
+	if err == nil {
+		_ = c.Close()
+	}
+	return remote, err
+}
+
+// Streams returns the layer of raw connections.
+func (n *Network) Streams() *Streams { return n.streams }
+
+// Advertise returns the address under which others reach this node.
+func (n *Network) Advertise() string { return n.cfg.Advertise }
+
+// tracked is a connection that Network closes when it stops.
+type tracked struct {
+	net.Conn          // raw, or TLS over it
+	raw      net.Conn // key in Network.conns
+	net      *Network
+}
+
+func (n *Network) track(raw net.Conn) *tracked {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.conns[raw] = struct{}{}
+	if n.closed {
+		_ = raw.Close()
+	}
+	return &tracked{Conn: raw, raw: raw, net: n}
+}
+
+func (c *tracked) Close() error {
+	c.net.mu.Lock()
+	delete(c.net.conns, c.raw)
+	c.net.mu.Unlock()
+	return c.Conn.Close()
+}

@@ -1,0 +1,382 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// node is a running Network. Change its Config in the options of start.
+type node struct {
+	*Network
+	addr string
+}
+
+func start(t *testing.T, id string, options ...func(*Config)) node {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{
+		Listener: ln,
+		Self:     func() Facts { return Facts{ClusterID: "c", NodeID: id, Incarnation: "i-" + id, Wall: time.Now()} },
+		Serve: func(_ context.Context, r Request) ([]byte, error) {
+			return append([]byte("echo "), r.Payload...), nil
+		},
+	}
+	for _, o := range options {
+		o(&cfg)
+	}
+	n := New(cfg)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run of %s: %v", id, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("Run of %s does not end", id)
+		}
+	})
+	return node{n, ln.Addr().String()}
+}
+
+// join connects a to b and waits until the connection stands.
+func join(t *testing.T, a, b node, id string) {
+	t.Helper()
+	a.SetPeers(map[string]string{id: b.addr})
+	until(t, func() bool { return a.Connected(id) })
+}
+
+func until(t *testing.T, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("condition does not come true")
+		}
+	}
+}
+
+func TestConcurrentCalls(t *testing.T) {
+	a, b := start(t, "a"), start(t, "b")
+	join(t, a, b, "b")
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			want := strings.Repeat(fmt.Sprint(i, ","), i*i/2+1) // to 100 KB and above the copy threshold
+			got, err := a.Call(t.Context(), "b", 7, []byte(want))
+			if err != nil || string(got) != "echo "+want {
+				t.Errorf("call %d: %d bytes, %v", i, len(got), err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestSlowHandlerDelaysNobody(t *testing.T) {
+	release := make(chan struct{})
+	a := start(t, "a")
+	b := start(t, "b", func(c *Config) {
+		c.Serve = func(ctx context.Context, r Request) ([]byte, error) {
+			if r.Kind == 1 {
+				<-release
+			}
+			return r.Payload, nil
+		}
+	})
+	join(t, a, b, "b")
+	slow := make(chan error, 1)
+	go func() {
+		_, err := a.Call(t.Context(), "b", 1, nil)
+		slow <- err
+	}()
+	for range 10 {
+		if _, err := a.Call(t.Context(), "b", 2, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(release)
+	if err := <-slow; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOrderedRequestsKeepTheirOrder(t *testing.T) {
+	var mu sync.Mutex
+	var seen []uint32
+	a := start(t, "a")
+	b := start(t, "b", func(c *Config) {
+		c.Ordered = func(r Request, reply func([]byte, error)) {
+			mu.Lock()
+			seen = append(seen, binary.LittleEndian.Uint32(r.Payload))
+			mu.Unlock()
+			go reply(r.Payload, nil)
+		}
+	})
+	join(t, a, b, "b")
+	const n = 5000
+	var wg sync.WaitGroup
+	wg.Add(n)
+	for i := range uint32(n) {
+		a.Send("b", Ordered|3, binary.LittleEndian.AppendUint32(nil, i), func(p []byte, err error) {
+			if err != nil || binary.LittleEndian.Uint32(p) != i {
+				t.Errorf("request %d: %v, %v", i, p, err)
+			}
+			wg.Done()
+		})
+	}
+	wg.Wait()
+	for i, got := range seen {
+		if got != uint32(i) {
+			t.Fatalf("request %d was handled at place %d", got, i)
+		}
+	}
+}
+
+func TestOverload(t *testing.T) {
+	release := make(chan struct{})
+	a := start(t, "a", func(c *Config) { c.MaxCalls = 4 })
+	b := start(t, "b", func(c *Config) {
+		c.MaxHandlers = 2
+		c.Serve = func(context.Context, Request) ([]byte, error) { <-release; return nil, nil }
+	})
+	join(t, a, b, "b")
+	var overloaded atomic.Int32
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			if _, err := a.Call(t.Context(), "b", 1, nil); errors.Is(err, ErrOverloaded) {
+				overloaded.Add(1)
+			} else if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, func() bool { return overloaded.Load() == 8 })
+	close(release)
+	wg.Wait()
+}
+
+func TestHandlerErrorReachesTheAsker(t *testing.T) {
+	a := start(t, "a")
+	b := start(t, "b", func(c *Config) {
+		c.Serve = func(context.Context, Request) ([]byte, error) { return nil, errors.New("broken pipe organ") }
+	})
+	join(t, a, b, "b")
+	_, err := a.Call(t.Context(), "b", 1, nil)
+	var remote *RemoteError
+	if !errors.As(err, &remote) || !strings.Contains(err.Error(), "pipe organ") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestGivingUpCancelsTheHandler(t *testing.T) {
+	cancelled := make(chan struct{})
+	a := start(t, "a")
+	b := start(t, "b", func(c *Config) {
+		c.Serve = func(ctx context.Context, _ Request) ([]byte, error) {
+			<-ctx.Done()
+			close(cancelled)
+			return nil, ctx.Err()
+		}
+	})
+	join(t, a, b, "b")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := a.Call(ctx, "b", 1, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	<-cancelled
+}
+
+func TestReconnect(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := ln.Addr().String()
+	serve := func(ln net.Listener) (stop func()) {
+		b := New(Config{Listener: ln, Self: func() Facts { return Facts{NodeID: "b"} },
+			Serve: func(ctx context.Context, r Request) ([]byte, error) {
+				if r.Kind == 1 {
+					<-ctx.Done()
+				}
+				return nil, nil
+			}})
+		ctx, cancel := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- b.Run(ctx) }()
+		return func() { cancel(); <-done }
+	}
+	stop := serve(ln)
+	a := start(t, "a")
+	join(t, a, node{nil, addr}, "b")
+
+	lost := make(chan error, 1)
+	a.Send("b", 1, nil, func(_ []byte, err error) { lost <- err })
+	stop()
+	if err := <-lost; !errors.Is(err, ErrLost) {
+		t.Fatalf("a request under way when the peer stops: %v", err)
+	}
+	if _, err := a.Call(t.Context(), "b", 2, nil); !errors.Is(err, ErrNotSent) {
+		t.Fatalf("a request without a connection: %v", err)
+	}
+	if ln, err = net.Listen("tcp", addr); err != nil {
+		t.Fatal(err)
+	}
+	defer serve(ln)()
+	until(t, func() bool { _, err := a.Call(t.Context(), "b", 2, nil); return err == nil })
+}
+
+// frozen is a connection whose reads return nothing once it is frozen, as those
+// of a stopped process.
+type frozen struct {
+	net.Conn
+	ice *atomic.Bool
+}
+
+func (f frozen) Read(p []byte) (int, error) {
+	n, err := f.Conn.Read(p)
+	for err == nil && f.ice.Load() {
+		n, err = f.Conn.Read(p)
+	}
+	return n, err
+}
+
+func TestSilentPeerIsCutOff(t *testing.T) {
+	var ice atomic.Bool
+	a := start(t, "a", func(c *Config) {
+		c.PingInterval, c.IdleTimeout = 10*time.Millisecond, 100*time.Millisecond
+		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+			c, err := net.Dial("tcp", addr)
+			return frozen{c, &ice}, err
+		}
+	})
+	b := start(t, "b", func(c *Config) {
+		c.Serve = func(ctx context.Context, _ Request) ([]byte, error) { <-ctx.Done(); return nil, nil }
+	})
+	join(t, a, b, "b")
+	ice.Store(true)
+	if _, err := a.Call(t.Context(), "b", 1, nil); !errors.Is(err, ErrLost) {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	refuse := func(id string) func(*Config) {
+		return func(c *Config) {
+			c.Admit = func(m Meeting) error {
+				if m.Remote.NodeID == id {
+					return &Refusal{RefusedIncarnation, "who are you, " + m.Remote.Incarnation}
+				}
+				return nil
+			}
+		}
+	}
+	told := make(chan *Refusal, 1)
+	listen := func(c *Config) {
+		c.Refused = func(_ Meeting, r *Refusal) {
+			select {
+			case told <- r:
+			default:
+			}
+		}
+	}
+	check := func(t *testing.T, r *Refusal, reason string) {
+		t.Helper()
+		if r.Code != RefusedIncarnation || !strings.Contains(r.Reason, reason) {
+			t.Fatalf("told %+v", r)
+		}
+	}
+	t.Run("by the acceptor", func(t *testing.T) {
+		a, b := start(t, "a", listen), start(t, "b", refuse("a"))
+		facts, err := a.Probe(t.Context(), b.addr)
+		var r *Refusal
+		if !errors.As(err, &r) || facts.NodeID != "b" {
+			t.Fatalf("probe: %+v, %v", facts, err)
+		}
+		check(t, r, "i-a")
+		check(t, <-told, "i-a")
+		if _, err := a.Streams().Dial(b.addr, time.Second); !errors.As(err, &r) {
+			t.Fatalf("stream: %v", err)
+		}
+		<-told
+		a.SetPeers(map[string]string{"b": b.addr})
+		check(t, <-told, "i-a")
+		if a.Connected("b") {
+			t.Fatal("connected although refused")
+		}
+	})
+	t.Run("by the dialer", func(t *testing.T) {
+		a, b := start(t, "a", refuse("b")), start(t, "b", listen)
+		a.SetPeers(map[string]string{"b": b.addr})
+		check(t, <-told, "i-b")
+	})
+	t.Run("another node than meant", func(t *testing.T) {
+		a, b := start(t, "a", listen), start(t, "b")
+		a.SetPeers(map[string]string{"c": b.addr})
+		if r := <-told; r.Code != RefusedNode {
+			t.Fatalf("told %+v", r)
+		}
+	})
+}
+
+func TestStreams(t *testing.T) {
+	a, b := start(t, "a"), start(t, "b")
+	out, err := a.Streams().Dial(b.addr, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	in, err := b.Streams().Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := out.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, 5)
+	if _, err := in.Read(got); err != nil || string(got) != "hello" {
+		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+func TestStrangersAreClosed(t *testing.T) {
+	b := start(t, "b", func(c *Config) { c.HandshakeTimeout = 200 * time.Millisecond })
+	for name, say := range map[string][]byte{
+		"http":    []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+		"silence": nil,
+		"huge":    append([]byte(magic), handshakeVersion, byte(RPC), 0xff, 0xff),
+		"empty":   append([]byte(magic), handshakeVersion, byte(RPC), 0, 0),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := net.Dial("tcp", b.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := c.Write(say); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+			var buf bytes.Buffer
+			if _, err := buf.ReadFrom(c); err != nil && !strings.Contains(err.Error(), "reset") {
+				t.Fatalf("the connection is not closed: %v", err)
+			}
+		})
+	}
+}
