@@ -1,0 +1,215 @@
+// Package cluster runs turnlog as its users do: real processes of the built
+// binary, real sockets, real files. Between the nodes, and between clients and
+// nodes, lie proxies that can do to bytes what networks do.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// DialMapVariable is the environment variable that tells a node to dial other
+// addresses than those in the cluster's configuration: "address=address,…".
+const DialMapVariable = "TURNLOG_DIAL_MAP"
+
+// Config describes a cluster.
+type Config struct {
+	Binary string
+	Dir    string // receives the nodes' data and logs
+	Nodes  int
+	Flags  []string // further flags for turnlog serve
+	Seed   uint64
+}
+
+// Cluster is a number of nodes and what lies between them.
+type Cluster struct {
+	Nodes   []*Node
+	Network *Network
+	// Clients is what lies between the clients and each node, in Nodes' order.
+	clients []*Direction
+}
+
+// New prepares a cluster; Start runs it.
+func New(cfg Config) (*Cluster, error) {
+	if cfg.Nodes < 1 {
+		return nil, errors.New("a cluster needs at least one node")
+	}
+	c := &Cluster{}
+	b := &builder{cfg: cfg, ports: newPorts(), raft: map[string]string{}}
+	for i := range cfg.Nodes {
+		id := fmt.Sprintf("n%d", i+1)
+		b.ids = append(b.ids, id)
+		b.raft[id] = b.addr()
+	}
+	c.Network, b.err = newNetwork(b.ids, b.raft, b.addr)
+	for _, id := range b.ids {
+		if b.err == nil {
+			c.Nodes = append(c.Nodes, b.node(id, c))
+		}
+	}
+	if b.err != nil {
+		c.Close()
+		return nil, b.err
+	}
+	return c, nil
+}
+
+// builder gathers what New needs, with the first error.
+type builder struct {
+	cfg   Config
+	ports *ports
+	ids   []string
+	raft  map[string]string // node id → node-to-node address
+	err   error
+}
+
+func (b *builder) addr() string {
+	addr, err := b.ports.free()
+	if b.err == nil {
+		b.err = err
+	}
+	return addr
+}
+
+func (b *builder) node(id string, c *Cluster) *Node {
+	resp, http := b.addr(), b.addr()
+	n := &Node{ID: id, binary: b.cfg.Binary, httpAddr: http,
+		Dir: filepath.Join(b.cfg.Dir, "data", id),
+		Log: filepath.Join(b.cfg.Dir, id+".log"),
+		env: []string{DialMapVariable + "=" + c.Network.dialMap(id, b.raft)}}
+	to, from := &Direction{}, &Direction{}
+	c.clients = append(c.clients, to, from)
+	n.RESP = b.proxy(resp, to, from)
+	n.HTTP = b.proxy(http, to, from)
+	if b.err != nil {
+		return n
+	}
+	var initial []string
+	for _, other := range b.ids {
+		initial = append(initial, other+"="+b.raft[other])
+	}
+	n.args = append([]string{"serve", "--node-id", id, "--data-dir", n.Dir,
+		"--resp-addr", resp, "--http-addr", http, "--raft-addr", b.raft[id],
+		"--resp-advertise", n.RESP.Addr(), "--http-advertise", n.HTTP.Addr(),
+		"--initial-cluster", strings.Join(initial, ",")}, b.cfg.Flags...)
+	b.err = os.MkdirAll(filepath.Dir(n.Dir), 0o755)
+	return n
+}
+
+func (b *builder) proxy(target string, to, from *Direction) *Proxy {
+	listen := b.addr()
+	if b.err != nil {
+		return nil
+	}
+	p, err := NewProxy(listen, target, to, from, b.cfg.Seed+uint64(b.ports.next))
+	if b.err == nil {
+		b.err = err
+	}
+	return p
+}
+
+// Start runs every node and waits until a leader serves requests.
+func (c *Cluster) Start(ctx context.Context) error {
+	for _, n := range c.Nodes {
+		if err := n.Start(); err != nil {
+			return err
+		}
+	}
+	return c.WaitReady(ctx)
+}
+
+// Node returns the node of that name, nil if there is none.
+func (c *Cluster) Node(id string) *Node {
+	for _, n := range c.Nodes {
+		if n.ID == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// LoseAnswers makes clients lose that share of the answers, at every node.
+func (c *Cluster) LoseAnswers(probability float64) {
+	for _, n := range c.Nodes {
+		n.RESP.LoseAnswers(probability)
+		n.HTTP.LoseAnswers(probability)
+	}
+}
+
+// Lost is how many answers clients have lost that way.
+func (c *Cluster) Lost() (total int64) {
+	for _, n := range c.Nodes {
+		total += n.RESP.Lost() + n.HTTP.Lost()
+	}
+	return total
+}
+
+// Heal undoes every fault: the network passes, every node runs.
+func (c *Cluster) Heal() error {
+	c.Network.Heal()
+	for _, d := range c.clients {
+		d.Set(Flow{})
+	}
+	c.LoseAnswers(0)
+	var errs []error
+	for _, n := range c.Nodes {
+		if !n.Running() {
+			errs = append(errs, n.Start())
+		} else if !n.Healthy() {
+			errs = append(errs, n.Resume())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Deaths are the ends of processes that the tester did not cause.
+func (c *Cluster) Deaths() (all []string) {
+	for _, n := range c.Nodes {
+		all = append(all, n.Deaths()...)
+	}
+	return all
+}
+
+// StopAll stops every running node as an operator would and reports those that
+// do not stop well.
+func (c *Cluster) StopAll(limit time.Duration) error {
+	results := make(chan error, len(c.Nodes))
+	for _, n := range c.Nodes {
+		go func() {
+			if !n.Running() {
+				results <- nil
+				return
+			}
+			results <- n.Stop(limit)
+		}()
+	}
+	var errs []error
+	for range c.Nodes {
+		errs = append(errs, <-results)
+	}
+	return errors.Join(errs...)
+}
+
+// Close kills what still runs and ends the proxies.
+func (c *Cluster) Close() {
+	for _, n := range c.Nodes {
+		if n.Running() {
+			n.Kill()
+		}
+	}
+	if c.Network != nil {
+		c.Network.Close()
+	}
+	for _, n := range c.Nodes {
+		for _, p := range []*Proxy{n.RESP, n.HTTP} {
+			if p != nil {
+				p.Close()
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// echoServer answers every line with itself and tells each line that it got.
+func echoServer(t *testing.T) (addr string, got <-chan string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	lines := make(chan string, 100)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				in := bufio.NewReader(c)
+				for {
+					line, err := in.ReadString('\n')
+					if err != nil {
+						return
+					}
+					lines <- line
+					io.WriteString(c, line)
+				}
+			}()
+		}
+	}()
+	return l.Addr().String(), lines
+}
+
+type rig struct {
+	t        *testing.T
+	proxy    *Proxy
+	to, from *Direction
+	got      <-chan string
+}
+
+func newRig(t *testing.T) *rig {
+	addr, got := echoServer(t)
+	r := &rig{t: t, to: &Direction{}, from: &Direction{}, got: got}
+	p, err := NewProxy("127.0.0.1:0", addr, r.to, r.from, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.proxy = p
+	t.Cleanup(p.Close)
+	return r
+}
+
+func (r *rig) dial() (net.Conn, *bufio.Reader) {
+	c, err := net.Dial("tcp", r.proxy.Addr())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { c.Close() })
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	return c, bufio.NewReader(c)
+}
+
+func (r *rig) roundTrip(c net.Conn, in *bufio.Reader, line string) {
+	r.t.Helper()
+	io.WriteString(c, line)
+	if answer, err := in.ReadString('\n'); answer != line {
+		r.t.Fatalf("sent %q, got %q, %v", line, answer, err)
+	}
+	<-r.got
+}
+
+// silent requires that nothing arrives for a while.
+func (r *rig) silent(c net.Conn, in *bufio.Reader) {
+	r.t.Helper()
+	c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+	if answer, err := in.ReadString('\n'); !errors.Is(err, os.ErrDeadlineExceeded) {
+		r.t.Fatalf("got %q, %v in spite of the fault", answer, err)
+	}
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+}
+
+func TestProxyPasses(t *testing.T) {
+	r := newRig(t)
+	c, in := r.dial()
+	r.roundTrip(c, in, "hello\n")
+	r.roundTrip(c, in, strings.Repeat("long", 100_000)+"\n")
+	c.(*net.TCPConn).CloseWrite()
+	if _, err := in.ReadByte(); err != io.EOF {
+		t.Fatalf("after the end of the request: %v", err)
+	}
+}
+
+func TestProxyHoldsAndReleases(t *testing.T) {
+	r := newRig(t)
+	c, in := r.dial()
+	r.roundTrip(c, in, "before\n")
+
+	r.to.Set(Flow{Hold: true})
+	io.WriteString(c, "one\n")
+	r.silent(c, in)
+	if len(r.got) != 0 {
+		t.Fatal("the request arrived")
+	}
+	r.to.Set(Flow{})
+	if line, _ := in.ReadString('\n'); line != "one\n" {
+		t.Fatalf("after the release: %q", line)
+	}
+	<-r.got
+
+	r.from.Set(Flow{Hold: true}) // one direction only: the request arrives
+	io.WriteString(c, "two\n")
+	if line := <-r.got; line != "two\n" {
+		t.Fatal(line)
+	}
+	r.silent(c, in)
+	r.from.Set(Flow{})
+	if line, _ := in.ReadString('\n'); line != "two\n" {
+		t.Fatalf("after the release: %q", line)
+	}
+}
+
+func TestProxyHalfOpen(t *testing.T) {
+	r := newRig(t)
+	r.to.Set(Flow{Hold: true})
+	c, in := r.dial() // connects: the other side's silence is all that shows
+	io.WriteString(c, "x\n")
+	r.silent(c, in)
+}
+
+func TestProxyCuts(t *testing.T) {
+	r := newRig(t)
+	c, in := r.dial()
+	r.roundTrip(c, in, "before\n")
+	r.to.Set(Flow{Cut: true})
+	r.proxy.Reset()
+	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("open connection after the cut: %v", err)
+	}
+	c, in = r.dial()
+	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("new connection during the cut: %v", err)
+	}
+	r.to.Set(Flow{})
+	c, in = r.dial()
+	r.roundTrip(c, in, "after\n")
+}
+
+func TestProxyDelays(t *testing.T) {
+	r := newRig(t)
+	c, in := r.dial()
+	r.to.Set(Flow{Delay: 60 * time.Millisecond})
+	start := time.Now()
+	r.roundTrip(c, in, "slow\n")
+	if d := time.Since(start); d < 60*time.Millisecond {
+		t.Fatalf("took %v", d)
+	}
+}
+
+func TestProxyLosesAnswers(t *testing.T) {
+	r := newRig(t)
+	c, in := r.dial()
+	r.roundTrip(c, in, "before\n")
+	r.proxy.LoseAnswers(1)
+	io.WriteString(c, "carried out\n")
+	if line := <-r.got; line != "carried out\n" {
+		t.Fatal(line)
+	}
+	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the answer came through: %v", err)
+	}
+	if r.proxy.Lost() != 1 {
+		t.Fatalf("%d answers lost", r.proxy.Lost())
+	}
+}
+
+func TestFlowLatency(t *testing.T) {
+	f := Flow{Delay: time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.1}
+	if d := f.latency(0.5); d != 6*time.Millisecond {
+		t.Errorf("half the jitter: %v", d)
+	}
+	if d := f.latency(0.05); d < retransmission {
+		t.Errorf("a lost packet: %v", d)
+	}
+}
