@@ -6,6 +6,7 @@ import (
 	"net"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -30,10 +31,14 @@ type Config struct {
 	// InitialCluster is "n1=HOST:PORT,n2=HOST:PORT,…", node ids with their
 	// node-to-node addresses. Empty: this node alone.
 	InitialCluster string
+	// Join makes an empty node wait until it is added to a running cluster.
+	Join bool
 
 	// Insecure permits listening beyond loopback without TLS and authentication.
 	Insecure bool
 
+	LogEngine       string // wal, boltdb
+	ElectionTimeout time.Duration
 	MemoryBudget    Size // for the state machine's memory
 	MaxMessageBytes Size
 	MaxAppendBytes  Size
@@ -53,6 +58,8 @@ func Default() Config {
 		RESPAddr:        "127.0.0.1:7379",
 		HTTPAddr:        "127.0.0.1:7380",
 		RaftAddr:        "127.0.0.1:7381",
+		LogEngine:       "wal",
+		ElectionTimeout: 700 * time.Millisecond,
 		MemoryBudget:    512 << 20,
 		MaxMessageBytes: Size(l.MessageBytes),
 		MaxAppendBytes:  Size(l.AppendBytes),
@@ -73,7 +80,10 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.HTTPAdvertise, "http-advertise", "", "HTTP address that clients are told (default: --http-addr)")
 	fs.StringVar(&c.RaftAdvertise, "raft-advertise", "", "address that the other nodes are told (default: --raft-addr)")
 	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
+	fs.BoolVar(&c.Join, "join", false, "if this node is new, wait until `turnlog cluster join` adds it to a running cluster")
 	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and authentication")
+	fs.StringVar(&c.LogEngine, "log-engine", c.LogEngine, "engine of the write-ahead log, wal or boltdb; a data directory keeps the one it began with")
+	fs.DurationVar(&c.ElectionTimeout, "election-timeout", c.ElectionTimeout, "silence of the leader after which another is elected")
 	fs.Var(&c.MemoryBudget, "memory-budget", "memory for the state machine's recent data and caches")
 	fs.Var(&c.MaxMessageBytes, "max-message-bytes", "largest payload of one message")
 	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest payloads of one append together")
@@ -84,8 +94,8 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 
 // Validate reports the first setting that cannot work.
 func (c *Config) Validate() error {
-	if c.NodeID == "" || strings.ContainsAny(c.NodeID, "=, \t\n/") {
-		return fmt.Errorf("node-id %q: must not be empty, nor contain '=', ',', '/' or spaces", c.NodeID)
+	if c.NodeID == "" || len(c.NodeID) > 64 || strings.ContainsAny(c.NodeID, "=, \t\n/") {
+		return fmt.Errorf("node-id %q: must have 1 to 64 bytes and no '=', ',', '/' or spaces", c.NodeID)
 	}
 	if c.DataDir == "" {
 		return fmt.Errorf("data-dir must not be empty")
@@ -98,6 +108,12 @@ func (c *Config) Validate() error {
 	}
 	if c.LogFormat != "text" && c.LogFormat != "json" {
 		return fmt.Errorf("log-format %q: must be text or json", c.LogFormat)
+	}
+	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
+		return fmt.Errorf("log-engine %q: must be wal or boltdb", c.LogEngine)
+	}
+	if c.ElectionTimeout < 50*time.Millisecond || c.ElectionTimeout > time.Minute {
+		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
 	}
 	if c.MemoryBudget < 16<<20 {
 		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
@@ -202,6 +218,9 @@ func (c *Config) checkSelf(peers []Peer, self string) error {
 		if p.Addr != self {
 			return fmt.Errorf("initial-cluster says that %s is at %s, but this node's address is %s (raft-addr or raft-advertise)", p.ID, p.Addr, self)
 		}
+		return nil
+	}
+	if c.Join {
 		return nil
 	}
 	return fmt.Errorf("initial-cluster does not name this node, %s", c.NodeID)

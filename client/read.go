@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// History is an answer to a read. For a session that does not exist all of it is
+// zero, so Expect(history.Revision) holds as long as what was read is current.
+type History struct {
+	Messages    []turn.Message // in commit order
+	Revision    uint64
+	Incarnation uint64
+	First       uint64 // seq of the oldest message held
+	Last        uint64 // highest seq ever given
+	Count       uint64 // messages held
+	More        bool   // there are more messages in the direction that was read
+}
+
+// Stale makes reads of the returned handle answer at once with some past state of
+// the node that is asked.
+func (s Session) Stale() Session {
+	s.fresh = turn.Consistency{Level: turn.Stale}
+	return s
+}
+
+// Bounded makes reads of the returned handle show at least every write that was
+// acknowledged age before.
+func (s Session) Bounded(age time.Duration) Session {
+	s.fresh = turn.Consistency{Level: turn.Bounded, MaxAge: age}
+	return s
+}
+
+// Last returns the n newest messages.
+func (s Session) Last(ctx context.Context, n int) (History, error) {
+	return s.Read(ctx, turn.Read{From: turn.FromLast, Limit: n})
+}
+
+// Read returns the messages that q selects; q.Key is ignored.
+func (s Session) Read(ctx context.Context, q turn.Read) (History, error) {
+	q.Key = s.turnKey()
+	if err := q.Validate(s.c.limits); err != nil {
+		return History{}, err
+	}
+	v, err := s.c.do(ctx, s.readRequest(q))
+	if err != nil {
+		return History{}, err
+	}
+	return decodeHistory(v)
+}
+
+func (s Session) readRequest(q turn.Read) *request {
+	r := s.c.request(vRead, s.key)
+	switch {
+	case q.From == turn.FromAfter:
+		r.strings("AFTER").uint(q.Seq)
+	case q.From == turn.FromBefore:
+		r.strings("BEFORE").uint(q.Seq)
+	case q.Limit > 0:
+		r.strings("LAST").int(int64(q.Limit))
+	}
+	if q.Limit > 0 && q.From != turn.FromLast {
+		r.strings("LIMIT").int(int64(q.Limit))
+	}
+	if q.MaxBytes > 0 {
+		r.strings("MAXBYTES").int(q.MaxBytes)
+	}
+	if q.MaxTokens > 0 {
+		r.strings("MAXTOKENS").int(q.MaxTokens)
+	}
+	switch s.fresh.Level {
+	case turn.Stale:
+		r.strings("CONSISTENCY", "STALE")
+	case turn.Bounded:
+		r.strings("CONSISTENCY", "BOUNDED").int(s.fresh.MaxAge.Milliseconds())
+	}
+	return r
+}
+
+// All yields every message with a seq above after, page by page, up to the end
+// of the session at that moment. An error is the last thing yielded.
+func (s Session) All(ctx context.Context, after uint64) iter.Seq2[turn.Message, error] {
+	return func(yield func(turn.Message, error) bool) {
+		for more := true; more; {
+			h, err := s.Read(ctx, turn.Read{From: turn.FromAfter, Seq: after, Limit: pageMessages, MaxBytes: pageBytes})
+			if err != nil {
+				yield(turn.Message{}, err)
+				return
+			}
+			for _, m := range h.Messages {
+				if !yield(m, nil) {
+					return
+				}
+				after = m.Seq
+			}
+			more = h.More
+		}
+	}
+}
+
+const (
+	pageMessages = 512
+	pageBytes    = 4 << 20
+)
+
+// Info describes the session; NotFound if there is none.
+func (s Session) Info(ctx context.Context) (turn.Session, error) {
+	v, err := s.c.do(ctx, s.c.request(vInfo, s.key))
+	if err != nil {
+		return turn.Session{}, err
+	}
+	if v.IsNull() {
+		return turn.Session{}, turn.Errorf(turn.NotFound, "there is no session %q", s.key)
+	}
+	return decodeSession(v, s.turnKey())
+}
+
+// Meta returns the session's metadata, nil if there is none or no session.
+func (s Session) Meta(ctx context.Context) (map[string]string, error) {
+	v, err := s.c.do(ctx, s.c.request(vGetMeta, s.key))
+	if err != nil {
+		return nil, err
+	}
+	return decodeMeta(v)
+}

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"strconv"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// request is one command, encoded once and sent unchanged at every attempt.
+type request struct {
+	verb  verb
+	again again
+	args  int
+	body  []byte // the arguments as RESP bulk strings
+}
+
+// request begins a request of v on a session or, with "", on none.
+func (c *Client) request(v verb, key string) *request {
+	r := &request{verb: v, again: verbs[v].again}
+	r.strings(verbs[v].command)
+	if key != "" || v < vErase {
+		r.strings(key)
+	}
+	return r
+}
+
+func (r *request) strings(args ...string) *request {
+	for _, s := range args {
+		r.head(len(s))
+		r.body = append(append(r.body, s...), '\r', '\n')
+	}
+	return r
+}
+
+func (r *request) bytes(b []byte) *request {
+	r.head(len(b))
+	r.body = append(append(r.body, b...), '\r', '\n')
+	return r
+}
+
+func (r *request) head(n int) {
+	r.args++
+	r.body = strconv.AppendInt(append(r.body, '$'), int64(n), 10)
+	r.body = append(r.body, '\r', '\n')
+}
+
+func (r *request) int(n int64) *request   { return r.strings(strconv.FormatInt(n, 10)) }
+func (r *request) uint(n uint64) *request { return r.strings(strconv.FormatUint(n, 10)) }
+
+func (r *request) expect(revision *uint64) *request {
+	if revision != nil {
+		r.strings("EXPECT").uint(*revision)
+	}
+	return r
+}
+
+func (r *request) messages(ms []turn.NewMessage) *request {
+	size := len(r.body)
+	for i := range ms {
+		size += len(ms[i].ID) + len(ms[i].Data) + 48
+	}
+	r.body = append(make([]byte, 0, size), r.body...)
+	for i := range ms {
+		r.strings("MSG", ms[i].ID).bytes(ms[i].Data)
+	}
+	return r
+}
+
+// appendTo appends the whole frame to dst.
+func (r *request) appendTo(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, '*'), int64(r.args), 10)
+	dst = append(dst, '\r', '\n')
+	return append(dst, r.body...)
+}
+
+// weight is what the request counts against Config.MaxInFlightBytes.
+func (r *request) weight() int64 { return int64(len(r.body)) + 1024 }

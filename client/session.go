@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Session is a handle on the session of one key; making one sends nothing. It is
+// a value: Expect, TTL and the consistency methods return a changed copy.
+type Session struct {
+	c      *Client
+	key    string
+	expect *uint64
+	ttl    time.Duration
+	fresh  turn.Consistency
+}
+
+// Session returns a handle on the session of that key, 1 to 512 arbitrary bytes.
+func (c *Client) Session(key string) Session { return Session{c: c, key: key} }
+
+// Key returns the session's key.
+func (s Session) Key() string { return s.key }
+
+// Expect makes the writes of the returned handle conditional: they take place
+// only if the session's revision is still the given one (0: if there is no such
+// session), and are a Conflict otherwise. Every answer carries the revision to
+// expect next.
+func (s Session) Expect(revision uint64) Session {
+	s.expect = &revision
+	return s
+}
+
+// TTL makes appends of the returned handle set the session's deadline to d from
+// now, in cluster time; a fraction of a millisecond counts as a whole one.
+func (s Session) TTL(d time.Duration) Session {
+	s.ttl = d
+	return s
+}
+
+// Append adds messages at the end of the session, all or none, and returns
+// First, Last, Revision, Count and Duplicate. A message without an id gets one.
+// Duplicate says that an earlier call with the same ids, or an attempt of this
+// one whose answer was lost, had appended them.
+func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.Result, error) {
+	r := s.c.request(vAppend, s.key)
+	r.expect(s.expect)
+	if s.ttl != 0 {
+		r.strings("PX").int(millis(s.ttl))
+	}
+	messages = s.c.withIDs(messages)
+	op := &turn.Append{Key: s.turnKey(), Messages: messages, TTL: millis(s.ttl)}
+	return s.write(ctx, r.messages(messages), op)
+}
+
+// Replace removes every message with seq ≥ from and appends messages, at once;
+// the session must exist. It returns what Append does, and Removed. Without
+// messages nothing identifies the call, and it may end in Unknown.
+func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewMessage) (turn.Result, error) {
+	r := s.c.request(vReplace, s.key)
+	r.strings("FROM").uint(from).expect(s.expect)
+	if len(messages) == 0 {
+		r.again = never
+	}
+	messages = s.c.withIDs(messages)
+	return s.write(ctx, r.messages(messages), &turn.Replace{Key: s.turnKey(), From: from, Messages: messages})
+}
+
+// Pop removes and returns up to n messages from one side: turn.Newest takes the
+// highest seqs first; turn.Tail and turn.Head are the ends of the Redis list.
+func (s Session) Pop(ctx context.Context, n int, from turn.Side) ([]turn.Message, error) {
+	op := &turn.Pop{Key: s.turnKey(), From: from, Count: uint64(max(n, 0))}
+	r := s.c.request(vPop, s.key)
+	r.strings("COUNT").uint(op.Count).expect(s.expect)
+	r.strings("FROM", map[turn.Side]string{turn.Head: "HEAD", turn.Tail: "TAIL", turn.Newest: "NEWEST"}[from])
+	res, err := s.write(ctx, r, op)
+	return res.Messages, err
+}
+
+// TrimKeep removes all but the n newest messages; Result.Removed says how many.
+func (s Session) TrimKeep(ctx context.Context, n uint64) (turn.Result, error) {
+	r := s.c.request(vTrim, s.key)
+	return s.write(ctx, r.strings("KEEP").uint(n).expect(s.expect), &turn.Trim{Key: s.turnKey(), N: n})
+}
+
+// TrimBefore removes the messages with a seq below seq.
+func (s Session) TrimBefore(ctx context.Context, seq uint64) (turn.Result, error) {
+	r := s.c.request(vTrim, s.key)
+	return s.write(ctx, r.strings("BEFORE").uint(seq).expect(s.expect), &turn.Trim{Key: s.turnKey(), N: seq})
+}
+
+// Clear removes all messages and keeps the session, its metadata and numbering.
+func (s Session) Clear(ctx context.Context) (turn.Result, error) {
+	return s.write(ctx, s.c.request(vClear, s.key).expect(s.expect), &turn.Clear{Key: s.turnKey()})
+}
+
+// Delete removes the session and reports whether there was one.
+func (s Session) Delete(ctx context.Context) (bool, error) {
+	op := &turn.Delete{Keys: []turn.Key{s.turnKey()}}
+	res, err := s.write(ctx, s.c.request(vDelete, s.key).expect(s.expect), op)
+	return res.Removed > 0, err
+}
+
+// Fork copies the messages with seq ≤ at (0: all) and the metadata into the
+// session to, which must not exist.
+func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, error) {
+	op := &turn.Fork{Key: s.turnKey(), To: turn.Key{Namespace: s.c.cfg.Namespace, Name: to}, At: at}
+	r := s.c.request(vFork, s.key).strings(to)
+	if at > 0 {
+		r.strings("AT").uint(at)
+	}
+	return s.write(ctx, r.expect(s.expect), op)
+}
+
+// SetMeta merges set into the session's metadata and removes the keys in unset,
+// creating the session if need be.
+func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...string) (turn.Result, error) {
+	r := s.c.request(vSetMeta, s.key)
+	if len(set)+len(unset) == 0 {
+		return turn.Result{}, turn.Errorf(turn.Invalid, "no metadata to set or unset")
+	}
+	if len(set) > 0 {
+		r.strings("SET")
+		for k, v := range set {
+			r.strings(k, v)
+		}
+	}
+	if len(unset) > 0 {
+		r.strings("UNSET").strings(unset...)
+	}
+	return s.write(ctx, r.expect(s.expect), &turn.SetMeta{Key: s.turnKey(), Set: set, Unset: unset})
+}
+
+// Expire deletes the session when d has passed in cluster time. With slide,
+// every later append begins that time anew. It reports whether there was such a
+// session.
+func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool, error) {
+	r := s.c.request(vExpire, s.key).strings("PX").int(millis(d))
+	if slide {
+		r.strings("SLIDE")
+	}
+	return s.changed(ctx, r, &turn.Expire{Key: s.turnKey(), HasTTL: true, TTL: millis(d), Slide: slide})
+}
+
+// ExpireAt deletes the session at time t of the cluster's clock.
+func (s Session) ExpireAt(ctx context.Context, t time.Time) (bool, error) {
+	r := s.c.request(vExpire, s.key).strings("PXAT").int(t.UnixMilli())
+	return s.changed(ctx, r, &turn.Expire{Key: s.turnKey(), HasAt: true, At: t.UnixMilli()})
+}
+
+// Persist removes the session's deadline and reports whether it had one.
+func (s Session) Persist(ctx context.Context) (bool, error) {
+	return s.changed(ctx, s.c.request(vExpire, s.key).strings("NEVER"), &turn.Expire{Key: s.turnKey()})
+}
+
+func (s Session) changed(ctx context.Context, r *request, op turn.Op) (bool, error) {
+	res, err := s.write(ctx, r, op)
+	return res.Removed > 0, err
+}
+
+func (s Session) turnKey() turn.Key { return turn.Key{Namespace: s.c.cfg.Namespace, Name: s.key} }
+
+// write refuses what no server can accept, sends r, and reads the answer.
+func (s Session) write(ctx context.Context, r *request, op turn.Op) (turn.Result, error) {
+	if err := op.Validate(s.c.limits); err != nil {
+		return turn.Result{}, err
+	}
+	v, err := s.c.do(ctx, r)
+	if err != nil {
+		return turn.Result{}, err
+	}
+	return decodeResult(v)
+}
+
+// millis rounds away from zero, so that a ttl never ends early.
+func millis(d time.Duration) int64 {
+	ms := d.Milliseconds()
+	if d > 0 && time.Duration(ms)*time.Millisecond < d {
+		ms++
+	}
+	return ms
+}
+
+// withIDs returns messages with an id for each; the caller's slice stays as it is.
+func (c *Client) withIDs(messages []turn.NewMessage) []turn.NewMessage {
+	out := make([]turn.NewMessage, len(messages))
+	copy(out, messages)
+	for i := range out {
+		if out[i].ID == "" {
+			out[i].ID = c.cfg.NewID()
+		}
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// tailBlock is how long the server holds back an empty answer.
+const tailBlock = 5 * time.Second
+
+// Tail yields every message with a seq above after, once and in order: those
+// that are there, then each as it is committed. It goes on over lost
+// connections and failing nodes; after an outage longer than Config.RetryFor,
+// or when ctx ends, it yields the error and stops. When the session is deleted
+// and made anew, it goes on with the first message of the new one, whose seqs
+// begin at 1 again.
+//
+// A Tail holds one connection while it is ranged over.
+func (s Session) Tail(ctx context.Context, after uint64) iter.Seq2[turn.Message, error] {
+	return func(yield func(turn.Message, error) bool) {
+		t := &tail{s: s, after: after, yield: yield}
+		for !t.done {
+			t.follow(ctx)
+		}
+	}
+}
+
+// tail is where a Tail has arrived.
+type tail struct {
+	s           Session
+	after       uint64
+	incarnation uint64 // of the session that after belongs to; 0: not known yet
+	yield       func(turn.Message, error) bool
+	done        bool
+	down        time.Time // since when nothing was answered; zero: it was
+	pause       time.Duration
+}
+
+// follow tails over one connection until it fails or the consumer stops.
+func (t *tail) follow(ctx context.Context) {
+	c := t.s.c
+	n := c.router.pick()
+	err := c.onOwnConnection(ctx, n, tailBlock+c.cfg.Patience, func(own *conn) error { return t.read(ctx, n, own) })
+	if t.done {
+		return
+	}
+	if ctx.Err() != nil || c.ctx.Err() != nil {
+		t.stop(gaveUp(ctx, err))
+		return
+	}
+	switch turn.KindOf(err) {
+	case turn.Unavailable, turn.Overloaded, turn.Unknown:
+		c.router.failed(n)
+	default:
+		t.stop(err)
+		return
+	}
+	if t.down.IsZero() {
+		t.down, t.pause = time.Now(), backoffFirst
+	}
+	if time.Since(t.down) > c.cfg.RetryFor || !sleep(ctx, t.pause) {
+		t.stop(gaveUp(ctx, err))
+	}
+	t.pause = min(2*t.pause, backoffMost)
+}
+
+func (t *tail) stop(err error) {
+	t.done = true
+	t.yield(turn.Message{}, err)
+}
+
+// read reads what is there, then waits for more, and so on. Each wait and the
+// read after it go out together. A node that lags behind the one before must not
+// show an older state, so the first read of a connection is linearizable; the
+// later ones need not be, since one node never goes back.
+func (t *tail) read(ctx context.Context, n *node, own *conn) error {
+	s := t.s
+	s.fresh = turn.Consistency{}
+	waiting := false
+	for {
+		requests := []*request{s.readRequest(turn.Read{From: turn.FromAfter, Seq: t.after, Limit: pageMessages, MaxBytes: pageBytes})}
+		if waiting {
+			wait := s.c.request(vTail, s.key).strings("AFTER").uint(t.after).strings("COUNT", "1", "BLOCK").int(tailBlock.Milliseconds())
+			requests = []*request{wait, requests[0]}
+		}
+		h, err := t.round(ctx, n, own, requests)
+		if err != nil {
+			return err
+		}
+		s.c.router.worked(n)
+		t.down = time.Time{}
+		if t.take(h); t.done {
+			return nil
+		}
+		waiting = !h.More
+		s = s.Stale()
+	}
+}
+
+// round sends requests and returns what the last one, a read, found.
+func (t *tail) round(ctx context.Context, n *node, own *conn, requests []*request) (h History, err error) {
+	calls, err := own.send(requests...)
+	if err != nil {
+		return h, lost(turn.Unavailable, n, requests[0], err, "nothing was changed")
+	}
+	for i, cl := range calls {
+		v, _, err := cl.wait(ctx)
+		if err != nil {
+			return h, lost(turn.Unavailable, n, requests[i], err, "nothing was changed")
+		}
+		if err := replyError(v); err != nil {
+			return h, err
+		}
+		if i == len(calls)-1 {
+			return decodeHistory(v)
+		}
+	}
+	return h, nil
+}
+
+// take yields the messages of h, unless they belong to another session than the
+// one that was followed: then the next read begins at that one's start.
+func (t *tail) take(h History) {
+	if h.Incarnation < t.incarnation {
+		return // deleted; there is no session now
+	}
+	if t.incarnation != 0 && h.Incarnation > t.incarnation {
+		t.incarnation, t.after = h.Incarnation, 0
+		return
+	}
+	t.incarnation = h.Incarnation
+	for _, m := range h.Messages {
+		t.after = m.Seq
+		if !t.yield(m, nil) {
+			t.done = true
+			return
+		}
+	}
+}

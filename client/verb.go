@@ -1,0 +1,61 @@
+package client
+
+// verb is a command of the server.
+type verb uint8
+
+const (
+	vAppend verb = iota
+	vReplace
+	vPop
+	vTrim
+	vClear
+	vDelete
+	vExpire
+	vFork
+	vSetMeta
+	vErase
+	vRead
+	vTail
+	vInfo
+	vGetMeta
+	vList
+	vCluster
+)
+
+// again says whether a request may be sent again after an attempt that may have
+// reached the server. The attempt that was given up can still be on its way: it
+// may be carried out after the repetition was answered, and after whatever the
+// caller did next. So it is not enough that doing something twice at once equals
+// doing it once; a late second time must not undo what came in between.
+type again uint8
+
+const (
+	never      again = iota // a late repetition would change what came in between
+	identified              // the state machine recognises the ids and answers with the first outcome
+	harmless                // it changes nothing
+)
+
+// verbs holds, by verb, the command and whether it may be repeated. Any request
+// is repeated when it surely was not carried out: when it never left this
+// machine, or when the server says so.
+var verbs = [...]struct {
+	command string
+	again   again
+}{
+	vAppend:  {"TURN.APPEND", identified},
+	vReplace: {"TURN.REPLACE", identified}, // with messages; a mere cut carries no id, see Session.Replace
+	vPop:     {"TURN.POP", never},          // takes further messages, and the first ones were never seen
+	vTrim:    {"TURN.TRIM", never},         // "keep 20" would drop what was appended since; seqs begin again after a delete
+	vClear:   {"TURN.CLEAR", never},        // removes what was appended since
+	vDelete:  {"TURN.DELETE", never},       // removes a session created since
+	vExpire:  {"TURN.EXPIRE", never},       // overrides a deadline set since
+	vFork:    {"TURN.FORK", never},         // answers EXISTS for its own success
+	vSetMeta: {"TURN.META", never},         // overrides values set since
+	vErase:   {"TURN.ERASE", never},        // removes sessions created since
+	vRead:    {"TURN.READ", harmless},
+	vTail:    {"TURN.TAIL", harmless},
+	vInfo:    {"TURN.INFO", harmless},
+	vGetMeta: {"TURN.META", harmless},
+	vList:    {"TURN.LIST", harmless},
+	vCluster: {"TURN.CLUSTER", harmless},
+}
