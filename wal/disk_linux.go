@@ -1,0 +1,32 @@
+package wal
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// datasync leaves out the file's times, which fsync would have to journal.
+func datasync(f *os.File) error {
+	for {
+		// An interrupted call did not report on any page yet, so this is not the repetition of a failed sync.
+		if err := unix.Fdatasync(int(f.Fd())); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// reserve takes blocks without changing the size, which Allocate reads to know how far the zeros have come.
+func reserve(f *os.File, at, n int64) error {
+	for {
+		err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, at, n)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+			return nil // writing the zeros will tell
+		}
+		return err
+	}
+}

@@ -1,0 +1,71 @@
+package wal
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+)
+
+// Options configure a Log. The zero value is ready for use.
+type Options struct {
+	// SegmentBytes is the size of a segment file: a multiple of 4096, from 16 KiB to 1 GiB. Default 64 MiB. It may change between
+	// openings. A batch that does not fit gets a larger segment of its own.
+	SegmentBytes int64
+	// SpareSegments is how many recycled files are kept for later use. Default 2; negative: none.
+	SpareSegments int
+	// CacheBytes bounds the memory that holds the newest records. Default 16 MiB; negative: no cache.
+	CacheBytes int64
+	// MarkInterval is how often Run records how far the log was synced. Damage to batches older than the mark is told from a torn
+	// tail even when they are the last ones. Default 5 s. Close sets the mark too.
+	MarkInterval time.Duration
+	// OnSync, if set, is called after each sync of records with the time that the sync took, by the goroutine that appends: it must be quick.
+	OnSync func(time.Duration)
+
+	Logger *slog.Logger     // default slog.Default()
+	FS     FS               // default Disk{}
+	Rand   io.Reader        // source of salts; default crypto/rand
+	Now    func() time.Time // measures syncs; default time.Now
+}
+
+const (
+	minSegmentBytes = 16 << 10
+	maxSegmentBytes = 1 << 30
+	// maxBatchBytes is what one Append may take on disk. Offsets within a segment, however large, stay below 2³².
+	maxBatchBytes = 1 << 30
+	// truncationReserve is the end of each segment that records leave free, so that a full disk can still be truncated.
+	truncationReserve = 4096
+)
+
+func (o Options) withDefaults() (Options, error) {
+	setDefault(&o.SegmentBytes, 64<<20)
+	setDefault(&o.SpareSegments, 2)
+	setDefault(&o.CacheBytes, 16<<20)
+	setDefault(&o.MarkInterval, 5*time.Second)
+	if o.SegmentBytes < minSegmentBytes || o.SegmentBytes > maxSegmentBytes || o.SegmentBytes%4096 != 0 {
+		return o, fmt.Errorf("wal: SegmentBytes is %d; it must be a multiple of 4096 from %d to %d", o.SegmentBytes, minSegmentBytes, maxSegmentBytes)
+	}
+	if o.MarkInterval < 0 {
+		return o, fmt.Errorf("wal: MarkInterval is %v; it must not be negative", o.MarkInterval)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.FS == nil {
+		o.FS = Disk{}
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o, nil
+}
+
+func setDefault[T int | int64 | time.Duration](v *T, def T) {
+	if *v == 0 {
+		*v = def
+	}
+}
