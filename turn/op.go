@@ -115,11 +115,12 @@ type Delete struct {
 type ExpireIf uint8
 
 const (
-	Always   ExpireIf = iota
-	IfNone            // NX: only if there is no deadline
-	IfSome            // XX: only if there is a deadline
-	IfLater           // GT: only if the new deadline is later (none counts as latest)
-	IfSooner          // LT: only if the new deadline is sooner
+	Always       ExpireIf = iota
+	IfNone                // NX: only if there is no deadline
+	IfSome                // XX: only if there is a deadline
+	IfLater               // GT: only if the new deadline is later (none counts as latest)
+	IfSooner              // LT: only if the new deadline is sooner (none counts as latest)
+	IfSomeSooner          // XX LT: only if there is a deadline and the new one is sooner
 )
 
 // Expire sets or removes a session's deadline. A deadline that has passed

@@ -67,7 +67,7 @@ func (o *Expire) Validate(l Limits) error {
 	if o.Slide && (!o.HasTTL || o.TTL <= 0) {
 		return Errorf(Invalid, "a sliding expiry needs a positive ttl")
 	}
-	if o.If > IfSooner {
+	if o.If > IfSomeSooner {
 		return Errorf(Invalid, "unknown expire condition")
 	}
 	return l.checkKey(o.Key)
