@@ -1,0 +1,154 @@
+package httpapi
+
+import (
+	"github.com/turnlog/turnlog/turn"
+)
+
+type clusterReply struct {
+	ID     string     `json:"id"`
+	Leader string     `json:"leader"` // "": none
+	Term   uint64     `json:"term"`
+	Nodes  []nodeBody `json:"nodes"`
+}
+
+type nodeBody struct {
+	ID        string `json:"id"`
+	RaftAddr  string `json:"raft_addr"`
+	RESPAddr  string `json:"resp_addr"`
+	HTTPAddr  string `json:"http_addr"`
+	Role      string `json:"role"`
+	Applied   uint64 `json:"applied"`
+	Match     uint64 `json:"match"`
+	Reachable bool   `json:"reachable"`
+	StateHash string `json:"state_hash"`
+	HashIndex uint64 `json:"hash_index"`
+}
+
+func (s *Server) getCluster(c *call) (any, error) {
+	cl, err := s.cfg.Engine.Cluster(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := clusterReply{ID: cl.ID, Leader: cl.Leader, Term: cl.Term, Nodes: make([]nodeBody, len(cl.Nodes))}
+	for i, n := range cl.Nodes {
+		r.Nodes[i] = nodeBody{n.ID, n.RaftAddr, n.RESPAddr, n.HTTPAddr, n.Role, n.Applied, n.Match, n.Reachable, n.StateHash, n.HashIndex}
+	}
+	return r, nil
+}
+
+// admin returns the Admin, or the error that there is none here.
+func (c *call) admin() (Admin, error) {
+	if a := c.server.cfg.Admin; a != nil {
+		return a, nil
+	}
+	return nil, turn.Errorf(turn.Forbidden, "this node is not administered over HTTP")
+}
+
+type checksumReply struct {
+	Index uint64 `json:"index"`
+	Hash  string `json:"hash"`
+}
+
+func (s *Server) postChecksum(c *call) (any, error) {
+	a, err := c.admin()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decodeBody(c, decodeNothing); err != nil {
+		return nil, err
+	}
+	index, hash, err := a.Checksum(c.ctx)
+	return checksumReply{index, hash}, c.unsure(err)
+}
+
+type emptyReply struct{}
+
+func (s *Server) postTransfer(c *call) (any, error) {
+	a, err := c.admin()
+	if err != nil {
+		return nil, err
+	}
+	to, err := decodeBody(c, decodeTransfer)
+	if err != nil {
+		return nil, err
+	}
+	return emptyReply{}, c.unsure(a.TransferLeadership(c.ctx, to))
+}
+
+func (s *Server) postSnapshot(c *call) (any, error) {
+	a, err := c.admin()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decodeBody(c, decodeNothing); err != nil {
+		return nil, err
+	}
+	return emptyReply{}, c.unsure(a.Snapshot(c.ctx))
+}
+
+func (s *Server) postNode(c *call) (any, error) {
+	a, err := c.admin()
+	if err != nil {
+		return nil, err
+	}
+	n, err := decodeBody(c, decodeNode)
+	if err != nil {
+		return nil, err
+	}
+	return emptyReply{}, c.unsure(a.AddNode(c.ctx, n.id, n.raftAddr))
+}
+
+func (s *Server) deleteNode(c *call) (any, error) {
+	a, err := c.admin()
+	if err != nil {
+		return nil, err
+	}
+	id := c.text("id")
+	if id == "" {
+		return nil, turn.Errorf(turn.Invalid, "id: missing; it names the node to remove")
+	}
+	return emptyReply{}, c.unsure(a.RemoveNode(c.ctx, id))
+}
+
+func decodeNothing(body []byte) (struct{}, error) {
+	return struct{}{}, parseBody(body, func(v value) error {
+		return v.object(func(string, value) error { return errUnknownField })
+	})
+}
+
+func decodeTransfer(body []byte) (to string, err error) {
+	err = parseBody(body, func(v value) error {
+		return v.object(func(name string, v value) (err error) {
+			if name != "to" {
+				return errUnknownField
+			}
+			to, err = v.text()
+			return err
+		})
+	})
+	return to, err
+}
+
+type nodeRequest struct {
+	id, raftAddr string
+}
+
+func decodeNode(body []byte) (n nodeRequest, err error) {
+	err = parseBody(body, func(v value) error {
+		return v.object(func(name string, v value) (err error) {
+			switch name {
+			case "id":
+				n.id, err = v.text()
+			case "raft_addr":
+				n.raftAddr, err = v.text()
+			default:
+				err = errUnknownField
+			}
+			return err
+		})
+	})
+	if err == nil && (n.id == "" || n.raftAddr == "") {
+		err = turn.Errorf(turn.Invalid, "body: needs id and raft_addr")
+	}
+	return n, err
+}

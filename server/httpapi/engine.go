@@ -1,0 +1,37 @@
+package httpapi
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Engine is the node that carries requests out. All methods may be called at
+// the same time, and return errors of type *turn.Error.
+type Engine interface {
+	Apply(ctx context.Context, op turn.Op) (turn.Result, error)
+	Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error)
+	// Watch returns a channel that holds a token after the session changed on
+	// this node, however often it did. stop ends it.
+	Watch(k turn.Key) (changed <-chan struct{}, stop func())
+	Cluster(ctx context.Context) (turn.Cluster, error)
+	Ready() (ok bool, reasons []string)
+	Limits() turn.Limits
+}
+
+// Admin changes the cluster. An Engine that is to be administered over HTTP has
+// one beside it.
+type Admin interface {
+	// Checksum has every node hash its state at one log index, and returns that
+	// index and the hash of this node.
+	Checksum(ctx context.Context) (index uint64, hash string, err error)
+	// TransferLeadership hands leadership to the node to; "": to any.
+	TransferLeadership(ctx context.Context, to string) error
+	// Snapshot has this node take a snapshot now, and truncate its log.
+	Snapshot(ctx context.Context) error
+	// AddNode makes a running node with that id and node-to-node address a
+	// member.
+	AddNode(ctx context.Context, id, raftAddr string) error
+	// RemoveNode ends the membership of a node.
+	RemoveNode(ctx context.Context, id string) error
+}

@@ -1,0 +1,51 @@
+package httpapi
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// instruments are the door's metrics.
+type instruments struct {
+	requests    *prometheus.CounterVec
+	seconds     *prometheus.HistogramVec
+	connections prometheus.Gauge
+	refused     prometheus.Counter
+	streams     prometheus.Gauge
+}
+
+func newInstruments(reg prometheus.Registerer) (*instruments, error) {
+	m := &instruments{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "turnlog_http_requests_total",
+			Help: "HTTP requests by route, method and status.",
+		}, []string{"route", "method", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "turnlog_http_request_seconds",
+			Help:    "Time from the head of a request to the end of its response.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"route", "method"}),
+		connections: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "turnlog_http_connections", Help: "Open HTTP connections.",
+		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "turnlog_http_connections_refused_total", Help: "HTTP connections refused because there were too many.",
+		}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "turnlog_http_streams", Help: "Open event streams.",
+		}),
+	}
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.connections, m.refused, m.streams} {
+		if err := reg.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (m *instruments) observe(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Inc()
+	m.seconds.WithLabelValues(route, method).Observe(took.Seconds())
+}

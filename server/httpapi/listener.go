@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// boundedListener refuses connections beyond a number, rather than let them
+// wait without a word.
+type boundedListener struct {
+	net.Listener
+	slots chan struct{}
+	m     *instruments
+}
+
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case l.slots <- struct{}{}:
+			l.m.connections.Inc()
+			return &boundedConn{Conn: conn, l: l}, nil
+		default:
+			l.m.refused.Inc()
+			refuse(conn)
+		}
+	}
+}
+
+// refuse answers before a request is read. The answer fits the empty send
+// buffer, so that this does not block.
+func refuse(conn net.Conn) {
+	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: " + retryAfter +
+		"\r\nConnection: close\r\n\r\n" + tooManyConnections))
+	_ = conn.Close()
+}
+
+const tooManyConnections = `{"error":{"code":"OVERLOADED","message":"too many connections","outcome":"not_applied","retry":true}}` + "\n"
+
+type boundedConn struct {
+	net.Conn
+	l    *boundedListener
+	once sync.Once
+}
+
+func (c *boundedConn) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() {
+		<-c.l.slots
+		c.l.m.connections.Dec()
+	})
+	return err
+}

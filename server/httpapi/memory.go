@@ -1,0 +1,99 @@
+package httpapi
+
+import (
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// memory bounds the bytes of bodies and answers that all requests hold together.
+type memory struct {
+	left atomic.Int64
+}
+
+// take reserves n bytes, or reports that there are not so many left.
+func (m *memory) take(n int64) bool {
+	if m.left.Add(-n) < 0 {
+		m.left.Add(n)
+		return false
+	}
+	return true
+}
+
+func (m *memory) give(n int64) { m.left.Add(n) }
+
+// hold reserves n bytes until the call ends.
+func (c *call) hold(n int64) error {
+	if !c.server.memory.take(n) {
+		return turn.Errorf(turn.Overloaded, "too many large requests at once; try again")
+	}
+	c.held += n
+	return nil
+}
+
+// bodyTime is how long a client may take to send a body.
+const bodyTime = time.Minute
+
+// body reads the request's body, of at most limit bytes. No body is read as {}.
+func (c *call) body(limit int) ([]byte, error) {
+	r := c.request
+	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		return nil, turn.Errorf(turn.Invalid, "Content-Encoding %.32q is not supported", e)
+	}
+	if r.ContentLength > int64(limit) {
+		return nil, c.bodyTooLarge(limit)
+	}
+	_ = c.out.rc.SetReadDeadline(time.Now().Add(bodyTime))
+	// A deadline that passed later would look like a client that went away.
+	defer func() { _ = c.out.rc.SetReadDeadline(time.Time{}) }()
+
+	buf, err := c.grow(nil, max(r.ContentLength, 511)+1) // one more, to see the end
+	for err == nil {
+		var n int
+		n, err = r.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case len(buf) > limit:
+			return nil, c.bodyTooLarge(limit)
+		case err == io.EOF && len(buf) == 0:
+			return []byte("{}"), nil
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, turn.Errorf(turn.Invalid, "body: incomplete after %d bytes: %v", len(buf), err)
+		case len(buf) == cap(buf):
+			buf, err = c.grow(buf, int64(len(buf)))
+		}
+	}
+	return nil, err
+}
+
+// grow returns buf with room for n more bytes.
+func (c *call) grow(buf []byte, n int64) ([]byte, error) {
+	if err := c.hold(n); err != nil {
+		return buf, err
+	}
+	bigger := make([]byte, len(buf), int64(len(buf))+n)
+	copy(bigger, buf)
+	return bigger, nil
+}
+
+func (c *call) bodyTooLarge(limit int) error {
+	c.out.w.Header().Set("Connection", "close") // the rest of the body is not read
+	return turn.Errorf(turn.TooLarge, "body: the limit here is %d bytes", limit)
+}
+
+const smallBody = 1 << 20 // of requests without messages
+
+// appendBody is the limit for requests with messages: base64 takes four bytes
+// for three.
+func appendBody(l turn.Limits) int { return l.AppendBytes/3*4 + 1<<20 }
+
+func payloadBytes(ms []turn.Message) (n int64) {
+	for i := range ms {
+		n += int64(len(ms[i].Data))
+	}
+	return n
+}
