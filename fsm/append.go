@@ -1,0 +1,173 @@
+package fsm
+
+import (
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (m *Machine) append(o *turn.Append, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.session(key)
+	if err != nil {
+		return err
+	}
+	if o.OnlyExisting && (h == nil || h.count() == 0) {
+		return nil
+	}
+	if dup, err := m.duplicate(key, h, o.Messages, r); dup || err != nil {
+		return err
+	}
+	if err := checkExpect(o.Expect, h); err != nil {
+		return err
+	}
+	if h == nil {
+		if h, err = m.create(key); err != nil {
+			return err
+		}
+	}
+	h = m.own(key, h)
+	m.push(key, h, o.Messages, o.Side, r)
+	if o.TTL > 0 {
+		m.setDeadline(key, h, m.meta.clock+o.TTL, h.slide)
+	} else if h.slide > 0 {
+		m.setDeadline(key, h, m.meta.clock+h.slide, h.slide)
+	}
+	m.changed(key, h)
+	r.Revision, r.Count = h.revision, h.count()
+	return nil
+}
+
+// push adds messages to an owned head.
+func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
+	before := h.count()
+	r.First = h.last + 1
+	for i := range ms {
+		h.last++
+		h.bytes += uint64(len(ms[i].Data))
+		if ms[i].ID != "" {
+			h.lastID = h.last
+		}
+		m.active.add(h.inc, record{seq: h.last, time: m.meta.clock, id: ms[i].ID, data: ms[i].Data, side: side})
+		m.windows.note(h.inc, h.last, ms[i].ID)
+	}
+	r.Last = h.last
+	h.live[side] += uint64(len(ms))
+	if before == 0 && len(ms) > 0 {
+		h.first = r.First
+	}
+	m.count(key, before, h.count())
+}
+
+// origin is where an id was found: in which incarnation, at which seq.
+type origin struct{ inc, seq uint64 }
+
+// duplicate decides by their ids whether messages were appended before. If all
+// of them were, in this order and contiguously, it fills in r as the first
+// time; if only some were, or with other payloads, it returns the error.
+func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
+	known := 0
+	var first, before origin
+	contiguous := true
+	for i := range ms {
+		if ms[i].ID == "" {
+			continue
+		}
+		rec, inc, err := m.lookup(key, h, ms[i].ID)
+		if err != nil {
+			return false, err
+		}
+		if inc == 0 {
+			continue
+		}
+		if !rec.carries(ms[i].Data) {
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.seq)
+		}
+		here := origin{inc, rec.seq}
+		if known == 0 {
+			first = here
+		}
+		contiguous = contiguous && known == i && (known == 0 || here == origin{before.inc, before.seq + 1})
+		before = here
+		known++
+	}
+	switch {
+	case known == 0:
+		return false, nil
+	case known < len(ms) || !contiguous:
+		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append", known, len(ms))
+		if h != nil {
+			e.Revision = h.revision
+		}
+		return false, e
+	}
+	r.First, r.Last, r.Duplicate = first.seq, before.seq, true
+	if h != nil {
+		r.Revision, r.Count = h.revision, h.count()
+	}
+	return true, nil
+}
+
+// lookup finds the message that carried id, in the session or in what was
+// deleted under the same key not long ago. inc is 0 if there is none.
+func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64, err error) {
+	if h != nil {
+		if rec, ok, err := m.lookupIn(h.inc, h.last, h.lastID, id); ok || err != nil {
+			return rec, h.inc, err
+		}
+		if h.graves <= m.meta.clock {
+			return record{}, 0, nil
+		}
+	}
+	graves, err := m.graves(key)
+	if err != nil {
+		return record{}, 0, err
+	}
+	for _, g := range graves {
+		if rec, ok, err := m.lookupIn(g.inc, g.last, g.last, id); ok || err != nil {
+			return rec, g.inc, err
+		}
+	}
+	return record{}, 0, nil
+}
+
+// lookupIn finds id among the last messages, up to last, of an incarnation of
+// which no message above lastID carried one.
+func (m *Machine) lookupIn(inc, last, lastID uint64, id string) (rec record, ok bool, err error) {
+	if lastID == 0 || lastID < windowStart(last) {
+		return record{}, false, nil
+	}
+	v := m.ids(inc, nil)
+	if !v.complete() {
+		if v.tx, err = m.storeTx(); err != nil {
+			return record{}, false, err
+		}
+	}
+	w := m.windows.get(inc)
+	if w == nil {
+		if w, err = m.rebuildWindow(&v, last); err != nil {
+			return record{}, false, err
+		}
+	}
+	w.find(m.windows.print(id), func(seq uint64) bool {
+		var r record
+		if r, ok, err = v.find(seq); ok && r.id == id {
+			rec = r
+			return true
+		}
+		ok = false
+		return err != nil
+	})
+	return rec, ok, err
+}
+
+func (m *Machine) rebuildWindow(v *view, last uint64) (*window, error) {
+	start := windowStart(last)
+	w := m.windows.add(v.inc, start)
+	err := v.ascend(start, func(r *record) bool {
+		m.windows.noteIn(w, r.seq, r.id)
+		return true
+	})
+	for err == nil && w.next <= last {
+		m.windows.noteIn(w, w.next, "")
+	}
+	return w, err
+}

@@ -1,0 +1,142 @@
+package fsm
+
+import (
+	"fmt"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Outcome is what became of one command of an entry.
+type Outcome struct {
+	Origin, Number uint64
+	Result         turn.Result
+	Err            *turn.Error // nil: the command took place
+	// Skipped: an earlier entry carried the same command, or the command is too
+	// old to tell; it had no effect now.
+	Skipped bool
+}
+
+// dueChunk is how many sessions an entry expires at most, so that a million
+// that expire at once do not hold up appends. What remains is due at once again.
+const dueChunk = 256
+
+// Apply applies the log entry at index. Entries that the state already
+// comprises are passed over, with nil. After an error, of which Fatal tells,
+// nothing is applied any more.
+//
+// Payloads of entry become part of the state: the caller must not write to it
+// again. Apply waits while too many changes await their flush.
+func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waitForRoom()
+	if m.failed != nil || index <= m.meta.index {
+		return nil
+	}
+	defer m.closeTx()
+	outcomes, err := m.applyEntry(index, entry)
+	if err != nil {
+		m.fail(fmt.Errorf("apply log entry %d: %w", index, err))
+		return nil
+	}
+	m.passed(index, term)
+	if m.hash.wanted == index {
+		m.takeHash()
+	} else if m.active.bytes >= m.cfg.FlushBytes {
+		poke(m.kick)
+	}
+	return outcomes
+}
+
+// Note records that the entry at index, which holds no commands, was passed.
+func (m *Machine) Note(index, term uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed == nil && index > m.meta.index {
+		m.passed(index, term)
+	}
+}
+
+func (m *Machine) passed(index, term uint64) {
+	m.meta.index, m.meta.term = index, term
+	m.waiters.wake(index)
+}
+
+// waitForRoom bounds memory: while the frozen table is on its way to the store,
+// the active one may not outgrow it.
+func (m *Machine) waitForRoom() {
+	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes && m.failed == nil {
+		m.room.Wait()
+	}
+}
+
+func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
+	e, err := codec.DecodeEntry(b)
+	if err != nil {
+		return nil, err
+	}
+	m.meta.clock = max(m.meta.clock, e.Stamp)
+	if err := m.expireDue(dueChunk); err != nil {
+		return nil, err
+	}
+	outcomes := make([]Outcome, len(e.Commands))
+	for i, c := range e.Commands {
+		out := &outcomes[i]
+		out.Origin, out.Number = c.Origin, c.Number
+		if c.Origin != 0 && !m.tags.take(c.Origin, c.Number, index) {
+			out.Skipped = true
+			continue
+		}
+		op, err := codec.DecodeOp(c.Op)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.applyOp(index, op, &out.Result); err != nil {
+			refused, ok := err.(*turn.Error)
+			if !ok || refused.Kind == turn.Corrupt || refused.Kind == turn.Newer {
+				return nil, err // of the state, not of the command
+			}
+			out.Result, out.Err = turn.Result{}, refused
+		}
+		out.Result.Index, out.Result.Time = index, m.meta.clock
+	}
+	m.windows.shrink()
+	return outcomes, nil
+}
+
+func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
+	switch o := op.(type) {
+	case *turn.Append:
+		return m.append(o, r)
+	case *turn.Pop:
+		return m.pop(o, r)
+	case *turn.Trim:
+		return m.trim(o, r)
+	case *turn.Replace:
+		return m.replace(o, r)
+	case *turn.Clear:
+		return m.clear(o, r)
+	case *turn.Delete:
+		return m.delete(o, r)
+	case *turn.Expire:
+		return m.expire(o, r)
+	case *turn.Fork:
+		return m.fork(o, r)
+	case *turn.SetMeta:
+		return m.setMeta(o, r)
+	case *turn.Erase:
+		return m.erase(o, r)
+	case *codec.Tick:
+		return nil
+	case *codec.Epoch:
+		m.epoch(o)
+		return nil
+	case *codec.Member:
+		return m.member(o)
+	case *codec.Checksum:
+		m.hash.wanted = index
+		return nil
+	}
+	return turn.Errorf(turn.Newer, "operation %T is unknown", op)
+}

@@ -1,0 +1,164 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Messages are stored in blocks: runs of a session's records, in seq order, as
+// one value of the store. LAYOUT.md draws it.
+//
+//	key    8 bytes incarnation, 8 bytes seq, big endian: no record's is lower, and
+//	       every record of the block before has a lower one
+//	value  1 byte version, 4 bytes CRC-32C (little endian) of the rest:
+//	       uvarint number of records, then for each
+//	           uvarint seq, as the difference to the record before (first: to the key)
+//	           1 byte flags
+//	           uvarint time (zigzag), as the difference to the record before (first: 0)
+//	           uvarint length of id, uvarint length of data
+//	       all ids, then all data
+//
+// Ids stand together so that the id window can be rebuilt without touching the
+// pages of the payloads.
+const (
+	blockVersion = 1
+	blockHeader  = 1 + 4
+
+	flagHead = 1 << 0 // pushed at the head
+	flagDead = 1 << 1 // tombstone: data is the digest of what was
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const blockKeySize = 16
+
+func blockKey(inc, seq uint64) []byte {
+	b := make([]byte, 0, blockKeySize)
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, inc), seq)
+}
+
+func splitBlockKey(k []byte) (inc, seq uint64) {
+	return binary.BigEndian.Uint64(k), binary.BigEndian.Uint64(k[8:])
+}
+
+// encodeBlock returns the value for records, of which there is at least one,
+// under a key that names first. It may lie below the first record's seq: a block
+// whose first records are gone keeps its key.
+func encodeBlock(first uint64, records []record) []byte {
+	size := blockHeader + binary.MaxVarintLen64
+	for i := range records {
+		size += 3*binary.MaxVarintLen64 + len(records[i].id) + len(records[i].data)
+	}
+	b := make([]byte, blockHeader, size)
+	b[0] = blockVersion
+	b = binary.AppendUvarint(b, uint64(len(records)))
+	seq, time := first, int64(0)
+	for i := range records {
+		r := &records[i]
+		b = binary.AppendUvarint(b, r.seq-seq)
+		b = append(b, r.flags())
+		b = binary.AppendVarint(b, r.time-time)
+		b = binary.AppendUvarint(b, uint64(len(r.id)))
+		b = binary.AppendUvarint(b, uint64(len(r.data)))
+		seq, time = r.seq, r.time
+	}
+	for i := range records {
+		b = append(b, records[i].id...)
+	}
+	for i := range records {
+		b = append(b, records[i].data...)
+	}
+	binary.LittleEndian.PutUint32(b[1:], crc32.Checksum(b[blockHeader:], castagnoli))
+	return b
+}
+
+func (r *record) flags() (f byte) {
+	if r.side == turn.Head {
+		f |= flagHead
+	}
+	if r.dead {
+		f |= flagDead
+	}
+	return f
+}
+
+// decodeBlock appends the records of a stored block to dst. Their data is
+// borrowed from value.
+func decodeBlock(dst []record, first uint64, value []byte) ([]record, error) {
+	if len(value) < blockHeader {
+		return dst, turn.Errorf(turn.Corrupt, "stored block of %d bytes is too short", len(value))
+	}
+	if err := checkVersion(value, blockVersion, "block"); err != nil {
+		return dst, err
+	}
+	body := value[blockHeader:]
+	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(value[1:]) {
+		return dst, turn.Errorf(turn.Corrupt, "stored block fails its checksum")
+	}
+	names, data, err := blockSections(body)
+	if err != nil {
+		return dst, err
+	}
+	ids := string(names)
+	r := reader{b: body}
+	e := entry{seq: first}
+	for range r.count() {
+		e = r.entry(e)
+		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, borrowed: true}
+		if e.flags&flagHead != 0 {
+			rec.side = turn.Head
+		}
+		rec.id, ids = ids[:e.idLen], ids[e.idLen:]
+		rec.data, data = data[:e.dataLen:e.dataLen], data[e.dataLen:]
+		dst = append(dst, rec)
+	}
+	return dst, nil
+}
+
+// entry is a line of a block's directory.
+type entry struct {
+	seq     uint64
+	time    int64
+	flags   byte
+	idLen   int
+	dataLen int
+}
+
+func (r *reader) entry(before entry) entry {
+	e := entry{seq: before.seq + r.uint()}
+	if len(r.b) == 0 {
+		r.bad = true
+		return e
+	}
+	e.flags, r.b = r.b[0], r.b[1:]
+	e.time = before.time + r.zigzag()
+	e.idLen, e.dataLen = r.count(), r.count()
+	return e
+}
+
+// blockSections checks the directory of a block and returns what follows it.
+func blockSections(body []byte) (ids, data []byte, err error) {
+	r := reader{b: body}
+	idBytes, dataBytes := 0, 0
+	for range r.count() {
+		e := r.entry(entry{})
+		idBytes += e.idLen
+		dataBytes += e.dataLen
+	}
+	if r.bad || idBytes+dataBytes != len(r.b) {
+		return nil, nil, turn.Errorf(turn.Corrupt, "stored block has a malformed directory")
+	}
+	return r.b[:idBytes], r.b[idBytes:], nil
+}
+
+func (r *reader) zigzag() int64 {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.b, r.bad = nil, true
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}

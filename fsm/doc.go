@@ -1,0 +1,20 @@
+// Package fsm is turnlog's state machine: it turns log entries into sessions,
+// and answers queries about them. The same entries give the same state and the
+// same answers on every node, whatever its clock, configuration or history of
+// flushes and restarts: time and ids arrive as data, inside the entries.
+//
+// Recent changes live in memory, in a table per generation; a background flush
+// writes a generation to a bbolt file in one transaction, together with the
+// index of the last entry that it comprises (flush.go, LAYOUT.md). What is not
+// flushed is recovered by applying the log again from that index on, so that
+// Apply never waits for the disk, many messages of a session share a write, and
+// a copy of the whole state (dump.go) is a read transaction away.
+//
+// A session's messages stand in commit order. Each remembers at which end of
+// the Redis list it was pushed: the list is the messages pushed at the head,
+// newest first, then those pushed at the tail, oldest first. Removing from an
+// end keeps that true, so one bit per message carries the second order.
+//
+// The package does not know how entries were agreed upon, and does not check
+// limits on the size of requests: who proposes entries does, before.
+package fsm

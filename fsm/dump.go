@@ -1,0 +1,368 @@
+package fsm
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// A dump is the whole state as a stream:
+//
+//	8 bytes   "TLSTATE" and the version byte, 1
+//	chunks    4 bytes length of the payload, 4 bytes CRC-32C, payload
+//	end       4 bytes zero, 4 bytes CRC-32C
+//
+// Numbers are little endian. Each CRC continues the one before, starting with
+// that of the first 8 bytes, so that a chunk that is missing, doubled or moved is
+// found; the end's CRC is that of the last chunk, continued over its zero length.
+// A payload holds whole pairs:
+//
+//	1 byte    bucket, by its place in buckets()
+//	uvarint   length of key, length of value; key, value
+//
+// Pairs come in the order of their buckets, and in each in key order.
+const (
+	dumpMagic   = "TLSTATE"
+	dumpVersion = 1
+	// dumpChunk: a chunk ends with the pair that takes it to this size.
+	dumpChunk = 256 << 10
+	// dumpChunkMax bounds what a reader takes for a chunk: a block holds a
+	// message of 8 MiB or more if the limits were raised.
+	dumpChunkMax = 1 << 30
+)
+
+// Dump is a consistent copy of the state to be written out. It must be closed.
+type Dump struct {
+	Index, Term uint64 // of the last entry that it comprises
+	Size        int64  // of the stream, in bytes
+	tx          *bbolt.Tx
+}
+
+// Dump returns the state as of the last flush. It holds up neither Apply nor
+// flushes, but the store cannot reuse space while it is open.
+func (m *Machine) Dump() (*Dump, error) {
+	m.mu.RLock()
+	tx, err := m.db.Begin(false)
+	m.mu.RUnlock()
+	if err != nil {
+		return nil, fmt.Errorf("dump the state: %w", err)
+	}
+	d := &Dump{tx: tx}
+	meta, _, err := loadMeta(tx)
+	if err == nil {
+		d.Index, d.Term = meta.index, meta.term
+		var size countingWriter
+		err = d.write(&size, func(uint32, []byte) uint32 { return 0 })
+		d.Size = int64(size)
+	}
+	if err != nil {
+		_ = tx.Rollback()
+		return nil, fmt.Errorf("dump the state: %w", err)
+	}
+	return d, nil
+}
+
+type countingWriter int64
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	*c += countingWriter(len(p))
+	return len(p), nil
+}
+
+// Close releases the copy.
+func (d *Dump) Close() error { return d.tx.Rollback() }
+
+// WriteTo writes the stream, Size bytes of it.
+func (d *Dump) WriteTo(w io.Writer) (int64, error) {
+	n := countingWriter(0)
+	err := d.write(io.MultiWriter(w, &n), func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) })
+	return int64(n), err
+}
+
+func (d *Dump) write(w io.Writer, sum func(uint32, []byte) uint32) error {
+	magic := append([]byte(dumpMagic), dumpVersion)
+	if _, err := w.Write(magic); err != nil {
+		return err
+	}
+	c := chunkWriter{w: w, sum: sum, crc: sum(0, magic)}
+	for i, name := range buckets() {
+		if err := d.tx.Bucket(name).ForEach(func(k, v []byte) error { return c.pair(byte(i), k, v) }); err != nil {
+			return err
+		}
+	}
+	return c.end()
+}
+
+type chunkWriter struct {
+	w   io.Writer
+	sum func(uint32, []byte) uint32
+	crc uint32
+	buf []byte
+}
+
+func (c *chunkWriter) pair(bucket byte, k, v []byte) error {
+	c.buf = append(c.buf, bucket)
+	c.buf = binary.AppendUvarint(c.buf, uint64(len(k)))
+	c.buf = binary.AppendUvarint(c.buf, uint64(len(v)))
+	c.buf = append(append(c.buf, k...), v...)
+	if len(c.buf) < dumpChunk {
+		return nil
+	}
+	return c.flush()
+}
+
+func (c *chunkWriter) flush() error {
+	c.crc = c.sum(c.crc, c.buf)
+	if err := c.header(len(c.buf)); err != nil {
+		return err
+	}
+	_, err := c.w.Write(c.buf)
+	c.buf = c.buf[:0]
+	return err
+}
+
+func (c *chunkWriter) header(n int) error {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(n))
+	_, err := c.w.Write(binary.LittleEndian.AppendUint32(b, c.crc))
+	return err
+}
+
+func (c *chunkWriter) end() error {
+	if len(c.buf) > 0 {
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	c.crc = c.sum(c.crc, make([]byte, 4))
+	return c.header(0)
+}
+
+// readDump calls fn with every pair of a dump, whose slices it must not keep.
+// It returns nil only if the dump is whole.
+func readDump(r io.Reader, fn func(bucket []byte, k, v []byte) error) error {
+	in := bufio.NewReaderSize(r, dumpChunk)
+	magic := make([]byte, len(dumpMagic)+1)
+	if _, err := io.ReadFull(in, magic); err != nil {
+		return broken(err)
+	}
+	if string(magic[:len(dumpMagic)]) != dumpMagic {
+		return turn.Errorf(turn.Corrupt, "this is not a state dump")
+	}
+	if v := magic[len(dumpMagic)]; v != dumpVersion {
+		return turn.Errorf(turn.Newer, "state dump has version %d, this turnlog reads version %d", v, dumpVersion)
+	}
+	crc := crc32.Checksum(magic, castagnoli)
+	var buf []byte
+	for {
+		var header [8]byte
+		if _, err := io.ReadFull(in, header[:]); err != nil {
+			return broken(err)
+		}
+		n, want := binary.LittleEndian.Uint32(header[:]), binary.LittleEndian.Uint32(header[4:])
+		if n == 0 {
+			if crc32.Update(crc, castagnoli, make([]byte, 4)) != want {
+				return turn.Errorf(turn.Corrupt, "state dump fails its last checksum")
+			}
+			return nil
+		}
+		if n > dumpChunkMax {
+			return turn.Errorf(turn.Corrupt, "state dump announces a chunk of %d bytes", n)
+		}
+		var err error
+		if buf, err = readChunk(in, buf, int(n)); err != nil {
+			return broken(err)
+		}
+		if crc = crc32.Update(crc, castagnoli, buf); crc != want {
+			return turn.Errorf(turn.Corrupt, "state dump fails a checksum")
+		}
+		if err := readPairs(buf, fn); err != nil {
+			return err
+		}
+	}
+}
+
+// readChunk reads n bytes, into buf if it is big enough, growing it only as
+// they arrive.
+func readChunk(r io.Reader, buf []byte, n int) ([]byte, error) {
+	buf = buf[:0]
+	for len(buf) < n {
+		at := len(buf)
+		step := min(n-at, max(dumpChunk, at))
+		if cap(buf) < at+step {
+			buf = append(make([]byte, 0, at+step), buf...)
+		}
+		buf = buf[:at+step]
+		if _, err := io.ReadFull(r, buf[at:]); err != nil {
+			return nil, err
+		}
+	}
+	return buf, nil
+}
+
+func readPairs(b []byte, fn func(bucket []byte, k, v []byte) error) error {
+	names := buckets()
+	r := reader{b: b}
+	for len(r.b) > 0 {
+		i := r.b[0]
+		r.b = r.b[1:]
+		if int(i) >= len(names) {
+			return turn.Errorf(turn.Newer, "state dump has the unknown bucket %d", i)
+		}
+		kn, vn := r.count(), r.count()
+		if r.bad || kn+vn > len(r.b) {
+			return turn.Errorf(turn.Corrupt, "state dump has a malformed pair")
+		}
+		if err := fn(names[i], r.b[:kn], r.b[kn:kn+vn]); err != nil {
+			return err
+		}
+		r.b = r.b[kn+vn:]
+	}
+	return nil
+}
+
+func broken(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return turn.Errorf(turn.Corrupt, "state dump ends early")
+	}
+	return fmt.Errorf("read the state dump: %w", err)
+}
+
+// restoreName is the file in which a restored state is built.
+const restoreName = "state.db.restore"
+
+// restoreBatch is how many bytes of pairs go into one transaction.
+const restoreBatch = 32 << 20
+
+// Restore replaces the state by a dump. It takes effect at once or, after an
+// error or a crash, not at all. It is called by the goroutine that calls Apply.
+func (m *Machine) Restore(r io.Reader) error {
+	m.flushing.Lock()
+	defer m.flushing.Unlock()
+	building := filepath.Join(m.cfg.Dir, restoreName)
+	if err := buildStore(building, r); err != nil {
+		_ = os.Remove(building)
+		return fmt.Errorf("restore the state: %w", err)
+	}
+	old, err := m.swapStore(building)
+	if err != nil {
+		return fmt.Errorf("restore the state: %w", err)
+	}
+	m.watches.notifyAll()
+	// Waits for reads of the old state that are under way.
+	return old.Close()
+}
+
+// swapStore puts the file building in the place of the store and returns the
+// store that was.
+func (m *Machine) swapStore(building string) (old *bbolt.DB, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failed != nil {
+		return nil, m.failed
+	}
+	if err := os.Rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
+		return nil, err
+	}
+	// From here on the old state is gone: what goes wrong is fatal.
+	old = m.db
+	if err := m.adoptStore(); err != nil {
+		m.fail(err)
+		return nil, err
+	}
+	m.room.Broadcast()
+	m.waiters.wake(m.meta.index)
+	return old, nil
+}
+
+func (m *Machine) adoptStore() error {
+	if err := syncDir(m.cfg.Dir); err != nil {
+		return err
+	}
+	db, err := openStore(m.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	m.db = db
+	return m.load()
+}
+
+func buildStore(path string, r io.Reader) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
+	if err != nil {
+		return err
+	}
+	l := loader{db: db}
+	err = readDump(r, l.put)
+	if err == nil {
+		err = l.finish()
+	}
+	l.abandon()
+	if err == nil {
+		err = db.Sync()
+	}
+	return errors.Join(err, db.Close())
+}
+
+// loader puts pairs, which come in order, into a new store.
+type loader struct {
+	db    *bbolt.DB
+	tx    *bbolt.Tx
+	bytes int
+}
+
+func (l *loader) put(bucket, k, v []byte) error {
+	if l.tx != nil && l.bytes > restoreBatch {
+		if err := l.finish(); err != nil {
+			return err
+		}
+	}
+	if l.tx == nil {
+		tx, err := l.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		l.tx, l.bytes = tx, 0
+	}
+	b, err := l.tx.CreateBucketIfNotExists(bucket)
+	if err != nil {
+		return err
+	}
+	b.FillPercent = 0.95 // pairs come in order: no page will have to take more
+	l.bytes += len(k) + len(v)
+	return b.Put(append([]byte(nil), k...), append([]byte(nil), v...))
+}
+
+func (l *loader) finish() error {
+	if l.tx == nil {
+		return nil
+	}
+	err := l.tx.Commit()
+	l.tx = nil
+	return err
+}
+
+func (l *loader) abandon() {
+	if l.tx != nil {
+		_ = l.tx.Rollback()
+	}
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,299 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+const (
+	// blockBytes is the size at which a block is full. Small enough that adding
+	// to the last block of a session rewrites little, big enough that reading a
+	// session's tail takes one or two.
+	blockBytes = 8 << 10
+	// mergeBytes: a last block below it is filled up by the next flush.
+	mergeBytes = blockBytes / 2
+)
+
+// writeTails brings the messages of every session that this generation touched
+// up to date.
+func (w *writer) writeTails() error {
+	byInc := make(map[uint64]*head, len(w.table.heads))
+	for _, h := range w.table.heads {
+		if h != nil {
+			byInc[h.inc] = h
+		}
+	}
+	for _, inc := range slices.Sorted(maps.Keys(w.table.tails)) {
+		t := w.table.tails[inc]
+		s := tailWriter{writer: w, b: w.tx.Bucket(bucketBlocks), inc: inc, tail: t, last: t.last}
+		if h := byInc[inc]; h != nil {
+			s.last, s.low = h.last, h.floors()
+		} else {
+			s.low = [2]uint64{t.last + 1, t.last + 1}
+		}
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tailWriter writes what a generation changed of one session's messages.
+type tailWriter struct {
+	*writer
+	b    *bbolt.Bucket
+	inc  uint64
+	tail *tail
+	last uint64
+	low  [2]uint64
+}
+
+func (s *tailWriter) write() error {
+	if !s.tail.complete {
+		if err := s.bury(); err != nil {
+			return err
+		}
+	}
+	var fresh []record
+	for _, r := range s.tail.records {
+		if r, keep := s.kept(r); keep {
+			fresh = append(fresh, r)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return s.add(fresh)
+}
+
+// kept returns what is stored of a record: itself while it lives, then a
+// tombstone as long as its id is remembered, then nothing.
+func (s *tailWriter) kept(r record) (record, bool) {
+	switch {
+	case !r.dead && r.seq >= s.low[r.side] && !s.tail.kills[r.side].has(r.seq):
+		return r, true
+	case r.id == "" || r.seq < windowStart(s.last):
+		return record{}, false
+	}
+	return r.tombstone(), true
+}
+
+// bury takes removed messages out of the stored blocks. Blocks that nothing is
+// left of are garbage, to be removed by and by.
+func (s *tailWriter) bury() error {
+	t := s.tail
+	for _, kills := range t.kills {
+		if n := len(kills); n > 0 {
+			if err := s.rewrite(kills[0].from, kills[n-1].to); err != nil {
+				return err
+			}
+		}
+	}
+	if t.cut == 0 {
+		return nil
+	}
+	start := min(s.low[0], s.low[1], windowStart(s.last))
+	if start > 1 {
+		if err := s.discard(0, s.inc, start, ""); err != nil {
+			return err
+		}
+	}
+	// The block around the cut, and those whose ids are still remembered.
+	return s.rewrite(start-1, t.cut-1)
+}
+
+// rewrite brings the stored blocks that hold seqs from … to up to date.
+func (s *tailWriter) rewrite(from, to uint64) error {
+	type change struct {
+		key  []byte
+		keep []byte // nil: nothing is left
+	}
+	var changes []change
+	c := s.b.Cursor()
+	k, v := seekLast(c, blockKey(s.inc, from))
+	if k == nil || !ofIncarnation(k, s.inc) {
+		k, v = c.Seek(blockKey(s.inc, from))
+	}
+	for ; k != nil && ofIncarnation(k, s.inc); k, v = c.Next() {
+		_, first := splitBlockKey(k)
+		if first > to {
+			break
+		}
+		rs, err := decodeBlock(nil, first, v)
+		if err != nil {
+			return at(err, s.inc, first)
+		}
+		left, changed := s.survivors(rs)
+		if changed {
+			ch := change{key: slices.Clone(k)}
+			if len(left) > 0 {
+				// Under its old key: seqs are stored relative to it.
+				ch.keep = encodeBlock(first, left)
+			}
+			changes = append(changes, ch)
+		}
+	}
+	for _, ch := range changes {
+		if err := s.put(ch.key, ch.keep); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *tailWriter) survivors(rs []record) (left []record, changed bool) {
+	for _, r := range rs {
+		k, keep := s.kept(r)
+		if keep {
+			left = append(left, k)
+		}
+		changed = changed || !keep || k.dead != r.dead
+	}
+	return left, changed
+}
+
+// add stores new records behind what there is.
+func (s *tailWriter) add(rs []record) error {
+	first := rs[0].seq
+	if !s.tail.complete {
+		k, v := seekLast(s.b.Cursor(), blockKey(s.inc, first))
+		if k != nil && ofIncarnation(k, s.inc) && len(v) < mergeBytes {
+			_, first = splitBlockKey(k)
+			old, err := decodeBlock(nil, first, v)
+			if err != nil {
+				return at(err, s.inc, first)
+			}
+			rs = append(old, rs...)
+		}
+	}
+	for len(rs) > 0 {
+		n, size := 0, 0
+		for n < len(rs) && (n == 0 || size+len(rs[n].data) <= blockBytes) {
+			size += len(rs[n].id) + len(rs[n].data) + 8
+			n++
+		}
+		if err := s.put(blockKey(s.inc, first), encodeBlock(first, rs[:n])); err != nil {
+			return err
+		}
+		if rs = rs[n:]; len(rs) > 0 {
+			first = rs[0].seq
+		}
+	}
+	return nil
+}
+
+func (s *tailWriter) put(key, value []byte) error {
+	s.blocks++
+	if value == nil {
+		return s.b.Delete(key)
+	}
+	return s.b.Put(key, value)
+}
+
+// writeGraves records the deleted sessions whose ids are remembered, and what is
+// to be removed of the deleted ones, now or when they are forgotten.
+func (w *writer) writeGraves() error {
+	b := w.tx.Bucket(bucketGraves)
+	buried := make(map[uint64]bool)
+	var err error
+	w.table.graves.Scan(func(key string, g grave) bool {
+		buried[g.inc] = true
+		value := binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
+		if err = b.Put([]byte(key), value); err == nil {
+			err = w.discard(g.deadline, g.inc, maxSeq, key)
+		}
+		return err == nil
+	})
+	for inc, t := range w.table.tails {
+		if err == nil && t.gone && !buried[inc] {
+			err = w.discard(0, inc, maxSeq, "")
+		}
+	}
+	return err
+}
+
+// discard notes that from cluster time when on, blocks of inc that hold only
+// seqs below are garbage, and so is the grave.
+func (w *writer) discard(when int64, inc, below uint64, grave string) error {
+	b := w.tx.Bucket(bucketGarbage)
+	key := blockKey(uint64(when), inc)
+	if old := b.Get(key); old != nil {
+		r := reader{b: old}
+		below = max(below, r.uint())
+	}
+	return b.Put(key, appendString(uvarint(below), grave))
+}
+
+// collectGarbage removes blocks whose time has come, a bounded number.
+func (w *writer) collectGarbage() error {
+	b := w.tx.Bucket(bucketGarbage)
+	budget := garbageChunk
+	for budget > 0 {
+		k, v := b.Cursor().First()
+		if k == nil {
+			return nil
+		}
+		k = slices.Clone(k)
+		when, inc := splitBlockKey(k)
+		if int64(when) > w.table.meta.clock {
+			return nil
+		}
+		r := reader{b: v}
+		below, grave := r.uint(), r.string()
+		if err := r.end("garbage entry"); err != nil {
+			return err
+		}
+		n, err := w.removeBlocks(inc, below, budget)
+		if err != nil {
+			return err
+		}
+		if budget -= max(n, 1); budget <= 0 && n > 0 {
+			break // there may be more of this session
+		}
+		if grave != "" {
+			if err := w.tx.Bucket(bucketGraves).Delete([]byte(grave)); err != nil {
+				return err
+			}
+		}
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	w.garbage = true
+	return nil
+}
+
+// removeBlocks removes up to limit blocks of inc that hold only seqs below.
+func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
+	b := w.tx.Bucket(bucketBlocks)
+	var keys [][]byte
+	c := b.Cursor()
+	for k, v := c.Seek(blockKey(inc, 0)); k != nil && ofIncarnation(k, inc) && len(keys) < limit; k, v = c.Next() {
+		_, first := splitBlockKey(k)
+		if first >= below {
+			break
+		}
+		if below != maxSeq {
+			rs, err := decodeBlock(nil, first, v)
+			if err != nil {
+				return 0, at(err, inc, first)
+			}
+			if rs[len(rs)-1].seq >= below {
+				break
+			}
+		}
+		keys = append(keys, slices.Clone(k))
+	}
+	for _, k := range keys {
+		if err := b.Delete(k); err != nil {
+			return 0, err
+		}
+	}
+	w.blocks += len(keys)
+	return len(keys), nil
+}
+
+func uvarint(v uint64) []byte { return binary.AppendUvarint(nil, v) }

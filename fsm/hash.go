@@ -1,0 +1,141 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash"
+
+	"go.etcd.io/bbolt"
+)
+
+// stateHash is a hash over the whole state, as of the last Checksum operation.
+type stateHash struct {
+	wanted uint64 // index of the entry that asked for one
+	index  uint64
+	sum    string
+}
+
+// StateHash returns the hash over the whole state that the last Checksum
+// operation asked for, and the index of that operation's entry; an empty hash
+// if none was taken since the start. Nodes with equal indices have equal hashes.
+func (m *Machine) StateHash() (index uint64, sum string) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.hash.index, m.hash.sum
+}
+
+// takeHash has the state as of now hashed, by freezing it: what is in the store
+// after that flush is exactly the state as of this entry. The caller holds mu.
+func (m *Machine) takeHash() {
+	for m.frozen != nil && m.failed == nil {
+		poke(m.kick)
+		m.room.Wait()
+	}
+	if m.failed != nil {
+		return
+	}
+	m.freeze()
+	m.frozen.hash = true
+	poke(m.kick)
+}
+
+func (m *Machine) hashStore(db *bbolt.DB, index uint64) error {
+	var sum string
+	err := db.View(func(tx *bbolt.Tx) (err error) {
+		sum, err = hashState(tx)
+		return err
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		err = fmt.Errorf("hash the state: %w", err)
+		m.fail(err)
+		return err
+	}
+	m.hash.index, m.hash.sum = index, sum
+	return nil
+}
+
+// hashState hashes what the state means, not how it is laid out: how messages
+// fall into blocks, and how long removed ones linger, differs between nodes.
+func hashState(tx *bbolt.Tx) (string, error) {
+	m, _, err := loadMeta(tx)
+	if err != nil {
+		return "", err
+	}
+	s := hasher{h: sha256.New(), tx: tx}
+	s.bytes(m.encode())
+	s.bytes(tx.Bucket(bucketMeta).Get(keyTags))
+	if err := tx.Bucket(bucketHeads).ForEach(func(k, v []byte) error {
+		s.bytes(k)
+		s.bytes(v)
+		h, err := decodeHead(v)
+		if err != nil {
+			return err
+		}
+		v2 := view{inc: h.inc, low: h.floors(), tx: tx}
+		return s.messages(&v2, h.last)
+	}); err != nil {
+		return "", err
+	}
+	if err := tx.Bucket(bucketGraves).ForEach(func(k, v []byte) error {
+		g, err := decodeGrave(k, v)
+		if err != nil || g.deadline <= m.clock {
+			return err // forgotten; when it is removed is up to each node
+		}
+		s.bytes(k)
+		s.bytes(v)
+		v2 := view{inc: g.inc, low: [2]uint64{g.last + 1, g.last + 1}, tx: tx}
+		return s.messages(&v2, g.last)
+	}); err != nil {
+		return "", err
+	}
+	for _, b := range [][]byte{bucketDue, bucketNamespaces} {
+		if err := tx.Bucket(b).ForEach(func(k, v []byte) error {
+			s.bytes(k)
+			s.bytes(v)
+			return nil
+		}); err != nil {
+			return "", err
+		}
+	}
+	return hex.EncodeToString(s.h.Sum(nil)[:16]), nil
+}
+
+type hasher struct {
+	h  hash.Hash
+	tx *bbolt.Tx
+}
+
+func (s *hasher) uint(v uint64) { _, _ = s.h.Write(binary.BigEndian.AppendUint64(nil, v)) }
+
+func (s *hasher) bytes(b []byte) {
+	s.uint(uint64(len(b)))
+	_, _ = s.h.Write(b)
+}
+
+// messages hashes the live messages of a session, and of the others those whose
+// ids are remembered.
+func (s *hasher) messages(v *view, last uint64) error {
+	start := windowStart(last)
+	from := min(start, v.floor(anySide))
+	return v.ascend(from, func(r *record) bool {
+		live := v.live(r)
+		if !live && (r.seq < start || r.id == "") {
+			return true
+		}
+		rec := *r
+		if !live {
+			rec = rec.tombstone()
+			rec.time = 0
+		}
+		s.uint(rec.seq)
+		s.uint(uint64(rec.time))
+		s.uint(uint64(rec.flags()))
+		s.bytes([]byte(rec.id))
+		s.bytes(rec.data)
+		return true
+	})
+}

@@ -1,0 +1,110 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// head is all that is known of a session but for its messages. Its meta map is
+// never changed, only replaced.
+type head struct {
+	inc      uint64 // incarnation: number of the session, never given twice
+	created  int64
+	updated  int64
+	revision uint64
+	first    uint64 // seq of the oldest live message, 0 if there is none
+	last     uint64 // highest seq given out
+	lastID   uint64 // highest seq of a message that carried an id
+	// low, by side: messages of that side with a seq below it are dead.
+	low [2]uint64
+	// live, by side: number of live messages.
+	live  [2]uint64
+	bytes uint64 // payload bytes of live messages
+
+	deadline int64
+	slide    int64
+	// armed is the deadline under which the session stands in the due index, 0
+	// if it does not. armed ≤ deadline whenever both are set: a deadline that
+	// moved later is found out, and armed again, when the old one falls due.
+	armed int64
+	// graves: until that cluster time ids of an earlier incarnation count.
+	graves int64
+
+	meta map[string]string
+}
+
+const headVersion = 1
+
+func (h *head) count() uint64 { return h.live[turn.Tail] + h.live[turn.Head] }
+
+// floors returns, by side, a seq below which every message of the side is dead.
+func (h *head) floors() [2]uint64 {
+	low := h.low
+	for s := range low {
+		if h.live[s] == 0 {
+			low[s] = h.last + 1
+		}
+	}
+	return low
+}
+
+// windowStart is the lowest seq whose id is still remembered.
+func windowStart(last uint64) uint64 {
+	if last < turn.IDWindow {
+		return 1
+	}
+	return last - turn.IDWindow + 1
+}
+
+// encode appends the stored form: version, then uvarints in the order below,
+// then the metadata as pairs of length-prefixed strings in key order.
+func (h *head) encode(b []byte) []byte {
+	b = append(b, headVersion)
+	for _, v := range [...]uint64{
+		h.inc, uint64(h.created), uint64(h.updated), h.revision, h.first, h.last, h.lastID,
+		h.low[0], h.low[1], h.live[0], h.live[1], h.bytes,
+		uint64(h.deadline), uint64(h.slide), uint64(h.armed), uint64(h.graves), uint64(len(h.meta)),
+	} {
+		b = binary.AppendUvarint(b, v)
+	}
+	for _, k := range slices.Sorted(maps.Keys(h.meta)) {
+		b = appendString(appendString(b, k), h.meta[k])
+	}
+	return b
+}
+
+func decodeHead(b []byte) (*head, error) {
+	if err := checkVersion(b, headVersion, "session"); err != nil {
+		return nil, err
+	}
+	r := reader{b: b[1:]}
+	h := &head{
+		inc: r.uint(), created: int64(r.uint()), updated: int64(r.uint()), revision: r.uint(),
+		first: r.uint(), last: r.uint(), lastID: r.uint(),
+		low: [2]uint64{r.uint(), r.uint()}, live: [2]uint64{r.uint(), r.uint()}, bytes: r.uint(),
+		deadline: int64(r.uint()), slide: int64(r.uint()), armed: int64(r.uint()), graves: int64(r.uint()),
+	}
+	if n := r.count(); n > 0 {
+		h.meta = make(map[string]string, n)
+		for range n {
+			k := r.string()
+			h.meta[k] = r.string()
+		}
+	}
+	return h, r.end("session")
+}
+
+// describe returns the session as callers see it.
+func (h *head) describe(key turn.Key) *turn.Session {
+	return &turn.Session{
+		Key: key, Incarnation: h.inc, Count: h.count(), Bytes: h.bytes, First: h.first, Last: h.last,
+		Revision: h.revision, Created: h.created, Updated: h.updated, Deadline: h.deadline, Slide: h.slide, Meta: h.meta,
+	}
+}
+
+// expired reports whether the session no longer exists at cluster time now,
+// whether or not that has been acted upon.
+func (h *head) expired(now int64) bool { return h.deadline != 0 && h.deadline <= now }

@@ -1,0 +1,241 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Config is what a Machine needs. Only Dir is required.
+type Config struct {
+	Dir string // must exist; the state is kept in Dir/state.db
+	// FlushBytes is how much change, roughly in bytes of memory, is gathered
+	// before it is flushed to the store. Default 32 MiB. While a flush is under
+	// way as much again may gather; then Apply waits.
+	FlushBytes int
+	// FlushInterval bounds how long a change waits for its flush. Default 1 minute.
+	FlushInterval time.Duration
+	// WindowBytes bounds the memory of the id windows. Default 32 MiB.
+	WindowBytes int
+	// ReadBytes bounds the payload of one answer. Default turn.Limits.ReadBytes.
+	ReadBytes int
+	Logger    *slog.Logger // default: slog.Default()
+	// OnFlush, if set, is called after each flush with what it took.
+	OnFlush func(FlushStats)
+}
+
+func (c Config) withDefaults() Config {
+	if c.FlushBytes <= 0 {
+		c.FlushBytes = 32 << 20
+	}
+	if c.FlushInterval <= 0 {
+		c.FlushInterval = time.Minute
+	}
+	if c.WindowBytes <= 0 {
+		c.WindowBytes = 32 << 20
+	}
+	if c.ReadBytes <= 0 {
+		c.ReadBytes = turn.DefaultLimits().ReadBytes
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
+
+// Machine is the state machine: all sessions of a node, in memory and in a
+// bbolt file.
+//
+// Apply, Note and Restore are called by one goroutine, in log order; every
+// other method by any.
+type Machine struct {
+	cfg Config
+
+	// flushing is held while a table is on its way to the store, and by
+	// Restore. It comes before mu.
+	flushing sync.Mutex
+
+	mu sync.RWMutex
+	// room is signalled when the frozen table has been taken up; uses mu.
+	room   *sync.Cond
+	db     *bbolt.DB // replaced by Restore
+	active *table
+	frozen *table // nil: none
+	// meta is the current one; tables hold copies. meta.tags is unused here.
+	meta       meta
+	tags       tags
+	namespaces map[string]uint64
+	windows    *windows
+	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
+	durable    position
+	garbage    bool // the last flush left garbage behind
+	hash       stateHash
+	// tx reads the store; it is opened on first use under mu and closed before
+	// mu is released.
+	tx     *bbolt.Tx
+	failed error
+	fatal  chan struct{} // closed when failed is set
+
+	waiters waiters
+	watches watches
+	kick    chan struct{} // a flush is wanted
+}
+
+type position struct{ index, term uint64 }
+
+// Open opens the state in cfg.Dir, creating it if it is not there.
+func Open(cfg Config) (*Machine, error) {
+	cfg = cfg.withDefaults()
+	if err := os.Remove(filepath.Join(cfg.Dir, restoreName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("remove an unfinished restore: %w", err)
+	}
+	db, err := openStore(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{
+		cfg:     cfg,
+		db:      db,
+		windows: newWindows(cfg.WindowBytes / 4),
+		fatal:   make(chan struct{}),
+		kick:    make(chan struct{}, 1),
+	}
+	m.room = sync.NewCond(&m.mu)
+	if err := m.load(); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err)
+	}
+	return m, nil
+}
+
+// load takes the state over from the store, forgetting what is in memory.
+func (m *Machine) load() error {
+	return m.db.View(func(tx *bbolt.Tx) (err error) {
+		if m.meta, m.tags, err = loadMeta(tx); err != nil {
+			return err
+		}
+		if m.namespaces, err = loadNamespaces(tx); err != nil {
+			return err
+		}
+		m.active, m.frozen, m.garbage = newTable(), nil, false
+		m.windows.clear()
+		m.durable = position{m.meta.index, m.meta.term}
+		m.tx = tx
+		m.nextDue, _ = m.firstDue()
+		m.tx = nil
+		return nil
+	})
+}
+
+// Close closes the store. What was not flushed is not in it.
+func (m *Machine) Close() error {
+	m.flushing.Lock()
+	defer m.flushing.Unlock()
+	m.mu.Lock()
+	m.fail(errClosed)
+	m.mu.Unlock()
+	return m.db.Close()
+}
+
+var errClosed = errors.New("the state machine is closed")
+
+// fail makes every later Apply refuse. The caller holds mu.
+func (m *Machine) fail(err error) {
+	if m.failed != nil {
+		return
+	}
+	m.failed = err
+	close(m.fatal)
+	m.room.Broadcast()
+	m.waiters.wakeAll()
+}
+
+// Fatal is closed when the machine can go on no longer; Err then says why. A
+// node must stop then: what it would answer may be wrong.
+func (m *Machine) Fatal() <-chan struct{} { return m.fatal }
+
+// Err returns why the machine stopped, nil while it runs.
+func (m *Machine) Err() error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.failed
+}
+
+// Applied returns the index and term of the last entry whose effects can be read.
+func (m *Machine) Applied() (index, term uint64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.meta.index, m.meta.term
+}
+
+// WaitApplied returns once the entry index is applied.
+func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
+	m.mu.RLock()
+	done, failed := m.meta.index >= index, m.failed
+	var w *waiter
+	if !done && failed == nil {
+		w = m.waiters.add(index)
+	}
+	m.mu.RUnlock()
+	if done {
+		return nil
+	}
+	if failed != nil {
+		return failed
+	}
+	select {
+	case <-w.done:
+		return m.Err()
+	case <-ctx.Done():
+		m.waiters.drop(w)
+		return ctx.Err()
+	}
+}
+
+// Durable returns the index and term up to which the store holds everything:
+// entries above are needed to restart.
+func (m *Machine) Durable() (index, term uint64) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.durable.index, m.durable.term
+}
+
+// Clock returns the cluster time, in Unix milliseconds: the highest stamp applied.
+func (m *Machine) Clock() int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.meta.clock
+}
+
+// NextDue returns the cluster time at which a session expires next, or at which
+// it must be looked at again; 0 if there is none.
+func (m *Machine) NextDue() int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.nextDue
+}
+
+// ClusterID returns the id that the first Epoch brought, empty before.
+func (m *Machine) ClusterID() string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.meta.clusterID
+}
+
+// Members returns the recorded members, ordered by ID. The caller must not
+// change the slice.
+func (m *Machine) Members() []codec.Member {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.meta.members
+}

@@ -1,0 +1,64 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/turnlog/turnlog/codec"
+)
+
+// meta is the state that belongs to no session. It is copied at each flush.
+type meta struct {
+	index    uint64 // of the last entry applied
+	term     uint64
+	revision uint64
+	clock    int64  // cluster time, Unix milliseconds
+	lastInc  uint64 // last incarnation given out
+	// dueFloor: every entry of the due index up to it has been dealt with.
+	dueFloor string
+	// graveMax: no grave has a later deadline.
+	graveMax  int64
+	clusterID string
+	members   []codec.Member // ordered by ID; replaced, never changed
+	tags      []byte         // encoded tag windows; set in a frozen table only
+}
+
+const metaVersion = 1
+
+func (m *meta) encode() []byte {
+	b := []byte{metaVersion}
+	for _, v := range [...]uint64{m.index, m.term, m.revision, uint64(m.clock), m.lastInc, uint64(m.graveMax)} {
+		b = binary.AppendUvarint(b, v)
+	}
+	b = appendString(appendString(b, m.dueFloor), m.clusterID)
+	b = binary.AppendUvarint(b, uint64(len(m.members)))
+	for _, n := range m.members {
+		for _, s := range [...]string{n.ID, n.Incarnation, n.RESPAddr, n.HTTPAddr} {
+			b = appendString(b, s)
+		}
+	}
+	return b
+}
+
+func decodeMeta(b []byte) (m meta, err error) {
+	if err := checkVersion(b, metaVersion, "state description"); err != nil {
+		return m, err
+	}
+	r := reader{b: b[1:]}
+	m = meta{
+		index: r.uint(), term: r.uint(), revision: r.uint(), clock: int64(r.uint()), lastInc: r.uint(),
+		graveMax: int64(r.uint()), dueFloor: r.string(), clusterID: r.string(),
+	}
+	for range r.count() {
+		m.members = append(m.members, codec.Member{ID: r.string(), Incarnation: r.string(), RESPAddr: r.string(), HTTPAddr: r.string()})
+	}
+	return m, r.end("state description")
+}
+
+func (m *meta) member(id string) (codec.Member, bool) {
+	i := slices.IndexFunc(m.members, func(n codec.Member) bool { return n.ID == id })
+	if i < 0 {
+		return codec.Member{}, false
+	}
+	return m.members[i], true
+}

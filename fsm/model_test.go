@@ -1,0 +1,458 @@
+package fsm
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// model is the state machine done the obvious way: everything in slices, copied
+// about freely. It is the judge of what the real one does.
+type model struct {
+	clock    int64
+	revision uint64
+	sessions map[turn.Key]*modelSession
+	graves   []modelGrave
+}
+
+type modelSession struct {
+	list     []turn.Message // in list order
+	appended []turn.Message // ever, in commit order
+	last     uint64
+	revision uint64
+	deadline int64
+	slide    int64
+	meta     map[string]string
+}
+
+type modelGrave struct {
+	key      turn.Key
+	appended []turn.Message
+	last     uint64
+	deadline int64
+}
+
+func newModel() *model { return &model{sessions: make(map[turn.Key]*modelSession)} }
+
+func (m *model) advance(stamp int64) {
+	m.clock = max(m.clock, stamp)
+	// Revisions are given out in the order of expiry.
+	for {
+		var next turn.Key
+		found := false
+		for k, s := range m.sessions {
+			if s.deadline != 0 && s.deadline <= m.clock {
+				o := m.sessions[next]
+				if !found || s.deadline < o.deadline || s.deadline == o.deadline && joinKey(k) < joinKey(next) {
+					next, found = k, true
+				}
+			}
+		}
+		if !found {
+			return
+		}
+		m.remove(next)
+	}
+}
+
+func (m *model) remove(k turn.Key) {
+	s := m.sessions[k]
+	m.graves = append(m.graves, modelGrave{k, s.appended, s.last, m.clock + turn.GraveTime})
+	delete(m.sessions, k)
+	m.revision++
+}
+
+func (m *model) changed(s *modelSession) {
+	m.revision++
+	s.revision = m.revision
+}
+
+func (m *model) expect(e *uint64, s *modelSession) *turn.Error {
+	rev := uint64(0)
+	if s != nil {
+		rev = s.revision
+	}
+	if e != nil && *e != rev {
+		return &turn.Error{Kind: turn.Conflict, Revision: rev}
+	}
+	return nil
+}
+
+func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
+	switch o := op.(type) {
+	case *turn.Append:
+		return m.append(o)
+	case *turn.Pop:
+		return m.pop(o)
+	case *turn.Trim:
+		return m.trim(o)
+	case *turn.Replace:
+		return m.replace(o)
+	case *turn.Clear:
+		s := m.sessions[o.Key]
+		if err := m.expect(o.Expect, s); err != nil {
+			return turn.Result{}, err
+		}
+		if s == nil {
+			return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+		}
+		n := len(s.list)
+		if n > 0 {
+			s.list = nil
+			m.changed(s)
+		}
+		return turn.Result{Removed: uint64(n), Revision: s.revision}, nil
+	case *turn.Delete:
+		var r turn.Result
+		for _, k := range o.Keys {
+			s := m.sessions[k]
+			if err := m.expect(o.Expect, s); err != nil {
+				return turn.Result{}, err
+			}
+			if s == nil {
+				continue
+			}
+			if !o.List || len(s.list) > 0 {
+				r.Removed++
+			}
+			m.remove(k)
+		}
+		r.Revision = m.revision
+		return r, nil
+	case *turn.Expire:
+		return m.expire(o)
+	case *turn.Fork:
+		return m.fork(o)
+	case *turn.SetMeta:
+		s := m.sessions[o.Key]
+		if err := m.expect(o.Expect, s); err != nil {
+			return turn.Result{}, err
+		}
+		if s == nil {
+			s = &modelSession{}
+			m.sessions[o.Key] = s
+		}
+		meta := make(map[string]string)
+		for k, v := range s.meta {
+			meta[k] = v
+		}
+		for k, v := range o.Set {
+			meta[k] = v
+		}
+		for _, k := range o.Unset {
+			delete(meta, k)
+		}
+		s.meta = meta
+		m.changed(s)
+		return turn.Result{Revision: s.revision}, nil
+	}
+	panic("no model for this operation")
+}
+
+func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if o.OnlyExisting && (s == nil || len(s.list) == 0) {
+		return turn.Result{}, nil
+	}
+	if r, err, done := m.duplicate(o.Key, s, o.Messages); done {
+		return r, err
+	}
+	if err := m.expect(o.Expect, s); err != nil {
+		return turn.Result{}, err
+	}
+	if s == nil {
+		s = &modelSession{}
+		m.sessions[o.Key] = s
+	}
+	r := m.push(s, o.Messages, o.Side)
+	if o.TTL > 0 {
+		s.deadline = m.clock + o.TTL
+	} else if s.slide > 0 {
+		s.deadline = m.clock + s.slide
+	}
+	m.changed(s)
+	r.Revision, r.Count = s.revision, uint64(len(s.list))
+	return r, nil
+}
+
+func (m *model) push(s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
+	r := turn.Result{First: s.last + 1}
+	for _, n := range ms {
+		s.last++
+		msg := turn.Message{Seq: s.last, Time: m.clock, ID: n.ID, Data: n.Data}
+		s.appended = append(slices.Clone(s.appended), msg)
+		if side == turn.Head {
+			s.list = append([]turn.Message{msg}, s.list...)
+		} else {
+			s.list = append(slices.Clone(s.list), msg)
+		}
+	}
+	r.Last = s.last
+	return r
+}
+
+func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (turn.Result, *turn.Error, bool) {
+	type where struct {
+		in  int
+		seq uint64
+	}
+	var found []where
+	for _, n := range ms {
+		if n.ID == "" {
+			continue
+		}
+		in := -2
+		var hit turn.Message
+		search := func(place int, appended []turn.Message, last uint64) {
+			for _, a := range appended {
+				if a.ID == n.ID && a.Seq >= windowStart(last) && in == -2 {
+					in, hit = place, a
+				}
+			}
+		}
+		if s != nil {
+			search(-1, s.appended, s.last)
+		}
+		for i, g := range slices.Backward(m.graves) {
+			if g.key == key && g.deadline > m.clock {
+				search(i, g.appended, g.last)
+			}
+		}
+		if in == -2 {
+			continue
+		}
+		if !bytes.Equal(hit.Data, n.Data) {
+			return turn.Result{}, &turn.Error{Kind: turn.IDReused}, true
+		}
+		found = append(found, where{in, hit.Seq})
+	}
+	if len(found) == 0 {
+		return turn.Result{}, nil, false
+	}
+	rev, count := uint64(0), uint64(0)
+	if s != nil {
+		rev, count = s.revision, uint64(len(s.list))
+	}
+	whole := len(found) == len(ms)
+	for i := 1; i < len(found); i++ {
+		whole = whole && found[i] == where{found[i-1].in, found[i-1].seq + 1}
+	}
+	if !whole {
+		return turn.Result{}, &turn.Error{Kind: turn.Conflict, Revision: rev}, true
+	}
+	return turn.Result{First: found[0].seq, Last: found[len(found)-1].seq, Duplicate: true, Revision: rev, Count: count}, nil, true
+}
+
+// bySeq returns the held messages in commit order.
+func (s *modelSession) bySeq() []turn.Message {
+	out := slices.Clone(s.list)
+	slices.SortFunc(out, func(a, b turn.Message) int { return int(a.Seq) - int(b.Seq) })
+	return out
+}
+
+func (s *modelSession) keep(want func(turn.Message) bool) (removed uint64) {
+	var left []turn.Message
+	for _, msg := range s.list {
+		if want(msg) {
+			left = append(left, msg)
+		}
+	}
+	removed = uint64(len(s.list) - len(left))
+	s.list = left
+	return removed
+}
+
+func (m *model) pop(o *turn.Pop) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if err := m.expect(o.Expect, s); err != nil {
+		return turn.Result{}, err
+	}
+	if s == nil {
+		return turn.Result{}, nil
+	}
+	var r turn.Result
+	for range o.Count {
+		if len(s.list) == 0 {
+			break
+		}
+		var msg turn.Message
+		switch o.From {
+		case turn.Head:
+			msg = s.list[0]
+		case turn.Tail:
+			msg = s.list[len(s.list)-1]
+		case turn.Newest:
+			ms := s.bySeq()
+			msg = ms[len(ms)-1]
+		}
+		s.keep(func(x turn.Message) bool { return x.Seq != msg.Seq })
+		r.Messages = append(r.Messages, msg)
+		r.Removed++
+	}
+	m.removedSome(s, r.Removed, o.List)
+	r.Count, r.Revision = uint64(len(s.list)), s.revision
+	return r, nil
+}
+
+func (m *model) removedSome(s *modelSession, n uint64, list bool) {
+	if n == 0 {
+		return
+	}
+	if list && len(s.list) == 0 {
+		s.deadline, s.slide = 0, 0
+	}
+	m.changed(s)
+}
+
+func (m *model) trim(o *turn.Trim) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if err := m.expect(o.Expect, s); err != nil {
+		return turn.Result{}, err
+	}
+	if s == nil {
+		return turn.Result{}, nil
+	}
+	var r turn.Result
+	switch o.By {
+	case turn.KeepLast:
+		ms := s.bySeq()
+		if uint64(len(ms)) > o.N {
+			first := ms[uint64(len(ms))-o.N:]
+			r.Removed = s.keep(func(x turn.Message) bool { return len(first) > 0 && x.Seq >= first[0].Seq })
+		}
+	case turn.BeforeSeq:
+		r.Removed = s.keep(func(x turn.Message) bool { return x.Seq >= o.N })
+	case turn.ListRange:
+		kept := modelRange(s.list, o.Start, o.Stop)
+		r.Removed = uint64(len(s.list) - len(kept))
+		s.list = slices.Clone(kept)
+	}
+	m.removedSome(s, r.Removed, o.By == turn.ListRange)
+	r.Count, r.Revision = uint64(len(s.list)), s.revision
+	return r, nil
+}
+
+// modelRange is LRANGE by the book.
+func modelRange(list []turn.Message, start, stop int64) []turn.Message {
+	n := int64(len(list))
+	if start < 0 {
+		start += n
+	}
+	if stop < 0 {
+		stop += n
+	}
+	if start < 0 {
+		start = 0
+	}
+	if start > stop || start >= n {
+		return nil
+	}
+	if stop >= n {
+		stop = n - 1
+	}
+	return list[start : stop+1]
+}
+
+func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if r, err, done := m.duplicate(o.Key, s, o.Messages); done {
+		return r, err
+	}
+	if err := m.expect(o.Expect, s); err != nil {
+		return turn.Result{}, err
+	}
+	if s == nil {
+		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+	}
+	removed := s.keep(func(x turn.Message) bool { return x.Seq < o.From })
+	var r turn.Result
+	if removed > 0 || len(o.Messages) > 0 {
+		if len(o.Messages) > 0 {
+			r = m.push(s, o.Messages, turn.Tail)
+		}
+		if s.slide > 0 {
+			s.deadline = m.clock + s.slide
+		}
+		m.changed(s)
+	}
+	r.Removed, r.Count, r.Revision = removed, uint64(len(s.list)), s.revision
+	return r, nil
+}
+
+func (m *model) expire(o *turn.Expire) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if err := m.expect(o.Expect, s); err != nil {
+		return turn.Result{}, err
+	}
+	if s == nil || o.List && len(s.list) == 0 {
+		return turn.Result{}, nil
+	}
+	const never = int64(1) << 62
+	r := turn.Result{Revision: s.revision}
+	now, then := s.deadline, o.At
+	if o.HasTTL {
+		then = m.clock + o.TTL
+	}
+	if !o.HasTTL && !o.HasAt {
+		if now == 0 {
+			return r, nil
+		}
+		then = 0
+	}
+	if now == 0 {
+		now = never
+	}
+	switch {
+	case o.If == turn.IfNone && s.deadline != 0, o.If == turn.IfSome && s.deadline == 0,
+		o.If == turn.IfLater && then <= now, o.If == turn.IfSooner && then >= now:
+		return r, nil
+	}
+	r.Removed = 1
+	if (o.HasTTL || o.HasAt) && then <= m.clock {
+		m.remove(o.Key)
+		r.Revision = m.revision
+		return r, nil
+	}
+	s.deadline, s.slide = then, 0
+	if o.Slide {
+		s.slide = o.TTL
+	}
+	m.changed(s)
+	r.Revision = s.revision
+	return r, nil
+}
+
+func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if err := m.expect(o.Expect, s); err != nil {
+		return turn.Result{}, err
+	}
+	if s == nil {
+		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+	}
+	if m.sessions[o.To] != nil {
+		return turn.Result{}, &turn.Error{Kind: turn.Exists}
+	}
+	at := o.At
+	if at == 0 {
+		at = s.last
+	}
+	if at > s.last {
+		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+	}
+	f := &modelSession{last: at, meta: s.meta}
+	for _, msg := range s.list {
+		if msg.Seq <= at {
+			f.list = append(f.list, msg)
+		}
+	}
+	f.appended = f.bySeq()
+	m.sessions[o.To] = f
+	m.changed(f)
+	r := turn.Result{Last: at, Count: uint64(len(f.list)), Revision: f.revision}
+	if len(f.appended) > 0 {
+		r.First = f.appended[0].Seq
+	}
+	return r, nil
+}

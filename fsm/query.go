@@ -1,0 +1,222 @@
+package fsm
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Query answers from the state as of the last entry applied. Payloads of the
+// answer must not be written to.
+func (m *Machine) Query(q turn.Query) (turn.Result, error) {
+	var r turn.Result
+	var err error
+	switch q := q.(type) {
+	case *turn.Read:
+		err = m.onSession(q.Key, &r, func(h *head, v *view) error { return m.read(q, h, v, &r) })
+	case *turn.List:
+		err = m.onSession(q.Key, &r, func(h *head, v *view) error { return m.list(q, h, v, &r) })
+	case *turn.Info:
+		err = m.onSession(q.Key, &r, nil)
+	case *turn.Sessions:
+		err = m.sessions(q, &r)
+	case *turn.Count:
+		m.mu.RLock()
+		m.stamp(&r)
+		r.Count = m.namespaces[q.Namespace]
+		m.mu.RUnlock()
+	default:
+		err = turn.Errorf(turn.Invalid, "query %T is unknown", q)
+	}
+	if err != nil {
+		m.corrupt(err)
+		return turn.Result{}, turn.AsError(err)
+	}
+	return r, nil
+}
+
+// corrupt ends the machine if a query found the store damaged.
+func (m *Machine) corrupt(err error) {
+	if k := turn.KindOf(err); k == turn.Corrupt || k == turn.Newer {
+		m.mu.Lock()
+		m.fail(fmt.Errorf("read the state: %w", err))
+		m.mu.Unlock()
+	}
+}
+
+// stamp says which state the answer is from. The caller holds mu.
+func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.index, m.meta.clock }
+
+// onSession describes a session in r and lets fn read its messages. It holds mu
+// only while it takes its view; most reads of a session's end are answered from
+// memory, without a transaction.
+func (m *Machine) onSession(k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
+	key := joinKey(k)
+	m.mu.RLock()
+	if m.failed != nil {
+		defer m.mu.RUnlock()
+		return turn.Errorf(turn.Unavailable, "the node has stopped: %v", m.failed)
+	}
+	m.stamp(r)
+	h, known := m.headIn(key)
+	var v view
+	needsStore := !known
+	if h != nil {
+		v = m.viewOf(h, nil)
+		needsStore = fn != nil && !v.complete()
+	}
+	if needsStore {
+		tx, err := m.db.Begin(false)
+		if err != nil {
+			m.mu.RUnlock()
+			return err
+		}
+		defer func() { _ = tx.Rollback() }()
+		if !known {
+			if h, err = storedHead(tx, key); err != nil {
+				m.mu.RUnlock()
+				return err
+			}
+			if h != nil {
+				v = m.viewOf(h, nil)
+			}
+		}
+		v.tx = tx
+	}
+	if h == nil || h.expired(m.meta.clock) {
+		m.mu.RUnlock()
+		return nil
+	}
+	mine := *h // the one in the table changes once mu is released
+	m.mu.RUnlock()
+
+	r.Session = mine.describe(k)
+	r.Revision, r.Count = mine.revision, mine.count()
+	r.First, r.Last = mine.first, mine.last
+	if fn == nil {
+		return nil
+	}
+	return fn(&mine, &v)
+}
+
+func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
+	newest := q.From != turn.FromAfter
+	walk := func(fn func(*record) bool) error {
+		switch {
+		case q.From == turn.FromLast:
+			return v.newest(anySide, maxSeq, fn)
+		case q.From == turn.FromBefore && q.Seq > 0:
+			return v.newest(anySide, q.Seq-1, fn)
+		case q.From == turn.FromAfter && q.Seq < h.last:
+			return v.oldest(anySide, q.Seq+1, fn)
+		}
+		return nil
+	}
+	if q.MaxBytes > 0 || q.MaxTokens > 0 {
+		return m.readBudget(q, newest, walk, r)
+	}
+	g := gather{limit: q.Limit, bytes: m.cfg.ReadBytes}
+	if err := walk(g.take); err != nil {
+		return err
+	}
+	if newest {
+		reverse(g.records)
+	}
+	r.Messages, r.More = messages(g.records), g.cut
+	return nil
+}
+
+// readBudget is read under a budget, which keeps tool calls and results together.
+func (m *Machine) readBudget(q *turn.Read, newest bool, walk func(func(*record) bool) error, r *turn.Result) (err error) {
+	next, stop := iter.Pull(func(yield func(turn.Message) bool) {
+		err = walk(func(rec *record) bool { return yield(rec.message()) })
+	})
+	b := turn.Budget{Messages: q.Limit, Bytes: int64(m.cfg.ReadBytes), Tokens: q.MaxTokens}
+	if q.MaxBytes > 0 {
+		b.Bytes = min(b.Bytes, q.MaxBytes)
+	}
+	r.Messages, r.More = b.Take(newest, next)
+	stop()
+	return err
+}
+
+// gather takes records until there are enough of them or of their bytes, but
+// one at least.
+type gather struct {
+	limit   int // 0: none
+	bytes   int
+	records []record
+	cut     bool
+}
+
+func (g *gather) take(r *record) bool {
+	g.bytes -= len(r.data)
+	if len(g.records) > 0 && g.bytes < 0 || g.limit > 0 && len(g.records) == g.limit {
+		g.cut = true
+		return false
+	}
+	g.records = append(g.records, *r)
+	return true
+}
+
+func messages(rs []record) []turn.Message {
+	out := make([]turn.Message, len(rs))
+	for i := range rs {
+		out[i] = rs[i].message()
+	}
+	return out
+}
+
+// list reads a range of the session as a Redis list: the head side from its
+// highest seq down, then the tail side from its lowest up.
+func (m *Machine) list(q *turn.List, h *head, v *view, r *turn.Result) error {
+	first, n := listRange(q.Start, q.Stop, h.count())
+	heads, tails := h.live[turn.Head], h.live[turn.Tail]
+	skip := min(first, heads) // of the head side, at the top
+	fromHead := min(n, heads-skip)
+	left, err := v.ranks(turn.Head, heads-skip-fromHead, fromHead, heads)
+	if err != nil {
+		return err
+	}
+	reverse(left)
+	right, err := v.ranks(turn.Tail, first-skip, n-fromHead, tails)
+	if err != nil {
+		return err
+	}
+	elements := append(left, right...)
+	total := 0
+	for i := range elements {
+		total += len(elements[i].data)
+	}
+	if total > m.cfg.ReadBytes {
+		return turn.Errorf(turn.TooLarge, "the range has %d bytes, one answer may have %d; read it in parts", total, m.cfg.ReadBytes)
+	}
+	r.Messages = messages(elements)
+	return nil
+}
+
+func (m *Machine) sessions(q *turn.Sessions, r *turn.Result) error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.failed != nil {
+		return turn.Errorf(turn.Unavailable, "the node has stopped: %v", m.failed)
+	}
+	m.stamp(r)
+	tx, err := m.db.Begin(false)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	return m.eachSession(tx, q.Namespace, q.Prefix, q.Cursor, func(key string, h *head) bool {
+		if q.List && h.count() == 0 {
+			return true
+		}
+		if len(r.Sessions) == q.Limit {
+			r.Cursor = r.Sessions[len(r.Sessions)-1].Key.Name
+			return false
+		}
+		r.Sessions = append(r.Sessions, *h.describe(splitKey(key)))
+		return true
+	})
+}

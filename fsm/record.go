@@ -1,0 +1,103 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"sort"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// record is a message as the state machine holds it. Records are immutable:
+// that one is dead is known from the head and the kills around it, or, once a
+// flush has rewritten it as a tombstone, from dead.
+type record struct {
+	seq  uint64
+	time int64
+	id   string
+	// data is the payload; of a tombstone it is the payload's digest.
+	data []byte
+	side turn.Side
+	dead bool
+	// borrowed: data belongs to the store's memory map and is valid only while
+	// the transaction that it was read in is open.
+	borrowed bool
+}
+
+// digestSize is the length of what a tombstone keeps of a payload, enough to
+// tell a retry from a reused id.
+const digestSize = 16
+
+func digest(data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return sum[:digestSize]
+}
+
+// tombstone returns what must be remembered of a dead record: its id and what
+// its payload was.
+func (r record) tombstone() record {
+	if !r.dead {
+		r.data, r.dead, r.borrowed = digest(r.data), true, false
+	}
+	return r
+}
+
+// carries reports whether the record's payload is, or was, data.
+func (r *record) carries(data []byte) bool {
+	if r.dead {
+		return string(r.data) == string(digest(data))
+	}
+	return string(r.data) == string(data)
+}
+
+// message returns the record as callers see it; the payload is copied if it is
+// borrowed.
+func (r *record) message() turn.Message {
+	data := r.data
+	if r.borrowed {
+		data = append(make([]byte, 0, len(data)), data...)
+	}
+	return turn.Message{Seq: r.seq, Time: r.time, ID: r.id, Data: data}
+}
+
+// indexOf returns the place of the first record with a seq ≥ seq.
+func indexOf(rs []record, seq uint64) int {
+	return sort.Search(len(rs), func(i int) bool { return rs[i].seq >= seq })
+}
+
+// span is a range of seqs, both ends included.
+type span struct{ from, to uint64 }
+
+// spans is a set of seqs as sorted, disjoint ranges. It only ever grows at its
+// end or is replaced, so a reader may keep the slice that it found.
+type spans []span
+
+func (s spans) has(seq uint64) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].to >= seq })
+	return i < len(s) && s[i].from <= seq
+}
+
+// with returns the set with the range n added.
+func (s spans) with(n span) spans {
+	if len(s) == 0 || n.from > s[len(s)-1].to {
+		return append(s, n)
+	}
+	out := make(spans, 0, len(s)+1)
+	placed := false
+	for _, o := range s {
+		switch {
+		case o.to < n.from:
+			out = append(out, o)
+		case o.from > n.to:
+			if !placed {
+				out, placed = append(out, n), true
+			}
+			out = append(out, o)
+		default:
+			n = span{min(n.from, o.from), max(n.to, o.to)}
+		}
+	}
+	if !placed {
+		out = append(out, n)
+	}
+	return out
+}

@@ -1,0 +1,327 @@
+package fsm
+
+import (
+	"github.com/turnlog/turnlog/turn"
+)
+
+// drop removes from an owned head a run of live messages of one side, or of
+// anySide: all from the lower end (bottom) up to the highest of them, or all
+// from the upper end down to the lowest. rs holds them in any order.
+func (m *Machine) drop(h *head, side turn.Side, bottom bool, rs []record) {
+	if len(rs) == 0 {
+		return
+	}
+	lowest, highest := rs[0].seq, rs[0].seq
+	for i := range rs {
+		lowest, highest = min(lowest, rs[i].seq), max(highest, rs[i].seq)
+		h.live[rs[i].side]--
+		h.bytes -= uint64(len(rs[i].data))
+	}
+	for _, s := range [...]turn.Side{turn.Tail, turn.Head} {
+		if side != s && side != anySide {
+			continue
+		}
+		if bottom {
+			h.low[s] = max(h.low[s], highest+1)
+			w := m.active.tail(h.inc)
+			w.cut = max(w.cut, highest+1)
+		} else {
+			m.active.kill(h.inc, s, span{lowest, highest})
+		}
+	}
+}
+
+// settle finishes a removal from an owned head: it sets h.first, the count of
+// sessions, the deadline and the revision.
+func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
+	m.count(key, before, h.count())
+	if h.count() == 0 {
+		h.first = 0
+		if list {
+			m.setDeadline(key, h, 0, 0)
+		}
+	} else {
+		v, err := m.view(h)
+		if err != nil {
+			return err
+		}
+		if err := v.oldest(anySide, h.first, func(r *record) bool {
+			h.first = r.seq
+			return false
+		}); err != nil {
+			return err
+		}
+	}
+	m.changed(key, h)
+	return nil
+}
+
+// takeFrom removes up to n messages from one end of an owned head and returns
+// them in the order of removal.
+func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
+	v, err := m.view(h)
+	if err != nil {
+		return nil, err
+	}
+	if end == turn.Newest {
+		rs, err := v.ranks(anySide, h.count()-min(n, h.count()), n, h.count())
+		m.drop(h, anySide, false, rs)
+		reverse(rs)
+		return rs, err
+	}
+	// The list is the head side from its highest seq down, then the tail side
+	// from its lowest up. An end is the upper end of its own side, and beyond
+	// that the lower end of the other.
+	near, far := end, turn.Tail+turn.Head-end
+	fromNear := min(n, h.live[near])
+	rs, err := v.ranks(near, h.live[near]-fromNear, fromNear, h.live[near])
+	if err != nil {
+		return nil, err
+	}
+	m.drop(h, near, false, rs)
+	reverse(rs)
+	rest, err := v.ranks(far, 0, n-fromNear, h.live[far])
+	if err != nil {
+		return nil, err
+	}
+	m.drop(h, far, true, rest)
+	return append(rs, rest...), nil
+}
+
+func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.session(key)
+	if err != nil {
+		return err
+	}
+	if err := checkExpect(o.Expect, h); err != nil {
+		return err
+	}
+	if h == nil {
+		return nil
+	}
+	if h.count() == 0 {
+		r.Revision = h.revision
+		return nil
+	}
+	h = m.own(key, h)
+	before := h.count()
+	rs, err := m.takeFrom(h, o.From, o.Count)
+	if err != nil {
+		return err
+	}
+	for i := range rs {
+		r.Messages = append(r.Messages, rs[i].message())
+	}
+	r.Removed = uint64(len(rs))
+	err = m.settle(key, h, before, o.List)
+	r.Count, r.Revision = h.count(), h.revision
+	return err
+}
+
+func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.session(key)
+	if err != nil {
+		return err
+	}
+	if err := checkExpect(o.Expect, h); err != nil {
+		return err
+	}
+	if h == nil {
+		return nil
+	}
+	h = m.own(key, h)
+	before := h.count()
+	switch o.By {
+	case turn.KeepLast:
+		err = m.keepLast(h, o.N)
+	case turn.BeforeSeq:
+		err = m.trimBefore(h, o.N)
+	case turn.ListRange:
+		err = m.keepRange(h, o.Start, o.Stop)
+	}
+	if err != nil {
+		return err
+	}
+	r.Removed = before - h.count()
+	if r.Removed > 0 {
+		err = m.settle(key, h, before, o.By == turn.ListRange)
+	}
+	r.Count, r.Revision = h.count(), h.revision
+	return err
+}
+
+// keepLast removes all but the n messages with the highest seqs.
+func (m *Machine) keepLast(h *head, n uint64) error {
+	total := h.count()
+	if n >= total {
+		return nil
+	}
+	if n == 0 {
+		m.dropAll(h)
+		return nil
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	if total-n <= n {
+		rs, err := v.ranks(anySide, 0, total-n, total)
+		m.drop(h, anySide, true, rs)
+		return err
+	}
+	rs, err := v.ranks(anySide, total-n, n, total)
+	if err == nil {
+		m.keepOnly(h, rs)
+	}
+	return err
+}
+
+// keepOnly removes every live message below rs, which is the whole rest.
+func (m *Machine) keepOnly(h *head, rs []record) {
+	h.live, h.bytes = [2]uint64{}, 0
+	for i := range rs {
+		h.live[rs[i].side]++
+		h.bytes += uint64(len(rs[i].data))
+	}
+	h.low = [2]uint64{max(h.low[0], rs[0].seq), max(h.low[1], rs[0].seq)}
+	w := m.active.tail(h.inc)
+	w.cut = max(w.cut, rs[0].seq)
+}
+
+func (m *Machine) trimBefore(h *head, seq uint64) error {
+	if seq > h.last {
+		m.dropAll(h)
+		return nil
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	var rs []record
+	err = v.oldest(anySide, 0, func(r *record) bool {
+		if r.seq < seq {
+			rs = append(rs, *r)
+		}
+		return r.seq < seq
+	})
+	m.drop(h, anySide, true, rs)
+	return err
+}
+
+// keepRange removes what is outside the list elements start … stop.
+func (m *Machine) keepRange(h *head, start, stop int64) error {
+	first, n := listRange(start, stop, h.count())
+	if n == 0 {
+		m.dropAll(h)
+		return nil
+	}
+	after := h.count() - first - n
+	if _, err := m.takeFrom(h, turn.Head, first); err != nil {
+		return err
+	}
+	_, err := m.takeFrom(h, turn.Tail, after)
+	return err
+}
+
+// listRange turns Redis's inclusive, possibly negative bounds into a first
+// index and a number of elements.
+func listRange(start, stop int64, count uint64) (first, n uint64) {
+	length := int64(count)
+	if start < 0 {
+		start = max(start+length, 0)
+	}
+	if stop < 0 {
+		stop += length
+	}
+	stop = min(stop, length-1)
+	if start > stop {
+		return 0, 0
+	}
+	return uint64(start), uint64(stop - start + 1)
+}
+
+// dropAll removes every message of an owned head.
+func (m *Machine) dropAll(h *head) {
+	h.live, h.bytes = [2]uint64{}, 0
+	h.low = [2]uint64{h.last + 1, h.last + 1}
+	w := m.active.tail(h.inc)
+	w.cut = h.last + 1
+}
+
+func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.session(key)
+	if err != nil {
+		return err
+	}
+	if err := checkExpect(o.Expect, h); err != nil {
+		return err
+	}
+	if h == nil {
+		return turn.Errorf(turn.NotFound, "the session does not exist")
+	}
+	r.Revision = h.revision
+	if h.count() == 0 {
+		return nil
+	}
+	h = m.own(key, h)
+	before := h.count()
+	m.dropAll(h)
+	r.Removed = before
+	err = m.settle(key, h, before, false)
+	r.Revision = h.revision
+	return err
+}
+
+func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.session(key)
+	if err != nil {
+		return err
+	}
+	if dup, err := m.duplicate(key, h, o.Messages, r); dup || err != nil {
+		return err
+	}
+	if err := checkExpect(o.Expect, h); err != nil {
+		return err
+	}
+	if h == nil {
+		return turn.Errorf(turn.NotFound, "the session does not exist")
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	var rs []record
+	if err := v.newest(anySide, maxSeq, func(x *record) bool {
+		if x.seq >= o.From {
+			rs = append(rs, *x)
+		}
+		return x.seq >= o.From
+	}); err != nil {
+		return err
+	}
+	if len(rs) == 0 && len(o.Messages) == 0 {
+		r.Count, r.Revision = h.count(), h.revision
+		return nil
+	}
+	h = m.own(key, h)
+	before := h.count()
+	m.drop(h, anySide, false, rs)
+	if h.count() == 0 {
+		h.first = 0
+	}
+	m.count(key, before, h.count())
+	r.Removed = uint64(len(rs))
+	if len(o.Messages) > 0 {
+		m.push(key, h, o.Messages, turn.Tail, r)
+	}
+	if h.slide > 0 {
+		m.setDeadline(key, h, m.meta.clock+h.slide, h.slide)
+	}
+	m.changed(key, h)
+	r.Count, r.Revision = h.count(), h.revision
+	return nil
+}

@@ -1,0 +1,183 @@
+package fsm
+
+import (
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// storeTx returns the transaction that reads the store while mu is held.
+func (m *Machine) storeTx() (*bbolt.Tx, error) {
+	if m.tx == nil {
+		tx, err := m.db.Begin(false)
+		if err != nil {
+			return nil, fmt.Errorf("read the state: %w", err)
+		}
+		m.tx = tx
+	}
+	return m.tx, nil
+}
+
+func (m *Machine) closeTx() {
+	if m.tx != nil {
+		_ = m.tx.Rollback() // ends a read; cannot fail
+		m.tx = nil
+	}
+}
+
+// tables returns the generations in memory, newest first.
+func (m *Machine) tables() []*table {
+	if m.frozen == nil {
+		return []*table{m.active}
+	}
+	return []*table{m.active, m.frozen}
+}
+
+// headIn finds a session's head in memory; known tells whether memory decides.
+// The head must not be changed: own it first.
+func (m *Machine) headIn(key string) (h *head, known bool) {
+	if h, known = m.active.heads[key]; !known && m.frozen != nil {
+		h, known = m.frozen.heads[key]
+	}
+	return h, known
+}
+
+// storedHead reads a head from the store, nil if there is none.
+func storedHead(tx *bbolt.Tx, key string) (*head, error) {
+	b := tx.Bucket(bucketHeads).Get([]byte(key))
+	if b == nil {
+		return nil, nil
+	}
+	return decodeHead(b)
+}
+
+// session returns the head of an existing session, nil if there is none. One
+// whose time has come is deleted now, whether or not its turn in the due index
+// has come. Only for use in Apply.
+func (m *Machine) session(key string) (*head, error) {
+	h, known := m.headIn(key)
+	if !known {
+		tx, err := m.storeTx()
+		if err != nil {
+			return nil, err
+		}
+		if h, err = storedHead(tx, key); err != nil {
+			return nil, err
+		}
+	}
+	if h != nil && h.expired(m.meta.clock) {
+		m.remove(key, h)
+		return nil, nil
+	}
+	return h, nil
+}
+
+// own returns the head as part of the active table, to be changed.
+func (m *Machine) own(key string, h *head) *head {
+	if m.active.heads[key] == h {
+		return h
+	}
+	mine := *h
+	m.active.setHead(key, &mine)
+	return &mine
+}
+
+// changed gives a changed session its new revision.
+func (m *Machine) changed(key string, h *head) {
+	m.meta.revision++
+	h.revision, h.updated = m.meta.revision, m.meta.clock
+	m.watches.notify(key)
+}
+
+// create makes an empty session.
+func (m *Machine) create(key string) (*head, error) {
+	graves, err := m.latestGrave(key)
+	if err != nil {
+		return nil, err
+	}
+	m.meta.lastInc++
+	h := &head{inc: m.meta.lastInc, created: m.meta.clock, graves: graves}
+	m.active.setHead(key, h)
+	m.active.tail(h.inc).complete = true
+	return h, nil
+}
+
+// checkExpect holds a condition against the session's revision.
+func checkExpect(expect *uint64, h *head) error {
+	if expect == nil {
+		return nil
+	}
+	current := uint64(0)
+	if h != nil {
+		current = h.revision
+	}
+	if *expect == current {
+		return nil
+	}
+	e := turn.Errorf(turn.Conflict, "the session's revision is %d, not %d", current, *expect)
+	switch {
+	case current == 0:
+		e = turn.Errorf(turn.Conflict, "the session does not exist, its expected revision was %d", *expect)
+	case *expect == 0:
+		e = turn.Errorf(turn.Conflict, "the session exists, its revision is %d", current)
+	}
+	e.Revision = current
+	return e
+}
+
+// viewOf returns a session's messages as of now. Without tx it sees only what
+// is in memory. The caller holds mu, at least for reading.
+func (m *Machine) viewOf(h *head, tx *bbolt.Tx) view {
+	v := m.ids(h.inc, tx)
+	v.low = h.floors()
+	return v
+}
+
+// ids is viewOf for an incarnation of which only ids matter, not what is live.
+func (m *Machine) ids(inc uint64, tx *bbolt.Tx) view {
+	v := view{inc: inc, tx: tx}
+	if m.frozen != nil {
+		v.layers[0] = m.frozen.layer(inc)
+	}
+	v.layers[1] = m.active.layer(inc)
+	return v
+}
+
+func (t *table) layer(inc uint64) layer {
+	w := t.tails[inc]
+	if w == nil {
+		return layer{}
+	}
+	return layer{records: w.records, kills: w.kills, complete: w.complete}
+}
+
+// view returns a session's messages, store included. Only for use in Apply.
+func (m *Machine) view(h *head) (view, error) {
+	v := m.viewOf(h, nil)
+	if v.complete() {
+		return v, nil
+	}
+	tx, err := m.storeTx()
+	v.tx = tx
+	return v, err
+}
+
+// count updates the number of sessions with messages of a namespace, given a
+// session's number of messages before and after.
+func (m *Machine) count(key string, before, after uint64) {
+	ns := splitKey(key).Namespace
+	switch {
+	case before == 0 && after > 0:
+		m.namespaces[ns]++
+	case before > 0 && after == 0:
+		m.namespaces[ns]--
+	default:
+		return
+	}
+	m.active.namespaces[ns] = m.namespaces[ns]
+	if m.namespaces[ns] == 0 {
+		delete(m.namespaces, ns)
+	}
+}

@@ -1,0 +1,103 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// The store is a bbolt file. LAYOUT.md describes its buckets.
+const storeName = "state.db"
+
+var (
+	bucketMeta       = []byte("meta")       // "state" → meta, "tags" → tag windows
+	bucketHeads      = []byte("heads")      // joined key → head
+	bucketBlocks     = []byte("blocks")     // incarnation, seq → block
+	bucketDue        = []byte("due")        // dueKey → nothing
+	bucketGraves     = []byte("graves")     // graveKey → last, deadline
+	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
+	bucketNamespaces = []byte("namespaces") // namespace → sessions that hold messages
+
+	keyState = []byte("state")
+	keyTags  = []byte("tags")
+)
+
+// buckets lists all of them, in the order of a dump. Their place in it is their
+// number in the dump format; it grows at its end only.
+func buckets() [][]byte {
+	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketGraves, bucketGarbage, bucketNamespaces}
+}
+
+// mapSize is the address space that the store's file is mapped into at once.
+// bbolt must stop all readers to map a file anew when it outgrows its map; that
+// would let a long dump hold up a flush.
+const mapSize = 64 << 30
+
+func openStore(dir string) (*bbolt.DB, error) {
+	path := filepath.Join(dir, storeName)
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+		Timeout:         time.Second,
+		InitialMmapSize: mapSize,
+		FreelistType:    bbolt.FreelistMapType,
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) || (err != nil && err.Error() == "timeout") {
+		return nil, fmt.Errorf("%s is in use by another process", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("prepare %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// loadMeta returns the state description of the store, zero if it is new.
+func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
+	b := tx.Bucket(bucketMeta)
+	state := b.Get(keyState)
+	if state == nil {
+		return meta{}, make(tags), nil
+	}
+	m, err := decodeMeta(state)
+	if err != nil {
+		return meta{}, nil, err
+	}
+	t, err := decodeTags(b.Get(keyTags))
+	return m, t, err
+}
+
+func loadNamespaces(tx *bbolt.Tx) (map[string]uint64, error) {
+	counts := make(map[string]uint64)
+	err := tx.Bucket(bucketNamespaces).ForEach(func(k, v []byte) error {
+		r := reader{b: v}
+		counts[string(k)] = r.uint()
+		return r.end("session count")
+	})
+	return counts, err
+}
+
+func decodeGrave(k, v []byte) (grave, error) {
+	if len(k) < 9 {
+		return grave{}, turn.Errorf(turn.Corrupt, "stored grave has a short key")
+	}
+	inc, _ := splitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
+	r := reader{b: v}
+	g := grave{inc: inc, last: r.uint(), deadline: int64(r.uint())}
+	return g, r.end("grave")
+}

@@ -1,0 +1,139 @@
+package fsm
+
+import (
+	"encoding/binary"
+
+	"github.com/tidwall/btree"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// table holds one generation of changes that the store does not have yet. The
+// machine writes to the active one; at a flush it becomes the frozen one, which
+// nobody changes any more, until the store has taken it up.
+//
+// Looking something up means active, then frozen, then store: the first that
+// knows the key is right. That stays true while a flush of the frozen table is
+// under way and just after it, since applying a table twice changes nothing.
+type table struct {
+	// heads: by joined key; nil is a deletion.
+	heads map[string]*head
+	keys  btree.Set[string] // the keys of heads, in order
+	// tails: by incarnation.
+	tails map[uint64]*tail
+	// due: additions to the due index, as dueKey. Entries leave the index only
+	// by falling due, in order, so the machine's dueFloor tells of removals.
+	due btree.Set[string]
+	// graves: by graveKey.
+	graves btree.Map[string, grave]
+	// namespaces: number of sessions that hold messages.
+	namespaces map[string]uint64
+	bytes      int // estimate of the memory held
+	// meta is the state description as of the end of this generation, set when
+	// the table is frozen.
+	meta meta
+	// hash: a hash of the whole state is to be taken as of that end.
+	hash bool
+}
+
+// tail is what one generation adds to and takes from a session's messages.
+type tail struct {
+	// records in seq order, all above what older generations and the store hold.
+	records []record
+	// kills, by side: seqs of messages, of this and older generations, that were
+	// removed from the upper end of the side.
+	kills [2]spans
+	// cut is the highest seq below which this generation has removed messages
+	// from the lower end of a side; 0 if it has not.
+	cut uint64
+	// complete: the session began in this generation, so that nothing older
+	// holds any of it.
+	complete bool
+	// gone: the session was deleted in this generation; last is its last seq.
+	gone bool
+	last uint64
+}
+
+// grave remembers a deleted session for the sake of its ids.
+type grave struct {
+	inc      uint64
+	last     uint64
+	deadline int64
+}
+
+// Estimates of the memory that a thing takes besides its own bytes.
+const (
+	recordCost = 96
+	headCost   = 400
+	smallCost  = 150
+)
+
+func newTable() *table {
+	return &table{
+		heads:      make(map[string]*head),
+		tails:      make(map[uint64]*tail),
+		namespaces: make(map[string]uint64),
+	}
+}
+
+func (t *table) setHead(key string, h *head) {
+	if _, known := t.heads[key]; !known {
+		t.keys.Insert(key)
+		t.bytes += headCost + len(key)
+	}
+	t.heads[key] = h
+}
+
+func (t *table) tail(inc uint64) *tail {
+	w := t.tails[inc]
+	if w == nil {
+		w = new(tail)
+		t.tails[inc] = w
+		t.bytes += smallCost
+	}
+	return w
+}
+
+func (t *table) add(inc uint64, r record) {
+	w := t.tail(inc)
+	w.records = append(w.records, r)
+	t.bytes += recordCost + len(r.id) + len(r.data)
+}
+
+func (t *table) kill(inc uint64, side turn.Side, s span) {
+	w := t.tail(inc)
+	w.kills[side] = w.kills[side].with(s)
+	t.bytes += 16
+}
+
+func (t *table) arm(deadline int64, key string) {
+	t.due.Insert(dueKey(deadline, key))
+	t.bytes += smallCost + len(key)
+}
+
+func (t *table) bury(key string, g grave) {
+	t.graves.Set(graveKey(key, g.inc), g)
+	t.bytes += smallCost + len(key)
+}
+
+// dueKey orders by deadline, then key.
+func dueKey(deadline int64, key string) string {
+	b := make([]byte, 8, 8+len(key))
+	binary.BigEndian.PutUint64(b, uint64(deadline))
+	return string(append(b, key...))
+}
+
+func splitDueKey(k string) (deadline int64, key string) {
+	return int64(binary.BigEndian.Uint64([]byte(k[:8]))), k[8:]
+}
+
+// graveKey is key, a NUL and the incarnation, so that the graves of a key stand
+// together. A name may hold NULs: graveOf tells whether a key found is of key.
+func graveKey(key string, inc uint64) string {
+	b := make([]byte, 0, len(key)+1+8)
+	return string(binary.BigEndian.AppendUint64(append(append(b, key...), 0), inc))
+}
+
+func graveOf(graveKey, key string) bool {
+	return len(graveKey) == len(key)+9 && graveKey[:len(key)] == key
+}

@@ -1,0 +1,240 @@
+package fsm
+
+import (
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// layer is what a generation knows of a session, as found at one moment.
+type layer struct {
+	records  []record
+	kills    [2]spans
+	complete bool
+}
+
+// view is one session's messages at one moment: two generations of changes over
+// the store. It stays valid after the machine's lock was released.
+type view struct {
+	inc    uint64
+	low    [2]uint64
+	layers [2]layer // frozen, active
+	// tx is open while store is needed; nil if everything is in the layers.
+	tx *bbolt.Tx
+	// scratch is reused from block to block.
+	scratch []record
+}
+
+func (v *view) complete() bool { return v.layers[0].complete || v.layers[1].complete }
+
+// live reports whether the message has not been removed.
+func (v *view) live(r *record) bool {
+	return !r.dead && r.seq >= v.low[r.side] &&
+		!v.layers[0].kills[r.side].has(r.seq) && !v.layers[1].kills[r.side].has(r.seq)
+}
+
+// ceiling is the lowest seq that the layers hold; the store is asked only for
+// what is below, since it may already have taken the frozen layer up.
+func (v *view) ceiling() uint64 {
+	for i := range v.layers {
+		if rs := v.layers[i].records; len(rs) > 0 {
+			return rs[0].seq
+		}
+	}
+	return ^uint64(0)
+}
+
+// descend calls fn with each record, dead ones included, with seq ≤ from, the
+// highest first, until fn returns false. fn must not keep the pointer.
+func (v *view) descend(from uint64, fn func(*record) bool) error {
+	for i := len(v.layers) - 1; i >= 0; i-- {
+		rs := v.layers[i].records
+		end := len(rs)
+		if end > 0 && rs[end-1].seq > from {
+			end = indexOf(rs, from+1)
+		}
+		for j := end - 1; j >= 0; j-- {
+			if !fn(&rs[j]) {
+				return nil
+			}
+		}
+	}
+	if v.complete() || v.tx == nil {
+		return nil
+	}
+	ceiling := v.ceiling()
+	if ceiling == 0 {
+		return nil
+	}
+	from = min(from, ceiling-1)
+	c := v.tx.Bucket(bucketBlocks).Cursor()
+	for k, val := seekLast(c, blockKey(v.inc, from)); k != nil; k, val = c.Prev() {
+		inc, first := splitBlockKey(k)
+		if inc != v.inc {
+			return nil
+		}
+		rs, err := decodeBlock(v.scratch[:0], first, val)
+		if err != nil {
+			return at(err, v.inc, first)
+		}
+		v.scratch = rs
+		for j := indexOf(rs, from+1) - 1; j >= 0; j-- {
+			if !fn(&rs[j]) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// ascend is descend the other way: seq ≥ from, the lowest first.
+func (v *view) ascend(from uint64, fn func(*record) bool) error {
+	more := true
+	if !v.complete() && v.tx != nil {
+		var err error
+		if more, err = v.ascendStore(from, fn); err != nil {
+			return err
+		}
+	}
+	for i := range v.layers {
+		rs := v.layers[i].records
+		for j := indexOf(rs, from); more && j < len(rs); j++ {
+			more = fn(&rs[j])
+		}
+	}
+	return nil
+}
+
+func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err error) {
+	ceiling := v.ceiling()
+	c := v.tx.Bucket(bucketBlocks).Cursor()
+	k, val := seekLast(c, blockKey(v.inc, from))
+	if k == nil || !ofIncarnation(k, v.inc) {
+		k, val = c.Seek(blockKey(v.inc, from))
+	}
+	for ; k != nil && ofIncarnation(k, v.inc); k, val = c.Next() {
+		_, first := splitBlockKey(k)
+		if first >= ceiling {
+			break
+		}
+		rs, err := decodeBlock(v.scratch[:0], first, val)
+		if err != nil {
+			return false, at(err, v.inc, first)
+		}
+		v.scratch = rs
+		for j := indexOf(rs, from); j < len(rs) && rs[j].seq < ceiling; j++ {
+			if !fn(&rs[j]) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// seekLast moves c to the last key ≤ key.
+func seekLast(c *bbolt.Cursor, key []byte) (k, v []byte) {
+	k, v = c.Seek(key)
+	if k == nil {
+		return c.Last()
+	}
+	if string(k) != string(key) {
+		return c.Prev()
+	}
+	return k, v
+}
+
+func ofIncarnation(k []byte, inc uint64) bool {
+	i, _ := splitBlockKey(k)
+	return i == inc
+}
+
+func at(err error, inc, seq uint64) error {
+	e := turn.AsError(err)
+	return turn.Errorf(e.Kind, "block %d/%d: %s", inc, seq, e.Message)
+}
+
+// find returns the record with that seq, dead or alive.
+func (v *view) find(seq uint64) (r record, ok bool, err error) {
+	err = v.ascend(seq, func(got *record) bool {
+		if got.seq == seq {
+			r, ok = *got, true
+		}
+		return false
+	})
+	return r, ok, err
+}
+
+// newest calls fn with each live message with seq ≤ from, of one side or of
+// anySide, the highest first, until fn returns false.
+func (v *view) newest(side turn.Side, from uint64, fn func(*record) bool) error {
+	floor := v.floor(side)
+	return v.descend(from, func(r *record) bool {
+		if r.seq < floor {
+			return false
+		}
+		return !v.wanted(side, r) || fn(r)
+	})
+}
+
+// oldest is newest the other way: seq ≥ from, the lowest first.
+func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error {
+	return v.ascend(max(from, v.floor(side)), func(r *record) bool {
+		return !v.wanted(side, r) || fn(r)
+	})
+}
+
+// maxSeq is above every seq, with room for one more.
+const maxSeq = ^uint64(0) - 1
+
+// anySide stands for both sides.
+const anySide = turn.Newest
+
+func (v *view) wanted(side turn.Side, r *record) bool {
+	return (side == anySide || side == r.side) && v.live(r)
+}
+
+// floor is the lowest seq at which a live message of the side can stand.
+func (v *view) floor(side turn.Side) uint64 {
+	if side == anySide {
+		return min(v.low[0], v.low[1])
+	}
+	return v.low[side]
+}
+
+// ranks returns the live messages of a side (or of anySide, in commit order) with ranks skip … skip+n-1,
+// counted from the lowest seq, in that order; total is how many there are.
+// It walks from the nearer end.
+func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]record, error) {
+	if skip >= total || n == 0 {
+		return nil, nil
+	}
+	n = min(n, total-skip)
+	out := make([]record, 0, min(n, 4096))
+	if after := total - skip - n; after < skip {
+		err := v.newest(side, maxSeq, func(r *record) bool {
+			if after > 0 {
+				after--
+				return true
+			}
+			out = append(out, *r)
+			return uint64(len(out)) < n
+		})
+		reverse(out)
+		return out, err
+	}
+	err := v.oldest(side, 0, func(r *record) bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		out = append(out, *r)
+		return uint64(len(out)) < n
+	})
+	return out, err
+}
+
+func reverse(rs []record) {
+	for i, j := 0, len(rs)-1; i < j; i, j = i+1, j-1 {
+		rs[i], rs[j] = rs[j], rs[i]
+	}
+}
