@@ -32,6 +32,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 const blockKeySize = 16
 
 func blockKey(inc, seq uint64) []byte {
@@ -70,7 +72,7 @@ func encodeBlock(first uint64, records []record) []byte {
 	for i := range records {
 		b = append(b, records[i].data...)
 	}
-	binary.LittleEndian.PutUint32(b[1:], crc32.Checksum(b[blockHeader:], castagnoli))
+	binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
 	return b
 }
 
@@ -94,7 +96,7 @@ func decodeBlock(dst []record, first uint64, value []byte) ([]record, error) {
 		return dst, err
 	}
 	body := value[blockHeader:]
-	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(value[1:]) {
+	if checksum(body) != binary.LittleEndian.Uint32(value[1:]) {
 		return dst, turn.Errorf(turn.Corrupt, "stored block fails its checksum")
 	}
 	names, data, err := blockSections(body)

@@ -1,0 +1,268 @@
+package fsm
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Trims on the tail side must leave old messages of the head side alone, also
+// once they are in blocks of their own far below.
+func TestTrimOfOneSideKeepsTheOther(t *testing.T) {
+	r := newRig(t)
+	push := func(n int, side turn.Side) {
+		for range n {
+			r.apply(1, &turn.Append{Key: sessionA, Side: side, Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("x"), 100)}}})
+		}
+	}
+	push(500, turn.Head)
+	push(1500, turn.Tail)
+	r.flush()
+	for range 10 {
+		r.apply(1, &turn.Trim{Key: sessionA, By: turn.ListRange, Start: 0, Stop: 700})
+		push(100, turn.Tail)
+		r.apply(1, &turn.Pop{Key: sessionA, From: turn.Head, Count: 10})
+		r.flush()
+	}
+	got := r.query(&turn.List{Key: sessionA, Start: 0, Stop: -1})
+	if n := uint64(len(got.Messages)); n != got.Count || n != 701+100-10 {
+		t.Fatalf("%d elements, session says %d, want %d", n, got.Count, 791)
+	}
+	for i, m := range got.Messages[:400] {
+		if m.Seq != uint64(400-i) {
+			t.Fatalf("element %d has seq %d, want %d", i, m.Seq, 400-i)
+		}
+	}
+}
+
+// A session of a million and a deletion of thousands are removed in steps.
+func TestGarbageIsCollected(t *testing.T) {
+	r := newRig(t)
+	for i := range 3000 {
+		r.apply(1, &turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i % 30)}, Messages: []turn.NewMessage{{Data: make([]byte, 500)}}})
+	}
+	r.flush()
+	cursor, removed := "", uint64(0)
+	for {
+		out := r.apply(1, &turn.Erase{Namespace: "0", Limit: 7, Cursor: cursor})[0]
+		removed += out.Result.Removed
+		if cursor = out.Result.Cursor; cursor == "" {
+			break
+		}
+	}
+	if removed != 30 {
+		t.Fatalf("%d sessions erased, want 30", removed)
+	}
+	r.flush()
+	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+		for _, b := range [][]byte{bucketHeads, bucketBlocks, bucketGarbage, bucketNamespaces} {
+			if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
+				t.Errorf("%s still holds %x", b, k)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Readers, flushes and expiry at once, with a flush after every few entries: a
+// reader sees each session's messages without gap, in order, never fewer than a
+// moment before.
+func TestReadersDuringFlushes(t *testing.T) {
+	m, err := Open(Config{Dir: t.TempDir(), FlushBytes: 20_000, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := m.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	const sessions, rounds = 5, 3000
+	key := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
+	for i := range sessions {
+		wg.Go(func() {
+			last := uint64(0)
+			for last < rounds {
+				r, err := m.Query(&turn.Read{Key: key(i), From: turn.FromAfter, Seq: last / 2})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for j, msg := range r.Messages {
+					if want := last/2 + uint64(j) + 1; msg.Seq != want || string(msg.Data) != fmt.Sprint(want) {
+						t.Errorf("session %d: place %d after %d has seq %d, data %q", i, j, last/2, msg.Seq, msg.Data)
+						return
+					}
+				}
+				if r.Last < last || uint64(len(r.Messages)) != r.Last-last/2 {
+					t.Errorf("session %d: %d messages after %d, last is %d, was %d", i, len(r.Messages), last/2, r.Last, last)
+					return
+				}
+				last = r.Last
+				if err := m.WaitApplied(ctx, r.Index+1); err != nil && last < rounds {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for n := 1; n <= rounds; n++ {
+		var cmds []codec.Command
+		for i := range sessions {
+			b, err := codec.EncodeOp(appendOf(key(i), fmt.Sprint(n), fmt.Sprint(n)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmds = append(cmds, codec.Command{Op: b})
+		}
+		m.Apply(uint64(n), 1, codec.AppendEntry(nil, int64(n), cmds))
+	}
+	m.Note(rounds+1, 1) // lets the last waiters go
+	if err := m.Flush(ctx); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	wg.Wait()
+	if index, _ := m.Durable(); index != rounds+1 {
+		t.Errorf("durable up to %d, want %d", index, rounds+1)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A damaged dump must be refused whole, and leave the state as it was.
+func TestDamagedDumpIsRefused(t *testing.T) {
+	g := &generator{rnd: rand.New(rand.NewPCG(5, 5)), model: newModel()}
+	r := newRig(t)
+	for i := range 60 {
+		g.step(r, int64(1_000_000+i))
+	}
+	dump := r.dump()
+	damage := func(name string, b []byte) {
+		if err := r.m.Restore(bytes.NewReader(b)); err == nil {
+			t.Fatalf("%s: restored", name)
+		}
+		if r.m.Err() != nil {
+			t.Fatalf("%s: the machine stopped: %v", name, r.m.Err())
+		}
+	}
+	for n := 0; n < len(dump); n += 1 + len(dump)/97 {
+		damage(fmt.Sprint("cut at ", n), dump[:n])
+		b := bytes.Clone(dump)
+		b[n] ^= 0x10
+		damage(fmt.Sprint("bit flipped at ", n), b)
+	}
+	newer := bytes.Clone(dump)
+	newer[len(dumpMagic)]++
+	if err := r.m.Restore(bytes.NewReader(newer)); turn.KindOf(err) != turn.Newer {
+		t.Errorf("a newer dump: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, restoreName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an unfinished restore was left behind: %v", err)
+	}
+	if !bytes.Equal(r.dump(), dump) {
+		t.Error("refused restores changed the state")
+	}
+}
+
+// A flipped bit in the state file is found when the block is read, and ends the
+// machine rather than being answered with.
+func TestFlippedBitInBlockIsFatal(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	r.flush()
+	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketBlocks)
+		k, v := b.Cursor().First()
+		v = bytes.Clone(v)
+		v[len(v)-1] ^= 1
+		return b.Put(bytes.Clone(k), v)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.apply(2, appendOf(sessionA, "id2", "not flushed"))
+	if _, err := r.m.Query(&turn.Read{Key: sessionA}); turn.KindOf(err) != turn.Corrupt {
+		t.Fatalf("read: %v, want %v", err, turn.Corrupt)
+	}
+	select {
+	case <-r.m.Fatal():
+	default:
+		t.Fatal("the machine goes on")
+	}
+	if out := r.m.Apply(r.index+1, 1, codec.AppendEntry(nil, 2, nil)); out != nil {
+		t.Fatal("an entry was applied after a fatal error")
+	}
+	if err := r.m.Flush(t.Context()); err == nil {
+		t.Fatal("a flush succeeded after a fatal error")
+	}
+}
+
+func TestNewerStateIsRefused(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	r.flush()
+	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketMeta)
+		v := bytes.Clone(b.Get(keyState))
+		v[0]++
+		return b.Put(keyState, v)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_ = r.m.Close()
+	if _, err := Open(Config{Dir: r.dir}); turn.KindOf(err) != turn.Newer {
+		t.Fatalf("open: %v, want %v", err, turn.Newer)
+	}
+	r.dir = t.TempDir()
+	r.open()
+}
+
+func TestEntryOfNewerVersionIsFatalAndChangesNothing(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	if out := r.m.Apply(2, 1, []byte{codec.EntryVersion + 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}); out != nil {
+		t.Fatal("applied")
+	}
+	if turn.KindOf(r.m.Err()) != turn.Newer {
+		t.Fatalf("error is %v", r.m.Err())
+	}
+	if index, _ := r.m.Applied(); index != 1 {
+		t.Fatalf("applied index is %d, want 1", index)
+	}
+}
+
+func FuzzDecodeBlock(f *testing.F) {
+	f.Add(uint64(1), encodeBlock(1, []record{{seq: 1, time: 5, id: "a", data: []byte("x")}, {seq: 3, side: turn.Head, dead: true, data: make([]byte, digestSize)}}))
+	f.Fuzz(func(t *testing.T, first uint64, b []byte) {
+		if len(b) >= blockHeader {
+			b = bytes.Clone(b)
+			binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
+		}
+		rs, err := decodeBlock(nil, first, b)
+		if err != nil || len(rs) == 0 {
+			return
+		}
+		again, err := decodeBlock(nil, first, encodeBlock(first, rs))
+		if err != nil || len(again) != len(rs) {
+			t.Fatalf("second round: %v", err)
+		}
+	})
+}

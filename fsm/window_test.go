@@ -1,0 +1,164 @@
+package fsm
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func appendOf(k turn.Key, id, data string) *turn.Append {
+	return &turn.Append{Key: k, Messages: []turn.NewMessage{{ID: id, Data: []byte(data)}}}
+}
+
+var sessionA = turn.Key{Namespace: "0", Name: "a"}
+
+// The promise is the last 1,024 appended messages: not one less, whatever was
+// flushed, trimmed, popped or cleared meanwhile, and not one more, so that every
+// node agrees where memory ends.
+func TestIDWindowIsExactly1024(t *testing.T) {
+	for name, forget := range map[string]turn.Op{
+		"kept":     nil,
+		"trimmed":  &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 3},
+		"popped":   &turn.Pop{Key: sessionA, From: turn.Newest, Count: 500},
+		"cleared":  &turn.Clear{Key: sessionA},
+		"deleted":  &turn.Delete{Keys: []turn.Key{sessionA}},
+		"replaced": &turn.Replace{Key: sessionA, From: 1},
+	} {
+		for _, flush := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/flush=%v", name, flush), func(t *testing.T) {
+				r := newRig(t)
+				const n = 1500
+				for i := 1; i <= n; i++ {
+					r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), fmt.Sprint("data", i)))
+					if flush && i%400 == 0 {
+						r.flush()
+					}
+				}
+				if forget != nil {
+					if out := r.apply(1, forget); out[0].Err != nil {
+						t.Fatal(out[0].Err)
+					}
+				}
+				if flush {
+					r.restart()
+					r.flush()
+				}
+				oldest := n - 1024 + 1
+				for _, i := range []int{n, oldest + 1, oldest} {
+					out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), fmt.Sprint("data", i)))[0]
+					if out.Err != nil || !out.Result.Duplicate || out.Result.First != uint64(i) {
+						t.Fatalf("message %d again: %+v, %v; want a duplicate", i, out.Result, out.Err)
+					}
+					out = r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "other"))[0]
+					if out.Err == nil || out.Err.Kind != turn.IDReused {
+						t.Fatalf("id of message %d with another payload: %v", i, out.Err)
+					}
+				}
+				out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", oldest-1), fmt.Sprint("data", oldest-1)))[0]
+				if out.Err != nil || out.Result.Duplicate {
+					t.Fatalf("message %d, one beyond the window, again: %+v, %v; want it appended", oldest-1, out.Result, out.Err)
+				}
+			})
+		}
+	}
+}
+
+func TestIDsOfDeletedSessionAreRememberedTenMinutes(t *testing.T) {
+	r := newRig(t)
+	const t0 = 1_000_000
+	r.apply(t0, appendOf(sessionA, "x", "1"))
+	r.apply(t0, &turn.Delete{Keys: []turn.Key{sessionA}})
+	r.flush()
+	r.apply(t0+1, appendOf(sessionA, "y", "2"))
+	if out := r.apply(t0+turn.GraveTime-1, appendOf(sessionA, "x", "1"))[0]; !out.Result.Duplicate || out.Result.First != 1 {
+		t.Fatalf("just before the end: %+v, %v; want a duplicate", out.Result, out.Err)
+	}
+	if out := r.apply(t0+turn.GraveTime, appendOf(sessionA, "x", "1"))[0]; out.Result.Duplicate || out.Err != nil || out.Result.First != 2 {
+		t.Fatalf("at the end: %+v, %v; want it appended", out.Result, out.Err)
+	}
+	r.flush()
+	tx, err := r.m.db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	for _, b := range [][]byte{bucketGraves, bucketGarbage} {
+		if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
+			t.Errorf("%s still holds %q after the grave's end", b, k)
+		}
+	}
+}
+
+// A command that a node sends again after a leader change must take effect once.
+func TestTaggedCommandTakesEffectOnce(t *testing.T) {
+	r := newRig(t)
+	op, err := codec.EncodeOp(appendOf(sessionA, "", "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(number uint64) Outcome {
+		return r.applyCommands(1, codec.Command{Origin: 42, Number: number, Op: op})[0]
+	}
+	if out := send(1); out.Skipped || out.Err != nil || out.Result.First != 1 {
+		t.Fatalf("first: %+v", out)
+	}
+	if out := send(1); !out.Skipped {
+		t.Fatalf("again: %+v, want it skipped", out)
+	}
+	r.flush()
+	r.restart()
+	if out := send(1); !out.Skipped {
+		t.Fatalf("again after a restart: %+v, want it skipped", out)
+	}
+	// Numbers may arrive out of order within the window.
+	if out := send(3); out.Skipped {
+		t.Fatal("3 was skipped")
+	}
+	r.flush()
+	if out := send(2); out.Skipped {
+		t.Fatal("2 after 3 was skipped")
+	}
+	if out := send(2 + tagWindow); out.Skipped {
+		t.Fatal("a far later number was skipped")
+	}
+	for _, n := range []uint64{1, 2, 3} {
+		if out := send(n); !out.Skipped {
+			t.Fatalf("%d, before or in the window, was applied again", n)
+		}
+	}
+	if out := send(4); out.Skipped {
+		t.Fatal("4, in the window and never seen, was skipped")
+	}
+	if got := r.query(&turn.Info{Key: sessionA}).Count; got != 5 {
+		t.Fatalf("%d messages, want 5", got)
+	}
+}
+
+func TestTagWindowsSurviveEncoding(t *testing.T) {
+	a := make(tags)
+	for i := range uint64(3000) {
+		a.take(i%5+1, i*i%90_000+1, i)
+	}
+	b, err := decodeTags(a.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o, n := range a {
+		if m := b[o]; m == nil || m.max != n.max || m.used != n.used {
+			t.Fatalf("origin %d: %v, want max %d", o, m, n.max)
+		}
+		for i := n.low(); i <= n.max; i++ {
+			if n.has(i) != b[o].has(i) {
+				t.Fatalf("origin %d number %d: %v, want %v", o, i, b[o].has(i), n.has(i))
+			}
+		}
+	}
+	for o := range uint64(2 * maxOrigins) {
+		a.take(o+100, 1, 10_000+o)
+	}
+	if len(a) != maxOrigins || a[100+2*maxOrigins-1] == nil || a[1] != nil {
+		t.Fatalf("%d origins are kept, want the %d used last", len(a), maxOrigins)
+	}
+}
