@@ -42,6 +42,10 @@ func TestGoodHistories(t *testing.T) {
 			2-3 append a ids -> 1 rev=3
 			4-5 append a ids -> 1 dup
 			9-10 final -> last=1 rev=3 1:a`,
+		"the library's own retry": `
+			0-1 append a ids retries -> 1 dup
+			2-3 append b ids retries -> 2 rev=5
+			9-10 final -> last=2 rev=5 1:a 2:b`,
 		"refused, then sent again": `
 			0-1 append a ids -> fail UNAVAILABLE
 			2-3 append a ids -> 1 rev=3
@@ -113,6 +117,8 @@ func TestBadHistories(t *testing.T) {
 		"acknowledged twice":              {"doubled", "0-1 append a ids -> 1\n 2-3 append a ids -> 2\n 4-5 final -> last=2 1:a 2:a"},
 		"two originals":                   {"doubled", "0-1 append a ids -> 1\n 2-3 append a ids -> 1\n 4-5 final -> last=1 1:a"},
 		"duplicate with other seqs":       {"doubled", "0-1 append a ids -> 1 rev=2\n 1-2 append b -> ?\n 2-3 append a ids -> 2 dup\n 4-5 final -> last=2 1:a 2:b"},
+		"the library's late retry":        {"real time", "0-1 append a ids retries -> 2 dup\n 2-3 append b ids -> 1\n 9-10 final -> last=2 1:b 2:a"},
+		"nodes differ after a pop":        {"nodes differ", "0-1 append a,b -> 1-2\n 2-3 pop n=1 -> count=1 2:b\n 7-8 final -> last=2 count=1 1:a\n 7-8 final stale -> last=2 2:b"},
 		"duplicate of nothing":            {"false duplicate", "0-1 append a ids -> 1 dup\n 4-5 final -> last=1 1:a"},
 		"duplicate of a refusal":          {"false duplicate", "0-1 append a ids -> fail UNAVAILABLE\n 2-3 append a ids -> 1 dup\n 4-5 final -> last=1 1:a"},
 		"refused but there":               {"refused but there", "0-1 append a -> fail UNAVAILABLE\n 4-5 final -> last=1 1:a"},

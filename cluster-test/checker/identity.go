@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/turnlog/turnlog/cluster-test/history"
 )
@@ -28,6 +29,26 @@ func (s *session) checkIdentity() {
 				return
 			}
 			seen[at] = sight{m.Value, op}
+		}
+	}
+}
+
+// checkAgreement requires that after the faults every node shows the same. The
+// nodes were asked when no write was under way any more.
+func (s *session) checkAgreement() {
+	var first *history.Operation
+	for _, op := range s.ops {
+		switch {
+		case !op.Call.Final || op.Outcome != history.OK:
+		case first == nil:
+			first = op
+		case op.Result.Last != first.Result.Last:
+			s.violation("nodes differ", fmt.Sprintf("%s ends at %d, %s at %d",
+				first.Node, first.Result.Last, op.Node, op.Result.Last), first, op)
+			return
+		case !slices.Equal(op.Result.Messages, first.Result.Messages):
+			s.violation("nodes differ", fmt.Sprintf("%s and %s show other messages", first.Node, op.Node), first, op)
+			return
 		}
 	}
 }

@@ -80,6 +80,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 		switch name {
 		case "ids":
 			c.IDs = true
+		case "retries":
+			c.Retries = true
 		case "stale":
 			c.Stale = true
 		case "latest":

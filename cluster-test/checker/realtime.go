@@ -69,12 +69,12 @@ func (l *log) turnSpans(t *turn) []span {
 	var spans []span
 	effect := span{low: place, high: place, invoke: math.MaxInt64, finish: history.Forever}
 	for _, op := range t.attempts {
-		switch {
-		case op.Outcome == history.OK && op.Result.Duplicate:
+		if op.Outcome == history.OK && op.Result.Duplicate {
 			spans = append(spans, span{op: op, low: place + 1, high: nowhere, invoke: op.Invoke, finish: op.Return})
-		case op.Outcome == history.OK:
+		} else if op.Outcome == history.OK {
 			effect.op, effect.invoke, effect.finish = op, op.Invoke, op.Return
-		case op.Outcome == history.Info && effect.finish == history.Forever && op.Invoke < effect.invoke:
+		}
+		if op.Unsettled() && effect.finish == history.Forever && op.Invoke < effect.invoke {
 			effect.op, effect.invoke = op, op.Invoke
 		}
 	}

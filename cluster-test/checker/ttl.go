@@ -37,6 +37,9 @@ func (s *session) checkNotEarly(read *history.Operation) {
 		if op.Call.Func != history.Append || op.Outcome != history.OK || op.Return >= read.Invoke {
 			continue
 		}
+		if op.Result.Duplicate {
+			continue // when the first attempt took place, and so renewed the deadline, is not known
+		}
 		deadline := op.Invoke + op.Call.TTL*int64(time.Millisecond)
 		if read.Return >= deadline-clockSlack {
 			continue

@@ -54,7 +54,7 @@ func (l *log) checkOutcomes(t *turn) {
 	perhaps := false // an attempt without an answer could have done it
 	for _, op := range t.attempts {
 		switch {
-		case op.Outcome == history.Info:
+		case op.Unsettled():
 			perhaps = true
 		case op.Outcome == history.Fail:
 			l.checkRefusal(t, op)
@@ -85,8 +85,8 @@ func (l *log) checkCounts(t *turn) {
 // forerunner that may have done the work.
 func (l *log) checkDuplicate(t *turn, op *history.Operation) {
 	for _, other := range t.attempts {
-		if other != op && other.Invoke < op.Return && other.Outcome != history.Fail &&
-			(other.Outcome == history.Info || !other.Result.Duplicate) {
+		first := other.Unsettled() || other.Outcome == history.OK && !other.Result.Duplicate
+		if other != op && other.Invoke < op.Return && first {
 			return
 		}
 	}

@@ -132,9 +132,11 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	case expiring:
 		s.checkExpiry()
 	case changing:
+		s.checkAgreement()
 		s.checkIdentity()
 		s.search(opts.SearchTimeout)
 	default:
+		s.checkAgreement()
 		s.checkLog()
 		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 {
 			s.search(opts.SearchTimeout)

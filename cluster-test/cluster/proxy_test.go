@@ -147,7 +147,7 @@ func TestProxyCuts(t *testing.T) {
 	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("open connection after the cut: %v", err)
 	}
-	c, in = r.dial()
+	_, in = r.dial()
 	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("new connection during the cut: %v", err)
 	}

@@ -66,7 +66,10 @@ type Call struct {
 	Values []string `json:"values,omitempty"`
 	// IDs: every message is sent with its token as its id, so that the call
 	// may be repeated and takes place at most once.
-	IDs    bool    `json:"ids,omitempty"`
+	IDs bool `json:"ids,omitempty"`
+	// Retries: the client library repeats the call by itself, under the ids.
+	Retries bool `json:"retries,omitempty"`
+
 	Expect *uint64 `json:"expect,omitempty"`
 	TTL    int64   `json:"ttl,omitempty"` // milliseconds
 	// N is how many: messages to pop or to keep; the limit of a Read or Tail,

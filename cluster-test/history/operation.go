@@ -31,6 +31,16 @@ type Operation struct {
 	Error   *Error
 }
 
+// IsOwnDuplicate reports whether op was answered as a duplicate, perhaps of
+// itself: the client library made more than one attempt.
+func (op *Operation) IsOwnDuplicate() bool {
+	return op.Outcome == OK && op.Result.Duplicate && op.Call.Retries
+}
+
+// Unsettled reports whether op may have taken place although no attempt was
+// answered as the first one.
+func (op *Operation) Unsettled() bool { return op.Outcome == Info || op.IsOwnDuplicate() }
+
 // History is a run as read back from its file.
 type History struct {
 	Operations []Operation // in the order of their invocations

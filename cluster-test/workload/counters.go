@@ -1,0 +1,63 @@
+package workload
+
+import (
+	"sync"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Counts says how often workers met what a good run must have met.
+type Counts struct {
+	Writes     int64 `json:"writes"` // acknowledged
+	Reads      int64 `json:"reads"`
+	Tailed     int64 `json:"tailed"` // messages seen by subscribers
+	Duplicates int64 `json:"duplicates"`
+	Conflicts  int64 `json:"conflicts"`
+	Unknown    int64 `json:"unknown"` // writes without an answer
+	Refused    int64 `json:"refused"` // calls that surely did not take place
+	Expired    int64 `json:"expired"` // reads that found a session gone after its time
+}
+
+type counters struct {
+	mu sync.Mutex
+	c  Counts
+}
+
+func (k *counters) snapshot() Counts {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.c
+}
+
+func (k *counters) ok(c *history.Call, r *history.Result, s *Session) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case c.Func == history.Tail:
+		k.c.Tailed += int64(len(r.Messages))
+	case !c.Func.Writes():
+		k.c.Reads++
+		if r.Last == 0 && s.ttl > 0 && s.Last() > 0 {
+			k.c.Expired++
+		}
+	case r.Duplicate:
+		k.c.Duplicates++
+		k.c.Writes++
+	default:
+		k.c.Writes++
+	}
+}
+
+func (k *counters) failed(c *history.Call, kind turn.Kind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case kind == turn.Conflict:
+		k.c.Conflicts++
+	case kind == turn.Unknown && c.Func.Writes():
+		k.c.Unknown++
+	default:
+		k.c.Refused++
+	}
+}

@@ -1,0 +1,84 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Door is a way into one node. A Door is used by one worker.
+type Door interface {
+	// Do makes one call. Its error is, or wraps, a *turn.Error: with kind
+	// Unknown if the call may have taken place.
+	Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error)
+	// Close ends its connections. The Door may be used again.
+	Close()
+}
+
+// The doors, as histories name them.
+const (
+	HTTP   = "http"
+	Native = "native" // the Go client, one attempt for each call
+	Client = "client" // the Go client as applications use it: it retries, and finds the leader
+	RESP   = "resp"   // plain Redis list commands
+)
+
+// open returns a new Door into node n; the Door named Client knows all nodes.
+func open(door string, c *cluster.Cluster, n *cluster.Node) Door {
+	switch door {
+	case HTTP:
+		return &httpDoor{base: "http://" + n.HTTP.Addr(), client: newHTTPClient()}
+	case Native:
+		return &nativeDoor{addrs: []string{n.RESP.Addr()}, retryFor: -1}
+	case Client:
+		d := &nativeDoor{follow: true, retryFor: 10 * time.Second, addrs: []string{n.RESP.Addr()}}
+		for _, other := range c.Nodes {
+			if other != n {
+				d.addrs = append(d.addrs, other.RESP.Addr())
+			}
+		}
+		return d
+	case RESP:
+		return &respDoor{addr: n.RESP.Addr()}
+	}
+	panic("no such door: " + door)
+}
+
+func newHTTPClient() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: 1,
+		IdleConnTimeout:     30 * time.Second,
+		DisableCompression:  true,
+	}}
+}
+
+func unsupported(door string, c *history.Call) error {
+	return turn.Errorf(turn.Invalid, "the tester cannot ask for %s through door %s", c.Func, door)
+}
+
+// messages translates what a read returned.
+func messages(ms []turn.Message) []history.Message {
+	out := make([]history.Message, len(ms))
+	for i, m := range ms {
+		out[i] = history.Message{Seq: m.Seq, Value: checkedToken(m.ID, m.Data)}
+	}
+	return out
+}
+
+// checkedToken is token, and also requires an id, if there is one, to be the
+// one that the message was sent with. The Go client mints ids of its own for
+// messages that have none.
+func checkedToken(id string, data []byte) string {
+	t := token(data)
+	if id != "" && id != t && len(id) != mintedID {
+		return fmt.Sprintf("message %s under the id %.80q", t, id)
+	}
+	return t
+}
+
+const mintedID = 32 // hexadecimal digits of 128 bits

@@ -1,0 +1,69 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// finalReader reads whole sessions at every node, over HTTP.
+type finalReader struct {
+	run     *Run
+	process int
+	doors   []Door // by node
+}
+
+func newFinalReader(r *Run) *finalReader {
+	f := &finalReader{run: r, process: r.newProcess()}
+	for _, n := range r.cluster.Nodes {
+		f.doors = append(f.doors, open(HTTP, r.cluster, n))
+	}
+	return f
+}
+
+func (f *finalReader) close() {
+	for _, d := range f.doors {
+		d.Close()
+	}
+}
+
+// read reads s at each node: the node's own state at all but one of them.
+func (f *finalReader) read(ctx context.Context, s *Session) error {
+	for i, n := range f.run.cluster.Nodes {
+		c := history.Call{Func: history.Read, Final: true, Stale: i != 0}
+		op, err := f.run.rec.Invoke(f.process, n.ID, HTTP, s.Name(), c)
+		if err != nil {
+			return f.run.fail(err)
+		}
+		r, err := pages(ctx, f.doors[i], s.Key, c)
+		if err != nil {
+			f.run.rec.Return(f.process, op, history.Info, nil, &history.Error{Message: err.Error()})
+			return fmt.Errorf("final read of %s at %s: %w", s.Name(), n.ID, err)
+		}
+		f.run.rec.Return(f.process, op, history.OK, &r, nil)
+	}
+	return nil
+}
+
+const pageSize = 500
+
+// pages reads a session to its end.
+func pages(ctx context.Context, d Door, key turn.Key, c history.Call) (history.Result, error) {
+	var whole history.Result
+	for c.N = pageSize; ; {
+		r, err := d.Do(ctx, key, &c)
+		if err != nil {
+			return whole, err
+		}
+		r.Messages = append(whole.Messages, r.Messages...)
+		more := r.More && len(r.Messages) > len(whole.Messages)
+		whole = r
+		whole.More = false
+		if !more {
+			return whole, nil
+		}
+		c.Seq = whole.Messages[len(whole.Messages)-1].Seq
+	}
+}

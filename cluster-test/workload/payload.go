@@ -1,0 +1,43 @@
+package workload
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// A payload is a JSON object that carries a token, which is unique in a run,
+// and padding that follows from the token: any damage to it shows.
+
+const (
+	payloadStart = `{"v":"`
+	payloadPad   = `","pad":"`
+	payloadEnd   = `"}`
+)
+
+// payload returns the message that carries token. Most are as short as a chat
+// message, few are long.
+func payload(token string) []byte {
+	h := fnv.New32a()
+	h.Write([]byte(token))
+	sum := h.Sum32()
+	pad := int(sum % 200)
+	if sum%211 == 0 {
+		pad = 20_000
+	}
+	unit := fmt.Sprintf("%08x ", sum)
+	text := strings.Repeat(unit, pad/len(unit)+1)[:pad]
+	return []byte(payloadStart + token + payloadPad + text + payloadEnd)
+}
+
+// token returns what data carries; data that is not exactly one of our
+// payloads comes back as a description, which no history knows.
+func token(data []byte) string {
+	rest, ok := bytes.CutPrefix(data, []byte(payloadStart))
+	name, _, found := bytes.Cut(rest, []byte(payloadPad))
+	if ok && found && bytes.Equal(data, payload(string(name))) {
+		return string(name)
+	}
+	return fmt.Sprintf("damaged payload of %d bytes: %.60q", len(data), data)
+}

@@ -1,0 +1,214 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Run is a number of workers at work on a cluster.
+type Run struct {
+	cluster *cluster.Cluster
+	rec     *history.Recorder
+	prefix  string
+	// interval is the mean time between two calls of a worker, beyond what the
+	// calls take.
+	interval time.Duration
+	pools    []*pool
+	workers  []*worker
+	tailers  []*tailer
+
+	counters  counters
+	tokens    atomic.Int64
+	processes atomic.Int64
+	mu        sync.Mutex
+	err       error // of the tester itself
+}
+
+// Config of a Run.
+type Config struct {
+	Cluster   *cluster.Cluster
+	Recorder  *history.Recorder
+	Workloads []*Workload
+	Workers   int // in all, at least one for each workload
+	Seed      uint64
+	// Rate is how many calls a second all workers together try to make; 0: as
+	// many as they can.
+	Rate int
+}
+
+// New prepares a Run.
+func New(cfg Config) *Run {
+	r := &Run{cluster: cfg.Cluster, rec: cfg.Recorder, prefix: tokenPrefix(cfg.Seed)}
+	workers := max(cfg.Workers, len(cfg.Workloads))
+	if cfg.Rate > 0 {
+		r.interval = time.Duration(workers) * time.Second / time.Duration(cfg.Rate)
+	}
+	for _, wl := range cfg.Workloads {
+		r.pools = append(r.pools, newPool(wl))
+	}
+	for i := range workers {
+		p := r.pools[i%len(r.pools)]
+		// The workers of one workload take its doors in turn.
+		door := p.w.Doors[i/len(r.pools)%len(p.w.Doors)]
+		w := &worker{run: r, workload: p.w, pool: p, doorName: door,
+			rand: rand.New(rand.NewPCG(cfg.Seed, uint64(i))), process: r.newProcess()}
+		w.node = r.cluster.Nodes[i%len(r.cluster.Nodes)]
+		w.door = open(door, r.cluster, w.node)
+		r.workers = append(r.workers, w)
+	}
+	for _, p := range r.pools {
+		for i := range p.w.Tailers {
+			r.tailers = append(r.tailers, newTailer(r, p, p.w.Doors[i%len(p.w.Doors)], uint64(i)))
+		}
+	}
+	return r
+}
+
+// Work lets the workers work until ctx ends and waits for their last calls.
+func (r *Run) Work(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, w := range r.workers {
+		all.Go(func() { w.loop(ctx) })
+	}
+	for _, t := range r.tailers {
+		all.Go(func() { t.loop(ctx) })
+	}
+	all.Wait()
+	return r.Failed()
+}
+
+// Finish is called when every fault has healed. Every node has to accept a write
+// at every door that was used, and every worker has to succeed, before ctx ends.
+func (r *Run) Finish(ctx context.Context) error {
+	problems := make(chan error, len(r.workers)+len(r.tailers))
+	var all sync.WaitGroup
+	for i, w := range r.workers {
+		all.Go(func() {
+			defer func() { w.door.Close() }()
+			w.node = r.cluster.Nodes[i%len(r.cluster.Nodes)]
+			w.door = open(w.doorName, r.cluster, w.node)
+			if err := w.last(ctx); err != nil {
+				problems <- err
+			}
+		})
+	}
+	for _, t := range r.tailers {
+		all.Go(func() {
+			if err := t.catchUp(ctx); err != nil {
+				problems <- err
+			}
+		})
+	}
+	all.Wait()
+	close(problems)
+	for err := range problems {
+		return err // the first will do
+	}
+	return r.Failed()
+}
+
+// last makes appends of its workload's kind at its node until one succeeds.
+func (w *worker) last(ctx context.Context) error {
+	s := w.pool.pick(w.rand)
+	for {
+		c := w.append(1, true)
+		c.TTL = s.ttl
+		err := w.attempt(ctx, s, &c)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("after all faults have healed, %s does not accept an append at the door %s: %w", w.node.ID, w.doorName, err)
+		}
+		if !sleep(ctx, 20*time.Millisecond) {
+			continue // one more attempt, for its error
+		}
+	}
+}
+
+// ReadAll reads every session whole, at every node. No write may be under way,
+// and every node must have applied all of them.
+func (r *Run) ReadAll(ctx context.Context, workers int) error {
+	work := make(chan *Session)
+	errs := make(chan error, workers)
+	var readers sync.WaitGroup
+	for range workers {
+		readers.Go(func() {
+			f := newFinalReader(r)
+			defer f.close()
+			for s := range work {
+				if err := f.read(ctx, s); err != nil {
+					select {
+					case errs <- err:
+					default:
+					}
+				}
+			}
+		})
+	}
+	for _, p := range r.pools {
+		for _, s := range p.sessions() {
+			work <- s
+		}
+	}
+	close(work)
+	readers.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return r.Failed()
+	}
+}
+
+// Count tells what the workers have met so far.
+func (r *Run) Count() Counts { return r.counters.snapshot() }
+
+// Failed returns the first error of the tester itself.
+func (r *Run) Failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+func (r *Run) fail(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+	return turn.Errorf(turn.Internal, "%v", err)
+}
+
+func (r *Run) newProcess() int { return int(r.processes.Add(1)) }
+
+func (r *Run) token(*rand.Rand) string { return fmt.Sprintf("%s-%d", r.prefix, r.tokens.Add(1)) }
+
+// pickNode returns a running node, preferably another than not. Nobody would
+// choose one that is down; one that hangs looks like any other.
+func (r *Run) pickNode(random *rand.Rand, not *cluster.Node) *cluster.Node {
+	nodes := r.cluster.Nodes
+	start := random.IntN(len(nodes))
+	for i := range nodes {
+		if n := nodes[(start+i)%len(nodes)]; n != not && n.Running() {
+			return n
+		}
+	}
+	return not
+}
+
+// pace waits for the worker's next turn and reports whether there is one.
+func (r *Run) pace(ctx context.Context, random *rand.Rand) bool {
+	if r.interval == 0 {
+		return ctx.Err() == nil
+	}
+	return sleep(ctx, time.Duration(random.Int64N(int64(2*r.interval))))
+}

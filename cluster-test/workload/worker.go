@@ -1,0 +1,139 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/turn"
+)
+
+const (
+	patience     = 6 * time.Second // an election and the server's own waiting included
+	maxAttempts  = 40
+	moveEvery    = 50 // calls, after which a worker goes to another node
+	shortTimeout = 0.03
+)
+
+// worker makes one call after the other.
+type worker struct {
+	run      *Run
+	workload *Workload
+	pool     *pool
+	rand     *rand.Rand
+	doorName string
+
+	node    *cluster.Node
+	door    Door
+	process int // of the history; a new one after each call without an answer
+	calls   int
+}
+
+// loop works until ctx ends.
+func (w *worker) loop(ctx context.Context) {
+	defer func() { w.door.Close() }()
+	for w.run.pace(ctx, w.rand) {
+		if w.calls++; w.calls%moveEvery == 0 {
+			w.move()
+		}
+		s := w.pool.pick(w.rand)
+		w.do(ctx, s, w.workload.Next(w, s))
+		if w.run.Failed() != nil {
+			return
+		}
+	}
+}
+
+// move goes on at another node, if there is one.
+func (w *worker) move() {
+	if w.door != nil {
+		w.door.Close()
+	}
+	w.node = w.run.pickNode(w.rand, w.node)
+	w.door = open(w.doorName, w.run.cluster, w.node)
+}
+
+// do makes a call until it is settled, as far as that is safe: a write that may
+// have taken place is repeated only under ids. It reports whether it succeeded.
+func (w *worker) do(ctx context.Context, s *Session, c history.Call) bool {
+	pause := 10 * time.Millisecond
+	for range maxAttempts {
+		err := w.attempt(ctx, s, &c)
+		if err == nil {
+			return true
+		}
+		kind := turn.KindOf(err)
+		if kind == turn.Unknown && (!c.IDs || w.rand.IntN(10) == 0) {
+			return false // some are left open for ever
+		}
+		once := !c.IDs && c.Func.Writes() // a history has each value in one call, unless it has ids
+		if kind != turn.Unknown && (once || !turn.AsError(err).Retry()) {
+			return false
+		}
+		w.move()
+		if !sleep(ctx, pause) {
+			return false
+		}
+		pause = min(2*pause, 500*time.Millisecond)
+	}
+	return false
+}
+
+// attempt makes a call once, and records it. A call that has begun is not given
+// up when ctx ends, but by its own time limit.
+func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error {
+	limit := patience
+	if w.rand.Float64() < shortTimeout {
+		limit = time.Duration(1+w.rand.IntN(300)) * time.Millisecond // sooner than an election
+	}
+	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	op, err := w.run.rec.Invoke(w.process, w.node.ID, w.doorName, s.Name(), *c)
+	if err != nil {
+		return w.run.fail(err)
+	}
+	r, err := w.door.Do(callCtx, s.Key, c)
+	if err == nil {
+		w.run.rec.Return(w.process, op, history.OK, &r, nil)
+		w.run.counters.ok(c, &r, s)
+		s.answered(c, &r)
+		return nil
+	}
+	e := turn.AsError(err)
+	record := &history.Error{Code: e.Kind.String(), Message: err.Error(), Revision: e.Revision}
+	w.run.counters.failed(c, e.Kind)
+	if e.Kind != turn.Unknown {
+		w.run.rec.Return(w.process, op, history.Fail, nil, record)
+		if e.Kind == turn.Conflict {
+			s.conflicted(e.Revision)
+		}
+		return err
+	}
+	if !c.Func.Writes() {
+		err = turn.Errorf(turn.Unavailable, "%v", err) // a read can always be repeated
+	}
+	w.run.rec.Return(w.process, op, history.Info, nil, record)
+	w.process = w.run.newProcess()
+	if c.Func.Writes() {
+		s.mu.Lock()
+		s.unknown++
+		s.mu.Unlock()
+	}
+	return err
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+var errStopped = errors.New("the run has ended")

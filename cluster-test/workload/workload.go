@@ -1,0 +1,199 @@
+// Package workload makes the calls: workers that append to sessions and read
+// them through every node and door, and record each call before and after.
+package workload
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Workload is what a group of workers does.
+type Workload struct {
+	Name  string
+	About string
+	Doors []string
+	// Namespaces in which sessions live; default: one.
+	Namespaces []string
+	Sessions   int // in use at a time
+	Calls      int // on one session, then it is retired
+	Unknowns   int // calls without an answer after which it is retired; 0: any
+	Tailers    int // workers that follow sessions instead
+	Expires    bool
+	// Next makes up a call. It sets everything but Values' tokens: it asks w
+	// for those.
+	Next func(w *worker, s *Session) history.Call
+}
+
+func (w *Workload) namespaces() []string {
+	if len(w.Namespaces) == 0 {
+		return []string{turn.DefaultNamespace}
+	}
+	return w.Namespaces
+}
+
+// All returns every workload.
+func All() []*Workload {
+	return []*Workload{
+		{
+			Name: "append", About: "appends and reads, with and without ids, through every door",
+			Doors: []string{HTTP, Native, Client, RESP}, Sessions: 4, Calls: 400, Next: appendOrRead,
+		},
+		{
+			Name: "cas", About: "read, then append if nothing changed meanwhile",
+			Doors: []string{HTTP, Native, Client}, Sessions: 3, Calls: 300, Next: conditional,
+		},
+		{
+			Name: "turns", About: "appends of many messages, small reads in between",
+			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 80, Next: manyMessages,
+		},
+		{
+			Name: "tail", About: "appends, and subscribers that must see each message once",
+			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 300, Tailers: 2, Next: shortAppend,
+		},
+		{
+			Name: "mixed", About: "append, pop, trim, replace, clear, delete and read in one session",
+			Doors: []string{HTTP, Native}, Sessions: 3, Calls: 40, Unknowns: 3, Next: mixed,
+		},
+		{
+			Name: "ttl", About: "sessions that expire, renewed by appends",
+			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, Expires: true, Next: expiring,
+		},
+		{
+			Name: "namespaces", About: "the same keys in three namespaces",
+			Doors: []string{HTTP, Native, RESP}, Namespaces: []string{"0", "1", "tenant-a"},
+			Sessions: 3, Calls: 200, Next: appendOrRead,
+		},
+		{
+			Name: "stale", About: "appends, and reads that may show the past",
+			Doors: []string{HTTP, Native}, Sessions: 3, Calls: 300, Next: staleReads,
+		},
+	}
+}
+
+// ByName returns the workload of that name, nil if there is none.
+func ByName(name string) *Workload {
+	all := All()
+	if i := slices.IndexFunc(all, func(w *Workload) bool { return w.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// appendOrRead suits every door: plain Redis commands have no ids.
+func appendOrRead(w *worker, s *Session) history.Call {
+	if w.rand.IntN(2) == 0 {
+		return w.read(s)
+	}
+	return w.append(1+w.rand.IntN(3), w.rand.IntN(4) > 0)
+}
+
+func shortAppend(w *worker, _ *Session) history.Call { return w.append(1+w.rand.IntN(2), true) }
+
+func conditional(w *worker, s *Session) history.Call {
+	if w.rand.IntN(3) == 0 {
+		return w.read(s)
+	}
+	c := w.append(1+w.rand.IntN(2), true)
+	expect := s.Revision()
+	c.Expect = &expect
+	return c
+}
+
+func manyMessages(w *worker, s *Session) history.Call {
+	if w.rand.IntN(2) == 0 {
+		return w.read(s)
+	}
+	return w.append(2+w.rand.IntN(12), w.rand.IntN(2) == 0)
+}
+
+func staleReads(w *worker, s *Session) history.Call {
+	c := appendOrRead(w, s)
+	c.Stale = c.Func == history.Read && w.rand.IntN(3) > 0
+	return c
+}
+
+func mixed(w *worker, s *Session) history.Call {
+	n := 1 + w.rand.Uint64N(3)
+	switch w.rand.IntN(20) {
+	case 0, 1:
+		return history.Call{Func: history.Pop, N: n}
+	case 2:
+		return history.Call{Func: history.Trim, N: 2 * n}
+	case 3:
+		return history.Call{Func: history.Clear}
+	case 4:
+		return history.Call{Func: history.Delete}
+	case 5:
+		c := w.append(1, false)
+		c.Func, c.Seq = history.Replace, max(s.Last(), n)-n+1
+		return c
+	case 6, 7, 8, 9, 10, 11:
+		return history.Call{Func: history.Read}
+	case 12:
+		return conditional(w, s)
+	}
+	return w.append(1+w.rand.IntN(2), w.rand.IntN(3) > 0)
+}
+
+// ttls in milliseconds; the last is the longest. A session keeps to one of them:
+// each append sets the deadline anew, also to an earlier time.
+var ttls = [...]int64{300, 1000, 2500}
+
+// LongestTTL is the longest time that a workload gives a session.
+const LongestTTL = 2500 * time.Millisecond
+
+func expiring(w *worker, s *Session) history.Call {
+	if w.rand.IntN(2) == 0 {
+		return history.Call{Func: history.Read}
+	}
+	c := w.append(1, true)
+	c.TTL = s.ttl
+	return c
+}
+
+// append makes up an append of n messages.
+func (w *worker) append(n int, ids bool) history.Call {
+	c := history.Call{Func: history.Append, IDs: ids && w.doorName != RESP}
+	for range n {
+		c.Values = append(c.Values, w.run.token(w.rand))
+	}
+	// The Go client always sends ids; under ones that it mints itself, a call
+	// is still made once only, but its retries stay its own affair.
+	c.Retries = w.doorName == Client
+	return c
+}
+
+// read makes up a read.
+func (w *worker) read(s *Session) history.Call {
+	c := history.Call{Func: history.Read}
+	if w.doorName == RESP {
+		if w.rand.IntN(3) > 0 {
+			c.Seq = tailOnly
+		}
+		return c
+	}
+	switch w.rand.IntN(10) {
+	case 0: // all of it
+	case 1, 2, 3:
+		last := s.Last()
+		c.Seq, c.N = last-min(last, w.rand.Uint64N(8)), w.rand.Uint64N(10)
+	default:
+		c.Latest, c.N = true, 1+w.rand.Uint64N(10)
+	}
+	return c
+}
+
+// tokenPrefix keeps apart the tokens of runs on one cluster.
+func tokenPrefix(seed uint64) string {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	r := rand.New(rand.NewPCG(seed, 11))
+	b := make([]byte, 4)
+	for i := range b {
+		b[i] = letters[r.IntN(len(letters))]
+	}
+	return string(b)
+}
