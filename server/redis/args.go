@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// parseInt reads an integer as Redis does: no plus sign, no spaces, no leading zeros.
+func parseInt(b []byte) (int64, bool) {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == string(b)
+}
+
+// parseCount reads an integer from 0 on.
+func parseCount(b []byte) (uint64, bool) {
+	n, ok := parseInt(b)
+	return uint64(n), ok && n >= 0
+}
+
+func is(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }
+
+// options walks through the options of a TURN.* request. After the first mistake
+// everything it returns is zero and more is false.
+type options struct {
+	args [][]byte
+	err  replyError
+}
+
+func (o *options) more() bool { return o.err == "" && len(o.args) > 0 }
+
+// word returns the next argument in capitals.
+func (o *options) word() string { return strings.ToUpper(string(o.take("an option"))) }
+
+// take returns the next argument; what says what is expected there.
+func (o *options) take(what string) []byte {
+	if o.err != "" {
+		return nil
+	}
+	if len(o.args) == 0 {
+		o.err = invalid("%s is missing at the end", what)
+		return nil
+	}
+	a := o.args[0]
+	o.args = o.args[1:]
+	return a
+}
+
+// uint returns the next argument as a number from 0 on.
+func (o *options) uint(what string) uint64 {
+	a := o.take(what)
+	n, err := strconv.ParseUint(string(a), 10, 64)
+	if err != nil && o.err == "" {
+		o.err = invalid("%s must be a number from 0 on, is %q", what, clip(string(a), 40))
+	}
+	return n
+}
+
+// int returns the next argument as a number from min on.
+func (o *options) int(what string, min int64) int64 {
+	a := o.take(what)
+	n, err := strconv.ParseInt(string(a), 10, 64)
+	if o.err == "" && (err != nil || n < min) {
+		o.err = invalid("%s must be a number from %d on, is %q", what, min, clip(string(a), 40))
+		return 0
+	}
+	return n
+}
+
+// count is int for what fits an int.
+func (o *options) count(what string, min int64) int {
+	n := o.int(what, min)
+	if n > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	return int(n)
+}
+
+func (o *options) expect() *uint64 {
+	n := o.uint("the revision after EXPECT")
+	return &n
+}
+
+// unknown reports a word that is no option here.
+func (o *options) unknown(word string) {
+	if o.err == "" {
+		o.err = invalid("unknown option %q", clip(word, 40))
+	}
+}
+
+// message reads "id payload" after MSG. The payload is not copied yet.
+func (o *options) message(ids *[]string, payloads *[][]byte) {
+	id := o.take("the id after MSG")
+	data := o.take("the payload after MSG id")
+	if o.err == "" {
+		*ids, *payloads = append(*ids, string(id)), append(*payloads, data)
+	}
+}
+
+// messages joins ids and payloads, which are copied.
+func (c *conn) messages(ids []string, payloads [][]byte) []turn.NewMessage {
+	ms := c.payloads(payloads)
+	for i := range ms {
+		ms[i].ID = ids[i]
+	}
+	return ms
+}

@@ -1,0 +1,279 @@
+package redis
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/resp"
+)
+
+func clientID(c *conn, _ [][]byte) action { return integer(int64(c.id)) }
+
+func clientGetName(c *conn, _ [][]byte) action {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	if c.about.name == "" {
+		return null()
+	}
+	return text(c.about.name)
+}
+
+func clientSetName(c *conn, args [][]byte) action {
+	name := string(args[2])
+	if !validName(name) {
+		return refuse(errClientName)
+	}
+	c.setName(name)
+	return status("OK")
+}
+
+func clientSetInfo(c *conn, args [][]byte) action {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	var field *string
+	var what string
+	switch {
+	case is(args[2], "LIB-NAME"):
+		field, what = &c.about.libName, "lib-name"
+	case is(args[2], "LIB-VER"):
+		field, what = &c.about.libVer, "lib-ver"
+	default:
+		return refuse(replyError("ERR Unrecognized option '" + clip(string(args[2]), 128) + "'"))
+	}
+	if !validName(string(args[3])) {
+		return refuse(replyError("ERR " + what + " cannot contain spaces, newlines or special characters."))
+	}
+	*field = string(args[3])
+	return status("OK")
+}
+
+func clientInfo(c *conn, _ [][]byte) action {
+	line := c.describe() + "\n"
+	return say(func(w *resp.Writer) { w.Verbatim("txt", line) })
+}
+
+// clientList is CLIENT LIST [TYPE type] [ID id …].
+func clientList(c *conn, args [][]byte) action {
+	keep := func(*conn) bool { return true }
+	switch {
+	case len(args) == 2:
+	case len(args) == 4 && is(args[2], "TYPE"):
+		normal, err := clientType(args[3])
+		if err != "" {
+			return refuse(err)
+		}
+		keep = func(*conn) bool { return normal }
+	case len(args) > 3 && is(args[2], "ID"):
+		ids, ok := clientIDs(args[3:])
+		if !ok {
+			return refuse("ERR Invalid client ID")
+		}
+		keep = func(other *conn) bool { return slices.Contains(ids, other.id) }
+	default:
+		return refuse(errSyntax)
+	}
+	cs := c.srv.clients()
+	slices.SortFunc(cs, func(a, b *conn) int { return int(a.id) - int(b.id) })
+	var b strings.Builder
+	for _, other := range cs {
+		if keep(other) {
+			b.WriteString(other.describe() + "\n")
+		}
+	}
+	return say(func(w *resp.Writer) { w.Verbatim("txt", b.String()) })
+}
+
+// clientType reports whether the type is the one that all connections have.
+func clientType(arg []byte) (normal bool, err replyError) {
+	switch strings.ToLower(string(arg)) {
+	case "normal":
+		return true, ""
+	case "master", "replica", "slave", "pubsub":
+		return false, ""
+	}
+	return false, replyError("ERR Unknown client type '" + clip(string(arg), 128) + "'")
+}
+
+func clientIDs(args [][]byte) (ids []uint64, ok bool) {
+	for _, a := range args {
+		n, ok := parseInt(a)
+		if !ok || n < 1 {
+			return nil, false
+		}
+		ids = append(ids, uint64(n))
+	}
+	return ids, true
+}
+
+// describe is a line of CLIENT LIST.
+func (c *conn) describe() string {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	a := &c.about
+	now := c.srv.cfg.Now()
+	cmd := a.command
+	if cmd == "" {
+		cmd = "NULL"
+	}
+	mode := "N"
+	if a.noEvict {
+		mode = "e"
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=-1 "+
+		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
+		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),
+		mode, max(0, a.db), cmd, defaultUser, a.proto, a.libName, a.libVer)
+}
+
+// clientKill is CLIENT KILL addr, or CLIENT KILL with filters. The connections
+// end as at shutdown: what they have sent is answered.
+func clientKill(c *conn, args [][]byte) action {
+	if len(args) == 3 {
+		return c.killAddr(string(args[2]))
+	}
+	f, err := parseKill(args[2:])
+	if err != "" {
+		return refuse(err)
+	}
+	n, self := int64(0), false
+	for _, other := range c.srv.clients() {
+		if !f.match(other) || other == c && f.skipMe {
+			continue
+		}
+		n++
+		if other == c {
+			self = true
+		} else {
+			other.stop()
+		}
+	}
+	a := integer(n)
+	a.last = self
+	return a
+}
+
+func (c *conn) killAddr(addr string) action {
+	for _, other := range c.srv.clients() {
+		if other.nc.RemoteAddr().String() != addr {
+			continue
+		}
+		a := status("OK")
+		if a.last = other == c; !a.last {
+			other.stop()
+		}
+		return a
+	}
+	return refuse(errNoSuchClient)
+}
+
+// killFilter selects connections; a zero field does not.
+type killFilter struct {
+	id          uint64
+	addr, laddr string
+	none        bool // nothing matches
+	skipMe      bool
+}
+
+func parseKill(args [][]byte) (killFilter, replyError) {
+	f := killFilter{skipMe: true}
+	for i := 0; i < len(args); i += 2 {
+		if i+1 == len(args) {
+			return f, errSyntax
+		}
+		value := args[i+1]
+		switch strings.ToUpper(string(args[i])) {
+		case "ID":
+			n, ok := parseInt(value)
+			if !ok || n < 1 {
+				return f, "ERR client-id should be greater than 0"
+			}
+			f.id = uint64(n)
+		case "ADDR":
+			f.addr = string(value)
+		case "LADDR":
+			f.laddr = string(value)
+		case "USER":
+			if string(value) != defaultUser {
+				return f, replyError("ERR No such user '" + clip(string(value), 128) + "'")
+			}
+		case "TYPE":
+			normal, err := clientType(value)
+			if err != "" {
+				return f, err
+			}
+			f.none = f.none || !normal
+		case "SKIPME":
+			if !is(value, "yes") && !is(value, "no") {
+				return f, errSyntax
+			}
+			f.skipMe = is(value, "yes")
+		default:
+			return f, errSyntax
+		}
+	}
+	return f, ""
+}
+
+func (f killFilter) match(c *conn) bool {
+	return !f.none && (f.id == 0 || f.id == c.id) &&
+		(f.addr == "" || f.addr == c.nc.RemoteAddr().String()) && (f.laddr == "" || f.laddr == c.nc.LocalAddr().String())
+}
+
+func clientReply(c *conn, args [][]byte) action {
+	switch {
+	case is(args[2], "ON"):
+		c.quiet = false
+	case is(args[2], "OFF"):
+		c.quiet = true
+	case is(args[2], "SKIP"):
+		if !c.quiet {
+			c.skip = 2 // this reply and the next
+		}
+	default:
+		return refuse(errSyntax)
+	}
+	return status("OK")
+}
+
+func clientNoEvict(c *conn, args [][]byte) action {
+	if !is(args[2], "ON") && !is(args[2], "OFF") {
+		return refuse(errSyntax)
+	}
+	c.about.mu.Lock()
+	c.about.noEvict = is(args[2], "ON")
+	c.about.mu.Unlock()
+	return status("OK")
+}
+
+func clientNoTouch(_ *conn, args [][]byte) action {
+	if !is(args[2], "ON") && !is(args[2], "OFF") {
+		return refuse(errSyntax)
+	}
+	return status("OK")
+}
+
+// clientUnblock has nothing to do: no command of Redis's that blocks is served.
+func clientUnblock(_ *conn, args [][]byte) action {
+	if len(args) > 4 {
+		return refuse(errSyntax)
+	}
+	if len(args) == 4 && !is(args[3], "TIMEOUT") && !is(args[3], "ERROR") {
+		return refuse("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	}
+	if _, ok := parseInt(args[2]); !ok {
+		return refuse(errNotInteger)
+	}
+	return integer(0)
+}
+
+// clientTracking accepts to go on without client-side caching.
+func clientTracking(_ *conn, args [][]byte) action {
+	if len(args) == 3 && is(args[2], "OFF") {
+		return status("OK")
+	}
+	return refuse("ERR client tracking is not supported")
+}
+
+func clientGetRedir(*conn, [][]byte) action { return integer(-1) }

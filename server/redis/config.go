@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"cmp"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Config configures a Server. Listener and Engine must be set; the zero value of
+// any other field means its default.
+type Config struct {
+	// Listener accepts the connections. Run closes it.
+	Listener net.Listener
+	Engine   Engine
+	Logger   *slog.Logger     // slog.Default()
+	Now      func() time.Time // time.Now
+
+	// Version is turnlog's own version, for INFO.
+	Version string
+	// NodeID is this node's name, for INFO.
+	NodeID string
+
+	// MaxClients is how many connections may be open at once: 10,000. A further
+	// one is told so and closed.
+	MaxClients int
+	// MaxRequestBytes is the length of a request that is kept; a longer one is
+	// refused without losing the connection. By default, what the engine's
+	// limits allow for an append.
+	MaxRequestBytes int
+	// ReceiveBytes bounds the memory of all large requests being received
+	// together: 256 MiB. Beyond it, requests of more than 16 KiB are refused as
+	// OVERLOADED.
+	ReceiveBytes int64
+	// PipelineRequests and PipelineBytes bound the requests of one connection
+	// that are read ahead of their replies: 1,024 and 16 MiB.
+	PipelineRequests int
+	PipelineBytes    int
+	// ReplyBytes bounds the payload of one LRANGE reply: 256 MiB. A longer one
+	// is refused, never cut.
+	ReplyBytes int64
+	// WriteTimeout is how long a client may leave replies unread before its
+	// connection is closed: 30 s without accepting any bytes.
+	WriteTimeout time.Duration
+	// ReadTimeout is how long a client may pause within a request: 30 s. Between
+	// requests it may be silent for ever.
+	ReadTimeout time.Duration
+	// ShutdownTimeout is how long Run waits for what is in flight when its
+	// context ends: 10 s.
+	ShutdownTimeout time.Duration
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	limits := c.Engine.Limits()
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	c.Version = cmp.Or(c.Version, "dev")
+	c.MaxClients = cmp.Or(c.MaxClients, 10_000)
+	c.MaxRequestBytes = cmp.Or(c.MaxRequestBytes, largestRequest(limits))
+	c.ReceiveBytes = cmp.Or(c.ReceiveBytes, 256<<20)
+	c.PipelineRequests = cmp.Or(c.PipelineRequests, 1024)
+	c.PipelineBytes = cmp.Or(c.PipelineBytes, 16<<20)
+	c.ReplyBytes = cmp.Or(c.ReplyBytes, 256<<20)
+	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
+	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
+	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)
+	return c
+}
+
+// largestRequest is the length of the largest append, with what stands around
+// each message in a request: id, words, lengths.
+func largestRequest(l turn.Limits) int {
+	return l.AppendBytes + l.AppendMessages*(l.IDBytes+256) + l.KeyBytes + 64<<10
+}

@@ -1,0 +1,34 @@
+// Package redis is the door for clients that speak Redis's protocol: a subset of
+// Redis's commands on sessions seen as lists, with Redis's own replies down to
+// the error texts, and the TURN.* commands with turnlog's full semantics.
+//
+// # One table
+//
+// table.go lists every command once: name, arity, flags, keys, handler. Dispatch,
+// arity errors, COMMAND, the metrics and the reference page come from it. A
+// handler does nothing by itself: it makes of a request an action, which says
+// what to ask the engine and how to write its answer.
+//
+// # Order on one connection
+//
+// Requests are read ahead, and replies are written in the order of the requests.
+// Writes are handed to the engine in order, without waiting for one another, so
+// that a pipeline of them shares a few log entries. A read waits for the
+// connection's earlier writes to the same key, and a write for its earlier reads
+// of the same key. A request that names no key (KEYS, DBSIZE, FLUSHDB) or blocks
+// waits for everything before it, and everything after waits for it.
+//
+// # Honest outcomes
+//
+// Most Redis clients send a request again when a connection breaks or the reply
+// says "LOADING". So once a write has been handed over, its connection is kept
+// until the outcome is known, and a reply that invites repetition is given only
+// if the write surely did not take place. errors.go holds the texts.
+//
+// # Goroutines
+//
+// Each connection has a goroutine that reads requests (conn.serve), one that
+// writes replies while any are owed (replies.run), and one for each read under
+// way, of which there are at most maxReads. All of them end before Server.Run
+// returns.
+package redis

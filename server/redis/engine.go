@@ -1,0 +1,58 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Engine is what stands behind the door. Its methods may be called by any
+// goroutine; its errors are *turn.Error.
+type Engine interface {
+	// Submit hands over a write and returns at once. Writes submitted one after
+	// another by one goroutine are applied in that order.
+	Submit(ctx context.Context, op turn.Op) Pending
+	Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error)
+	// Watch announces changes of a session on this node: after each applied
+	// change, a token can be received.
+	Watch(k turn.Key) (changed <-chan struct{}, stop func())
+	Cluster(ctx context.Context) (turn.Cluster, error)
+	Ready() (ok bool, reasons []string)
+	Limits() turn.Limits
+}
+
+// Pending is a write on its way.
+type Pending interface {
+	// Done is closed when the outcome is known, or known to stay unknown.
+	Done() <-chan struct{}
+	// Wait waits for that and returns the outcome.
+	Wait() (turn.Result, error)
+}
+
+// linearizable reads see every write that was acknowledged before they began.
+var linearizable = turn.Consistency{Level: turn.Linearizable}
+
+// thisNode is for reads that follow a linearizable one on the same node, which
+// never goes back.
+var thisNode = turn.Consistency{Level: turn.Stale}
+
+// clusterTime is the best estimate of the cluster's clock at the moment at which
+// r was answered: the state machine's clock stands still between log entries.
+func (s *Server) clusterTime(r turn.Result) int64 {
+	return max(s.cfg.Now().UnixMilli(), r.Time)
+}
+
+// wait waits at most d for a change or for ctx; it reports whether there was a change.
+func wait(ctx context.Context, changed <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-changed:
+		return true
+	case <-t.C:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}

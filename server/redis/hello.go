@@ -1,0 +1,160 @@
+package redis
+
+import (
+	"strconv"
+
+	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// redisVersion is the version of Redis whose behaviour clients may expect. Some
+// choose commands by it.
+const redisVersion = "7.2.4"
+
+// databases is how many numbered databases SELECT knows.
+const databases = 16
+
+// defaultUser is the user that every connection is. It has no password, so any
+// is right.
+const defaultUser = "default"
+
+func hello(c *conn, args [][]byte) action {
+	proto := int64(c.replies.w.Protocol())
+	if len(args) > 1 {
+		n, ok := parseInt(args[1])
+		if !ok {
+			return refuse("ERR Protocol version is not an integer or out of range")
+		}
+		if n < 2 || n > 3 {
+			return refuse(errNoProto)
+		}
+		proto = n
+	}
+	name, named := "", false
+	for i := 2; i < len(args); i++ {
+		switch {
+		case is(args[i], "AUTH") && i+2 < len(args):
+			if string(args[i+1]) != defaultUser {
+				return refuse(errWrongPass)
+			}
+			i += 2
+		case is(args[i], "SETNAME") && i+1 < len(args):
+			name, named = string(args[i+1]), true
+			if !validName(name) {
+				return refuse(errClientName)
+			}
+			i++
+		default:
+			return refuse(replyError("ERR Syntax error in HELLO option '" + clip(string(args[i]), 128) + "'"))
+		}
+	}
+	if named {
+		c.setName(name)
+	}
+	c.setProtocol(int(proto))
+	return say(func(w *resp.Writer) {
+		w.Map(7)
+		w.BulkString("server")
+		w.BulkString("redis")
+		w.BulkString("version")
+		w.BulkString(redisVersion)
+		w.BulkString("proto")
+		w.Int(proto)
+		w.BulkString("id")
+		w.Int(int64(c.id))
+		w.BulkString("mode")
+		w.BulkString("standalone")
+		w.BulkString("role")
+		w.BulkString("master")
+		w.BulkString("modules")
+		w.Array(0)
+	})
+}
+
+// setProtocol changes the protocol from the next reply on.
+func (c *conn) setProtocol(version int) {
+	c.replies.drain() // now the Writer is ours
+	c.replies.w.SetProtocol(version)
+	c.about.mu.Lock()
+	c.about.proto = version
+	c.about.mu.Unlock()
+}
+
+func (c *conn) setName(name string) {
+	c.about.mu.Lock()
+	c.about.name = name
+	c.about.mu.Unlock()
+}
+
+// validName reports whether s consists of printable characters without spaces.
+func validName(s string) bool {
+	for i := range len(s) {
+		if s[i] < '!' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+func auth(_ *conn, args [][]byte) action {
+	switch {
+	case len(args) > 3:
+		return refuse(errSyntax)
+	case len(args) == 2:
+		return refuse(errNoPassword)
+	case string(args[1]) != defaultUser:
+		return refuse(errWrongPass)
+	}
+	return status("OK")
+}
+
+func selectDB(c *conn, args [][]byte) action {
+	n, ok := parseInt(args[1])
+	switch {
+	case !ok || n != int64(int32(n)):
+		return refuse(errNotInteger)
+	case n < 0 || n >= databases:
+		return refuse(errDBRange)
+	}
+	c.enter(strconv.FormatInt(n, 10))
+	return status("OK")
+}
+
+// namespace is TURN.NS: SELECT for a namespace of any name.
+func namespace(c *conn, args [][]byte) action {
+	if len(args) == 1 {
+		return text(c.namespace)
+	}
+	ns := string(args[1])
+	if err := (&turn.Count{Namespace: ns}).Validate(c.srv.engine.Limits()); err != nil {
+		return refuse(replyError(errorText(err, true)))
+	}
+	c.enter(ns)
+	return status("OK")
+}
+
+func ping(_ *conn, args [][]byte) action {
+	switch len(args) {
+	case 1:
+		return status("PONG")
+	case 2:
+		return text(string(args[1]))
+	}
+	return refuse(errArity("ping"))
+}
+
+func echo(_ *conn, args [][]byte) action { return text(string(args[1])) }
+
+func quit(*conn, [][]byte) action {
+	a := status("OK")
+	a.last = true
+	return a
+}
+
+func reset(c *conn, _ [][]byte) action {
+	c.setProtocol(2)
+	c.setName("")
+	c.enter(turn.DefaultNamespace)
+	c.quiet, c.skip = false, 0
+	return status("RESET")
+}

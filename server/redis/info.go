@@ -1,0 +1,167 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// newRunID names this run of the server.
+func newRunID() string {
+	var b [20]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// section is a part of INFO.
+type section struct {
+	name  string
+	write func(ctx context.Context, b *strings.Builder)
+	extra bool // only if asked for
+}
+
+func (s *Server) sections() []section {
+	return []section{
+		{name: "Server", write: s.infoServer},
+		{name: "Clients", write: s.infoClients},
+		{name: "Memory", write: s.infoMemory},
+		{name: "Persistence", write: s.infoPersistence},
+		{name: "Stats", write: s.infoStats},
+		{name: "Replication", write: s.infoReplication},
+		{name: "CPU", write: func(context.Context, *strings.Builder) {}},
+		{name: "Modules", write: func(context.Context, *strings.Builder) {}},
+		{name: "Commandstats", write: s.infoCommands, extra: true},
+		{name: "Cluster", write: func(_ context.Context, b *strings.Builder) { line(b, "cluster_enabled", 0) }},
+		{name: "Keyspace", write: s.infoKeyspace},
+		{name: "Turnlog", write: s.infoTurnlog},
+	}
+}
+
+func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
+
+// info is INFO [section …]. It answers without a leader, too: clients ask for it
+// to find out whether the server is there.
+func info(c *conn, args [][]byte) action {
+	var wanted []string
+	for _, a := range args[1:] {
+		wanted = append(wanted, strings.ToLower(string(a)))
+	}
+	standard := len(wanted) == 0 || slices.Contains(wanted, "default")
+	all := slices.Contains(wanted, "all") || slices.Contains(wanted, "everything")
+	return alone(func(ctx context.Context) (reply, error) {
+		var b strings.Builder
+		for _, s := range c.srv.sections() {
+			if !all && !(standard && !s.extra) && !slices.Contains(wanted, strings.ToLower(s.name)) {
+				continue
+			}
+			if b.Len() > 0 {
+				b.WriteString("\r\n")
+			}
+			b.WriteString("# " + s.name + "\r\n")
+			s.write(ctx, &b)
+		}
+		return func(w *resp.Writer) { w.Verbatim("txt", b.String()) }, nil
+	})
+}
+
+func (s *Server) port() string {
+	_, port, _ := net.SplitHostPort(s.cfg.Listener.Addr().String())
+	return port
+}
+
+func (s *Server) infoServer(_ context.Context, b *strings.Builder) {
+	up := int64(s.cfg.Now().Sub(s.started) / time.Second)
+	line(b, "redis_version", redisVersion)
+	line(b, "redis_mode", "standalone")
+	line(b, "os", runtime.GOOS+" "+runtime.GOARCH)
+	line(b, "arch_bits", strconv.IntSize)
+	line(b, "process_id", os.Getpid())
+	line(b, "run_id", s.runID)
+	line(b, "tcp_port", s.port())
+	line(b, "server_time_usec", s.cfg.Now().UnixMicro())
+	line(b, "uptime_in_seconds", up)
+	line(b, "uptime_in_days", up/86400)
+}
+
+func (s *Server) infoClients(_ context.Context, b *strings.Builder) {
+	line(b, "connected_clients", len(s.clients()))
+	line(b, "maxclients", s.cfg.MaxClients)
+	line(b, "blocked_clients", 0)
+}
+
+func (s *Server) infoMemory(_ context.Context, b *strings.Builder) {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	line(b, "used_memory", m.HeapAlloc)
+	line(b, "used_memory_human", fmt.Sprintf("%.2fM", float64(m.HeapAlloc)/(1<<20)))
+	line(b, "used_memory_rss", m.Sys-m.HeapReleased)
+	line(b, "maxmemory", 0)
+	line(b, "maxmemory_policy", "noeviction")
+	line(b, "mem_allocator", "go")
+}
+
+// infoPersistence says what is always so: nothing is loaded while connections are
+// accepted, and every acknowledged write is on disk.
+func (s *Server) infoPersistence(_ context.Context, b *strings.Builder) {
+	line(b, "loading", 0)
+	line(b, "async_loading", 0)
+	line(b, "rdb_bgsave_in_progress", 0)
+	line(b, "rdb_last_bgsave_status", "ok")
+	line(b, "aof_enabled", 1)
+	line(b, "aof_rewrite_in_progress", 0)
+	line(b, "aof_last_write_status", "ok")
+}
+
+func (s *Server) infoStats(_ context.Context, b *strings.Builder) {
+	line(b, "total_connections_received", s.stats.accepted.Load())
+	line(b, "total_commands_processed", s.stats.calls())
+	line(b, "total_net_input_bytes", s.stats.received.Load())
+	line(b, "total_net_output_bytes", s.stats.sent.Load())
+	line(b, "rejected_connections", s.stats.rejected.Load())
+	line(b, "evicted_keys", 0)
+}
+
+// infoReplication calls every node a master: each takes writes.
+func (s *Server) infoReplication(_ context.Context, b *strings.Builder) {
+	line(b, "role", "master")
+	line(b, "connected_slaves", 0)
+	line(b, "master_failover_state", "no-failover")
+	line(b, "master_replid", s.runID)
+	line(b, "master_repl_offset", 0)
+}
+
+func (s *Server) infoCommands(_ context.Context, b *strings.Builder) {
+	for _, c := range s.Metrics().Commands {
+		usec := uint64(c.Seconds * 1e6)
+		line(b, "cmdstat_"+c.Name, fmt.Sprintf("calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=0,failed_calls=%d",
+			c.Calls, usec, float64(usec)/float64(c.Calls), c.Errors))
+	}
+}
+
+func (s *Server) infoKeyspace(ctx context.Context, b *strings.Builder) {
+	for db := range databases {
+		r, err := s.engine.Query(ctx, &turn.Count{Namespace: strconv.Itoa(db)}, turn.Consistency{Level: turn.Stale})
+		if err == nil && r.Count > 0 {
+			line(b, "db"+strconv.Itoa(db), fmt.Sprintf("keys=%d,expires=0,avg_ttl=0", r.Count))
+		}
+	}
+}
+
+func (s *Server) infoTurnlog(_ context.Context, b *strings.Builder) {
+	ok, reasons := s.engine.Ready()
+	line(b, "turnlog_version", s.cfg.Version)
+	line(b, "node_id", s.cfg.NodeID)
+	line(b, "ready", ok)
+	line(b, "not_ready_because", strings.Join(reasons, "; "))
+}

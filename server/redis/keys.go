@@ -1,0 +1,161 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// eraseBatch is how many sessions one step of a longer deletion deletes.
+const eraseBatch = 1000
+
+// del is DEL and UNLINK. Beyond eraseBatch keys it is not atomic.
+func del(c *conn, args [][]byte) action {
+	keys := make([]turn.Key, 0, len(args)-1)
+	for _, a := range args[1:] {
+		keys = append(keys, c.key(a))
+	}
+	if len(keys) <= eraseBatch {
+		return action{op: &turn.Delete{Keys: keys, List: true}, keys: keys,
+			done: func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }}
+	}
+	return alone(func(ctx context.Context) (reply, error) {
+		var batches []Pending
+		for batch := range slices.Chunk(keys, eraseBatch) {
+			batches = append(batches, c.srv.engine.Submit(ctx, &turn.Delete{Keys: batch, List: true}))
+		}
+		removed := uint64(0)
+		for _, p := range batches {
+			r, err := p.Wait()
+			if err != nil {
+				return nil, partly(err, removed)
+			}
+			removed += r.Removed
+		}
+		return sayInt(removed), nil
+	})
+}
+
+// partly is the error of a command in several steps: if some took place, it must
+// not look as if nothing had been done.
+func partly(err error, removed uint64) error {
+	e := turn.AsError(err)
+	if removed == 0 {
+		return e
+	}
+	return turn.Errorf(turn.Unknown, "%d keys were deleted, then: %s", removed, e.Message)
+}
+
+func existing(c *conn, args [][]byte) action {
+	keys := make([]turn.Key, 0, len(args)-1)
+	for _, a := range args[1:] {
+		keys = append(keys, c.key(a))
+	}
+	return action{keys: keys, work: func(ctx context.Context) (reply, error) {
+		n, how := uint64(0), linearizable
+		for _, k := range keys {
+			r, err := c.srv.engine.Query(ctx, &turn.Info{Key: k}, how)
+			if err != nil {
+				return nil, err
+			}
+			if exists(r) {
+				n++
+			}
+			how = thisNode
+		}
+		return sayInt(n), nil
+	}}
+}
+
+func typeOf(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
+		if !exists(r) {
+			return sayStatus("none"), nil
+		}
+		return sayStatus("list"), nil
+	})
+}
+
+// keysPage is how many sessions are asked for at once to list all of them.
+const keysPage = 10_000
+
+// keys is KEYS pattern. It is put together from several pages, so that a key that
+// comes or goes meanwhile may or may not be listed; one that stays is.
+func keys(c *conn, args [][]byte) action {
+	pattern := string(args[1])
+	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
+	return alone(func(ctx context.Context) (reply, error) {
+		var found []string
+		how := linearizable
+		for {
+			r, err := c.srv.engine.Query(ctx, &q, how)
+			if err != nil {
+				return nil, err
+			}
+			for i := range r.Sessions {
+				if name := r.Sessions[i].Key.Name; match(pattern, name) {
+					found = append(found, name)
+				}
+			}
+			if q.Cursor = r.Cursor; q.Cursor == "" {
+				return func(w *resp.Writer) { writeNames(w, found) }, nil
+			}
+			how = thisNode
+		}
+	})
+}
+
+func writeNames(w *resp.Writer, names []string) {
+	w.Array(len(names))
+	for _, n := range names {
+		w.BulkString(n)
+	}
+}
+
+// flush makes the handler of FLUSHDB and FLUSHALL. They delete in steps: keys
+// made meanwhile may or may not stay.
+func flush(all bool) handler {
+	return func(c *conn, args [][]byte) action {
+		if len(args) > 2 || len(args) == 2 && !is(args[1], "ASYNC") && !is(args[1], "SYNC") {
+			return refuse(errSyntax)
+		}
+		namespaces := []string{c.namespace}
+		if all {
+			namespaces = nil
+			for db := range databases {
+				namespaces = append(namespaces, strconv.Itoa(db))
+			}
+		}
+		return alone(func(ctx context.Context) (reply, error) {
+			removed := uint64(0)
+			for _, ns := range namespaces {
+				n, err := c.srv.erase(ctx, ns, "")
+				if removed += n; err != nil {
+					return nil, partly(err, removed)
+				}
+			}
+			return sayStatus("OK"), nil
+		})
+	}
+}
+
+// erase deletes all sessions whose names begin with prefix, in steps. It returns
+// how many they were, also when it could not finish.
+func (s *Server) erase(ctx context.Context, namespace, prefix string) (removed uint64, err error) {
+	cursor := ""
+	for {
+		op := &turn.Erase{Namespace: namespace, Prefix: prefix, Cursor: cursor, Limit: eraseBatch}
+		r, err := s.engine.Submit(ctx, op).Wait()
+		if err != nil {
+			return removed, err
+		}
+		removed += r.Removed
+		if cursor = r.Cursor; cursor == "" {
+			return removed, nil
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/turnlog/turnlog/resp"
+)
+
+// Server answers Redis clients. Make it with New, run it with Run.
+type Server struct {
+	cfg     Config
+	engine  Engine
+	log     *slog.Logger
+	table   *table
+	stats   *stats
+	receive *resp.Budget
+	cursors *cursors
+	started time.Time
+	runID   string
+
+	// work is the context of everything that is asked of the engine. It outlives
+	// the context of Run by Config.ShutdownTimeout, so that what is in flight ends
+	// well.
+	work   context.Context
+	cancel context.CancelFunc
+
+	nextID atomic.Uint64
+	open   sync.WaitGroup // connections being served
+
+	mu    sync.Mutex
+	conns map[uint64]*conn // by id
+}
+
+// New returns a Server that Run will start.
+func New(cfg Config) *Server {
+	cfg = cfg.withDefaults()
+	t := newTable()
+	s := &Server{
+		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, stats: newStats(t),
+		receive: resp.NewBudget(cfg.ReceiveBytes), cursors: new(cursors),
+		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
+	}
+	s.work, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Run accepts and serves connections until ctx ends. Then it stops accepting,
+// answers the requests it has received, closes the connections, and returns nil.
+// Writes whose outcome is not known when Config.ShutdownTimeout has passed are
+// answered as unknown. Run may be called once.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.cancel()
+	stop := context.AfterFunc(ctx, func() { s.cfg.Listener.Close() })
+	defer stop()
+	err := s.accept(ctx)
+	s.cfg.Listener.Close()
+	s.shutDown()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) accept(ctx context.Context) error {
+	pause := time.Duration(0)
+	for {
+		nc, err := s.cfg.Listener.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			s.welcome(nc)
+		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
+			return err
+		default:
+			// Out of file descriptors, usually: it passes when connections close.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.log.Error("redis: accept", "error", err, "pause", pause)
+			wait(ctx, nil, pause)
+		}
+	}
+}
+
+// welcome serves a connection in a goroutine of its own, if there may be one more.
+func (s *Server) welcome(nc net.Conn) {
+	s.stats.accepted.Add(1)
+	keepAlive(nc)
+	c := s.newConn(nc)
+	s.mu.Lock()
+	full := len(s.conns) >= s.cfg.MaxClients
+	if !full {
+		s.conns[c.id] = c
+		s.open.Add(1)
+	}
+	s.mu.Unlock()
+	if full {
+		s.stats.rejected.Add(1)
+		c.hangUp()
+		nc.SetWriteDeadline(time.Now().Add(time.Second))
+		nc.Write([]byte("-" + errMaxClients + "\r\n"))
+		nc.Close()
+		return
+	}
+	go func() {
+		defer s.open.Done()
+		c.serve()
+		s.mu.Lock()
+		delete(s.conns, c.id)
+		s.mu.Unlock()
+	}()
+}
+
+// keepAlive finds out about clients that vanished.
+func keepAlive(nc net.Conn) {
+	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = wrapped.NetConn()
+	}
+	if tcp, ok := nc.(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Minute, Interval: 20 * time.Second, Count: 3})
+	}
+}
+
+func (s *Server) shutDown() {
+	for _, c := range s.clients() {
+		c.stop()
+	}
+	done := make(chan struct{})
+	go func() {
+		s.open.Wait()
+		close(done)
+	}()
+	if wait(context.Background(), done, s.cfg.ShutdownTimeout) {
+		return
+	}
+	s.log.Warn("redis: requests are still in flight at shutdown; they are answered as unknown")
+	s.cancel()
+	if wait(context.Background(), done, time.Second) {
+		return
+	}
+	for _, c := range s.clients() {
+		c.nc.Close()
+	}
+	<-done
+}
+
+// clients returns the open connections.
+func (s *Server) clients() []*conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cs := make([]*conn, 0, len(s.conns))
+	for _, c := range s.conns {
+		cs = append(cs, c)
+	}
+	return cs
+}
