@@ -11,7 +11,7 @@ import (
 
 const (
 	readBuffer = 4 << 10  // what a connection that is idle keeps
-	smallArena = 64 << 10 // an arena up to this size is kept and not charged to the budget
+	smallArena = 16 << 10 // an arena up to this size is kept and not charged to the budget
 )
 
 // RequestReader reads the requests of a client: arrays of bulk strings, and

@@ -225,7 +225,10 @@ func (c *conn) launch(a action) (<-chan struct{}, func() (reply, error)) {
 		}
 		r, err = a.work(c.srv.work)
 	}()
-	return done, func() (reply, error) { return r, err }
+	return done, func() (reply, error) {
+		<-done
+		return r, err
+	}
 }
 
 // await waits for something under way. Replies that were written directly must

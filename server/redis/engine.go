@@ -24,9 +24,10 @@ type Engine interface {
 
 // Pending is a write on its way.
 type Pending interface {
-	// Done is closed when the outcome is known, or known to stay unknown.
+	// Done is closed when Wait has something to return.
 	Done() <-chan struct{}
-	// Wait waits for that and returns the outcome.
+	// Wait waits for the outcome, or for the context of Submit; then the error is
+	// of kind Unknown, unless the write surely did not take place.
 	Wait() (turn.Result, error)
 }
 

@@ -8,7 +8,7 @@ import (
 
 // owed is a reply that the connection owes.
 type owed struct {
-	ready <-chan struct{} // closed when write will not block; nil: it will not
+	ready <-chan struct{} // closed when write need not wait for an outcome; nil: it need not
 	write reply
 	bytes int // of the request
 }
@@ -85,11 +85,8 @@ func (q *replies) run() {
 		if !ok {
 			return
 		}
-		if r.ready != nil {
-			if !closed(r.ready) {
-				q.w.Flush()
-			}
-			<-r.ready
+		if r.ready != nil && !closed(r.ready) {
+			q.w.Flush()
 		}
 		r.write(q.w)
 	}
