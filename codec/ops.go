@@ -80,7 +80,7 @@ func (o *expireOp) fields(c *coder) {
 	c.bool(&o.HasTTL)
 	c.bool(&o.HasAt)
 	c.bool(&o.Slide)
-	enum(c, &o.If, turn.IfSooner)
+	enum(c, &o.If, turn.IfSomeSooner)
 	c.expect(&o.Expect)
 	c.bool(&o.List)
 }

@@ -192,7 +192,7 @@ func (g *generator) fresh() turn.Op {
 		}
 		return &turn.Delete{Keys: []turn.Key{k, g.key()}, List: g.rnd.IntN(2) == 0}
 	case 4:
-		e := &turn.Expire{Key: k, If: turn.ExpireIf(g.rnd.IntN(5)), Expect: g.expect(k), List: g.rnd.IntN(2) == 0}
+		e := &turn.Expire{Key: k, If: turn.ExpireIf(g.rnd.IntN(6)), Expect: g.expect(k), List: g.rnd.IntN(2) == 0}
 		switch g.rnd.IntN(4) {
 		case 0:
 			e.HasTTL, e.TTL = true, int64(g.rnd.IntN(2000)-50)

@@ -405,7 +405,8 @@ func (m *model) expire(o *turn.Expire) (turn.Result, *turn.Error) {
 	}
 	switch {
 	case o.If == turn.IfNone && s.deadline != 0, o.If == turn.IfSome && s.deadline == 0,
-		o.If == turn.IfLater && then <= now, o.If == turn.IfSooner && then >= now:
+		o.If == turn.IfLater && then <= now, o.If == turn.IfSooner && then >= now,
+		o.If == turn.IfSomeSooner && (s.deadline == 0 || then >= now):
 		return r, nil
 	}
 	r.Removed = 1

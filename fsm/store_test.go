@@ -198,7 +198,7 @@ func TestFlippedBitInBlockIsFatal(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	r.apply(2, appendOf(sessionA, "id2", "not flushed"))
+	r.apply(2, appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "not flushed"))
 	if _, err := r.m.Query(&turn.Read{Key: sessionA}); turn.KindOf(err) != turn.Corrupt {
 		t.Fatalf("read: %v, want %v", err, turn.Corrupt)
 	}

@@ -131,8 +131,15 @@ func TestTaggedCommandTakesEffectOnce(t *testing.T) {
 	if out := send(4); out.Skipped {
 		t.Fatal("4, in the window and never seen, was skipped")
 	}
-	if got := r.query(&turn.Info{Key: sessionA}).Count; got != 5 {
-		t.Fatalf("%d messages, want 5", got)
+	if out := send(10 * tagWindow); out.Skipped {
+		t.Fatal("a number beyond the window was skipped")
+	}
+	// Its place in the window was taken by number 3 before.
+	if out := send(9*tagWindow + 3); out.Skipped {
+		t.Fatal("a number never seen was skipped")
+	}
+	if got := r.query(&turn.Info{Key: sessionA}).Count; got != 7 {
+		t.Fatalf("%d messages, want 7", got)
 	}
 }
 
