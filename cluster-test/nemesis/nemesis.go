@@ -1,0 +1,185 @@
+// Package nemesis does to a cluster what machines, networks and operators do.
+//
+// A fault is a name, a condition and an action; the action returns how to undo
+// it. Which faults are injected when follows from a seed.
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+)
+
+// Env is what faults act upon.
+type Env struct {
+	Cluster  *cluster.Cluster
+	Recorder *history.Recorder
+	Rand     *rand.Rand
+}
+
+// Fault is something that goes wrong.
+type Fault struct {
+	Name  string
+	About string
+	// Nodes is how many nodes a cluster must have for it; 0: any number.
+	Nodes int
+	// Inject makes it go wrong and says to whom; undo, which may be nil, makes
+	// it good again. If both are empty there was no victim.
+	Inject func(ctx context.Context, e *Env) (victim string, undo func(context.Context) error, err error)
+	// Hold is how long it lasts, at least and at most. Zero: as long as Inject takes.
+	Hold [2]time.Duration
+}
+
+// All returns every fault.
+func All() []Fault {
+	return slices.Concat(processFaults(), networkFaults(), dataFaults())
+}
+
+// ByName returns the faults of these names.
+func ByName(names []string) ([]Fault, error) {
+	var out []Fault
+	for _, name := range names {
+		i := slices.IndexFunc(All(), func(f Fault) bool { return f.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no nemesis %q; --list shows them", name)
+		}
+		out = append(out, All()[i])
+	}
+	return out, nil
+}
+
+// Calm is how long the cluster is left alone between two faults. It is often too
+// short to recover.
+var Calm = [2]time.Duration{200 * time.Millisecond, 4 * time.Second}
+
+// Run injects faults, one at a time or two together, until ctx ends, and undoes
+// them. An error means that the tester could not do what it wanted, or that a
+// fault found the cluster doing what it must not.
+func Run(ctx context.Context, e *Env, faults []Fault) error {
+	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(e.Cluster.Nodes) < f.Nodes })
+	for len(faults) > 0 && sleep(ctx, between(e.Rand, Calm)) {
+		first := faults[e.Rand.IntN(len(faults))]
+		if len(faults) > 1 && e.Rand.IntN(4) == 0 {
+			if err := both(ctx, e, first, faults[e.Rand.IntN(len(faults))]); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := e.once(ctx, first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// both has one fault happen during another.
+func both(ctx context.Context, e *Env, outer, inner Fault) error {
+	if outer.Name == inner.Name {
+		return e.once(ctx, outer)
+	}
+	undo, err := e.begin(ctx, outer)
+	if err != nil {
+		return err
+	}
+	if err := e.once(ctx, inner); err != nil {
+		return err
+	}
+	return undo()
+}
+
+// once injects f, holds it and undoes it.
+func (e *Env) once(ctx context.Context, f Fault) error {
+	undo, err := e.begin(ctx, f)
+	if err != nil {
+		return err
+	}
+	sleep(ctx, between(e.Rand, f.Hold))
+	return undo()
+}
+
+// begin injects f; undo makes it good again, also when ctx has ended.
+func (e *Env) begin(ctx context.Context, f Fault) (undo func() error, err error) {
+	victim, heal, err := f.Inject(ctx, e)
+	nothing := func() error { return nil }
+	if err != nil {
+		if ctx.Err() != nil {
+			return nothing, nil // interrupted; Heal makes it good
+		}
+		return nil, fmt.Errorf("nemesis %s on %q: %w", f.Name, victim, err)
+	}
+	if victim == "" {
+		return nothing, nil // nobody to hit now
+	}
+	e.Recorder.Fault(victim, f.Name, true)
+	return func() error {
+		if heal != nil {
+			healCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+			defer cancel()
+			if err := heal(healCtx); err != nil {
+				return fmt.Errorf("undo nemesis %s on %q: %w", f.Name, victim, err)
+			}
+		}
+		e.Recorder.Fault(victim, f.Name, false)
+		return nil
+	}, nil
+}
+
+func between(r *rand.Rand, d [2]time.Duration) time.Duration {
+	if d[1] <= d[0] {
+		return d[0]
+	}
+	return d[0] + time.Duration(r.Int64N(int64(d[1]-d[0])))
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leader returns the leader, if there is one now.
+func (e *Env) leader(ctx context.Context) *cluster.Node { return e.Cluster.Leader(ctx) }
+
+// follower returns a node that does not lead, nil if there is none.
+func (e *Env) follower(ctx context.Context) *cluster.Node {
+	return pick(e.Rand, e.Cluster.Followers(ctx))
+}
+
+// anyone returns a node that runs, nil if there is none.
+func (e *Env) anyone() *cluster.Node {
+	var up []*cluster.Node
+	for _, n := range e.Cluster.Nodes {
+		if n.Healthy() {
+			up = append(up, n)
+		}
+	}
+	return pick(e.Rand, up)
+}
+
+func pick(r *rand.Rand, nodes []*cluster.Node) *cluster.Node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[r.IntN(len(nodes))]
+}
+
+// others returns the names of all nodes but n.
+func (e *Env) others(n *cluster.Node) []string {
+	var out []string
+	for _, o := range e.Cluster.Nodes {
+		if o != n {
+			out = append(out, o.ID)
+		}
+	}
+	return out
+}

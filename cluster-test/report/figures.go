@@ -1,0 +1,150 @@
+package report
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+)
+
+// Figures are what a history says in numbers. Times are nanoseconds.
+type Figures struct {
+	WritesPerSecond float64             `json:"writes_per_second"`
+	LongestPause    int64               `json:"longest_pause_ns"` // between two acknowledged writes
+	Write           Latency             `json:"write_latency"`
+	Read            Latency             `json:"read_latency"`
+	Faults          int                 `json:"faults"`
+	LeaderChanges   int                 `json:"leader_changes"`
+	AnswersLost     int64               `json:"answers_lost"`
+	Recovery        map[string]Recovery `json:"recovery"` // fault → how the cluster took it
+	StateHash       string              `json:"state_hash"`
+	HashIndex       uint64              `json:"hash_index"`
+	// Sometimes counts events inside the nodes that a long run must have seen.
+	Sometimes map[string]float64 `json:"sometimes"`
+}
+
+// Latency sums up how long answered calls took.
+type Latency struct {
+	Count  int   `json:"count"`
+	Median int64 `json:"median_ns"`
+	P99    int64 `json:"p99_ns"`
+	Max    int64 `json:"max_ns"`
+}
+
+// Recovery sums up one kind of fault.
+type Recovery struct {
+	Times int `json:"times"`
+	// Pause is the longest time without an acknowledged write that began
+	// between the fault and its healing.
+	PauseMedian int64 `json:"pause_median_ns"`
+	PauseWorst  int64 `json:"pause_worst_ns"`
+	// Heal is the time from the end of the fault to the next acknowledged write.
+	HealMedian int64 `json:"heal_median_ns"`
+	HealWorst  int64 `json:"heal_worst_ns"`
+}
+
+// LeaderNote begins the notes that tell of a new leader.
+const LeaderNote = "leader"
+
+// Measure takes the figures of the work between two times of a history.
+func Measure(h *history.History, from, to time.Duration) Figures {
+	f := Figures{Recovery: map[string]Recovery{}, Sometimes: map[string]float64{}}
+	var writes, reads, acks []int64
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		if op.Outcome != history.OK || op.Invoke < int64(from) || op.Return > int64(to) {
+			continue
+		}
+		switch {
+		case op.Call.Func.Writes():
+			writes = append(writes, op.Return-op.Invoke)
+			acks = append(acks, op.Return)
+		case op.Call.Func == history.Read && !op.Call.Final:
+			reads = append(reads, op.Return-op.Invoke)
+		}
+	}
+	slices.Sort(acks)
+	f.Write, f.Read = latency(writes), latency(reads)
+	f.WritesPerSecond = float64(len(acks)) / (to - from).Seconds()
+	f.LongestPause = longestPause(acks, int64(from), int64(to))
+	for _, m := range h.Marks {
+		if m.Type == history.Note && strings.HasPrefix(m.Text, LeaderNote) {
+			f.LeaderChanges++
+		}
+	}
+	f.LeaderChanges = max(0, f.LeaderChanges-1) // the first was no change
+	f.measureFaults(faults(h), acks)
+	return f
+}
+
+func latency(d []int64) Latency {
+	if len(d) == 0 {
+		return Latency{}
+	}
+	slices.Sort(d)
+	return Latency{Count: len(d), Median: d[len(d)/2], P99: d[len(d)*99/100], Max: d[len(d)-1]}
+}
+
+// longestPause is the longest gap between acks that begins in [from, to).
+func longestPause(acks []int64, from, to int64) int64 {
+	i, _ := slices.BinarySearch(acks, from)
+	last, longest := from, int64(0)
+	if i > 0 {
+		last = acks[i-1]
+	}
+	for ; i < len(acks) && last < to; i++ {
+		longest = max(longest, acks[i]-last)
+		last = acks[i]
+	}
+	if i == len(acks) {
+		longest = max(longest, to-last)
+	}
+	return longest
+}
+
+// interval is a fault in time.
+type interval struct {
+	name, node string
+	begin, end int64
+}
+
+func faults(h *history.History) []interval {
+	var out []interval
+	open := map[string]int{} // name and node → place in out
+	for _, m := range h.Marks {
+		key := m.Text + "\x00" + m.Node
+		switch {
+		case m.Type != history.Fault:
+		case m.Begin:
+			open[key] = len(out)
+			out = append(out, interval{name: m.Text, node: m.Node, begin: m.Time, end: h.End})
+		default:
+			if i, ok := open[key]; ok {
+				out[i].end = m.Time
+			}
+		}
+	}
+	return out
+}
+
+func (f *Figures) measureFaults(list []interval, acks []int64) {
+	pauses, heals := map[string][]int64{}, map[string][]int64{}
+	for _, i := range list {
+		f.Faults++
+		pauses[i.name] = append(pauses[i.name], longestPause(acks, i.begin, i.end))
+		if k, _ := slices.BinarySearch(acks, i.end); k < len(acks) {
+			heals[i.name] = append(heals[i.name], acks[k]-i.end)
+		}
+	}
+	for name, p := range pauses {
+		r := Recovery{Times: len(p), PauseMedian: latency(p).Median, PauseWorst: latency(p).Max}
+		if h := latency(heals[name]); h.Count > 0 {
+			r.HealMedian, r.HealWorst = h.Median, h.Max
+		}
+		f.Recovery[name] = r
+	}
+}
+
+func (f *Figures) faultNames() []string { return slices.Sorted(maps.Keys(f.Recovery)) }

@@ -1,0 +1,105 @@
+// Package report tells what a run has shown: a verdict for programs, a page
+// with a picture for people.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/checker"
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/cluster-test/workload"
+)
+
+// Report is the outcome of a run.
+type Report struct {
+	Scenario string    `json:"scenario"`
+	Passed   bool      `json:"passed"`
+	Problems []string  `json:"problems"` // everything that makes it fail, beside the checker's verdict
+	Command  string    `json:"command"`  // that repeats it
+	Seed     uint64    `json:"seed"`
+	Commit   string    `json:"commit"`
+	Nodes    int       `json:"nodes"`
+	Started  time.Time `json:"started"`
+	Seconds  float64   `json:"seconds"` // of work, without start and checks
+
+	Checked *checker.Verdict `json:"checked"`
+	Counts  workload.Counts  `json:"counts"`
+	Figures Figures          `json:"figures"`
+}
+
+// Fail notes a reason why the run did not pass.
+func (r *Report) Fail(format string, args ...any) {
+	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Write completes r from the history and writes it into dir: verdict.json, and
+// timeline.html with the picture.
+func (r *Report) Write(dir string, h *history.History) error {
+	r.Passed = len(r.Problems) == 0 && r.Checked != nil && r.Checked.Passed()
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "verdict.json"), append(data, '\n'), 0o644); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, "timeline.html"))
+	if err != nil {
+		return err
+	}
+	if err := page(f, r, h); err != nil {
+		f.Close()
+		return fmt.Errorf("timeline: %w", err)
+	}
+	return f.Close()
+}
+
+const shownFindings = 10
+
+// Print writes r for people.
+func (r *Report) Print(w io.Writer) {
+	word := "PASS"
+	if !r.Passed {
+		word = "FAIL"
+	}
+	f := &r.Figures
+	fmt.Fprintf(w, "%s  %s  seed %d, %d nodes, %.0f s of work\n", word, r.Scenario, r.Seed, r.Nodes, r.Seconds)
+	fmt.Fprintf(w, "      %d operations (%d writes, %d reads, %d tailed) in %d sessions, %d of them searched; %.0f writes/s acknowledged\n",
+		r.Checked.Operations, r.Counts.Writes, r.Counts.Reads, r.Counts.Tailed, r.Checked.Sessions, r.Checked.Searched, f.WritesPerSecond)
+	fmt.Fprintf(w, "      faults %d, leader changes %d, unknown outcomes %d, duplicates %d, conflicts %d, refused %d, expired %d, answers lost %d\n",
+		f.Faults, f.LeaderChanges, r.Counts.Unknown, r.Counts.Duplicates, r.Counts.Conflicts, r.Counts.Refused, r.Counts.Expired, f.AnswersLost)
+	fmt.Fprintf(w, "      write latency median %s, p99 %s, most %s; longest pause without an acknowledged write %s\n",
+		ms(f.Write.Median), ms(f.Write.P99), ms(f.Write.Max), ms(f.LongestPause))
+	for _, name := range f.faultNames() {
+		s := f.Recovery[name]
+		fmt.Fprintf(w, "      %-18s %3d times; pause median %s, worst %s; from heal to first write median %s, worst %s\n",
+			name, s.Times, ms(s.PauseMedian), ms(s.PauseWorst), ms(s.HealMedian), ms(s.HealWorst))
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(w, "  !   %s\n", p)
+	}
+	printFindings(w, "violated", r.Checked.Violations)
+	printFindings(w, "undecided", r.Checked.Undecided)
+}
+
+func printFindings(w io.Writer, word string, list []checker.Violation) {
+	for i, v := range list {
+		if i == shownFindings {
+			fmt.Fprintf(w, "  !   and %d more\n", len(list)-i)
+			return
+		}
+		if len(v.Ops) > 8 {
+			v.Ops = v.Ops[:8]
+		}
+		fmt.Fprintf(w, "  !   %s: %s\n", word, v)
+	}
+}
+
+func ms(ns int64) string {
+	return time.Duration(ns).Round(100 * time.Microsecond).String()
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/checker"
+	"github.com/turnlog/turnlog/cluster-test/history"
+)
+
+const second = int64(time.Second)
+
+// sample has a write acknowledged every 100 ms, but none from 4 s to 6.5 s: the
+// leader is killed at 4 s and is back at 6 s.
+func sample() *history.History {
+	h := &history.History{End: 10 * second}
+	for i := range 100 {
+		at := int64(i) * second / 10
+		if at > 4*second && at < 65*second/10 {
+			continue
+		}
+		h.Operations = append(h.Operations, history.Operation{Call: history.Call{Func: history.Append},
+			Outcome: history.OK, Invoke: at - second/1000, Return: at, End: at})
+	}
+	h.Marks = []history.Event{
+		{Type: history.Note, Time: second / 10, Node: "n1", Text: LeaderNote + " n1"},
+		{Type: history.Fault, Time: 4 * second, Node: "n1", Text: "kill-leader", Begin: true},
+		{Type: history.Note, Time: 6 * second, Node: "n2", Text: LeaderNote + " n2"},
+		{Type: history.Fault, Time: 6 * second, Node: "n1", Text: "kill-leader"},
+	}
+	return h
+}
+
+func TestMeasure(t *testing.T) {
+	f := Measure(sample(), 0, 10*time.Second)
+	if f.LongestPause != 25*second/10 {
+		t.Errorf("longest pause: %v", time.Duration(f.LongestPause))
+	}
+	if f.LeaderChanges != 1 || f.Faults != 1 {
+		t.Errorf("%d leader changes, %d faults", f.LeaderChanges, f.Faults)
+	}
+	r := f.Recovery["kill-leader"]
+	if r.Times != 1 || r.PauseWorst != 25*second/10 || r.HealMedian != second/2 {
+		t.Errorf("recovery: %+v", r)
+	}
+	if f.Write.Median != second/1000 || f.Write.Count != 75 {
+		t.Errorf("latency: %+v", f.Write)
+	}
+}
+
+func TestPauseThatNeverEnds(t *testing.T) {
+	if p := longestPause([]int64{1, 2}, 0, 10); p != 8 {
+		t.Errorf("a pause up to the end: %d", p)
+	}
+	if p := longestPause(nil, 0, 10); p != 10 {
+		t.Errorf("no acknowledgement at all: %d", p)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := t.TempDir()
+	h := sample()
+	r := &Report{Scenario: "a <b>", Command: "again", Checked: &checker.Verdict{}, Figures: Measure(h, 0, 10*time.Second)}
+	if err := r.Write(dir, h); err != nil || !r.Passed {
+		t.Fatalf("%v, passed %v", err, r.Passed)
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "verdict.json"))
+	if err != nil || !json.Valid(data) {
+		t.Fatalf("verdict.json: %v", err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "timeline.html"))
+	if err != nil || strings.Contains(string(text), "a <b>") || !strings.Contains(string(text), "kill-leader n1") {
+		t.Fatalf("timeline.html: %v\n%s", err, text)
+	}
+	checkXML(t, string(draw(h)))
+
+	r.Fail("%d things", 2)
+	if err := r.Write(dir, h); err != nil || r.Passed {
+		t.Errorf("with a problem: %v, passed %v", err, r.Passed)
+	}
+}
+
+func TestUndecidedDoesNotPass(t *testing.T) {
+	r := &Report{Checked: &checker.Verdict{Undecided: []checker.Violation{{}}}}
+	if err := r.Write(t.TempDir(), sample()); err != nil || r.Passed {
+		t.Errorf("%v, passed %v", err, r.Passed)
+	}
+}
+
+func checkXML(t *testing.T, svg string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatalf("svg: %v", err)
+		}
+	}
+}
