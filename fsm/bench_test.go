@@ -1,0 +1,101 @@
+package fsm
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+const benchSessions = 10_000
+
+func benchKey(i int) turn.Key {
+	return turn.Key{Namespace: "0", Name: fmt.Sprintf("session:%06d", i%benchSessions)}
+}
+
+func benchEntry(b *testing.B, n, size int) []byte {
+	b.Helper()
+	cmds := make([]codec.Command, size)
+	for j := range cmds {
+		i := n*size + j
+		op, err := codec.EncodeOp(&turn.Append{
+			Key:      benchKey(i * 7919),
+			Messages: []turn.NewMessage{{ID: fmt.Sprintf("%032d", i), Data: make([]byte, 512)}},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		cmds[j] = codec.Command{Origin: 1, Number: uint64(i + 1), Op: op}
+	}
+	return codec.AppendEntry(nil, int64(n+1), cmds)
+}
+
+// BenchmarkApply appends 512-byte messages with ids to 10,000 sessions, 64 to an
+// entry, while the background flush runs; one iteration is one message. The
+// flush's share is in it.
+func BenchmarkApply(b *testing.B) {
+	m, err := Open(Config{Dir: b.TempDir(), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = m.Run(ctx) })
+	const size = 64
+	b.ReportAllocs()
+	b.SetBytes(512)
+	n := 0
+	for i := 0; i < b.N; i += size {
+		b.StopTimer()
+		e := benchEntry(b, n, size)
+		b.StartTimer()
+		n++
+		m.Apply(uint64(n), 1, e)
+	}
+	if err := m.Flush(ctx); err != nil {
+		b.Fatal(err)
+	}
+	cancel()
+	wg.Wait()
+	b.StopTimer()
+	_ = m.Close()
+}
+
+func benchMachine(b *testing.B, perSession int) *Machine {
+	b.Helper()
+	m, err := Open(Config{Dir: b.TempDir(), FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = m.Close() })
+	for n := range benchSessions * perSession / 64 {
+		m.Apply(uint64(n+1), 1, benchEntry(b, n, 64))
+	}
+	return m
+}
+
+// BenchmarkReadLast20 reads the last 20 of 30 messages from memory or store.
+func BenchmarkReadLast20(b *testing.B) {
+	for _, flushed := range []bool{false, true} {
+		b.Run(fmt.Sprintf("flushed=%v", flushed), func(b *testing.B) {
+			m := benchMachine(b, 30)
+			if flushed {
+				if err := m.Flush(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				i++
+				if _, err := m.Query(&turn.Read{Key: benchKey(i * 7919), Limit: 20}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
