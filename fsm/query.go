@@ -116,7 +116,7 @@ func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 	if q.MaxBytes > 0 || q.MaxTokens > 0 {
 		return m.readBudget(q, newest, walk, r)
 	}
-	g := gather{limit: q.Limit, bytes: m.cfg.ReadBytes}
+	g := gather{limit: q.Limit, bytes: m.cfg.ReadBytes, records: make([]record, 0, min(max(q.Limit, 1), 64))}
 	if err := walk(g.take); err != nil {
 		return err
 	}
@@ -160,10 +160,26 @@ func (g *gather) take(r *record) bool {
 	return true
 }
 
+// messages returns records as callers see them; borrowed payloads are copied,
+// into one piece of memory.
 func messages(rs []record) []turn.Message {
+	borrowed := 0
+	for i := range rs {
+		if rs[i].borrowed {
+			borrowed += len(rs[i].data)
+		}
+	}
+	space := make([]byte, 0, borrowed)
 	out := make([]turn.Message, len(rs))
 	for i := range rs {
-		out[i] = rs[i].message()
+		r := &rs[i]
+		data := r.data
+		if r.borrowed {
+			at := len(space)
+			space = append(space, data...)
+			data = space[at:len(space):len(space)]
+		}
+		out[i] = turn.Message{Seq: r.seq, Time: r.time, ID: r.id, Data: data}
 	}
 	return out
 }

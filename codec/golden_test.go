@@ -1,0 +1,109 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// golden is an entry that holds each operation once, with every field set.
+func golden(t *testing.T) []byte {
+	rev, k := uint64(7), turn.Key{Namespace: "team", Name: "chat/1"}
+	ms := []turn.NewMessage{{ID: "m1", Data: []byte(`{"role":"user"}`)}, {Data: []byte{0, 255}}}
+	var cmds []Command
+	for i, op := range []turn.Op{
+		&turn.Append{Key: k, Messages: ms, Expect: &rev, TTL: 60_000, Side: turn.Head, OnlyExisting: true},
+		&turn.Pop{Key: k, From: turn.Newest, Count: 3, Expect: &rev, List: true},
+		&turn.Trim{Key: k, By: turn.ListRange, N: 5, Start: -20, Stop: -1, Expect: &rev},
+		&turn.Replace{Key: k, From: 9, Messages: ms, Expect: &rev},
+		&turn.Clear{Key: k, Expect: &rev},
+		&turn.Delete{Keys: []turn.Key{k, {Namespace: "0", Name: "b"}}, List: true},
+		&turn.Expire{Key: k, TTL: -5, At: 1 << 40, HasTTL: true, HasAt: true, Slide: true, If: turn.IfSomeSooner, Expect: &rev, List: true},
+		&turn.Fork{Key: k, To: turn.Key{Namespace: "team", Name: "chat/2"}, At: 4, Expect: &rev},
+		&turn.SetMeta{Key: k, Set: map[string]string{"title": "hello", "a": ""}, Unset: []string{"x"}, Expect: &rev},
+		&turn.Erase{Namespace: "team", Prefix: "chat/", Cursor: "chat/1", Limit: 100},
+		&Tick{}, &Epoch{ClusterID: "c0ffee"},
+		&Member{ID: "n1", Incarnation: "aa", RESPAddr: "h:1", HTTPAddr: "h:2", Remove: true},
+		&Checksum{},
+	} {
+		b, err := EncodeOp(op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, Command{Origin: 1 << 60, Number: uint64(i), Op: b})
+	}
+	return AppendEntry(nil, 1_700_000_000_000, cmds)
+}
+
+// TestGoldenEntry holds the layout of log entries still: logs written by
+// released versions must stay readable, and what they say must stay the same.
+func TestGoldenEntry(t *testing.T) {
+	path := filepath.Join("testdata", "entry-v1.hex")
+	if *update {
+		if err := os.WriteFile(path, []byte(lines(hex.EncodeToString(golden(t)))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := readHex(t, path)
+	if got := golden(t); !bytes.Equal(got, want) {
+		t.Fatalf("the entry is encoded differently now:\n got %x\nwant %x", got, want)
+	}
+	e, err := DecodeEntry(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range e.Commands {
+		op, err := DecodeOp(c.Op)
+		if err != nil {
+			t.Fatalf("command %d: %v", c.Number, err)
+		}
+		again, err := EncodeOp(op)
+		if err != nil || !bytes.Equal(again, c.Op) {
+			t.Fatalf("command %d: %+v is encoded as %x, want %x", c.Number, op, again, c.Op)
+		}
+	}
+}
+
+// The file holds a command that a later version of turnlog might write: Clear
+// with a field that this one does not know.
+func TestGoldenEntryOfNewerVersion(t *testing.T) {
+	e, err := DecodeEntry(readHex(t, filepath.Join("testdata", "entry-newer-field.hex")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DecodeOp(e.Commands[0].Op); turn.KindOf(err) != turn.Newer {
+		t.Fatalf("got %v, want %v", err, turn.Newer)
+	}
+}
+
+func readHex(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func lines(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := min(len(s), 80)
+		fmt.Fprintln(&b, s[:n])
+		s = s[n:]
+	}
+	return b.String()
+}
