@@ -8,11 +8,11 @@ import "fmt"
 // Errors: ErrOutOfOrder, ErrTooLarge, ErrNoSpace, ErrClosed: nothing was written. *FailedError: unknown until the log is opened again,
 // and the log is stopped.
 func (l *Log) Append(records []Record) error {
-	if len(records) == 0 {
-		return l.stopped()
-	}
 	l.writer.Lock()
 	defer l.writer.Unlock()
+	if err := l.stopped(); err != nil || len(records) == 0 {
+		return err
+	}
 	index, first := records[0].Index, l.table.first // written only under the writer lock, which we hold
 	for i, r := range records {
 		if r.Index != index+uint64(i) || r.Index == 0 {
@@ -33,11 +33,8 @@ func (l *Log) Append(records []Record) error {
 	return nil
 }
 
-// commitLocked makes a frame durable and then visible. The caller holds the writer lock.
+// commitLocked makes a frame durable and then visible. The caller holds the writer lock and has seen that the log is not stopped.
 func (l *Log) commitLocked(index, first uint64, records []Record) error {
-	if err := l.stopped(); err != nil {
-		return err
-	}
 	size := int64(frameHeadSize)
 	for _, r := range records {
 		size += recordSize(len(r.Meta), len(r.Data))

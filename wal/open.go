@@ -41,7 +41,7 @@ func (l *Log) open() error {
 	if err != nil {
 		return fmt.Errorf("wal: list folder: %w", err)
 	}
-	if err := l.openManifest(names); err != nil {
+	if err := l.openManifest(); err != nil {
 		return err
 	}
 	m := l.manifest.now
@@ -80,13 +80,11 @@ func (l *Log) open() error {
 }
 
 // openManifest opens the manifest, or makes it if the folder holds no log yet.
-func (l *Log) openManifest(names []string) error {
+func (l *Log) openManifest() error {
 	m, damaged, err := openManifest(l.dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		for _, name := range names {
-			if _, ok := parseSegmentName(name); ok {
-				return &CorruptError{File: l.dir.path(manifestName), Reason: "the file is missing, though there are segments"}
-			}
+		if err := missingManifest(l.dir); !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 		// The crash of an earlier attempt may have come between the making of the folder and the sync of its parent.
 		if err := l.opts.FS.SyncDir(filepath.Dir(l.dir.dir)); err != nil {

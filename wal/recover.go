@@ -18,36 +18,32 @@ import (
 // What remains is a frame that was being written when the machine stopped, or nothing at all. Its bytes stay where they are; the epoch
 // that Open begins makes them invalid for good.
 
-// tornTail describes an incomplete batch that was dropped.
-type tornTail struct {
-	File   string
-	Offset int64
-	Reason string
-}
-
 // recovered is what the files say.
 type recovered struct {
 	table
 	last  frame      // the newest frame, in the table's last segment; zero if there is none
 	ready []*segment // segments after the tail, prepared and unused
-	torn  *tornTail
+	torn  *TornTail
 }
 
-// recoverTable replays the segments that m names. visit, if not nil, is called for each frame, with where its records are.
-func recoverTable(m manifest, segments []*segment, visit func(*segment, frame, []uint32)) (*recovered, error) {
+// visitor sees each frame, with where its records are. The slice is reused.
+type visitor func(s *segment, f frame, offsets []uint32) error
+
+// recoverTable replays the segments that m names, past visit if that is not nil. On an error it returns what was recovered before.
+func recoverTable(m manifest, segments []*segment, visit visitor) (*recovered, error) {
+	r := &recovered{}
 	ends, used, err := usedSegments(m, segments)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	r := &recovered{}
 	p := replayer{manifest: m, recovered: r, visit: visit}
 	for i := range used {
 		if err := p.segment(segments[i], ends[i]); err != nil {
-			return nil, err
+			return r, err
 		}
 	}
 	if err := p.noLater(segments[used:]); err != nil {
-		return nil, err
+		return r, err
 	}
 	// A last segment in which not even one frame is whole is unused after all; the tail is the one before.
 	r.ready = segments[len(r.segments):]
@@ -69,6 +65,8 @@ func usedSegments(m manifest, segments []*segment) (ends []int64, used int, err 
 		}
 		if bad[i] == nil {
 			used = i + 1
+		} else if m.mark.covers(s.id, headerSize) {
+			return nil, 0, &CorruptError{File: s.path, Offset: headerSize, Reason: bad[i].Error() + "; the log was synced beyond this place"}
 		}
 	}
 	ends = make([]int64, used)
@@ -88,7 +86,7 @@ func usedSegments(m manifest, segments []*segment) (ends []int64, used int, err 
 type replayer struct {
 	manifest manifest
 	*recovered
-	visit    func(*segment, frame, []uint32)
+	visit    visitor
 	markSeen bool
 }
 
@@ -117,7 +115,9 @@ func (p *replayer) segment(s *segment, end int64) error {
 		p.apply(s, f, c.offsets)
 		p.last = f
 		if p.visit != nil {
-			p.visit(s, f, c.offsets)
+			if err := p.visit(s, f, c.offsets); err != nil {
+				return err
+			}
 		}
 		at = f.end()
 	}
@@ -137,9 +137,9 @@ func (p *replayer) tail(c *scanner, at int64, bad *badFrame) error {
 		return p.damage(c.segment, bad, fmt.Sprintf("; a later batch stands at offset %d", later))
 	}
 	if f, err := c.head(at); err == nil {
-		p.torn = &tornTail{File: c.path, Offset: at, Reason: fmt.Sprintf("records %d…%d: %s", f.index, f.index+uint64(f.count)-1, bad.reason)}
+		p.torn = &TornTail{File: c.path, Offset: at, Reason: fmt.Sprintf("records %d…%d: %s", f.index, f.index+uint64(f.count)-1, bad.reason)}
 	} else if !bad.blank {
-		p.torn = &tornTail{File: c.path, Offset: at, Reason: bad.reason}
+		p.torn = &TornTail{File: c.path, Offset: at, Reason: bad.reason}
 	}
 	return nil
 }

@@ -18,9 +18,12 @@ func (l *Log) TruncateBefore(index uint64) error {
 func (l *Log) truncateBefore(index uint64) error {
 	l.writer.Lock()
 	defer l.writer.Unlock()
+	if err := l.stopped(); err != nil {
+		return err
+	}
 	switch {
 	case index <= l.table.first:
-		return l.stopped()
+		return nil
 	case index > l.table.next:
 		return fmt.Errorf("%w: cannot drop everything before %d: the log ends before %d", ErrOutOfOrder, index, l.table.next)
 	}
@@ -33,9 +36,12 @@ func (l *Log) truncateBefore(index uint64) error {
 func (l *Log) TruncateAfter(index uint64) error {
 	l.writer.Lock()
 	defer l.writer.Unlock()
+	if err := l.stopped(); err != nil {
+		return err
+	}
 	switch {
 	case l.table.next == 0 || index >= l.table.next-1:
-		return l.stopped()
+		return nil
 	case index+1 < l.table.first:
 		return fmt.Errorf("%w: cannot drop everything after %d: the log begins at %d", ErrOutOfOrder, index, l.table.first)
 	}
@@ -54,6 +60,9 @@ func (l *Log) Reset(next uint64) error {
 func (l *Log) reset(next uint64) error {
 	l.writer.Lock()
 	defer l.writer.Unlock()
+	if err := l.stopped(); err != nil {
+		return err
+	}
 	return l.commitLocked(next, next, nil)
 }
 

@@ -1,0 +1,219 @@
+package wal_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/wal/simdisk"
+)
+
+// TestRot flips every byte of the log's files in turn. Opened, the log is whole or refused; it never shows anything else.
+func TestRot(t *testing.T) {
+	r := newRand(t)
+	disk := simdisk.New()
+	l := simLog(t, disk)
+	var m model
+	for m.next < 40 {
+		b := records(max(1, m.next), 3, 700+r.IntN(300))
+		mustAppend(t, l, b)
+		m = m.append(b)
+	}
+	if err := errors.Join(l.TruncateBefore(4), l.TruncateAfter(38), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	m = m.truncateBefore(4).truncateAfter(38)
+	report, err := wal.Verify(simDir, wal.Options{FS: disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]int64{"manifest": 8192}
+	for _, s := range report.Segments {
+		used[s.File] = s.Used
+	}
+	if len(used) < 4 {
+		t.Fatalf("too few files for this test: %v", used)
+	}
+	refused, repaired := 0, 0
+	for file, end := range used {
+		step := int64(1)
+		if testing.Short() {
+			step = 7
+		}
+		for offset := int64(0); offset < end; offset += step {
+			hurt := disk.Kill()
+			if err := hurt.Rot(simDir+"/"+file, offset, byte(1)<<r.IntN(8)); err != nil {
+				t.Fatal(err)
+			}
+			covered := file != "manifest" && (offset < 52 || offset >= 4096)
+			switch after, err := wal.Open(simDir, simOptions(hurt)); {
+			case err == nil && covered:
+				t.Fatalf("%s byte %d changed, and nobody noticed", file, offset)
+			case err == nil:
+				repaired++
+				if d := m.diff(after); d != "" {
+					t.Fatalf("%s byte %d changed: %s", file, offset, d)
+				}
+			default:
+				refused++
+				mustBeCorrupt(t, err, file, offset)
+			}
+		}
+	}
+	t.Logf("%d refused, %d without consequence", refused, repaired)
+}
+
+func mustBeCorrupt(t *testing.T, err error, file string, offset int64) {
+	t.Helper()
+	var corrupt *wal.CorruptError
+	if !errors.As(err, &corrupt) || errors.Is(err, wal.ErrNewer) {
+		t.Fatalf("%s byte %d changed: %v", file, offset, err)
+	}
+	if corrupt.File != simDir+"/"+file {
+		t.Fatalf("%s byte %d changed, and the error names %s: %v", file, offset, corrupt.File, err)
+	}
+}
+
+// TestRotWhileOpen flips bytes behind an open log: Get says so and goes on with the other records.
+func TestRotWhileOpen(t *testing.T) {
+	disk := simdisk.New()
+	l := simLog(t, disk)
+	mustAppend(t, l, records(1, 3, 500))
+	segment := fmt.Sprintf("%s/%020d.seg", simDir, 1)
+	const second = 4096 + 40 + 528 // header, batch head, first record
+	if err := disk.Rot(segment, second+100, 0x10); err != nil {
+		t.Fatal(err)
+	}
+	_, err := l.Get(2)
+	var corrupt *wal.CorruptError
+	if !errors.As(err, &corrupt) || corrupt.Index != 2 || corrupt.File != segment || corrupt.Offset != second {
+		t.Fatalf("get: %v", err)
+	}
+	for _, index := range []uint64{1, 3} {
+		if _, err := l.Get(index); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestTornTailOrDamage spoils the last batches of a log that was not closed: what may be a torn write is cut, what cannot be is refused.
+func TestTornTailOrDamage(t *testing.T) {
+	const size = 40 + 128 // of each batch: one record of 100 bytes and 4 bytes of meta
+	at := func(batch int) int64 { return 4096 + int64(batch)*size }
+	cases := []struct {
+		name   string
+		marked int // batches before the last mark
+		rot    int64
+		length int
+		last   uint64 // 0: refused
+	}{
+		{"last batch, its data", 0, at(9) + 90, 1, 9},
+		{"last batch, its head", 0, at(9) + 9, 1, 9},
+		{"last batch, its checksum", 0, at(9), 1, 9},
+		{"last batch, its padding", 0, at(9) + size - 1, 1, 9},
+		{"last batch, marked", 10, at(9) + 90, 1, 0},
+		{"last batch, marked, its head", 10, at(9), 1, 0},
+		{"the batch before", 0, at(8) + 90, 1, 0},
+		{"the batch before, its head", 0, at(8) + 9, 1, 0},
+		{"first batch", 0, at(0) + 90, 1, 0},
+		{"last two batches", 0, at(8) + 1, size + 10, 8},
+		{"last two batches, one of them marked", 9, at(8) + 1, size + 10, 0},
+		{"beyond the last batch", 10, at(10) + 5, 1, 10},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			disk := simdisk.New()
+			l := simLog(t, disk)
+			for i := range 10 {
+				if i > 0 && i == c.marked {
+					if err := l.Maintain(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				mustAppend(t, l, records(uint64(i+1), 1, 100))
+			}
+			if c.marked == 10 {
+				if err := l.Maintain(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			disk = disk.Kill()
+			mask := make([]byte, c.length)
+			for i := range mask {
+				mask[i] = 0x55
+			}
+			if err := disk.Rot(fmt.Sprintf("%s/%020d.seg", simDir, 1), c.rot, mask...); err != nil {
+				t.Fatal(err)
+			}
+			report, verr := wal.Verify(simDir, wal.Options{FS: disk})
+			after, err := wal.Open(simDir, simOptions(disk))
+			var corrupt *wal.CorruptError
+			if c.last == 0 {
+				if !errors.As(err, &corrupt) || !errors.As(verr, &corrupt) || corrupt.Index == 0 {
+					t.Fatalf("open: %v; verify: %v", err, verr)
+				}
+				return
+			}
+			if err != nil || verr != nil {
+				t.Fatalf("open: %v; verify: %v", err, verr)
+			}
+			if after.LastIndex() != c.last || report.LastIndex != c.last {
+				t.Fatalf("open: up to %d, verify: up to %d; it should be %d", after.LastIndex(), report.LastIndex, c.last)
+			}
+			if torn := c.last < 10 || c.name == "beyond the last batch"; after.Stats().TornTail != torn || (report.Torn != nil) != torn {
+				t.Fatalf("torn tail: %v, %+v", after.Stats().TornTail, report.Torn)
+			}
+			mustAppend(t, after, records(c.last+1, 1, 300))
+			if _, err := wal.Verify(simDir, wal.Options{FS: disk}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestRecycledSegment fills recycled files only in part: the rest of them holds batches that were valid in the file's earlier lives, with
+// the same indexes at the same offsets, and none of them may come back.
+func TestRecycledSegment(t *testing.T) {
+	disk := simdisk.New()
+	l := simLog(t, disk)
+	const n = 60 // five segments' worth
+	for life := range 6 {
+		if err := l.Reset(1); err != nil {
+			t.Fatal(err)
+		}
+		count := n
+		if life%2 == 1 {
+			count = 3
+		}
+		for i := range count {
+			mustAppend(t, l, records(uint64(i+1), 1, 1000+life))
+		}
+		var m model
+		m = m.append(records(1, count, 1000+life))
+		for _, state := range []*simdisk.Disk{disk.Kill(), disk.Crash(simdisk.LoseAll, newRand(t))} {
+			after := simLog(t, state)
+			if d := m.diff(after); d != "" {
+				t.Fatalf("life %d: %s", life, d)
+			}
+		}
+	}
+	created := 0
+	for i := range 200 {
+		next := l.NextIndex()
+		mustAppend(t, l, records(next, 1, 1000))
+		if err := l.TruncateBefore(max(1, next-min(next, 15))); err != nil {
+			t.Fatal(err)
+		}
+		if i == 60 {
+			disk.Observe(func(op simdisk.Op) {
+				if op.Kind == simdisk.Create {
+					created++
+				}
+			})
+		}
+	}
+	if created > 0 {
+		t.Fatalf("%d files were created although there were old ones to recycle", created)
+	}
+}

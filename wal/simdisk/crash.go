@@ -1,0 +1,112 @@
+package simdisk
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+)
+
+// Policy decides which of n unsynced changes, given in the order in which they were made, a power cut lets through.
+type Policy struct {
+	Name string
+	keep func(n int, r *rand.Rand) func(i int) bool
+}
+
+// The policies. Sectors are the unit, so Prefix, Suffix and Subset tear writes.
+var (
+	LoseAll = Policy{"lose all", func(int, *rand.Rand) func(int) bool {
+		return func(int) bool { return false }
+	}}
+	KeepAll = Policy{"keep all", func(int, *rand.Rand) func(int) bool {
+		return func(int) bool { return true }
+	}}
+	KeepPrefix = Policy{"keep prefix", func(n int, r *rand.Rand) func(int) bool {
+		k := r.IntN(n + 1)
+		return func(i int) bool { return i < k }
+	}}
+	KeepSuffix = Policy{"keep suffix", func(n int, r *rand.Rand) func(int) bool {
+		k := r.IntN(n + 1)
+		return func(i int) bool { return i >= k }
+	}}
+	KeepSubset = Policy{"keep subset", func(_ int, r *rand.Rand) func(int) bool {
+		return func(int) bool { return r.IntN(2) == 0 }
+	}}
+	KeepMost = Policy{"keep all but one", func(n int, r *rand.Rand) func(int) bool {
+		lost := r.IntN(n + 1)
+		return func(i int) bool { return i != lost }
+	}}
+)
+
+// Policies returns all policies.
+func Policies() []Policy {
+	return []Policy{LoseAll, KeepAll, KeepPrefix, KeepSuffix, KeepSubset, KeepMost}
+}
+
+// Crash returns the disk as it is found after a power cut at this moment. d itself goes on unharmed.
+func (d *Disk) Crash(p Policy, r *rand.Rand) *Disk {
+	return d.copy(func(n *inode) *inode {
+		after := n.durable.clone()
+		keep := p.keep(len(n.pending), r)
+		for i, c := range n.pending {
+			if keep(i) {
+				c.apply(&after)
+			}
+		}
+		return &inode{seen: after, durable: after.clone()}
+	}, func(f *folder, copies func(*inode) *inode) *folder {
+		after := maps.Clone(f.durable)
+		keep := p.keep(len(f.pending), r)
+		for i, c := range f.pending {
+			if keep(i) {
+				c.apply(after)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(after)) {
+			after[name] = copies(after[name])
+		}
+		return &folder{seen: after, durable: maps.Clone(after)}
+	})
+}
+
+// Kill returns the disk as the next process finds it after this one died: nothing is lost yet, but what was not synced still
+// can be. Locks are free. d itself goes on unharmed.
+func (d *Disk) Kill() *Disk {
+	return d.copy(func(n *inode) *inode {
+		return &inode{seen: n.seen.clone(), durable: n.durable.clone(), pending: slices.Clone(n.pending)}
+	}, func(f *folder, copies func(*inode) *inode) *folder {
+		after := newFolder()
+		for _, name := range slices.Sorted(maps.Keys(f.durable)) {
+			after.durable[name] = copies(f.durable[name])
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.seen)) {
+			after.seen[name] = copies(f.seen[name])
+		}
+		for _, c := range f.pending {
+			if c.inode != nil {
+				c.inode = copies(c.inode)
+			}
+			after.pending = append(after.pending, c)
+		}
+		return after
+	})
+}
+
+// copy makes another disk out of copies of the inodes and folders; each inode is copied once. Everything is visited in a fixed order, so
+// that a seed means the same each time.
+func (d *Disk) copy(node func(*inode) *inode, dir func(*folder, func(*inode) *inode) *folder) *Disk {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	made := map[*inode]*inode{}
+	copies := func(n *inode) *inode {
+		if made[n] == nil {
+			made[n] = node(n)
+		}
+		return made[n]
+	}
+	after := New()
+	after.capacity = d.capacity
+	for _, path := range slices.Sorted(maps.Keys(d.folders)) {
+		after.folders[path] = dir(d.folders[path], copies)
+	}
+	return after
+}
