@@ -1,0 +1,320 @@
+package raftstore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// cluster is a cluster in this process, over loopback sockets. Nodes can be
+// stopped and started again; every test ends with a look at all of them.
+type cluster struct {
+	t       *testing.T
+	dir     string
+	addrs   map[string]string
+	options []func(*Config)
+	nodes   map[string]*running
+}
+
+type running struct {
+	*Node
+	stop func() error // ends Run and returns its error
+	done chan struct{}
+	err  error // valid after done is closed
+}
+
+// ids of a cluster of n nodes.
+func ids(n int) (out []string) {
+	for i := range n {
+		out = append(out, fmt.Sprintf("n%d", i+1))
+	}
+	return out
+}
+
+// newCluster starts n nodes.
+func newCluster(t *testing.T, n int, options ...func(*Config)) *cluster {
+	t.Helper()
+	c := reserve(t, n, options...)
+	for _, id := range ids(n) {
+		c.start(id)
+	}
+	return c
+}
+
+// reserve makes addresses for n nodes and starts none.
+func reserve(t *testing.T, n int, options ...func(*Config)) *cluster {
+	c := &cluster{t: t, dir: t.TempDir(), addrs: make(map[string]string), options: options, nodes: make(map[string]*running)}
+	for _, id := range ids(n) {
+		c.addrs[id] = freeAddr(t)
+	}
+	t.Cleanup(c.close)
+	return c
+}
+
+func freeAddr(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+func testLogger(t *testing.T) *slog.Logger {
+	if os.Getenv("TURNLOG_TEST_LOG") == "" {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+func (c *cluster) config(id string, options ...func(*Config)) Config {
+	cfg := Config{
+		NodeID: id, DataDir: filepath.Join(c.dir, id), RaftAddr: c.addrs[id], Advertise: c.addrs[id],
+		InitialCluster: c.addrs,
+		Consensus: Consensus{
+			Heartbeat: 200 * time.Millisecond, Election: 200 * time.Millisecond, Lease: 150 * time.Millisecond,
+			Commit: 10 * time.Millisecond, RPC: time.Second,
+		},
+		Storage: StorageBounds{ReserveBytes: 1},
+		Logger:  testLogger(c.t),
+	}
+	for _, o := range append(c.options, options...) {
+		o(&cfg)
+	}
+	return cfg
+}
+
+// start opens and runs a node.
+func (c *cluster) start(id string, options ...func(*Config)) *running {
+	c.t.Helper()
+	n, err := Open(c.config(id, options...))
+	if err != nil {
+		c.t.Fatalf("open %s: %v", id, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{Node: n, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		r.err = n.Run(ctx)
+	}()
+	r.stop = sync.OnceValue(func() error {
+		cancel()
+		select {
+		case <-r.done:
+			return r.err
+		case <-time.After(20 * time.Second):
+			return fmt.Errorf("%s does not stop", id)
+		}
+	})
+	c.nodes[id] = r
+	return r
+}
+
+// stop stops a node in an orderly way.
+func (c *cluster) stop(id string) {
+	c.t.Helper()
+	if err := c.nodes[id].stop(); err != nil {
+		c.t.Fatalf("stop %s: %v", id, err)
+	}
+	delete(c.nodes, id)
+}
+
+// kill stops a node without any farewell.
+func (c *cluster) kill(id string) {
+	r := c.nodes[id]
+	r.fail(errKilled)
+	<-r.done
+	delete(c.nodes, id)
+}
+
+var errKilled = fmt.Errorf("killed by the test")
+
+func (c *cluster) close() {
+	for id, r := range c.nodes {
+		if err := r.stop(); err != nil && !c.t.Failed() {
+			c.t.Errorf("stop %s: %v", id, err)
+		}
+	}
+}
+
+// eventually waits for a condition.
+func eventuallyTrue(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("does not come true: %s", what)
+		}
+	}
+}
+
+// leader waits until a running node leads and serves.
+func (c *cluster) leader() *running {
+	c.t.Helper()
+	var leader *running
+	eventuallyTrue(c.t, "there is a leader", func() bool {
+		for _, r := range c.nodes {
+			if term, _ := r.lead.term(); term != 0 {
+				leader = r
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// follower waits for a leader and returns another running node.
+func (c *cluster) follower() *running {
+	c.t.Helper()
+	leader := c.leader()
+	for _, id := range ids(len(c.addrs)) {
+		if r := c.nodes[id]; r != nil && r != leader {
+			return r
+		}
+	}
+	c.t.Fatal("no follower runs")
+	return nil
+}
+
+// ready waits until all running nodes are ready.
+func (c *cluster) ready() {
+	c.t.Helper()
+	for id, r := range c.nodes {
+		eventuallyTrue(c.t, id+" is ready", func() bool { ok, _ := r.Ready(); return ok })
+	}
+}
+
+func key(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
+
+func message(id, data string) turn.NewMessage { return turn.NewMessage{ID: id, Data: []byte(data)} }
+
+func appendOp(name string, data ...string) *turn.Append {
+	op := &turn.Append{Key: key(name)}
+	for _, d := range data {
+		op.Messages = append(op.Messages, message("", d))
+	}
+	return op
+}
+
+// put appends on a node and fails the test if that does not succeed.
+func put(t *testing.T, r *running, name string, data ...string) turn.Result {
+	t.Helper()
+	res, err := r.Apply(t.Context(), appendOp(name, data...))
+	if err != nil {
+		t.Fatalf("append to %s at %s: %v", name, r.id, err)
+	}
+	return res
+}
+
+// texts reads a session's messages on a node.
+func texts(t *testing.T, r *running, name string, level turn.Level) []string {
+	t.Helper()
+	res, err := r.Query(t.Context(), &turn.Read{Key: key(name)}, turn.Consistency{Level: level, MaxAge: time.Second})
+	if err != nil {
+		t.Fatalf("read %s at %s: %v", name, r.id, err)
+	}
+	var out []string
+	for _, m := range res.Messages {
+		out = append(out, string(m.Data))
+	}
+	return out
+}
+
+// sameState holds all running nodes to the same state hash.
+func (c *cluster) sameState() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+	defer cancel()
+	index, want, err := c.leader().Checksum(ctx)
+	if err != nil {
+		c.t.Fatalf("checksum: %v", err)
+	}
+	for id, r := range c.nodes {
+		eventuallyTrue(c.t, id+" has hashed its state", func() bool { i, _ := r.state.StateHash(); return i >= index })
+		if i, got := r.state.StateHash(); i != index || got != want {
+			c.t.Fatalf("state of %s at %d is %s, the leader's at %d is %s", id, i, got, index, want)
+		}
+	}
+}
+
+func TestSingleNode(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	for i := range 10 {
+		if r := put(t, n, "s", fmt.Sprint(i)); r.First != uint64(i+1) {
+			t.Fatalf("append %d got seq %d", i, r.First)
+		}
+	}
+	want := "0 1 2 3 4 5 6 7 8 9"
+	if got := strings.Join(texts(t, n, "s", turn.Linearizable), " "); got != want {
+		t.Fatalf("read %s", got)
+	}
+	c.stop("n1")
+	n = c.start("n1")
+	if got := strings.Join(texts(t, n, "s", turn.Linearizable), " "); got != want {
+		t.Fatalf("read %s after a restart", got)
+	}
+	c.kill("n1")
+	n = c.start("n1")
+	put(t, n, "s", "10")
+	if got := strings.Join(texts(t, n, "s", turn.Linearizable), " "); got != want+" 10" {
+		t.Fatalf("read %s after a kill", got)
+	}
+	c.ready()
+}
+
+func TestThreeNodes(t *testing.T) {
+	c := newCluster(t, 3)
+	c.leader()
+	c.ready()
+	for i, id := range ids(3) {
+		put(t, c.nodes[id], "s", fmt.Sprint(i))
+		for _, reader := range ids(3) {
+			if got := len(texts(t, c.nodes[reader], "s", turn.Linearizable)); got != i+1 {
+				t.Fatalf("%s reads %d messages after %d appends", reader, got, i+1)
+			}
+			if got := len(texts(t, c.nodes[reader], "s", turn.Bounded)); got > i+1 {
+				t.Fatalf("%s reads %d messages after %d appends", reader, got, i+1)
+			}
+		}
+	}
+	c.sameState()
+	eventuallyTrue(t, "a follower describes the whole cluster", func() bool {
+		st, err := c.follower().Cluster(t.Context())
+		if err != nil || st.ID == "" || st.Leader != c.leader().id || len(st.Nodes) != 3 {
+			t.Fatalf("status %+v, %v", st, err)
+		}
+		for _, n := range st.Nodes {
+			if !n.Reachable || n.StateHash == "" || n.Match == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestLeaderKilled(t *testing.T) {
+	c := newCluster(t, 3)
+	leader := c.leader()
+	f := c.follower()
+	put(t, f, "s", "before")
+	began := time.Now()
+	c.kill(leader.id)
+	put(t, f, "s", "after")
+	t.Logf("served again after %v", time.Since(began))
+	if got := texts(t, f, "s", turn.Linearizable); len(got) != 2 {
+		t.Fatalf("read %v", got)
+	}
+	c.start(leader.id)
+	put(t, c.nodes[leader.id], "s", "back")
+	c.sameState()
+}

@@ -1,0 +1,65 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// compact takes a snapshot whenever the log has grown enough since the last one.
+// A snapshot costs a flush of what changed, not a copy of the state.
+func (n *Node) compact(ctx context.Context) {
+	tick := time.NewTicker(n.cfg.Storage.CheckEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if n.logs.engine.IndexForTail(n.cfg.Storage.CompactBytes) <= n.snaps.position().index+1 {
+			continue
+		}
+		if err := n.Snapshot(ctx); err != nil && ctx.Err() == nil {
+			n.log.Warn("cannot compact the log now", "error", err)
+		}
+	}
+}
+
+// Snapshot makes the state durable as of now and drops the log behind it but for
+// a tail of Config.Storage.TailBytes.
+func (n *Node) Snapshot(ctx context.Context) error {
+	r := n.raft.Load()
+	if r == nil {
+		return unavailable("the node does not run")
+	}
+	settings := r.ReloadableConfig()
+	settings.TrailingLogs = 0
+	if tail, last := n.logs.engine.IndexForTail(n.cfg.Storage.TailBytes), n.logs.engine.LastIndex(); tail <= last {
+		settings.TrailingLogs = last - tail + 1
+	}
+	if err := r.ReloadConfig(settings); err != nil {
+		return fmt.Errorf("raftstore: %w", err)
+	}
+	err := await(ctx, eventually(r.Snapshot))
+	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("raftstore: take a snapshot: %w", err)
+	}
+	n.stats.taken.Add(1)
+	return nil
+}
+
+// eventually makes a future of a call that blocks before it returns one.
+func eventually[F raft.Future](call func() F) raft.Future {
+	return lazyFuture(func() error { return call().Error() })
+}
+
+type lazyFuture func() error
+
+func (f lazyFuture) Error() error { return f() }

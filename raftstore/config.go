@@ -1,0 +1,167 @@
+package raftstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/wal"
+)
+
+// Config configures a Node. NodeID and DataDir are required; a zero in any
+// other field means its default.
+type Config struct {
+	NodeID  string // 1–64 bytes; the node's name for as long as it is a member
+	DataDir string // of this node alone; made if it is not there
+
+	// RaftAddr is the address to listen on for other nodes, Advertise the one
+	// that they dial; default: the address of InitialCluster, or the listener's.
+	// Listener, if set, is used in place of RaftAddr, and closed by the Node.
+	RaftAddr  string
+	Advertise string
+	Listener  net.Listener
+	// RESPAddr and HTTPAddr are told to clients; the Node does not use them.
+	RESPAddr, HTTPAddr string
+
+	// InitialCluster is the first configuration: node id → address. It is the
+	// same on all nodes and on every start. Empty: a cluster of this node alone.
+	InitialCluster map[string]string
+	// Join makes an empty node wait until AddNode is called for it elsewhere.
+	Join bool
+
+	Limits turn.Limits
+	State  fsm.Config // Dir and Logger are set by the Node
+
+	// LogEngine is "wal" or "boltdb". A data directory keeps its engine.
+	LogEngine string
+	LogDisk   wal.FS // for tests: the disk under engine "wal"
+
+	Consensus Consensus
+	Calls     CallBounds
+	Storage   StorageBounds
+
+	Clock Clock
+	// Dial and TLS are those of peer.Config.
+	Dial   func(ctx context.Context, addr string) (net.Conn, error)
+	TLS    *peer.TLS
+	Logger *slog.Logger // nil: discard
+}
+
+// Consensus holds the settings of Raft.
+type Consensus struct {
+	Heartbeat time.Duration // 700 ms without a leader start an election
+	Election  time.Duration // 700 ms; at least Heartbeat
+	Lease     time.Duration // 500 ms without a majority end a leader's term
+	Commit    time.Duration // 50 ms: idle followers learn the commit index within twice this
+	RPC       time.Duration // 3 s for one exchange between nodes
+	// MaxEntries and MaxBytes bound one replication message: 64 and 16 MiB.
+	MaxEntries int
+	MaxBytes   int
+}
+
+// CallBounds bounds what callers can have under way.
+type CallBounds struct {
+	LeaderWait  time.Duration // 2.5 s: how long a call waits for a leader to send it to
+	OutcomeWait time.Duration // 5 s: how long a call that was sent waits for its outcome
+	MaxBytes    int           // 64 MiB of operations under way in this node's table
+	MaxCalls    int           // 32,768 of them; at most 65,536
+	// An entry of the log holds at most this many commands (1,024) and bytes
+	// (256 KiB), but for a single command that is larger. Depth is how many may
+	// be on their way through Raft: while fewer are, what waits is sent at once.
+	EntryCommands int
+	EntryBytes    int
+	Depth         int // 2
+	// ForwardDepth is how many batches may be on their way to the leader: 4.
+	ForwardDepth int
+}
+
+// StorageBounds holds the settings of log, snapshots and disk.
+type StorageBounds struct {
+	CompactBytes int64 // 64 MiB of log since the last snapshot call for a new one
+	TailBytes    int64 // 64 MiB of log stay behind a snapshot for followers that lag
+	CheckEvery   time.Duration
+	// ReserveBytes of free space (64 MiB) are kept: with less, writes are
+	// refused until half as much again is free.
+	ReserveBytes uint64
+	// FreeBytes returns the free space of a directory's disk; default: statfs.
+	FreeBytes func(dir string) (uint64, error)
+	// A sync of the log that takes SlowSync (2 s) makes a leader hand over, one
+	// that takes StuckSync (30 s) makes the node stop.
+	SlowSync, StuckSync time.Duration
+}
+
+func def[T comparable](v *T, d T) { *v = cmp.Or(*v, d) }
+
+func (c *Config) setDefaults() error {
+	if c.NodeID == "" || len(c.NodeID) > 64 {
+		return fmt.Errorf("raftstore: a node id has 1 to 64 bytes, this one has %d", len(c.NodeID))
+	}
+	if c.DataDir == "" {
+		return fmt.Errorf("raftstore: no data directory given")
+	}
+	if addr, ok := c.InitialCluster[c.NodeID]; ok {
+		def(&c.Advertise, addr)
+	} else if len(c.InitialCluster) > 0 && !c.Join {
+		return fmt.Errorf("raftstore: node %s is not part of the initial cluster; add it, or set Join", c.NodeID)
+	}
+	def(&c.RaftAddr, cmp.Or(c.Advertise, "127.0.0.1:7381"))
+	def(&c.LogEngine, "wal")
+	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
+		return fmt.Errorf("raftstore: unknown log engine %q, there are wal and boltdb", c.LogEngine)
+	}
+	if c.Limits == (turn.Limits{}) {
+		c.Limits = turn.DefaultLimits()
+	}
+	if c.Clock == nil {
+		c.Clock = systemClock{}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Consensus.setDefaults()
+	c.Storage.setDefaults()
+	return c.Calls.setDefaults()
+}
+
+func (c *Consensus) setDefaults() {
+	def(&c.Heartbeat, 700*time.Millisecond)
+	def(&c.Election, max(c.Heartbeat, 700*time.Millisecond))
+	def(&c.Lease, min(c.Heartbeat, 500*time.Millisecond))
+	def(&c.Commit, 50*time.Millisecond)
+	def(&c.RPC, 3*time.Second)
+	def(&c.MaxEntries, 64)
+	def(&c.MaxBytes, 16<<20)
+}
+
+func (c *CallBounds) setDefaults() error {
+	def(&c.LeaderWait, 2500*time.Millisecond)
+	def(&c.OutcomeWait, 5*time.Second)
+	def(&c.MaxBytes, 64<<20)
+	def(&c.MaxCalls, 32768)
+	def(&c.EntryCommands, 1024)
+	def(&c.EntryBytes, 256<<10)
+	def(&c.Depth, 2)
+	def(&c.ForwardDepth, 4)
+	if c.MaxCalls > 1<<16 {
+		return fmt.Errorf("raftstore: at most 65,536 calls can be under way, %d are configured", c.MaxCalls)
+	}
+	return nil
+}
+
+func (c *StorageBounds) setDefaults() {
+	def(&c.CompactBytes, 64<<20)
+	def(&c.TailBytes, 64<<20)
+	def(&c.CheckEvery, time.Second)
+	def(&c.ReserveBytes, 64<<20)
+	if c.FreeBytes == nil {
+		c.FreeBytes = freeBytes
+	}
+	def(&c.SlowSync, 2*time.Second)
+	def(&c.StuckSync, 30*time.Second)
+}

@@ -1,0 +1,2 @@
+// Package raftstore is a node of a replicated store.
+package raftstore

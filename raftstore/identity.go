@@ -1,0 +1,91 @@
+package raftstore
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// identity is who a data directory belongs to. The incarnation is drawn when
+// the directory is made: a node whose disk was wiped has another one, and the
+// cluster can tell that its memory of votes and entries is gone.
+type identity struct {
+	path string
+
+	mu sync.Mutex
+	v  identityFile
+}
+
+type identityFile struct {
+	Version     int    `json:"version"`
+	ClusterID   string `json:"cluster_id,omitempty"` // empty until it is known
+	NodeID      string `json:"node_id"`
+	Incarnation string `json:"incarnation"`
+}
+
+const identityVersion = 1
+
+// openIdentity reads the identity of dir, or gives it a new one.
+func openIdentity(dir, nodeID string) (*identity, error) {
+	i := &identity{path: filepath.Join(dir, "identity.json")}
+	b, err := os.ReadFile(i.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		i.v = identityFile{Version: identityVersion, NodeID: nodeID, Incarnation: randomID()}
+		return i, i.write()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &i.v); err != nil {
+		return nil, fmt.Errorf("raftstore: %s is damaged (%w): remove the node from the cluster, and add it again with an empty data directory", i.path, err)
+	}
+	if i.v.Version > identityVersion {
+		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", i.path, i.v.Version, identityVersion)
+	}
+	if i.v.NodeID != nodeID {
+		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir, i.v.NodeID, nodeID)
+	}
+	return i, nil
+}
+
+func (i *identity) write() error {
+	b, err := json.MarshalIndent(&i.v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(i.path, append(b, '\n'))
+}
+
+func (i *identity) get() identityFile {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.v
+}
+
+// learnCluster keeps the cluster's id once it is known. Another one than is
+// known already is an error.
+func (i *identity) learnCluster(id string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch i.v.ClusterID {
+	case id:
+		return nil
+	case "":
+		i.v.ClusterID = id
+		return i.write()
+	}
+	return fmt.Errorf("raftstore: this node belongs to cluster %s, its log says %s", i.v.ClusterID, id)
+}
+
+// randomID returns 128 random bits in hexadecimal.
+func randomID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // cannot fail
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,72 @@
+package raftstore
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// leadership is what this node knows about who leads. It is written by the
+// Node's leadership goroutine and read by any.
+type leadership struct {
+	self string
+
+	mu      sync.Mutex
+	id      string        // of the leader; empty: none is known
+	serving uint64        // the own term, once an entry of it is applied; else 0
+	changed chan struct{} // closed at the next change of the above
+
+	changes atomic.Uint64 // leaders seen
+}
+
+func newLeadership(self string) *leadership {
+	return &leadership{self: self, changed: make(chan struct{})}
+}
+
+// leader returns the leader's id and a channel that is closed when that, or
+// whether it serves, changes.
+func (l *leadership) leader() (id string, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.id, l.changed
+}
+
+// term returns the term in which this node leads and may serve reads, else 0.
+func (l *leadership) term() (serving uint64, changed <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.serving, l.changed
+}
+
+func (l *leadership) setLeader(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if id == l.id {
+		return
+	}
+	if id != "" {
+		l.changes.Add(1)
+	}
+	l.id = id
+	l.announceLocked()
+}
+
+func (l *leadership) setServing(term uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if term != l.serving {
+		l.serving = term
+		l.announceLocked()
+	}
+}
+
+// announce has everybody who waits for a change look again.
+func (l *leadership) announce() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.announceLocked()
+}
+
+func (l *leadership) announceLocked() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}

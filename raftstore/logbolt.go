@@ -1,0 +1,199 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/wal"
+)
+
+// boltLog is the alternative engine: raft-boltdb, one file.
+type boltLog struct {
+	db *raftboltdb.BoltStore
+
+	mu sync.Mutex
+	// sizes of the entries first … first+len(sizes)-1, for IndexForTail.
+	first uint64
+	sizes []int32
+}
+
+func openBoltLog(path string) (*boltLog, error) {
+	db, err := raftboltdb.New(raftboltdb.Options{
+		Path:        path,
+		BoltOptions: &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	b := &boltLog{db: db}
+	if err := b.measure(); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return b, nil
+}
+
+func (b *boltLog) measure() error {
+	first, err := b.db.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := b.db.LastIndex()
+	if err != nil || last == 0 {
+		return err
+	}
+	b.first = first
+	for i := first; i <= last; i++ {
+		var log raft.Log
+		if err := b.db.GetLog(i, &log); err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+		b.sizes = append(b.sizes, int32(len(log.Data)))
+	}
+	return nil
+}
+
+func (b *boltLog) FirstIndex() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.sizes) == 0 {
+		return 0
+	}
+	return b.first
+}
+
+func (b *boltLog) LastIndex() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lastLocked()
+}
+
+func (b *boltLog) lastLocked() uint64 {
+	if len(b.sizes) == 0 {
+		return 0
+	}
+	return b.first + uint64(len(b.sizes)) - 1
+}
+
+func (b *boltLog) Append(logs []*raft.Log) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last := b.lastLocked(); last != 0 && logs[0].Index != last+1 {
+		return fmt.Errorf("%w: entry %d after %d", wal.ErrOutOfOrder, logs[0].Index, last)
+	}
+	if err := b.db.StoreLogs(logs); err != nil {
+		if errors.Is(err, syscall.ENOSPC) {
+			err = fmt.Errorf("%w (%w)", wal.ErrNoSpace, err) // the transaction was not committed
+		}
+		return err
+	}
+	if len(b.sizes) == 0 {
+		b.first = logs[0].Index
+	}
+	for _, l := range logs {
+		b.sizes = append(b.sizes, int32(len(l.Data)))
+	}
+	return nil
+}
+
+func (b *boltLog) Get(index uint64, log *raft.Log) error { return b.db.GetLog(index, log) }
+
+func (b *boltLog) TruncateBefore(index uint64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.sizes) == 0 || index <= b.first {
+		return nil
+	}
+	n := min(index-b.first, uint64(len(b.sizes)))
+	if err := b.removeLocked(b.first, b.first+n-1, true); err != nil {
+		return err
+	}
+	b.first += n
+	b.sizes = append([]int32(nil), b.sizes[n:]...)
+	return nil
+}
+
+func (b *boltLog) TruncateAfter(index uint64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := b.lastLocked()
+	if index >= last {
+		return nil
+	}
+	from := max(index+1, b.first)
+	if err := b.removeLocked(from, last, false); err != nil {
+		return err
+	}
+	b.sizes = b.sizes[:from-b.first]
+	return nil
+}
+
+func (b *boltLog) Reset(uint64) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.sizes) == 0 {
+		return nil
+	}
+	if err := b.removeLocked(b.first, b.lastLocked(), false); err != nil {
+		return err
+	}
+	b.sizes = nil
+	return nil
+}
+
+// removeLocked removes a range piece by piece, a prefix from its front and a
+// suffix from its end on: a crash in between leaves no hole. It looks again
+// within each piece, since a bbolt cursor that deletes can pass over the next key.
+func (b *boltLog) removeLocked(low, high uint64, prefix bool) error {
+	const piece = 256
+	for low <= high {
+		from, to := low, min(high, low+piece-1)
+		if !prefix {
+			from, to = max(low, high-min(high, piece-1)), high
+		}
+		for i := from; i <= to; i++ {
+			var log raft.Log
+			if err := b.db.GetLog(i, &log); errors.Is(err, raft.ErrLogNotFound) {
+				continue
+			}
+			if err := b.db.DeleteRange(i, to); err != nil {
+				return err
+			}
+		}
+		if prefix {
+			low = to + 1
+		} else {
+			high = from - 1
+		}
+	}
+	return nil
+}
+
+func (b *boltLog) IndexForTail(bytes int64) uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	index := b.first + uint64(len(b.sizes))
+	for i := len(b.sizes) - 1; i >= 0; i-- {
+		if bytes -= int64(b.sizes[i]); bytes < 0 {
+			break
+		}
+		index--
+	}
+	return index
+}
+
+// Run implements engine; there is nothing to do beside the calls.
+func (b *boltLog) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (b *boltLog) Close() error { return b.db.Close() }

@@ -1,0 +1,201 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/wal"
+)
+
+// An engine keeps the log's entries. Its indexes are contiguous.
+type engine interface {
+	FirstIndex() uint64 // 0 if empty
+	LastIndex() uint64
+	// Append makes entries durable that continue the log; after Reset it takes
+	// any first index. ErrNoSpace of package wal: nothing was written.
+	Append(logs []*raft.Log) error
+	// Get returns raft.ErrLogNotFound for an index that is not there.
+	Get(index uint64, log *raft.Log) error
+	TruncateBefore(index uint64) error
+	TruncateAfter(index uint64) error
+	Reset(next uint64) error
+	// IndexForTail returns the lowest index from which the entries to the end
+	// have at most so many bytes.
+	IndexForTail(bytes int64) uint64
+	Run(context.Context) error
+	Close() error
+}
+
+// logStore is Raft's log over an engine.
+//
+// Any error but a full disk ends the goroutine that met it by way of halt: Raft
+// would go on, as a follower that may vote, with a log that is not what it
+// believes. A full disk does the same if it hits between the removal of
+// conflicting entries and the storing of those that replace them, since Raft
+// then no longer knows where its log ends.
+type logStore struct {
+	engine
+	halt func(error) // does not return
+
+	mu    sync.Mutex
+	floor position // of the newest snapshot, see covered
+	cut   bool     // a suffix was removed and nothing stored since
+
+	syncs     atomic.Uint64
+	syncNanos atomic.Int64
+	since     atomic.Int64 // when the append under way began, Unix nanoseconds; 0: none
+}
+
+type position struct{ index, term uint64 }
+
+// maxAppend bounds one append to the engine.
+const maxAppend = 16 << 20
+
+// FirstIndex implements raft.LogStore.
+func (s *logStore) FirstIndex() (uint64, error) { return s.engine.FirstIndex(), nil }
+
+// LastIndex implements raft.LogStore.
+func (s *logStore) LastIndex() (uint64, error) { return s.engine.LastIndex(), nil }
+
+// GetLog implements raft.LogStore.
+//
+// The entry right at the newest snapshot is always there, if need be without
+// its content: a follower that got a snapshot compares its term with what the
+// leader says precedes the first entry after it. It is never replicated from
+// here, since that takes the entry before it, which is not there.
+func (s *logStore) GetLog(index uint64, log *raft.Log) error {
+	err := s.engine.Get(index, log)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, raft.ErrLogNotFound) {
+		s.halt(fmt.Errorf("raftstore: read log entry %d: %w", index, err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if index > 1 && index == s.floor.index {
+		*log = raft.Log{Index: index, Term: s.floor.term, Type: raft.LogNoop}
+		return nil
+	}
+	return raft.ErrLogNotFound
+}
+
+// StoreLog implements raft.LogStore.
+func (s *logStore) StoreLog(log *raft.Log) error { return s.StoreLogs([]*raft.Log{log}) }
+
+// StoreLogs implements raft.LogStore. A gap before the first entry means that a
+// snapshot took the place of everything before it.
+func (s *logStore) StoreLogs(logs []*raft.Log) error {
+	began := time.Now()
+	s.since.Store(began.UnixNano())
+	defer func() {
+		s.since.Store(0)
+		s.syncs.Add(1)
+		s.syncNanos.Add(int64(time.Since(began)))
+	}()
+	err := s.store(logs)
+	if err == nil {
+		s.setCut(false)
+		return nil
+	}
+	if errors.Is(err, wal.ErrNoSpace) && !s.isCut() {
+		return err
+	}
+	s.halt(fmt.Errorf("raftstore: append to the log: %w", err))
+	return err
+}
+
+func (s *logStore) store(logs []*raft.Log) error {
+	if last := s.engine.LastIndex(); last == 0 || logs[0].Index > last+1 {
+		if err := s.engine.Reset(logs[0].Index); err != nil {
+			return err
+		}
+	}
+	for len(logs) > 0 {
+		n, bytes := 1, len(logs[0].Data)
+		for n < len(logs) && bytes+len(logs[n].Data) <= maxAppend {
+			bytes += len(logs[n].Data)
+			n++
+		}
+		if err := s.engine.Append(logs[:n]); err != nil {
+			return err
+		}
+		logs = logs[n:]
+	}
+	return nil
+}
+
+// DeleteRange implements raft.LogStore, for a range at either end of the log.
+func (s *logStore) DeleteRange(low, high uint64) error {
+	if err := s.remove(low, high); err != nil {
+		s.halt(fmt.Errorf("raftstore: remove log entries %d to %d: %w", low, high, err))
+	}
+	return nil
+}
+
+func (s *logStore) remove(low, high uint64) error {
+	first, last := s.engine.FirstIndex(), s.engine.LastIndex()
+	switch {
+	case last == 0 || high < first || low > last:
+		return nil
+	case high >= last:
+		s.setCut(true) // Raft removes a suffix only to replace it
+		if low <= first {
+			return s.engine.Reset(low)
+		}
+		return s.engine.TruncateAfter(low - 1)
+	case low <= first:
+		return s.engine.TruncateBefore(high + 1)
+	}
+	return fmt.Errorf("the log has entries %d to %d on both sides of it", first, last)
+}
+
+// covered fits the log to a snapshot: if it does not hold the snapshot's last
+// entry, with that term, then what it holds up to there is not what was
+// committed, and goes. Entries behind it stay; Raft compares them itself. It
+// must not be called while Raft writes to the log.
+func (s *logStore) covered(index, term uint64) error {
+	s.mu.Lock()
+	s.floor = position{index, term}
+	s.mu.Unlock()
+	first, last := s.engine.FirstIndex(), s.engine.LastIndex()
+	var log raft.Log
+	switch err := s.engine.Get(index, &log); {
+	case err == nil && log.Term == term:
+		return nil
+	case err != nil && !errors.Is(err, raft.ErrLogNotFound):
+		return err
+	case last == 0 || first > index:
+		return nil
+	case last <= index:
+		return s.engine.Reset(index + 1)
+	}
+	return s.engine.TruncateBefore(index + 1)
+}
+
+// underway returns how long the append that is under way takes already.
+func (s *logStore) underway() time.Duration {
+	since := s.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Duration(time.Now().UnixNano() - since)
+}
+
+func (s *logStore) setCut(cut bool) {
+	s.mu.Lock()
+	s.cut = cut
+	s.mu.Unlock()
+}
+
+func (s *logStore) isCut() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cut
+}

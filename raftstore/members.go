@@ -1,0 +1,239 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// ErrRemoved ends Run on a node that is no longer a member of its cluster.
+var ErrRemoved = errors.New("raftstore: this node was removed from the cluster")
+
+// recordMembers has the state machine know every server's incarnation and
+// addresses, and forget servers that were removed. An incarnation that is
+// recorded stays; Admit keeps out who comes with another.
+func (n *Node) recordMembers(ctx context.Context, r *reign) {
+	recorded := make(map[string]codec.Member)
+	for _, m := range n.state.Members() {
+		recorded[m.ID] = m
+	}
+	for _, s := range n.configuration().Servers {
+		id := string(s.ID)
+		old, known := recorded[id]
+		delete(recorded, id)
+		st, err := n.statusOf(ctx, id)
+		if err != nil || known && st.Incarnation != old.Incarnation {
+			continue
+		}
+		m := codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr}
+		if m == old {
+			continue
+		}
+		if _, err := n.propose(ctx, r, &m); err != nil {
+			n.log.Info("member not recorded yet", "member", id, "error", err)
+		}
+	}
+	for id := range recorded {
+		if _, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true}); err != nil {
+			n.log.Info("removed member not forgotten yet", "member", id, "error", err)
+		}
+	}
+}
+
+// watchMembers keeps on disk what admission depends on, as it becomes known: the
+// cluster's id and the members' incarnations. It ends the node when it has been
+// removed.
+func (n *Node) watchMembers(ctx context.Context) {
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	kept := -1
+	member, gone := false, 0
+	for {
+		if id := n.state.ClusterID(); id != "" {
+			if err := n.ident.learnCluster(id); err != nil {
+				n.fail(err)
+				return
+			}
+		}
+		if now := len(n.state.Members()); now != kept {
+			if err := n.state.Flush(ctx); err == nil {
+				kept = now
+			}
+		}
+		switch in, servers := n.membership(); {
+		case in:
+			member, gone = true, 0
+		case servers > 0 && member:
+			gone++
+		}
+		if gone > 10 { // longer than a change that is not committed yet would stand
+			n.fail(ErrRemoved)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// membership reports whether this node is in the configuration, and its size.
+func (n *Node) membership() (in bool, servers int) {
+	c := n.configuration()
+	for _, s := range c.Servers {
+		in = in || string(s.ID) == n.id
+	}
+	return in, len(c.Servers)
+}
+
+// change is a membership change as it goes to the leader.
+type change struct {
+	Remove bool   `json:"remove,omitempty"`
+	ID     string `json:"id"`
+	Addr   string `json:"addr,omitempty"`
+}
+
+// AddNode makes the node id at addr a member: first as a learner, then, when it
+// holds the log, as a voter. The node must run, with an empty data directory and
+// Config.Join. It may be called on any node, and again if it fails.
+func (n *Node) AddNode(ctx context.Context, id, addr string) error {
+	if id == "" || len(id) > 64 || addr == "" {
+		return turn.Errorf(turn.Invalid, "a node to add needs an id of 1 to 64 bytes and an address")
+	}
+	return n.change(ctx, change{ID: id, Addr: addr})
+}
+
+// RemoveNode ends the membership of a node; it stops by itself if it runs. It may
+// be called on any node, and again if it fails.
+func (n *Node) RemoveNode(ctx context.Context, id string) error {
+	return n.change(ctx, change{Remove: true, ID: id})
+}
+
+func (n *Node) change(ctx context.Context, c change) error {
+	leader, _ := n.lead.leader()
+	switch leader {
+	case "":
+		return unavailable("there is no leader")
+	case n.id:
+		return n.changeHere(ctx, c)
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	answer, err := n.net.Call(ctx, leader, kindMembers, b)
+	if err != nil {
+		return turn.Errorf(turn.Unknown, "the leader was asked for the change, but did not answer: %v", err)
+	}
+	_, f, err := open(answer)
+	if f != nil {
+		return f.err
+	}
+	return err
+}
+
+func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error) {
+	var c change
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, err
+	}
+	if err := n.changeHere(ctx, c); err != nil {
+		e := turn.AsError(err)
+		return badly(&failure{e.Kind != turn.Unknown, e}), nil
+	}
+	return []byte{fared}, nil
+}
+
+func (n *Node) changeHere(ctx context.Context, c change) error {
+	r := n.raft.Load()
+	if r == nil || r.State() != raft.Leader {
+		return notLeader().err
+	}
+	if c.Remove {
+		return n.removeHere(ctx, r, c.ID)
+	}
+	return n.addHere(ctx, r, c)
+}
+
+func (n *Node) removeHere(ctx context.Context, r *raft.Raft, id string) error {
+	found := false
+	for _, s := range n.configuration().Servers {
+		found = found || string(s.ID) == id
+	}
+	if !found {
+		return turn.Errorf(turn.NotFound, "node %s is not a member", id)
+	}
+	// The leader's duties see to it that the record is forgotten.
+	return changed(await(ctx, r.RemoveServer(raft.ServerID(id), 0, time.Second)))
+}
+
+// changed makes a *turn.Error of a configuration change's error.
+func changed(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		return unavailable("the configuration was not changed: %v", err)
+	}
+	return turn.Errorf(turn.Unknown, "the configuration change was begun, its outcome is unknown: %v; see the cluster's status", err)
+}
+
+func (n *Node) addHere(ctx context.Context, r *raft.Raft, c change) error {
+	for _, s := range n.configuration().Servers {
+		if string(s.ID) == c.ID && s.Suffrage == raft.Voter && string(s.Address) == c.Addr {
+			return turn.Errorf(turn.Exists, "node %s is a member already", c.ID)
+		}
+	}
+	facts, err := n.net.Probe(ctx, c.Addr)
+	if err != nil {
+		return unavailable("node %s at %s does not answer as it should: %v", c.ID, c.Addr, err)
+	}
+	if facts.NodeID != c.ID {
+		return turn.Errorf(turn.Invalid, "at %s there is node %s, not node %s", c.Addr, facts.NodeID, c.ID)
+	}
+	id, addr := raft.ServerID(c.ID), raft.ServerAddress(c.Addr)
+	if err := changed(await(ctx, r.AddNonvoter(id, addr, 0, time.Second))); err != nil {
+		return err
+	}
+	poke(n.standing)
+	if err := n.untilCaughtUp(ctx, c.ID); err != nil {
+		return err
+	}
+	return changed(await(ctx, r.AddVoter(id, addr, 0, time.Second)))
+}
+
+// untilCaughtUp waits until a learner is recorded as a member, so that its
+// incarnation is known before it may vote, and has applied nearly all.
+func (n *Node) untilCaughtUp(ctx context.Context, id string) error {
+	const near = 64 // entries
+	for {
+		st, err := n.statusOf(ctx, id)
+		if applied, _ := n.state.Applied(); err == nil && n.recorded(id, st.Incarnation) && st.Applied+near >= applied {
+			return nil
+		}
+		if leading, _, _ := n.raftState(); !leading {
+			return turn.Errorf(turn.Unknown, "node %s is a learner; leadership changed before it could become a voter: add it again", id)
+		}
+		select {
+		case <-ctx.Done():
+			return turn.Errorf(turn.Unknown, "node %s is a learner and has not caught up yet (%v): add it again to make it a voter", id, ctx.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (n *Node) recorded(id, incarnation string) bool {
+	for _, m := range n.state.Members() {
+		if m.ID == id {
+			return m.Incarnation == incarnation
+		}
+	}
+	return false
+}

@@ -1,0 +1,334 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// proposer packs the commands that wait on the leader into log entries.
+//
+// It works only during a reign: from begin to end, within one term. Two sources
+// feed it: the node's own table of calls, and units, which come from other nodes
+// or from the leader itself. While fewer than Depth entries are on their way
+// through Raft, what waits is sent at once; while as many are, more gathers.
+//
+// The first entry that fails ends the reign, and everything that waits is
+// refused: a later command must not overtake an earlier one that has to be sent
+// again.
+type proposer struct {
+	bounds   CallBounds
+	calls    *calls
+	log      *slog.Logger
+	readOnly func() *turn.Error // nil: writes are allowed
+	wake     chan struct{}      // cap 1
+
+	mu     sync.Mutex
+	reign  *reign // nil: not leading
+	units  []*unit
+	bytes  int // of units
+	flight int // entries on their way through Raft
+	held   int // by hold
+
+	stats proposerStats
+}
+
+type proposerStats struct {
+	entries, commands, bytes, refused atomic.Uint64
+}
+
+// reign is a time during which this node leads and may propose.
+type reign struct {
+	raft  *raft.Raft
+	term  uint64
+	clock *leaderClock
+	last  func() int64 // cluster time as far as it was applied
+	gen   uint64       // generation of own calls
+	over  chan struct{}
+}
+
+// holds reports whether the node still leads in the reign's term.
+func (r *reign) holds() bool {
+	return r.raft.State() == raft.Leader && r.raft.CurrentTerm() == r.term
+}
+
+// unit is a run of commands that is proposed as a whole.
+type unit struct {
+	commands []codec.Command
+	bytes    int
+	internal bool // proposed even if the disk is full
+	// done is called once, by any goroutine, with an outcome for each command,
+	// or with why there is none. It must not block.
+	done func([]fsm.Outcome, *failure)
+}
+
+// failure says why commands were not applied, as far as this node knows.
+type failure struct {
+	definite bool // they surely were not, and will not be
+	err      *turn.Error
+}
+
+func newProposer(bounds CallBounds, calls *calls, readOnly func() *turn.Error, log *slog.Logger) *proposer {
+	return &proposer{bounds: bounds, calls: calls, readOnly: readOnly, log: log, wake: make(chan struct{}, 1)}
+}
+
+func poke(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// begin opens a reign with its first unit.
+func (p *proposer) begin(r *reign, first *unit) {
+	r.gen = p.calls.rewind()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reign = r
+	p.units = append(p.units, first)
+	p.bytes += first.bytes
+	poke(p.wake)
+}
+
+// end closes the reign, if it is the present one, and refuses what waits.
+func (p *proposer) end(r *reign) {
+	p.mu.Lock()
+	if r == nil || p.reign != r {
+		p.mu.Unlock()
+		return
+	}
+	p.reign = nil
+	close(r.over)
+	refused := p.units
+	p.units, p.bytes = nil, 0
+	p.mu.Unlock()
+	for _, u := range refused {
+		u.done(nil, notLeader())
+	}
+}
+
+func notLeader() *failure {
+	return &failure{definite: true, err: turn.Errorf(turn.Unavailable, "this node does not lead any more")}
+}
+
+// offer queues a unit in the given reign, or in the present one if in is nil, and
+// returns which that is. If it returns a failure, which is always a definite one,
+// done will not be called.
+func (p *proposer) offer(u *unit, in *reign) (*reign, *failure) {
+	if err := p.readOnly(); err != nil && !u.internal {
+		return nil, &failure{true, err}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reign == nil || in != nil && in != p.reign {
+		return nil, notLeader()
+	}
+	if p.bytes > 0 && p.bytes+u.bytes > p.bounds.MaxBytes {
+		p.stats.refused.Add(1)
+		return nil, &failure{true, turn.Errorf(turn.Overloaded, "%d bytes of operations wait on the leader", p.bytes)}
+	}
+	p.units = append(p.units, u)
+	p.bytes += u.bytes
+	poke(p.wake)
+	return p.reign, nil
+}
+
+// run proposes until ctx ends.
+func (p *proposer) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.wake:
+		}
+		for p.step() {
+		}
+	}
+}
+
+// step proposes one entry; false: there is nothing to do until the next wake.
+func (p *proposer) step() bool {
+	p.mu.Lock()
+	r := p.reign
+	if r == nil || p.held > 0 || p.flight >= p.bounds.Depth {
+		p.mu.Unlock()
+		return false
+	}
+	parcel := p.gatherLocked(r)
+	if parcel == nil {
+		p.mu.Unlock()
+		return false
+	}
+	p.flight++
+	p.mu.Unlock()
+	p.propose(r, parcel)
+	return true
+}
+
+// parcel is the content of an entry.
+type parcel struct {
+	commands []codec.Command
+	bytes    int
+	units    []*unit
+	own      *batch // of the calls' table, behind the units; may be nil
+}
+
+// gatherLocked takes what waits, up to the bounds of an entry. Own calls and
+// others share its room, so that neither starves.
+func (p *proposer) gatherLocked(r *reign) *parcel {
+	var out parcel
+	room := p.bounds.EntryBytes
+	if p.calls.pending() {
+		room /= 2
+	}
+	for len(p.units) > 0 {
+		u := p.units[0]
+		if len(out.units) > 0 && (out.bytes+u.bytes > room || len(out.commands)+len(u.commands) > p.bounds.EntryCommands) {
+			break
+		}
+		p.units[0] = nil
+		p.units = p.units[1:]
+		p.bytes -= u.bytes
+		out.bytes += u.bytes
+		out.units = append(out.units, u)
+		out.commands = append(out.commands, u.commands...)
+	}
+	if n := p.bounds.EntryCommands - len(out.commands); n > 0 && (out.bytes == 0 || out.bytes < p.bounds.EntryBytes) {
+		out.own = p.takeOwn(r, n, p.bounds.EntryBytes-out.bytes)
+	}
+	if out.own != nil {
+		out.commands = append(out.commands, out.own.commands...)
+		out.bytes += out.own.bytes
+	}
+	if len(out.commands) == 0 {
+		return nil
+	}
+	return &out
+}
+
+// takeOwn takes calls of this node; while the disk is full, they are refused.
+func (p *proposer) takeOwn(r *reign, n, bytes int) *batch {
+	for {
+		b := p.calls.take(r.gen, n, bytes)
+		if b == nil {
+			return nil
+		}
+		full := p.readOnly()
+		if full == nil {
+			return b
+		}
+		p.calls.refused(b, full, true)
+	}
+}
+
+func (p *proposer) propose(r *reign, out *parcel) {
+	if !r.holds() {
+		p.settle(r, out, nil, notLeader())
+		return
+	}
+	size := 16 + len(out.commands)*24 + out.bytes
+	entry := codec.AppendEntry(make([]byte, 0, size), r.clock.now(r.last()), out.commands)
+	p.stats.entries.Add(1)
+	p.stats.commands.Add(uint64(len(out.commands)))
+	p.stats.bytes.Add(uint64(len(entry)))
+	// Without a timeout: Raft's main loop takes it, or Raft is shut down. What
+	// waits for the outcome has deadlines of its own.
+	future := r.raft.Apply(entry, 0)
+	go func() { // ends when Raft resolves the future, or is lost with it at a shutdown
+		err := future.Error()
+		outs, _ := future.Response().([]fsm.Outcome)
+		switch {
+		case err != nil:
+			p.settle(r, out, nil, classify(err))
+		case len(outs) != len(out.commands):
+			p.settle(r, out, nil, &failure{false, turn.Errorf(turn.Unknown, "the node stopped while the operation was applied")})
+		default:
+			p.settle(r, out, outs, nil)
+		}
+	}()
+}
+
+// classify tells what an error of raft.Apply means for the entry. Anything that
+// is not known to have been refused may be in a log, and be committed later.
+func classify(err error) *failure {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader),
+		errors.Is(err, raft.ErrEnqueueTimeout),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress),
+		errors.Is(err, raft.ErrAbortedByRestore):
+		return notLeader()
+	}
+	return &failure{false, turn.Errorf(turn.Unknown, "the leader lost its office before the outcome was known: %v", err)}
+}
+
+// settle tells everybody in a parcel what became of it.
+func (p *proposer) settle(r *reign, out *parcel, outs []fsm.Outcome, f *failure) {
+	if f != nil {
+		p.end(r)
+	}
+	for _, u := range out.units {
+		if f != nil {
+			u.done(nil, f)
+			continue
+		}
+		u.done(outs[:len(u.commands):len(u.commands)], nil)
+		outs = outs[len(u.commands):]
+	}
+	if out.own != nil {
+		switch {
+		case f == nil: // the state machine has told the table already
+		case f.definite:
+			p.calls.refused(out.own, f.err, false)
+		default:
+			p.calls.lost(out.own)
+		}
+	}
+	p.mu.Lock()
+	p.flight--
+	p.mu.Unlock()
+	poke(p.wake)
+}
+
+// hold stops proposing until release is called, and waits, as long as ctx, until
+// nothing is on its way.
+func (p *proposer) hold(ctx context.Context) (release func(), err error) {
+	p.mu.Lock()
+	p.held++
+	p.mu.Unlock()
+	release = func() {
+		p.mu.Lock()
+		p.held--
+		p.mu.Unlock()
+		poke(p.wake)
+	}
+	for {
+		p.mu.Lock()
+		flight := p.flight
+		p.mu.Unlock()
+		if flight == 0 {
+			return release, nil
+		}
+		select {
+		case <-ctx.Done():
+			release()
+			return nil, ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// idle reports whether nothing waits and nothing is under way.
+func (p *proposer) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.flight == 0 && len(p.units) == 0
+}

@@ -1,0 +1,198 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Query answers a query. The error is nil or a *turn.Error; queries change
+// nothing, so every error is safe to retry as far as its kind allows.
+func (n *Node) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	if err := q.Validate(n.cfg.Limits); err != nil {
+		return turn.Result{}, turn.AsError(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+	defer cancel()
+	r, err := n.query(ctx, q, c)
+	if err != nil {
+		return turn.Result{}, n.queryError(ctx, err)
+	}
+	return r, nil
+}
+
+func (n *Node) query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	switch c.Level {
+	case turn.Stale:
+		return n.state.Query(q)
+	case turn.Bounded:
+		if n.fresh.within(c.MaxAge, time.Now()) || n.refresh(ctx) {
+			return n.state.Query(q)
+		}
+	}
+	var encoded []byte // once, if it is forwarded
+	for {
+		leader, changed := n.lead.leader()
+		switch leader {
+		case "":
+		case n.id:
+			if index, ok := n.reads.index(ctx); ok {
+				if err := n.state.WaitApplied(ctx, index); err != nil {
+					return turn.Result{}, err
+				}
+				return n.state.Query(q)
+			}
+		default:
+			var err error
+			if encoded == nil {
+				if encoded, err = codec.EncodeQuery(q); err != nil {
+					return turn.Result{}, err
+				}
+			}
+			r, again, err := n.forwardQuery(ctx, leader, encoded)
+			if !again {
+				return r, err
+			}
+		}
+		if !pause(ctx, changed, 15*time.Millisecond, leader == "") {
+			return turn.Result{}, unavailable("no leader answered in time")
+		}
+	}
+}
+
+// pause waits for a change or, unless only a change can help, for d; it reports
+// whether ctx goes on.
+func pause(ctx context.Context, changed <-chan struct{}, d time.Duration, onlyChange bool) bool {
+	var after <-chan time.Time
+	if !onlyChange {
+		after = time.After(d)
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-changed:
+	case <-after:
+	}
+	return ctx.Err() == nil
+}
+
+func (n *Node) queryError(ctx context.Context, err error) *turn.Error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return unavailable("the query was not answered in time: %v", cause)
+	}
+	return turn.AsError(err)
+}
+
+// forwardQuery asks the leader. again: that node cannot answer, another may.
+func (n *Node) forwardQuery(ctx context.Context, leader string, q []byte) (r turn.Result, again bool, err error) {
+	n.stats.forwardedQueries.Add(1)
+	answer, err := n.net.Call(ctx, leader, kindQuery, q)
+	if err != nil {
+		return r, ctx.Err() == nil && !errors.Is(err, peer.ErrOverloaded), err
+	}
+	content, f, err := open(answer)
+	switch {
+	case err != nil:
+		return r, false, err
+	case f != nil && answer[0] == notTheLeader:
+		return r, true, f.err
+	case f != nil:
+		return r, false, f.err
+	}
+	r, err = codec.DecodeResult(content)
+	return r, false, err
+}
+
+// answerQuery serves another node's query, if this node leads.
+func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) {
+	q, err := codec.DecodeQuery(payload)
+	if err != nil {
+		return badly(&failure{true, turn.AsError(err)}), nil
+	}
+	index, ok := n.reads.index(ctx)
+	if !ok {
+		return []byte{notTheLeader}, nil
+	}
+	if err := n.state.WaitApplied(ctx, index); err != nil {
+		return nil, err
+	}
+	r, err := n.state.Query(q)
+	if err != nil {
+		return badly(&failure{true, turn.AsError(err)}), nil
+	}
+	b, err := codec.EncodeResult(&r)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte{fared}, b...), nil
+}
+
+// freshness proves how old this node's state is at most: it comprises every
+// write that was acknowledged before asOf.
+type freshness struct {
+	mu   sync.Mutex
+	asOf time.Time
+}
+
+func (f *freshness) within(age time.Duration, now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.asOf.IsZero() && now.Sub(f.asOf) <= age
+}
+
+func (f *freshness) prove(asOf time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if asOf.After(f.asOf) {
+		f.asOf = asOf
+	}
+}
+
+// refresh proves this node's state fresh as of the call, without waiting for
+// entries that did not arrive yet. False: it is behind, or no leader answers.
+func (n *Node) refresh(ctx context.Context) bool {
+	began := time.Now()
+	index, ok := n.readIndex(ctx)
+	if !ok {
+		return false
+	}
+	if applied, _ := n.state.Applied(); applied < index {
+		return false
+	}
+	n.fresh.prove(began)
+	return true
+}
+
+// readIndex gets a read index from whoever leads, in one attempt.
+func (n *Node) readIndex(ctx context.Context) (uint64, bool) {
+	leader, _ := n.lead.leader()
+	switch leader {
+	case "":
+		return 0, false
+	case n.id:
+		return n.reads.index(ctx)
+	}
+	answer, err := n.net.Call(ctx, leader, kindIndex, nil)
+	if err != nil {
+		return 0, false
+	}
+	content, f, err := open(answer)
+	if err != nil || f != nil || len(content) != 8 {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint64(content), true
+}
+
+func (n *Node) answerIndex(ctx context.Context) ([]byte, error) {
+	index, ok := n.reads.index(ctx)
+	if !ok {
+		return []byte{notTheLeader}, nil
+	}
+	return binary.LittleEndian.AppendUint64([]byte{fared}, index), nil
+}

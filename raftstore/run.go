@@ -1,0 +1,217 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Run runs the node until ctx ends or the node must stop. When ctx ends, a
+// leader hands over, calls under way are seen to their end, the state is flushed,
+// and the error is nil. Otherwise the error says why the node must stop: it has
+// stopped taking part at once. On return everything is closed.
+func (n *Node) Run(ctx context.Context) error {
+	life, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := n.net.Run(life); err != nil {
+			n.fail(err)
+		}
+	})
+	flushed := make(chan struct{})
+	stateLife, endState := context.WithCancel(context.Background())
+	defer endState()
+	go func() {
+		defer close(flushed)
+		if err := n.state.Run(stateLife); err != nil {
+			n.fail(fmt.Errorf("raftstore: the state machine: %w", err))
+		}
+	}()
+	wg.Go(func() {
+		if err := n.logs.Run(life); err != nil && life.Err() == nil {
+			n.fail(fmt.Errorf("raftstore: the log: %w", err))
+		}
+	})
+
+	if err := n.start(ctx, life); err != nil && ctx.Err() == nil {
+		n.fail(err)
+	}
+	if n.raft.Load() != nil {
+		n.work(life, &wg)
+	}
+	select {
+	case <-ctx.Done():
+		n.retire()
+	case <-n.failed:
+	}
+	n.stopping.Store(true)
+	n.calls.close(unavailable("the node is stopping"))
+	stopped := n.stopRaft()
+	cancel()
+	n.calls.abandon()
+	wg.Wait()
+	n.waitRaft(stopped)
+	endState()
+	<-flushed
+	return errors.Join(n.reason(), n.closeFiles())
+}
+
+// reason returns why the node failed, nil if it did not.
+func (n *Node) reason() error {
+	select {
+	case <-n.failed:
+		return n.failure
+	default:
+		return nil
+	}
+}
+
+func (n *Node) closeFiles() error {
+	err := n.Close()
+	select {
+	case <-n.failed: // what failed may fail to close, too
+		return nil
+	default:
+		return err
+	}
+}
+
+// start brings log, snapshot and state together and starts Raft.
+func (n *Node) start(ctx, life context.Context) error {
+	if err := n.snaps.adopt(); err != nil {
+		return err
+	}
+	snap := n.snaps.position()
+	if snap.index > 0 {
+		if err := n.logs.covered(snap.index, snap.term); err != nil {
+			return err
+		}
+	}
+	last := max(n.logs.engine.LastIndex(), snap.index)
+	if have, _ := n.state.Durable(); have > last {
+		return fmt.Errorf("raftstore: the state comprises log entry %d, but the log ends at entry %d: the log lost its end; "+
+			"remove the node from the cluster, and add it again with an empty data directory", have, last)
+	}
+	n.trans = newTransport(n.net.Streams(), &n.cfg)
+	if err := n.bootstrap(ctx); err != nil {
+		return err
+	}
+	r, err := raft.NewRaft(n.raftConfig(), &applier{
+		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
+		applied: n.applied, jumped: n.jumped, failed: n.fail,
+	}, n.logs, n.stable, n.snaps, n.trans)
+	if err != nil {
+		return fmt.Errorf("raftstore: start Raft: %w", err)
+	}
+	// Observers and notification channels can hold up Raft; a filter that
+	// leaves a token and takes no observation cannot.
+	r.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
+		switch o.Data.(type) {
+		case raft.RaftState, raft.LeaderObservation, raft.PeerObservation:
+			poke(n.standing)
+		}
+		return false
+	}))
+	n.raft.Store(r)
+	poke(n.standing)
+	return nil
+}
+
+func (n *Node) raftConfig() *raft.Config {
+	c, s := raft.DefaultConfig(), &n.cfg.Consensus
+	c.LocalID = raft.ServerID(n.id)
+	c.HeartbeatTimeout = s.Heartbeat
+	c.ElectionTimeout = s.Election
+	c.LeaderLeaseTimeout = s.Lease
+	c.CommitTimeout = s.Commit
+	c.MaxAppendEntries = s.MaxEntries
+	c.BatchApplyCh = false
+	c.ShutdownOnRemove = false
+	c.NoSnapshotRestoreOnStart = true
+	c.NoLegacyTelemetry = true
+	// The compactor decides when to take a snapshot.
+	c.SnapshotThreshold = math.MaxUint64
+	c.SnapshotInterval = 24 * time.Hour
+	c.Logger = &raftLogger{log: n.log}
+	return c
+}
+
+// work starts the node's own goroutines; they end with life.
+func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
+	for _, run := range []func(context.Context){
+		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.sweep, n.compact, n.watchDisk, n.watchMembers, n.watchStart,
+	} {
+		wg.Go(func() { run(life) })
+	}
+}
+
+// sweep ends calls whose time is over.
+func (n *Node) sweep(ctx context.Context) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			n.calls.sweep()
+		}
+	}
+}
+
+// drainTime bounds how long a node that stops waits for its calls.
+const drainTime = 5 * time.Second
+
+// retire prepares a clean stop: the leader hands over, and calls under way, own
+// ones and other nodes', are seen to their end.
+func (n *Node) retire() {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	n.stopping.Store(true)
+	n.calls.close(unavailable("the node is stopping"))
+	others, _ := n.voters()
+	if leader, _, _ := n.raftState(); leader && len(others) > 0 {
+		if err := n.TransferLeadership(ctx); err != nil {
+			n.log.Warn("cannot hand leadership over before stopping", "error", err)
+		}
+	}
+	for ctx.Err() == nil && (n.calls.unresolved() > 0 || !n.props.idle()) {
+		select {
+		case <-ctx.Done():
+		case <-n.failed:
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// stopRaft makes Raft stop; the future tells when it has.
+func (n *Node) stopRaft() raft.Future {
+	r := n.raft.Load()
+	if r == nil {
+		return nil
+	}
+	return r.Shutdown()
+}
+
+// waitRaft waits until nothing of Raft runs any more. The connections are closed
+// by then, so that no exchange with another node holds it up; a failing disk may.
+func (n *Node) waitRaft(stopped raft.Future) {
+	if stopped == nil {
+		if n.trans != nil {
+			_ = n.trans.Close()
+		}
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	if err := await(ctx, stopped); err != nil {
+		n.log.Warn("Raft does not stop; going on without", "error", err)
+	}
+}

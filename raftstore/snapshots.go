@@ -1,0 +1,336 @@
+package raftstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/fsm"
+)
+
+// snapshotStore keeps at most one snapshot, in a form that costs nothing: the
+// state machine's own file holds the state, and a snapshot is a marker that says
+// up to where that file was known to be durable when the marker was made.
+//
+// Open streams the state as it is then, which may comprise entries behind the
+// marker's index. That is sound: those entries are committed, the receiver is
+// sent them again from the log, and its state machine passes over entries that
+// its state comprises already. It cannot comprise less, because the marker is
+// written after the flush.
+//
+// A snapshot that comes from a leader is a file of its own until the state
+// machine has taken it over; then it becomes a marker, too.
+//
+//	snapshot.json  the newest snapshot, replaced as a whole
+//	received.dump  the state, if snapshot.json says "received"
+//	*.tmp          unfinished; removed when the store is opened
+type snapshotStore struct {
+	dir   string
+	state *fsm.Machine
+
+	mu     sync.Mutex
+	newest *marker // nil: none
+}
+
+type marker struct {
+	Version  int           `json:"version"`
+	Index    uint64        `json:"index"`
+	Term     uint64        `json:"term"`
+	Servers  []raft.Server `json:"servers"`
+	ConfigAt uint64        `json:"configuration_index"`
+	Received bool          `json:"received"` // the state is in received.dump
+	Size     int64         `json:"size"`     // of received.dump
+	Check    uint32        `json:"crc32c"`   // of this file with crc32c 0
+}
+
+const (
+	markerVersion = 1
+	markerName    = "snapshot.json"
+	dumpName      = "received.dump"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	temps, err := filepath.Glob(filepath.Join(dir, "*.tmp"))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range temps {
+		if err := os.Remove(t); err != nil {
+			return nil, err
+		}
+	}
+	s := &snapshotStore{dir: dir, state: state}
+	if s.newest, err = readMarker(s.path(markerName)); err != nil {
+		return nil, err
+	}
+	if s.newest == nil || !s.newest.Received { // a dump without its marker is unfinished, too
+		if err := os.Remove(s.path(dumpName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, name) }
+
+func readMarker(path string) (*marker, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := new(marker)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("raftstore: %s is damaged: %w; remove the node from the cluster, and add it again with an empty data directory", path, err)
+	}
+	if m.Version > markerVersion {
+		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)
+	}
+	if want := m.Check; want != m.sum() {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum; remove the node from the cluster, and add it again with an empty data directory", path)
+	}
+	return m, nil
+}
+
+// sum returns the checksum that belongs into m.Check.
+func (m marker) sum() uint32 {
+	m.Check = 0
+	b, err := json.Marshal(&m)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return crc32.Checksum(b, castagnoli)
+}
+
+// keep makes m the newest snapshot, durably, unless there is a newer one: a local
+// snapshot may finish after one that the leader sent.
+func (s *snapshotStore) keep(m marker) error {
+	if p := s.position(); m.Index < p.index {
+		return fmt.Errorf("raftstore: the snapshot at log entry %d is superseded by the one at %d", m.Index, p.index)
+	}
+	m.Version = markerVersion
+	m.Check = m.sum()
+	b, err := json.Marshal(&m)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(s.path(markerName), append(b, '\n')); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.newest = &m
+	s.mu.Unlock()
+	return nil
+}
+
+// position returns the newest snapshot's last entry; index 0 if there is none.
+func (s *snapshotStore) position() position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.newest == nil {
+		return position{}
+	}
+	return position{s.newest.Index, s.newest.Term}
+}
+
+// adopt brings state machine and snapshot together: what was received is
+// restored unless the state comprises it already. It is called when a snapshot
+// came, and at start, when a crash may have come between any two of its steps.
+func (s *snapshotStore) adopt() error {
+	s.mu.Lock()
+	newest := s.newest
+	s.mu.Unlock()
+	if newest == nil {
+		return nil
+	}
+	m := *newest
+	have, _ := s.state.Durable()
+	switch {
+	case have >= m.Index:
+	case !m.Received:
+		return fmt.Errorf("raftstore: the snapshot says that the state comprises log entry %d, but it ends at entry %d: "+
+			"the state file was lost or replaced; remove the node from the cluster, and add it again with an empty data directory", m.Index, have)
+	default:
+		if err := s.restore(m); err != nil {
+			return err
+		}
+	}
+	if !m.Received {
+		return nil
+	}
+	m.Received, m.Size = false, 0
+	if err := s.keep(m); err != nil {
+		return err
+	}
+	return os.Remove(s.path(dumpName))
+}
+
+func (s *snapshotStore) restore(m marker) error {
+	f, err := os.Open(s.path(dumpName))
+	if err != nil {
+		return fmt.Errorf("raftstore: open the received snapshot: %w", err)
+	}
+	defer f.Close()
+	if err := s.state.Restore(f); err != nil {
+		return fmt.Errorf("raftstore: restore the received snapshot: %w", err)
+	}
+	if have, _ := s.state.Durable(); have < m.Index {
+		return fmt.Errorf("raftstore: the received snapshot says log entry %d, its state ends at entry %d", m.Index, have)
+	}
+	return nil
+}
+
+func (m *marker) meta(size int64) *raft.SnapshotMeta {
+	return &raft.SnapshotMeta{
+		Version:            raft.SnapshotVersionMax,
+		ID:                 fmt.Sprintf("%d-%d", m.Term, m.Index),
+		Index:              m.Index,
+		Term:               m.Term,
+		Configuration:      raft.Configuration{Servers: m.Servers},
+		ConfigurationIndex: m.ConfigAt,
+		Size:               size,
+	}
+}
+
+// List implements raft.SnapshotStore.
+func (s *snapshotStore) List() ([]*raft.SnapshotMeta, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.newest == nil {
+		return nil, nil
+	}
+	return []*raft.SnapshotMeta{s.newest.meta(s.newest.Size)}, nil
+}
+
+// Open implements raft.SnapshotStore. There is one snapshot, the newest, so a
+// caller that lists and opens gets at least what it asked for.
+func (s *snapshotStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	s.mu.Lock()
+	newest := s.newest
+	s.mu.Unlock()
+	if newest == nil {
+		return nil, nil, fmt.Errorf("raftstore: there is no snapshot")
+	}
+	if newest.Received {
+		// Raft asks for it in order to restore it, which adopt does.
+		return newest.meta(newest.Size), io.NopCloser(eof{}), nil
+	}
+	d, err := s.state.Dump()
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.Index < newest.Index {
+		_ = d.Close()
+		return nil, nil, fmt.Errorf("raftstore: the state ends at log entry %d, before the snapshot at %d", d.Index, newest.Index)
+	}
+	return newest.meta(d.Size), streamDump(d), nil
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// dumpStream makes a Reader of a Dump, which is a writer.
+type dumpStream struct {
+	*io.PipeReader
+	done chan struct{}
+}
+
+func streamDump(d *fsm.Dump) io.ReadCloser {
+	r, w := io.Pipe()
+	s := &dumpStream{r, make(chan struct{})}
+	go func() { // ends when all is read, or by Close
+		defer close(s.done)
+		defer d.Close()
+		_, err := d.WriteTo(w)
+		_ = w.CloseWithError(err)
+	}()
+	return s
+}
+
+func (s *dumpStream) Close() error {
+	err := s.PipeReader.Close()
+	<-s.done
+	return err
+}
+
+// Create implements raft.SnapshotStore.
+func (s *snapshotStore) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	f, err := os.CreateTemp(s.dir, "*.tmp")
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotSink{
+		store: s, file: f,
+		marker: marker{Index: index, Term: term, Servers: c.Servers, ConfigAt: configIndex, Received: true},
+	}, nil
+}
+
+// snapshotSink receives a snapshot from the leader, or, after local, stands for
+// the state machine's own file.
+type snapshotSink struct {
+	store  *snapshotStore
+	marker marker
+	file   *os.File
+	closed bool
+}
+
+// local says that the state is in the state machine's file, durably.
+func (k *snapshotSink) local() { k.marker.Received = false }
+
+// ID implements raft.SnapshotSink.
+func (k *snapshotSink) ID() string { return k.marker.meta(0).ID }
+
+func (k *snapshotSink) Write(p []byte) (int, error) {
+	n, err := k.file.Write(p)
+	k.marker.Size += int64(n)
+	return n, err
+}
+
+// Cancel implements raft.SnapshotSink.
+func (k *snapshotSink) Cancel() error {
+	if k.closed {
+		return nil
+	}
+	k.closed = true
+	return errors.Join(k.file.Close(), os.Remove(k.file.Name()))
+}
+
+// Close makes the snapshot the newest one, durably.
+func (k *snapshotSink) Close() error {
+	if k.closed {
+		return nil
+	}
+	if !k.marker.Received {
+		if err := k.Cancel(); err != nil {
+			return err
+		}
+		return k.store.keep(k.marker)
+	}
+	k.closed = true
+	if err := errors.Join(k.file.Sync(), k.file.Close()); err != nil {
+		return errors.Join(err, os.Remove(k.file.Name()))
+	}
+	if err := os.Rename(k.file.Name(), k.store.path(dumpName)); err != nil {
+		return err
+	}
+	if err := syncDir(k.store.dir); err != nil {
+		return err
+	}
+	return k.store.keep(k.marker)
+}

@@ -1,0 +1,158 @@
+package raftstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// watchStanding follows who leads, and begins and ends this node's own reigns.
+func (n *Node) watchStanding(ctx context.Context) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var now *reign
+	var dismiss func()
+	for {
+		leading, term, _ := n.raftState()
+		if now != nil && (!leading || now.term != term || over(now)) {
+			dismiss()
+			now = nil
+		}
+		if leading && now == nil {
+			now, dismiss = n.ascend(ctx, term)
+		}
+		n.lead.setLeader(n.leaderID(leading))
+		n.syncPeers()
+		select {
+		case <-ctx.Done():
+			if now != nil {
+				dismiss()
+			}
+			return
+		case <-n.standing:
+		case <-tick.C:
+		}
+	}
+}
+
+func over(r *reign) bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (n *Node) leaderID(leading bool) string {
+	if leading {
+		return n.id
+	}
+	_, id := n.raft.Load().LeaderWithID()
+	if string(id) == n.id {
+		return "" // it has just stepped down, or not quite up
+	}
+	return string(id)
+}
+
+// ascend begins a reign. Its first entry is an Epoch; once that is applied this
+// node serves reads.
+func (n *Node) ascend(ctx context.Context, term uint64) (*reign, func()) {
+	others, _ := n.voters()
+	r := &reign{
+		raft: n.raft.Load(), term: term, last: n.state.Clock, over: make(chan struct{}),
+		clock: newLeaderClock(n.cfg.Clock, n.state.Clock(), n.offsets.of(others)),
+	}
+	n.log.Info("leading", "term", term)
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	first, wait, err := n.ownUnit(&codec.Epoch{ClusterID: randomID()})
+	if err != nil {
+		n.fail(err)
+	} else {
+		n.props.begin(r, first)
+		wg.Go(func() { n.rule(ctx, r, wait) })
+	}
+	return r, func() {
+		cancel()
+		wg.Wait()
+		n.props.end(r)
+		n.lead.setServing(0)
+		n.log.Info("leading no more", "term", term)
+	}
+}
+
+// rule does a leader's duties until ctx ends.
+func (n *Node) rule(ctx context.Context, r *reign, epoch func(context.Context) (turn.Result, error)) {
+	if _, err := epoch(ctx); err != nil {
+		n.props.end(r)
+		poke(n.standing)
+		return
+	}
+	n.lead.setServing(r.term)
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	for rounds := 0; ; rounds++ {
+		if rounds%5 == 0 {
+			n.recordMembers(ctx, r)
+		}
+		n.tickIfDue(ctx, r)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tickEvery is how often a leader looks whether a deadline has passed.
+const tickEvery = 100 * time.Millisecond
+
+// tickIfDue carries the cluster time into the log if something waits for it.
+func (n *Node) tickIfDue(ctx context.Context, r *reign) {
+	for ctx.Err() == nil {
+		due := n.state.NextDue()
+		if due == 0 || r.clock.now(n.state.Clock()) < due {
+			return
+		}
+		if _, err := n.propose(ctx, r, &codec.Tick{}); err != nil {
+			return
+		}
+		n.stats.ticks.Add(1)
+	}
+}
+
+// syncPeers keeps connections to all other servers of the configuration.
+func (n *Node) syncPeers() {
+	addrs := make(map[string]string)
+	for _, s := range n.configuration().Servers {
+		if string(s.ID) != n.id {
+			addrs[string(s.ID)] = string(s.Address)
+		}
+	}
+	n.net.SetPeers(addrs)
+}
+
+// TransferLeadership makes this node, if it leads, hand over to the voter that
+// is furthest along. Nothing is proposed meanwhile.
+func (n *Node) TransferLeadership(ctx context.Context) error {
+	r := n.raft.Load()
+	if r == nil || r.State() != raft.Leader {
+		return notLeader().err
+	}
+	release, err := n.props.hold(ctx)
+	if err != nil {
+		return unavailable("what is under way does not come to an end: %v", err)
+	}
+	defer release()
+	if err := await(ctx, r.LeadershipTransfer()); err != nil {
+		return unavailable("leadership was not handed over: %v", err)
+	}
+	n.stats.transfers.Add(1)
+	return nil
+}

@@ -1,0 +1,239 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// nodeStatus is a node's own view of itself.
+type nodeStatus struct {
+	ID          string `json:"id"`
+	Incarnation string `json:"incarnation"`
+	RESPAddr    string `json:"resp_addr,omitempty"`
+	HTTPAddr    string `json:"http_addr,omitempty"`
+	Role        string `json:"role"`
+	Term        uint64 `json:"term"`
+	Applied     uint64 `json:"applied"`
+	Last        uint64 `json:"last"`
+	Hash        string `json:"hash,omitempty"`
+	HashIndex   uint64 `json:"hash_index,omitempty"`
+	NoSpace     bool   `json:"no_space,omitempty"`
+}
+
+func (n *Node) status() nodeStatus {
+	s := nodeStatus{
+		ID: n.id, Incarnation: n.ident.get().Incarnation,
+		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
+		Role: "starting", Last: max(n.logs.engine.LastIndex(), n.snaps.position().index),
+		NoSpace: n.space.refusal() != nil,
+	}
+	s.Applied, _ = n.state.Applied()
+	s.HashIndex, s.Hash = n.state.StateHash()
+	r := n.raft.Load()
+	if r == nil {
+		return s
+	}
+	s.Term = r.CurrentTerm()
+	switch r.State() {
+	case raft.Leader:
+		s.Role = "leader"
+	case raft.Candidate:
+		s.Role = "candidate"
+	case raft.Follower:
+		s.Role = "follower"
+		if _, voter := n.voters(); !voter {
+			s.Role = "learner"
+		}
+	default:
+		s.Role = "stopping"
+	}
+	return s
+}
+
+func (n *Node) answerStatus() ([]byte, error) {
+	b, err := json.Marshal(n.status())
+	return append([]byte{fared}, b...), err
+}
+
+// statusTime bounds the wait for another node's status.
+const statusTime = 500 * time.Millisecond
+
+func (n *Node) statusOf(ctx context.Context, id string) (s nodeStatus, err error) {
+	if id == n.id {
+		return n.status(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	answer, err := n.net.Call(ctx, id, kindStatus, nil)
+	if err != nil {
+		return s, err
+	}
+	content, f, err := open(answer)
+	if f != nil {
+		return s, f.err
+	}
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(content, &s)
+}
+
+// Cluster describes the cluster as this node sees it; it asks every member for
+// its state, and waits half a second at most.
+func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
+	c := turn.Cluster{ID: n.state.ClusterID()}
+	c.Leader, _ = n.lead.leader()
+	_, c.Term, _ = n.raftState()
+	servers := n.configuration().Servers
+	c.Nodes = make([]turn.Node, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		wg.Go(func() { c.Nodes[i] = n.describe(ctx, s) })
+	}
+	wg.Wait()
+	slices.SortFunc(c.Nodes, func(a, b turn.Node) int { return strings.Compare(a.ID, b.ID) })
+	return c, nil
+}
+
+func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
+	d := turn.Node{ID: string(s.ID), RaftAddr: string(s.Address), Role: "unreachable"}
+	for _, m := range n.state.Members() {
+		if m.ID == d.ID {
+			d.RESPAddr, d.HTTPAddr = m.RESPAddr, m.HTTPAddr
+		}
+	}
+	st, err := n.statusOf(ctx, d.ID)
+	if err != nil {
+		return d
+	}
+	d.RESPAddr, d.HTTPAddr = st.RESPAddr, st.HTTPAddr
+	d.Role, d.Reachable = st.Role, true
+	d.Applied, d.Match = st.Applied, st.Last
+	d.StateHash, d.HashIndex = st.Hash, st.HashIndex
+	return d
+}
+
+// watchStart notes the commit index when a leader can first tell it.
+func (n *Node) watchStart(ctx context.Context) {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, time.Second)
+		index, ok := n.readIndex(attempt)
+		cancel()
+		if ok {
+			n.begun.Store(index + 1)
+			return
+		}
+		_, changed := n.lead.leader()
+		if !pause(ctx, changed, 50*time.Millisecond, false) {
+			return
+		}
+	}
+}
+
+// Ready reports whether this node can serve every request now, and if not why.
+func (n *Node) Ready() (ok bool, reasons []string) {
+	r := n.raft.Load()
+	switch {
+	case n.reason() != nil:
+		reasons = append(reasons, fmt.Sprintf("the node failed: %v", n.reason()))
+	case n.stopping.Load():
+		reasons = append(reasons, "the node is stopping")
+	case r == nil:
+		reasons = append(reasons, "the node is starting")
+	}
+	if len(reasons) > 0 {
+		return false, reasons
+	}
+	if _, voter := n.voters(); !voter {
+		reasons = append(reasons, "the node is not a voter")
+	}
+	if leader, _ := n.lead.leader(); leader == "" {
+		reasons = append(reasons, "there is no leader")
+	}
+	applied, _ := n.state.Applied()
+	switch begun := n.begun.Load(); {
+	case begun == 0:
+		reasons = append(reasons, "it is not known yet how much there is to catch up with")
+	case applied < begun-1:
+		reasons = append(reasons, fmt.Sprintf("the node has applied log entry %d of %d", applied, begun-1))
+	}
+	return len(reasons) == 0, reasons
+}
+
+// Checksum has every node hash its whole state as of one log entry, and returns
+// that entry's index and this node's hash.
+func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err error) {
+	r, err := n.Apply(ctx, &codec.Checksum{})
+	if err != nil {
+		return 0, "", err
+	}
+	if err := n.state.WaitApplied(ctx, r.Index); err != nil {
+		return 0, "", unavailable("the node did not come to log entry %d: %v", r.Index, err)
+	}
+	for { // hashing follows the flush
+		index, hash := n.state.StateHash()
+		if index >= r.Index {
+			return index, hash, nil
+		}
+		select {
+		case <-ctx.Done():
+			return 0, "", unavailable("the state was not hashed in time: %v", ctx.Err())
+		case <-n.failed:
+			return 0, "", unavailable("the node failed")
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+type counters struct {
+	forwardedQueries, ticks, transfers, installed, taken atomic.Uint64
+}
+
+// Stats counts what a node did since it was opened.
+type Stats struct {
+	Calls, CallsOverloaded, CallsRetried    uint64
+	OutcomesUnknown, OutcomesUnavailable    uint64
+	CallsUnderWay                           int
+	Entries, Commands, EntryBytes           uint64 // proposed as the leader
+	Forwarded, ForwardBatches               uint64 // calls sent to the leader
+	ForwardResets                           uint64
+	ReadRounds, ReadsServed                 uint64 // as the leader
+	QueriesForwarded                        uint64
+	LeaderChanges, Transfers, Ticks         uint64
+	SnapshotsTaken, SnapshotsInstalled      uint64
+	LogAppends                              uint64
+	LogAppendTime                           time.Duration // of all together
+	Applied, Durable, FirstIndex, LastIndex uint64
+	ReadOnly                                bool
+}
+
+// Stats returns the counters.
+func (n *Node) Stats() Stats {
+	calls := n.calls.statistics()
+	s := Stats{
+		Calls: calls.submitted, CallsOverloaded: calls.overloaded, CallsRetried: calls.retries,
+		OutcomesUnknown: calls.unknown, OutcomesUnavailable: calls.unavailable, CallsUnderWay: n.calls.unresolved(),
+		Entries: n.props.stats.entries.Load(), Commands: n.props.stats.commands.Load(), EntryBytes: n.props.stats.bytes.Load(),
+		Forwarded: n.forward.sent.Load(), ForwardBatches: n.forward.batches.Load(), ForwardResets: n.forward.resets.Load(),
+		ReadRounds: n.reads.rounds.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),
+		LeaderChanges: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
+		SnapshotsTaken: n.stats.taken.Load(), SnapshotsInstalled: n.stats.installed.Load(),
+		LogAppends: n.logs.syncs.Load(), LogAppendTime: time.Duration(n.logs.syncNanos.Load()),
+		FirstIndex: n.logs.engine.FirstIndex(), LastIndex: n.logs.engine.LastIndex(),
+		ReadOnly: n.space.refusal() != nil,
+	}
+	s.Applied, _ = n.state.Applied()
+	s.Durable, _ = n.state.Durable()
+	return s
+}

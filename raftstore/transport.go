@@ -1,0 +1,67 @@
+package raftstore
+
+import (
+	"net"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/peer"
+)
+
+// transport is raft.NetworkTransport over package peer, with two corrections to
+// what a leader sends.
+type transport struct {
+	*raft.NetworkTransport
+	maxBytes int
+}
+
+func newTransport(streams *peer.Streams, cfg *Config) *transport {
+	return &transport{
+		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+			Logger: &raftLogger{log: cfg.Logger},
+			Stream: streamLayer{streams},
+			// No pipeline: with one, a follower can be left behind for good
+			// (hashicorp/raft issue 611), and it adds latency under load.
+			MaxRPCsInFlight: 1,
+			MaxPool:         4,
+			Timeout:         cfg.Consensus.RPC,
+		}),
+		maxBytes: cfg.Consensus.MaxBytes,
+	}
+}
+
+// AppendEntries implements raft.Transport.
+//
+// It cuts the entries to a number of bytes, since Raft bounds only their count.
+// Raft reads args.Entries again to see how far it got.
+//
+// And it lowers the commit index to the last entry of the message. A follower
+// takes the lower of the commit index and the end of its own log, where the
+// Raft paper has the last new entry. A message that ends below a stale suffix of
+// the follower's log but names a higher commit index, as one built while the
+// cluster was committing, would make it apply that suffix.
+func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	t.trim(args)
+	if last := args.PrevLogEntry + uint64(len(args.Entries)); args.LeaderCommitIndex > last {
+		args.LeaderCommitIndex = last
+	}
+	return t.NetworkTransport.AppendEntries(id, target, args, resp)
+}
+
+func (t *transport) trim(args *raft.AppendEntriesRequest) {
+	bytes := 0
+	for i, e := range args.Entries {
+		if bytes += len(e.Data); bytes > t.maxBytes && i > 0 {
+			args.Entries = args.Entries[:i]
+			return
+		}
+	}
+}
+
+// streamLayer adapts peer.Streams to Raft's type of address.
+type streamLayer struct{ *peer.Streams }
+
+func (s streamLayer) Dial(addr raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return s.Streams.Dial(string(addr), timeout)
+}

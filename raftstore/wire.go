@@ -1,0 +1,175 @@
+package raftstore
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// The requests between nodes. Numbers are never given anew.
+const (
+	kindForward peer.Kind = peer.Ordered | 1 // a batch of commands for the leader
+	kindConfirm peer.Kind = peer.Ordered | 2 // is there a newer term? (see reads)
+
+	kindQuery   peer.Kind = 1 // a linearizable query for the leader
+	kindIndex   peer.Kind = 2 // a read index from the leader
+	kindStatus  peer.Kind = 3 // a node's own view of itself
+	kindMembers peer.Kind = 4 // a membership change for the leader
+)
+
+// An answer starts with a byte that tells how the request fared; if it fared
+// badly, an encoded turn.Error follows.
+const (
+	fared byte = iota
+	faredBadly
+	faredUnknown // badly, and perhaps it took place nevertheless
+	notTheLeader // ask another node
+)
+
+var errShort = errors.New("raftstore: malformed message from another node")
+
+func badly(f *failure) []byte {
+	b, err := codec.EncodeError(f.err)
+	if err != nil {
+		b = nil
+	}
+	if f.definite {
+		return append([]byte{faredBadly}, b...)
+	}
+	return append([]byte{faredUnknown}, b...)
+}
+
+// open splits an answer. The failure is nil if the request fared well.
+func open(b []byte) ([]byte, *failure, error) {
+	if len(b) == 0 {
+		return nil, nil, errShort
+	}
+	switch b[0] {
+	case fared:
+		return b[1:], nil, nil
+	case notTheLeader:
+		return nil, notLeader(), nil
+	case faredBadly, faredUnknown:
+		e, err := codec.DecodeError(b[1:])
+		if err != nil {
+			return nil, nil, err
+		}
+		return nil, &failure{b[0] == faredBadly, e}, nil
+	}
+	return nil, nil, errShort
+}
+
+// A forwarded batch: 8 bytes origin, 8 bytes session, 8 bytes place in the
+// session, then the commands in the layout of a log entry.
+const forwardHeader = 24
+
+type forwarded struct {
+	origin, session, place uint64
+	commands               []codec.Command
+}
+
+func appendForwarded(f forwarded) []byte {
+	size := forwardHeader + 16
+	for i := range f.commands {
+		size += 24 + len(f.commands[i].Op)
+	}
+	b := make([]byte, 0, size)
+	for _, v := range [...]uint64{f.origin, f.session, f.place} {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return codec.AppendEntry(b, 0, f.commands)
+}
+
+func parseForwarded(b []byte) (forwarded, error) {
+	if len(b) < forwardHeader {
+		return forwarded{}, errShort
+	}
+	e, err := codec.DecodeEntry(b[forwardHeader:])
+	return forwarded{
+		origin:   binary.LittleEndian.Uint64(b),
+		session:  binary.LittleEndian.Uint64(b[8:]),
+		place:    binary.LittleEndian.Uint64(b[16:]),
+		commands: e.Commands,
+	}, err
+}
+
+// Outcomes are, each: uvarint origin, uvarint number, a byte (0 result, 1 error,
+// 2 skipped), uvarint length, encoding.
+func appendOutcomes(b []byte, outs []fsm.Outcome) []byte {
+	for i := range outs {
+		o := &outs[i]
+		var form byte
+		var content []byte
+		var err error
+		switch {
+		case o.Skipped:
+			form = 2
+		case o.Err != nil:
+			form = 1
+			content, err = codec.EncodeError(o.Err)
+		default:
+			content, err = codec.EncodeResult(&o.Result)
+		}
+		if err != nil {
+			form, content = 2, nil // the asker sees the result when it applies the entry itself
+		}
+		b = binary.AppendUvarint(b, o.Origin)
+		b = binary.AppendUvarint(b, o.Number)
+		b = append(b, form)
+		b = binary.AppendUvarint(b, uint64(len(content)))
+		b = append(b, content...)
+	}
+	return b
+}
+
+func parseOutcomes(b []byte) ([]fsm.Outcome, error) {
+	var outs []fsm.Outcome
+	for len(b) > 0 {
+		var o fsm.Outcome
+		var n uint64
+		var form byte
+		ok := uvarint(&b, &o.Origin) && uvarint(&b, &o.Number) && len(b) > 0
+		if ok {
+			form, b = b[0], b[1:]
+			ok = uvarint(&b, &n) && n <= uint64(len(b))
+		}
+		if !ok {
+			return nil, errShort
+		}
+		content := b[:n]
+		b = b[n:]
+		var err error
+		switch form {
+		case 0:
+			o.Result, err = codec.DecodeResult(content)
+		case 1:
+			o.Err, err = codec.DecodeError(content)
+		case 2:
+			o.Skipped = true
+		default:
+			err = errShort
+		}
+		if err != nil {
+			return nil, err
+		}
+		outs = append(outs, o)
+	}
+	return outs, nil
+}
+
+func uvarint(b *[]byte, v *uint64) bool {
+	n, size := binary.Uvarint(*b)
+	if size <= 0 {
+		return false
+	}
+	*v, *b = n, (*b)[size:]
+	return true
+}
+
+func unavailable(format string, args ...any) *turn.Error {
+	return turn.Errorf(turn.Unavailable, format, args...)
+}
