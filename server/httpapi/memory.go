@@ -80,10 +80,22 @@ func (c *call) grow(buf []byte, n int64) ([]byte, error) {
 	return bigger, nil
 }
 
+// bodyTooLarge first takes in and drops a good part of what the client is about
+// to send: many clients do not look for an answer before they have sent all, and
+// would see a broken connection instead of the reason.
 func (c *call) bodyTooLarge(limit int) error {
-	c.out.w.Header().Set("Connection", "close") // the rest of the body is not read
+	if c.request.Header.Get("Expect") == "" { // a client that asks before it sends has sent nothing
+		_ = c.out.rc.SetReadDeadline(time.Now().Add(dropTime))
+		_, _ = io.CopyN(io.Discard, c.request.Body, dropBytes)
+	}
+	c.out.w.Header().Set("Connection", "close")
 	return turn.Errorf(turn.TooLarge, "body: the limit here is %d bytes", limit)
 }
+
+const (
+	dropBytes = 128 << 20
+	dropTime  = 10 * time.Second
+)
 
 const smallBody = 1 << 20 // of requests without messages
 

@@ -1,0 +1,383 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func TestPayloadsComeBackByteForByte(t *testing.T) {
+	d := openDoor(t)
+	big := `{"content":"` + strings.Repeat(`a<b>&\u2028é`, 20_000) + `"}`
+	payloads := []string{
+		`{}`, `null`, `0`, `"<script>&amp;\u003c"`, "\"\u2028\u2029\x7f\"", `{ "b" : 1 , "a":[ ],"a":1.0e+00}`, "[1,\n\t2,\r\n3]",
+		`18446744073709551616.000`, `"\ud800\udfff"`, `"\ud800"`, `"\/"`, big,
+	}
+	d.append("a", payloads...)
+	body := d.do("GET", "/v1/sessions/a/messages", "").body
+	var m struct {
+		Messages []struct {
+			Data json.RawMessage
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range payloads {
+		if got := string(m.Messages[i].Data); got != p {
+			t.Errorf("payload %d: %.100q, want %.100q", i, got, p)
+		}
+	}
+	body = d.do("GET", "/v1/sessions/a/messages?encoding=base64", "").body
+	if strings.Contains(body, `"data":`) || !strings.Contains(body, `"data_base64":"`+base64.StdEncoding.EncodeToString([]byte(big))+`"`) {
+		t.Errorf("with encoding=base64: %.300s", body)
+	}
+}
+
+// A payload that is not plain JSON comes back as base64.
+func TestOtherPayloadsComeBackAsBase64(t *testing.T) {
+	d := openDoor(t)
+	payloads := []string{
+		"", " ", "{", "hello", "1 2", " 1", "1\n", "\ufeff1", "\"\xff\"", "\x00", "NaN", strings.Repeat("\xff", 50_000),
+		strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999),
+	}
+	var ms []turn.NewMessage
+	for _, p := range payloads {
+		ms = append(ms, turn.NewMessage{Data: []byte(p)})
+	}
+	if _, err := d.node.Apply(t.Context(), &turn.Append{Key: turn.Key{Namespace: "0", Name: "a"}, Messages: ms}); err != nil {
+		t.Fatal(err)
+	}
+	got := d.ok("GET", "/v1/sessions/a/messages", "")["messages"].([]any)
+	for i, p := range payloads {
+		m := got[i].(map[string]any)
+		b64, _ := m["data_base64"].(string)
+		if b, err := base64.StdEncoding.DecodeString(b64); err != nil || string(b) != p || m["data"] != nil {
+			t.Errorf("payload %.20q: %.100v", p, m)
+		}
+	}
+	// And goes in again as such.
+	for _, m := range got {
+		d.ok("POST", "/v1/sessions/b/messages", fmt.Sprintf(`{"messages":[{"data_base64":%q}]}`, m.(map[string]any)["data_base64"]))
+	}
+}
+
+func TestAppend(t *testing.T) {
+	d := openDoor(t)
+	const path = "/v1/sessions/a/messages"
+	first := d.ok("POST", path, `{"messages":[{"id":"x","data":1},{"id":"y","data":2}]}`)
+	if first["first_seq"] != 1.0 || first["last_seq"] != 2.0 || first["duplicate"] != false || first["count"] != 2.0 {
+		t.Errorf("first append: %v", first)
+	}
+	again := d.ok("POST", path, `{"messages":[{"id":"x","data":1},{"id":"y","data":2}]}`)
+	if again["first_seq"] != 1.0 || again["last_seq"] != 2.0 || again["duplicate"] != true || again["revision"] != first["revision"] {
+		t.Errorf("again: %v", again)
+	}
+	d.fails(409, "ID_REUSED", "POST", path, `{"messages":[{"id":"x","data":7}]}`)
+	d.fails(409, "CONFLICT", "POST", path, `{"messages":[{"id":"y","data":2},{"id":"z","data":3}]}`)
+	e := d.fails(409, "CONFLICT", "POST", path, `{"messages":[{"data":3}],"expect":0}`)
+	if e.Revision == nil || float64(*e.Revision) != first["revision"] || e.Outcome != "not_applied" || e.Retry {
+		t.Errorf("conflict: %+v, want revision %v", e, first["revision"])
+	}
+	d.ok("POST", path, fmt.Sprintf(`{"messages":[{"data":3}],"expect":%v,"ttl_ms":60000}`, first["revision"]))
+	if got := d.ok("GET", "/v1/sessions/a", "")["expires_at"]; got != float64(testEpoch+60_000) {
+		t.Errorf("expires_at %v", got)
+	}
+	e = d.fails(409, "CONFLICT", "POST", "/v1/sessions/new/messages", `{"messages":[{"data":3}],"expect":5}`)
+	if e.Revision == nil || *e.Revision != 0 {
+		t.Errorf("conflict on no session: %+v", e)
+	}
+	d.fails(400, "INVALID", "POST", path, `{"messages":[]}`)
+	d.fails(400, "INVALID", "POST", path, ``)
+	d.fails(400, "INVALID", "POST", path, `{"messages":[{"id":"q","data":1},{"id":"q","data":1}]}`)
+	d.fails(413, "TOO_LARGE", "POST", path, `{"messages":[{"id":"`+strings.Repeat("i", 65)+`","data":1}]}`)
+	d.fails(400, "INVALID", "POST", path, `{"messages":[{"data":1}]}`, "Content-Encoding: gzip")
+	d.fails(400, "INVALID", "POST", path+"?expect=1", `{"messages":[{"data":1}]}`)
+	if got := d.ok("GET", path, "")["count"]; got != 3.0 {
+		t.Errorf("%v messages after refusals, want 3", got)
+	}
+}
+
+func TestReadPlaces(t *testing.T) {
+	d := openDoor(t)
+	for i := range 10 {
+		d.append("a", fmt.Sprint(i+1))
+	}
+	d.ok("POST", "/v1/sessions/a/trim", `{"before":3}`)
+	for query, want := range map[string]string{
+		"":                                   "3 4 5 6 7 8 9 10",
+		"?last=2":                            "9 10 more",
+		"?last=8":                            "3 4 5 6 7 8 9 10",
+		"?last=9007199254740992":             "3 4 5 6 7 8 9 10",
+		"?after=0&limit=2":                   "3 4 more",
+		"?after=4":                           "5 6 7 8 9 10",
+		"?after=9&limit=1":                   "10",
+		"?after=10":                          "",
+		"?after=9007199254740992":            "",
+		"?before=6&limit=2":                  "4 5 more",
+		"?before=0":                          "",
+		"?before=4":                          "3",
+		"?max_bytes=1":                       "10 more",
+		"?after=0&max_tokens=1":              "3 4 5 6 more",
+		"?last=3&max_bytes=2":                "10 more",
+		"?before=9007199254740992&limit=1":   "10 more",
+		"?last=1&consistency=stale":          "10 more",
+		"?last=1&consistency=linearizable":   "10 more",
+		"?consistency=bounded&max_age_ms=50": "3 4 5 6 7 8 9 10",
+	} {
+		m := d.ok("GET", "/v1/sessions/a/messages"+query, "")
+		var got []string
+		for _, x := range m["messages"].([]any) {
+			got = append(got, fmt.Sprint(x.(map[string]any)["seq"]))
+		}
+		if m["more"] == true {
+			got = append(got, "more")
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", query, got, want)
+		}
+		if m["first_seq"] != 3.0 || m["last_seq"] != 10.0 || m["count"] != 8.0 || m["revision"] == 0.0 {
+			t.Errorf("%s: the session is described as %v", query, m)
+		}
+	}
+	m := d.ok("GET", "/v1/sessions/nobody/messages", "")
+	if len(m["messages"].([]any)) != 0 || m["revision"] != 0.0 || m["count"] != 0.0 || m["more"] != false {
+		t.Errorf("a session that does not exist: %v", m)
+	}
+}
+
+func TestReadParametersAreStrict(t *testing.T) {
+	d := openDoor(t)
+	for _, query := range []string{
+		"last=0", "last=-1", "last=x", "last=", "last=1.5", "last=9007199254740993", "last=1&last=2", "last=1&after=1", "after=1&before=2",
+		"limit=5", "last=1&limit=5", "after=1&limit=0", "after=-1", "max_bytes=0", "max_tokens=-3", "lsat=1", "Last=1", "last=%zz", "last=1;a=2",
+		"encoding=hex", "encoding=", "consistency=strong", "consistency=bounded", "max_age_ms=5", "consistency=stale&max_age_ms=5",
+		"consistency=bounded&max_age_ms=0", "consistency=bounded&max_age_ms=86400001",
+	} {
+		d.fails(400, "INVALID", "GET", "/v1/sessions/a/messages?"+query, "")
+	}
+}
+
+func TestConsistencyReachesTheEngine(t *testing.T) {
+	d := openDoor(t)
+	for query, want := range map[string]turn.Consistency{
+		"":                                     {Level: turn.Linearizable},
+		"?consistency=stale":                   {Level: turn.Stale},
+		"?consistency=bounded&max_age_ms=1500": {Level: turn.Bounded, MaxAge: 1500 * time.Millisecond},
+	} {
+		for _, path := range []string{"/v1/sessions/a/messages", "/v1/sessions"} {
+			m := d.ok("GET", path+query, "")
+			if got := *d.node.consistency.Load(); got != want {
+				t.Errorf("%s%s: %+v, want %+v", path, query, got, want)
+			}
+			if label := m["consistency"]; label == "" || !strings.Contains(query+linearizable, label.(string)) {
+				t.Errorf("%s%s: labelled %v", path, query, label)
+			}
+		}
+	}
+}
+
+// A budget does not part a tool call from its result.
+func TestReadKeepsToolCallsWhole(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", `"hello"`, `{"role":"assistant","tool_calls":[{"id":"c1"}]}`, `{"role":"tool","tool_call_id":"c1","content":"7"}`, `"bye"`)
+	m := d.ok("GET", "/v1/sessions/a/messages?max_bytes=60", "")
+	if got := m["messages"].([]any); len(got) != 1 || got[0].(map[string]any)["data"] != "bye" || m["more"] != true {
+		t.Errorf("got %v", m)
+	}
+}
+
+func TestPopTrimReplaceClear(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1", "2", "3", "4", "5", "6", "7", "8")
+	pop := d.ok("POST", "/v1/sessions/a/pop", "")
+	if ms := pop["messages"].([]any); len(ms) != 1 || ms[0].(map[string]any)["data"] != 8.0 || pop["count"] != 7.0 {
+		t.Errorf("pop: %v", pop)
+	}
+	pop = d.ok("POST", "/v1/sessions/a/pop?encoding=base64", fmt.Sprintf(`{"count":2,"from":"head","expect":%v}`, pop["revision"]))
+	if ms := pop["messages"].([]any); len(ms) != 2 || ms[0].(map[string]any)["data_base64"] != "MQ==" || pop["count"] != 5.0 {
+		t.Errorf("pop from the head: %v", pop)
+	}
+	trim := d.ok("POST", "/v1/sessions/a/trim", `{"keep_last":4}`)
+	if trim["removed"] != 1.0 || trim["count"] != 4.0 {
+		t.Errorf("trim: %v", trim)
+	}
+	rep := d.ok("POST", "/v1/sessions/a/replace", `{"from":6,"messages":[{"id":"s","data":"summary"}]}`)
+	if rep["first_seq"] != 9.0 || rep["removed"] != 2.0 || rep["count"] != 3.0 || rep["duplicate"] != false {
+		t.Errorf("replace: %v", rep)
+	}
+	if rep = d.ok("POST", "/v1/sessions/a/replace", `{"from":6,"messages":[{"id":"s","data":"summary"}]}`); rep["duplicate"] != true {
+		t.Errorf("replace again: %v", rep)
+	}
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/nobody/replace", `{"from":1}`)
+	d.fails(409, "CONFLICT", "POST", "/v1/sessions/a/clear", `{"expect":1}`)
+	if cl := d.ok("POST", "/v1/sessions/a/clear", `{}`); cl["removed"] != 3.0 || cl["count"] != 0.0 {
+		t.Errorf("clear: %v", cl)
+	}
+	if next := d.append("a", "9"); next["first_seq"] != 10.0 {
+		t.Errorf("the seq after clear is %v", next["first_seq"])
+	}
+	if pop := d.ok("POST", "/v1/sessions/nobody/pop", `{"count":3}`); len(pop["messages"].([]any)) != 0 {
+		t.Errorf("pop of nothing: %v", pop)
+	}
+}
+
+func TestForkExpireDelete(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1", "2", "3")
+	d.ok("PATCH", "/v1/sessions/a", `{"metadata":{"owner":"x","gone":"y"}}`)
+	f := d.ok("POST", "/v1/sessions/a/fork", `{"to":"b/c","at":2}`)
+	if f["first_seq"] != 1.0 || f["last_seq"] != 2.0 || f["count"] != 2.0 {
+		t.Errorf("fork: %v", f)
+	}
+	d.ok("POST", "/v1/sessions/a/fork", `{"to_base64":"/w=="}`)
+	d.ok("GET", "/v1/sessions/%FF", "")
+	d.fails(409, "EXISTS", "POST", "/v1/sessions/a/fork", `{"to":"b/c"}`)
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/nobody/fork", `{"to":"d"}`)
+	d.fails(400, "INVALID", "POST", "/v1/sessions/a/fork", `{"to":"a"}`)
+
+	if x := d.ok("POST", "/v1/sessions/a/expire", `{"ttl_ms":1000,"slide":true}`); x["changed"] != true {
+		t.Errorf("expire: %v", x)
+	}
+	s := d.ok("GET", "/v1/sessions/a", "")
+	if s["expires_at"] != float64(testEpoch+1000) || s["slide_ms"] != 1000.0 || s["metadata"].(map[string]any)["owner"] != "x" {
+		t.Errorf("session: %v", s)
+	}
+	d.ok("POST", "/v1/sessions/a/expire", `{"never":true}`)
+	if s := d.ok("GET", "/v1/sessions/a", ""); s["expires_at"] != nil || s["slide_ms"] != 0.0 {
+		t.Errorf("session: %v", s)
+	}
+	if x := d.ok("POST", "/v1/sessions/nobody/expire", `{"ttl_ms":1000}`); x["changed"] != false {
+		t.Errorf("expire of nothing: %v", x)
+	}
+	d.ok("PATCH", "/v1/sessions/a", `{"metadata":{"gone":null,"é":"ü"}}`)
+	s = d.ok("GET", "/v1/sessions/a", "")
+	if m := s["metadata"].(map[string]any); len(m) != 2 || m["é"] != "ü" {
+		t.Errorf("metadata: %v", m)
+	}
+	d.fails(409, "CONFLICT", "DELETE", "/v1/sessions/a?expect=1", "")
+	if x := d.ok("DELETE", fmt.Sprintf("/v1/sessions/a?expect=%v", s["revision"]), ""); x["removed"] != 1.0 {
+		t.Errorf("delete: %v", x)
+	}
+	if x := d.ok("DELETE", "/v1/sessions/a", ""); x["removed"] != 0.0 {
+		t.Errorf("delete again: %v", x)
+	}
+	d.fails(404, "NOT_FOUND", "GET", "/v1/sessions/a", "")
+	d.ok("POST", "/v1/sessions/b%2Fc/expire", `{"at":1}`)
+	d.fails(404, "NOT_FOUND", "GET", "/v1/sessions/b%2Fc", "")
+}
+
+func TestBytesThatAreNotText(t *testing.T) {
+	d := openDoor(t)
+	key := turn.Key{Namespace: "0", Name: "k\xff"}
+	if _, err := d.node.Apply(t.Context(), &turn.Append{Key: key, Messages: []turn.NewMessage{{ID: "i\xff", Data: []byte("1")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.node.Apply(t.Context(), &turn.SetMeta{Key: key, Set: map[string]string{"m\xff": "v", "a": "b"}}); err != nil {
+		t.Fatal(err)
+	}
+	s := d.ok("GET", "/v1/sessions/k%FF", "")
+	if s["key_base64"] != "a/8=" || s["key"] != nil || s["metadata_base64"].(map[string]any)["bf8="] != "dg==" || len(s["metadata"].(map[string]any)) != 1 {
+		t.Errorf("session: %v", s)
+	}
+	m := d.ok("GET", "/v1/sessions/k%FF/messages", "")["messages"].([]any)[0].(map[string]any)
+	if m["id_base64"] != "af8=" || m["id"] != nil {
+		t.Errorf("message: %v", m)
+	}
+}
+
+func TestListAndDeleteByPrefix(t *testing.T) {
+	d := openDoor(t)
+	var ops []turn.Op
+	for i := range 1203 {
+		ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("u/%04d\xff", i)}})
+	}
+	ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "v"}}, &turn.SetMeta{Key: turn.Key{Namespace: "1", Name: "u/"}})
+	for _, op := range ops {
+		if _, err := d.node.Apply(t.Context(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, cursor := 0, ""
+	for pages := 0; ; pages++ {
+		m := d.ok("GET", "/v1/sessions?prefix=u%2F&limit=500&cursor="+cursor, "")
+		seen += len(m["sessions"].([]any))
+		cursor = m["cursor"].(string)
+		if cursor == "" {
+			break
+		}
+		if pages > 3 {
+			t.Fatal("the list does not end")
+		}
+	}
+	if seen != 1203 {
+		t.Errorf("%d sessions are listed, want 1203", seen)
+	}
+	if m := d.ok("GET", "/v1/sessions", ""); len(m["sessions"].([]any)) != defaultPage {
+		t.Errorf("a page has %d sessions", len(m["sessions"].([]any)))
+	}
+	d.fails(400, "INVALID", "GET", "/v1/sessions?cursor=***", "")
+	d.fails(400, "INVALID", "GET", "/v1/sessions?limit=10001", "")
+
+	d.fails(400, "INVALID", "DELETE", "/v1/sessions", "")
+	d.fails(400, "INVALID", "DELETE", "/v1/sessions?all=true", "")
+	d.fails(400, "INVALID", "DELETE", "/v1/sessions?prefix=", "")
+	d.fails(400, "INVALID", "DELETE", "/v1/sessions?prefix=&all=yes", "")
+	if x := d.ok("DELETE", "/v1/sessions?prefix=u%2F", ""); x["removed"] != 1203.0 {
+		t.Errorf("delete by prefix: %v", x)
+	}
+	if x := d.ok("DELETE", "/v1/sessions?prefix=&all=true", ""); x["removed"] != 1.0 {
+		t.Errorf("delete all: %v", x)
+	}
+	d.ok("GET", "/v1/ns/1/sessions/u%2F", "")
+}
+
+func TestBodyLimits(t *testing.T) {
+	d := openDoor(t)
+	d.node.limits.MessageBytes, d.node.limits.AppendBytes = 3<<20, 3<<20
+	message := func(n int) string {
+		return `{"messages":[{"data":"` + strings.Repeat("x", n-2) + `"}]}`
+	}
+	d.ok("POST", "/v1/sessions/a/messages", message(3<<20))
+	d.fails(413, "TOO_LARGE", "POST", "/v1/sessions/a/messages", message(3<<20+1))
+	d.ok("POST", "/v1/sessions/a/messages", `{"messages":[{"data_base64":"`+strings.Repeat("AAAA", 1<<20)+`"}]}`)
+	for _, tt := range []struct {
+		n, length int64 // as sent, and as announced; -1: not announced
+		expect    string
+	}{
+		{int64(appendBody(d.node.limits)) + 1, int64(appendBody(d.node.limits)) + 1, ""},
+		{64 << 20, 64 << 20, ""},
+		{64 << 20, -1, ""},
+		{64 << 20, 1 << 40, "100-continue"},
+	} {
+		req, _ := http.NewRequest("POST", "http://"+d.addr+"/v1/sessions/a/messages", io.LimitReader(blanks{}, tt.n))
+		req.ContentLength = tt.length
+		req.Header.Set("Expect", tt.expect)
+		resp, err := d.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != 413 {
+			t.Errorf("a body of %d bytes: %d", tt.n, resp.StatusCode)
+		}
+	}
+	d.fails(413, "TOO_LARGE", "PATCH", "/v1/sessions/a", `{"metadata":{"a":"`+strings.Repeat("x", smallBody)+`"}}`)
+	d.fails(413, "TOO_LARGE", "PATCH", "/v1/sessions/a", `{"metadata":{"a":"`+strings.Repeat("x", 20<<10)+`"}}`)
+}
+
+type blanks struct{}
+
+func (blanks) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}

@@ -1,0 +1,326 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// event is a server-sent event as the standard has a client read it.
+type event struct {
+	id, name, data string
+	comment        bool
+}
+
+// tail is a client of a stream.
+type tail struct {
+	t      testing.TB
+	cancel context.CancelFunc
+	events chan event // closed when the stream ends
+}
+
+func (d *door) tail(path string, headers ...string) *tail {
+	d.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+d.addr+path, nil)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := d.client.Do(req)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if ct := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || ct != "text/event-stream" {
+		d.t.Fatalf("%s: status %d, content type %s", path, resp.StatusCode, ct)
+	}
+	tl := &tail{t: d.t, cancel: cancel, events: make(chan event, 1000)}
+	d.t.Cleanup(cancel)
+	go func() {
+		defer resp.Body.Close()
+		defer close(tl.events)
+		readEvents(bufio.NewReader(resp.Body), tl.events)
+	}()
+	return tl
+}
+
+func readEvents(r *bufio.Reader, to chan<- event) {
+	var e event
+	var data []string
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		line = strings.TrimSuffix(line, "\n")
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case line == "":
+			if data != nil || e.comment {
+				e.data += strings.Join(data, "\n")
+				to <- e
+			}
+			e, data = event{}, nil
+		case name == "":
+			e.comment, e.data = true, value
+		case name == "id":
+			e.id = value
+		case name == "event":
+			e.name = value
+		case name == "data":
+			data = append(data, value)
+		}
+	}
+}
+
+// next returns the next event that is not a comment.
+func (tl *tail) next() event {
+	tl.t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		select {
+		case e, ok := <-tl.events:
+			if !ok {
+				tl.t.Fatal("the stream has ended")
+			}
+			if !e.comment {
+				return e
+			}
+		case <-timeout:
+			tl.t.Fatal("no event in ten seconds")
+		}
+	}
+}
+
+// message checks that the next event is that message.
+func (tl *tail) message(seq int, data string) {
+	tl.t.Helper()
+	e := tl.next()
+	var m struct {
+		Seq  int
+		Data json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(e.data), &m); err != nil {
+		tl.t.Fatalf("%+v: %v", e, err)
+	}
+	if e.name != "" || e.id != fmt.Sprint(seq) || m.Seq != seq || string(m.Data) != data {
+		tl.t.Fatalf("event %+v; want message %d, %s", e, seq, data)
+	}
+}
+
+// end waits for the end of the stream and returns its last event.
+func (tl *tail) end() (last event) {
+	tl.t.Helper()
+	timeout := time.After(10 * time.Second)
+	for {
+		select {
+		case e, ok := <-tl.events:
+			if !ok {
+				return last
+			}
+			last = e
+		case <-timeout:
+			tl.t.Fatal("the stream does not end")
+		}
+	}
+}
+
+const streamPath = "/v1/sessions/a/messages/stream"
+
+func TestStreamSendsWhatIsThereAndWhatComes(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1", `{"two": "<2>"}`)
+	all, later := d.tail(streamPath), d.tail(streamPath+"?after=1")
+	resumed := d.tail(streamPath+"?after=7", "Last-Event-ID: 1")
+	all.message(1, "1")
+	for _, tl := range []*tail{all, later, resumed} {
+		tl.message(2, `{"two": "<2>"}`)
+	}
+	d.append("b", "99") // somebody else's
+	d.append("a", "3")
+	for _, tl := range []*tail{all, later, resumed} {
+		tl.message(3, "3")
+	}
+}
+
+func TestStreamOfASessionToCome(t *testing.T) {
+	d := openDoor(t)
+	tl := d.tail(streamPath)
+	d.append("a", "1")
+	tl.message(1, "1")
+}
+
+func TestStreamOfManyMessages(t *testing.T) {
+	d := openDoor(t)
+	tl := d.tail(streamPath)
+	const n = 5*streamMessages + 7
+	go func() {
+		for i := range n {
+			d.append("a", fmt.Sprint(i+1))
+		}
+	}()
+	for i := range n {
+		tl.message(i+1, fmt.Sprint(i+1))
+	}
+}
+
+// A payload of several lines stays what it is.
+func TestStreamPayloadsByteForByte(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "{\n  \"a\": [\n\t1,\n\n 2]\n}", "[1,\r\n2]", "\"\u2028\"")
+	tl := d.tail(streamPath)
+	tl.message(1, "{\n  \"a\": [\n\t1,\n\n 2]\n}")
+	if e := tl.next(); !strings.Contains(e.data, `"data_base64":"WzEsDQoyXQ=="`) {
+		t.Errorf("a payload with a carriage return: %+v", e)
+	}
+	tl.message(3, "\"\u2028\"")
+	if e := d.tail(streamPath + "?encoding=base64&after=2").next(); !strings.Contains(e.data, `"data_base64":"IuKAqCI="`) {
+		t.Errorf("with encoding=base64: %+v", e)
+	}
+}
+
+func TestStreamTellsOfDeletion(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1", "2", "3")
+	inc := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
+	tl := d.tail(streamPath)
+	tl.message(1, "1")
+	tl.message(2, "2")
+	tl.message(3, "3")
+	d.ok("DELETE", "/v1/sessions/a", "")
+	if e := tl.next(); e.name != "reset" || e.id != "0" || e.data != `{"incarnation":0}` {
+		t.Fatalf("after the deletion: %+v", e)
+	}
+	d.append("a", "10")
+	tl.message(1, "10")
+
+	// Deleted and made anew, perhaps between two looks of the stream.
+	d.ok("DELETE", "/v1/sessions/a", "")
+	for i := range 5 {
+		d.append("a", fmt.Sprint(20+i))
+	}
+	if e := tl.next(); e.name != "reset" {
+		t.Fatalf("after the second deletion: %+v", e)
+	}
+	tl.message(1, "20")
+
+	// A client that comes back.
+	for _, path := range []string{streamPath + "?after=50", fmt.Sprintf("%s?after=2&incarnation=%v", streamPath, inc)} {
+		back := d.tail(path)
+		if e := back.next(); e.name != "reset" || e.id != "0" {
+			t.Fatalf("%s: %+v", path, e)
+		}
+		back.message(1, "20")
+	}
+	now := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
+	d.tail(fmt.Sprintf("%s?after=2&incarnation=%v", streamPath, now)).message(3, "22")
+}
+
+func TestStreamTellsOfExpiry(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1")
+	tl := d.tail(streamPath)
+	tl.message(1, "1")
+	d.ok("POST", "/v1/sessions/a/expire", `{"ttl_ms":1000}`)
+	d.node.pass(2 * time.Second)
+	d.append("b", "2") // time passes with a log entry
+	if e := tl.next(); e.name != "reset" {
+		t.Fatalf("after the expiry: %+v", e)
+	}
+}
+
+// Trimmed messages are gone, and the numbering goes on.
+func TestStreamAfterTrimAndClear(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1", "2", "3")
+	d.ok("POST", "/v1/sessions/a/trim", `{"keep_last":1}`)
+	tl := d.tail(streamPath)
+	tl.message(3, "3")
+	d.ok("POST", "/v1/sessions/a/clear", `{}`)
+	d.append("a", "4")
+	tl.message(4, "4")
+}
+
+func TestStreamHeartbeats(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Heartbeat = 5 * time.Millisecond })
+	tl := d.tail(streamPath)
+	for range 3 {
+		if e := <-tl.events; !e.comment {
+			t.Fatalf("event %+v, want a comment", e)
+		}
+	}
+	eventually(t, "counted", func() bool { return strings.Contains(d.do("GET", "/metrics", "").body, "turnlog_http_streams 1\n") })
+	tl.cancel()
+	eventually(t, "ended", func() bool { return strings.Contains(d.do("GET", "/metrics", "").body, "turnlog_http_streams 0\n") })
+}
+
+func TestStreamErrors(t *testing.T) {
+	d := openDoor(t)
+	d.fails(400, "INVALID", "GET", streamPath+"?after=x", "")
+	d.fails(400, "INVALID", "GET", streamPath, "", "Last-Event-ID: x")
+	d.fails(400, "INVALID", "GET", streamPath+"?last=5", "")
+	d.append("a", "1")
+	tl := d.tail(streamPath)
+	tl.message(1, "1")
+	failWith(&d.node.readFault, turn.Errorf(turn.Corrupt, "the block is damaged"))
+	d.fails(500, "CORRUPT", "GET", streamPath, "")
+	d.append("a", "2")
+	last := tl.end()
+	if last.name != "failure" || !strings.Contains(last.data, `"code":"CORRUPT"`) {
+		t.Errorf("last event %+v", last)
+	}
+}
+
+func TestStreamsEndWhenTheServerStops(t *testing.T) {
+	d := openDoor(t)
+	d.append("a", "1")
+	tl := d.tail(streamPath)
+	tl.message(1, "1")
+	began := time.Now()
+	if err := d.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if last := tl.end(); !last.comment || !strings.Contains(last.data, "stopping") {
+		t.Errorf("last event %+v", last)
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+// A client that does not read is cut off, and holds no more than a page until then.
+func TestStreamOfASlowReader(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Stall = 200 * time.Millisecond })
+	payload := `"` + strings.Repeat("x", 1<<20) + `"`
+	for range 32 {
+		d.append("a", payload)
+	}
+	conn, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", streamPath)
+	least := d.server.cfg.MemoryBytes
+	eventually(t, "cut off", func() bool {
+		left := d.server.memory.left.Load()
+		least = min(least, left)
+		return left == d.server.cfg.MemoryBytes && least < left
+	})
+	if held := d.server.cfg.MemoryBytes - least; held > 2<<20 {
+		t.Errorf("the stream held %d bytes", held)
+	}
+	d.append("b", "1") // others are served
+}
