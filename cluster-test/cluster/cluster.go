@@ -78,7 +78,7 @@ func (b *builder) addr() string {
 
 func (b *builder) node(id string, c *Cluster) *Node {
 	resp, http := b.addr(), b.addr()
-	n := &Node{ID: id, binary: b.cfg.Binary, httpAddr: http,
+	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http,
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
 		Log: filepath.Join(b.cfg.Dir, id+".log"),
 		env: []string{DialMapVariable + "=" + c.Network.dialMap(id, b.raft)}}

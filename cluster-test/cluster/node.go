@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,7 +20,8 @@ type Node struct {
 
 	// Where clients reach it: proxies, through which answers can be lost.
 	RESP, HTTP *Proxy
-	httpAddr   string // its own HTTP address, for the tester
+	// Its own addresses, past the proxies.
+	RESPAddr, HTTPAddr string
 
 	binary string
 	args   []string
@@ -210,6 +212,21 @@ func (n *Node) Unwipe(aside string) error {
 		return err
 	}
 	return os.Rename(aside, n.Dir)
+}
+
+// ResidentBytes is how much memory the process has, 0 where that is not known.
+func (n *Node) ResidentBytes() int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int64
+		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
+			return kib << 10
+		}
+	}
+	return 0
 }
 
 // DiskBytes is the size of the node's data.

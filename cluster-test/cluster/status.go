@@ -59,7 +59,7 @@ func (n *Node) Metrics(ctx context.Context) (string, error) {
 type rawText string
 
 func (n *Node) call(ctx context.Context, method, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.httpAddr+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.HTTPAddr+path, nil)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,17 @@ func (e *Env) once(ctx context.Context, f Fault) error {
 	return undo()
 }
 
+// Once injects the fault of that name now, for as long as hold.
+func (e *Env) Once(ctx context.Context, name string, hold time.Duration) error {
+	list, err := ByName([]string{name})
+	if err != nil {
+		return err
+	}
+	f := list[0]
+	f.Hold = [2]time.Duration{hold, hold}
+	return e.once(ctx, f)
+}
+
 // begin injects f; undo makes it good again, also when ctx has ended.
 func (e *Env) begin(ctx context.Context, f Fault) (undo func() error, err error) {
 	victim, heal, err := f.Inject(ctx, e)

@@ -27,6 +27,9 @@ type Report struct {
 	Started  time.Time `json:"started"`
 	Seconds  float64   `json:"seconds"` // of work, without start and checks
 
+	// Evidence is what the scenario measured, in sentences.
+	Evidence []string `json:"evidence,omitempty"`
+
 	Checked *checker.Verdict `json:"checked"`
 	Counts  workload.Counts  `json:"counts"`
 	Figures Figures          `json:"figures"`
@@ -35,6 +38,11 @@ type Report struct {
 // Fail notes a reason why the run did not pass.
 func (r *Report) Fail(format string, args ...any) {
 	r.Problems = append(r.Problems, fmt.Sprintf(format, args...))
+}
+
+// Show notes something that the scenario measured.
+func (r *Report) Show(format string, args ...any) {
+	r.Evidence = append(r.Evidence, fmt.Sprintf(format, args...))
 }
 
 // Write completes r from the history and writes it into dir: verdict.json, and
@@ -69,6 +77,10 @@ func (r *Report) Print(w io.Writer) {
 	}
 	f := &r.Figures
 	fmt.Fprintf(w, "%s  %s  seed %d, %d nodes, %.0f s of work\n", word, r.Scenario, r.Seed, r.Nodes, r.Seconds)
+	if r.Checked.Operations == 0 {
+		r.printFindings(w)
+		return
+	}
 	fmt.Fprintf(w, "      %d operations (%d writes, %d reads, %d tailed) in %d sessions, %d of them searched; %.0f writes/s acknowledged\n",
 		r.Checked.Operations, r.Counts.Writes, r.Counts.Reads, r.Counts.Tailed, r.Checked.Sessions, r.Checked.Searched, f.WritesPerSecond)
 	fmt.Fprintf(w, "      faults %d, leader changes %d, unknown outcomes %d, duplicates %d, conflicts %d, refused %d, expired %d, answers lost %d\n",
@@ -79,6 +91,13 @@ func (r *Report) Print(w io.Writer) {
 		s := f.Recovery[name]
 		fmt.Fprintf(w, "      %-18s %3d times; pause median %s, worst %s; from heal to first write median %s, worst %s\n",
 			name, s.Times, ms(s.PauseMedian), ms(s.PauseWorst), ms(s.HealMedian), ms(s.HealWorst))
+	}
+	r.printFindings(w)
+}
+
+func (r *Report) printFindings(w io.Writer) {
+	for _, e := range r.Evidence {
+		fmt.Fprintf(w, "  =   %s\n", e)
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "  !   %s\n", p)

@@ -30,6 +30,11 @@ type worker struct {
 	door    Door
 	process int // of the history; a new one after each call without an answer
 	calls   int
+	written int // acknowledged writes
+
+	// For workloads that read before they write.
+	hasRead  bool
+	revision uint64 // of the session when the worker last read it
 }
 
 // loop works until ctx ends.
@@ -41,7 +46,7 @@ func (w *worker) loop(ctx context.Context) {
 		}
 		s := w.pool.pick(w.rand)
 		w.do(ctx, s, w.workload.Next(w, s))
-		if w.run.Failed() != nil {
+		if w.run.Failed() != nil || w.workload.Rounds > 0 && w.written >= w.workload.Rounds {
 			return
 		}
 	}
@@ -99,6 +104,7 @@ func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error
 	if err == nil {
 		w.run.rec.Return(w.process, op, history.OK, &r, nil)
 		w.run.counters.ok(c, &r, s)
+		w.note(c, &r)
 		s.answered(c, &r)
 		return nil
 	}
@@ -123,6 +129,14 @@ func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error
 		s.mu.Unlock()
 	}
 	return err
+}
+
+func (w *worker) note(c *history.Call, r *history.Result) {
+	if c.Func.Writes() {
+		w.written++
+	} else {
+		w.revision = r.Revision
+	}
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

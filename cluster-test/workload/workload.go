@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -23,6 +24,7 @@ type Workload struct {
 	Unknowns   int // calls without an answer after which it is retired; 0: any
 	Tailers    int // workers that follow sessions instead
 	Expires    bool
+	Rounds     int // acknowledged writes after which a worker has done its work; 0: any
 	// Next makes up a call. It sets everything but Values' tokens: it asks w
 	// for those.
 	Next func(w *worker, s *Session) history.Call
@@ -74,6 +76,13 @@ func All() []*Workload {
 	}
 }
 
+// Pair is two workers that answer in one session: each reads it and appends on
+// condition that nothing has changed since, so many rounds.
+func Pair(rounds int) *Workload {
+	return &Workload{Name: "pair", About: "two workers, one session, each append conditional",
+		Doors: []string{HTTP, Native}, Sessions: 1, Calls: math.MaxInt, Rounds: rounds, Next: readThenAppend}
+}
+
 // ByName returns the workload of that name, nil if there is none.
 func ByName(name string) *Workload {
 	all := All()
@@ -99,6 +108,17 @@ func conditional(w *worker, s *Session) history.Call {
 	}
 	c := w.append(1+w.rand.IntN(2), true)
 	expect := s.Revision()
+	c.Expect = &expect
+	return c
+}
+
+// readThenAppend expects what the worker itself has read.
+func readThenAppend(w *worker, _ *Session) history.Call {
+	if w.hasRead = !w.hasRead; w.hasRead {
+		return history.Call{Func: history.Read, Latest: true, N: 1}
+	}
+	c := w.append(1, true)
+	expect := w.revision
 	c.Expect = &expect
 	return c
 }

@@ -1,0 +1,203 @@
+// Cluster-test tries the built turnlog binary from outside: real processes, real
+// sockets, and everything that can go wrong with them. It records every call
+// and judges the record.
+//
+//	go run ./cluster-test --list
+//	go run ./cluster-test --scenario chaos --time 2m --seed 7
+//
+// The exit status is 0 if everything that was promised was kept, 1 if not, and
+// 2 if the tester itself could not do its work.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/cluster-test/workload"
+)
+
+// arguments are the command line.
+type arguments struct {
+	list      bool
+	scenarios string
+	seed      uint64
+	time      time.Duration
+	nodes     int
+	nemesis   string
+	workloads string
+	rate      int
+	out       string
+	binary    string
+	race      bool
+	keep      bool
+	repeat    int
+}
+
+func main() {
+	var a arguments
+	flag.BoolVar(&a.list, "list", false, "show scenarios, nemeses and workloads")
+	flag.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, or evidence")
+	flag.Uint64Var(&a.seed, "seed", 0, "what the random choices follow from (default: another one each time)")
+	flag.DurationVar(&a.time, "time", 0, "how long workers work (default: the scenario's)")
+	flag.IntVar(&a.nodes, "nodes", 0, "size of the cluster (default: the scenario's)")
+	flag.StringVar(&a.nemesis, "nemesis", "", "faults in place of the scenario's, separated by commas")
+	flag.StringVar(&a.workloads, "workload", "", "workloads in place of the scenario's, separated by commas")
+	flag.IntVar(&a.rate, "rate", 0, "calls a second that workers try to make (default: the scenario's)")
+	flag.StringVar(&a.out, "out", filepath.Join(os.TempDir(), "turnlog-cluster-test"), "where each run gets a directory")
+	flag.StringVar(&a.binary, "binary", "", "turnlog to test (default: built from this source tree)")
+	flag.BoolVar(&a.race, "race", false, "build it with the race detector")
+	flag.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
+	flag.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
+	flag.Parse()
+	if a.list {
+		list()
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	passed, err := a.run(ctx)
+	stop()
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "cluster-test:", err)
+		os.Exit(2)
+	case !passed:
+		os.Exit(1)
+	}
+}
+
+// run runs the scenarios one after the other and reports whether all passed.
+func (a *arguments) run(ctx context.Context) (bool, error) {
+	chosen, err := a.choose()
+	if err != nil {
+		return false, err
+	}
+	if a.binary == "" {
+		dir, err := os.MkdirTemp("", "turnlog-build-")
+		if err != nil {
+			return false, err
+		}
+		defer os.RemoveAll(dir)
+		if a.binary, err = cluster.Build(ctx, dir, a.race); err != nil {
+			return false, err
+		}
+	}
+	if a.seed == 0 {
+		a.seed = uint64(rand.Uint32())
+	}
+	passed := true
+	for i := range a.repeat {
+		for _, s := range chosen {
+			ok, err := a.one(ctx, s, a.seed+uint64(i))
+			if err != nil {
+				return false, err
+			}
+			passed = passed && ok
+		}
+	}
+	return passed, ctx.Err()
+}
+
+func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
+	command := a.command(s, seed)
+	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
+	o := options{seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
+		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
+	r, dir, err := execute(ctx, s, o, command)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", s.Name, err)
+	}
+	r.Print(os.Stdout)
+	fmt.Printf("      %s\n", dir)
+	return r.Passed, nil
+}
+
+// choose returns the scenarios asked for, changed as asked for.
+func (a *arguments) choose() ([]Scenario, error) {
+	var chosen []Scenario
+	for _, s := range scenarios() {
+		isEvidence := strings.HasPrefix(s.Name, evidencePrefix)
+		if a.scenarios == "all" && !isEvidence || a.scenarios == "evidence" && isEvidence {
+			chosen = append(chosen, s)
+		}
+	}
+	if len(chosen) == 0 {
+		for _, name := range strings.Split(a.scenarios, ",") {
+			s, ok := scenario(name)
+			if !ok {
+				return nil, fmt.Errorf("there is no scenario %q; --list shows them", name)
+			}
+			chosen = append(chosen, s)
+		}
+	}
+	for i := range chosen {
+		s := &chosen[i]
+		if a.time > 0 {
+			s.Time, s.Must = a.time, nil
+		}
+		if a.nodes > 0 {
+			s.Nodes = a.nodes
+		}
+		if a.rate > 0 {
+			s.Rate = a.rate
+		}
+		if a.nemesis != "" {
+			s.Nemesis, s.Must = strings.Split(a.nemesis, ","), nil
+		}
+		if a.workloads != "" {
+			s.Workloads = strings.Split(a.workloads, ",")
+		}
+		if err := s.check(); err != nil {
+			return nil, err
+		}
+	}
+	return chosen, nil
+}
+
+// command is the command line that repeats a run.
+func (a *arguments) command(s Scenario, seed uint64) string {
+	c := fmt.Sprintf("go run ./cluster-test --scenario %s --seed %d", s.Name, seed)
+	if a.time > 0 {
+		c += fmt.Sprintf(" --time %s", a.time)
+	}
+	if a.nodes > 0 {
+		c += fmt.Sprintf(" --nodes %d", a.nodes)
+	}
+	if a.nemesis != "" {
+		c += " --nemesis " + a.nemesis
+	}
+	if a.workloads != "" {
+		c += " --workload " + a.workloads
+	}
+	if a.rate > 0 {
+		c += fmt.Sprintf(" --rate %d", a.rate)
+	}
+	if a.race {
+		c += " --race"
+	}
+	return c
+}
+
+func list() {
+	fmt.Println("Scenarios:")
+	for _, s := range scenarios() {
+		fmt.Printf("  %-22s %s\n", s.Name, s.About)
+	}
+	fmt.Println("\nNemeses:")
+	for _, f := range nemesis.All() {
+		fmt.Printf("  %-22s %s\n", f.Name, f.About)
+	}
+	fmt.Println("\nWorkloads:")
+	for _, w := range workload.All() {
+		fmt.Printf("  %-22s %s\n", w.Name, w.About)
+	}
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/checker"
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/cluster-test/report"
+	"github.com/turnlog/turnlog/cluster-test/workload"
+)
+
+const (
+	startLimit  = 30 * time.Second
+	healLimit   = 30 * time.Second // from the end of the faults until everything works
+	hashLimit   = 60 * time.Second
+	readLimit   = 5 * time.Minute
+	expiryGrace = 6 * time.Second
+	readers     = 8 // of whole sessions, at the end
+)
+
+// options are what the command line asks for.
+type options struct {
+	seed     uint64
+	binary   string
+	out      string // directory for the run's directory
+	commit   string
+	keepData bool
+	say      func(format string, args ...any)
+}
+
+// run is a scenario under way.
+type run struct {
+	Scenario
+	options
+	dir      string
+	cluster  *cluster.Cluster
+	rec      *history.Recorder
+	work     *workload.Run
+	idle     chan struct{} // closed when the workers have ended
+	env      *nemesis.Env
+	report   *report.Report
+	from, to time.Duration // of the work, on the history's clock
+}
+
+// execute runs a scenario and returns its report, written to a directory of its
+// own. An error means that the tester itself has failed.
+func execute(ctx context.Context, s Scenario, o options, command string) (*report.Report, string, error) {
+	name := fmt.Sprintf("%s-%s-%d", time.Now().Format("20060102-150405"), s.Name, o.seed)
+	r := &run{Scenario: s, options: o, dir: filepath.Join(o.out, name)}
+	r.report = &report.Report{Scenario: s.Name, Command: command, Seed: o.seed, Commit: o.commit, Nodes: s.Nodes,
+		Started: time.Now(), Checked: &checker.Verdict{}}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return nil, "", err
+	}
+	var err error
+	if r.rec, err = history.Create(filepath.Join(r.dir, "history.jsonl")); err != nil {
+		return nil, "", err
+	}
+	r.cluster, err = cluster.New(cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed})
+	if err != nil {
+		return nil, "", err
+	}
+	defer r.cluster.Close()
+	if err := r.phases(ctx); err != nil {
+		r.report.Fail("%v", err)
+	}
+	if err := r.finish(ctx); err != nil {
+		return nil, r.dir, err
+	}
+	return r.report, r.dir, nil
+}
+
+// phases is the run itself. Its errors are the cluster's failures.
+func (r *run) phases(ctx context.Context) error {
+	start, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := r.cluster.Start(start); err != nil {
+		return fmt.Errorf("start of the cluster: %w", err)
+	}
+	r.from = r.rec.Now()
+	defer func() { r.report.Seconds = (r.to - r.from).Seconds() }()
+	watched, stopWatch := context.WithCancel(ctx)
+	watchEnded := make(chan struct{})
+	go func() {
+		defer close(watchEnded)
+		watchLeader(watched, r.cluster, r.rec)
+	}()
+	defer func() { stopWatch(); <-watchEnded }()
+
+	if r.Alone != nil {
+		err := r.Alone(ctx, r)
+		r.to = r.rec.Now()
+		return errors.Join(err, r.stop())
+	}
+	if err := r.storm(ctx); err != nil {
+		r.to = r.rec.Now()
+		return errors.Join(err, r.cluster.Heal())
+	}
+	return errors.Join(r.recover(ctx), r.stop())
+}
+
+// storm lets workers work while faults happen.
+func (r *run) storm(ctx context.Context) error {
+	r.work = workload.New(workload.Config{Cluster: r.cluster, Recorder: r.rec, Workloads: r.workloads(),
+		Workers: r.Workers, Seed: r.seed, Rate: r.Rate})
+	r.env = &nemesis.Env{Cluster: r.cluster, Recorder: r.rec, Rand: rand.New(rand.NewPCG(r.seed, 3))}
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var worked error
+	r.idle = make(chan struct{})
+	go func() {
+		defer close(r.idle)
+		worked = r.work.Work(ctx)
+	}()
+	err := r.faults(ctx)
+	r.to = r.rec.Now()
+	if err == nil {
+		// The faults end first: what is still under way may be answered.
+		err = r.cluster.Heal()
+	}
+	stop()
+	<-r.idle
+	return errors.Join(err, worked)
+}
+
+func (r *run) workloads() []*workload.Workload {
+	if r.Special != nil {
+		return []*workload.Workload{r.Special}
+	}
+	var list []*workload.Workload
+	for _, name := range r.Workloads {
+		list = append(list, workload.ByName(name))
+	}
+	return list
+}
+
+func (r *run) faults(ctx context.Context) error {
+	if r.Drive != nil {
+		return r.Drive(ctx, r)
+	}
+	list, err := nemesis.ByName(r.Nemesis)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Time)
+	defer cancel()
+	if err := nemesis.Run(ctx, r.env, list); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// recover requires the cluster to be well again soon, and reads everything.
+func (r *run) recover(ctx context.Context) error {
+	heal, cancel := context.WithTimeout(ctx, healLimit)
+	defer cancel()
+	if err := r.cluster.WaitReady(heal); err != nil {
+		return fmt.Errorf("%v after the last fault: %w", healLimit, err)
+	}
+	if err := r.work.Finish(heal); err != nil {
+		return err
+	}
+	for _, w := range r.workloads() {
+		if w.Expires {
+			sleep(ctx, workload.LongestTTL+expiryGrace) // an expiry is promised to come, which only time shows
+			break
+		}
+	}
+	hashes, cancel := context.WithTimeout(ctx, hashLimit)
+	defer cancel()
+	hash, err := r.cluster.WaitHashes(hashes)
+	if err != nil {
+		return err
+	}
+	r.report.Figures.StateHash, r.report.Figures.HashIndex = hash.StateHash, hash.HashIndex
+	all, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	return r.work.ReadAll(all, readers)
+}
+
+const stopLimit = 20 * time.Second
+
+// stop ends the nodes as an operator does, and requires that they end well.
+func (r *run) stop() error { return r.cluster.StopAll(stopLimit) }
+
+// finish judges the run and writes the report.
+func (r *run) finish(ctx context.Context) error {
+	for _, death := range r.cluster.Deaths() {
+		r.report.Fail("%s", death)
+	}
+	lost := r.cluster.Lost()
+	r.cluster.Close()
+	r.scanLogs()
+	if err := r.rec.Close(); err != nil {
+		return err
+	}
+	h, err := history.Load(filepath.Join(r.dir, "history.jsonl"))
+	if err != nil {
+		return err
+	}
+	r.say("checking %d operations", len(h.Operations))
+	r.report.Checked = checker.Check(h.Operations, checker.DefaultOptions())
+	sum := report.Measure(h, r.from, r.to)
+	sum.StateHash, sum.HashIndex = r.report.Figures.StateHash, r.report.Figures.HashIndex
+	sum.Sometimes, sum.AnswersLost = r.sometimes(), lost
+	r.report.Figures = sum
+	if r.work != nil {
+		r.report.Counts = r.work.Count()
+		r.requirements()
+	}
+	r.pictures(h)
+	if !r.keepData && len(r.report.Problems) == 0 && r.report.Checked.Passed() {
+		if err := os.RemoveAll(filepath.Join(r.dir, "data")); err != nil {
+			return err
+		}
+	}
+	return r.report.Write(r.dir, h)
+}
+
+// requirements are what a run must have done to count.
+func (r *run) requirements() {
+	if rate := r.report.Figures.WritesPerSecond; rate < float64(r.MinRate) {
+		r.report.Fail("only %.1f writes a second were acknowledged, at least %d are wanted", rate, r.MinRate)
+	}
+	if r.to-r.from < r.Time-time.Second {
+		return
+	}
+	c, f := &r.report.Counts, &r.report.Figures
+	counted := map[string]float64{"leader changes": float64(f.LeaderChanges), "unknown": float64(c.Unknown),
+		"duplicates": float64(c.Duplicates), "conflicts": float64(c.Conflicts), "snapshot installs": f.Sometimes["snapshot installs"]}
+	for _, name := range r.Must {
+		if counted[name] == 0 {
+			r.report.Fail("%s: none, and this scenario is there to have some", name)
+		}
+	}
+}
+
+// scanLogs looks for what must never stand in a node's log.
+func (r *run) scanLogs() {
+	for _, n := range r.cluster.Nodes {
+		f, err := os.Open(n.Log)
+		if err != nil {
+			continue
+		}
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, 16<<20)
+		for in.Scan() {
+			line := in.Text()
+			if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "WARNING: DATA RACE") {
+				r.report.Fail("%s: %s", filepath.Base(n.Log), line)
+				break
+			}
+		}
+		f.Close()
+	}
+}
+
+const pictures = 3
+
+// pictures draws the first sessions in which something is wrong.
+func (r *run) pictures(h *history.History) {
+	drawn := map[string]bool{}
+	for _, v := range append(r.report.Checked.Violations, r.report.Checked.Undecided...) {
+		if drawn[v.Session] || len(drawn) == pictures {
+			continue
+		}
+		drawn[v.Session] = true
+		f, err := os.Create(filepath.Join(r.dir, fmt.Sprintf("session-%d.html", len(drawn))))
+		if err != nil {
+			return
+		}
+		if err := checker.Picture(f, h.Operations, v.Session, 10*time.Second); err != nil {
+			r.say("picture of %s: %v", v.Session, err)
+		}
+		f.Close()
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/cluster-test/workload"
+)
+
+// Scenario is what a run does: which workloads, against which faults, for how
+// long.
+type Scenario struct {
+	Name  string
+	About string
+
+	Workloads []string
+	Special   *workload.Workload // in place of Workloads
+	Nemesis   []string
+	Time      time.Duration
+	Nodes     int
+	Workers   int
+	// Rate is how many calls a second all workers together try to make (-1: as
+	// many as they can), MinRate how many writes a second have to be acknowledged: an idle run must not pass.
+	Rate, MinRate int
+	// Flags go to turnlog serve.
+	Flags []string
+	// Drive, if set, takes the place of the random faults; the work ends when
+	// it returns.
+	Drive func(ctx context.Context, r *run) error
+	// Alone, if set, takes the place of workloads and faults.
+	Alone func(ctx context.Context, r *run) error
+	// Must lists what has to be counted at least once. A run that is shorter
+	// than the scenario's own time is excused.
+	Must []string
+}
+
+// smallLog makes logs so short that nodes which were away need snapshots.
+var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
+
+var everything = []string{"append", "cas", "turns", "tail", "mixed", "ttl", "namespaces", "stale"}
+
+// scenarios returns the table of all scenarios.
+func scenarios() []Scenario {
+	list := []Scenario{
+		{Name: "calm", About: "no faults at all", Workloads: everything, Time: 20 * time.Second, MinRate: 200},
+		{Name: "smoke", About: "a little of everything, in half a minute", Workloads: everything,
+			Nemesis: []string{"kill-leader", "partition-leader", "pause-leader", "lost-replies"}, Time: 25 * time.Second},
+		{Name: "leader-kill", About: "the leader dies again and again", Workloads: everything,
+			Nemesis: []string{"kill-leader"}, Must: []string{"leader changes", "unknown"}},
+		{Name: "kills", About: "processes die, alone and together, also while they start", Workloads: everything,
+			Nemesis: []string{"kill-leader", "kill-follower", "kill-random", "kill-all", "crash-loop"}, Must: []string{"leader changes", "unknown"}},
+		{Name: "pauses", About: "processes freeze and go on", Workloads: everything,
+			Nemesis: []string{"pause-leader", "pause-follower"}, Must: []string{"leader changes"}},
+		{Name: "partitions", About: "networks split, in all ways", Workloads: everything,
+			Nemesis: []string{"partition-leader", "partition-halves", "bridge", "ring"}, Must: []string{"leader changes"}},
+		{Name: "one-way", About: "networks that work in one direction, or now and then", Workloads: everything,
+			Nemesis: []string{"one-way", "flapping", "late-acks"}, Must: []string{"leader changes"}},
+		{Name: "slow", About: "links that are slow or lose packets", Workloads: everything,
+			Nemesis: []string{"slow-link", "lossy"}},
+		{Name: "late-acks", About: "a deposed leader hears old acknowledgements: do its reads stay linearizable?",
+			Workloads: []string{"append", "cas", "turns"}, Nemesis: []string{"late-acks"}, Must: []string{"leader changes"}},
+		{Name: "restarts", About: "an operator restarts nodes", Workloads: everything,
+			Nemesis: []string{"rolling-restart", "stop-leader"}, Must: []string{"leader changes"}},
+		{Name: "lost-replies", About: "answers get lost and clients try again", Workloads: []string{"append", "cas", "turns", "mixed"},
+			Nemesis: []string{"lost-replies", "kill-leader"}, Must: []string{"duplicates", "unknown", "conflicts"}},
+		{Name: "wiped", About: "a node comes back without its data", Workloads: []string{"append", "cas"}, Nemesis: []string{"wiped", "kill-leader"}},
+		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot", Workloads: []string{"append", "turns", "mixed", "ttl"},
+			Nemesis: []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog, Must: []string{"snapshot installs", "duplicates"}},
+		{Name: "five-nodes", About: "everything at once, on five nodes", Workloads: everything, Nodes: 5, Nemesis: allFaults(), Flags: smallLog},
+		{Name: "chaos", About: "everything at once", Workloads: everything, Nemesis: allFaults(), Flags: smallLog,
+			Must: []string{"leader changes", "unknown", "duplicates", "conflicts"}},
+	}
+	list = append(list, evidence()...)
+	for i := range list {
+		list[i].setDefaults()
+	}
+	return list
+}
+
+func (s *Scenario) setDefaults() {
+	def(&s.Time, time.Minute)
+	def(&s.Nodes, 3)
+	def(&s.Workers, 24)
+	def(&s.Rate, 1500)
+	def(&s.MinRate, 20)
+}
+
+// check reports the first name that means nothing.
+func (s *Scenario) check() error {
+	for _, name := range s.Workloads {
+		if workload.ByName(name) == nil {
+			return fmt.Errorf("there is no workload %q; --list shows them", name)
+		}
+	}
+	_, err := nemesis.ByName(s.Nemesis)
+	return err
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+func allFaults() []string {
+	var out []string
+	for _, f := range nemesis.All() {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+func scenario(name string) (Scenario, bool) {
+	list := scenarios()
+	i := slices.IndexFunc(list, func(s Scenario) bool { return s.Name == name })
+	if i < 0 {
+		return Scenario{}, false
+	}
+	return list[i], true
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/cluster-test/report"
+)
+
+const watchInterval = 100 * time.Millisecond
+
+// watchLeader notes every new leader until ctx ends.
+func watchLeader(ctx context.Context, c *cluster.Cluster, rec *history.Recorder) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	var last *cluster.Node
+	for {
+		if n := c.Leader(ctx); n != nil && n != last {
+			rec.Note(n.ID, fmt.Sprintf("%s %s", report.LeaderNote, n.ID))
+			last = n
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// signs are messages in the nodes' logs that tell of events which a long run
+// has to have seen: it would otherwise not have tried what it is there for.
+var signs = map[string]string{
+	"snapshot installs": "snapshot installed",
+	"snapshots taken":   "snapshot taken",
+	"torn tails":        "torn",
+}
+
+// sometimes counts the signs.
+func (r *run) sometimes() map[string]float64 {
+	counts := map[string]float64{}
+	for _, n := range r.cluster.Nodes {
+		f, err := os.Open(n.Log)
+		if err != nil {
+			continue
+		}
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, 16<<20)
+		for in.Scan() {
+			for name, sign := range signs {
+				if strings.Contains(in.Text(), sign) {
+					counts[name]++
+				}
+			}
+		}
+		f.Close()
+	}
+	return counts
+}
