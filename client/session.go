@@ -120,14 +120,11 @@ func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...st
 	if len(set)+len(unset) == 0 {
 		return turn.Result{}, turn.Errorf(turn.Invalid, "no metadata to set or unset")
 	}
-	if len(set) > 0 {
-		r.strings("SET")
-		for k, v := range set {
-			r.strings(k, v)
-		}
+	for k, v := range set {
+		r.strings("SET", k, v)
 	}
-	if len(unset) > 0 {
-		r.strings("UNSET").strings(unset...)
+	for _, k := range unset {
+		r.strings("UNSET", k)
 	}
 	return s.write(ctx, r.expect(s.expect), &turn.SetMeta{Key: s.turnKey(), Set: set, Unset: unset})
 }
@@ -155,7 +152,7 @@ func (s Session) Persist(ctx context.Context) (bool, error) {
 }
 
 func (s Session) changed(ctx context.Context, r *request, op turn.Op) (bool, error) {
-	res, err := s.write(ctx, r, op)
+	res, err := s.write(ctx, r.expect(s.expect), op)
 	return res.Removed > 0, err
 }
 

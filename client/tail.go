@@ -127,11 +127,12 @@ func (t *tail) take(h History) {
 	if h.Incarnation < t.incarnation {
 		return // deleted; there is no session now
 	}
-	if t.incarnation != 0 && h.Incarnation > t.incarnation {
-		t.incarnation, t.after = h.Incarnation, 0
+	anew := t.incarnation != 0 && h.Incarnation > t.incarnation
+	t.incarnation = h.Incarnation
+	if anew || h.Last < t.after { // the second: after comes from an earlier session
+		t.after = 0
 		return
 	}
-	t.incarnation = h.Incarnation
 	for _, m := range h.Messages {
 		t.after = m.Seq
 		if !t.yield(m, nil) {

@@ -10,13 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load completes the settings that fs, after Config.Flags and fs.Parse, holds:
+// Load completes the settings in fs, which has the flags of Config.Flags and no
+// others; they have been parsed, by fs or by a set that they were added to:
 // what the command line did not set comes from the environment, and what is
 // not there from the YAML file (empty: no file). An unknown key in the file is
 // an error that names its line.
 func Load(fs *pflag.FlagSet, file string, getenv func(string) string) error {
 	given := map[string]string{} // name to value, from the command line
-	fs.Visit(func(f *pflag.Flag) { given[f.Name] = f.Value.String() })
+	fs.VisitAll(func(f *pflag.Flag) {
+		if f.Changed {
+			given[f.Name] = f.Value.String()
+		}
+	})
 
 	settings := map[string]string{}
 	if file != "" {

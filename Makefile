@@ -1,0 +1,43 @@
+# The targets that people use. `make` lists them.
+
+GO       ?= go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# A checkout that belongs to another user, as in containers, cannot be asked for its commit.
+export GOFLAGS ?= -buildvcs=false
+
+# Packages whose tests are worth running under the race detector.
+RACE = ./client ./cmd/turnlog ./fsm ./peer ./raftstore ./resp ./server/... ./wal
+
+.PHONY: help build run test race lint bench cluster-test test-deps clean
+
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build bin/turnlog
+	$(GO) build -ldflags "-X main.version=$(VERSION)" -o bin/turnlog ./cmd/turnlog
+
+run: build ## build, and run a cluster of three nodes on this machine
+	@bin/turnlog dev
+
+test: test-deps ## run the standard test suite (under five minutes on two cores)
+	$(GO) test ./...
+
+race: test-deps ## run the tests of the concurrent packages under the race detector
+	$(GO) test -race -short $(RACE)
+
+lint: ## check formatting, vet and staticcheck
+	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+bench: ## run the micro-benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+cluster-test: build ## torment a cluster and check what it promised, in the short form
+	$(GO) run ./cluster-test
+
+test-deps:
+	@./scripts/install-test-deps.sh
+
+clean: ## remove what was built; data of `make run` stays in .turnlog-dev
+	rm -rf bin

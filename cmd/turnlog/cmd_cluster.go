@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (a *app) clusterCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "cluster", Short: "Look at the cluster, and change it"}
+	cmd.AddCommand(a.clusterStatusCommand())
+	return cmd
+}
+
+func (a *app) clusterStatusCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the nodes, their roles and how far they are",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return a.withClient(func(ctx context.Context, c *client.Client) error {
+				cl, err := c.Cluster(ctx)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.writeJSON(clusterToJSON(cl))
+				}
+				return a.writeCluster(cl)
+			})
+		},
+	}
+}
+
+type clusterJSON struct {
+	ID     string     `json:"id"`
+	Leader string     `json:"leader"`
+	Term   uint64     `json:"term"`
+	Nodes  []nodeJSON `json:"nodes"`
+}
+
+type nodeJSON struct {
+	ID        string `json:"id"`
+	RaftAddr  string `json:"raft_addr"`
+	RESPAddr  string `json:"resp_addr"`
+	HTTPAddr  string `json:"http_addr"`
+	Role      string `json:"role"`
+	Applied   uint64 `json:"applied"`
+	Match     uint64 `json:"match"`
+	Reachable bool   `json:"reachable"`
+	StateHash string `json:"state_hash,omitempty"`
+	HashIndex uint64 `json:"hash_index,omitempty"`
+}
+
+func clusterToJSON(c turn.Cluster) clusterJSON {
+	out := clusterJSON{ID: c.ID, Leader: c.Leader, Term: c.Term, Nodes: []nodeJSON{}}
+	for _, n := range c.Nodes {
+		out.Nodes = append(out.Nodes, nodeJSON(n))
+	}
+	return out
+}
+
+func (a *app) writeCluster(c turn.Cluster) error {
+	leader := c.Leader
+	if leader == "" {
+		leader = "none"
+	}
+	fmt.Fprintf(a.stdout, "cluster %s, leader %s, term %d\n\n", c.ID, leader, c.Term)
+	rows := [][]string{{"NODE", "ROLE", "APPLIED", "ON DISK", "RESP", "HTTP", "NODE TO NODE", "STATE HASH"}}
+	for _, n := range c.Nodes {
+		role := n.Role
+		if !n.Reachable {
+			role = "unreachable"
+		}
+		hash := "-"
+		if n.StateHash != "" {
+			hash = fmt.Sprintf("%.12s at %d", n.StateHash, n.HashIndex)
+		}
+		rows = append(rows, []string{n.ID, role, fmt.Sprint(n.Applied), fmt.Sprint(n.Match), orDash(n.RESPAddr), orDash(n.HTTPAddr), n.RaftAddr, hash})
+	}
+	return a.table(rows)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	im := &importer{limits: turn.DefaultLimits()}
+	cmd := &cobra.Command{
+		Use:   "import (FILE | -)",
+		Short: "Append the sessions of a JSON-lines file",
+		Long: `Import reads one session a line, plain or gzip:
+
+  {"session":"alice","messages":[{"id":"q1","data":{…}}, {"id":"a1","data_base64":"…"}]}
+  {"session":"bob","messages":[{"role":"user","content":"hi","id":"b#0"}, …]}
+
+A message is what export writes, or any other object, which is stored whole, byte
+for byte, under its own "id". Running the same import again adds nothing: ids
+tell what is there already, and a message without one gets an id made of its
+place in the file and its content.
+
+A bad line is reported with its number and nothing of it is written; the import
+ends there, unless --keep-going is given. What was written before stays.`,
+		Example: `  turnlog import conversations.jsonl.gz
+  turnlog export | turnlog --addr 10.0.0.7:7379 import -`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in, size, err := a.openInput(args[0])
+			if err != nil {
+				return usageError{err: err}
+			}
+			defer in.Close()
+			return a.withClient(func(ctx context.Context, c *client.Client) error {
+				im.c = c
+				counted := &countingReader{r: in}
+				im.progress = newProgress(a.stderr, "import", size, counted.n.Load)
+				err := im.run(ctx, counted)
+				im.progress.finish(im.summary())
+				if a.json {
+					if werr := a.writeJSON(im.totals()); err == nil {
+						err = werr
+					}
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&im.keepGoing, "keep-going", false, "report bad lines and refused sessions, and go on with the next")
+	cmd.Flags().IntVar(&im.workers, "workers", 16, "sessions that are written at the same time")
+	return cmd
+}
+
+// openInput returns the file and its size, 0 if that is not known.
+func (a *app) openInput(name string) (io.ReadCloser, int64, error) {
+	if name == "-" {
+		return io.NopCloser(a.stdin), 0, nil
+	}
+	if strings.Contains(name, "://") {
+		return nil, 0, fmt.Errorf("%s: only files can be imported", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil || info.IsDir() {
+		f.Close()
+		return nil, 0, fmt.Errorf("%s is not a file", name)
+	}
+	return f, info.Size(), nil
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/turnlog/turnlog/config"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	cfg := config.Default()
+	settings := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	cfg.Flags(settings)
+	file := ""
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a node",
+		Long: `Serve runs one node: alone, or of a cluster when --initial-cluster names all of
+its nodes. The command line is the same on every start; the cluster is founded
+once, whichever node starts first.
+
+Each setting can stand in four places; the first of them wins:
+  1. the command line        --data-dir /var/lib/turnlog
+  2. the environment         TURNLOG_DATA_DIR=/var/lib/turnlog
+  3. a YAML file (--config)  data-dir: /var/lib/turnlog
+  4. the defaults below
+
+SIGTERM or SIGINT: the node answers what is in flight, hands leadership over,
+writes its state and exits with 0. A second signal ends it at once, which is as
+safe as a power cut: nothing acknowledged is lost.`,
+		Example: `  turnlog serve --data-dir /var/lib/turnlog
+
+  turnlog serve --node-id n1 --data-dir /var/lib/turnlog --insecure \
+    --resp-addr 10.0.0.1:7379 --http-addr 10.0.0.1:7380 --raft-addr 10.0.0.1:7381 \
+    --initial-cluster n1=10.0.0.1:7381,n2=10.0.0.2:7381,n3=10.0.0.3:7381`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if file == "" {
+				file = a.getenv(config.EnvName("config"))
+			}
+			if err := config.Load(settings, file, a.getenv); err != nil {
+				return usageError{err: err}
+			}
+			if err := cfg.Validate(); err != nil {
+				return usageError{err: err}
+			}
+			ctx, stop := interruptible(context.Background())
+			defer stop()
+			return a.serve(ctx, &cfg)
+		},
+	}
+	cmd.Flags().StringVar(&file, "config", "", "YAML file with settings (TURNLOG_CONFIG)")
+	cmd.Flags().AddFlagSet(settings)
+	return cmd
+}

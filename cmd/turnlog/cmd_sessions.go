@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// sessionJSON is a session as programs see it.
+type sessionJSON struct {
+	Key       *string           `json:"key,omitempty"`
+	KeyBase64 string            `json:"key_base64,omitempty"`
+	Count     uint64            `json:"count"`
+	Bytes     uint64            `json:"bytes"`
+	First     uint64            `json:"first_seq"`
+	Last      uint64            `json:"last_seq"`
+	Revision  uint64            `json:"revision"`
+	Created   int64             `json:"created"`
+	Updated   int64             `json:"updated"`
+	Deadline  int64             `json:"deadline,omitempty"`
+	Slide     int64             `json:"slide,omitempty"`
+	Meta      map[string]string `json:"meta,omitempty"`
+}
+
+func toJSON(s turn.Session) sessionJSON {
+	out := sessionJSON{
+		Count: s.Count, Bytes: s.Bytes, First: s.First, Last: s.Last, Revision: s.Revision,
+		Created: s.Created, Updated: s.Updated, Deadline: s.Deadline, Slide: s.Slide, Meta: s.Meta,
+	}
+	if utf8.ValidString(s.Key.Name) {
+		out.Key = &s.Key.Name
+	} else {
+		out.KeyBase64 = base64.StdEncoding.EncodeToString([]byte(s.Key.Name))
+	}
+	return out
+}
+
+func (a *app) sessionsCommand() *cobra.Command {
+	limit := 0
+	cmd := &cobra.Command{
+		Use:   "sessions [PREFIX]",
+		Short: "List sessions in key order",
+		Example: `  turnlog sessions
+  turnlog sessions user/42/ --limit 100
+  turnlog sessions --json | jq -r .key`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			prefix := ""
+			if len(args) > 0 {
+				prefix = args[0]
+			}
+			return a.withClient(func(ctx context.Context, c *client.Client) error {
+				return a.listSessions(ctx, c, prefix, limit)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most N sessions (0: all)")
+	return cmd
+}
+
+// listSessions writes a table for each screenful, so that a long list begins at once.
+func (a *app) listSessions(ctx context.Context, c *client.Client, prefix string, limit int) error {
+	const screenful = 200
+	header := []string{"KEY", "MESSAGES", "BYTES", "LAST SEQ", "REVISION", "UPDATED"}
+	rows := [][]string{header}
+	n := 0
+	for s, err := range c.Sessions(ctx, prefix) {
+		if err != nil {
+			return err
+		}
+		if a.json {
+			if err := a.writeJSON(toJSON(s)); err != nil {
+				return err
+			}
+		} else {
+			rows = append(rows, []string{printable([]byte(s.Key.Name)), fmt.Sprint(s.Count), fmt.Sprint(s.Bytes),
+				fmt.Sprint(s.Last), fmt.Sprint(s.Revision), when(s.Updated)})
+		}
+		if n++; n == limit {
+			break
+		}
+		if len(rows) > screenful {
+			if err := a.table(rows); err != nil {
+				return err
+			}
+			rows = rows[:1]
+		}
+	}
+	if a.json || n > 0 && len(rows) == 1 {
+		return nil
+	}
+	return a.table(rows)
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info KEY",
+		Short: "Describe a session",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withSession(args[0], func(ctx context.Context, s client.Session) error {
+				info, err := s.Info(ctx)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.writeJSON(toJSON(info))
+				}
+				return a.writeInfo(info)
+			})
+		},
+	}
+}
+
+func (a *app) writeInfo(s turn.Session) error {
+	expires := "never"
+	if s.Deadline != 0 {
+		expires = when(s.Deadline)
+	}
+	if s.Slide != 0 {
+		expires += fmt.Sprintf(", renewed by each append by %d ms", s.Slide)
+	}
+	rows := [][]string{
+		{"key", printable([]byte(s.Key.Name))},
+		{"namespace", s.Key.Namespace},
+		{"messages", fmt.Sprintf("%d (%d bytes)", s.Count, s.Bytes)},
+		{"seqs", fmt.Sprintf("%d to %d", s.First, s.Last)},
+		{"revision", fmt.Sprint(s.Revision)},
+		{"created", when(s.Created)},
+		{"updated", when(s.Updated)},
+		{"expires", expires},
+	}
+	for _, k := range sortedKeys(s.Meta) {
+		rows = append(rows, []string{"meta " + printable([]byte(k)), printable([]byte(s.Meta[k]))})
+	}
+	return a.table(rows)
+}

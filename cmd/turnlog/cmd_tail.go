@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (a *app) tailCommand() *cobra.Command {
+	var (
+		after uint64
+		last  int
+		count int
+	)
+	cmd := &cobra.Command{
+		Use:   "tail KEY",
+		Short: "Follow a session: each message once, in order, until Ctrl-C",
+		Long: `Tail shows messages as they are committed. It goes on by itself over restarts and
+changes of leader; when no node answers for --timeout, it ends with the seq to go
+on from.`,
+		Example: `  turnlog tail alice               # what comes from now on
+  turnlog tail alice --last 10     # the ten newest first
+  turnlog tail alice --after 17    # everything after seq 17
+  turnlog tail alice --json | my-program`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := interruptible(context.Background())
+			defer stop()
+			c, err := a.connect()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			s := c.Session(args[0])
+			if !cmd.Flags().Changed("after") {
+				h, err := s.Last(ctx, max(last, 1))
+				if err != nil {
+					return err
+				}
+				if after = h.Last; last > 0 && len(h.Messages) > 0 {
+					after = h.Messages[0].Seq - 1
+				}
+			}
+			n := 0
+			for m, err := range s.Tail(ctx, after) {
+				if errors.Is(err, context.Canceled) {
+					return nil // Ctrl-C is how a tail ends
+				}
+				if err != nil {
+					return fmt.Errorf("stopped after seq %d: %w", after, err)
+				}
+				if err := a.writeMessages(a.stdout, []turn.Message{m}); err != nil {
+					return err
+				}
+				if after, n = m.Seq, n+1; n == count {
+					return nil
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().Uint64Var(&after, "after", 0, "begin after this seq (0: with the first message)")
+	cmd.Flags().IntVar(&last, "last", 0, "begin with the N newest messages")
+	cmd.Flags().IntVar(&count, "count", 0, "end after N messages (0: never)")
+	cmd.MarkFlagsMutuallyExclusive("after", "last")
+	return cmd
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	devReadyTime = 60 * time.Second // for all nodes to be ready
+	devStopTime  = 20 * time.Second // for a node to stop by itself
+)
+
+// devCluster is the cluster of `turnlog dev`: node processes that it owns.
+type devCluster struct {
+	out   io.Writer
+	dir   string
+	count int
+	base  int      // first port
+	extra []string // further flags for each node
+
+	nodes []*devNode
+}
+
+func (d *devCluster) run(ctx context.Context) error {
+	if err := d.prepare(); err != nil {
+		return err
+	}
+	exits := make(chan *devNode, d.count)
+	defer d.stop()
+	for _, n := range d.nodes {
+		if err := n.start(exits); err != nil {
+			return err
+		}
+	}
+	if err := d.waitReady(ctx, exits); err != nil || ctx.Err() != nil {
+		return err
+	}
+	d.welcome()
+	return d.watch(ctx, exits)
+}
+
+// prepare looks at everything that can be in the way before anything is started.
+func (d *devCluster) prepare() error {
+	dir, err := filepath.Abs(d.dir)
+	if err != nil {
+		return err
+	}
+	d.dir = dir
+	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		return err
+	}
+	if err := d.claimDir(); err != nil {
+		return err
+	}
+	var peers []string
+	for i := range d.count {
+		n := newDevNode(d.dir, i, d.base+10*i)
+		if err := n.checkPorts(); err != nil {
+			return err
+		}
+		d.nodes = append(d.nodes, n)
+		peers = append(peers, n.id+"="+n.raft)
+	}
+	for _, n := range d.nodes {
+		n.args = append(n.args, "--initial-cluster", strings.Join(peers, ","))
+		n.args = append(n.args, d.extra...)
+	}
+	return nil
+}
+
+// claimDir makes sure that the directory's data belongs to a cluster of this
+// shape: nodes keep their addresses, so another shape would never find together.
+func (d *devCluster) claimDir() error {
+	type shape struct {
+		Nodes    int `json:"nodes"`
+		PortBase int `json:"port_base"`
+	}
+	name := filepath.Join(d.dir, "dev.json")
+	text, err := os.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		text, _ = json.Marshal(shape{d.count, d.base}) // integers marshal
+		return os.WriteFile(name, text, 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	var have shape
+	if err := json.Unmarshal(text, &have); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if want := (shape{d.count, d.base}); have != want {
+		return usagef("%s holds a cluster of %d nodes with port base %d; start it as that, give another --data-dir, or remove the directory", d.dir, have.Nodes, have.PortBase)
+	}
+	return nil
+}
+
+// waitReady waits until every node is ready. It returns nil early if ctx ends.
+func (d *devCluster) waitReady(ctx context.Context, exits <-chan *devNode) error {
+	fmt.Fprintf(d.out, "starting %s…\n", plural(d.count, "node"))
+	deadline := time.After(devReadyTime)
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case n := <-exits:
+			return fmt.Errorf("%s did not start (%s); the end of %s:\n%s", n.id, n.how(), n.logName, n.lastLines())
+		case <-deadline:
+			return fmt.Errorf("not every node is ready after %s; see the logs in %s", devReadyTime, d.dir)
+		case <-poll.C:
+		}
+		if d.allReady(ctx) {
+			return nil
+		}
+	}
+}
+
+func (d *devCluster) allReady(ctx context.Context) bool {
+	for _, n := range d.nodes {
+		if !n.isReady(ctx) {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *devCluster) welcome() {
+	first := d.nodes[0]
+	addr := ""
+	if first.resp != "127.0.0.1:7379" {
+		addr = " --addr " + first.resp
+	}
+	last := d.nodes[len(d.nodes)-1]
+	fmt.Fprintf(d.out, "\n%s ready; data and logs are in %s\n\n", plural(d.count, "node"), d.dir)
+	for _, n := range d.nodes {
+		fmt.Fprintf(d.out, "  %s  redis://%s   http://%s   pid %d\n", n.id, n.resp, n.http, n.pid())
+	}
+	self := os.Args[0]
+	fmt.Fprintf(d.out, `
+Try, in another terminal:
+
+  %[1]s append%[2]s alice --role user 'Where is my order?'
+  %[1]s read%[4]s alice
+  curl http://%[3]s/v1/sessions/alice/messages?last=20
+
+Ctrl-C stops the cluster and keeps its data.
+`, self, addr, last.http, " --addr "+last.resp)
+}
+
+// watch waits for the end: of ctx, or of the last node.
+func (d *devCluster) watch(ctx context.Context, exits <-chan *devNode) error {
+	for alive := d.count; ; {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(d.out, "\nstopping…")
+			return nil
+		case n := <-exits:
+			alive--
+			fmt.Fprintf(d.out, "\n%s has ended (%s); its log is %s. %d of %d nodes run. To start it again:\n  %s\n",
+				n.id, n.how(), n.logName, alive, d.count, n.commandLine())
+			if alive == 0 {
+				return errors.New("every node has ended")
+			}
+		}
+	}
+}
+
+// stop ends the nodes that still run, all at the same time, and waits for them.
+func (d *devCluster) stop() {
+	for _, n := range d.nodes {
+		n.interrupt()
+	}
+	timeout := time.After(devStopTime)
+	for _, n := range d.nodes {
+		if n.exited == nil {
+			continue // never started
+		}
+		select {
+		case <-n.exited:
+		case <-timeout:
+			fmt.Fprintf(d.out, "%s does not stop; killing it (its data is as safe as after a power cut)\n", n.id)
+			n.kill()
+			<-n.exited
+			timeout = time.After(0)
+		}
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// isReady asks the node itself.
+func (n *devNode) isReady(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.http+"/readyz", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// checkPorts reports the first address that is taken.
+func (n *devNode) checkPorts() error {
+	for _, p := range []struct{ addr, use string }{{n.resp, "RESP"}, {n.http, "HTTP"}, {n.raft, "node to node"}} {
+		l, err := net.Listen("tcp", p.addr)
+		if err != nil {
+			return fmt.Errorf("cannot listen on %s (%s of %s): %w\nIs another `turnlog dev` running? --port-base and --data-dir start a second one beside it", p.addr, p.use, n.id, err)
+		}
+		l.Close()
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Exit statuses; exitHelp explains them.
+const (
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitUnknown   = 3
+	exitCondition = 4
+	exitNotFound  = 5
+)
+
+// usageError is a command line or an input that makes no sense.
+type usageError struct {
+	err     error
+	command string // whose help to point at; may be empty
+}
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return usageError{err: fmt.Errorf(format, args...)}
+}
+
+func exitCode(err error) int {
+	if errors.As(err, new(usageError)) {
+		return exitUsage
+	}
+	e := (*turn.Error)(nil)
+	if !errors.As(err, &e) {
+		return exitFailed
+	}
+	switch e.Kind {
+	case turn.Unknown:
+		return exitUnknown
+	case turn.Conflict, turn.IDReused, turn.Exists:
+		return exitCondition
+	case turn.NotFound:
+		return exitNotFound
+	case turn.Invalid, turn.TooLarge:
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// report writes to stderr what happened, whether a write took place, and what
+// to do.
+func (a *app) report(err error) {
+	if a.json {
+		a.reportJSON(err)
+		return
+	}
+	fmt.Fprintf(a.stderr, "turnlog: %v\n", err)
+	if hint := hint(err); hint != "" {
+		fmt.Fprintf(a.stderr, "%s\n", hint)
+	}
+}
+
+func hint(err error) string {
+	if u := (usageError{}); errors.As(err, &u) && u.command != "" {
+		return fmt.Sprintf("See `%s --help`.", u.command)
+	}
+	e := (*turn.Error)(nil)
+	if !errors.As(err, &e) {
+		return ""
+	}
+	switch e.Kind {
+	case turn.Unknown:
+		return "The change may or may not have taken place. Read the session before you repeat it, or repeat it with the same --id."
+	case turn.Conflict:
+		return fmt.Sprintf("Nothing was changed. The session is at revision %d: read it again, then decide.", e.Revision)
+	case turn.Unavailable:
+		if errors.Is(err, context.Canceled) {
+			return ""
+		}
+		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another."
+	case turn.ReadOnly:
+		return "Nothing was changed. Free disk space on the nodes; they heal by themselves."
+	case turn.Overloaded:
+		return "Nothing was changed. Try again later."
+	}
+	return ""
+}
+
+func (a *app) reportJSON(err error) {
+	type errorJSON struct {
+		Code     string  `json:"code"`
+		Message  string  `json:"message"`
+		Outcome  string  `json:"outcome"`
+		Retry    bool    `json:"retry"`
+		Revision *uint64 `json:"revision,omitempty"`
+	}
+	out := errorJSON{Code: "USAGE", Message: err.Error(), Outcome: "not_applied"}
+	if e := (*turn.Error)(nil); errors.As(err, &e) {
+		out = errorJSON{Code: e.Kind.String(), Message: err.Error(), Outcome: e.Outcome(), Retry: e.Retry()}
+		if e.Kind == turn.Conflict {
+			out.Revision = &e.Revision
+		}
+	} else if exitCode(err) != exitUsage {
+		out.Code = "FAILED"
+	}
+	json.NewEncoder(a.stderr).Encode(map[string]errorJSON{"error": out})
+}

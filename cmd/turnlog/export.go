@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// chunkBytes is how much text of a session is handed over at once.
+const chunkBytes = 256 << 10
+
+// exporter writes sessions in key order. Several are read ahead at the same time;
+// each is a stream of chunks, so that a long session is never in memory whole.
+type exporter struct {
+	c        *client.Client
+	prefix   string
+	workers  int
+	progress *progress
+	sessions int
+}
+
+func (ex *exporter) run(ctx context.Context, out io.Writer) error {
+	group, ctx := errgroup.WithContext(ctx)
+	streams := make(chan chan []byte, max(1, ex.workers)) // in key order
+	group.Go(func() error {
+		defer close(streams)
+		return ex.readAll(ctx, streams)
+	})
+	group.Go(func() error { return writeAll(ctx, streams, out) })
+	return group.Wait()
+}
+
+// readAll begins a stream for each session.
+func (ex *exporter) readAll(ctx context.Context, streams chan<- chan []byte) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, ex.workers))
+	for s, err := range ex.c.Sessions(ctx, ex.prefix) {
+		if err != nil {
+			group.Go(func() error { return err })
+			break
+		}
+		stream := make(chan []byte, 1)
+		select {
+		case streams <- stream:
+		case <-ctx.Done():
+			return group.Wait()
+		}
+		ex.sessions++
+		group.Go(func() error { return ex.readSession(ctx, s, stream) })
+	}
+	return group.Wait()
+}
+
+// readSession sends the line of one session. The stream is closed only when the
+// line is complete.
+func (ex *exporter) readSession(ctx context.Context, s turn.Session, stream chan<- []byte) error {
+	buf := appendLineStart(nil, s.Key.Name, s.Meta)
+	separate := false
+	for m, err := range ex.c.Session(s.Key.Name).All(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if separate {
+			buf = append(buf, ',')
+		}
+		separate = true
+		buf = appendMessage(buf, &m)
+		ex.progress.items.Add(1)
+		if len(buf) >= chunkBytes {
+			select {
+			case stream <- buf:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			buf = nil
+		}
+	}
+	select {
+	case stream <- append(buf, "]}\n"...):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	close(stream)
+	return nil
+}
+
+func writeAll(ctx context.Context, streams <-chan chan []byte, out io.Writer) error {
+	for stream := range streams {
+		for open := true; open; {
+			var chunk []byte
+			select {
+			case chunk, open = <-stream:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if _, err := out.Write(chunk); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// output is where an export goes: standard output, or a file that has its name
+// only when it is complete and on disk.
+type output struct {
+	io.Writer
+	written atomic.Int64
+	buf     *bufio.Writer
+	zip     *gzip.Writer // nil: not compressed
+	temp    *os.File     // nil: standard output
+	name    string
+}
+
+func (a *app) createOutput(name string, zip bool) (*output, error) {
+	o := &output{name: name}
+	under := a.stdout
+	if name != "" {
+		f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".partial-*")
+		if err != nil {
+			return nil, err
+		}
+		o.temp, under = f, f
+	}
+	o.buf = bufio.NewWriterSize(&countingWriter{under, &o.written}, 256<<10)
+	o.Writer = o.buf
+	if zip {
+		o.zip = gzip.NewWriter(o.buf)
+		o.Writer = o.zip
+	}
+	return o, nil
+}
+
+// finish completes the output, or throws the file away if err says that
+// something failed before.
+func (o *output) finish(err error) error {
+	if err == nil && o.zip != nil {
+		err = o.zip.Close()
+	}
+	if err == nil {
+		err = o.buf.Flush()
+	}
+	if o.temp == nil {
+		return err
+	}
+	if err == nil {
+		err = o.temp.Chmod(0o644)
+	}
+	if err == nil {
+		err = o.temp.Sync()
+	}
+	if cerr := o.temp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(o.temp.Name(), o.name)
+	}
+	if err != nil {
+		os.Remove(o.temp.Name())
+	}
+	return err
+}
+
+type countingWriter struct {
+	w io.Writer
+	n *atomic.Int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}

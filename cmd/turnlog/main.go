@@ -1,0 +1,43 @@
+// Command turnlog runs a node, a whole cluster for development, and every
+// operation on sessions from the command line.
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	os.Exit(a.run(os.Args[1:]))
+}
+
+// commands is the table of contents, in the order of `turnlog help`.
+func (a *app) commands() []*cobra.Group {
+	return []*cobra.Group{
+		{ID: "node", Title: "Run nodes:"},
+		{ID: "session", Title: "Work with sessions:"},
+		{ID: "bulk", Title: "Move data:"},
+		{ID: "admin", Title: "Look after a cluster:"},
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := a.rootCommand()
+	root.AddGroup(a.commands()...)
+	add := func(group string, cmds ...*cobra.Command) {
+		for _, c := range cmds {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add("node", a.devCommand(), a.serveCommand())
+	add("session", a.appendCommand(), a.readCommand(), a.tailCommand(), a.sessionsCommand(), a.infoCommand(), a.metaCommand(),
+		a.popCommand(), a.trimCommand(), a.clearCommand(), a.expireCommand(), a.forkCommand(), a.rmCommand())
+	add("bulk", a.importCommand(), a.exportCommand())
+	add("admin", a.clusterCommand(), a.walCommand())
+	root.AddCommand(a.versionCommand())
+	a.noteStart(root)
+	return root
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// app is one run of the program: its streams and the flags that all commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+
+	addr      string
+	namespace string
+	timeout   time.Duration
+	json      bool
+
+	started bool // the command line was understood
+}
+
+const exitHelp = `Exit status:
+  0  done
+  1  failed; nothing was changed, unless the message says otherwise
+  2  the command line or the input is wrong; nothing was changed
+  3  the outcome is unknown: the change may or may not have taken place
+  4  a condition does not hold (--expect, an id used twice, a session that exists)
+  5  there is no such session`
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "turnlog",
+		Short: "A replicated memory for AI agents: session key → ordered log of messages",
+		Long: `turnlog keeps the conversations of AI agents: session key → ordered log of
+messages, committed on a majority of nodes before anyone is told it was saved.
+
+` + exitHelp,
+		Example: `  turnlog dev                                         # three nodes on this machine
+  turnlog append alice '{"role":"user","content":"hi"}'
+  turnlog read alice --last 20
+  turnlog tail alice                                  # follow, until Ctrl-C`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"), "RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
+	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace), "keyspace to work in (TURNLOG_NAMESPACE)")
+	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long an operation is tried when no node answers")
+	f.BoolVar(&a.json, "json", false, "write JSON for programs")
+	return root
+}
+
+func (a *app) env(name, otherwise string) string {
+	if v := a.getenv(name); v != "" {
+		return v
+	}
+	return otherwise
+}
+
+// run executes the command line and returns the exit status.
+func (a *app) run(args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	cmd, err := root.ExecuteC()
+	if err == nil {
+		return exitOK
+	}
+	if !a.started {
+		err = usageError{err, cmd.CommandPath()}
+	}
+	a.report(err)
+	return exitCode(err)
+}
+
+// noteStart makes every command under c note that its command line was
+// understood: errors before are usage errors.
+func (a *app) noteStart(c *cobra.Command) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			a.started = true
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		a.noteStart(sub)
+	}
+}
+
+// interruptible returns a context that ends with the first SIGINT or SIGTERM;
+// the second one ends the program as if nobody had asked for it.
+func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := signal.NotifyContext(parent, syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// connect returns a client of the cluster that the global flags name.
+func (a *app) connect() (*client.Client, error) {
+	if a.timeout <= 0 {
+		return nil, usagef("--timeout must be positive")
+	}
+	c, err := client.New(client.Config{
+		Addrs:     splitAddrs(a.addr),
+		Namespace: a.namespace,
+		RetryFor:  a.timeout,
+		Patience:  min(a.timeout, 8*time.Second),
+	})
+	if err != nil {
+		return nil, usageError{err: err}
+	}
+	return c, nil
+}
+
+func splitAddrs(s string) []string {
+	var addrs []string
+	for part := range strings.SplitSeq(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			addrs = append(addrs, part)
+		}
+	}
+	return addrs
+}
+
+// withClient runs f with a client and a context that ends with an interrupt.
+func (a *app) withClient(f func(ctx context.Context, c *client.Client) error) error {
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return f(ctx, c)
+}
+
+// withSession is withClient for a command on one session.
+func (a *app) withSession(key string, f func(ctx context.Context, s client.Session) error) error {
+	return a.withClient(func(ctx context.Context, c *client.Client) error { return f(ctx, c.Session(key)) })
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime/debug"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/raftstore"
+	"github.com/turnlog/turnlog/server/httpapi"
+	"github.com/turnlog/turnlog/server/redis"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// serve runs a node until ctx ends or the node must stop.
+func (a *app) serve(ctx context.Context, cfg *config.Config) error {
+	log, err := newLogger(a.stderr, cfg)
+	if err != nil {
+		return err
+	}
+	s, err := openServer(cfg, log)
+	if err != nil {
+		return fmt.Errorf("the node cannot start: %w", err)
+	}
+	log.Info("turnlog", "version", version, "node", cfg.NodeID, "data", cfg.DataDir,
+		"resp", s.respL.Addr(), "http", s.httpL.Addr(), "raft", cfg.RaftAddr)
+	if err := s.run(ctx); err != nil {
+		return fmt.Errorf("the node stopped: %w", err)
+	}
+	log.Info("stopped")
+	return nil
+}
+
+func newLogger(w io.Writer, cfg *config.Config) (*slog.Logger, error) {
+	level, err := cfg.Level()
+	if err != nil {
+		return nil, err
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
+}
+
+// server is a node with its doors.
+type server struct {
+	log          *slog.Logger
+	node         *raftstore.Node
+	redis        *redis.Server
+	http         *httpapi.Server
+	respL, httpL net.Listener
+}
+
+// openServer binds every address and opens every file; it starts nothing.
+func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
+	s := &server{log: log}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.respL, err = net.Listen("tcp", cfg.RESPAddr); err != nil {
+		return nil, err
+	}
+	if s.httpL, err = net.Listen("tcp", cfg.HTTPAddr); err != nil {
+		return nil, err
+	}
+	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr()); err != nil {
+		return nil, err
+	}
+	s.redis = redis.New(redis.Config{Listener: s.respL, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID})
+	registry := prometheus.NewRegistry()
+	s.http, err = httpapi.New(httpapi.Config{Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return s, registerMetrics(registry, s.node, s.redis)
+}
+
+func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr) (*raftstore.Node, error) {
+	peers, err := cfg.Peers()
+	if err != nil {
+		return nil, err
+	}
+	var cluster map[string]string
+	if cfg.InitialCluster != "" {
+		cluster = make(map[string]string, len(peers))
+		for _, p := range peers {
+			cluster[p.ID] = p.Addr
+		}
+	}
+	// Go's collector works harder rather than let the heap outgrow the budget.
+	debug.SetMemoryLimit(int64(cfg.MemoryBudget))
+	return raftstore.Open(raftstore.Config{
+		NodeID: cfg.NodeID, DataDir: cfg.DataDir,
+		RaftAddr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise,
+		RESPAddr:       cmp.Or(cfg.RESPAdvertise, resp.String()),
+		HTTPAddr:       cmp.Or(cfg.HTTPAdvertise, http.String()),
+		InitialCluster: cluster, Join: cfg.Join,
+		Limits:    cfg.Limits(),
+		LogEngine: cfg.LogEngine,
+		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
+		State:     stateBudget(int(cfg.MemoryBudget)),
+		Logger:    log,
+	})
+}
+
+// stateBudget divides the memory: changes that are not flushed yet can take twice
+// FlushBytes; most is left to requests, the log's cache and the collector.
+func stateBudget(budget int) fsm.Config {
+	return fsm.Config{FlushBytes: budget / 16, WindowBytes: budget / 16}
+}
+
+// close closes a server that was not run.
+func (s *server) close() {
+	if s.node != nil {
+		_ = s.node.Close()
+	}
+	for _, l := range []net.Listener{s.respL, s.httpL} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+// run runs the doors until ctx ends, then the node until it has handed over: so
+// what the doors still have in flight is finished. It returns why the node or a
+// door failed, nil if none did.
+func (s *server) run(ctx context.Context) error {
+	doorsCtx, closeDoors := context.WithCancelCause(ctx)
+	defer closeDoors(nil)
+	nodeCtx, stopNode := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopNode()
+
+	ended := make(chan error, 2)
+	nodeEnded := make(chan error, 1)
+	go func() {
+		err := s.node.Run(nodeCtx)
+		closeDoors(err)
+		nodeEnded <- err
+	}()
+	for _, door := range []func() error{
+		func() error { return s.redis.Run(doorsCtx) },
+		func() error { return s.http.Serve(doorsCtx, s.httpL) },
+	} {
+		go func() {
+			err := door()
+			closeDoors(err)
+			ended <- err
+		}()
+	}
+	context.AfterFunc(doorsCtx, func() { s.log.Info("stopping") })
+	doorErr := <-ended
+	if err := <-ended; doorErr == nil {
+		doorErr = err
+	}
+	stopNode()
+	if err := <-nodeEnded; err != nil {
+		return err
+	}
+	return doorErr
+}
+
+// redisEngine gives the node the shape that the Redis door asks for.
+type redisEngine struct{ *raftstore.Node }
+
+func (e redisEngine) Submit(ctx context.Context, op turn.Op) redis.Pending {
+	return e.Node.Submit(ctx, op)
+}
