@@ -68,11 +68,10 @@ func (s *Server) postTransfer(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	to, err := decodeBody(c, decodeTransfer)
-	if err != nil {
+	if _, err := decodeBody(c, decodeNothing); err != nil {
 		return nil, err
 	}
-	return emptyReply{}, c.unsure(a.TransferLeadership(c.ctx, to))
+	return emptyReply{}, c.unsure(a.TransferLeadership(c.ctx))
 }
 
 func (s *Server) postSnapshot(c *call) (any, error) {
@@ -114,19 +113,6 @@ func decodeNothing(body []byte) (struct{}, error) {
 	return struct{}{}, parseBody(body, func(v value) error {
 		return v.object(func(string, value) error { return errUnknownField })
 	})
-}
-
-func decodeTransfer(body []byte) (to string, err error) {
-	err = parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			if name != "to" {
-				return errUnknownField
-			}
-			to, err = v.text()
-			return err
-		})
-	})
-	return to, err
 }
 
 type nodeRequest struct {

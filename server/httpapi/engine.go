@@ -25,12 +25,12 @@ type Admin interface {
 	// Checksum has every node hash its state at one log index, and returns that
 	// index and the hash of this node.
 	Checksum(ctx context.Context) (index uint64, hash string, err error)
-	// TransferLeadership hands leadership to the node to; "": to any.
-	TransferLeadership(ctx context.Context, to string) error
+	// TransferLeadership has this node, which leads, hand over to another.
+	TransferLeadership(ctx context.Context) error
 	// Snapshot has this node take a snapshot now, and truncate its log.
 	Snapshot(ctx context.Context) error
-	// AddNode makes a running node with that id and node-to-node address a
-	// member.
+	// AddNode makes a running, empty node with that id and node-to-node address
+	// a member.
 	AddNode(ctx context.Context, id, raftAddr string) error
 	// RemoveNode ends the membership of a node.
 	RemoveNode(ctx context.Context, id string) error

@@ -213,7 +213,6 @@ func FuzzDecodeOthers(f *testing.F) {
 		func(b []byte) error { _, err := decodeExpire(b); return err },
 		func(b []byte) error { _, err := decodePatch(b); return err },
 		func(b []byte) error { _, err := decodeNode(b); return err },
-		func(b []byte) error { _, err := decodeTransfer(b); return err },
 		func(b []byte) error { _, err := decodeNothing(b); return err },
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

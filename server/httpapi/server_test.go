@@ -121,7 +121,6 @@ func TestCluster(t *testing.T) {
 	if m := d.ok("POST", "/v1/cluster/checksum", ""); m["index"] != 7.0 || m["hash"] != "abc" {
 		t.Errorf("checksum: %v", m)
 	}
-	d.ok("POST", "/v1/cluster/transfer", `{"to":"n2"}`)
 	d.ok("POST", "/v1/cluster/transfer", ``)
 	d.ok("POST", "/v1/cluster/snapshot", `{}`)
 	d.ok("POST", "/v1/cluster/nodes", `{"id":"n4","raft_addr":"h:1"}`)
@@ -129,7 +128,7 @@ func TestCluster(t *testing.T) {
 	d.fails(400, "INVALID", "POST", "/v1/cluster/snapshot", `{"a":1}`)
 	d.fails(400, "INVALID", "POST", "/v1/cluster/nodes", `{"id":"n4"}`)
 	d.fails(400, "INVALID", "DELETE", "/v1/cluster/nodes", "")
-	want := "checksum, transfer n2, transfer , snapshot, add n4 h:1, remove n4"
+	want := "checksum, transfer, snapshot, add n4 h:1, remove n4"
 	if got := strings.Join(d.admin.asked, ", "); got != want {
 		t.Errorf("asked: %s; want %s", got, want)
 	}

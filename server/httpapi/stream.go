@@ -23,6 +23,7 @@ type stream struct {
 	encoding    encoding
 	after       uint64 // seq of the last message sent
 	incarnation uint64 // of the session that after belongs to; 0: of any
+	index       uint64 // log index of the newest state that was read
 	begun       bool   // the head of the response has been sent
 }
 
@@ -64,14 +65,11 @@ func (s *Server) getStream(c *call) (any, error) {
 func (st *stream) run() error {
 	changed, stop := st.server.cfg.Engine.Watch(st.key()) // before the first read, so that no change falls between
 	defer stop()
-	fresh := turn.Consistency{Level: turn.Linearizable}
 	for {
-		more, err := st.page(fresh)
+		more, err := st.page()
 		if err != nil {
 			return err
 		}
-		// From here on this node's own progress is what is awaited.
-		fresh.Level = turn.Stale
 		if more {
 			continue
 		}
@@ -85,17 +83,20 @@ func (st *stream) run() error {
 }
 
 // page sends the next messages, and reports whether there are more by now.
-func (st *stream) page(fresh turn.Consistency) (more bool, err error) {
-	q := &turn.Read{Key: st.key(), From: turn.FromAfter, Seq: st.after, Limit: streamMessages, MaxBytes: streamBytes}
+func (st *stream) page() (more bool, err error) {
 	before := st.held
-	res, err := st.query(q, fresh)
-	if err != nil {
-		return false, err
-	}
 	defer func() { // the page is given back before the next one is read
 		st.server.memory.give(st.held - before)
 		st.held = before
 	}()
+	res, err := st.read()
+	if err != nil {
+		if st.begun && turn.AsError(err).Retry() {
+			return false, nil // what is there now is sent after the next change or heartbeat
+		}
+		return false, err
+	}
+	st.index = res.Index
 	if !st.begun {
 		st.begin()
 	}
@@ -112,6 +113,21 @@ func (st *stream) page(fresh turn.Consistency) (more bool, err error) {
 		st.after = m.Seq
 	}
 	return res.More, st.flush()
+}
+
+// read returns the next messages of a state that is no older than the last one.
+// The state of this node will do, except at first and when the leader answered
+// before and this node has yet to get there: then a session that is not known
+// here yet would look like one that was deleted.
+func (st *stream) read() (turn.Result, error) {
+	q := &turn.Read{Key: st.key(), From: turn.FromAfter, Seq: st.after, Limit: streamMessages, MaxBytes: streamBytes}
+	if st.begun {
+		res, err := st.query(q, turn.Consistency{Level: turn.Stale})
+		if err != nil || res.Index >= st.index {
+			return res, err
+		}
+	}
+	return st.query(q, turn.Consistency{Level: turn.Linearizable})
 }
 
 // begin sends the head of the response.
@@ -144,25 +160,21 @@ func (st *stream) reset(s *turn.Session) bool {
 	return true
 }
 
-// wait returns nil when the session has changed. Meanwhile it shows the client,
-// and whoever stands between, that the stream is alive.
+// wait returns nil when the session has changed, or after a heartbeat, which
+// shows the client, and whoever stands between, that the stream is alive.
 func (st *stream) wait(changed <-chan struct{}) error {
-	heartbeat := time.NewTicker(st.server.cfg.Heartbeat)
+	heartbeat := time.NewTimer(st.server.cfg.Heartbeat)
 	defer heartbeat.Stop()
-	for {
-		select {
-		case <-changed:
-			return nil
-		case <-heartbeat.C:
-			st.comment("")
-			if err := st.flush(); err != nil {
-				return err
-			}
-		case <-st.server.stopping:
-			return errStopping
-		case <-st.ctx.Done():
-			return st.ctx.Err()
-		}
+	select {
+	case <-changed:
+		return nil
+	case <-heartbeat.C:
+		st.comment("")
+		return st.flush()
+	case <-st.server.stopping:
+		return errStopping
+	case <-st.ctx.Done():
+		return st.ctx.Err()
 	}
 }
 

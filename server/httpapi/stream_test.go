@@ -283,6 +283,63 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
+// laggard is a node that is behind: its linearizable reads are answered by the
+// leader, the others by a state that follows when it is told to.
+type laggard struct {
+	*testNode
+	own *testNode
+	ops []turn.Op
+}
+
+func (l *laggard) Apply(ctx context.Context, op turn.Op) (turn.Result, error) {
+	l.ops = append(l.ops, op)
+	return l.testNode.Apply(ctx, op)
+}
+
+func (l *laggard) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	if c.Level == turn.Linearizable {
+		return l.testNode.Query(ctx, q, c)
+	}
+	return l.own.Query(ctx, q, c)
+}
+
+func (l *laggard) Watch(k turn.Key) (<-chan struct{}, func()) { return l.own.Watch(k) }
+
+// follow applies the next n operations.
+func (l *laggard) follow(t *testing.T, n int) {
+	for _, op := range l.ops[:n] {
+		if _, err := l.own.Apply(t.Context(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.ops = l.ops[n:]
+}
+
+// While its node catches up with what the leader has shown, a stream neither
+// takes the past for a deletion nor tells anything twice.
+func TestStreamFromANodeThatLags(t *testing.T) {
+	l := &laggard{own: newTestNode(t)}
+	d := openDoor(t, func(c *Config) {
+		l.testNode = c.Engine.(*testNode)
+		c.Engine = l
+	})
+	const n = 3*streamMessages + 1
+	for i := range n {
+		d.append("a", fmt.Sprint(i+1))
+	}
+	tl := d.tail(streamPath)
+	for i := range n {
+		tl.message(i+1, fmt.Sprint(i+1))
+	}
+	l.follow(t, 1)
+	l.follow(t, n/2)
+	l.follow(t, len(l.ops))
+	d.append("a", "99")
+	failWith(&d.node.readFault, turn.Errorf(turn.Unavailable, "no leader"))
+	l.follow(t, 1)
+	tl.message(n+1, "99")
+}
+
 func TestStreamsEndWhenTheServerStops(t *testing.T) {
 	d := openDoor(t)
 	d.append("a", "1")
