@@ -93,9 +93,10 @@ func TestGoodHistories(t *testing.T) {
 			6-7 final -> last=0`,
 		"expiry": `
 			0-1 append a ttl=100 -> 1 rev=3
-			50-60 read -> last=1 rev=3 1:a
-			99-130 read -> last=0
-			6000-6001 final -> last=0`,
+			1-2 append b ttl=4000 -> 2 rev=4
+			50-60 read -> last=2 rev=4 1:a 2:b
+			3999-4030 read -> last=0
+			9100-9101 final -> last=0`,
 	} {
 		if v := judge(t, text); !v.Passed() {
 			t.Errorf("%s: %v %v", name, v.Violations, v.Undecided)

@@ -60,7 +60,7 @@ func (s *session) checkGone() {
 	var deadline int64
 	for _, op := range s.ops {
 		if op.Call.Func == history.Append {
-			deadline = max(deadline, op.Invoke, op.End) + op.Call.TTL*int64(time.Millisecond)
+			deadline = max(deadline, max(op.Invoke, op.End)+op.Call.TTL*int64(time.Millisecond))
 		}
 	}
 	decided := false

@@ -119,26 +119,11 @@ type httpAnswer struct {
 	LastSeq     uint64        `json:"last_seq"`
 	Revision    uint64        `json:"revision"`
 	Count       uint64        `json:"count"`
-	Removed     removed       `json:"removed"`
-	Deleted     bool          `json:"deleted"`
+	Removed     uint64        `json:"removed"`
 	Incarnation uint64        `json:"incarnation"`
 	Duplicate   bool          `json:"duplicate"`
 	More        bool          `json:"more"`
 	Messages    []httpMessage `json:"messages"`
-}
-
-// removed is a number, or true for one.
-type removed uint64
-
-func (r *removed) UnmarshalJSON(data []byte) error {
-	switch string(data) {
-	case "true":
-		*r = 1
-		return nil
-	case "false", "null":
-		return nil
-	}
-	return json.Unmarshal(data, (*uint64)(r))
 }
 
 type httpMessage struct {
@@ -166,18 +151,11 @@ func (a *httpAnswer) result(c *history.Call) history.Result {
 	case history.Read:
 		r.Last, r.Count, r.More, r.Incarnation = a.LastSeq, a.Count, a.More, a.Incarnation
 	case history.Append, history.Replace:
-		r.First, r.Last, r.Duplicate, r.Removed = a.FirstSeq, a.LastSeq, a.Duplicate, uint64(a.Removed)
+		r.First, r.Last, r.Count, r.Duplicate, r.Removed = a.FirstSeq, a.LastSeq, a.Count, a.Duplicate, a.Removed
 	case history.Pop:
 		r.Count = a.Count
-	case history.Trim:
-		r.Count, r.Removed = a.Count, uint64(a.Removed)
-	case history.Clear:
-		r.Removed = uint64(a.Removed)
-	case history.Delete:
-		r.Removed, r.Revision = uint64(a.Removed), 0
-		if a.Deleted {
-			r.Removed = 1
-		}
+	case history.Trim, history.Clear, history.Delete:
+		r.Count, r.Removed = a.Count, a.Removed
 	}
 	return r
 }
@@ -279,7 +257,8 @@ func readEvents(body io.Reader, yield func(history.Message, error) bool) error {
 		case "data":
 			data += value
 		case "":
-			if data != "" && (event == "" || event == "message") {
+			switch {
+			case event == "" && data != "":
 				var m httpMessage
 				if err := json.Unmarshal([]byte(data), &m); err != nil {
 					return fmt.Errorf("event %.100q: %w", data, err)
@@ -287,8 +266,10 @@ func readEvents(body io.Reader, yield func(history.Message, error) bool) error {
 				if !yield(m.message(), nil) {
 					return nil
 				}
-			} else if event == "error" {
-				return fmt.Errorf("error event: %s", data)
+			case event != "":
+				// "failure" tells why the stream ends; "reset" that the session
+				// was deleted, which nobody does to one that is followed.
+				return fmt.Errorf("event %s: %s", event, data)
 			}
 			event, data = "", ""
 		}

@@ -30,15 +30,15 @@ func TestPayload(t *testing.T) {
 func TestReadEvents(t *testing.T) {
 	first, second := string(payload("a-1")), string(payload("a-2"))
 	stream := ": hello\n\nid: 1\ndata: {\"seq\":1,\"id\":\"a-1\",\"data\":" + first + "}\n\n" +
-		"event: message\r\nid: 2\r\ndata: {\"seq\":2,\r\ndata: \"id\":\"other\",\"data\":" + second + "}\r\n\r\n" +
-		"event: error\ndata: gone\n\n"
+		"id: 2\r\ndata: {\"seq\":2,\r\ndata: \"id\":\"other\",\"data\":" + second + "}\r\n\r\n" +
+		"event: failure\ndata: gone\n\n"
 	var got []history.Message
 	err := readEvents(strings.NewReader(stream), func(m history.Message, err error) bool {
 		got = append(got, m)
 		return true
 	})
 	if err == nil || !strings.Contains(err.Error(), "gone") {
-		t.Errorf("error event: %v", err)
+		t.Errorf("failure event: %v", err)
 	}
 	if len(got) != 2 || got[0] != (history.Message{Seq: 1, Value: "a-1"}) || got[1].Seq != 2 || got[1].Value == "a-2" {
 		t.Errorf("messages: %+v", got)
