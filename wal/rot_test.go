@@ -217,3 +217,78 @@ func TestRecycledSegment(t *testing.T) {
 		t.Fatalf("%d files were created although there were old ones to recycle", created)
 	}
 }
+
+// TestTwiceTorn tears a batch so that its later records survive, and then another one of the same shape at the same place so that only
+// its earlier ones do. Together they look whole, but nobody wrote them together.
+func TestTwiceTorn(t *testing.T) {
+	disk := simdisk.New()
+	mustAppend(t, simLog(t, disk), records(1, 1, 100))
+	tear := func(fill byte, keep func(sector int) bool) *wal.Log {
+		l := simLog(t, disk)
+		var torn *simdisk.Disk
+		disk.Observe(func(op simdisk.Op) {
+			if op.Kind == simdisk.Sync && torn == nil {
+				torn = disk.Crash(simdisk.Choose("torn", keep), newRand(t))
+			}
+		})
+		batch := records(2, 3, 2000)
+		for i := range batch {
+			batch[i].Data[0] = fill
+		}
+		mustAppend(t, l, batch)
+		disk = torn
+		return simLog(t, torn.Kill())
+	}
+	disk = disk.Kill()
+	if last := tear('a', func(sector int) bool { return sector >= 4 }).LastIndex(); last != 1 {
+		t.Fatalf("the first torn batch survived up to %d", last)
+	}
+	if last := tear('b', func(sector int) bool { return sector < 5 }).LastIndex(); last != 1 {
+		t.Fatalf("two torn batches made a whole one, up to %d", last)
+	}
+}
+
+// TestManifestOfYesterday puts an old manifest back, as a careless restore or a disk that lied about a sync would. The log forgets what
+// came after it, which nobody here can notice; but nothing of that may appear between records that are appended now.
+func TestManifestOfYesterday(t *testing.T) {
+	opts := func(disk *simdisk.Disk) wal.Options {
+		o := simOptions(disk)
+		o.SpareSegments = 1
+		return o
+	}
+	disk := simdisk.New()
+	open := func() *wal.Log {
+		l, err := wal.Open(simDir, opts(disk))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := open()
+	fill := func(l *wal.Log, upTo uint64) {
+		for next := max(1, l.NextIndex()); next <= upTo; next++ {
+			mustAppend(t, l, records(next, 1, 4028)) // a batch fills a page, and two of them a segment
+		}
+	}
+	fill(l, 2)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	manifest := readFile(t, disk, simDir+"/manifest")
+	l = open()
+	fill(l, 6)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	put(t, disk, "manifest", manifest)
+	l = open()
+	forgotten := l.LastIndex()
+	fill(l, forgotten+1)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open()
+	if l.LastIndex() != forgotten+1 {
+		t.Fatalf("the log had records up to %d, and has up to %d now", forgotten+1, l.LastIndex())
+	}
+}

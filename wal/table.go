@@ -15,17 +15,20 @@ type table struct {
 
 func (t *table) empty() bool { return t.first == t.next }
 
-// check says why the frame cannot be the next one, or "".
+// check says why the frame cannot be the next one, or "". Damage that slips through it would break the rules that find relies on.
 func (t *table) check(f frame) string {
-	switch {
+	begins := f.first == f.index // a reset, or the first batch of a log that may begin anywhere
+	switch end := f.index + uint64(f.count); {
+	case f.count > 0 && f.index == 0 || end < f.index:
+		return fmt.Sprintf("%d records from %d on cannot be numbered", f.count, f.index)
 	case f.count > 0 && t.next != 0 && f.index != t.next:
 		return fmt.Sprintf("record %d follows, where %d should", f.index, t.next)
-	case f.count > 0 && f.index == 0:
-		return "a record has index 0"
-	case f.count == 0 && f.index != f.first && t.next != 0 && f.index > t.next:
+	case f.count == 0 && t.next != 0 && f.index > t.next && !begins:
 		return fmt.Sprintf("the log is cut at %d, beyond its end at %d", f.index, t.next)
-	case f.first > f.index+uint64(f.count):
-		return fmt.Sprintf("the log begins at %d, beyond its end at %d", f.first, f.index+uint64(f.count))
+	case f.first > f.index || f.first == 0 && f.index > 0:
+		return fmt.Sprintf("the log begins at %d, and the batch at %d", f.first, f.index)
+	case f.first < t.first && !begins:
+		return fmt.Sprintf("the log begins at %d again, after %d", f.first, t.first)
 	}
 	return ""
 }

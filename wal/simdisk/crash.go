@@ -37,7 +37,12 @@ var (
 	}}
 )
 
-// Policies returns all policies.
+// Choose is a policy that keeps the changes for which keep is true.
+func Choose(name string, keep func(i int) bool) Policy {
+	return Policy{name, func(int, *rand.Rand) func(int) bool { return keep }}
+}
+
+// Policies returns all policies but Choose.
 func Policies() []Policy {
 	return []Policy{LoseAll, KeepAll, KeepPrefix, KeepSuffix, KeepSubset, KeepMost}
 }
