@@ -59,7 +59,7 @@ func TestOutcomes(t *testing.T) {
 			switch {
 			case c.want == none && err != nil:
 				t.Fatalf("error %v", err)
-			case c.want != none && (err == nil || turn.KindOf(err) != c.want):
+			case c.want != none && !turn.Is(err, c.want):
 				t.Fatalf("error %v, want %s", err, c.want)
 			}
 			sent := f.requests()
@@ -137,7 +137,7 @@ func TestContextEnds(t *testing.T) {
 				cancel()
 			}()
 			err := op.run(ctx)
-			if !errors.Is(err, context.Canceled) || turn.KindOf(err) != op.want {
+			if !errors.Is(err, context.Canceled) || !turn.Is(err, op.want) {
 				t.Fatalf("error %v, want %s and context.Canceled", err, op.want)
 			}
 		})
@@ -162,10 +162,10 @@ func TestCloseFailsCalls(t *testing.T) {
 	go func() { _, err := c.Session("s").Pop(context.Background(), 1, turn.Newest); done <- err }()
 	<-f.seen
 	c.Close()
-	if err := <-done; turn.KindOf(err) != turn.Unknown {
+	if err := <-done; !turn.Is(err, turn.Unknown) {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := c.Session("s").Last(context.Background(), 1); turn.KindOf(err) != turn.Unavailable {
+	if _, err := c.Session("s").Last(context.Background(), 1); !turn.Is(err, turn.Unavailable) {
 		t.Fatalf("after Close: %v", err)
 	}
 }
@@ -213,7 +213,7 @@ func TestInFlightIsBounded(t *testing.T) {
 	second, cancelSecond := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancelSecond()
 	_, err := c.Session("s").Append(second, msg("y"))
-	if turn.KindOf(err) != turn.Unavailable || !errors.Is(err, context.DeadlineExceeded) {
+	if !turn.Is(err, turn.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("error %v", err)
 	}
 	if len(f.requests()) != 0 {
@@ -301,7 +301,7 @@ func TestWrongNamespaceIsNeverUsed(t *testing.T) {
 		}
 	}()
 	c := newTestClient(t, Config{Addrs: []string{l.Addr().String()}, Namespace: "other"})
-	if _, err := c.Session("s").Append(t.Context(), msg("a")); turn.KindOf(err) != turn.Forbidden {
+	if _, err := c.Session("s").Append(t.Context(), msg("a")); !turn.Is(err, turn.Forbidden) {
 		t.Fatalf("error %v", err)
 	}
 	for len(got) > 0 {

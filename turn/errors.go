@@ -113,3 +113,9 @@ func AsError(err error) *Error {
 
 // KindOf returns the Kind of err, Internal if err is not an *Error.
 func KindOf(err error) Kind { return AsError(err).Kind }
+
+// Is reports whether err is, or wraps, an *Error of kind k.
+func Is(err error, k Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == k
+}

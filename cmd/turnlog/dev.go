@@ -55,10 +55,7 @@ func (d *devCluster) prepare() error {
 		return err
 	}
 	d.dir = dir
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
-		return err
-	}
-	if err := d.claimDir(); err != nil {
+	if err := d.checkShape(); err != nil {
 		return err
 	}
 	var peers []string
@@ -74,33 +71,46 @@ func (d *devCluster) prepare() error {
 		n.args = append(n.args, "--initial-cluster", strings.Join(peers, ","))
 		n.args = append(n.args, d.extra...)
 	}
-	return nil
+	return d.writeShape()
 }
 
-// claimDir makes sure that the directory's data belongs to a cluster of this
-// shape: nodes keep their addresses, so another shape would never find together.
-func (d *devCluster) claimDir() error {
-	type shape struct {
-		Nodes    int `json:"nodes"`
-		PortBase int `json:"port_base"`
-	}
-	name := filepath.Join(d.dir, "dev.json")
-	text, err := os.ReadFile(name)
+// shape is what a directory's cluster cannot change: nodes keep their addresses,
+// so under another shape they would never find together.
+type shape struct {
+	Nodes    int `json:"nodes"`
+	PortBase int `json:"port_base"`
+}
+
+func (d *devCluster) shapeFile() string { return filepath.Join(d.dir, "dev.json") }
+
+func (d *devCluster) checkShape() error {
+	text, err := os.ReadFile(d.shapeFile())
 	if errors.Is(err, os.ErrNotExist) {
-		text, _ = json.Marshal(shape{d.count, d.base}) // integers marshal
-		return os.WriteFile(name, text, 0o644)
+		return nil
 	}
 	if err != nil {
 		return err
 	}
 	var have shape
 	if err := json.Unmarshal(text, &have); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return fmt.Errorf("%s: %w", d.shapeFile(), err)
 	}
 	if want := (shape{d.count, d.base}); have != want {
-		return usagef("%s holds a cluster of %d nodes with port base %d; start it as that, give another --data-dir, or remove the directory", d.dir, have.Nodes, have.PortBase)
+		return usagef("%s holds a cluster of %s with port base %d; start it as that, give another --data-dir, or remove the directory",
+			d.dir, plural(have.Nodes, "node"), have.PortBase)
 	}
 	return nil
+}
+
+func (d *devCluster) writeShape() error {
+	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		return err
+	}
+	text, err := json.Marshal(shape{d.count, d.base})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(d.shapeFile(), text, 0o644)
 }
 
 // waitReady waits until every node is ready. It returns nil early if ctx ends.

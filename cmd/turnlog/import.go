@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -252,7 +251,7 @@ func (im *importer) store(ctx context.Context, l line) error {
 // since the last import, goes message by message.
 func (im *importer) append(ctx context.Context, s client.Session, b []turn.NewMessage) error {
 	r, err := s.Append(ctx, b...)
-	if turn.KindOf(orInternal(err)) == turn.Conflict && len(b) > 1 {
+	if turn.Is(err, turn.Conflict) && len(b) > 1 {
 		for i := range b {
 			if err := im.append(ctx, s, b[i:i+1]); err != nil {
 				return err
@@ -270,13 +269,6 @@ func (im *importer) append(ctx context.Context, s client.Session, b []turn.NewMe
 	}
 	im.progress.items.Add(int64(len(b)))
 	return nil
-}
-
-func orInternal(err error) error {
-	if err == nil {
-		return errors.New("no error")
-	}
-	return err
 }
 
 // missing returns the messages that have to be sent. The server recognises the
