@@ -12,6 +12,7 @@ type Facts struct {
 	NodeID      string
 	Incarnation string    // drawn when the node's data directory was made
 	Wall        time.Time // its wall clock, in whole milliseconds
+	Progress    uint64    // how far its state goes, in a measure of the caller's
 }
 
 // Purpose is what a connection is for.
@@ -73,7 +74,8 @@ func appendFacts(b []byte, f Facts) []byte {
 	b = appendString(b, f.ClusterID, maxFact)
 	b = appendString(b, f.NodeID, maxFact)
 	b = appendString(b, f.Incarnation, maxFact)
-	return binary.LittleEndian.AppendUint64(b, uint64(f.Wall.UnixMilli()))
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.Wall.UnixMilli()))
+	return binary.LittleEndian.AppendUint64(b, f.Progress)
 }
 
 func appendString(b []byte, s string, limit int) []byte {
@@ -113,5 +115,6 @@ func (f *fields) facts() Facts {
 		NodeID:      f.string(maxFact),
 		Incarnation: f.string(maxFact),
 		Wall:        time.UnixMilli(int64(binary.LittleEndian.Uint64(f.take(8)))),
+		Progress:    binary.LittleEndian.Uint64(f.take(8)),
 	}
 }

@@ -196,12 +196,11 @@ func (l *link) run(ctx context.Context) {
 	cfg := &l.net.cfg
 	pause := cfg.RetryMin
 	for ctx.Err() == nil {
-		began := time.Now()
-		err := l.connect(ctx)
+		stood, err := l.connect(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if time.Since(began) > cfg.IdleTimeout {
+		if stood {
 			pause = cfg.RetryMin
 		}
 		l.mu.Lock()
@@ -218,11 +217,12 @@ func (l *link) run(ctx context.Context) {
 	}
 }
 
-// connect opens a connection and uses it until it breaks; it returns why.
-func (l *link) connect(ctx context.Context) error {
+// connect opens a connection and uses it until it breaks. It returns whether it
+// came to stand, and why it does no longer.
+func (l *link) connect(ctx context.Context) (stood bool, err error) {
 	c, _, err := l.net.open(ctx, RPC, l.addr, l.id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	box := newOutbox(l.net.cfg.MaxWaiting)
 	l.mu.Lock()
@@ -248,7 +248,7 @@ func (l *link) connect(ctx context.Context) error {
 	cancel()
 	wg.Wait()
 	l.fail(err)
-	return err
+	return true, err
 }
 
 // watch pings the other side until ctx ends or it has been silent for too long.

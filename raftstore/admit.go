@@ -9,10 +9,18 @@ import (
 
 func (n *Node) facts() peer.Facts {
 	v := n.ident.get()
-	return peer.Facts{ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation, Wall: n.cfg.Clock.Now().Truncate(time.Millisecond)}
+	applied, _ := n.state.Applied()
+	return peer.Facts{
+		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
+		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: applied,
+	}
 }
 
 // admit decides whether to have to do with another node.
+//
+// A node whose data directory is not the one that the cluster knows it by lost
+// its data. If it has applied more than this node, though, this node is the one
+// that is behind: there the member has been removed and added anew.
 func (n *Node) admit(m peer.Meeting) error {
 	self := n.ident.get()
 	r := m.Remote
@@ -23,26 +31,38 @@ func (n *Node) admit(m peer.Meeting) error {
 	if r.NodeID == self.NodeID && r.Incarnation != self.Incarnation {
 		return &peer.Refusal{Code: peer.RefusedNode, Reason: fmt.Sprintf("there are two nodes with the id %s", r.NodeID)}
 	}
-	for _, known := range n.state.Members() {
-		if known.ID == r.NodeID && known.Incarnation != r.Incarnation {
-			return &peer.Refusal{Code: peer.RefusedIncarnation,
-				Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a node that lost its data "+
-					"must not come back under its old name by itself: remove the member %s, then add it anew",
-					r.NodeID, known.Incarnation, r.Incarnation, r.NodeID)}
-		}
+	applied, _ := n.state.Applied()
+	if known := n.recorded(r.NodeID); known != "" && known != r.Incarnation && r.Progress <= applied {
+		return &peer.Refusal{Code: peer.RefusedIncarnation,
+			Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a node that lost its data "+
+				"must not come back under its old name by itself: remove the member %s, then add it anew",
+				r.NodeID, known, r.Incarnation, r.NodeID)}
 	}
 	n.offsets.note(r.NodeID, m.Offset)
 	return nil
 }
 
-// refused is told that another node wants nothing to do with this one.
-func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
-	switch r.Code {
-	case peer.RefusedIncarnation, peer.RefusedCluster:
-		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
-	default:
-		n.log.Warn("turned away by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
+// recorded returns the incarnation that a member is known by; empty: none.
+func (n *Node) recorded(id string) string {
+	for _, m := range n.state.Members() {
+		if m.ID == id {
+			return m.Incarnation
+		}
 	}
+	return ""
+}
+
+// refused is told that another node wants nothing to do with this one. If that
+// is because this node lost its data, it must stop, unless it knows better: a
+// member that was added anew may meet nodes that have not heard of that yet.
+func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
+	self := n.ident.get()
+	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
+	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.recorded(n.id) != self.Incarnation {
+		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
+		return
+	}
+	n.log.Warn("turned away by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
 }
 
 // connected is told that requests to another node get through now.

@@ -18,7 +18,7 @@ import (
 // cluster is a cluster in this process, over loopback sockets. Nodes can be
 // stopped and started again; every test ends with a look at all of them.
 type cluster struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	addrs   map[string]string
 	options []func(*Config)
@@ -41,7 +41,7 @@ func ids(n int) (out []string) {
 }
 
 // newCluster starts n nodes.
-func newCluster(t *testing.T, n int, options ...func(*Config)) *cluster {
+func newCluster(t testing.TB, n int, options ...func(*Config)) *cluster {
 	t.Helper()
 	c := reserve(t, n, options...)
 	for _, id := range ids(n) {
@@ -51,7 +51,7 @@ func newCluster(t *testing.T, n int, options ...func(*Config)) *cluster {
 }
 
 // reserve makes addresses for n nodes and starts none.
-func reserve(t *testing.T, n int, options ...func(*Config)) *cluster {
+func reserve(t testing.TB, n int, options ...func(*Config)) *cluster {
 	c := &cluster{t: t, dir: t.TempDir(), addrs: make(map[string]string), options: options, nodes: make(map[string]*running)}
 	for _, id := range ids(n) {
 		c.addrs[id] = freeAddr(t)
@@ -60,7 +60,7 @@ func reserve(t *testing.T, n int, options ...func(*Config)) *cluster {
 	return c
 }
 
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func freeAddr(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-func testLogger(t *testing.T) *slog.Logger {
+func testLogger() *slog.Logger {
 	if os.Getenv("TURNLOG_TEST_LOG") == "" {
 		return slog.New(slog.DiscardHandler)
 	}
@@ -84,8 +84,8 @@ func (c *cluster) config(id string, options ...func(*Config)) Config {
 			Heartbeat: 200 * time.Millisecond, Election: 200 * time.Millisecond, Lease: 150 * time.Millisecond,
 			Commit: 10 * time.Millisecond, RPC: time.Second,
 		},
-		Storage: StorageBounds{ReserveBytes: 1},
-		Logger:  testLogger(c.t),
+		Storage: StorageBounds{ReserveBytes: 1, SegmentBytes: 1 << 20},
+		Logger:  testLogger(),
 	}
 	for _, o := range append(c.options, options...) {
 		o(&cfg)
@@ -147,7 +147,7 @@ func (c *cluster) close() {
 }
 
 // eventually waits for a condition.
-func eventuallyTrue(t *testing.T, what string, ok func() bool) {
+func eventuallyTrue(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(15 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -193,6 +193,18 @@ func (c *cluster) ready() {
 	}
 }
 
+// parallel runs so many goroutines that each repeat step until it returns false.
+func (c *cluster) parallel(goroutines int, step func() bool) {
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for step() {
+			}
+		})
+	}
+	wg.Wait()
+}
+
 func key(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
 
 func message(id, data string) turn.NewMessage { return turn.NewMessage{ID: id, Data: []byte(data)} }
@@ -206,7 +218,7 @@ func appendOp(name string, data ...string) *turn.Append {
 }
 
 // put appends on a node and fails the test if that does not succeed.
-func put(t *testing.T, r *running, name string, data ...string) turn.Result {
+func put(t testing.TB, r *running, name string, data ...string) turn.Result {
 	t.Helper()
 	res, err := r.Apply(t.Context(), appendOp(name, data...))
 	if err != nil {
@@ -216,7 +228,7 @@ func put(t *testing.T, r *running, name string, data ...string) turn.Result {
 }
 
 // texts reads a session's messages on a node.
-func texts(t *testing.T, r *running, name string, level turn.Level) []string {
+func texts(t testing.TB, r *running, name string, level turn.Level) []string {
 	t.Helper()
 	res, err := r.Query(t.Context(), &turn.Read{Key: key(name)}, turn.Consistency{Level: level, MaxAge: time.Second})
 	if err != nil {

@@ -55,9 +55,9 @@ type Config struct {
 
 // Consensus holds the settings of Raft.
 type Consensus struct {
-	Heartbeat time.Duration // 700 ms without a leader start an election
-	Election  time.Duration // 700 ms; at least Heartbeat
-	Lease     time.Duration // 500 ms without a majority end a leader's term
+	Heartbeat time.Duration // 600 ms without a leader start an election
+	Election  time.Duration // 600 ms; at least Heartbeat
+	Lease     time.Duration // 400 ms without a majority end a leader's term
 	Commit    time.Duration // 50 ms: idle followers learn the commit index within twice this
 	RPC       time.Duration // 3 s for one exchange between nodes
 	// MaxEntries and MaxBytes bound one replication message: 64 and 16 MiB.
@@ -83,6 +83,8 @@ type CallBounds struct {
 
 // StorageBounds holds the settings of log, snapshots and disk.
 type StorageBounds struct {
+	SegmentBytes int64 // of engine wal: 64 MiB
+	LogCache     int64 // bytes of recent log kept in memory by engine wal: 16 MiB
 	CompactBytes int64 // 64 MiB of log since the last snapshot call for a new one
 	TailBytes    int64 // 64 MiB of log stay behind a snapshot for followers that lag
 	CheckEvery   time.Duration
@@ -130,9 +132,9 @@ func (c *Config) setDefaults() error {
 }
 
 func (c *Consensus) setDefaults() {
-	def(&c.Heartbeat, 700*time.Millisecond)
-	def(&c.Election, max(c.Heartbeat, 700*time.Millisecond))
-	def(&c.Lease, min(c.Heartbeat, 500*time.Millisecond))
+	def(&c.Heartbeat, 600*time.Millisecond)
+	def(&c.Election, c.Heartbeat)
+	def(&c.Lease, min(c.Heartbeat, 400*time.Millisecond))
 	def(&c.Commit, 50*time.Millisecond)
 	def(&c.RPC, 3*time.Second)
 	def(&c.MaxEntries, 64)
@@ -155,6 +157,8 @@ func (c *CallBounds) setDefaults() error {
 }
 
 func (c *StorageBounds) setDefaults() {
+	def(&c.SegmentBytes, 64<<20)
+	def(&c.LogCache, 16<<20)
 	def(&c.CompactBytes, 64<<20)
 	def(&c.TailBytes, 64<<20)
 	def(&c.CheckEvery, time.Second)

@@ -145,7 +145,7 @@ func (s *outSession) answered(b *batch, answer []byte, err error) bool {
 	case err != nil || !f.definite:
 		s.calls.lost(b)
 	default:
-		s.calls.refused(b, f.err, f.err.Kind == turn.ReadOnly)
+		s.calls.refused(b, f.err, f.err.Kind == turn.ReadOnly || f.err.Kind == turn.Overloaded)
 	}
 	return false
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // raftLogger lets Raft log through slog. Raft reports every step of an election
-// as information and every lost connection as an error; for a cluster these are
-// business as usual, so all but warnings and errors become debug messages.
+// as information, and every failed attempt to reach a node as an error; for a
+// cluster these are business as usual, so they become debug messages.
 type raftLogger struct {
 	log  *slog.Logger
 	name string
@@ -51,7 +51,24 @@ func (l *raftLogger) Trace(msg string, args ...any) { l.emit(slog.LevelDebug-4, 
 func (l *raftLogger) Debug(msg string, args ...any) { l.emit(slog.LevelDebug, msg, args) }
 func (l *raftLogger) Info(msg string, args ...any)  { l.emit(slog.LevelDebug, msg, args) }
 func (l *raftLogger) Warn(msg string, args ...any)  { l.emit(slog.LevelInfo, msg, args) }
-func (l *raftLogger) Error(msg string, args ...any) { l.emit(slog.LevelWarn, msg, args) }
+func (l *raftLogger) Error(msg string, args ...any) {
+	if routine(msg) {
+		l.Debug(msg, args...)
+		return
+	}
+	l.emit(slog.LevelWarn, msg, args)
+}
+
+// routine tells the errors that a node which is down, or this one stopping,
+// causes again and again; package peer reports the connection itself once.
+func routine(msg string) bool {
+	switch msg {
+	case "failed to appendEntries to", "failed to heartbeat to", "failed to make requestVote RPC",
+		"failed to accept connection", "failed to decode incoming command", "failed to flush response":
+		return true
+	}
+	return false
+}
 
 func (l *raftLogger) IsTrace() bool { return false }
 func (l *raftLogger) IsDebug() bool { return l.log.Enabled(context.Background(), slog.LevelDebug) }

@@ -18,7 +18,9 @@ var ErrRemoved = errors.New("raftstore: this node was removed from the cluster")
 // recordMembers has the state machine know every server's incarnation and
 // addresses, and forget servers that were removed. An incarnation that is
 // recorded stays; Admit keeps out who comes with another.
-func (n *Node) recordMembers(ctx context.Context, r *reign) {
+// It reports whether nothing is left to do.
+func (n *Node) recordMembers(ctx context.Context, r *reign) (complete bool) {
+	complete = true
 	recorded := make(map[string]codec.Member)
 	for _, m := range n.state.Members() {
 		recorded[m.ID] = m
@@ -29,6 +31,7 @@ func (n *Node) recordMembers(ctx context.Context, r *reign) {
 		delete(recorded, id)
 		st, err := n.statusOf(ctx, id)
 		if err != nil || known && st.Incarnation != old.Incarnation {
+			complete = complete && known
 			continue
 		}
 		m := codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr}
@@ -37,13 +40,16 @@ func (n *Node) recordMembers(ctx context.Context, r *reign) {
 		}
 		if _, err := n.propose(ctx, r, &m); err != nil {
 			n.log.Info("member not recorded yet", "member", id, "error", err)
+			complete = false
 		}
 	}
 	for id := range recorded {
 		if _, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true}); err != nil {
 			n.log.Info("removed member not forgotten yet", "member", id, "error", err)
+			complete = false
 		}
 	}
+	return complete
 }
 
 // watchMembers keeps on disk what admission depends on, as it becomes known: the
@@ -215,7 +221,7 @@ func (n *Node) untilCaughtUp(ctx context.Context, id string) error {
 	const near = 64 // entries
 	for {
 		st, err := n.statusOf(ctx, id)
-		if applied, _ := n.state.Applied(); err == nil && n.recorded(id, st.Incarnation) && st.Applied+near >= applied {
+		if applied, _ := n.state.Applied(); err == nil && n.recorded(id) == st.Incarnation && st.Applied+near >= applied {
 			return nil
 		}
 		if leading, _, _ := n.raftState(); !leading {
@@ -227,13 +233,4 @@ func (n *Node) untilCaughtUp(ctx context.Context, id string) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-}
-
-func (n *Node) recorded(id, incarnation string) bool {
-	for _, m := range n.state.Members() {
-		if m.ID == id {
-			return m.Incarnation == incarnation
-		}
-	}
-	return false
 }

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -135,7 +136,9 @@ func (n *Node) openEngine(dir string) (engine, error) {
 	if _, err := os.Stat(bolt); err == nil {
 		return nil, fmt.Errorf("raftstore: the log in %s is kept by engine boltdb", dir)
 	}
-	l, err := wal.Open(folder, wal.Options{FS: n.cfg.LogDisk, Logger: n.log})
+	l, err := wal.Open(folder, wal.Options{
+		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.LogDisk, Logger: n.log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +169,7 @@ func (n *Node) wire() {
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, wake: make(chan struct{}, 1)}
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
-		limit: n.cfg.Consensus.Heartbeat, wake: make(chan struct{}, 1),
+		limit: min(n.cfg.Consensus.Heartbeat, time.Second), wake: make(chan struct{}, 1),
 	}
 }
 

@@ -193,6 +193,9 @@ func (n *Node) retire() {
 
 // stopRaft makes Raft stop; the future tells when it has.
 func (n *Node) stopRaft() raft.Future {
+	if n.trans != nil {
+		_ = n.trans.Close() // it cannot fail
+	}
 	r := n.raft.Load()
 	if r == nil {
 		return nil
@@ -204,9 +207,6 @@ func (n *Node) stopRaft() raft.Future {
 // by then, so that no exchange with another node holds it up; a failing disk may.
 func (n *Node) waitRaft(stopped raft.Future) {
 	if stopped == nil {
-		if n.trans != nil {
-			_ = n.trans.Close()
-		}
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)

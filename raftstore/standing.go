@@ -97,9 +97,13 @@ func (n *Node) rule(ctx context.Context, r *reign, epoch func(context.Context) (
 	n.lead.setServing(r.term)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	for rounds := 0; ; rounds++ {
-		if rounds%5 == 0 {
-			n.recordMembers(ctx, r)
+	var members time.Time // when to look after them next
+	for {
+		if now := time.Now(); now.After(members) {
+			members = now.Add(2 * time.Second)
+			if !n.recordMembers(ctx, r) {
+				members = now
+			}
 		}
 		n.tickIfDue(ctx, r)
 		select {
@@ -150,9 +154,28 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 		return unavailable("what is under way does not come to an end: %v", err)
 	}
 	defer release()
-	if err := await(ctx, r.LeadershipTransfer()); err != nil {
+	heir, ok := n.heir(ctx)
+	if !ok {
+		return unavailable("no other voter can be reached")
+	}
+	if err := await(ctx, r.LeadershipTransferToServer(heir.ID, heir.Address)); err != nil {
 		return unavailable("leadership was not handed over: %v", err)
 	}
 	n.stats.transfers.Add(1)
 	return nil
+}
+
+// heir returns the voter that answers and has the longest log. Raft's own choice
+// is the one that it sent most to, which may be down.
+func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
+	var longest uint64
+	for _, s := range n.configuration().Servers {
+		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
+			continue
+		}
+		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && (!ok || st.Last > longest) {
+			heir, ok, longest = s, true, st.Last
+		}
+	}
+	return heir, ok
 }
