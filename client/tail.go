@@ -73,9 +73,10 @@ func (t *tail) stop(err error) {
 }
 
 // read reads what is there, then waits for more, and so on. Each wait and the
-// read after it go out together. A node that lags behind the one before must not
-// show an older state, so the first read of a connection is linearizable; the
-// later ones need not be, since one node never goes back.
+// read after it go out together. The first read of a connection is linearizable,
+// lest a node that lags show nothing; the later ones need not be. They come from
+// the node itself, which may be behind the leader that answered the first one:
+// take passes over what is older than what it has.
 func (t *tail) read(ctx context.Context, n *node, own *conn) error {
 	s := t.s
 	s.fresh = turn.Consistency{}
@@ -124,10 +125,11 @@ func (t *tail) round(ctx context.Context, n *node, own *conn, requests []*reques
 // take yields the messages of h, unless they belong to another session than the
 // one that was followed: then the next read begins at that one's start.
 func (t *tail) take(h History) {
-	if h.Incarnation < t.incarnation {
-		return // deleted; there is no session now
+	known := t.incarnation != 0
+	if h.Incarnation < t.incarnation || known && h.Incarnation == t.incarnation && h.Last < t.after {
+		return // deleted, or this node has yet to come to what the leader told before
 	}
-	anew := t.incarnation != 0 && h.Incarnation > t.incarnation
+	anew := known && h.Incarnation > t.incarnation
 	t.incarnation = h.Incarnation
 	if anew || h.Last < t.after { // the second: after comes from an earlier session
 		t.after = 0

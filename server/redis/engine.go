@@ -34,9 +34,21 @@ type Pending interface {
 // linearizable reads see every write that was acknowledged before they began.
 var linearizable = turn.Consistency{Level: turn.Linearizable}
 
-// thisNode is for reads that follow a linearizable one on the same node, which
-// never goes back.
+// thisNode is for reads of the state of the node itself, which may be behind the
+// leader that answered a linearizable one.
 var thisNode = turn.Consistency{Level: turn.Stale}
+
+// since answers a query that goes on from an answer at log entry index: from the
+// node's own state if that comprises the entry, else linearizably. Index 0 is
+// before every answer.
+func (s *Server) since(ctx context.Context, index uint64, q turn.Query) (turn.Result, error) {
+	if index > 0 {
+		if r, err := s.engine.Query(ctx, q, thisNode); err != nil || r.Index >= index {
+			return r, err
+		}
+	}
+	return s.engine.Query(ctx, q, linearizable)
+}
 
 // clusterTime is the best estimate of the cluster's clock at the moment at which
 // r was answered: the state machine's clock stands still between log entries.

@@ -55,16 +55,16 @@ func existing(c *conn, args [][]byte) action {
 		keys = append(keys, c.key(a))
 	}
 	return action{keys: keys, work: func(ctx context.Context) (reply, error) {
-		n, how := uint64(0), linearizable
+		var n, index uint64
 		for _, k := range keys {
-			r, err := c.srv.engine.Query(ctx, &turn.Info{Key: k}, how)
+			r, err := c.srv.since(ctx, index, &turn.Info{Key: k})
 			if err != nil {
 				return nil, err
 			}
 			if exists(r) {
 				n++
 			}
-			how = thisNode
+			index = r.Index
 		}
 		return sayInt(n), nil
 	}}
@@ -90,9 +90,9 @@ func keys(c *conn, args [][]byte) action {
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
 	return alone(func(ctx context.Context) (reply, error) {
 		var found []string
-		how := linearizable
+		var index uint64
 		for {
-			r, err := c.srv.engine.Query(ctx, &q, how)
+			r, err := c.srv.since(ctx, index, &q)
 			if err != nil {
 				return nil, err
 			}
@@ -104,7 +104,7 @@ func keys(c *conn, args [][]byte) action {
 			if q.Cursor = r.Cursor; q.Cursor == "" {
 				return func(w *resp.Writer) { writeNames(w, found) }, nil
 			}
-			how = thisNode
+			index = r.Index
 		}
 	})
 }

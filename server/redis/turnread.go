@@ -157,13 +157,13 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 	changed, stop := engine.Watch(t.q.Key)
 	defer stop()
 	until := t.c.srv.cfg.Now().Add(t.block)
-	how := linearizable
-	incarnation := uint64(0)
+	var index, incarnation uint64
 	for {
-		r, err := engine.Query(ctx, &t.q, how)
+		r, err := t.c.srv.since(ctx, index, &t.q)
 		if err != nil {
 			return nil, err
 		}
+		index = r.Index
 		if s := r.Session; s != nil {
 			anew := incarnation != 0 && s.Incarnation != incarnation
 			incarnation = s.Incarnation
@@ -177,7 +177,6 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 			return func(w *resp.Writer) { writeMessages(w, r.Messages) }, nil
 		}
 		wait(gone, changed, left)
-		how = thisNode
 	}
 }
 
