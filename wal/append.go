@@ -77,9 +77,8 @@ const keepBuffer = 4 << 20
 // spare the kernel from reading a recycled page before a part of it is overwritten; the page in which the frame begins is in memory,
 // because the frame before it was written in the same way.
 func (l *Log) encodeLocked(s *segment, f frame, records []Record) {
-	var head [frameHeadSize]byte
-	f.put(head[:], s.key)
-	l.buf = append(l.buf[:0], head[:]...)
+	l.buf = append(l.buf[:0], make([]byte, frameHeadSize)...)
+	f.put(l.buf, s.key)
 	l.offsets = l.offsets[:0]
 	for _, r := range records {
 		l.offsets = append(l.offsets, f.at+uint32(len(l.buf)))

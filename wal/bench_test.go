@@ -116,3 +116,64 @@ func storeLogs(s raft.LogStore) func(uint64, [][]byte) error {
 		return s.StoreLogs(logs)
 	}
 }
+
+// BenchmarkOpen opens a log of 256 MiB in 512-byte records, all of which are verified.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	opts := wal.Options{Logger: slog.New(slog.DiscardHandler)}
+	if err := fillLog(b, dir, opts, 256<<20).Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(256 << 20)
+	for b.Loop() {
+		l, err := wal.Open(dir, opts)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkGet reads 512-byte records one after the other, from the cache and from the (kernel's copy of the) disk.
+func BenchmarkGet(b *testing.B) {
+	for name, cacheBytes := range map[string]int64{"cache": 64 << 20, "disk": -1} {
+		b.Run(name, func(b *testing.B) {
+			opts := wal.Options{CacheBytes: cacheBytes, Logger: slog.New(slog.DiscardHandler)}
+			l := fillLog(b, b.TempDir(), opts, 16<<20)
+			b.ReportAllocs()
+			index := l.FirstIndex()
+			for b.Loop() {
+				if _, err := l.Get(index); err != nil {
+					b.Fatal(err)
+				}
+				if index++; index > l.LastIndex() {
+					index = l.FirstIndex()
+				}
+			}
+			if err := l.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// fillLog appends 512-byte records up to so many bytes.
+func fillLog(b *testing.B, dir string, opts wal.Options, bytes int) *wal.Log {
+	l, err := wal.Open(dir, opts)
+	if err != nil {
+		b.Fatal(err)
+	}
+	const batch = 4096
+	records := make([]wal.Record, batch)
+	for n := 0; n < bytes; n += batch * 512 {
+		for i := range records {
+			records[i] = wal.Record{Index: uint64(n/512 + i + 1), Data: make([]byte, 512)}
+		}
+		if err := l.Append(records); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}

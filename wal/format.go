@@ -171,12 +171,12 @@ func recordSize(meta, data int) int64 {
 // appendRecord adds a record's encoding to b.
 func appendRecord(b []byte, seed, epoch uint32, r Record) []byte {
 	start := len(b)
-	var head [recordHeadSize]byte
+	b = append(b, make([]byte, recordHeadSize)...)
+	head := b[start:]
 	le.PutUint32(head[4:], epoch)
 	le.PutUint64(head[8:], r.Index)
 	le.PutUint32(head[16:], uint32(len(r.Data)))
 	le.PutUint32(head[20:], uint32(len(r.Meta)))
-	b = append(b, head[:]...)
 	b = append(b, r.Meta...)
 	b = append(b, r.Data...)
 	for (len(b)-start)%8 != 0 {

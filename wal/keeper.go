@@ -233,6 +233,7 @@ func (l *Log) dropDeadLocked() error {
 	if err := l.dir.sync(); err != nil {
 		return l.fail("sync", l.dir.dir, err)
 	}
+	l.wakeKeeper() // there may be room now where there was none
 	return nil
 }
 
