@@ -143,16 +143,20 @@ func (c *call) apply(op turn.Op) (turn.Result, error) {
 	return res, c.unsure(err)
 }
 
-// query carries out a read, and holds memory for the payloads of its answer.
-func (c *call) query(q turn.Query, fresh turn.Consistency) (turn.Result, error) {
+// query carries out a read. It holds memory for the payloads of the answer: as
+// much as is foreseen while the answer is made, then as much as there is.
+func (c *call) query(q turn.Query, fresh turn.Consistency, foreseen int64) (turn.Result, error) {
 	if err := q.Validate(c.limits); err != nil {
+		return turn.Result{}, err
+	}
+	if err := c.hold(foreseen); err != nil {
 		return turn.Result{}, err
 	}
 	res, err := c.server.cfg.Engine.Query(c.ctx, q, fresh)
 	if err != nil {
 		return res, err
 	}
-	return res, c.hold(payloadBytes(res.Messages))
+	return res, c.hold(payloadBytes(res.Messages) - foreseen)
 }
 
 // unsure makes of an error that does not say what became of a write one that

@@ -13,7 +13,8 @@ type memory struct {
 	left atomic.Int64
 }
 
-// take reserves n bytes, or reports that there are not so many left.
+// take reserves n bytes, or reports that there are not so many left. A negative
+// n gives bytes back.
 func (m *memory) take(n int64) bool {
 	if m.left.Add(-n) < 0 {
 		m.left.Add(n)
@@ -24,7 +25,7 @@ func (m *memory) take(n int64) bool {
 
 func (m *memory) give(n int64) { m.left.Add(n) }
 
-// hold reserves n bytes until the call ends.
+// hold reserves n bytes, or gives up -n of them, until the call ends.
 func (c *call) hold(n int64) error {
 	if !c.server.memory.take(n) {
 		return turn.Errorf(turn.Overloaded, "too many large requests at once; try again")

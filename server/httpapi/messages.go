@@ -77,8 +77,24 @@ func (s *Server) getMessages(c *call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	res, err := c.query(q, fresh)
+	res, err := c.query(q, fresh, c.foresee(q))
 	return messagesReply{res, label, encoding}, err
+}
+
+// foresee says roughly how many payload bytes the answer to q will have, judging
+// by what this node knows of the session, so that many large reads at once are
+// refused before they are made rather than afterwards.
+func (c *call) foresee(q *turn.Read) int64 {
+	res, err := c.server.cfg.Engine.Query(c.ctx, &turn.Info{Key: q.Key}, turn.Consistency{Level: turn.Stale})
+	s := res.Session
+	if err != nil || s == nil || s.Count == 0 {
+		return 0 // the read itself will tell
+	}
+	bytes := int64(min(uint64(q.Limit), s.Count) * (s.Bytes/s.Count + 1))
+	if q.MaxBytes > 0 {
+		bytes = min(bytes, q.MaxBytes)
+	}
+	return min(bytes, int64(c.limits.ReadBytes))
 }
 
 // place reads which messages are asked for: last=N, or after=S or before=S with

@@ -64,7 +64,7 @@ func (s *Server) getSession(c *call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	res, err := c.query(&turn.Info{Key: c.key()}, fresh)
+	res, err := c.query(&turn.Info{Key: c.key()}, fresh, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) getSessions(c *call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	res, err := c.query(q, fresh)
+	res, err := c.query(q, fresh, 0)
 	if err != nil {
 		return nil, err
 	}

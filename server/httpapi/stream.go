@@ -122,12 +122,12 @@ func (st *stream) page() (more bool, err error) {
 func (st *stream) read() (turn.Result, error) {
 	q := &turn.Read{Key: st.key(), From: turn.FromAfter, Seq: st.after, Limit: streamMessages, MaxBytes: streamBytes}
 	if st.begun {
-		res, err := st.query(q, turn.Consistency{Level: turn.Stale})
+		res, err := st.query(q, turn.Consistency{Level: turn.Stale}, streamBytes)
 		if err != nil || res.Index >= st.index {
 			return res, err
 		}
 	}
-	return st.query(q, turn.Consistency{Level: turn.Linearizable})
+	return st.query(q, turn.Consistency{Level: turn.Linearizable}, streamBytes)
 }
 
 // begin sends the head of the response.
