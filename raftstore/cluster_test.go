@@ -136,6 +136,24 @@ func (c *cluster) kill(id string) {
 	delete(c.nodes, id)
 }
 
+// level waits until all running nodes have the same log.
+func (c *cluster) level() {
+	c.t.Helper()
+	eventuallyTrue(c.t, "all logs end alike", func() bool {
+		ends := make(map[uint64]bool)
+		for _, r := range c.nodes {
+			ends[r.logs.engine.LastIndex()] = true
+		}
+		return len(ends) == 1
+	})
+}
+
+func (c *cluster) killAll() {
+	for id := range c.nodes {
+		c.kill(id)
+	}
+}
+
 var errKilled = fmt.Errorf("killed by the test")
 
 func (c *cluster) close() {

@@ -52,6 +52,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 		return fmt.Errorf("raftstore: take a snapshot: %w", err)
 	}
 	n.stats.taken.Add(1)
+	n.log.Info("snapshot taken", "index", n.snaps.position().index, "log_begins", n.logs.engine.FirstIndex())
 	return nil
 }
 

@@ -257,6 +257,8 @@ func (n *Node) applied(index, _ uint64, outs []fsm.Outcome) {
 // entries that it covers is learned by sending them again.
 func (n *Node) jumped() {
 	n.stats.installed.Add(1)
+	index, _ := n.state.Applied()
+	n.log.Info("snapshot installed", "index", index)
 	poke(n.forward.wake)
 	n.lead.announce()
 }

@@ -1,0 +1,202 @@
+package raftstore
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// patient has no node hold an election by itself, so that a deposed leader goes
+// on believing in itself for as long as a test wants.
+func patient(cfg *Config) {
+	cfg.Consensus = Consensus{
+		Heartbeat: 30 * time.Second, Election: 30 * time.Second, Lease: 30 * time.Second,
+		Commit: 10 * time.Millisecond, RPC: 30 * time.Second,
+	}
+}
+
+// elect has a node stand for election now, as one that a leader hands over to.
+func (c *cluster) elect(id string) *running {
+	c.t.Helper()
+	r := c.nodes[id]
+	eventuallyTrue(c.t, id+" runs", func() bool { return r.raft.Load() != nil })
+	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
+	if err := r.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(c.addrs[id]), req, &raft.TimeoutNowResponse{}); err != nil {
+		c.t.Fatal(err)
+	}
+	eventuallyTrue(c.t, id+" leads", func() bool { term, _ := r.lead.term(); return term != 0 })
+	return r
+}
+
+// isolate makes what a node sends to the others vanish, and what they send to it.
+func (c *cluster) isolate(w *wires, id string, others []string, on bool) {
+	for _, o := range others {
+		w.dropRequests(id, c.addrs[o], on)
+		w.dropRequests(o, c.addrs[id], on)
+	}
+}
+
+// A leader that is deposed without noticing must not answer a linearizable read
+// from its own state, whatever arrives late.
+//
+// The library's VerifyLeader is held to the same, for the record: it counts any
+// answer that comes in after the question, to whatever it belongs.
+func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option, patient)
+	defer c.killAll() // patient nodes do not hand over
+	others := []string{"n2", "n3"}
+	a := c.elect("n1")
+	put(t, a, "s", "old")
+	eventuallyTrue(t, "the leader asks everybody", func() bool {
+		return a.net.Connected("n2") && a.net.Connected("n3")
+	})
+	texts(t, a, "s", turn.Linearizable)
+	c.level()
+
+	// Questions of a read, and heartbeats, arrive; their answers are under way.
+	for _, o := range others {
+		w.holdAnswers("n1", c.addrs[o], true)
+	}
+	early := make(chan turn.Result, 1)
+	go func() {
+		r, _ := a.Query(context.Background(), &turn.Read{Key: key("s")}, turn.Consistency{})
+		early <- r
+	}()
+	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.rounds.Load() >= 2 })
+	verifying := a.raft.Load().VerifyLeader() // makes it send heartbeats now
+	time.Sleep(50 * time.Millisecond)         // they cannot be seen to arrive
+	c.isolate(w, "n1", others, true)
+
+	b := c.elect("n2")
+	put(t, b, "s", "new")
+	if leading, _, _ := a.raftState(); !leading {
+		t.Fatal("the old leader knows; the test shows nothing")
+	}
+
+	// A new read, and a new verification, begin. Then the late answers arrive.
+	late := make(chan error, 1)
+	var stale turn.Result
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
+		defer cancel()
+		var err error
+		stale, err = a.Query(ctx, &turn.Read{Key: key("s")}, turn.Consistency{})
+		late <- err
+	}()
+	again := a.raft.Load().VerifyLeader()
+	eventuallyTrue(t, "the read waits", func() bool {
+		a.reads.mu.Lock()
+		defer a.reads.mu.Unlock()
+		return len(a.reads.waiting) > 0 || a.reads.rounds.Load() >= 3
+	})
+	for _, o := range others {
+		w.holdAnswers("n1", c.addrs[o], false)
+	}
+	if err := <-late; err == nil && len(stale.Messages) != 2 {
+		t.Fatalf("a read that began after the second write was acknowledged saw %d messages", len(stale.Messages))
+	}
+	<-early // it began before the second write, and may see it or not
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	t.Logf("VerifyLeader of the deposed leader, begun before and after: %v, %v", await(ctx, verifying), await(ctx, again))
+
+	c.isolate(w, "n1", others, false)
+	if got := texts(t, a, "s", turn.Linearizable); len(got) != 2 {
+		t.Fatalf("the healed node reads %v", got)
+	}
+}
+
+// A learner's answer does not count: with it a leader that is cut off from the
+// other voters would have as many confirmations as a majority takes.
+func TestLearnersDoNotConfirmALeader(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option, patient)
+	defer c.killAll() // patient nodes do not hand over
+	a := c.elect("n1")
+	c.addrs["n4"] = freeAddr(t)
+	learner := c.start("n4", func(cfg *Config) { cfg.Join = true })
+	if err := await(t.Context(), a.raft.Load().AddNonvoter("n4", raft.ServerAddress(c.addrs["n4"]), 0, time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	put(t, a, "s", "old")
+	eventuallyTrue(t, "the learner follows", func() bool {
+		r, err := learner.Query(t.Context(), &turn.Read{Key: key("s")}, turn.Consistency{Level: turn.Stale})
+		return err == nil && len(r.Messages) == 1 && a.net.Connected("n4")
+	})
+	c.level()
+	others := []string{"n2", "n3"}
+	c.isolate(w, "n1", others, true)
+	c.isolate(w, "n4", others, true)
+	b := c.elect("n2")
+	put(t, b, "s", "new")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	verified := a.raft.Load().VerifyLeader()
+	if r, err := a.Query(ctx, &turn.Read{Key: key("s")}, turn.Consistency{}); err == nil && len(r.Messages) != 2 {
+		t.Fatal("a deposed leader with a learner answered from an old state")
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	t.Logf("VerifyLeader of the deposed leader: %v", await(ctx, verified))
+}
+
+// A node that was in a higher term denies.
+func TestConfirmation(t *testing.T) {
+	question := []byte("nonce678\x05\x00\x00\x00\x00\x00\x00\x00")
+	for promised, want := range map[uint64]bool{4: true, 5: true, 6: false} {
+		answer, err := answerConfirm(question, func() uint64 { return promised })
+		if err != nil || confirmed(question, answer) != want {
+			t.Errorf("promised %d: %v, %v", promised, confirmed(question, answer), err)
+		}
+	}
+	other := []byte("another8\x05\x00\x00\x00\x00\x00\x00\x00")
+	answer, _ := answerConfirm(other, func() uint64 { return 5 })
+	if confirmed(question, answer) {
+		t.Error("the answer to another question counts")
+	}
+	if _, err := answerConfirm(question[:3], nil); err == nil {
+		t.Error("a short question is answered")
+	}
+}
+
+func TestBoundedReads(t *testing.T) {
+	c := newCluster(t, 3)
+	leader := c.leader()
+	c.ready()
+	f := c.follower()
+	put(t, leader, "s", "one")
+	bounded := func(r *running, age time.Duration) (int, error) {
+		res, err := r.Query(t.Context(), &turn.Read{Key: key("s")}, turn.Consistency{Level: turn.Bounded, MaxAge: age})
+		return len(res.Messages), err
+	}
+	if n, err := bounded(f, 0); n != 1 || err != nil {
+		t.Fatalf("a bound of 0 shows %d messages, %v", n, err)
+	}
+	if n, err := bounded(f, time.Hour); n != 1 || err != nil {
+		t.Fatalf("a bound of an hour shows %d messages, %v", n, err)
+	}
+	eventuallyTrue(t, "the follower proves its state fresh", func() bool {
+		_, _ = bounded(f, 0)
+		return f.fresh.within(time.Minute, time.Now())
+	})
+	for id := range c.addrs { // alone, it may answer only as far as the proof reaches
+		if id != f.id {
+			c.kill(id)
+		}
+	}
+	if n, err := bounded(f, time.Hour); n != 1 || err != nil {
+		t.Fatalf("alone, a bound of an hour shows %d messages, %v", n, err)
+	}
+	if _, err := bounded(f, time.Millisecond); turn.KindOf(err) != turn.Unavailable {
+		t.Fatalf("alone, a bound of a millisecond: %v", err)
+	}
+	if n := len(texts(t, f, "s", turn.Stale)); n != 1 {
+		t.Fatalf("a stale read shows %d messages", n)
+	}
+}
