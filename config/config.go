@@ -31,6 +31,9 @@ type Config struct {
 	// InitialCluster is "n1=HOST:PORT,n2=HOST:PORT,…", node ids with their
 	// node-to-node addresses. Empty: this node alone.
 	InitialCluster string
+	// DialMap is "HOST:PORT=HOST:PORT,…": node-to-node addresses, and where this
+	// node dials instead of them.
+	DialMap string
 	// Join makes an empty node wait until it is added to a running cluster.
 	Join bool
 
@@ -39,6 +42,8 @@ type Config struct {
 
 	LogEngine       string // wal, boltdb
 	ElectionTimeout time.Duration
+	LogCompactBytes Size // of log since the last snapshot call for a new one
+	LogTailBytes    Size // of log stay behind a snapshot
 	MemoryBudget    Size // for the state machine's memory
 	MaxMessageBytes Size
 	MaxAppendBytes  Size
@@ -60,6 +65,8 @@ func Default() Config {
 		RaftAddr:        "127.0.0.1:7381",
 		LogEngine:       "wal",
 		ElectionTimeout: 700 * time.Millisecond,
+		LogCompactBytes: 64 << 20,
+		LogTailBytes:    64 << 20,
 		MemoryBudget:    512 << 20,
 		MaxMessageBytes: Size(l.MessageBytes),
 		MaxAppendBytes:  Size(l.AppendBytes),
@@ -80,10 +87,13 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.HTTPAdvertise, "http-advertise", "", "HTTP address that clients are told (default: --http-addr)")
 	fs.StringVar(&c.RaftAdvertise, "raft-advertise", "", "address that the other nodes are told (default: --raft-addr)")
 	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
+	fs.StringVar(&c.DialMap, "dial-map", "", "node-to-node addresses that are reached at another address from here, as HOST:PORT=HOST:PORT,…")
 	fs.BoolVar(&c.Join, "join", false, "if this node is new, wait until `turnlog cluster join` adds it to a running cluster")
 	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and authentication")
 	fs.StringVar(&c.LogEngine, "log-engine", c.LogEngine, "engine of the write-ahead log, wal or boltdb; a data directory keeps the one it began with")
 	fs.DurationVar(&c.ElectionTimeout, "election-timeout", c.ElectionTimeout, "silence of the leader after which another is elected")
+	fs.Var(&c.LogCompactBytes, "log-compact-bytes", "length of log after which a snapshot is taken and the log behind it dropped")
+	fs.Var(&c.LogTailBytes, "log-tail-bytes", "length of log that is kept behind a snapshot; a node that lags further needs the snapshot")
 	fs.Var(&c.MemoryBudget, "memory-budget", "memory for the state machine's recent data and caches")
 	fs.Var(&c.MaxMessageBytes, "max-message-bytes", "largest payload of one message")
 	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest payloads of one append together")
@@ -115,6 +125,9 @@ func (c *Config) Validate() error {
 	if c.ElectionTimeout < 50*time.Millisecond || c.ElectionTimeout > time.Minute {
 		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
 	}
+	if c.LogCompactBytes < 64<<10 || c.LogTailBytes < 64<<10 {
+		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: at least 64KiB each are needed", c.LogCompactBytes.String(), c.LogTailBytes.String())
+	}
 	if c.MemoryBudget < 16<<20 {
 		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
 	}
@@ -122,8 +135,29 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= max-read-bytes (%s)",
 			c.MaxMessageBytes.String(), c.MaxAppendBytes.String(), c.MaxReadBytes.String())
 	}
+	if _, err := c.Dials(); err != nil {
+		return err
+	}
 	_, err := c.Peers()
 	return err
+}
+
+// Dials returns DialMap as a map.
+func (c *Config) Dials() (map[string]string, error) {
+	dials := map[string]string{}
+	if c.DialMap == "" {
+		return dials, nil
+	}
+	for part := range strings.SplitSeq(c.DialMap, ",") {
+		from, to, ok := strings.Cut(strings.TrimSpace(part), "=")
+		_, _, errFrom := net.SplitHostPort(from)
+		_, _, errTo := net.SplitHostPort(to)
+		if !ok || errFrom != nil || errTo != nil {
+			return nil, fmt.Errorf("dial-map: %q is not HOST:PORT=HOST:PORT", part)
+		}
+		dials[from] = to
+	}
+	return dials, nil
 }
 
 func (c *Config) checkAddresses() error {

@@ -63,6 +63,17 @@ func TestClusterAsMapping(t *testing.T) {
 	}
 }
 
+func TestDialMap(t *testing.T) {
+	c, err := load(t, "", map[string]string{"TURNLOG_DIAL_MAP": "127.0.0.1:1=127.0.0.1:2, n2:3=[::1]:4"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dials, err := c.Dials()
+	if err != nil || len(dials) != 2 || dials["127.0.0.1:1"] != "127.0.0.1:2" || dials["n2:3"] != "[::1]:4" {
+		t.Fatalf("dials %v, error %v", dials, err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, yaml string
@@ -74,6 +85,8 @@ func TestRefused(t *testing.T) {
 		{"not a mapping", "- a\n", nil, "setting: value"},
 		{"list as value", "node-id: [a]\n", nil, "single value"},
 		{"bad size", "memory-budget: lots\n", nil, "not a size"},
+		{"small tail", "log-tail-bytes: 1KiB\n", nil, "64KiB"},
+		{"dial map without a port", "", []string{"--dial-map", "127.0.0.1:1=elsewhere"}, "dial-map"},
 		{"small budget", "memory-budget: 1MiB\n", nil, "16MiB"},
 		{"not loopback", "", []string{"--resp-addr", "0.0.0.0:7379"}, "--insecure"},
 		{"every interface", "", []string{"--http-addr", ":7380"}, "--insecure"},

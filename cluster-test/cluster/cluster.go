@@ -13,10 +13,6 @@ import (
 	"time"
 )
 
-// DialMapVariable is the environment variable that tells a node to dial other
-// addresses than those in the cluster's configuration: "address=address,…".
-const DialMapVariable = "TURNLOG_DIAL_MAP"
-
 // Config describes a cluster.
 type Config struct {
 	Binary string
@@ -80,8 +76,7 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	resp, http := b.addr(), b.addr()
 	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http,
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
-		Log: filepath.Join(b.cfg.Dir, id+".log"),
-		env: []string{DialMapVariable + "=" + c.Network.dialMap(id, b.raft)}}
+		Log: filepath.Join(b.cfg.Dir, id+".log")}
 	to, from := &Direction{}, &Direction{}
 	c.clients = append(c.clients, to, from)
 	n.RESP = b.proxy(resp, to, from)
@@ -96,7 +91,7 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	n.args = append([]string{"serve", "--node-id", id, "--data-dir", n.Dir,
 		"--resp-addr", resp, "--http-addr", http, "--raft-addr", b.raft[id],
 		"--resp-advertise", n.RESP.Addr(), "--http-advertise", n.HTTP.Addr(),
-		"--initial-cluster", strings.Join(initial, ",")}, b.cfg.Flags...)
+		"--initial-cluster", strings.Join(initial, ","), "--dial-map", c.Network.dialMap(id, b.raft)}, b.cfg.Flags...)
 	b.err = os.MkdirAll(filepath.Dir(n.Dir), 0o755)
 	return n
 }

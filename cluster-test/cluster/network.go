@@ -48,7 +48,9 @@ func (n *Network) pairs(f func(a, b string)) {
 
 func (n *Network) direction(from, to string) *Direction { return n.directions[[2]string{from, to}] }
 
-// dialMap tells node how to reach the others: "address=proxy,…".
+// dialMap tells node how to reach the others, as turnlog serve takes it. The
+// cluster's configuration must have the same addresses on all nodes; each node
+// has a proxy of its own to every other.
 func (n *Network) dialMap(node string, addrs map[string]string) string {
 	var parts []string
 	for _, other := range n.nodes {

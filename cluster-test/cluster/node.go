@@ -25,7 +25,6 @@ type Node struct {
 
 	binary string
 	args   []string
-	env    []string
 
 	mu      sync.Mutex
 	process *process // nil when it is not running
@@ -57,7 +56,6 @@ func (n *Node) Start() error {
 	n.starts++
 	fmt.Fprintf(log, "--- start %d at %s ---\n", n.starts, time.Now().Format(time.RFC3339Nano))
 	cmd := exec.Command(n.binary, n.args...)
-	cmd.Env = append(os.Environ(), n.env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttributes()
 	if err := cmd.Start(); err != nil {

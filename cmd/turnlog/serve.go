@@ -90,6 +90,10 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr) (*rafts
 	if err != nil {
 		return nil, err
 	}
+	dials, err := cfg.Dials()
+	if err != nil {
+		return nil, err
+	}
 	var cluster map[string]string
 	if cfg.InitialCluster != "" {
 		cluster = make(map[string]string, len(peers))
@@ -108,9 +112,18 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr) (*rafts
 		Limits:    cfg.Limits(),
 		LogEngine: cfg.LogEngine,
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
+		Storage:   raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes)},
 		State:     stateBudget(int(cfg.MemoryBudget)),
+		Dial:      dialer(dials),
 		Logger:    log,
 	})
+}
+
+// dialer dials another address where the map has one.
+func dialer(dials map[string]string) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", cmp.Or(dials[addr], addr))
+	}
 }
 
 // stateBudget divides the memory: changes that are not flushed yet can take twice
