@@ -36,7 +36,7 @@ func testConcurrency(t *testing.T, cacheBytes int64) {
 		}
 	})
 	var last atomic.Uint64 // records up to here are never replaced
-	for range 4 {
+	for range 2 {
 		group.Go(func() { readUntilDone(t, ctx, l, &last) })
 	}
 	group.Go(func() {
@@ -49,7 +49,7 @@ func testConcurrency(t *testing.T, cacheBytes int64) {
 			l.Stats()
 		}
 	})
-	const rounds = 80
+	const rounds = 50
 	for range rounds {
 		next := max(1, l.NextIndex())
 		mustAppend(t, l, records(next, 3, 300), records(next+3, 2, 200))

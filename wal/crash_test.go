@@ -129,8 +129,8 @@ func (c *crasher) close(l *wal.Log) {
 func TestCrash(t *testing.T) {
 	r := newRand(t)
 	runs, steps := 6, 25
-	if testing.Short() {
-		runs = 2
+	if *long {
+		runs = 500
 	}
 	states := 0
 	for range runs {

@@ -226,6 +226,7 @@ func TestMissingFiles(t *testing.T) {
 		{"prepared segment", func(d *simdisk.Disk) error { return d.Delete(segment(4)) }, segment(4)},
 		{"manifest", func(d *simdisk.Disk) error { return d.Delete(manifest) }, manifest},
 		{"cut tail", func(d *simdisk.Disk) error { return d.Cut(segment(3), 8000) }, segment(3)},
+		{"tail cut beyond its records", func(d *simdisk.Disk) error { return d.Cut(segment(3), 16000) }, segment(3)},
 		{"emptied tail", func(d *simdisk.Disk) error { return d.Cut(segment(3), 0) }, segment(3)},
 		{"cut manifest", func(d *simdisk.Disk) error { return d.Cut(manifest, 40) }, manifest},
 		{"segment under another name", func(d *simdisk.Disk) error { return d.Rename(segment(2), segment(3)) }, segment(2)},
@@ -237,7 +238,7 @@ func TestMissingFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			disk := simdisk.New()
 			l := simLog(t, disk)
-			for i := range uint64(30) {
+			for i := range uint64(18) { // seven of them fill a segment
 				mustAppend(t, l, records(i+1, 1, 1000))
 			}
 			if err := errors.Join(l.Maintain(), l.Close(), c.do(disk)); err != nil {

@@ -2,6 +2,7 @@ package wal_test
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"testing"
 
@@ -122,5 +123,20 @@ func TestFormat(t *testing.T) {
 	m := model{}.append(records(6, 1, 100)).append(records(7, 2, 10))
 	if d := m.diff(l); d != "" {
 		t.Fatal(d)
+	}
+}
+
+// TestMissingBeginning reads a log whose oldest records lie in a segment that the manifest does not name any more.
+func TestMissingBeginning(t *testing.T) {
+	one := newFormatSegment(77, 1, 1001, 16<<10)
+	one.append(1, 5, 0, records(7, 3, 100)...)
+	disk := simdisk.New()
+	put(t, disk, "manifest", formatManifest{logID: 77, sequence: 9, oldest: 1, newest: 1,
+		markSegment: 1, markOffset: uint64(one.at), markNextIndex: 10, epoch: 1}.bytes())
+	put(t, disk, "00000000000000000001.seg", one.file)
+	_, err := wal.Open(simDir, simOptions(disk))
+	var corrupt *wal.CorruptError
+	if !errors.As(err, &corrupt) || corrupt.Index != 5 {
+		t.Fatalf("open: %v", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
+var long = flag.Bool("long", false, "the long forms of the random tests: minutes instead of seconds")
+
 var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 draws one")
 
 // newRand returns a source whose seed is printed when the test fails.
@@ -149,7 +151,11 @@ var quiet = slog.New(slog.DiscardHandler)
 // TestModel compares the log on the real disk with the model, through random calls and reopenings.
 func TestModel(t *testing.T) {
 	r := newRand(t)
-	for range 10 {
+	runs := 5
+	if *long {
+		runs = 100
+	}
+	for range runs {
 		dir := t.TempDir()
 		opts := wal.Options{SegmentBytes: 16 << 10, CacheBytes: r.Int64N(20000) - 1, SpareSegments: r.IntN(4) - 1, Logger: quiet}
 		l, err := wal.Open(dir, opts)
