@@ -37,8 +37,8 @@ func (n *Node) Snapshot(ctx context.Context) error {
 		return unavailable("the node does not run")
 	}
 	settings := r.ReloadableConfig()
-	settings.TrailingLogs = 0
-	if tail, last := n.logs.engine.IndexForTail(n.cfg.Storage.TailBytes), n.logs.engine.LastIndex(); tail <= last {
+	settings.TrailingLogs = 1 // so that what empties the log is never compaction
+	if tail, last := n.logs.engine.IndexForTail(n.cfg.Storage.TailBytes), n.logs.engine.LastIndex(); tail < last {
 		settings.TrailingLogs = last - tail + 1
 	}
 	if err := r.ReloadConfig(settings); err != nil {

@@ -1,0 +1,309 @@
+package raftstore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// smallLog keeps next to nothing of the log behind a snapshot.
+func smallLog(cfg *Config) { cfg.Storage.TailBytes = 1 }
+
+// A node that was away while the log behind it was dropped gets a snapshot, and
+// has the same state as the others afterwards.
+func TestSnapshotInstall(t *testing.T) {
+	for _, engine := range []string{"wal", "boltdb"} {
+		t.Run(engine, func(t *testing.T) {
+			c := newCluster(t, 3, smallLog, func(cfg *Config) { cfg.LogEngine = engine })
+			leader := c.leader()
+			c.ready()
+			away := c.follower()
+			put(t, leader, "s", "before")
+			c.kill(away.id)
+			for i := range 50 {
+				put(t, leader, fmt.Sprint("s", i%7), strings.Repeat("x", 1000))
+			}
+			if err := leader.Snapshot(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if first := leader.Stats().FirstIndex; first < 40 {
+				t.Fatalf("the log still begins at %d", first)
+			}
+			writes := startWriters(t, "w", 4, func(int, int) *running { return leader })
+			back := c.start(away.id)
+			eventuallyTrue(t, "a snapshot is installed", func() bool { return back.Stats().SnapshotsInstalled > 0 })
+			put(t, back, "s", "after")
+			writes.end()
+			writes.check(back)
+			c.sameState()
+			if got := texts(t, back, "s", turn.Linearizable); len(got) != 2 {
+				t.Fatalf("read %v", got)
+			}
+			c.kill(away.id) // and once more from what it has on disk
+			c.start(away.id)
+			c.sameState()
+		})
+	}
+}
+
+// Compaction by itself, while writes go on; then every node restarts from what
+// is left.
+func TestCompactionWhileWriting(t *testing.T) {
+	c := newCluster(t, 3, func(cfg *Config) {
+		cfg.Storage.CompactBytes, cfg.Storage.TailBytes = 64<<10, 16<<10
+		cfg.Storage.CheckEvery = 1e7
+	})
+	leader := c.leader()
+	for i := range 300 {
+		put(t, leader, fmt.Sprint("s", i%10), strings.Repeat("y", 4000))
+	}
+	eventuallyTrue(t, "all nodes compact", func() bool {
+		for _, r := range c.nodes {
+			if s := r.Stats(); s.SnapshotsTaken == 0 || s.FirstIndex < 200 {
+				return false
+			}
+		}
+		return true
+	})
+	for _, id := range ids(3) {
+		c.kill(id)
+	}
+	for _, id := range ids(3) {
+		c.start(id)
+	}
+	if got := texts(t, c.leader(), "s3", turn.Linearizable); len(got) != 30 {
+		t.Fatalf("%d messages after the restart", len(got))
+	}
+	c.sameState()
+}
+
+// storeWith returns a snapshot store over a state that has applied n entries.
+func storeWith(t *testing.T, dir string, n uint64) (*snapshotStore, *fsm.Machine) {
+	t.Helper()
+	m, err := fsm.Open(fsm.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	for i := uint64(1); i <= n; i++ {
+		op, err := codec.EncodeOp(appendOp("s", fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Apply(i, 1, codec.AppendEntry(nil, int64(i), []codec.Command{{Origin: 9, Number: i, Op: op}}))
+	}
+	if err := m.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := openSnapshots(filepath.Join(dir, "snapshots"), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, m
+}
+
+func servers(n int) (c raft.Configuration) {
+	for _, id := range ids(n) {
+		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(id), Address: "a"})
+	}
+	return c
+}
+
+// takeLocal makes a marker at index.
+func takeLocal(t *testing.T, s *snapshotStore, index uint64) error {
+	t.Helper()
+	sink, err := s.Create(1, index, 1, servers(3), 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (flushSnapshot{&applier{state: s.state, ctx: t.Context()}}).Persist(sink); err != nil {
+		t.Fatal(err)
+	}
+	return sink.Close()
+}
+
+// receive feeds one store's snapshot to another, as Raft does, up to a point.
+func receive(t *testing.T, from, to *snapshotStore, closeIt bool) {
+	t.Helper()
+	list, err := from.List()
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	meta, r, err := from.Open(list[0].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	sink, err := to.Create(meta.Version, meta.Index, meta.Term, meta.Configuration, meta.ConfigurationIndex, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 1000)
+	var size int64
+	for {
+		n, err := r.Read(b)
+		if _, err := sink.Write(b[:n]); err != nil {
+			t.Fatal(err)
+		}
+		size += int64(n)
+		if err != nil {
+			break
+		}
+	}
+	if size != meta.Size {
+		t.Fatalf("the stream has %d bytes, %d were announced", size, meta.Size)
+	}
+	if closeIt {
+		if err := sink.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A snapshot that comes in survives a crash after each of its steps.
+func TestReceivedSnapshotAndCrashes(t *testing.T) {
+	from, _ := storeWith(t, t.TempDir(), 20)
+	if err := takeLocal(t, from, 15); err != nil {
+		t.Fatal(err)
+	}
+	reopen := func(dir string, m *fsm.Machine) (*snapshotStore, *fsm.Machine) {
+		_ = m.Close()
+		return storeWith(t, dir, 0)
+	}
+	check := func(t *testing.T, s *snapshotStore, m *fsm.Machine, index uint64) {
+		t.Helper()
+		if err := s.adopt(); err != nil {
+			t.Fatal(err)
+		}
+		if have, _ := m.Durable(); have != index {
+			t.Fatalf("the state ends at %d, want %d", have, index)
+		}
+		left, _ := filepath.Glob(filepath.Join(s.dir, "*"))
+		for _, f := range left {
+			if filepath.Base(f) != markerName {
+				t.Fatalf("%s is left over", f)
+			}
+		}
+	}
+	t.Run("in the middle", func(t *testing.T) {
+		dir := t.TempDir()
+		to, m := storeWith(t, dir, 3)
+		receive(t, from, to, false)
+		to, m = reopen(dir, m)
+		check(t, to, m, 3)
+	})
+	t.Run("between file and marker", func(t *testing.T) {
+		dir := t.TempDir()
+		to, m := storeWith(t, dir, 3)
+		receive(t, from, to, true)
+		if err := os.Remove(to.path(markerName)); err != nil {
+			t.Fatal(err)
+		}
+		to, m = reopen(dir, m)
+		check(t, to, m, 3)
+	})
+	t.Run("before the restore", func(t *testing.T) {
+		dir := t.TempDir()
+		to, m := storeWith(t, dir, 3)
+		receive(t, from, to, true)
+		to, m = reopen(dir, m)
+		check(t, to, m, 20) // what the sender's state comprised, which is more than the marker says
+		if p := to.position(); p.index != 15 {
+			t.Fatalf("the snapshot is at %d", p.index)
+		}
+	})
+	t.Run("after the restore", func(t *testing.T) {
+		dir := t.TempDir()
+		to, m := storeWith(t, dir, 3)
+		receive(t, from, to, true)
+		if err := to.restore(*to.newest); err != nil {
+			t.Fatal(err)
+		}
+		to, m = reopen(dir, m)
+		check(t, to, m, 20)
+	})
+	t.Run("with a damaged file", func(t *testing.T) {
+		dir := t.TempDir()
+		to, m := storeWith(t, dir, 3)
+		receive(t, from, to, true)
+		b, err := os.ReadFile(to.path(dumpName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[len(b)/2] ^= 1
+		if err := os.WriteFile(to.path(dumpName), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := to.adopt(); err == nil {
+			t.Fatal("a damaged snapshot is taken over")
+		}
+		if have, _ := m.Durable(); have != 3 {
+			t.Fatalf("the state is at %d", have)
+		}
+	})
+}
+
+func TestSnapshotsDoNotGoBack(t *testing.T) {
+	s, _ := storeWith(t, t.TempDir(), 10)
+	if err := takeLocal(t, s, 9); err != nil {
+		t.Fatal(err)
+	}
+	if err := takeLocal(t, s, 8); err == nil {
+		t.Fatal("an older snapshot takes the place of a newer one")
+	}
+	if p := s.position(); p.index != 9 {
+		t.Fatalf("the snapshot is at %d", p.index)
+	}
+}
+
+// A state file that does not go as far as the snapshot says was lost or replaced.
+func TestLostStateIsNoticed(t *testing.T) {
+	dir := t.TempDir()
+	s, m := storeWith(t, dir, 10)
+	if err := takeLocal(t, s, 9); err != nil {
+		t.Fatal(err)
+	}
+	_ = m.Close()
+	if err := os.Remove(filepath.Join(dir, "state.db")); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = storeWith(t, dir, 0)
+	if err := s.adopt(); err == nil || !strings.Contains(err.Error(), "remove the node") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func TestDamagedMarkerIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s, m := storeWith(t, dir, 10)
+	if err := takeLocal(t, s, 9); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func(string) string{
+		"flipped":   func(m string) string { return strings.Replace(m, `"index":9`, `"index":8`, 1) },
+		"truncated": func(m string) string { return m[:len(m)/2] },
+		"newer":     func(m string) string { return strings.Replace(m, `"version":1`, `"version":2`, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, err := os.ReadFile(s.path(markerName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.WriteFile(s.path(markerName), b, 0o600)
+			if err := os.WriteFile(s.path(markerName), []byte(spoil(string(b))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := openSnapshots(s.dir, m); err == nil {
+				t.Fatal("it is taken as it is")
+			}
+		})
+	}
+}
