@@ -1,0 +1,62 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// seekLast finds the last key ≤ another in a transaction that has emptied pages.
+func TestSeekLastAmongEmptiedPages(t *testing.T) {
+	db, err := openStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var all []string
+	for i := range 2000 {
+		all = append(all, fmt.Sprintf("%04d", 2*i))
+	}
+	if err := db.Update(func(tx *bbolt.Tx) error {
+		for _, k := range all {
+			if err := tx.Bucket(bucketBlocks).Put([]byte(k), bytes.Repeat([]byte("v"), 100)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range [][2]int{{0, 2000}, {0, 1000}, {1000, 2000}, {500, 1500}, {0, 1999}, {1, 2000}} {
+		tx, err := db.Begin(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := tx.Bucket(bucketBlocks)
+		left := slices.Delete(slices.Clone(all), gone[0], gone[1])
+		for _, k := range all[gone[0]:gone[1]] {
+			if err := b.Delete([]byte(k)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 200 {
+			key := fmt.Sprintf("%04d", rand.IntN(4002))
+			want := ""
+			if i, found := slices.BinarySearch(left, key); found {
+				want = left[i]
+			} else if i > 0 {
+				want = left[i-1]
+			}
+			if got, _ := seekLast(b.Cursor(), []byte(key)); string(got) != want {
+				t.Fatalf("without %v: the last key up to %s is %q, want %q", gone, key, got, want)
+			}
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
