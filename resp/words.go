@@ -1,11 +1,17 @@
 package resp
 
+import "bytes"
+
 // splitWords appends the words of an inline request to arena and their ends to
 // ends. A word is a run of other bytes than white space; in "double quotes" it
 // may contain white space and the escapes \n \r \t \b \a \\ \" \xHH, in 'single
 // quotes' white space and \'. After a closing quote the word must end. It
-// reports false if a quote is not closed so.
+// reports false if a quote is not closed so. As in Redis, a NUL ends the line,
+// and a vertical tab or form feed separates words only next to other white space.
 func splitWords(line, arena []byte, ends []int) ([]byte, []int, bool) {
+	if i := bytes.IndexByte(line, 0); i >= 0 {
+		line = line[:i]
+	}
 	for {
 		line = trimSpace(line)
 		if len(line) == 0 {
@@ -22,7 +28,7 @@ func splitWords(line, arena []byte, ends []int) ([]byte, []int, bool) {
 // word appends the first word of line, which is not empty, to dst and returns
 // what follows it.
 func word(dst, line []byte) (_, rest []byte, ok bool) {
-	for len(line) > 0 && !isSpace(line[0]) {
+	for len(line) > 0 && !endsWord(line[0]) {
 		switch c := line[0]; c {
 		case '"', '\'':
 			if dst, rest, ok = quoted(dst, line[1:], c); !ok {
@@ -91,7 +97,9 @@ func hexDigit(c byte) (byte, bool) {
 	return 0, false
 }
 
-func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' || c == 0 }
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
+
+func endsWord(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func trimSpace(b []byte) []byte {
 	for len(b) > 0 && isSpace(b[0]) {

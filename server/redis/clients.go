@@ -99,7 +99,7 @@ func clientType(arg []byte) (normal bool, err replyError) {
 func clientIDs(args [][]byte) (ids []uint64, ok bool) {
 	for _, a := range args {
 		n, ok := parseInt(a)
-		if !ok || n < 1 {
+		if !ok {
 			return nil, false
 		}
 		ids = append(ids, uint64(n))

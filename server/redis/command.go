@@ -10,7 +10,7 @@ type command struct {
 	arity   int    // number of words with the name; -n: at least n
 	flags   string // Redis's words for its properties, separated by spaces
 	keys    keySpec
-	acl     string // categories that do not follow from flags and group, "@dangerous"
+	acl     string // "@category" beyond those that follow from flags and group; "-@category": less
 	tips    string // hints for cluster clients, separated by spaces
 	group   string
 	since   string // version of Redis, or "turnlog"
@@ -70,7 +70,8 @@ func (cmd *command) categories() []string {
 		"@write": cmd.is("write"), "@read": cmd.is("readonly"), "@admin": cmd.is("admin"),
 		"@dangerous": cmd.is("admin"), "@blocking": cmd.is("blocking"), "@keyspace": cmd.group == "generic"}
 	for extra := range strings.FieldsSeq(cmd.acl) {
-		has[extra] = true
+		name, not := strings.CutPrefix(extra, "-")
+		has[name] = !not
 	}
 	var out []string
 	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection"} {
@@ -115,7 +116,7 @@ func (t *table) lookup(name string) *command { return t.byName[strings.ToLower(n
 func (t *table) find(args [][]byte) (*command, replyError) {
 	var buf [64]byte
 	cmd := t.byName[string(lower(buf[:0], args[0]))]
-	if cmd == nil {
+	if cmd == nil || strings.Contains(cmd.name, "|") {
 		return nil, errUnknownCommand(args)
 	}
 	if cmd.subs != nil && len(args) > 1 {

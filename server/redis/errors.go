@@ -18,6 +18,7 @@ func (e replyError) Error() string { return string(e) }
 const (
 	errSyntax       replyError = "ERR syntax error"
 	errNotInteger   replyError = "ERR value is not an integer or out of range"
+	errNotInt32     replyError = "ERR value is out of range, value must between -2147483648 and 2147483647"
 	errNotPositive  replyError = "ERR value is out of range, must be positive"
 	errDBRange      replyError = "ERR DB index is out of range"
 	errNoCluster    replyError = "ERR This instance has cluster support disabled"

@@ -111,8 +111,10 @@ func auth(_ *conn, args [][]byte) action {
 func selectDB(c *conn, args [][]byte) action {
 	n, ok := parseInt(args[1])
 	switch {
-	case !ok || n != int64(int32(n)):
+	case !ok:
 		return refuse(errNotInteger)
+	case n != int64(int32(n)):
+		return refuse(errNotInt32)
 	case n < 0 || n >= databases:
 		return refuse(errDBRange)
 	}

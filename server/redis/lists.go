@@ -81,14 +81,15 @@ func llen(c *conn, args [][]byte) action {
 	})
 }
 
+// lindex looks at the index only if there is a list, as Redis does.
 func lindex(c *conn, args [][]byte) action {
 	i, ok := parseInt(args[2])
-	if !ok {
-		return refuse(errNotInteger)
-	}
 	k := c.key(args[1])
 	return c.read(k, &turn.List{Key: k, Start: i, Stop: i}, func(r turn.Result) (reply, error) {
-		if len(r.Messages) == 0 {
+		switch {
+		case !ok && exists(r):
+			return nil, errNotInteger
+		case !ok || len(r.Messages) == 0:
 			return (*resp.Writer).Null, nil
 		}
 		return func(w *resp.Writer) { w.Bulk(r.Messages[0].Data) }, nil

@@ -29,6 +29,9 @@ const (
 	handshake  = "noscript loading stale fast no_auth allow_busy"
 	subcommand = "noscript loading stale"
 	adminOnly  = "admin noscript loading stale"
+
+	unsteady  = "nondeterministic_output"
+	unordered = "nondeterministic_output_order"
 )
 
 func connectionCommands() []command {
@@ -45,21 +48,21 @@ func connectionCommands() []command {
 		{name: "quit", arity: -1, flags: handshake, group: "connection", since: "1.0.0", handle: quit, summary: "Close the connection after all replies."},
 		{name: "reset", arity: 1, flags: handshake, group: "connection", since: "6.2.0", handle: reset, summary: "Bring the connection into its first state: RESP2, database 0, no name."},
 		{name: "client", arity: -2, group: "connection", since: "2.4.0", summary: "Commands about client connections.", subs: clientCommands()},
-		{name: "command", arity: -1, flags: "loading stale", acl: "@connection", tips: "nondeterministic_output_order", group: "server", since: "2.8.13", handle: commandAll,
+		{name: "command", arity: -1, flags: "loading stale", acl: "@connection", tips: unordered, group: "server", since: "2.8.13", handle: commandAll,
 			summary: "Describe all commands.", subs: commandCommands()},
 		{name: "config", arity: -2, group: "server", since: "2.0.0", summary: "Commands about settings.", subs: []command{
 			{name: "get", arity: -3, flags: adminOnly, since: "2.0.0", handle: configGet, args: "pattern [pattern ...]", summary: "Show the settings whose names match."},
-			{name: "set", arity: -4, flags: adminOnly, since: "2.0.0", handle: configSet, args: "name value [...]", summary: "Refused: settings come from flags and the configuration file."},
+			{name: "set", arity: -4, flags: adminOnly, tips: "request_policy:all_nodes response_policy:all_succeeded", since: "2.0.0", handle: configSet, args: "name value [...]", summary: "Refused: settings come from flags and the configuration file."},
 			{name: "help", arity: 2, flags: "loading stale", since: "5.0.0", handle: help("config"), summary: "List the subcommands."},
 		}},
 		{name: "info", arity: -1, flags: "loading stale", acl: "@dangerous", tips: "nondeterministic_output request_policy:all_shards response_policy:special", group: "server", since: "1.0.0", handle: info,
 			args: "[section [section ...]]", summary: "Describe the server."},
 		{name: "role", arity: 1, flags: "noscript loading stale fast", acl: "@admin @dangerous", group: "server", since: "2.8.12", handle: role, summary: "Say that this node takes writes; every node does."},
-		{name: "time", arity: 1, flags: always, tips: "nondeterministic_output", group: "server", since: "2.6.0", handle: serverTime, summary: "The node's clock: seconds and microseconds."},
-		{name: "wait", arity: 3, flags: "noscript", acl: "@connection", tips: "request_policy:all_shards response_policy:agg_min", group: "generic", since: "3.0.0", handle: waitReplicas,
+		{name: "time", arity: 1, flags: always, tips: unsteady, group: "server", since: "2.6.0", handle: serverTime, summary: "The node's clock: seconds and microseconds."},
+		{name: "wait", arity: 3, flags: "noscript", acl: "@connection -@keyspace", tips: "request_policy:all_shards response_policy:agg_min", group: "generic", since: "3.0.0", handle: waitReplicas,
 			args: "numreplicas timeout", summary: "Wait until that many other nodes have the connection's last write on disk; answer how many do."},
 		{name: "module", arity: -2, group: "server", since: "4.0.0", summary: "Commands about modules.", subs: []command{
-			{name: "list", arity: 2, flags: "admin noscript", since: "4.0.0", handle: moduleList, summary: "There are none."},
+			{name: "list", arity: 2, flags: "admin noscript", tips: unordered, since: "4.0.0", handle: moduleList, summary: "There are none."},
 			{name: "help", arity: 2, flags: "loading stale", since: "5.0.0", handle: help("module"), summary: "List the subcommands."},
 		}},
 		{name: "readonly", arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."},
@@ -74,8 +77,8 @@ func clientCommands() []command {
 		{name: "getname", arity: 2, flags: subcommand, since: "2.6.9", handle: clientGetName, summary: "The connection's name."},
 		{name: "setname", arity: 3, flags: subcommand, since: "2.6.9", handle: clientSetName, args: "name", summary: "Name the connection."},
 		{name: "setinfo", arity: 4, flags: subcommand, since: "7.2.0", handle: clientSetInfo, args: "LIB-NAME name | LIB-VER version", summary: "Say which client library this is."},
-		{name: "info", arity: 2, flags: subcommand, since: "6.2.0", handle: clientInfo, summary: "Describe this connection."},
-		{name: "list", arity: -2, flags: adminOnly, since: "2.4.0", handle: clientList, args: "[TYPE type | ID id [id ...]]", summary: "Describe the connections of this node."},
+		{name: "info", arity: 2, flags: subcommand, tips: unsteady, since: "6.2.0", handle: clientInfo, summary: "Describe this connection."},
+		{name: "list", arity: -2, flags: adminOnly, tips: unsteady, since: "2.4.0", handle: clientList, args: "[TYPE type | ID id [id ...]]", summary: "Describe the connections of this node."},
 		{name: "kill", arity: -3, flags: adminOnly, since: "2.4.0", handle: clientKill, args: "addr | [ID id] [ADDR addr] [LADDR addr] [USER name] [TYPE type] [SKIPME yes|no]",
 			summary: "End connections, after the replies to what they have sent."},
 		{name: "no-evict", arity: 3, flags: adminOnly, since: "7.0.0", handle: clientNoEvict, args: "ON|OFF", summary: "Accepted; no connection is evicted."},
@@ -92,9 +95,9 @@ func commandCommands() []command {
 	const flags = "loading stale"
 	return []command{
 		{name: "count", arity: 2, flags: flags, acl: "@connection", since: "2.8.13", handle: commandCount, summary: "The number of commands."},
-		{name: "docs", arity: -2, flags: flags, acl: "@connection", since: "7.0.0", handle: commandDocs, args: "[command ...]", summary: "Document commands."},
-		{name: "info", arity: -2, flags: flags, acl: "@connection", since: "2.8.13", handle: commandInfo, args: "[command ...]", summary: "Describe commands."},
-		{name: "list", arity: -2, flags: flags, acl: "@connection", since: "7.0.0", handle: commandList, args: "[FILTERBY MODULE name|ACLCAT category|PATTERN pattern]", summary: "List the names of commands."},
+		{name: "docs", arity: -2, flags: flags, acl: "@connection", tips: unordered, since: "7.0.0", handle: commandDocs, args: "[command ...]", summary: "Document commands."},
+		{name: "info", arity: -2, flags: flags, acl: "@connection", tips: unordered, since: "2.8.13", handle: commandInfo, args: "[command ...]", summary: "Describe commands."},
+		{name: "list", arity: -2, flags: flags, acl: "@connection", tips: unordered, since: "7.0.0", handle: commandList, args: "[FILTERBY MODULE name|ACLCAT category|PATTERN pattern]", summary: "List the names of commands."},
 		{name: "getkeys", arity: -3, flags: flags, acl: "@connection", since: "2.8.13", handle: commandGetKeys, args: "command [arg ...]", summary: "Which arguments of a request are keys."},
 		{name: "help", arity: 2, flags: flags, acl: "@connection", since: "5.0.0", handle: help("command"), summary: "List the subcommands."},
 	}
@@ -102,9 +105,10 @@ func commandCommands() []command {
 
 func clusterCommands() []command {
 	var subs []command
-	for _, name := range []string{"info", "nodes", "slots", "shards", "myid", "links"} {
-		subs = append(subs, command{name: name, arity: 2, flags: "stale", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."})
+	for _, name := range []string{"info", "nodes", "slots", "shards", "links"} {
+		subs = append(subs, command{name: name, arity: 2, flags: "stale", tips: unsteady, since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."})
 	}
+	subs = append(subs, command{name: "myid", arity: 2, flags: "stale", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."})
 	subs = append(subs, command{name: "keyslot", arity: 3, flags: "stale", since: "3.0.0", handle: noCluster, args: "key", summary: "Refused, as by a standalone Redis."})
 	return append(subs, command{name: "help", arity: 2, flags: "loading stale", since: "5.0.0", handle: help("cluster"), summary: "List the subcommands."})
 }
@@ -122,8 +126,8 @@ func keyCommands() []command {
 		{name: "pexpire", arity: -3, flags: "write fast", keys: one, group: "generic", since: "2.6.0", handle: expire(1, false), args: "key milliseconds" + conditions, summary: "Let a key expire after that time."},
 		{name: "expireat", arity: -3, flags: "write fast", keys: one, group: "generic", since: "1.2.0", handle: expire(1000, true), args: "key unix-time-seconds" + conditions, summary: "Let a key expire at that time."},
 		{name: "pexpireat", arity: -3, flags: "write fast", keys: one, group: "generic", since: "2.6.0", handle: expire(1, true), args: "key unix-time-milliseconds" + conditions, summary: "Let a key expire at that time."},
-		{name: "ttl", arity: 2, flags: "readonly fast", keys: one, tips: "nondeterministic_output", group: "generic", since: "1.0.0", handle: ttl(1000, false), args: "key", summary: "Seconds until a key expires; -1: never; -2: no such key."},
-		{name: "pttl", arity: 2, flags: "readonly fast", keys: one, tips: "nondeterministic_output", group: "generic", since: "2.6.0", handle: ttl(1, false), args: "key", summary: "TTL in milliseconds."},
+		{name: "ttl", arity: 2, flags: "readonly fast", keys: one, tips: unsteady, group: "generic", since: "1.0.0", handle: ttl(1000, false), args: "key", summary: "Seconds until a key expires; -1: never; -2: no such key."},
+		{name: "pttl", arity: 2, flags: "readonly fast", keys: one, tips: unsteady, group: "generic", since: "2.6.0", handle: ttl(1, false), args: "key", summary: "TTL in milliseconds."},
 		{name: "expiretime", arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "7.0.0", handle: ttl(1000, true), args: "key", summary: "When a key expires, in Unix seconds; -1: never; -2: no such key."},
 		{name: "pexpiretime", arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "7.0.0", handle: ttl(1, true), args: "key", summary: "EXPIRETIME in milliseconds."},
 		{name: "persist", arity: 2, flags: "write fast", keys: one, group: "generic", since: "2.2.0", handle: persist, args: "key", summary: "Let a key never expire."},

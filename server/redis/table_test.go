@@ -1,0 +1,76 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTableIsRegular(t *testing.T) {
+	table := newTable()
+	for _, cmd := range table.slots {
+		if cmd.name != strings.ToLower(cmd.name) || cmd.summary == "" || cmd.since == "" || cmd.group == "" || cmd.tier == "" {
+			t.Errorf("%s is incomplete: %+v", cmd.name, cmd)
+		}
+		if (cmd.handle == nil) == (cmd.subs == nil) && cmd.name != "command" {
+			t.Errorf("%s has neither or both of a handler and subcommands", cmd.name)
+		}
+		if table.lookup(strings.ToUpper(cmd.name)) != cmd {
+			t.Errorf("%s is in the table twice", cmd.name)
+		}
+		if writes := cmd.is("write"); writes && cmd.is("readonly") {
+			t.Errorf("%s both writes and does not", cmd.name)
+		}
+	}
+}
+
+func words(line string) (args [][]byte) {
+	for _, w := range strings.Fields(line) {
+		args = append(args, []byte(w))
+	}
+	return args
+}
+
+func TestFind(t *testing.T) {
+	table := newTable()
+	long := strings.Repeat("x", 200)
+	for line, want := range map[string]string{
+		"PING":              "",
+		"client LIST":       "",
+		"COMMAND":           "",
+		"COMMAND COUNT":     "",
+		"LLEN":              "ERR wrong number of arguments for 'llen' command",
+		"llen a b":          "ERR wrong number of arguments for 'llen' command",
+		"CLIENT":            "ERR wrong number of arguments for 'client' command",
+		"CLIENT ID x":       "ERR wrong number of arguments for 'client|id' command",
+		"Client Foo":        "ERR unknown subcommand 'Foo'. Try CLIENT HELP.",
+		"client|id":         "ERR unknown command 'client|id', with args beginning with: ",
+		"Foo a b":           "ERR unknown command 'Foo', with args beginning with: 'a' 'b' ",
+		"foo " + long:       "ERR unknown command 'foo', with args beginning with: '" + long[:128] + "' ",
+		long:                "ERR unknown command '" + long[:128] + "', with args beginning with: ",
+		"client " + long:    "ERR unknown subcommand '" + long[:128] + "'. Try CLIENT HELP.",
+		"turn.append a":     "ERR wrong number of arguments for 'turn.append' command",
+		"TURN.LIST":         "",
+		"subscribe a":       "ERR unknown command 'subscribe', with args beginning with: 'a' ",
+		"DEL a b c d e f g": "",
+	} {
+		if _, err := table.find(words(line)); string(err) != want {
+			t.Errorf("%.40s: %q", line, err)
+		}
+	}
+}
+
+func TestKeysOfRequests(t *testing.T) {
+	table := newTable()
+	for line, want := range map[string]string{
+		"DEL a b c": "a b c", "LRANGE k 0 1": "k", "TURN.FORK a b AT 3": "a b", "PING": "", "KEYS *": "", "RPUSH k a b": "k",
+	} {
+		cmd, _ := table.find(words(line))
+		var got []string
+		for _, k := range cmd.keys.of(words(line)) {
+			got = append(got, string(k))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
