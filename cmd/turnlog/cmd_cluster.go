@@ -11,8 +11,8 @@ import (
 )
 
 func (a *app) clusterCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cluster", Short: "Look at the cluster, and change it"}
-	cmd.AddCommand(a.clusterStatusCommand())
+	cmd := parentCommand("cluster", "Look at the cluster, and change it")
+	cmd.AddCommand(a.clusterStatusCommand(), a.clusterChecksumCommand(), a.clusterTransferCommand(), a.clusterJoinCommand(), a.clusterRemoveCommand())
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os/signal"
 	"strings"
@@ -82,6 +83,13 @@ func (a *app) run(args []string) int {
 	}
 	a.report(err)
 	return exitCode(err)
+}
+
+// parentCommand returns a command that does nothing without one of its own.
+func parentCommand(name, short string) *cobra.Command {
+	return &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return usageError{errors.New("a command is missing"), cmd.CommandPath()}
+	}}
 }
 
 // noteStart makes every command under c note that its command line was

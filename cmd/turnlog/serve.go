@@ -57,6 +57,7 @@ type server struct {
 	redis        *redis.Server
 	http         *httpapi.Server
 	respL, httpL net.Listener
+	pprofL       net.Listener // nil: no profiles
 }
 
 // openServer binds every address and opens every file; it starts nothing.
@@ -72,6 +73,12 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 	}
 	if s.httpL, err = net.Listen("tcp", cfg.HTTPAddr); err != nil {
 		return nil, err
+	}
+	if cfg.PprofAddr != "" {
+		if s.pprofL, err = net.Listen("tcp", cfg.PprofAddr); err != nil {
+			return nil, err
+		}
+		log.Info("profiles", "url", "http://"+s.pprofL.Addr().String()+"/debug/pprof/")
 	}
 	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr()); err != nil {
 		return nil, err
@@ -137,7 +144,7 @@ func (s *server) close() {
 	if s.node != nil {
 		_ = s.node.Close()
 	}
-	for _, l := range []net.Listener{s.respL, s.httpL} {
+	for _, l := range []net.Listener{s.respL, s.httpL, s.pprofL} {
 		if l != nil {
 			l.Close()
 		}
@@ -153,17 +160,21 @@ func (s *server) run(ctx context.Context) error {
 	nodeCtx, stopNode := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopNode()
 
-	ended := make(chan error, 2)
+	doors := []func() error{
+		func() error { return s.redis.Run(doorsCtx) },
+		func() error { return s.http.Serve(doorsCtx, s.httpL) },
+	}
+	if s.pprofL != nil {
+		doors = append(doors, func() error { return servePprof(doorsCtx, s.pprofL) })
+	}
+	ended := make(chan error, len(doors))
 	nodeEnded := make(chan error, 1)
 	go func() {
 		err := s.node.Run(nodeCtx)
 		closeDoors(err)
 		nodeEnded <- err
 	}()
-	for _, door := range []func() error{
-		func() error { return s.redis.Run(doorsCtx) },
-		func() error { return s.http.Serve(doorsCtx, s.httpL) },
-	} {
+	for _, door := range doors {
 		go func() {
 			err := door()
 			closeDoors(err)

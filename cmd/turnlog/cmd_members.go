@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (a *app) clusterTransferCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "transfer",
+		Short: "Have the leader hand over to another node",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
+				if err := admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/transfer", nil, nil); err != nil {
+					return err
+				}
+				return a.done("%s has handed leadership over", leader.ID)
+			})
+		},
+	}
+}
+
+func (a *app) clusterJoinCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "join ID RAFT-ADDR",
+		Short: "Make a new node a member",
+		Long: `Join makes a running node a member: it receives all data first and votes when it
+has caught up. The node must have been started with --join and an empty data
+directory, under an id that was never used in this cluster.`,
+		Example: `  turnlog serve --join --node-id n4 --data-dir n4 --raft-addr 127.0.0.1:7411 \
+    --resp-addr 127.0.0.1:7409 --http-addr 127.0.0.1:7410
+  turnlog cluster join n4 127.0.0.1:7411`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
+				body := map[string]string{"id": args[0], "raft_addr": args[1]}
+				if err := admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil); err != nil {
+					return err
+				}
+				return a.done("%s is a member", args[0])
+			})
+		},
+	}
+}
+
+func (a *app) clusterRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove ID",
+		Short: "End the membership of a node, which stops by itself",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
+				if err := admin(ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]), nil, nil); err != nil {
+					return err
+				}
+				return a.done("%s is no longer a member", args[0])
+			})
+		},
+	}
+}
+
+func (a *app) done(format string, args ...any) error {
+	if a.json {
+		return a.writeJSON(map[string]bool{"done": true})
+	}
+	_, err := fmt.Fprintf(a.stdout, format+"\n", args...)
+	return err
+}
+
+func (a *app) clusterChecksumCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "checksum",
+		Short: "Have every node hash its whole state at one log index, and compare",
+		Long: `Checksum ends with 0 if all nodes that can be reached have the same state, and
+with 1 if one differs. A node that is still catching up is waited for, up to
+--timeout.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return a.withLeader(func(ctx context.Context, c *client.Client, leader turn.Node) error {
+				var taken struct {
+					Index uint64
+					Hash  string
+				}
+				if err := admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/checksum", nil, &taken); err != nil {
+					return err
+				}
+				cl, err := a.hashedCluster(ctx, c, taken.Index)
+				if err != nil {
+					return err
+				}
+				return a.writeVerdict(cl, taken.Index, taken.Hash)
+			})
+		},
+	}
+}
+
+// hashedCluster waits until every node that can be reached has hashed its state
+// at index.
+func (a *app) hashedCluster(ctx context.Context, c *client.Client, index uint64) (turn.Cluster, error) {
+	deadline := time.After(a.timeout)
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		cl, err := c.Cluster(ctx)
+		if err != nil {
+			return cl, err
+		}
+		missing := ""
+		for _, n := range cl.Nodes {
+			if n.Reachable && n.HashIndex < index {
+				missing = n.ID
+			}
+		}
+		if missing == "" {
+			return cl, nil
+		}
+		select {
+		case <-poll.C:
+		case <-deadline:
+			return cl, fmt.Errorf("%s has not hashed its state at index %d within %s", missing, index, a.timeout)
+		case <-ctx.Done():
+			return cl, ctx.Err()
+		}
+	}
+}
+
+func (a *app) writeVerdict(cl turn.Cluster, index uint64, hash string) error {
+	compared := 0
+	for _, n := range cl.Nodes {
+		switch {
+		case !n.Reachable:
+			continue
+		case n.HashIndex != index:
+			return fmt.Errorf("another checksum was taken meanwhile, at index %d; try again", n.HashIndex)
+		case n.StateHash != hash:
+			return turn.Errorf(turn.Corrupt, "the state of %s at index %d has hash %s, that of the leader %s", n.ID, index, n.StateHash, hash)
+		}
+		compared++
+	}
+	if a.json {
+		return a.writeJSON(map[string]any{"index": index, "hash": hash, "compared": compared, "nodes": len(cl.Nodes)})
+	}
+	_, err := fmt.Fprintf(a.stdout, "%d of %d nodes compared: the same state at index %d, hash %s\n", compared, len(cl.Nodes), index, hash)
+	return err
+}
