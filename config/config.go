@@ -51,6 +51,9 @@ type Config struct {
 
 	LogLevel  string // debug, info, warn, error
 	LogFormat string // text, json
+
+	// PprofAddr is a loopback address for profiles of the process; empty: none.
+	PprofAddr string
 }
 
 // Default returns the settings that hold when nothing is configured: a single
@@ -100,6 +103,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.Var(&c.MaxReadBytes, "max-read-bytes", "payload bytes after which an answer is cut")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "text or json")
+	fs.StringVar(&c.PprofAddr, "pprof-addr", "", "loopback address for profiles of the process, under /debug/pprof/; port 0 takes a free one, which the log tells (default: none)")
 }
 
 // Validate reports the first setting that cannot work.
@@ -111,6 +115,9 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("data-dir must not be empty")
 	}
 	if err := c.checkAddresses(); err != nil {
+		return err
+	}
+	if err := c.checkPprof(); err != nil {
 		return err
 	}
 	if _, err := c.Level(); err != nil {
@@ -179,6 +186,17 @@ func (c *Config) checkAddresses() error {
 		if _, _, err := net.SplitHostPort(a.addr); a.addr != "" && err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
 		}
+	}
+	return nil
+}
+
+func (c *Config) checkPprof() error {
+	if c.PprofAddr == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(c.PprofAddr)
+	if err != nil || !isLoopback(host) {
+		return fmt.Errorf("pprof-addr %q: must be HOST:PORT on loopback", c.PprofAddr)
 	}
 	return nil
 }

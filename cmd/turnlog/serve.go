@@ -182,9 +182,11 @@ func (s *server) run(ctx context.Context) error {
 		}()
 	}
 	context.AfterFunc(doorsCtx, func() { s.log.Info("stopping") })
-	doorErr := <-ended
-	if err := <-ended; doorErr == nil {
-		doorErr = err
+	var doorErr error // of the first that failed
+	for range doors {
+		if err := <-ended; doorErr == nil {
+			doorErr = err
+		}
 	}
 	stopNode()
 	if err := <-nodeEnded; err != nil {
