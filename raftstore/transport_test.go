@@ -1,0 +1,76 @@
+package raftstore
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A follower with a stale end of its log must not apply it, whatever the leader's
+// commit index is by the time a message without entries is built.
+func TestCommitIndexEndsWithTheMessage(t *testing.T) {
+	c := newCluster(t, 3)
+	leader := c.leader()
+	f := c.follower()
+	put(t, leader, "s", "x")
+	for name, args := range map[string]raft.AppendEntriesRequest{
+		"without entries": {PrevLogEntry: 1, LeaderCommitIndex: 1 << 40},
+		"heartbeat":       {},
+		"caught up":       {PrevLogEntry: 9, LeaderCommitIndex: 5},
+	} {
+		want := min(args.LeaderCommitIndex, args.PrevLogEntry)
+		args.RPCHeader.ProtocolVersion = raft.ProtocolVersionMax
+		// Its term is old, so the follower only answers.
+		if err := leader.trans.AppendEntries(raft.ServerID(f.id), raft.ServerAddress(c.addrs[f.id]), &args, &raft.AppendEntriesResponse{}); err != nil {
+			t.Fatal(err)
+		}
+		if args.LeaderCommitIndex != want {
+			t.Errorf("%s: commit index %d was sent, want %d", name, args.LeaderCommitIndex, want)
+		}
+	}
+}
+
+func TestMessagesAreCutByBytes(t *testing.T) {
+	tr := &transport{maxBytes: 1000}
+	sizes := func(n ...int) (logs []*raft.Log) {
+		for _, s := range n {
+			logs = append(logs, &raft.Log{Data: make([]byte, s)})
+		}
+		return logs
+	}
+	for _, c := range []struct {
+		entries []*raft.Log
+		want    int
+	}{
+		{nil, 0},
+		{sizes(10, 20), 2},
+		{sizes(500, 500, 1), 2},
+		{sizes(5000, 1), 1},
+		{sizes(1, 5000), 1},
+	} {
+		args := &raft.AppendEntriesRequest{Entries: c.entries}
+		tr.trim(args)
+		if len(args.Entries) != c.want {
+			t.Errorf("%d entries are left, want %d", len(args.Entries), c.want)
+		}
+	}
+}
+
+// Entries that do not fit into one message reach a follower that was away.
+func TestLargeEntriesReachALaggingFollower(t *testing.T) {
+	c := newCluster(t, 3, func(cfg *Config) { cfg.Consensus.MaxBytes = 100 << 10 })
+	leader := c.leader()
+	f := c.follower()
+	c.kill(f.id)
+	for range 20 {
+		put(t, leader, "s", string(make([]byte, 60<<10)))
+	}
+	put(t, leader, "s", string(make([]byte, 1<<20)))
+	f = c.start(f.id)
+	want, _ := leader.state.Applied()
+	began := time.Now()
+	eventuallyTrue(t, "the follower catches up", func() bool { have, _ := f.state.Applied(); return have >= want })
+	t.Logf("caught up in %v", time.Since(began))
+	c.sameState()
+}
