@@ -1,6 +1,9 @@
 package wal
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Append adds records, all or none. They must continue the log, and are durable on return; one write and one sync serve them all.
 // The log keeps the slices in its cache: the caller must not change the bytes afterwards.
@@ -15,7 +18,7 @@ func (l *Log) Append(records []Record) error {
 	}
 	index, first := records[0].Index, l.table.first // written only under the writer lock, which we hold
 	for i, r := range records {
-		if r.Index != index+uint64(i) || r.Index == 0 {
+		if r.Index != index+uint64(i) || r.Index == 0 || r.Index == math.MaxUint64 {
 			return fmt.Errorf("%w: record %d stands at place %d of a batch that begins with %d", ErrOutOfOrder, r.Index, i, index)
 		}
 	}

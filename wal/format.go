@@ -156,9 +156,9 @@ func decodeFrame(b []byte, seed uint32) (f frame, ok bool) {
 	}, true
 }
 
-// Record is one entry of the log.
+// Record is one entry of the log. Nil and empty bytes are the same.
 type Record struct {
-	Index uint64
+	Index uint64 // neither 0 nor the highest number
 	Meta  []byte // opaque, by convention small
 	Data  []byte // opaque
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 )
@@ -160,5 +159,3 @@ func (l *Log) randomID() (uint64, error) {
 		}
 	}
 }
-
-func (l *Log) logger() *slog.Logger { return l.opts.Logger }

@@ -2,12 +2,16 @@ package wal_test
 
 import (
 	"bytes"
+	"errors"
+	"math"
 	"testing"
 
 	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
-func TestSmoke(t *testing.T) {
+// TestReopen reopens the log after each kind of call.
+func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	opts := wal.Options{SegmentBytes: 16 << 10}
 	l, err := wal.Open(dir, opts)
@@ -72,5 +76,63 @@ func TestSmoke(t *testing.T) {
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestRefused makes calls that are refused: each has its error, and changes nothing.
+func TestRefused(t *testing.T) {
+	disk := simdisk.New()
+	l := simLog(t, disk)
+	if err := l.TruncateBefore(1); !errors.Is(err, wal.ErrOutOfOrder) {
+		t.Errorf("truncate before 1 of an empty log: %v", err)
+	}
+	mustAppend(t, l, records(10, 5, 100))
+	m := model{}.append(records(10, 5, 100))
+	disk.Observe(func(op simdisk.Op) {
+		if op.Changes() {
+			t.Errorf("a refused call did this to the disk: %v", op)
+		}
+	})
+	huge := make([]byte, 100<<20)
+	tooLarge := make([]wal.Record, 11)
+	for i := range tooLarge {
+		tooLarge[i] = wal.Record{Index: 15 + uint64(i), Data: huge}
+	}
+	for name, c := range map[string]struct{ got, want error }{
+		"gap":                       {l.Append(records(16, 1, 10)), wal.ErrOutOfOrder},
+		"overlap":                   {l.Append(records(14, 1, 10)), wal.ErrOutOfOrder},
+		"gap within":                {l.Append([]wal.Record{{Index: 15}, {Index: 17}}), wal.ErrOutOfOrder},
+		"index 0":                   {l.Append([]wal.Record{{Index: 0}}), wal.ErrOutOfOrder},
+		"too large":                 {l.Append(tooLarge), wal.ErrTooLarge},
+		"nothing":                   {l.Append(nil), nil},
+		"truncate before, too far":  {l.TruncateBefore(16), wal.ErrOutOfOrder},
+		"truncate before, no need":  {l.TruncateBefore(10), nil},
+		"truncate after, too early": {l.TruncateAfter(8), wal.ErrOutOfOrder},
+		"truncate after, no need":   {l.TruncateAfter(14), nil},
+		"truncate after, far away":  {l.TruncateAfter(math.MaxUint64), nil},
+	} {
+		if !errors.Is(c.got, c.want) {
+			t.Errorf("%s: %v, and not %v", name, c.got, c.want)
+		}
+	}
+	if d := m.diff(l); d != "" {
+		t.Error(d)
+	}
+	disk.Observe(nil)
+	if err := l.Reset(math.MaxUint64); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append([]wal.Record{{Index: math.MaxUint64}}); !errors.Is(err, wal.ErrOutOfOrder) {
+		t.Errorf("the highest index: %v", err)
+	}
+}
+
+// TestOptions refuses what cannot be.
+func TestOptions(t *testing.T) {
+	for _, opts := range []wal.Options{{SegmentBytes: 4096}, {SegmentBytes: 1<<20 + 1}, {SegmentBytes: 2 << 30}, {MarkInterval: -1}} {
+		if l, err := wal.Open(t.TempDir(), opts); err == nil {
+			t.Errorf("%+v is accepted", opts)
+			l.Close()
+		}
 	}
 }

@@ -57,7 +57,7 @@ func (l *Log) open() error {
 	l.table, l.ready = r.table, r.ready
 	if r.torn != nil {
 		l.counters.tornTail.Store(true)
-		l.logger().Warn("wal dropped an incomplete batch at its end, as after a crash", "file", r.torn.File, "offset", r.torn.Offset, "reason", r.torn.Reason)
+		l.opts.Logger.Warn("wal dropped an incomplete batch at its end, as after a crash", "file", r.torn.File, "offset", r.torn.Offset, "reason", r.torn.Reason)
 	}
 	l.admin.Lock()
 	defer l.admin.Unlock()
@@ -105,7 +105,7 @@ func (l *Log) openManifest() error {
 		return err
 	}
 	if damaged != "" {
-		l.logger().Warn("wal repairs its manifest from the other copy", "file", l.dir.path(manifestName), "damage", damaged)
+		l.opts.Logger.Warn("wal repairs its manifest from the other copy", "file", l.dir.path(manifestName), "damage", damaged)
 	}
 	l.manifest = m
 	return nil

@@ -58,7 +58,9 @@ func usedSegments(m manifest, segments []*segment) (ends []int64, used int, err 
 	heads := make([]frame, len(segments))
 	bad := make([]error, len(segments))
 	for i, s := range segments {
-		heads[i], bad[i] = newScanner(s, m).head(headerSize)
+		c := newScanner(s, m)
+		c.window.chunk = 0 // the head and no more
+		heads[i], bad[i] = c.head(headerSize)
 		var b *badFrame
 		if bad[i] != nil && !errors.As(bad[i], &b) {
 			return nil, 0, s.readError(bad[i], headerSize, 0)

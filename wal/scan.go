@@ -10,12 +10,11 @@ import (
 type window struct {
 	file  File
 	size  int64
+	chunk int64 // how much is read at a time, at least
 	at    int64 // file offset of bytes[0]
 	bytes []byte
 	buf   []byte
 }
-
-const windowSize = 1 << 20
 
 // slice returns n bytes at offset, valid until the next call; io.EOF if they lie beyond the size.
 func (w *window) slice(offset, n int64) ([]byte, error) {
@@ -23,7 +22,7 @@ func (w *window) slice(offset, n int64) ([]byte, error) {
 		return nil, io.EOF
 	}
 	if offset < w.at || offset+n > w.at+int64(len(w.bytes)) {
-		want := min(max(n, windowSize), w.size-offset)
+		want := min(max(n, w.chunk), w.size-offset)
 		if int64(cap(w.buf)) < want {
 			w.buf = make([]byte, want)
 		}
@@ -58,7 +57,7 @@ type scanner struct {
 func newScanner(s *segment, m manifest) *scanner {
 	return &scanner{
 		segment: s,
-		window:  window{file: s.file, size: s.size},
+		window:  window{file: s.file, size: s.size, chunk: 1 << 20},
 		accepts: func(offset int64, epoch uint32) bool { return m.accepts(s.id, offset, epoch) },
 	}
 }
