@@ -53,27 +53,6 @@ func (b Budget) Take(newest bool, next func() (Message, bool)) (kept []Message, 
 	return kept, cut
 }
 
-// FitBudget is Take on messages in commit order: it returns the newest, or else
-// the oldest, of ms that fit the budgets, and whether any were left out.
-func FitBudget(ms []Message, keepNewest bool, maxBytes, maxTokens int64) (kept []Message, cut bool) {
-	i := 0
-	next := func() (Message, bool) {
-		if i == len(ms) {
-			return Message{}, false
-		}
-		i++
-		if keepNewest {
-			return ms[len(ms)-i], true
-		}
-		return ms[i-1], true
-	}
-	kept, cut = Budget{Bytes: maxBytes, Tokens: maxTokens}.Take(keepNewest, next)
-	if keepNewest {
-		return ms[len(ms)-len(kept):], cut
-	}
-	return ms[:len(kept)], cut
-}
-
 // bytes is the payload bound that Bytes and Tokens make together.
 func (b Budget) bytes() int64 {
 	limit := int64(math.MaxInt64)

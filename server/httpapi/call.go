@@ -42,13 +42,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	o := s.newOutput(w)
 	c := &call{server: s, request: r, ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
+	defer func() { s.memory.give(c.held) }()
 	t, err := s.router.find(r.Method, r.URL)
 	var answer any
 	if err == nil {
 		answer, err = c.serve(t)
 	}
 	s.respond(o, answer, err)
-	s.memory.give(c.held)
 	pattern, method := "none", "other"
 	if t.route != nil {
 		pattern, method = t.route.pattern, t.route.method
@@ -86,7 +86,11 @@ func (s *Server) respond(o *output, answer any, err error) {
 			err = o.value(answer)
 		}
 	}
-	if err != nil && !o.started() {
+	switch {
+	case err == nil:
+	case o.started():
+		o.err = err
+	default:
 		o.fail(err)
 	}
 	o.finish()

@@ -110,9 +110,7 @@ func (s *Server) deleteNode(c *call) (any, error) {
 }
 
 func decodeNothing(body []byte) (struct{}, error) {
-	return struct{}{}, parseBody(body, func(v value) error {
-		return v.object(func(string, value) error { return errUnknownField })
-	})
+	return struct{}{}, parseBody(body, func(string, value) error { return errUnknownField })
 }
 
 type nodeRequest struct {
@@ -120,18 +118,16 @@ type nodeRequest struct {
 }
 
 func decodeNode(body []byte) (n nodeRequest, err error) {
-	err = parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "id":
-				n.id, err = v.text()
-			case "raft_addr":
-				n.raftAddr, err = v.text()
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	err = parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "id":
+			n.id, err = v.text()
+		case "raft_addr":
+			n.raftAddr, err = v.text()
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && (n.id == "" || n.raftAddr == "") {
 		err = turn.Errorf(turn.Invalid, "body: needs id and raft_addr")

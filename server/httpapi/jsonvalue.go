@@ -61,8 +61,9 @@ func within(name string, err error) error {
 	return &fieldError{path: name + fe.path, text: fe.text}
 }
 
-// parseBody checks that body is one JSON value and lets decode take it apart.
-func parseBody(body []byte, decode func(value) error) error {
+// parseBody checks that body is a JSON object and calls member for each of its
+// members, as value.object does.
+func parseBody(body []byte, member func(name string, v value) error) error {
 	if !utf8.Valid(body) {
 		return turn.Errorf(turn.Invalid, "body: not valid UTF-8; send other bytes as data_base64")
 	}
@@ -75,7 +76,7 @@ func parseBody(body []byte, decode func(value) error) error {
 		}
 		return turn.Errorf(turn.Invalid, "body: not valid JSON")
 	}
-	err := decode(bytes.Trim(body, " \t\r\n"))
+	err := value(bytes.Trim(body, " \t\r\n")).object(member)
 	if fe := (*fieldError)(nil); errors.As(err, &fe) {
 		return turn.Errorf(turn.Invalid, "%v", fe)
 	}

@@ -34,7 +34,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 // refuse answers before a request is read. The answer fits the empty send
 // buffer, so that this does not block.
 func refuse(conn net.Conn) {
-	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	_ = conn.SetDeadline(time.Now().Add(100 * time.Millisecond))
 	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: " + retryAfter +
 		"\r\nConnection: close\r\n\r\n" + tooManyConnections))
 	_ = conn.Close()

@@ -49,21 +49,19 @@ func expectField(v value) (*uint64, error) {
 func decodeAppend(body []byte, limits turn.Limits) (*turn.Append, error) {
 	op := &turn.Append{}
 	given := false
-	err := parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "messages":
-				given = true
-				op.Messages, err = newMessages(v, limits)
-			case "expect":
-				op.Expect, err = expectField(v)
-			case "ttl_ms":
-				op.TTL, err = signed(v.number(1))
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "messages":
+			given = true
+			op.Messages, err = newMessages(v, limits)
+		case "expect":
+			op.Expect, err = expectField(v)
+		case "ttl_ms":
+			op.TTL, err = signed(v.number(1))
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && !given {
 		err = turn.Errorf(turn.Invalid, "messages: missing")
@@ -73,20 +71,18 @@ func decodeAppend(body []byte, limits turn.Limits) (*turn.Append, error) {
 
 func decodeReplace(body []byte, limits turn.Limits) (*turn.Replace, error) {
 	op := &turn.Replace{}
-	err := parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "from":
-				op.From, err = v.number(1)
-			case "messages":
-				op.Messages, err = newMessages(v, limits)
-			case "expect":
-				op.Expect, err = expectField(v)
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "from":
+			op.From, err = v.number(1)
+		case "messages":
+			op.Messages, err = newMessages(v, limits)
+		case "expect":
+			op.Expect, err = expectField(v)
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && op.From == 0 {
 		err = turn.Errorf(turn.Invalid, "from: missing; it is the seq of the first message to replace")
@@ -96,20 +92,18 @@ func decodeReplace(body []byte, limits turn.Limits) (*turn.Replace, error) {
 
 func decodePop(body []byte) (*turn.Pop, error) {
 	op := &turn.Pop{From: turn.Newest, Count: 1}
-	return op, parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "count":
-				op.Count, err = v.number(1)
-			case "from":
-				op.From, err = sideField(v)
-			case "expect":
-				op.Expect, err = expectField(v)
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	return op, parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "count":
+			op.Count, err = v.number(1)
+		case "from":
+			op.From, err = sideField(v)
+		case "expect":
+			op.Expect, err = expectField(v)
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 }
 
@@ -132,24 +126,22 @@ func sideField(v value) (turn.Side, error) {
 func decodeTrim(body []byte) (*turn.Trim, error) {
 	op := &turn.Trim{}
 	given := 0
-	err := parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "keep_last":
-				given++
-				op.By = turn.KeepLast
-				op.N, err = v.number(0)
-			case "before":
-				given++
-				op.By = turn.BeforeSeq
-				op.N, err = v.number(0)
-			case "expect":
-				op.Expect, err = expectField(v)
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "keep_last":
+			given++
+			op.By = turn.KeepLast
+			op.N, err = v.number(0)
+		case "before":
+			given++
+			op.By = turn.BeforeSeq
+			op.N, err = v.number(0)
+		case "expect":
+			op.Expect, err = expectField(v)
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && given != 1 {
 		err = turn.Errorf(turn.Invalid, "body: needs keep_last or before, and only one of them")
@@ -159,40 +151,36 @@ func decodeTrim(body []byte) (*turn.Trim, error) {
 
 func decodeClear(body []byte) (*turn.Clear, error) {
 	op := &turn.Clear{}
-	return op, parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			if name != "expect" {
-				return errUnknownField
-			}
-			op.Expect, err = expectField(v)
-			return err
-		})
+	return op, parseBody(body, func(name string, v value) (err error) {
+		if name != "expect" {
+			return errUnknownField
+		}
+		op.Expect, err = expectField(v)
+		return err
 	})
 }
 
 func decodeFork(body []byte) (*turn.Fork, error) {
 	op := &turn.Fork{}
 	given := 0
-	err := parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "to":
-				given++
-				op.To.Name, err = v.text()
-			case "to_base64":
-				given++
-				var b []byte
-				b, err = v.base64()
-				op.To.Name = string(b)
-			case "at":
-				op.At, err = v.number(1)
-			case "expect":
-				op.Expect, err = expectField(v)
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "to":
+			given++
+			op.To.Name, err = v.text()
+		case "to_base64":
+			given++
+			var b []byte
+			b, err = v.base64()
+			op.To.Name = string(b)
+		case "at":
+			op.At, err = v.number(1)
+		case "expect":
+			op.Expect, err = expectField(v)
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && given != 1 {
 		err = turn.Errorf(turn.Invalid, "body: needs to or to_base64, the key of the new session, and only one of them")
@@ -203,32 +191,30 @@ func decodeFork(body []byte) (*turn.Fork, error) {
 func decodeExpire(body []byte) (*turn.Expire, error) {
 	op := &turn.Expire{}
 	given := 0
-	err := parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "ttl_ms":
-				given++
-				op.HasTTL = true
-				op.TTL, err = signed(v.number(1))
-			case "at":
-				given++
-				op.HasAt = true
-				op.At, err = signed(v.number(1))
-			case "never":
-				var never bool
-				if never, err = v.boolean(); err == nil && !never {
-					err = wrong("must be true if it is given")
-				}
-				given++
-			case "slide":
-				op.Slide, err = v.boolean()
-			case "expect":
-				op.Expect, err = expectField(v)
-			default:
-				err = errUnknownField
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "ttl_ms":
+			given++
+			op.HasTTL = true
+			op.TTL, err = signed(v.number(1))
+		case "at":
+			given++
+			op.HasAt = true
+			op.At, err = signed(v.number(1))
+		case "never":
+			var never bool
+			if never, err = v.boolean(); err == nil && !never {
+				err = wrong("must be true if it is given")
 			}
-			return err
-		})
+			given++
+		case "slide":
+			op.Slide, err = v.boolean()
+		case "expect":
+			op.Expect, err = expectField(v)
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && given != 1 {
 		err = turn.Errorf(turn.Invalid, "body: needs one of ttl_ms, at and never")
@@ -239,19 +225,17 @@ func decodeExpire(body []byte) (*turn.Expire, error) {
 func decodePatch(body []byte) (*turn.SetMeta, error) {
 	op := &turn.SetMeta{Set: map[string]string{}}
 	given := false
-	err := parseBody(body, func(v value) error {
-		return v.object(func(name string, v value) (err error) {
-			switch name {
-			case "metadata":
-				given = true
-				return metadataField(v, op)
-			case "expect":
-				op.Expect, err = expectField(v)
-			default:
-				err = errUnknownField
-			}
-			return err
-		})
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "metadata":
+			given = true
+			return metadataField(v, op)
+		case "expect":
+			op.Expect, err = expectField(v)
+		default:
+			err = errUnknownField
+		}
+		return err
 	})
 	if err == nil && !given {
 		err = turn.Errorf(turn.Invalid, "metadata: missing")

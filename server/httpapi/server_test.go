@@ -2,19 +2,14 @@ package httpapi
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -72,71 +67,6 @@ func TestDeleteByPrefixStopsHalfWay(t *testing.T) {
 	}
 }
 
-func TestHealth(t *testing.T) {
-	d := openDoor(t)
-	if m := d.ok("GET", "/livez", ""); m["status"] != "ok" || m["version"] != "test" {
-		t.Errorf("livez: %v", m)
-	}
-	if m := d.ok("GET", "/readyz", ""); m["ready"] != true || len(m["reasons"].([]any)) != 0 {
-		t.Errorf("readyz: %v", m)
-	}
-	d.node.notReady.Store(&[]string{"no leader", "catching up"})
-	if a := d.do("GET", "/readyz", ""); a.status != 503 || a.body != `{"ready":false,"reasons":["no leader","catching up"]}`+"\n" {
-		t.Errorf("readyz: %+v", a)
-	}
-}
-
-func TestMetrics(t *testing.T) {
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "somebody_elses", Help: "x"}))
-	d := openDoor(t, func(c *Config) { c.Registry = reg })
-	d.append("a", "1")
-	d.do("GET", "/v1/sessions/x", "")
-	d.do("GET", "/nowhere", "")
-	d.do("BREW", "/nowhere", "")
-	body := d.do("GET", "/metrics", "").body
-	for _, want := range []string{
-		`turnlog_http_requests_total{method="POST",route="/v1/sessions/{key}/messages",status="200"} 1`,
-		`turnlog_http_requests_total{method="GET",route="/v1/sessions/{key}",status="404"} 1`,
-		`turnlog_http_requests_total{method="other",route="none",status="404"} 2`,
-		`turnlog_http_connections 1`, `somebody_elses 0`,
-	} {
-		if !strings.Contains(body, want+"\n") {
-			t.Errorf("missing: %s\n%s", want, body)
-		}
-	}
-	if _, err := New(Config{Engine: d.node, Registry: reg}); err == nil {
-		t.Error("a second server on the same registry is not refused")
-	}
-}
-
-func TestCluster(t *testing.T) {
-	d := openDoor(t)
-	d.append("a", "1")
-	m := d.ok("GET", "/v1/cluster", "")
-	n := m["nodes"].([]any)[0].(map[string]any)
-	if m["leader"] != "n1" || n["id"] != "n1" || n["role"] != "leader" || n["applied"] != 1.0 || n["match"] != 1.0 || n["raft_addr"] != "127.0.0.1:7381" {
-		t.Errorf("cluster: %v", m)
-	}
-	if m := d.ok("POST", "/v1/cluster/checksum", ""); m["index"] != 7.0 || m["hash"] != "abc" {
-		t.Errorf("checksum: %v", m)
-	}
-	d.ok("POST", "/v1/cluster/transfer", ``)
-	d.ok("POST", "/v1/cluster/snapshot", `{}`)
-	d.ok("POST", "/v1/cluster/nodes", `{"id":"n4","raft_addr":"h:1"}`)
-	d.ok("DELETE", "/v1/cluster/nodes?id=n4", "")
-	d.fails(400, "INVALID", "POST", "/v1/cluster/snapshot", `{"a":1}`)
-	d.fails(400, "INVALID", "POST", "/v1/cluster/nodes", `{"id":"n4"}`)
-	d.fails(400, "INVALID", "DELETE", "/v1/cluster/nodes", "")
-	want := "checksum, transfer, snapshot, add n4 h:1, remove n4"
-	if got := strings.Join(d.admin.asked, ", "); got != want {
-		t.Errorf("asked: %s; want %s", got, want)
-	}
-	without := openDoor(t, func(c *Config) { c.Admin = nil })
-	without.fails(403, "FORBIDDEN", "POST", "/v1/cluster/snapshot", "")
-	without.fails(403, "FORBIDDEN", "DELETE", "/v1/cluster/nodes?id=n1", "")
-}
-
 // A page of another origin must not write through its reader's browser.
 func TestCrossOriginWritesAreRefused(t *testing.T) {
 	d := openDoor(t)
@@ -158,7 +88,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		defer c.Close()
 		open = append(open, c)
 	}
-	eventually(t, "accepted", func() bool { return len(d.connSlots()) == 3 })
+	eventually(t, "accepted", func() bool { return d.connections() == 3 })
 	c, err := net.Dial("tcp", d.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -173,22 +103,22 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Errorf("the fourth connection: %d %s", resp.StatusCode, b)
 	}
 	open[0].Close()
-	eventually(t, "let go", func() bool { return len(d.connSlots()) == 2 })
+	eventually(t, "let go", func() bool { return d.connections() == 2 })
 	d.ok("GET", "/livez", "")
 }
 
-// connSlots is as long as there are connections, by the metric.
-func (d *door) connSlots() []struct{} {
-	ms, err := d.server.cfg.Registry.Gather()
+// connections is the number of open ones, by the metric.
+func (d *door) connections() int {
+	families, err := d.server.cfg.Registry.Gather()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	for _, m := range ms {
-		if m.GetName() == "turnlog_http_connections" {
-			return make([]struct{}, int(m.GetMetric()[0].GetGauge().GetValue()))
+	for _, f := range families {
+		if f.GetName() == "turnlog_http_connections" {
+			return int(f.GetMetric()[0].GetGauge().GetValue())
 		}
 	}
-	return nil
+	return 0
 }
 
 // Large requests beyond the memory set aside for them are refused at once.
@@ -206,6 +136,29 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 	d.fails(503, "OVERLOADED", "POST", "/v1/sessions/a/messages", strings.Repeat(" ", 3<<20))
 	d.ok("GET", "/v1/sessions/a/messages?last=2", "")
+}
+
+// A large answer that its client does not take is cut off, and seen to be cut.
+func TestAnswerToASlowReader(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Stall = 200 * time.Millisecond })
+	for range 4 {
+		d.append("a", `"`+strings.Repeat("x", 7<<20)+`"`)
+	}
+	c, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "GET /v1/sessions/a/messages HTTP/1.1\r\nHost: x\r\n\r\n")
+	eventually(t, "begun", func() bool { return d.server.memory.left.Load() < d.server.cfg.MemoryBytes })
+	eventually(t, "cut off", func() bool { return d.server.memory.left.Load() == d.server.cfg.MemoryBytes })
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, resp.Body); err == nil {
+		t.Errorf("the answer of %d bytes ended as if it were whole", n)
+	}
 }
 
 // A body that never ends costs its sender the connection, and nobody else anything.
@@ -291,39 +244,4 @@ func TestRunListens(t *testing.T) {
 	if _, err := New(Config{}); err == nil {
 		t.Error("a server without an engine was made")
 	}
-}
-
-func TestAccessLog(t *testing.T) {
-	var buf lockedBuffer
-	d := openDoor(t, func(c *Config) {
-		c.Logger = slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	})
-	d.append("secret-session", `"secret words"`)
-	d.do("GET", "/v1/sessions/x", "")
-	for _, want := range []string{
-		`msg="http request" method=POST route=/v1/sessions/{key}/messages status=200`,
-		`route=/v1/sessions/{key} status=404`, `error="NOT_FOUND: there is no such session"`,
-	} {
-		eventually(t, "logged: "+want, func() bool { return strings.Contains(buf.String(), want) })
-	}
-	if strings.Contains(buf.String(), "secret") {
-		t.Errorf("keys or payloads are in the log: %s", buf.String())
-	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

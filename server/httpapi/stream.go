@@ -70,11 +70,11 @@ func (st *stream) run() error {
 		if err != nil {
 			return err
 		}
-		if more {
-			continue
-		}
 		if st.request.Method == http.MethodHead {
 			return nil
+		}
+		if more {
+			continue
 		}
 		if err := st.wait(changed); err != nil {
 			return err
