@@ -8,6 +8,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+var linearizable = turn.Consistency{Level: turn.Linearizable}
+
 // tailBlock is how long the server holds back an empty answer.
 const tailBlock = 5 * time.Second
 
@@ -73,15 +75,14 @@ func (t *tail) stop(err error) {
 }
 
 // read reads what is there, then waits for more, and so on. Each wait and the
-// read after it go out together. The first read of a connection is linearizable,
-// lest a node that lags show nothing; the later ones need not be. They come from
-// the node itself, which may be behind the leader that answered the first one:
-// take passes over what is older than what it has.
+// read after it go out together. A read after one that found something asks the
+// node itself, which has seen what ended the wait; it may be behind the leader
+// that answered before, and take passes over what is older than what it has. The
+// others are linearizable, lest a node that lags show nothing again and again.
 func (t *tail) read(ctx context.Context, n *node, own *conn) error {
 	s := t.s
-	s.fresh = turn.Consistency{}
 	waiting := false
-	for {
+	for s.fresh = linearizable; ; {
 		requests := []*request{s.readRequest(turn.Read{From: turn.FromAfter, Seq: t.after, Limit: pageMessages, MaxBytes: pageBytes})}
 		if waiting {
 			wait := s.c.request(vTail, s.key).strings("AFTER").uint(t.after).strings("COUNT", "1", "BLOCK").int(tailBlock.Milliseconds())
@@ -97,7 +98,10 @@ func (t *tail) read(ctx context.Context, n *node, own *conn) error {
 			return nil
 		}
 		waiting = !h.More
-		s = s.Stale()
+		s.fresh = linearizable
+		if len(h.Messages) > 0 {
+			s.fresh = turn.Consistency{Level: turn.Stale}
+		}
 	}
 }
 

@@ -282,7 +282,9 @@ func (c *conn) payloads(args [][]byte) []turn.NewMessage {
 }
 
 // stop ends the input: what was received is answered, then the connection closes.
+// What blocks ends at once; the requests behind it could not be answered in time.
 func (c *conn) stop() {
+	c.hangUp()
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
 	c.about.stopping = true
