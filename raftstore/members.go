@@ -78,7 +78,7 @@ func (n *Node) watchMembers(ctx context.Context) {
 		case servers > 0 && member:
 			gone++
 		}
-		if gone > 10 { // longer than a change that is not committed yet would stand
+		if gone > 5 { // longer than a change that is not committed yet would stand
 			n.fail(ErrRemoved)
 			return
 		}
@@ -123,11 +123,11 @@ func (n *Node) RemoveNode(ctx context.Context, id string) error {
 }
 
 func (n *Node) change(ctx context.Context, c change) error {
-	leader, _ := n.lead.leader()
-	switch leader {
-	case "":
-		return unavailable("there is no leader")
-	case n.id:
+	leader, err := n.waitLeader(ctx)
+	if err != nil {
+		return err
+	}
+	if leader == n.id {
 		return n.changeHere(ctx, c)
 	}
 	b, err := json.Marshal(c)
@@ -143,6 +143,21 @@ func (n *Node) change(ctx context.Context, c change) error {
 		return f.err
 	}
 	return err
+}
+
+// waitLeader returns the leader's id as soon as there is one.
+func (n *Node) waitLeader(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+	defer cancel()
+	for {
+		leader, changed := n.lead.leader()
+		if leader != "" {
+			return leader, nil
+		}
+		if !pause(ctx, changed, 0, true) {
+			return "", unavailable("no leader within %v", n.cfg.Calls.LeaderWait)
+		}
+	}
 }
 
 func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error) {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 // A follower with a stale end of its log must not apply it, whatever the leader's
@@ -29,6 +31,47 @@ func TestCommitIndexEndsWithTheMessage(t *testing.T) {
 			t.Errorf("%s: commit index %d was sent, want %d", name, args.LeaderCommitIndex, want)
 		}
 	}
+}
+
+// The same with a real stale suffix: the deposed leader has an entry that nobody
+// else has, where the new leader has committed another one.
+func TestStaleSuffixIsNotApplied(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option, patient)
+	defer c.killAll()
+	others := []string{"n2", "n3"}
+	a := c.elect("n1")
+	put(t, a, "s", "common")
+	c.level()
+	before := a.logs.engine.LastIndex()
+	var prev raft.Log
+	if err := a.logs.GetLog(before, &prev); err != nil {
+		t.Fatal(err)
+	}
+	c.isolate(w, "n1", others, true)
+	a.Submit(t.Context(), appendOp("s", "stale"))
+	eventuallyTrue(t, "the old leader has an entry of its own", func() bool { return a.logs.engine.LastIndex() > before })
+	b := c.elect("n2")
+	put(t, b, "s", "new")
+
+	// What the new leader sends if it builds a message while it commits.
+	_, term, commit := b.raftState()
+	args := raft.AppendEntriesRequest{
+		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n2"), Addr: []byte(c.addrs["n2"])},
+		Term:      term, PrevLogEntry: before, PrevLogTerm: prev.Term, LeaderCommitIndex: commit,
+	}
+	w.dropRequests("n2", c.addrs["n1"], false)
+	var resp raft.AppendEntriesResponse
+	if err := b.trans.AppendEntries("n1", raft.ServerAddress(c.addrs["n1"]), &args, &resp); err != nil {
+		t.Fatal(err)
+	}
+	if !resp.Success {
+		t.Fatalf("the message was not taken: %+v", resp)
+	}
+	c.isolate(w, "n1", others, false)
+	put(t, b, "s", "end")
+	eventuallyTrue(t, "the old leader catches up", func() bool { return len(texts(t, a, "s", turn.Stale)) >= 3 })
+	c.sameState()
 }
 
 func TestMessagesAreCutByBytes(t *testing.T) {

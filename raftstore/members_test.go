@@ -1,0 +1,203 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// recordedAll waits until every node knows every member's incarnation.
+func (c *cluster) recordedAll() {
+	c.t.Helper()
+	eventuallyTrue(c.t, "all members are recorded everywhere, durably", func() bool {
+		for _, r := range c.nodes {
+			if len(r.state.Members()) != len(c.addrs) || r.ident.get().ClusterID == "" {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (c *cluster) wipe(id string) {
+	if err := os.RemoveAll(filepath.Join(c.dir, id)); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// ended waits for Run to end by itself and returns why.
+func (c *cluster) ended(r *running) error {
+	c.t.Helper()
+	select {
+	case <-r.done:
+		delete(c.nodes, r.id)
+		return r.err
+	case <-time.After(15 * time.Second):
+		c.t.Fatalf("%s goes on", r.id)
+		return nil
+	}
+}
+
+func TestWipedNodeIsRefused(t *testing.T) {
+	c := newCluster(t, 3)
+	c.leader()
+	c.recordedAll()
+	f := c.follower()
+	c.kill(f.id)
+	c.wipe(f.id)
+	err := c.ended(c.start(f.id))
+	if err == nil || !strings.Contains(err.Error(), "remove the member "+f.id) {
+		t.Fatalf("a wiped node ends with: %v", err)
+	}
+	put(t, c.leader(), "s", "x")
+
+	// The way back: remove, add anew.
+	c.wipe(f.id)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := c.leader().RemoveNode(ctx, f.id); err != nil {
+		t.Fatal(err)
+	}
+	eventuallyTrue(t, "the member is forgotten", func() bool { return c.leader().recorded(f.id) == "" })
+	back := c.start(f.id)
+	if err := c.leader().AddNode(ctx, f.id, c.addrs[f.id]); err != nil {
+		t.Fatal(err)
+	}
+	put(t, back, "s", "y")
+	eventuallyTrue(t, "it is ready", func() bool { ok, _ := back.Ready(); return ok })
+	c.sameState()
+}
+
+// A wiped node that starts while it can reach nobody is turned away as soon as
+// it can, and has no vote until then.
+func TestWipedNodeThatStartsAloneIsRefused(t *testing.T) {
+	c := newCluster(t, 3)
+	c.leader()
+	c.recordedAll()
+	for _, id := range ids(3) {
+		c.kill(id)
+	}
+	c.wipe("n3")
+	wiped := c.start("n3")
+	eventuallyTrue(t, "it has bootstrapped", func() bool { return wiped.raft.Load() != nil })
+	c.start("n1")
+	if err := c.ended(wiped); err == nil || !strings.Contains(err.Error(), "remove the member") {
+		t.Fatalf("it ends with: %v", err)
+	}
+	if term, _ := c.nodes["n1"].lead.term(); term != 0 {
+		t.Fatal("n1 leads by the vote of a node that lost its memory")
+	}
+	c.start("n2")
+	put(t, c.leader(), "s", "x")
+}
+
+func TestAddAndRemove(t *testing.T) {
+	c := newCluster(t, 1)
+	n1 := c.leader()
+	for range 30 {
+		put(t, n1, "s", "x")
+	}
+	if err := n1.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for _, id := range []string{"n2", "n3"} {
+		addr := freeAddr(t)
+		if err := n1.AddNode(ctx, id, addr); turn.KindOf(err) != turn.Unavailable {
+			t.Fatalf("add a node that does not run: %v", err)
+		}
+		c.addrs[id] = addr
+		r := c.start(id, func(cfg *Config) { cfg.Join = true })
+		if ok, _ := r.Ready(); ok {
+			t.Fatal("ready without being a member")
+		}
+		if err := n1.AddNode(ctx, id, addr); err != nil {
+			t.Fatal(err)
+		}
+		if err := n1.AddNode(ctx, id, addr); turn.KindOf(err) != turn.Exists {
+			t.Fatalf("add it again: %v", err)
+		}
+		eventuallyTrue(t, id+" is ready", func() bool { ok, _ := r.Ready(); return ok })
+	}
+	c.sameState()
+	if err := n1.AddNode(ctx, "n9", c.addrs["n2"]); turn.KindOf(err) != turn.Invalid {
+		t.Fatalf("add a node under another's address: %v", err)
+	}
+	if err := c.nodes["n2"].RemoveNode(ctx, "n9"); turn.KindOf(err) != turn.NotFound {
+		t.Fatalf("remove a stranger: %v", err)
+	}
+	// The leader itself goes.
+	leader := c.leader()
+	if err := c.follower().RemoveNode(ctx, leader.id); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ended(leader); !errors.Is(err, ErrRemoved) {
+		t.Fatalf("the removed node ends with: %v", err)
+	}
+	put(t, c.leader(), "s", "y")
+	if got := texts(t, c.leader(), "s", turn.Linearizable); len(got) != 31 {
+		t.Fatalf("%d messages", len(got))
+	}
+}
+
+func TestTransferLeadership(t *testing.T) {
+	c := newCluster(t, 3)
+	old := c.leader()
+	c.ready()
+	writes := startWriters(t, "w", 4, func(i, _ int) *running { return c.nodes[ids(3)[i%3]] })
+	if err := old.TransferLeadership(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if now := c.leader(); now == old {
+		t.Fatal("it still leads")
+	}
+	if err := old.TransferLeadership(t.Context()); turn.KindOf(err) != turn.Unavailable {
+		t.Fatalf("a follower hands over: %v", err)
+	}
+	put(t, old, "s", "x")
+	if _, unsure, failed := writes.end(); unsure+failed > 0 {
+		t.Fatal("a transfer of leadership was noticed by a caller")
+	}
+	writes.check(old)
+}
+
+func TestForeignDirectories(t *testing.T) {
+	c := newCluster(t, 1)
+	put(t, c.leader(), "s", "x")
+	c.stop("n1")
+	cfg := c.config("n1")
+	cfg.NodeID, cfg.InitialCluster = "n2", nil
+	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "belongs to node n1") {
+		t.Fatalf("another node's directory: %v", err)
+	}
+	cfg = c.config("n1")
+	cfg.LogEngine = "boltdb"
+	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "engine wal") {
+		t.Fatalf("another engine's directory: %v", err)
+	}
+	running := c.start("n1")
+	if _, err := Open(c.config("n1")); err == nil {
+		t.Fatal("a directory that is in use is opened again")
+	}
+	put(t, running, "s", "y")
+}
+
+// A log that lost its end, though what it said was applied, is not gone on with.
+func TestLostLogIsNoticed(t *testing.T) {
+	c := newCluster(t, 1)
+	put(t, c.leader(), "s", "x")
+	c.stop("n1")
+	if err := os.RemoveAll(filepath.Join(c.dir, "n1", walName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ended(c.start("n1")); err == nil || !strings.Contains(err.Error(), "the log lost its end") {
+		t.Fatalf("got %v", err)
+	}
+}
