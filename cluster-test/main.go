@@ -45,19 +45,7 @@ type arguments struct {
 
 func main() {
 	var a arguments
-	flag.BoolVar(&a.list, "list", false, "show scenarios, nemeses and workloads")
-	flag.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, or evidence")
-	flag.Uint64Var(&a.seed, "seed", 0, "what the random choices follow from (default: another one each time)")
-	flag.DurationVar(&a.time, "time", 0, "how long workers work (default: the scenario's)")
-	flag.IntVar(&a.nodes, "nodes", 0, "size of the cluster (default: the scenario's)")
-	flag.StringVar(&a.nemesis, "nemesis", "", "faults in place of the scenario's, separated by commas")
-	flag.StringVar(&a.workloads, "workload", "", "workloads in place of the scenario's, separated by commas")
-	flag.IntVar(&a.rate, "rate", 0, "calls a second that workers try to make (default: the scenario's)")
-	flag.StringVar(&a.out, "out", filepath.Join(os.TempDir(), "turnlog-cluster-test"), "where each run gets a directory")
-	flag.StringVar(&a.binary, "binary", "", "turnlog to test (default: built from this source tree)")
-	flag.BoolVar(&a.race, "race", false, "build it with the race detector")
-	flag.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
-	flag.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
+	a.register(flag.CommandLine)
 	flag.Parse()
 	if a.list {
 		list()
@@ -73,6 +61,22 @@ func main() {
 	case !passed:
 		os.Exit(1)
 	}
+}
+
+func (a *arguments) register(fs *flag.FlagSet) {
+	fs.BoolVar(&a.list, "list", false, "show scenarios, nemeses and workloads")
+	fs.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, or evidence")
+	fs.Uint64Var(&a.seed, "seed", 0, "what the random choices follow from (default: another one each time)")
+	fs.DurationVar(&a.time, "time", 0, "how long workers work (default: the scenario's)")
+	fs.IntVar(&a.nodes, "nodes", 0, "size of the cluster (default: the scenario's)")
+	fs.StringVar(&a.nemesis, "nemesis", "", "faults in place of the scenario's, separated by commas")
+	fs.StringVar(&a.workloads, "workload", "", "workloads in place of the scenario's, separated by commas")
+	fs.IntVar(&a.rate, "rate", 0, "calls a second that workers try to make (default: the scenario's)")
+	fs.StringVar(&a.out, "out", filepath.Join(os.TempDir(), "turnlog-cluster-test"), "where each run gets a directory")
+	fs.StringVar(&a.binary, "binary", "", "turnlog to test (default: built from this source tree)")
+	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
+	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
+	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
 
 // run runs the scenarios one after the other and reports whether all passed.

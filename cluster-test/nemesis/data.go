@@ -11,9 +11,9 @@ import (
 
 func dataFaults() []Fault {
 	return []Fault{
-		{Name: "wiped", About: "a node comes back under its name without its data, and must not get in", Nodes: 3, Inject: wiped},
+		{Name: "wiped", About: "a node comes back under its name without its data, and must not get in", Nodes: 3, Pick: to(aFollower, wiped)},
 		{Name: "long-absence", About: "a follower is away until its log is gone from the others, and needs a snapshot",
-			Nodes: 3, Inject: kill(aFollower), Hold: seconds(6, 12)},
+			Nodes: 3, Pick: to(aFollower, kill), Hold: seconds(6, 12)},
 	}
 }
 
@@ -22,27 +22,23 @@ const refusal = 3 * time.Second
 
 // wiped starts a node without its data. A store that lets it in may lose what it
 // had promised to keep: it must not become ready nor count as a voter.
-func wiped(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.follower(ctx)
-	if n == nil {
-		return "", nil, nil
-	}
+func wiped(ctx context.Context, _ *Env, n *cluster.Node) (healer, error) {
 	if err := n.Kill(); err != nil {
-		return n.ID, nil, err
+		return nil, err
 	}
 	aside, err := n.Wipe()
 	if err != nil {
-		return n.ID, nil, err
+		return nil, err
 	}
 	if err := n.Start(); err != nil {
-		return n.ID, nil, err
+		return nil, err
 	}
 	n.Expect() // to give up is a good answer
 	gotIn := staysOut(ctx, n)
 	if n.Running() {
 		n.Kill()
 	}
-	return n.ID, func(context.Context) error { return start(n) }, errors.Join(gotIn, n.Unwipe(aside))
+	return starts(n), errors.Join(gotIn, n.Unwipe(aside))
 }
 
 func staysOut(ctx context.Context, n *cluster.Node) error {

@@ -1,7 +1,8 @@
 // Package nemesis does to a cluster what machines, networks and operators do.
 //
-// A fault is a name, a condition and an action; the action returns how to undo
-// it. Which faults are injected when follows from a seed.
+// A fault is a name, a condition and an action: it picks a victim, if there is
+// one now, does something to it, and undoes that. Which faults are injected when
+// follows from a seed.
 package nemesis
 
 import (
@@ -28,12 +29,18 @@ type Fault struct {
 	About string
 	// Nodes is how many nodes a cluster must have for it; 0: any number.
 	Nodes int
-	// Inject makes it go wrong and says to whom; undo, which may be nil, makes
-	// it good again. If both are empty there was no victim.
-	Inject func(ctx context.Context, e *Env) (victim string, undo func(context.Context) error, err error)
-	// Hold is how long it lasts, at least and at most. Zero: as long as Inject takes.
+	// Pick chooses a victim and what to do to it; a nil action means that there
+	// is no victim now.
+	Pick func(ctx context.Context, e *Env) (victim string, act action)
+	// Hold is how long it lasts, at least and at most, beyond what the action takes.
 	Hold [2]time.Duration
 }
+
+type (
+	// action makes something go wrong; undo, which may be nil, makes it good again.
+	action = func(ctx context.Context) (undo healer, err error)
+	healer = func(context.Context) error
+)
 
 // All returns every fault.
 func All() []Fault {
@@ -115,18 +122,19 @@ func (e *Env) Once(ctx context.Context, name string, hold time.Duration) error {
 
 // begin injects f; undo makes it good again, also when ctx has ended.
 func (e *Env) begin(ctx context.Context, f Fault) (undo func() error, err error) {
-	victim, heal, err := f.Inject(ctx, e)
 	nothing := func() error { return nil }
-	if err != nil {
-		if ctx.Err() != nil {
-			return nothing, nil // interrupted; Heal makes it good
-		}
-		return nil, fmt.Errorf("nemesis %s on %q: %w", f.Name, victim, err)
-	}
-	if victim == "" {
-		return nothing, nil // nobody to hit now
+	victim, act := f.Pick(ctx, e)
+	if act == nil {
+		return nothing, nil
 	}
 	e.Recorder.Fault(victim, f.Name, true)
+	heal, err := act(ctx)
+	if err != nil && ctx.Err() != nil {
+		return nothing, nil // interrupted; Cluster.Heal makes it good
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nemesis %s on %q: %w", f.Name, victim, err)
+	}
 	return func() error {
 		if heal != nil {
 			healCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
@@ -158,14 +166,6 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// leader returns the leader, if there is one now.
-func (e *Env) leader(ctx context.Context) *cluster.Node { return e.Cluster.Leader(ctx) }
-
-// follower returns a node that does not lead, nil if there is none.
-func (e *Env) follower(ctx context.Context) *cluster.Node {
-	return pick(e.Rand, e.Cluster.Followers(ctx))
-}
-
 // anyone returns a node that runs, nil if there is none.
 func (e *Env) anyone() *cluster.Node {
 	var up []*cluster.Node
@@ -174,10 +174,10 @@ func (e *Env) anyone() *cluster.Node {
 			up = append(up, n)
 		}
 	}
-	return pick(e.Rand, up)
+	return oneOf(e.Rand, up)
 }
 
-func pick(r *rand.Rand, nodes []*cluster.Node) *cluster.Node {
+func oneOf(r *rand.Rand, nodes []*cluster.Node) *cluster.Node {
 	if len(nodes) == 0 {
 		return nil
 	}

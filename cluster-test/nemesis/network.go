@@ -10,16 +10,16 @@ import (
 
 func networkFaults() []Fault {
 	return []Fault{
-		{Name: "partition-leader", About: "the leader alone on one side", Nodes: 2, Inject: partitionLeader, Hold: seconds(0.5, 6)},
-		{Name: "partition-halves", About: "a random minority on one side", Nodes: 2, Inject: partitionHalves, Hold: seconds(0.5, 6)},
-		{Name: "one-way", About: "a node is heard and hears nothing, or the reverse", Nodes: 2, Inject: oneWay, Hold: seconds(0.5, 6)},
-		{Name: "bridge", About: "two sides that only one node can reach both of", Nodes: 3, Inject: bridge, Hold: seconds(0.5, 6)},
-		{Name: "ring", About: "each node reaches its two neighbours only", Nodes: 4, Inject: ring, Hold: seconds(0.5, 6)},
-		{Name: "flapping", About: "the leader cut off and back, faster than an election", Nodes: 2, Inject: flapping},
-		{Name: "slow-link", About: "100 to 300 ms on one link", Nodes: 2, Inject: slowLink, Hold: seconds(1, 6)},
-		{Name: "lossy", About: "every twentieth packet is lost, on all links", Nodes: 2, Inject: lossy, Hold: seconds(1, 6)},
-		{Name: "late-acks", About: "old acknowledgements reach a deposed leader that nobody else can", Nodes: 3, Inject: lateAcks},
-		{Name: "lost-replies", About: "a third of the answers to clients is lost", Inject: lostReplies, Hold: seconds(1, 5)},
+		{Name: "partition-leader", About: "the leader alone on one side", Nodes: 2, Pick: leaderNet(partitionLeader), Hold: seconds(0.5, 6)},
+		{Name: "partition-halves", About: "a random minority on one side", Nodes: 2, Pick: partitionHalves, Hold: seconds(0.5, 6)},
+		{Name: "one-way", About: "a node is heard and hears nothing, or the reverse", Nodes: 2, Pick: oneWay, Hold: seconds(0.5, 6)},
+		{Name: "bridge", About: "two sides that only one node can reach both of", Nodes: 3, Pick: bridge, Hold: seconds(0.5, 6)},
+		{Name: "ring", About: "each node reaches its two neighbours only", Nodes: 4, Pick: ring, Hold: seconds(0.5, 6)},
+		{Name: "flapping", About: "the leader cut off and back, faster than an election", Nodes: 2, Pick: leaderNet(flapping)},
+		{Name: "slow-link", About: "100 to 300 ms on one link", Nodes: 2, Pick: leaderNet(slowLink), Hold: seconds(1, 6)},
+		{Name: "lossy", About: "every twentieth packet is lost, on all links", Nodes: 2, Pick: lossy, Hold: seconds(1, 6)},
+		{Name: "late-acks", About: "old acknowledgements reach a deposed leader that nobody else can", Nodes: 3, Pick: leaderNet(lateAcks)},
+		{Name: "lost-replies", About: "a third of the answers to clients is lost", Pick: lostReplies, Hold: seconds(1, 5)},
 	}
 }
 
@@ -32,25 +32,38 @@ func (e *Env) severed() cluster.Flow {
 	return cluster.Flow{Hold: true}
 }
 
-func (e *Env) healNetwork(context.Context) error {
-	e.Cluster.Network.Heal()
-	return nil
-}
-
-func partitionLeader(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.leader(ctx)
-	if n == nil {
-		return "", nil, nil
+// rewire is an action that changes the network, and is undone by healing it.
+func (e *Env) rewire(change func(ctx context.Context, n *cluster.Network)) action {
+	return func(ctx context.Context) (healer, error) {
+		change(ctx, e.Cluster.Network)
+		return func(context.Context) error {
+			e.Cluster.Network.Heal()
+			return nil
+		}, nil
 	}
-	e.Cluster.Network.Split([]string{n.ID}, e.others(n), e.severed())
-	return n.ID, e.healNetwork, nil
 }
 
-func partitionHalves(_ context.Context, e *Env) (string, healer, error) {
+// leaderNet is a fault of the network around the leader.
+func leaderNet(change func(ctx context.Context, e *Env, net *cluster.Network, leader string, others []string)) pick {
+	return func(ctx context.Context, e *Env) (string, action) {
+		n := e.Cluster.Leader(ctx)
+		if n == nil {
+			return "", nil
+		}
+		return n.ID, e.rewire(func(ctx context.Context, net *cluster.Network) { change(ctx, e, net, n.ID, e.others(n)) })
+	}
+}
+
+func partitionLeader(_ context.Context, e *Env, net *cluster.Network, leader string, others []string) {
+	net.Split([]string{leader}, others, e.severed())
+}
+
+func partitionHalves(_ context.Context, e *Env) (string, action) {
 	ids := e.shuffled()
 	minority := ids[:1+e.Rand.IntN(max(1, (len(ids)-1)/2))]
-	e.Cluster.Network.Split(minority, ids[len(minority):], e.severed())
-	return strings.Join(minority, "+"), e.healNetwork, nil
+	return strings.Join(minority, "+"), e.rewire(func(_ context.Context, net *cluster.Network) {
+		net.Split(minority, ids[len(minority):], e.severed())
+	})
 }
 
 func (e *Env) shuffled() []string {
@@ -59,118 +72,108 @@ func (e *Env) shuffled() []string {
 	return ids
 }
 
-func oneWay(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.leader(ctx)
+func oneWay(ctx context.Context, e *Env) (string, action) {
+	n := e.Cluster.Leader(ctx)
 	if n == nil || e.Rand.IntN(3) == 0 {
 		n = e.anyone()
 	}
 	if n == nil {
-		return "", nil, nil
+		return "", nil
 	}
 	deaf := e.Rand.IntN(2) == 0
-	for _, other := range e.others(n) {
-		if deaf {
-			e.Cluster.Network.Set(other, n.ID, cluster.Flow{Hold: true})
-		} else {
-			e.Cluster.Network.Set(n.ID, other, cluster.Flow{Hold: true})
-		}
-	}
-	if deaf {
-		return n.ID + " deaf", e.healNetwork, nil
-	}
-	return n.ID + " mute", e.healNetwork, nil
-}
-
-func bridge(_ context.Context, e *Env) (string, healer, error) {
-	ids := e.shuffled()
-	middle := len(ids) / 2
-	e.Cluster.Network.Split(ids[:middle], ids[middle+1:], e.severed())
-	return ids[middle] + " between", e.healNetwork, nil
-}
-
-func ring(_ context.Context, e *Env) (string, healer, error) {
-	ids := e.shuffled()
-	flow := e.severed()
-	for i, a := range ids {
-		for k, b := range ids {
-			if apart := (k - i + len(ids)) % len(ids); apart > 1 && apart < len(ids)-1 {
-				e.Cluster.Network.Set(a, b, flow)
+	act := e.rewire(func(_ context.Context, net *cluster.Network) {
+		for _, other := range e.others(n) {
+			if deaf {
+				net.Set(other, n.ID, cluster.Flow{Hold: true})
+			} else {
+				net.Set(n.ID, other, cluster.Flow{Hold: true})
 			}
 		}
+	})
+	if deaf {
+		return n.ID + " deaf", act
 	}
-	return strings.Join(ids, "-"), e.healNetwork, nil
+	return n.ID + " mute", act
 }
 
-func flapping(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.leader(ctx)
-	if n == nil {
-		return "", nil, nil
-	}
+func bridge(_ context.Context, e *Env) (string, action) {
+	ids := e.shuffled()
+	middle := len(ids) / 2
+	return ids[middle] + " between", e.rewire(func(_ context.Context, net *cluster.Network) {
+		net.Split(ids[:middle], ids[middle+1:], e.severed())
+	})
+}
+
+func ring(_ context.Context, e *Env) (string, action) {
+	ids := e.shuffled()
+	return strings.Join(ids, "-"), e.rewire(func(_ context.Context, net *cluster.Network) {
+		flow := e.severed()
+		for i, a := range ids {
+			for k, b := range ids {
+				if apart := (k - i + len(ids)) % len(ids); apart > 1 && apart < len(ids)-1 {
+					net.Set(a, b, flow)
+				}
+			}
+		}
+	})
+}
+
+func flapping(ctx context.Context, e *Env, net *cluster.Network, leader string, others []string) {
 	flow := e.severed()
 	for range 4 + e.Rand.IntN(8) {
-		e.Cluster.Network.Split([]string{n.ID}, e.others(n), flow)
+		net.Split([]string{leader}, others, flow)
 		sleep(ctx, between(e.Rand, seconds(0.1, 0.9)))
-		e.Cluster.Network.Heal()
+		net.Heal()
 		sleep(ctx, between(e.Rand, seconds(0.05, 0.5)))
 	}
-	return n.ID, e.healNetwork, nil
 }
 
-func slowLink(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.leader(ctx)
-	if n == nil {
-		return "", nil, nil
-	}
-	others := e.others(n)
-	other := others[e.Rand.IntN(len(others))]
-	e.Cluster.Network.SetBoth(n.ID, other, cluster.Flow{Delay: between(e.Rand, seconds(0.05, 0.15)), Jitter: 20 * time.Millisecond})
-	return n.ID + "-" + other, e.healNetwork, nil
+func slowLink(_ context.Context, e *Env, net *cluster.Network, leader string, others []string) {
+	delay := between(e.Rand, seconds(0.05, 0.15))
+	net.SetBoth(leader, others[e.Rand.IntN(len(others))], cluster.Flow{Delay: delay, Jitter: 20 * time.Millisecond})
 }
 
-func lossy(_ context.Context, e *Env) (string, healer, error) {
-	ids := e.others(nil)
-	for i, a := range ids {
-		for _, b := range ids[i+1:] {
-			e.Cluster.Network.SetBoth(a, b, cluster.Flow{Loss: 0.05})
+func lossy(_ context.Context, e *Env) (string, action) {
+	return "all links", e.rewire(func(_ context.Context, net *cluster.Network) {
+		ids := e.others(nil)
+		for i, a := range ids {
+			for _, b := range ids[i+1:] {
+				net.SetBoth(a, b, cluster.Flow{Loss: 0.05})
+			}
 		}
-	}
-	return "all links", e.healNetwork, nil
+	})
 }
 
 // lateAcks holds back what the followers answer the leader, keeps the leader
 // from reaching them until another one is elected, and then lets only the old
 // answers through. A leader that takes them for fresh ones serves stale reads.
-func lateAcks(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.leader(ctx)
-	if n == nil {
-		return "", nil, nil
-	}
+func lateAcks(ctx context.Context, e *Env, net *cluster.Network, leader string, others []string) {
 	hold := cluster.Flow{Hold: true}
-	others := e.others(n)
 	for _, o := range others {
-		e.Cluster.Network.Set(o, n.ID, hold)
+		net.Set(o, leader, hold)
 	}
 	sleep(ctx, between(e.Rand, seconds(0.05, 0.2))) // heartbeats go out and are answered in vain
 	for _, o := range others {
-		e.Cluster.Network.Set(n.ID, o, hold)
+		net.Set(leader, o, hold)
 	}
 	elected, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if _, err := e.Cluster.WaitLeader(elected, n); err != nil {
-		return n.ID, e.healNetwork, nil // no other leader: another fault is about
+	if _, err := e.Cluster.WaitLeader(elected, e.Cluster.Node(leader)); err != nil {
+		return // no other leader: another fault is about
 	}
 	sleep(ctx, between(e.Rand, seconds(0.1, 1))) // the new one commits
 	for _, o := range others {
-		e.Cluster.Network.Set(o, n.ID, cluster.Flow{})
+		net.Set(o, leader, cluster.Flow{})
 	}
 	sleep(ctx, between(e.Rand, seconds(0.1, 0.5)))
-	return n.ID, e.healNetwork, nil
 }
 
-func lostReplies(_ context.Context, e *Env) (string, healer, error) {
-	e.Cluster.LoseAnswers(0.3)
-	return "clients", func(context.Context) error {
-		e.Cluster.LoseAnswers(0)
-		return nil
-	}, nil
+func lostReplies(_ context.Context, e *Env) (string, action) {
+	return "clients", func(context.Context) (healer, error) {
+		e.Cluster.LoseAnswers(0.3)
+		return func(context.Context) error {
+			e.Cluster.LoseAnswers(0)
+			return nil
+		}, nil
+	}
 }

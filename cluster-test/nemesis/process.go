@@ -2,45 +2,56 @@ package nemesis
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 )
 
-type (
-	healer = func(context.Context) error
-	choose = func(context.Context, *Env) *cluster.Node
-)
+// choose returns a node, nil if there is none such now.
+type choose = func(context.Context, *Env) *cluster.Node
 
-func theLeader(ctx context.Context, e *Env) *cluster.Node { return e.leader(ctx) }
-func aFollower(ctx context.Context, e *Env) *cluster.Node { return e.follower(ctx) }
-func someNode(_ context.Context, e *Env) *cluster.Node    { return e.anyone() }
+func theLeader(ctx context.Context, e *Env) *cluster.Node { return e.Cluster.Leader(ctx) }
+func aFollower(ctx context.Context, e *Env) *cluster.Node {
+	return oneOf(e.Rand, e.Cluster.Followers(ctx))
+}
+func someNode(_ context.Context, e *Env) *cluster.Node { return e.anyone() }
 func seconds(low, high float64) [2]time.Duration {
 	return [2]time.Duration{time.Duration(low * float64(time.Second)), time.Duration(high * float64(time.Second))}
 }
 
 func processFaults() []Fault {
 	return []Fault{
-		{Name: "kill-leader", About: "kill -9 of the leader", Inject: kill(theLeader), Hold: seconds(0.2, 4)},
-		{Name: "kill-follower", About: "kill -9 of a follower", Inject: kill(aFollower), Hold: seconds(0.2, 4)},
-		{Name: "kill-random", About: "kill -9 of some node", Inject: kill(someNode), Hold: seconds(0, 2)},
-		{Name: "kill-all", About: "kill -9 of every node at once", Inject: killAll, Hold: seconds(0, 1)},
-		{Name: "crash-loop", About: "kill -9 of a node again and again while it starts", Inject: crashLoop},
-		{Name: "pause-leader", About: "SIGSTOP of the leader", Inject: pause(theLeader), Hold: seconds(0.3, 6)},
-		{Name: "pause-follower", About: "SIGSTOP of a follower", Inject: pause(aFollower), Hold: seconds(0.3, 6)},
-		{Name: "stop-leader", About: "SIGTERM to the leader, and start it again", Inject: stop(theLeader), Hold: seconds(0, 2)},
-		{Name: "rolling-restart", About: "SIGTERM to each node in turn, as an upgrade does it", Inject: rollingRestart},
+		{Name: "kill-leader", About: "kill -9 of the leader", Pick: to(theLeader, kill), Hold: seconds(0.2, 4)},
+		{Name: "kill-follower", About: "kill -9 of a follower", Pick: to(aFollower, kill), Hold: seconds(0.2, 4)},
+		{Name: "kill-random", About: "kill -9 of some node", Pick: to(someNode, kill), Hold: seconds(0, 2)},
+		{Name: "kill-all", About: "kill -9 of every node at once", Pick: toAll(killAll), Hold: seconds(0, 1)},
+		{Name: "crash-loop", About: "kill -9 of a node again and again while it starts", Pick: to(someNode, crashLoop)},
+		{Name: "pause-leader", About: "SIGSTOP of the leader", Pick: to(theLeader, pause), Hold: seconds(0.3, 6)},
+		{Name: "pause-follower", About: "SIGSTOP of a follower", Pick: to(aFollower, pause), Hold: seconds(0.3, 6)},
+		{Name: "stop-leader", About: "SIGTERM to the leader, and start it again", Pick: to(theLeader, stop), Hold: seconds(0, 2)},
+		{Name: "rolling-restart", About: "SIGTERM to each node in turn, as an upgrade does it", Pick: toAll(rollingRestart)},
 	}
 }
 
-func kill(whom choose) func(context.Context, *Env) (string, healer, error) {
-	return func(ctx context.Context, e *Env) (string, healer, error) {
+// pick is a fault that happens to one node.
+type pick = func(context.Context, *Env) (string, action)
+
+// to has do happen to the node that is chosen.
+func to(whom choose, do func(ctx context.Context, e *Env, n *cluster.Node) (healer, error)) pick {
+	return func(ctx context.Context, e *Env) (string, action) {
 		n := whom(ctx, e)
 		if n == nil {
-			return "", nil, nil
+			return "", nil
 		}
-		return n.ID, func(context.Context) error { return start(n) }, n.Kill()
+		return n.ID, func(ctx context.Context) (healer, error) { return do(ctx, e, n) }
+	}
+}
+
+// toAll has do happen to the whole cluster.
+func toAll(do func(ctx context.Context, e *Env) (healer, error)) pick {
+	return func(_ context.Context, e *Env) (string, action) {
+		return "all", func(ctx context.Context) (healer, error) { return do(ctx, e) }
 	}
 }
 
@@ -52,7 +63,13 @@ func start(n *cluster.Node) error {
 	return n.Start()
 }
 
-func killAll(_ context.Context, e *Env) (string, healer, error) {
+func starts(n *cluster.Node) healer {
+	return func(context.Context) error { return start(n) }
+}
+
+func kill(_ context.Context, _ *Env, n *cluster.Node) (healer, error) { return starts(n), n.Kill() }
+
+func killAll(_ context.Context, e *Env) (healer, error) {
 	done := make(chan error, len(e.Cluster.Nodes))
 	for _, n := range e.Cluster.Nodes {
 		go func() {
@@ -63,12 +80,11 @@ func killAll(_ context.Context, e *Env) (string, healer, error) {
 			done <- n.Kill()
 		}()
 	}
+	var errs []error
 	for range e.Cluster.Nodes {
-		if err := <-done; err != nil {
-			return "all", nil, err
-		}
+		errs = append(errs, <-done)
 	}
-	return "all", func(context.Context) error { return startAll(e) }, nil
+	return func(context.Context) error { return startAll(e) }, errors.Join(errs...)
 }
 
 func startAll(e *Env) error {
@@ -81,70 +97,53 @@ func startAll(e *Env) error {
 }
 
 // crashLoop kills a node at a random moment of its start, some times.
-func crashLoop(ctx context.Context, e *Env) (string, healer, error) {
-	n := e.anyone()
-	if n == nil {
-		return "", nil, nil
-	}
+func crashLoop(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	for range 2 + e.Rand.IntN(4) {
 		if err := n.Kill(); err != nil {
-			return n.ID, nil, err
+			return nil, err
 		}
 		if err := start(n); err != nil {
-			return n.ID, nil, err
+			return nil, err
 		}
 		sleep(ctx, between(e.Rand, seconds(0.02, 0.8)))
 	}
-	return n.ID, func(context.Context) error { return start(n) }, nil
+	return starts(n), nil
 }
 
-func pause(whom choose) func(context.Context, *Env) (string, healer, error) {
-	return func(ctx context.Context, e *Env) (string, healer, error) {
-		n := whom(ctx, e)
-		if n == nil {
-			return "", nil, nil
+func pause(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {
+	return func(context.Context) error {
+		if !n.Running() {
+			return nil // killed meanwhile, by another fault
 		}
-		heal := func(context.Context) error {
-			if n.Running() {
-				return n.Resume()
-			}
-			return nil
-		}
-		return n.ID, heal, n.Pause()
-	}
+		return n.Resume()
+	}, n.Pause()
 }
 
 // stopLimit is how long a node may take to stop when it is asked to. Handing
 // over leadership and finishing what is under way are included.
 const stopLimit = 15 * time.Second
 
-func stop(whom choose) func(context.Context, *Env) (string, healer, error) {
-	return func(ctx context.Context, e *Env) (string, healer, error) {
-		n := whom(ctx, e)
-		if n == nil {
-			return "", nil, nil
-		}
-		return n.ID, func(context.Context) error { return start(n) }, n.Stop(stopLimit)
-	}
+func stop(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {
+	return starts(n), n.Stop(stopLimit)
 }
 
-func rollingRestart(ctx context.Context, e *Env) (string, healer, error) {
+func rollingRestart(ctx context.Context, e *Env) (healer, error) {
 	for _, n := range e.Cluster.Nodes {
 		if !n.Healthy() {
 			continue
 		}
 		if err := n.Stop(stopLimit); err != nil {
-			return n.ID, nil, err
+			return nil, err
 		}
 		if err := start(n); err != nil {
-			return n.ID, nil, err
+			return nil, err
 		}
 		ready, cancel := context.WithTimeout(ctx, 20*time.Second)
 		err := cluster.Until(ready, n.ID+" is ready again", func() bool { return n.Ready(ready) || !n.Running() })
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			return n.ID, nil, fmt.Errorf("rolling restart: %w", err)
+			return nil, err
 		}
 	}
-	return "all", nil, nil
+	return nil, nil
 }

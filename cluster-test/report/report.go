@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/checker"
@@ -85,6 +87,9 @@ func (r *Report) Print(w io.Writer) {
 		r.Checked.Operations, r.Counts.Writes, r.Counts.Reads, r.Counts.Tailed, r.Checked.Sessions, r.Checked.Searched, f.WritesPerSecond)
 	fmt.Fprintf(w, "      faults %d, leader changes %d, unknown outcomes %d, duplicates %d, conflicts %d, refused %d, expired %d, answers lost %d\n",
 		f.Faults, f.LeaderChanges, r.Counts.Unknown, r.Counts.Duplicates, r.Counts.Conflicts, r.Counts.Refused, r.Counts.Expired, f.AnswersLost)
+	for _, name := range slices.Sorted(maps.Keys(f.Sometimes)) {
+		fmt.Fprintf(w, "      %s: %.0f\n", name, f.Sometimes[name])
+	}
 	fmt.Fprintf(w, "      write latency median %s, p99 %s, most %s; longest pause without an acknowledged write %s\n",
 		ms(f.Write.Median), ms(f.Write.P99), ms(f.Write.Max), ms(f.LongestPause))
 	for _, name := range f.faultNames() {

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"flag"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/cluster-test/workload"
+)
+
+// TestShort is a real cluster with real faults, for as long as a test may take.
+func TestShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	binary, err := cluster.Build(t.Context(), t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := scenario("smoke")
+	s.Time, s.Rate, s.MinRate = 10*time.Second, 600, 20
+	s.Workloads = []string{"append", "cas", "turns", "tail", "mixed", "namespaces", "stale"}
+	seed := uint64(time.Now().UnixNano() % 1e9)
+	command := "go run ./cluster-test --scenario smoke --time 10s --workload " + strings.Join(s.Workloads, ",")
+	t.Logf("%s --seed %d", command, seed)
+	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), say: t.Logf}, command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	r.Print(&text)
+	t.Logf("%s\n%s", dir, &text)
+	if !r.Passed {
+		t.Error("the scenario failed; run the tests with -artifacts to keep its directory")
+	}
+}
+
+func TestTables(t *testing.T) {
+	seen := map[string]bool{}
+	unique := func(kind, name, about string) {
+		if seen[kind+name] || name == "" || about == "" || strings.ContainsAny(name, " ,_") {
+			t.Errorf("%s %q: not unique, or without a word about it, or with a name that no command line can take", kind, name)
+		}
+		seen[kind+name] = true
+	}
+	for _, s := range scenarios() {
+		unique("scenario", s.Name, s.About)
+		if err := s.check(); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if s.Alone == nil && s.Special == nil && len(s.Workloads) == 0 {
+			t.Errorf("%s does nothing", s.Name)
+		}
+	}
+	for _, f := range nemesis.All() {
+		unique("nemesis", f.Name, f.About)
+	}
+	for _, w := range workload.All() {
+		unique("workload", w.Name, w.About)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	for _, bad := range []arguments{{scenarios: "nonsense"}, {scenarios: "smoke", nemesis: "kill-leader,x"}, {scenarios: "calm", workloads: "x"}} {
+		if _, err := bad.choose(); err == nil {
+			t.Errorf("%+v: accepted", bad)
+		}
+	}
+	a := arguments{scenarios: "smoke", nodes: 5, time: time.Minute, nemesis: "kill-all,one-way", workloads: "cas", rate: 7}
+	chosen, err := a.choose()
+	if err != nil || len(chosen) != 1 {
+		t.Fatalf("%d scenarios, %v", len(chosen), err)
+	}
+	if s := chosen[0]; s.Nodes != 5 || s.Time != time.Minute || len(s.Nemesis) != 2 || s.Workloads[0] != "cas" || s.Rate != 7 {
+		t.Errorf("%+v", s)
+	}
+	// The command that a report shows leads to the same scenario.
+	words := strings.Fields(strings.TrimPrefix(a.command(chosen[0], 9), "go run ./cluster-test "))
+	var again arguments
+	fs := flag.NewFlagSet("again", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	again.register(fs)
+	if err := fs.Parse(words); err != nil {
+		t.Fatal(err)
+	}
+	if again.seed != 9 || again.command(chosen[0], 9) != a.command(chosen[0], 9) {
+		t.Errorf("%q becomes %+v", words, again)
+	}
+}
