@@ -122,7 +122,28 @@ func (n *Node) RemoveNode(ctx context.Context, id string) error {
 	return n.change(ctx, change{Remove: true, ID: id})
 }
 
+// change has the leader make a change, again if its outcome is unknown: a change
+// that took place already is not made twice.
 func (n *Node) change(ctx context.Context, c change) error {
+	for again := false; ; again = true {
+		err := n.changeOnce(ctx, c)
+		if err == nil {
+			return nil
+		}
+		switch kind := turn.KindOf(err); {
+		case again && (kind == turn.Exists || kind == turn.NotFound):
+			return nil
+		case kind != turn.Unknown:
+			return err
+		}
+		_, changed := n.lead.leader()
+		if !pause(ctx, changed, 50*time.Millisecond, false) {
+			return err
+		}
+	}
+}
+
+func (n *Node) changeOnce(ctx context.Context, c change) error {
 	leader, err := n.waitLeader(ctx)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -14,28 +13,50 @@ import (
 // Run runs the node until ctx ends or the node must stop. When ctx ends, a
 // leader hands over, calls under way are seen to their end, the state is flushed,
 // and the error is nil. Otherwise the error says why the node must stop: it has
-// stopped taking part at once. On return everything is closed.
+// stopped taking part at once, though a disk that hangs may keep files open. On
+// return everything is closed but for that.
 func (n *Node) Run(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- n.run(ctx) }() // outlives Run only if a disk hangs
+	select {
+	case err := <-done:
+		return err
+	case <-n.failed:
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(failTime):
+		return n.failure
+	}
+}
+
+const (
+	// drainTime bounds how long a node that stops waits for its calls.
+	drainTime = 5 * time.Second
+	// failTime bounds how long a node that failed takes to stop.
+	failTime = 2 * time.Second
+)
+
+func (n *Node) run(ctx context.Context) error {
 	life, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	var wg sync.WaitGroup
+	stateLife, endState := context.WithCancel(context.Background())
+	defer endState()
+	var wg, state sync.WaitGroup
 	wg.Go(func() {
 		if err := n.net.Run(life); err != nil {
 			n.fail(err)
 		}
 	})
-	flushed := make(chan struct{})
-	stateLife, endState := context.WithCancel(context.Background())
-	defer endState()
-	go func() {
-		defer close(flushed)
-		if err := n.state.Run(stateLife); err != nil {
-			n.fail(fmt.Errorf("raftstore: the state machine: %w", err))
-		}
-	}()
 	wg.Go(func() {
 		if err := n.logs.Run(life); err != nil && life.Err() == nil {
 			n.fail(fmt.Errorf("raftstore: the log: %w", err))
+		}
+	})
+	state.Go(func() {
+		if err := n.state.Run(stateLife); err != nil {
+			n.fail(fmt.Errorf("raftstore: the state machine: %w", err))
 		}
 	})
 
@@ -53,13 +74,17 @@ func (n *Node) Run(ctx context.Context) error {
 	n.stopping.Store(true)
 	n.calls.close(unavailable("the node is stopping"))
 	stopped := n.stopRaft()
-	cancel()
+	cancel() // closes all connections, too
 	n.calls.abandon()
 	wg.Wait()
 	n.waitRaft(stopped)
 	endState()
-	<-flushed
-	return errors.Join(n.reason(), n.closeFiles())
+	state.Wait()
+	err := n.Close()
+	if reason := n.reason(); reason != nil {
+		return reason // what failed may fail to close as well
+	}
+	return err
 }
 
 // reason returns why the node failed, nil if it did not.
@@ -69,16 +94,6 @@ func (n *Node) reason() error {
 		return n.failure
 	default:
 		return nil
-	}
-}
-
-func (n *Node) closeFiles() error {
-	err := n.Close()
-	select {
-	case <-n.failed: // what failed may fail to close, too
-		return nil
-	default:
-		return err
 	}
 }
 
@@ -164,9 +179,6 @@ func (n *Node) sweep(ctx context.Context) {
 		}
 	}
 }
-
-// drainTime bounds how long a node that stops waits for its calls.
-const drainTime = 5 * time.Second
 
 // retire prepares a clean stop: the leader hands over, and calls under way, own
 // ones and other nodes', are seen to their end.

@@ -1,0 +1,219 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/wal/simdisk"
+)
+
+func kindIs(t *testing.T, err error, want turn.Kind) {
+	t.Helper()
+	if err == nil || turn.KindOf(err) != want {
+		t.Fatalf("got %v, want %v", err, want)
+	}
+}
+
+func TestOverload(t *testing.T) {
+	c := newCluster(t, 3, patient, func(cfg *Config) { cfg.Calls.MaxBytes, cfg.Calls.MaxCalls = 100<<10, 20 })
+	defer c.killAll()
+	n := c.nodes["n1"] // there is no leader: nothing gets on
+	for range 20 {
+		n.Submit(t.Context(), appendOp("s", "x"))
+	}
+	_, err := n.Apply(t.Context(), appendOp("s", "x"))
+	kindIs(t, err, turn.Overloaded)
+	m := c.nodes["n2"]
+	m.Submit(t.Context(), appendOp("s", strings.Repeat("x", 90<<10)))
+	_, err = m.Apply(t.Context(), appendOp("s", strings.Repeat("x", 20<<10)))
+	kindIs(t, err, turn.Overloaded)
+	big := m.Submit(t.Context(), &turn.Clear{Key: key("s")})
+
+	c.elect("n3")
+	if _, err := big.Wait(); err != nil {
+		t.Fatalf("a call that was queued before the election: %v", err)
+	}
+	eventuallyTrue(t, "what was accepted is written", func() bool { return len(texts(t, n, "s", turn.Linearizable)) >= 20 })
+}
+
+func TestNoLeader(t *testing.T) {
+	c := newCluster(t, 3, patient, func(cfg *Config) { cfg.Calls.LeaderWait = 100 * time.Millisecond })
+	defer c.killAll()
+	n := c.nodes["n1"]
+	began := time.Now()
+	_, err := n.Apply(t.Context(), appendOp("s", "x"))
+	kindIs(t, err, turn.Unavailable)
+	if took := time.Since(began); took < 100*time.Millisecond || took > 2*time.Second {
+		t.Fatalf("it took %v", took)
+	}
+	_, err = n.Query(t.Context(), &turn.Info{Key: key("s")}, turn.Consistency{})
+	kindIs(t, err, turn.Unavailable)
+	if _, err := n.Query(t.Context(), &turn.Info{Key: key("s")}, turn.Consistency{Level: turn.Stale}); err != nil {
+		t.Fatalf("a stale read: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	call := n.Submit(ctx, appendOp("s", "x"))
+	cancel()
+	_, err = call.Wait()
+	kindIs(t, err, turn.Unavailable) // it was never sent
+	if ok, reasons := n.Ready(); ok || !strings.Contains(strings.Join(reasons, ";"), "no leader") {
+		t.Fatalf("ready: %v, %v", ok, reasons)
+	}
+	_, err = n.Apply(t.Context(), &turn.Append{Key: key("s")})
+	kindIs(t, err, turn.Invalid)
+}
+
+// A call that reached a leader which then falls silent has no known outcome.
+func TestUnknownOutcome(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, patient, w.option, func(cfg *Config) { cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = 200*time.Millisecond, 400*time.Millisecond })
+	defer c.killAll()
+	a := c.elect("n1")
+	put(t, a, "s", "x")
+	c.isolate(w, "n1", []string{"n2", "n3"}, true)
+	_, err := a.Apply(t.Context(), appendOp("s", "y"))
+	kindIs(t, err, turn.Unknown)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = a.Apply(ctx, appendOp("s", "y"))
+	kindIs(t, err, turn.Unknown)
+	if s := a.Stats(); s.OutcomesUnknown != 2 {
+		t.Fatalf("%d unknown outcomes are counted", s.OutcomesUnknown)
+	}
+}
+
+// While the leader's disk is full, writes are refused and reads work; when there
+// is space again, so do writes.
+func TestDiskFull(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(1 << 40)
+	c := newCluster(t, 3, func(cfg *Config) {
+		cfg.Storage.ReserveBytes, cfg.Storage.CheckEvery = 64<<20, 5*time.Millisecond
+		cfg.Storage.FreeBytes = func(string) (uint64, error) { return free.Load(), nil }
+	})
+	leader, f := c.leader(), c.follower()
+	put(t, f, "s", "x")
+	free.Store(63 << 20)
+	eventuallyTrue(t, "writes are refused", func() bool { return leader.Stats().ReadOnly })
+	for _, r := range []*running{leader, f} {
+		_, err := r.Apply(t.Context(), appendOp("s", "y"))
+		kindIs(t, err, turn.ReadOnly)
+		if got := texts(t, r, "s", turn.Linearizable); len(got) != 1 {
+			t.Fatalf("read %v", got)
+		}
+	}
+	free.Store(80 << 20) // more than the reserve, but not by half
+	time.Sleep(30 * time.Millisecond)
+	_, err := f.Apply(t.Context(), appendOp("s", "y"))
+	kindIs(t, err, turn.ReadOnly)
+	free.Store(1 << 30)
+	eventuallyTrue(t, "writes are allowed again", func() bool { return !leader.Stats().ReadOnly })
+	put(t, f, "s", "z")
+	c.sameState()
+}
+
+// A follower whose log has no room lags, and catches up when there is room.
+func TestFollowerWithoutSpaceHeals(t *testing.T) {
+	disk := simdisk.New()
+	c := newCluster(t, 3, func(cfg *Config) {
+		if cfg.NodeID == "n3" {
+			cfg.LogDisk, cfg.Storage.SegmentBytes = disk, 64<<10
+		}
+	})
+	for c.leader().id == "n3" {
+		if err := c.leader().TransferLeadership(t.Context()); err != nil {
+			t.Log(err)
+		}
+	}
+	put(t, c.leader(), "s", "x")
+	c.level()
+	disk.SetCapacity(512 << 10)
+	for range 100 {
+		put(t, c.leader(), "s", strings.Repeat("x", 10<<10))
+	}
+	disk.SetCapacity(1 << 30)
+	eventuallyTrue(t, "the follower catches up", func() bool {
+		return c.nodes["n3"].logs.engine.LastIndex() == c.leader().logs.engine.LastIndex()
+	})
+	c.sameState()
+}
+
+// A failed write to the log stops the node; the others go on, and it comes back.
+func TestFailedLogWriteStopsTheNode(t *testing.T) {
+	disk := simdisk.New()
+	own := func(cfg *Config) {
+		if cfg.NodeID == "n3" {
+			cfg.LogDisk = disk
+		}
+	}
+	c := newCluster(t, 3, own)
+	for c.leader().id != "n3" { // the leader, where it hurts most
+		if err := c.leader().TransferLeadership(t.Context()); err != nil {
+			t.Log(err)
+		}
+	}
+	c.ready()
+	n3 := c.nodes["n3"]
+	writes := startWriters(t, "w", 4, func(i, _ int) *running { return c.nodes[[]string{"n1", "n2"}[i%2]] })
+	time.Sleep(50 * time.Millisecond)
+	disk.Fail(func(op simdisk.Op) error {
+		if op.Kind == simdisk.Sync {
+			return syscall.EIO
+		}
+		return nil
+	})
+	var failed *wal.FailedError
+	if err := c.ended(n3); !errors.As(err, &failed) {
+		t.Fatalf("the node ends with: %v", err)
+	}
+	put(t, c.nodes["n1"], "s", "x")
+	if _, unsure, refused := writes.end(); unsure+refused > 0 {
+		t.Fatal("a caller at another node noticed")
+	}
+	writes.check(c.nodes["n1"])
+	disk.Fail(nil)
+	c.start("n3")
+	c.sameState()
+	writes.check(c.nodes["n3"])
+}
+
+// A disk that takes its time makes a leader hand over; one that hangs stops it.
+func TestSlowDisk(t *testing.T) {
+	disk := simdisk.New()
+	c := newCluster(t, 3, func(cfg *Config) {
+		cfg.Storage.SlowSync, cfg.Storage.StuckSync = 100*time.Millisecond, time.Second
+		if cfg.NodeID == "n3" {
+			cfg.LogDisk = disk
+		}
+	})
+	for c.leader().id != "n3" {
+		if err := c.leader().TransferLeadership(t.Context()); err != nil {
+			t.Log(err)
+		}
+	}
+	c.ready()
+	n3 := c.nodes["n3"]
+	var pause atomic.Int64
+	pause.Store(int64(300 * time.Millisecond))
+	disk.Fail(func(op simdisk.Op) error {
+		if op.Kind == simdisk.Sync {
+			time.Sleep(time.Duration(pause.Load()))
+		}
+		return nil
+	})
+	put(t, c.nodes["n1"], "s", "x")
+	eventuallyTrue(t, "another node leads", func() bool { id, _ := c.nodes["n1"].lead.leader(); return id != "" && id != "n3" })
+	pause.Store(int64(3 * time.Second))
+	put(t, c.nodes["n1"], "s", "y")
+	if err := c.ended(n3); err == nil || !strings.Contains(err.Error(), "seems to hang") {
+		t.Fatalf("the node ends with: %v", err)
+	}
+	put(t, c.nodes["n1"], "s", "z")
+}
