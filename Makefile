@@ -6,7 +6,7 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 export GOFLAGS ?= -buildvcs=false
 
 # Packages whose tests are worth running under the race detector.
-RACE = ./client ./cmd/turnlog ./fsm ./peer ./raftstore ./resp ./server/... ./wal
+RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
 .PHONY: help build run test race lint bench cluster-test test-deps clean
 
@@ -33,8 +33,8 @@ lint: ## check formatting, vet and staticcheck
 bench: ## run the micro-benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-cluster-test: build ## torment a cluster and check what it promised, in the short form
-	$(GO) run ./cluster-test
+cluster-test: build ## torment a cluster and judge its promises; ARGS="--scenario all" for more
+	$(GO) run ./cluster-test --binary bin/turnlog $(ARGS)
 
 test-deps:
 	@./scripts/install-test-deps.sh

@@ -16,8 +16,9 @@ import (
 //
 //	{"session":KEY,"meta":{…},"messages":[…]}
 //
-// A key that is not UTF-8 stands as "session_base64", "meta" only where there is
-// some. Export writes a message as {"seq","time","id","data"|"data_base64"}:
+// "meta" only where there is some. A key that is not UTF-8 stands as
+// "session_base64", an id as "id_base64", metadata as "meta_base64" with names and
+// values in base64. Export writes a message as {"seq","time","id","data"|"data_base64"}:
 // "data" is the payload itself, byte for byte, if it is JSON that can stand in a
 // line; any other payload is "data_base64". Import also takes a plain object,
 // such as a chat message, which is stored whole, again byte for byte, with its
@@ -36,6 +37,7 @@ func parseLine(text []byte) (line, error) {
 		Session       *string           `json:"session"`
 		SessionBase64 []byte            `json:"session_base64"`
 		Meta          map[string]string `json:"meta"`
+		MetaBase64    map[string][]byte `json:"meta_base64"`
 		Messages      []json.RawMessage `json:"messages"`
 	}
 	if err := unmarshalStrict(text, &raw); err != nil {
@@ -54,6 +56,9 @@ func parseLine(text []byte) (line, error) {
 	if raw.Messages == nil {
 		return line{}, errors.New(`no "messages"`)
 	}
+	if err := l.addMeta(raw.MetaBase64); err != nil {
+		return line{}, err
+	}
 	l.messages = make([]turn.NewMessage, len(raw.Messages))
 	for i, m := range raw.Messages {
 		var err error
@@ -62,6 +67,20 @@ func parseLine(text []byte) (line, error) {
 		}
 	}
 	return l, nil
+}
+
+func (l *line) addMeta(encoded map[string][]byte) error {
+	for k, v := range encoded {
+		name, err := base64.StdEncoding.DecodeString(k)
+		if err != nil {
+			return fmt.Errorf("meta_base64: the name %q is not base64", k)
+		}
+		if l.meta == nil {
+			l.meta = map[string]string{}
+		}
+		l.meta[string(name)] = string(v)
+	}
+	return nil
 }
 
 // parseMessage tells the two forms of a message apart: one that has data or
@@ -81,6 +100,13 @@ func parseMessage(raw json.RawMessage) (turn.NewMessage, error) {
 		m.Data = bytes.Clone(raw)
 		return m, nil
 	}
+	if encoded, ok := fields["id_base64"]; ok {
+		id, err := decodeBase64(encoded)
+		if err != nil || m.ID != "" {
+			return m, errors.New(`"id_base64" is not a base64 string, or there is an "id" as well`)
+		}
+		m.ID = string(id)
+	}
 	data, encoded := fields["data"], fields["data_base64"]
 	switch {
 	case data != nil && encoded != nil:
@@ -88,16 +114,26 @@ func parseMessage(raw json.RawMessage) (turn.NewMessage, error) {
 	case data != nil:
 		m.Data = bytes.Clone(data)
 	default:
-		if err := json.Unmarshal(encoded, &m.Data); err != nil {
+		var err error
+		if m.Data, err = decodeBase64(encoded); err != nil {
 			return m, errors.New(`"data_base64" is not a base64 string`)
 		}
 	}
 	return m, nil
 }
 
+func decodeBase64(raw json.RawMessage) ([]byte, error) {
+	b := []byte{}
+	if raw[0] != '"' { // Unmarshal would take an array of numbers, too
+		return nil, errors.New("is not a string")
+	}
+	err := json.Unmarshal(raw, &b)
+	return b, err
+}
+
 func isWrapped(fields map[string]json.RawMessage) bool {
 	known := 0
-	for _, name := range []string{"seq", "time", "id", "data", "data_base64"} {
+	for _, name := range []string{"seq", "time", "id", "id_base64", "data", "data_base64"} {
 		if _, ok := fields[name]; ok {
 			known++
 		}
@@ -123,7 +159,7 @@ func appendMessage(dst []byte, m *turn.Message) []byte {
 	dst = strconv.AppendUint(append(dst, `{"seq":`...), m.Seq, 10)
 	dst = strconv.AppendInt(append(dst, `,"time":`...), m.Time, 10)
 	if m.ID != "" {
-		dst = appendString(append(dst, `,"id":`...), m.ID)
+		dst = appendText(append(dst, ','), "id", m.ID)
 	}
 	return append(appendPayload(append(dst, ','), m.Data), '}')
 }
@@ -132,38 +168,67 @@ func appendPayload(dst, data []byte) []byte {
 	if standsInLine(data) {
 		return append(append(dst, `"data":`...), data...)
 	}
-	dst = append(dst, `"data_base64":"`...)
-	return append(base64.StdEncoding.AppendEncode(dst, data), '"')
+	return appendBase64(dst, "data", data)
 }
+
+// deepest is how deep a payload may nest to stand in a line, within what a JSON
+// decoder takes.
+const deepest = 9000
 
 // standsInLine reports whether data can be written into a line of JSON and be
 // found there again, byte for byte.
 func standsInLine(data []byte) bool {
 	return !bytes.ContainsAny(data, "\r\n") && len(bytes.TrimSpace(data)) == len(data) &&
+		bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'}) < deepest &&
 		utf8.Valid(data) && json.Valid(data)
 }
 
 // appendLineStart appends a line up to its first message.
 func appendLineStart(dst []byte, key string, meta map[string]string) []byte {
-	if utf8.ValidString(key) {
-		dst = appendString(append(dst, `{"session":`...), key)
-	} else {
-		dst = append(dst, `{"session_base64":"`...)
-		dst = append(base64.StdEncoding.AppendEncode(dst, []byte(key)), '"')
-	}
+	dst = appendText(append(dst, '{'), "session", key)
 	if len(meta) > 0 {
-		text, _ := json.Marshal(meta) // strings always marshal
-		dst = append(append(dst, `,"meta":`...), text...)
+		dst = appendMeta(append(dst, ','), meta)
 	}
 	return append(dst, `,"messages":[`...)
 }
 
-// appendString appends s as JSON. An id that is not UTF-8 cannot come back as it
-// was; ids are made by programs, and are text.
-func appendString(dst []byte, s string) []byte {
+func appendMeta(dst []byte, meta map[string]string) []byte {
+	name, values := "meta", any(meta)
+	if !allText(meta) {
+		encoded := map[string][]byte{} // as encoding/json writes it, in base64
+		for k, v := range meta {
+			encoded[base64.StdEncoding.EncodeToString([]byte(k))] = []byte(v)
+		}
+		name, values = "meta_base64", encoded
+	}
+	text, _ := json.Marshal(values) // such maps always marshal
+	dst = append(append(append(dst, '"'), name...), `":`...)
+	return append(dst, text...)
+}
+
+func allText(meta map[string]string) bool {
+	for k, v := range meta {
+		if !utf8.ValidString(k) || !utf8.ValidString(v) {
+			return false
+		}
+	}
+	return true
+}
+
+// appendText appends "name":"s", or "name_base64" if s is not UTF-8.
+func appendText(dst []byte, name, s string) []byte {
+	if !utf8.ValidString(s) {
+		return appendBase64(dst, name, []byte(s))
+	}
+	dst = append(append(append(dst, '"'), name...), `":`...)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.Encode(s) // a string always encodes
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
+}
+
+func appendBase64(dst []byte, name string, b []byte) []byte {
+	dst = append(append(append(dst, '"'), name...), `_base64":"`...)
+	return append(base64.StdEncoding.AppendEncode(dst, b), '"')
 }

@@ -51,6 +51,9 @@ func TestParseLineRefuses(t *testing.T) {
 		{`{"session":"s","messages":[{"id":5,"data":1}]}`, "not a string"},
 		{`{"session":"s","messages":[{"data":1,"data_base64":""}]}`, "both"},
 		{`{"session":"s","messages":[{"data_base64":"?"}]}`, "base64"},
+		{`{"session":"s","messages":[{"data_base64":[1]}]}`, "base64"},
+		{`{"session":"s","messages":[{"data":1,"id":"x","id_base64":"eA=="}]}`, "id_base64"},
+		{`{"session":"s","meta_base64":{"?":""},"messages":[]}`, "meta_base64"},
 		{`{"session":"s","messages":[{"data":tru}]}`, "invalid character"},
 	} {
 		if _, err := parseLine([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -66,11 +69,12 @@ func FuzzMessageRoundTrip(f *testing.F) {
 		f.Add("key", "id", []byte(data))
 	}
 	f.Add("\xff\x00", "q\"uote\u2028", []byte("1"))
+	f.Add("key", "\xff", []byte(strings.Repeat("[", 9998)+strings.Repeat("]", 9998)))
 	f.Fuzz(func(t *testing.T, key, id string, data []byte) {
-		if key == "" || strings.ToValidUTF8(id, "?") != id {
+		if key == "" {
 			t.Skip()
 		}
-		text := appendLineStart(nil, key, map[string]string{"k": "v"})
+		text := appendLineStart(nil, key, map[string]string{"k": key, id: "v"})
 		text = appendMessage(text, &turn.Message{Seq: 7, Time: -1, ID: id, Data: data})
 		text = append(text, "]}"...)
 		if bytes.ContainsAny(text, "\r\n") {
@@ -80,7 +84,7 @@ func FuzzMessageRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v in %s", err, text)
 		}
-		if m := l.messages[0]; l.session != key || l.meta["k"] != "v" || m.ID != id || !bytes.Equal(m.Data, data) {
+		if m := l.messages[0]; l.session != key || l.meta[id] != "v" || m.ID != id || !bytes.Equal(m.Data, data) {
 			t.Fatalf("got %q %q %q from %s", l.session, m.ID, m.Data, text)
 		}
 	})
