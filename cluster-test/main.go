@@ -41,6 +41,7 @@ type arguments struct {
 	race      bool
 	keep      bool
 	repeat    int
+	mutants   string
 }
 
 func main() {
@@ -76,6 +77,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.binary, "binary", "", "turnlog to test (default: built from this source tree)")
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
+	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas")
 	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
 
@@ -85,18 +87,21 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if a.seed == 0 {
+		a.seed = uint64(rand.Uint32())
+	}
+	if a.mutants != "" {
+		return a.hunt(ctx, a.mutants)
+	}
 	if a.binary == "" {
 		dir, err := os.MkdirTemp("", "turnlog-build-")
 		if err != nil {
 			return false, err
 		}
 		defer os.RemoveAll(dir)
-		if a.binary, err = cluster.Build(ctx, dir, a.race); err != nil {
+		if a.binary, err = cluster.Build(ctx, cluster.BuildOptions{Dir: dir, Race: a.race}); err != nil {
 			return false, err
 		}
-	}
-	if a.seed == 0 {
-		a.seed = uint64(rand.Uint32())
 	}
 	passed := true
 	for i := range a.repeat {
@@ -199,6 +204,10 @@ func list() {
 	fmt.Println("\nNemeses:")
 	for _, f := range nemesis.All() {
 		fmt.Printf("  %-22s %s\n", f.Name, f.About)
+	}
+	fmt.Println("\nMutants:")
+	for _, m := range mutants() {
+		fmt.Printf("  %-22s %s\n", m.Name, m.About)
 	}
 	fmt.Println("\nWorkloads:")
 	for _, w := range workload.All() {

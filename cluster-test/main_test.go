@@ -17,7 +17,7 @@ func TestShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
-	binary, err := cluster.Build(t.Context(), t.TempDir(), false)
+	binary, err := cluster.Build(t.Context(), cluster.BuildOptions{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +58,15 @@ func TestTables(t *testing.T) {
 	}
 	for _, f := range nemesis.All() {
 		unique("nemesis", f.Name, f.About)
+	}
+	for _, m := range mutants() {
+		unique("mutant", m.Name, m.About)
+		if _, ok := scenario(m.Scenario); !ok {
+			t.Errorf("mutant %s: no scenario %q", m.Name, m.Scenario)
+		}
+		if _, err := m.apply(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, w := range workload.All() {
 		unique("workload", w.Name, w.About)

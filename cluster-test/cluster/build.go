@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,17 +10,32 @@ import (
 	"strings"
 )
 
-// Build compiles the turnlog binary of this source tree into dir and returns
-// its path.
-func Build(ctx context.Context, dir string, race bool) (string, error) {
-	root, err := moduleRoot(ctx)
+// BuildOptions say what to build.
+type BuildOptions struct {
+	Dir  string // receives the binary
+	Race bool   // with the race detector
+	// Replace has the compiler read other files in place of some of the source
+	// tree, named relative to its root.
+	Replace map[string]string
+}
+
+// Build compiles the turnlog binary of this source tree and returns its path.
+func Build(ctx context.Context, o BuildOptions) (string, error) {
+	root, err := ModuleRoot(ctx)
 	if err != nil {
 		return "", err
 	}
-	binary := filepath.Join(dir, "turnlog")
-	args := []string{"build", "-o", binary}
-	if race {
+	binary := filepath.Join(o.Dir, "turnlog")
+	args := []string{"build", "-buildvcs=false", "-o", binary}
+	if o.Race {
 		args = append(args, "-race")
+	}
+	if len(o.Replace) > 0 {
+		overlay, err := writeOverlay(o, root)
+		if err != nil {
+			return "", err
+		}
+		args = append(args, "-overlay", overlay)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/turnlog")...)
 	cmd.Dir = root
@@ -27,6 +43,19 @@ func Build(ctx context.Context, dir string, race bool) (string, error) {
 		return "", fmt.Errorf("build turnlog: %w\n%s", err, out)
 	}
 	return binary, nil
+}
+
+func writeOverlay(o BuildOptions, root string) (string, error) {
+	replace := map[string]string{}
+	for name, by := range o.Replace {
+		replace[filepath.Join(root, name)] = by
+	}
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(o.Dir, "overlay.json")
+	return file, os.WriteFile(file, text, 0o644)
 }
 
 // Commit names the version of the source tree, as far as git knows.
@@ -38,7 +67,8 @@ func Commit(ctx context.Context) string {
 	return strings.TrimSpace(string(out))
 }
 
-func moduleRoot(ctx context.Context) (string, error) {
+// ModuleRoot is the directory of the source tree.
+func ModuleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module: %w", err)
