@@ -1,0 +1,107 @@
+// Package badstores holds memory stores that are wrong in ways that have lost real
+// conversations, so that the contract suite can show that it notices. Each is a
+// correct store with one defect, and names the case that is there to catch it.
+//
+// They are anti-patterns kept on purpose: do not mend them.
+package badstores
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/memory"
+)
+
+// Bad is a store with a defect.
+type Bad struct {
+	Name   string
+	Defect string   // what it does wrong, as its owner would only find out later
+	Caught string   // the case, as gate/name, that is there to catch it
+	Also   []string // further cases that are there for this defect
+
+	wrap func(h *memory.Handle) contract.Store // a handle of the bad store
+	// per, if set, replaces wrap where all handles share something bad.
+	per func() func(h *memory.Handle) contract.Store
+}
+
+// All lists them.
+func All() []Bad {
+	return []Bad{
+		{Name: "read-modify-write", Caught: "concurrency/many-handles", Also: []string{"concurrency/one-handle", "concurrency/first-turn"},
+			Defect: "append reads the whole list, adds to it and writes it back", per: readModifyWrite},
+		{Name: "shared-buffer", Caught: "isolation/same-instant", Also: []string{"concurrency/many-sessions"},
+			Defect: "one object holds the current session, for all conversations", wrap: sharedBuffer},
+		{Name: "process-memory", Caught: "restart/stop", Also: []string{"restart/kill"},
+			Defect: "everything lives in the process", wrap: correct},
+		{Name: "write-behind", Caught: "sequential/saved-means-saved",
+			Defect: "save returns before it has written", wrap: writeBehind},
+		{Name: "swallows-errors", Caught: "faults/load-cut", Also: []string{"faults/load-error-answer", "faults/flapping"},
+			Defect: "a load that failed is an empty history", wrap: swallowsLoad},
+		{Name: "false-success", Caught: "faults/save-cut-before", Also: []string{"faults/save-error-answer", "retry/request-lost"},
+			Defect: "a save that failed is logged and reported as done", wrap: swallowsSave},
+		{Name: "drops-ids", Caught: "retry/same-ids", Also: []string{"retry/reply-lost"},
+			Defect: "ids are dropped, so that a retry doubles the turn", wrap: dropsIDs},
+		{Name: "hidden-retry", Caught: "faults/hidden-retries",
+			Defect: "the client library sends again by itself, without ids", wrap: hiddenRetry},
+		{Name: "ttl-not-refreshed", Caught: "edges/ttl-refreshed",
+			Defect: "only the first save sets the end of the session", per: ttlNotRefreshed},
+		{Name: "ttl-early", Caught: "edges/ttl-not-early",
+			Defect: "the end of the session is rounded down", wrap: ttlEarly},
+		{Name: "latin-1", Caught: "edges/latin1", Also: []string{"edges/unicode"},
+			Defect: "text is stored as Latin-1, other letters become question marks", wrap: latin1},
+		{Name: "trims-space", Caught: "edges/white-space",
+			Defect: "white space at the ends is trimmed", wrap: trimsSpace},
+		{Name: "loses-nul", Caught: "edges/control-bytes",
+			Defect: "NUL bytes are dropped", wrap: losesNUL},
+		{Name: "repairs-utf8", Caught: "edges/invalid-utf8", Also: []string{"edges/lone-surrogates"},
+			Defect: "what is no valid UTF-8 is replaced", wrap: repairsUTF8},
+		{Name: "normalises", Caught: "edges/not-normalised",
+			Defect: "letters are composed before they are stored", wrap: normalises},
+		{Name: "millisecond-order", Caught: "sequential/same-millisecond",
+			Defect: "messages are sorted by their time in milliseconds", wrap: millisecondOrder},
+		{Name: "loses-tool-calls", Caught: "sequential/tool-fields",
+			Defect: "only role and content are stored", wrap: losesToolCalls},
+		{Name: "one-by-one", Caught: "concurrency/turns-whole",
+			Defect: "the messages of a turn are saved one after another", wrap: oneByOne},
+		{Name: "stale-replica", Caught: "concurrency/linearizable", Also: []string{"concurrency/own-writes"},
+			Defect: "loads are answered by a replica that lags behind", wrap: staleReplica},
+		{Name: "check-then-act", Caught: "conflict/one-winner", Also: []string{"conflict/one-founder"},
+			Defect: "the condition is checked first, and the append made later", wrap: checkThenAct},
+		{Name: "folds-keys", Caught: "isolation/similar-keys",
+			Defect: "session keys are compared without case and white space", wrap: foldsKeys},
+		{Name: "pattern-clear", Caught: "isolation/clear-one",
+			Defect: "clear takes the key as a pattern", wrap: patternClear},
+		{Name: "reading-cache", Caught: "sequential/second-handle",
+			Defect: "a handle caches the history that it has read", wrap: readingCache},
+		{Name: "limit-1000", Caught: "edges/long-history",
+			Defect: "loads stop after a thousand messages", wrap: limit1000},
+		{Name: "dedups-content", Caught: "edges/same-text-twice",
+			Defect: "a message whose text is there already is taken for a retry", wrap: dedupsContent},
+		{Name: "keeps-slices", Caught: "isolation/caller-keeps-slice",
+			Defect: "the caller's slices are stored and handed out without a copy", per: keepsSlices},
+	}
+}
+
+// Target returns a new store with the defect.
+func (b *Bad) Target() contract.Target {
+	server := memory.New()
+	wrap := b.wrap
+	if wrap == nil {
+		wrap = b.per()
+	}
+	t := server.Target()
+	t.Name = b.Name
+	t.Open = func(context.Context) (contract.Store, error) { return wrap(server.Open()), nil }
+	t.Line = func(context.Context) (contract.Line, error) { return &line{server.Line(), wrap}, nil }
+	return t
+}
+
+// line is a memory.Line whose handles are bad.
+type line struct {
+	*memory.Line
+	wrap func(*memory.Handle) contract.Store
+}
+
+func (l *line) Open(context.Context) (contract.Store, error) { return l.wrap(l.Handle()), nil }
+
+func correct(h *memory.Handle) contract.Store { return h }

@@ -1,0 +1,139 @@
+package badstores
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/memory"
+)
+
+// altering changes messages before it stores them.
+type altering struct {
+	*memory.Handle
+	alter func(contract.Message) contract.Message
+}
+
+func (s altering) Add(ctx context.Context, session string, turn ...contract.Message) error {
+	out := make([]contract.Message, len(turn))
+	for i, m := range turn {
+		out[i] = s.alter(m)
+	}
+	return s.Handle.Add(ctx, session, out...)
+}
+
+// text returns a wrapper whose stores change the text of messages.
+func text(h *memory.Handle, change func(string) string) contract.Store {
+	return altering{h, func(m contract.Message) contract.Message {
+		m.Content = change(m.Content)
+		return m
+	}}
+}
+
+func latin1(h *memory.Handle) contract.Store {
+	return text(h, func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if r > 0xff {
+				return '?'
+			}
+			return r
+		}, s)
+	})
+}
+
+func trimsSpace(h *memory.Handle) contract.Store { return text(h, strings.TrimSpace) }
+
+func losesNUL(h *memory.Handle) contract.Store {
+	return text(h, func(s string) string { return strings.ReplaceAll(s, "\x00", "") })
+}
+
+func repairsUTF8(h *memory.Handle) contract.Store {
+	return text(h, func(s string) string { return strings.ToValidUTF8(s, "\ufffd") })
+}
+
+func normalises(h *memory.Handle) contract.Store {
+	return text(h, strings.NewReplacer("e\u0301", "\u00e9", "\u2126", "Ω", "\u212b", "Å").Replace)
+}
+
+func losesToolCalls(h *memory.Handle) contract.Store {
+	return altering{h, func(m contract.Message) contract.Message {
+		return contract.Message{ID: m.ID, Role: m.Role, Content: m.Content}
+	}}
+}
+
+// byTime keeps the order of messages by the millisecond in which they came.
+type byTime struct {
+	*memory.Handle
+	mu    sync.Mutex
+	times map[string]stamp // by content
+}
+
+type stamp struct {
+	ms   int64
+	tied uint64 // what an index without a second key makes of equal times
+}
+
+func millisecondOrder(h *memory.Handle) contract.Store {
+	return &byTime{Handle: h, times: map[string]stamp{}}
+}
+
+func (s *byTime) stamp(m contract.Message) stamp {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.times[m.Content]; !ok {
+		s.times[m.Content] = stamp{time.Now().UnixMilli(), rand.Uint64()}
+	}
+	return s.times[m.Content]
+}
+
+func (s *byTime) Add(ctx context.Context, session string, turn ...contract.Message) error {
+	for _, m := range turn {
+		s.stamp(m)
+	}
+	return s.Handle.Add(ctx, session, turn...)
+}
+
+func (s *byTime) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	ms, err := s.Handle.Load(ctx, session)
+	slices.SortStableFunc(ms, func(a, b contract.Message) int {
+		x, y := s.stamp(a), s.stamp(b)
+		return cmp.Or(cmp.Compare(x.ms, y.ms), cmp.Compare(x.tied, y.tied))
+	})
+	return ms, err
+}
+
+type cutOff struct{ *memory.Handle }
+
+func limit1000(h *memory.Handle) contract.Store { return cutOff{h} }
+
+func (s cutOff) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	ms, err := s.Handle.Load(ctx, session)
+	return ms[:min(len(ms), 1000)], err
+}
+
+// byContent takes equal texts for retries.
+type byContent struct{ *memory.Handle }
+
+func dedupsContent(h *memory.Handle) contract.Store { return byContent{h} }
+
+func (s byContent) Add(ctx context.Context, session string, turn ...contract.Message) error {
+	have, err := s.Load(ctx, session)
+	if err != nil {
+		return err
+	}
+	for _, m := range turn {
+		if slices.ContainsFunc(have, m.Equal) {
+			continue
+		}
+		have = append(have, m)
+		if err := s.Handle.Add(ctx, session, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

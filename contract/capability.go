@@ -1,0 +1,74 @@
+package contract
+
+// Capability is something that not every store can do.
+type Capability string
+
+const (
+	CanDelete    Capability = "delete"         // Deleter
+	CanTrim      Capability = "trim"           // Trimmer
+	CanLoadLast  Capability = "load last"      // LastLoader
+	CanPop       Capability = "pop"            // Popper
+	CanList      Capability = "list"           // Lister
+	CanExpire    Capability = "expiry"         // Expirer
+	CanCondition Capability = "conditions"     // Conditional
+	CanAsync     Capability = "async"          // AsyncAdder
+	CanNamespace Capability = "namespaces"     // Namespacer
+	HasIDs       Capability = "ids"            // Claims.IDs
+	HasLateIDs   Capability = "late ids"       // Claims.LateIDs
+	HasBytes     Capability = "bytes"          // Claims.Bytes
+	HasLimit     Capability = "size limit"     // Claims.MaxBytes
+	HasLinear    Capability = "linearizable"   // Claims.Linearizable
+	HasLine      Capability = "network"        // Target.Line
+	HasProcesses Capability = "processes"      // Target.Copy
+	CanRestart   Capability = "restart"        // Target.Restarts, any of them
+	CanStop      Capability = "stop"           // … Stop
+	CanKill      Capability = "kill -9"        // … Kill
+	CanKillLead  Capability = "kill leader"    // … KillLeader
+	CanKillAll   Capability = "kill all"       // … KillAll
+	CanReplace   Capability = "replace a node" // … Replace
+)
+
+// methods says, for the capabilities that are interfaces, whether s has it.
+var methods = map[Capability]func(s Store) bool{
+	CanDelete:    func(s Store) bool { _, ok := s.(Deleter); return ok },
+	CanTrim:      func(s Store) bool { _, ok := s.(Trimmer); return ok },
+	CanLoadLast:  func(s Store) bool { _, ok := s.(LastLoader); return ok },
+	CanPop:       func(s Store) bool { _, ok := s.(Popper); return ok },
+	CanList:      func(s Store) bool { _, ok := s.(Lister); return ok },
+	CanExpire:    func(s Store) bool { _, ok := s.(Expirer); return ok },
+	CanCondition: func(s Store) bool { _, ok := s.(Conditional); return ok },
+	CanAsync:     func(s Store) bool { _, ok := s.(AsyncAdder); return ok },
+	CanNamespace: func(s Store) bool { _, ok := s.(Namespacer); return ok },
+}
+
+// can reports whether the target, seen through the handle s, has capability c.
+func (t *Target) can(s Store, c Capability) bool {
+	if has, ok := methods[c]; ok {
+		sel, selective := s.(Selective)
+		return has(s) && (!selective || sel.Supports(c))
+	}
+	switch c {
+	case HasIDs:
+		return t.Claims.IDs
+	case HasLateIDs:
+		return t.Claims.LateIDs
+	case HasBytes:
+		return t.Claims.Bytes
+	case HasLimit:
+		return t.Claims.MaxBytes > 0
+	case HasLinear:
+		return t.Claims.Linearizable
+	case HasLine:
+		return t.Line != nil
+	case HasProcesses:
+		return t.Copy != nil
+	case CanRestart:
+		return len(t.Restarts) > 0
+	}
+	for _, r := range t.Restarts {
+		if r.Kind == c {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,344 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var faultCases = []Case{
+	{Name: "cancelled", Incident: I3, run: cancelled,
+		Proves: "A load whose context has ended is an error or complete, never an empty history."},
+	{Name: "cancelled-save", Incident: I3, run: cancelledSave,
+		Proves: "A save whose context has ended tells the truth about what it did."},
+	{Name: "load-delayed", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(Delay),
+		Proves: "A load whose answer comes too late is an error, in time."},
+	{Name: "load-cut", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(CutBefore, CutAfter),
+		Proves: "A load whose connection is cut is an error or complete, never an empty history."},
+	{Name: "load-half-open", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(HalfOpen),
+		Proves: "A load over a connection that has died silently is an error, in time."},
+	{Name: "load-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(Answer),
+		Proves: "An error that the server answers to a load, such as LOADING, is an error for the caller."},
+	{Name: "save-delayed", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(Delay),
+		Proves: "A save whose confirmation comes too late is no success, and is there once at most."},
+	{Name: "save-cut-before", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(CutBefore),
+		Proves: "A save whose request was lost is no success."},
+	{Name: "save-cut-after", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(CutAfter),
+		Proves: "A save whose confirmation was lost does not claim that nothing happened, and is there once at most."},
+	{Name: "save-half-open", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(HalfOpen),
+		Proves: "A save over a connection that has died silently is no success, in time."},
+	{Name: "save-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(Answer),
+		Proves: "An error that the server answers to a save, such as OOM, is an error for the caller."},
+	{Name: "hidden-retries", Incident: I3, Needs: []Capability{HasLine}, run: hiddenRetries,
+		Proves: "When confirmations are lost, retries inside the client double nothing."},
+	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: clearUnder,
+		Proves: "A clear that failed is an error, and what it did not clear is still there."},
+	{Name: "flapping", Incident: I3, Needs: []Capability{HasLine}, run: flapping,
+		Proves: "While the connection comes and goes, every load is complete or an error."},
+	{Name: "recovers", Incident: I3, Needs: []Capability{HasLine}, run: recovers,
+		Proves: "The handle that saw every fault works again when they are over."},
+}
+
+func cancelled(p *probe) error {
+	s := p.session("a")
+	if err := p.fill(p.store, s, 3); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(p.ctx)
+	cancel()
+	return p.loadedOrError(p.store, ctx, s)
+}
+
+// loadedOrError loads what may fail, and must not be wrong.
+func (p *probe) loadedOrError(h Store, ctx context.Context, session string) error {
+	ms, err := h.Load(ctx, session)
+	if err != nil {
+		return backendError(err)
+	}
+	a := audit{script: p.script(session), events: p.history.of(session)}
+	if err := a.check(ms); err != nil {
+		return fmt.Errorf("a load that could not be carried out returned %d messages and no error: %w", len(ms), err)
+	}
+	return nil
+}
+
+// backendError reports an error that blames the caller for what the backend did.
+func backendError(err error) error {
+	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRefused) {
+		return fmt.Errorf("a failure of the backend is reported as the caller's: %w", err)
+	}
+	return nil
+}
+
+func cancelledSave(p *probe) error {
+	s := p.session("a")
+	for i := range 5 {
+		err := p.noted(s, turnKey{1, i + 1}, 2, func() error {
+			ctx, cancel := context.WithCancel(p.ctx)
+			cancel()
+			return p.store.Add(ctx, s, p.turn(s, 1, i+1, 2)...)
+		})
+		if err := backendErrorOrNil(err); err != nil {
+			return err
+		}
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+func backendErrorOrNil(err error) error {
+	if err == nil {
+		return nil
+	}
+	return backendError(err)
+}
+
+// line opens a line to the store, and a handle through it.
+func (p *probe) line() (Line, Store, error) {
+	line, err := p.Target.Line(p.ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.keepLine(line)
+	h, err := line.Open(p.ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening a handle: %w", err)
+	}
+	p.keep(h)
+	return line, h, nil
+}
+
+// faultsOf lists the faults of these kinds, one for each error answer.
+func faultsOf(line Line, breaks []Break) []Fault {
+	var out []Fault
+	for _, b := range breaks {
+		if b != Answer {
+			out = append(out, Fault{Break: b})
+			continue
+		}
+		for _, a := range line.Answers() {
+			out = append(out, Fault{Break: b, Answer: a})
+		}
+	}
+	return out
+}
+
+// broken calls f with a deadline while the fault holds. It reports how long f
+// took beyond that, if that is too long, and a fault that no request met.
+func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) error) error {
+	line.Break(f)
+	defer line.Heal()
+	ctx, cancel := context.WithTimeout(p.ctx, brokenOp)
+	defer cancel()
+	start := time.Now()
+	err := call(ctx)
+	if d := time.Since(start); d > brokenOp+brokenGrace {
+		return fmt.Errorf("%s: the call ignored its context and returned after %s", f, d.Round(time.Millisecond))
+	}
+	if err == nil && line.Hits() == 0 {
+		return fmt.Errorf("%s: no request met the fault: the handle does not use the line", f)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f, err)
+	}
+	return nil
+}
+
+func loadUnder(breaks ...Break) func(*probe) error {
+	return func(p *probe) error {
+		line, h, err := p.line()
+		if err != nil {
+			return err
+		}
+		s := p.session("a")
+		if err := p.fill(h, s, 3); err != nil {
+			return err
+		}
+		faults := faultsOf(line, breaks)
+		if len(faults) == 0 {
+			return lacksError("error answers")
+		}
+		for _, f := range faults {
+			if err := p.broken(line, f, func(ctx context.Context) error { return p.loadedOrError(h, ctx, s) }); err != nil {
+				return err
+			}
+			if h, err = p.fresh(line, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// fresh returns a handle in working order.
+func (p *probe) fresh(line Line, old Store) (Store, error) {
+	old.Close()
+	h, err := line.Open(p.ctx)
+	if err != nil {
+		return nil, err
+	}
+	p.keep(h)
+	return h, nil
+}
+
+// saveUnder saves one turn under each fault. What is said about it must hold when
+// the fault is over.
+func saveUnder(breaks ...Break) func(*probe) error {
+	return func(p *probe) error {
+		line, h, err := p.line()
+		if err != nil {
+			return err
+		}
+		s := p.session("a")
+		if err := p.fill(h, s, 2); err != nil {
+			return err
+		}
+		faults := faultsOf(line, breaks)
+		if len(faults) == 0 {
+			return lacksError("error answers")
+		}
+		for i, f := range faults {
+			if err := p.saveBroken(line, h, s, 3+i, f); err != nil {
+				return err
+			}
+			if h, err = p.fresh(line, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (p *probe) saveBroken(line Line, h Store, session string, turn int, f Fault) error {
+	err := p.broken(line, f, func(ctx context.Context) error {
+		err := p.noted(session, turnKey{1, turn}, 2, func() error { return h.Add(ctx, session, p.turn(session, 1, turn, 2)...) })
+		return backendErrorOrNil(err)
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.verifyWhole(p.store, session); err != nil {
+		return fmt.Errorf("%s: what the save said does not hold: %w", f, err)
+	}
+	return nil
+}
+
+// hiddenRetries loses single confirmations, so that a client that sends again by
+// itself is answered.
+func hiddenRetries(p *probe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	s := p.session("a")
+	if err := p.fill(h, s, 1); err != nil {
+		return err
+	}
+	for i := range 5 {
+		line.Break(Fault{Break: CutAfter, Times: 1})
+		err := p.noted(s, turnKey{1, 2 + i}, 2, func() error {
+			ctx, cancel := p.op()
+			defer cancel()
+			return h.Add(ctx, s, p.turn(s, 1, 2+i, 2)...)
+		})
+		if err := backendErrorOrNil(err); err != nil {
+			return err
+		}
+		line.Heal()
+		if h, err = p.fresh(line, h); err != nil {
+			return err
+		}
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+func clearUnder(p *probe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	for i, f := range append(faultsOf(line, []Break{Answer}), Fault{Break: CutBefore}) {
+		s := p.session(fmt.Sprint(i))
+		if err := p.fill(p.store, s, 2); err != nil {
+			return err
+		}
+		var cleared bool
+		err := p.broken(line, f, func(ctx context.Context) error {
+			err := h.Clear(ctx, s)
+			cleared = err == nil
+			return backendErrorOrNil(err)
+		})
+		if err != nil {
+			return err
+		}
+		if cleared {
+			err = p.exactly(p.store, s, nil)
+		} else {
+			err = p.verify(p.store, s) // no such request reached the store
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+		if h, err = p.fresh(line, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func flapping(p *probe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	s := p.session("a")
+	if err := p.fill(h, s, 3); err != nil {
+		return err
+	}
+	kinds := []Break{CutBefore, CutAfter, Answer}
+	if len(line.Answers()) == 0 {
+		kinds = kinds[:2]
+	}
+	for range 3 * p.Turns {
+		f := Fault{Break: kinds[p.random.IntN(len(kinds))], Times: 1 + p.random.IntN(3)}
+		if f.Break == Answer {
+			f.Answer = line.Answers()[p.random.IntN(len(line.Answers()))]
+		}
+		line.Break(f)
+		ctx, cancel := context.WithTimeout(p.ctx, brokenOp)
+		err := p.loadedOrError(h, ctx, s)
+		cancel()
+		line.Heal()
+		if err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+	}
+	return nil
+}
+
+func recovers(p *probe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	s := p.session("a")
+	if err := p.fill(h, s, 1); err != nil {
+		return err
+	}
+	for _, f := range faultsOf(line, []Break{CutBefore, HalfOpen, Answer}) {
+		err := p.broken(line, f, func(ctx context.Context) error { return p.loadedOrError(h, ctx, s) })
+		if err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(healTime); ; {
+		err := p.verify(h, s)
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s after all faults were over: %w", healTime, err)
+		}
+		pause(p.ctx, 50*time.Millisecond)
+	}
+}

@@ -1,0 +1,211 @@
+// Package memory is a memory store that keeps the whole contract but one clause:
+// it lives in the process, and what it holds dies with it. It is the reference for
+// what the suite expects, and what the suite's own tests begin with.
+package memory
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/contract"
+)
+
+// Server holds the sessions. Its handles may be used by any goroutine.
+type Server struct {
+	mu         sync.Mutex
+	namespaces map[string]map[string]*session // by name, then by key
+	changes    uint64                         // of any session; versions are taken from it
+	now        func() time.Time
+}
+
+// session is one conversation. A session without messages stays, since it knows
+// ids and its version.
+type session struct {
+	messages []contract.Message
+	ids      map[string]contract.Message // every id that was ever saved
+	version  uint64
+	deadline time.Time // zero: none
+}
+
+// New returns an empty Server.
+func New() *Server {
+	return &Server{namespaces: map[string]map[string]*session{}, now: time.Now}
+}
+
+// Claims are the promises that Server keeps.
+func Claims() contract.Claims {
+	return contract.Claims{IDs: true, LateIDs: true, Linearizable: true, Bytes: true, MaxBytes: MaxBytes}
+}
+
+// MaxBytes is the length of the longest message.
+const MaxBytes = 8 << 20
+
+// Target returns s as a target.
+func (s *Server) Target() contract.Target {
+	forget := func(context.Context) error { s.Forget(); return nil }
+	return contract.Target{
+		Name:     "memory:",
+		Open:     func(context.Context) (contract.Store, error) { return s.Open(), nil },
+		Claims:   Claims(),
+		Restarts: []contract.Restart{{Kind: contract.CanStop, Do: forget}, {Kind: contract.CanKill, Do: forget}},
+	}
+}
+
+// Forget is what the end of the process does.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.namespaces = map[string]map[string]*session{}
+}
+
+// Open returns a handle.
+func (s *Server) Open() *Handle { return &Handle{server: s} }
+
+// session returns the session of that key, nil if there is none and it is not to
+// be created.
+func (s *Server) sessionLocked(namespace, key string, create bool) *session {
+	keys := s.namespaces[namespace]
+	if keys == nil {
+		keys = map[string]*session{}
+		s.namespaces[namespace] = keys
+	}
+	ss := keys[key]
+	if ss != nil && !ss.deadline.IsZero() && !s.now().Before(ss.deadline) {
+		delete(keys, key)
+		ss = nil
+	}
+	if ss == nil && create {
+		ss = &session{ids: map[string]contract.Message{}}
+		keys[key] = ss
+	}
+	return ss
+}
+
+func (s *Server) changedLocked(ss *session) {
+	s.changes++
+	ss.version = s.changes
+}
+
+// add is every kind of append. version "" is no condition.
+func (s *Server) add(namespace, key, version string, ttl time.Duration, turn []contract.Message) error {
+	for _, m := range turn {
+		if len(m.Content) > MaxBytes {
+			return contract.Refusef("a message of %d bytes is longer than %d", len(m.Content), MaxBytes)
+		}
+	}
+	if key == "" || len(key) > 512 {
+		return contract.Refusef("a key of %d bytes", len(key))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessionLocked(namespace, key, true)
+	if known, err := ss.knows(turn); known || err != nil {
+		return err
+	}
+	if version != "" && version != ss.versionText() {
+		return contract.ErrConflict
+	}
+	for _, m := range clone(turn) {
+		ss.messages = append(ss.messages, m)
+		if m.ID != "" {
+			ss.ids[m.ID] = m
+		}
+	}
+	if ttl > 0 {
+		ss.deadline = s.now().Add(ttl)
+	}
+	s.changedLocked(ss)
+	return nil
+}
+
+func (ss *session) versionText() string {
+	if ss == nil {
+		return "0"
+	}
+	return strconv.FormatUint(ss.version, 10)
+}
+
+// knows reports whether a turn was saved before, under its ids.
+func (ss *session) knows(turn []contract.Message) (bool, error) {
+	known := 0
+	for _, m := range turn {
+		old, ok := ss.ids[m.ID]
+		switch {
+		case !ok:
+		case !old.Equal(m):
+			return false, contract.ErrConflict
+		default:
+			known++
+		}
+	}
+	if known > 0 && known < len(turn) {
+		return false, contract.ErrConflict
+	}
+	return known > 0, nil
+}
+
+// clone copies messages so deep that no two share memory that can change.
+func clone(ms []contract.Message) []contract.Message {
+	out := slices.Clone(ms)
+	for i := range out {
+		out[i].ToolCalls = slices.Clone(out[i].ToolCalls)
+	}
+	return out
+}
+
+func (s *Server) load(namespace, key string) ([]contract.Message, string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessionLocked(namespace, key, false)
+	if ss == nil {
+		return nil, ss.versionText()
+	}
+	return clone(ss.messages), ss.versionText()
+}
+
+// keep removes all but the n newest messages.
+func (s *Server) keep(namespace, key string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ss := s.sessionLocked(namespace, key, false); ss != nil && len(ss.messages) > n {
+		ss.messages = slices.Clone(ss.messages[len(ss.messages)-n:])
+		s.changedLocked(ss)
+	}
+}
+
+func (s *Server) pop(namespace, key string) (contract.Message, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessionLocked(namespace, key, false)
+	if ss == nil || len(ss.messages) == 0 {
+		return contract.Message{}, false
+	}
+	last := len(ss.messages) - 1
+	m := ss.messages[last]
+	ss.messages = ss.messages[:last:last]
+	s.changedLocked(ss)
+	return m, true
+}
+
+func (s *Server) remove(namespace, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changes++
+	delete(s.namespaces[namespace], key)
+}
+
+func (s *Server) list(namespace, prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for key := range s.namespaces[namespace] {
+		if ss := s.sessionLocked(namespace, key, false); ss != nil && len(ss.messages) > 0 && strings.HasPrefix(key, prefix) {
+			out = append(out, key)
+		}
+	}
+	return out
+}

@@ -1,0 +1,238 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+var restartCases = []Case{
+	{Name: "stop", Incident: I4, Needs: []Capability{CanStop}, run: survives(CanStop),
+		Proves: "What was saved is there after the store was stopped and started."},
+	{Name: "kill", Incident: I4, Needs: []Capability{CanKill}, run: survives(CanKill),
+		Proves: "What was saved is there after kill -9."},
+	{Name: "kill-while-saving", Incident: I4, Needs: []Capability{CanKill}, run: whileSaving(CanKill),
+		Proves: "Of turns that were being saved at kill -9, the acknowledged ones are there, all whole, none twice."},
+	{Name: "leader-killed", Incident: I4, Needs: []Capability{CanKillLead}, run: survives(CanKillLead),
+		Proves: "What was saved is there after kill -9 of the leader."},
+	{Name: "leader-killed-while-saving", Incident: I4, Needs: []Capability{CanKillLead}, run: whileSaving(CanKillLead),
+		Proves: "Of turns that were being saved when the leader was killed, the acknowledged ones are there, all whole, none twice."},
+	{Name: "leader-killed-linearizable", Incident: I5, Needs: []Capability{CanKillLead, HasLinear}, run: linearizableWhile(CanKillLead),
+		Proves: "Also while the leader is killed, one order of all saves and loads explains every answer."},
+	{Name: "all-killed", Incident: I4, Needs: []Capability{CanKillAll}, run: survives(CanKillAll),
+		Proves: "What was saved is there after kill -9 of every node at once."},
+	{Name: "all-killed-while-saving", Incident: I4, Needs: []Capability{CanKillAll}, run: whileSaving(CanKillAll),
+		Proves: "Of turns that were being saved when every node was killed, the acknowledged ones are there, all whole, none twice."},
+	{Name: "node-replaced", Incident: I4, Needs: []Capability{CanReplace}, run: survives(CanReplace),
+		Proves: "What was saved is there after a node was lost for good and another one took its place."},
+	{Name: "order-goes-on", Incident: I4, Needs: []Capability{CanRestart}, run: orderGoesOn,
+		Proves: "What is saved after a restart stands behind what was saved before."},
+	{Name: "cleared-stays-cleared", Incident: I3, Needs: []Capability{CanRestart}, run: clearedStays,
+		Proves: "What was cleared before a restart does not come back."},
+	{Name: "ttl-survives", Incident: I1, Needs: []Capability{CanRestart, CanExpire}, run: ttlSurvives,
+		Proves: "A restart neither forgets the end of a session nor brings it forward."},
+}
+
+func (p *probe) restart(kind Capability) error {
+	for _, r := range p.Target.Restarts {
+		if r.Kind == kind {
+			if err := r.Do(p.ctx); err != nil {
+				return fmt.Errorf("%s: %w", kind, err)
+			}
+			return nil
+		}
+	}
+	return lacksError(kind)
+}
+
+// anyRestart is the harshest kind that the target knows, which stands last.
+func (p *probe) anyRestart() error {
+	return p.restart(p.Target.Restarts[len(p.Target.Restarts)-1].Kind)
+}
+
+// reopened returns a new handle after a restart.
+func (p *probe) reopened() (Store, error) {
+	for end := time.Now().Add(healTime); ; {
+		h, err := p.open()
+		if err == nil {
+			if _, err = p.load(h, p.session("hello")); err == nil {
+				p.store = h
+				return h, nil
+			}
+		}
+		if time.Now().After(end) || p.ctx.Err() != nil {
+			return nil, fmt.Errorf("the store does not answer after the restart: %w", err)
+		}
+		pause(p.ctx, 50*time.Millisecond)
+	}
+}
+
+// survives saves several conversations, restarts at once, and looks for them.
+func survives(kind Capability) func(*probe) error {
+	return func(p *probe) error {
+		var sessions []string
+		for i := range 5 {
+			sessions = append(sessions, p.session(fmt.Sprint(i)))
+		}
+		err := together(len(sessions), func(i int) error { return p.fill(p.store, sessions[i], p.Turns) })
+		if err != nil {
+			return err
+		}
+		if err := p.restart(kind); err != nil {
+			return err
+		}
+		h, err := p.reopened()
+		if err != nil {
+			return err
+		}
+		for _, s := range sessions {
+			if err := p.verifyWhole(h, s); err != nil {
+				return fmt.Errorf("after %s: %w", kind, err)
+			}
+		}
+		return nil
+	}
+}
+
+// amid restarts while a crew is saving: as soon as a third of the turns are
+// acknowledged. Writers go on until they are through.
+func (p *probe) amid(kind Capability, as []assignment) error {
+	total := 0
+	for i := range as {
+		as[i].Stubborn, as[i].Again = true, p.Target.Claims.IDs
+		total += as[i].Turns
+	}
+	ctx, stop := context.WithCancel(p.ctx)
+	defer stop()
+	var group sync.WaitGroup
+	var restartErr error
+	group.Go(func() {
+		for p.history.saved.Load() < int64(total/3) && ctx.Err() == nil {
+			pause(ctx, time.Millisecond)
+		}
+		if restartErr = p.restart(kind); restartErr != nil {
+			stop() // there is nothing to wait for
+		}
+	})
+	err := p.work(ctx, nil, as)
+	group.Wait()
+	return errors.Join(restartErr, err)
+}
+
+func whileSaving(kind Capability) func(*probe) error {
+	return func(p *probe) error {
+		s := p.session("a")
+		if err := p.amid(kind, p.crew(s, p.Turns*2, 2)); err != nil {
+			return err
+		}
+		h, err := p.reopened()
+		if err != nil {
+			return err
+		}
+		if err := p.verifyWhole(h, s); err != nil {
+			return fmt.Errorf("after %s among saves: %w", kind, err)
+		}
+		return nil
+	}
+}
+
+func linearizableWhile(kind Capability) func(*probe) error {
+	return func(p *probe) error {
+		s := p.session("a")
+		as := p.crew(s, p.Turns, 1)[:min(4, p.Writers)]
+		for i := range as {
+			as[i].Reads = true
+		}
+		if err := p.amid(kind, as); err != nil {
+			return err
+		}
+		h, err := p.reopened()
+		if err != nil {
+			return err
+		}
+		if err := p.verify(h, s); err != nil {
+			return err
+		}
+		return checkLinearizable(p.history.of(s), p.Timeout/2)
+	}
+}
+
+func orderGoesOn(p *probe) error {
+	s := p.session("a")
+	h := p.store
+	for range 2 {
+		if err := p.fill(h, s, 5); err != nil {
+			return err
+		}
+		if err := p.anyRestart(); err != nil {
+			return err
+		}
+		var err error
+		if h, err = p.reopened(); err != nil {
+			return err
+		}
+	}
+	if err := p.fill(h, s, 5); err != nil {
+		return err
+	}
+	return p.verifyWhole(h, s)
+}
+
+func clearedStays(p *probe) error {
+	s := p.session("a")
+	if err := p.fill(p.store, s, 5); err != nil {
+		return err
+	}
+	ctx, cancel := p.op()
+	defer cancel()
+	if err := p.store.Clear(ctx, s); err != nil {
+		return err
+	}
+	if err := p.anyRestart(); err != nil {
+		return err
+	}
+	h, err := p.reopened()
+	if err != nil {
+		return err
+	}
+	return p.exactly(h, s, nil)
+}
+
+func ttlSurvives(p *probe) error {
+	short, long := p.session("short"), p.session("long")
+	ctx, cancel := p.op()
+	defer cancel()
+	err := errors.Join(p.addTTL(short, 1), p.noted(long, turnKey{1, 1}, 2, func() error {
+		return p.store.(Expirer).AddTTL(ctx, long, time.Hour, p.turn(long, 1, 1, 2)...)
+	}))
+	if err != nil {
+		return err
+	}
+	end := time.Now().Add(ttl)
+	if err := p.anyRestart(); err != nil {
+		return err
+	}
+	h, err := p.reopened()
+	if err != nil {
+		return err
+	}
+	for {
+		ms, err := p.load(h, short)
+		if err != nil {
+			return err
+		}
+		if len(ms) == 0 {
+			break
+		}
+		if time.Now().After(end.Add(ttlPatent)) {
+			return fmt.Errorf("%s after its end, the session is still there", ttlPatent)
+		}
+		pause(p.ctx, 100*time.Millisecond)
+	}
+	if err := p.verifyWhole(h, long); err != nil {
+		return fmt.Errorf("the session that ends in an hour: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,399 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+var sequentialCases = []Case{
+	{Name: "roundtrip", Incident: I1, run: roundtrip,
+		Proves: "A turn that was saved comes back whole, in order, and once."},
+	{Name: "empty-session", Incident: I3, run: emptySession,
+		Proves: "A session that was never written loads as empty, without an error."},
+	{Name: "many-turns", Incident: I1, run: manyTurns,
+		Proves: "A long conversation comes back in the order in which it was held."},
+	{Name: "same-millisecond", Incident: I1, run: sameMillisecond,
+		Proves: "Turns that follow each other within a millisecond keep their order."},
+	{Name: "interleaved-sessions", Incident: I3, run: interleaved,
+		Proves: "Conversations that take turns with each other stay apart and in order."},
+	{Name: "second-handle", Incident: I4, run: secondHandle,
+		Proves: "What one handle saves, another handle loads, although it had read the session before."},
+	{Name: "saved-means-saved", Incident: I3, run: savedMeansSaved,
+		Proves: "As soon as a save has returned, another handle sees the turn."},
+	{Name: "close-keeps", Incident: I4, run: closeKeeps,
+		Proves: "Closing the handle right after a save loses nothing."},
+	{Name: "async-save", Incident: I1, Needs: []Capability{CanAsync}, run: asyncSave,
+		Proves: "An asynchronous save that reports success has saved."},
+	{Name: "tool-fields", Incident: I3, run: toolFields,
+		Proves: "Tool calls, their arguments and the ids that bind results to them come back."},
+	{Name: "roles", Incident: I3, run: roles,
+		Proves: "The four roles of a conversation come back as they were."},
+	{Name: "clear", Incident: I3, run: clearSession,
+		Proves: "A cleared session is empty, and what is said afterwards stands alone."},
+	{Name: "clear-nothing", Incident: I3, run: clearNothing,
+		Proves: "Clearing a session that does not exist is no error."},
+	{Name: "delete", Incident: I3, Needs: []Capability{CanDelete}, run: deleteSession,
+		Proves: "A deleted session is empty, also for other handles, and can begin anew."},
+	{Name: "trim", Incident: I3, Needs: []Capability{CanTrim}, run: trimSession,
+		Proves: "Trimming keeps exactly the newest messages, in order."},
+	{Name: "trim-bounds", Incident: I3, Needs: []Capability{CanTrim}, run: trimBounds,
+		Proves: "Trimming to more than there is removes nothing, and to zero everything."},
+	{Name: "load-last", Incident: I4, Needs: []Capability{CanLoadLast}, run: loadLast,
+		Proves: "The last n messages are the newest n, oldest of them first."},
+	{Name: "pop", Incident: I3, Needs: []Capability{CanPop}, run: popNewest,
+		Proves: "Popping returns the newest message and removes that one only."},
+	{Name: "list", Incident: I3, Needs: []Capability{CanList}, run: listSessions,
+		Proves: "Every session with messages is listed once, and no other."},
+}
+
+func roundtrip(p *probe) error {
+	s := p.session("a")
+	if err := p.add(p.store, s, 1, 1, 2); err != nil {
+		return err
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+func emptySession(p *probe) error {
+	return p.exactly(p.store, p.session("never-written"), nil)
+}
+
+func manyTurns(p *probe) error {
+	s := p.session("a")
+	if err := p.fill(p.store, s, 4*p.Turns); err != nil {
+		return err
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+// sameMillisecond saves from two handles in turn: clocks and counters of single
+// handles do not help then.
+func sameMillisecond(p *probe) error {
+	s := p.session("a")
+	other, err := p.open()
+	if err != nil {
+		return err
+	}
+	for i := range 2 * p.Turns {
+		handle := p.store
+		if p.random.IntN(2) == 0 {
+			handle = other
+		}
+		if err := p.add(handle, s, 1, i+1, 1+p.random.IntN(3)); err != nil {
+			return err
+		}
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+func interleaved(p *probe) error {
+	var sessions []string
+	for i := range 4 {
+		sessions = append(sessions, p.session(fmt.Sprint(i)))
+	}
+	for i := range 3 * p.Turns {
+		if err := p.add(p.store, sessions[p.random.IntN(len(sessions))], 1, i+1, 2); err != nil {
+			return err
+		}
+	}
+	for _, s := range sessions {
+		if err := p.verifyWhole(p.store, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func secondHandle(p *probe) error {
+	s := p.session("a")
+	other, err := p.open()
+	if err != nil {
+		return err
+	}
+	for range 5 {
+		if err := p.verify(other, s); err != nil { // it may cache what it sees
+			return err
+		}
+		if err := p.fill(p.store, s, 1); err != nil {
+			return err
+		}
+	}
+	return p.verify(other, s)
+}
+
+func savedMeansSaved(p *probe) error {
+	s := p.session("a")
+	other, err := p.open()
+	if err != nil {
+		return err
+	}
+	for range p.Turns {
+		if err := p.fill(p.store, s, 1); err != nil {
+			return err
+		}
+		if err := p.verify(other, s); err != nil {
+			return fmt.Errorf("read by another handle right after the save returned: %w", err)
+		}
+	}
+	return nil
+}
+
+func closeKeeps(p *probe) error {
+	s := p.session("a")
+	for range 5 {
+		h, err := p.Target.Open(p.ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.fill(h, s, 1); err != nil {
+			return err
+		}
+		if err := h.Close(); err != nil {
+			return fmt.Errorf("close: %w", err)
+		}
+	}
+	return p.verify(p.store, s)
+}
+
+func asyncSave(p *probe) error {
+	s := p.session("a")
+	other, err := p.open()
+	if err != nil {
+		return err
+	}
+	for i := range p.Turns {
+		ms := p.turn(s, 1, i+1, 2)
+		err := p.noted(s, turnKey{1, i + 1}, 2, func() error {
+			ctx, cancel := p.op()
+			defer cancel()
+			return <-p.store.(AsyncAdder).AddAsync(ctx, s, ms...)
+		})
+		if err != nil {
+			return err
+		}
+		if err := p.verify(other, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func toolFields(p *probe) error {
+	want := []Message{
+		{Role: "user", Content: "Where is order 4711, and what is the weather in Łódź?"},
+		{Role: "assistant", ToolCalls: []ToolCall{
+			{ID: "call_1", Name: "find_order", Arguments: `{"number":4711}`},
+			{ID: "call_2", Name: "weather", Arguments: `{"city":"Łódź","note":"a \"quoted\" word"}`}}},
+		{Role: "tool", ToolCallID: "call_1", Content: `{"state":"on its way"}`},
+		{Role: "tool", ToolCallID: "call_2", Content: "rain"},
+		{Role: "assistant", Content: "It is on its way, in the rain.", ToolCalls: []ToolCall{{ID: "call_3", Name: "bye", Arguments: "{}"}}},
+	}
+	return p.comesBack(want...)
+}
+
+func roles(p *probe) error {
+	return p.comesBack(Message{Role: "system", Content: "Be brief."}, Message{Role: "user", Content: "hi"},
+		Message{Role: "assistant", Content: "Hello."}, Message{Role: "user", Content: "bye"})
+}
+
+// comesBack saves messages as one turn and compares what is loaded, through the
+// same and another handle.
+func (p *probe) comesBack(want ...Message) error {
+	s := p.session("a")
+	ctx, cancel := p.op()
+	defer cancel()
+	if err := p.store.Add(ctx, s, want...); err != nil {
+		return fmt.Errorf("add: %w", err)
+	}
+	if err := p.exactly(p.store, s, want); err != nil {
+		return err
+	}
+	other, err := p.open()
+	if err != nil {
+		return err
+	}
+	return p.exactly(other, s, want)
+}
+
+func clearSession(p *probe) error {
+	return p.removal(func(ctx context.Context, s string) error { return p.store.Clear(ctx, s) })
+}
+
+func deleteSession(p *probe) error {
+	return p.removal(func(ctx context.Context, s string) error { return p.store.(Deleter).Delete(ctx, s) })
+}
+
+// removal checks a way to empty a session.
+func (p *probe) removal(remove func(ctx context.Context, session string) error) error {
+	s := p.session("a")
+	other, err := p.open()
+	if err != nil {
+		return err
+	}
+	for round := range 3 {
+		turns := p.turn(s, 1+round, 1, 6)
+		ctx, cancel := p.op()
+		defer cancel()
+		if err := p.store.Add(ctx, s, turns...); err != nil {
+			return fmt.Errorf("add: %w", err)
+		}
+		if err := p.exactly(other, s, turns); err != nil {
+			return fmt.Errorf("round %d: %w", round+1, err)
+		}
+		if err := remove(ctx, s); err != nil {
+			return err
+		}
+		if err := errors.Join(p.exactly(other, s, nil), p.exactly(p.store, s, nil)); err != nil {
+			return fmt.Errorf("after the removal: %w", err)
+		}
+	}
+	return nil
+}
+
+func clearNothing(p *probe) error {
+	s := p.session("never-written")
+	ctx, cancel := p.op()
+	defer cancel()
+	if err := p.store.Clear(ctx, s); err != nil {
+		return err
+	}
+	return p.exactly(p.store, s, nil)
+}
+
+// filled saves n single messages and returns them.
+func (p *probe) filled(session string, n int) ([]Message, error) {
+	var all []Message
+	for i := range n {
+		if err := p.add(p.store, session, 1, i+1, 1); err != nil {
+			return nil, err
+		}
+		all = append(all, p.turn(session, 1, i+1, 1)...)
+	}
+	return all, nil
+}
+
+func trimSession(p *probe) error {
+	s := p.session("a")
+	all, err := p.filled(s, 20)
+	if err != nil {
+		return err
+	}
+	for keep := 17; keep > 0; keep -= 1 + p.random.IntN(5) {
+		ctx, cancel := p.op()
+		defer cancel()
+		if err := p.store.(Trimmer).Trim(ctx, s, keep); err != nil {
+			return err
+		}
+		if err := p.exactly(p.store, s, all[len(all)-keep:]); err != nil {
+			return fmt.Errorf("trimmed to %d: %w", keep, err)
+		}
+		if err := p.add(p.store, s, 2, keep, 1); err != nil {
+			return err
+		}
+		all = append(all, p.turn(s, 2, keep, 1)...)
+	}
+	return nil
+}
+
+func trimBounds(p *probe) error {
+	s := p.session("a")
+	all, err := p.filled(s, 5)
+	if err != nil {
+		return err
+	}
+	for _, keep := range []int{1000, 6, 5, 0} {
+		ctx, cancel := p.op()
+		defer cancel()
+		if err := p.store.(Trimmer).Trim(ctx, s, keep); err != nil {
+			return fmt.Errorf("trim to %d: %w", keep, err)
+		}
+		if err := p.exactly(p.store, s, all[max(0, len(all)-keep):]); err != nil {
+			return fmt.Errorf("trimmed to %d of 5: %w", keep, err)
+		}
+	}
+	return nil
+}
+
+func loadLast(p *probe) error {
+	s := p.session("a")
+	all, err := p.filled(s, 12)
+	if err != nil {
+		return err
+	}
+	for _, n := range []int{1, 2, 5, 11, 12, 13, 500} {
+		ctx, cancel := p.op()
+		defer cancel()
+		got, err := p.store.(LastLoader).LoadLast(ctx, s, n)
+		if err != nil {
+			return err
+		}
+		if err := compare(got, all[max(0, len(all)-n):]); err != nil {
+			return fmt.Errorf("the last %d: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func popNewest(p *probe) error {
+	s := p.session("a")
+	all, err := p.filled(s, 6)
+	if err != nil {
+		return err
+	}
+	for len(all) > 0 {
+		ctx, cancel := p.op()
+		defer cancel()
+		m, ok, err := p.store.(Popper).Pop(ctx, s)
+		last := all[len(all)-1]
+		all = all[:len(all)-1]
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fmt.Errorf("nothing was popped while %s was there", last)
+		case !m.Equal(last):
+			return fmt.Errorf("popped %s instead of %s", m, last)
+		}
+		if err := p.exactly(p.store, s, all); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := p.op()
+	defer cancel()
+	if m, ok, err := p.store.(Popper).Pop(ctx, s); ok || err != nil {
+		return fmt.Errorf("popping from an empty session: %v, %v, %v", m, ok, err)
+	}
+	return nil
+}
+
+func listSessions(p *probe) error {
+	prefix := p.session("")
+	var want []string
+	for i := range 25 {
+		s := p.session(fmt.Sprintf("%02d", i))
+		if err := p.fill(p.store, s, 1); err != nil {
+			return err
+		}
+		want = append(want, s)
+	}
+	gone := want[7]
+	want = slices.Delete(want, 7, 8)
+	ctx, cancel := p.op()
+	defer cancel()
+	if err := p.store.Clear(ctx, gone); err != nil {
+		return err
+	}
+	got, err := p.store.(Lister).Sessions(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	got = slices.DeleteFunc(got, func(s string) bool { return s == gone }) // may be listed: it exists, and is empty
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("listed were\n  %s\ninstead of\n  %s", strings.Join(got, " "), strings.Join(want, " "))
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Store is a handle on the memory store under test: what an agent service holds
+// in one of its processes. Every method may be called by several goroutines at
+// once, and returns soon after its context has ended.
+type Store interface {
+	// Add saves the messages of one turn at the end of the session, all of them
+	// or none, next to each other. When it returns nil they are saved: every
+	// handle sees them, and they survive whatever the store promises to survive.
+	Add(ctx context.Context, session string, turn ...Message) error
+	// Load returns all messages of the session, oldest first. A session that was
+	// never written, or cleared, has none, which is not an error; and a Load that
+	// could not find out is an error, never an empty history.
+	Load(ctx context.Context, session string) ([]Message, error)
+	// Clear removes all messages of the session.
+	Clear(ctx context.Context, session string) error
+	// Close ends the handle and leaves what is stored.
+	Close() error
+}
+
+// The optional interfaces of a Store.
+
+// Deleter removes a session, as if it had never been.
+type Deleter interface {
+	Delete(ctx context.Context, session string) error
+}
+
+// Trimmer removes all but the keep newest messages.
+type Trimmer interface {
+	Trim(ctx context.Context, session string, keep int) error
+}
+
+// LastLoader returns the n newest messages, oldest first.
+type LastLoader interface {
+	LoadLast(ctx context.Context, session string, n int) ([]Message, error)
+}
+
+// Popper removes and returns the newest message; ok is false if there is none.
+type Popper interface {
+	Pop(ctx context.Context, session string) (m Message, ok bool, err error)
+}
+
+// Lister returns the keys of all sessions that hold messages and whose key begins
+// with prefix, in any order.
+type Lister interface {
+	Sessions(ctx context.Context, prefix string) ([]string, error)
+}
+
+// Expirer is Add, and the session with all its messages ends ttl from now unless
+// a later AddTTL moves that time.
+type Expirer interface {
+	AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...Message) error
+}
+
+// Conditional lets a caller who has read a session append only if nobody has
+// changed it since.
+type Conditional interface {
+	// LoadVersion is Load, and returns what identifies this state of the session.
+	LoadVersion(ctx context.Context, session string) ([]Message, string, error)
+	// AddIf is Add if the session is still in the state of that version; otherwise
+	// it changes nothing and returns ErrConflict.
+	AddIf(ctx context.Context, session, version string, turn ...Message) error
+}
+
+// AsyncAdder begins an Add and returns at once. The channel, of capacity 1, gets
+// the outcome; until then nothing is promised.
+type AsyncAdder interface {
+	AddAsync(ctx context.Context, session string, turn ...Message) <-chan error
+}
+
+// Namespacer returns a handle on a keyspace of its own, in which the same session
+// keys name other sessions. Closing that handle leaves this one open.
+type Namespacer interface {
+	Namespace(ctx context.Context, name string) (Store, error)
+}
+
+// Selective is implemented by a Store whose type has the methods of an optional
+// interface although this one cannot carry them out, such as a proxy for others.
+type Selective interface {
+	Supports(Capability) bool
+}
+
+// What an error of a Store may wrap. An error that wraps none of them is a failure
+// of the store or of the way to it, after which a change may or may not have taken
+// place.
+var (
+	// ErrConflict: a condition does not hold, or a message id was used before for
+	// something else. Nothing was changed.
+	ErrConflict = errors.New("conflict")
+	// ErrRefused: the store cannot hold such a message or such a key. Nothing was
+	// changed.
+	ErrRefused = errors.New("refused")
+	// ErrNotApplied: the store failed, and surely nothing was changed.
+	ErrNotApplied = errors.New("not applied")
+)
+
+// Refusef returns an ErrRefused.
+func Refusef(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
+}
+
+// Goroutine makes an AsyncAdder out of any Store's Add.
+func Goroutine(ctx context.Context, s Store, session string, turn ...Message) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- s.Add(ctx, session, turn...) }()
+	return done
+}

@@ -1,0 +1,240 @@
+package contract
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Suite is a run of the contract. The zero value of every field but Target is its
+// default.
+type Suite struct {
+	Target Target
+	// Seed repeats the messages and choices of a run; 0: a new one.
+	Seed uint64
+	// Writers is how many write at once where many do: 8.
+	Writers int
+	// Turns is how many turns each of them writes: 25.
+	Turns int
+	// Timeout bounds each case: 60 s.
+	Timeout time.Duration
+	// Gates and Cases select what is run; both empty: everything. A case is named
+	// as gate/name or name, with * and ? as in file names.
+	Gates []Gate
+	Cases []string
+	// Began and Ended, if set, are told of every case as it is run, of which there
+	// are total.
+	Began func(c *Case, number, total int)
+	Ended func(r *Result, number, total int)
+}
+
+// Run holds a store to the contract, each case being a subtest named gate/case.
+// open returns a new handle; all handles are on the same data.
+func Run(t *testing.T, open func(ctx context.Context) (Store, error)) {
+	t.Helper()
+	s := Suite{Target: Target{Open: open}}
+	s.Run(t)
+}
+
+// Run is Verify within a test.
+func (s *Suite) Run(t *testing.T) {
+	t.Helper()
+	run, cases, err := s.prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("seed %d", run.Seed)
+	for _, g := range Gates {
+		group := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Gate != g })
+		if len(group) == 0 {
+			continue
+		}
+		t.Run(string(g), func(t *testing.T) {
+			for _, c := range group {
+				t.Run(c.Name, func(t *testing.T) {
+					if c.waits {
+						t.Parallel()
+					}
+					switch r := run.one(t.Context(), c); r.Status {
+					case Unsupported:
+						t.Skipf("not supported: %s", r.Detail)
+					case Failed, Undecided:
+						t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident, Incidents[c.Incident], run.Seed)
+					}
+				})
+			}
+		})
+	}
+}
+
+// Verify runs the selected cases one after another. Its error is that of a
+// selection that makes no sense, of a target that cannot be opened at all, or of
+// ctx; how the store did is in the Report.
+func (s *Suite) Verify(ctx context.Context) (*Report, error) {
+	run, cases, err := s.prepare()
+	if err != nil {
+		return nil, err
+	}
+	first, err := run.Target.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be opened: %w", run.Target.Name, err)
+	}
+	defer first.Close()
+	if _, err := first.Load(ctx, run.id+"-hello"); err != nil {
+		return nil, fmt.Errorf("%s does not answer: %w", run.Target.Name, err)
+	}
+	report := &Report{Target: run.Target.Name, Seed: run.Seed, Writers: run.Writers}
+	start := time.Now()
+	for number, total := 1, len(cases); len(cases) > 0; {
+		batch := cases[:alike(cases)]
+		cases = cases[len(batch):]
+		results := make([]Result, len(batch))
+		for i := range batch {
+			if s.Began != nil {
+				s.Began(&batch[i], number+i, total)
+			}
+		}
+		together(len(batch), func(i int) error {
+			results[i] = run.one(ctx, batch[i])
+			return nil
+		})
+		if ctx.Err() != nil {
+			return report, ctx.Err()
+		}
+		for i := range results {
+			if s.Ended != nil {
+				s.Ended(&results[i], number+i, total)
+			}
+		}
+		report.Results = append(report.Results, results...)
+		number += len(batch)
+	}
+	report.Elapsed = time.Since(start)
+	return report, nil
+}
+
+// alike is how many of the next cases can be run at once: one, or several that
+// merely wait.
+func alike(cases []Case) int {
+	n := 1
+	for n < len(cases) && cases[0].waits && cases[n].waits {
+		n++
+	}
+	return n
+}
+
+// run is a Suite with its defaults filled in.
+type run struct {
+	Suite
+	id string // tells this run's sessions from those of all others
+}
+
+func (s *Suite) prepare() (*run, []Case, error) {
+	r := &run{Suite: *s}
+	if r.Target.Open == nil {
+		return nil, nil, errors.New("contract: Target.Open is not set")
+	}
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	r.id = "contract-" + hex.EncodeToString(random[:4])
+	for r.Seed == 0 {
+		rand.Read(random[:])
+		r.Seed = uint64(random[0]) | uint64(random[1])<<8 | uint64(random[2])<<16 | uint64(random[3])<<24
+	}
+	orDefault(&r.Writers, 8)
+	orDefault(&r.Turns, 25)
+	orDefault(&r.Timeout, 60*time.Second)
+	cases, err := s.selected()
+	return r, cases, err
+}
+
+func orDefault[T int | time.Duration](v *T, otherwise T) {
+	if *v <= 0 {
+		*v = otherwise
+	}
+}
+
+func (s *Suite) selected() ([]Case, error) {
+	for _, g := range s.Gates {
+		if !slices.Contains(Gates[:], g) {
+			return nil, fmt.Errorf("there is no gate %q; the gates are %v", g, Gates)
+		}
+	}
+	used := make([]bool, len(s.Cases))
+	cases := slices.DeleteFunc(Cases(), func(c Case) bool {
+		named := len(s.Cases) == 0
+		for i, pattern := range s.Cases {
+			if c.matches(pattern) {
+				named, used[i] = true, true
+			}
+		}
+		return !named || len(s.Gates) > 0 && !slices.Contains(s.Gates, c.Gate)
+	})
+	if i := slices.Index(used, false); i >= 0 {
+		return nil, fmt.Errorf("no case is named %q", s.Cases[i])
+	}
+	if len(cases) == 0 {
+		return nil, errors.New("no case is in that gate under that name")
+	}
+	return cases, nil
+}
+
+// one runs a case.
+func (r *run) one(ctx context.Context, c Case) Result {
+	start := time.Now()
+	err := r.attempt(ctx, c)
+	res := Result{Case: c, Status: Passed, Elapsed: time.Since(start)}
+	var lacks lacksError
+	switch {
+	case errors.As(err, &lacks):
+		res.Status, res.Detail = Unsupported, string(lacks)
+	case errors.Is(err, errUndecided):
+		res.Status, res.Detail = Undecided, err.Error()
+	case err != nil:
+		res.Status, res.Detail = Failed, strings.TrimSpace(err.Error())
+	}
+	return res
+}
+
+// lacksError ends a case that the store cannot be held to.
+type lacksError string
+
+func (e lacksError) Error() string { return "not supported: " + string(e) }
+
+// attempt runs a case in its own goroutine, so that a store which ignores its
+// contexts fails the case instead of stopping the suite.
+func (r *run) attempt(ctx context.Context, c Case) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("the case did not end within %s", r.Timeout))
+	defer cancel()
+	p := newProbe(ctx, r, c)
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if v := recover(); v != nil {
+				done <- fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			}
+		}()
+		done <- p.try()
+	}()
+	select {
+	case err := <-done:
+		if err != nil && ctx.Err() != nil && !errors.As(err, new(*violation)) {
+			return fmt.Errorf("%w; %v", context.Cause(ctx), err)
+		}
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return fmt.Errorf("%w; %v", context.Cause(ctx), err)
+	case <-time.After(brokenGrace):
+		return fmt.Errorf("%w, and calls of the store ignore that their context has ended", context.Cause(ctx))
+	}
+}

@@ -1,0 +1,101 @@
+package contract
+
+import (
+	"context"
+	"os/exec"
+	"time"
+)
+
+// Target is a memory store as the suite reaches it. Only Open is required.
+type Target struct {
+	// Name is shown in reports.
+	Name string
+	// Open returns a new handle. All handles, in all processes, are on the same
+	// data.
+	Open func(ctx context.Context) (Store, error)
+	// Claims are the promises of the store that its methods do not show.
+	Claims Claims
+	// Restarts are the ways in which the store can be made to stop and come back.
+	Restarts []Restart
+	// Line, if set, opens a way to the store that can be broken.
+	Line func(ctx context.Context) (Line, error)
+	// Copy, if set, returns a command whose process calls WriterMain with a
+	// function that opens this same target.
+	Copy func(ctx context.Context) *exec.Cmd
+}
+
+// Claims are promises that the suite holds a store to only if they are made.
+type Claims struct {
+	// IDs: an Add whose messages all have ids that are in the session already
+	// changes nothing and succeeds if it is the same turn, and is ErrConflict
+	// otherwise.
+	IDs bool
+	// LateIDs: the same after the messages were trimmed or cleared.
+	LateIDs bool
+	// Linearizable: each operation on a session takes place at one moment between
+	// its call and its return.
+	Linearizable bool
+	// Bytes: a message without a Role is any bytes, and comes back as such.
+	Bytes bool
+	// MaxBytes is the longest message without a Role; a longer one is ErrRefused.
+	MaxBytes int
+}
+
+// Restart is a way to stop the store, or a part of it, and to start it again.
+type Restart struct {
+	Kind Capability // CanStop, CanKill, CanKillLead, CanKillAll or CanReplace
+	// Do returns when the store, or what is left of it, serves requests. Handles
+	// that were open before need not work afterwards.
+	Do func(ctx context.Context) error
+}
+
+// Break is a way in which requests and answers get lost.
+type Break string
+
+const (
+	Delay     Break = "delay"      // answers are held back
+	CutBefore Break = "cut before" // the connection ends before the request arrives
+	CutAfter  Break = "cut after"  // the connection ends after the request was carried out
+	HalfOpen  Break = "half-open"  // nothing passes, and the connection stays open
+	Answer    Break = "answer"     // an error is answered and the request not passed on
+)
+
+// Fault is one disturbance.
+type Fault struct {
+	Break Break
+	// Answer is one of Line.Answers, if that is the Break.
+	Answer string
+	// Times is how many requests meet it; 0: every one until Heal.
+	Times int
+}
+
+func (f Fault) String() string {
+	if f.Break == Answer {
+		return "answer " + f.Answer
+	}
+	return string(f.Break)
+}
+
+// Line is a way to the store that the suite can break. Its methods are called by
+// one goroutine; handles through it by many.
+type Line interface {
+	// Open returns a handle whose requests take this way.
+	Open(ctx context.Context) (Store, error)
+	// Answers lists the error answers that can be given, such as "OOM".
+	Answers() []string
+	// Break disturbs requests from now on.
+	Break(Fault)
+	// Heal ends the disturbance; connections that were cut stay so.
+	Heal()
+	// Hits is how many requests have met a fault since Break.
+	Hits() int
+	Close() error
+}
+
+// timing of the cases that wait for something
+const (
+	defaultOp   = 10 * time.Second // for an operation to end in good weather
+	brokenOp    = 1200 * time.Millisecond
+	brokenGrace = 5 * time.Second // beyond its context, for an operation to return
+	healTime    = 15 * time.Second
+)

@@ -1,0 +1,164 @@
+package contract
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// assignment is what one writer does, in a goroutine of the suite or in a process
+// of its own.
+type assignment struct {
+	Session string `json:"session"`
+	Token   string `json:"token"`
+	Seed    uint64 `json:"seed"`
+	Writer  int    `json:"writer"`
+	Turns   int    `json:"turns"`
+	Parts   int    `json:"parts"` // messages of a turn
+	// Reads: load the session after each turn.
+	Reads bool `json:"reads,omitempty"`
+	// Condition: add each turn upon the state that was read before, until it is
+	// accepted.
+	Condition bool `json:"condition,omitempty"`
+	// Stubborn: when a call fails, open a new handle and go on. With Again, the
+	// turn is sent once more under its ids, until it is acknowledged.
+	Stubborn bool `json:"stubborn,omitempty"`
+	Again    bool `json:"again,omitempty"`
+}
+
+// writer carries out an assignment.
+type writer struct {
+	assignment
+	open func(context.Context) (Store, error)
+	emit func(event)
+
+	store Store
+	own   bool // store was opened by the writer itself
+}
+
+func (w *writer) script() script { return script{token: w.Token, seed: w.Seed} }
+
+// run returns the first error of a call, or if stubborn, only that of ctx.
+func (w *writer) run(ctx context.Context) error {
+	defer w.drop()
+	for t := 1; t <= w.Turns; t++ {
+		for {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			err := w.turn(ctx, turnKey{w.Writer, t})
+			if err == nil {
+				break
+			}
+			if !w.Stubborn {
+				return err
+			}
+			w.drop()
+			if !w.Again && outcomeOf(err) == unknown {
+				break // whether it was saved is the store's secret
+			}
+			pause(ctx, 20*time.Millisecond)
+		}
+		if !w.Reads {
+			continue
+		}
+		if err := w.load(ctx); err != nil && !w.Stubborn {
+			return err
+		}
+	}
+	return nil
+}
+
+// drop closes a handle that may be broken.
+func (w *writer) drop() {
+	if w.own && w.store != nil {
+		w.store.Close()
+		w.store = nil
+	}
+}
+
+// handle makes sure that there is one.
+func (w *writer) handle(ctx context.Context) error {
+	if w.store != nil {
+		return nil
+	}
+	s, err := w.open(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: no handle: %w", ErrNotApplied, err)
+	}
+	w.store, w.own = s, true
+	return nil
+}
+
+func (w *writer) turn(ctx context.Context, k turnKey) error {
+	ctx, cancel := context.WithTimeout(ctx, defaultOp)
+	defer cancel()
+	if err := w.handle(ctx); err != nil {
+		return err
+	}
+	if w.Condition {
+		return w.conditional(ctx, k)
+	}
+	return w.attempt(event{Op: opAdd, Key: k}, func(ms []Message) error { return w.store.Add(ctx, w.Session, ms...) })
+}
+
+// attempt calls f and reports it.
+func (w *writer) attempt(e event, f func([]Message) error) error {
+	e.Session, e.Parts = w.Session, w.Parts
+	ms := w.script().turn(e.Key, w.Parts)
+	e.Start = now()
+	err := f(ms)
+	e.finish(err)
+	w.emit(e)
+	if err != nil {
+		return fmt.Errorf("add of %s: %w", e.Key, err)
+	}
+	return nil
+}
+
+// conditional reads and adds until nobody came in between.
+func (w *writer) conditional(ctx context.Context, k turnKey) error {
+	store := w.store.(Conditional)
+	for {
+		l := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
+		ms, version, err := store.LoadVersion(ctx, w.Session)
+		l.Seen = turnsOf(ms)
+		l.finish(err)
+		w.emit(l)
+		if err != nil {
+			return fmt.Errorf("%w: load: %w", ErrNotApplied, err)
+		}
+		err = w.attempt(event{Op: opAddIf, Key: k, Seen: l.Seen}, func(ms []Message) error {
+			return store.AddIf(ctx, w.Session, version, ms...)
+		})
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+}
+
+func (w *writer) load(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, defaultOp)
+	defer cancel()
+	if err := w.handle(ctx); err != nil {
+		return err
+	}
+	e := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
+	ms, err := w.store.Load(ctx, w.Session)
+	e.Seen = turnsOf(ms)
+	e.finish(err)
+	w.emit(e)
+	if err != nil {
+		w.drop()
+	}
+	return err
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
