@@ -73,7 +73,9 @@ func TestNoLeader(t *testing.T) {
 // A call that reached a leader which then falls silent has no known outcome.
 func TestUnknownOutcome(t *testing.T) {
 	w := newWires()
-	c := newCluster(t, 3, patient, w.option, func(cfg *Config) { cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = 200*time.Millisecond, 400*time.Millisecond })
+	c := newCluster(t, 3, patient, w.option, func(cfg *Config) {
+		cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = 200*time.Millisecond, 400*time.Millisecond
+	})
 	defer c.killAll()
 	a := c.elect("n1")
 	put(t, a, "s", "x")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -59,7 +60,6 @@ func (n *Node) watchMembers(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	kept := -1
-	member, gone := false, 0
 	for {
 		if id := n.state.ClusterID(); id != "" {
 			if err := n.ident.learnCluster(id); err != nil {
@@ -72,13 +72,7 @@ func (n *Node) watchMembers(ctx context.Context) {
 				kept = now
 			}
 		}
-		switch in, servers := n.membership(); {
-		case in:
-			member, gone = true, 0
-		case servers > 0 && member:
-			gone++
-		}
-		if gone > 5 { // longer than a change that is not committed yet would stand
+		if leader, _ := n.lead.leader(); leader == "" && n.removed(ctx) {
 			n.fail(ErrRemoved)
 			return
 		}
@@ -90,13 +84,25 @@ func (n *Node) watchMembers(ctx context.Context) {
 	}
 }
 
-// membership reports whether this node is in the configuration, and its size.
-func (n *Node) membership() (in bool, servers int) {
-	c := n.configuration()
-	for _, s := range c.Servers {
-		in = in || string(s.ID) == n.id
+// removed reports whether this node is no longer a member. It need not have
+// heard of that: Raft stops talking to a server that is removed. Another node
+// knows, if its state comprises more than the own one, in which this node is
+// recorded, and does not have that record.
+func (n *Node) removed(ctx context.Context) bool {
+	if n.recorded(n.id) != n.ident.get().Incarnation {
+		return false
 	}
-	return in, len(c.Servers)
+	applied, _ := n.state.Applied()
+	for _, s := range n.configuration().Servers {
+		if string(s.ID) == n.id {
+			continue
+		}
+		st, err := n.statusOf(ctx, string(s.ID))
+		if err == nil && st.Applied > applied && !slices.Contains(st.Members, n.id) {
+			return true
+		}
+	}
+	return false
 }
 
 // change is a membership change as it goes to the leader.
@@ -212,8 +218,43 @@ func (n *Node) removeHere(ctx context.Context, r *raft.Raft, id string) error {
 	if !found {
 		return turn.Errorf(turn.NotFound, "node %s is not a member", id)
 	}
-	// The leader's duties see to it that the record is forgotten.
-	return changed(await(ctx, r.RemoveServer(raft.ServerID(id), 0, time.Second)))
+	if others, _ := n.voters(); id == n.id {
+		if len(others) == 0 {
+			return turn.Errorf(turn.Invalid, "node %s is the last voter", id)
+		}
+		if err := n.TransferLeadership(ctx); err != nil {
+			return err
+		}
+		return turn.Errorf(turn.Unknown, "the new leader is to remove node %s: ask again", id)
+	}
+	if err := changed(await(ctx, r.RemoveServer(raft.ServerID(id), 0, time.Second))); err != nil {
+		return err
+	}
+	done, err := n.propose(ctx, nil, &codec.Member{ID: id, Remove: true})
+	if err != nil {
+		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
+	}
+	n.spread(ctx, done.Index)
+	return nil
+}
+
+// spread waits a little until the other nodes have applied an entry, so that a
+// member that was removed and comes back with a new directory is not turned away
+// by one that lags by a moment.
+func (n *Node) spread(ctx context.Context, index uint64) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	others, _ := n.voters()
+	for _, id := range others {
+		for {
+			if st, err := n.statusOf(ctx, id); err != nil || st.Applied >= index {
+				break
+			}
+			if !pause(ctx, nil, 5*time.Millisecond, false) {
+				return
+			}
+		}
+	}
 }
 
 // changed makes a *turn.Error of a configuration change's error.
@@ -257,6 +298,9 @@ func (n *Node) untilCaughtUp(ctx context.Context, id string) error {
 	const near = 64 // entries
 	for {
 		st, err := n.statusOf(ctx, id)
+		if err == nil && n.recorded(id) == "" {
+			_, err = n.propose(ctx, nil, &codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
+		}
 		if applied, _ := n.state.Applied(); err == nil && n.recorded(id) == st.Incarnation && st.Applied+near >= applied {
 			return nil
 		}

@@ -64,7 +64,6 @@ func TestWipedNodeIsRefused(t *testing.T) {
 	if err := c.leader().RemoveNode(ctx, f.id); err != nil {
 		t.Fatal(err)
 	}
-	eventuallyTrue(t, "the member is forgotten", func() bool { return c.leader().recorded(f.id) == "" })
 	back := c.start(f.id)
 	if err := c.leader().AddNode(ctx, f.id, c.addrs[f.id]); err != nil {
 		t.Fatal(err)

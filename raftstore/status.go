@@ -29,6 +29,8 @@ type nodeStatus struct {
 	Hash        string `json:"hash,omitempty"`
 	HashIndex   uint64 `json:"hash_index,omitempty"`
 	NoSpace     bool   `json:"no_space,omitempty"`
+	// Members are the ids recorded in the state, as of Applied or later.
+	Members []string `json:"members"`
 }
 
 func (n *Node) status() nodeStatus {
@@ -39,6 +41,9 @@ func (n *Node) status() nodeStatus {
 		NoSpace: n.space.refusal() != nil,
 	}
 	s.Applied, _ = n.state.Applied()
+	for _, m := range n.state.Members() {
+		s.Members = append(s.Members, m.ID)
+	}
 	s.HashIndex, s.Hash = n.state.StateHash()
 	r := n.raft.Load()
 	if r == nil {
