@@ -93,8 +93,13 @@ func (n *Node) queryError(ctx context.Context, err error) *turn.Error {
 func (n *Node) forwardQuery(ctx context.Context, leader string, q []byte) (r turn.Result, again bool, err error) {
 	n.stats.forwardedQueries.Add(1)
 	answer, err := n.net.Call(ctx, leader, kindQuery, q)
-	if err != nil {
-		return r, ctx.Err() == nil && !errors.Is(err, peer.ErrOverloaded), err
+	switch {
+	case errors.Is(err, peer.ErrOverloaded):
+		return r, false, turn.Errorf(turn.Overloaded, "too many queries are under way between this node and the leader")
+	case err != nil && ctx.Err() != nil:
+		return r, false, unavailable("the leader did not answer in time: %v", err)
+	case err != nil:
+		return r, true, err
 	}
 	content, f, err := open(answer)
 	switch {
