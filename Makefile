@@ -8,7 +8,7 @@ export GOFLAGS ?= -buildvcs=false
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: help build run test race lint bench cluster-test test-deps clean
+.PHONY: help build run test race lint bench bench-quick bench-micro cluster-test test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +30,13 @@ lint: ## check formatting, vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-bench: ## run the micro-benchmarks
+bench: build test-deps ## compare with redis-server; writes bench/RESULTS.md (a quarter of an hour)
+	bin/turnlog bench --standard --write bench/RESULTS.md --commit "$(VERSION)"
+
+bench-quick: build test-deps ## the same in a minute, with coarse results, written nowhere
+	bin/turnlog bench --standard --quick
+
+bench-micro: ## run the micro-benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 cluster-test: build ## torment a cluster and judge its promises; ARGS="--scenario all" for more

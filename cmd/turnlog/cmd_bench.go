@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,52 +11,174 @@ import (
 	"github.com/turnlog/turnlog/bench"
 )
 
+// benchFlags are the flags of `turnlog bench`.
+type benchFlags struct {
+	target, compare string
+	pids, otherPids []int
+	clients         []int
+	rounds          int
+	fill            bool
+	cfg             bench.Config
+
+	standard standardFlags
+}
+
 func (a *app) benchCommand() *cobra.Command {
-	cfg := bench.Config{Duration: 2 * time.Second, WarmUp: 500 * time.Millisecond, Sessions: 10000, Size: 512, Last: 20, Prefix: "bench-"}
-	var targets []string
-	var clients []int
-	var pids []int
-	fill := false
+	f := benchFlags{cfg: bench.Config{WarmUp: 500 * time.Millisecond, Last: 20, Prefix: "bench-", Seed: 1}}
 	cmd := &cobra.Command{
-		Use: "bench",
+		Use:   "bench [WORKLOAD...]",
+		Short: "Measure turnlog, or anything that speaks Redis",
+		Long: `Bench measures throughput and latency in a closed loop: each client has one
+connection and sends a request when it has the answer to the last one.
+
+Workloads:
+` + workloadHelp() + `
+Targets:
+  turnlog://HOST:PORT[,HOST:PORT...][/NAMESPACE]    TURN.* commands, with message ids
+  redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=N]   RPUSH and LRANGE, of Redis or of turnlog
+  http://HOST:PORT[/NAMESPACE]                      turnlog's HTTP door
+
+With --compare, two targets are measured in alternating rounds. Messages stay in
+the target: the keys begin with --prefix.
+
+With --standard, bench starts three nodes of turnlog and redis-server itself, on
+this machine, and compares them with the goals of the project.`,
+		Example: `  turnlog bench append read chat --clients 1,64
+  turnlog bench append --target turnlog://127.0.0.1:7379 --compare 'redis://127.0.0.1:6379?wait=1'
+  turnlog bench --standard --quick`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(context.Background())
 			defer stop()
-			for _, u := range targets {
-				t, err := bench.ParseTarget(u)
-				if err != nil {
-					return err
-				}
-				t.Processes = pids
-				if fill {
-					c := cfg
-					c.Clients = 16
-					if err := bench.Fill(ctx, t, c, 20, new(bench.Live)); err != nil {
-						return err
-					}
-				}
-				for _, name := range args {
-					w, err := bench.FindWorkload(name)
-					if err != nil {
-						return err
-					}
-					for _, n := range clients {
-						cfg.Clients = n
-						r, err := bench.Run(ctx, t, w, cfg, new(bench.Live))
-						if err != nil {
-							return err
-						}
-						fmt.Printf("%-7s %-40s %4d  %8.0f/s  p50 %6dµs p99 %6dµs p99.9 %6dµs err %d %s cpu %.2f gen %.2f rss %d MB\n", r.Workload, r.Target, r.Clients, r.PerSecond, r.P50.Microseconds(), r.P99.Microseconds(), r.P999.Microseconds(), r.Errors, r.FirstError, r.CPU, r.Generator, r.RSS>>20)
-					}
-				}
+			if f.standard.on {
+				return a.benchStandard(ctx, &f, args)
 			}
-			return nil
+			return a.benchTargets(ctx, &f, args)
 		},
 	}
-	cmd.Flags().StringSliceVar(&targets, "target", nil, "")
-	cmd.Flags().IntSliceVar(&clients, "clients", []int{1, 16, 64, 256}, "")
-	cmd.Flags().IntSliceVar(&pids, "pids", nil, "")
-	cmd.Flags().BoolVar(&fill, "fill", false, "")
-	cmd.Flags().DurationVar(&cfg.Duration, "duration", cfg.Duration, "")
+	f.register(cmd)
 	return cmd
+}
+
+func workloadHelp() string {
+	var b strings.Builder
+	for _, w := range bench.Workloads() {
+		fmt.Fprintf(&b, "  %-8s %s\n", w.Name, w.Help)
+	}
+	return b.String()
+}
+
+func (f *benchFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.target, "target", "", "what to measure (default: turnlog at --addr)")
+	fs.StringVar(&f.compare, "compare", "", "another target, measured in turn with the first")
+	fs.IntSliceVar(&f.pids, "pids", nil, "processes of the target on this machine, whose use of processors and memory is reported")
+	fs.IntSliceVar(&f.otherPids, "compare-pids", nil, "the same, of the target to compare with")
+	fs.IntSliceVar(&f.clients, "clients", []int{1, 16, 64, 256}, "numbers of clients to measure with, one after the other")
+	fs.DurationVar(&f.cfg.Duration, "duration", 3*time.Second, "how long each run is measured")
+	fs.DurationVar(&f.cfg.WarmUp, "warm-up", f.cfg.WarmUp, "how long each run goes on before")
+	fs.IntVar(&f.rounds, "rounds", 1, "runs of each kind; the table shows medians")
+	fs.IntVar(&f.cfg.Sessions, "sessions", 10000, "number of sessions")
+	fs.IntVar(&f.cfg.Size, "size", 512, "bytes of a message")
+	fs.IntVar(&f.cfg.Last, "last", f.cfg.Last, "messages that a read asks for")
+	fs.StringVar(&f.cfg.Prefix, "prefix", f.cfg.Prefix, "what the keys of the sessions begin with")
+	fs.BoolVar(&f.fill, "fill", true, "before workloads that read, append to every session as many messages as a read asks for")
+	fs.BoolVar(&f.cfg.Goroutines, "goroutines", false, "a goroutine for each connection, as in a service written in Go, in place of one thread for all")
+	f.standard.register(fs)
+}
+
+func (f *benchFlags) check() error {
+	for _, n := range f.clients {
+		if n < 1 || n > 10000 {
+			return usagef("--clients %d: must be 1 to 10,000", n)
+		}
+	}
+	switch {
+	case len(f.clients) == 0:
+		return usagef("--clients: at least one number is needed")
+	case f.cfg.Duration <= 0 || f.cfg.WarmUp < 0:
+		return usagef("--duration must be positive, and --warm-up not negative")
+	case f.rounds < 1:
+		return usagef("--rounds must be at least 1")
+	case f.cfg.Sessions < 1:
+		return usagef("--sessions must be at least 1")
+	case f.cfg.Size < bench.MinSize:
+		return usagef("--size must be at least %d", bench.MinSize)
+	case f.cfg.Last < 1:
+		return usagef("--last must be at least 1")
+	}
+	return nil
+}
+
+// benchTargets measures one target, or two in turn.
+func (a *app) benchTargets(ctx context.Context, f *benchFlags, names []string) error {
+	if len(names) == 0 {
+		return usagef("a workload is needed, or --standard; `turnlog help bench` lists them")
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	targets, err := a.benchTargetsOf(f)
+	if err != nil {
+		return usageError{err: err}
+	}
+	var workloads []bench.Workload
+	reads := false
+	for _, name := range names {
+		w, err := bench.FindWorkload(name)
+		if err != nil {
+			return usageError{err: err}
+		}
+		reads = reads || w.Reads
+		workloads = append(workloads, w)
+	}
+	show := newBenchShow(a)
+	defer show.close()
+	if reads && f.fill {
+		for _, t := range targets {
+			show.say(fmt.Sprintf("filling %d sessions of %s", f.cfg.Sessions, t.Name))
+			cfg := f.cfg
+			cfg.Clients = 16
+			if err := bench.Fill(ctx, t, cfg, cfg.Last, new(bench.Live)); err != nil {
+				return err
+			}
+		}
+	}
+	var all []*bench.Series
+	for _, w := range workloads {
+		for _, n := range f.clients {
+			c := bench.Contest{Workload: w, Config: f.cfg, Rounds: f.rounds, Begin: show.begin}
+			c.Config.Clients = n
+			for _, t := range targets {
+				c.Contestants = append(c.Contestants, bench.Fixed(t))
+			}
+			s, err := c.Hold(ctx)
+			if err != nil {
+				return err
+			}
+			show.done(s)
+			all = append(all, s)
+		}
+	}
+	return show.table(all)
+}
+
+func (a *app) benchTargetsOf(f *benchFlags) ([]bench.Target, error) {
+	url := f.target
+	if url == "" {
+		url = "turnlog://" + a.addr + "/" + a.namespace
+	}
+	t, err := bench.ParseTarget(url)
+	if err != nil {
+		return nil, err
+	}
+	t.Processes = f.pids
+	if f.compare == "" {
+		return []bench.Target{t}, nil
+	}
+	other, err := bench.ParseTarget(f.compare)
+	other.Processes = f.otherPids
+	if other.Name == t.Name {
+		other.Name += " (again)"
+	}
+	return []bench.Target{t, other}, err
 }

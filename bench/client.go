@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"time"
+)
+
+// load is what the clients of one generator share.
+type load struct {
+	dialect  dialect
+	payloads *payloads
+	rand     *rand.Rand
+	last     int
+	// operation returns the next operation and its session; false: no more.
+	operation func() (steps []step, session int, ok bool)
+	prefix    string
+	record    *recorder
+}
+
+// client is one connection and what it waits for. It does no input or output
+// itself: whoever drives it sends out, and gives what arrives to received.
+type client struct {
+	*load
+	out   []byte // to be sent
+	in    []byte // received, not yet understood
+	key   []byte
+	steps []step // still to be taken
+	owed  int    // answers to the requests under way
+	begun time.Time
+	broke bool // the operation was refused in part
+	idle  bool // nothing is under way, and nothing will be
+}
+
+// begin starts the next operation.
+func (c *client) begin(now time.Time) {
+	steps, session, ok := c.operation()
+	if !ok {
+		c.idle = true
+		return
+	}
+	c.key = append(c.key[:0], c.prefix...)
+	c.key = strconv.AppendInt(c.key, int64(session), 10)
+	c.steps, c.begun, c.broke = steps, now, false
+	c.step()
+}
+
+func (c *client) step() {
+	s := c.steps[0]
+	c.steps = c.steps[1:]
+	if s.read {
+		c.out, c.owed = c.dialect.read(c.out[:0], c.key, c.last)
+	} else {
+		c.out, c.owed = c.dialect.append(c.out[:0], c.key, s.messages, c.payloads)
+	}
+}
+
+// received looks for answers in c.in, and goes on if all have come. An error
+// means that the connection cannot be used any more.
+func (c *client) received(now time.Time) error {
+	at := 0
+	for c.owed > 0 {
+		n, err := c.dialect.answer(c.in[at:])
+		var no refusal
+		if errors.As(err, &no) {
+			c.record.failed(err)
+			c.broke = true
+		} else if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+		at += n
+		c.owed--
+	}
+	c.in = c.in[:copy(c.in, c.in[at:])]
+	if c.owed > 0 {
+		return nil
+	}
+	if len(c.in) > 0 {
+		return errors.New("the server sent more than it was asked for")
+	}
+	switch {
+	case c.broke:
+		c.begin(now)
+	case len(c.steps) > 0:
+		c.step()
+	default:
+		c.record.ended(c.begun, now)
+		c.begin(now)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Report is all that a standard run says.
+type Report struct {
+	Date     time.Time `json:"date"`
+	Version  string    `json:"version"`
+	Command  string    `json:"command"`
+	Machine  Machine   `json:"machine"`
+	Rounds   int       `json:"rounds"`
+	Config   Config    `json:"config"`
+	Series   []*Series `json:"series"`
+	Verdicts []Verdict `json:"verdicts"`
+}
+
+// Markdown writes the report as a page.
+func (r *Report) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Results of the standard benchmark
+
+Written by `+"`make bench`"+`; do not edit. Three nodes of turnlog, every acknowledged append synced on a majority, linearizable
+reads; beside them, on the same machine and disk, redis-server with `+"`appendfsync always`"+` alone and with two replicas that
+sync too (`+"`WAIT 1`"+`). One connection per client, each with one request at a time; %d-byte messages over %d sessions; reads
+are of the last %d messages; a chat turn is a read and an append of two messages. The generator of load shares the
+machine's processors. Figures are medians of %d rounds of %s; ratios are medians of the ratios of the rounds.
+
+| | |
+|---|---|
+| date | %s |
+| version | %s |
+| command | `+"`%s`"+` |
+| processors | %s |
+| memory | %s |
+| system | %s, %s |
+| load before the run | %s |
+| sync of 4 KiB | %s at the end of a file, %s within a file that was written before |
+
+`, r.Config.Size, r.Config.Sessions, r.Config.Last, r.Rounds, r.Config.Duration,
+		r.Date.UTC().Format("2006-01-02 15:04 UTC"), r.Version, r.Command, r.Machine.Processors, r.Machine.Memory,
+		r.Machine.System, r.Machine.Go, r.Machine.Load, micros(r.Machine.SyncGrow), micros(r.Machine.SyncReuse))
+	r.goals(&b)
+	r.figures(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) goals(b *strings.Builder) {
+	b.WriteString("## Goals\n\n| goal | measured | |\n|---|---|---|\n")
+	for _, v := range r.Verdicts {
+		fmt.Fprintf(b, "| %s | %.2f | %s |\n", v.Goal, v.Measured, v)
+	}
+}
+
+func (r *Report) figures(b *strings.Builder) {
+	b.WriteString("\nProcessor time is that of all processes of a store per 10,000 operations; memory is what they hold resident.\n")
+	title := ""
+	for _, s := range r.Series {
+		if s.Workload != title {
+			title = s.Workload
+			fmt.Fprintf(b, "\n## %s\n\n| clients | store | per second | × first | p50 | p99 | p99.9 | processor | memory | errors |\n|---|---|---|---|---|---|---|---|---|---|\n", title)
+		}
+		for _, row := range s.Rows() {
+			fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
+		}
+	}
+}
+
+// Rows returns a line of figures for each contestant: clients, name, operations
+// per second, how many times as many the first contestant has, p50, p99, p99.9,
+// processor time, memory, errors.
+func (s *Series) Rows() [][]string {
+	var rows [][]string
+	for _, name := range s.Names {
+		r := s.Of(name)
+		ratio := "1"
+		if name != s.Names[0] {
+			ratio = fmt.Sprintf("%.2f", 1/s.Ratio(s.Names[0], name))
+		}
+		processor, memory := "–", "–"
+		if r.CPU > 0 {
+			processor = fmt.Sprintf("%.2f s", r.CPU)
+		}
+		if r.RSS > 0 {
+			memory = fmt.Sprintf("%d MB", r.RSS/1e6)
+		}
+		rows = append(rows, []string{fmt.Sprint(s.Clients), name, Thousands(r.PerSecond), ratio,
+			micros(r.P50), micros(r.P99), micros(r.P999), processor, memory, fmt.Sprint(r.Errors)})
+	}
+	return rows
+}
+
+// Thousands writes a number with separators.
+func Thousands(f float64) string {
+	digits := fmt.Sprintf("%.0f", f)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+func micros(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "–"
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < 100*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1e3)
+	}
+	return fmt.Sprintf("%d ms", d.Milliseconds())
+}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"time"
+)
+
+// Config says what to measure, and how long.
+type Config struct {
+	Clients  int
+	Duration time.Duration // that is measured; as much as WarmUp goes before it
+	WarmUp   time.Duration
+	Sessions int    // keys are chosen among so many, evenly
+	Size     int    // bytes of a message's payload, at least MinSize
+	Last     int    // how many messages a read asks for
+	Prefix   string // of the keys
+	Seed     uint64
+	// Goroutines drives each connection by a goroutine of its own, as a service
+	// written in Go would; else one thread drives all, on Linux.
+	Goroutines bool
+}
+
+// Result is what one run measured.
+type Result struct {
+	Workload   string        `json:"workload"`
+	Target     string        `json:"target"`
+	Clients    int           `json:"clients"`
+	Elapsed    time.Duration `json:"elapsed_ns"`
+	Operations uint64        `json:"operations"`
+	Errors     uint64        `json:"errors"`
+	FirstError string        `json:"first_error,omitempty"`
+	PerSecond  float64       `json:"per_second"`
+	P50        time.Duration `json:"p50_ns"`
+	P90        time.Duration `json:"p90_ns"`
+	P99        time.Duration `json:"p99_ns"`
+	P999       time.Duration `json:"p999_ns"`
+	Max        time.Duration `json:"max_ns"`
+	// Processor time of the target's processes in seconds per 10,000 operations,
+	// and what they hold of main memory at the end; 0: not known.
+	CPU float64 `json:"cpu_s_per_10k,omitempty"`
+	RSS uint64  `json:"rss_bytes,omitempty"`
+	// Generator is the processor time of the generator, in the same unit as CPU.
+	Generator float64 `json:"generator_cpu_s_per_10k,omitempty"`
+}
+
+// Run measures a workload on a target. A Result is also returned with errors in
+// single operations; an error means that there is none.
+func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Result, error) {
+	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
+	begin := time.Now()
+	rec := &recorder{from: begin.Add(cfg.WarmUp), until: begin.Add(cfg.WarmUp + cfg.Duration), live: live}
+	next := func() ([]step, int, bool) {
+		return w.next(r), r.IntN(cfg.Sessions), time.Now().Before(rec.until)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	meter := startMeter(ctx, t.Processes, rec.from, rec.until)
+	if err := generate(ctx, &t, cfg, r, rec, next); err != nil {
+		cancel()
+		meter.stop()
+		return Result{}, err
+	}
+	use := meter.stop()
+	res := Result{
+		Workload: w.Name, Target: t.Name, Clients: cfg.Clients, Elapsed: cfg.Duration,
+		Operations: rec.operations, Errors: rec.errors, PerSecond: float64(rec.operations) / cfg.Duration.Seconds(),
+		P50: rec.latency.Quantile(0.5), P90: rec.latency.Quantile(0.9), P99: rec.latency.Quantile(0.99),
+		P999: rec.latency.Quantile(0.999), Max: rec.latency.Max(), RSS: use.rss,
+	}
+	if rec.operations > 0 {
+		per := 1e4 / float64(rec.operations)
+		res.CPU, res.Generator = use.servers.Seconds()*per, use.self.Seconds()*per
+	}
+	if rec.first != nil {
+		res.FirstError = rec.first.Error()
+	}
+	if rec.operations == 0 {
+		return res, fmt.Errorf("%s on %s: nothing succeeded: %w", w.Name, t.Name, rec.first)
+	}
+	return res, nil
+}
+
+// Fill appends n messages to every session, as one turn each.
+func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {
+	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
+	rec := &recorder{live: live}
+	session := 0
+	steps := []step{{messages: n}}
+	next := func() ([]step, int, bool) {
+		session++
+		return steps, session - 1, session <= cfg.Sessions
+	}
+	t.Replicas = 0
+	if err := generate(ctx, &t, cfg, r, rec, next); err != nil {
+		return err
+	}
+	if rec.first != nil {
+		return fmt.Errorf("filling sessions of %s: %d of %d failed: %w", t.Name, rec.errors, cfg.Sessions, rec.first)
+	}
+	return nil
+}
+
+// generate connects the clients and drives them until next has no more operations.
+func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder, next func() ([]step, int, bool)) error {
+	d, err := t.dialect()
+	if err != nil {
+		return err
+	}
+	shared := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, last: cfg.Last,
+		operation: next, prefix: cfg.Prefix, record: rec}
+	clients := make([]*client, cfg.Clients)
+	conns := make([]net.Conn, 0, cfg.Clients)
+	defer func() {
+		for _, c := range conns {
+			c.Close()
+		}
+	}()
+	for i := range clients {
+		conn, err := connect(ctx, d, t.Addrs[i%len(t.Addrs)])
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.Name, err)
+		}
+		conns = append(conns, conn)
+		clients[i] = &client{load: shared}
+	}
+	if cfg.Goroutines {
+		return driveGoroutines(ctx, clients, conns)
+	}
+	return drive(ctx, clients, conns)
+}
+
+// connect opens a connection and says hello on it.
+func connect(ctx context.Context, d dialect, addr string) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	hello, owed := d.hello(nil)
+	if owed == 0 {
+		return conn, nil
+	}
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := conn.Write(hello); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	var in, buf []byte = nil, make([]byte, 4096)
+	for owed > 0 {
+		n, err := conn.Read(buf)
+		if in = append(in, buf[:n]...); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		for owed > 0 {
+			n, err := d.answer(in)
+			if err != nil {
+				conn.Close()
+				return nil, err
+			}
+			if n == 0 {
+				break
+			}
+			in, owed = in[n:], owed-1
+		}
+	}
+	return conn, conn.SetDeadline(time.Time{})
+}

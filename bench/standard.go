@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"time"
+)
+
+// Standard is the comparison with redis-server on this machine: three nodes of
+// turnlog, a redis-server that syncs, and one with two replicas that all sync.
+type Standard struct {
+	Turnlog string // path of the turnlog binary
+	Redis   string // path of redis-server; default: looked up
+	Dir     string // for the data of all servers; removed at the end; default: a temporary one
+	Clients []int
+	Rounds  int
+	Config  Config // Clients is not used
+	Flags   []string
+	// Begin is told of each run, Done of each contest; either may be nil. Say is
+	// told what else is being done.
+	Begin func(c *Contest, round int, contestant string, live *Live)
+	Done  func(*Series)
+	Say   func(what string)
+}
+
+// Run starts the servers, fills them, holds all contests, and stops the servers.
+func (b *Standard) Run(ctx context.Context) (_ []*Series, err error) {
+	if b.Redis == "" {
+		if b.Redis, err = exec.LookPath("redis-server"); err != nil {
+			return nil, fmt.Errorf("redis-server is needed to compare with: %w", err)
+		}
+	}
+	dir, err := os.MkdirTemp(b.Dir, "turnlog-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	b.Say("starting three nodes of turnlog, a redis-server, and another one with two replicas")
+	cluster, err := StartTurnlog(ctx, b.Turnlog, dir, 3, b.Flags...)
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Stop()
+	single, err := StartRedis(ctx, b.Redis, dir, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer single.Stop()
+	replicated, err := StartRedis(ctx, b.Redis, dir, 2)
+	if err != nil {
+		return nil, err
+	}
+	defer replicated.Stop()
+	s := stage{b, map[string]Contestant{
+		ViaLeader:   {ViaLeader, cluster.Leader},
+		ViaFollower: {ViaFollower, cluster.Follower},
+		RedisSync:   {RedisSync, func(context.Context) (Target, error) { return single.Master(0), nil }},
+		RedisWait:   {RedisWait, func(context.Context) (Target, error) { return replicated.Master(1), nil }},
+	}}
+	if err := s.fill(ctx); err != nil {
+		return nil, err
+	}
+	if err := until(ctx, replicated.processes, replicated.replicated); err != nil {
+		return nil, err
+	}
+	return s.contests(ctx)
+}
+
+// stage is a Standard whose servers run.
+type stage struct {
+	*Standard
+	who map[string]Contestant
+}
+
+// fill gives every session as many messages as a read asks for.
+func (s stage) fill(ctx context.Context) error {
+	for _, name := range []string{ViaLeader, RedisSync, RedisWait} {
+		t, err := s.who[name].Target(ctx)
+		if err != nil {
+			return err
+		}
+		t.Name = name
+		s.Say(fmt.Sprintf("filling %d sessions: %s", s.Config.Sessions, name))
+		cfg := s.Config
+		cfg.Clients = 16
+		if err := Fill(ctx, t, cfg, cfg.Last, new(Live)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s stage) contests(ctx context.Context) ([]*Series, error) {
+	var all []*Series
+	for _, row := range []struct {
+		workload string
+		names    []string
+	}{
+		{"append", []string{ViaLeader, ViaFollower, RedisSync, RedisWait}},
+		{"read", []string{ViaLeader, ViaFollower, RedisSync}},
+		{"chat", []string{ViaLeader, RedisSync, RedisWait}},
+	} {
+		w, err := FindWorkload(row.workload)
+		if err != nil {
+			return all, err
+		}
+		for _, n := range s.Clients {
+			c := &Contest{Workload: w, Config: s.Config, Rounds: s.Rounds, Begin: s.Begin}
+			c.Config.Clients = n
+			for _, name := range row.names {
+				c.Contestants = append(c.Contestants, s.who[name])
+			}
+			series, err := c.Hold(ctx)
+			if err != nil {
+				return all, fmt.Errorf("%s with %d clients: %w", row.workload, n, err)
+			}
+			all = append(all, series)
+			if s.Done != nil {
+				s.Done(series)
+			}
+		}
+	}
+	return all, nil
+}
+
+// Estimate estimates how long the contests take.
+func (b *Standard) Estimate() time.Duration {
+	const runs = 4 + 3 + 3
+	return time.Duration(runs*len(b.Clients)*b.Rounds) * (b.Config.Duration + b.Config.WarmUp)
+}

@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// Protocol is how a target is spoken to.
+type Protocol string
+
+const (
+	Turnlog Protocol = "turnlog" // TURN.* commands, with message ids
+	Redis   Protocol = "redis"   // RPUSH and LRANGE, of Redis or of turnlog
+	HTTP    Protocol = "http"    // turnlog's HTTP door
+)
+
+// Target is a store to measure.
+type Target struct {
+	Name     string // in tables; default: the URL without a password
+	Protocol Protocol
+	Addrs    []string // HOST:PORT; connections are dealt out in turn
+	User     string
+	Password string
+	// Namespace is a namespace of turnlog, or the number of a Redis database.
+	Namespace string
+	// Replicas is how many replicas must confirm a write (WAIT); Redis only.
+	Replicas int
+	// Processes are the server's process ids, if they are on this machine.
+	Processes []int
+}
+
+// ParseTarget reads one of
+//
+//	turnlog://HOST:PORT[,HOST:PORT…][/NAMESPACE]
+//	redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=REPLICAS]
+//	http://HOST:PORT[/NAMESPACE]
+func ParseTarget(s string) (Target, error) {
+	first, hosts := splitHosts(s)
+	u, err := url.Parse(first)
+	if err != nil {
+		return Target{}, fmt.Errorf("target %q: %w", s, err)
+	}
+	t := Target{Protocol: Protocol(u.Scheme), Namespace: strings.Trim(u.Path, "/")}
+	u.Host = strings.Join(hosts, ",")
+	t.Name = u.Redacted()
+	defaults := map[Protocol]string{Turnlog: ":7379", Redis: ":6379", HTTP: ":7380"}
+	if defaults[t.Protocol] == "" {
+		return t, fmt.Errorf("target %q: must begin with turnlog://, redis:// or http://", s)
+	}
+	for _, addr := range hosts {
+		if addr == "" {
+			return t, fmt.Errorf("target %q: HOST:PORT is missing", s)
+		}
+		if !strings.Contains(addr, ":") {
+			addr += defaults[t.Protocol]
+		}
+		t.Addrs = append(t.Addrs, addr)
+	}
+	if u.User != nil {
+		t.User = u.User.Username()
+		t.Password, _ = u.User.Password()
+	}
+	return t, t.options(u.Query())
+}
+
+// splitHosts takes all hosts out of a URL but the first: a URL has only one.
+func splitHosts(s string) (first string, hosts []string) {
+	scheme, rest, _ := strings.Cut(s, "://")
+	end := strings.IndexAny(rest, "/?")
+	if end < 0 {
+		end = len(rest)
+	}
+	start := strings.LastIndexByte(rest[:end], '@') + 1
+	hosts = strings.Split(rest[start:end], ",")
+	return scheme + "://" + rest[:start] + hosts[0] + rest[end:], hosts
+}
+
+func (t *Target) options(q url.Values) error {
+	for name, values := range q {
+		n, err := strconv.Atoi(values[0])
+		if name != "wait" || t.Protocol != Redis || err != nil || n < 0 {
+			return fmt.Errorf("target %s: the only option is wait=REPLICAS, of redis://", t.Name)
+		}
+		t.Replicas = n
+	}
+	return nil
+}
