@@ -55,7 +55,7 @@ func (c *Client) Close() error {
 
 // Cluster returns the cluster as the node that answers sees it.
 func (c *Client) Cluster(ctx context.Context) (turn.Cluster, error) {
-	v, err := c.do(ctx, c.request(vCluster, ""))
+	v, err := c.do(ctx, newRequest(vCluster))
 	if err != nil {
 		return turn.Cluster{}, err
 	}
@@ -84,7 +84,7 @@ func (c *Client) followLeader() {
 		if err != nil {
 			return
 		}
-		v, err := conn.roundTrip(ctx, n, c.request(vCluster, ""))
+		v, err := conn.roundTrip(ctx, n, newRequest(vCluster))
 		if err != nil {
 			return
 		}
@@ -132,7 +132,7 @@ func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
 		})
 		return v, err
 	}
-	v, err := c.retry(ctx, c.request(vErase, "").strings("PREFIX", prefix), attempt)
+	v, err := c.retry(ctx, newRequest(vErase).strings("PREFIX", prefix), attempt)
 	if err != nil {
 		return 0, err
 	}
@@ -169,7 +169,7 @@ func (c *Client) Sessions(ctx context.Context, prefix string) iter.Seq2[turn.Ses
 // SessionsPage returns up to limit sessions after cursor (empty: from the
 // start), and the cursor of the next page, empty after the last.
 func (c *Client) SessionsPage(ctx context.Context, prefix, cursor string, limit int) ([]turn.Session, string, error) {
-	r := c.request(vList, "")
+	r := newRequest(vList)
 	if prefix != "" {
 		r.strings("PREFIX", prefix)
 	}

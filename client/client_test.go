@@ -157,7 +157,7 @@ func TestPatienceEnds(t *testing.T) {
 
 func TestCloseFailsCalls(t *testing.T) {
 	f := newFake(t, steps(silent(t)))
-	c := newTestClient(t, Config{Addrs: []string{f.addr()}, RetryFor: -1})
+	c := newTestClient(t, Config{Addrs: []string{f.addr()}, RetryFor: time.Hour})
 	done := make(chan error, 1)
 	go func() { _, err := c.Session("s").Pop(context.Background(), 1, turn.Newest); done <- err }()
 	<-f.seen
@@ -167,6 +167,11 @@ func TestCloseFailsCalls(t *testing.T) {
 	}
 	if _, err := c.Session("s").Last(context.Background(), 1); !turn.Is(err, turn.Unavailable) {
 		t.Fatalf("after Close: %v", err)
+	}
+	for _, err := range c.Session("s").Tail(context.Background(), 0) {
+		if !turn.Is(err, turn.Unavailable) {
+			t.Fatalf("tail after Close: %v", err)
+		}
 	}
 }
 

@@ -15,6 +15,9 @@ import (
 // socket buffer of a connection with nothing in flight, so that it cannot block.
 const directBytes = 16 << 10
 
+// maxSpare is the most write memory that a connection keeps.
+const maxSpare = 256 << 10
+
 // errSilent ends a connection that owes answers and sends nothing.
 var errSilent = errors.New("the server sent nothing for too long")
 
@@ -35,6 +38,7 @@ type conn struct {
 
 	mu      sync.Mutex
 	out     []byte  // encoded requests that gather for the next write
+	spare   []byte  // memory for the next out
 	unsent  int     // how many of waiting are in out
 	waiting []*call // unanswered, in the order of their requests
 	writing bool    // somebody is in nc.Write
@@ -122,7 +126,8 @@ func (c *conn) writeLoop() {
 // writeLocked writes what has gathered. It lets go of the lock meanwhile.
 func (c *conn) writeLocked() {
 	buf := c.out
-	c.out, c.unsent, c.writing = nil, 0, true
+	c.out, c.spare = c.spare, nil
+	c.unsent, c.writing = 0, true
 	c.mu.Unlock()
 	if c.patience > 0 {
 		c.nc.SetWriteDeadline(time.Now().Add(c.patience))
@@ -134,10 +139,11 @@ func (c *conn) writeLocked() {
 		c.failLocked(err)
 		return
 	}
+	if cap(buf) <= maxSpare {
+		c.spare = buf[:0]
+	}
 	if len(c.out) > 0 {
 		c.wakeWriter()
-	} else if cap(buf) <= 1<<20 {
-		c.out = buf[:0]
 	}
 }
 

@@ -53,7 +53,7 @@ func (s Session) Read(ctx context.Context, q turn.Read) (History, error) {
 }
 
 func (s Session) readRequest(q turn.Read) *request {
-	r := s.c.request(vRead, s.key)
+	r := s.request(vRead)
 	switch {
 	case q.From == turn.FromAfter:
 		r.strings("AFTER").uint(q.Seq)
@@ -108,7 +108,7 @@ const (
 
 // Info describes the session; NotFound if there is none.
 func (s Session) Info(ctx context.Context) (turn.Session, error) {
-	v, err := s.c.do(ctx, s.c.request(vInfo, s.key))
+	v, err := s.c.do(ctx, s.request(vInfo))
 	if err != nil {
 		return turn.Session{}, err
 	}
@@ -120,7 +120,7 @@ func (s Session) Info(ctx context.Context) (turn.Session, error) {
 
 // Meta returns the session's metadata, nil if there is none or no session.
 func (s Session) Meta(ctx context.Context) (map[string]string, error) {
-	v, err := s.c.do(ctx, s.c.request(vGetMeta, s.key))
+	v, err := s.c.do(ctx, s.request(vGetMeta))
 	if err != nil {
 		return nil, err
 	}

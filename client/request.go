@@ -14,15 +14,13 @@ type request struct {
 	body  []byte // the arguments as RESP bulk strings
 }
 
-// request begins a request of v on a session or, with "", on none.
-func (c *Client) request(v verb, key string) *request {
+func newRequest(v verb) *request {
 	r := &request{verb: v, again: verbs[v].again}
-	r.strings(verbs[v].command)
-	if key != "" || v < vErase {
-		r.strings(key)
-	}
-	return r
+	return r.strings(verbs[v].command)
 }
+
+// request begins a request on the session.
+func (s Session) request(v verb) *request { return newRequest(v).strings(s.key) }
 
 func (r *request) strings(args ...string) *request {
 	for _, s := range args {

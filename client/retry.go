@@ -62,7 +62,7 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor {
 			return v, settle(uncertain, err)
 		}
-		if !sleep(ctx, rand.N(pause)+pause/2) {
+		if !c.sleep(ctx, rand.N(pause)+pause/2) {
 			return v, gaveUp(ctx, settle(uncertain, err))
 		}
 	}
@@ -91,13 +91,16 @@ func gaveUp(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (%w)", err, ctx.Err())
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits for d. It reports false if ctx ends, or the client is closed, first.
+func (c *Client) sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
 	case <-ctx.Done():
+		return false
+	case <-c.ctx.Done():
 		return false
 	}
 }
@@ -160,6 +163,10 @@ func errorReply(e resp.Error) *turn.Error {
 		return t
 	}
 	switch e.Code() {
+	case "ERR":
+		if strings.HasPrefix(e.Message(), "max number of clients") {
+			return turn.Errorf(turn.Unavailable, "%s", e.Message())
+		}
 	case "NOAUTH", "WRONGPASS":
 		return turn.Errorf(turn.Unauthorized, "%s", e.Message())
 	case "NOPERM":

@@ -44,7 +44,7 @@ func (s Session) TTL(d time.Duration) Session {
 // Duplicate says that an earlier call with the same ids, or an attempt of this
 // one whose answer was lost, had appended them.
 func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.Result, error) {
-	r := s.c.request(vAppend, s.key)
+	r := s.request(vAppend)
 	r.expect(s.expect)
 	if s.ttl != 0 {
 		r.strings("PX").int(millis(s.ttl))
@@ -58,7 +58,7 @@ func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.
 // the session must exist. It returns what Append does, and Removed. Without
 // messages nothing identifies the call, and it may end in Unknown.
 func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewMessage) (turn.Result, error) {
-	r := s.c.request(vReplace, s.key)
+	r := s.request(vReplace)
 	r.strings("FROM").uint(from).expect(s.expect)
 	if len(messages) == 0 {
 		r.again = never
@@ -71,7 +71,7 @@ func (s Session) Replace(ctx context.Context, from uint64, messages ...turn.NewM
 // highest seqs first; turn.Tail and turn.Head are the ends of the Redis list.
 func (s Session) Pop(ctx context.Context, n int, from turn.Side) ([]turn.Message, error) {
 	op := &turn.Pop{Key: s.turnKey(), From: from, Count: uint64(max(n, 0))}
-	r := s.c.request(vPop, s.key)
+	r := s.request(vPop)
 	r.strings("COUNT").uint(op.Count).expect(s.expect)
 	r.strings("FROM", map[turn.Side]string{turn.Head: "HEAD", turn.Tail: "TAIL", turn.Newest: "NEWEST"}[from])
 	res, err := s.write(ctx, r, op)
@@ -80,25 +80,25 @@ func (s Session) Pop(ctx context.Context, n int, from turn.Side) ([]turn.Message
 
 // TrimKeep removes all but the n newest messages; Result.Removed says how many.
 func (s Session) TrimKeep(ctx context.Context, n uint64) (turn.Result, error) {
-	r := s.c.request(vTrim, s.key)
+	r := s.request(vTrim)
 	return s.write(ctx, r.strings("KEEP").uint(n).expect(s.expect), &turn.Trim{Key: s.turnKey(), N: n})
 }
 
 // TrimBefore removes the messages with a seq below seq.
 func (s Session) TrimBefore(ctx context.Context, seq uint64) (turn.Result, error) {
-	r := s.c.request(vTrim, s.key)
+	r := s.request(vTrim)
 	return s.write(ctx, r.strings("BEFORE").uint(seq).expect(s.expect), &turn.Trim{Key: s.turnKey(), N: seq})
 }
 
 // Clear removes all messages and keeps the session, its metadata and numbering.
 func (s Session) Clear(ctx context.Context) (turn.Result, error) {
-	return s.write(ctx, s.c.request(vClear, s.key).expect(s.expect), &turn.Clear{Key: s.turnKey()})
+	return s.write(ctx, s.request(vClear).expect(s.expect), &turn.Clear{Key: s.turnKey()})
 }
 
 // Delete removes the session and reports whether there was one.
 func (s Session) Delete(ctx context.Context) (bool, error) {
 	op := &turn.Delete{Keys: []turn.Key{s.turnKey()}}
-	res, err := s.write(ctx, s.c.request(vDelete, s.key).expect(s.expect), op)
+	res, err := s.write(ctx, s.request(vDelete).expect(s.expect), op)
 	return res.Removed > 0, err
 }
 
@@ -106,7 +106,7 @@ func (s Session) Delete(ctx context.Context) (bool, error) {
 // session to, which must not exist.
 func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, error) {
 	op := &turn.Fork{Key: s.turnKey(), To: turn.Key{Namespace: s.c.cfg.Namespace, Name: to}, At: at}
-	r := s.c.request(vFork, s.key).strings(to)
+	r := s.request(vFork).strings(to)
 	if at > 0 {
 		r.strings("AT").uint(at)
 	}
@@ -116,7 +116,7 @@ func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, e
 // SetMeta merges set into the session's metadata and removes the keys in unset,
 // creating the session if need be.
 func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...string) (turn.Result, error) {
-	r := s.c.request(vSetMeta, s.key)
+	r := s.request(vSetMeta)
 	if len(set)+len(unset) == 0 {
 		return turn.Result{}, turn.Errorf(turn.Invalid, "no metadata to set or unset")
 	}
@@ -133,7 +133,7 @@ func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...st
 // every later append begins that time anew. It reports whether there was such a
 // session.
 func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool, error) {
-	r := s.c.request(vExpire, s.key).strings("PX").int(millis(d))
+	r := s.request(vExpire).strings("PX").int(millis(d))
 	if slide {
 		r.strings("SLIDE")
 	}
@@ -142,13 +142,13 @@ func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool,
 
 // ExpireAt deletes the session at time t of the cluster's clock.
 func (s Session) ExpireAt(ctx context.Context, t time.Time) (bool, error) {
-	r := s.c.request(vExpire, s.key).strings("PXAT").int(t.UnixMilli())
+	r := s.request(vExpire).strings("PXAT").int(t.UnixMilli())
 	return s.changed(ctx, r, &turn.Expire{Key: s.turnKey(), HasAt: true, At: t.UnixMilli()})
 }
 
 // Persist removes the session's deadline and reports whether it had one.
 func (s Session) Persist(ctx context.Context) (bool, error) {
-	return s.changed(ctx, s.c.request(vExpire, s.key).strings("NEVER"), &turn.Expire{Key: s.turnKey()})
+	return s.changed(ctx, s.request(vExpire).strings("NEVER"), &turn.Expire{Key: s.turnKey()})
 }
 
 func (s Session) changed(ctx context.Context, r *request, op turn.Op) (bool, error) {

@@ -63,7 +63,7 @@ func (t *tail) follow(ctx context.Context) {
 	if t.down.IsZero() {
 		t.down, t.pause = time.Now(), backoffFirst
 	}
-	if time.Since(t.down) > c.cfg.RetryFor || !sleep(ctx, t.pause) {
+	if time.Since(t.down) > c.cfg.RetryFor || !c.sleep(ctx, t.pause) {
 		t.stop(gaveUp(ctx, err))
 	}
 	t.pause = min(2*t.pause, backoffMost)
@@ -85,7 +85,7 @@ func (t *tail) read(ctx context.Context, n *node, own *conn) error {
 	for s.fresh = linearizable; ; {
 		requests := []*request{s.readRequest(turn.Read{From: turn.FromAfter, Seq: t.after, Limit: pageMessages, MaxBytes: pageBytes})}
 		if waiting {
-			wait := s.c.request(vTail, s.key).strings("AFTER").uint(t.after).strings("COUNT", "1", "BLOCK").int(tailBlock.Milliseconds())
+			wait := s.request(vTail).strings("AFTER").uint(t.after).strings("COUNT", "1", "BLOCK").int(tailBlock.Milliseconds())
 			requests = []*request{wait, requests[0]}
 		}
 		h, err := t.round(ctx, n, own, requests)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,39 +29,14 @@ on from.`,
   turnlog tail alice --json | my-program`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(context.Background())
-			defer stop()
-			c, err := a.connect()
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			s := c.Session(args[0])
-			if !cmd.Flags().Changed("after") {
-				h, err := s.Last(ctx, max(last, 1))
-				if err != nil {
-					return err
+			return a.withSession(args[0], func(ctx context.Context, s client.Session) (err error) {
+				if !cmd.Flags().Changed("after") {
+					if after, err = beforeLast(ctx, s, last); err != nil {
+						return err
+					}
 				}
-				if after = h.Last; last > 0 && len(h.Messages) > 0 {
-					after = h.Messages[0].Seq - 1
-				}
-			}
-			n := 0
-			for m, err := range s.Tail(ctx, after) {
-				if errors.Is(err, context.Canceled) {
-					return nil // Ctrl-C is how a tail ends
-				}
-				if err != nil {
-					return fmt.Errorf("stopped after seq %d: %w", after, err)
-				}
-				if err := a.writeMessages(a.stdout, []turn.Message{m}); err != nil {
-					return err
-				}
-				if after, n = m.Seq, n+1; n == count {
-					return nil
-				}
-			}
-			return nil
+				return a.tail(ctx, s, after, count)
+			})
 		},
 	}
 	cmd.Flags().Uint64Var(&after, "after", 0, "begin after this seq (0: with the first message)")
@@ -68,4 +44,32 @@ on from.`,
 	cmd.Flags().IntVar(&count, "count", 0, "end after N messages (0: never)")
 	cmd.MarkFlagsMutuallyExclusive("after", "last")
 	return cmd
+}
+
+// beforeLast returns the seq after which the n newest messages come.
+func beforeLast(ctx context.Context, s client.Session, n int) (uint64, error) {
+	h, err := s.Last(ctx, max(n, 1))
+	if n > 0 && len(h.Messages) > 0 {
+		return h.Messages[0].Seq - 1, err
+	}
+	return h.Last, err
+}
+
+func (a *app) tail(ctx context.Context, s client.Session, after uint64, count int) error {
+	n := 0
+	for m, err := range s.Tail(ctx, after) {
+		if errors.Is(err, context.Canceled) {
+			return nil // Ctrl-C is how a tail ends
+		}
+		if err != nil {
+			return fmt.Errorf("stopped after seq %d: %w", after, err)
+		}
+		if err := a.writeMessages(a.stdout, []turn.Message{m}); err != nil {
+			return err
+		}
+		if after, n = m.Seq, n+1; n == count {
+			return nil
+		}
+	}
+	return nil
 }

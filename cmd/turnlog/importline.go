@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// How an import reads lines, and what it makes of them.
+
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		text = append(text, part...)
+		switch {
+		case err == io.EOF && len(text) > 0, err == nil:
+			return text, nil
+		case err != bufio.ErrBufferFull:
+			return nil, err
+		case len(text) > maxLineBytes:
+			return nil, fmt.Errorf("is longer than %d MiB: split the session into several lines", maxLineBytes>>20)
+		}
+	}
+}
+
+// parse reads a line and checks it whole, so that a bad one leaves no trace.
+func (im *importer) parse(number int, text []byte) (line, error) {
+	l, err := parseLine(text)
+	if err != nil {
+		return l, err
+	}
+	seen := make(map[string]bool, len(l.messages))
+	for i := range l.messages {
+		m := &l.messages[i]
+		if m.ID == "" {
+			m.ID = derivedID(number, i, l.session, m.Data)
+		}
+		if seen[m.ID] {
+			return l, fmt.Errorf("message %d: id %q stands twice in the line", i+1, m.ID)
+		}
+		seen[m.ID] = true
+	}
+	for b := range batches(l.messages) {
+		op := &turn.Append{Key: turn.Key{Namespace: turn.DefaultNamespace, Name: l.session}, Messages: b}
+		if err := op.Validate(im.limits); err != nil {
+			return l, err
+		}
+	}
+	return l, nil
+}
+
+// derivedID makes the id of a message that has none, the same for the same file.
+func derivedID(number, i int, session string, data []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d %d %d %s", number, i, len(session), session)
+	h.Write(data)
+	return "import-" + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// batches cuts messages into appends.
+func batches(ms []turn.NewMessage) iter.Seq[[]turn.NewMessage] {
+	return func(yield func([]turn.NewMessage) bool) {
+		for start := 0; start < len(ms); {
+			end, size := start, 0
+			for end < len(ms) && end-start < batchCount && (end == start || size+len(ms[end].Data) <= batchBytes) {
+				size += len(ms[end].Data)
+				end++
+			}
+			if !yield(ms[start:end]) {
+				return
+			}
+			start = end
+		}
+	}
+}
