@@ -168,7 +168,7 @@ func (r *RequestReader) readArg() error {
 func (r *RequestReader) readBody(n int) error {
 	for n > 0 && r.drop == nil {
 		chunk := min(n, max(smallArena, len(r.arena)))
-		if !r.grow(chunk) {
+		if !r.grow(chunk, n) {
 			r.startDropping(&RequestError{})
 			break
 		}
@@ -190,15 +190,16 @@ func (r *RequestReader) readBody(n int) error {
 	return nil
 }
 
-// grow makes room for n more bytes, if the budget has them.
-func (r *RequestReader) grow(n int) bool {
+// grow makes room for n more bytes, if the budget has them, and at best for rest,
+// which will be needed if the client keeps its word.
+func (r *RequestReader) grow(n, rest int) bool {
 	old := cap(r.arena)
 	if len(r.arena)+n <= old {
 		return true
 	}
 	// For a moment the old and the new arena exist side by side; the new one is
 	// what counts.
-	want := max(len(r.arena)+n, min(2*old, r.lim.MaxRequest))
+	want := max(len(r.arena)+n, min(2*old, len(r.arena)+rest))
 	if !r.charge(want) {
 		return false
 	}

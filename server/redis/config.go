@@ -38,9 +38,6 @@ type Config struct {
 	// that are read ahead of their replies: 1,024 and 16 MiB.
 	PipelineRequests int
 	PipelineBytes    int
-	// ReplyBytes bounds the payload of one LRANGE reply: 256 MiB. A longer one
-	// is refused, never cut.
-	ReplyBytes int64
 	// WriteTimeout is how long a client may leave replies unread before its
 	// connection is closed: 30 s without accepting any bytes.
 	WriteTimeout time.Duration
@@ -64,7 +61,6 @@ func (c Config) withDefaults() Config {
 	c.ReceiveBytes = cmp.Or(c.ReceiveBytes, 256<<20)
 	c.PipelineRequests = cmp.Or(c.PipelineRequests, 1024)
 	c.PipelineBytes = cmp.Or(c.PipelineBytes, 16<<20)
-	c.ReplyBytes = cmp.Or(c.ReplyBytes, 256<<20)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
 	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)

@@ -221,7 +221,7 @@ func (c *conn) launch(a action) (<-chan struct{}, func() (reply, error)) {
 		defer close(done)
 		defer func() { <-c.reading }()
 		for _, w := range before {
-			<-w
+			c.srv.await(w)
 		}
 		r, err = a.work(c.srv.work)
 	}()
@@ -238,7 +238,15 @@ func (c *conn) await(done <-chan struct{}) {
 		return
 	}
 	c.replies.flush()
-	<-done
+	c.srv.await(done)
+}
+
+// await waits for something under way, or for the end of all work.
+func (s *Server) await(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-s.work.Done():
+	}
 }
 
 func (c *conn) key(name []byte) turn.Key {

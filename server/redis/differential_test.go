@@ -202,7 +202,7 @@ func (g generator) command() []string {
 	case 0:
 		args = args[:len(args)-1]
 	case 1:
-		args = append(args, g.index())
+		args = append(args, pick(g, "7", "x", "-1")) // not "": turnlog has no empty key
 	}
 	if len(args) == 0 {
 		return []string{"PING"}

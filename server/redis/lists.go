@@ -1,8 +1,6 @@
 package redis
 
 import (
-	"context"
-
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -107,6 +105,7 @@ func ltrim(c *conn, args [][]byte) action {
 	return write(k, op, func(w *resp.Writer, _ turn.Result) { w.Status("OK") })
 }
 
+// lrange is never cut: the engine refuses a range that exceeds Limits.ReadBytes.
 func lrange(c *conn, args [][]byte) action {
 	start, ok1 := parseInt(args[2])
 	stop, ok2 := parseInt(args[3])
@@ -114,56 +113,7 @@ func lrange(c *conn, args [][]byte) action {
 		return refuse(errNotInteger)
 	}
 	k := c.key(args[1])
-	return action{keys: []turn.Key{k}, work: func(ctx context.Context) (reply, error) {
-		ms, err := c.srv.readList(ctx, turn.List{Key: k, Start: start, Stop: stop})
-		return func(w *resp.Writer) { writePayloads(w, ms) }, err
-	}}
-}
-
-// listTries is how often a long list is read anew because it changed meanwhile.
-const listTries = 5
-
-// readList reads a range of any length. The engine answers a long one in parts;
-// they belong together if the session's revision is the same in all of them.
-func (s *Server) readList(ctx context.Context, q turn.List) ([]turn.Message, error) {
-	for range listTries {
-		ms, ok, err := s.readListOnce(ctx, q)
-		if ok || err != nil {
-			return ms, err
-		}
-	}
-	return nil, turn.Errorf(turn.Conflict, "the list changed %d times while its %d bytes or more were read; read it in parts, or with TURN.READ",
-		listTries, s.engine.Limits().ReadBytes)
-}
-
-// readListOnce reports false if the list changed between two parts.
-func (s *Server) readListOnce(ctx context.Context, q turn.List) (ms []turn.Message, ok bool, err error) {
-	r, err := s.engine.Query(ctx, &q, linearizable)
-	if err != nil || !r.More {
-		return r.Messages, true, err
-	}
-	revision, size := r.Session.Revision, int64(0)
-	if q.Start < 0 {
-		q.Start = max(0, q.Start+int64(r.Session.Count))
-	}
-	for {
-		for i := range r.Messages {
-			size += int64(len(r.Messages[i].Data))
-		}
-		ms = append(ms, r.Messages...)
-		if !r.More {
-			return ms, true, nil
-		}
-		if size > s.cfg.ReplyBytes {
-			return nil, false, turn.Errorf(turn.TooLarge, "the reply would be longer than %d bytes; ask for a part of the list, or use TURN.READ", s.cfg.ReplyBytes)
-		}
-		next := q
-		next.Start += int64(len(ms))
-		if r, err = s.engine.Query(ctx, &next, thisNode); err != nil {
-			return nil, false, err
-		}
-		if r.Session == nil || r.Session.Revision != revision || len(r.Messages) == 0 {
-			return nil, false, nil
-		}
-	}
+	return c.read(k, &turn.List{Key: k, Start: start, Stop: stop}, func(r turn.Result) (reply, error) {
+		return func(w *resp.Writer) { writePayloads(w, r.Messages) }, nil
+	})
 }

@@ -1,0 +1,246 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// logBuffer gathers a log.
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) contains(s string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.b.String(), s)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// A client that asks and never reads is cut off; others go on meanwhile.
+func TestClientThatNeverReads(t *testing.T) {
+	var log logBuffer
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), WriteTimeout: 300 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	good := dial(t, s.addr())
+	for range 50 {
+		good.do("RPUSH", "big", strings.Repeat("x", 200_000))
+	}
+	before := heap()
+	bad, err := net.Dial("tcp", s.addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Close()
+	request := []byte("*4\r\n$6\r\nLRANGE\r\n$3\r\nbig\r\n$1\r\n0\r\n$2\r\n-1\r\n")
+	bad.SetWriteDeadline(time.Now().Add(20 * time.Second))
+	most := uint64(0)
+	for range 2000 {
+		if _, err := bad.Write(request); err != nil {
+			break
+		}
+		good.expect("PONG", "PING")
+	}
+	most = max(most, heap())
+	eventually(t, "the connection is closed", func() bool { return s.Metrics().Connections == 1 })
+	if !log.contains("does not read its replies") {
+		t.Error("the log does not say why")
+	}
+	if most > before+200<<20 {
+		t.Errorf("memory rose by %d MiB", (most-before)>>20)
+	}
+	good.expect("50", "LLEN", "big")
+}
+
+// Large requests that never end are bounded together, and do not keep others
+// from sending small ones, or large ones later.
+func TestUnfinishedLargeRequests(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: 8 << 20, ReadTimeout: 500 * time.Millisecond})
+	good := dial(t, s.addr())
+	before := heap()
+	for range 50 {
+		c, err := net.Dial("tcp", s.addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetWriteDeadline(time.Now().Add(10 * time.Second))
+		c.Write(append([]byte("*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$8000000\r\n"), make([]byte, 2<<20)...))
+	}
+	eventually(t, "the budget is used", func() bool { return s.Metrics().ReceiveBytes > 4<<20 })
+	good.expect("PONG", "PING")
+	if now := heap(); now > before+64<<20 {
+		t.Errorf("memory rose by %d MiB", (now-before)>>20)
+	}
+	eventually(t, "the stalled connections are closed", func() bool { return s.Metrics().Connections == 1 })
+	if n := s.Metrics().ReceiveBytes; n != 0 {
+		t.Errorf("%d bytes of the budget are lost", n)
+	}
+	good.expect("1", "RPUSH", "k", strings.Repeat("x", 5<<20))
+}
+
+func TestMaxClients(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), MaxClients: 3})
+	for range 3 {
+		dial(t, s.addr()).do("PING")
+	}
+	c := dial(t, s.addr())
+	if got := show(c.receive()); got != "-ERR max number of clients reached" {
+		t.Errorf("got %s", got)
+	}
+	c.expectClosed()
+	if m := s.Metrics(); m.Connections != 3 || m.Rejected != 1 || m.Accepted != 4 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Idle connections are cheap. TURNLOG_CONNECTIONS=10000 tries more of them, where
+// the limit of open files allows it.
+func TestIdleConnections(t *testing.T) {
+	n := 500
+	if os.Getenv("TURNLOG_CONNECTIONS") == "10000" {
+		n = 9990
+		var limit syscall.Rlimit
+		syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+		limit.Cur = limit.Max
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur < 21_000 {
+			t.Skipf("%d open files are allowed, %v", limit.Cur, err)
+		}
+	}
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	before := heap()
+	idle := make([]net.Conn, n)
+	buf := make([]byte, 7)
+	for i := range idle {
+		c, err := net.Dial("tcp", s.addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.Write([]byte("PING\r\n"))
+		if _, err := c.Read(buf); err != nil {
+			t.Fatal(err)
+		}
+		idle[i] = c
+	}
+	per := int64(heap()-before) / int64(n)
+	t.Logf("%d idle connections take %d bytes each, client side included", n, per)
+	if per > 32<<10 {
+		t.Errorf("an idle connection takes %d bytes", per)
+	}
+	start := time.Now()
+	dial(t, s.addr()).expect("1", "RPUSH", "k", "x")
+	if d := time.Since(start); d > 2*time.Second {
+		t.Errorf("a write took %v meanwhile", d)
+	}
+}
+
+func TestClientKill(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	a, b := dial(t, s.addr()), dial(t, s.addr())
+	id := a.do("CLIENT", "ID").Text()
+	b.expect("1", "CLIENT", "KILL", "ID", id)
+	a.expectClosed()
+	c := dial(t, s.addr())
+	c.do("PING")
+	b.expect("OK", "CLIENT", "KILL", c.nc.LocalAddr().String())
+	c.expectClosed()
+	b.expect("1", "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")
+	b.expectClosed()
+}
+
+func TestMetrics(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	c := dial(t, s.addr())
+	c.do("RPUSH", "k", "x")
+	c.do("RPUSH", "k")
+	c.do("NOSUCH")
+	c.do("CLIENT", "ID")
+	m := s.Metrics()
+	calls := make(map[string]CommandMetrics)
+	for _, cm := range m.Commands {
+		calls[cm.Name] = cm
+	}
+	push := calls["rpush"]
+	if push.Calls != 2 || push.Errors != 1 || calls["client|id"].Calls != 1 || m.UnknownCommands != 1 || push.Seconds <= 0 {
+		t.Errorf("%+v", m)
+	}
+	total := uint64(0)
+	for _, n := range push.Durations {
+		total += n
+	}
+	if total != push.Calls || len(push.Durations) != len(m.DurationBounds)+1 {
+		t.Errorf("buckets %v", push.Durations)
+	}
+	if m.BytesReceived == 0 || m.BytesSent == 0 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// pipeConn is one end of a connection in memory.
+func pipe(s *Server) net.Conn {
+	ours, theirs := net.Pipe()
+	s.welcome(ours)
+	return theirs
+}
+
+// FuzzConnection sends anything to a server with a real engine behind it: it
+// must survive and end the connection when its input ends.
+func FuzzConnection(f *testing.F) {
+	f.Add([]byte("*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$1\r\nv\r\nLRANGE k 0 -1\r\nHELLO 3\r\nTURN.READ k LAST 1\r\n"))
+	f.Add([]byte("TURN.APPEND k EXPECT 0 PX 5 MSG a b MSG \"\" c\r\nTURN.META k SET a b UNSET c EXPECT 1\r\nTURN.TAIL k BLOCK 1\r\n"))
+	f.Add([]byte("SCAN 0 MATCH a* COUNT 5\r\nEXPIRE k 5 NX GT\r\nCLIENT REPLY SKIP\r\nCLIENT KILL ID 5\r\nCOMMAND GETKEYS DEL a\r\nINFO\r\nRESET\r\nQUIT\r\n"))
+	f.Add([]byte("TURN.REPLACE k FROM 1 MSG a b\r\nTURN.POP k COUNT 2 FROM HEAD\r\nTURN.FORK k j AT 1\r\nTURN.ERASE PREFIX k\r\nDEL a b c\r\nLPOP k 0\r\nWAIT 0 1\r\n"))
+	s := open(f, Config{Engine: openEngine(f, turn.DefaultLimits())})
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if bytes.Contains(bytes.ToUpper(in), []byte("BLOCK")) || bytes.Contains(bytes.ToUpper(in), []byte("WAIT")) {
+			t.Skip() // would take its time
+		}
+		c := pipe(s)
+		drained := make(chan struct{})
+		go func() {
+			defer close(drained)
+			buf := make([]byte, 4096)
+			for {
+				if _, err := c.Read(buf); err != nil {
+					return
+				}
+			}
+		}()
+		c.SetWriteDeadline(time.Now().Add(10 * time.Second))
+		c.Write(in)
+		c.Close()
+		<-drained
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		for s.Metrics().Connections > 0 {
+			if ctx.Err() != nil {
+				t.Fatalf("the connection does not end after %q", in)
+			}
+			runtime.Gosched()
+		}
+	})
+}
