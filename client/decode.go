@@ -7,6 +7,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+func malformed(what string) *turn.Error {
+	return turn.Errorf(turn.Internal, "the server's answer cannot be read: %s", what)
+}
+
 // uintOf returns a field as a number, 0 if it is missing.
 func uintOf(v resp.Value, field string) uint64 {
 	f, _ := v.Field(field)

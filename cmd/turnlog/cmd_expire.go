@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -62,5 +63,6 @@ func (a *app) expire(ctx context.Context, s client.Session, d time.Duration, sli
 	case d == 0:
 		note = "there was no deadline"
 	}
-	return a.writeOutcome(outcomeJSON{}, "%s", note)
+	_, err = fmt.Fprintln(a.stdout, note)
+	return err
 }

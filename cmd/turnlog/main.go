@@ -13,19 +13,15 @@ func main() {
 	os.Exit(a.run(os.Args[1:]))
 }
 
-// commands is the table of contents, in the order of `turnlog help`.
-func (a *app) commands() []*cobra.Group {
-	return []*cobra.Group{
-		{ID: "node", Title: "Run nodes:"},
-		{ID: "session", Title: "Work with sessions:"},
-		{ID: "bulk", Title: "Move data:"},
-		{ID: "admin", Title: "Look after a cluster:"},
-	}
-}
-
+// root is the table of contents.
 func (a *app) root() *cobra.Command {
 	root := a.rootCommand()
-	root.AddGroup(a.commands()...)
+	root.AddGroup(
+		&cobra.Group{ID: "node", Title: "Run nodes:"},
+		&cobra.Group{ID: "session", Title: "Work with sessions:"},
+		&cobra.Group{ID: "bulk", Title: "Move data:"},
+		&cobra.Group{ID: "admin", Title: "Look after a cluster:"},
+	)
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
 			c.GroupID = group
