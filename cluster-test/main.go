@@ -23,12 +23,14 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/cluster-test/report"
 	"github.com/turnlog/turnlog/cluster-test/workload"
 )
 
 // arguments are the command line.
 type arguments struct {
 	list      bool
+	table     bool
 	scenarios string
 	seed      uint64
 	time      time.Duration
@@ -52,6 +54,13 @@ func main() {
 		list()
 		return
 	}
+	if a.table {
+		if err := report.Table(os.Stdout, a.out); err != nil {
+			fmt.Fprintln(os.Stderr, "cluster-test:", err)
+			os.Exit(2)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	passed, err := a.run(ctx)
 	stop()
@@ -66,6 +75,7 @@ func main() {
 
 func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.list, "list", false, "show scenarios, nemeses and workloads")
+	fs.BoolVar(&a.table, "table", false, "show the last run of each scenario in --out as Markdown tables")
 	fs.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, or evidence")
 	fs.Uint64Var(&a.seed, "seed", 0, "what the random choices follow from (default: another one each time)")
 	fs.DurationVar(&a.time, "time", 0, "how long workers work (default: the scenario's)")

@@ -49,7 +49,7 @@ func (l *log) checkRealTime() {
 			}
 		}
 		if latest != nil && y.finish < latest.invoke {
-			l.violation("real time", fmt.Sprintf("%s ended %.3f ms before %s began, and yet it saw or followed what that did",
+			l.violation("real time", fmt.Sprintf("%s ended %.3f ms before %s began, but comes after it in the session's order",
 				describe(y.op), float64(latest.invoke-y.finish)/1e6, describe(latest.op)), latest.op, y.op)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -84,6 +85,29 @@ func TestWrite(t *testing.T) {
 	r.Fail("%d things", 2)
 	if err := r.Write(dir, h); err != nil || r.Passed {
 		t.Errorf("with a problem: %v, passed %v", err, r.Passed)
+	}
+}
+
+func TestTable(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{"calm", "chaos", "calm"} {
+		r := &Report{Scenario: name, Seconds: float64(i), Started: time.Unix(int64(i), 0), Checked: &checker.Verdict{}, Figures: Measure(sample(), 0, 10*time.Second)}
+		sub := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.Mkdir(sub, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Write(sub, sample()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text strings.Builder
+	if err := Table(&text, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| calm | passed | 0 | 2 |", "| chaos | passed | 0 | 1 |", "| kill-leader | 2 | 2.5s | 500ms, 500ms |"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, &text)
+		}
 	}
 }
 
