@@ -163,7 +163,8 @@ func TestFailedLogWriteStopsTheNode(t *testing.T) {
 	}
 	c.ready()
 	n3 := c.nodes["n3"]
-	writes := startWriters(t, "w", 4, func(i, _ int) *running { return c.nodes[[]string{"n1", "n2"}[i%2]] })
+	others := []*running{c.nodes["n1"], c.nodes["n2"]}
+	writes := startWriters(t, "w", 4, func(i, _ int) *running { return others[i%2] })
 	time.Sleep(50 * time.Millisecond)
 	disk.Fail(func(op simdisk.Op) error {
 		if op.Kind == simdisk.Sync {

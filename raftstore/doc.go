@@ -1,2 +1,72 @@
-// Package raftstore is a node of a replicated store.
+// Package raftstore is a node of a replicated store: Raft around the state
+// machine of package fsm, over the log of package wal and the connections of
+// package peer. It is the one package that knows of Raft.
+//
+//	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
+//	go n.Run(ctx)                                  // until ctx ends, or the node must stop
+//	r, err := n.Apply(ctx, &turn.Append{…})        // on any node
+//	r, err = n.Query(ctx, &turn.Read{…}, turn.Consistency{})
+//
+// # Promises
+//
+//   - Apply returns nil only after the operation is in the logs of a majority,
+//     synced, and applied by this node or by the leader. Its error says whether
+//     the operation surely did not take place or, with turn.Unknown, perhaps did.
+//   - Operations that are submitted to one node one after the other take place
+//     in that order. An operation is sent again as often as its leader is lost,
+//     and takes place at most once.
+//   - Linearizable queries see every operation that was acknowledged, by
+//     whatever node, before they began.
+//   - A node that cannot trust its disk stops: Run returns the error. A node
+//     that lost its disk is not let in under its old name.
+//   - Nothing waits without a bound, in time as in memory.
+//
+// # A write
+//
+// Submit encodes the operation and puts it into the table of calls (calls.go).
+// On the leader, the proposer (proposer.go) takes what waits, packs it into one
+// log entry and gives that to Raft; on any other node the forwarder (forward.go)
+// takes it and sends it, as it is, to the leader's proposer. When the state
+// machine has applied the entry (fsm.go), calls are resolved with its outcome.
+// Whatever goes wrong in between, unresolved calls are sent again under the same
+// tags, in the same order; the state machine applies a tag once.
+//
+// # A read
+//
+// The leader takes a read index (reads.go), has a majority of the voters confirm
+// that there is no later leader, waits until its state is that far, and answers.
+// Other nodes pass the query on to it (query.go).
+//
+// # The goroutines
+//
+// Run starts, and waits for:
+//
+//	watchStanding  begins and ends reigns; owns rule, the leader's duties
+//	proposer.run   table of calls and units → log entries; one goroutine each waits for Raft
+//	forwarder.run  table of calls → the leader, while that is another node
+//	reads.run      rounds of confirmation
+//	sweep          ends calls whose time is over
+//	compact        snapshots and the removal of log entries
+//	watchDisk      free space, and how long the disk takes
+//	watchMembers   cluster id and members → disk; notices the node's removal
+//	watchStart     asks what there is to catch up with
+//	and the Run of the state machine, of the log and of the connections
+//
+// Raft has its own; it calls applier (its FSM), logStore, stableStore and
+// snapshotStore, and through transport the other nodes.
+//
+// # What the library is not relied on for
+//
+// hashicorp/raft's VerifyLeader counts late answers and those of non-voters: see
+// readindex_test.go, which shows both. Its leases are not used for reads. Its
+// followers apply the end of their own log if they are told a high commit index
+// by a short message: see transport.go. It accepts a server that lost its disk:
+// see admit.go. Its futures may never resolve after a shutdown: see await. It
+// goes on after failed writes: see logStore.
+//
+// # What it does not do
+//
+// It does not repair a damaged log or state; the error says how to seed the node
+// anew from the others. It does not hold up if a majority of disks lose data at
+// once, or report syncs that did not happen, or if a node lies.
 package raftstore

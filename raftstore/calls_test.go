@@ -1,0 +1,245 @@
+package raftstore
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// callTable is a table of calls under the test's clock.
+type callTable struct {
+	*calls
+	t   *testing.T
+	now time.Time
+}
+
+func newCallTable(t *testing.T) *callTable {
+	c := &callTable{t: t, now: time.Unix(0, 0)}
+	bounds := CallBounds{LeaderWait: time.Second, OutcomeWait: 3 * time.Second}
+	if err := bounds.setDefaults(); err != nil {
+		t.Fatal(err)
+	}
+	c.calls = newCalls(bounds, 7, func() time.Time { return c.now }, func() {})
+	return c
+}
+
+func (c *callTable) add(n int) (out []*Call) {
+	for range n {
+		out = append(out, c.submit(context.Background(), []byte("12345678")))
+	}
+	return out
+}
+
+// took takes calls in the present generation and returns their numbers.
+func (c *callTable) took(gen uint64, n int) (*batch, []uint64) {
+	b := c.take(gen, n, 1<<20)
+	if b == nil {
+		return nil, nil
+	}
+	var numbers []uint64
+	for _, cmd := range b.commands {
+		if cmd.Origin != 7 {
+			c.t.Fatalf("command of origin %d", cmd.Origin)
+		}
+		numbers = append(numbers, cmd.Number)
+	}
+	return b, numbers
+}
+
+func ok(numbers ...uint64) (outs []fsm.Outcome) {
+	for _, n := range numbers {
+		outs = append(outs, fsm.Outcome{Origin: 7, Number: n, Result: turn.Result{First: n}})
+	}
+	return outs
+}
+
+// ended returns the kind of error that a call ended with; -1: none, -2: it did not end.
+func ended(c *Call) int {
+	select {
+	case <-c.done:
+	default:
+		return -2
+	}
+	if c.err == nil {
+		return -1
+	}
+	return int(c.err.Kind)
+}
+
+func (c *callTable) want(calls []*Call, kinds ...int) {
+	c.t.Helper()
+	for i, call := range calls {
+		if got := ended(call); got != kinds[i] {
+			c.t.Fatalf("call %d has outcome %d, want %d", i+1, got, kinds[i])
+		}
+	}
+}
+
+func TestCallsAreTakenInOrderAndAgain(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(5)
+	_, got := c.took(c.gen, 3)
+	if !slices.Equal(got, []uint64{1, 2, 3}) {
+		t.Fatalf("took %v", got)
+	}
+	c.answered(ok(2))
+	gen := c.rewind()
+	if b, _ := c.took(gen-1, 9); b != nil {
+		t.Fatal("an earlier generation still takes calls")
+	}
+	if _, got = c.took(gen, 9); !slices.Equal(got, []uint64{1, 3, 4, 5}) {
+		t.Fatalf("took %v again", got)
+	}
+	if b, _ := c.took(gen, 9); b != nil {
+		t.Fatal("calls are taken twice")
+	}
+	c.applied(ok(1, 3, 4))
+	c.answered(ok(5, 1)) // the answer to what is known already
+	c.want(calls, -1, -1, -1, -1, -1)
+	if r, err := calls[2].Wait(); err != nil || r.First != 3 {
+		t.Fatalf("call 3: %+v, %v", r, err)
+	}
+	if c.unresolved() != 0 || len(c.queue) != 0 || c.bytes != 0 {
+		t.Fatalf("%d unresolved, %d in the queue, %d bytes", c.unresolved(), len(c.queue), c.bytes)
+	}
+	c.applied([]fsm.Outcome{{Origin: 8, Number: 6}, {Origin: 7, Number: 99}}) // nobody's
+}
+
+func TestBatchesHaveBounds(t *testing.T) {
+	c := newCallTable(t)
+	c.submit(context.Background(), make([]byte, 500))
+	c.submit(context.Background(), make([]byte, 20))
+	c.submit(context.Background(), make([]byte, 70))
+	c.submit(context.Background(), make([]byte, 20))
+	for _, want := range []int{1, 2, 1} {
+		if b := c.take(c.gen, 10, 100); b == nil || len(b.calls) != want {
+			t.Fatalf("a batch of %+v, want %d calls", b, want)
+		}
+	}
+}
+
+// Who was never sent surely did not happen; who was sent and lost may have.
+func TestOutcomesOfCallsThatRunOut(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(5)
+	lost, _ := c.took(c.gen, 1)
+	refused, _ := c.took(c.gen, 1)
+	pending, _ := c.took(c.gen, 1)
+	final, _ := c.took(c.gen, 1)
+	c.lost(lost)
+	c.refused(refused, turn.Errorf(turn.Unavailable, "not now"), false)
+	c.refused(final, turn.Errorf(turn.ReadOnly, "full"), true)
+	c.want(calls, -2, -2, -2, int(turn.ReadOnly), -2)
+	c.now = c.now.Add(1500 * time.Millisecond)
+	c.sweep()
+	c.want(calls, -2, int(turn.Unavailable), -2, int(turn.ReadOnly), int(turn.Unavailable))
+	if calls[1].err.Message != "not now" {
+		t.Fatalf("call 2 ends with %v", calls[1].err)
+	}
+	c.now = c.now.Add(2 * time.Second)
+	c.sweep()
+	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unknown), int(turn.ReadOnly), int(turn.Unavailable))
+	c.refused(pending, turn.Errorf(turn.Unavailable, "late"), true) // changes nothing
+	c.applied(ok(1))
+	c.want(calls[:1], int(turn.Unknown))
+}
+
+// A refusal in a later attempt says nothing about an earlier one.
+func TestRefusalDoesNotUndoExposure(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(1)
+	c.took(c.gen, 1)
+	gen := c.rewind()
+	b, _ := c.took(gen, 1)
+	c.refused(b, turn.Errorf(turn.ReadOnly, "full"), true)
+	c.want(calls, -2)
+	c.now = c.now.Add(2 * time.Second)
+	c.sweep()
+	c.want(calls, -2)
+	c.now = c.now.Add(2 * time.Second)
+	c.sweep()
+	c.want(calls, int(turn.Unknown))
+}
+
+func TestSkippedCalls(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(2)
+	c.took(c.gen, 2)
+	skipped := []fsm.Outcome{{Origin: 7, Number: 1, Skipped: true}, {Origin: 7, Number: 2, Skipped: true}}
+	c.answered(skipped) // the leader applied them earlier; this node will, too
+	c.want(calls, -2, -2)
+	c.applied(ok(1))
+	c.applied(skipped) // this node did not see the first application of call 2
+	c.want(calls, -1, int(turn.Unknown))
+}
+
+func TestCallersThatGiveUp(t *testing.T) {
+	c := newCallTable(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	sent := c.submit(ctx, []byte("a"))
+	c.took(c.gen, 1)
+	unsent := c.submit(ctx, []byte("b"))
+	cancel()
+	_, err := sent.Wait()
+	kindIs(t, err, turn.Unknown)
+	_, err = unsent.Wait()
+	kindIs(t, err, turn.Unavailable)
+	if b, _ := c.took(c.gen, 9); b != nil {
+		t.Fatal("a call is sent after its caller was told that it was not")
+	}
+}
+
+func TestClosedTable(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(2)
+	c.took(c.gen, 1)
+	c.close(unavailable("stopping"))
+	calls = append(calls, c.add(1)...)
+	c.abandon()
+	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
+}
+
+func TestLeaderClock(t *testing.T) {
+	clock := &handClock{now: time.UnixMilli(1_000_000)}
+	l := newLeaderClock(clock, 900_000, nil)
+	if got := l.now(0); got != 1_000_000 {
+		t.Fatalf("at the start it is %d", got)
+	}
+	clock.now = clock.now.Add(5 * time.Second)
+	if got := l.now(0); got != 1_005_000 {
+		t.Fatalf("five seconds later it is %d", got)
+	}
+	if got := l.now(2_000_000); got != 2_000_000 {
+		t.Fatalf("behind what was applied: %d", got)
+	}
+	if got := newLeaderClock(clock, 3_000_000, nil).now(0); got != 3_000_000 {
+		t.Fatalf("a wall clock that is behind: %d", got)
+	}
+	hour := time.Hour
+	for _, c := range []struct {
+		others []time.Duration
+		want   time.Duration
+	}{
+		{nil, 0},
+		{[]time.Duration{time.Second}, 0},
+		{[]time.Duration{-hour}, -hour}, // between two, the earlier
+		{[]time.Duration{hour}, 0},
+		{[]time.Duration{-hour, -hour}, -hour}, // the own one is an hour ahead
+		{[]time.Duration{hour, hour}, hour},
+		{[]time.Duration{-hour, time.Millisecond}, 0},
+		{[]time.Duration{100 * hour, -100 * hour}, 0},
+	} {
+		if got := correction(c.others); got != c.want {
+			t.Errorf("others are %v off: correction %v, want %v", c.others, got, c.want)
+		}
+	}
+}
+
+// handClock is moved by hand.
+type handClock struct{ now time.Time }
+
+func (c *handClock) Now() time.Time { return c.now }
