@@ -74,7 +74,7 @@ func (b *builder) addr() string {
 
 func (b *builder) node(id string, c *Cluster) *Node {
 	resp, http := b.addr(), b.addr()
-	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http,
+	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
 		Log: filepath.Join(b.cfg.Dir, id+".log")}
 	to, from := &Direction{}, &Direction{}

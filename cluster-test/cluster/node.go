@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +22,7 @@ type Node struct {
 	// Where clients reach it: proxies, through which answers can be lost.
 	RESP, HTTP *Proxy
 	// Its own addresses, past the proxies.
-	RESPAddr, HTTPAddr string
+	RESPAddr, HTTPAddr, RaftAddr string
 
 	binary string
 	args   []string
@@ -41,8 +42,9 @@ type process struct {
 	expected bool          // the tester ended it; guarded by Node.mu
 }
 
-// Start runs the node. It does not wait until it is ready.
-func (n *Node) Start() error {
+// Start runs the node, with further flags for this time. It does not wait until
+// it is ready.
+func (n *Node) Start(flags ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.process != nil {
@@ -55,7 +57,7 @@ func (n *Node) Start() error {
 	defer log.Close() // the child has its own descriptor
 	n.starts++
 	fmt.Fprintf(log, "--- start %d at %s ---\n", n.starts, time.Now().Format(time.RFC3339Nano))
-	cmd := exec.Command(n.binary, n.args...)
+	cmd := exec.Command(n.binary, append(slices.Clone(n.args), flags...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = childAttributes()
 	if err := cmd.Start(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -28,11 +29,17 @@ type NodeStatus struct {
 	HashIndex uint64 `json:"hash_index"`
 }
 
-// tester is the tester's own way to the nodes, past the clients' proxies.
-var tester = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+// tester is the tester's own way to the nodes, past the clients' proxies. Its
+// patience is for changes of membership; most callers have less.
+var tester = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+
+// glance is how long a node may take to tell about itself.
+const glance = 2 * time.Second
 
 // Status asks n for its view of the cluster.
 func (n *Node) Status(ctx context.Context) (Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
 	var s Status
 	err := n.call(ctx, http.MethodGet, "/v1/cluster", &s)
 	return s, err
@@ -40,6 +47,8 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 
 // Ready reports whether n says that it serves requests.
 func (n *Node) Ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
 	return n.call(ctx, http.MethodGet, "/readyz", nil) == nil
 }
 
@@ -49,17 +58,34 @@ func (n *Node) Checksum(ctx context.Context) error {
 	return n.call(ctx, http.MethodPost, "/v1/cluster/checksum", nil)
 }
 
-// Metrics returns the node's metrics in Prometheus's text form.
-func (n *Node) Metrics(ctx context.Context) (string, error) {
-	var text rawText
-	err := n.call(ctx, http.MethodGet, "/metrics", &text)
-	return string(text), err
+// Snapshot has the node take a snapshot and truncate its log.
+func (n *Node) Snapshot(ctx context.Context) error {
+	return n.call(ctx, http.MethodPost, "/v1/cluster/snapshot", nil)
 }
 
-type rawText string
+// Transfer has the node, which leads, hand over leadership.
+func (n *Node) Transfer(ctx context.Context) error {
+	return n.call(ctx, http.MethodPost, "/v1/cluster/transfer", nil)
+}
+
+// Remove asks n to end the membership of another node.
+func (n *Node) Remove(ctx context.Context, other *Node) error {
+	return n.call(ctx, http.MethodDelete, "/v1/cluster/nodes?id="+other.ID, nil)
+}
+
+// Add asks n to make another node, which runs without data, a member.
+func (n *Node) Add(ctx context.Context, other *Node) error {
+	body := fmt.Sprintf(`{"id":%q,"raft_addr":%q}`, other.ID, other.RaftAddr)
+	return n.send(ctx, http.MethodPost, "/v1/cluster/nodes", strings.NewReader(body), nil)
+}
 
 func (n *Node) call(ctx context.Context, method, path string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.HTTPAddr+path, nil)
+	return n.send(ctx, method, path, nil, into)
+}
+
+// send makes a request and decodes the answer into into, unless that is nil.
+func (n *Node) send(ctx context.Context, method, path string, content io.Reader, into any) error {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.HTTPAddr+path, content)
 	if err != nil {
 		return err
 	}
@@ -75,18 +101,13 @@ func (n *Node) call(ctx context.Context, method, path string, into any) error {
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s %s: %s: %s", n.ID, method, path, resp.Status, body)
 	}
-	switch into := into.(type) {
-	case nil:
-		return nil
-	case *rawText:
-		*into = rawText(body)
-		return nil
-	default:
-		if err := json.Unmarshal(body, into); err != nil {
-			return fmt.Errorf("%s %s %s: %w in %s", n.ID, method, path, err, body)
-		}
+	if into == nil {
 		return nil
 	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("%s %s %s: %w in %s", n.ID, method, path, err, body)
+	}
+	return nil
 }
 
 // Leader returns the node that leads, as most of the nodes that answer see it;

@@ -14,6 +14,9 @@ func dataFaults() []Fault {
 		{Name: "wiped", About: "a node comes back under its name without its data, and must not get in", Nodes: 3, Pick: to(aFollower, wiped)},
 		{Name: "long-absence", About: "a follower is away until its log is gone from the others, and needs a snapshot",
 			Nodes: 3, Pick: to(aFollower, kill), Hold: seconds(6, 12)},
+		{Name: "replaced", About: "a node that lost its data is removed from the cluster and added anew", Nodes: 3, Alone: true, Pick: to(aFollower, replaced)},
+		{Name: "transfer", About: "the leader is asked to hand over", Nodes: 2, Pick: to(theLeader, transfer)},
+		{Name: "snapshot", About: "a node is asked for a snapshot", Pick: to(someNode, snapshot)},
 	}
 }
 
@@ -49,4 +52,64 @@ func staysOut(ctx context.Context, n *cluster.Node) error {
 		return fmt.Errorf("%s was let in again after it had lost its data", n.ID)
 	}
 	return nil
+}
+
+// replacement is how long it may take to make a node a member again.
+const replacement = 60 * time.Second
+
+// replaced does what an operator does with a node whose disk is gone. The node
+// learns again all that it knew: what the others tell it counts, not its name.
+func replaced(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	ctx, cancel := context.WithTimeout(ctx, replacement)
+	defer cancel()
+	if err := n.Kill(); err != nil {
+		return nil, err
+	}
+	if err := e.insist(ctx, n.ID+" is removed", func(other *cluster.Node) error { return other.Remove(ctx, n) }); err != nil {
+		return nil, err
+	}
+	if _, err := n.Wipe(); err != nil {
+		return nil, err
+	}
+	if err := n.Start("--join"); err != nil {
+		return nil, err
+	}
+	if err := e.insist(ctx, n.ID+" is added", func(other *cluster.Node) error { return other.Add(ctx, n) }); err != nil {
+		return nil, err
+	}
+	return nil, cluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) })
+}
+
+// insist asks nodes for something until one has done it.
+func (e *Env) insist(ctx context.Context, what string, ask func(*cluster.Node) error) error {
+	var problem error
+	err := cluster.Until(ctx, what, func() bool {
+		n := e.Cluster.Leader(ctx)
+		if n == nil {
+			return false
+		}
+		problem = ask(n)
+		return problem == nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %v", err, problem)
+	}
+	return nil
+}
+
+// transfer may be refused, when the cluster has other worries.
+func transfer(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	e.note(n, "transfer", n.Transfer(ctx))
+	return nil, nil
+}
+
+func snapshot(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	e.note(n, "snapshot", n.Snapshot(ctx))
+	return nil, nil
+}
+
+func (e *Env) note(n *cluster.Node, what string, err error) {
+	if err != nil {
+		e.Recorder.Note(n.ID, fmt.Sprintf("%s: %v", what, err))
+	}
 }

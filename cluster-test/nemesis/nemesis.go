@@ -29,6 +29,9 @@ type Fault struct {
 	About string
 	// Nodes is how many nodes a cluster must have for it; 0: any number.
 	Nodes int
+	// Alone: it is not combined with others, since it waits for the cluster to
+	// work in between.
+	Alone bool
 	// Pick chooses a victim and what to do to it; a nil action means that there
 	// is no victim now.
 	Pick func(ctx context.Context, e *Env) (victim string, act action)
@@ -86,7 +89,7 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 
 // both has one fault happen during another.
 func both(ctx context.Context, e *Env, outer, inner Fault) error {
-	if outer.Name == inner.Name {
+	if outer.Name == inner.Name || outer.Alone || inner.Alone {
 		return e.once(ctx, outer)
 	}
 	undo, err := e.begin(ctx, outer)
