@@ -36,7 +36,7 @@ func mutants() []mutant {
 			"if *expect == current {", "if *expect == current || true {", "calm", 3},
 		{"early-expiry", "sessions expire 200 ms before their time", "fsm/append.go",
 			"m.meta.clock+o.TTL, h.slide)", "m.meta.clock+o.TTL-200, h.slide)", "calm", 3},
-		{"late-clock", "the state machine reads the time of the node instead of the entry's", "fsm/apply.go",
+		{"own-clock", "each node's state machine has a clock of its own", "fsm/apply.go",
 			"m.meta.clock = max(m.meta.clock, e.Stamp)", "m.meta.clock = max(m.meta.clock, e.Stamp) + int64(len(m.cfg.Dir)+int(m.cfg.Dir[len(m.cfg.Dir)-7])%3)", "calm", 3},
 		{"wiped-let-in", "a node that lost its data is let in under its old name", "raftstore/admit.go",
 			`known != "" && known != r.Incarnation`, `known == "never"`, "wiped", 5},

@@ -102,11 +102,8 @@ func (r *run) phases(ctx context.Context) error {
 		r.to = r.rec.Now()
 		return errors.Join(err, r.stop())
 	}
-	if err := r.storm(ctx); err != nil {
-		r.to = r.rec.Now()
-		return errors.Join(err, r.cluster.Heal())
-	}
-	return errors.Join(r.recover(ctx), r.stop())
+	// Whatever the storm has met, what it has left behind is worth a look.
+	return errors.Join(r.storm(ctx), r.recover(ctx), r.stop())
 }
 
 // storm lets workers work while faults happen.
@@ -125,10 +122,8 @@ func (r *run) storm(ctx context.Context) error {
 	}()
 	err := r.faults(ctx)
 	r.to = r.rec.Now()
-	if err == nil {
-		// The faults end first: what is still under way may be answered.
-		err = r.cluster.Heal()
-	}
+	// The faults end first: what is still under way may be answered.
+	err = errors.Join(err, r.cluster.Heal())
 	stop()
 	<-r.idle
 	return errors.Join(err, worked)

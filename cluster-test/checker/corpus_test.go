@@ -65,6 +65,11 @@ func TestGoodHistories(t *testing.T) {
 			2-3 append b -> 2 rev=4
 			4-5 read stale -> last=1 rev=3 1:a
 			9-10 final -> last=2 rev=4 1:a 2:b`,
+		"bounded read is old, but not too old": `
+			0-1 append a -> 1 rev=3
+			2-3 append b -> 2 rev=4
+			12-13 read maxage=10 -> last=1 rev=3 1:a
+			19-20 final -> last=2 rev=4 1:a 2:b`,
 		"tail": `
 			0-1 append a -> 1 rev=3
 			2-3 append b -> 2 rev=4
@@ -135,6 +140,8 @@ func TestBadHistories(t *testing.T) {
 		"read from the future":            {"real time", "0-1 read -> last=1 1:a\n 2-3 append a -> 1\n 7-8 final -> last=1 1:a"},
 		"stale read from the future":      {"real time", "0-1 read stale -> last=1 1:a\n 2-3 append a -> 1\n 7-8 final -> last=1 1:a"},
 		"stale read of what is not yet":   {"real time", "0-9 append a -> 1\n 1-2 read stale -> last=1 1:a\n 3-4 read -> last=0\n 17-18 final -> last=1 1:a"},
+		"bounded read is too old":         {"real time", "0-1 append a -> 1\n 12-13 read maxage=10 -> last=0\n 17-18 final -> last=1 1:a"},
+		"bounded read from the future":    {"real time", "0-1 read maxage=10 -> last=1 1:a\n 2-3 append a -> 1\n 7-8 final -> last=1 1:a"},
 		"reads go back":                   {"real time", "0-9 append a -> 1\n 1-2 read -> last=1 1:a\n 3-4 read -> last=0\n 17-18 final -> last=1 1:a"},
 		"tail from the future":            {"real time", "0-1 tail -> 1:a\n 2-3 append a -> 1\n 7-8 final -> last=1 1:a"},
 		"duplicate before the original":   {"false duplicate", "0-1 append a ids -> 1 dup\n 5-6 append a ids -> 1\n 7-8 final -> last=1 1:a"},

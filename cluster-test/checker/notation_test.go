@@ -84,6 +84,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 			c.Retries = true
 		case "stale":
 			c.Stale = true
+		case "maxage":
+			c.Stale, c.MaxAge = true, int64(number)
 		case "latest":
 			c.Latest = true
 		case "expect":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/history"
 )
@@ -13,9 +14,10 @@ import (
 // The append that ends at seq s is at place 2s, a read that saw the session
 // end at s at 2s+1. Where the place is not known exactly, low < high.
 type span struct {
-	op             *history.Operation
-	low, high      int64
-	invoke, finish int64 // between these times it took effect
+	op        *history.Operation
+	low, high int64
+	// Between these times it took effect; a read that may be old, perhaps before.
+	invoke, finish int64
 }
 
 // nowhere is the high of an operation that shows what had happened before it,
@@ -91,7 +93,10 @@ func (l *log) observation(op *history.Operation, revs revisionTable) (span, bool
 	case op.Outcome == history.OK && op.Call.Func == history.Read:
 		s.low = 2*int64(op.Result.Last) + 1
 		s.high = s.low
-		if op.Call.Stale {
+		switch {
+		case op.Call.MaxAge > 0: // what happened since then it may have missed
+			s.invoke -= op.Call.MaxAge * int64(time.Millisecond)
+		case op.Call.Stale:
 			s.high = nowhere
 		}
 		return s, true

@@ -79,8 +79,10 @@ type Call struct {
 	// the newest N instead); Replace removes from it on.
 	Seq    uint64 `json:"seq,omitempty"`
 	Latest bool   `json:"latest,omitempty"`
-	// Stale reads may show a past state.
-	Stale bool `json:"stale,omitempty"`
+	// Stale reads may show a past state; with MaxAge, one that is no older than
+	// so many milliseconds.
+	Stale  bool  `json:"stale,omitempty"`
+	MaxAge int64 `json:"max_age,omitempty"`
 	// Final marks a read of the whole session after all faults have healed.
 	Final bool `json:"final,omitempty"`
 }

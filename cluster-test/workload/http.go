@@ -96,7 +96,11 @@ func readQuery(q url.Values, c *history.Call) {
 			number("limit", c.N)
 		}
 	}
-	if c.Stale {
+	switch {
+	case c.MaxAge > 0:
+		q.Set("consistency", "bounded")
+		number("max_age_ms", uint64(c.MaxAge))
+	case c.Stale:
 		q.Set("consistency", "stale")
 	}
 }

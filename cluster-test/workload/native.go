@@ -53,7 +53,10 @@ func (d *nativeDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (his
 	if c.TTL > 0 {
 		s = s.TTL(time.Duration(c.TTL) * time.Millisecond)
 	}
-	if c.Stale {
+	switch {
+	case c.MaxAge > 0:
+		s = s.Bounded(time.Duration(c.MaxAge) * time.Millisecond)
+	case c.Stale:
 		s = s.Stale()
 	}
 	switch c.Func {

@@ -70,7 +70,7 @@ func All() []*Workload {
 			Sessions: 3, Calls: 200, Next: appendOrRead,
 		},
 		{
-			Name: "stale", About: "appends, and reads that may show the past",
+			Name: "stale", About: "appends, and reads that may show the past, up to some age or any",
 			Doors: []string{HTTP, Native}, Sessions: 3, Calls: 300, Next: staleReads,
 		},
 	}
@@ -132,7 +132,13 @@ func manyMessages(w *worker, s *Session) history.Call {
 
 func staleReads(w *worker, s *Session) history.Call {
 	c := appendOrRead(w, s)
-	c.Stale = c.Func == history.Read && w.rand.IntN(3) > 0
+	if c.Func == history.Read {
+		kind := w.rand.IntN(3)
+		c.Stale = kind > 0
+		if kind == 2 {
+			c.MaxAge = 1 + w.rand.Int64N(400)
+		}
+	}
 	return c
 }
 
