@@ -2,6 +2,7 @@ package wal_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -70,6 +71,15 @@ func openOurs(b *testing.B) func(uint64, [][]byte) error {
 			b.Error(err)
 		}
 	})
+	// A node that has run for a while recycles its segments. Get there first.
+	for range 3 * 64 {
+		if err := l.Append([]wal.Record{{Index: max(1, l.NextIndex()), Data: make([]byte, 1<<20)}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := errors.Join(l.Reset(1), l.Maintain()); err != nil {
+		b.Fatal(err)
+	}
 	records := make([]wal.Record, 0, 256)
 	meta := make([]byte, 17)
 	const keep = 64 << 20 // as a node does: the log is cut behind the last snapshot
