@@ -234,8 +234,8 @@ func hiddenRetries(p *probe) error {
 	if err := p.fill(h, s, 1); err != nil {
 		return err
 	}
-	for i := range 5 {
-		line.Break(Fault{Break: CutAfter, Times: 1})
+	for i := range 8 {
+		line.Break(Fault{Break: CutAfter, Skip: i / 2, Times: 1})
 		err := p.noted(s, turnKey{1, 2 + i}, 2, func() error {
 			ctx, cancel := p.op()
 			defer cancel()

@@ -65,6 +65,8 @@ type Fault struct {
 	Break Break
 	// Answer is one of Line.Answers, if that is the Break.
 	Answer string
+	// Skip is how many requests pass before.
+	Skip int
 	// Times is how many requests meet it; 0: every one until Heal.
 	Times int
 }

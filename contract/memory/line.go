@@ -56,6 +56,10 @@ func (l *Line) next() (contract.Fault, bool) {
 	if !l.on || l.fault.Times > 0 && l.hits >= l.fault.Times {
 		return contract.Fault{}, false
 	}
+	if l.fault.Skip > 0 {
+		l.fault.Skip--
+		return contract.Fault{}, false
+	}
 	l.hits++
 	return l.fault, true
 }

@@ -1,0 +1,397 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/turnlog/turnlog/contract"
+)
+
+const (
+	readyTime = 30 * time.Second // for a node, or the cluster, to serve
+	stopTime  = 15 * time.Second // for a node to end by itself
+)
+
+// nodes is a cluster that belongs to the suite: processes of the turnlog program,
+// with their data in a directory that goes away with them.
+type nodes struct {
+	binary string
+	dir    string
+	seed   string // --initial-cluster
+
+	mu    sync.Mutex
+	live  []*node
+	count int // nodes that there ever were, for their names
+}
+
+// node is one process, in its present life.
+type node struct {
+	id               string
+	resp, http, raft string
+	args             []string
+	cmd              *exec.Cmd
+	exited           chan struct{} // closed when cmd has ended
+}
+
+var errNoBinary = errors.New("turnlog: without an address needs the turnlog program")
+
+// openNodes starts a cluster.
+func openNodes(ctx context.Context, u *url.URL, o Options) (*Target, error) {
+	params, err := take(u, "nodes", "namespace")
+	if err != nil {
+		return nil, err
+	}
+	count := 3
+	if n := params["nodes"]; n != "" {
+		if count, err = strconv.Atoi(n); err != nil || count != 1 && count != 3 && count != 5 {
+			return nil, fmt.Errorf("target turnlog: nodes must be 1, 3 or 5")
+		}
+	}
+	if o.Binary == "" {
+		return nil, errNoBinary
+	}
+	dir, err := os.MkdirTemp("", "turnlog-verify-")
+	if err != nil {
+		return nil, err
+	}
+	c := &nodes{binary: o.Binary, dir: dir}
+	if err := c.found(ctx, count); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	t := &Target{close: c.close}
+	dialTurnlog(t, c.addrs(), params["namespace"])
+	t.Restarts = c.restarts()
+	if o.Copy != nil {
+		t.Copy = func(ctx context.Context) *exec.Cmd {
+			return o.Copy(ctx, "turnlog://"+strings.Join(c.addrs(), ",")+"?namespace="+params["namespace"])
+		}
+	}
+	return t, nil
+}
+
+// found starts the first nodes and waits until they serve.
+func (c *nodes) found(ctx context.Context, count int) error {
+	var peers []string
+	for range count {
+		n, err := c.newNode()
+		if err != nil {
+			return err
+		}
+		peers = append(peers, n.id+"="+n.raft)
+		c.live = append(c.live, n)
+	}
+	c.seed = strings.Join(peers, ",")
+	for _, n := range c.live {
+		n.args = append(n.args, "--initial-cluster", c.seed)
+		if err := c.start(n); err != nil {
+			return err
+		}
+	}
+	return c.ready(ctx)
+}
+
+func (c *nodes) newNode() (*node, error) {
+	c.count++
+	n := &node{id: fmt.Sprintf("n%d", c.count)}
+	for _, addr := range []*string{&n.resp, &n.http, &n.raft} {
+		free, err := freeAddr()
+		if err != nil {
+			return nil, err
+		}
+		*addr = free
+	}
+	n.args = []string{"serve", "--node-id", n.id, "--data-dir", filepath.Join(c.dir, n.id),
+		"--resp-addr", n.resp, "--http-addr", n.http, "--raft-addr", n.raft}
+	return n, nil
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func (c *nodes) start(n *node) error {
+	log, err := os.OpenFile(filepath.Join(c.dir, n.id+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the process has its own
+	n.cmd = exec.Command(c.binary, n.args...)
+	n.cmd.Stdout, n.cmd.Stderr = log, log
+	n.cmd.SysProcAttr = childAttributes()
+	if err := n.cmd.Start(); err != nil {
+		return err
+	}
+	exited := make(chan struct{})
+	n.exited = exited
+	go func() {
+		n.cmd.Wait() // how it ended stands in its log
+		close(exited)
+	}()
+	return nil
+}
+
+// end sends a signal and waits until the process is gone.
+func (n *node) end(s syscall.Signal) {
+	n.cmd.Process.Signal(s)
+	select {
+	case <-n.exited:
+	case <-time.After(stopTime):
+		n.cmd.Process.Kill()
+		<-n.exited
+	}
+}
+
+func (c *nodes) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.live {
+		if n.cmd != nil {
+			n.end(syscall.SIGKILL)
+		}
+	}
+	return os.RemoveAll(c.dir)
+}
+
+func (c *nodes) addrs() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, n := range c.live {
+		out = append(out, n.resp)
+	}
+	return out
+}
+
+// ready waits until every node serves.
+func (c *nodes) ready(ctx context.Context) error {
+	for _, n := range c.live {
+		if err := c.until(ctx, n.id+" to be ready", func() bool {
+			return n.request(ctx, http.MethodGet, "/readyz", nil, nil) == nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// until polls.
+func (c *nodes) until(ctx context.Context, what string, done func() bool) error {
+	for end := time.Now().Add(readyTime); !done(); {
+		if time.Now().After(end) {
+			return fmt.Errorf("waited %s for %s; %s", readyTime, what, c.lastWords())
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// lastWords returns the end of each log.
+func (c *nodes) lastWords() string {
+	var b strings.Builder
+	for _, n := range c.live {
+		text, err := os.ReadFile(filepath.Join(c.dir, n.id+".log"))
+		if err != nil {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		fmt.Fprintf(&b, "log of %s ends with:\n%s\n", n.id, strings.Join(lines[max(0, len(lines)-5):], "\n"))
+	}
+	return b.String()
+}
+
+// request asks the node's HTTP door.
+func (n *node) request(ctx context.Context, method, path string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+n.http+path, body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s of %s: %s", method, path, n.id, bytes.TrimSpace(text))
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(text, out)
+}
+
+// leader asks until a node says who leads.
+func (c *nodes) leader(ctx context.Context) (*node, error) {
+	var found *node
+	err := c.until(ctx, "a leader", func() bool {
+		for _, n := range c.live {
+			var cluster struct {
+				Leader string `json:"leader"`
+			}
+			if n.request(ctx, http.MethodGet, "/v1/cluster", nil, &cluster) != nil {
+				continue
+			}
+			for _, l := range c.live {
+				if l.id == cluster.Leader {
+					found = l
+				}
+			}
+		}
+		return found != nil
+	})
+	return found, err
+}
+
+// restarts are the ways in which the suite torments its own cluster.
+func (c *nodes) restarts() []contract.Restart {
+	kinds := []contract.Restart{
+		{Kind: contract.CanStop, Do: c.with(c.stopAll)},
+		{Kind: contract.CanKillLead, Do: c.with(c.killLeader)},
+		{Kind: contract.CanKillAll, Do: c.with(c.killAll)},
+	}
+	if len(c.live) > 1 {
+		kinds = append([]contract.Restart{{Kind: contract.CanReplace, Do: c.with(c.replace)}}, kinds...)
+	}
+	return kinds
+}
+
+// with makes f a restart: nothing else happens to the nodes meanwhile.
+func (c *nodes) with(f func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return f(ctx)
+	}
+}
+
+// stopAll ends every node as an operator would, one after another, and starts them
+// again.
+func (c *nodes) stopAll(ctx context.Context) error {
+	for _, n := range c.live {
+		n.end(syscall.SIGTERM)
+	}
+	return c.startAgain(ctx, c.live...)
+}
+
+func (c *nodes) startAgain(ctx context.Context, ns ...*node) error {
+	for _, n := range ns {
+		if err := c.start(n); err != nil {
+			return err
+		}
+	}
+	return c.ready(ctx)
+}
+
+func (c *nodes) killLeader(ctx context.Context) error {
+	l, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
+	l.end(syscall.SIGKILL)
+	if len(c.live) > 1 { // the others must do without it
+		if err := c.until(ctx, "another leader", func() bool { return c.leadsWithout(ctx, l) }); err != nil {
+			return err
+		}
+	}
+	return c.startAgain(ctx, l)
+}
+
+func (c *nodes) leadsWithout(ctx context.Context, gone *node) bool {
+	for _, n := range c.live {
+		if n != gone && n.request(ctx, http.MethodGet, "/readyz", nil, nil) == nil {
+			var cluster struct {
+				Leader string `json:"leader"`
+			}
+			if n.request(ctx, http.MethodGet, "/v1/cluster", nil, &cluster) == nil && cluster.Leader != "" && cluster.Leader != gone.id {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (c *nodes) killAll(ctx context.Context) error {
+	for _, n := range c.live {
+		n.cmd.Process.Kill()
+	}
+	for _, n := range c.live {
+		n.end(syscall.SIGKILL)
+	}
+	return c.startAgain(ctx, c.live...)
+}
+
+// replace loses a follower with its disk, and lets a new node take its place.
+func (c *nodes) replace(ctx context.Context) error {
+	leader, err := c.leader(ctx)
+	if err != nil {
+		return err
+	}
+	at := 0
+	for c.live[at] == leader {
+		at++
+	}
+	lost := c.live[at]
+	lost.end(syscall.SIGKILL)
+	if err := os.RemoveAll(filepath.Join(c.dir, lost.id)); err != nil {
+		return err
+	}
+	if err := leader.request(ctx, http.MethodDelete, "/v1/cluster/nodes?id="+lost.id, nil, nil); err != nil {
+		return err
+	}
+	fresh, err := c.newNode()
+	if err != nil {
+		return err
+	}
+	fresh.resp = lost.resp // where the clients look for it
+	fresh.args = []string{"serve", "--node-id", fresh.id, "--data-dir", filepath.Join(c.dir, fresh.id),
+		"--resp-addr", fresh.resp, "--http-addr", fresh.http, "--raft-addr", fresh.raft, "--join", "--initial-cluster", c.seed}
+	if err := c.start(fresh); err != nil {
+		return err
+	}
+	c.live[at] = fresh
+	if err := c.until(ctx, fresh.id+" to be added", func() bool {
+		member := map[string]string{"id": fresh.id, "raft_addr": fresh.raft}
+		return leader.request(ctx, http.MethodPost, "/v1/cluster/nodes", member, nil) == nil
+	}); err != nil {
+		return err
+	}
+	return c.ready(ctx)
+}

@@ -1,0 +1,323 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/proxy"
+)
+
+// openPostgres makes two tables, turnlog_contract_sessions and _messages, unless
+// they are there.
+func openPostgres(t *Target, u *url.URL) error {
+	config, err := pgxpool.ParseConfig(u.String())
+	if err != nil {
+		return err
+	}
+	config.MaxConns = 4
+	addr := net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
+	open := func(ctx context.Context, via string) (contract.Store, error) {
+		c := config.Copy()
+		if via != "" {
+			host, port, err := net.SplitHostPort(via)
+			if err != nil {
+				return nil, err
+			}
+			n, err := strconv.ParseUint(port, 10, 16)
+			if err != nil {
+				return nil, err
+			}
+			c.ConnConfig.Host, c.ConnConfig.Port = host, uint16(n)
+		}
+		pool, err := pgxpool.NewWithConfig(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := pool.Exec(ctx, postgresSchema); err != nil {
+			pool.Close()
+			return nil, err
+		}
+		return &postgresStore{pool}, nil
+	}
+	t.Open = func(ctx context.Context) (contract.Store, error) { return open(ctx, "") }
+	t.Claims = contract.Claims{IDs: true, Linearizable: true, Bytes: true}
+	if config.ConnConfig.TLSConfig == nil {
+		t.Line = behind(addr, proxy.Postgres{}, open)
+	}
+	return nil
+}
+
+// A session's row is locked by whoever changes the session until the transaction
+// ends. It stays when the session is emptied, so that versions never come again.
+const postgresSchema = `
+	SELECT pg_advisory_lock(7379);
+	CREATE TABLE IF NOT EXISTS turnlog_contract_sessions (
+		key bytea PRIMARY KEY, version bigint NOT NULL DEFAULT 0, last bigint NOT NULL DEFAULT 0, deadline timestamptz);
+	CREATE TABLE IF NOT EXISTS turnlog_contract_messages (
+		key bytea NOT NULL, seq bigint NOT NULL, id text, data bytea NOT NULL, PRIMARY KEY (key, seq), UNIQUE (key, id));
+	SELECT pg_advisory_unlock(7379);`
+
+const postgresLive = `(s.deadline IS NULL OR s.deadline > clock_timestamp())`
+
+// postgresStore keeps messages in a table, with a transaction for each change.
+type postgresStore struct{ pool *pgxpool.Pool }
+
+// lockedSession is a session's row within a transaction that changes it.
+type lockedSession struct {
+	tx      pgx.Tx
+	key     []byte
+	version int64
+	last    int64
+}
+
+// change runs f in a transaction on the locked row of a session. What fails before
+// the commit surely did not happen; what fails during it may have.
+func (s *postgresStore) change(ctx context.Context, session string, f func(*lockedSession) error) error {
+	tx, err := s.pool.Begin(ctx)
+	if err != nil {
+		return notApplied(err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx)) // of no effect after the commit
+	l := &lockedSession{tx: tx, key: []byte(session)}
+	if err := l.lock(ctx); err != nil {
+		return notApplied(err)
+	}
+	if err := f(l); err != nil {
+		return notApplied(err)
+	}
+	err = tx.Commit(ctx)
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Severity == "ERROR" {
+		return notApplied(err)
+	}
+	return err
+}
+
+func notApplied(err error) error {
+	if errors.Is(err, contract.ErrConflict) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", contract.ErrNotApplied, err)
+}
+
+// lock takes the session's row, making it if need be, and empties a session that
+// has ended.
+func (l *lockedSession) lock(ctx context.Context) error {
+	var ended bool
+	err := l.tx.QueryRow(ctx, `INSERT INTO turnlog_contract_sessions AS s (key) VALUES ($1)
+		ON CONFLICT (key) DO UPDATE SET key = excluded.key
+		RETURNING version, last, NOT `+postgresLive, l.key).Scan(&l.version, &l.last, &ended)
+	if err != nil || !ended {
+		return err
+	}
+	_, err = l.tx.Exec(ctx, `DELETE FROM turnlog_contract_messages WHERE key = $1`, l.key)
+	if err != nil {
+		return err
+	}
+	l.version++
+	_, err = l.tx.Exec(ctx, `UPDATE turnlog_contract_sessions SET version = $2, deadline = NULL WHERE key = $1`, l.key, l.version)
+	return err
+}
+
+// errKnown ends a transaction in which there is nothing to do.
+var errKnown = errors.New("saved before")
+
+func (s *postgresStore) add(ctx context.Context, session, version string, ttl time.Duration, ms []contract.Message) error {
+	err := s.change(ctx, session, func(l *lockedSession) error {
+		if err := l.lookUp(ctx, ms); err != nil {
+			return err
+		}
+		if version != "" && version != strconv.FormatInt(l.version, 10) {
+			return contract.ErrConflict
+		}
+		return l.insert(ctx, ttl, ms)
+	})
+	if errors.Is(err, errKnown) {
+		return nil
+	}
+	return err
+}
+
+// lookUp compares with the messages that have one of these ids.
+func (l *lockedSession) lookUp(ctx context.Context, ms []contract.Message) error {
+	want := map[string]contract.Message{}
+	var ids []string
+	for _, m := range ms {
+		if m.ID != "" {
+			want[m.ID] = m
+			ids = append(ids, m.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := l.tx.Query(ctx, `SELECT id, data FROM turnlog_contract_messages WHERE key = $1 AND id = ANY($2)`, l.key, ids)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	known := 0
+	for rows.Next() {
+		var id string
+		var data []byte
+		if err := rows.Scan(&id, &data); err != nil {
+			return err
+		}
+		if !contract.Decode(data).Equal(want[id]) {
+			return contract.ErrConflict
+		}
+		known++
+	}
+	switch {
+	case rows.Err() != nil:
+		return rows.Err()
+	case known == 0:
+		return nil
+	case known < len(ms):
+		return contract.ErrConflict
+	}
+	return errKnown
+}
+
+func (l *lockedSession) insert(ctx context.Context, ttl time.Duration, ms []contract.Message) error {
+	seqs, ids, data := make([]int64, len(ms)), make([]*string, len(ms)), make([][]byte, len(ms))
+	for i, m := range ms {
+		seqs[i], data[i] = l.last+int64(i)+1, m.Encode()
+		if m.ID != "" {
+			ids[i] = &ms[i].ID
+		}
+	}
+	_, err := l.tx.Exec(ctx, `INSERT INTO turnlog_contract_messages (key, seq, id, data)
+		SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::bytea[])`, l.key, seqs, ids, data)
+	if err != nil {
+		return err
+	}
+	return l.update(ctx, len(ms), ttl)
+}
+
+// update closes a change of the session.
+func (l *lockedSession) update(ctx context.Context, added int, ttl time.Duration) error {
+	_, err := l.tx.Exec(ctx, `UPDATE turnlog_contract_sessions SET version = version + 1, last = last + $2,
+		deadline = CASE WHEN $3 > 0 THEN clock_timestamp() + $3 * interval '1 millisecond' ELSE deadline END WHERE key = $1`,
+		l.key, added, float64(ttl.Milliseconds()))
+	return err
+}
+
+func (s *postgresStore) Add(ctx context.Context, session string, ms ...contract.Message) error {
+	return s.add(ctx, session, "", 0, ms)
+}
+
+func (s *postgresStore) AddTTL(ctx context.Context, session string, ttl time.Duration, ms ...contract.Message) error {
+	return s.add(ctx, session, "", ttl, ms)
+}
+
+func (s *postgresStore) AddIf(ctx context.Context, session, version string, ms ...contract.Message) error {
+	return s.add(ctx, session, version, 0, ms)
+}
+
+func (s *postgresStore) AddAsync(ctx context.Context, session string, ms ...contract.Message) <-chan error {
+	return contract.Goroutine(ctx, s, session, ms...)
+}
+
+// LoadVersion is one statement, and so sees one moment.
+func (s *postgresStore) LoadVersion(ctx context.Context, session string) ([]contract.Message, string, error) {
+	rows, err := s.pool.Query(ctx, `SELECT s.version, m.id, m.data FROM turnlog_contract_sessions s
+		LEFT JOIN turnlog_contract_messages m ON m.key = s.key AND `+postgresLive+`
+		WHERE s.key = $1 ORDER BY m.seq`, []byte(session))
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	var ms []contract.Message
+	version := int64(0)
+	for rows.Next() {
+		var id *string
+		var data []byte
+		if err := rows.Scan(&version, &id, &data); err != nil {
+			return nil, "", err
+		}
+		if data == nil {
+			continue // a session without messages
+		}
+		m := contract.Decode(data)
+		if id != nil {
+			m.ID = *id
+		}
+		ms = append(ms, m)
+	}
+	return ms, strconv.FormatInt(version, 10), rows.Err()
+}
+
+func (s *postgresStore) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	ms, _, err := s.LoadVersion(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	return ms, nil
+}
+
+func (s *postgresStore) LoadLast(ctx context.Context, session string, n int) ([]contract.Message, error) {
+	ms, err := s.Load(ctx, session)
+	return ms[max(0, len(ms)-n):], err
+}
+
+func (s *postgresStore) Trim(ctx context.Context, session string, keep int) error {
+	return s.change(ctx, session, func(l *lockedSession) error {
+		_, err := l.tx.Exec(ctx, `DELETE FROM turnlog_contract_messages WHERE key = $1 AND seq <= COALESCE((
+			SELECT seq FROM turnlog_contract_messages WHERE key = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1), -1)`, l.key, keep)
+		if err != nil {
+			return err
+		}
+		return l.update(ctx, 0, 0)
+	})
+}
+
+func (s *postgresStore) Clear(ctx context.Context, session string) error {
+	return s.Trim(ctx, session, 0)
+}
+
+func (s *postgresStore) Delete(ctx context.Context, session string) error {
+	return s.Trim(ctx, session, 0)
+}
+
+func (s *postgresStore) Pop(ctx context.Context, session string) (m contract.Message, ok bool, err error) {
+	err = s.change(ctx, session, func(l *lockedSession) error {
+		var data []byte
+		err := l.tx.QueryRow(ctx, `DELETE FROM turnlog_contract_messages WHERE key = $1 AND seq = (
+			SELECT max(seq) FROM turnlog_contract_messages WHERE key = $1) RETURNING data`, l.key).Scan(&data)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		m, ok = contract.Decode(data), err == nil
+		return err
+	})
+	return m, ok, err
+}
+
+func (s *postgresStore) Sessions(ctx context.Context, prefix string) ([]string, error) {
+	rows, err := s.pool.Query(ctx, `SELECT key FROM turnlog_contract_sessions s WHERE `+postgresLive+` AND substring(key for $2) = $1
+		AND EXISTS (SELECT FROM turnlog_contract_messages m WHERE m.key = s.key)`, []byte(prefix), len(prefix))
+	if err != nil {
+		return nil, err
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = string(k)
+	}
+	return out, err
+}
+
+func (s *postgresStore) Close() error {
+	s.pool.Close()
+	return nil
+}

@@ -1,0 +1,140 @@
+// Package target opens the memory stores that `turnlog verify` can be pointed at,
+// by URL:
+//
+//	memory:                                   a store in this process
+//	turnlog://host:port[,host:port…][?namespace=N]
+//	redis://[user:password@]host:port[/db]    a list a session, as chat-history libraries keep it
+//	redis://…?layout=rmw                      a string a session, read and written whole
+//	postgres://user:password@host:port/db     a table, a transaction an append
+//	http://host:port[?namespace=N]            turnlog's HTTP door
+//	exec:COMMAND                              a program that speaks JSON lines
+//	turnlog:[?nodes=N]                        a cluster of its own, of three nodes
+package target
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"strings"
+
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/memory"
+)
+
+// Options say how a target is reached beyond its URL.
+type Options struct {
+	// Binary is the turnlog program, of which turnlog: starts its nodes.
+	Binary string
+	// Copy, if set, returns the command of a process that calls
+	// contract.WriterMain with Open of that URL.
+	Copy func(ctx context.Context, url string) *exec.Cmd
+	// RestartCommand is a shell command that ends the store, as harshly as it is
+	// meant to survive, starts it again, and returns.
+	RestartCommand string
+	// Backend is the address of the server behind an exec: target. It is reached
+	// through a breakable proxy, whose address stands for {backend} in the command.
+	Backend string
+}
+
+// Target is an open target. Close ends what Open started.
+type Target struct {
+	contract.Target
+	close func() error
+}
+
+// Close ends what Open started.
+func (t *Target) Close() error {
+	if t.close == nil {
+		return nil
+	}
+	return t.close()
+}
+
+// Open reaches the target of that URL, without connecting to it. For turnlog: it
+// returns when the nodes are ready.
+func Open(ctx context.Context, text string, o Options) (*Target, error) {
+	t, err := open(ctx, text, o)
+	if err != nil {
+		return nil, err
+	}
+	t.Name = withoutPassword(text)
+	if o.RestartCommand != "" {
+		t.Restarts = []contract.Restart{{Kind: contract.CanKill, Do: shell(o.RestartCommand)}}
+	}
+	return t, nil
+}
+
+func open(ctx context.Context, text string, o Options) (*Target, error) {
+	scheme, rest, ok := strings.Cut(text, ":")
+	if !ok {
+		return nil, fmt.Errorf("target %q: must begin with memory:, turnlog:, redis:, postgres:, http: or exec:", text)
+	}
+	switch scheme {
+	case "memory":
+		t := memory.New().Target()
+		return &Target{Target: t}, nil
+	case "exec":
+		return openExec(rest, o)
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
+	t := &Target{}
+	switch {
+	case scheme == "turnlog" && u.Host == "":
+		return openNodes(ctx, u, o)
+	case scheme == "turnlog":
+		err = openTurnlog(t, u)
+	case scheme == "redis":
+		err = openRedis(t, u)
+	case scheme == "postgres", scheme == "postgresql":
+		err = openPostgres(t, u)
+	case scheme == "http":
+		err = openHTTP(t, u)
+	default:
+		return nil, fmt.Errorf("target %q: there are memory:, turnlog:, redis:, postgres:, http: and exec:", text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("target %s: %w", withoutPassword(text), err)
+	}
+	if o.Copy != nil {
+		t.Copy = func(ctx context.Context) *exec.Cmd { return o.Copy(ctx, text) }
+	}
+	return t, nil
+}
+
+func withoutPassword(text string) string {
+	if u, err := url.Parse(text); err == nil {
+		return u.Redacted()
+	}
+	return text
+}
+
+// take removes parameters from u and returns them; one that is not expected is an
+// error.
+func take(u *url.URL, names ...string) (map[string]string, error) {
+	out := map[string]string{}
+	q := u.Query()
+	for _, n := range names {
+		out[n] = q.Get(n)
+		q.Del(n)
+	}
+	for n := range q {
+		return nil, fmt.Errorf("there is no parameter %q; there are %s", n, strings.Join(names, ", "))
+	}
+	u.RawQuery = ""
+	return out, nil
+}
+
+// shell returns a restart by a command.
+func shell(command string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		out, err := exec.CommandContext(ctx, "sh", "-c", command).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", command, err, strings.TrimSpace(string(out)))
+		}
+		return nil
+	}
+}
