@@ -9,7 +9,7 @@ import (
 
 const (
 	flushAt    = 32 << 10 // a Writer that holds this much writes it out
-	keepBuffer = 4 << 10  // a larger buffer is let go when it has been flushed
+	keepBuffer = 16 << 10 // a larger buffer is let go when it has been flushed; the last 20 messages usually fit
 )
 
 // Writer writes replies, and requests, to an io.Writer. It gathers small frames
