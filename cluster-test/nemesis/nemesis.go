@@ -21,6 +21,9 @@ type Env struct {
 	Cluster  *cluster.Cluster
 	Recorder *history.Recorder
 	Rand     *rand.Rand
+	// Calm is how long the cluster is left alone between two faults. The default
+	// is often too short to recover.
+	Calm [2]time.Duration
 }
 
 // Fault is something that goes wrong.
@@ -63,16 +66,16 @@ func ByName(names []string) ([]Fault, error) {
 	return out, nil
 }
 
-// Calm is how long the cluster is left alone between two faults. It is often too
-// short to recover.
-var Calm = [2]time.Duration{200 * time.Millisecond, 4 * time.Second}
-
 // Run injects faults, one at a time or two together, until ctx ends, and undoes
 // them. An error means that the tester could not do what it wanted, or that a
 // fault found the cluster doing what it must not.
 func Run(ctx context.Context, e *Env, faults []Fault) error {
 	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(e.Cluster.Nodes) < f.Nodes })
-	for len(faults) > 0 && sleep(ctx, between(e.Rand, Calm)) {
+	calm := e.Calm
+	if calm[1] == 0 {
+		calm = seconds(0.2, 4)
+	}
+	for len(faults) > 0 && sleep(ctx, between(e.Rand, calm)) {
 		first := faults[e.Rand.IntN(len(faults))]
 		if len(faults) > 1 && e.Rand.IntN(4) == 0 {
 			if err := both(ctx, e, first, faults[e.Rand.IntN(len(faults))]); err != nil {
