@@ -151,7 +151,7 @@ func (s *Suite) prepare() (*run, []Case, error) {
 	orDefault(&r.Writers, 8)
 	orDefault(&r.Turns, 25)
 	orDefault(&r.Timeout, 60*time.Second)
-	cases, err := s.selected()
+	cases, err := s.Selected()
 	return r, cases, err
 }
 
@@ -161,7 +161,8 @@ func orDefault[T int | time.Duration](v *T, otherwise T) {
 	}
 }
 
-func (s *Suite) selected() ([]Case, error) {
+// Selected returns the cases that Gates and Cases select, or what is wrong with them.
+func (s *Suite) Selected() ([]Case, error) {
 	for _, g := range s.Gates {
 		if !slices.Contains(Gates[:], g) {
 			return nil, fmt.Errorf("there is no gate %q; the gates are %v", g, Gates)
