@@ -24,7 +24,8 @@ type action struct {
 	// keys are the keys that work concerns, if it reads and does nothing else; or
 	// that op writes. Without keys, the action waits for everything before it and
 	// keeps everything after it waiting.
-	keys []turn.Key
+	keys  []turn.Key
+	bulky bool // work can return a very long reply
 
 	last bool // close the connection after the answer
 }

@@ -107,3 +107,27 @@ func (c *conn) messages(ids []string, payloads [][]byte) []turn.NewMessage {
 	}
 	return ms
 }
+
+// payloads returns args as messages whose data stays unchanged, although the
+// reader will use the memory of args again.
+func (c *conn) payloads(args [][]byte) []turn.NewMessage {
+	total := 0
+	for _, a := range args {
+		total += len(a)
+	}
+	ms := make([]turn.NewMessage, len(args))
+	if total >= 16<<10 {
+		c.in.Detach() // instead of copying
+		for i, a := range args {
+			ms[i].Data = a
+		}
+		return ms
+	}
+	block := make([]byte, 0, total)
+	for i, a := range args {
+		start := len(block)
+		block = append(block, a...)
+		ms[i].Data = block[start:len(block):len(block)]
+	}
+	return ms
+}

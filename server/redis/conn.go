@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
 	"net"
 	"os"
 	"strconv"
@@ -14,9 +12,6 @@ import (
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// maxReads is how many reads of one connection are under way at once.
-const maxReads = 32
 
 // conn is one client's connection. Its fields belong to the goroutine in serve,
 // but for about.
@@ -30,7 +25,7 @@ type conn struct {
 	namespace string
 	order     order
 	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
-	reading   chan struct{}   // a token for each read under way
+	reading   chan struct{}   // tokens of the reads under way, see maxReads
 	lastWrite Pending         // for WAIT
 	within    bool            // part of a request was received
 	timed     bool            // the socket has a read deadline
@@ -148,107 +143,6 @@ func (c *conn) touch(cmd *command) {
 	c.about.mu.Unlock()
 }
 
-// start starts an action and puts its reply in line. cmd is nil if there is no
-// such command.
-func (c *conn) start(cmd *command, a action, bytes int) {
-	o := owed{bytes: bytes}
-	begun := c.srv.cfg.Now()
-	mute := c.quiet || c.skip > 0
-	c.skip = max(0, c.skip-1)
-	var outcome func() (reply, error)
-	switch {
-	case a.op != nil:
-		o.ready, outcome = c.submit(a)
-	case a.work != nil:
-		o.ready, outcome = c.launch(a)
-	case a.say != nil:
-		outcome = func() (reply, error) { return a.say, nil }
-	default:
-		outcome = func() (reply, error) { return nil, a.fail }
-	}
-	o.write = func(w *resp.Writer) {
-		r, err := outcome()
-		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), err != nil)
-		switch {
-		case mute:
-		case err != nil:
-			w.Error(errorText(err, cmd != nil && cmd.native))
-		default:
-			r(w)
-		}
-	}
-	c.replies.put(o)
-}
-
-// submit hands a write over, in order and without waiting for earlier ones.
-func (c *conn) submit(a action) (<-chan struct{}, func() (reply, error)) {
-	c.await(c.barrier)
-	for _, k := range a.keys {
-		for _, read := range c.order.beforeWrite(k) {
-			c.await(read)
-		}
-	}
-	p := c.srv.engine.Submit(c.srv.work, a.op)
-	for _, k := range a.keys {
-		c.order.wrote(k, p.Done())
-	}
-	c.lastWrite = p
-	return p.Done(), func() (reply, error) {
-		r, err := p.Wait()
-		return func(w *resp.Writer) { a.done(w, r) }, err
-	}
-}
-
-// launch runs work in a goroutine of its own.
-func (c *conn) launch(a action) (<-chan struct{}, func() (reply, error)) {
-	c.await(c.barrier)
-	done := make(chan struct{})
-	var before []<-chan struct{}
-	if a.keys == nil {
-		c.replies.drain()
-		c.order.reset()
-		c.barrier = done
-	}
-	for _, k := range a.keys {
-		if w := c.order.beforeRead(k, done); w != nil {
-			before = append(before, w)
-		}
-	}
-	c.reading <- struct{}{}
-	var r reply
-	var err error
-	go func() {
-		defer close(done)
-		defer func() { <-c.reading }()
-		for _, w := range before {
-			c.srv.await(w)
-		}
-		r, err = a.work(c.srv.work)
-	}()
-	return done, func() (reply, error) {
-		<-done
-		return r, err
-	}
-}
-
-// await waits for something under way. Replies that were written directly must
-// not wait with it.
-func (c *conn) await(done <-chan struct{}) {
-	if done == nil || closed(done) {
-		return
-	}
-	c.replies.flush()
-	c.srv.await(done)
-}
-
-// await waits for something under way, or for the end of all work.
-func (s *Server) await(done <-chan struct{}) {
-	select {
-	case <-done:
-	case <-s.work.Done():
-	}
-}
-
 func (c *conn) key(name []byte) turn.Key {
 	return turn.Key{Namespace: c.namespace, Name: string(name)}
 }
@@ -265,30 +159,6 @@ func (c *conn) enter(ns string) {
 	c.about.mu.Unlock()
 }
 
-// payloads returns args as messages whose data stays unchanged, although the
-// reader will use the memory of args again.
-func (c *conn) payloads(args [][]byte) []turn.NewMessage {
-	total := 0
-	for _, a := range args {
-		total += len(a)
-	}
-	ms := make([]turn.NewMessage, len(args))
-	if total >= 16<<10 {
-		c.in.Detach() // instead of copying
-		for i, a := range args {
-			ms[i].Data = a
-		}
-		return ms
-	}
-	block := make([]byte, 0, total)
-	for i, a := range args {
-		start := len(block)
-		block = append(block, a...)
-		ms[i].Data = block[start:len(block):len(block)]
-	}
-	return ms
-}
-
 // stop ends the input: what was received is answered, then the connection closes.
 // What blocks ends at once; the requests behind it could not be answered in time.
 func (c *conn) stop() {
@@ -303,70 +173,4 @@ func (c *conn) isStopping() bool {
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
 	return c.about.stopping
-}
-
-// linger lets the client read the last reply: closing a socket with unread input
-// would make the kernel take the reply back.
-func (c *conn) linger() {
-	if half, ok := c.nc.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
-		return
-	}
-	c.nc.SetReadDeadline(time.Now().Add(time.Second))
-	io.CopyN(io.Discard, c.nc, 1<<20)
-}
-
-// source is where requests come from.
-type source struct{ c *conn }
-
-// Read writes out the replies that have gathered before it waits for more input.
-func (s source) Read(p []byte) (int, error) {
-	c := s.c
-	c.replies.flush()
-	if err := c.setReadDeadline(); err != nil {
-		return 0, err
-	}
-	n, err := c.nc.Read(p)
-	c.srv.stats.received.Add(uint64(n))
-	return n, err
-}
-
-func (c *conn) setReadDeadline() error {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	switch {
-	case c.about.stopping:
-		return os.ErrDeadlineExceeded
-	case c.within:
-		c.timed = true
-		return c.nc.SetReadDeadline(time.Now().Add(c.srv.cfg.ReadTimeout))
-	case c.timed:
-		c.timed = false
-		return c.nc.SetReadDeadline(time.Time{})
-	}
-	return nil
-}
-
-// sink is where replies go.
-type sink struct{ c *conn }
-
-// writeChunk is what a client must accept within Config.WriteTimeout.
-const writeChunk = 64 << 10
-
-func (s sink) Write(p []byte) (n int, err error) {
-	c := s.c
-	for n < len(p) && err == nil {
-		c.nc.SetWriteDeadline(time.Now().Add(c.srv.cfg.WriteTimeout))
-		var m int
-		m, err = c.nc.Write(p[n:min(len(p), n+writeChunk)])
-		n += m
-	}
-	c.srv.stats.sent.Add(uint64(n))
-	if err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			c.srv.log.Warn("redis: closing connection of a client that does not read its replies",
-				"client", c.nc.RemoteAddr(), slog.Duration("waited", c.srv.cfg.WriteTimeout))
-		}
-		c.nc.Close() // ends the input as well
-	}
-	return n, err
 }

@@ -75,3 +75,29 @@ func TestManyKeys(t *testing.T) {
 	c.expect("OK", "FLUSHALL")
 	c.expect("[]", "KEYS", "*")
 }
+
+// More long replies in a pipeline than may be under way at once.
+func TestManyLongReads(t *testing.T) {
+	c := dial(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
+	long := strings.Repeat("x", 100_000)
+	c.do("RPUSH", "k", long)
+	const n = 200
+	go func() {
+		for range n {
+			c.send("LRANGE", "k", "0", "-1")
+			c.send("TURN.READ", "k", "LAST", "1")
+			c.send("LLEN", "k")
+		}
+		c.w.Flush()
+	}()
+	for range n {
+		for range 2 {
+			if v, err := c.r.Next(); err != nil || !strings.Contains(show(v), long) {
+				t.Fatalf("%.100s, %v", show(v), err)
+			}
+		}
+		if v, err := c.r.Next(); err != nil || v.Int != 1 {
+			t.Fatalf("%.100s, %v", show(v), err)
+		}
+	}
+}

@@ -113,7 +113,9 @@ func lrange(c *conn, args [][]byte) action {
 		return refuse(errNotInteger)
 	}
 	k := c.key(args[1])
-	return c.read(k, &turn.List{Key: k, Start: start, Stop: stop}, func(r turn.Result) (reply, error) {
+	a := c.read(k, &turn.List{Key: k, Start: start, Stop: stop}, func(r turn.Result) (reply, error) {
 		return func(w *resp.Writer) { writePayloads(w, r.Messages) }, nil
 	})
+	a.bulky = true
+	return a
 }

@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 	"encoding/json"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/resp"
@@ -35,7 +33,7 @@ func turnRead(c *conn, args [][]byte) action {
 	if err != "" {
 		return refuse(err)
 	}
-	return action{keys: []turn.Key{q.Key}, work: func(ctx context.Context) (reply, error) {
+	return action{keys: []turn.Key{q.Key}, bulky: true, work: func(ctx context.Context) (reply, error) {
 		r, err := c.srv.engine.Query(ctx, q, how)
 		if err != nil {
 			return nil, err
@@ -198,14 +196,6 @@ func writeSession(w *resp.Writer, s *turn.Session) {
 		"deadline", s.Deadline, "slide", s.Slide)
 	w.BulkString("meta")
 	writeMeta(w, s.Meta)
-}
-
-func writeMeta(w *resp.Writer, meta map[string]string) {
-	w.Map(len(meta))
-	for _, k := range slices.Sorted(maps.Keys(meta)) {
-		w.BulkString(k)
-		w.BulkString(meta[k])
-	}
 }
 
 // turnList is TURN.LIST [PREFIX p] [CURSOR c] [LIMIT n].

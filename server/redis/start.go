@@ -1,0 +1,133 @@
+package redis
+
+import "github.com/turnlog/turnlog/resp"
+
+// maxReads is how many reads of one connection may be under way, or wait for
+// their replies to be written, at once. A bulky one counts as bulkyReads, since
+// its reply can be as long as Limits.ReadBytes.
+const (
+	maxReads   = 32
+	bulkyReads = 8
+)
+
+// started is an action under way.
+type started struct {
+	ready   <-chan struct{}       // closed when outcome will not wait; nil: it never does
+	outcome func() (reply, error) // waits for the engine's answer
+	written func()                // to be called when the reply is written; may be nil
+}
+
+// start starts an action and puts its reply in line. cmd is nil if there is no
+// such command.
+func (c *conn) start(cmd *command, a action, bytes int) {
+	o := owed{bytes: bytes}
+	begun := c.srv.cfg.Now()
+	mute := c.quiet || c.skip > 0
+	c.skip = max(0, c.skip-1)
+	var s started
+	switch {
+	case a.op != nil:
+		s = c.submit(a)
+	case a.work != nil:
+		s = c.launch(a)
+	case a.say != nil:
+		s.outcome = func() (reply, error) { return a.say, nil }
+	default:
+		s.outcome = func() (reply, error) { return nil, a.fail }
+	}
+	o.ready = s.ready
+	o.write = func(w *resp.Writer) {
+		if s.written != nil {
+			defer s.written()
+		}
+		r, err := s.outcome()
+		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), err != nil)
+		switch {
+		case mute:
+		case err != nil:
+			w.Error(errorText(err, cmd != nil && cmd.native))
+		default:
+			r(w)
+		}
+	}
+	c.replies.put(o)
+}
+
+// submit hands a write over, in order and without waiting for earlier ones.
+func (c *conn) submit(a action) started {
+	c.await(c.barrier)
+	for _, k := range a.keys {
+		for _, read := range c.order.beforeWrite(k) {
+			c.await(read)
+		}
+	}
+	p := c.srv.engine.Submit(c.srv.work, a.op)
+	for _, k := range a.keys {
+		c.order.wrote(k, p.Done())
+	}
+	c.lastWrite = p
+	return started{ready: p.Done(), outcome: func() (reply, error) {
+		r, err := p.Wait()
+		return func(w *resp.Writer) { a.done(w, r) }, err
+	}}
+}
+
+// launch runs work in a goroutine of its own.
+func (c *conn) launch(a action) started {
+	c.await(c.barrier)
+	done := make(chan struct{})
+	var before []<-chan struct{}
+	if a.keys == nil {
+		c.replies.drain()
+		c.order.reset()
+		c.barrier = done
+	}
+	for _, k := range a.keys {
+		if w := c.order.beforeRead(k, done); w != nil {
+			before = append(before, w)
+		}
+	}
+	weight := 1
+	if a.bulky {
+		weight = bulkyReads
+	}
+	for range weight {
+		c.reading <- struct{}{}
+	}
+	var r reply
+	var err error
+	go func() {
+		defer close(done)
+		for _, w := range before {
+			c.srv.await(w)
+		}
+		r, err = a.work(c.srv.work)
+	}()
+	outcome := func() (reply, error) {
+		<-done
+		return r, err
+	}
+	return started{ready: done, outcome: outcome, written: func() {
+		for range weight {
+			<-c.reading
+		}
+	}}
+}
+
+// await waits for something under way. Replies that were written directly must
+// not wait with it.
+func (c *conn) await(done <-chan struct{}) {
+	if done == nil || closed(done) {
+		return
+	}
+	c.replies.flush()
+	c.srv.await(done)
+}
+
+// await waits for something under way, or for the end of all work.
+func (s *Server) await(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-s.work.Done():
+	}
+}

@@ -1,0 +1,75 @@
+package redis
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// linger lets the client read the last reply: closing a socket with unread input
+// would make the kernel take the reply back.
+func (c *conn) linger() {
+	if half, ok := c.nc.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
+	}
+	c.nc.SetReadDeadline(time.Now().Add(time.Second))
+	io.CopyN(io.Discard, c.nc, 1<<20)
+}
+
+// source is where requests come from.
+type source struct{ c *conn }
+
+// Read writes out the replies that have gathered before it waits for more input.
+func (s source) Read(p []byte) (int, error) {
+	c := s.c
+	c.replies.flush()
+	if err := c.setReadDeadline(); err != nil {
+		return 0, err
+	}
+	n, err := c.nc.Read(p)
+	c.srv.stats.received.Add(uint64(n))
+	return n, err
+}
+
+func (c *conn) setReadDeadline() error {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	switch {
+	case c.about.stopping:
+		return os.ErrDeadlineExceeded
+	case c.within:
+		c.timed = true
+		return c.nc.SetReadDeadline(time.Now().Add(c.srv.cfg.ReadTimeout))
+	case c.timed:
+		c.timed = false
+		return c.nc.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+// sink is where replies go.
+type sink struct{ c *conn }
+
+// writeChunk is what a client must accept within Config.WriteTimeout.
+const writeChunk = 64 << 10
+
+func (s sink) Write(p []byte) (n int, err error) {
+	c := s.c
+	for n < len(p) && err == nil {
+		c.nc.SetWriteDeadline(time.Now().Add(c.srv.cfg.WriteTimeout))
+		var m int
+		m, err = c.nc.Write(p[n:min(len(p), n+writeChunk)])
+		n += m
+	}
+	c.srv.stats.sent.Add(uint64(n))
+	if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.srv.log.Warn("redis: closing connection of a client that does not read its replies",
+				"client", c.nc.RemoteAddr(), slog.Duration("waited", c.srv.cfg.WriteTimeout))
+		}
+		c.nc.Close() // ends the input as well
+	}
+	return n, err
+}
