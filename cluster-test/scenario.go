@@ -71,6 +71,8 @@ func scenarios() []Scenario {
 			Nemesis: []string{"replaced", "transfer", "kill-leader"}, Flags: smallLog, Must: []string{"leader changes"}},
 		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot", Workloads: []string{"append", "turns", "mixed", "ttl"},
 			Nemesis: []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog, Must: []string{"snapshot installs", "duplicates"}},
+		{Name: "boltdb", About: "everything at once, with the other engine under the log", Workloads: everything, Nemesis: allFaults(),
+			Flags: append([]string{"--log-engine", "boltdb"}, smallLog...), Must: []string{"leader changes"}},
 		{Name: "five-nodes", About: "everything at once, on five nodes", Workloads: everything, Nodes: 5, Nemesis: allFaults(), Flags: smallLog},
 		{Name: "chaos", About: "everything at once", Workloads: everything, Nemesis: allFaults(), Flags: smallLog,
 			Must: []string{"leader changes", "unknown", "duplicates", "conflicts"}},
