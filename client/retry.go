@@ -173,6 +173,10 @@ func errorReply(e resp.Error) *turn.Error {
 		return turn.Errorf(turn.Forbidden, "%s", e.Message())
 	case "LOADING":
 		return turn.Errorf(turn.Unavailable, "%s", e.Message())
+	case "OOM":
+		return turn.Errorf(turn.Overloaded, "%s", e.Message())
+	case "READONLY", "MISCONF":
+		return turn.Errorf(turn.ReadOnly, "%s", e.Message())
 	case "WRONGTYPE":
 		return turn.Errorf(turn.WrongType, "%s", e.Message())
 	}
