@@ -70,7 +70,7 @@ func (p *probe) keepLine(l Line) {
 
 // session returns a key that nobody else uses.
 func (p *probe) session(name string) string {
-	key := fmt.Sprintf("%s-%s-%s", p.id, p.c.Name, name)
+	key := fmt.Sprintf("%s-%s-%s-%s", p.id, p.c.Gate, p.c.Name, name)
 	p.use(key)
 	return key
 }

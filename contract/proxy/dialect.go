@@ -57,6 +57,27 @@ func (RESP) Reader(in *bufio.Reader) func() ([]byte, bool, error) {
 	}
 }
 
+// Turnlog is RESP with the errors of turnlog's nodes beside those of Redis.
+type Turnlog struct{ RESP }
+
+var turnlogErrors = map[string]string{
+	"UNAVAILABLE":     "-UNAVAILABLE there is no leader\r\n",
+	"OVERLOADED":      "-OVERLOADED a queue is full\r\n",
+	"READ_ONLY":       "-READ_ONLY the disk is full\r\n",
+	"UNKNOWN_OUTCOME": "-UNKNOWN_OUTCOME the leader changed\r\n",
+}
+
+func (Turnlog) Answers() []string {
+	return []string{"UNAVAILABLE", "OVERLOADED", "READ_ONLY", "UNKNOWN_OUTCOME", "OOM", "LOADING"}
+}
+
+func (Turnlog) Answer(name string) ([]byte, bool) {
+	if text, ok := turnlogErrors[name]; ok {
+		return []byte(text), false
+	}
+	return RESP{}.Answer(name)
+}
+
 // HTTP is HTTP/1.1.
 type HTTP struct{}
 

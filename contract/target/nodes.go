@@ -284,6 +284,7 @@ func (c *nodes) leader(ctx context.Context) (*node, error) {
 func (c *nodes) restarts() []contract.Restart {
 	kinds := []contract.Restart{
 		{Kind: contract.CanStop, Do: c.with(c.stopAll)},
+		{Kind: contract.CanKill, Do: c.with(c.killFirst)},
 		{Kind: contract.CanKillLead, Do: c.with(c.killLeader)},
 		{Kind: contract.CanKillAll, Do: c.with(c.killAll)},
 	}
@@ -318,6 +319,12 @@ func (c *nodes) startAgain(ctx context.Context, ns ...*node) error {
 		}
 	}
 	return c.ready(ctx)
+}
+
+// killFirst kills one node, whatever its role, and starts it again at once.
+func (c *nodes) killFirst(ctx context.Context) error {
+	c.live[0].end(syscall.SIGKILL)
+	return c.startAgain(ctx, c.live[0])
 }
 
 func (c *nodes) killLeader(ctx context.Context) error {
