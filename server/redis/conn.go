@@ -118,6 +118,7 @@ func oversized(e *resp.RequestError) replyError {
 }
 
 func (c *conn) handle(args [][]byte) bool {
+	bytes := c.in.Bytes() // before a handler takes the payloads away
 	cmd, err := c.srv.table.find(args)
 	if cmd == nil && (is(args[0], "POST") || is(args[0], "Host:")) {
 		// A web page made a browser talk to this port; nothing it sends is meant.
@@ -129,7 +130,7 @@ func (c *conn) handle(args [][]byte) bool {
 		a = cmd.handle(c, args)
 	}
 	c.touch(cmd)
-	c.start(cmd, a, c.in.Bytes())
+	c.start(cmd, a, bytes)
 	return !a.last
 }
 

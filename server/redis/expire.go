@@ -99,11 +99,14 @@ func ttl(unit int64, absolute bool) handler {
 			case r.Session.Deadline == 0:
 				n = -1
 			case absolute:
-				n = (r.Session.Deadline + unit/2) / unit
+				n = rounded(r.Session.Deadline, unit)
 			default:
-				n = (max(0, r.Session.Deadline-c.srv.clusterTime(r)) + unit/2) / unit
+				n = rounded(max(0, r.Session.Deadline-c.srv.clusterTime(r)), unit)
 			}
 			return func(w *resp.Writer) { w.Int(n) }, nil
 		})
 	}
 }
+
+// rounded is ms in units, rounded to the nearest, without overflow.
+func rounded(ms, unit int64) int64 { return ms/unit + (ms%unit+unit/2)/unit }

@@ -27,13 +27,16 @@ func del(c *conn, args [][]byte) action {
 		for batch := range slices.Chunk(keys, eraseBatch) {
 			batches = append(batches, c.srv.engine.Submit(ctx, &turn.Delete{Keys: batch, List: true}))
 		}
-		removed := uint64(0)
-		for _, p := range batches {
+		removed, failed := uint64(0), error(nil)
+		for _, p := range batches { // of all, before anything is answered
 			r, err := p.Wait()
-			if err != nil {
-				return nil, partly(err, removed)
-			}
 			removed += r.Removed
+			if err != nil && (failed == nil || turn.KindOf(err) == turn.Unknown) {
+				failed = err
+			}
+		}
+		if failed != nil {
+			return nil, partly(failed, removed)
 		}
 		return sayInt(removed), nil
 	})

@@ -19,7 +19,7 @@ type Metrics struct {
 	BytesReceived   uint64
 	BytesSent       uint64
 	ReceiveBytes    int64  // memory held by large requests being received
-	UnknownCommands uint64 // requests for commands that do not exist
+	UnknownCommands uint64 // requests for commands that do not exist, or too long, or malformed
 	DurationBounds  []float64
 	Commands        []CommandMetrics // those that were called, in the order of the table
 }
