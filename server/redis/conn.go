@@ -26,9 +26,11 @@ type conn struct {
 	order     order
 	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
 	reading   chan struct{}   // tokens of the reads under way, see maxReads
-	lastWrite Pending         // for WAIT
-	within    bool            // part of a request was received
-	timed     bool            // the socket has a read deadline
+	pace      pace
+	writeBy   time.Time // the socket's write deadline
+	lastWrite Pending   // for WAIT
+	within    bool      // part of a request was received
+	timed     bool      // the socket has a read deadline
 
 	quiet bool // CLIENT REPLY OFF
 	skip  int  // replies to suppress, CLIENT REPLY SKIP
@@ -65,6 +67,7 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Budget: s.receive})
 	c.replies = newReplies(resp.NewWriter(sink{c}), s.cfg.PipelineRequests, s.cfg.PipelineBytes)
 	c.about.proto, c.about.active = 2, now
+	c.pace = newPace(nc)
 	return c
 }
 

@@ -24,6 +24,20 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 	begun := c.srv.cfg.Now()
 	mute := c.quiet || c.skip > 0
 	c.skip = max(0, c.skip-1)
+	answer := func(w *resp.Writer, r reply, err error) {
+		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), err != nil)
+		switch {
+		case mute:
+		case err != nil:
+			w.Error(errorText(err, cmd != nil && cmd.native))
+		default:
+			r(w)
+		}
+	}
+	if r, err, ok := c.inline(a); ok {
+		answer(c.replies.w, r, err)
+		return
+	}
 	var s started
 	switch {
 	case a.op != nil:
@@ -41,14 +55,7 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 			defer s.written()
 		}
 		r, err := s.outcome()
-		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), err != nil)
-		switch {
-		case mute:
-		case err != nil:
-			w.Error(errorText(err, cmd != nil && cmd.native))
-		default:
-			r(w)
-		}
+		answer(w, r, err)
 	}
 	c.replies.put(o)
 }

@@ -52,13 +52,19 @@ func (c *conn) setReadDeadline() error {
 // sink is where replies go.
 type sink struct{ c *conn }
 
-// writeChunk is what a client must accept within Config.WriteTimeout.
+// writeChunk is what a client must accept within three quarters of
+// Config.WriteTimeout at least.
 const writeChunk = 64 << 10
 
 func (s sink) Write(p []byte) (n int, err error) {
 	c := s.c
 	for n < len(p) && err == nil {
-		c.nc.SetWriteDeadline(time.Now().Add(c.srv.cfg.WriteTimeout))
+		// Moved on only when a quarter of it has passed: it costs as much as the
+		// write itself.
+		if now := time.Now(); c.writeBy.Sub(now) < c.srv.cfg.WriteTimeout*3/4 {
+			c.writeBy = now.Add(c.srv.cfg.WriteTimeout)
+			c.nc.SetWriteDeadline(c.writeBy)
+		}
 		var m int
 		m, err = c.nc.Write(p[n:min(len(p), n+writeChunk)])
 		n += m
