@@ -13,9 +13,20 @@ import (
 var ops = []turn.Op{
 	&turn.Append{}, &turn.Pop{}, &turn.Trim{}, &turn.Replace{}, &turn.Clear{}, &turn.Delete{}, &turn.Expire{},
 	&turn.Fork{}, &turn.SetMeta{}, &turn.Erase{}, &Tick{}, &Epoch{}, &Member{}, &Checksum{},
+	&turn.SetString{}, &turn.AddInt{}, &turn.SetFields{}, &turn.RemoveFields{}, &turn.AddToField{},
 }
 
-var queries = []turn.Query{&turn.Read{}, &turn.List{}, &turn.Info{}, &turn.Sessions{}, &turn.Count{}}
+var queries = []turn.Query{
+	&turn.Read{}, &turn.List{}, &turn.Info{}, &turn.Sessions{}, &turn.Count{},
+	&turn.GetString{}, &turn.Fields{}, &turn.AllFields{},
+}
+
+// Every kind must be in the lists above, so that the tests below are about it.
+func TestEveryKindIsTested(t *testing.T) {
+	if len(ops) != len(opKinds.byType) || len(queries) != len(queryKinds.byType) {
+		t.Errorf("%d of %d operations and %d of %d queries are tested", len(ops), len(opKinds.byType), len(queries), len(queryKinds.byType))
+	}
+}
 
 // random fills a value of the type that like points to. Slices and maps that
 // come out empty are nil, as they come back from the wire, and numbers that

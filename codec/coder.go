@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -189,6 +190,13 @@ func (c *coder) int(v *int) {
 	n := int64(*v)
 	c.int64(&n)
 	*v = int(n)
+}
+
+// float64 codes the bits, so that every value comes back the same.
+func (c *coder) float64(v *float64) {
+	bits := math.Float64bits(*v)
+	c.uint64(&bits)
+	*v = math.Float64frombits(bits)
 }
 
 func (c *coder) bool(v *bool) {

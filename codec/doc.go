@@ -10,6 +10,7 @@
 // missing fields are zero. A longer one, or an unknown kind, comes from a newer
 // version; it is never guessed at but refused with turn.Newer.
 //
-// Each type describes its fields once, in a method that serves both directions
-// (see coder), so that encoder and decoder cannot drift apart.
+// Each type describes its fields once, in a method of coder that serves both
+// directions, so that encoder and decoder cannot drift apart; kinds.go lists them
+// by kind number.
 package codec

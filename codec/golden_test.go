@@ -34,6 +34,11 @@ func golden(t *testing.T) []byte {
 		&Tick{}, &Epoch{ClusterID: "c0ffee"},
 		&Member{ID: "n1", Incarnation: "aa", RESPAddr: "h:1", HTTPAddr: "h:2", Remove: true},
 		&Checksum{},
+		&turn.SetString{Key: k, Value: []byte("v"), If: turn.SetIfPresent, Get: true, KeepTTL: true, TTL: 5, At: 1 << 40},
+		&turn.AddInt{Key: k, Delta: -3},
+		&turn.SetFields{Key: k, Type: turn.TypeHash, Fields: []turn.Field{{Name: "f", Value: []byte("v")}, {}}, OnlyNew: true},
+		&turn.RemoveFields{Key: k, Type: turn.TypeZSet, Names: []string{"f", ""}},
+		&turn.AddToField{Key: k, Name: "f", Delta: 1 << 40},
 	} {
 		b, err := EncodeOp(op)
 		if err != nil {

@@ -41,12 +41,12 @@ func (*Member) Validate(turn.Limits) error { return nil }
 // Validate implements turn.Op.
 func (*Checksum) Validate(turn.Limits) error { return nil }
 
-func (*Tick) fields(*coder)     {}
-func (*Checksum) fields(*coder) {}
+func (c *coder) tick(*Tick)         {}
+func (c *coder) checksum(*Checksum) {}
 
-func (o *Epoch) fields(c *coder) { c.string(&o.ClusterID) }
+func (c *coder) epoch(o *Epoch) { c.string(&o.ClusterID) }
 
-func (o *Member) fields(c *coder) {
+func (c *coder) member(o *Member) {
 	c.string(&o.ID)
 	c.string(&o.Incarnation)
 	c.string(&o.RESPAddr)

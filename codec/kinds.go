@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -23,6 +24,11 @@ const (
 	kindEpoch
 	kindMember
 	kindChecksum
+	kindSetString
+	kindAddInt
+	kindSetFields
+	kindRemoveFields
+	kindAddToField
 )
 
 const (
@@ -31,134 +37,140 @@ const (
 	kindInfo
 	kindSessions
 	kindCount
+	kindGetString
+	kindFields
+	kindAllFields
 )
 
-// kinded puts the kind number in front of a value's fields.
+// opKinds and queryKinds are set once, by init: a variable that leads to itself
+// through the fields of its values cannot be initialised.
+var (
+	opKinds    kinds
+	queryKinds kinds
+)
+
+func init() {
+	opKinds = tabulate(
+		of(kindAppend, (*coder).appendOp),
+		of(kindPop, (*coder).popOp),
+		of(kindTrim, (*coder).trimOp),
+		of(kindReplace, (*coder).replaceOp),
+		of(kindClear, (*coder).clearOp),
+		of(kindDelete, (*coder).deleteOp),
+		of(kindExpire, (*coder).expireOp),
+		of(kindFork, (*coder).forkOp),
+		of(kindSetMeta, (*coder).setMetaOp),
+		of(kindErase, (*coder).eraseOp),
+		of(kindTick, (*coder).tick),
+		of(kindEpoch, (*coder).epoch),
+		of(kindMember, (*coder).member),
+		of(kindChecksum, (*coder).checksum),
+		of(kindSetString, (*coder).setString),
+		of(kindAddInt, (*coder).addInt),
+		of(kindSetFields, (*coder).setFields),
+		of(kindRemoveFields, (*coder).removeFields),
+		of(kindAddToField, (*coder).addToField),
+	)
+	queryKinds = tabulate(
+		of(kindRead, (*coder).readQuery),
+		of(kindList, (*coder).listQuery),
+		of(kindInfo, (*coder).infoQuery),
+		of(kindSessions, (*coder).sessionsQuery),
+		of(kindCount, (*coder).countQuery),
+		of(kindGetString, (*coder).getString),
+		of(kindFields, (*coder).fieldsQuery),
+		of(kindAllFields, (*coder).allFields),
+	)
+}
+
+// kind is how one type of operation or query is coded.
+type kind struct {
+	number uint64
+	typ    reflect.Type // of a pointer to it
+	make   func() any   // such a pointer, to an empty one
+	fields func(*coder, any)
+}
+
+func of[T any](number uint64, fields func(*coder, *T)) kind {
+	return kind{
+		number: number,
+		typ:    reflect.TypeFor[*T](),
+		make:   func() any { return new(T) },
+		fields: func(c *coder, v any) { fields(c, v.(*T)) },
+	}
+}
+
+// kinds finds a kind by its number or its type.
+type kinds struct {
+	byNumber []kind // number 0 is none
+	byType   map[reflect.Type]uint64
+}
+
+func tabulate(all ...kind) kinds {
+	k := kinds{byNumber: make([]kind, len(all)+1), byType: make(map[reflect.Type]uint64, len(all))}
+	for _, one := range all {
+		k.byNumber[one.number] = one
+		k.byType[one.typ] = one.number
+	}
+	return k
+}
+
+// kinded is a value of one of several kinds: its kind number, then its fields.
 type kinded struct {
-	kind uint64
-	make func(kind uint64) fielder // when decoding: the empty value of kind, nil if unknown
-	body fielder
+	*kinds
+	value any // nil when decoding begins
 }
 
 func (k *kinded) fields(c *coder) {
-	c.uint64(&k.kind)
-	if c.mode == decoding && c.err == nil {
-		if k.body = k.make(k.kind); k.body == nil {
-			c.err = turn.Errorf(turn.Newer, "record has the unknown kind %d", k.kind)
+	number := uint64(0)
+	if c.mode != decoding {
+		if number = k.byType[reflect.TypeOf(k.value)]; number == 0 {
+			c.err = fmt.Errorf("codec: no wire form for %T", k.value)
 			return
 		}
 	}
-	if k.body != nil {
-		k.body.fields(c)
+	c.uint64(&number)
+	if c.mode == decoding && c.err == nil {
+		switch {
+		case number == 0:
+			c.err = turn.Errorf(turn.Corrupt, "record is empty")
+		case number >= uint64(len(k.byNumber)):
+			c.err = turn.Errorf(turn.Newer, "record has the unknown kind %d", number)
+		default:
+			k.value = k.byNumber[number].make()
+		}
 	}
+	if c.err == nil {
+		k.byNumber[number].fields(c, k.value)
+	}
+}
+
+func decodeKinded(ks *kinds, b []byte) (any, error) {
+	k := kinded{kinds: ks}
+	err := decode(b, &k)
+	return k.value, err
 }
 
 // EncodeOp returns the wire form of op.
-func EncodeOp(op turn.Op) ([]byte, error) {
-	kind, body := opBody(op)
-	if body == nil {
-		return nil, fmt.Errorf("codec: no wire form for %T", op)
-	}
-	return encode(nil, &kinded{kind: kind, body: body})
-}
-
-func opBody(op turn.Op) (kind uint64, body fielder) {
-	switch o := op.(type) {
-	case *turn.Append:
-		return kindAppend, (*appendOp)(o)
-	case *turn.Pop:
-		return kindPop, (*popOp)(o)
-	case *turn.Trim:
-		return kindTrim, (*trimOp)(o)
-	case *turn.Replace:
-		return kindReplace, (*replaceOp)(o)
-	case *turn.Clear:
-		return kindClear, (*clearOp)(o)
-	case *turn.Delete:
-		return kindDelete, (*deleteOp)(o)
-	case *turn.Expire:
-		return kindExpire, (*expireOp)(o)
-	case *turn.Fork:
-		return kindFork, (*forkOp)(o)
-	case *turn.SetMeta:
-		return kindSetMeta, (*setMetaOp)(o)
-	case *turn.Erase:
-		return kindErase, (*eraseOp)(o)
-	case *Tick:
-		return kindTick, o
-	case *Epoch:
-		return kindEpoch, o
-	case *Member:
-		return kindMember, o
-	case *Checksum:
-		return kindChecksum, o
-	}
-	return 0, nil
-}
+func EncodeOp(op turn.Op) ([]byte, error) { return encode(nil, &kinded{&opKinds, op}) }
 
 // DecodeOp reads an operation. Its payloads share memory with b.
 func DecodeOp(b []byte) (turn.Op, error) {
-	k := kinded{make: newOp}
-	if err := decode(b, &k); err != nil {
+	v, err := decodeKinded(&opKinds, b)
+	if err != nil {
 		return nil, err
 	}
-	switch o := k.body.(type) {
-	case *appendOp:
-		return (*turn.Append)(o), nil
-	case *popOp:
-		return (*turn.Pop)(o), nil
-	case *trimOp:
-		return (*turn.Trim)(o), nil
-	case *replaceOp:
-		return (*turn.Replace)(o), nil
-	case *clearOp:
-		return (*turn.Clear)(o), nil
-	case *deleteOp:
-		return (*turn.Delete)(o), nil
-	case *expireOp:
-		return (*turn.Expire)(o), nil
-	case *forkOp:
-		return (*turn.Fork)(o), nil
-	case *setMetaOp:
-		return (*turn.SetMeta)(o), nil
-	case *eraseOp:
-		return (*turn.Erase)(o), nil
-	case turn.Op:
-		return o, nil
-	}
-	return nil, turn.Errorf(turn.Corrupt, "record is empty")
+	return v.(turn.Op), nil
 }
 
-func newOp(kind uint64) fielder {
-	switch kind {
-	case kindAppend:
-		return new(appendOp)
-	case kindPop:
-		return new(popOp)
-	case kindTrim:
-		return new(trimOp)
-	case kindReplace:
-		return new(replaceOp)
-	case kindClear:
-		return new(clearOp)
-	case kindDelete:
-		return new(deleteOp)
-	case kindExpire:
-		return new(expireOp)
-	case kindFork:
-		return new(forkOp)
-	case kindSetMeta:
-		return new(setMetaOp)
-	case kindErase:
-		return new(eraseOp)
-	case kindTick:
-		return new(Tick)
-	case kindEpoch:
-		return new(Epoch)
-	case kindMember:
-		return new(Member)
-	case kindChecksum:
-		return new(Checksum)
+// EncodeQuery returns the wire form of q.
+func EncodeQuery(q turn.Query) ([]byte, error) { return encode(nil, &kinded{&queryKinds, q}) }
+
+// DecodeQuery reads a query.
+func DecodeQuery(b []byte) (turn.Query, error) {
+	v, err := decodeKinded(&queryKinds, b)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return v.(turn.Query), nil
 }

@@ -16,20 +16,7 @@ func (c *coder) newMessages(v *[]turn.NewMessage) {
 	})
 }
 
-type (
-	appendOp  turn.Append
-	popOp     turn.Pop
-	trimOp    turn.Trim
-	replaceOp turn.Replace
-	clearOp   turn.Clear
-	deleteOp  turn.Delete
-	expireOp  turn.Expire
-	forkOp    turn.Fork
-	setMetaOp turn.SetMeta
-	eraseOp   turn.Erase
-)
-
-func (o *appendOp) fields(c *coder) {
+func (c *coder) appendOp(o *turn.Append) {
 	c.key(&o.Key)
 	c.newMessages(&o.Messages)
 	c.expect(&o.Expect)
@@ -38,7 +25,7 @@ func (o *appendOp) fields(c *coder) {
 	c.bool(&o.OnlyExisting)
 }
 
-func (o *popOp) fields(c *coder) {
+func (c *coder) popOp(o *turn.Pop) {
 	c.key(&o.Key)
 	enum(c, &o.From, turn.Newest)
 	c.uint64(&o.Count)
@@ -46,7 +33,7 @@ func (o *popOp) fields(c *coder) {
 	c.bool(&o.List)
 }
 
-func (o *trimOp) fields(c *coder) {
+func (c *coder) trimOp(o *turn.Trim) {
 	c.key(&o.Key)
 	enum(c, &o.By, turn.ListRange)
 	c.uint64(&o.N)
@@ -55,25 +42,25 @@ func (o *trimOp) fields(c *coder) {
 	c.expect(&o.Expect)
 }
 
-func (o *replaceOp) fields(c *coder) {
+func (c *coder) replaceOp(o *turn.Replace) {
 	c.key(&o.Key)
 	c.uint64(&o.From)
 	c.newMessages(&o.Messages)
 	c.expect(&o.Expect)
 }
 
-func (o *clearOp) fields(c *coder) {
+func (c *coder) clearOp(o *turn.Clear) {
 	c.key(&o.Key)
 	c.expect(&o.Expect)
 }
 
-func (o *deleteOp) fields(c *coder) {
+func (c *coder) deleteOp(o *turn.Delete) {
 	list(c, &o.Keys, c.key)
 	c.expect(&o.Expect)
 	c.bool(&o.List)
 }
 
-func (o *expireOp) fields(c *coder) {
+func (c *coder) expireOp(o *turn.Expire) {
 	c.key(&o.Key)
 	c.int64(&o.TTL)
 	c.int64(&o.At)
@@ -85,21 +72,21 @@ func (o *expireOp) fields(c *coder) {
 	c.bool(&o.List)
 }
 
-func (o *forkOp) fields(c *coder) {
+func (c *coder) forkOp(o *turn.Fork) {
 	c.key(&o.Key)
 	c.key(&o.To)
 	c.uint64(&o.At)
 	c.expect(&o.Expect)
 }
 
-func (o *setMetaOp) fields(c *coder) {
+func (c *coder) setMetaOp(o *turn.SetMeta) {
 	c.key(&o.Key)
 	c.stringMap(&o.Set)
 	list(c, &o.Unset, c.string)
 	c.expect(&o.Expect)
 }
 
-func (o *eraseOp) fields(c *coder) {
+func (c *coder) eraseOp(o *turn.Erase) {
 	c.string(&o.Namespace)
 	c.string(&o.Prefix)
 	c.string(&o.Cursor)

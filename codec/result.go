@@ -27,6 +27,18 @@ func (r *result) fields(c *coder) {
 	c.string(&r.Cursor)
 	c.uint64(&r.Index)
 	c.int64(&r.Time)
+	c.bool(&r.Found)
+	c.int64(&r.Number)
+	c.float64(&r.Score)
+	c.bytes(&r.Value)
+	list(c, &r.Elements, c.element)
+}
+
+func (c *coder) element(e *turn.Element) {
+	c.string(&e.Name)
+	c.bytes(&e.Value)
+	c.float64(&e.Score)
+	c.bool(&e.Missing)
 }
 
 func (c *coder) message(m *turn.Message) {
@@ -40,6 +52,7 @@ func (c *coder) session(s *turn.Session) { c.nested(c.mode, (*session)(s)) }
 
 func (s *session) fields(c *coder) {
 	c.key(&s.Key)
+	c.typ(&s.Type)
 	c.uint64(&s.Incarnation)
 	c.uint64(&s.Count)
 	c.uint64(&s.Bytes)

@@ -38,7 +38,7 @@ func (m *Machine) append(o *turn.Append, r *turn.Result) error {
 
 // push adds messages to an owned head.
 func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
-	before := h.count()
+	before := h.held()
 	r.First = h.last + 1
 	for i := range ms {
 		h.last++
@@ -51,10 +51,10 @@ func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side
 	}
 	r.Last = h.last
 	h.live[side] += uint64(len(ms))
-	if before == 0 && len(ms) > 0 {
+	if !before && len(ms) > 0 {
 		h.first = r.First
 	}
-	m.count(key, before, h.count())
+	m.count(key, before, h.held())
 }
 
 // origin is where an id was found: in which incarnation, at which seq.

@@ -127,6 +127,16 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return m.setMeta(o, r)
 	case *turn.Erase:
 		return m.erase(o, r)
+	case *turn.SetString:
+		return m.setString(o, r)
+	case *turn.AddInt:
+		return m.addInt(o, r)
+	case *turn.SetFields:
+		return m.setFields(o, r)
+	case *turn.RemoveFields:
+		return m.removeFields(o, r)
+	case *turn.AddToField:
+		return m.addToField(o, r)
 	case *codec.Tick:
 		return nil
 	case *codec.Epoch:

@@ -15,6 +15,10 @@
 // newest first, then those pushed at the tail, oldest first. Removing from an
 // end keeps that true, so one bit per message carries the second order.
 //
+// A key holds a session or a value of another of Redis's types, which is a set of
+// elements (element.go): pairs of name and value in one order over all keys, looked
+// up and walked through generations and store like everything else.
+//
 // The package does not know how entries were agreed upon, and does not check
 // limits on the size of requests: who proposes entries does, before.
 package fsm

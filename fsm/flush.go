@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,11 +17,12 @@ import (
 type FlushStats struct {
 	Duration time.Duration
 	Bytes    int // of changes, as estimated in memory
-	Sessions int // written or deleted
-	Blocks   int // of messages, written or deleted
+	Sessions int // keys of every type, written or deleted
+	Blocks   int // of messages, and elements, written or deleted
 }
 
-// garbageChunk is how many blocks of deleted messages one flush removes at most.
+// garbageChunk is how many blocks of deleted messages, and elements of deleted
+// keys, one flush removes at most.
 const garbageChunk = 20_000
 
 // flushRetry is how long a flush that found the disk full waits for its next try.
@@ -146,13 +148,32 @@ type writer struct {
 
 func (w *writer) write() error {
 	for _, step := range []func() error{
-		w.writeTails, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.writeMeta,
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *writer) writeElements() error {
+	b := w.tx.Bucket(bucketElements)
+	var err error
+	w.table.elements.Scan(func(k string, c change) bool {
+		key := []byte(k)
+		if t := w.table.tails[binary.BigEndian.Uint64(key)]; t != nil && t.gone {
+			return true // garbage already
+		}
+		w.blocks++
+		if c.gone {
+			err = b.Delete(key)
+		} else {
+			err = b.Put(key, sealElement(key, c.value))
+		}
+		return err == nil
+	})
+	return err
 }
 
 func (w *writer) writeHeads() error {

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -216,7 +217,8 @@ func (w *writer) writeGraves() error {
 }
 
 // discard notes that from cluster time when on, blocks of inc that hold only
-// seqs below are garbage, and so is the grave.
+// seqs below are garbage, and so is the grave. Below maxSeq, all of inc is, its
+// elements too.
 func (w *writer) discard(when int64, inc, below uint64, grave string) error {
 	b := w.tx.Bucket(bucketGarbage)
 	key := blockKey(uint64(when), inc)
@@ -227,7 +229,7 @@ func (w *writer) discard(when int64, inc, below uint64, grave string) error {
 	return b.Put(key, appendString(uvarint(below), grave))
 }
 
-// collectGarbage removes blocks whose time has come, a bounded number.
+// collectGarbage removes blocks and elements whose time has come, a bounded number.
 func (w *writer) collectGarbage() error {
 	b := w.tx.Bucket(bucketGarbage)
 	budget := garbageChunk
@@ -250,8 +252,15 @@ func (w *writer) collectGarbage() error {
 		if err != nil {
 			return err
 		}
+		if below == maxSeq {
+			more, err := w.removeElements(inc, budget-n)
+			if err != nil {
+				return err
+			}
+			n += more
+		}
 		if budget -= max(n, 1); budget <= 0 && n > 0 {
-			break // there may be more of this session
+			break // there may be more of this key
 		}
 		if grave != "" {
 			if err := w.tx.Bucket(bucketGraves).Delete([]byte(grave)); err != nil {
@@ -287,6 +296,23 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 		}
 		keys = append(keys, slices.Clone(k))
 	}
+	return w.removeAll(b, keys)
+}
+
+// removeElements removes up to limit elements of inc.
+func (w *writer) removeElements(inc uint64, limit int) (int, error) {
+	b := w.tx.Bucket(bucketElements)
+	var keys [][]byte
+	prefix := []byte(elementKey(inc, ""))
+	c := b.Cursor()
+	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, _ = c.Next() {
+		keys = append(keys, slices.Clone(k))
+	}
+	return w.removeAll(b, keys)
+}
+
+// removeAll deletes keys, but not by a cursor: one that deletes may pass over keys.
+func (w *writer) removeAll(b *bbolt.Bucket, keys [][]byte) (int, error) {
 	for _, k := range keys {
 		if err := b.Delete(k); err != nil {
 			return 0, err

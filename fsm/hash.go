@@ -8,6 +8,8 @@ import (
 	"hash"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 // stateHash is a hash over the whole state, as of the last Checksum operation.
@@ -75,6 +77,9 @@ func hashState(tx *bbolt.Tx) (string, error) {
 		if err != nil {
 			return err
 		}
+		if h.typ != turn.TypeList {
+			return s.elements(&elements{inc: h.inc, tx: tx})
+		}
 		v2 := view{inc: h.inc, low: h.floors(), tx: tx}
 		return s.messages(&v2, h.last)
 	}); err != nil {
@@ -114,6 +119,14 @@ func (s *hasher) uint(v uint64) { _, _ = s.h.Write(binary.BigEndian.AppendUint64
 func (s *hasher) bytes(b []byte) {
 	s.uint(uint64(len(b)))
 	_, _ = s.h.Write(b)
+}
+
+func (s *hasher) elements(e *elements) error {
+	return e.ascend("", func(name string, value []byte) bool {
+		s.bytes([]byte(name))
+		s.bytes(value)
+		return true
+	})
 }
 
 // messages hashes the live messages of a session, and of the others those whose

@@ -8,10 +8,11 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// head is all that is known of a session but for its messages. Its meta map is
-// never changed, only replaced.
+// head is all that is known of a key but for its messages or elements. Its meta
+// map is never changed, only replaced.
 type head struct {
-	inc      uint64 // incarnation: number of the session, never given twice
+	inc      uint64 // incarnation: number of the key's value, never given twice
+	typ      turn.Type
 	created  int64
 	updated  int64
 	revision uint64
@@ -20,9 +21,10 @@ type head struct {
 	lastID   uint64 // highest seq of a message that carried an id
 	// low, by side: messages of that side with a seq below it are dead.
 	low [2]uint64
-	// live, by side: number of live messages.
+	// live, by side: number of live messages. Of another type than a list, live[0]
+	// is the number of elements, and first, last, lastID and low are not used.
 	live  [2]uint64
-	bytes uint64 // payload bytes of live messages
+	bytes uint64 // payload bytes of live messages, or of elements with their names
 
 	deadline int64
 	slide    int64
@@ -39,6 +41,9 @@ type head struct {
 const headVersion = 1
 
 func (h *head) count() uint64 { return h.live[turn.Tail] + h.live[turn.Head] }
+
+// held reports whether the key exists as Redis sees it; h may be nil.
+func (h *head) held() bool { return h != nil && (h.count() > 0 || h.typ == turn.TypeStream) }
 
 // floors returns, by side, a seq below which every message of the side is dead.
 func (h *head) floors() [2]uint64 {
@@ -64,7 +69,7 @@ func windowStart(last uint64) uint64 {
 func (h *head) encode(b []byte) []byte {
 	b = append(b, headVersion)
 	for _, v := range [...]uint64{
-		h.inc, uint64(h.created), uint64(h.updated), h.revision, h.first, h.last, h.lastID,
+		h.inc, uint64(h.typ), uint64(h.created), uint64(h.updated), h.revision, h.first, h.last, h.lastID,
 		h.low[0], h.low[1], h.live[0], h.live[1], h.bytes,
 		uint64(h.deadline), uint64(h.slide), uint64(h.armed), uint64(h.graves), uint64(len(h.meta)),
 	} {
@@ -82,7 +87,7 @@ func decodeHead(b []byte) (*head, error) {
 	}
 	r := reader{b: b[1:]}
 	h := &head{
-		inc: r.uint(), created: int64(r.uint()), updated: int64(r.uint()), revision: r.uint(),
+		inc: r.uint(), typ: turn.Type(r.uint()), created: int64(r.uint()), updated: int64(r.uint()), revision: r.uint(),
 		first: r.uint(), last: r.uint(), lastID: r.uint(),
 		low: [2]uint64{r.uint(), r.uint()}, live: [2]uint64{r.uint(), r.uint()}, bytes: r.uint(),
 		deadline: int64(r.uint()), slide: int64(r.uint()), armed: int64(r.uint()), graves: int64(r.uint()),
@@ -97,14 +102,14 @@ func decodeHead(b []byte) (*head, error) {
 	return h, r.end("session")
 }
 
-// describe returns the session as callers see it.
+// describe returns the session or value as callers see it.
 func (h *head) describe(key turn.Key) *turn.Session {
 	return &turn.Session{
-		Key: key, Incarnation: h.inc, Count: h.count(), Bytes: h.bytes, First: h.first, Last: h.last,
+		Key: key, Type: h.typ, Incarnation: h.inc, Count: h.count(), Bytes: h.bytes, First: h.first, Last: h.last,
 		Revision: h.revision, Created: h.created, Updated: h.updated, Deadline: h.deadline, Slide: h.slide, Meta: h.meta,
 	}
 }
 
-// expired reports whether the session no longer exists at cluster time now,
+// expired reports whether the key no longer exists at cluster time now,
 // whether or not that has been acted upon.
 func (h *head) expired(now int64) bool { return h.deadline != 0 && h.deadline <= now }

@@ -11,7 +11,7 @@ import (
 func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 	for _, k := range o.Keys {
 		key := joinKey(k)
-		h, err := m.session(key)
+		h, err := m.find(key)
 		if err != nil {
 			return err
 		}
@@ -21,7 +21,7 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		if h == nil {
 			continue
 		}
-		if !o.List || h.count() > 0 {
+		if !o.List || h.held() {
 			r.Removed++
 		}
 		m.remove(key, h)
@@ -30,12 +30,15 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 	return nil
 }
 
-// remove deletes a session. Its ids are remembered for a while if it had any.
+// remove deletes a key. A session's ids are remembered for a while if it had any.
 func (m *Machine) remove(key string, h *head) {
-	m.count(key, h.count(), 0)
+	m.count(key, h.held(), false)
 	m.active.setHead(key, nil)
 	w := m.active.tail(h.inc)
-	w.gone, w.last, w.cut = true, h.last, h.last+1
+	w.gone = true
+	if h.typ == turn.TypeList {
+		w.last, w.cut = h.last, h.last+1
+	}
 	if h.lastID > 0 && h.lastID >= windowStart(h.last) {
 		g := grave{inc: h.inc, last: h.last, deadline: m.meta.clock + turn.GraveTime}
 		m.active.bury(key, g)
@@ -120,15 +123,9 @@ func (m *Machine) expireDue(limit int) error {
 		}
 		m.meta.dueFloor = entry
 		deadline, key := splitDueKey(entry)
-		h, known := m.headIn(key)
-		if !known {
-			tx, err := m.storeTx()
-			if err != nil {
-				return err
-			}
-			if h, err = storedHead(tx, key); err != nil {
-				return err
-			}
+		h, err := m.stored(key)
+		if err != nil {
+			return err
 		}
 		// An entry that is not the one under which the session is armed is left
 		// over from a sooner or former deadline.
@@ -192,14 +189,19 @@ func (m *Machine) firstDueKey() (first string, err error) {
 
 func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.session(key)
+	h, err := m.find(key)
 	if err != nil {
 		return err
+	}
+	if o.Slide {
+		if err := checkType(h, turn.TypeList); err != nil {
+			return err
+		}
 	}
 	if err := checkExpect(o.Expect, h); err != nil {
 		return err
 	}
-	if h == nil || (o.List && h.count() == 0) {
+	if h == nil || (o.List && !h.held()) {
 		return nil
 	}
 	r.Revision = h.revision
@@ -299,7 +301,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if src == nil {
 		return turn.Errorf(turn.NotFound, "the session to fork does not exist")
 	}
-	if there, err := m.session(to); err != nil {
+	if there, err := m.find(to); err != nil {
 		return err
 	} else if there != nil {
 		return turn.Errorf(turn.Exists, "the session to fork to exists")
@@ -334,7 +336,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if len(rs) > 0 {
 		h.first = rs[0].seq
 	}
-	m.count(to, 0, h.count())
+	m.count(to, false, h.held())
 	m.changed(to, h)
 	r.First, r.Last, r.Count, r.Revision = h.first, h.last, h.count(), h.revision
 	return nil

@@ -86,6 +86,9 @@ type Machine struct {
 	failed error
 	fatal  chan struct{} // closed when failed is set
 
+	// copying is held while the active table's elements are shared; only under mu.
+	copying sync.Mutex
+
 	waiters waiters
 	watches watches
 	kick    chan struct{} // a flush is wanted

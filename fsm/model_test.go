@@ -17,8 +17,10 @@ type model struct {
 }
 
 type modelSession struct {
-	list     []turn.Message // in list order
-	appended []turn.Message // ever, in commit order
+	typ      turn.Type
+	elements map[string][]byte // of hash and set; of a string the one named ""
+	list     []turn.Message    // in list order
+	appended []turn.Message    // ever, in commit order
 	last     uint64
 	revision uint64
 	deadline int64
@@ -80,6 +82,9 @@ func (m *model) expect(e *uint64, s *modelSession) *turn.Error {
 }
 
 func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
+	if s := m.sessions[sessionOf(op)]; s != nil && s.typ != turn.TypeList {
+		return turn.Result{}, &turn.Error{Kind: turn.WrongType}
+	}
 	switch o := op.(type) {
 	case *turn.Append:
 		return m.append(o)
@@ -113,7 +118,7 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 			if s == nil {
 				continue
 			}
-			if !o.List || len(s.list) > 0 {
+			if !o.List || s.held() {
 				r.Removed++
 			}
 			m.remove(k)
@@ -130,7 +135,7 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 			return turn.Result{}, err
 		}
 		if s == nil {
-			s = &modelSession{}
+			s = &modelSession{typ: turn.TypeList}
 			m.sessions[o.Key] = s
 		}
 		meta := make(map[string]string)
@@ -147,7 +152,32 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		m.changed(s)
 		return turn.Result{Revision: s.revision}, nil
 	}
-	panic("no model for this operation")
+	return m.applyValue(op)
+}
+
+// sessionOf returns the key that op needs to hold a session, or nothing.
+func sessionOf(op turn.Op) turn.Key {
+	switch o := op.(type) {
+	case *turn.Append:
+		return o.Key
+	case *turn.Pop:
+		return o.Key
+	case *turn.Trim:
+		return o.Key
+	case *turn.Replace:
+		return o.Key
+	case *turn.Clear:
+		return o.Key
+	case *turn.SetMeta:
+		return o.Key
+	case *turn.Fork:
+		return o.Key
+	case *turn.Expire:
+		if o.Slide {
+			return o.Key
+		}
+	}
+	return turn.Key{}
 }
 
 func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
@@ -162,7 +192,7 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 		return turn.Result{}, err
 	}
 	if s == nil {
-		s = &modelSession{}
+		s = &modelSession{typ: turn.TypeList}
 		m.sessions[o.Key] = s
 	}
 	r := m.push(s, o.Messages, o.Side)
@@ -385,7 +415,7 @@ func (m *model) expire(o *turn.Expire) (turn.Result, *turn.Error) {
 	if err := m.expect(o.Expect, s); err != nil {
 		return turn.Result{}, err
 	}
-	if s == nil || o.List && len(s.list) == 0 {
+	if s == nil || o.List && !s.held() {
 		return turn.Result{}, nil
 	}
 	const never = int64(1) << 62
@@ -442,7 +472,7 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 	if at > s.last {
 		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
 	}
-	f := &modelSession{last: at, meta: s.meta}
+	f := &modelSession{typ: turn.TypeList, last: at, meta: s.meta}
 	for _, msg := range s.list {
 		if msg.Seq <= at {
 			f.list = append(f.list, msg)

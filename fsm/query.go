@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -11,29 +13,37 @@ import (
 // answer must not be written to.
 func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
-	var err error
-	switch q := q.(type) {
-	case *turn.Read:
-		err = m.onSession(q.Key, &r, func(h *head, v *view) error { return m.read(q, h, v, &r) })
-	case *turn.List:
-		err = m.onSession(q.Key, &r, func(h *head, v *view) error { return m.list(q, h, v, &r) })
-	case *turn.Info:
-		err = m.onSession(q.Key, &r, nil)
-	case *turn.Sessions:
-		err = m.sessions(q, &r)
-	case *turn.Count:
-		m.mu.RLock()
-		m.stamp(&r)
-		r.Count = m.namespaces[q.Namespace]
-		m.mu.RUnlock()
-	default:
-		err = turn.Errorf(turn.Invalid, "query %T is unknown", q)
-	}
-	if err != nil {
+	if err := m.answer(access{m}, q, &r); err != nil {
 		m.corrupt(err)
 		return turn.Result{}, turn.AsError(err)
 	}
 	return r, nil
+}
+
+// answer answers a query that gets at the state through a.
+func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
+	switch q := q.(type) {
+	case *turn.Read:
+		return a.session(q.Key, r, func(h *head, v *view) error { return m.read(q, h, v, r) })
+	case *turn.List:
+		return a.session(q.Key, r, func(h *head, v *view) error { return m.list(q, h, v, r) })
+	case *turn.Info:
+		return a.session(q.Key, r, nil)
+	case *turn.Sessions:
+		return a.whole(r, func(tx *bbolt.Tx) error { return m.sessions(tx, q, r) })
+	case *turn.Count:
+		return a.whole(r, func(*bbolt.Tx) error {
+			r.Count = m.namespaces[q.Namespace]
+			return nil
+		})
+	case *turn.GetString:
+		return a.value(q.Key, turn.TypeString, brief, r, func(e *elements) error { return getString(e, r) })
+	case *turn.Fields:
+		return m.fields(a, q, r)
+	case *turn.AllFields:
+		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return m.allFields(q, e, r) })
+	}
+	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }
 
 // corrupt ends the machine if a query found the store damaged.
@@ -43,61 +53,6 @@ func (m *Machine) corrupt(err error) {
 		m.fail(fmt.Errorf("read the state: %w", err))
 		m.mu.Unlock()
 	}
-}
-
-// stamp says which state the answer is from. The caller holds mu.
-func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.index, m.meta.clock }
-
-// onSession describes a session in r and lets fn read its messages. It holds mu
-// only while it takes its view; most reads of a session's end are answered from
-// memory, without a transaction.
-func (m *Machine) onSession(k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
-	key := joinKey(k)
-	m.mu.RLock()
-	if m.failed != nil {
-		defer m.mu.RUnlock()
-		return turn.Errorf(turn.Unavailable, "the node has stopped: %v", m.failed)
-	}
-	m.stamp(r)
-	h, known := m.headIn(key)
-	var v view
-	needsStore := !known
-	if h != nil {
-		v = m.viewOf(h, nil)
-		needsStore = fn != nil && !v.complete()
-	}
-	if needsStore {
-		tx, err := m.db.Begin(false)
-		if err != nil {
-			m.mu.RUnlock()
-			return err
-		}
-		defer func() { _ = tx.Rollback() }()
-		if !known {
-			if h, err = storedHead(tx, key); err != nil {
-				m.mu.RUnlock()
-				return err
-			}
-			if h != nil {
-				v = m.viewOf(h, nil)
-			}
-		}
-		v.tx = tx
-	}
-	if h == nil || h.expired(m.meta.clock) {
-		m.mu.RUnlock()
-		return nil
-	}
-	mine := *h // the one in the table changes once mu is released
-	m.mu.RUnlock()
-
-	r.Session = mine.describe(k)
-	r.Revision, r.Count = mine.revision, mine.count()
-	r.First, r.Last = mine.first, mine.last
-	if fn == nil {
-		return nil
-	}
-	return fn(&mine, &v)
 }
 
 func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
@@ -212,20 +167,9 @@ func (m *Machine) list(q *turn.List, h *head, v *view, r *turn.Result) error {
 	return nil
 }
 
-func (m *Machine) sessions(q *turn.Sessions, r *turn.Result) error {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.failed != nil {
-		return turn.Errorf(turn.Unavailable, "the node has stopped: %v", m.failed)
-	}
-	m.stamp(r)
-	tx, err := m.db.Begin(false)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }()
+func (m *Machine) sessions(tx *bbolt.Tx, q *turn.Sessions, r *turn.Result) error {
 	return m.eachSession(tx, q.Namespace, q.Prefix, q.Cursor, func(key string, h *head) bool {
-		if q.List && h.count() == 0 {
+		if !listed(q, h) {
 			return true
 		}
 		if len(r.Sessions) == q.Limit {
@@ -235,4 +179,14 @@ func (m *Machine) sessions(q *turn.Sessions, r *turn.Result) error {
 		r.Sessions = append(r.Sessions, *h.describe(splitKey(key)))
 		return true
 	})
+}
+
+func listed(q *turn.Sessions, h *head) bool {
+	if q.List && !h.held() {
+		return false
+	}
+	if q.Type != turn.TypeNone {
+		return h.typ == q.Type
+	}
+	return q.List || h.typ == turn.TypeList
 }

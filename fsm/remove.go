@@ -34,7 +34,7 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, rs []record) {
 // settle finishes a removal from an owned head: it sets h.first, the count of
 // sessions, the deadline and the revision.
 func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
-	m.count(key, before, h.count())
+	m.count(key, before > 0, h.held())
 	if h.count() == 0 {
 		h.first = 0
 		if list {
@@ -313,7 +313,7 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if h.count() == 0 {
 		h.first = 0
 	}
-	m.count(key, before, h.count())
+	m.count(key, before > 0, h.held())
 	r.Removed = uint64(len(rs))
 	if len(o.Messages) > 0 {
 		m.push(key, h, o.Messages, turn.Tail, r)

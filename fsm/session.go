@@ -53,25 +53,46 @@ func storedHead(tx *bbolt.Tx, key string) (*head, error) {
 	return decodeHead(b)
 }
 
-// session returns the head of an existing session, nil if there is none. One
-// whose time has come is deleted now, whether or not its turn in the due index
-// has come. Only for use in Apply.
-func (m *Machine) session(key string) (*head, error) {
-	h, known := m.headIn(key)
-	if !known {
-		tx, err := m.storeTx()
-		if err != nil {
-			return nil, err
-		}
-		if h, err = storedHead(tx, key); err != nil {
-			return nil, err
-		}
+// stored returns the head of a key, expired or not, nil if there is none. Only
+// for use in Apply.
+func (m *Machine) stored(key string) (*head, error) {
+	if h, known := m.headIn(key); known {
+		return h, nil
 	}
+	tx, err := m.storeTx()
+	if err != nil {
+		return nil, err
+	}
+	return storedHead(tx, key)
+}
+
+// find returns the head of an existing key, whatever its type, nil if there is
+// none. One whose time has come is deleted now, whether or not its turn in the
+// due index has come. Only for use in Apply.
+func (m *Machine) find(key string) (*head, error) {
+	h, err := m.stored(key)
 	if h != nil && h.expired(m.meta.clock) {
 		m.remove(key, h)
 		return nil, nil
 	}
-	return h, nil
+	return h, err
+}
+
+// session is find for an operation on sessions.
+func (m *Machine) session(key string) (*head, error) {
+	h, err := m.find(key)
+	if err != nil {
+		return nil, err
+	}
+	return h, checkType(h, turn.TypeList)
+}
+
+// checkType holds an operation on a type against what a key holds.
+func checkType(h *head, want turn.Type) error {
+	if h == nil || h.typ == want {
+		return nil
+	}
+	return turn.Errorf(turn.WrongType, "the key holds a %s, not a %s", h.typ, want)
 }
 
 // own returns the head as part of the active table, to be changed.
@@ -97,11 +118,18 @@ func (m *Machine) create(key string) (*head, error) {
 	if err != nil {
 		return nil, err
 	}
+	h := m.begin(key, turn.TypeList)
+	h.graves = graves
+	return h, nil
+}
+
+// begin makes a value without elements under a key that holds nothing.
+func (m *Machine) begin(key string, typ turn.Type) *head {
 	m.meta.lastInc++
-	h := &head{inc: m.meta.lastInc, created: m.meta.clock, graves: graves}
+	h := &head{inc: m.meta.lastInc, typ: typ, created: m.meta.clock}
 	m.active.setHead(key, h)
 	m.active.tail(h.inc).complete = true
-	return h, nil
+	return h
 }
 
 // checkExpect holds a condition against the session's revision.
@@ -164,17 +192,17 @@ func (m *Machine) view(h *head) (view, error) {
 	return v, err
 }
 
-// count updates the number of sessions with messages of a namespace, given a
-// session's number of messages before and after.
-func (m *Machine) count(key string, before, after uint64) {
-	ns := splitKey(key).Namespace
-	switch {
-	case before == 0 && after > 0:
-		m.namespaces[ns]++
-	case before > 0 && after == 0:
-		m.namespaces[ns]--
-	default:
+// count updates the number of keys of a namespace that Redis sees, given whether
+// a key was one of them before and is after.
+func (m *Machine) count(key string, before, after bool) {
+	if before == after {
 		return
+	}
+	ns := splitKey(key).Namespace
+	if after {
+		m.namespaces[ns]++
+	} else {
+		m.namespaces[ns]--
 	}
 	m.active.namespaces[ns] = m.namespaces[ns]
 	if m.namespaces[ns] == 0 {

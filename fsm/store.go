@@ -22,7 +22,8 @@ var (
 	bucketDue        = []byte("due")        // dueKey → nothing
 	bucketGraves     = []byte("graves")     // graveKey → last, deadline
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
-	bucketNamespaces = []byte("namespaces") // namespace → sessions that hold messages
+	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees
+	bucketElements   = []byte("elements")   // elementKey → sealed value
 
 	keyState = []byte("state")
 	keyTags  = []byte("tags")
@@ -31,7 +32,7 @@ var (
 // buckets lists all of them, in the order of a dump. Their place in it is their
 // number in the dump format; it grows at its end only.
 func buckets() [][]byte {
-	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketGraves, bucketGarbage, bucketNamespaces}
+	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketGraves, bucketGarbage, bucketNamespaces, bucketElements}
 }
 
 // mapSize is the address space that the store's file is mapped into at once.
@@ -87,7 +88,7 @@ func loadNamespaces(tx *bbolt.Tx) (map[string]uint64, error) {
 	err := tx.Bucket(bucketNamespaces).ForEach(func(k, v []byte) error {
 		r := reader{b: v}
 		counts[string(k)] = r.uint()
-		return r.end("session count")
+		return r.end("key count")
 	})
 	return counts, err
 }

@@ -48,12 +48,18 @@ func TestTrimOfOneSideKeepsTheOther(t *testing.T) {
 	}
 }
 
-// A session of a million and a deletion of thousands are removed in steps.
+// A session of a million and a deletion of thousands are removed in steps, and so
+// are the elements of a hash.
 func TestGarbageIsCollected(t *testing.T) {
 	r := newRig(t)
 	for i := range 3000 {
 		r.apply(1, &turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i % 30)}, Messages: []turn.NewMessage{{Data: make([]byte, 500)}}})
 	}
+	hash := &turn.SetFields{Key: turn.Key{Namespace: "0", Name: "hash"}, Type: turn.TypeHash}
+	for i := range garbageChunk + 1 {
+		hash.Fields = append(hash.Fields, turn.Field{Name: fmt.Sprint(i)})
+	}
+	r.apply(1, hash)
 	r.flush()
 	cursor, removed := "", uint64(0)
 	for {
@@ -63,12 +69,17 @@ func TestGarbageIsCollected(t *testing.T) {
 			break
 		}
 	}
-	if removed != 30 {
-		t.Fatalf("%d sessions erased, want 30", removed)
+	if removed != 31 {
+		t.Fatalf("%d keys erased, want 31", removed)
 	}
-	r.flush()
+	for more := true; more; {
+		var err error
+		if more, err = r.m.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
-		for _, b := range [][]byte{bucketHeads, bucketBlocks, bucketGarbage, bucketNamespaces} {
+		for _, b := range [][]byte{bucketHeads, bucketBlocks, bucketElements, bucketGarbage, bucketNamespaces} {
 			if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
 				t.Errorf("%s still holds %x", b, k)
 			}
@@ -148,6 +159,75 @@ func TestReadersDuringFlushes(t *testing.T) {
 	}
 }
 
+// A reader of a whole set sees it as of one moment, while members are moved about
+// in it and flushed: it always has as many members, and the sum that they stand for.
+func TestValueReadersDuringFlushes(t *testing.T) {
+	m, err := Open(Config{Dir: t.TempDir(), FlushBytes: 20_000, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := m.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	const members, rounds = 200, 1500
+	apply := func(n int, ops ...turn.Op) {
+		var cmds []codec.Command
+		for _, op := range ops {
+			b, err := codec.EncodeOp(op)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmds = append(cmds, codec.Command{Op: b})
+		}
+		m.Apply(uint64(n), 1, codec.AppendEntry(nil, int64(n), cmds))
+	}
+	first := setOf(sessionA)
+	for i := range members {
+		first.Fields = append(first.Fields, turn.Field{Name: fmt.Sprintf("%06d", i)})
+	}
+	apply(1, first)
+	for range 2 {
+		wg.Go(func() {
+			for done := false; !done; {
+				r, err := m.Query(&turn.AllFields{Key: sessionA, Type: turn.TypeSet})
+				if err != nil || len(r.Elements) != members {
+					t.Errorf("entry %d: %d members, %v; want %d", r.Index, len(r.Elements), err, members)
+					return
+				}
+				for i, e := range r.Elements {
+					if want := fmt.Sprintf("%06d", int(r.Index)-1+i); e.Name != want {
+						t.Errorf("entry %d: member %d is %s, want %s", r.Index, i, e.Name, want)
+						return
+					}
+				}
+				last := fmt.Sprintf("%06d", int(r.Index)-2+members)
+				one, err := m.Query(&turn.Fields{Key: sessionA, Type: turn.TypeSet, Names: []string{last}})
+				if err != nil || one.Elements[0].Missing && one.Index < r.Index+members {
+					t.Errorf("entry %d: member %s: %+v, %v", one.Index, last, one.Elements, err)
+					return
+				}
+				done = r.Index == rounds
+			}
+		})
+	}
+	for n := 2; n <= rounds; n++ {
+		apply(n, &turn.RemoveFields{Key: sessionA, Type: turn.TypeSet, Names: []string{fmt.Sprintf("%06d", n-2)}},
+			setOf(sessionA, fmt.Sprintf("%06d", members+n-2)))
+	}
+	if err := m.Flush(ctx); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	wg.Wait()
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A damaged dump must be refused whole, and leave the state as it was.
 func TestDamagedDumpIsRefused(t *testing.T) {
 	g := &generator{rnd: rand.New(rand.NewPCG(5, 5)), model: newModel()}
@@ -183,36 +263,65 @@ func TestDamagedDumpIsRefused(t *testing.T) {
 	}
 }
 
-// A flipped bit in the state file is found when the block is read, and ends the
-// machine rather than being answered with.
-func TestFlippedBitInBlockIsFatal(t *testing.T) {
-	r := newRig(t)
-	r.apply(1, appendOf(sessionA, "id", "hello"))
-	r.flush()
-	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketBlocks)
-		k, v := b.Cursor().First()
-		v = bytes.Clone(v)
-		v[len(v)-1] ^= 1
-		return b.Put(bytes.Clone(k), v)
-	}); err != nil {
-		t.Fatal(err)
+// A flipped bit in the state file is found when the block or element is read, and
+// ends the machine rather than being answered with.
+func TestFlippedBitIsFatal(t *testing.T) {
+	for name, c := range map[string]struct {
+		bucket []byte
+		op     turn.Op
+		read   turn.Query
+		key    bool // the bit is in the key
+	}{
+		"block":   {bucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
+		"string":  {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")}, &turn.GetString{Key: sessionA}, false},
+		"element": {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
+		"member":  {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.apply(1, c.op)
+			r.flush()
+			if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+				b := tx.Bucket(c.bucket)
+				k, v := b.Cursor().First()
+				k, v = bytes.Clone(k), bytes.Clone(v)
+				if err := b.Delete(k); err != nil {
+					return err
+				}
+				if c.key {
+					k[len(k)-1] ^= 1
+				} else {
+					v[len(v)-1] ^= 1
+				}
+				return b.Put(k, v)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			r.apply(2, appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "not flushed"))
+			if _, err := r.m.Query(c.read); turn.KindOf(err) != turn.Corrupt {
+				t.Fatalf("read: %v, want %v", err, turn.Corrupt)
+			}
+			select {
+			case <-r.m.Fatal():
+			default:
+				t.Fatal("the machine goes on")
+			}
+			if out := r.m.Apply(r.index+1, 1, codec.AppendEntry(nil, 2, nil)); out != nil {
+				t.Fatal("an entry was applied after a fatal error")
+			}
+			if err := r.m.Flush(t.Context()); err == nil {
+				t.Fatal("a flush succeeded after a fatal error")
+			}
+		})
 	}
-	r.apply(2, appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "not flushed"))
-	if _, err := r.m.Query(&turn.Read{Key: sessionA}); turn.KindOf(err) != turn.Corrupt {
-		t.Fatalf("read: %v, want %v", err, turn.Corrupt)
+}
+
+func setOf(k turn.Key, members ...string) *turn.SetFields {
+	o := &turn.SetFields{Key: k, Type: turn.TypeSet}
+	for _, m := range members {
+		o.Fields = append(o.Fields, turn.Field{Name: m})
 	}
-	select {
-	case <-r.m.Fatal():
-	default:
-		t.Fatal("the machine goes on")
-	}
-	if out := r.m.Apply(r.index+1, 1, codec.AppendEntry(nil, 2, nil)); out != nil {
-		t.Fatal("an entry was applied after a fatal error")
-	}
-	if err := r.m.Flush(t.Context()); err == nil {
-		t.Fatal("a flush succeeded after a fatal error")
-	}
+	return o
 }
 
 func TestNewerStateIsRefused(t *testing.T) {

@@ -21,12 +21,14 @@ type table struct {
 	keys  btree.Set[string] // the keys of heads, in order
 	// tails: by incarnation.
 	tails map[uint64]*tail
+	// elements: by elementKey.
+	elements overlay
 	// due: additions to the due index, as dueKey. Entries leave the index only
 	// by falling due, in order, so the machine's dueFloor tells of removals.
 	due btree.Set[string]
 	// graves: by graveKey.
 	graves btree.Map[string, grave]
-	// namespaces: number of sessions that hold messages.
+	// namespaces: number of keys that Redis sees.
 	namespaces map[string]uint64
 	bytes      int // estimate of the memory held
 	// meta is the state description as of the end of this generation, set when
@@ -36,7 +38,8 @@ type table struct {
 	hash bool
 }
 
-// tail is what one generation adds to and takes from a session's messages.
+// tail is what one generation adds to and takes from a session's messages; of a
+// key of another type it says only whether it began or ended.
 type tail struct {
 	// records in seq order, all above what older generations and the store hold.
 	records []record
@@ -46,10 +49,10 @@ type tail struct {
 	// cut is the highest seq below which this generation has removed messages
 	// from the lower end of a side; 0 if it has not.
 	cut uint64
-	// complete: the session began in this generation, so that nothing older
+	// complete: the incarnation began in this generation, so that nothing older
 	// holds any of it.
 	complete bool
-	// gone: the session was deleted in this generation; last is its last seq.
+	// gone: the incarnation was deleted in this generation; last is its last seq.
 	gone bool
 	last uint64
 }

@@ -36,13 +36,15 @@ type Message struct {
 	Data []byte
 }
 
-// Session describes a session at one moment.
+// Session describes a key at one moment: a session, or a value of another type,
+// of which the fields on messages tell nothing unless they say so.
 type Session struct {
-	Key Key
+	Key  Key
+	Type Type
 	// Incarnation tells a session from a deleted one of the same key.
 	Incarnation uint64
-	Count       uint64 // messages held
-	Bytes       uint64 // payload bytes held
+	Count       uint64 // messages, or elements, held
+	Bytes       uint64 // payload bytes held; of elements, names included
 	First       uint64 // seq of the oldest message held; 0 if there is none
 	Last        uint64 // highest seq ever given in this session; 0 if none
 	Revision    uint64 // of the last change
@@ -52,6 +54,10 @@ type Session struct {
 	Slide       int64  // milliseconds by which each append renews Deadline; 0: it does not
 	Meta        map[string]string
 }
+
+// Held reports whether the key exists as Redis sees it: an empty list does not,
+// an empty stream does.
+func (s *Session) Held() bool { return s.Count > 0 || s.Type == TypeStream }
 
 // Consistency says how fresh the answer to a Query must be.
 type Consistency struct {

@@ -3,7 +3,7 @@ package turn
 // Limits bounds what one request may ask for. The zero value of a field in a
 // configuration means its default.
 type Limits struct {
-	MessageBytes   int // payload of one message
+	MessageBytes   int // payload of one message, or one value
 	AppendBytes    int // payloads of one call together
 	AppendMessages int // messages of one call
 	KeyBytes       int
@@ -39,6 +39,13 @@ const GraveTime = 10 * 60 * 1000
 
 // MaxNamespaceBytes bounds the name of a namespace.
 const MaxNamespaceBytes = 64
+
+// MaxNameBytes bounds the name of a hash's field and a member of a set or sorted
+// set: they are keys of the store, which takes 32 KiB at most.
+const MaxNameBytes = 32_000
+
+// MaxElements bounds the elements that one operation or query names.
+const MaxElements = 100_000
 
 const maxPageSessions = 10_000 // sessions of one Sessions answer
 const maxEraseSessions = 1000  // sessions that one Erase deletes at most

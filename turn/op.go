@@ -102,9 +102,9 @@ type Clear struct {
 	Expect *uint64
 }
 
-// Delete removes sessions. A later session of the same key numbers from 1 again.
-// Result: Removed, the number of sessions that existed (with List: that held
-// messages), Revision.
+// Delete removes sessions and values of other types. A later session of the same
+// key numbers from 1 again. Result: Removed, the number of keys that existed
+// (with List: as Redis sees it), Revision.
 type Delete struct {
 	Keys   []Key
 	Expect *uint64 // only with a single key
@@ -123,9 +123,9 @@ const (
 	IfSomeSooner          // XX LT: only if there is a deadline and the new one is sooner
 )
 
-// Expire sets or removes a session's deadline. A deadline that has passed
-// deletes the session at once. Result: Removed = 1 if the deadline was changed
-// (sic: Redis's integer reply), 0 if not or if the session does not exist.
+// Expire sets or removes the deadline of a session or value. A deadline that has
+// passed deletes it at once. Result: Removed = 1 if the deadline was changed
+// (sic: Redis's integer reply), 0 if not or if the key does not exist.
 type Expire struct {
 	Key Key
 	// TTL in milliseconds from now, or At, an absolute cluster time in Unix
@@ -135,7 +135,7 @@ type Expire struct {
 	At     int64
 	HasTTL bool
 	HasAt  bool
-	Slide  bool // with TTL: every later append renews the deadline by TTL
+	Slide  bool // with TTL: every later append renews the deadline by TTL; sessions only
 	If     ExpireIf
 	Expect *uint64
 	List   bool // as Redis: a session without messages does not exist
@@ -161,7 +161,7 @@ type SetMeta struct {
 	Expect *uint64
 }
 
-// Erase deletes sessions of a namespace whose names begin with Prefix, in key
+// Erase deletes keys of a namespace, of every type, whose names begin with Prefix, in key
 // order, up to a bounded number an application. Cursor is where to go on.
 // Result: Removed, and Cursor: nonempty if there may be more.
 type Erase struct {

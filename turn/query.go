@@ -41,7 +41,8 @@ type List struct {
 	Start, Stop int64
 }
 
-// Info returns a session's description. Result: Session, nil if there is none.
+// Info returns the description of a session, or of a value of another type.
+// Result: Session, nil if there is none.
 type Info struct {
 	Key Key
 }
@@ -53,11 +54,16 @@ type Sessions struct {
 	Prefix    string
 	Cursor    string // from the last Result; empty: from the start
 	Limit     int    // 1 to 10,000
-	List      bool   // as Redis: sessions without messages do not exist
+	// List lists what Redis sees: values of every type, and no session without
+	// messages. Otherwise sessions are listed, with messages or without, and
+	// nothing else.
+	List bool
+	// Type, if it is not TypeNone, restricts the list to keys of one type.
+	Type Type
 }
 
-// Count returns the number of sessions of a namespace that hold messages, in
-// Result.Count.
+// Count returns the number of keys of a namespace that Redis sees, sessions with
+// messages and values of other types, in Result.Count.
 type Count struct {
 	Namespace string
 }
@@ -74,6 +80,11 @@ type Result struct {
 	Session     *Session
 	Sessions    []Session
 	Cursor      string
+	Found       bool
+	Number      int64
+	Score       float64
+	Value       []byte
+	Elements    []Element
 	Index       uint64 // log index of the state that answered
 	Time        int64  // cluster time of that state, Unix milliseconds
 }

@@ -125,6 +125,9 @@ func (q *Sessions) Validate(l Limits) error {
 	if q.Limit < 1 || q.Limit > maxPageSessions {
 		return Errorf(Invalid, "limit must be 1 to %d, is %d", maxPageSessions, q.Limit)
 	}
+	if q.Type > TypeStream {
+		return Errorf(Invalid, "unknown type to list")
+	}
 	return l.checkPage(q.Namespace, q.Prefix, q.Cursor)
 }
 

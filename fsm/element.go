@@ -1,0 +1,156 @@
+package fsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/tidwall/btree"
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// A value of another type than a list is a set of elements: pairs of a name,
+// which says what it is within the key, and a value.
+//
+//	string   ""                                → the string
+//	hash     field                             → its value
+//	set      member                            → nothing
+//	zset     'm' member                        → 8 bytes, its score (see scoreKey)
+//	         's' 8 bytes of score, member      → nothing
+//	stream   16 bytes of id, big endian        → the entry (see encodeEntry)
+//
+// All elements of all keys stand in one order, by elementKey: in a table of each
+// generation, and in one bucket of the store.
+
+// change is what a generation did to an element: gave it a value, or removed it.
+type change struct {
+	value []byte
+	gone  bool
+}
+
+// overlay is what a generation changed of elements, by elementKey.
+type overlay = btree.Map[string, change]
+
+const (
+	incSize     = 8
+	elementCost = 80 // memory that a change takes besides its own bytes
+)
+
+// elementKey orders by incarnation, then name.
+func elementKey(inc uint64, name string) string {
+	b := make([]byte, incSize, incSize+len(name))
+	binary.BigEndian.PutUint64(b, inc)
+	return string(append(b, name...))
+}
+
+// setElement records a change. The caller gives value away.
+func (t *table) setElement(inc uint64, name string, c change) {
+	key := elementKey(inc, name)
+	if w := t.tails[inc]; c.gone && w != nil && w.complete {
+		// Nothing older holds it: there is nothing to hide.
+		if old, known := t.elements.Delete(key); known {
+			t.bytes -= elementCost + len(key) + len(old.value)
+		}
+		return
+	}
+	old, known := t.elements.Set(key, c)
+	if !known {
+		t.bytes += elementCost + len(key)
+	}
+	t.bytes += len(c.value) - len(old.value)
+}
+
+// elements is one key's elements at one moment: generations of changes over the
+// store. What it returns is the caller's to keep, but not to write to.
+type elements struct {
+	inc    uint64
+	layers []*overlay // newest first
+	// tx reads the store; nil if the layers hold everything.
+	tx *bbolt.Tx
+}
+
+// elementsIn returns what the generations in memory know of the elements of an
+// incarnation; whole tells that the store knows nothing more. It is valid while
+// mu is held.
+func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
+	e.inc = inc
+	for _, t := range m.tables() {
+		e.layers = append(e.layers, &t.elements)
+		if w := t.tails[inc]; w != nil && w.complete {
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// elements returns a key's elements, store included. Only for use in Apply.
+func (m *Machine) elements(h *head) (elements, error) {
+	e, whole := m.elementsIn(h.inc)
+	if whole {
+		return e, nil
+	}
+	var err error
+	e.tx, err = m.storeTx()
+	return e, err
+}
+
+// hold makes e, which was found in memory under mu, valid beyond it: the active
+// table goes on from a copy of what was shared.
+func (m *Machine) hold(e *elements) {
+	m.copying.Lock()
+	e.layers[0] = e.layers[0].IsoCopy()
+	m.copying.Unlock()
+}
+
+func (e *elements) get(name string) (value []byte, ok bool, err error) {
+	key := elementKey(e.inc, name)
+	for _, l := range e.layers {
+		if c, known := l.Get(key); known {
+			return c.value, !c.gone, nil
+		}
+	}
+	if e.tx == nil {
+		return nil, false, nil
+	}
+	v := e.tx.Bucket(bucketElements).Get([]byte(key))
+	if v == nil {
+		return nil, false, nil
+	}
+	value, err = openElement([]byte(key), v)
+	return value, err == nil, err
+}
+
+// Stored elements carry a checksum, over key and value, so that neither can be
+// taken for another's.
+//
+//	value  1 byte version, 4 bytes CRC-32C (little endian) of key and rest, rest
+const (
+	elementVersion = 1
+	elementHeader  = 1 + 4
+)
+
+func sealElement(key, value []byte) []byte {
+	b := make([]byte, elementHeader, elementHeader+len(value))
+	b[0] = elementVersion
+	binary.LittleEndian.PutUint32(b[1:], elementSum(key, value))
+	return append(b, value...)
+}
+
+// openElement returns the value in memory of its own.
+func openElement(key, stored []byte) ([]byte, error) {
+	if len(key) < incSize || len(stored) < elementHeader {
+		return nil, turn.Errorf(turn.Corrupt, "stored element of %d bytes is too short", len(stored))
+	}
+	if err := checkVersion(stored, elementVersion, "element"); err != nil {
+		return nil, err
+	}
+	value := stored[elementHeader:]
+	if elementSum(key, value) != binary.LittleEndian.Uint32(stored[1:]) {
+		return nil, turn.Errorf(turn.Corrupt, "stored element %x fails its checksum", key)
+	}
+	return bytes.Clone(value), nil
+}
+
+func elementSum(key, value []byte) uint32 { return crc32.Update(checksum(key), castagnoli, value) }

@@ -1,0 +1,155 @@
+package fsm
+
+import (
+	"bytes"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (m *Machine) setFields(o *turn.SetFields, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.value(key, o.Type)
+	if err != nil {
+		return err
+	}
+	before := h != nil
+	if h, err = m.ownValue(key, h, o.Type); err != nil {
+		return err
+	}
+	e, err := m.elements(h)
+	if err != nil {
+		return err
+	}
+	changed := !before
+	for _, f := range o.Fields {
+		old, had, err := e.get(f.Name)
+		if err != nil {
+			return err
+		}
+		if !had {
+			r.Number++
+		}
+		if had && (o.OnlyNew || o.Type == turn.TypeSet) {
+			continue
+		}
+		m.put(h, f.Name, bytes.Clone(f.Value), old, had)
+		changed = true
+	}
+	if !changed {
+		r.Count, r.Revision = h.count(), h.revision
+		return nil
+	}
+	m.settleValue(key, h, before, r)
+	return nil
+}
+
+func (m *Machine) removeFields(o *turn.RemoveFields, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.value(key, o.Type)
+	if h == nil || err != nil {
+		return err
+	}
+	h = m.own(key, h)
+	e, err := m.elements(h)
+	if err != nil {
+		return err
+	}
+	for _, name := range o.Names {
+		old, had, err := e.get(name)
+		if err != nil {
+			return err
+		}
+		if had {
+			m.take(h, name, old)
+			r.Removed++
+		}
+	}
+	if r.Removed == 0 {
+		r.Count, r.Revision = h.count(), h.revision
+		return nil
+	}
+	m.settleValue(key, h, true, r)
+	return nil
+}
+
+func (m *Machine) addToField(o *turn.AddToField, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.value(key, turn.TypeHash)
+	if err != nil {
+		return err
+	}
+	before, had := h != nil, false
+	var old []byte
+	if before {
+		e, err := m.elements(h)
+		if err != nil {
+			return err
+		}
+		if old, had, err = e.get(o.Name); err != nil {
+			return err
+		}
+	}
+	if r.Number, err = addInt(old, had, o.Delta, "hash value is not an integer"); err != nil {
+		return err
+	}
+	if h, err = m.ownValue(key, h, turn.TypeHash); err != nil {
+		return err
+	}
+	m.put(h, o.Name, formatInt(r.Number), old, had)
+	m.settleValue(key, h, before, r)
+	return nil
+}
+
+func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
+	err := a.value(q.Key, q.Type, brief, r, func(e *elements) error {
+		r.Elements = make([]turn.Element, len(q.Names))
+		size := 0
+		for i, name := range q.Names {
+			value, ok, err := e.get(name)
+			if err != nil {
+				return err
+			}
+			r.Elements[i] = turn.Element{Name: name, Value: value, Missing: !ok}
+			if size += len(value); size > m.cfg.ReadBytes {
+				return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", m.cfg.ReadBytes)
+			}
+		}
+		return nil
+	})
+	if err == nil && r.Elements == nil {
+		for _, name := range q.Names {
+			r.Elements = append(r.Elements, turn.Element{Name: name, Missing: true})
+		}
+	}
+	return err
+}
+
+func (m *Machine) allFields(q *turn.AllFields, e *elements, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: m.cfg.ReadBytes}
+	return e.ascend(q.Cursor, func(name string, value []byte) bool {
+		if !p.take(len(name) + len(value)) {
+			// The least name above the last one returned.
+			r.Cursor = r.Elements[len(r.Elements)-1].Name + "\x00"
+			return false
+		}
+		r.Elements = append(r.Elements, turn.Element{Name: name, Value: value})
+		return true
+	})
+}
+
+// page bounds an answer: it takes things until there are enough of them or of
+// their bytes, but one at least.
+type page struct {
+	limit int // 0: none
+	bytes int
+	n     int
+}
+
+func (p *page) take(size int) bool {
+	p.bytes -= size + elementCost
+	if p.n > 0 && p.bytes < 0 || p.limit > 0 && p.n == p.limit {
+		return false
+	}
+	p.n++
+	return true
+}

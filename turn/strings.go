@@ -1,0 +1,60 @@
+package turn
+
+// SetIf restricts SetString as Redis's SET options do.
+type SetIf uint8
+
+const (
+	SetAlways    SetIf = iota
+	SetIfAbsent        // NX
+	SetIfPresent       // XX
+)
+
+// SetString gives a key a string value, whatever type it held before. Result:
+// Count = 1 if it did, 0 if If forbade it; Revision; with Get, Value, the string
+// that the key held before, and Found, whether there was one.
+type SetString struct {
+	Key   Key
+	Value []byte
+	If    SetIf
+	// Get asks for the former value; if that is no string, the error is WrongType.
+	Get bool
+	// KeepTTL leaves the deadline of an existing key as it is; otherwise it goes.
+	KeepTTL bool
+	// TTL, if positive, sets the deadline to that many milliseconds from now; At,
+	// if positive, is an absolute one. A deadline that has passed deletes the key.
+	TTL int64
+	At  int64
+}
+
+// AddInt adds to a string that is a decimal 64-bit integer, 0 if the key does
+// not exist, and keeps its deadline. Another string, or an overflow, is Invalid.
+// Result: Number, the sum; Revision.
+type AddInt struct {
+	Key   Key
+	Delta int64
+}
+
+// GetString returns a string. Result: Value, Found, Session.
+type GetString struct {
+	Key Key
+}
+
+func (o *SetString) Validate(l Limits) error {
+	if o.If > SetIfPresent {
+		return Errorf(Invalid, "unknown condition to set a string")
+	}
+	if o.TTL < 0 || o.At < 0 {
+		return Errorf(Invalid, "invalid expire time in 'set' command")
+	}
+	if o.TTL > 0 && o.At > 0 || o.KeepTTL && (o.TTL > 0 || o.At > 0) {
+		return Errorf(Invalid, "give a ttl or a deadline, or keep the one there is")
+	}
+	if err := l.checkKey(o.Key); err != nil {
+		return err
+	}
+	return l.checkValue(o.Value)
+}
+
+func (o *AddInt) Validate(l Limits) error { return l.checkKey(o.Key) }
+
+func (q *GetString) Validate(l Limits) error { return l.checkKey(q.Key) }
