@@ -1,13 +1,75 @@
 package raftstore
 
 import (
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 )
+
+// chaos does things to a cluster that is being written to.
+type chaos struct {
+	*cluster
+	w *wires
+	r *rand.Rand
+
+	mu      sync.Mutex
+	current map[string]*running // as the writers see it
+}
+
+// via spreads a writer's calls over the nodes, fifty at a time.
+func (c *chaos) via(writer, turn int) *running {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current[ids(3)[(writer+turn/50)%3]]
+}
+
+func (c *chaos) restart(id string) {
+	n := c.start(id)
+	c.mu.Lock()
+	c.current[id] = n
+	c.mu.Unlock()
+}
+
+// step does one thing to node id, or to its connections to another.
+func (c *chaos) step() {
+	id, other := ids(3)[c.r.IntN(3)], ids(3)[c.r.IntN(3)]
+	wait := time.Duration(c.r.IntN(300)) * time.Millisecond
+	switch c.r.IntN(7) {
+	case 0:
+		c.kill(id)
+		time.Sleep(wait)
+		c.restart(id)
+	case 1:
+		c.stop(id)
+		time.Sleep(wait)
+		c.restart(id)
+	case 2: // most of the time it is not the leader, and says so
+		_ = c.nodes[id].TransferLeadership(c.t.Context())
+	case 3:
+		if err := c.nodes[id].Snapshot(c.t.Context()); err != nil {
+			c.t.Logf("snapshot of %s: %v", id, err)
+		}
+	case 4:
+		c.w.dropRequests(id, c.addrs[other], true)
+		time.Sleep(wait)
+		c.w.dropRequests(id, c.addrs[other], false)
+	case 5:
+		c.w.holdAnswers(id, c.addrs[other], true)
+		time.Sleep(wait)
+		c.w.closeAll(id, c.addrs[other])
+		c.w.holdAnswers(id, c.addrs[other], false)
+	case 6:
+		others := slices.DeleteFunc(ids(3), func(o string) bool { return o == id })
+		c.isolate(c.w, id, others, true)
+		time.Sleep(2 * wait)
+		c.isolate(c.w, id, others, false)
+	}
+}
 
 // TestChaos lets everything happen at once for a while: kills, orderly stops,
 // transfers, cut links, lost replies, snapshots that leave no log behind, with
@@ -23,70 +85,15 @@ func TestChaos(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("TURNLOG_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
-
 	w := newWires()
-	c := newCluster(t, 3, w.option, smallLog)
+	c := &chaos{cluster: newCluster(t, 3, w.option, smallLog), w: w, r: rand.New(rand.NewPCG(seed, 0))}
+	c.current = maps.Clone(c.nodes)
 	c.leader()
 	c.ready()
-	var mu sync.Mutex // guards nodes
-	nodes := make(map[string]*running)
-	for id, n := range c.nodes {
-		nodes[id] = n
-	}
-	pick := func(writer, turn int) *running {
-		mu.Lock()
-		defer mu.Unlock()
-		return nodes[ids(3)[(writer+turn/50)%3]]
-	}
-	replace := func(id string) {
-		n := c.start(id)
-		mu.Lock()
-		nodes[id] = n
-		mu.Unlock()
-	}
-	writes := startWriters(t, "w", 9, pick)
+	writes := startWriters(t, "w", 9, c.via)
 	for end := time.Now().Add(lasts); time.Now().Before(end); {
-		id, other := ids(3)[r.IntN(3)], ids(3)[r.IntN(3)]
-		wait := time.Duration(r.IntN(300)) * time.Millisecond
-		switch what := r.IntN(7); what {
-		case 0:
-			c.kill(id)
-			time.Sleep(wait)
-			replace(id)
-		case 1:
-			c.stop(id)
-			time.Sleep(wait)
-			replace(id)
-		case 2:
-			if err := c.nodes[id].TransferLeadership(t.Context()); err != nil {
-				t.Logf("transfer from %s: %v", id, err)
-			}
-		case 3:
-			if err := c.nodes[id].Snapshot(t.Context()); err != nil {
-				t.Logf("snapshot of %s: %v", id, err)
-			}
-		case 4:
-			w.dropRequests(id, c.addrs[other], true)
-			time.Sleep(wait)
-			w.dropRequests(id, c.addrs[other], false)
-		case 5:
-			w.holdAnswers(id, c.addrs[other], true)
-			time.Sleep(wait)
-			w.closeAll(id, c.addrs[other])
-			w.holdAnswers(id, c.addrs[other], false)
-		case 6:
-			others := []string{}
-			for _, o := range ids(3) {
-				if o != id {
-					others = append(others, o)
-				}
-			}
-			c.isolate(w, id, others, true)
-			time.Sleep(2 * wait)
-			c.isolate(w, id, others, false)
-		}
-		time.Sleep(time.Duration(r.IntN(200)) * time.Millisecond)
+		c.step()
+		time.Sleep(time.Duration(c.r.IntN(200)) * time.Millisecond)
 	}
 	c.leader()
 	c.ready()
@@ -94,13 +101,9 @@ func TestChaos(t *testing.T) {
 		t.Fatal("hardly anything was written")
 	}
 	c.sameState()
-	var installs, retries, changes uint64
 	for _, n := range c.nodes {
 		writes.check(n)
 		s := n.Stats()
-		installs += s.SnapshotsInstalled
-		retries += s.CallsRetried
-		changes += s.LeaderChanges
+		t.Logf("%s since its last start: %d snapshots installed, %d calls sent again, %d leaders seen", n.id, s.SnapshotsInstalled, s.CallsRetried, s.LeaderChanges)
 	}
-	t.Logf("since the last starts: %d snapshots installed, %d calls sent again, %d leaders seen", installs, retries, changes)
 }

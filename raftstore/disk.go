@@ -3,6 +3,7 @@ package raftstore
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -38,6 +39,8 @@ func (n *Node) watchDisk(ctx context.Context) {
 	tick := time.NewTicker(min(s.CheckEvery, s.SlowSync/4))
 	defer tick.Stop()
 	var handing atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for {
 		n.checkSpace()
 		took := n.logs.underway()
@@ -46,14 +49,14 @@ func (n *Node) watchDisk(ctx context.Context) {
 			n.fail(fmt.Errorf("raftstore: a write to the log has been under way for %v: the disk seems to hang", took.Round(time.Second)))
 		case took > s.SlowSync && leading && handing.CompareAndSwap(false, true):
 			n.log.Warn("the disk is slow, handing leadership over", "sync_takes", took)
-			go func() { // ends within StuckSync
+			wg.Go(func() {
 				defer handing.Store(false)
 				ctx, cancel := context.WithTimeout(ctx, s.StuckSync)
 				defer cancel()
 				if err := n.TransferLeadership(ctx); err != nil {
 					n.log.Warn("leadership was not handed over", "error", err)
 				}
-			}()
+			})
 		}
 		select {
 		case <-ctx.Done():

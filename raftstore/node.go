@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -20,7 +16,6 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/turn"
-	"github.com/turnlog/turnlog/wal"
 )
 
 // Node is a member of a cluster: it holds all data, serves every request, and
@@ -62,115 +57,6 @@ type Node struct {
 	failed   chan struct{} // closed by fail
 	failure  error         // why; read it only after failed is closed
 	stopping atomic.Bool
-}
-
-// Open opens the files of a node and binds its address. It starts nothing. The
-// Node must be given to Run, or to Close.
-func Open(cfg Config) (_ *Node, err error) {
-	if err := cfg.setDefaults(); err != nil {
-		return nil, err
-	}
-	n := &Node{
-		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
-		lead:     newLeadership(cfg.NodeID),
-		standing: make(chan struct{}, 1),
-		failed:   make(chan struct{}),
-		space:    &diskSpace{},
-	}
-	n.cfg.Logger = n.log
-	n.system.origin = rand.Uint64() | 1
-	defer func() {
-		if err != nil {
-			_ = n.Close()
-		}
-	}()
-	if err := n.openFiles(); err != nil {
-		return nil, err
-	}
-	if err := n.listen(); err != nil {
-		return nil, err
-	}
-	n.wire()
-	return n, nil
-}
-
-func (n *Node) openFiles() (err error) {
-	dir := n.cfg.DataDir
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	// The term comes first: its file is locked while a process has it open.
-	if n.stable, err = openStable(filepath.Join(dir, "raft.db"), n.halt); err != nil {
-		return err
-	}
-	if n.ident, err = openIdentity(dir, n.id); err != nil {
-		return err
-	}
-	e, err := n.openEngine(dir)
-	if err != nil {
-		return err
-	}
-	n.logs = &logStore{engine: e, halt: n.halt}
-	state := n.cfg.State
-	state.Dir, state.Logger, state.ReadBytes = dir, n.log, n.cfg.Limits.ReadBytes
-	if n.state, err = fsm.Open(state); err != nil {
-		return err
-	}
-	n.snaps, err = openSnapshots(filepath.Join(dir, "snapshots"), n.state)
-	return err
-}
-
-const (
-	walName  = "wal"
-	boltName = "log.db"
-)
-
-func (n *Node) openEngine(dir string) (engine, error) {
-	bolt, folder := filepath.Join(dir, boltName), filepath.Join(dir, walName)
-	if n.cfg.LogEngine == "boltdb" {
-		if _, err := os.Stat(folder); err == nil {
-			return nil, fmt.Errorf("raftstore: the log in %s is kept by engine wal", dir)
-		}
-		return openBoltLog(bolt)
-	}
-	if _, err := os.Stat(bolt); err == nil {
-		return nil, fmt.Errorf("raftstore: the log in %s is kept by engine boltdb", dir)
-	}
-	l, err := wal.Open(folder, wal.Options{
-		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.LogDisk, Logger: n.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &walLog{Log: l}, nil
-}
-
-func (n *Node) listen() (err error) {
-	if n.cfg.Listener == nil {
-		if n.cfg.Listener, err = net.Listen("tcp", n.cfg.RaftAddr); err != nil {
-			return fmt.Errorf("raftstore: listen for other nodes: %w", err)
-		}
-	}
-	def(&n.cfg.Advertise, n.cfg.Listener.Addr().String())
-	return nil
-}
-
-// wire connects the parts with each other.
-func (n *Node) wire() {
-	n.calls = newCalls(n.cfg.Calls, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
-	n.props = newProposer(n.cfg.Calls, n.calls, n.space.refusal, n.log)
-	n.inbox = &inbox{proposer: n.props, sessions: make(map[string]*inSession)}
-	n.net = peer.New(peer.Config{
-		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
-		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
-		Serve: n.serve, Ordered: n.ordered,
-		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Logger: n.log,
-	})
-	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, wake: make(chan struct{}, 1)}
-	n.reads = &reads{
-		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
-		limit: min(n.cfg.Consensus.Heartbeat, time.Second), wake: make(chan struct{}, 1),
-	}
 }
 
 // callsWait tells whoever may take calls that some wait.
@@ -324,52 +210,4 @@ func await(ctx context.Context, f raft.Future) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// propose has the leader, which this node must be, perform an operation of its own.
-func (n *Node) propose(ctx context.Context, r *reign, op turn.Op) (turn.Result, error) {
-	u, wait, err := n.ownUnit(op)
-	if err != nil {
-		return turn.Result{}, err
-	}
-	if _, f := n.props.offer(u, r); f != nil {
-		return turn.Result{}, f.err
-	}
-	return wait(ctx)
-}
-
-// ownUnit makes a unit of an operation of the leader's own, and a function that
-// waits for its outcome.
-func (n *Node) ownUnit(op turn.Op) (*unit, func(context.Context) (turn.Result, error), error) {
-	b, err := codec.EncodeOp(op)
-	if err != nil {
-		return nil, nil, err
-	}
-	type outcome struct {
-		r   turn.Result
-		err error
-	}
-	got := make(chan outcome, 1)
-	u := &unit{
-		commands: []codec.Command{{Origin: n.system.origin, Number: n.system.last.Add(1), Op: b}},
-		bytes:    len(b), internal: true,
-		done: func(outs []fsm.Outcome, f *failure) {
-			switch {
-			case f != nil:
-				got <- outcome{err: f.err}
-			case outs[0].Err != nil:
-				got <- outcome{err: outs[0].Err}
-			default:
-				got <- outcome{r: outs[0].Result}
-			}
-		},
-	}
-	return u, func(ctx context.Context) (turn.Result, error) {
-		select {
-		case o := <-got:
-			return o.r, o.err
-		case <-ctx.Done():
-			return turn.Result{}, ctx.Err()
-		}
-	}, nil
 }

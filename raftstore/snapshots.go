@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -40,25 +39,6 @@ type snapshotStore struct {
 	newest *marker // nil: none
 }
 
-type marker struct {
-	Version  int           `json:"version"`
-	Index    uint64        `json:"index"`
-	Term     uint64        `json:"term"`
-	Servers  []raft.Server `json:"servers"`
-	ConfigAt uint64        `json:"configuration_index"`
-	Received bool          `json:"received"` // the state is in received.dump
-	Size     int64         `json:"size"`     // of received.dump
-	Check    uint32        `json:"crc32c"`   // of this file with crc32c 0
-}
-
-const (
-	markerVersion = 1
-	markerName    = "snapshot.json"
-	dumpName      = "received.dump"
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -85,37 +65,6 @@ func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {
 }
 
 func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, name) }
-
-func readMarker(path string) (*marker, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	m := new(marker)
-	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("raftstore: %s is damaged: %w; remove the node from the cluster, and add it again with an empty data directory", path, err)
-	}
-	if m.Version > markerVersion {
-		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)
-	}
-	if want := m.Check; want != m.sum() {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum; remove the node from the cluster, and add it again with an empty data directory", path)
-	}
-	return m, nil
-}
-
-// sum returns the checksum that belongs into m.Check.
-func (m marker) sum() uint32 {
-	m.Check = 0
-	b, err := json.Marshal(&m)
-	if err != nil {
-		panic(err) // plain data
-	}
-	return crc32.Checksum(b, castagnoli)
-}
 
 // keep makes m the newest snapshot, durably, unless there is a newer one: a local
 // snapshot may finish after one that the leader sent.
@@ -195,18 +144,6 @@ func (s *snapshotStore) restore(m marker) error {
 	return nil
 }
 
-func (m *marker) meta(size int64) *raft.SnapshotMeta {
-	return &raft.SnapshotMeta{
-		Version:            raft.SnapshotVersionMax,
-		ID:                 fmt.Sprintf("%d-%d", m.Term, m.Index),
-		Index:              m.Index,
-		Term:               m.Term,
-		Configuration:      raft.Configuration{Servers: m.Servers},
-		ConfigurationIndex: m.ConfigAt,
-		Size:               size,
-	}
-}
-
 // List implements raft.SnapshotStore.
 func (s *snapshotStore) List() ([]*raft.SnapshotMeta, error) {
 	s.mu.Lock()
@@ -239,98 +176,4 @@ func (s *snapshotStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) 
 		return nil, nil, fmt.Errorf("raftstore: the state ends at log entry %d, before the snapshot at %d", d.Index, newest.Index)
 	}
 	return newest.meta(d.Size), streamDump(d), nil
-}
-
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
-
-// dumpStream makes a Reader of a Dump, which is a writer.
-type dumpStream struct {
-	*io.PipeReader
-	done chan struct{}
-}
-
-func streamDump(d *fsm.Dump) io.ReadCloser {
-	r, w := io.Pipe()
-	s := &dumpStream{r, make(chan struct{})}
-	go func() { // ends when all is read, or by Close
-		defer close(s.done)
-		defer d.Close()
-		_, err := d.WriteTo(w)
-		_ = w.CloseWithError(err)
-	}()
-	return s
-}
-
-func (s *dumpStream) Close() error {
-	err := s.PipeReader.Close()
-	<-s.done
-	return err
-}
-
-// Create implements raft.SnapshotStore.
-func (s *snapshotStore) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	f, err := os.CreateTemp(s.dir, "*.tmp")
-	if err != nil {
-		return nil, err
-	}
-	return &snapshotSink{
-		store: s, file: f,
-		marker: marker{Index: index, Term: term, Servers: c.Servers, ConfigAt: configIndex, Received: true},
-	}, nil
-}
-
-// snapshotSink receives a snapshot from the leader, or, after local, stands for
-// the state machine's own file.
-type snapshotSink struct {
-	store  *snapshotStore
-	marker marker
-	file   *os.File
-	closed bool
-}
-
-// local says that the state is in the state machine's file, durably.
-func (k *snapshotSink) local() { k.marker.Received = false }
-
-// ID implements raft.SnapshotSink.
-func (k *snapshotSink) ID() string { return k.marker.meta(0).ID }
-
-func (k *snapshotSink) Write(p []byte) (int, error) {
-	n, err := k.file.Write(p)
-	k.marker.Size += int64(n)
-	return n, err
-}
-
-// Cancel implements raft.SnapshotSink.
-func (k *snapshotSink) Cancel() error {
-	if k.closed {
-		return nil
-	}
-	k.closed = true
-	return errors.Join(k.file.Close(), os.Remove(k.file.Name()))
-}
-
-// Close makes the snapshot the newest one, durably.
-func (k *snapshotSink) Close() error {
-	if k.closed {
-		return nil
-	}
-	if !k.marker.Received {
-		if err := k.Cancel(); err != nil {
-			return err
-		}
-		return k.store.keep(k.marker)
-	}
-	k.closed = true
-	if err := errors.Join(k.file.Sync(), k.file.Close()); err != nil {
-		return errors.Join(err, os.Remove(k.file.Name()))
-	}
-	if err := os.Rename(k.file.Name(), k.store.path(dumpName)); err != nil {
-		return err
-	}
-	if err := syncDir(k.store.dir); err != nil {
-		return err
-	}
-	return k.store.keep(k.marker)
 }

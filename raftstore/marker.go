@@ -1,0 +1,75 @@
+package raftstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+
+	"github.com/hashicorp/raft"
+)
+
+// marker is a snapshot as it is kept: see snapshotStore.
+type marker struct {
+	Version  int           `json:"version"`
+	Index    uint64        `json:"index"`
+	Term     uint64        `json:"term"`
+	Servers  []raft.Server `json:"servers"`
+	ConfigAt uint64        `json:"configuration_index"`
+	Received bool          `json:"received"` // the state is in received.dump
+	Size     int64         `json:"size"`     // of received.dump
+	Check    uint32        `json:"crc32c"`   // of this file with crc32c 0
+}
+
+const (
+	markerVersion = 1
+	markerName    = "snapshot.json"
+	dumpName      = "received.dump"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func readMarker(path string) (*marker, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := new(marker)
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, fmt.Errorf("raftstore: %s is damaged: %w; remove the node from the cluster, and add it again with an empty data directory", path, err)
+	}
+	if m.Version > markerVersion {
+		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)
+	}
+	if want := m.Check; want != m.sum() {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum; remove the node from the cluster, and add it again with an empty data directory", path)
+	}
+	return m, nil
+}
+
+// sum returns the checksum that belongs into m.Check.
+func (m marker) sum() uint32 {
+	m.Check = 0
+	b, err := json.Marshal(&m)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return crc32.Checksum(b, castagnoli)
+}
+
+func (m *marker) meta(size int64) *raft.SnapshotMeta {
+	return &raft.SnapshotMeta{
+		Version:            raft.SnapshotVersionMax,
+		ID:                 fmt.Sprintf("%d-%d", m.Term, m.Index),
+		Index:              m.Index,
+		Term:               m.Term,
+		Configuration:      raft.Configuration{Servers: m.Servers},
+		ConfigurationIndex: m.ConfigAt,
+		Size:               size,
+	}
+}

@@ -1,0 +1,57 @@
+package raftstore
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// propose has the leader, which this node must be, perform an operation of its own.
+func (n *Node) propose(ctx context.Context, r *reign, op turn.Op) (turn.Result, error) {
+	u, wait, err := n.ownUnit(op)
+	if err != nil {
+		return turn.Result{}, err
+	}
+	if _, f := n.props.offer(u, r); f != nil {
+		return turn.Result{}, f.err
+	}
+	return wait(ctx)
+}
+
+// ownUnit makes a unit of an operation of the leader's own, and a function that
+// waits for its outcome.
+func (n *Node) ownUnit(op turn.Op) (*unit, func(context.Context) (turn.Result, error), error) {
+	b, err := codec.EncodeOp(op)
+	if err != nil {
+		return nil, nil, err
+	}
+	type outcome struct {
+		r   turn.Result
+		err error
+	}
+	got := make(chan outcome, 1)
+	u := &unit{
+		commands: []codec.Command{{Origin: n.system.origin, Number: n.system.last.Add(1), Op: b}},
+		bytes:    len(b), internal: true,
+		done: func(outs []fsm.Outcome, f *failure) {
+			switch {
+			case f != nil:
+				got <- outcome{err: f.err}
+			case outs[0].Err != nil:
+				got <- outcome{err: outs[0].Err}
+			default:
+				got <- outcome{r: outs[0].Result}
+			}
+		},
+	}
+	return u, func(ctx context.Context) (turn.Result, error) {
+		select {
+		case o := <-got:
+			return o.r, o.err
+		case <-ctx.Done():
+			return turn.Result{}, ctx.Err()
+		}
+	}, nil
+}
