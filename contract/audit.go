@@ -188,13 +188,13 @@ func (a *audit) order(turns []seen, v *violation) {
 }
 
 func (a *audit) contiguous(turns []seen, v *violation) {
-	torn := map[turnKey]bool{}
-	for i := 1; i < len(turns); i++ {
-		s, before := turns[i], turns[i-1]
-		if s.part > 1 && before.turnKey != s.turnKey && !torn[s.turnKey] {
+	begun, torn := map[turnKey]bool{}, map[turnKey]bool{}
+	for i, s := range turns {
+		if begun[s.turnKey] && turns[i-1].turnKey != s.turnKey && !torn[s.turnKey] {
 			torn[s.turnKey] = true
-			v.add("torn", s.turnKey, "%s is parted from the rest of its turn by %s", s.label, before.label)
+			v.add("torn", s.turnKey, "%s is parted from the rest of its turn by %s", s.label, turns[i-1].label)
 		}
+		begun[s.turnKey] = true
 	}
 }
 

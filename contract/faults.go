@@ -325,7 +325,7 @@ func recovers(p *probe) error {
 	if err := p.fill(h, s, 1); err != nil {
 		return err
 	}
-	for _, f := range faultsOf(line, []Break{CutBefore, HalfOpen, Answer}) {
+	for _, f := range faultsOf(line, []Break{CutBefore, Delay, HalfOpen}) {
 		err := p.broken(line, f, func(ctx context.Context) error { return p.loadedOrError(h, ctx, s) })
 		if err != nil {
 			return err

@@ -15,8 +15,7 @@ import (
 var errUndecided = errors.New("undecided")
 
 // position is the state of a session in the model: how many turns it has, and a
-// hash of which and in which order. One load that shows a session whole thereby
-// says everything about what came before it.
+// hash of which and in which order.
 type position struct {
 	turns int
 	hash  uint64
@@ -39,53 +38,54 @@ func positionOf(turns []turnKey) position {
 // step is an event with what the model compares precomputed.
 type step struct {
 	event
-	seen position
+	seen  position
+	place int // of the turn added, in the end
 }
 
-// next returns the states that can follow from p by e, none if e cannot have
-// happened there.
-func (s *step) next(p position) []any {
-	switch s.Op {
-	case opAdd, opAddIf:
-		holds := s.Op == opAdd || p == s.seen
-		switch {
-		case s.Outcome == saved && holds:
-			return []any{p.then(s.Key)}
-		case s.Outcome == unknown && holds:
-			return []any{p, p.then(s.Key)}
-		case s.Outcome == unknown, s.Outcome == refused && (s.Op == opAdd || !holds):
-			return []any{p}
-		}
-	case opLoad:
-		if p == s.seen {
-			return []any{p}
-		}
+// apply says whether e can have happened in p, and what follows. Since sessions in
+// these histories only grow, the place of a turn in the end is the number of turns
+// before it, which spares the search most of its choices, and settles for turns of
+// unknown outcome whether they were saved.
+func (s *step) apply(p position) (bool, position) {
+	if s.Op == opLoad {
+		return p == s.seen, p
 	}
-	return nil
+	holds := s.Op == opAdd || p == s.seen
+	if s.Outcome == refused {
+		return s.Op == opAdd || !holds, p
+	}
+	return holds && p.turns == s.place, p.then(s.Key)
 }
 
-var sessionModel = (&porcupine.NondeterministicModel{
-	Init:  func() []any { return []any{position{}} },
-	Step:  func(state, input, _ any) []any { return input.(*step).next(state.(position)) },
-	Equal: func(a, b any) bool { return a == b },
-}).ToModel()
+var sessionModel = porcupine.Model{
+	Init: func() any { return position{} },
+	Step: func(state, input, _ any) (bool, any) { return input.(*step).apply(state.(position)) },
+}
 
 // checkLinearizable looks for an order of the calls on one session that explains
-// every answer, and that no clock contradicts.
+// every answer, and that no clock contradicts. The last load was made when all
+// else had ended.
 func checkLinearizable(events []event, limit time.Duration) error {
 	if text := staleLoad(events); text != "" {
 		return errors.New(text)
 	}
+	place := map[turnKey]int{}
+	for i, k := range events[len(events)-1].Seen {
+		place[k] = i
+	}
 	var ops []porcupine.Operation
-	for _, e := range events {
-		if e.Op == opLoad && e.Outcome != saved {
-			continue // it tells nothing
+	for _, e := range attempts(events) {
+		s := &step{event: e, seen: positionOf(e.Seen)}
+		there := false
+		s.place, there = place[e.Key]
+		if e.Outcome == unknown && (e.Op == opLoad || !there) {
+			continue // a load tells nothing, and a turn that is not there never was
 		}
 		end := e.End
 		if e.Outcome == unknown {
-			end = math.MaxInt64 // it may take place at any time from its start on
+			end = math.MaxInt64 // it was saved at any time from its start on
 		}
-		ops = append(ops, porcupine.Operation{ClientId: e.Key.Writer, Input: &step{e, positionOf(e.Seen)}, Call: e.Start, Return: end})
+		ops = append(ops, porcupine.Operation{ClientId: e.Key.Writer, Input: s, Call: e.Start, Return: end})
 	}
 	verdict, info := porcupine.CheckOperationsVerbose(sessionModel, ops, limit)
 	switch verdict {
@@ -95,6 +95,27 @@ func checkLinearizable(events []event, limit time.Duration) error {
 		return fmt.Errorf("%w: no verdict on %d calls within %s", errUndecided, len(ops), limit)
 	}
 	return fmt.Errorf("no order of the %d calls explains their answers\n%s", len(ops), unexplained(events, info))
+}
+
+// attempts makes one call of an unconditional add and its retries under the same
+// ids, which lasts from the first attempt to the first acknowledgement.
+func attempts(events []event) []event {
+	var out []event
+	first := map[turnKey]int{}
+	for _, e := range events {
+		i, again := first[e.Key]
+		if e.Op != opAdd || !again {
+			if e.Op == opAdd {
+				first[e.Key] = len(out)
+			}
+			out = append(out, e)
+			continue
+		}
+		if out[i].Outcome != saved && e.Outcome != refused {
+			out[i].Outcome, out[i].End = e.Outcome, e.End
+		}
+	}
+	return out
 }
 
 // unexplained shows the first call that has no place in the longest order found.

@@ -97,7 +97,7 @@ type Line interface {
 // timing of the cases that wait for something
 const (
 	defaultOp   = 10 * time.Second // for an operation to end in good weather
-	brokenOp    = 1200 * time.Millisecond
+	brokenOp    = 800 * time.Millisecond
 	brokenGrace = 5 * time.Second // beyond its context, for an operation to return
 	healTime    = 15 * time.Second
 )
