@@ -91,6 +91,13 @@ func TestGoodHistories(t *testing.T) {
 			4-5 append a ids -> 1 dup
 			6-7 append b -> 1 rev=6
 			8-9 final -> last=1 rev=6 1:b`,
+		"as a list": `
+			0-1 append a list -> count=1
+			2-3 append b,c -> 2-3 rev=4
+			4-5 pop n=2 list -> 0:c 0:b
+			6-7 read list -> count=1 0:a
+			8-9 trim n=2 list ->
+			10-11 final -> last=3 count=1 1:a`,
 		"unknown delete": `
 			0-1 append a -> 1 rev=3
 			2-3 delete -> ?
@@ -174,6 +181,9 @@ func TestBadHistories(t *testing.T) {
 		"deleted and back":                {"not linearizable", "0-1 append a -> 1 rev=3\n 2-3 delete -> removed=1 rev=4\n 6-7 final -> last=1 rev=3 1:a"},
 		"ids forgotten by a delete":       {"not linearizable", "0-1 append a ids -> 1 rev=3\n 2-3 delete -> removed=1 rev=4\n 4-5 append a ids -> 1 rev=5\n 6-7 final -> last=1 rev=5 1:a"},
 		"one seq, two values":             {"two values", "0-9 append a -> ?\n 0-9 append b -> ?\n 1-2 read -> last=1 inc=7 1:a\n 3-4 read -> last=1 inc=7 1:b\n 5-6 clear -> removed=1\n 7-8 final -> last=1 count=0"},
+		"list of another length":          {"not linearizable", "0-1 append a list -> count=2\n 2-3 final -> last=1 1:a"},
+		"list in another order":           {"not linearizable", "0-1 append a,b list -> count=2\n 1-2 pop n=2 list -> 0:a 0:b\n 2-3 final -> last=2 count=0"},
+		"list pop of what was popped":     {"not linearizable", "0-1 append a,b list -> count=2\n 1-2 pop n=1 list -> 0:b\n 3-4 pop n=1 list -> 0:b\n 5-6 final -> last=2 count=1 1:a"},
 		"expired early":                   {"expired early", "0-1 append a ttl=100 -> 1\n 50-60 read -> last=0\n 6000-6001 final -> last=0"},
 		"not renewed":                     {"expired early", "0-1 append a ttl=100 -> 1\n 50-51 append b ttl=100 -> 2\n 110-120 read -> last=0\n 6000-6001 final -> last=0"},
 		"never expires":                   {"not expired", "0-1 append a ttl=100 -> 1\n 6000-6001 final -> last=1 1:a"},

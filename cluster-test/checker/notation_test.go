@@ -86,6 +86,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 			c.Stale = true
 		case "maxage":
 			c.Stale, c.MaxAge = true, int64(number)
+		case "list":
+			c.List = true
 		case "latest":
 			c.Latest = true
 		case "expect":

@@ -114,6 +114,9 @@ func (s *state) step(op *history.Operation) (*state, bool) {
 // was used tells it.
 func answers(op *history.Operation, want history.Result) bool {
 	got := &op.Result
+	if op.Call.List {
+		return answersList(op, want)
+	}
 	if got.First != want.First && op.Call.Func != history.Read || got.Last != want.Last || got.Duplicate != want.Duplicate {
 		return false
 	}
@@ -130,6 +133,16 @@ func answers(op *history.Operation, want history.Result) bool {
 		}
 	}
 	return slices.Equal(got.Messages, messages)
+}
+
+// answersList is answers for a plain list command.
+func answersList(op *history.Operation, want history.Result) bool {
+	got := &op.Result
+	if f := op.Call.Func; (f == history.Append || f == history.Read) && got.Count != want.Count {
+		return false
+	}
+	return op.Call.LengthOnly() || slices.EqualFunc(got.Messages, want.Messages,
+		func(a, b history.Message) bool { return a.Value == b.Value })
 }
 
 // withRevision completes s, which follows before, by its revision: 0 if untold.

@@ -190,6 +190,9 @@ func kind(ops []*history.Operation) sessionKind {
 			if op.Call.TTL != 0 {
 				return expiring
 			}
+			if op.Call.List {
+				k = changing
+			}
 		default:
 			k = changing
 		}

@@ -9,6 +9,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 )
 
 // Type says what an Event records.
@@ -83,8 +84,19 @@ type Call struct {
 	// so many milliseconds.
 	Stale  bool  `json:"stale,omitempty"`
 	MaxAge int64 `json:"max_age,omitempty"`
+	// List: the call was made as a plain Redis list command, whose answer tells
+	// lengths and values but no seqs.
+	List bool `json:"list,omitempty"`
 	// Final marks a read of the whole session after all faults have healed.
 	Final bool `json:"final,omitempty"`
+}
+
+// TailOnly as the Seq of a Read asks for the session's end and no messages.
+const TailOnly = math.MaxUint32
+
+// LengthOnly reports whether the answer of a plain list command has no values.
+func (c *Call) LengthOnly() bool {
+	return c.Func == Append || c.Func == Trim || c.Func == Read && c.Seq == TailOnly
 }
 
 // Result is what an answered call returned.

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -14,8 +13,8 @@ import (
 )
 
 // respDoor sees a session as Redis libraries do: as a list, with nothing but
-// RPUSH, LRANGE and LLEN. In a session that only grows, and on the right, the
-// length of the list tells the seqs.
+// RPUSH, LRANGE, LLEN, RPOP and LTRIM. In a session that only grows, and on the
+// right, the length of the list tells the seqs; elsewhere calls are marked List.
 type respDoor struct {
 	addr string
 	conn *respConn // nil until it is needed, and after an error
@@ -28,9 +27,6 @@ type respConn struct {
 	namespace string
 }
 
-// tailOnly asks a read for nothing but the end of the session.
-const tailOnly = math.MaxUint32
-
 func (d *respDoor) Close() {
 	if d.conn != nil {
 		d.conn.Close()
@@ -39,36 +35,63 @@ func (d *respDoor) Close() {
 }
 
 func (d *respDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
-	var command []string
-	switch {
-	case c.Func == history.Append && !c.IDs && c.Expect == nil && c.TTL == 0:
-		command = append(command, "RPUSH", key.Name)
-		for _, v := range c.Values {
-			command = append(command, string(payload(v)))
-		}
-	case c.Func == history.Read && c.Seq == tailOnly:
-		command = []string{"LLEN", key.Name}
-	case c.Func == history.Read && !c.Latest && c.Seq == 0 && c.N == 0 && !c.Stale:
-		command = []string{"LRANGE", key.Name, "0", "-1"}
-	default:
+	command := listCommand(key.Name, c)
+	if command == nil {
 		return history.Result{}, unsupported(RESP, c)
 	}
 	v, err := d.command(ctx, key.Namespace, c.Func.Writes(), command)
 	if err != nil {
 		return history.Result{}, err
 	}
+	return listResult(v, c), nil
+}
+
+// listCommand is c as a Redis command, nil if there is none.
+func listCommand(key string, c *history.Call) []string {
+	whole := !c.Latest && c.N == 0 && !c.Stale
+	n := strconv.FormatUint(c.N, 10)
+	switch {
+	case c.Func == history.Append && !c.IDs && c.Expect == nil && c.TTL == 0:
+		command := []string{"RPUSH", key}
+		for _, v := range c.Values {
+			command = append(command, string(payload(v)))
+		}
+		return command
+	case c.Func == history.Read && whole && c.Seq == history.TailOnly:
+		return []string{"LLEN", key}
+	case c.Func == history.Read && whole && c.Seq == 0:
+		return []string{"LRANGE", key, "0", "-1"}
+	case c.Func == history.Pop && c.List:
+		return []string{"RPOP", key, n}
+	case c.Func == history.Trim && c.List:
+		return []string{"LTRIM", key, "-" + n, "-1"}
+	}
+	return nil
+}
+
+func listResult(v resp.Value, c *history.Call) history.Result {
 	n, _ := v.Int64()
-	length := uint64(n)
-	if c.Func == history.Append {
-		return history.Result{First: length - uint64(len(c.Values)) + 1, Last: length, Count: length}, nil
-	}
-	r := history.Result{}
+	r := history.Result{Count: uint64(n)}
 	for i := range v.Elems {
-		length = uint64(i) + 1
-		r.Messages = append(r.Messages, history.Message{Seq: length, Value: token(v.Elems[i].Str)})
+		m := history.Message{Value: token(v.Elems[i].Str)}
+		if !c.List {
+			m.Seq = uint64(i) + 1
+		}
+		r.Messages = append(r.Messages, m)
 	}
-	r.Last, r.Count = length, length
-	return r, nil
+	switch {
+	case c.Func == history.Pop || c.Func == history.Trim:
+		r.Count = 0 // not told
+	case len(v.Elems) > 0:
+		r.Count = uint64(len(v.Elems))
+	}
+	if !c.List {
+		r.Last = r.Count
+		if c.Func == history.Append {
+			r.First = r.Last - uint64(len(c.Values)) + 1
+		}
+	}
+	return r
 }
 
 // command makes one round trip. After an error of the connection, nobody knows

@@ -121,6 +121,7 @@ func (w *worker) last(ctx context.Context) error {
 	for {
 		c := w.append(1, true)
 		c.TTL = s.ttl
+		c.List = w.workload.Removes && w.doorName == RESP
 		err := w.attempt(ctx, s, &c)
 		if err == nil {
 			return nil

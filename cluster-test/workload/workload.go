@@ -19,12 +19,13 @@ type Workload struct {
 	Doors []string
 	// Namespaces in which sessions live; default: one.
 	Namespaces []string
-	Sessions   int // in use at a time
-	Calls      int // on one session, then it is retired
-	Unknowns   int // calls without an answer after which it is retired; 0: any
-	Tailers    int // workers that follow sessions instead
-	Expires    bool
-	Rounds     int // acknowledged writes after which a worker has done its work; 0: any
+	Sessions   int  // in use at a time
+	Calls      int  // on one session, then it is retired
+	Unknowns   int  // calls without an answer after which it is retired; 0: any
+	Tailers    int  // workers that follow sessions instead
+	Expires    bool // its sessions have a deadline
+	Removes    bool // messages are removed: lists do not tell seqs
+	Rounds     int  // acknowledged writes after which a worker has done its work; 0: any
 	// Next makes up a call. It sets everything but Values' tokens: it asks w
 	// for those.
 	Next func(w *worker, s *Session) history.Call
@@ -57,8 +58,8 @@ func All() []*Workload {
 			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 300, Tailers: 2, Next: shortAppend,
 		},
 		{
-			Name: "mixed", About: "append, pop, trim, replace, clear, delete and read in one session",
-			Doors: []string{HTTP, Native}, Sessions: 3, Calls: 40, Unknowns: 3, Next: mixed,
+			Name: "mixed", About: "append, pop, trim, replace, clear, delete and read in one session, also as a Redis list",
+			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 40, Unknowns: 3, Removes: true, Next: mixed,
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
@@ -143,6 +144,9 @@ func staleReads(w *worker, s *Session) history.Call {
 }
 
 func mixed(w *worker, s *Session) history.Call {
+	if w.doorName == RESP {
+		return list(w, s)
+	}
 	n := 1 + w.rand.Uint64N(3)
 	switch w.rand.IntN(20) {
 	case 0, 1:
@@ -163,6 +167,24 @@ func mixed(w *worker, s *Session) history.Call {
 		return conditional(w, s)
 	}
 	return w.append(1+w.rand.IntN(2), w.rand.IntN(3) > 0)
+}
+
+// list is what chat libraries do with a list.
+func list(w *worker, s *Session) history.Call {
+	n := 1 + w.rand.Uint64N(3)
+	var c history.Call
+	switch w.rand.IntN(8) {
+	case 0:
+		c = history.Call{Func: history.Pop, N: n}
+	case 1:
+		c = history.Call{Func: history.Trim, N: 2 * n}
+	case 2, 3, 4:
+		c = w.read(s)
+	default:
+		c = w.append(int(n), false)
+	}
+	c.List = true
+	return c
 }
 
 // ttls in milliseconds; the last is the longest. A session keeps to one of them:
@@ -198,7 +220,7 @@ func (w *worker) read(s *Session) history.Call {
 	c := history.Call{Func: history.Read}
 	if w.doorName == RESP {
 		if w.rand.IntN(3) > 0 {
-			c.Seq = tailOnly
+			c.Seq = history.TailOnly
 		}
 		return c
 	}
