@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,6 +32,11 @@ const flushRetry = time.Second
 // Run flushes changes to the store until ctx ends, and a last time then. It
 // returns nil after a clean end, or the error that ended the machine.
 func (m *Machine) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { m.boundResident(ctx, m.cfg.MappedBytes) })
 	tick := time.NewTicker(m.cfg.FlushInterval)
 	defer tick.Stop()
 	var retry <-chan time.Time

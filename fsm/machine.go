@@ -27,6 +27,9 @@ type Config struct {
 	FlushInterval time.Duration
 	// WindowBytes bounds the memory of the id windows. Default 32 MiB.
 	WindowBytes int
+	// MappedBytes is how much of the state file may stay in the process's page
+	// tables, where it counts as resident memory. Default 64 MiB.
+	MappedBytes int
 	// ReadBytes bounds the payload of one answer. Default turn.Limits.ReadBytes.
 	ReadBytes int
 	Logger    *slog.Logger // default: slog.Default()
@@ -43,6 +46,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.WindowBytes <= 0 {
 		c.WindowBytes = 32 << 20
+	}
+	if c.MappedBytes <= 0 {
+		c.MappedBytes = 64 << 20
 	}
 	if c.ReadBytes <= 0 {
 		c.ReadBytes = turn.DefaultLimits().ReadBytes

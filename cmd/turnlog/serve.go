@@ -108,8 +108,9 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr) (*rafts
 			cluster[p.ID] = p.Addr
 		}
 	}
-	// Go's collector works harder rather than let the heap outgrow the budget.
-	debug.SetMemoryLimit(int64(cfg.MemoryBudget))
+	// Go's collector works harder rather than let the heap outgrow its part of the
+	// budget; a quarter is for the mapped state file.
+	debug.SetMemoryLimit(int64(cfg.MemoryBudget) * 3 / 4)
 	return raftstore.Open(raftstore.Config{
 		NodeID: cfg.NodeID, DataDir: cfg.DataDir,
 		RaftAddr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise,
@@ -136,7 +137,7 @@ func dialer(dials map[string]string) func(context.Context, string) (net.Conn, er
 // stateBudget divides the memory: changes that are not flushed yet can take twice
 // FlushBytes; most is left to requests, the log's cache and the collector.
 func stateBudget(budget int) fsm.Config {
-	return fsm.Config{FlushBytes: budget / 16, WindowBytes: budget / 16}
+	return fsm.Config{FlushBytes: budget / 16, WindowBytes: budget / 16, MappedBytes: budget / 4}
 }
 
 // close closes a server that was not run.

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package fsm
+
+func residentPages() (int, error) { return 0, nil }
+
+func releaseMapped(string) error { return nil }
