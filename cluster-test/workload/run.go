@@ -191,7 +191,7 @@ func (r *Run) fail(err error) error {
 
 func (r *Run) newProcess() int { return int(r.processes.Add(1)) }
 
-func (r *Run) token(*rand.Rand) string { return fmt.Sprintf("%s-%d", r.prefix, r.tokens.Add(1)) }
+func (r *Run) token() string { return fmt.Sprintf("%s-%d", r.prefix, r.tokens.Add(1)) }
 
 // pickNode returns a running node, preferably another than not. Nobody would
 // choose one that is down; one that hangs looks like any other.

@@ -13,6 +13,15 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// subscriber is a Door through which a session can be followed.
+type subscriber interface {
+	// tail yields the messages after a seq, and then each new one, until ctx or
+	// the subscription ends.
+	tail(ctx context.Context, key turn.Key, after uint64) iter.Seq2[history.Message, error]
+}
+
+var errLeft = errors.New("the subscriber left")
+
 // tailer follows sessions of a pool, one after the other: a session until it is
 // retired and all of it was seen.
 type tailer struct {
@@ -65,9 +74,7 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 	}
 	door := open(t.doorName, t.run.cluster, n)
 	defer door.Close()
-	d, ok := door.(interface {
-		tail(context.Context, turn.Key, uint64) iter.Seq2[history.Message, error]
-	})
+	d, ok := door.(subscriber)
 	if !ok {
 		t.run.fail(fmt.Errorf("door %s has no subscriptions", t.doorName))
 		return
@@ -87,7 +94,7 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 		}
 	}
 	if err == nil {
-		err = errStopped
+		err = errLeft
 	}
 	t.run.rec.Return(t.process, op, history.Info, nil, &history.Error{Code: "ENDED", Message: err.Error()})
 	t.process = t.run.newProcess()

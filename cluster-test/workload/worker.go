@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -54,37 +53,34 @@ func (w *worker) loop(ctx context.Context) {
 
 // move goes on at another node, if there is one.
 func (w *worker) move() {
-	if w.door != nil {
-		w.door.Close()
-	}
+	w.door.Close()
 	w.node = w.run.pickNode(w.rand, w.node)
 	w.door = open(w.doorName, w.run.cluster, w.node)
 }
 
 // do makes a call until it is settled, as far as that is safe: a write that may
-// have taken place is repeated only under ids. It reports whether it succeeded.
-func (w *worker) do(ctx context.Context, s *Session, c history.Call) bool {
+// have taken place is repeated only under ids.
+func (w *worker) do(ctx context.Context, s *Session, c history.Call) {
 	pause := 10 * time.Millisecond
 	for range maxAttempts {
 		err := w.attempt(ctx, s, &c)
 		if err == nil {
-			return true
+			return
 		}
 		kind := turn.KindOf(err)
 		if kind == turn.Unknown && (!c.IDs || w.rand.IntN(10) == 0) {
-			return false // some are left open for ever
+			return // some are left open for ever
 		}
 		once := !c.IDs && c.Func.Writes() // a history has each value in one call, unless it has ids
 		if kind != turn.Unknown && (once || !turn.AsError(err).Retry()) {
-			return false
+			return
 		}
 		w.move()
 		if !sleep(ctx, pause) {
-			return false
+			return
 		}
 		pause = min(2*pause, 500*time.Millisecond)
 	}
-	return false
 }
 
 // attempt makes a call once, and records it. A call that has begun is not given
@@ -149,5 +145,3 @@ func sleep(ctx context.Context, d time.Duration) bool {
 		return false
 	}
 }
-
-var errStopped = errors.New("the run has ended")

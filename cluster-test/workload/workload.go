@@ -207,7 +207,7 @@ func expiring(w *worker, s *Session) history.Call {
 func (w *worker) append(n int, ids bool) history.Call {
 	c := history.Call{Func: history.Append, IDs: ids && w.doorName != RESP}
 	for range n {
-		c.Values = append(c.Values, w.run.token(w.rand))
+		c.Values = append(c.Values, w.run.token())
 	}
 	// The Go client always sends ids; under ones that it mints itself, a call
 	// is still made once only, but its retries stay its own affair.
