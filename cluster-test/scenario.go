@@ -65,7 +65,7 @@ func scenarios() []Scenario {
 		{Name: "restarts", About: "an operator restarts nodes", Workloads: everything,
 			Nemesis: []string{"rolling-restart", "stop-leader", "transfer", "snapshot"}, Must: []string{"leader changes"}},
 		{Name: "lost-replies", About: "answers get lost and clients try again", Workloads: []string{"append", "cas", "turns", "mixed"},
-			Nemesis: []string{"lost-replies", "kill-leader"}, Must: []string{"duplicates", "unknown", "conflicts"}},
+			Nemesis: []string{"lost-replies", "late-requests", "kill-leader"}, Must: []string{"duplicates", "unknown", "conflicts"}},
 		{Name: "wiped", About: "a node comes back without its data", Workloads: []string{"append", "cas"}, Nemesis: []string{"wiped", "kill-leader"}},
 		{Name: "membership", About: "nodes are replaced while leaders change", Workloads: []string{"append", "cas", "mixed", "tail"},
 			Nemesis: []string{"replaced", "transfer", "kill-leader"}, Flags: smallLog, Must: []string{"leader changes"}},

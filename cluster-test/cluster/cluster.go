@@ -26,8 +26,6 @@ type Config struct {
 type Cluster struct {
 	Nodes   []*Node
 	Network *Network
-	// Clients is what lies between the clients and each node, in Nodes' order.
-	clients []*Direction
 }
 
 // New prepares a cluster; Start runs it.
@@ -77,10 +75,9 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
 		Log: filepath.Join(b.cfg.Dir, id+".log")}
-	to, from := &Direction{}, &Direction{}
-	c.clients = append(c.clients, to, from)
-	n.RESP = b.proxy(resp, to, from)
-	n.HTTP = b.proxy(http, to, from)
+	n.Requests, n.Answers = &Direction{}, &Direction{}
+	n.RESP = b.proxy(resp, n)
+	n.HTTP = b.proxy(http, n)
 	if b.err != nil {
 		return n
 	}
@@ -96,12 +93,12 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	return n
 }
 
-func (b *builder) proxy(target string, to, from *Direction) *Proxy {
+func (b *builder) proxy(target string, n *Node) *Proxy {
 	listen := b.addr()
 	if b.err != nil {
 		return nil
 	}
-	p, err := NewProxy(listen, target, to, from, b.cfg.Seed+uint64(b.ports.next))
+	p, err := NewProxy(listen, target, n.Requests, n.Answers, b.cfg.Seed+uint64(b.ports.next))
 	if b.err == nil {
 		b.err = err
 	}
@@ -147,8 +144,9 @@ func (c *Cluster) Lost() (total int64) {
 // Heal undoes every fault: the network passes, every node runs.
 func (c *Cluster) Heal() error {
 	c.Network.Heal()
-	for _, d := range c.clients {
-		d.Set(Flow{})
+	for _, n := range c.Nodes {
+		n.Requests.Set(Flow{})
+		n.Answers.Set(Flow{})
 	}
 	c.LoseAnswers(0)
 	var errs []error

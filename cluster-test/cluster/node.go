@@ -21,6 +21,8 @@ type Node struct {
 
 	// Where clients reach it: proxies, through which answers can be lost.
 	RESP, HTTP *Proxy
+	// What happens to the bytes between clients and the node.
+	Requests, Answers *Direction
 	// Its own addresses, past the proxies.
 	RESPAddr, HTTPAddr, RaftAddr string
 

@@ -20,6 +20,8 @@ func networkFaults() []Fault {
 		{Name: "lossy", About: "every twentieth packet is lost, on all links", Nodes: 2, Pick: lossy, Hold: seconds(1, 6)},
 		{Name: "late-acks", About: "old acknowledgements reach a deposed leader that nobody else can", Nodes: 3, Pick: leaderNet(lateAcks)},
 		{Name: "lost-replies", About: "a third of the answers to clients is lost", Pick: lostReplies, Hold: seconds(1, 5)},
+		{Name: "late-requests", About: "what clients send to a node arrives when they have given up and tried elsewhere",
+			Pick: to(someNode, lateRequests), Hold: seconds(1, 9)},
 	}
 }
 
@@ -176,4 +178,12 @@ func lostReplies(_ context.Context, e *Env) (string, action) {
 			return nil
 		}, nil
 	}
+}
+
+func lateRequests(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {
+	n.Requests.Set(cluster.Flow{Hold: true})
+	return func(context.Context) error {
+		n.Requests.Set(cluster.Flow{})
+		return nil
+	}, nil
 }
