@@ -14,11 +14,13 @@ var ops = []turn.Op{
 	&turn.Append{}, &turn.Pop{}, &turn.Trim{}, &turn.Replace{}, &turn.Clear{}, &turn.Delete{}, &turn.Expire{},
 	&turn.Fork{}, &turn.SetMeta{}, &turn.Erase{}, &Tick{}, &Epoch{}, &Member{}, &Checksum{},
 	&turn.SetString{}, &turn.AddInt{}, &turn.SetFields{}, &turn.RemoveFields{}, &turn.AddToField{},
+	&turn.SetScores{}, &turn.AddEntry{}, &turn.TrimEntries{}, &turn.RemoveEntries{},
 }
 
 var queries = []turn.Query{
 	&turn.Read{}, &turn.List{}, &turn.Info{}, &turn.Sessions{}, &turn.Count{},
 	&turn.GetString{}, &turn.Fields{}, &turn.AllFields{},
+	&turn.Scores{}, &turn.Rank{}, &turn.Entries{},
 }
 
 // Every kind must be in the lists above, so that the tests below are about it.

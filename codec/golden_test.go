@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,16 @@ func golden(t *testing.T) []byte {
 		&turn.SetFields{Key: k, Type: turn.TypeHash, Fields: []turn.Field{{Name: "f", Value: []byte("v")}, {}}, OnlyNew: true},
 		&turn.RemoveFields{Key: k, Type: turn.TypeZSet, Names: []string{"f", ""}},
 		&turn.AddToField{Key: k, Name: "f", Delta: 1 << 40},
+		&turn.SetScores{
+			Key: k, Members: []turn.Score{{Member: "m", Score: -1.5}, {Member: "n", Score: math.Inf(1)}},
+			OnlyNew: true, OnlyExisting: true, OnlyGreater: true, OnlyLess: true, Changed: true, Increment: true,
+		},
+		&turn.AddEntry{
+			Key: k, ID: turn.EntryID{Time: 5, Seq: 1}, Make: turn.IDSeqMade, Fields: []turn.Field{{Name: "f", Value: []byte("v")}},
+			Trim: turn.StreamTrim{By: turn.BeforeID, Length: 3, ID: turn.EntryID{Time: 4, Seq: 2}, Limit: 9}, OnlyExisting: true,
+		},
+		&turn.TrimEntries{Key: k, Trim: turn.StreamTrim{By: turn.ToLength, Length: 3}},
+		&turn.RemoveEntries{Key: k, IDs: []turn.EntryID{{Time: 5, Seq: 1}, {}}},
 	} {
 		b, err := EncodeOp(op)
 		if err != nil {

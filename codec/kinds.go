@@ -29,6 +29,10 @@ const (
 	kindSetFields
 	kindRemoveFields
 	kindAddToField
+	kindSetScores
+	kindAddEntry
+	kindTrimEntries
+	kindRemoveEntries
 )
 
 const (
@@ -40,6 +44,9 @@ const (
 	kindGetString
 	kindFields
 	kindAllFields
+	kindScores
+	kindRank
+	kindEntries
 )
 
 // opKinds and queryKinds are set once, by init: a variable that leads to itself
@@ -70,6 +77,10 @@ func init() {
 		of(kindSetFields, (*coder).setFields),
 		of(kindRemoveFields, (*coder).removeFields),
 		of(kindAddToField, (*coder).addToField),
+		of(kindSetScores, (*coder).setScores),
+		of(kindAddEntry, (*coder).addEntry),
+		of(kindTrimEntries, (*coder).trimEntries),
+		of(kindRemoveEntries, (*coder).removeEntries),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),
@@ -80,6 +91,9 @@ func init() {
 		of(kindGetString, (*coder).getString),
 		of(kindFields, (*coder).fieldsQuery),
 		of(kindAllFields, (*coder).allFields),
+		of(kindScores, (*coder).scores),
+		of(kindRank, (*coder).rank),
+		of(kindEntries, (*coder).entries),
 	)
 }
 

@@ -32,6 +32,8 @@ func (r *result) fields(c *coder) {
 	c.float64(&r.Score)
 	c.bytes(&r.Value)
 	list(c, &r.Elements, c.element)
+	c.entryID(&r.ID)
+	list(c, &r.Entries, c.entry)
 }
 
 func (c *coder) element(e *turn.Element) {
@@ -64,6 +66,7 @@ func (s *session) fields(c *coder) {
 	c.int64(&s.Deadline)
 	c.int64(&s.Slide)
 	c.stringMap(&s.Meta)
+	c.entryID(&s.LastEntry)
 }
 
 func (e *opError) fields(c *coder) {

@@ -59,3 +59,39 @@ func (c *coder) allFields(q *turn.AllFields) {
 	c.string(&q.Cursor)
 	c.int(&q.Limit)
 }
+
+func (c *coder) setScores(o *turn.SetScores) {
+	c.key(&o.Key)
+	list(c, &o.Members, func(m *turn.Score) {
+		c.string(&m.Member)
+		c.float64(&m.Score)
+	})
+	for _, b := range [...]*bool{&o.OnlyNew, &o.OnlyExisting, &o.OnlyGreater, &o.OnlyLess, &o.Changed, &o.Increment} {
+		c.bool(b)
+	}
+}
+
+func (c *coder) bound(b *turn.Bound) {
+	c.float64(&b.Score)
+	c.string(&b.Name)
+	c.bool(&b.Exclusive)
+	c.bool(&b.Open)
+}
+
+func (c *coder) scores(q *turn.Scores) {
+	c.key(&q.Key)
+	enum(c, &q.By, turn.ByName)
+	c.int64(&q.Start)
+	c.int64(&q.Stop)
+	c.bound(&q.Min)
+	c.bound(&q.Max)
+	c.bool(&q.Reverse)
+	c.int(&q.Offset)
+	c.int(&q.Limit)
+}
+
+func (c *coder) rank(q *turn.Rank) {
+	c.key(&q.Key)
+	c.string(&q.Member)
+	c.bool(&q.Reverse)
+}

@@ -137,6 +137,14 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return m.removeFields(o, r)
 	case *turn.AddToField:
 		return m.addToField(o, r)
+	case *turn.SetScores:
+		return m.setScores(o, r)
+	case *turn.AddEntry:
+		return m.addEntry(o, r)
+	case *turn.TrimEntries:
+		return m.trimEntries(o, r)
+	case *turn.RemoveEntries:
+		return m.removeEntries(o, r)
 	case *codec.Tick:
 		return nil
 	case *codec.Epoch:

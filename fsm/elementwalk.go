@@ -7,19 +7,21 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// elementWalk goes through one key's elements in order of their names, each once.
+// elementWalk goes through one key's elements in order of their names, either
+// way, each once.
 type elementWalk struct {
 	prefix string // of all their keys
 	layers []btree.MapIter[string, change]
 	valid  []bool
 	cursor *bbolt.Cursor // nil: the store holds none
 	k, v   []byte        // of the store
+	down   bool
 }
 
 // ascend calls fn with each element whose name is at least from, in order, until
 // fn returns false.
 func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
-	w := e.walk()
+	w := e.walk(false)
 	at := elementKey(e.inc, from)
 	for i := range w.layers {
 		w.valid[i] = w.layers[i].Seek(at)
@@ -30,8 +32,29 @@ func (e *elements) ascend(from string, fn func(name string, value []byte) bool) 
 	return w.each(fn)
 }
 
-func (e *elements) walk() *elementWalk {
-	w := &elementWalk{prefix: elementKey(e.inc, ""), valid: make([]bool, len(e.layers))}
+// descend is ascend the other way, with names below before.
+func (e *elements) descend(before string, fn func(name string, value []byte) bool) error {
+	w := e.walk(true)
+	at := elementKey(e.inc, before)
+	for i := range w.layers {
+		if w.layers[i].Seek(at) {
+			w.valid[i] = w.layers[i].Prev()
+		} else {
+			w.valid[i] = w.layers[i].Last()
+		}
+	}
+	if w.cursor != nil {
+		if k, _ := w.cursor.Seek([]byte(at)); k != nil {
+			w.k, w.v = w.cursor.Prev()
+		} else {
+			w.k, w.v = w.cursor.Last()
+		}
+	}
+	return w.each(fn)
+}
+
+func (e *elements) walk(down bool) *elementWalk {
+	w := &elementWalk{prefix: elementKey(e.inc, ""), valid: make([]bool, len(e.layers)), down: down}
 	for _, l := range e.layers {
 		w.layers = append(w.layers, l.Iter())
 	}
@@ -64,7 +87,7 @@ func (w *elementWalk) next() (key string, ok bool) {
 	}
 	for i := range w.layers {
 		if w.valid[i] {
-			if k := w.layers[i].Key(); !ok || k < key {
+			if k := w.layers[i].Key(); !ok || (k < key) != w.down {
 				key, ok = k, true
 			}
 		}
@@ -83,7 +106,11 @@ func (w *elementWalk) pass(key string) (value []byte, there bool, err error) {
 		if !known {
 			known, value, there = true, it.Value().value, !it.Value().gone
 		}
-		w.valid[i] = it.Next()
+		if w.down {
+			w.valid[i] = it.Prev()
+		} else {
+			w.valid[i] = it.Next()
+		}
 	}
 	if w.k == nil || string(w.k) != key {
 		return value, there, nil
@@ -92,6 +119,10 @@ func (w *elementWalk) pass(key string) (value []byte, there bool, err error) {
 		there = true
 		value, err = openElement(w.k, w.v)
 	}
-	w.k, w.v = w.cursor.Next()
+	if w.down {
+		w.k, w.v = w.cursor.Prev()
+	} else {
+		w.k, w.v = w.cursor.Next()
+	}
 	return value, there, err
 }

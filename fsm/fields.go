@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -55,12 +56,11 @@ func (m *Machine) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 		return err
 	}
 	for _, name := range o.Names {
-		old, had, err := e.get(name)
+		had, err := m.takeNamed(h, &e, name)
 		if err != nil {
 			return err
 		}
 		if had {
-			m.take(h, name, old)
 			r.Removed++
 		}
 	}
@@ -70,6 +70,18 @@ func (m *Machine) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 	}
 	m.settleValue(key, h, true, r)
 	return nil
+}
+
+// takeNamed removes a field or member from an owned head.
+func (m *Machine) takeNamed(h *head, e *elements, name string) (had bool, err error) {
+	if h.typ == turn.TypeZSet {
+		return m.takeMember(h, e, name)
+	}
+	old, had, err := e.get(name)
+	if had {
+		m.take(h, name, old)
+	}
+	return had, err
 }
 
 func (m *Machine) addToField(o *turn.AddToField, r *turn.Result) error {
@@ -105,12 +117,18 @@ func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
 		r.Elements = make([]turn.Element, len(q.Names))
 		size := 0
 		for i, name := range q.Names {
-			value, ok, err := e.get(name)
+			el := &r.Elements[i]
+			ok, err := false, error(nil)
+			if q.Type == turn.TypeZSet {
+				el.Score, ok, err = e.score(name)
+			} else {
+				el.Value, ok, err = e.get(name)
+			}
 			if err != nil {
 				return err
 			}
-			r.Elements[i] = turn.Element{Name: name, Value: value, Missing: !ok}
-			if size += len(value); size > m.cfg.ReadBytes {
+			el.Name, el.Missing = name, !ok
+			if size += len(el.Value); size > m.cfg.ReadBytes {
 				return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", m.cfg.ReadBytes)
 			}
 		}
@@ -126,13 +144,24 @@ func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
 
 func (m *Machine) allFields(q *turn.AllFields, e *elements, r *turn.Result) error {
 	p := page{limit: q.Limit, bytes: m.cfg.ReadBytes}
-	return e.ascend(q.Cursor, func(name string, value []byte) bool {
+	prefix := ""
+	if q.Type == turn.TypeZSet {
+		prefix = byMember
+	}
+	return e.ascend(prefix+q.Cursor, func(name string, value []byte) bool {
+		if !strings.HasPrefix(name, prefix) {
+			return false
+		}
+		el := turn.Element{Name: name[len(prefix):], Value: value}
 		if !p.take(len(name) + len(value)) {
 			// The least name above the last one returned.
 			r.Cursor = r.Elements[len(r.Elements)-1].Name + "\x00"
 			return false
 		}
-		r.Elements = append(r.Elements, turn.Element{Name: name, Value: value})
+		if q.Type == turn.TypeZSet {
+			el.Score, el.Value = decodeScore(value), nil
+		}
+		r.Elements = append(r.Elements, el)
 		return true
 	})
 }

@@ -22,7 +22,8 @@ type head struct {
 	// low, by side: messages of that side with a seq below it are dead.
 	low [2]uint64
 	// live, by side: number of live messages. Of another type than a list, live[0]
-	// is the number of elements, and first, last, lastID and low are not used.
+	// is the number of elements, and first, lastID and low are not used; last is
+	// of a stream the number of entries ever added.
 	live  [2]uint64
 	bytes uint64 // payload bytes of live messages, or of elements with their names
 
@@ -34,6 +35,8 @@ type head struct {
 	armed int64
 	// graves: until that cluster time ids of an earlier incarnation count.
 	graves int64
+
+	entry turn.EntryID // highest id given out in a stream
 
 	meta map[string]string
 }
@@ -71,7 +74,8 @@ func (h *head) encode(b []byte) []byte {
 	for _, v := range [...]uint64{
 		h.inc, uint64(h.typ), uint64(h.created), uint64(h.updated), h.revision, h.first, h.last, h.lastID,
 		h.low[0], h.low[1], h.live[0], h.live[1], h.bytes,
-		uint64(h.deadline), uint64(h.slide), uint64(h.armed), uint64(h.graves), uint64(len(h.meta)),
+		uint64(h.deadline), uint64(h.slide), uint64(h.armed), uint64(h.graves),
+		h.entry.Time, h.entry.Seq, uint64(len(h.meta)),
 	} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -91,6 +95,7 @@ func decodeHead(b []byte) (*head, error) {
 		first: r.uint(), last: r.uint(), lastID: r.uint(),
 		low: [2]uint64{r.uint(), r.uint()}, live: [2]uint64{r.uint(), r.uint()}, bytes: r.uint(),
 		deadline: int64(r.uint()), slide: int64(r.uint()), armed: int64(r.uint()), graves: int64(r.uint()),
+		entry: turn.EntryID{Time: r.uint(), Seq: r.uint()},
 	}
 	if n := r.count(); n > 0 {
 		h.meta = make(map[string]string, n)
@@ -107,6 +112,7 @@ func (h *head) describe(key turn.Key) *turn.Session {
 	return &turn.Session{
 		Key: key, Type: h.typ, Incarnation: h.inc, Count: h.count(), Bytes: h.bytes, First: h.first, Last: h.last,
 		Revision: h.revision, Created: h.created, Updated: h.updated, Deadline: h.deadline, Slide: h.slide, Meta: h.meta,
+		LastEntry: h.entry,
 	}
 }
 

@@ -177,7 +177,10 @@ func (g *generator) op() turn.Op {
 
 func (g *generator) fresh() turn.Op {
 	k := g.key()
-	if s := g.model.sessions[k]; s != nil && s.typ != turn.TypeList && g.rnd.IntN(4) > 0 || g.rnd.IntN(5) == 0 {
+	if g.rnd.IntN(3) == 0 {
+		if g.rnd.IntN(8) > 0 {
+			k.Name = []string{"v", "w", "x"}[g.rnd.IntN(3)] // where values can grow in peace
+		}
 		return g.value(k)
 	}
 	switch g.rnd.IntN(16) {
@@ -195,8 +198,14 @@ func (g *generator) fresh() turn.Op {
 		if g.rnd.IntN(3) == 0 {
 			return &turn.Clear{Key: k, Expect: g.expect(k)}
 		}
+		if g.rnd.IntN(8) == 0 {
+			k.Name = []string{"v", "w", "x"}[g.rnd.IntN(3)]
+		}
 		return &turn.Delete{Keys: []turn.Key{k, g.key()}, List: g.rnd.IntN(2) == 0}
 	case 4:
+		if g.rnd.IntN(3) == 0 {
+			k.Name = []string{"v", "w", "x"}[g.rnd.IntN(3)]
+		}
 		e := &turn.Expire{Key: k, If: turn.ExpireIf(g.rnd.IntN(6)), Expect: g.expect(k), List: g.rnd.IntN(2) == 0}
 		switch g.rnd.IntN(4) {
 		case 0:
@@ -262,12 +271,20 @@ func sameResult(a, b turn.Result) bool {
 	return reflect.DeepEqual(plain(a), plain(b))
 }
 
-// plain makes no difference between an empty value and none.
+// plain makes no difference between what is empty and what is nil.
 func plain(r turn.Result) turn.Result {
 	r.Value = append([]byte{}, r.Value...)
-	r.Elements = slices.Clone(r.Elements)
+	r.Elements = append([]turn.Element{}, r.Elements...)
 	for i := range r.Elements {
 		r.Elements[i].Value = append([]byte{}, r.Elements[i].Value...)
+	}
+	r.Entries = append([]turn.Entry{}, r.Entries...)
+	for i := range r.Entries {
+		fs := slices.Clone(r.Entries[i].Fields)
+		for j := range fs {
+			fs[j].Value = append([]byte{}, fs[j].Value...)
+		}
+		r.Entries[i].Fields = fs
 	}
 	return r
 }

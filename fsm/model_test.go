@@ -19,8 +19,12 @@ type model struct {
 type modelSession struct {
 	typ      turn.Type
 	elements map[string][]byte // of hash and set; of a string the one named ""
-	list     []turn.Message    // in list order
-	appended []turn.Message    // ever, in commit order
+	scores   map[string]float64
+	entries  []turn.Entry
+	added    uint64 // entries ever
+	entry    turn.EntryID
+	list     []turn.Message // in list order
+	appended []turn.Message // ever, in commit order
 	last     uint64
 	revision uint64
 	deadline int64

@@ -3,15 +3,19 @@ package fsm
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (s *modelSession) held() bool { return len(s.list)+len(s.elements) > 0 }
+func (s *modelSession) held() bool { return s.count() > 0 || s.typ == turn.TypeStream }
+
+func (s *modelSession) count() uint64 {
+	return uint64(len(s.list) + len(s.elements) + len(s.scores) + len(s.entries))
+}
 
 func wrongType() (turn.Result, *turn.Error) {
 	return turn.Result{}, &turn.Error{Kind: turn.WrongType}
@@ -36,7 +40,7 @@ func (m *model) make(k turn.Key, typ turn.Type) *modelSession {
 		}
 		m.remove(k)
 	}
-	s := &modelSession{typ: typ, elements: make(map[string][]byte)}
+	s := &modelSession{typ: typ, elements: make(map[string][]byte), scores: make(map[string]float64)}
 	m.sessions[k] = s
 	return s
 }
@@ -44,7 +48,7 @@ func (m *model) make(k turn.Key, typ turn.Type) *modelSession {
 // shrunk settles a value that may have lost its last element.
 func (m *model) shrunk(k turn.Key, r turn.Result) turn.Result {
 	s := m.sessions[k]
-	r.Count = uint64(len(s.elements))
+	r.Count = s.count()
 	if !s.held() {
 		m.remove(k)
 		r.Revision = m.revision
@@ -75,6 +79,16 @@ func (m *model) applyValue(op turn.Op) (turn.Result, *turn.Error) {
 		return m.setFields(o)
 	case *turn.RemoveFields:
 		return m.removeFields(o)
+	case *turn.SetScores:
+		return m.setScores(o)
+	case *turn.AddEntry:
+		return m.addEntry(o)
+	case *turn.TrimEntries:
+		return m.reduceStream(o.Key, func(s *modelSession) uint64 { return s.trim(o.Trim) })
+	case *turn.RemoveEntries:
+		return m.reduceStream(o.Key, func(s *modelSession) uint64 {
+			return s.removeEntries(func(e turn.Entry) bool { return slices.Contains(o.IDs, e.ID) })
+		})
 	}
 	panic(fmt.Sprintf("no model for %T", op))
 }
@@ -130,7 +144,7 @@ func (m *model) addInt(k turn.Key, typ turn.Type, s *modelSession, name string, 
 	s = m.make(k, typ)
 	s.elements[name] = []byte(fmt.Sprint(n + delta))
 	m.changed(s)
-	return turn.Result{Number: n + delta, Count: uint64(len(s.elements)), Revision: s.revision}, nil
+	return turn.Result{Number: n + delta, Count: s.count(), Revision: s.revision}, nil
 }
 
 func (m *model) setFields(o *turn.SetFields) (r turn.Result, _ *turn.Error) {
@@ -153,7 +167,7 @@ func (m *model) setFields(o *turn.SetFields) (r turn.Result, _ *turn.Error) {
 	if changed {
 		m.changed(s)
 	}
-	r.Count, r.Revision = uint64(len(s.elements)), s.revision
+	r.Count, r.Revision = s.count(), s.revision
 	return r, nil
 }
 
@@ -165,16 +179,16 @@ func (m *model) removeFields(o *turn.RemoveFields) (r turn.Result, _ *turn.Error
 	if s == nil {
 		return r, nil
 	}
+	before := s.count()
 	for _, n := range o.Names {
-		if _, had := s.elements[n]; had {
-			delete(s.elements, n)
-			r.Removed++
-		}
+		delete(s.elements, n)
+		delete(s.scores, n)
 	}
+	r.Removed = before - s.count()
 	if r.Removed > 0 {
 		return m.shrunk(o.Key, r), nil
 	}
-	r.Count, r.Revision = uint64(len(s.elements)), s.revision
+	r.Count, r.Revision = s.count(), s.revision
 	return r, nil
 }
 
@@ -182,6 +196,12 @@ func (m *model) removeFields(o *turn.RemoveFields) (r turn.Result, _ *turn.Error
 func (s *modelSession) size() (n uint64) {
 	for name, v := range s.elements {
 		n += uint64(len(name) + len(v))
+	}
+	for name := range s.scores {
+		n += uint64(1 + len(name) + 8)
+	}
+	for _, e := range s.entries {
+		n += uint64(16 + len(encodeEntry(e.Fields)))
 	}
 	return n
 }
@@ -219,7 +239,7 @@ func (g *generator) delta() int64 {
 
 // value makes an operation on values, most often one of the type that is there.
 func (g *generator) value(k turn.Key) turn.Op {
-	typ := turn.Type(2 + g.rnd.IntN(3))
+	typ := turn.Type(2 + g.rnd.IntN(5))
 	if s := g.model.sessions[k]; s != nil && s.typ != turn.TypeList && g.rnd.IntN(8) > 0 {
 		typ = s.typ
 	}
@@ -228,8 +248,10 @@ func (g *generator) value(k turn.Key) turn.Op {
 		return g.stringOp(k)
 	case turn.TypeHash, turn.TypeSet:
 		return g.fieldsOp(k, typ)
+	case turn.TypeZSet:
+		return g.scoresOp(k)
 	}
-	return g.stringOp(k)
+	return g.streamOp(k)
 }
 
 func (g *generator) stringOp(k turn.Key) turn.Op {
@@ -272,8 +294,8 @@ func (g *generator) fieldsOp(k turn.Key, typ turn.Type) turn.Op {
 func (g *generator) compareValue(r *rig, k turn.Key, s *modelSession) {
 	r.t.Helper()
 	i := r.query(&turn.Info{Key: k}).Session
-	if i == nil || i.Type != s.typ || i.Count != uint64(len(s.elements)) || i.Bytes != s.size() || i.Revision != s.revision || i.Deadline != s.deadline {
-		r.t.Fatalf("%q is %+v, want a %v with %d elements, %d bytes, revision %d, deadline %d", k, i, s.typ, len(s.elements), s.size(), s.revision, s.deadline)
+	if i == nil || i.Type != s.typ || i.Count != s.count() || i.Last != s.added || i.LastEntry != s.entry || i.Bytes != s.size() || i.Revision != s.revision || i.Deadline != s.deadline {
+		r.t.Fatalf("%q is %+v, want a %v with %d elements, %d bytes, revision %d, deadline %d", k, i, s.typ, s.count(), s.size(), s.revision, s.deadline)
 	}
 	if _, err := r.m.Query(&turn.Read{Key: k}); turn.KindOf(err) != turn.WrongType {
 		r.t.Fatalf("%q is a %v, to be read as a session: %v", k, s.typ, err)
@@ -285,15 +307,29 @@ func (g *generator) compareValue(r *rig, k turn.Key, s *modelSession) {
 		}
 	case turn.TypeHash, turn.TypeSet:
 		g.compareFields(r, k, s)
+	case turn.TypeZSet:
+		g.compareFields(r, k, s)
+		g.compareScores(r, k, s)
+	case turn.TypeStream:
+		g.compareEntries(r, k, s)
 	}
+}
+
+// named returns fields or members in the order of their names.
+func (s *modelSession) named() (els []turn.Element) {
+	for n, v := range s.elements {
+		els = append(els, turn.Element{Name: n, Value: v})
+	}
+	for n, score := range s.scores {
+		els = append(els, turn.Element{Name: n, Score: score})
+	}
+	slices.SortFunc(els, func(a, b turn.Element) int { return strings.Compare(a.Name, b.Name) })
+	return els
 }
 
 func (g *generator) compareFields(r *rig, k turn.Key, s *modelSession) {
 	r.t.Helper()
-	var want []turn.Element
-	for _, n := range slices.Sorted(maps.Keys(s.elements)) {
-		want = append(want, turn.Element{Name: n, Value: s.elements[n]})
-	}
+	want := s.named()
 	q := turn.AllFields{Key: k, Type: s.typ, Limit: g.rnd.IntN(4)}
 	var got []turn.Element
 	for {
@@ -309,8 +345,13 @@ func (g *generator) compareFields(r *rig, k turn.Key, s *modelSession) {
 	names := g.names()
 	want = nil
 	for _, n := range names {
-		v, had := s.elements[n]
-		want = append(want, turn.Element{Name: n, Value: v, Missing: !had})
+		el := turn.Element{Name: n, Missing: true}
+		for _, there := range s.named() {
+			if there.Name == n {
+				el = there
+			}
+		}
+		want = append(want, el)
 	}
 	if got := r.query(&turn.Fields{Key: k, Type: s.typ, Names: names}).Elements; !sameResult(turn.Result{Elements: got}, turn.Result{Elements: want}) {
 		r.t.Fatalf("%q: fields %q are %v, want %v", k, names, got, want)

@@ -42,6 +42,12 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 		return m.fields(a, q, r)
 	case *turn.AllFields:
 		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return m.allFields(q, e, r) })
+	case *turn.Scores:
+		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return m.scores(q, e, r) })
+	case *turn.Rank:
+		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return rank(q, e, r) })
+	case *turn.Entries:
+		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return m.entries(q, e, r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }

@@ -44,15 +44,17 @@ type Session struct {
 	// Incarnation tells a session from a deleted one of the same key.
 	Incarnation uint64
 	Count       uint64 // messages, or elements, held
-	Bytes       uint64 // payload bytes held; of elements, names included
+	Bytes       uint64 // payload bytes held; of elements as stored, names included
 	First       uint64 // seq of the oldest message held; 0 if there is none
-	Last        uint64 // highest seq ever given in this session; 0 if none
+	Last        uint64 // highest seq ever given in this session; 0 if none; of a stream, the entries ever added
 	Revision    uint64 // of the last change
 	Created     int64  // cluster time, Unix milliseconds
 	Updated     int64  // cluster time of the last change, Unix milliseconds
 	Deadline    int64  // cluster time at which it expires; 0: never
 	Slide       int64  // milliseconds by which each append renews Deadline; 0: it does not
 	Meta        map[string]string
+	// LastEntry is the highest id ever given in a stream.
+	LastEntry EntryID
 }
 
 // Held reports whether the key exists as Redis sees it: an empty list does not,

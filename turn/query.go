@@ -85,6 +85,8 @@ type Result struct {
 	Score       float64
 	Value       []byte
 	Elements    []Element
+	ID          EntryID
+	Entries     []Entry
 	Index       uint64 // log index of the state that answered
 	Time        int64  // cluster time of that state, Unix milliseconds
 }

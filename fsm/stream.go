@@ -1,0 +1,212 @@
+package fsm
+
+import (
+	"encoding/binary"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+const entryIDSize = 16
+
+func entryName(id turn.EntryID) string {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, entryIDSize), id.Time)
+	return string(binary.BigEndian.AppendUint64(b, id.Seq))
+}
+
+func splitEntryName(name string) turn.EntryID {
+	b := []byte(name)
+	return turn.EntryID{Time: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
+}
+
+// encodeEntry returns the stored form of an entry: uvarint number of pairs, then
+// for each its name and value, as strings.
+func encodeEntry(fields []turn.Field) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(fields)))
+	for _, f := range fields {
+		b = appendString(b, f.Name)
+		b = append(binary.AppendUvarint(b, uint64(len(f.Value))), f.Value...)
+	}
+	return b
+}
+
+func decodeEntry(name string, value []byte) (turn.Entry, error) {
+	if len(name) != entryIDSize {
+		return turn.Entry{}, turn.Errorf(turn.Corrupt, "stored stream entry has a name of %d bytes", len(name))
+	}
+	r := reader{b: value}
+	e := turn.Entry{ID: splitEntryName(name)}
+	for range r.count() {
+		e.Fields = append(e.Fields, turn.Field{Name: r.string(), Value: r.bytes()})
+	}
+	return e, r.end("stream entry")
+}
+
+func (m *Machine) addEntry(o *turn.AddEntry, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.value(key, turn.TypeStream)
+	if err != nil || h == nil && o.OnlyExisting {
+		return err
+	}
+	before := h != nil
+	last := turn.EntryID{}
+	if before {
+		last = h.entry
+	}
+	id, err := nextEntryID(o, last, m.meta.clock)
+	if err != nil {
+		return err
+	}
+	if h, err = m.ownValue(key, h, turn.TypeStream); err != nil {
+		return err
+	}
+	m.put(h, entryName(id), encodeEntry(o.Fields), nil, false)
+	h.entry = id
+	h.last++
+	if r.Removed, err = m.trimStream(h, &o.Trim); err != nil {
+		return err
+	}
+	r.ID, r.Found = id, true
+	m.settleValue(key, h, before, r)
+	return nil
+}
+
+// nextEntryID decides on the id of a new entry, by Redis's rules and with its
+// words, given the highest id before it.
+func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID, error) {
+	next, ok := last.Next()
+	if !ok {
+		return next, turn.Errorf(turn.Invalid, "The stream has exhausted the last possible ID, unable to add more items")
+	}
+	id := o.ID
+	switch o.Make {
+	case turn.IDMade:
+		if id = (turn.EntryID{Time: uint64(clock)}); id.Compare(next) < 0 {
+			id = next
+		}
+		return id, nil
+	case turn.IDSeqMade:
+		if id.Seq = 0; id.Time == next.Time {
+			id.Seq = next.Seq
+		}
+	}
+	if id.Compare(next) < 0 {
+		return id, turn.Errorf(turn.Invalid, "The ID specified in XADD is equal or smaller than the target stream top item")
+	}
+	return id, nil
+}
+
+// trimStream removes entries from the beginning of an owned head.
+func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
+	limit := h.count()
+	switch t.By {
+	case turn.TrimNothing:
+		return 0, nil
+	case turn.ToLength:
+		limit -= min(limit, t.Length)
+	}
+	if t.Limit > 0 {
+		limit = min(limit, t.Limit)
+	}
+	if limit == 0 {
+		return 0, nil
+	}
+	e, err := m.elements(h)
+	if err != nil {
+		return 0, err
+	}
+	var names []string
+	end := entryName(t.ID)
+	err = e.ascend("", func(name string, _ []byte) bool {
+		if t.By == turn.BeforeID && name >= end {
+			return false
+		}
+		names = append(names, name)
+		return uint64(len(names)) < limit
+	})
+	if err != nil {
+		return 0, err
+	}
+	return m.takeEntries(h, &e, names)
+}
+
+// takeEntries removes those entries of an owned head that are there.
+func (m *Machine) takeEntries(h *head, e *elements, names []string) (removed uint64, err error) {
+	for _, name := range names {
+		old, had, err := e.get(name)
+		if err != nil {
+			return removed, err
+		}
+		if had {
+			m.take(h, name, old)
+			removed++
+		}
+	}
+	return removed, nil
+}
+
+func (m *Machine) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
+	return m.reduceStream(o.Key, r, func(h *head) (uint64, error) { return m.trimStream(h, &o.Trim) })
+}
+
+func (m *Machine) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
+	return m.reduceStream(o.Key, r, func(h *head) (uint64, error) {
+		e, err := m.elements(h)
+		if err != nil {
+			return 0, err
+		}
+		names := make([]string, len(o.IDs))
+		for i, id := range o.IDs {
+			names[i] = entryName(id)
+		}
+		return m.takeEntries(h, &e, names)
+	})
+}
+
+// reduceStream has fn remove entries of a stream, if there is one.
+func (m *Machine) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64, error)) error {
+	key := joinKey(k)
+	h, err := m.value(key, turn.TypeStream)
+	if h == nil || err != nil {
+		return err
+	}
+	h = m.own(key, h)
+	if r.Removed, err = fn(h); err != nil {
+		return err
+	}
+	if r.Removed == 0 {
+		r.Count, r.Revision = h.count(), h.revision
+		return nil
+	}
+	m.settleValue(key, h, true, r)
+	return nil
+}
+
+func (m *Machine) entries(q *turn.Entries, e *elements, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: m.cfg.ReadBytes}
+	low, high := entryName(q.Min), entryName(q.Max)
+	var bad error
+	each := func(name string, value []byte) bool {
+		if name < low || name > high {
+			return false
+		}
+		if r.More = !p.take(len(name) + len(value)); r.More {
+			return false
+		}
+		var entry turn.Entry
+		if entry, bad = decodeEntry(name, value); bad != nil {
+			return false
+		}
+		r.Entries = append(r.Entries, entry)
+		return true
+	}
+	var err error
+	if q.Reverse {
+		err = e.descend(high+"\x00", each)
+	} else {
+		err = e.ascend(low, each)
+	}
+	if err != nil {
+		return err
+	}
+	return bad
+}
