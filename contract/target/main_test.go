@@ -1,0 +1,70 @@
+package target
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/turnlog/turnlog/contract"
+)
+
+// writerEnv makes a copy of the test program a writer process.
+const writerEnv = "TURNLOG_TEST_WRITER"
+
+func TestMain(m *testing.M) {
+	if url := os.Getenv(writerEnv); url != "" {
+		if err := writer(url); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func writer(url string) error {
+	ctx := context.Background()
+	t, err := Open(ctx, url, Options{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return contract.WriterMain(ctx, os.Stdin, os.Stdout, t.Open)
+}
+
+func copies(ctx context.Context, url string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(os.Environ(), writerEnv+"="+url)
+	return cmd
+}
+
+func openTest(t *testing.T, url string, o Options) *Target {
+	t.Helper()
+	o.Copy = copies
+	target, err := Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	return target
+}
+
+// long reports whether the long form of the tests is wanted.
+func long() bool { return os.Getenv("TURNLOG_LONG") != "" }
+
+// verdict runs cases and returns their results.
+func verdict(t *testing.T, target *Target, seed uint64, cases ...string) map[string]contract.Result {
+	t.Helper()
+	s := contract.Suite{Target: target.Target, Seed: seed, Cases: cases}
+	report, err := s.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]contract.Result{}
+	for _, r := range report.Results {
+		out[r.Case.ID()] = r
+	}
+	return out
+}
