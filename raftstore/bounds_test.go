@@ -22,7 +22,7 @@ func kindIs(t *testing.T, err error, want turn.Kind) {
 }
 
 func TestOverload(t *testing.T) {
-	c := newCluster(t, 3, patient, func(cfg *Config) { cfg.Calls.MaxBytes, cfg.Calls.MaxCalls = 100<<10, 20 })
+	c := newCluster(t, 3, patient, func(cfg *Config) { cfg.Calls = CallBounds{MaxBytes: 100 << 10, MaxCalls: 20, LeaderWait: time.Minute, OutcomeWait: time.Minute} })
 	defer c.killAll()
 	n := c.nodes["n1"] // there is no leader: nothing gets on
 	for range 20 {
@@ -31,10 +31,10 @@ func TestOverload(t *testing.T) {
 	_, err := n.Apply(t.Context(), appendOp("s", "x"))
 	kindIs(t, err, turn.Overloaded)
 	m := c.nodes["n2"]
-	m.Submit(t.Context(), appendOp("s", strings.Repeat("x", 90<<10)))
-	_, err = m.Apply(t.Context(), appendOp("s", strings.Repeat("x", 20<<10)))
+	m.Submit(t.Context(), appendOp("big", strings.Repeat("x", 90<<10)))
+	_, err = m.Apply(t.Context(), appendOp("big", strings.Repeat("x", 20<<10)))
 	kindIs(t, err, turn.Overloaded)
-	big := m.Submit(t.Context(), &turn.Clear{Key: key("s")})
+	big := m.Submit(t.Context(), &turn.Clear{Key: key("big")})
 
 	c.elect("n3")
 	if _, err := big.Wait(); err != nil {
@@ -74,7 +74,7 @@ func TestNoLeader(t *testing.T) {
 func TestUnknownOutcome(t *testing.T) {
 	w := newWires()
 	c := newCluster(t, 3, patient, w.option, func(cfg *Config) {
-		cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = 200*time.Millisecond, 400*time.Millisecond
+		cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = time.Second, 1500*time.Millisecond
 	})
 	defer c.killAll()
 	a := c.elect("n1")
@@ -129,11 +129,7 @@ func TestFollowerWithoutSpaceHeals(t *testing.T) {
 			cfg.LogDisk, cfg.Storage.SegmentBytes = disk, 64<<10
 		}
 	})
-	for c.leader().id == "n3" {
-		if err := c.leader().TransferLeadership(t.Context()); err != nil {
-			t.Log(err)
-		}
-	}
+	c.leadBy("n1")
 	put(t, c.leader(), "s", "x")
 	c.level()
 	disk.SetCapacity(512 << 10)
@@ -156,11 +152,7 @@ func TestFailedLogWriteStopsTheNode(t *testing.T) {
 		}
 	}
 	c := newCluster(t, 3, own)
-	for c.leader().id != "n3" { // the leader, where it hurts most
-		if err := c.leader().TransferLeadership(t.Context()); err != nil {
-			t.Log(err)
-		}
-	}
+	c.leadBy("n3")
 	c.ready()
 	n3 := c.nodes["n3"]
 	others := []*running{c.nodes["n1"], c.nodes["n2"]}
@@ -196,11 +188,7 @@ func TestSlowDisk(t *testing.T) {
 			cfg.LogDisk = disk
 		}
 	})
-	for c.leader().id != "n3" {
-		if err := c.leader().TransferLeadership(t.Context()); err != nil {
-			t.Log(err)
-		}
-	}
+	c.leadBy("n3")
 	c.ready()
 	n3 := c.nodes["n3"]
 	var pause atomic.Int64

@@ -50,8 +50,12 @@ func newCluster(t testing.TB, n int, options ...func(*Config)) *cluster {
 	return c
 }
 
-// reserve makes addresses for n nodes and starts none.
+// reserve makes addresses for n nodes and starts none. Tests of clusters wait
+// most of the time, so they run beside each other.
 func reserve(t testing.TB, n int, options ...func(*Config)) *cluster {
+	if t, ok := t.(*testing.T); ok {
+		t.Parallel()
+	}
 	c := &cluster{t: t, dir: t.TempDir(), addrs: make(map[string]string), options: options, nodes: make(map[string]*running)}
 	for _, id := range ids(n) {
 		c.addrs[id] = freeAddr(t)
@@ -81,9 +85,12 @@ func (c *cluster) config(id string, options ...func(*Config)) Config {
 		NodeID: id, DataDir: filepath.Join(c.dir, id), RaftAddr: c.addrs[id], Advertise: c.addrs[id],
 		InitialCluster: c.addrs,
 		Consensus: Consensus{
-			Heartbeat: 200 * time.Millisecond, Election: 200 * time.Millisecond, Lease: 150 * time.Millisecond,
+			Heartbeat: 250 * time.Millisecond, Election: 250 * time.Millisecond, Lease: 200 * time.Millisecond,
 			Commit: 10 * time.Millisecond, RPC: time.Second,
 		},
+		// Where a test wants no caller to notice, a disk that is busy with other
+		// things must not make one notice.
+		Calls:   CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},
 		Storage: StorageBounds{ReserveBytes: 1, SegmentBytes: 1 << 20},
 		Logger:  testLogger(),
 	}
@@ -188,6 +195,20 @@ func (c *cluster) leader() *running {
 		return false
 	})
 	return leader
+}
+
+// leadBy has leadership handed over until node id has it.
+func (c *cluster) leadBy(id string) {
+	c.t.Helper()
+	eventuallyTrue(c.t, id+" leads", func() bool {
+		leader := c.leader()
+		if leader.id == id {
+			return true
+		}
+		c.ready()
+		_ = leader.TransferLeadership(c.t.Context()) // to whom, chance decides
+		return false
+	})
 }
 
 // follower waits for a leader and returns another running node.

@@ -166,7 +166,7 @@ func TestConfirmation(t *testing.T) {
 }
 
 func TestBoundedReads(t *testing.T) {
-	c := newCluster(t, 3)
+	c := newCluster(t, 3, func(cfg *Config) { cfg.Calls.LeaderWait = 2 * time.Second })
 	leader := c.leader()
 	c.ready()
 	f := c.follower()

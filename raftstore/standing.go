@@ -162,7 +162,13 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 		return unavailable("leadership was not handed over: %v", err)
 	}
 	n.stats.transfers.Add(1)
-	return nil
+	poke(n.standing)
+	for {
+		term, changed := n.lead.term()
+		if term == 0 || !pause(ctx, changed, 0, true) {
+			return nil
+		}
+	}
 }
 
 // heir returns the voter that answers and has the longest log. Raft's own choice
