@@ -22,7 +22,9 @@ func kindIs(t *testing.T, err error, want turn.Kind) {
 }
 
 func TestOverload(t *testing.T) {
-	c := newCluster(t, 3, patient, func(cfg *Config) { cfg.Calls = CallBounds{MaxBytes: 100 << 10, MaxCalls: 20, LeaderWait: time.Minute, OutcomeWait: time.Minute} })
+	c := newCluster(t, 3, patient, func(cfg *Config) {
+		cfg.Calls = CallBounds{MaxBytes: 100 << 10, MaxCalls: 20, LeaderWait: time.Minute, OutcomeWait: time.Minute}
+	})
 	defer c.killAll()
 	n := c.nodes["n1"] // there is no leader: nothing gets on
 	for range 20 {

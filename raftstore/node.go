@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"runtime"
@@ -41,6 +42,7 @@ type Node struct {
 	forward *forwarder
 	inbox   *inbox
 	reads   *reads
+	far     rounds // of read indexes from a leader that is another node
 	space   *diskSpace
 	offsets offsets
 	fresh   freshness
@@ -67,25 +69,26 @@ func (n *Node) callsWait() {
 
 // Close closes the files of a Node that was not given to Run.
 func (n *Node) Close() error {
+	var open []io.Closer
+	if n.state != nil {
+		open = append(open, n.state)
+	}
+	if n.logs != nil {
+		open = append(open, n.logs)
+	}
+	if n.stable != nil {
+		open = append(open, n.stable)
+	}
+	if n.cfg.Listener != nil {
+		open = append(open, n.cfg.Listener)
+	}
 	var errs []error
-	for _, c := range []func() error{
-		func() error { return closeIf(n.state != nil, func() error { return n.state.Close() }) },
-		func() error { return closeIf(n.logs != nil, func() error { return n.logs.Close() }) },
-		func() error { return closeIf(n.stable != nil, func() error { return n.stable.Close() }) },
-		func() error { return closeIf(n.cfg.Listener != nil, func() error { return n.cfg.Listener.Close() }) },
-	} {
-		if err := c(); err != nil && !errors.Is(err, net.ErrClosed) {
+	for _, c := range open {
+		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
-}
-
-func closeIf(open bool, close func() error) error {
-	if !open {
-		return nil
-	}
-	return close()
 }
 
 // fail makes Run stop the node at once and return err. The first error counts.

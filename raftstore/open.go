@@ -118,6 +118,7 @@ func (n *Node) wire() {
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, wake: make(chan struct{}, 1)}
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
-		limit: min(n.cfg.Consensus.Heartbeat, time.Second), wake: make(chan struct{}, 1),
+		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),
 	}
+	n.far = newRounds()
 }

@@ -49,6 +49,9 @@ func (n *Node) query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 				return n.state.Query(q)
 			}
 		default:
+			if n.caughtUp(ctx) {
+				return n.state.Query(q)
+			}
 			var err error
 			if encoded == nil {
 				if encoded, err = codec.EncodeQuery(q); err != nil {
@@ -174,24 +177,57 @@ func (n *Node) refresh(ctx context.Context) bool {
 	return true
 }
 
+// catchUp is how long a follower waits for entries that it knows to be committed,
+// before it has the leader answer. While others write, the next entry brings the
+// news; else that takes much longer than asking.
+const catchUp = time.Millisecond
+
+// caughtUp reports whether this node, which does not lead, has applied every entry
+// that was committed before the call.
+func (n *Node) caughtUp(ctx context.Context) bool {
+	index, ok := n.far.index(ctx)
+	if !ok {
+		return false
+	}
+	if applied, _ := n.state.Applied(); applied >= index {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUp)
+	defer cancel()
+	return n.state.WaitApplied(ctx, index) == nil
+}
+
 // readIndex gets a read index from whoever leads, in one attempt.
 func (n *Node) readIndex(ctx context.Context) (uint64, bool) {
-	leader, _ := n.lead.leader()
-	switch leader {
+	switch leader, _ := n.lead.leader(); leader {
 	case "":
 		return 0, false
 	case n.id:
 		return n.reads.index(ctx)
 	}
+	return n.far.index(ctx)
+}
+
+// readFar gets read indexes for the reads that wait on a follower.
+func (n *Node) readFar(ctx context.Context) { n.far.run(ctx, n.farRound) }
+
+// farRound asks the leader, which is another node, for a read index.
+func (n *Node) farRound(ctx context.Context) readIndex {
+	leader, _ := n.lead.leader()
+	if leader == "" || leader == n.id {
+		return readIndex{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.reads.limit)
+	defer cancel()
 	answer, err := n.net.Call(ctx, leader, kindIndex, nil)
 	if err != nil {
-		return 0, false
+		return readIndex{}
 	}
 	content, f, err := open(answer)
 	if err != nil || f != nil || len(content) != 8 {
-		return 0, false
+		return readIndex{}
 	}
-	return binary.LittleEndian.Uint64(content), true
+	return readIndex{binary.LittleEndian.Uint64(content), true}
 }
 
 func (n *Node) answerIndex(ctx context.Context) ([]byte, error) {

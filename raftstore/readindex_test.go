@@ -67,7 +67,7 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 		r, _ := a.Query(context.Background(), &turn.Read{Key: key("s")}, turn.Consistency{})
 		early <- r
 	}()
-	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.rounds.Load() >= 2 })
+	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.held.Load() >= 2 })
 	verifying := a.raft.Load().VerifyLeader() // makes it send heartbeats now
 	time.Sleep(50 * time.Millisecond)         // they cannot be seen to arrive
 	c.isolate(w, "n1", others, true)
@@ -92,7 +92,7 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	eventuallyTrue(t, "the read waits", func() bool {
 		a.reads.mu.Lock()
 		defer a.reads.mu.Unlock()
-		return len(a.reads.waiting) > 0 || a.reads.rounds.Load() >= 3
+		return len(a.reads.waiting) > 0 || a.reads.held.Load() >= 3
 	})
 	for _, o := range others {
 		w.holdAnswers("n1", c.addrs[o], false)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -39,57 +37,11 @@ type reads struct {
 	voter func() (others []string, self bool) // of the latest configuration
 	state func() (leader bool, term, commit uint64)
 	limit time.Duration // of one attempt of a round
-	wake  chan struct{} // cap 1
-
-	mu      sync.Mutex
-	waiting []chan<- readIndex
-
-	rounds, served atomic.Uint64
-}
-
-type readIndex struct {
-	index uint64
-	ok    bool // else the node does not lead, as far as a majority knows
-}
-
-// index returns a read index; false: this node cannot serve reads now.
-func (r *reads) index(ctx context.Context) (uint64, bool) {
-	got := make(chan readIndex, 1)
-	r.mu.Lock()
-	r.waiting = append(r.waiting, got)
-	r.mu.Unlock()
-	poke(r.wake)
-	select {
-	case i := <-got:
-		return i.index, i.ok
-	case <-ctx.Done():
-		return 0, false
-	}
+	rounds
 }
 
 // run serves rounds until ctx ends.
-func (r *reads) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.wake:
-		}
-		r.mu.Lock()
-		waiting := r.waiting
-		r.waiting = nil
-		r.mu.Unlock()
-		if len(waiting) == 0 {
-			continue
-		}
-		r.rounds.Add(1)
-		r.served.Add(uint64(len(waiting)))
-		i := r.round(ctx)
-		for _, w := range waiting {
-			w <- i
-		}
-	}
-}
+func (r *reads) run(ctx context.Context) { r.rounds.run(ctx, r.round) }
 
 func (r *reads) round(ctx context.Context) readIndex {
 	term, changed := r.lead.term()

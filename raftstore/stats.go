@@ -35,7 +35,7 @@ func (n *Node) Stats() Stats {
 		OutcomesUnknown: calls.unknown, OutcomesUnavailable: calls.unavailable, CallsUnderWay: n.calls.unresolved(),
 		Entries: n.props.stats.entries.Load(), Commands: n.props.stats.commands.Load(), EntryBytes: n.props.stats.bytes.Load(),
 		Forwarded: n.forward.sent.Load(), ForwardBatches: n.forward.batches.Load(), ForwardResets: n.forward.resets.Load(),
-		ReadRounds: n.reads.rounds.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),
+		ReadRounds: n.reads.held.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),
 		LeaderChanges: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
 		SnapshotsTaken: n.stats.taken.Load(), SnapshotsInstalled: n.stats.installed.Load(),
 		LogAppends: n.logs.syncs.Load(), LogAppendTime: time.Duration(n.logs.syncNanos.Load()),

@@ -1,0 +1,67 @@
+package raftstore
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func TestForwardedRoundTrip(t *testing.T) {
+	want := forwarded{origin: 1 << 63, session: 2, place: 3, commands: []codec.Command{
+		{Origin: 9, Number: 1, Op: []byte("a")}, {Origin: 9, Number: 2, Op: []byte("bb")},
+	}}
+	got, err := parseForwarded(appendForwarded(want))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
+func TestOutcomesRoundTrip(t *testing.T) {
+	want := []fsm.Outcome{
+		{Origin: 9, Number: 1, Result: turn.Result{First: 3, Last: 4, Revision: 5, Index: 6, Time: 7}},
+		{Origin: 9, Number: 2, Err: turn.Errorf(turn.Conflict, "no")},
+		{Origin: 9, Number: 3, Skipped: true},
+	}
+	got, err := parseOutcomes(appendOutcomes(nil, want))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for _, want := range []*failure{
+		{true, turn.Errorf(turn.ReadOnly, "full")},
+		{false, turn.Errorf(turn.Unknown, "lost")},
+	} {
+		_, got, err := open(badly(want))
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	if _, f, err := open([]byte{notTheLeader}); err != nil || f == nil || !f.definite {
+		t.Fatalf("%+v, %v", f, err)
+	}
+	for _, b := range [][]byte{nil, {99}, {faredBadly, 1}} {
+		if _, _, err := open(b); err == nil {
+			t.Errorf("%v is taken for an answer", b)
+		}
+	}
+}
+
+// Whatever another node sends, parsing it ends, in proportion to its length.
+func FuzzWire(f *testing.F) {
+	f.Add(appendForwarded(forwarded{1, 2, 3, []codec.Command{{Origin: 9, Number: 1, Op: []byte("a")}}}))
+	f.Add(appendOutcomes(nil, []fsm.Outcome{{Origin: 9, Number: 2, Err: turn.Errorf(turn.Conflict, "no")}, {Number: 3, Skipped: true}}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v, err := parseForwarded(b); err == nil && len(v.commands) > len(b) {
+			t.Fatalf("%d commands from %d bytes", len(v.commands), len(b))
+		}
+		if outs, err := parseOutcomes(b); err == nil && len(outs) > len(b) {
+			t.Fatalf("%d outcomes from %d bytes", len(outs), len(b))
+		}
+		_, _, _ = open(b)
+	})
+}
