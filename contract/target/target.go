@@ -106,7 +106,7 @@ func open(ctx context.Context, text string, o Options) (*Target, error) {
 }
 
 func withoutPassword(text string) string {
-	if u, err := url.Parse(text); err == nil {
+	if u, err := url.Parse(text); err == nil && u.User != nil {
 		return u.Redacted()
 	}
 	return text
