@@ -15,6 +15,7 @@ var ops = []turn.Op{
 	&turn.Fork{}, &turn.SetMeta{}, &turn.Erase{}, &Tick{}, &Epoch{}, &Member{}, &Checksum{},
 	&turn.SetString{}, &turn.AddInt{}, &turn.SetFields{}, &turn.RemoveFields{}, &turn.AddToField{},
 	&turn.SetScores{}, &turn.AddEntry{}, &turn.TrimEntries{}, &turn.RemoveEntries{},
+	&turn.SetElement{}, &turn.InsertElement{}, &turn.RemoveElements{},
 }
 
 var queries = []turn.Query{

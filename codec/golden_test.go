@@ -50,6 +50,9 @@ func golden(t *testing.T) []byte {
 		},
 		&turn.TrimEntries{Key: k, Trim: turn.StreamTrim{By: turn.ToLength, Length: 3}},
 		&turn.RemoveEntries{Key: k, IDs: []turn.EntryID{{Time: 5, Seq: 1}, {}}},
+		&turn.SetElement{Key: k, Index: -2, Data: []byte("v")},
+		&turn.InsertElement{Key: k, Pivot: []byte("p"), After: true, Data: []byte("v")},
+		&turn.RemoveElements{Key: k, Count: -2, Data: []byte("v")},
 	} {
 		b, err := EncodeOp(op)
 		if err != nil {

@@ -33,6 +33,9 @@ const (
 	kindAddEntry
 	kindTrimEntries
 	kindRemoveEntries
+	kindSetElement
+	kindInsertElement
+	kindRemoveElements
 )
 
 const (
@@ -81,6 +84,9 @@ func init() {
 		of(kindAddEntry, (*coder).addEntry),
 		of(kindTrimEntries, (*coder).trimEntries),
 		of(kindRemoveEntries, (*coder).removeEntries),
+		of(kindSetElement, (*coder).setElement),
+		of(kindInsertElement, (*coder).insertElement),
+		of(kindRemoveElements, (*coder).removeElements),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),

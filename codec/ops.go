@@ -92,3 +92,22 @@ func (c *coder) eraseOp(o *turn.Erase) {
 	c.string(&o.Cursor)
 	c.int(&o.Limit)
 }
+
+func (c *coder) setElement(o *turn.SetElement) {
+	c.key(&o.Key)
+	c.int64(&o.Index)
+	c.bytes(&o.Data)
+}
+
+func (c *coder) insertElement(o *turn.InsertElement) {
+	c.key(&o.Key)
+	c.bytes(&o.Pivot)
+	c.bool(&o.After)
+	c.bytes(&o.Data)
+}
+
+func (c *coder) removeElements(o *turn.RemoveElements) {
+	c.key(&o.Key)
+	c.int64(&o.Count)
+	c.bytes(&o.Data)
+}

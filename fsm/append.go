@@ -41,20 +41,26 @@ func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side
 	before := h.held()
 	r.First = h.last + 1
 	for i := range ms {
-		h.last++
-		h.bytes += uint64(len(ms[i].Data))
-		if ms[i].ID != "" {
-			h.lastID = h.last
-		}
-		m.active.add(h.inc, record{seq: h.last, time: m.meta.clock, id: ms[i].ID, data: ms[i].Data, side: side})
-		m.windows.note(h.inc, h.last, ms[i].ID)
+		m.place(h, record{time: m.meta.clock, id: ms[i].ID, data: ms[i].Data, side: side})
 	}
 	r.Last = h.last
-	h.live[side] += uint64(len(ms))
 	if !before && len(ms) > 0 {
 		h.first = r.First
 	}
 	m.count(key, before, h.held())
+}
+
+// place appends a record, whose seq is yet to be given, to an owned head.
+func (m *Machine) place(h *head, rec record) {
+	h.last++
+	rec.seq = h.last
+	h.live[rec.side]++
+	h.bytes += uint64(len(rec.data))
+	if rec.id != "" {
+		h.lastID = rec.seq
+	}
+	m.active.add(h.inc, rec)
+	m.windows.note(h.inc, rec.seq, rec.id)
 }
 
 // origin is where an id was found: in which incarnation, at which seq.

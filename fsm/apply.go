@@ -145,6 +145,12 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return m.trimEntries(o, r)
 	case *turn.RemoveEntries:
 		return m.removeEntries(o, r)
+	case *turn.SetElement:
+		return m.setElement(o, r)
+	case *turn.InsertElement:
+		return m.insertElement(o, r)
+	case *turn.RemoveElements:
+		return m.removeElements(o, r)
 	case *codec.Tick:
 		return nil
 	case *codec.Epoch:

@@ -13,7 +13,9 @@
 // A session's messages stand in commit order. Each remembers at which end of
 // the Redis list it was pushed: the list is the messages pushed at the head,
 // newest first, then those pushed at the tail, oldest first. Removing from an
-// end keeps that true, so one bit per message carries the second order.
+// end keeps that true, so one bit per message carries the second order. An element
+// that is put among others moves those up to the nearer end: they are appended
+// again (listedit.go).
 //
 // A key holds a session or a value of another of Redis's types, which is a set of
 // elements (element.go): pairs of name and value in one order over all keys, looked

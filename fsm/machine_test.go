@@ -183,7 +183,9 @@ func (g *generator) fresh() turn.Op {
 		}
 		return g.value(k)
 	}
-	switch g.rnd.IntN(16) {
+	switch g.rnd.IntN(18) {
+	case 6, 7:
+		return g.listEdit(k)
 	case 0:
 		return &turn.Pop{Key: k, From: turn.Side(g.rnd.IntN(3)), Count: 1 + uint64(g.rnd.IntN(6)), Expect: g.expect(k), List: g.rnd.IntN(2) == 0}
 	case 1:
@@ -234,6 +236,17 @@ func (g *generator) fresh() turn.Op {
 		}
 		return a
 	}
+}
+
+func (g *generator) listEdit(k turn.Key) turn.Op {
+	data := bytes.Repeat([]byte{byte('a' + g.rnd.IntN(3))}, g.rnd.IntN(3))
+	switch g.rnd.IntN(4) {
+	case 0:
+		return &turn.InsertElement{Key: k, Pivot: data, After: g.rnd.IntN(2) == 0, Data: []byte("inserted")}
+	case 1:
+		return &turn.RemoveElements{Key: k, Count: int64(g.rnd.IntN(5) - 2), Data: data}
+	}
+	return &turn.SetElement{Key: k, Index: int64(g.rnd.IntN(30) - 15), Data: data}
 }
 
 // step sends one entry of random operations to machine and model and compares

@@ -133,6 +133,12 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.expire(o)
 	case *turn.Fork:
 		return m.fork(o)
+	case *turn.SetElement:
+		return m.setElement(o)
+	case *turn.InsertElement:
+		return m.insertElement(o)
+	case *turn.RemoveElements:
+		return m.removeElements(o)
 	case *turn.SetMeta:
 		s := m.sessions[o.Key]
 		if err := m.expect(o.Expect, s); err != nil {
@@ -175,6 +181,12 @@ func sessionOf(op turn.Op) turn.Key {
 	case *turn.SetMeta:
 		return o.Key
 	case *turn.Fork:
+		return o.Key
+	case *turn.SetElement:
+		return o.Key
+	case *turn.InsertElement:
+		return o.Key
+	case *turn.RemoveElements:
 		return o.Key
 	case *turn.Expire:
 		if o.Slide {
@@ -239,7 +251,7 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		in := -2
 		var hit turn.Message
 		search := func(place int, appended []turn.Message, last uint64) {
-			for _, a := range appended {
+			for _, a := range slices.Backward(appended) {
 				if a.ID == n.ID && a.Seq >= windowStart(last) && in == -2 {
 					in, hit = place, a
 				}
@@ -489,5 +501,89 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 	if len(f.appended) > 0 {
 		r.First = f.appended[0].Seq
 	}
+	return r, nil
+}
+
+func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if s == nil || len(s.list) == 0 {
+		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+	}
+	n := int64(len(s.list))
+	i := o.Index
+	if i < 0 {
+		i += n
+	}
+	if i < 0 || i >= n {
+		return turn.Result{}, &turn.Error{Kind: turn.Invalid}
+	}
+	return m.edit(s, int(i), int(i+1), o.Data), nil
+}
+
+func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) {
+	s := m.sessions[o.Key]
+	if s == nil || len(s.list) == 0 {
+		return turn.Result{}, nil
+	}
+	i := slices.IndexFunc(s.list, func(x turn.Message) bool { return bytes.Equal(x.Data, o.Pivot) })
+	if i < 0 {
+		return turn.Result{Number: -1, Count: uint64(len(s.list)), Revision: s.revision}, nil
+	}
+	if o.After {
+		i++
+	}
+	r := m.edit(s, i, i, o.Data)
+	r.Number = int64(r.Count)
+	return r, nil
+}
+
+// edit puts data in the place of the elements from … to-1 of the list; those
+// between it and the nearer end are numbered anew, the one next to it first.
+func (m *model) edit(s *modelSession, from, to int, data []byte) turn.Result {
+	left, right := slices.Clone(s.list[:from]), slices.Clone(s.list[to:])
+	give := func(msg *turn.Message) {
+		s.last++
+		msg.Seq = s.last
+		s.appended = append(slices.Clone(s.appended), *msg)
+	}
+	one := turn.Message{Time: m.clock, Data: data}
+	give(&one)
+	if len(left) <= len(right) {
+		for i := len(left) - 1; i >= 0; i-- {
+			give(&left[i])
+		}
+	} else {
+		for i := range right {
+			give(&right[i])
+		}
+	}
+	s.list = append(append(left, one), right...)
+	m.changed(s)
+	return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}
+}
+
+func (m *model) removeElements(o *turn.RemoveElements) (r turn.Result, _ *turn.Error) {
+	s := m.sessions[o.Key]
+	if s == nil || len(s.list) == 0 {
+		return r, nil
+	}
+	list, n := slices.Clone(s.list), o.Count
+	if n < 0 {
+		slices.Reverse(list)
+		n = -n
+	}
+	list = slices.DeleteFunc(list, func(x turn.Message) bool {
+		if !bytes.Equal(x.Data, o.Data) || n > 0 && int64(r.Removed) == n {
+			return false
+		}
+		r.Removed++
+		return true
+	})
+	if o.Count < 0 {
+		slices.Reverse(list)
+	}
+	s.list = list
+	m.removedSome(s, r.Removed, true)
+	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
 }

@@ -26,7 +26,7 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Read:
 		return a.session(q.Key, r, func(h *head, v *view) error { return m.read(q, h, v, r) })
 	case *turn.List:
-		return a.session(q.Key, r, func(h *head, v *view) error { return m.list(q, h, v, r) })
+		return a.session(q.Key, r, func(h *head, v *view) error { return m.listPart(q, h, v, r) })
 	case *turn.Info:
 		return a.session(q.Key, r, nil)
 	case *turn.Sessions:
@@ -145,9 +145,9 @@ func messages(rs []record) []turn.Message {
 	return out
 }
 
-// list reads a range of the session as a Redis list: the head side from its
+// listPart reads a range of the session as a Redis list: the head side from its
 // highest seq down, then the tail side from its lowest up.
-func (m *Machine) list(q *turn.List, h *head, v *view, r *turn.Result) error {
+func (m *Machine) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
 	first, n := listRange(q.Start, q.Stop, h.count())
 	heads, tails := h.live[turn.Head], h.live[turn.Tail]
 	skip := min(first, heads) // of the head side, at the top
@@ -162,14 +162,13 @@ func (m *Machine) list(q *turn.List, h *head, v *view, r *turn.Result) error {
 		return err
 	}
 	elements := append(left, right...)
-	total := 0
+	g := gather{bytes: m.cfg.ReadBytes}
 	for i := range elements {
-		total += len(elements[i].data)
+		if !g.take(&elements[i]) {
+			break
+		}
 	}
-	if total > m.cfg.ReadBytes {
-		return turn.Errorf(turn.TooLarge, "the range has %d bytes, one answer may have %d; read it in parts", total, m.cfg.ReadBytes)
-	}
-	r.Messages = messages(elements)
+	r.Messages, r.More = messages(g.records), g.cut
 	return nil
 }
 

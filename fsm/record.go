@@ -76,28 +76,27 @@ func (s spans) has(seq uint64) bool {
 	return i < len(s) && s[i].from <= seq
 }
 
-// with returns the set with the range n added.
-func (s spans) with(n span) spans {
-	if len(s) == 0 || n.from > s[len(s)-1].to {
-		return append(s, n)
+// with returns the set with the ranges of n, which are in order, added.
+func (s spans) with(n spans) spans {
+	if len(n) == 0 {
+		return s
 	}
-	out := make(spans, 0, len(s)+1)
-	placed := false
-	for _, o := range s {
-		switch {
-		case o.to < n.from:
-			out = append(out, o)
-		case o.from > n.to:
-			if !placed {
-				out, placed = append(out, n), true
-			}
-			out = append(out, o)
-		default:
-			n = span{min(n.from, o.from), max(n.to, o.to)}
+	if len(s) == 0 || n[0].from > s[len(s)-1].to {
+		return append(s, n...)
+	}
+	out := make(spans, 0, len(s)+len(n))
+	for len(s)+len(n) > 0 {
+		var next span
+		if len(n) == 0 || len(s) > 0 && s[0].from <= n[0].from {
+			next, s = s[0], s[1:]
+		} else {
+			next, n = n[0], n[1:]
 		}
-	}
-	if !placed {
-		out = append(out, n)
+		if last := len(out) - 1; last >= 0 && next.from <= out[last].to {
+			out[last].to = max(out[last].to, next.to)
+		} else {
+			out = append(out, next)
+		}
 	}
 	return out
 }

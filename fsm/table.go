@@ -44,7 +44,7 @@ type tail struct {
 	// records in seq order, all above what older generations and the store hold.
 	records []record
 	// kills, by side: seqs of messages, of this and older generations, that were
-	// removed from the upper end of the side.
+	// removed from the upper end of the side, or from among others.
 	kills [2]spans
 	// cut is the highest seq below which this generation has removed messages
 	// from the lower end of a side; 0 if it has not.
@@ -69,6 +69,7 @@ const (
 	recordCost = 96
 	headCost   = 400
 	smallCost  = 150
+	spanCost   = 16
 )
 
 func newTable() *table {
@@ -103,10 +104,10 @@ func (t *table) add(inc uint64, r record) {
 	t.bytes += recordCost + len(r.id) + len(r.data)
 }
 
-func (t *table) kill(inc uint64, side turn.Side, s span) {
+func (t *table) kill(inc uint64, side turn.Side, s spans) {
 	w := t.tail(inc)
 	w.kills[side] = w.kills[side].with(s)
-	t.bytes += 16
+	t.bytes += spanCost * len(s)
 }
 
 func (t *table) arm(deadline int64, key string) {

@@ -1,0 +1,191 @@
+package fsm
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// list is session for Redis's operations on lists, to which an empty one is none.
+func (m *Machine) list(key string) (*head, error) {
+	h, err := m.session(key)
+	if err != nil || !h.held() {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.list(key)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return turn.Errorf(turn.NotFound, "no such key")
+	}
+	i, n := listRange(o.Index, o.Index, h.count())
+	if n == 0 {
+		return turn.Errorf(turn.Invalid, "index out of range")
+	}
+	end, lift := turn.Head, i+1
+	if after := h.count() - i; after < lift {
+		end, lift = turn.Tail, after
+	}
+	return m.edit(key, h, end, lift, 1, o.Data, r)
+}
+
+func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.list(key)
+	if h == nil || err != nil {
+		return err
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	i, found := uint64(0), false
+	if err := v.list(turn.Head, func(rec *record) bool {
+		found = bytes.Equal(rec.data, o.Pivot)
+		if !found {
+			i++
+		}
+		return !found
+	}); err != nil {
+		return err
+	}
+	if !found {
+		r.Number, r.Count, r.Revision = -1, h.count(), h.revision
+		return nil
+	}
+	if o.After {
+		i++
+	}
+	end, lift := turn.Head, i
+	if after := h.count() - i; after < lift {
+		end, lift = turn.Tail, after
+	}
+	err = m.edit(key, h, end, lift, 0, o.Data, r)
+	r.Number = int64(r.Count)
+	return err
+}
+
+// edit takes n elements off an end of the list, puts data in the place of the
+// last replaced of them, and puts the others back.
+func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, data []byte, r *turn.Result) error {
+	if err := m.movable(h, end, n); err != nil {
+		return err
+	}
+	h = m.own(key, h)
+	before := h.count()
+	lifted, err := m.takeFrom(h, end, n)
+	if err != nil {
+		return err
+	}
+	lifted = lifted[:n-replaced]
+	m.place(h, record{time: m.meta.clock, data: data, side: end})
+	for _, rec := range slices.Backward(lifted) {
+		if rec.borrowed {
+			rec.data, rec.borrowed = bytes.Clone(rec.data), false
+		}
+		rec.side = end
+		m.place(h, rec)
+	}
+	err = m.settle(key, h, before, true)
+	r.Count, r.Revision = h.count(), h.revision
+	return err
+}
+
+// movable reports an error if n elements at an end are too many to be moved.
+func (m *Machine) movable(h *head, end turn.Side, n uint64) error {
+	limits := turn.DefaultLimits() // the same on every node
+	size := 0
+	if n > 0 && n <= uint64(limits.ForkMessages) {
+		v, err := m.view(h)
+		if err != nil {
+			return err
+		}
+		left := n
+		if err := v.list(end, func(rec *record) bool {
+			size += len(rec.data)
+			left--
+			return left > 0
+		}); err != nil {
+			return err
+		}
+	}
+	if n > uint64(limits.ForkMessages) || size > limits.ForkBytes {
+		return turn.Errorf(turn.TooLarge, "the edit would move more than %d messages or %d bytes", limits.ForkMessages, limits.ForkBytes)
+	}
+	return nil
+}
+
+// list calls fn with the elements of the list from an end of it on.
+func (v *view) list(from turn.Side, fn func(*record) bool) error {
+	more := true
+	counted := func(rec *record) bool {
+		more = fn(rec)
+		return more
+	}
+	// The side of that end from its highest seq down, then the other's way up.
+	if err := v.newest(from, maxSeq, counted); !more || err != nil {
+		return err
+	}
+	return v.oldest(turn.Tail+turn.Head-from, 0, counted)
+}
+
+func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.list(key)
+	if h == nil || err != nil {
+		return err
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	from, most := turn.Head, uint64(o.Count)
+	switch {
+	case o.Count < 0:
+		from, most = turn.Tail, -uint64(o.Count)
+	case o.Count == 0:
+		most = math.MaxUint64
+	}
+	var rs []record
+	if err := v.list(from, func(rec *record) bool {
+		if bytes.Equal(rec.data, o.Data) {
+			rs = append(rs, *rec)
+		}
+		return uint64(len(rs)) < most
+	}); err != nil {
+		return err
+	}
+	if r.Removed = uint64(len(rs)); r.Removed == 0 {
+		r.Count, r.Revision = h.count(), h.revision
+		return nil
+	}
+	h = m.own(key, h)
+	before := h.count()
+	m.pick(h, rs)
+	err = m.settle(key, h, before, true)
+	r.Count, r.Revision = h.count(), h.revision
+	return err
+}
+
+// pick removes live messages, wherever they stand, from an owned head.
+func (m *Machine) pick(h *head, rs []record) {
+	slices.SortFunc(rs, func(a, b record) int { return cmp.Compare(a.seq, b.seq) })
+	var kills [2]spans
+	for i := range rs {
+		h.live[rs[i].side]--
+		h.bytes -= uint64(len(rs[i].data))
+		kills[rs[i].side] = append(kills[rs[i].side], span{rs[i].seq, rs[i].seq})
+	}
+	for side, s := range kills {
+		m.active.kill(h.inc, turn.Side(side), s)
+	}
+}

@@ -1,0 +1,109 @@
+package fsm
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// listOf makes a list of n numbered elements, with ids.
+func (r *rig) listOf(n int) {
+	r.t.Helper()
+	for at := 0; at < n; {
+		var ms []turn.NewMessage
+		for ; at < n && len(ms) < 1000; at++ {
+			ms = append(ms, turn.NewMessage{ID: fmt.Sprint("id", at), Data: []byte(fmt.Sprint(at))})
+		}
+		if out := r.apply(1, &turn.Append{Key: sessionA, Messages: ms}); out[0].Err != nil {
+			r.t.Fatal(out[0].Err)
+		}
+	}
+}
+
+func (r *rig) elements(start, stop int64) string {
+	r.t.Helper()
+	var words []string
+	for _, m := range r.query(&turn.List{Key: sessionA, Start: start, Stop: stop}).Messages {
+		words = append(words, string(m.Data))
+	}
+	return strings.Join(words, " ")
+}
+
+// What an edit moves must still be known by its ids, under its new number, and
+// what it replaced under its old one.
+func TestEditedListKnowsIDs(t *testing.T) {
+	for _, flush := range []bool{false, true} {
+		t.Run(fmt.Sprint("flush=", flush), func(t *testing.T) {
+			r := newRig(t)
+			r.listOf(9)
+			if flush {
+				r.flush()
+			}
+			r.apply(2, &turn.SetElement{Key: sessionA, Index: 6, Data: []byte("six")})
+			if flush {
+				r.flush()
+				r.restart()
+			}
+			if got, want := r.elements(0, -1), "0 1 2 3 4 5 six 7 8"; got != want {
+				t.Fatalf("list is %s, want %s", got, want)
+			}
+			for i, want := range []uint64{1, 2, 3, 4, 5, 6, 7, 11, 12} {
+				out := r.apply(3, appendOf(sessionA, fmt.Sprint("id", i), fmt.Sprint(i)))[0]
+				if !out.Result.Duplicate || out.Result.First != want {
+					t.Errorf("element %d again: %+v, %v; want it known as message %d", i, out.Result, out.Err, want)
+				}
+			}
+			both := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "id5", Data: []byte("5")}, {ID: "id7", Data: []byte("7")}}}
+			if out := r.apply(3, both)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
+				t.Errorf("a batch of which a part was moved: %+v, %v; want %v", out.Result, out.Err, turn.Conflict)
+			}
+		})
+	}
+}
+
+// An edit that would move too much changes nothing; close to an end it may be
+// made in a list of any length.
+func TestEditIsBounded(t *testing.T) {
+	r := newRig(t)
+	n := 2*turn.DefaultLimits().ForkMessages + 3
+	r.listOf(n)
+	r.flush()
+	before := r.query(&turn.Info{Key: sessionA}).Session
+	out := r.apply(2, &turn.SetElement{Key: sessionA, Index: int64(n / 2), Data: []byte("x")})[0]
+	if out.Err == nil || out.Err.Kind != turn.TooLarge {
+		t.Fatalf("edit in the middle: %+v, %v; want %v", out.Result, out.Err, turn.TooLarge)
+	}
+	if after := r.query(&turn.Info{Key: sessionA}).Session; after.Revision != before.Revision || after.Count != before.Count {
+		t.Fatalf("the refused edit left %+v, was %+v", after, before)
+	}
+	for _, i := range []int64{2, -2} {
+		if out := r.apply(2, &turn.SetElement{Key: sessionA, Index: i, Data: []byte("x")})[0]; out.Err != nil {
+			t.Fatal(out.Err)
+		}
+	}
+	if got, want := r.elements(0, 3)+" … "+r.elements(-3, -1), fmt.Sprintf("0 1 x 3 … %d x %d", n-3, n-1); got != want {
+		t.Fatalf("list is %s, want %s", got, want)
+	}
+	if out := r.apply(2, &turn.RemoveElements{Key: sessionA, Data: []byte("x")})[0]; out.Result.Removed != 2 {
+		t.Fatalf("%d elements removed, want 2", out.Result.Removed)
+	}
+	if got, want := r.elements(0, 3)+" … "+r.elements(-3, -1), fmt.Sprintf("0 1 3 4 … %d %d %d", n-4, n-3, n-1); got != want {
+		t.Fatalf("list is %s, want %s", got, want)
+	}
+}
+
+// A range that is too long for one answer is answered in part.
+func TestListIsCutAtReadBytes(t *testing.T) {
+	r := newRig(t)
+	r.m.cfg.ReadBytes = 8
+	r.listOf(30)
+	got := r.query(&turn.List{Key: sessionA, Start: 8, Stop: -1})
+	if !got.More || len(got.Messages) != 5 || string(got.Messages[4].Data) != "12" {
+		t.Fatalf("%d messages, more %v; want 8 … 12 and more", len(got.Messages), got.More)
+	}
+	if got := r.query(&turn.List{Key: sessionA, Start: 8, Stop: 12}); got.More || len(got.Messages) != 5 {
+		t.Fatalf("%d messages, more %v; want 8 … 12 and no more", len(got.Messages), got.More)
+	}
+}
