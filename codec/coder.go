@@ -239,7 +239,7 @@ func (c *coder) bytes(v *[]byte) {
 // take returns the bytes of a string or binary value without copying them.
 func (c *coder) take() []byte {
 	n := c.length(c.dec.DecodeBytesLen())
-	if c.err != nil {
+	if c.err != nil || n == 0 {
 		return nil
 	}
 	at := len(c.src) - c.in.Len()
