@@ -20,7 +20,7 @@ import (
 
 const (
 	mib         = 1 << 20
-	growthLimit = 384 * mib // of resident memory over the whole battery
+	growthLimit = 512 * mib // of resident memory over the whole battery: a node's default budget
 	inputLimit  = 30 * time.Second
 )
 
