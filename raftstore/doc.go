@@ -35,7 +35,8 @@
 //
 // The leader takes a read index (reads.go), has a majority of the voters confirm
 // that there is no later leader, waits until its state is that far, and answers.
-// Other nodes pass the query on to it (query.go).
+// Another node asks it for such an index and answers by itself if its own state
+// is that far, or nearly; otherwise it passes the query on (query.go).
 //
 // # The goroutines
 //
@@ -45,6 +46,7 @@
 //	proposer.run   table of calls and units → log entries; one goroutine each waits for Raft
 //	forwarder.run  table of calls → the leader, while that is another node
 //	reads.run      rounds of confirmation
+//	readFar        rounds of asking the leader for a read index, on other nodes
 //	sweep          ends calls whose time is over
 //	compact        snapshots and the removal of log entries
 //	watchDisk      free space, and how long the disk takes
