@@ -92,6 +92,9 @@ func (r *Report) Print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "      write latency median %s, p99 %s, most %s; longest pause without an acknowledged write %s\n",
 		ms(f.Write.Median), ms(f.Write.P99), ms(f.Write.Max), ms(f.LongestPause))
+	if n := r.Counts.FinalRetries; n > 0 {
+		fmt.Fprintf(w, "      unavailable although all faults had healed: %d reads had to be repeated\n", n)
+	}
 	for _, name := range f.faultNames() {
 		s := f.Recovery[name]
 		fmt.Fprintf(w, "      %-18s %3d times; pause median %s, worst %s; from heal to first write median %s, worst %s\n",

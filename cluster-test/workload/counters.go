@@ -17,6 +17,9 @@ type Counts struct {
 	Unknown    int64 `json:"unknown"` // writes without an answer
 	Refused    int64 `json:"refused"` // calls that surely did not take place
 	Expired    int64 `json:"expired"` // reads that found a session gone after its time
+	// FinalRetries counts reads after all faults that had to be repeated: the
+	// cluster was unavailable although nothing was done to it.
+	FinalRetries int64 `json:"final_retries"`
 }
 
 type counters struct {
@@ -60,4 +63,10 @@ func (k *counters) failed(c *history.Call, kind turn.Kind) {
 	default:
 		k.c.Refused++
 	}
+}
+
+func (k *counters) finalRetry() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.c.FinalRetries++
 }
