@@ -38,9 +38,9 @@ func (m *Machine) stopped() error {
 }
 
 // session lets fn, unless it is nil, read the messages of a session; without fn
-// the key may be of any type. It holds mu only while it takes its view; most reads
-// of a session's end are answered from memory, without a transaction.
-func (a access) session(k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
+// the key may be of any type. It holds mu only while it takes its view. enough
+// tells of a view without the store whether fn needs no more.
+func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bool, fn func(*head, *view) error) error {
 	m, key := a.Machine, joinKey(k)
 	m.mu.RLock()
 	if err := m.stopped(); err != nil {
@@ -53,7 +53,7 @@ func (a access) session(k turn.Key, r *turn.Result, fn func(*head, *view) error)
 	needsStore := !known
 	if h != nil {
 		v = m.viewOf(h, nil)
-		needsStore = fn != nil && !v.complete()
+		needsStore = fn != nil && !v.complete() && !enough(h, &v)
 	}
 	if needsStore {
 		tx, err := m.db.Begin(false)

@@ -78,15 +78,19 @@ func benchMachine(b *testing.B, perSession int) *Machine {
 	return m
 }
 
-// BenchmarkReadLast20 reads the last 20 of 30 messages from memory or store.
+// BenchmarkReadLast20 reads the last 20 of 30 messages: before they were flushed,
+// after it, and when they are only in the store.
 func BenchmarkReadLast20(b *testing.B) {
-	for _, flushed := range []bool{false, true} {
-		b.Run(fmt.Sprintf("flushed=%v", flushed), func(b *testing.B) {
+	for _, from := range []string{"active", "warm", "store"} {
+		b.Run(from, func(b *testing.B) {
 			m := benchMachine(b, 30)
-			if flushed {
+			if from != "active" {
 				if err := m.Flush(b.Context()); err != nil {
 					b.Fatal(err)
 				}
+			}
+			if from == "store" {
+				m.warm = nil
 			}
 			b.ReportAllocs()
 			i := 0

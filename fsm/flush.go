@@ -117,6 +117,9 @@ func (m *Machine) flush() (more bool, err error) {
 	}
 	m.mu.Lock()
 	m.frozen = nil
+	if t.bytes > 0 {
+		m.warm = t
+	}
 	m.durable = position{t.meta.index, t.meta.term}
 	m.garbage = w.garbage
 	m.room.Broadcast()

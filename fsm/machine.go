@@ -21,7 +21,8 @@ type Config struct {
 	Dir string // must exist; the state is kept in Dir/state.db
 	// FlushBytes is how much change, roughly in bytes of memory, is gathered
 	// before it is flushed to the store. Default 32 MiB. While a flush is under
-	// way as much again may gather; then Apply waits.
+	// way as much again may gather; then Apply waits. As much again is kept of the
+	// flush before, for reads.
 	FlushBytes int
 	// FlushInterval bounds how long a change waits for its flush. Default 1 minute.
 	FlushInterval time.Duration
@@ -77,6 +78,7 @@ type Machine struct {
 	db     *bbolt.DB // replaced by Restore
 	active *table
 	frozen *table // nil: none
+	warm   *table // what the store took up last; nil: none
 	// meta is the current one; tables hold copies. meta.tags is unused here.
 	meta       meta
 	tags       tags
@@ -136,7 +138,7 @@ func (m *Machine) load() error {
 		if m.namespaces, err = loadNamespaces(tx); err != nil {
 			return err
 		}
-		m.active, m.frozen, m.garbage = newTable(), nil, false
+		m.active, m.frozen, m.warm, m.garbage = newTable(), nil, nil, false
 		m.windows.clear()
 		m.durable = position{m.meta.index, m.meta.term}
 		m.tx = tx

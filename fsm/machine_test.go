@@ -52,7 +52,17 @@ func (r *rig) restart() {
 	}
 }
 
+// flush flushes, and forgets what was flushed, so that it is read from the store.
 func (r *rig) flush() {
+	r.t.Helper()
+	r.flushWarm()
+	r.m.mu.Lock()
+	r.m.warm = nil
+	r.m.mu.Unlock()
+}
+
+// flushWarm flushes as in earnest: what was flushed last stays in memory.
+func (r *rig) flushWarm() {
 	r.t.Helper()
 	if err := r.m.Flush(r.t.Context()); err != nil {
 		r.t.Fatal(err)
@@ -441,6 +451,8 @@ func TestAgainstModel(t *testing.T) {
 				switch rnd.IntN(12) {
 				case 0:
 					r.flush()
+				case 4:
+					r.flushWarm()
 				case 1:
 					r.restart()
 				case 2:

@@ -24,11 +24,13 @@ func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	switch q := q.(type) {
 	case *turn.Read:
-		return a.session(q.Key, r, func(h *head, v *view) error { return m.read(q, h, v, r) })
+		return a.session(q.Key, r, func(_ *head, v *view) bool { return v.holdsRead(q) },
+			func(h *head, v *view) error { return m.read(q, h, v, r) })
 	case *turn.List:
-		return a.session(q.Key, r, func(h *head, v *view) error { return m.listPart(q, h, v, r) })
+		return a.session(q.Key, r, func(h *head, v *view) bool { return v.holdsList(q, h) },
+			func(h *head, v *view) error { return m.listPart(q, h, v, r) })
 	case *turn.Info:
-		return a.session(q.Key, r, nil)
+		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
 		return a.whole(r, func(tx *bbolt.Tx) error { return m.sessions(tx, q, r) })
 	case *turn.Count:

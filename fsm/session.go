@@ -29,17 +29,24 @@ func (m *Machine) closeTx() {
 
 // tables returns the generations in memory, newest first.
 func (m *Machine) tables() []*table {
-	if m.frozen == nil {
-		return []*table{m.active}
+	ts := []*table{m.active}
+	for _, t := range [...]*table{m.frozen, m.warm} {
+		if t != nil {
+			ts = append(ts, t)
+		}
 	}
-	return []*table{m.active, m.frozen}
+	return ts
 }
 
 // headIn finds a session's head in memory; known tells whether memory decides.
 // The head must not be changed: own it first.
 func (m *Machine) headIn(key string) (h *head, known bool) {
-	if h, known = m.active.heads[key]; !known && m.frozen != nil {
+	h, known = m.active.heads[key]
+	if !known && m.frozen != nil {
 		h, known = m.frozen.heads[key]
+	}
+	if !known && m.warm != nil {
+		h, known = m.warm.heads[key]
 	}
 	return h, known
 }
@@ -166,10 +173,13 @@ func (m *Machine) viewOf(h *head, tx *bbolt.Tx) view {
 // ids is viewOf for an incarnation of which only ids matter, not what is live.
 func (m *Machine) ids(inc uint64, tx *bbolt.Tx) view {
 	v := view{inc: inc, tx: tx}
-	if m.frozen != nil {
-		v.layers[0] = m.frozen.layer(inc)
+	if m.warm != nil {
+		v.layers[0] = m.warm.layer(inc)
 	}
-	v.layers[1] = m.active.layer(inc)
+	if m.frozen != nil {
+		v.layers[1] = m.frozen.layer(inc)
+	}
+	v.layers[2] = m.active.layer(inc)
 	return v
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// table holds one generation of changes that the store does not have yet. The
-// machine writes to the active one; at a flush it becomes the frozen one, which
-// nobody changes any more, until the store has taken it up.
+// table holds one generation of changes. The machine writes to the active one;
+// at a flush it becomes the frozen one, which nobody changes any more, until the
+// store has taken it up. Then it is the warm one until the next flush ends: what
+// was written of late is read again soon, and memory is faster than the store.
 //
-// Looking something up means active, then frozen, then store: the first that
-// knows the key is right. That stays true while a flush of the frozen table is
-// under way and just after it, since applying a table twice changes nothing.
+// Looking something up means active, then frozen, then warm, then store: the
+// first that knows the key is right. That stays true while a flush is under way
+// and after it, since applying a table twice changes nothing.
 type table struct {
 	// heads: by joined key; nil is a deletion.
 	heads map[string]*head

@@ -13,28 +13,37 @@ type layer struct {
 	complete bool
 }
 
-// view is one session's messages at one moment: two generations of changes over
-// the store. It stays valid after the machine's lock was released.
+// view is one session's messages at one moment: generations of changes over the
+// store. It stays valid after the machine's lock was released.
 type view struct {
 	inc    uint64
 	low    [2]uint64
-	layers [2]layer // frozen, active
+	layers [3]layer // warm, frozen, active
 	// tx is open while store is needed; nil if everything is in the layers.
 	tx *bbolt.Tx
 	// scratch is reused from block to block.
 	scratch []record
 }
 
-func (v *view) complete() bool { return v.layers[0].complete || v.layers[1].complete }
+func (v *view) complete() bool {
+	return v.layers[0].complete || v.layers[1].complete || v.layers[2].complete
+}
 
 // live reports whether the message has not been removed.
 func (v *view) live(r *record) bool {
-	return !r.dead && r.seq >= v.low[r.side] &&
-		!v.layers[0].kills[r.side].has(r.seq) && !v.layers[1].kills[r.side].has(r.seq)
+	if r.dead || r.seq < v.low[r.side] {
+		return false
+	}
+	for i := range v.layers {
+		if v.layers[i].kills[r.side].has(r.seq) {
+			return false
+		}
+	}
+	return true
 }
 
 // ceiling is the lowest seq that the layers hold; the store is asked only for
-// what is below, since it may already have taken the frozen layer up.
+// what is below, since it has taken up the warm layer and perhaps the frozen one.
 func (v *view) ceiling() uint64 {
 	for i := range v.layers {
 		if rs := v.layers[i].records; len(rs) > 0 {
