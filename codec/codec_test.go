@@ -16,6 +16,7 @@ var ops = []turn.Op{
 	&turn.SetString{}, &turn.AddInt{}, &turn.SetFields{}, &turn.RemoveFields{}, &turn.AddToField{},
 	&turn.SetScores{}, &turn.AddEntry{}, &turn.TrimEntries{}, &turn.RemoveEntries{},
 	&turn.SetElement{}, &turn.InsertElement{}, &turn.RemoveElements{},
+	&turn.Tx{},
 }
 
 var queries = []turn.Query{
@@ -34,16 +35,44 @@ func TestEveryKindIsTested(t *testing.T) {
 // random fills a value of the type that like points to. Slices and maps that
 // come out empty are nil, as they come back from the wire, and numbers that
 // stand for a choice stay in their range.
-func random(t *testing.T, rnd *rand.Rand, like any) any {
+func random(t testing.TB, rnd *rand.Rand, like any) any {
 	t.Helper()
-	v, ok := quick.Value(reflect.TypeOf(like).Elem(), source(rnd))
-	if !ok {
-		t.Fatalf("cannot make a random %T", like)
+	p := reflect.New(reflect.TypeOf(like).Elem())
+	for i := range p.Elem().NumField() {
+		f := p.Elem().Field(i)
+		switch f.Type() {
+		case reflect.TypeFor[[]turn.Step](): // holds what quick cannot make
+			f.Set(reflect.ValueOf(randomSteps(t, rnd)))
+			continue
+		case reflect.TypeFor[[]turn.Outcome](): // holds itself
+			f.Set(reflect.ValueOf(randomOutcomes(t, rnd)))
+			continue
+		}
+		v, ok := quick.Value(f.Type(), source(rnd))
+		if !ok {
+			t.Fatalf("cannot make a random %T", like)
+		}
+		f.Set(v)
 	}
-	p := reflect.New(v.Type())
-	p.Elem().Set(v)
 	normalise(p.Elem())
 	return p.Interface()
+}
+
+func randomSteps(t testing.TB, rnd *rand.Rand) []turn.Step {
+	var steps []turn.Step
+	for range rnd.IntN(5) {
+		op := random(t, rnd, ops[rnd.IntN(len(ops)-1)]).(turn.Op) // the last is Tx
+		steps = append(steps, turn.Step{Op: op}, turn.Step{Query: random(t, rnd, queries[rnd.IntN(len(queries))]).(turn.Query)})
+	}
+	return steps
+}
+
+func randomOutcomes(t testing.TB, rnd *rand.Rand) []turn.Outcome {
+	var all []turn.Outcome
+	for range rnd.IntN(3) {
+		all = append(all, turn.Outcome{Result: turn.Result{Number: rnd.Int64(), Value: []byte("x")}}, turn.Outcome{Err: turn.Errorf(turn.Conflict, "no")})
+	}
+	return all
 }
 
 func normalise(v reflect.Value) {
@@ -52,7 +81,7 @@ func normalise(v reflect.Value) {
 		for i := range v.NumField() {
 			normalise(v.Field(i))
 		}
-	case reflect.Pointer:
+	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			normalise(v.Elem())
 		}
@@ -165,6 +194,20 @@ func TestNewerIsRefused(t *testing.T) {
 	}
 }
 
+// Nothing nests without end: a record of a few bytes per level would exhaust the stack.
+func TestTransactionWithinTransactionIsRefused(t *testing.T) {
+	b, err := EncodeOp(&turn.Tx{Steps: []turn.Step{{Op: &turn.Tx{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if op, err := DecodeOp(b); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("got %+v, %v, want %v", op, err, turn.Corrupt)
+	}
+	if _, err := EncodeOp(&turn.Tx{Steps: []turn.Step{{}}}); err == nil {
+		t.Error("an empty step was encoded")
+	}
+}
+
 // An older version wrote fewer fields: the missing ones are zero.
 func TestOlderIsRead(t *testing.T) {
 	op, err := DecodeOp([]byte{0x93, kindClear, 0xa1, '0', 0xa1, 's'})
@@ -192,10 +235,7 @@ func FuzzDecode(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 3 {
 		for _, like := range ops {
-			v, _ := quick.Value(reflect.TypeOf(like).Elem(), source(rnd))
-			p := reflect.New(v.Type())
-			p.Elem().Set(v)
-			b, _ := EncodeOp(p.Interface().(turn.Op))
+			b, _ := EncodeOp(random(f, rnd, like).(turn.Op))
 			f.Add(AppendEntry(nil, 1, []Command{{Op: b}}))
 			f.Add(b)
 		}

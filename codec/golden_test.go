@@ -53,6 +53,10 @@ func golden(t *testing.T) []byte {
 		&turn.SetElement{Key: k, Index: -2, Data: []byte("v")},
 		&turn.InsertElement{Key: k, Pivot: []byte("p"), After: true, Data: []byte("v")},
 		&turn.RemoveElements{Key: k, Count: -2, Data: []byte("v")},
+		&turn.Tx{
+			Watch: []turn.Watched{{Key: k, Revision: 7}},
+			Steps: []turn.Step{{Op: &turn.AddInt{Key: k, Delta: 1}}, {Query: &turn.GetString{Key: k}}},
+		},
 	} {
 		b, err := EncodeOp(op)
 		if err != nil {

@@ -36,6 +36,7 @@ const (
 	kindSetElement
 	kindInsertElement
 	kindRemoveElements
+	kindTx
 )
 
 const (
@@ -87,6 +88,7 @@ func init() {
 		of(kindSetElement, (*coder).setElement),
 		of(kindInsertElement, (*coder).insertElement),
 		of(kindRemoveElements, (*coder).removeElements),
+		of(kindTx, (*coder).tx),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),
@@ -138,7 +140,8 @@ func tabulate(all ...kind) kinds {
 // kinded is a value of one of several kinds: its kind number, then its fields.
 type kinded struct {
 	*kinds
-	value any // nil when decoding begins
+	value any  // nil when decoding begins
+	step  bool // of a transaction, which cannot be a transaction
 }
 
 func (k *kinded) fields(c *coder) {
@@ -156,6 +159,8 @@ func (k *kinded) fields(c *coder) {
 			c.err = turn.Errorf(turn.Corrupt, "record is empty")
 		case number >= uint64(len(k.byNumber)):
 			c.err = turn.Errorf(turn.Newer, "record has the unknown kind %d", number)
+		case k.step && number == kindTx:
+			c.err = turn.Errorf(turn.Corrupt, "record has a transaction within a transaction")
 		default:
 			k.value = k.byNumber[number].make()
 		}
@@ -172,7 +177,7 @@ func decodeKinded(ks *kinds, b []byte) (any, error) {
 }
 
 // EncodeOp returns the wire form of op.
-func EncodeOp(op turn.Op) ([]byte, error) { return encode(nil, &kinded{&opKinds, op}) }
+func EncodeOp(op turn.Op) ([]byte, error) { return encode(nil, &kinded{kinds: &opKinds, value: op}) }
 
 // DecodeOp reads an operation. Its payloads share memory with b.
 func DecodeOp(b []byte) (turn.Op, error) {
@@ -184,7 +189,9 @@ func DecodeOp(b []byte) (turn.Op, error) {
 }
 
 // EncodeQuery returns the wire form of q.
-func EncodeQuery(q turn.Query) ([]byte, error) { return encode(nil, &kinded{&queryKinds, q}) }
+func EncodeQuery(q turn.Query) ([]byte, error) {
+	return encode(nil, &kinded{kinds: &queryKinds, value: q})
+}
 
 // DecodeQuery reads a query.
 func DecodeQuery(b []byte) (turn.Query, error) {

@@ -14,6 +14,13 @@ type (
 )
 
 func (r *result) fields(c *coder) {
+	c.answer((*turn.Result)(r))
+	c.bool(&r.Aborted)
+	list(c, &r.Steps, c.outcome)
+}
+
+// answer codes what every answer may have, and a transaction's steps too.
+func (c *coder) answer(r *turn.Result) {
 	c.uint64(&r.First)
 	c.uint64(&r.Last)
 	c.uint64(&r.Revision)

@@ -6,10 +6,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// access is how a query gets at the state: from any goroutine, at any time. Its
-// methods say in r which state that is; those for one key describe it there, and
-// call fn only if it exists.
-type access struct{ *Machine }
+// access is how a query gets at the state. Its methods say in r which state that
+// is; those for one key describe it there, and call fn only if it exists.
+type access struct {
+	*Machine
+	// within: in the midst of Apply, which holds mu. Otherwise from any goroutine,
+	// at any time.
+	within bool
+}
 
 // stay tells how much is read of a value.
 type stay uint8
@@ -42,6 +46,9 @@ func (m *Machine) stopped() error {
 // tells of a view without the store whether fn needs no more.
 func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bool, fn func(*head, *view) error) error {
 	m, key := a.Machine, joinKey(k)
+	if a.within {
+		return m.sessionWithin(k, r, fn)
+	}
 	m.mu.RLock()
 	if err := m.stopped(); err != nil {
 		m.mu.RUnlock()
@@ -94,6 +101,9 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 // are looked up by name; for a longer stay it has the active table go on from a
 // copy.
 func (a access) value(k turn.Key, typ turn.Type, s stay, r *turn.Result, fn func(*elements) error) error {
+	if a.within {
+		return a.valueWithin(k, typ, r, fn)
+	}
 	e, release, err := a.find(k, typ, s, r)
 	defer release()
 	if err != nil || r.Session == nil {
@@ -156,6 +166,14 @@ func (a access) find(k turn.Key, typ turn.Type, s stay, r *turn.Result) (e eleme
 // whole lets fn read what belongs to no single key.
 func (a access) whole(r *turn.Result, fn func(*bbolt.Tx) error) error {
 	m := a.Machine
+	if a.within {
+		m.stamp(r)
+		tx, err := m.storeTx()
+		if err != nil {
+			return err
+		}
+		return fn(tx)
+	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if err := m.stopped(); err != nil {
@@ -168,4 +186,50 @@ func (a access) whole(r *turn.Result, fn func(*bbolt.Tx) error) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	return fn(tx)
+}
+
+// within returns the head of a key, nil if there is none, for a query in the
+// midst of Apply: one whose time has come is left for others to delete.
+func (m *Machine) within(k turn.Key, r *turn.Result) (*head, error) {
+	m.stamp(r)
+	h, err := m.stored(joinKey(k))
+	if h == nil || err != nil || h.expired(m.meta.clock) {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
+	h, err := m.within(k, r)
+	if h == nil || err != nil {
+		return err
+	}
+	h.describeIn(k, r)
+	if fn == nil {
+		return nil
+	}
+	if err := checkType(h, turn.TypeList); err != nil {
+		return err
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	return fn(h, &v)
+}
+
+func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func(*elements) error) error {
+	h, err := m.within(k, r)
+	if err != nil || !h.held() {
+		return err
+	}
+	if err := checkType(h, typ); err != nil {
+		return err
+	}
+	e, err := m.elements(h)
+	if err != nil {
+		return err
+	}
+	h.describeIn(k, r)
+	return fn(&e)
 }

@@ -93,9 +93,9 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 			return nil, err
 		}
 		if err := m.applyOp(index, op, &out.Result); err != nil {
-			refused, ok := err.(*turn.Error)
-			if !ok || refused.Kind == turn.Corrupt || refused.Kind == turn.Newer {
-				return nil, err // of the state, not of the command
+			refused, ok := refusal(err)
+			if !ok {
+				return nil, err
 			}
 			out.Result, out.Err = turn.Result{}, refused
 		}
@@ -103,6 +103,12 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 	}
 	m.windows.shrink()
 	return outcomes, nil
+}
+
+// refusal returns an error of an operation; ok is false if the state is to blame.
+func refusal(err error) (refused *turn.Error, ok bool) {
+	refused, ok = err.(*turn.Error)
+	return refused, ok && refused.Kind != turn.Corrupt && refused.Kind != turn.Newer
 }
 
 func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
@@ -127,6 +133,25 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return m.setMeta(o, r)
 	case *turn.Erase:
 		return m.erase(o, r)
+	case *codec.Tick:
+		return nil
+	case *codec.Epoch:
+		m.epoch(o)
+		return nil
+	case *codec.Member:
+		return m.member(o)
+	case *codec.Checksum:
+		m.hash.wanted = index
+		return nil
+	case *turn.Tx:
+		return m.transact(index, o, r)
+	}
+	return m.applyValue(op, r)
+}
+
+// applyValue applies an operation that only Redis has.
+func (m *Machine) applyValue(op turn.Op, r *turn.Result) error {
+	switch o := op.(type) {
 	case *turn.SetString:
 		return m.setString(o, r)
 	case *turn.AddInt:
@@ -151,16 +176,6 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return m.insertElement(o, r)
 	case *turn.RemoveElements:
 		return m.removeElements(o, r)
-	case *codec.Tick:
-		return nil
-	case *codec.Epoch:
-		m.epoch(o)
-		return nil
-	case *codec.Member:
-		return m.member(o)
-	case *codec.Checksum:
-		m.hash.wanted = index
-		return nil
 	}
 	return turn.Errorf(turn.Newer, "operation %T is unknown", op)
 }

@@ -133,6 +133,8 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.expire(o)
 	case *turn.Fork:
 		return m.fork(o)
+	case *turn.Tx:
+		return m.transact(o), nil
 	case *turn.SetElement:
 		return m.setElement(o)
 	case *turn.InsertElement:

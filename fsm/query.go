@@ -13,7 +13,7 @@ import (
 // answer must not be written to.
 func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
-	if err := m.answer(access{m}, q, &r); err != nil {
+	if err := m.answer(access{m, false}, q, &r); err != nil {
 		m.corrupt(err)
 		return turn.Result{}, turn.AsError(err)
 	}

@@ -87,6 +87,8 @@ type Result struct {
 	Elements    []Element
 	ID          EntryID
 	Entries     []Entry
+	Aborted     bool
+	Steps       []Outcome
 	Index       uint64 // log index of the state that answered
 	Time        int64  // cluster time of that state, Unix milliseconds
 }

@@ -1,0 +1,40 @@
+package codec
+
+import "github.com/turnlog/turnlog/turn"
+
+func (c *coder) tx(o *turn.Tx) {
+	list(c, &o.Watch, func(w *turn.Watched) {
+		c.key(&w.Key)
+		c.uint64(&w.Revision)
+	})
+	list(c, &o.Steps, c.step)
+}
+
+// step codes whether it is a query, then the operation or query.
+func (c *coder) step(s *turn.Step) {
+	query := s.Query != nil
+	c.bool(&query)
+	k := kinded{kinds: &opKinds, value: s.Op, step: true}
+	if query {
+		k = kinded{kinds: &queryKinds, value: s.Query}
+	}
+	c.nested(c.mode, &k)
+	if c.mode != decoding || c.err != nil {
+		return
+	}
+	if query {
+		s.Query = k.value.(turn.Query)
+	} else {
+		s.Op = k.value.(turn.Op)
+	}
+}
+
+// stepResult is the answer of a step, which has no steps of its own.
+type stepResult turn.Result
+
+func (r *stepResult) fields(c *coder) { c.answer((*turn.Result)(r)) }
+
+func (c *coder) outcome(o *turn.Outcome) {
+	c.nested(c.mode, (*stepResult)(&o.Result))
+	optional(c, &o.Err, func(e *turn.Error) { c.nested(c.mode, (*opError)(e)) })
+}

@@ -1,0 +1,75 @@
+package fsm
+
+import (
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
+	for i := range o.Watch {
+		h, err := m.find(joinKey(o.Watch[i].Key))
+		if err != nil {
+			return err
+		}
+		revision := uint64(0)
+		if h != nil {
+			revision = h.revision
+		}
+		if revision != o.Watch[i].Revision {
+			r.Aborted = true
+			return nil
+		}
+	}
+	r.Steps = make([]turn.Outcome, len(o.Steps))
+	left := m.cfg.ReadBytes
+	for i := range o.Steps {
+		out := &r.Steps[i]
+		err := m.step(index, &o.Steps[i], &out.Result, &left)
+		out.Result.Index, out.Result.Time = index, m.meta.clock
+		if err == nil {
+			continue
+		}
+		refused, ok := refusal(err)
+		if !ok {
+			return err
+		}
+		*out = turn.Outcome{Err: refused}
+	}
+	r.Revision = m.meta.revision
+	return nil
+}
+
+// step takes one step. left is how many bytes queries may still answer with.
+func (m *Machine) step(index uint64, s *turn.Step, r *turn.Result, left *int) error {
+	if s.Query == nil {
+		switch s.Op.(type) {
+		case *turn.Tx, *codec.Tick, *codec.Epoch, *codec.Member, *codec.Checksum:
+			return turn.Errorf(turn.Invalid, "%T cannot be a step of a transaction", s.Op)
+		}
+		return m.applyOp(index, s.Op, r)
+	}
+	if err := m.answer(access{m, true}, s.Query, r); err != nil {
+		return err
+	}
+	if *left -= answerBytes(r); *left < 0 {
+		return turn.Errorf(turn.TooLarge, "the answers of the transaction have more than %d bytes", m.cfg.ReadBytes)
+	}
+	return nil
+}
+
+// answerBytes estimates the size of a query's answer.
+func answerBytes(r *turn.Result) int {
+	n := len(r.Value) + headCost*len(r.Sessions)
+	for i := range r.Messages {
+		n += recordCost + len(r.Messages[i].ID) + len(r.Messages[i].Data)
+	}
+	for i := range r.Elements {
+		n += elementCost + len(r.Elements[i].Name) + len(r.Elements[i].Value)
+	}
+	for i := range r.Entries {
+		for _, f := range r.Entries[i].Fields {
+			n += elementCost + len(f.Name) + len(f.Value)
+		}
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package fsm
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func stepsOf(ops ...turn.Op) (steps []turn.Step) {
+	for _, op := range ops {
+		steps = append(steps, turn.Step{Op: op})
+	}
+	return steps
+}
+
+// A watched key that was deleted and made anew, with the same value, was changed.
+func TestWatchNoticesDeleteAndRecreate(t *testing.T) {
+	r := newRig(t)
+	set := &turn.SetString{Key: sessionA, Value: []byte("x")}
+	r.apply(1, set)
+	watched := []turn.Watched{{Key: sessionA, Revision: r.query(&turn.Info{Key: sessionA}).Revision}}
+	tx := &turn.Tx{Watch: watched, Steps: stepsOf(&turn.AddInt{Key: turn.Key{Namespace: "0", Name: "n"}, Delta: 1})}
+	if out := r.apply(1, tx)[0]; out.Err != nil || out.Result.Aborted || len(out.Result.Steps) != 1 {
+		t.Fatalf("unchanged: %+v, %v", out.Result, out.Err)
+	}
+	r.apply(1, &turn.Delete{Keys: []turn.Key{sessionA}}, set)
+	if out := r.apply(1, tx)[0]; out.Err != nil || !out.Result.Aborted || len(out.Result.Steps) != 0 {
+		t.Fatalf("deleted and made anew: %+v, %v", out.Result, out.Err)
+	}
+	if got := r.query(&turn.GetString{Key: turn.Key{Namespace: "0", Name: "n"}}); string(got.Value) != "1" {
+		t.Fatalf("the aborted transaction took place: the counter is %s, want 1", got.Value)
+	}
+}
+
+// Steps see those before them, and one that fails leaves the others be.
+func TestStepsHaveTheirOwnOutcomes(t *testing.T) {
+	r := newRig(t)
+	r.m.cfg.ReadBytes = 1000
+	long := bytes.Repeat([]byte("x"), 600)
+	out := r.apply(1, &turn.Tx{Steps: []turn.Step{
+		{Op: &turn.SetString{Key: sessionA, Value: long}},
+		{Query: &turn.GetString{Key: sessionA}},
+		{Op: appendOf(sessionA, "", "not a list")},
+		{Op: &codec.Checksum{}},
+		{Op: &turn.AddInt{Key: sessionA, Delta: 1}},
+		{Query: &turn.GetString{Key: sessionA}},
+		{Op: setOf(turn.Key{Namespace: "0", Name: "b"}, "m")},
+	}})[0]
+	if out.Err != nil || len(out.Result.Steps) != 7 {
+		t.Fatalf("%+v, %v", out.Result, out.Err)
+	}
+	steps := out.Result.Steps
+	if !bytes.Equal(steps[1].Result.Value, long) {
+		t.Errorf("the second step read %q", steps[1].Result.Value)
+	}
+	for i, kind := range map[int]turn.Kind{2: turn.WrongType, 3: turn.Invalid, 4: turn.Invalid, 5: turn.TooLarge} {
+		if steps[i].Err == nil || steps[i].Err.Kind != kind {
+			t.Errorf("step %d: %+v, %v; want %v", i+1, steps[i].Result, steps[i].Err, kind)
+		}
+	}
+	if steps[6].Err != nil || steps[6].Result.Number != 1 {
+		t.Errorf("the last step: %+v, %v", steps[6].Result, steps[6].Err)
+	}
+}

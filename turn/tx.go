@@ -1,0 +1,111 @@
+package turn
+
+// Tx applies steps one after another, with nothing in between, if no watched key
+// was changed. A step that fails does not undo others, and later ones take place:
+// each has its own outcome, as in Redis's EXEC. Queries among the steps are
+// answered from the state in between.
+//
+// Result: Steps, one for each; Revision. Or Aborted, and nothing took place.
+type Tx struct {
+	Watch []Watched
+	Steps []Step
+}
+
+// Watched is a condition of a transaction: the revision of the key's session or
+// value still is Revision, 0 if there was none. A key that was deleted and made
+// anew has another revision.
+type Watched struct {
+	Key      Key
+	Revision uint64
+}
+
+// Step is an operation, but no Tx, or a query: one of the two.
+type Step struct {
+	Op    Op
+	Query Query
+}
+
+// Outcome is what became of a step. Steps that answer with more than
+// Limits.ReadBytes together fail with TooLarge if they are queries.
+type Outcome struct {
+	Result Result
+	Err    *Error // nil: it took place
+}
+
+// MaxSteps bounds the steps of a transaction and the keys that it watches.
+const MaxSteps = 10_000
+
+func (o *Tx) Validate(l Limits) error {
+	if len(o.Steps) > MaxSteps || len(o.Watch) > MaxSteps {
+		return Errorf(TooLarge, "a transaction has at most %d steps and watches as many keys", MaxSteps)
+	}
+	for i := range o.Watch {
+		if err := l.checkKey(o.Watch[i].Key); err != nil {
+			return err
+		}
+	}
+	total := 0
+	for i := range o.Steps {
+		s := &o.Steps[i]
+		if (s.Op == nil) == (s.Query == nil) {
+			return Errorf(Invalid, "step %d of the transaction must be an operation or a query", i+1)
+		}
+		if _, nested := s.Op.(*Tx); nested {
+			return Errorf(Invalid, "a transaction cannot be a step of another")
+		}
+		if err := s.validate(l); err != nil {
+			return err
+		}
+		total += payload(s.Op)
+	}
+	return l.checkTogether(total)
+}
+
+func (s *Step) validate(l Limits) error {
+	if s.Op != nil {
+		return s.Op.Validate(l)
+	}
+	return s.Query.Validate(l)
+}
+
+// payload returns the bytes of the messages and elements that op brings.
+func payload(op Op) (n int) {
+	switch o := op.(type) {
+	case *Append:
+		for i := range o.Messages {
+			n += len(o.Messages[i].Data)
+		}
+	case *Replace:
+		for i := range o.Messages {
+			n += len(o.Messages[i].Data)
+		}
+	case *SetString:
+		n = len(o.Value)
+	case *SetFields:
+		n = fieldBytes(o.Fields)
+	case *AddEntry:
+		n = fieldBytes(o.Fields)
+	case *RemoveFields:
+		for _, name := range o.Names {
+			n += len(name)
+		}
+	case *SetScores:
+		for i := range o.Members {
+			n += len(o.Members[i].Member)
+		}
+	case *SetElement:
+		n = len(o.Data)
+	case *InsertElement:
+		n = len(o.Pivot) + len(o.Data)
+	case *RemoveElements:
+		n = len(o.Data)
+	}
+	return n
+}
+
+func fieldBytes(fs []Field) (n int) {
+	for i := range fs {
+		n += len(fs[i].Name) + len(fs[i].Value)
+	}
+	return n
+}
