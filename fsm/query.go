@@ -164,13 +164,14 @@ func (m *Machine) listPart(q *turn.List, h *head, v *view, r *turn.Result) error
 		return err
 	}
 	elements := append(left, right...)
-	g := gather{bytes: m.cfg.ReadBytes}
+	total := 0
 	for i := range elements {
-		if !g.take(&elements[i]) {
-			break
-		}
+		total += len(elements[i].data)
 	}
-	r.Messages, r.More = messages(g.records), g.cut
+	if total > m.cfg.ReadBytes {
+		return turn.Errorf(turn.TooLarge, "the range has %d bytes, one answer may have %d; read it in parts", total, m.cfg.ReadBytes)
+	}
+	r.Messages = messages(elements)
 	return nil
 }
 
