@@ -175,16 +175,23 @@ func (m *Machine) listPart(q *turn.List, h *head, v *view, r *turn.Result) error
 	return nil
 }
 
+// maxLooked bounds how many keys are looked at for a page of a listing, while
+// Apply waits: of the type that is asked for there may be few.
+const maxLooked = 20_000
+
 func (m *Machine) sessions(tx *bbolt.Tx, q *turn.Sessions, r *turn.Result) error {
+	looked, last := 0, ""
 	return m.eachSession(tx, q.Namespace, q.Prefix, q.Cursor, func(key string, h *head) bool {
-		if !listed(q, h) {
-			return true
-		}
-		if len(r.Sessions) == q.Limit {
-			r.Cursor = r.Sessions[len(r.Sessions)-1].Key.Name
+		wanted := listed(q, h)
+		if looked == maxLooked || wanted && len(r.Sessions) == q.Limit {
+			r.Cursor = last
 			return false
 		}
-		r.Sessions = append(r.Sessions, *h.describe(splitKey(key)))
+		k := splitKey(key)
+		looked, last = looked+1, k.Name
+		if wanted {
+			r.Sessions = append(r.Sessions, *h.describe(k))
+		}
 		return true
 	})
 }

@@ -91,6 +91,25 @@ func TestGarbageIsCollected(t *testing.T) {
 	}
 }
 
+// A listing of the few keys of a type among many others comes in short pages.
+func TestListingLooksAtSoManyKeys(t *testing.T) {
+	r := newRig(t)
+	var ops []turn.Op
+	for i := range maxLooked + 10 {
+		ops = append(ops, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("k%06d", i)}})
+	}
+	r.apply(1, append(ops, setOf(turn.Key{Namespace: "0", Name: "z"}, "member"))...)
+	q := &turn.Sessions{Namespace: "0", Limit: 1, List: true, Type: turn.TypeSet}
+	page := r.query(q)
+	if want := fmt.Sprintf("k%06d", maxLooked-1); len(page.Sessions) != 0 || page.Cursor != want {
+		t.Fatalf("the first page has %v and cursor %q, want %q", page.Sessions, page.Cursor, want)
+	}
+	q.Cursor = page.Cursor
+	if page := r.query(q); len(page.Sessions) != 1 || page.Sessions[0].Key.Name != "z" || page.Cursor != "" {
+		t.Fatalf("the second page has %v and cursor %q", page.Sessions, page.Cursor)
+	}
+}
+
 // Readers, flushes and expiry at once, with a flush after every few entries: a
 // reader sees each session's messages without gap, in order, never fewer than a
 // moment before.

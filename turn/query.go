@@ -47,8 +47,9 @@ type Info struct {
 	Key Key
 }
 
-// Sessions lists sessions in key order. Result: Sessions, and Cursor, nonempty
-// if there may be more.
+// Sessions lists sessions, or keys of other types, in key order. Result: Sessions,
+// and Cursor, nonempty if there may be more: a page can be short, or empty, where
+// few keys are of the type that is asked for.
 type Sessions struct {
 	Namespace string
 	Prefix    string
