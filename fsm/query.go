@@ -183,7 +183,11 @@ func (m *Machine) sessions(tx *bbolt.Tx, q *turn.Sessions, r *turn.Result) error
 	looked, last := 0, ""
 	return m.eachSession(tx, q.Namespace, q.Prefix, q.Cursor, func(key string, h *head) bool {
 		wanted := listed(q, h)
-		if looked == maxLooked || wanted && len(r.Sessions) == q.Limit {
+		switch {
+		case wanted && len(r.Sessions) == q.Limit:
+			r.Cursor = r.Sessions[q.Limit-1].Key.Name
+			return false
+		case looked == maxLooked:
 			r.Cursor = last
 			return false
 		}

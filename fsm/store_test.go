@@ -110,6 +110,16 @@ func TestListingLooksAtSoManyKeys(t *testing.T) {
 	}
 }
 
+// A cursor is a key that was listed, so that whoever lists the keys can find it.
+func TestCursorIsAListedKey(t *testing.T) {
+	r := newRig(t)
+	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
+	r.apply(1, appendOf(key("a"), "", "x"), appendOf(key("b"), "", "x"), &turn.Clear{Key: key("b")}, appendOf(key("c"), "", "x"))
+	if got := r.query(&turn.Sessions{Namespace: "0", Limit: 1, List: true}).Cursor; got != "a" {
+		t.Fatalf("the cursor after a is %q", got)
+	}
+}
+
 // Readers, flushes and expiry at once, with a flush after every few entries: a
 // reader sees each session's messages without gap, in order, never fewer than a
 // moment before.
