@@ -103,3 +103,39 @@ func BenchmarkReadLast20(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkApplyValues applies one operation at a time to 10,000 keys.
+func BenchmarkApplyValues(b *testing.B) {
+	for name, op := range map[string]func(turn.Key, int) turn.Op{
+		"incr": func(k turn.Key, _ int) turn.Op { return &turn.AddInt{Key: k, Delta: 1} },
+		"set":  func(k turn.Key, _ int) turn.Op { return &turn.SetString{Key: k, Value: make([]byte, 512)} },
+		"hset": func(k turn.Key, i int) turn.Op {
+			return &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: []turn.Field{{Name: fmt.Sprint(i % 20), Value: make([]byte, 100)}}}
+		},
+		"zadd": func(k turn.Key, i int) turn.Op {
+			return &turn.SetScores{Key: k, Members: []turn.Score{{Member: fmt.Sprint(i % 20), Score: float64(i)}}}
+		},
+		"xadd": func(k turn.Key, _ int) turn.Op {
+			return &turn.AddEntry{Key: k, Make: turn.IDMade, Fields: []turn.Field{{Name: "data", Value: make([]byte, 512)}}}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			m, err := Open(Config{Dir: b.TempDir(), FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = m.Close() }()
+			b.ReportAllocs()
+			for i := 0; i < b.N; i++ {
+				b.StopTimer()
+				encoded, err := codec.EncodeOp(op(benchKey(i*7919), i/benchSessions))
+				if err != nil {
+					b.Fatal(err)
+				}
+				e := codec.AppendEntry(nil, int64(i+1), []codec.Command{{Op: encoded}})
+				b.StartTimer()
+				m.Apply(uint64(i+1), 1, e)
+			}
+		})
+	}
+}
