@@ -151,11 +151,12 @@ func (t *calls) take(gen uint64, maxCommands, maxBytes int) *batch {
 	return b
 }
 
-// pending reports whether there is something to take.
-func (t *calls) pending() bool {
+// pending returns how many calls there are to take, or a few more: some may have
+// ended meanwhile.
+func (t *calls) pending() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.cursor < t.base+uint64(len(t.queue))
+	return int(t.base + uint64(len(t.queue)) - t.cursor)
 }
 
 // rewind begins a new generation: every unresolved call is to be taken again.

@@ -72,11 +72,14 @@ type CallBounds struct {
 	MaxBytes    int           // 64 MiB of operations under way in this node's table
 	MaxCalls    int           // 32,768 of them; at most 65,536
 	// An entry of the log holds at most this many commands (1,024) and bytes
-	// (256 KiB), but for a single command that is larger. Depth is how many may
-	// be on their way through Raft: while fewer are, what waits is sent at once.
+	// (256 KiB), but for a single command that is larger. What waits is sent at
+	// once when no entry is on its way through Raft. While fewer than Depth are, it
+	// is sent when it comes to Overlap commands: an entry costs the same however
+	// few it holds.
 	EntryCommands int
 	EntryBytes    int
 	Depth         int // 2
+	Overlap       int // 64
 	// ForwardDepth is how many batches may be on their way to the leader: 4.
 	ForwardDepth int
 }
@@ -149,6 +152,7 @@ func (c *CallBounds) setDefaults() error {
 	def(&c.EntryCommands, 1024)
 	def(&c.EntryBytes, 256<<10)
 	def(&c.Depth, 2)
+	def(&c.Overlap, 64)
 	def(&c.ForwardDepth, 4)
 	if c.MaxCalls > 1<<16 {
 		return fmt.Errorf("raftstore: at most 65,536 calls can be under way, %d are configured", c.MaxCalls)

@@ -15,7 +15,7 @@ type parcel struct {
 func (p *proposer) gatherLocked(r *reign) *parcel {
 	var out parcel
 	room := p.bounds.EntryBytes
-	if p.calls.pending() {
+	if p.calls.pending() > 0 {
 		room /= 2
 	}
 	for len(p.units) > 0 {

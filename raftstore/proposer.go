@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,8 @@ import (
 //
 // It works only during a reign: from begin to end, within one term. Two sources
 // feed it: the node's own table of calls, and units, which come from other nodes
-// or from the leader itself. While fewer than Depth entries are on their way
-// through Raft, what waits is sent at once; while as many are, more gathers.
+// or from the leader itself. What waits is sent at once when no entry is on its
+// way through Raft; while one is, more gathers (CallBounds.Depth, Overlap).
 //
 // The first entry that fails ends the reign, and everything that waits is
 // refused: a later command must not overtake an earlier one that has to be sent
@@ -150,6 +151,9 @@ func (p *proposer) run(ctx context.Context) {
 			return
 		case <-p.wake:
 		}
+		// Callers that were just answered are about to ask again: they go first,
+		// if they are ready to run now. Nothing is waited for.
+		runtime.Gosched()
 		for p.step() {
 		}
 	}
@@ -159,7 +163,7 @@ func (p *proposer) run(ctx context.Context) {
 func (p *proposer) step() bool {
 	p.mu.Lock()
 	r := p.reign
-	if r == nil || p.held > 0 || p.flight >= p.bounds.Depth {
+	if r == nil || p.held > 0 || p.flight >= p.bounds.Depth || p.flight > 0 && p.waitingLocked() < p.bounds.Overlap {
 		p.mu.Unlock()
 		return false
 	}
@@ -172,6 +176,15 @@ func (p *proposer) step() bool {
 	p.mu.Unlock()
 	p.propose(r, parcel)
 	return true
+}
+
+// waitingLocked counts the commands that wait.
+func (p *proposer) waitingLocked() int {
+	n := p.calls.pending()
+	for _, u := range p.units {
+		n += len(u.commands)
+	}
+	return n
 }
 
 func (p *proposer) propose(r *reign, out *parcel) {
