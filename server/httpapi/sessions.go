@@ -71,6 +71,9 @@ func (s *Server) getSession(c *call) (any, error) {
 	if res.Session == nil {
 		return nil, turn.Errorf(turn.NotFound, "there is no such session")
 	}
+	if t := res.Session.Type; t != turn.TypeList {
+		return nil, turn.Errorf(turn.NotFound, "there is no such session: the key holds a %s", t)
+	}
 	return sessionReply{bodyOf(res.Session), res.Index, label}, nil
 }
 
