@@ -1,0 +1,81 @@
+package fsm
+
+import (
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
+	from, to := joinKey(o.Key), joinKey(o.To)
+	src, err := m.session(from)
+	if err != nil {
+		return err
+	}
+	if err := checkExpect(o.Expect, src); err != nil {
+		return err
+	}
+	if src == nil {
+		return turn.Errorf(turn.NotFound, "the session to fork does not exist")
+	}
+	if there, err := m.find(to); err != nil {
+		return err
+	} else if there != nil {
+		return turn.Errorf(turn.Exists, "the session to fork to exists")
+	}
+	at := o.At
+	if at == 0 {
+		at = src.last
+	}
+	if at > src.last {
+		return turn.Errorf(turn.NotFound, "the session ends at message %d, before %d", src.last, at)
+	}
+	rs, err := m.forked(src, at)
+	if err != nil {
+		return err
+	}
+	h, err := m.create(to)
+	if err != nil {
+		return err
+	}
+	h.last, h.meta, h.low = at, src.meta, [2]uint64{1, 1}
+	for _, rec := range rs {
+		if rec.borrowed {
+			rec.data, rec.borrowed = append([]byte(nil), rec.data...), false
+		}
+		m.active.add(h.inc, rec)
+		h.live[rec.side]++
+		h.bytes += uint64(len(rec.data))
+		if rec.id != "" {
+			h.lastID = rec.seq
+		}
+	}
+	if len(rs) > 0 {
+		h.first = rs[0].seq
+	}
+	m.count(to, false, h.held())
+	m.changed(to, h)
+	r.First, r.Last, r.Count, r.Revision = h.first, h.last, h.count(), h.revision
+	return nil
+}
+
+// forked returns the live messages of src with seq ≤ at.
+func (m *Machine) forked(src *head, at uint64) (rs []record, err error) {
+	v, err := m.view(src)
+	if err != nil {
+		return nil, err
+	}
+	limits, size := turn.DefaultLimits(), 0 // the same on every node
+	fits := true
+	err = v.oldest(anySide, 0, func(r *record) bool {
+		if r.seq > at {
+			return false
+		}
+		size += len(r.data)
+		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
+		rs = append(rs, *r)
+		return fits
+	})
+	if err == nil && !fits {
+		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages, limits.ForkBytes)
+	}
+	return rs, err
+}
