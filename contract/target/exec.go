@@ -18,14 +18,18 @@ type adapter struct {
 	command string
 	hello   wireReply // of the first process
 
-	mu    sync.Mutex
-	main  *process   // that all handles share, unless the store is shared by processes
-	extra []*process // of single handles
+	mu   sync.Mutex
+	pool []*process // that handles are spread over; one, unless processes share the store
+	next int
 }
+
+// poolSize is how many processes serve the handles of a store that processes
+// share. Interpreters are too slow to start for each handle to have its own.
+const poolSize = 3
 
 const backendPlaceholder = "{backend}"
 
-func openExec(command string, o Options) (*Target, error) {
+func openExec(ctx context.Context, command string, o Options) (*Target, error) {
 	t := &Target{}
 	addr := ""
 	if o.Backend != "" {
@@ -42,17 +46,19 @@ func openExec(command string, o Options) (*Target, error) {
 		})
 	}
 	a := &adapter{command: strings.ReplaceAll(command, backendPlaceholder, addr)}
-	if err := a.restart(context.Background(), false); err != nil {
+	first, err := a.open(ctx)
+	if err != nil {
 		return nil, err
 	}
-	t.close = a.close
+	first.Close()
+	t.close = func() error { return a.restart(false) }
 	t.Open = a.open
 	can := func(c contract.Capability) bool { return slices.Contains(a.hello.Can, string(c)) }
 	t.Claims = contract.Claims{IDs: can(contract.HasIDs), LateIDs: can(contract.HasLateIDs),
 		Linearizable: can(contract.HasLinear), Bytes: can(contract.HasBytes)}
 	t.Restarts = []contract.Restart{
-		{Kind: contract.CanStop, Do: func(ctx context.Context) error { return a.restart(ctx, false) }},
-		{Kind: contract.CanKill, Do: func(ctx context.Context) error { return a.restart(ctx, true) }},
+		{Kind: contract.CanStop, Do: func(context.Context) error { return a.restart(false) }},
+		{Kind: contract.CanKill, Do: func(context.Context) error { return a.restart(true) }},
 	}
 	if a.hello.Shared && o.Copy != nil {
 		t.Copy = func(ctx context.Context) *exec.Cmd { return o.Copy(ctx, "exec:"+a.command) }
@@ -81,46 +87,28 @@ func openAdapter(ctx context.Context, command string) (contract.Store, error) {
 	return &execStore{p: p, own: true}, nil
 }
 
-// open returns a handle: on a process of its own if processes share the store.
+// open returns a handle on one of the processes.
 func (a *adapter) open(ctx context.Context) (contract.Store, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.hello.Shared {
-		return &execStore{p: a.main}, nil
-	}
-	p, err := startProcess(ctx, a.command)
-	if err != nil {
-		return nil, err
-	}
-	a.extra = append(slices.DeleteFunc(a.extra, (*process).ended), p)
-	return &execStore{p: p, own: true}, nil
-}
-
-// restart ends all processes, and begins again.
-func (a *adapter) restart(ctx context.Context, kill bool) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.endLocked(kill)
-	p, err := startProcess(ctx, a.command)
-	if err != nil {
-		return err
-	}
-	a.main, a.hello = p, p.hello
-	return nil
-}
-
-func (a *adapter) endLocked(kill bool) {
-	for _, p := range append(a.extra, a.main) {
-		if p != nil {
-			p.end(kill)
+	if len(a.pool) == 0 || a.hello.Shared && len(a.pool) < poolSize {
+		p, err := startProcess(ctx, a.command)
+		if err != nil {
+			return nil, err
 		}
+		a.pool, a.hello = append(a.pool, p), p.hello
 	}
-	a.main, a.extra = nil, nil
+	a.next++
+	return &execStore{p: a.pool[a.next%len(a.pool)]}, nil
 }
 
-func (a *adapter) close() error {
+// restart ends all processes; the next handle starts one.
+func (a *adapter) restart(kill bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.endLocked(false)
+	for _, p := range a.pool {
+		p.end(kill)
+	}
+	a.pool = nil
 	return nil
 }

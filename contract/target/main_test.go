@@ -21,6 +21,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(adapterEnv) != "" {
+		if err := serveAdapter(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(m.Run())
 }
 

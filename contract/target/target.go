@@ -75,7 +75,7 @@ func open(ctx context.Context, text string, o Options) (*Target, error) {
 		t := memory.New().Target()
 		return &Target{Target: t}, nil
 	case "exec":
-		return openExec(rest, o)
+		return openExec(ctx, rest, o)
 	}
 	u, err := url.Parse(text)
 	if err != nil {
