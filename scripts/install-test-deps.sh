@@ -1,16 +1,20 @@
 #!/usr/bin/env bash
 # Installs what the tests run besides Go: redis-server, against which the Redis
-# door is compared. Without it, and without the right to install it, those tests
-# are skipped, and say so.
+# door is compared, and it and PostgreSQL, which the contract suite is held
+# against. Without them, and without the right to install them, those tests are
+# skipped, and say so; with TURNLOG_REQUIRE_DEPS=1 they fail.
 set -euo pipefail
 
-if command -v redis-server >/dev/null; then
+missing=()
+command -v redis-server >/dev/null || missing+=(redis-server)
+command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || missing+=(postgresql)
+if ((${#missing[@]} == 0)); then
 	exit 0
 fi
 if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
-	echo "redis-server is missing and cannot be installed here: the tests that compare with it will be skipped" >&2
+	echo "missing, and cannot be installed here: ${missing[*]}; the tests that need them will be skipped" >&2
 	exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-apt-get install -y -qq --no-install-recommends redis-server >/dev/null
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
