@@ -28,6 +28,9 @@ func (v *verifier) verify(ctx context.Context, url string) error {
 		return err
 	}
 	t, err := target.Open(ctx, url, target.Options{Binary: self, Copy: copyOf(self), RestartCommand: v.restartCommand, Backend: v.backend})
+	if wrong := (*target.URLError)(nil); errors.As(err, &wrong) {
+		return usageError{err: err}
+	}
 	if err != nil {
 		return err
 	}

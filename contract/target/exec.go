@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os/exec"
 	"slices"
@@ -35,10 +34,10 @@ func openExec(ctx context.Context, command string, o Options) (*Target, error) {
 	if o.Backend != "" {
 		u, err := url.Parse(o.Backend)
 		if err != nil || u.Host == "" {
-			return nil, fmt.Errorf("backend %q: must be a URL such as redis://127.0.0.1:6379", o.Backend)
+			return nil, urlErrorf("backend %q: must be a URL such as redis://127.0.0.1:6379", o.Backend)
 		}
 		if !strings.Contains(command, backendPlaceholder) {
-			return nil, fmt.Errorf("with a backend, the command must have %s where its address belongs", backendPlaceholder)
+			return nil, urlErrorf("with a backend, the command must have %s where its address belongs", backendPlaceholder)
 		}
 		addr = u.Host
 		t.Line = behind(addr, dialect(u.Scheme), func(ctx context.Context, via string) (contract.Store, error) {

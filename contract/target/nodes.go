@@ -59,7 +59,7 @@ func openNodes(ctx context.Context, u *url.URL, o Options) (*Target, error) {
 	count := 3
 	if n := params["nodes"]; n != "" {
 		if count, err = strconv.Atoi(n); err != nil || count != 1 && count != 3 && count != 5 {
-			return nil, fmt.Errorf("target turnlog: nodes must be 1, 3 or 5")
+			return nil, urlErrorf("target turnlog: nodes must be 1, 3 or 5")
 		}
 	}
 	if o.Binary == "" {

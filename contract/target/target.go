@@ -37,6 +37,13 @@ type Options struct {
 	Backend string
 }
 
+// URLError says that a URL or the Options make no sense.
+type URLError struct{ text string }
+
+func (e *URLError) Error() string { return e.text }
+
+func urlErrorf(form string, args ...any) error { return &URLError{fmt.Sprintf(form, args...)} }
+
 // Target is an open target. Close ends what Open started.
 type Target struct {
 	contract.Target
@@ -52,7 +59,7 @@ func (t *Target) Close() error {
 }
 
 // Open reaches the target of that URL, without connecting to it. For turnlog: it
-// returns when the nodes are ready.
+// returns when the nodes are ready. A *URLError is the caller's.
 func Open(ctx context.Context, text string, o Options) (*Target, error) {
 	t, err := open(ctx, text, o)
 	if err != nil {
@@ -68,7 +75,7 @@ func Open(ctx context.Context, text string, o Options) (*Target, error) {
 func open(ctx context.Context, text string, o Options) (*Target, error) {
 	scheme, rest, ok := strings.Cut(text, ":")
 	if !ok {
-		return nil, fmt.Errorf("target %q: must begin with memory:, turnlog:, redis:, postgres:, http: or exec:", text)
+		return nil, urlErrorf("target %q: must begin with memory:, turnlog:, redis:, postgres:, http: or exec:", text)
 	}
 	switch scheme {
 	case "memory":
@@ -79,7 +86,7 @@ func open(ctx context.Context, text string, o Options) (*Target, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("target: %w", err)
+		return nil, urlErrorf("target: %v", err)
 	}
 	t := &Target{}
 	switch {
@@ -94,10 +101,10 @@ func open(ctx context.Context, text string, o Options) (*Target, error) {
 	case scheme == "http":
 		err = openHTTP(t, u)
 	default:
-		return nil, fmt.Errorf("target %q: there are memory:, turnlog:, redis:, postgres:, http: and exec:", text)
+		return nil, urlErrorf("target %q: there are memory:, turnlog:, redis:, postgres:, http: and exec:", text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("target %s: %w", withoutPassword(text), err)
+		return nil, urlErrorf("target %s: %v", withoutPassword(text), err)
 	}
 	if o.Copy != nil {
 		t.Copy = func(ctx context.Context) *exec.Cmd { return o.Copy(ctx, text) }
@@ -122,7 +129,7 @@ func take(u *url.URL, names ...string) (map[string]string, error) {
 		q.Del(n)
 	}
 	for n := range q {
-		return nil, fmt.Errorf("there is no parameter %q; there are %s", n, strings.Join(names, ", "))
+		return nil, urlErrorf("there is no parameter %q; there are %s", n, strings.Join(names, ", "))
 	}
 	u.RawQuery = ""
 	return out, nil

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// verifyOutcome is what these tests read of verify's JSON.
+type verifyOutcome struct {
+	Holds    bool
+	Broken   []string
+	Cases    []struct{ Case, Incident, Proves, Status, Detail string }
+	Accuracy []struct {
+		Restart string
+		After   float64 `json:"after_percent"`
+	}
+}
+
+func verifyJSON(t *testing.T, r result) verifyOutcome {
+	t.Helper()
+	var o verifyOutcome
+	if err := json.Unmarshal([]byte(r.stdout), &o); err != nil {
+		t.Fatalf("%v in %q\n%s", err, r.stdout, r.stderr)
+	}
+	return o
+}
+
+func TestVerifyList(t *testing.T) {
+	c := cli{t, "127.0.0.1:1"}
+	table := c.ok("verify", "--list")
+	var cases []struct{ Case, Incident, Proves string }
+	if err := json.Unmarshal([]byte(c.ok("verify", "--list", "--json")), &cases); err != nil {
+		t.Fatal(err)
+	}
+	if len(cases) < 40 {
+		t.Errorf("%d cases", len(cases))
+	}
+	for _, k := range cases {
+		if k.Incident == "" || !strings.Contains(table, k.Case) || !strings.Contains(table, k.Proves) {
+			t.Errorf("%+v", k)
+		}
+	}
+}
+
+// TestVerifyTurnlog: a cluster of its own keeps the contract, with writers in other
+// processes, faults, and the leader killed. The long form runs everything.
+func TestVerifyTurnlog(t *testing.T) {
+	args := []string{"verify", "turnlog:", "--json", "--turns", "10", "--case",
+		"roundtrip,many-handles,concurrency/processes,similar-keys,save-cut-after,reply-lost,one-winner,leader-killed-while-saving,node-replaced"}
+	if os.Getenv("TURNLOG_LONG") != "" {
+		args = []string{"verify", "turnlog:", "--json", "--min-accuracy", "100"}
+	}
+	start := time.Now()
+	r := cli{t, "127.0.0.1:1"}.run(args...)
+	o := verifyJSON(t, r)
+	if r.status != exitOK || !o.Holds {
+		t.Errorf("status %d: %s", r.status, r.stderr)
+	}
+	for _, k := range o.Cases {
+		if k.Status != "pass" {
+			t.Errorf("%s: %s: %s", k.Case, k.Status, k.Detail)
+		}
+	}
+	for _, a := range o.Accuracy {
+		if a.After != 100 {
+			t.Errorf("accuracy after %s: %.1f %%", a.Restart, a.After)
+		}
+	}
+	if d := time.Since(start); d > 2*time.Minute {
+		t.Errorf("took %s", d)
+	}
+}
+
+// TestVerifyVerdicts: what is required decides the exit status.
+func TestVerifyVerdicts(t *testing.T) {
+	c := cli{t, "127.0.0.1:1"}
+	junit := filepath.Join(t.TempDir(), "contract.xml")
+	c.ok("verify", "memory:", "--gate", "sequential,conflict", "--require", "conflict", "--seed", "7")
+	c.ok("verify", "memory:", "--case", "restart/stop,roundtrip", "--require", "sequential")
+	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip,restart/stop", "--junit", junit)
+	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip", "--require", "concurrency")
+	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip", "--min-accuracy", "95")
+	var suites struct {
+		Suites []struct {
+			Name     string `xml:"name,attr"`
+			Failures int    `xml:"failures,attr"`
+			Cases    []struct {
+				Failure string `xml:"failure"`
+			} `xml:"testcase"`
+		} `xml:"testsuite"`
+	}
+	text, err := os.ReadFile(junit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(text, &suites); err != nil {
+		t.Fatal(err)
+	}
+	if len(suites.Suites) != 2 || suites.Suites[0].Failures != 0 || suites.Suites[1].Failures != 1 ||
+		!strings.Contains(suites.Suites[1].Cases[0].Failure, "lost: writer 1 turn 1") {
+		t.Errorf("JUnit: %+v", suites)
+	}
+	r := c.run("verify", "memory:", "--json", "--case", "restart/stop", "--accuracy")
+	if o := verifyJSON(t, r); r.status != exitFailed || o.Holds || len(o.Broken) != 1 || len(o.Accuracy) != 2 || o.Accuracy[0].After > 90 {
+		t.Errorf("status %d: %+v", r.status, o)
+	}
+}
+
+func TestVerifyUsage(t *testing.T) {
+	c := cli{t, "127.0.0.1:1"}
+	for _, args := range [][]string{
+		{}, {"memory:", "more"}, {"memory:", "--gate", "nosuch"}, {"memory:", "--case", "nosuch"}, {"memory:", "--require", "nosuch"},
+		{"memory:", "--writers", "0"}, {"memory:", "--min-accuracy", "101"}, {"nosuch:"}, {"turnlog:?nodes=2"},
+		{"redis://127.0.0.1:1?layout=nosuch"}, {"redis://127.0.0.1:1?nosuch=1"},
+	} {
+		if r := c.run(append([]string{"verify"}, args...)...); r.status != exitUsage {
+			t.Errorf("%q: status %d: %s", args, r.status, r.stderr)
+		}
+	}
+	c.fails(exitFailed, "does not answer", "verify", "redis://127.0.0.1:1")
+}
