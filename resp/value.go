@@ -79,7 +79,7 @@ func (v Value) Text() string {
 	case Integer, Boolean:
 		return strconv.FormatInt(v.Int, 10)
 	case Double:
-		return formatDouble(v.Double)
+		return FormatDouble(v.Double)
 	default:
 		return string(v.Str)
 	}

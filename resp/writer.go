@@ -139,9 +139,9 @@ func (w *Writer) Push(n int) {
 // Double writes a floating-point number.
 func (w *Writer) Double(f float64) {
 	if w.proto >= 3 {
-		w.lineFrame(',', formatDouble(f))
+		w.lineFrame(',', FormatDouble(f))
 	} else {
-		w.BulkString(formatDouble(f))
+		w.BulkString(FormatDouble(f))
 	}
 }
 
@@ -287,8 +287,9 @@ func (w *Writer) spill() {
 	}
 }
 
-// formatDouble writes f as Redis does: the shortest text that reads back as f.
-func formatDouble(f float64) string {
+// FormatDouble writes f as Redis 7.2 does: the shortest digits that read back as
+// f, without an exponent if that does not need many zeros.
+func FormatDouble(f float64) string {
 	switch {
 	case math.IsInf(f, 1):
 		return "inf"
@@ -296,6 +297,23 @@ func formatDouble(f float64) string {
 		return "-inf"
 	case math.IsNaN(f):
 		return "nan"
+	case f == math.Trunc(f) && math.Abs(f) < 1<<53:
+		return strconv.FormatInt(int64(f), 10)
 	}
-	return strconv.FormatFloat(f, 'g', -1, 64)
+	text := strconv.FormatFloat(f, 'e', -1, 64)
+	mantissa, exponent, _ := strings.Cut(text, "e")
+	exp, _ := strconv.Atoi(exponent)
+	digits := len(strings.Trim(mantissa, "-"))
+	if digits > 1 {
+		digits-- // the point
+	}
+	last := exp - digits + 1 // place of the last digit
+	if last >= 0 && exp < digits+7 || last < 0 && (last > -7 || max(exp, -exp) < 4) {
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+	sign := "+"
+	if exp < 0 {
+		sign = "-"
+	}
+	return mantissa + "e" + sign + strconv.Itoa(max(exp, -exp))
 }

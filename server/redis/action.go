@@ -11,8 +11,14 @@ import (
 // earlier requests are written.
 type reply func(*resp.Writer)
 
-// action is what a handler makes of a request. Exactly one of say, fail, op and
-// work is set.
+// outcome is what became of one query, or of one step of a transaction.
+type outcome struct {
+	turn.Result
+	err error
+}
+
+// action is what a handler makes of a request. Exactly one of say, fail, op,
+// queries and work is set.
 type action struct {
 	say  reply      // answer so, at once
 	fail replyError // answer with an error, at once
@@ -20,9 +26,12 @@ type action struct {
 	op   turn.Op                                  // submit this write …
 	done func(w *resp.Writer, result turn.Result) // … and answer its success so
 
-	work func(ctx context.Context) (reply, error) // ask the engine this, then answer so
-	// keys are the keys that work concerns, if it reads and does nothing else; or
-	// that op writes. Without keys, the action waits for everything before it and
+	queries []turn.Query                   // ask these, one after another …
+	answer  func([]outcome) (reply, error) // … and answer so
+
+	work func(ctx context.Context) (reply, error) // ask the engine this, then answer so; not in a transaction
+	// keys are the keys that queries or work concern, if they read and do nothing
+	// else; or that op writes. Without keys, the action waits for everything before it and
 	// keeps everything after it waiting.
 	keys  []turn.Key
 	bulky bool // work can return a very long reply
@@ -47,13 +56,41 @@ func write(k turn.Key, op turn.Op, done func(*resp.Writer, turn.Result)) action 
 
 // read asks q about one key, and answers with what answer makes of it.
 func (c *conn) read(k turn.Key, q turn.Query, answer func(turn.Result) (reply, error)) action {
-	return action{keys: []turn.Key{k}, work: func(ctx context.Context) (reply, error) {
-		r, err := c.srv.engine.Query(ctx, q, linearizable)
-		if err != nil {
+	return action{keys: []turn.Key{k}, queries: []turn.Query{q}, answer: func(os []outcome) (reply, error) {
+		if os[0].err != nil {
+			return nil, os[0].err
+		}
+		return answer(os[0].Result)
+	}}
+}
+
+// readEach asks about each key one thing, and answers with what became of all.
+func (c *conn) readEach(names [][]byte, query func(turn.Key) turn.Query, answer func([]outcome) (reply, error)) action {
+	a := action{answer: answer}
+	for _, name := range names {
+		k := c.key(name)
+		a.keys = append(a.keys, k)
+		a.queries = append(a.queries, query(k))
+	}
+	return a
+}
+
+// ask does the queries of a, each from a state that comprises those before it.
+// That a key holds another type is for the answer to deal with; other errors
+// are final.
+func (s *Server) ask(ctx context.Context, a *action) (reply, error) {
+	var one [1]outcome
+	os := one[:0]
+	index := uint64(0)
+	for _, q := range a.queries {
+		r, err := s.since(ctx, index, q)
+		if err != nil && turn.KindOf(err) != turn.WrongType {
 			return nil, err
 		}
-		return answer(r)
-	}}
+		os = append(os, outcome{r, err})
+		index = max(index, r.Index)
+	}
+	return a.answer(os)
 }
 
 // alone runs work while nothing else of the connection is under way.

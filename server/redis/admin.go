@@ -23,8 +23,8 @@ func role(*conn, [][]byte) action {
 // serverTime is the node's wall clock. Deadlines are kept in cluster time, which
 // follows the leader's.
 func serverTime(c *conn, _ [][]byte) action {
-	now := c.srv.cfg.Now()
 	return say(func(w *resp.Writer) {
+		now := c.srv.cfg.Now()
 		w.Array(2)
 		w.BulkString(strconv.FormatInt(now.Unix(), 10))
 		w.BulkString(strconv.Itoa(now.Nanosecond() / 1000))
@@ -32,11 +32,9 @@ func serverTime(c *conn, _ [][]byte) action {
 }
 
 func dbSize(c *conn, _ [][]byte) action {
-	ns := c.namespace
-	return alone(func(ctx context.Context) (reply, error) {
-		r, err := c.srv.engine.Query(ctx, &turn.Count{Namespace: ns}, linearizable)
-		return sayInt(r.Count), err
-	})
+	return action{queries: []turn.Query{&turn.Count{Namespace: c.namespace}}, answer: func(os []outcome) (reply, error) {
+		return sayInt(os[0].Count), os[0].err
+	}}
 }
 
 func moduleList(*conn, [][]byte) action {

@@ -131,3 +131,21 @@ func (c *conn) payloads(args [][]byte) []turn.NewMessage {
 	}
 	return ms
 }
+
+// payload returns one argument, which stays unchanged.
+func (c *conn) payload(arg []byte) []byte {
+	if len(arg) >= 16<<10 {
+		c.in.Detach()
+		return arg
+	}
+	return append([]byte{}, arg...)
+}
+
+// names returns args as strings.
+func names(args [][]byte) []string {
+	ss := make([]string, len(args))
+	for i, a := range args {
+		ss[i] = string(a)
+	}
+	return ss
+}

@@ -19,7 +19,9 @@ type command struct {
 	tier    string // of the reference page
 	native  bool   // TURN.*: errors with turnlog's codes
 	handle  handler
-	subs    []command // a container has these instead of handle
+	// stateful: handling it changes the connection, so it cannot be queued.
+	stateful bool
+	subs     []command // a container has these instead of handle
 
 	slot int // place in the statistics
 }
@@ -66,7 +68,7 @@ func (cmd *command) categories() []string {
 	if cmd.handle == nil {
 		return []string{"@slow"} // a container; its subcommands have categories
 	}
-	has := map[string]bool{"@" + cmd.group: true, "@slow": !cmd.is("fast"), "@fast": cmd.is("fast"),
+	has := map[string]bool{"@" + category(cmd.group): true, "@slow": !cmd.is("fast"), "@fast": cmd.is("fast"),
 		"@write": cmd.is("write"), "@read": cmd.is("readonly"), "@admin": cmd.is("admin"),
 		"@dangerous": cmd.is("admin"), "@blocking": cmd.is("blocking"), "@keyspace": cmd.group == "generic"}
 	for extra := range strings.FieldsSeq(cmd.acl) {
@@ -74,7 +76,7 @@ func (cmd *command) categories() []string {
 		has[name] = !not
 	}
 	var out []string
-	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection"} {
+	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@string", "@hash", "@set", "@sortedset", "@stream", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection", "@transaction"} {
 		if has[c] {
 			out = append(out, c)
 		}
@@ -144,4 +146,15 @@ func lower(dst, name []byte) []byte {
 		dst = append(dst, '?')
 	}
 	return dst
+}
+
+// category returns the ACL category of a group of commands.
+func category(group string) string {
+	switch group {
+	case "sorted-set":
+		return "sortedset"
+	case "transactions":
+		return "transaction"
+	}
+	return group
 }

@@ -27,10 +27,12 @@ type conn struct {
 	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
 	reading   chan struct{}   // tokens of the reads under way, see maxReads
 	pace      pace
-	writeBy   time.Time // the socket's write deadline
-	lastWrite Pending   // for WAIT
-	within    bool      // part of a request was received
-	timed     bool      // the socket has a read deadline
+	writeBy   time.Time    // the socket's write deadline
+	lastWrite Pending      // for WAIT
+	tx        *transaction // since MULTI; nil: none
+	watched   []*watched
+	within    bool // part of a request was received
+	timed     bool // the socket has a read deadline
 
 	quiet bool // CLIENT REPLY OFF
 	skip  int  // replies to suppress, CLIENT REPLY SKIP
@@ -129,8 +131,13 @@ func (c *conn) handle(args [][]byte) bool {
 		return false
 	}
 	a := refuse(err)
-	if err == "" {
+	switch {
+	case c.tx != nil && (cmd == nil || !cmd.passes()):
+		a = c.enqueue(cmd, args, err, bytes)
+	case err == "":
 		a = cmd.handle(c, args)
+	case c.tx != nil:
+		c.tx.dirty = true
 	}
 	c.touch(cmd)
 	c.start(cmd, a, bytes)

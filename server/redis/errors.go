@@ -29,8 +29,13 @@ const (
 	errClientName   replyError = "ERR Client names cannot contain spaces, newlines or special characters."
 	errWrongType    replyError = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	errScanCursor   replyError = "ERR invalid cursor"
+	errLostCursor   replyError = "ERR invalid cursor: the place at which it stood is gone; begin again with 0"
 	errExpireNX     replyError = "ERR NX and XX, GT or LT options at the same time are not compatible"
 	errExpireGTLT   replyError = "ERR GT and LT options at the same time are not compatible"
+	errNoSuchKey    replyError = "ERR no such key"
+	errNotFloat     replyError = "ERR value is not a valid float"
+	errMinMaxFloat  replyError = "ERR min or max is not a float"
+	errMinMaxName   replyError = "ERR min or max not valid string range item"
 	errNoSuchClient replyError = "ERR No such client"
 )
 
@@ -106,4 +111,8 @@ func nativeText(e *turn.Error) string {
 // invalid is an error of a TURN.* request.
 func invalid(format string, args ...any) replyError {
 	return replyError(nativeText(turn.Errorf(turn.Invalid, format, args...)))
+}
+
+func errExpireTime(command string) replyError {
+	return replyError("ERR invalid expire time in '" + command + "' command")
 }

@@ -34,7 +34,7 @@ func expire(unit int64, at bool) handler {
 			highest -= c.srv.cfg.Now().UnixMilli() + clockSlack
 		}
 		if n > highest/unit || n < math.MinInt64/unit {
-			return refuse(replyError("ERR invalid expire time in '" + string(lower(nil, args[0])) + "' command"))
+			return refuse(errExpireTime(string(lower(nil, args[0]))))
 		}
 		op.TTL, op.At = n*unit, n*unit
 		if at {

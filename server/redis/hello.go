@@ -158,5 +158,6 @@ func reset(c *conn, _ [][]byte) action {
 	c.setName("")
 	c.enter(turn.DefaultNamespace)
 	c.quiet, c.skip = false, 0
+	c.tx, c.watched = nil, nil
 	return status("RESET")
 }

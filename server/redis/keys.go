@@ -53,34 +53,47 @@ func partly(err error, removed uint64) error {
 }
 
 func existing(c *conn, args [][]byte) action {
-	keys := make([]turn.Key, 0, len(args)-1)
-	for _, a := range args[1:] {
-		keys = append(keys, c.key(a))
-	}
-	return action{keys: keys, work: func(ctx context.Context) (reply, error) {
-		var n, index uint64
-		for _, k := range keys {
-			r, err := c.srv.since(ctx, index, &turn.Info{Key: k})
-			if err != nil {
-				return nil, err
-			}
-			if exists(r) {
+	return c.readEach(args[1:], infoOf, func(os []outcome) (reply, error) {
+		n := uint64(0)
+		for i := range os {
+			if exists(os[i].Result) {
 				n++
 			}
-			index = r.Index
 		}
 		return sayInt(n), nil
-	}}
+	})
 }
+
+func infoOf(k turn.Key) turn.Query { return &turn.Info{Key: k} }
 
 func typeOf(c *conn, args [][]byte) action {
 	k := c.key(args[1])
-	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
+	return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
 		if !exists(r) {
 			return sayStatus("none"), nil
 		}
-		return sayStatus("list"), nil
+		return sayStatus(r.Session.Type.String()), nil
 	})
+}
+
+// exists reports whether the key of an Info exists as Redis sees it.
+func exists(r turn.Result) bool { return r.Session != nil && r.Session.Held() }
+
+// sizeOf makes the handler of LLEN and its kin: how many elements a value of that
+// type has.
+func sizeOf(typ turn.Type) handler {
+	return func(c *conn, args [][]byte) action {
+		k := c.key(args[1])
+		return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+			switch {
+			case !exists(r):
+				return sayInt(0), nil
+			case r.Session.Type != typ:
+				return nil, errWrongType
+			}
+			return sayInt(r.Session.Count), nil
+		})
+	}
 }
 
 // keysPage is how many sessions are asked for at once to list all of them.

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"bytes"
+
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -52,31 +54,21 @@ func pop(side turn.Side) handler {
 // popNone answers a pop of no elements: an empty array if the list exists.
 func (c *conn) popNone(k turn.Key) action {
 	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
-		if !exists(r) {
+		switch {
+		case !exists(r):
 			return (*resp.Writer).NullArray, nil
+		case r.Session.Type != turn.TypeList:
+			return nil, errWrongType
 		}
 		return func(w *resp.Writer) { w.Array(0) }, nil
 	})
 }
-
-// exists reports whether the session of an Info exists as Redis sees it.
-func exists(r turn.Result) bool { return r.Session != nil && r.Session.Count > 0 }
 
 func writePayloads(w *resp.Writer, ms []turn.Message) {
 	w.Array(len(ms))
 	for i := range ms {
 		w.Bulk(ms[i].Data)
 	}
-}
-
-func llen(c *conn, args [][]byte) action {
-	k := c.key(args[1])
-	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
-		if r.Session == nil {
-			return sayInt(0), nil
-		}
-		return sayInt(r.Session.Count), nil
-	})
 }
 
 // lindex looks at the index only if there is a list, as Redis does.
@@ -118,4 +110,43 @@ func lrange(c *conn, args [][]byte) action {
 	})
 	a.bulky = true
 	return a
+}
+
+// lset looks at the index only if there is a list, as Redis does.
+func lset(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	i, ok := parseInt(args[2])
+	if !ok {
+		return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+			switch {
+			case !exists(r):
+				return nil, errNoSuchKey
+			case r.Session.Type != turn.TypeList:
+				return nil, errWrongType
+			}
+			return nil, errNotInteger
+		})
+	}
+	op := &turn.SetElement{Key: k, Index: i, Data: c.payload(args[3])}
+	return write(k, op, func(w *resp.Writer, _ turn.Result) { w.Status("OK") })
+}
+
+func linsert(c *conn, args [][]byte) action {
+	after := is(args[2], "AFTER")
+	if !after && !is(args[2], "BEFORE") {
+		return refuse(errSyntax)
+	}
+	k := c.key(args[1])
+	op := &turn.InsertElement{Key: k, Pivot: bytes.Clone(args[3]), After: after, Data: c.payload(args[4])}
+	return write(k, op, func(w *resp.Writer, r turn.Result) { w.Int(r.Number) })
+}
+
+func lrem(c *conn, args [][]byte) action {
+	n, ok := parseInt(args[2])
+	if !ok {
+		return refuse(errNotInteger)
+	}
+	k := c.key(args[1])
+	op := &turn.RemoveElements{Key: k, Count: n, Data: bytes.Clone(args[3])}
+	return write(k, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) })
 }

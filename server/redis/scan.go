@@ -18,13 +18,13 @@ func scan(c *conn, args [][]byte) action {
 	if err != nil {
 		return refuse(errScanCursor)
 	}
-	o, fail := parseScan(args[2:])
+	o, fail := parseScan(args[2:], true)
 	if fail != "" {
 		return refuse(fail)
 	}
-	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)), List: true}
+	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
 	return alone(func(ctx context.Context) (reply, error) {
-		if !o.lists {
+		if o.none {
 			return scanReply(0, nil), nil
 		}
 		var err error
@@ -48,20 +48,21 @@ func scan(c *conn, args [][]byte) action {
 type scanOptions struct {
 	pattern string
 	count   int64
-	lists   bool // keys of type list are wanted
+	typ     turn.Type // of the keys wanted; TypeNone: any
+	none    bool      // no key can have the type wanted
 }
 
-func parseScan(args [][]byte) (scanOptions, replyError) {
-	o := scanOptions{pattern: "*", count: 10, lists: true}
+func parseScan(args [][]byte, typed bool) (scanOptions, replyError) {
+	o := scanOptions{pattern: "*", count: 10}
 	for i := 0; i < len(args); i += 2 {
 		if i+1 == len(args) {
 			return o, errSyntax
 		}
 		value := args[i+1]
-		switch strings.ToUpper(string(args[i])) {
-		case "MATCH":
+		switch word := strings.ToUpper(string(args[i])); {
+		case word == "MATCH":
 			o.pattern = string(value)
-		case "COUNT":
+		case word == "COUNT":
 			n, ok := parseInt(value)
 			if !ok {
 				return o, errNotInteger
@@ -70,8 +71,9 @@ func parseScan(args [][]byte) (scanOptions, replyError) {
 				return o, errSyntax
 			}
 			o.count = n
-		case "TYPE":
-			o.lists = is(value, "list")
+		case word == "TYPE" && typed:
+			o.typ, o.none = turn.ParseType(strings.ToLower(string(value)))
+			o.none = !o.none || o.typ == turn.TypeNone
 		default:
 			return o, errSyntax
 		}
@@ -157,7 +159,7 @@ func (s *Server) resume(ctx context.Context, namespace string, n uint64) (string
 			}
 		}
 		if q.Cursor = r.Cursor; q.Cursor == "" {
-			return "", replyError("ERR invalid cursor: the key at which it stood is gone; begin again with 0")
+			return "", errLostCursor
 		}
 	}
 }

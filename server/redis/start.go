@@ -1,6 +1,10 @@
 package redis
 
-import "github.com/turnlog/turnlog/resp"
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/resp"
+)
 
 // maxReads is how many reads of one connection may be under way, or wait for
 // their replies to be written, at once. A bulky one counts as bulkyReads, since
@@ -42,7 +46,7 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 	switch {
 	case a.op != nil:
 		s = c.submit(a)
-	case a.work != nil:
+	case a.work != nil || a.queries != nil:
 		s = c.launch(a)
 	case a.say != nil:
 		s.outcome = func() (reply, error) { return a.say, nil }
@@ -108,7 +112,7 @@ func (c *conn) launch(a action) started {
 		for _, w := range before {
 			c.srv.await(w)
 		}
-		r, err = a.work(c.srv.work)
+		r, err = c.srv.perform(c.srv.work, &a)
 	}()
 	outcome := func() (reply, error) {
 		<-done
@@ -119,6 +123,14 @@ func (c *conn) launch(a action) started {
 			<-c.reading
 		}
 	}}
+}
+
+// perform does what a asks of the engine.
+func (s *Server) perform(ctx context.Context, a *action) (reply, error) {
+	if a.work != nil {
+		return a.work(ctx)
+	}
+	return s.ask(ctx, a)
 }
 
 // await waits for something under way. Replies that were written directly must

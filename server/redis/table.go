@@ -12,7 +12,13 @@ func commands() []command {
 	}{
 		{"Connection and server", connectionCommands()},
 		{"Keys", keyCommands()},
+		{"Strings", stringCommands()},
 		{"Lists", listCommands()},
+		{"Hashes", hashCommands()},
+		{"Sets", setCommands()},
+		{"Sorted sets", scoreCommands()},
+		{"Streams", streamCommands()},
+		{"Transactions", transactionCommands()},
 		{"turnlog", turnCommands()},
 	} {
 		for _, cmd := range tier.rows {
@@ -36,11 +42,11 @@ const (
 
 func connectionCommands() []command {
 	return []command{
-		{name: "hello", arity: -1, flags: handshake, group: "connection", since: "6.0.0", handle: hello,
+		{name: "hello", stateful: true, arity: -1, flags: handshake, group: "connection", since: "6.0.0", handle: hello,
 			args: "[protover [AUTH username password] [SETNAME clientname]]", summary: "Agree on the protocol version, authenticate, set a name."},
-		{name: "auth", arity: -2, flags: handshake, group: "connection", since: "1.0.0", handle: auth,
+		{name: "auth", stateful: true, arity: -2, flags: handshake, group: "connection", since: "1.0.0", handle: auth,
 			args: "[username] password", summary: "Authenticate."},
-		{name: "select", arity: 2, flags: always, group: "connection", since: "1.0.0", handle: selectDB,
+		{name: "select", stateful: true, arity: 2, flags: always, group: "connection", since: "1.0.0", handle: selectDB,
 			args: "index", summary: "Change to the numbered database 0 to 15, which is the namespace of that name."},
 		{name: "ping", arity: -1, flags: "fast", tips: "request_policy:all_shards response_policy:all_succeeded", group: "connection", since: "1.0.0", handle: ping,
 			args: "[message]", summary: "Answer PONG, or the message."},
@@ -75,17 +81,17 @@ func clientCommands() []command {
 	return []command{
 		{name: "id", arity: 2, flags: subcommand, since: "5.0.0", handle: clientID, summary: "The connection's number."},
 		{name: "getname", arity: 2, flags: subcommand, since: "2.6.9", handle: clientGetName, summary: "The connection's name."},
-		{name: "setname", arity: 3, flags: subcommand, since: "2.6.9", handle: clientSetName, args: "name", summary: "Name the connection."},
-		{name: "setinfo", arity: 4, flags: subcommand, since: "7.2.0", handle: clientSetInfo, args: "LIB-NAME name | LIB-VER version", summary: "Say which client library this is."},
+		{name: "setname", stateful: true, arity: 3, flags: subcommand, since: "2.6.9", handle: clientSetName, args: "name", summary: "Name the connection."},
+		{name: "setinfo", stateful: true, arity: 4, flags: subcommand, since: "7.2.0", handle: clientSetInfo, args: "LIB-NAME name | LIB-VER version", summary: "Say which client library this is."},
 		{name: "info", arity: 2, flags: subcommand, tips: unsteady, since: "6.2.0", handle: clientInfo, summary: "Describe this connection."},
 		{name: "list", arity: -2, flags: adminOnly, tips: unsteady, since: "2.4.0", handle: clientList, args: "[TYPE type | ID id [id ...]]", summary: "Describe the connections of this node."},
-		{name: "kill", arity: -3, flags: adminOnly, since: "2.4.0", handle: clientKill, args: "addr | [ID id] [ADDR addr] [LADDR addr] [USER name] [TYPE type] [SKIPME yes|no]",
+		{name: "kill", stateful: true, arity: -3, flags: adminOnly, since: "2.4.0", handle: clientKill, args: "addr | [ID id] [ADDR addr] [LADDR addr] [USER name] [TYPE type] [SKIPME yes|no]",
 			summary: "End connections, after the replies to what they have sent."},
-		{name: "no-evict", arity: 3, flags: adminOnly, since: "7.0.0", handle: clientNoEvict, args: "ON|OFF", summary: "Accepted; no connection is evicted."},
-		{name: "no-touch", arity: 3, flags: subcommand, since: "7.2.0", handle: clientNoTouch, args: "ON|OFF", summary: "Accepted; reading never changes anything."},
-		{name: "reply", arity: 3, flags: subcommand, since: "3.2.0", handle: clientReply, args: "ON|OFF|SKIP", summary: "Switch replies off, on, or off for the next one."},
-		{name: "unblock", arity: -3, flags: adminOnly, since: "5.0.0", handle: clientUnblock, args: "id [TIMEOUT|ERROR]", summary: "Answers 0."},
-		{name: "tracking", arity: -3, flags: subcommand, since: "6.0.0", handle: clientTracking, args: "OFF", summary: "Client-side caching is not supported."},
+		{name: "no-evict", stateful: true, arity: 3, flags: adminOnly, since: "7.0.0", handle: clientNoEvict, args: "ON|OFF", summary: "Accepted; no connection is evicted."},
+		{name: "no-touch", stateful: true, arity: 3, flags: subcommand, since: "7.2.0", handle: clientNoTouch, args: "ON|OFF", summary: "Accepted; reading never changes anything."},
+		{name: "reply", stateful: true, arity: 3, flags: subcommand, since: "3.2.0", handle: clientReply, args: "ON|OFF|SKIP", summary: "Switch replies off, on, or off for the next one."},
+		{name: "unblock", stateful: true, arity: -3, flags: adminOnly, since: "5.0.0", handle: clientUnblock, args: "id [TIMEOUT|ERROR]", summary: "Answers 0."},
+		{name: "tracking", stateful: true, arity: -3, flags: subcommand, since: "6.0.0", handle: clientTracking, args: "OFF", summary: "Client-side caching is not supported."},
 		{name: "getredir", arity: 2, flags: subcommand, since: "6.0.0", handle: clientGetRedir, summary: "Answers -1: nothing is tracked."},
 		{name: "help", arity: 2, flags: "loading stale", since: "5.0.0", handle: help("client"), summary: "List the subcommands."},
 	}
@@ -121,7 +127,7 @@ func keyCommands() []command {
 		{name: "del", arity: -2, flags: "write", keys: all, tips: multi, group: "generic", since: "1.0.0", handle: del, args: "key [key ...]", summary: "Delete keys; answer how many there were."},
 		{name: "unlink", arity: -2, flags: "write fast", keys: all, tips: multi, group: "generic", since: "4.0.0", handle: del, args: "key [key ...]", summary: "The same as DEL."},
 		{name: "exists", arity: -2, flags: "readonly fast", keys: all, tips: multi, group: "generic", since: "1.0.0", handle: existing, args: "key [key ...]", summary: "How many of the keys exist."},
-		{name: "type", arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "1.0.0", handle: typeOf, args: "key", summary: "list, or none."},
+		{name: "type", arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "1.0.0", handle: typeOf, args: "key", summary: "list, string, hash, set, zset, stream, or none."},
 		{name: "expire", arity: -3, flags: "write fast", keys: one, group: "generic", since: "1.0.0", handle: expire(1000, false), args: "key seconds" + conditions, summary: "Let a key expire after that time."},
 		{name: "pexpire", arity: -3, flags: "write fast", keys: one, group: "generic", since: "2.6.0", handle: expire(1, false), args: "key milliseconds" + conditions, summary: "Let a key expire after that time."},
 		{name: "expireat", arity: -3, flags: "write fast", keys: one, group: "generic", since: "1.2.0", handle: expire(1000, true), args: "key unix-time-seconds" + conditions, summary: "Let a key expire at that time."},
@@ -152,8 +158,11 @@ func listCommands() []command {
 		{name: "lpushx", arity: -3, flags: grow, keys: one, group: "list", since: "2.2.0", handle: push(turn.Head, true), args: "key element [element ...]", summary: "LPUSH if the list exists."},
 		{name: "lpop", arity: -2, flags: "write fast", keys: one, group: "list", since: "1.0.0", handle: pop(turn.Head), args: "key [count]", summary: "Remove and answer elements of the left end."},
 		{name: "rpop", arity: -2, flags: "write fast", keys: one, group: "list", since: "1.0.0", handle: pop(turn.Tail), args: "key [count]", summary: "Remove and answer elements of the right end."},
-		{name: "llen", arity: 2, flags: "readonly fast", keys: one, group: "list", since: "1.0.0", handle: llen, args: "key", summary: "The length of a list."},
+		{name: "llen", arity: 2, flags: "readonly fast", keys: one, group: "list", since: "1.0.0", handle: sizeOf(turn.TypeList), args: "key", summary: "The length of a list."},
 		{name: "lindex", arity: 3, flags: "readonly", keys: one, group: "list", since: "1.0.0", handle: lindex, args: "key index", summary: "The element at an index."},
+		{name: "linsert", arity: 5, flags: "write denyoom", keys: one, group: "list", since: "2.2.0", handle: linsert, args: "key BEFORE|AFTER pivot element", summary: "Insert an element next to the first one that equals pivot; answer the length."},
+		{name: "lset", arity: 4, flags: "write denyoom", keys: one, group: "list", since: "1.0.0", handle: lset, args: "key index element", summary: "Replace the element at an index."},
+		{name: "lrem", arity: 4, flags: "write", keys: one, group: "list", since: "1.0.0", handle: lrem, args: "key count element", summary: "Remove elements that equal it: count of them from the left, or −count from the right, or with 0 all."},
 		{name: "lrange", arity: 4, flags: "readonly", keys: one, group: "list", since: "1.0.0", handle: lrange, args: "key start stop", summary: "The elements from one index to another."},
 		{name: "ltrim", arity: 4, flags: "write", keys: one, group: "list", since: "1.0.0", handle: ltrim, args: "key start stop", summary: "Keep only the elements from one index to another."},
 	}
@@ -164,6 +173,11 @@ func turnCommands() []command {
 	const msg = "MSG id payload [MSG id payload ...]"
 	row := func(name string, arity int, flags, args, summary string, keys keySpec, h handler) command {
 		return command{name: "turn." + name, arity: arity, flags: flags, keys: keys, group: "turn", since: "turnlog", handle: h, args: args, summary: summary}
+	}
+	ns := func(name string, arity int, flags, args, summary string, keys keySpec, h handler) command {
+		cmd := row(name, arity, flags, args, summary, keys, h)
+		cmd.stateful = true
+		return cmd
 	}
 	return []command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg, "Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
@@ -180,7 +194,7 @@ func turnCommands() []command {
 		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]", "Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
 		row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.", keySpec{}, turnList),
 		row("erase", 3, "write", "PREFIX p", "Delete all sessions whose keys begin so, in steps.", keySpec{}, turnErase),
-		row("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.", keySpec{}, namespace),
+		ns("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.", keySpec{}, namespace),
 		row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster),
 	}
 }

@@ -33,13 +33,21 @@ func turnRead(c *conn, args [][]byte) action {
 	if err != "" {
 		return refuse(err)
 	}
-	return action{keys: []turn.Key{q.Key}, bulky: true, work: func(ctx context.Context) (reply, error) {
-		r, err := c.srv.engine.Query(ctx, q, how)
-		if err != nil {
-			return nil, err
-		}
+	answer := func(r turn.Result) (reply, error) {
 		return func(w *resp.Writer) { writeHistory(w, r, how) }, nil
-	}}
+	}
+	a := c.read(q.Key, q, answer)
+	a.bulky = true
+	if how != linearizable {
+		a.work = func(ctx context.Context) (reply, error) {
+			r, err := c.srv.engine.Query(ctx, q, how)
+			if err != nil {
+				return nil, err
+			}
+			return answer(r)
+		}
+	}
+	return a
 }
 
 func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, fail replyError) {
