@@ -144,15 +144,6 @@ func (p *process) send(r wireRequest, c chan wireReply) error {
 	return nil
 }
 
-func (p *process) ended() bool {
-	select {
-	case <-p.gone:
-		return true
-	default:
-		return false
-	}
-}
-
 // end closes the adapter's input, which asks it to end, or kills it.
 func (p *process) end(kill bool) {
 	if !kill {

@@ -1,0 +1,111 @@
+package contract
+
+import (
+	"context"
+	"fmt"
+)
+
+// saveUnder saves one turn under each fault. What is said about it must hold when
+// the fault is over.
+func saveUnder(breaks ...Break) func(*probe) error {
+	return func(p *probe) error {
+		line, h, err := p.line()
+		if err != nil {
+			return err
+		}
+		s := p.session("a")
+		if err := p.fill(h, s, 2); err != nil {
+			return err
+		}
+		faults := faultsOf(line, breaks)
+		if len(faults) == 0 {
+			return lacksError("error answers")
+		}
+		for i, f := range faults {
+			if err := p.saveBroken(line, h, s, 3+i, f); err != nil {
+				return err
+			}
+			if h, err = p.fresh(line, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (p *probe) saveBroken(line Line, h Store, session string, turn int, f Fault) error {
+	err := p.broken(line, f, func(ctx context.Context) error {
+		err := p.noted(session, turnKey{1, turn}, 2, func() error { return h.Add(ctx, session, p.turn(session, 1, turn, 2)...) })
+		return backendErrorOrNil(err)
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.verifyWhole(p.store, session); err != nil {
+		return fmt.Errorf("%s: what the save said does not hold: %w", f, err)
+	}
+	return nil
+}
+
+// hiddenRetries loses single confirmations, so that a client that sends again by
+// itself is answered.
+func hiddenRetries(p *probe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	s := p.session("a")
+	if err := p.fill(h, s, 1); err != nil {
+		return err
+	}
+	for i := range 8 {
+		line.Break(Fault{Break: CutAfter, Skip: i / 2, Times: 1})
+		err := p.noted(s, turnKey{1, 2 + i}, 2, func() error {
+			ctx, cancel := p.op()
+			defer cancel()
+			return h.Add(ctx, s, p.turn(s, 1, 2+i, 2)...)
+		})
+		if err := backendErrorOrNil(err); err != nil {
+			return err
+		}
+		line.Heal()
+		if h, err = p.fresh(line, h); err != nil {
+			return err
+		}
+	}
+	return p.verifyWhole(p.store, s)
+}
+
+func clearUnder(p *probe) error {
+	line, h, err := p.line()
+	if err != nil {
+		return err
+	}
+	for i, f := range append(faultsOf(line, []Break{Answer}), Fault{Break: CutBefore}) {
+		s := p.session(fmt.Sprint(i))
+		if err := p.fill(p.store, s, 2); err != nil {
+			return err
+		}
+		var cleared bool
+		err := p.broken(line, f, func(ctx context.Context) error {
+			err := h.Clear(ctx, s)
+			cleared = err == nil
+			return backendErrorOrNil(err)
+		})
+		if err != nil {
+			return err
+		}
+		if cleared {
+			err = p.exactly(p.store, s, nil)
+		} else {
+			err = p.verify(p.store, s) // no such request reached the store
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+		if h, err = p.fresh(line, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
