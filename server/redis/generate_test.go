@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -423,6 +424,18 @@ func (g generator) queueable() []string {
 			continue
 		}
 		return args
+	}
+}
+
+// interference makes a command that changes a watched key for both sides or for
+// none. To Redis, LTRIM that trims nothing is a change, and so is a string that
+// has expired when it is set.
+func (g generator) interference() []string {
+	for {
+		args := g.queueable()
+		if !strings.EqualFold(args[0], "LTRIM") && !slices.Contains(args, "PXAT") {
+			return args
+		}
 	}
 }
 

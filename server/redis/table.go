@@ -74,6 +74,7 @@ func connectionCommands() []command {
 		{name: "readonly", arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."},
 		{name: "readwrite", arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."},
 		{name: "cluster", arity: -2, group: "cluster", since: "3.0.0", summary: "Refused, as by a standalone Redis.", subs: clusterCommands()},
+		{name: "sentinel", arity: -2, group: "sentinel", since: "2.8.4", summary: "Commands by which clients find the leader.", subs: sentinelCommands()},
 	}
 }
 
