@@ -76,6 +76,19 @@ func TestVerifyTurnlog(t *testing.T) {
 	}
 }
 
+// TestVerifyDoors: a running node keeps the contract through each of its doors.
+func TestVerifyDoors(t *testing.T) {
+	n := startNode(t, t.TempDir())
+	for _, target := range []string{"turnlog://" + n.addr, "http://" + n.http, "redis://" + n.addr} {
+		o := verifyJSON(t, n.run("verify", target, "--json", "--turns", "8", "--gate", "sequential,concurrency,retry,conflict"))
+		for _, k := range o.Cases {
+			if k.Status != "pass" && k.Status != "not supported" {
+				t.Errorf("%s: %s: %s: %s", target, k.Case, k.Status, k.Detail)
+			}
+		}
+	}
+}
+
 // TestVerifyVerdicts: what is required decides the exit status.
 func TestVerifyVerdicts(t *testing.T) {
 	c := cli{t, "127.0.0.1:1"}
