@@ -10,8 +10,9 @@ type command struct {
 	arity   int    // number of words with the name; -n: at least n
 	flags   string // Redis's words for its properties, separated by spaces
 	keys    keySpec
-	acl     string // "@category" beyond those that follow from flags and group; "-@category": less
-	tips    string // hints for cluster clients, separated by spaces
+	movable func(args [][]byte) [][]byte // finds the keys where keys cannot say; else nil
+	acl     string                       // "@category" beyond those that follow from flags and group; "-@category": less
+	tips    string                       // hints for cluster clients, separated by spaces
 	group   string
 	since   string // version of Redis, or "turnlog"
 	args    string // what follows the name, for people
@@ -47,6 +48,14 @@ func (k keySpec) of(args [][]byte) [][]byte {
 		keys = append(keys, args[i])
 	}
 	return keys
+}
+
+// keysOf returns the arguments that are keys.
+func (cmd *command) keysOf(args [][]byte) [][]byte {
+	if cmd.movable != nil {
+		return cmd.movable(args)
+	}
+	return cmd.keys.of(args)
 }
 
 func (cmd *command) arityOK(n int) bool {

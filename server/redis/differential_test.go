@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	diffCommands = flag.Int("diff.commands", 3000, "how many commands TestSameAsRedis generates in each protocol")
+	diffCommands = flag.Int("diff.commands", 6000, "how many commands TestSameAsRedis generates in each protocol")
 	diffSeed     = flag.Uint64("diff.seed", 0, "seed of TestSameAsRedis; 0: a new one")
 )
 

@@ -175,7 +175,7 @@ func commandGetKeys(c *conn, args [][]byte) action {
 		return refuse("ERR Invalid number of arguments specified for command")
 	}
 	var names []string
-	for _, k := range cmd.keys.of(request) {
+	for _, k := range cmd.keysOf(request) {
 		names = append(names, string(k))
 	}
 	if len(names) == 0 {

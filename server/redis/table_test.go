@@ -62,11 +62,12 @@ func TestFind(t *testing.T) {
 func TestKeysOfRequests(t *testing.T) {
 	table := newTable()
 	for line, want := range map[string]string{
-		"DEL a b c": "a b c", "LRANGE k 0 1": "k", "TURN.FORK a b AT 3": "a b", "PING": "", "KEYS *": "", "RPUSH k a b": "k",
+		"DEL a b c": "a b c", "LRANGE k 0 1": "k", "TURN.FORK a b AT 3": "a b", "PING": "", "KEYS *": "", "RPUSH k a b": "k", "MSET a 1 b 2": "a b",
+		"XREAD COUNT 2 STREAMS a b 0 $": "a b", "XREAD COUNT streams BLOCK 0": "", "XREAD BLOCK 0 streams a": "",
 	} {
 		cmd, _ := table.find(words(line))
 		var got []string
-		for _, k := range cmd.keys.of(words(line)) {
+		for _, k := range cmd.keysOf(words(line)) {
 			got = append(got, string(k))
 		}
 		if strings.Join(got, " ") != want {

@@ -99,6 +99,6 @@ func streamCommands() []command {
 		{name: "xrevrange", arity: -4, flags: "readonly", keys: one, group: "stream", since: "5.0.0", handle: xrange(true), args: "key end start [COUNT count]", summary: "The same, the highest id first."},
 		{name: "xdel", arity: -3, flags: "write fast", keys: one, group: "stream", since: "5.0.0", handle: xdel, args: "key id [id ...]", summary: "Remove entries; answer how many there were."},
 		{name: "xtrim", arity: -4, flags: "write", keys: one, tips: "nondeterministic_output", group: "stream", since: "5.0.0", handle: xtrim, args: "key MAXLEN|MINID [=|~] threshold [LIMIT count]", summary: "Remove the oldest entries; answer how many."},
-		{name: "xread", arity: -4, flags: "readonly blocking movablekeys", group: "stream", since: "5.0.0", handle: xread, args: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", summary: "The entries after an id of each stream, waiting for them up to BLOCK."},
+		{name: "xread", arity: -4, flags: "readonly blocking movablekeys", movable: streamKeys, group: "stream", since: "5.0.0", handle: xread, args: "[COUNT count] [BLOCK milliseconds] STREAMS key [key ...] id [id ...]", summary: "The entries after an id of each stream, waiting for them up to BLOCK."},
 	}
 }

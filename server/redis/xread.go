@@ -35,6 +35,16 @@ func xread(c *conn, args [][]byte) action {
 	return a
 }
 
+// streamKeys finds the keys of an XREAD: the first half of what follows STREAMS.
+func streamKeys(args [][]byte) [][]byte {
+	for args = args[1:]; len(args) > 1; args = args[2:] {
+		if is(args[0], "STREAMS") {
+			return args[1 : 1+len(args[1:])/2]
+		}
+	}
+	return nil
+}
+
 func (x *streamReader) parse(args [][]byte) replyError {
 	for ; len(args) > 1; args = args[2:] {
 		switch {
