@@ -176,6 +176,10 @@ func listSessions(p *probe) error {
 	if err := p.store.Clear(ctx, gone); err != nil {
 		return err
 	}
+	if err := p.fill(p.store, "x"+prefix, 1); err != nil {
+		return err
+	}
+	p.use("x" + prefix)
 	got, err := p.store.(Lister).Sessions(ctx, prefix)
 	if err != nil {
 		return err

@@ -42,7 +42,7 @@ var sequentialCases = []Case{
 	{Name: "pop", Incident: I3, Needs: []Capability{CanPop}, run: popNewest,
 		Proves: "Popping returns the newest message and removes that one only."},
 	{Name: "list", Incident: I3, Needs: []Capability{CanList}, run: listSessions,
-		Proves: "Every session with messages is listed once, and no other."},
+		Proves: "Every session with messages is listed, once, and none of another prefix."},
 }
 
 func roundtrip(p *probe) error {

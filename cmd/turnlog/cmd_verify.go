@@ -45,7 +45,7 @@ not be turnlog. TARGET is one of
   memory:                                    this process
   exec:COMMAND                               a program that speaks JSON lines, see docs/contract.md
 
-Sessions of verify have keys that begin with "contract-" and are removed afterwards.
+Keys of the sessions that verify makes hold "contract-"; they are removed afterwards.
 
 A store that cannot do what a case needs is told so: not supported is neither a
 pass nor a failure. The exit status is 0 only if no gate fails, and with --require

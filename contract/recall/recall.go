@@ -95,7 +95,7 @@ func (s *Script) play(ctx context.Context, r contract.Restart, run uint64) Score
 	chats := make([]*chat, s.Conversations)
 	for i := range chats {
 		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("recall-%x-%d", run, i), facts: facts(random, s.Facts)}
+		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("contract-recall-%x-%d", run, i), facts: facts(random, s.Facts)}
 		defer chats[i].end()
 	}
 	half := s.Facts / 2
