@@ -254,7 +254,7 @@ func clientNoTouch(_ *conn, args [][]byte) action {
 	return status("OK")
 }
 
-// clientUnblock has nothing to do: no command of Redis's that blocks is served.
+// clientUnblock ends no wait: what blocks ends by itself, within maxBlock.
 func clientUnblock(_ *conn, args [][]byte) action {
 	if len(args) > 4 {
 		return refuse(errSyntax)

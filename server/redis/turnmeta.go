@@ -48,14 +48,14 @@ func isMetaOption(word string) bool {
 }
 
 func (c *conn) getMeta(k turn.Key) action {
-	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
+	return c.readSession(k, func(s *turn.Session) reply {
 		return func(w *resp.Writer) {
-			if r.Session == nil {
+			if s == nil {
 				w.Map(0)
 				return
 			}
-			writeMeta(w, r.Session.Meta)
-		}, nil
+			writeMeta(w, s.Meta)
+		}
 	})
 }
 

@@ -189,11 +189,22 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 // turnInfo is TURN.INFO key.
 func turnInfo(c *conn, args [][]byte) action {
 	k := c.key(args[1])
-	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
-		if r.Session == nil {
-			return (*resp.Writer).Null, nil
+	return c.readSession(k, func(s *turn.Session) reply {
+		if s == nil {
+			return (*resp.Writer).Null
 		}
-		return func(w *resp.Writer) { writeSession(w, r.Session) }, nil
+		return func(w *resp.Writer) { writeSession(w, s) }
+	})
+}
+
+// readSession asks for the session of a key, nil if there is none. Another type
+// of value is an error.
+func (c *conn) readSession(k turn.Key, answer func(*turn.Session) reply) action {
+	return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+		if s := r.Session; s != nil && s.Type != turn.TypeList {
+			return nil, turn.Errorf(turn.WrongType, "the key holds a %s, not a list", s.Type)
+		}
+		return answer(r.Session), nil
 	})
 }
 

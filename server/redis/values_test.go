@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -150,18 +149,18 @@ func TestBlockedStreamRead(t *testing.T) {
 			break
 		}
 	}
-	stop := make(chan struct{})
-	go func() { // $ may be looked up after the first of these
-		defer close(stop)
-		for i := 2; i < 50; i++ {
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() { // $ may be looked up after some of these
+		defer close(ended)
+		for i := 2; !closed(stop); i++ {
 			writer.do("XADD", "b", strconv.Itoa(i), "f", "v")
-			time.Sleep(time.Millisecond)
 		}
 	}()
 	if got := show(reader.receive()); !like(`[["b" [["…-0" ["f" "v"]]…]]]`, got) {
 		t.Errorf("got %s", got)
 	}
-	<-stop
+	close(stop)
+	<-ended
 	reader.expect("null", "XREAD", "BLOCK", "5", "STREAMS", "a", "b", "$", "$")
 	writer.do("RPUSH", "l", "x")
 	reader.expect("-"+string(errWrongType), "XREAD", "BLOCK", "0", "STREAMS", "a", "l", "$", "$")
