@@ -81,16 +81,35 @@ func (c *conn) readEach(names [][]byte, query func(turn.Key) turn.Query, answer 
 func (s *Server) ask(ctx context.Context, a *action) (reply, error) {
 	var one [1]outcome
 	os := one[:0]
-	index := uint64(0)
+	index, left := uint64(0), s.engine.Limits().ReadBytes
 	for _, q := range a.queries {
 		r, err := s.since(ctx, index, q)
 		if err != nil && turn.KindOf(err) != turn.WrongType {
 			return nil, err
 		}
+		if left -= size(&r); left < 0 && len(os) > 0 {
+			return nil, s.tooLong()
+		}
 		os = append(os, outcome{r, err})
 		index = max(index, r.Index)
 	}
 	return a.answer(os)
+}
+
+// size is how many bytes of values an answer has that is one of several.
+func size(r *turn.Result) int {
+	n := len(r.Value)
+	for i := range r.Entries {
+		for _, f := range r.Entries[i].Fields {
+			n += len(f.Name) + len(f.Value)
+		}
+	}
+	return n
+}
+
+// tooLong is the error of a request whose answers are too long together.
+func (s *Server) tooLong() error {
+	return turn.Errorf(turn.TooLarge, "the answer would have more than %d bytes; ask for fewer keys, or for parts", s.engine.Limits().ReadBytes)
 }
 
 // alone runs work while nothing else of the connection is under way.

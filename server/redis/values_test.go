@@ -220,6 +220,23 @@ func TestValuesAreNeverCut(t *testing.T) {
 			t.Errorf("%q: %.200s", args, got)
 		}
 	}
+	mget := []string{"MGET"}
+	for i := range 15 {
+		mget = append(mget, "string"+strconv.Itoa(i))
+		c.do("SET", mget[i+1], long)
+	}
+	if got := show(c.do(mget...)); !like("-TOO_LARGE …", got) {
+		t.Errorf("MGET: %.200s", got)
+	}
+	if v := c.do(mget[:9]...); len(v.Elems) != 8 {
+		t.Errorf("MGET: %.200s", show(v))
+	}
+	for _, block := range [][]string{nil, {"BLOCK", "100"}} {
+		args := slices.Concat([]string{"XREAD", "COUNT", "8"}, block, []string{"STREAMS", "x", "x", "0", "0"})
+		if got := show(c.do(args...)); !like("-TOO_LARGE …", got) {
+			t.Errorf("%q: %.200s", args, got)
+		}
+	}
 	if v := c.do("XRANGE", "x", "-", "+", "COUNT", "5"); len(v.Elems) != 5 {
 		t.Errorf("XRANGE: %.200s", show(v))
 	}

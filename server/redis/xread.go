@@ -9,6 +9,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// maxBlockedStreams bounds what one XREAD BLOCK watches.
+const maxBlockedStreams = 1000
+
 // streamReader is XREAD [COUNT n] [BLOCK ms] STREAMS key … id ….
 type streamReader struct {
 	c     *conn
@@ -29,6 +32,9 @@ func xread(c *conn, args [][]byte) action {
 	a := action{keys: x.keys, queries: x.queries(), bulky: true, answer: func(os []outcome) (reply, error) {
 		return x.answer(os)
 	}}
+	if x.block >= 0 && len(x.keys) > maxBlockedStreams {
+		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d streams can be waited for", maxBlockedStreams), false)))
+	}
 	if x.block >= 0 && x.fail == "" {
 		a.keys, a.work = nil, x.run // in a transaction it does not wait
 	}
@@ -164,7 +170,7 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 	until := x.c.srv.cfg.Now().Add(x.block)
 	index := uint64(0)
 	for {
-		found := false
+		found, left := false, x.c.srv.engine.Limits().ReadBytes
 		os := make([]outcome, 0, len(x.keys))
 		for i, q := range x.queries() {
 			r, err := x.c.srv.since(ctx, index, q)
@@ -175,15 +181,18 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 				x.after[i] = r.Session.LastEntry
 			}
 			x.fromEnd[i] = false
+			if left -= size(&r); left < 0 && found {
+				return nil, x.c.srv.tooLong()
+			}
 			found = found || len(r.Entries) > 0
 			os = append(os, outcome{Result: r})
 			index = max(index, r.Index)
 		}
-		left := until.Sub(x.c.srv.cfg.Now())
-		if r, err := x.answer(os); err != nil || found || left <= 0 || x.c.gone.Err() != nil {
+		remaining := until.Sub(x.c.srv.cfg.Now())
+		if r, err := x.answer(os); err != nil || found || remaining <= 0 || x.c.gone.Err() != nil {
 			return r, err
 		}
-		wait(x.c.gone, changed, left)
+		wait(x.c.gone, changed, remaining)
 	}
 }
 
