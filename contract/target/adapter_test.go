@@ -94,9 +94,10 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 func TestAdapter(t *testing.T) {
 	t.Parallel()
 	target := openTest(t, "exec:"+adapterEnv+"=1 exec "+os.Args[0], Options{})
-	suite := contract.Suite{Target: target.Target}
-	suite.Target.Restarts = nil
-	suite.Run(t)
+	restarts := target.Restarts
+	target.Restarts = nil
+	runGates(t, target)
+	target.Restarts = restarts
 	if r := verdict(t, target, 1, "restart/kill")["restart/kill"]; r.Status != contract.Failed || !strings.Contains(r.Detail, "lost") {
 		t.Errorf("after kill -9: %s %s", r.Status, r.Detail)
 	}

@@ -75,3 +75,24 @@ func verdict(t *testing.T, target *Target, seed uint64, cases ...string) map[str
 	}
 	return out
 }
+
+// shortCases are, of the gates in which much is waited for, what the short form of
+// the tests runs; of the others, it runs all.
+var shortCases = map[contract.Gate][]string{
+	contract.Isolation: {"same-instant*", "similar-keys", "clear-one", "trim-one", "namespaces"},
+	contract.Edges:     {"ttl-refreshed", "any-bytes", "long-history", "control-bytes", "odd-keys"},
+	contract.Faults:    {"save-cut-*", "load-cut", "hidden-retries", "cancelled*"},
+	contract.Restarts:  {"kill-while-saving", "order-goes-on"},
+}
+
+// runGates holds a target to the contract: in the long form, to all of it.
+func runGates(t *testing.T, target *Target) {
+	for _, gate := range contract.Gates {
+		cases := shortCases[gate]
+		if long() {
+			cases = nil
+		}
+		suite := contract.Suite{Target: target.Target, Gates: []contract.Gate{gate}, Cases: cases}
+		suite.Run(t)
+	}
+}

@@ -19,14 +19,7 @@ func TestPostgres(t *testing.T) {
 		{Kind: contract.CanStop, Do: func(context.Context) error { return server.Restart(os.Interrupt) }},
 		{Kind: contract.CanKill, Do: func(context.Context) error { return server.Restart(os.Kill) }},
 	}
-	for _, gate := range contract.Gates {
-		cases := shortCases[gate]
-		if long() {
-			cases = nil
-		}
-		suite := contract.Suite{Target: target.Target, Gates: []contract.Gate{gate}, Cases: cases}
-		suite.Run(t)
-	}
+	runGates(t, target)
 	if !long() {
 		return
 	}
@@ -43,13 +36,4 @@ func TestPostgres(t *testing.T) {
 			}
 		}
 	}
-}
-
-// shortCases are, of the gates in which much is waited for, what the short form of
-// the tests runs; of the others, it runs all.
-var shortCases = map[contract.Gate][]string{
-	contract.Isolation: {"same-instant*", "similar-keys", "*-one", "namespaces"},
-	contract.Edges:     {"ttl-*", "any-bytes", "long-history", "control-bytes", "odd-keys"},
-	contract.Faults:    {"save-cut-*", "load-cut", "hidden-retries", "cancelled*"},
-	contract.Restarts:  {"kill-while-saving", "ttl-survives"},
 }

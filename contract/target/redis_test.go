@@ -15,8 +15,7 @@ import (
 func TestRedisList(t *testing.T) {
 	t.Parallel()
 	target := openTest(t, "redis://"+servers.Redis(t).Addr(), Options{})
-	suite := contract.Suite{Target: target.Target}
-	suite.Run(t)
+	runGates(t, target)
 }
 
 // TestRedisReadModifyWrite: the layout that lost turns loses them here.
