@@ -1,10 +1,11 @@
 // Package redis is the door for clients that speak Redis's protocol: a subset of
-// Redis's commands on sessions seen as lists, with Redis's own replies down to
-// the error texts, and the TURN.* commands with turnlog's full semantics.
+// Redis's commands on sessions seen as lists and on values of Redis's other types,
+// with Redis's own replies down to the error texts, and the TURN.* commands with
+// turnlog's full semantics.
 //
 // # One table
 //
-// table.go lists every command once: name, arity, flags, keys, handler. Dispatch,
+// table.go and tabletypes.go list every command once: name, arity, flags, keys, handler. Dispatch,
 // arity errors, COMMAND, the metrics and the reference page come from it. A
 // handler does nothing by itself: it makes of a request an action, which says
 // what to ask the engine and how to write its answer.
@@ -18,6 +19,13 @@
 // of the same key. A request that names no key (KEYS, DBSIZE, FLUSHDB) or blocks
 // waits for everything before it, and everything after waits for it.
 //
+// # Transactions
+//
+// After MULTI, handlers run as ever, but their actions are kept. EXEC makes the
+// operations and queries of all of them the steps of one turn.Tx. So what may be
+// queued is what an action can say in advance: not what asks the engine several
+// times, depending on the answers, nor what changes the connection.
+//
 // # Honest outcomes
 //
 // Most Redis clients send a request again when a connection breaks or the reply
@@ -29,6 +37,7 @@
 //
 // Each connection has a goroutine that reads requests (conn.serve), one that
 // writes replies while any are owed (replies.run), and one for each read under
-// way, of which there are at most maxReads. All of them end before Server.Run
+// way, of which there are at most maxReads; a blocked XREAD has one more for each
+// stream. All of them end before Server.Run
 // returns.
 package redis

@@ -175,11 +175,8 @@ func turnCommands() []command {
 	row := func(name string, arity int, flags, args, summary string, keys keySpec, h handler) command {
 		return command{name: "turn." + name, arity: arity, flags: flags, keys: keys, group: "turn", since: "turnlog", handle: h, args: args, summary: summary}
 	}
-	ns := func(name string, arity int, flags, args, summary string, keys keySpec, h handler) command {
-		cmd := row(name, arity, flags, args, summary, keys, h)
-		cmd.stateful = true
-		return cmd
-	}
+	ns := row("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.", keySpec{}, namespace)
+	ns.stateful = true
 	return []command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg, "Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
 		row("read", -2, "readonly", "key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE | BOUNDED ms | STALE]", "Messages in commit order, and the session's state.", one, turnRead),
@@ -195,7 +192,7 @@ func turnCommands() []command {
 		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]", "Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
 		row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.", keySpec{}, turnList),
 		row("erase", 3, "write", "PREFIX p", "Delete all sessions whose keys begin so, in steps.", keySpec{}, turnErase),
-		ns("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.", keySpec{}, namespace),
+		ns,
 		row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster),
 	}
 }

@@ -1,0 +1,54 @@
+package redis
+
+import (
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Requests that consist of words that mean something somewhere get a reply each,
+// whatever they are, in a transaction or outside.
+func TestAnyWordsAreAnswered(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	g := generator{rand.New(rand.NewPCG(seed, 2))}
+	words := []string{"k", "k", "0", "1", "-1", "5-1", "*", "~", "=", "$", "-", "+", "(", "(1", "[a", "[", "", "1.5", "inf", "9223372036854775807"}
+	option := regexp.MustCompile(`[A-Z]{2,}`)
+	var names []string
+	table := newTable()
+	for _, cmd := range table.slots {
+		words = append(words, option.FindAllString(cmd.args, -1)...)
+		switch cmd.name {
+		case "quit", "client|kill", "client|reply", "hello", "wait", "turn.tail", "turn.ns", "select":
+		default:
+			if cmd.handle != nil {
+				names = append(names, cmd.name)
+			}
+		}
+	}
+	words = slices.DeleteFunc(words, func(w string) bool { return w == "BLOCK" })
+	c := dial(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
+	const batch = 50
+	for range 6000 / batch {
+		var sent [][]string
+		for range batch {
+			name := names[g.IntN(len(names))]
+			args := strings.Split(name, "|")
+			for n := max(table.lookup(name).arity, -table.lookup(name).arity) - len(args) + g.IntN(5); n > 0; n-- {
+				args = append(args, words[g.IntN(len(words))])
+			}
+			sent = append(sent, args)
+			c.send(args...)
+		}
+		c.w.Flush()
+		for _, args := range sent {
+			if _, err := c.r.Next(); err != nil {
+				t.Fatalf("%q of %q: %v", args, sent, err)
+			}
+		}
+	}
+}
