@@ -5,10 +5,10 @@
 //
 // # One table
 //
-// table.go and tabletypes.go list every command once: name, arity, flags, keys, handler. Dispatch,
-// arity errors, COMMAND, the metrics and the reference page come from it. A
-// handler does nothing by itself: it makes of a request an action, which says
-// what to ask the engine and how to write its answer.
+// table.go and tabletypes.go list every command once: name, arity, flags, keys,
+// handler. Dispatch, arity errors, COMMAND, the metrics and the reference page come
+// from it. A handler does nothing by itself: it makes of a request an action, which
+// says what to ask the engine and how to write its answer.
 //
 // # Order on one connection
 //

@@ -456,15 +456,18 @@ func (g generator) transaction() [][]string {
 
 func (g generator) expiry(key string) []string {
 	name := pick(g, "EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT")
-	at := time.Now().Add(time.Duration(g.IntN(100)+100) * time.Hour)
+	// So many times that two hardly ever are so close that the order of their
+	// deadlines depends on which server was quicker.
+	seconds := int64(g.IntN(360_000) + 360_000)
+	at := time.Now().Add(time.Duration(seconds) * time.Second)
 	var when string
 	switch {
 	case g.IntN(6) == 0:
 		when = pick(g, "0", "-1", "-1000", "abc", "", "1.5", "9223372036854775807", "-9223372036854775808", "9223372036854775", "-9223372036854776")
 	case name == "EXPIRE":
-		when = strconv.FormatInt(int64(g.IntN(100)+100)*3600, 10)
+		when = strconv.FormatInt(seconds, 10)
 	case name == "PEXPIRE":
-		when = strconv.FormatInt(int64(g.IntN(100)+100)*3600_000, 10)
+		when = strconv.FormatInt(seconds*1000, 10)
 	case name == "EXPIREAT":
 		when = strconv.FormatInt(at.Unix(), 10)
 	default:
