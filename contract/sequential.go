@@ -26,7 +26,7 @@ var sequentialCases = []Case{
 	{Name: "tool-fields", Incident: I3, run: toolFields,
 		Proves: "Tool calls, their arguments and the ids that bind results to them come back."},
 	{Name: "roles", Incident: I3, run: roles,
-		Proves: "The four roles of a conversation come back as they were."},
+		Proves: "The roles of a conversation come back as they were."},
 	{Name: "clear", Incident: I3, run: clearSession,
 		Proves: "A cleared session is empty, and what is said afterwards stands alone."},
 	{Name: "clear-nothing", Incident: I3, run: clearNothing,
