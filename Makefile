@@ -8,7 +8,8 @@ export GOFLAGS ?= -buildvcs=false
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: help build run test race lint bench bench-quick bench-micro cluster-test test-deps clean
+# The comparison installs Python and TypeScript libraries into bin/.
+.PHONY: compare help build run test race lint bench bench-quick bench-micro cluster-test test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +42,10 @@ bench-micro: ## run the micro-benchmarks
 
 cluster-test: build ## torment a cluster and judge its promises; ARGS="--scenario all" for more
 	$(GO) run ./cluster-test --binary bin/turnlog $(ARGS)
+
+compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (ten minutes)
+	adapters/install.sh
+	adapters/compare.py --write
 
 test-deps:
 	@./scripts/install-test-deps.sh
