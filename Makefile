@@ -8,7 +8,6 @@ export GOFLAGS ?= -buildvcs=false
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
-# The comparison installs Python and TypeScript libraries into bin/.
 .PHONY: compare help build run test race lint bench bench-quick bench-micro cluster-test test-deps clean
 
 help: ## show this list
