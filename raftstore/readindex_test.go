@@ -200,3 +200,23 @@ func TestBoundedReads(t *testing.T) {
 		t.Fatalf("a stale read shows %d messages", n)
 	}
 }
+
+// A leader that reaches nobody must not confirm itself, whether or not it has
+// noticed yet that it is alone.
+func TestLeaderAloneIsNotConfirmed(t *testing.T) {
+	c := newCluster(t, 3, patient)
+	defer c.killAll()
+	a := c.elect("n1")
+	put(t, a, "s", "x")
+	c.kill("n2")
+	eventuallyTrue(t, "a majority confirms the leader", func() bool {
+		_, ok := a.reads.index(t.Context())
+		return ok
+	})
+	c.kill("n3")
+	for range 5 {
+		if index, ok := a.reads.index(t.Context()); ok {
+			t.Fatalf("read index %d without a majority", index)
+		}
+	}
+}
