@@ -36,6 +36,8 @@ type Config struct {
 	Logger    *slog.Logger // default: slog.Default()
 	// OnFlush, if set, is called after each flush with what it took.
 	OnFlush func(FlushStats)
+
+	disk disk // default: the operating system's
 }
 
 func (c Config) withDefaults() Config {
@@ -56,6 +58,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.disk == nil {
+		c.disk = osDisk{}
 	}
 	return c
 }
@@ -110,7 +115,7 @@ func Open(cfg Config) (*Machine, error) {
 	if err := os.Remove(filepath.Join(cfg.Dir, restoreName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove an unfinished restore: %w", err)
 	}
-	db, err := openStore(cfg.Dir)
+	db, err := openStore(cfg.disk, cfg.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func (m *Machine) Restore(r io.Reader) error {
 	m.flushing.Lock()
 	defer m.flushing.Unlock()
 	building := filepath.Join(m.cfg.Dir, restoreName)
-	if err := buildStore(building, r); err != nil {
+	if err := buildStore(m.cfg.disk, building, r); err != nil {
 		_ = os.Remove(building)
 		return fmt.Errorf("restore the state: %w", err)
 	}
@@ -43,7 +43,7 @@ func (m *Machine) swapStore(building string) (old *bbolt.DB, err error) {
 	if m.failed != nil {
 		return nil, m.failed
 	}
-	if err := os.Rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
+	if err := m.cfg.disk.rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
 		return nil, err
 	}
 	// From here on the old state is gone: what goes wrong is fatal.
@@ -58,10 +58,10 @@ func (m *Machine) swapStore(building string) (old *bbolt.DB, err error) {
 }
 
 func (m *Machine) adoptStore() error {
-	if err := syncDir(m.cfg.Dir); err != nil {
+	if err := m.cfg.disk.syncDir(m.cfg.Dir); err != nil {
 		return err
 	}
-	db, err := openStore(m.cfg.Dir)
+	db, err := openStore(m.cfg.disk, m.cfg.Dir)
 	if err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func (m *Machine) adoptStore() error {
 	return m.load()
 }
 
-func buildStore(path string, r io.Reader) error {
+func buildStore(disk disk, path string, r io.Reader) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
+	db, err := disk.open(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func buildStore(path string, r io.Reader) error {
 	}
 	l.abandon()
 	if err == nil {
-		err = db.Sync()
+		err = disk.sync(db)
 	}
 	return errors.Join(err, db.Close())
 }
@@ -131,12 +131,4 @@ func (l *loader) abandon() {
 	if l.tx != nil {
 		_ = l.tx.Rollback()
 	}
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

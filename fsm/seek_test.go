@@ -12,7 +12,7 @@ import (
 
 // seekLast finds the last key ≤ another in a transaction that has emptied pages.
 func TestSeekLastAmongEmptiedPages(t *testing.T) {
-	db, err := openStore(t.TempDir())
+	db, err := openStore(osDisk{}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,9 +40,9 @@ func buckets() [][]byte {
 // would let a long dump hold up a flush.
 const mapSize = 64 << 30
 
-func openStore(dir string) (*bbolt.DB, error) {
+func openStore(disk disk, dir string) (*bbolt.DB, error) {
 	path := filepath.Join(dir, storeName)
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{
+	db, err := disk.open(path, &bbolt.Options{
 		Timeout:         time.Second,
 		InitialMmapSize: mapSize,
 		FreelistType:    bbolt.FreelistMapType,

@@ -1,0 +1,37 @@
+package fsm
+
+import (
+	"errors"
+	"os"
+
+	"go.etcd.io/bbolt"
+)
+
+// disk is how the store's file comes about, reaches stable storage and is
+// replaced. A test that cuts the power has one of its own.
+type disk interface {
+	open(path string, o *bbolt.Options) (*bbolt.DB, error)
+	// sync makes durable what was written by transactions that did not sync.
+	sync(db *bbolt.DB) error
+	rename(from, to string) error
+	// syncDir makes names durable: files that were created, renamed or removed in dir.
+	syncDir(dir string) error
+}
+
+type osDisk struct{}
+
+func (osDisk) open(path string, o *bbolt.Options) (*bbolt.DB, error) {
+	return bbolt.Open(path, 0o600, o)
+}
+
+func (osDisk) sync(db *bbolt.DB) error { return db.Sync() }
+
+func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
+
+func (osDisk) syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
