@@ -41,6 +41,7 @@ type Node struct {
 	props   *proposer
 	forward *forwarder
 	inbox   *inbox
+	casts   *broadcasts
 	reads   *reads
 	far     rounds // of read indexes from a leader that is another node
 	space   *diskSpace
@@ -175,6 +176,8 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 		n.inbox.take(r, reply)
 	case kindConfirm:
 		reply(answerConfirm(r.Payload, n.stable.Promised))
+	case kindCast:
+		n.casts.take(r, reply)
 	default:
 		reply(nil, fmt.Errorf("unknown request kind %d", r.Kind))
 	}

@@ -62,6 +62,13 @@ func (n *Node) openFiles() (err error) {
 	n.logs = &logStore{engine: e, halt: n.halt}
 	state := n.cfg.State
 	state.Dir, state.Logger, state.ReadBytes = dir, n.log, n.cfg.Limits.ReadBytes
+	told := state.OnFlush
+	state.OnFlush = func(s fsm.FlushStats) {
+		n.stats.flushed(s, time.Now())
+		if told != nil {
+			told(s)
+		}
+	}
 	if n.state, err = fsm.Open(state); err != nil {
 		return err
 	}
@@ -121,4 +128,7 @@ func (n *Node) wire() {
 		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),
 	}
 	n.far = newRounds()
+	n.casts = newBroadcasts(rand.Uint64(), func(id string, payload []byte, done func([]byte, error)) {
+		n.net.Send(id, kindCast, payload, done)
+	}, n.others)
 }

@@ -3,10 +3,42 @@ package raftstore
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/turnlog/turnlog/fsm"
 )
 
 type counters struct {
-	forwardedQueries, ticks, transfers, installed, taken atomic.Uint64
+	forwardedQueries, ticks, transfers, installed atomic.Uint64
+	flushBytes                                    atomic.Uint64
+	flushes, snapshots                            spells
+}
+
+// spells count how often something was done, how long that took together, and
+// when the last time ended.
+type spells struct {
+	count       atomic.Uint64
+	nanos, last atomic.Int64 // last in Unix nanoseconds; 0: never
+}
+
+func (s *spells) add(took time.Duration, ended time.Time) {
+	s.count.Add(1)
+	s.nanos.Add(int64(took))
+	s.last.Store(ended.UnixNano())
+}
+
+func (s *spells) spent() time.Duration { return time.Duration(s.nanos.Load()) }
+
+func (s *spells) ended() time.Time {
+	if n := s.last.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
+
+// flushed counts a flush of the state.
+func (c *counters) flushed(s fsm.FlushStats, ended time.Time) {
+	c.flushBytes.Add(uint64(s.Bytes))
+	c.flushes.add(s.Duration, ended)
 }
 
 // Stats counts what a node did since it was opened.
@@ -21,9 +53,15 @@ type Stats struct {
 	QueriesForwarded                        uint64
 	LeaderChanges, Transfers, Ticks         uint64
 	SnapshotsTaken, SnapshotsInstalled      uint64
+	SnapshotTime                            time.Duration // of those taken
+	SnapshotEnded                           time.Time     // the last one; zero: none
+	Flushes, FlushBytes                     uint64        // of the state; bytes as estimated in memory
+	FlushTime                               time.Duration
+	FlushEnded                              time.Time // the last one; zero: none
 	LogAppends                              uint64
 	LogAppendTime                           time.Duration // of all together
 	Applied, Durable, FirstIndex, LastIndex uint64
+	BroadcastsDropped                       uint64 // to a node that leaves them unanswered
 	ReadOnly                                bool
 }
 
@@ -37,11 +75,17 @@ func (n *Node) Stats() Stats {
 		Forwarded: n.forward.sent.Load(), ForwardBatches: n.forward.batches.Load(), ForwardResets: n.forward.resets.Load(),
 		ReadRounds: n.reads.held.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),
 		LeaderChanges: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
-		SnapshotsTaken: n.stats.taken.Load(), SnapshotsInstalled: n.stats.installed.Load(),
+		SnapshotsTaken: n.stats.snapshots.count.Load(), SnapshotsInstalled: n.stats.installed.Load(),
+		SnapshotTime: n.stats.snapshots.spent(), SnapshotEnded: n.stats.snapshots.ended(),
+		Flushes: n.stats.flushes.count.Load(), FlushBytes: n.stats.flushBytes.Load(),
+		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),
 		LogAppends: n.logs.syncs.Load(), LogAppendTime: time.Duration(n.logs.syncNanos.Load()),
 		FirstIndex: n.logs.engine.FirstIndex(), LastIndex: n.logs.engine.LastIndex(),
 		ReadOnly: n.space.refusal() != nil,
 	}
+	n.casts.mu.Lock()
+	s.BroadcastsDropped = n.casts.dropped
+	n.casts.mu.Unlock()
 	s.Applied, _ = n.state.Applied()
 	s.Durable, _ = n.state.Durable()
 	return s

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -46,6 +47,7 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.counter("calls_retried_total", "Writes that were sent again after a change of leader.", float64(s.CallsRetried))
 	out.counter("calls_unknown_total", "Writes whose outcome could not be told.", float64(s.OutcomesUnknown))
 	out.counter("calls_unavailable_total", "Writes that failed for lack of a leader.", float64(s.OutcomesUnavailable))
+	out.counter("broadcasts_dropped_total", "Messages to another node that were dropped because it leaves them unanswered.", float64(s.BroadcastsDropped))
 	out.gauge("calls_under_way", "Writes that wait for their outcome.", float64(s.CallsUnderWay))
 	out.counter("entries_proposed_total", "Log entries proposed as the leader.", float64(s.Entries))
 	out.counter("commands_proposed_total", "Writes in these entries.", float64(s.Commands))
@@ -60,6 +62,12 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.counter("leadership_transfers_total", "Times at which this node handed leadership over.", float64(s.Transfers))
 	out.counter("ticks_total", "Entries that this node proposed to let time pass.", float64(s.Ticks))
 	out.counter("snapshots_taken_total", "Snapshots taken.", float64(s.SnapshotsTaken))
+	out.counter("snapshot_seconds_total", "Time that these took, with the flush that each waits for.", s.SnapshotTime.Seconds())
+	out.gauge("snapshot_last_end_timestamp_seconds", "When the last one was complete, in Unix time; 0: none was taken.", unixSeconds(s.SnapshotEnded))
+	out.counter("flushes_total", "Flushes of the state to the state file.", float64(s.Flushes))
+	out.counter("flush_seconds_total", "Time that these took.", s.FlushTime.Seconds())
+	out.counter("flush_bytes_total", "Bytes of changes in them, as estimated in memory.", float64(s.FlushBytes))
+	out.gauge("flush_last_end_timestamp_seconds", "When the last one was complete, in Unix time; 0: there was none.", unixSeconds(s.FlushEnded))
 	out.counter("snapshots_installed_total", "Snapshots received from the leader.", float64(s.SnapshotsInstalled))
 	out.counter("log_appends_total", "Synced appends to the log.", float64(s.LogAppends))
 	out.counter("log_append_seconds_total", "Time that these took.", s.LogAppendTime.Seconds())
@@ -72,6 +80,13 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 		readOnly = 1
 	}
 	out.gauge("read_only", "1 if writes are refused for lack of disk space.", readOnly)
+}
+
+func unixSeconds(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMicro()) / 1e6
 }
 
 func redisMetrics(out sink, m redis.Metrics) {
