@@ -44,6 +44,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	if err := r.ReloadConfig(settings); err != nil {
 		return fmt.Errorf("raftstore: %w", err)
 	}
+	began := time.Now()
 	err := await(ctx, eventually(r.Snapshot))
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		return nil
@@ -51,7 +52,8 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("raftstore: take a snapshot: %w", err)
 	}
-	n.stats.taken.Add(1)
+	ended := time.Now()
+	n.stats.snapshots.add(ended.Sub(began), ended)
 	n.log.Info("snapshot taken", "index", n.snaps.position().index, "log_begins", n.logs.engine.FirstIndex())
 	return nil
 }
