@@ -17,6 +17,7 @@ type load struct {
 	operation func() (steps []step, session int, ok bool)
 	prefix    string
 	record    *recorder
+	role      role // nil: to take the steps of operations
 }
 
 // client is one connection and what it waits for. It does no input or output
@@ -35,6 +36,10 @@ type client struct {
 
 // begin starts the next operation.
 func (c *client) begin(now time.Time) {
+	if c.role != nil {
+		c.role.begin(c, now)
+		return
+	}
 	steps, session, ok := c.operation()
 	if !ok {
 		c.idle = true
@@ -59,6 +64,9 @@ func (c *client) step() {
 // received looks for answers in c.in, and goes on if all have come. An error
 // means that the connection cannot be used any more.
 func (c *client) received(now time.Time) error {
+	if c.role != nil {
+		return c.role.received(c, now)
+	}
 	at := 0
 	for c.owed > 0 {
 		n, err := c.dialect.answer(c.in[at:])

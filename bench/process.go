@@ -50,8 +50,31 @@ func (p *process) stop() {
 		return
 	case <-time.After(20 * time.Second):
 	}
+	p.kill()
+}
+
+// kill ends the process as a crash would, and waits.
+func (p *process) kill() {
 	p.cmd.Process.Kill()
 	<-p.exited
+}
+
+// stopAll stops processes at the same time.
+func stopAll(all []*process) {
+	for _, p := range all {
+		p.cmd.Process.Signal(syscall.SIGTERM)
+	}
+	for _, p := range all {
+		p.stop()
+	}
+}
+
+func pids(all []*process) []int {
+	var ids []int
+	for _, p := range all {
+		ids = append(ids, p.cmd.Process.Pid)
+	}
+	return ids
 }
 
 // died returns an error with the end of the log, if the process has ended.

@@ -14,6 +14,7 @@ type recorder struct {
 	errors      uint64
 	first       error // the first error
 	live        *Live
+	each        func(begun, now time.Time) // is told of every operation, if set
 }
 
 // Live is what can be seen of a load while it runs, by any goroutine.
@@ -23,6 +24,9 @@ type Live struct {
 
 func (r *recorder) ended(begun, now time.Time) {
 	r.live.Operations.Add(1)
+	if r.each != nil {
+		r.each(begun, now)
+	}
 	if now.Before(r.from) || now.After(r.until) {
 		return
 	}

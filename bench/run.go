@@ -52,13 +52,18 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	begin := time.Now()
 	rec := &recorder{from: begin.Add(cfg.WarmUp), until: begin.Add(cfg.WarmUp + cfg.Duration), live: live}
-	next := func() ([]step, int, bool) {
-		return w.next(r), r.IntN(cfg.Sessions), time.Now().Before(rec.until)
+	drive := func(ctx context.Context) error {
+		if w.Tails {
+			return generateTail(ctx, &t, cfg, r, rec)
+		}
+		return generate(ctx, &t, cfg, r, rec, func() ([]step, int, bool) {
+			return w.next(r), r.IntN(cfg.Sessions), time.Now().Before(rec.until)
+		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	meter := startMeter(ctx, t.Processes, rec.from, rec.until)
-	if err := generate(ctx, &t, cfg, r, rec, next); err != nil {
+	if err := drive(ctx); err != nil {
 		cancel()
 		meter.stop()
 		return Result{}, err
@@ -111,8 +116,16 @@ func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *rec
 	}
 	shared := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, last: cfg.Last,
 		operation: next, prefix: cfg.Prefix, record: rec}
-	clients := make([]*client, cfg.Clients)
-	conns := make([]net.Conn, 0, cfg.Clients)
+	var clients []*client
+	for range cfg.Clients {
+		clients = append(clients, &client{load: shared})
+	}
+	return connectAndDrive(ctx, t, d, cfg.Goroutines, clients)
+}
+
+// connectAndDrive connects clients and drives them until all are idle.
+func connectAndDrive(ctx context.Context, t *Target, d dialect, goroutines bool, clients []*client) error {
+	conns := make([]net.Conn, 0, len(clients))
 	defer func() {
 		for _, c := range conns {
 			c.Close()
@@ -124,9 +137,8 @@ func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *rec
 			return fmt.Errorf("%s: %w", t.Name, err)
 		}
 		conns = append(conns, conn)
-		clients[i] = &client{load: shared}
 	}
-	if cfg.Goroutines {
+	if goroutines {
 		return driveGoroutines(ctx, clients, conns)
 	}
 	return drive(ctx, clients, conns)

@@ -101,6 +101,7 @@ func (s stage) contests(ctx context.Context) ([]*Series, error) {
 		{"append", []string{ViaLeader, ViaFollower, RedisSync, RedisWait}},
 		{"read", []string{ViaLeader, ViaFollower, RedisSync}},
 		{"chat", []string{ViaLeader, RedisSync, RedisWait}},
+		{"tail", []string{ViaLeader, ViaFollower}},
 	} {
 		w, err := FindWorkload(row.workload)
 		if err != nil {
@@ -127,6 +128,6 @@ func (s stage) contests(ctx context.Context) ([]*Series, error) {
 
 // Estimate estimates how long the contests take.
 func (b *Standard) Estimate() time.Duration {
-	const runs = 4 + 3 + 3
+	const runs = 4 + 3 + 3 + 2
 	return time.Duration(runs*len(b.Clients)*b.Rounds) * (b.Config.Duration + b.Config.WarmUp)
 }

@@ -29,6 +29,9 @@ type Target struct {
 	Replicas int
 	// Processes are the server's process ids, if they are on this machine.
 	Processes []int
+	// Metrics and Profiles are HTTP addresses of turnlog's nodes, the leader's
+	// first, that serve /metrics and /debug/pprof/, if they are known.
+	Metrics, Profiles []string
 }
 
 // ParseTarget reads one of

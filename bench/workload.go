@@ -25,22 +25,25 @@ type Workload struct {
 	Help string
 	// Reads: sessions must be filled before.
 	Reads bool
+	// Tails: clients are pairs of a writer and a reader that follows its session.
+	Tails bool
 	// next returns the steps of the next operation; they are taken one after the other.
 	next func(*rand.Rand) []step
 }
 
-// Workloads lists the workloads that a closed loop of equal clients can run.
+// Workloads lists the workloads that can be measured on a target.
 func Workloads() []Workload {
 	return []Workload{
-		{"append", "append one message to a session", false, func(*rand.Rand) []step { return oneMore }},
-		{"read", "read the last messages of a session", true, func(*rand.Rand) []step { return readOnly }},
-		{"chat", "read the last messages, then append a turn of two", true, func(*rand.Rand) []step { return chatTurn }},
-		{"mixed", "four reads to one append", true, func(r *rand.Rand) []step {
+		{Name: "append", Help: "append one message to a session", next: func(*rand.Rand) []step { return oneMore }},
+		{Name: "read", Help: "read the last messages of a session", Reads: true, next: func(*rand.Rand) []step { return readOnly }},
+		{Name: "chat", Help: "read the last messages, then append a turn of two", Reads: true, next: func(*rand.Rand) []step { return chatTurn }},
+		{Name: "mixed", Help: "four reads to one append", Reads: true, next: func(r *rand.Rand) []step {
 			if r.Uint32()%5 == 0 {
 				return oneMore
 			}
 			return readOnly
 		}},
+		{Name: "tail", Help: "append to a session and follow it over another connection: until a message has come", Tails: true},
 	}
 }
 

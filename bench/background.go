@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// background is a load of appends, every one of which is kept as a sample, while
+// something else is done.
+type background struct {
+	samples samples // to be read after wait
+	rec     *recorder
+	stopped atomic.Bool
+	done    chan struct{}
+	err     error
+}
+
+// startBackground begins to append one message at a time, to sessions that
+// session chooses until it says that there are no more.
+func startBackground(ctx context.Context, t Target, cfg Config, live *Live, session func(*rand.Rand) (int, bool)) *background {
+	b := &background{samples: samples{begin: time.Now()}, done: make(chan struct{})}
+	b.rec = &recorder{live: live, each: b.samples.add}
+	r := rand.New(rand.NewPCG(cfg.Seed, uint64(b.samples.begin.UnixNano())))
+	next := func() ([]step, int, bool) {
+		i, more := session(r)
+		return oneMore, i, more && !b.stopped.Load()
+	}
+	go func() {
+		defer close(b.done)
+		b.err = generate(ctx, &t, cfg, r, b.rec, next)
+	}()
+	return b
+}
+
+// anySession chooses evenly among so many, for ever.
+func anySession(sessions int) func(*rand.Rand) (int, bool) {
+	return func(r *rand.Rand) (int, bool) { return r.IntN(sessions), true }
+}
+
+// wait waits until the load has ended by itself; stop ends it. They return why it
+// failed as a whole, or the first error of a single operation.
+func (b *background) wait() error {
+	<-b.done
+	if b.err != nil {
+		return b.err
+	}
+	return b.rec.first
+}
+
+func (b *background) stop() error {
+	b.stopped.Store(true)
+	return b.wait()
+}
