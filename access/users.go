@@ -1,0 +1,228 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Users is the users file as it stands. Its methods may be called by any
+// goroutine.
+type Users struct {
+	path string
+	log  *slog.Logger
+	set  atomic.Pointer[Set]
+
+	pepper   [32]byte // of the digests that stand for proven secrets
+	slots    chan struct{}
+	patience time.Duration
+	dummy    hashed // what the secrets of users that do not exist are held against
+
+	mu      sync.Mutex
+	flights map[digest]*flight // proofs under way
+}
+
+// digest stands for a name and a secret in the memory of this process.
+type digest [sha256.Size]byte
+
+// flight is a proof under way; login and err are set when done is closed.
+type flight struct {
+	done  chan struct{}
+	login Login
+	err   error
+}
+
+// secret is one of a user's. It outlives reloads that keep it.
+type secret struct {
+	hashed
+	text   string                 // as in the file
+	proven atomic.Pointer[digest] // of what has proved to be the secret
+}
+
+// Set is the users of one reading of the file. It does not change.
+type Set struct {
+	users map[string]*User
+}
+
+// Login is the proof that somebody is a user. It holds for as long as the file
+// has that user with the secret that was shown.
+type Login struct {
+	Name   string
+	secret string // as in the file
+}
+
+// hashSlots is how many secrets are checked at a time.
+const hashSlots = 2
+
+// Open reads a users file. It starts nothing.
+func Open(path string, log *slog.Logger) (*Users, error) {
+	u := &Users{path: path, log: log, slots: make(chan struct{}, hashSlots), patience: 5 * time.Second,
+		dummy: ours(), flights: make(map[digest]*flight)}
+	rand.Read(u.pepper[:]) // never fails
+	u.dummy.salt, u.dummy.key = make([]byte, 16), make([]byte, 32)
+	set, err := u.read()
+	if err != nil {
+		return nil, err
+	}
+	u.set.Store(set)
+	log.Info("users", "file", path, "count", len(set.users))
+	return u, nil
+}
+
+// Reload reads the file anew. If that fails, the users stay as they were.
+func (u *Users) Reload() error {
+	set, err := u.read()
+	if err != nil {
+		u.log.Error("the users file cannot be used; the users stay as they were", "error", err)
+		return err
+	}
+	u.set.Store(set)
+	u.log.Info("users read anew", "file", u.path, "count", len(set.users))
+	return nil
+}
+
+func (u *Users) read() (*Set, error) {
+	info, err := os.Stat(u.path)
+	if err != nil {
+		return nil, fmt.Errorf("users file: %w; `turnlog user add` makes one", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		u.log.Warn("others on this machine can read or write the users file; chmod 600 it", "file", u.path, "mode", info.Mode().Perm())
+	}
+	text, err := os.ReadFile(u.path)
+	if err != nil {
+		return nil, fmt.Errorf("users file: %w", err)
+	}
+	users, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("users file %s: %w", u.path, err)
+	}
+	set := &Set{users: users}
+	if old := u.set.Load(); old != nil {
+		set.inherit(old)
+	}
+	return set, nil
+}
+
+// inherit takes over the secrets that were proven.
+func (s *Set) inherit(old *Set) {
+	for name, user := range s.users {
+		before := old.users[name]
+		if before == nil {
+			continue
+		}
+		for i := range user.secrets {
+			for _, known := range before.secrets {
+				if user.secrets[i].text == known.text {
+					user.secrets[i] = known
+				}
+			}
+		}
+	}
+}
+
+// Current returns the users of the last good reading. Comparing it with an
+// earlier one tells whether to look a user up again.
+func (u *Users) Current() *Set { return u.set.Load() }
+
+// Find returns the user of a login, nil if the user or the secret is there no more.
+func (s *Set) Find(l Login) *User {
+	user := s.users[l.Name]
+	if user == nil {
+		return nil
+	}
+	for _, sec := range user.secrets {
+		if sec.text == l.secret {
+			return user
+		}
+	}
+	return nil
+}
+
+// Authenticate proves that somebody who knows secret is the user of that name. The
+// error is Unauthorized, whether the name or the secret is wrong, or Overloaded if
+// too many unproven secrets wait to be checked.
+func (u *Users) Authenticate(name, secret string) (Login, error) {
+	if secret == "" || len(secret) > MaxSecret || checkName(name) != nil {
+		return Login{}, errDenied()
+	}
+	d := u.digest(name, secret)
+	if sec := u.set.Load().users[name].proven(d); sec != nil {
+		return Login{name, sec.text}, nil
+	}
+	u.mu.Lock()
+	f := u.flights[d]
+	if f != nil {
+		u.mu.Unlock()
+		<-f.done
+		return f.login, f.err
+	}
+	f = &flight{done: make(chan struct{})}
+	u.flights[d] = f
+	u.mu.Unlock()
+	f.login, f.err = u.prove(name, secret, d)
+	u.mu.Lock()
+	delete(u.flights, d)
+	u.mu.Unlock()
+	close(f.done)
+	return f.login, f.err
+}
+
+// prove computes, in one of the slots.
+func (u *Users) prove(name, secret string, d digest) (Login, error) {
+	patience := time.NewTimer(u.patience)
+	defer patience.Stop()
+	select {
+	case u.slots <- struct{}{}:
+		defer func() { <-u.slots }()
+	case <-patience.C:
+		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be checked; try again")
+	}
+	user := u.set.Load().users[name]
+	if user == nil {
+		u.dummy.proves(secret) // takes as long as for a user there is
+		return Login{}, errDenied()
+	}
+	for _, sec := range user.secrets {
+		if sec.proves(secret) {
+			sec.proven.Store(&d)
+			return Login{name, sec.text}, nil
+		}
+	}
+	return Login{}, errDenied()
+}
+
+// proven returns the secret that d was found to stand for.
+func (user *User) proven(d digest) *secret {
+	if user == nil {
+		return nil
+	}
+	for _, sec := range user.secrets {
+		if p := sec.proven.Load(); p != nil && subtle.ConstantTimeCompare(p[:], d[:]) == 1 {
+			return sec
+		}
+	}
+	return nil
+}
+
+func (u *Users) digest(name, secret string) (d digest) {
+	m := hmac.New(sha256.New, u.pepper[:])
+	m.Write([]byte(name))
+	m.Write([]byte{0}) // no name has it
+	m.Write([]byte(secret))
+	m.Sum(d[:0])
+	return d
+}
+
+func errDenied() error {
+	return turn.Errorf(turn.Unauthorized, "there is no such user, or the secret is wrong")
+}
