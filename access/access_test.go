@@ -95,8 +95,9 @@ func TestRights(t *testing.T) {
 		{"keys chat:7*", true, true, true, false, func(u *User) bool { return u.MayTouchAll("0", "chat:7") }},
 		{"keys chat*", true, true, false, false, func(u *User) bool { return u.MayTouchAll("0", "chat") }},
 		{"keys us/chat:7*", true, true, false, false, func(u *User) bool { return u.MayTouchAll("us", "chat:7") }},
-		{"channel chat:1", true, true, true, false, func(u *User) bool { return u.MayHear([]byte("chat:1")) }},
-		{"channel memo", true, true, false, false, func(u *User) bool { return u.MayHear([]byte("memo")) }},
+		{"channel chat:1", true, true, true, false, func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("chat:1")) }},
+		{"channel of 0 and 1", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("x")) }},
+		{"channel memo", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"0"}, []byte("memo")) }},
 	} {
 		for i, u := range []*User{anybody, all, some, nothing} {
 			if got, want := c.ask(u), []bool{c.anybody, c.all, c.some, c.nothing_}[i]; got != want {

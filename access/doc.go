@@ -13,8 +13,9 @@
 //	    right: write             # read; write, which includes it; admin, which includes both
 //	    namespaces: ["0", "eu"]  # "*": every one; []: none
 //	    prefixes: ["chat:"]      # only keys that begin so; left out: every key
-//	    channels: ["chat:"]      # only channels that begin so; left out: every channel for a
-//	                             # user of every namespace and key, else none
+//	    channels: ["chat:"]      # only channels that begin so; left out: none if prefixes are
+//	                             # given, else those of the namespaces (the databases 0 to 15
+//	                             # share theirs: all of them are needed)
 //
 // The file is read when the node starts and on Reload. What is wrong in it then
 // leaves the users as they were.

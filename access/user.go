@@ -38,7 +38,7 @@ type User struct {
 	Right      Right
 	Namespaces []string // everyNamespace: all
 	Prefixes   []string // of keys; nil: all
-	Channels   []string // prefixes; nil: all, or none for a user who is limited otherwise
+	Channels   []string // prefixes; nil: see MayHear
 
 	secrets []*secret
 }
@@ -72,15 +72,23 @@ func (u *User) MayTouchAll(namespace, prefix string) bool {
 }
 
 // MayHear reports whether every channel that begins with prefix is the user's.
-// Channels belong to no namespace.
-func (u *User) MayHear(prefix []byte) bool {
+// namespaces are those that share the channel: unless channels are named for the
+// user, he needs all of them, with all of their keys.
+func (u *User) MayHear(namespaces []string, prefix []byte) bool {
 	switch {
 	case u == nil:
 		return true
 	case u.Channels != nil:
 		return slices.ContainsFunc(u.Channels, func(p string) bool { return bytes.HasPrefix(prefix, []byte(p)) })
+	case u.Prefixes != nil:
+		return false
 	}
-	return u.Prefixes == nil && slices.Contains(u.Namespaces, everyNamespace)
+	for _, ns := range namespaces {
+		if !u.MayEnter(ns) {
+			return false
+		}
+	}
+	return true
 }
 
 func begins(s string, prefixes []string) bool {
