@@ -19,6 +19,7 @@ import (
 type rig struct {
 	t     testing.TB
 	dir   string
+	disk  disk // nil: real
 	m     *Machine
 	index uint64
 	log   [][]byte // entries applied, from index 1
@@ -33,7 +34,7 @@ func newRig(t testing.TB) *rig {
 
 func (r *rig) open() {
 	r.t.Helper()
-	m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler)})
+	m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), disk: r.disk})
 	if err != nil {
 		r.t.Fatal(err)
 	}

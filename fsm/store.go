@@ -24,6 +24,7 @@ var (
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees
 	bucketElements   = []byte("elements")   // elementKey → sealed value
+	bucketFiles      = []byte("files")      // number of a block file → its use; not in dumps
 
 	keyState = []byte("state")
 	keyTags  = []byte("tags")
@@ -42,6 +43,11 @@ const mapSize = 64 << 30
 
 func openStore(disk disk, dir string) (*bbolt.DB, error) {
 	path := filepath.Join(dir, storeName)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := createStore(disk, path); err != nil {
+			return nil, fmt.Errorf("create %s: %w", path, err)
+		}
+	}
 	db, err := disk.open(path, &bbolt.Options{
 		Timeout:         time.Second,
 		InitialMmapSize: mapSize,
@@ -53,19 +59,52 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
+	if err := prepareStore(db); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("prepare %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// prepareStore creates the buckets that are missing. It does not write if none is:
+// a node must come up on a full disk.
+func prepareStore(db *bbolt.DB) error {
+	missing := false
+	_ = db.View(func(tx *bbolt.Tx) error {
+		for _, name := range append(buckets(), bucketFiles) {
+			missing = missing || tx.Bucket(name) == nil
+		}
+		return nil
+	})
+	if !missing {
+		return nil
+	}
+	return db.Update(func(tx *bbolt.Tx) error {
+		for _, name := range append(buckets(), bucketFiles) {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+// createStore makes an empty store. It gets its name when it is whole, and durably:
+// a crash leaves no half of one, and never takes one away that was in use.
+func createStore(disk disk, path string) error {
+	dir := filepath.Dir(path)
+	building := filepath.Join(dir, restoreName)
+	db, err := disk.open(building, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
 	if err != nil {
-		_ = db.Close()
-		return nil, fmt.Errorf("prepare %s: %w", path, err)
+		return err
 	}
-	return db, nil
+	if err := errors.Join(prepareStore(db), db.Close()); err != nil {
+		return err
+	}
+	if err := disk.rename(building, path); err != nil {
+		return err
+	}
+	return disk.syncDir(dir)
 }
 
 // loadMeta returns the state description of the store, zero if it is new.
