@@ -24,7 +24,6 @@ var (
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees
 	bucketElements   = []byte("elements")   // elementKey → sealed value
-	bucketFiles      = []byte("files")      // number of a block file → its use; not in dumps
 
 	keyState = []byte("state")
 	keyTags  = []byte("tags")
@@ -71,7 +70,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 func prepareStore(db *bbolt.DB) error {
 	missing := false
 	_ = db.View(func(tx *bbolt.Tx) error {
-		for _, name := range append(buckets(), bucketFiles) {
+		for _, name := range buckets() {
 			missing = missing || tx.Bucket(name) == nil
 		}
 		return nil
@@ -80,7 +79,7 @@ func prepareStore(db *bbolt.DB) error {
 		return nil
 	}
 	return db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range append(buckets(), bucketFiles) {
+		for _, name := range buckets() {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
