@@ -10,14 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/migrate"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (a *app) importCommand() *cobra.Command {
 	im := &importer{limits: turn.DefaultLimits()}
+	mv := &mover{app: a, command: "import"}
 	cmd := &cobra.Command{
-		Use:   "import (FILE | -)",
-		Short: "Append the sessions of a JSON-lines file",
+		Use:   "import (FILE | - | redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE])",
+		Short: "Append the sessions of a JSON-lines file, or take over a Redis",
 		Long: `Import reads one session a line, plain or gzip:
 
   {"session":"alice","messages":[{"id":"q1","data":{…}}, {"id":"a1","data_base64":"…"}]}
@@ -29,11 +31,32 @@ tell what is there already, and a message without one gets an id made of its
 place in the file and its content.
 
 A bad line is reported with its number and nothing of it is written; the import
-ends there, unless --keep-going is given. What was written before stays.`,
+ends there, unless --keep-going is given. What was written before stays.
+
+From a Redis (rediss:// for TLS) it takes lists, strings, hashes, sets, sorted sets
+and streams, with their deadlines, into the namespace given by --namespace. Lists
+become sessions. Then it compares every key, content and deadline, and names what
+changed in Redis meanwhile. Nothing in Redis is changed.
+
+Killed or cut off, run it again: what has arrived is recognised, and a long value
+of which a part has arrived is continued. A key that holds something else here is
+left alone and reported, unless --replace is given. Types of Redis modules and
+consumer groups cannot be moved and are named. A value longer than a page (500
+elements or 512 KiB) can be seen incomplete while it arrives: let agents write here
+only when the import is done.`,
 		Example: `  turnlog import conversations.jsonl.gz
-  turnlog export | turnlog --addr 10.0.0.7:7379 import -`,
+  turnlog export | turnlog --addr 10.0.0.7:7379 import -
+  turnlog import redis://:secret@10.0.0.5:6379/0 --dry-run
+  turnlog import redis://:secret@10.0.0.5:6379/0 --newest-first 'message_store:*'`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if isRedisURL(args[0]) {
+				mv.cfg.Workers = im.workers
+				return mv.importFrom(args[0])
+			}
+			if err := mv.refuseFlags(cmd); err != nil {
+				return err
+			}
 			in, size, err := a.openInput(args[0])
 			if err != nil {
 				return usageError{err: err}
@@ -55,8 +78,19 @@ ends there, unless --keep-going is given. What was written before stays.`,
 		},
 	}
 	cmd.Flags().BoolVar(&im.keepGoing, "keep-going", false, "report bad lines and refused sessions, and go on with the next")
-	cmd.Flags().IntVar(&im.workers, "workers", 16, "sessions that are written at the same time")
+	cmd.Flags().IntVar(&im.workers, "workers", 16, "sessions, or batches of keys, that are written at the same time")
+	mv.register(cmd)
 	return cmd
+}
+
+func (m *mover) importFrom(url string) error {
+	source, err := migrate.ParseURL(url)
+	if err != nil {
+		return usageError{err: err}
+	}
+	limits := turn.DefaultLimits()
+	m.cfg.Limits = &limits
+	return m.run(source, m.turnlogPlace())
 }
 
 // openInput returns the file and its size, 0 if that is not known.
@@ -65,7 +99,7 @@ func (a *app) openInput(name string) (io.ReadCloser, int64, error) {
 		return io.NopCloser(a.stdin), 0, nil
 	}
 	if strings.Contains(name, "://") {
-		return nil, 0, fmt.Errorf("%s: only files can be imported", name)
+		return nil, 0, fmt.Errorf("%s: only files and redis:// or rediss:// can be imported", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

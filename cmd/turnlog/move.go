@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/migrate"
+)
+
+// mover is import from Redis and export to it: the same, in two directions.
+type mover struct {
+	*app
+	command string // import or export
+	cfg     migrate.Config
+	rate    config.Size
+
+	allDatabases, verifyOnly, noVerify bool
+}
+
+// moveFlags are the flags that have a meaning only with a Redis URL.
+var moveFlags = []string{"match", "strip-prefix", "prefix", "newest-first", "replace", "dry-run", "rate",
+	"all-databases", "verify-only", "no-verify", "ttl-tolerance"}
+
+func (m *mover) register(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&m.cfg.Match, "match", "", "with Redis: only keys that match this glob")
+	f.StringVar(&m.cfg.StripPrefix, "strip-prefix", "", "with Redis: only keys that begin with this, which they lose")
+	f.StringVar(&m.cfg.AddPrefix, "prefix", "", "with Redis: put this before each key")
+	f.StringArrayVar(&m.cfg.NewestFirst, "newest-first", nil, "with Redis: globs of lists written with LPUSH, whose newest element is the first (LangChain: 'message_store:*')")
+	f.BoolVar(&m.cfg.Replace, "replace", false, "with Redis: overwrite keys that hold something else at the target")
+	f.BoolVar(&m.cfg.DryRun, "dry-run", false, "with Redis: read and compare everything, write nothing")
+	f.Var(&m.rate, "rate", "with Redis: bytes to read in a second at most, as 20MiB (0: no limit)")
+	f.BoolVar(&m.allDatabases, "all-databases", false, "with Redis: all databases 0 to 15, as the namespaces of those names")
+	f.BoolVar(&m.verifyOnly, "verify-only", false, "with Redis: move nothing, compare every key")
+	f.BoolVar(&m.noVerify, "no-verify", false, "with Redis: do not compare every key afterwards")
+	f.DurationVar(&m.cfg.TTLTolerance, "ttl-tolerance", 0, "with Redis: by how much deadlines may differ (default 5s)")
+}
+
+// refuseFlags is for a move that has nothing to do with Redis.
+func (m *mover) refuseFlags(cmd *cobra.Command) error {
+	for _, name := range moveFlags {
+		if cmd.Flags().Changed(name) {
+			return usagef("--%s needs a Redis URL", name)
+		}
+	}
+	return nil
+}
+
+func isRedisURL(s string) bool {
+	return strings.HasPrefix(s, "redis://") || strings.HasPrefix(s, "rediss://")
+}
+
+// turnlogPlace is the cluster that the global flags name.
+func (a *app) turnlogPlace() migrate.Place {
+	return migrate.Place{Name: "turnlog", Addrs: splitAddrs(a.addr), Namespace: a.namespace}
+}
+
+func (m *mover) run(source, target migrate.Place) error {
+	if m.verifyOnly && (m.noVerify || m.cfg.DryRun || m.cfg.Replace) {
+		return usagef("--verify-only goes with neither --no-verify nor --dry-run nor --replace")
+	}
+	m.cfg.Source, m.cfg.Target = source, target
+	m.cfg.Rate, m.cfg.Patience = int64(m.rate), m.timeout
+	ctx, stop := interruptible(context.Background())
+	defer stop()
+	databases := []int{source.DB}
+	if m.allDatabases {
+		all, err := source.Databases(ctx)
+		if err != nil {
+			return err
+		}
+		databases = all
+	}
+	report := migrate.NewReport()
+	for _, db := range databases {
+		if m.allDatabases {
+			m.cfg.Source, m.cfg.Target = inDatabase(source, db), inDatabase(target, db)
+		}
+		if err := m.runOne(ctx, report); err != nil {
+			m.write(report)
+			return fmt.Errorf("%w\nRun the same again to go on: what has arrived is recognised", err)
+		}
+	}
+	if err := m.write(report); err != nil {
+		return err
+	}
+	if n := report.Problems(); n > 0 {
+		return fmt.Errorf("%d findings, see above; everything else is the same at both ends", n)
+	}
+	return nil
+}
+
+// inDatabase is p with a database, or the namespace of its name.
+func inDatabase(p migrate.Place, db int) migrate.Place {
+	p.DB = db
+	if p.Namespace != "" {
+		p.Namespace = strconv.Itoa(db)
+	}
+	return p
+}
+
+func (m *mover) runOne(ctx context.Context, report *migrate.Report) error {
+	job, err := migrate.New(m.cfg, report)
+	if err != nil {
+		return usageError{err: err}
+	}
+	defer job.Close()
+	size, err := job.Size(ctx)
+	if err != nil {
+		return err
+	}
+	if m.cfg.Match != "" || m.cfg.StripPrefix != "" {
+		size = 0 // how many of them is not known
+	}
+	what := m.command
+	if m.cfg.DryRun {
+		what += " (dry run)"
+	}
+	if m.allDatabases {
+		what += " " + strconv.Itoa(m.cfg.Source.DB)
+	}
+	if !m.verifyOnly {
+		if err := m.pass(what, size, job, func() error { return job.Copy(ctx) }); err != nil {
+			return err
+		}
+	}
+	if m.noVerify || m.cfg.DryRun {
+		return nil
+	}
+	return m.pass("verify", size, job, func() error { return job.Verify(ctx) })
+}
+
+// pass shows how far one pass over the keys is.
+func (m *mover) pass(what string, size int64, job *migrate.Job, f func() error) error {
+	before := job.Elements()
+	p := startProgress(m.stderr, what, progressOf{total: size, at: job.Scanned, items: func() int64 { return job.Elements() - before }, unit: "elements"})
+	err := f()
+	p.finish(fmt.Sprintf("%d keys, %d elements", job.Scanned(), job.Elements()-before))
+	return err
+}
+
+// write shows the report.
+func (m *mover) write(r *migrate.Report) error {
+	if m.json {
+		counts := map[migrate.Verdict]int64{}
+		for _, v := range migrate.Verdicts {
+			if n := r.Count(v); n > 0 {
+				counts[v] = n
+			}
+		}
+		return m.writeJSON(map[string]any{"types": r.Types(), "keys": counts, "findings": append([]migrate.Finding{}, r.Findings()...), "dry_run": m.cfg.DryRun})
+	}
+	rows := [][]string{{"type", "keys", "elements", "bytes", "with a deadline"}}
+	types := r.Types()
+	for _, t := range slices.Sorted(maps.Keys(types)) {
+		a := types[t]
+		rows = append(rows, []string{t, fmt.Sprint(a.Keys), fmt.Sprint(a.Elements), fmt.Sprint(a.Bytes), fmt.Sprint(a.Expiring)})
+	}
+	if err := m.table(rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(m.stdout)
+	for _, v := range migrate.Verdicts {
+		if n := r.Count(v); n > 0 {
+			fmt.Fprintf(m.stdout, "%-17s %d\n", v, n)
+		}
+	}
+	writeFindings(m.stdout, r)
+	return nil
+}
+
+// maxShown bounds the findings that people are shown; --json has more.
+const maxShown = 100
+
+func writeFindings(w io.Writer, r *migrate.Report) {
+	findings := r.Findings()
+	if len(findings) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, f := range findings[:min(len(findings), maxShown)] {
+		fmt.Fprintf(w, "%s: %s %s in database %d", f.Verdict, f.Type, printable([]byte(f.Key)), f.DB)
+		if f.Reason != "" {
+			fmt.Fprintf(w, ": %s", f.Reason)
+		}
+		fmt.Fprintln(w)
+	}
+	if n := r.Problems() - maxShown; n > 0 {
+		fmt.Fprintf(w, "and %d more; --json shows up to 10,000\n", n)
+	}
+}
