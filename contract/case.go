@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"hash/fnv"
 	"path"
 	"slices"
 	"strings"
@@ -50,6 +51,9 @@ type Case struct {
 	Incident Incident
 	Proves   string // one sentence
 	Needs    []Capability
+	// Seed repeats the messages and choices of the case. It is the case's own,
+	// always the same, unless Suite.Seed is set.
+	Seed uint64
 
 	run func(*probe) error
 	// waits: the case spends its time waiting, and can do so beside others.
@@ -77,10 +81,18 @@ func Cases() []Case {
 	} {
 		for _, c := range group.cases {
 			c.Gate = group.gate
+			c.Seed = ownSeed(c.ID())
 			all = append(all, c)
 		}
 	}
 	return all
+}
+
+// ownSeed is a number that comes from the name.
+func ownSeed(id string) uint64 {
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return uint64(h.Sum32())
 }
 
 // matches reports whether a pattern, such as "edges/ttl-*" or "roundtrip", selects c.

@@ -266,10 +266,8 @@ func (p *probe) oneOrder(s Store, session string) error {
 	}
 	last.Seen, last.End = turnsOf(ms), now()
 	p.history.record(last)
-	events := p.history.of(session)
-	a := audit{script: p.script(session), events: events}
-	if err := a.check(ms); err != nil {
+	if err := p.check(session, ms, audit{}); err != nil {
 		return err
 	}
-	return checkLinearizable(events, p.Timeout/2)
+	return checkLinearizable(p.history.of(session), p.Timeout/2)
 }

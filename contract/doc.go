@@ -20,8 +20,8 @@
 //
 // Messages are numbered by writer and turn, so that a failure names those that
 // were lost, doubled, reordered, torn, damaged, or come from elsewhere, and shows
-// what else happened around the first of them. The seed in the report repeats the
-// messages and the choices of a case; the scheduling of goroutines and processes
+// what else happened around the first of them. The seed of a case repeats its messages
+// and its choices; the scheduling of goroutines and processes
 // it cannot repeat, which is why those cases leave room for every order.
 //
 // # Omissions

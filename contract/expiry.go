@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -10,8 +9,8 @@ import (
 // number of seconds.
 const (
 	ttl       = 2 * time.Second
-	ttlSafe   = ttl * 7 / 10    // by then, nothing may have expired
-	ttlPatent = 6 * time.Second // this long after its end, a session must be gone
+	ttlMargin = 600 * time.Millisecond // before its end, a session is no longer looked at
+	ttlPatent = 6 * time.Second        // this long after its end, a session must be gone
 )
 
 var expiryCases = []Case{
@@ -25,57 +24,64 @@ var expiryCases = []Case{
 		Proves: "A session without a time to live stays."},
 }
 
-func (p *probe) addTTL(session string, turn int) error {
-	return p.noted(session, turnKey{1, turn}, 2, func() error {
+// addTTL saves a turn of two messages and returns the moment before which the
+// session must not end.
+func (p *probe) addTTL(session string, turn int) (end time.Time, err error) {
+	end = time.Now().Add(ttl)
+	return end, p.noted(session, turnKey{1, turn}, 2, func() error {
 		ctx, cancel := p.op()
 		defer cancel()
 		return p.store.(Expirer).AddTTL(ctx, session, ttl, p.turn(session, 1, turn, 2)...)
 	})
 }
 
-// intactUntil looks at a session again and again until a moment.
+// intactUntil looks at a session again and again, until shortly before its end.
+// What a slow load shows after the end proves nothing.
 func (p *probe) intactUntil(session string, end time.Time) error {
-	for time.Now().Before(end) && p.ctx.Err() == nil {
-		before := time.Now()
-		if err := p.verify(p.store, session); err != nil && before.Before(end) {
-			return fmt.Errorf("%s before its end: %w", time.Until(end.Add(ttl-ttlSafe)).Round(time.Millisecond), err)
+	for time.Until(end) > ttlMargin && p.ctx.Err() == nil {
+		err := p.verify(p.store, session)
+		if left := time.Until(end); err != nil && left > 0 {
+			return fmt.Errorf("%s before its end: %w", left.Round(time.Millisecond), err)
 		}
 		pause(p.ctx, 100*time.Millisecond)
 	}
 	return p.ctx.Err()
 }
 
+// ended waits until a session has ended: whole, and not long after its time, which
+// has begun.
+func (p *probe) ended(h Store, session string) error {
+	for limit := time.Now().Add(ttl + ttlPatent); ; {
+		ms, err := p.load(h, session)
+		if err != nil || len(ms) == 0 {
+			return err
+		}
+		if err := p.check(session, ms, audit{}); err != nil {
+			return fmt.Errorf("the session ended in part: %w", err)
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("%w: %s after its end, %d messages are still there", errLate, ttlPatent, len(ms))
+		}
+		pause(p.ctx, 100*time.Millisecond)
+	}
+}
+
 func ttlNotEarly(p *probe) error {
 	s := p.session("a")
-	start := time.Now()
-	if err := p.addTTL(s, 1); err != nil {
+	end, err := p.addTTL(s, 1)
+	if err != nil {
 		return err
 	}
-	return p.intactUntil(s, start.Add(ttlSafe))
+	return p.intactUntil(s, end)
 }
 
 func ttlEnds(p *probe) error {
 	s := p.session("a")
-	for i := range 3 {
-		if err := p.addTTL(s, i+1); err != nil {
-			return err
-		}
+	if _, err := p.addTTL(s, 1); err != nil {
+		return err
 	}
-	for end := time.Now().Add(ttl + ttlPatent); ; {
-		ms, err := p.load(p.store, s)
-		if err != nil {
-			return err
-		}
-		if len(ms) == 0 {
-			break
-		}
-		if err := p.verify(p.store, s); err != nil && len(ms) != 6 {
-			return fmt.Errorf("the session ended in part: %w", err)
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s after its end, all %d messages are still there", ttlPatent, len(ms))
-		}
-		pause(p.ctx, 100*time.Millisecond)
+	if err := p.ended(p.store, s); err != nil {
+		return err
 	}
 	if err := p.add(p.store, s, 2, 1, 2); err != nil {
 		return err
@@ -83,23 +89,44 @@ func ttlEnds(p *probe) error {
 	return p.exactly(p.store, s, p.turn(s, 2, 1, 2))
 }
 
+// ttlRefreshed begins anew when a save was so slow that the session may have ended
+// before it.
 func ttlRefreshed(p *probe) error {
-	s := p.session("a")
-	for i := range 3 {
-		start := time.Now()
-		if err := p.addTTL(s, i+1); err != nil {
+	for attempt := range 12 {
+		late, err := p.refreshes(p.session(fmt.Sprint(attempt)))
+		if !late || err != nil {
 			return err
 		}
-		if err := p.intactUntil(s, start.Add(ttlSafe)); err != nil {
-			return fmt.Errorf("after save %d: %w", i+1, err)
-		}
 	}
-	return nil
+	return fmt.Errorf("%w: saves take longer than a session lives", errUndecided)
+}
+
+// refreshes saves three turns, each shortly before the end that the one before has
+// set. late: one of them came after it.
+func (p *probe) refreshes(session string) (late bool, err error) {
+	var before time.Time
+	for i := range 3 {
+		end, err := p.addTTL(session, i+1)
+		if err != nil {
+			return false, err
+		}
+		if i > 0 && time.Now().After(before) {
+			return true, nil
+		}
+		if err := p.intactUntil(session, end); err != nil {
+			return false, fmt.Errorf("after save %d: %w", i+1, err)
+		}
+		before = end
+	}
+	return false, nil
 }
 
 func ttlOnlyIfAsked(p *probe) error {
 	s, other := p.session("a"), p.session("b")
-	if err := errors.Join(p.addTTL(other, 1), p.fill(p.store, s, 2)); err != nil {
+	if _, err := p.addTTL(other, 1); err != nil {
+		return err
+	}
+	if err := p.fill(p.store, s, 2); err != nil {
 		return err
 	}
 	pause(p.ctx, ttl+500*time.Millisecond)
@@ -114,20 +141,11 @@ func expiryOne(p *probe) error {
 	if err != nil {
 		return err
 	}
-	if err := p.addTTL(base, 1); err != nil {
+	if _, err := p.addTTL(base, 1); err != nil {
 		return err
 	}
-	for end := time.Now().Add(ttl + ttlPatent); ; {
-		ms, err := p.load(p.store, base)
-		if err != nil {
-			return err
-		}
-		if len(ms) == 0 {
-			return p.verifyEach(kept)
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s after its end, %d messages are still there", ttlPatent, len(ms))
-		}
-		pause(p.ctx, 100*time.Millisecond)
+	if err := p.ended(p.store, base); err != nil {
+		return err
 	}
+	return p.verifyEach(kept)
 }

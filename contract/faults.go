@@ -56,8 +56,7 @@ func (p *probe) loadedOrError(h Store, ctx context.Context, session string) erro
 	if err != nil {
 		return backendError(err)
 	}
-	a := audit{script: p.script(session), events: p.history.of(session)}
-	if err := a.check(ms); err != nil {
+	if err := p.check(session, ms, audit{}); err != nil {
 		return fmt.Errorf("a load that could not be carried out returned %d messages and no error: %w", len(ms), err)
 	}
 	return nil
@@ -133,7 +132,7 @@ func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) error)
 	start := time.Now()
 	err := call(ctx)
 	if d := time.Since(start); d > brokenOp+brokenGrace {
-		return fmt.Errorf("%s: the call ignored its context and returned after %s", f, d.Round(time.Millisecond))
+		return fmt.Errorf("%w: %s: the call ignored its context and returned after %s", errLate, f, d.Round(time.Millisecond))
 	}
 	if err == nil && line.Hits() == 0 {
 		return fmt.Errorf("%s: no request met the fault: the handle does not use the line", f)
@@ -232,7 +231,7 @@ func recovers(p *probe) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s after all faults were over: %w", healTime, err)
+			return fmt.Errorf("%w: %s after all faults were over: %w", errLate, healTime, err)
 		}
 		pause(p.ctx, 50*time.Millisecond)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -27,9 +26,7 @@ type probe struct {
 }
 
 func newProbe(ctx context.Context, r *run, c Case) *probe {
-	h := fnv.New64a()
-	h.Write([]byte(c.ID()))
-	return &probe{run: r, c: c, ctx: ctx, random: rand.New(rand.NewPCG(r.Seed, h.Sum64()))}
+	return &probe{run: r, c: c, ctx: ctx, random: rand.New(rand.NewPCG(c.Seed, ownSeed(c.ID())))}
 }
 
 // try opens the first handle, and runs the case if the store can be held to it.
@@ -82,7 +79,7 @@ func (p *probe) use(key string) {
 	p.sessions = append(p.sessions, key)
 }
 
-func (p *probe) script(session string) script { return newScript(p.Seed, p.id, session) }
+func (p *probe) script(session string) script { return newScript(p.c.Seed, p.id, session) }
 
 // op returns a context for one operation in good weather.
 func (p *probe) op() (context.Context, context.CancelFunc) {
@@ -158,8 +155,13 @@ func (p *probe) audit(s Store, session string, a audit) error {
 	if err != nil {
 		return err
 	}
+	return p.check(session, ms, a)
+}
+
+// check compares what was loaded from a session with everything noted.
+func (p *probe) check(session string, loaded []Message, a audit) error {
 	a.script, a.events = p.script(session), p.history.of(session)
-	return a.check(ms)
+	return a.check(loaded)
 }
 
 // exactly compares what a session holds with a list.

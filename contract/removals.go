@@ -26,13 +26,11 @@ func clearWhileSaving(p *probe) error {
 	if err := errors.Join(err, clearErr); err != nil {
 		return err
 	}
-	after := p.crew(s, p.Turns, 3)
 	ms, err := p.load(p.store, s)
 	if err != nil {
 		return err
 	}
-	a := audit{script: p.script(s), events: p.history.of(s), removed: true, whole: true}
-	if err := a.check(ms); err != nil {
+	if err := p.check(s, ms, audit{removed: true, whole: true}); err != nil {
 		return err
 	}
 	if err := wholeTurns(ms); err != nil {
@@ -44,6 +42,7 @@ func clearWhileSaving(p *probe) error {
 		return err
 	}
 	p.history = history{}
+	after := p.crew(s, p.Turns, 3)
 	for i := range after {
 		after[i].Writer += 100
 	}

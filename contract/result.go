@@ -28,7 +28,7 @@ type Result struct {
 // Report is the outcome of a run.
 type Report struct {
 	Target  string
-	Seed    uint64
+	Seed    uint64 // 0: each case had its own
 	Writers int
 	Results []Result
 	Elapsed time.Duration

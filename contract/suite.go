@@ -1,14 +1,13 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -17,7 +16,8 @@ import (
 // default.
 type Suite struct {
 	Target Target
-	// Seed repeats the messages and choices of a run; 0: a new one.
+	// Seed makes other messages and choices than those that each case has by
+	// default; 0: those.
 	Seed uint64
 	// Writers is how many write at once where many do: 8.
 	Writers int
@@ -50,7 +50,6 @@ func (s *Suite) Run(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("seed %d", run.Seed)
 	for _, g := range Gates {
 		group := slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return c.Gate != g })
 		if len(group) == 0 {
@@ -66,7 +65,7 @@ func (s *Suite) Run(t *testing.T) {
 					case Unsupported:
 						t.Skipf("not supported: %s", r.Detail)
 					case Failed, Undecided:
-						t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident, Incidents[c.Incident], run.Seed)
+						t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident, Incidents[c.Incident], r.Case.Seed)
 					}
 				})
 			}
@@ -141,17 +140,16 @@ func (s *Suite) prepare() (*run, []Case, error) {
 	if r.Target.Open == nil {
 		return nil, nil, errors.New("contract: Target.Open is not set")
 	}
-	var random [8]byte
+	var random [4]byte
 	rand.Read(random[:]) // never fails
-	r.id = "contract-" + hex.EncodeToString(random[:4])
-	for r.Seed == 0 {
-		rand.Read(random[:])
-		r.Seed = uint64(random[0]) | uint64(random[1])<<8 | uint64(random[2])<<16 | uint64(random[3])<<24
-	}
+	r.id = "contract-" + hex.EncodeToString(random[:])
 	orDefault(&r.Writers, 8)
 	orDefault(&r.Turns, 25)
 	orDefault(&r.Timeout, 60*time.Second)
 	cases, err := s.Selected()
+	for i := range cases {
+		cases[i].Seed = cmp.Or(r.Seed, cases[i].Seed)
+	}
 	return r, cases, err
 }
 
@@ -185,57 +183,4 @@ func (s *Suite) Selected() ([]Case, error) {
 		return nil, errors.New("no case is in that gate under that name")
 	}
 	return cases, nil
-}
-
-// one runs a case.
-func (r *run) one(ctx context.Context, c Case) Result {
-	start := time.Now()
-	err := r.attempt(ctx, c)
-	res := Result{Case: c, Status: Passed, Elapsed: time.Since(start)}
-	var lacks lacksError
-	switch {
-	case errors.As(err, &lacks):
-		res.Status, res.Detail = Unsupported, string(lacks)
-	case errors.Is(err, errUndecided):
-		res.Status, res.Detail = Undecided, err.Error()
-	case err != nil:
-		res.Status, res.Detail = Failed, strings.TrimSpace(err.Error())
-	}
-	return res
-}
-
-// lacksError ends a case that the store cannot be held to.
-type lacksError string
-
-func (e lacksError) Error() string { return "not supported: " + string(e) }
-
-// attempt runs a case in its own goroutine, so that a store which ignores its
-// contexts fails the case instead of stopping the suite.
-func (r *run) attempt(ctx context.Context, c Case) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("the case did not end within %s", r.Timeout))
-	defer cancel()
-	p := newProbe(ctx, r, c)
-	done := make(chan error, 1)
-	go func() {
-		defer func() {
-			if v := recover(); v != nil {
-				done <- fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-			}
-		}()
-		done <- p.try()
-	}()
-	select {
-	case err := <-done:
-		if err != nil && ctx.Err() != nil && !errors.As(err, new(*violation)) {
-			return fmt.Errorf("%w; %v", context.Cause(ctx), err)
-		}
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return fmt.Errorf("%w; %v", context.Cause(ctx), err)
-	case <-time.After(brokenGrace):
-		return fmt.Errorf("%w, and calls of the store ignore that their context has ended", context.Cause(ctx))
-	}
 }

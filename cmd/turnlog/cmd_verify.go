@@ -37,6 +37,8 @@ shows where it does: which message, and what happened around it. The store need
 not be turnlog. TARGET is one of
 
   turnlog:[?nodes=1]                         three nodes (or one) that verify starts for itself
+  turnlog:?through=n2                        ... with all requests through that node
+  turnlog:?kill-leader=3s                    ... whose leader is killed again and again meanwhile
   turnlog://HOST:PORT[,HOST:PORT...]         a running cluster
   http://HOST:PORT                           the same, through its HTTP door
   redis://HOST:PORT[/DB]                     a list for each session, as chat-history libraries have it
@@ -74,7 +76,7 @@ only if each of those gates could be run and holds.`,
 	f.StringSliceVar(&v.gates, "gate", nil, "run these gates only: "+gateNames())
 	f.StringSliceVar(&v.cases, "case", nil, "run these cases only: NAME or GATE/NAME, with * and ?")
 	f.StringSliceVar(&v.required, "require", nil, "gates that must be supported and hold; others are merely reported")
-	f.Uint64Var(&v.seed, "seed", 0, "repeat the run with this seed (default: a new one)")
+	f.Uint64Var(&v.seed, "seed", 0, "run all cases with this seed (default: each with its own, see --list)")
 	f.DurationVar(&v.timeout, "timeout", 60*time.Second, "how long a case may take")
 	f.IntVar(&v.writers, "writers", 8, "how many write at once")
 	f.IntVar(&v.turns, "turns", 25, "how many turns each of them writes")
@@ -102,13 +104,13 @@ func (v *verifier) listCases() error {
 		}
 		return v.writeJSON(out)
 	}
-	rows := [][]string{{"CASE", "INCIDENT", "NEEDS", "PROVES"}}
+	rows := [][]string{{"CASE", "INCIDENT", "SEED", "NEEDS", "PROVES"}}
 	for _, c := range contract.Cases() {
 		needs := make([]string, len(c.Needs))
 		for i, n := range c.Needs {
 			needs[i] = string(n)
 		}
-		rows = append(rows, []string{c.ID(), string(c.Incident), orDash(strings.Join(needs, ", ")), c.Proves})
+		rows = append(rows, []string{c.ID(), string(c.Incident), fmt.Sprint(c.Seed), orDash(strings.Join(needs, ", ")), c.Proves})
 	}
 	if err := v.table(rows); err != nil {
 		return err

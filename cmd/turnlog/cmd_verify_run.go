@@ -18,7 +18,7 @@ import (
 var errContractBroken = errors.New("the contract does not hold")
 
 // verify opens the target and runs what was selected.
-func (v *verifier) verify(ctx context.Context, url string) error {
+func (v *verifier) verify(ctx context.Context, url string) (err error) {
 	s, required, err := v.suite()
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (v *verifier) verify(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	defer t.Close()
+	defer func() { err = errors.Join(err, t.Close()) }()
 	s.Target = t.Target
 	show := &verifyProgress{out: v.stderr, terminal: isTerminal(v.stderr)}
 	s.Began, s.Ended = show.began, show.ended
@@ -46,6 +46,9 @@ func (v *verifier) verify(ctx context.Context, url string) error {
 		o.Scores = recall.Script{Target: t.Target, Seed: o.Seed, Began: show.recalling}.Run(ctx)
 	}
 	show.clear()
+	if t.Note != nil {
+		o.Note = t.Note()
+	}
 	return v.publish(o)
 }
 

@@ -5,22 +5,22 @@ package proxy
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/turnlog/turnlog/contract"
 )
 
-const dialTime = 2 * time.Second
+const dialTime = 2 * time.Second // for each target
 
 // Proxy is the network half of a contract.Line. Its methods may be called by any
 // goroutine.
 type Proxy struct {
-	target   string
+	targets  []string
 	dialect  Dialect
 	listener net.Listener
 	running  sync.WaitGroup
@@ -32,13 +32,14 @@ type Proxy struct {
 	conns  map[*relay]struct{} // open ones; nil when the proxy is closed
 }
 
-// New listens on a free port of this machine for connections to target.
-func New(target string, d Dialect) (*Proxy, error) {
+// New listens on a free port of this machine for connections to the first of the
+// targets that accepts them.
+func New(d Dialect, targets ...string) (*Proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, fmt.Errorf("proxy to %s: %w", target, err)
+		return nil, fmt.Errorf("proxy to %s: %w", strings.Join(targets, ", "), err)
 	}
-	p := &Proxy{target: target, dialect: d, listener: l, healed: make(chan struct{}), conns: map[*relay]struct{}{}}
+	p := &Proxy{targets: targets, dialect: d, listener: l, healed: make(chan struct{}), conns: map[*relay]struct{}{}}
 	close(p.healed)
 	p.running.Go(p.accept)
 	return p, nil
@@ -130,15 +131,23 @@ func (p *Proxy) accept() {
 	}
 }
 
+// dial returns nil if no target can be reached.
+func (p *Proxy) dial() *net.TCPConn {
+	for _, target := range p.targets {
+		if c, err := net.DialTimeout("tcp", target, dialTime); err == nil {
+			return c.(*net.TCPConn)
+		}
+	}
+	return nil
+}
+
 func (p *Proxy) serve(near *net.TCPConn) {
-	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
-	defer cancel()
-	c, err := new(net.Dialer).DialContext(ctx, "tcp", p.target)
-	if err != nil {
+	far := p.dial()
+	if far == nil {
 		abort(near)
 		return
 	}
-	r := &relay{proxy: p, near: near, far: c.(*net.TCPConn), done: make(chan struct{})}
+	r := &relay{proxy: p, near: near, far: far, done: make(chan struct{})}
 	p.mu.Lock()
 	open := p.conns != nil
 	if open {

@@ -34,7 +34,7 @@ func TestFaults(t *testing.T) {
 				io.Copy(w, r.Body)
 			}))
 			defer server.Close()
-			p, err := New(server.Listener.Addr().String(), HTTP{})
+			p, err := New(HTTP{}, server.Listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func post(t *testing.T, addr string) string {
 func TestSkipAndTimes(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) }))
 	defer server.Close()
-	p, err := New(server.Listener.Addr().String(), HTTP{})
+	p, err := New(HTTP{}, server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,5 +95,23 @@ func TestSkipAndTimes(t *testing.T) {
 	}
 	if s := strings.Join(got, " "); s != "200 200 507 507 200 200" {
 		t.Errorf("answers %s", s)
+	}
+}
+
+// TestNextTarget: a connection goes to the next target when one is gone.
+func TestNextTarget(t *testing.T) {
+	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.Copy(w, r.Body) })
+	first, second := httptest.NewServer(hello), httptest.NewServer(hello)
+	defer second.Close()
+	p, err := New(HTTP{}, first.Listener.Addr().String(), second.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for range 2 {
+		if got := post(t, p.Addr()); got != "200 OK hello" {
+			t.Error(got)
+		}
+		first.Close()
 	}
 }

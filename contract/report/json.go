@@ -11,12 +11,13 @@ type outcomeJSON struct {
 	Target   string      `json:"target"`
 	Holds    bool        `json:"holds"`
 	Broken   []string    `json:"broken"`
-	Seed     uint64      `json:"seed"`
+	Seed     uint64      `json:"seed,omitempty"` // of all cases
 	Writers  int         `json:"writers"`
 	Seconds  float64     `json:"seconds"`
 	Gates    []gateJSON  `json:"gates"`
 	Cases    []CaseJSON  `json:"cases"`
 	Accuracy []scoreJSON `json:"accuracy"`
+	Note     string      `json:"note,omitempty"`
 }
 
 type gateJSON struct {
@@ -33,6 +34,7 @@ type CaseJSON struct {
 	Case     string                `json:"case"`
 	Incident contract.Incident     `json:"incident"`
 	Proves   string                `json:"proves"`
+	Seed     uint64                `json:"seed"`
 	Needs    []contract.Capability `json:"needs,omitempty"`
 	Status   contract.Status       `json:"status,omitempty"`
 	Detail   string                `json:"detail,omitempty"`
@@ -48,14 +50,14 @@ type scoreJSON struct {
 
 // Describe returns a case without a result.
 func Describe(c *contract.Case) CaseJSON {
-	return CaseJSON{Case: c.ID(), Incident: c.Incident, Proves: c.Proves, Needs: c.Needs}
+	return CaseJSON{Case: c.ID(), Incident: c.Incident, Proves: c.Proves, Seed: c.Seed, Needs: c.Needs}
 }
 
 // JSON writes the outcome as one object.
 func (o *Outcome) JSON(w io.Writer) error {
 	broken := o.Broken()
 	out := outcomeJSON{Target: o.Target, Holds: len(broken) == 0, Broken: append([]string{}, broken...), Seed: o.Seed, Writers: o.Writers,
-		Seconds: o.Elapsed.Seconds(), Gates: []gateJSON{}, Cases: []CaseJSON{}, Accuracy: []scoreJSON{}}
+		Seconds: o.Elapsed.Seconds(), Gates: []gateJSON{}, Cases: []CaseJSON{}, Accuracy: []scoreJSON{}, Note: o.Note}
 	for _, g := range contract.Gates {
 		if s, ok := o.Gate(g); ok {
 			out.Gates = append(out.Gates, gateJSON{g, s, o.Count(g, contract.Passed), o.Count(g, contract.Failed),

@@ -44,7 +44,7 @@ func (o *Outcome) JUnit(w io.Writer) error {
 		s := junitSuite{Name: string(g)}
 		for i := range o.Results {
 			if r := &o.Results[i]; r.Case.Gate == g {
-				s.add(r.Case.Name, r.Elapsed, r.Status, r.Case.Proves, fmt.Sprintf("%s\nseed %d", r.Detail, o.Seed))
+				s.add(r.Case.Name, r.Elapsed, r.Status, r.Case.Proves, fmt.Sprintf("%s\nseed %d", r.Detail, r.Case.Seed))
 			}
 		}
 		if len(s.Cases) > 0 {

@@ -16,6 +16,7 @@ type Outcome struct {
 	Required []contract.Gate // none: whatever the store supports
 	// MinAccuracy is the percentage that must be remembered; 0: whatever it is.
 	MinAccuracy float64
+	Note        string // what else happened to the store
 }
 
 // Broken says what does not hold, empty if the contract does.

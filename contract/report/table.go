@@ -17,8 +17,8 @@ func (o *Outcome) Table(w io.Writer) error {
 	for i := range o.Results {
 		r := &o.Results[i]
 		if r.Status == contract.Failed || r.Status == contract.Undecided {
-			fmt.Fprintf(w, "%s  %s\n  should hold: %s\n  guards against %s, %s\n%s\n\n", r.Status, r.Case.ID(), r.Case.Proves,
-				r.Case.Incident, contract.Incidents[r.Case.Incident], indent(r.Detail))
+			fmt.Fprintf(w, "%s  %s\n  should hold: %s\n  guards against %s, %s\n%s\n  seed %d\n\n", r.Status, r.Case.ID(), r.Case.Proves,
+				r.Case.Incident, contract.Incidents[r.Case.Incident], indent(r.Detail), r.Case.Seed)
 		}
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
@@ -36,7 +36,10 @@ func (o *Outcome) Table(w io.Writer) error {
 	if err := o.accuracy(w); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\n%s, seed %d, %d writers, %s: ", o.Target, o.Seed, o.Writers, o.Elapsed.Round(100*time.Millisecond))
+	if o.Note != "" {
+		fmt.Fprintf(w, "\n%s\n", o.Note)
+	}
+	fmt.Fprintf(w, "\n%s, %d writers, %s: ", o.Target, o.Writers, o.Elapsed.Round(100*time.Millisecond))
 	if broken := o.Broken(); len(broken) > 0 {
 		_, err := fmt.Fprintf(w, "the contract does NOT hold\n  %s\n", strings.Join(broken, "\n  "))
 		return err

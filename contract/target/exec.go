@@ -40,9 +40,9 @@ func openExec(ctx context.Context, command string, o Options) (*Target, error) {
 			return nil, urlErrorf("with a backend, the command must have %s where its address belongs", backendPlaceholder)
 		}
 		addr = u.Host
-		t.Line = behind(addr, dialect(u.Scheme), func(ctx context.Context, via string) (contract.Store, error) {
+		t.Line = behind(dialect(u.Scheme), func(ctx context.Context, via string) (contract.Store, error) {
 			return openAdapter(ctx, strings.ReplaceAll(command, backendPlaceholder, via))
-		})
+		}, addr)
 	}
 	a := &adapter{command: strings.ReplaceAll(command, backendPlaceholder, addr)}
 	first, err := a.open(ctx)

@@ -29,7 +29,7 @@ func openHTTP(t *Target, u *url.URL) error {
 		return &httpStore{c: &http.Client{Transport: new(http.Transport)}, addr: addr, namespace: namespace}, nil
 	}
 	t.Open = func(ctx context.Context) (contract.Store, error) { return open(ctx, u.Host) }
-	t.Line = behind(u.Host, proxy.HTTP{}, open)
+	t.Line = behind(proxy.HTTP{}, open, u.Host)
 	t.Claims = contract.Claims{IDs: true, LateIDs: true, Linearizable: true, Bytes: true}
 	return nil
 }

@@ -15,10 +15,11 @@ type line struct {
 
 func (l *line) Open(ctx context.Context) (contract.Store, error) { return l.open(ctx, l.Addr()) }
 
-// behind returns a Target.Line to the server at addr.
-func behind(addr string, d proxy.Dialect, open func(ctx context.Context, addr string) (contract.Store, error)) func(context.Context) (contract.Line, error) {
+// behind returns a Target.Line to a server, or to the first of several that can be
+// reached.
+func behind(d proxy.Dialect, open func(ctx context.Context, addr string) (contract.Store, error), addrs ...string) func(context.Context) (contract.Line, error) {
 	return func(context.Context) (contract.Line, error) {
-		p, err := proxy.New(addr, d)
+		p, err := proxy.New(d, addrs...)
 		if err != nil {
 			return nil, err
 		}

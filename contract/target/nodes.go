@@ -48,17 +48,41 @@ type node struct {
 
 var errNoBinary = errors.New("turnlog: without an address needs the turnlog program")
 
+// clusterSettings are what a turnlog: URL says about the cluster.
+type clusterSettings struct {
+	nodes      int
+	namespace  string
+	through    string        // the node that all handles go through; empty: they take turns
+	killLeader time.Duration // how often the leader is killed meanwhile; 0: never
+}
+
+func readClusterSettings(u *url.URL) (s clusterSettings, err error) {
+	params, err := take(u, "nodes", "namespace", "through", "kill-leader")
+	if err != nil {
+		return s, err
+	}
+	s = clusterSettings{nodes: 3, namespace: params["namespace"], through: params["through"]}
+	if n := params["nodes"]; n != "" {
+		if s.nodes, err = strconv.Atoi(n); err != nil || s.nodes != 1 && s.nodes != 3 && s.nodes != 5 {
+			return s, urlErrorf("target turnlog: nodes must be 1, 3 or 5")
+		}
+	}
+	if d := params["kill-leader"]; d != "" {
+		if s.killLeader, err = time.ParseDuration(d); err != nil || s.killLeader <= 0 {
+			return s, urlErrorf("target turnlog: kill-leader must be a time such as 3s")
+		}
+	}
+	if t := s.through; t != "" && (t[0] != 'n' || len(t) != 2 || t[1] < '1' || int(t[1]-'0') > s.nodes) {
+		return s, urlErrorf("target turnlog: through must be n1 to n%d", s.nodes)
+	}
+	return s, nil
+}
+
 // openNodes starts a cluster.
 func openNodes(ctx context.Context, u *url.URL, o Options) (*Target, error) {
-	params, err := take(u, "nodes", "namespace")
+	s, err := readClusterSettings(u)
 	if err != nil {
 		return nil, err
-	}
-	count := 3
-	if n := params["nodes"]; n != "" {
-		if count, err = strconv.Atoi(n); err != nil || count != 1 && count != 3 && count != 5 {
-			return nil, urlErrorf("target turnlog: nodes must be 1, 3 or 5")
-		}
 	}
 	if o.Binary == "" {
 		return nil, errNoBinary
@@ -68,16 +92,22 @@ func openNodes(ctx context.Context, u *url.URL, o Options) (*Target, error) {
 		return nil, err
 	}
 	c := &nodes{binary: o.Binary, dir: dir}
-	if err := c.found(ctx, count); err != nil {
+	if err := c.found(ctx, s.nodes); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	addrs := c.addrs(s.through)
 	t := &Target{close: c.close}
-	dialTurnlog(t, c.addrs(), params["namespace"])
+	dialTurnlog(t, addrs, s.namespace)
 	t.Restarts = c.restarts()
 	if o.Copy != nil {
 		t.Copy = func(ctx context.Context) *exec.Cmd {
-			return o.Copy(ctx, "turnlog://"+strings.Join(c.addrs(), ",")+"?namespace="+params["namespace"])
+			return o.Copy(ctx, "turnlog://"+strings.Join(addrs, ",")+"?namespace="+s.namespace)
 		}
+	}
+	if s.killLeader > 0 {
+		k := c.startKilling(s.killLeader)
+		t.close = func() error { return errors.Join(k.end(), c.close()) }
+		t.Note = k.note
 	}
 	return t, nil
 }
@@ -170,12 +200,14 @@ func (c *nodes) close() error {
 	return os.RemoveAll(c.dir)
 }
 
-func (c *nodes) addrs() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// addrs returns where the nodes, or the one of that name, serve clients. A node that
+// is replaced leaves its address to the next one.
+func (c *nodes) addrs(only string) []string {
 	var out []string
 	for _, n := range c.live {
-		out = append(out, n.resp)
+		if only == "" || n.id == only {
+			out = append(out, n.resp)
+		}
 	}
 	return out
 }

@@ -50,7 +50,7 @@ func openPostgres(t *Target, u *url.URL) error {
 	t.Open = func(ctx context.Context) (contract.Store, error) { return open(ctx, "") }
 	t.Claims = contract.Claims{IDs: true, Linearizable: true, Bytes: true}
 	if config.ConnConfig.TLSConfig == nil {
-		t.Line = behind(addr, proxy.Postgres{}, open)
+		t.Line = behind(proxy.Postgres{}, open, addr)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ func openRedis(t *Target, u *url.URL) error {
 		return &redisList{s}, nil
 	}
 	t.Open = func(ctx context.Context) (contract.Store, error) { return open(ctx, options.Addr) }
-	t.Line = behind(options.Addr, proxy.RESP{}, open)
+	t.Line = behind(proxy.RESP{}, open, options.Addr)
 	t.Claims = contract.Claims{Bytes: true, Linearizable: params["layout"] != "rmw"}
 	return nil
 }

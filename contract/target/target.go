@@ -9,6 +9,8 @@
 //	http://host:port[?namespace=N]            turnlog's HTTP door
 //	exec:COMMAND                              a program that speaks JSON lines
 //	turnlog:[?nodes=N]                        a cluster of its own, of three nodes
+//	turnlog:?through=n2                       … all handles through that node
+//	turnlog:?kill-leader=3s                   … whose leader is killed again and again
 package target
 
 import (
@@ -47,10 +49,13 @@ func urlErrorf(form string, args ...any) error { return &URLError{fmt.Sprintf(fo
 // Target is an open target. Close ends what Open started.
 type Target struct {
 	contract.Target
+	// Note, if set, says what else happened to the store so far.
+	Note  func() string
 	close func() error
 }
 
-// Close ends what Open started.
+// Close ends what Open started. Its error is that of something which went wrong
+// beside the cases.
 func (t *Target) Close() error {
 	if t.close == nil {
 		return nil
