@@ -22,6 +22,8 @@ type Bad struct {
 	wrap func(h *memory.Handle) contract.Store // a handle of the bad store
 	// per, if set, replaces wrap where all handles share something bad.
 	per func() func(h *memory.Handle) contract.Store
+	// disk, if set, replaces wrap where something survives a restart.
+	disk func(s *memory.Server) (wrap func(h *memory.Handle) contract.Store, restart func(context.Context) error)
 }
 
 // All lists them.
@@ -33,6 +35,8 @@ func All() []Bad {
 			Defect: "one object holds the current session, for all conversations", wrap: sharedBuffer},
 		{Name: "process-memory", Caught: "restart/stop", Also: []string{"restart/kill"},
 			Defect: "everything lives in the process", wrap: correct},
+		{Name: "forgets-clears", Caught: "restart/cleared-stays-cleared",
+			Defect: "only saves are written to disk, so that a restart brings back what was cleared", disk: forgetsClears},
 		{Name: "write-behind", Caught: "sequential/saved-means-saved",
 			Defect: "save returns before it has written", wrap: writeBehind},
 		{Name: "swallows-errors", Caught: "faults/load-cut", Also: []string{"faults/load-error-answer", "faults/flapping"},
@@ -85,12 +89,17 @@ func All() []Bad {
 // Target returns a new store with the defect.
 func (b *Bad) Target() contract.Target {
 	server := memory.New()
-	wrap := b.wrap
-	if wrap == nil {
-		wrap = b.per()
-	}
 	t := server.Target()
 	t.Name = b.Name
+	wrap := b.wrap
+	switch {
+	case b.per != nil:
+		wrap = b.per()
+	case b.disk != nil:
+		var restart func(context.Context) error
+		wrap, restart = b.disk(server)
+		t.Restarts = []contract.Restart{{Kind: contract.CanStop, Do: restart}}
+	}
 	t.Open = func(context.Context) (contract.Store, error) { return wrap(server.Open()), nil }
 	t.Line = func(context.Context) (contract.Line, error) { return &line{server.Line(), wrap}, nil }
 	return t
