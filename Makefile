@@ -8,7 +8,7 @@ export GOFLAGS ?= -buildvcs=false
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: compare help build run test race lint bench bench-quick bench-micro cluster-test test-deps clean
+.PHONY: compare help build run test race lint bench bench-quick bench-growth bench-micro cluster-test test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +30,11 @@ lint: ## check formatting, vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-bench: build test-deps ## compare with redis-server; writes bench/RESULTS.md (a quarter of an hour)
-	bin/turnlog bench --standard --write bench/RESULTS.md --commit "$(VERSION)"
+bench: build test-deps ## compare with redis-server; writes bench/RESULTS.md (half an hour); ARGS=--goroutines for the other generator
+	bin/turnlog bench --standard --profile --write bench/RESULTS.md --commit "$(VERSION)" $(ARGS)
+
+bench-growth: build ## what becomes slower with much data; writes bench/GROWTH.md (half an hour, 15 GB of disk)
+	bin/turnlog bench growth shapes ttl --restart --write bench/GROWTH.md --commit "$(VERSION)"
 
 bench-quick: build test-deps ## the same in a minute, with coarse results, written nowhere
 	bin/turnlog bench --standard --quick

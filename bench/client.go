@@ -20,6 +20,15 @@ type load struct {
 	role      role // nil: to take the steps of operations
 }
 
+// clients returns n clients of the load.
+func (l *load) clients(n int) []*client {
+	var all []*client
+	for range n {
+		all = append(all, &client{load: l})
+	}
+	return all
+}
+
 // client is one connection and what it waits for. It does no input or output
 // itself: whoever drives it sends out, and gives what arrives to received.
 type client struct {

@@ -94,6 +94,10 @@ func (s *Series) Of(name string) Result {
 		r.Elapsed += other.Elapsed
 		r.Operations += other.Operations
 		r.Errors += other.Errors
+		if r.Flushes != nil && other.Flushes != nil {
+			n := *r.Flushes + *other.Flushes
+			r.Flushes = &n
+		}
 		if r.FirstError == "" {
 			r.FirstError = other.FirstError
 		}

@@ -108,17 +108,22 @@ func (respFrames) answer(buf []byte) (int, error) {
 // turnDialect speaks TURN.*, as turnlog's own clients do.
 type turnDialect struct{ respFrames }
 
-func (turnDialect) append(dst, key []byte, n int, p *payloads) ([]byte, int) {
+func (d turnDialect) append(dst, key []byte, n int, p *payloads) ([]byte, int) {
 	dst = command(dst, 2+3*n)
 	dst = word(dst, "TURN.APPEND")
 	dst = wordBytes(dst, key)
+	return d.messages(dst, n, p), 1
+}
+
+// messages appends the words of n messages, each with an id.
+func (turnDialect) messages(dst []byte, n int, p *payloads) []byte {
 	for range n {
 		dst = word(dst, "MSG")
 		dst = p.ids.append(head(dst, idBytes))
 		dst = append(dst, '\r', '\n')
 		dst = payloadWord(dst, p)
 	}
-	return dst, 1
+	return dst
 }
 
 func (turnDialect) read(dst, key []byte, n int) ([]byte, int) {

@@ -13,26 +13,33 @@ import (
 type usage struct {
 	servers, self time.Duration // processor time
 	rss           uint64
+	flushes       *int // of the state of turnlog's nodes; nil: not known
 }
 
-// meter measures, from /proc, what processes use between two moments.
+// meter measures, from /proc and from metrics, what a target's processes use and do
+// between two moments.
 type meter struct {
-	processes []int
-	done      chan usage
+	target Target
+	done   chan usage
 }
 
 // startMeter begins to measure at from, and ends at until, or with ctx.
-func startMeter(ctx context.Context, processes []int, from, until time.Time) *meter {
-	m := &meter{processes: processes, done: make(chan usage, 1)}
+func startMeter(ctx context.Context, t Target, from, until time.Time) *meter {
+	m := &meter{target: t, done: make(chan usage, 1)}
 	go func() {
 		var before, after usage
 		if sleepUntil(ctx, from) {
-			before = m.read()
+			before = m.read(ctx)
 		}
 		if sleepUntil(ctx, until) {
-			after = m.read()
+			after = m.read(ctx)
 		}
-		m.done <- usage{after.servers - before.servers, after.self - before.self, after.rss}
+		u := usage{servers: after.servers - before.servers, self: after.self - before.self, rss: after.rss}
+		if before.flushes != nil && after.flushes != nil {
+			n := *after.flushes - *before.flushes
+			u.flushes = &n
+		}
+		m.done <- u
 	}()
 	return m
 }
@@ -52,13 +59,29 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 // stop waits for the end of the time and returns what was used in it.
 func (m *meter) stop() usage { return <-m.done }
 
-func (m *meter) read() usage {
-	u := usage{self: processorTime(os.Getpid())}
-	for _, p := range m.processes {
+func (m *meter) read(ctx context.Context) usage {
+	u := usage{self: processorTime(os.Getpid()), flushes: countFlushes(ctx, m.target.Metrics)}
+	for _, p := range m.target.Processes {
 		u.servers += processorTime(p)
 		u.rss += residentBytes(p)
 	}
 	return u
+}
+
+// countFlushes returns how often nodes have flushed; nil if one does not tell.
+func countFlushes(ctx context.Context, nodes []string) *int {
+	if len(nodes) == 0 {
+		return nil
+	}
+	sum := 0
+	for _, addr := range nodes {
+		m, err := scrape(ctx, addr)
+		if err != nil {
+			return nil
+		}
+		sum += int(m[flushWork.count])
+	}
+	return &sum
 }
 
 // clockTick is the unit of times in /proc on every Linux that Go runs on.

@@ -89,10 +89,15 @@ func (p *process) died() error {
 	return fmt.Errorf("%s has ended (%s); the end of its log:\n%s", p.name, p.cmd.ProcessState, strings.Join(lines[max(0, len(lines)-5):], "\n"))
 }
 
-// until polls ready until it says nil, and fails with a process, ctx, or after a
-// minute with the last that ready said.
+// until is untilWithin a minute.
 func until(ctx context.Context, processes []*process, ready func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	return untilWithin(ctx, time.Minute, processes, ready)
+}
+
+// untilWithin polls ready until it says nil, and fails with a process, ctx, or
+// after limit with the last that ready said.
+func untilWithin(ctx context.Context, limit time.Duration, processes []*process, ready func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()

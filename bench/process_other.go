@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -12,3 +13,5 @@ import (
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func syncData(f *os.File) error { return f.Sync() }
+
+func occupied(info fs.FileInfo) uint64 { return uint64(info.Size()) }

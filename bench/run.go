@@ -42,6 +42,9 @@ type Result struct {
 	// and what they hold of main memory at the end; 0: not known.
 	CPU float64 `json:"cpu_s_per_10k,omitempty"`
 	RSS uint64  `json:"rss_bytes,omitempty"`
+	// Flushes counts those of the state, of all nodes together, in the time that
+	// was measured; nil: not known.
+	Flushes *int `json:"flushes,omitempty"`
 	// Generator is the processor time of the generator, in the same unit as CPU.
 	Generator float64 `json:"generator_cpu_s_per_10k,omitempty"`
 }
@@ -62,7 +65,7 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	meter := startMeter(ctx, t.Processes, rec.from, rec.until)
+	meter := startMeter(ctx, t, rec.from, rec.until)
 	if err := drive(ctx); err != nil {
 		cancel()
 		meter.stop()
@@ -73,7 +76,7 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 		Workload: w.Name, Target: t.Name, Clients: cfg.Clients, Elapsed: cfg.Duration,
 		Operations: rec.operations, Errors: rec.errors, PerSecond: float64(rec.operations) / cfg.Duration.Seconds(),
 		P50: rec.latency.Quantile(0.5), P90: rec.latency.Quantile(0.9), P99: rec.latency.Quantile(0.99),
-		P999: rec.latency.Quantile(0.999), Max: rec.latency.Max(), RSS: use.rss,
+		P999: rec.latency.Quantile(0.999), Max: rec.latency.Max(), RSS: use.rss, Flushes: use.flushes,
 	}
 	if rec.operations > 0 {
 		per := 1e4 / float64(rec.operations)
@@ -116,11 +119,7 @@ func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *rec
 	}
 	shared := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, last: cfg.Last,
 		operation: next, prefix: cfg.Prefix, record: rec}
-	var clients []*client
-	for range cfg.Clients {
-		clients = append(clients, &client{load: shared})
-	}
-	return connectAndDrive(ctx, t, d, cfg.Goroutines, clients)
+	return connectAndDrive(ctx, t, d, cfg.Goroutines, shared.clients(cfg.Clients))
 }
 
 // connectAndDrive connects clients and drives them until all are idle.

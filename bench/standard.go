@@ -18,6 +18,7 @@ type Standard struct {
 	Rounds  int
 	Config  Config // Clients is not used
 	Flags   []string
+	Profile bool // where the nodes spend processor time, in runs of their own
 	// Begin is told of each run, Done of each contest; either may be nil. Say is
 	// told what else is being done.
 	Begin func(c *Contest, round int, contestant string, live *Live)
@@ -26,31 +27,31 @@ type Standard struct {
 }
 
 // Run starts the servers, fills them, holds all contests, and stops the servers.
-func (b *Standard) Run(ctx context.Context) (_ []*Series, err error) {
+func (b *Standard) Run(ctx context.Context) (all []*Series, profiles []*Profile, err error) {
 	if b.Redis == "" {
 		if b.Redis, err = exec.LookPath("redis-server"); err != nil {
-			return nil, fmt.Errorf("redis-server is needed to compare with: %w", err)
+			return nil, nil, fmt.Errorf("redis-server is needed to compare with: %w", err)
 		}
 	}
 	dir, err := os.MkdirTemp(b.Dir, "turnlog-bench-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
 	b.Say("starting three nodes of turnlog, a redis-server, and another one with two replicas")
 	cluster, err := StartTurnlog(ctx, b.Turnlog, dir, 3, b.Flags...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer cluster.Stop()
 	single, err := StartRedis(ctx, b.Redis, dir, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer single.Stop()
 	replicated, err := StartRedis(ctx, b.Redis, dir, 2)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer replicated.Stop()
 	s := stage{b, map[string]Contestant{
@@ -60,12 +61,15 @@ func (b *Standard) Run(ctx context.Context) (_ []*Series, err error) {
 		RedisWait:   {RedisWait, func(context.Context) (Target, error) { return replicated.Master(1), nil }},
 	}}
 	if err := s.fill(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := until(ctx, replicated.processes, replicated.replicated); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.contests(ctx)
+	if all, err = s.contests(ctx); err == nil && b.Profile {
+		profiles, err = s.profiles(ctx)
+	}
+	return all, profiles, err
 }
 
 // stage is a Standard whose servers run.
@@ -126,8 +130,39 @@ func (s stage) contests(ctx context.Context) ([]*Series, error) {
 	return all, nil
 }
 
+// profiles profiles the nodes while appends and reads go through the leader. These
+// runs are not part of the contests, which they would disturb.
+func (s stage) profiles(ctx context.Context) ([]*Profile, error) {
+	var all []*Profile
+	for _, name := range []string{"append", "read"} {
+		w, err := FindWorkload(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range s.Clients {
+			t, err := s.who[ViaLeader].Target(ctx)
+			if err != nil {
+				return nil, err
+			}
+			s.Say(fmt.Sprintf("profiling %s with %d clients", name, n))
+			cfg := s.Config
+			cfg.Clients = n
+			p, err := Profiled(ctx, t, w, cfg, new(Live))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
 // Estimate estimates how long the contests take.
 func (b *Standard) Estimate() time.Duration {
 	const runs = 4 + 3 + 3 + 2
-	return time.Duration(runs*len(b.Clients)*b.Rounds) * (b.Config.Duration + b.Config.WarmUp)
+	n := runs * b.Rounds
+	if b.Profile {
+		n += 2
+	}
+	return time.Duration(n*len(b.Clients)) * (b.Config.Duration + b.Config.WarmUp)
 }

@@ -19,21 +19,26 @@ type benchFlags struct {
 	rounds          int
 	fill            bool
 	cfg             bench.Config
+	profiles        []string
+	given           func(flag string) bool // on the command line
 
 	standard standardFlags
+	trials   trialFlags
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	f := benchFlags{cfg: bench.Config{WarmUp: 500 * time.Millisecond, Last: 20, Prefix: "bench-", Seed: 1}}
 	cmd := &cobra.Command{
-		Use:   "bench [WORKLOAD...]",
+		Use:   "bench [WORKLOAD...] | [TRIAL...]",
 		Short: "Measure turnlog, or anything that speaks Redis",
 		Long: `Bench measures throughput and latency in a closed loop: each client has one
 connection and sends a request when it has the answer to the last one.
 
 Workloads:
 ` + workloadHelp() + `
-Targets:
+Trials, each on three nodes that bench starts on this machine:
+` + trialHelp() + `
+Targets of workloads:
   turnlog://HOST:PORT[,HOST:PORT...][/NAMESPACE]    TURN.* commands, with message ids
   redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=N]   RPUSH and LRANGE, of Redis or of turnlog
   http://HOST:PORT[/NAMESPACE]                      turnlog's HTTP door
@@ -42,17 +47,26 @@ With --compare, two targets are measured in alternating rounds. Messages stay in
 the target: the keys begin with --prefix.
 
 With --standard, bench starts three nodes of turnlog and redis-server itself, on
-this machine, and compares them with the goals of the project.`,
+this machine, and compares them with the goals of the project. Trials that are
+named beside it follow.`,
 		Example: `  turnlog bench append read chat --clients 1,64
   turnlog bench append --target turnlog://127.0.0.1:7379 --compare 'redis://127.0.0.1:6379?wait=1'
-  turnlog bench --standard --quick`,
+  turnlog bench --standard --quick
+  turnlog bench growth --messages 1000000 --restart`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := interruptible(context.Background())
 			defer stop()
-			if f.standard.on {
-				return a.benchStandard(ctx, &f, args)
+			f.given = cmd.Flags().Changed
+			trials, workloads := findTrials(args)
+			switch {
+			case len(trials) > 0 && len(workloads) > 0:
+				return usagef("%s is a trial, %q is none; run them one after the other", trials[0].Name, workloads[0])
+			case f.standard.on && len(workloads) > 0:
+				return usagef("--standard has its own workloads; leave out %q", workloads)
+			case f.standard.on || len(trials) > 0:
+				return a.benchServers(ctx, &f, trials)
 			}
-			return a.benchTargets(ctx, &f, args)
+			return a.benchTargets(ctx, &f, workloads)
 		},
 	}
 	f.register(cmd)
@@ -83,7 +97,9 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.cfg.Prefix, "prefix", f.cfg.Prefix, "what the keys of the sessions begin with")
 	fs.BoolVar(&f.fill, "fill", true, "before workloads that read, append to every session as many messages as a read asks for")
 	fs.BoolVar(&f.cfg.Goroutines, "goroutines", false, "a goroutine for each connection, as in a service written in Go, in place of one thread for all")
+	fs.StringSliceVar(&f.profiles, "pprof-addrs", nil, "--pprof-addr of the target's nodes: after each measurement, tell where they spend processor time")
 	f.standard.register(fs)
+	f.trials.register(fs)
 }
 
 func (f *benchFlags) check() error {
@@ -159,7 +175,33 @@ func (a *app) benchTargets(ctx context.Context, f *benchFlags, names []string) e
 			all = append(all, s)
 		}
 	}
-	return show.table(all)
+	if len(f.profiles) == 0 {
+		return show.table(all)
+	}
+	profiles, err := a.benchProfiles(ctx, f, workloads, targets[0], show)
+	if err != nil {
+		return err
+	}
+	return show.report(&bench.Report{Config: f.cfg, Series: all, Profiles: profiles})
+}
+
+// benchProfiles profiles the nodes of a target under each workload.
+func (a *app) benchProfiles(ctx context.Context, f *benchFlags, workloads []bench.Workload, t bench.Target, show *benchShow) ([]*bench.Profile, error) {
+	t.Profiles = f.profiles
+	var all []*bench.Profile
+	for _, w := range workloads {
+		for _, n := range f.clients {
+			cfg, live := f.cfg, new(bench.Live)
+			cfg.Clients = n
+			show.watch(fmt.Sprintf("profiling %s with %s", w.Name, plural(n, "client")), live)
+			p, err := bench.Profiled(ctx, t, w, cfg, live)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+	}
+	return all, nil
 }
 
 func (a *app) benchTargetsOf(f *benchFlags) ([]bench.Target, error) {

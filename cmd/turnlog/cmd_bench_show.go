@@ -88,6 +88,16 @@ func (s *benchShow) begin(c *bench.Contest, round int, who string, live *bench.L
 	s.live, s.since, s.last = live, time.Now(), 0
 }
 
+// watch is told of a load that is no contest.
+func (s *benchShow) watch(what string, live *bench.Live) {
+	if !s.terminal {
+		s.say(what)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.what, s.live, s.since, s.last = what, live, time.Now(), 0
+}
+
 // say shows what else is being done.
 func (s *benchShow) say(what string) {
 	s.mu.Lock()
@@ -117,7 +127,7 @@ func (s *benchShow) done(r *bench.Series) {
 	fmt.Fprintln(s.app.stderr)
 }
 
-var benchHeader = []string{"clients", "target", "per second", "× first", "p50", "p99", "p99.9", "processor/10k", "memory", "errors"}
+var benchHeader = []string{"clients", "target", "per second", "× first", "p50", "p99", "p99.9", "processor/10k", "memory", "flushes", "errors"}
 
 // table writes the results of contests.
 func (s *benchShow) table(all []*bench.Series) error {
@@ -134,16 +144,28 @@ func (s *benchShow) table(all []*bench.Series) error {
 	return s.app.table(rows)
 }
 
-// report writes the results of the standard comparison.
+// report writes the results of the standard comparison, or of trials.
 func (s *benchShow) report(r *bench.Report) error {
 	s.close()
 	if s.app.json {
 		return s.app.writeJSON(r)
 	}
-	if err := s.table(r.Series); err != nil {
-		return err
+	if len(r.Series) > 0 {
+		if err := s.table(r.Series); err != nil {
+			return err
+		}
+		fmt.Fprintln(s.app.stdout)
 	}
-	fmt.Fprintln(s.app.stdout)
+	for _, t := range r.Tables() {
+		fmt.Fprintln(s.app.stdout, t.Title)
+		if err := s.app.table(append([][]string{t.Header}, t.Rows...)); err != nil {
+			return err
+		}
+		fmt.Fprintln(s.app.stdout)
+	}
+	if len(r.Verdicts) == 0 {
+		return nil
+	}
 	rows := [][]string{{"goal", "measured", ""}}
 	for _, v := range r.Verdicts {
 		rows = append(rows, []string{v.Goal, fmt.Sprintf("%.2f", v.Measured), v.String()})

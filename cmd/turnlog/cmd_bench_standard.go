@@ -13,37 +13,29 @@ import (
 	"github.com/turnlog/turnlog/bench"
 )
 
-// standardFlags are those of `turnlog bench --standard`.
+// standardFlags are those of `turnlog bench` with servers of its own.
 type standardFlags struct {
-	on, quick bool
-	write     string
-	dir       string
-	redis     string
-	commit    string
+	on, quick, profile bool
+	write              string
+	dir                string
+	redis              string
+	commit             string
 }
 
 func (s *standardFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&s.on, "standard", false, "the standard comparison, of servers that bench starts itself: 1, 16, 64 and 256 clients, five rounds, a quarter of an hour")
+	fs.BoolVar(&s.on, "standard", false, "the standard comparison, of servers that bench starts itself: 1, 16, 64 and 256 clients, five rounds of 5 s, half an hour")
 	fs.BoolVar(&s.quick, "quick", false, "with --standard: one short round, a minute")
-	fs.StringVar(&s.write, "write", "", "with --standard: write the report to this Markdown file")
-	fs.StringVar(&s.dir, "dir", "", "with --standard: directory on the disk to measure (default: the system's for temporary files)")
+	fs.BoolVar(&s.profile, "profile", false, "with --standard: tell, too, where the nodes of turnlog spend processor time")
+	fs.StringVar(&s.write, "write", "", "with --standard or trials: write the report to this Markdown file")
+	fs.StringVar(&s.dir, "dir", "", "with --standard or trials: directory on the disk to measure (default: the system's for temporary files)")
 	fs.StringVar(&s.redis, "redis-server", "", "with --standard: the redis-server to compare with (default: the one in PATH)")
-	fs.StringVar(&s.commit, "commit", "", "with --standard: what to call the measured version (default: that of this binary)")
+	fs.StringVar(&s.commit, "commit", "", "with --standard or trials: what to call the measured version (default: that of this binary)")
 }
 
-// benchStandard runs the standard comparison. Flags for single runs that were
-// not changed have values of its own.
-func (a *app) benchStandard(ctx context.Context, f *benchFlags, args []string) error {
-	if len(args) > 0 {
-		return usagef("--standard has its own workloads; leave out %q", args)
-	}
-	if f.rounds == 1 && !f.standard.quick {
-		f.rounds = 5
-	}
-	if f.standard.quick {
-		f.cfg.Duration, f.cfg.WarmUp = time.Second, 300*time.Millisecond
-	}
-	if err := f.check(); err != nil {
+// benchServers runs the standard comparison, if it is wanted, and trials, with
+// servers that it starts.
+func (a *app) benchServers(ctx context.Context, f *benchFlags, trials []bench.Trial) error {
+	if err := f.checkTrials(); err != nil {
 		return err
 	}
 	self, err := os.Executable()
@@ -52,26 +44,61 @@ func (a *app) benchStandard(ctx context.Context, f *benchFlags, args []string) e
 	}
 	show := newBenchShow(a)
 	defer show.close()
-	b := bench.Standard{Turnlog: self, Redis: f.standard.redis, Dir: f.standard.dir, Clients: f.clients, Rounds: f.rounds,
-		Config: f.cfg, Begin: show.begin, Done: show.done, Say: show.say}
 	r := bench.Report{
-		Date: time.Now(), Version: version, Command: "turnlog " + strings.Join(os.Args[1:], " "),
-		Machine: bench.DescribeMachine(f.standard.dir), Rounds: f.rounds, Config: f.cfg,
+		Date: time.Now(), Version: version, Command: "turnlog " + strings.Join(os.Args[1:], " "), Machine: bench.DescribeMachine(f.standard.dir),
 	}
 	if f.standard.commit != "" {
 		r.Version = f.standard.commit
 	}
-	show.say(fmt.Sprintf("the standard comparison takes about %s", (b.Estimate() + 15*time.Second).Round(time.Second)))
-	if r.Series, err = b.Run(ctx); err != nil {
-		return err
+	if f.standard.on {
+		if err := a.benchStandard(ctx, f, self, show, &r); err != nil {
+			return err
+		}
 	}
-	r.Verdicts = bench.Judge(r.Series)
+	for _, t := range trials {
+		found, err := t.Hold(ctx, f.setup(self, show))
+		if err != nil {
+			return err
+		}
+		r.Findings = append(r.Findings, found)
+		r.Verdicts = append(r.Verdicts, found.Verdicts...)
+	}
+	if !f.standard.on {
+		r.Config = f.setup(self, show).Config
+	}
 	if f.standard.write != "" {
 		if err := writeReport(f.standard.write, &r); err != nil {
 			return err
 		}
 	}
 	return show.report(&r)
+}
+
+// benchStandard runs the standard comparison. Flags for single runs that were
+// not given have values of its own.
+func (a *app) benchStandard(ctx context.Context, f *benchFlags, self string, show *benchShow, r *bench.Report) (err error) {
+	cfg, rounds := f.cfg, f.rounds
+	wanted, warmUp := 5*time.Second, time.Second
+	if f.standard.quick {
+		wanted, warmUp = time.Second, 300*time.Millisecond
+	} else if !f.given("rounds") {
+		rounds = 5
+	}
+	if !f.given("duration") {
+		cfg.Duration = wanted
+	}
+	if !f.given("warm-up") {
+		cfg.WarmUp = warmUp
+	}
+	b := bench.Standard{Turnlog: self, Redis: f.standard.redis, Dir: f.standard.dir, Clients: f.clients, Rounds: rounds,
+		Config: cfg, Profile: f.standard.profile, Begin: show.begin, Done: show.done, Say: show.say}
+	show.say(fmt.Sprintf("the standard comparison takes about %s", (b.Estimate() + 15*time.Second).Round(time.Second)))
+	r.Rounds, r.Config = rounds, cfg
+	if r.Series, r.Profiles, err = b.Run(ctx); err != nil {
+		return err
+	}
+	r.Verdicts = bench.Judge(r.Series)
+	return nil
 }
 
 // writeReport replaces the file by the report.

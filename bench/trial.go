@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Trial is a measurement on clusters of three nodes that the benchmark starts for
+// it: what becomes of turnlog when there is much data, or much at once.
+type Trial struct {
+	Name string
+	Help string
+	run  func(ctx context.Context, s *Setup) (*Findings, error)
+}
+
+// Trials lists them.
+func Trials() []Trial {
+	return []Trial{
+		{"growth", "append --messages messages: does it become slower, and what does it cost? --restart: and a node that restarts or is replaced", growth},
+		{"shapes", "many short sessions against few long ones; listing and deleting them all while others append", shapes},
+		{"ttl", "many sessions that expire within --window, while others append", expiry},
+	}
+}
+
+// FindTrial returns the trial of a name.
+func FindTrial(name string) (Trial, bool) {
+	i := slices.IndexFunc(Trials(), func(t Trial) bool { return t.Name == name })
+	if i < 0 {
+		return Trial{}, false
+	}
+	return Trials()[i], true
+}
+
+// Setup says how trials are held.
+type Setup struct {
+	Turnlog  string // path of the turnlog binary
+	Dir      string // for the nodes' data; removed at the end; default: a temporary one
+	Flags    []string
+	Config   Config        // Duration: how long a state is measured that others are compared with
+	Messages int           // that a trial stores
+	Interval time.Duration // of growth's table
+	Window   time.Duration // in which ttl's sessions expire
+	Restart  bool          // growth: restart a node, and replace one
+	// Say is told what is being done, Begin of a load that can be watched.
+	Say   func(what string)
+	Begin func(what string, live *Live)
+}
+
+// Findings are what a trial found.
+type Findings struct {
+	Trial    string    `json:"trial"`
+	Figures  any       `json:"figures"`
+	Verdicts []Verdict `json:"verdicts"`
+	Tables   []Table   `json:"-"` // the figures, for people
+}
+
+// Table is figures for people. The first column says what the others are about.
+type Table struct {
+	Title  string
+	Header []string
+	Rows   [][]string
+}
+
+// Hold runs the trial.
+func (t Trial) Hold(ctx context.Context, s *Setup) (*Findings, error) {
+	f, err := t.run(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	f.Trial = t.Name
+	return f, nil
+}
+
+// on starts a cluster of three nodes for f, and removes it afterwards.
+func (s *Setup) on(ctx context.Context, f func(c *Cluster) error) error {
+	dir, err := os.MkdirTemp(s.Dir, "turnlog-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	c, err := StartTurnlog(ctx, s.Turnlog, dir, 3, s.Flags...)
+	if err != nil {
+		return err
+	}
+	defer c.Stop()
+	return f(c)
+}
+
+// live announces a load and returns what it is to count in.
+func (s *Setup) live(what string) *Live {
+	l := new(Live)
+	s.Begin(what, l)
+	return l
+}
+
+// others starts what stands for the other clients of the cluster: appends through
+// the leader to sessions that nothing else touches.
+func (s *Setup) others(ctx context.Context, c *Cluster, what string) (*background, error) {
+	t, err := c.Leader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	cfg := s.Config
+	cfg.Prefix += "others-"
+	return startBackground(ctx, t, cfg, s.live(what), anySession(cfg.Sessions)), nil
+}
+
+// calm lets the load of others run undisturbed, and returns when it did.
+func (s *Setup) calm(ctx context.Context) (span, error) {
+	begun := time.Now().Add(s.Config.WarmUp)
+	if !sleepUntil(ctx, begun.Add(s.Config.Duration)) {
+		return span{}, ctx.Err()
+	}
+	return span{begun, time.Now()}, nil
+}
+
+// during returns when f ran.
+func during(f func() error) (span, error) {
+	begun := time.Now()
+	err := f()
+	return span{begun, time.Now()}, err
+}
+
+func atLeast(goal string, wanted, measured float64) Verdict {
+	return Verdict{Goal: goal, Wanted: wanted, Measured: measured, Met: measured >= wanted}
+}
+
+// atMost is a goal for a figure that is 0 if it could not be measured.
+func atMost(goal string, wanted, measured float64) Verdict {
+	return Verdict{Goal: goal, Wanted: wanted, Measured: measured, Met: measured > 0 && measured <= wanted}
+}
+
+// ratio returns a/b, 0 if b is.
+func ratio[N ~int64 | ~uint64 | ~float64](a, b N) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+// Latency is how long the appends of others took.
+type Latency struct {
+	Number uint64        `json:"number"`
+	P50    time.Duration `json:"p50_ns"`
+	P99    time.Duration `json:"p99_ns"`
+	P999   time.Duration `json:"p999_ns"`
+	Max    time.Duration `json:"max_ns"`
+}
+
+func latencyOf(h *Histogram) Latency {
+	return Latency{h.Total(), h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999), h.Max()}
+}
+
+func (l Latency) row(name string) []string {
+	return []string{name, Thousands(float64(l.Number)), micros(l.P50), micros(l.P99), micros(l.P999), micros(l.Max)}
+}
+
+var latencyHeader = []string{"appends of others", "number", "p50", "p99", "p99.9", "longest"}
+
+// diskUse returns what the files of a directory occupy, and of that, what those
+// below the directory called log do.
+func diskUse(dir, log string) (all, ofLog uint64, err error) {
+	err = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		n := occupied(info)
+		all += n
+		if strings.HasPrefix(path, filepath.Join(dir, log)+string(filepath.Separator)) {
+			ofLog += n
+		}
+		return nil
+	})
+	return all, ofLog, err
+}
