@@ -44,6 +44,7 @@ type arguments struct {
 	keep      bool
 	repeat    int
 	mutants   string
+	ports     string
 }
 
 func main() {
@@ -88,6 +89,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
 	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas")
+	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
 
@@ -103,19 +105,18 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 	if a.mutants != "" {
 		return a.hunt(ctx, a.mutants)
 	}
-	if a.binary == "" {
-		dir, err := os.MkdirTemp("", "turnlog-build-")
-		if err != nil {
-			return false, err
-		}
-		defer os.RemoveAll(dir)
-		if a.binary, err = cluster.Build(ctx, cluster.BuildOptions{Dir: dir, Race: a.race}); err != nil {
-			return false, err
-		}
+	dir, err := os.MkdirTemp("", "turnlog-build-")
+	if err != nil {
+		return false, err
 	}
+	defer os.RemoveAll(dir)
+	b := builds{dir: dir, given: a.binary, race: a.race}
 	passed := true
 	for i := range a.repeat {
 		for _, s := range chosen {
+			if a.binary, err = b.binary(ctx, s.Clocks); err != nil {
+				return false, err
+			}
 			ok, err := a.one(ctx, s, a.seed+uint64(i))
 			if err != nil {
 				return false, err
@@ -129,7 +130,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
+	o := options{ports: a.ports, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {
@@ -171,6 +172,7 @@ func (a *arguments) choose() ([]Scenario, error) {
 		}
 		if a.nemesis != "" {
 			s.Nemesis, s.Must = strings.Split(a.nemesis, ","), nil
+			s.equip()
 		}
 		if a.workloads != "" {
 			s.Workloads = strings.Split(a.workloads, ",")

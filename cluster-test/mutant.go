@@ -2,119 +2,145 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 )
 
-// A mutant is turnlog with one promise broken on purpose. A harness that does
-// not catch it proves nothing. Mutants exist in builds made for the occasion
-// only: the compiler is given changed copies of the files. They are mutants of
-// the program under test, not of the Go client, which is part of this one.
+// A mutant is turnlog, or a library that it stands on, with one promise broken on
+// purpose. Tests that do not catch it prove nothing. Mutants exist in builds made
+// for the occasion only: the compiler is given changed copies of the files.
 type mutant struct {
-	Name     string
-	About    string
-	File     string // of the source tree
-	Old, New string // text that stands there once, and what takes its place
-	Scenario string // that has to catch it
-	Runs     int    // within so many runs
+	Name    string
+	About   string
+	Edits   []edit
+	Catcher catcher
 }
 
-func mutants() []mutant {
-	return []mutant{
-		{"local-reads", "every node answers linearizable reads from its own state", "raftstore/query.go",
-			"case turn.Stale:", "case turn.Stale, turn.Linearizable:", "calm", 3},
-		{"unconfirmed-reads", "a leader answers reads without asking whether it still leads", "raftstore/reads.go",
-			"if !r.confirm(ctx, term, changed) {", "if _ = changed; false {", "pauses", 20},
-		{"ids-forgotten", "a message id that is known is not recognised", "fsm/append.go",
-			"case known == 0:", "case known >= 0:", "lost-replies", 3},
-		{"applied-twice", "a command that was sent again after a change of leader is carried out again", "fsm/apply.go",
-			"c.Origin != 0 && !m.tags.take(", "m.tags == nil && !m.tags.take(", "leader-kill", 20},
-		{"conditions-ignored", "an append is carried out whatever its condition", "fsm/session.go",
-			"if *expect == current {", "if *expect == current || true {", "calm", 3},
-		{"early-expiry", "sessions expire 200 ms before their time", "fsm/append.go",
-			"m.meta.clock+o.TTL, h.slide)", "m.meta.clock+o.TTL-200, h.slide)", "calm", 3},
-		{"own-clock", "each node's state machine has a clock of its own", "fsm/apply.go",
-			"m.meta.clock = max(m.meta.clock, e.Stamp)", "m.meta.clock = max(m.meta.clock, e.Stamp) + int64(len(m.cfg.Dir)+int(m.cfg.Dir[len(m.cfg.Dir)-7])%3)", "calm", 3},
-		{"wiped-let-in", "a node that lost its data is let in under its old name", "raftstore/admit.go",
-			`known != "" && known != r.Incarnation`, `known == "never"`, "wiped", 5},
-		{"stream-skips", "a stream of events leaves out each message after the last one of a page", "server/httpapi/stream.go",
-			"st.after = m.Seq", "st.after = m.Seq + 1", "calm", 3},
-	}
+// edit replaces a text that stands once in a file.
+type edit struct {
+	File     string // of the source tree, or of Module
+	Old, New string
+	Module   string // a module that the source tree depends on; empty: none
 }
 
-// build compiles the mutant.
-func (m *mutant) build(ctx context.Context, dir string) (string, error) {
-	changed, err := m.apply(ctx)
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, m.Name+".go")
-	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
-		return "", err
-	}
-	return cluster.Build(ctx, cluster.BuildOptions{Dir: dir, Replace: map[string]string{m.File: file}})
+// catcher is what has to catch a mutant within a number of runs: a scenario of
+// this harness, or a Go test.
+type catcher struct {
+	Scenario  string
+	Time      time.Duration
+	Nemesis   string // in place of the scenario's; as on the command line
+	Workloads string
+	Rate      int
+
+	Package, Test string
+	SeedFlag      string // the test's flag for a seed; TURNLOG_SEED is set in any case
+
+	// Shows are signs of which one must stand in what is found: a run that fails
+	// since the machine is slow catches nothing. Empty: any failure of Test.
+	Shows []string
+	Runs  int
 }
 
-// apply returns the changed text of the mutant's file.
-func (m *mutant) apply(ctx context.Context) (string, error) {
+// String names the catcher as one would run it.
+func (c *catcher) String() string {
+	if c.Test != "" {
+		return fmt.Sprintf("go test %s -run %s", c.Package, c.Test)
+	}
+	s := c.Scenario
+	if c.Nemesis != "" {
+		s += " with " + c.Nemesis
+	}
+	return s
+}
+
+// check reports an edit that does not fit the code any more, and a catcher that is
+// not there.
+func (m *mutant) check(ctx context.Context) error {
+	if _, err := m.apply(ctx); err != nil {
+		return err
+	}
+	c := &m.Catcher
+	if c.Test == "" {
+		a := arguments{scenarios: c.Scenario, nemesis: c.Nemesis, workloads: c.Workloads}
+		_, err := a.choose()
+		return err
+	}
 	root, err := cluster.ModuleRoot(ctx)
 	if err != nil {
+		return err
+	}
+	files, err := filepath.Glob(filepath.Join(root, c.Package, "*_test.go"))
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), "func "+c.Test+"(t *testing.T)") {
+			return nil
+		}
+	}
+	return errors.Join(err, fmt.Errorf("there is no %s in %s", c.Test, c.Package))
+}
+
+// overlay writes the changed files into dir and returns the path of a file that
+// tells the compiler of them.
+func (m *mutant) overlay(ctx context.Context, dir string) (string, error) {
+	texts, err := m.apply(ctx)
+	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(filepath.Join(root, m.File))
+	replace := map[string]string{}
+	for name, text := range texts {
+		changed := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(name)))
+		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+		replace[name] = changed
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", fmt.Errorf("mutant %s: %w", m.Name, err)
+		return "", err
 	}
-	if n := strings.Count(string(text), m.Old); n != 1 {
-		return "", fmt.Errorf("mutant %s: %q stands %d times in %s; the mutant has to follow the code", m.Name, m.Old, n, m.File)
-	}
-	return strings.Replace(string(text), m.Old, m.New, 1), nil
+	file := filepath.Join(dir, "overlay.json")
+	return file, os.WriteFile(file, b, 0o644)
 }
 
-// hunt runs each mutant until it is caught and reports whether all were.
-func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
-	all := true
-	for _, m := range mutants() {
-		if names != "all" && !strings.Contains(","+names+",", ","+m.Name+",") {
-			continue
-		}
-		caught, err := a.huntOne(ctx, &m)
+// apply returns the changed files by their paths.
+func (m *mutant) apply(ctx context.Context) (map[string]string, error) {
+	texts := map[string]string{}
+	for _, e := range m.Edits {
+		path, err := e.path(ctx)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		all = all && caught
+		text, ok := texts[path]
+		if !ok {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			text = string(b)
+		}
+		if n := strings.Count(text, e.Old); n != 1 {
+			return nil, fmt.Errorf("%q stands %d times in %s; the mutant has to follow the code", e.Old, n, e.File)
+		}
+		texts[path] = strings.Replace(text, e.Old, e.New, 1)
 	}
-	return all, ctx.Err()
+	return texts, nil
 }
 
-func (a *arguments) huntOne(ctx context.Context, m *mutant) (bool, error) {
-	dir, err := os.MkdirTemp("", "turnlog-mutant-")
+func (e *edit) path(ctx context.Context) (string, error) {
+	if e.Module == "" {
+		root, err := cluster.ModuleRoot(ctx)
+		return filepath.Join(root, e.File), err
+	}
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", e.Module).Output()
 	if err != nil {
-		return false, err
+		return "", fmt.Errorf("find module %s: %w", e.Module, err)
 	}
-	defer os.RemoveAll(dir)
-	if a.binary, err = m.build(ctx, dir); err != nil {
-		return false, err
-	}
-	fmt.Printf("====  mutant %s: %s\n", m.Name, m.About)
-	s, ok := scenario(m.Scenario)
-	if !ok {
-		return false, fmt.Errorf("mutant %s: there is no scenario %q", m.Name, m.Scenario)
-	}
-	for i := range m.Runs {
-		passed, err := a.one(ctx, s, a.seed+uint64(i))
-		if err != nil {
-			return false, err
-		}
-		if !passed {
-			fmt.Printf("====  mutant %s caught in run %d of at most %d\n", m.Name, i+1, m.Runs)
-			return true, nil
-		}
-	}
-	fmt.Printf("====  mutant %s SURVIVED %d runs of %s\n", m.Name, m.Runs, m.Scenario)
-	return false, nil
+	return filepath.Join(strings.TrimSpace(string(out)), e.File), nil
 }

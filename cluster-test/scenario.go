@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
@@ -27,6 +28,8 @@ type Scenario struct {
 	Rate, MinRate int
 	// Flags go to turnlog serve.
 	Flags []string
+	// Disks: nodes get disks that can fail. Clocks: and clocks that can go wrong.
+	Disks, Clocks bool
 	// Drive, if set, takes the place of the random faults; the work ends when
 	// it returns.
 	Drive func(ctx context.Context, r *run) error
@@ -71,6 +74,13 @@ func scenarios() []Scenario {
 			Nemesis: []string{"replaced", "transfer", "kill-leader"}, Flags: smallLog, Must: []string{"leader changes"}},
 		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot", Workloads: []string{"append", "turns", "mixed", "ttl"},
 			Nemesis: []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog, Must: []string{"snapshot installs", "duplicates"}},
+		{Name: "disks", About: "disks lose power, fail, fill up and get slow", Workloads: everything, Disks: true,
+			Nemesis: []string{"power-cut", "power-cut-all", "slow-sync", "disk-low", "disk-full", "sync-error", "write-error", "read-error", "kill-leader"},
+			Flags:   smallLog, Must: []string{"leader changes", "unknown", "read-only"}},
+		{Name: "damage", About: "files are damaged while a node is down", Workloads: []string{"append", "cas", "mixed", "tail"},
+			Nemesis: damages(), Flags: smallLog, Must: []string{"damage refused"}},
+		{Name: "clocks", About: "clocks are wrong, jump and drift", Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,
+			Nemesis: []string{"clock-offset", "clock-jump", "clock-drift", "transfer"}, Must: []string{"leader changes", "expired"}},
 		{Name: "boltdb", About: "everything at once, with the other engine under the log", Workloads: everything, Nemesis: allFaults(),
 			Flags: append([]string{"--log-engine", "boltdb"}, smallLog...), Must: []string{"leader changes"}},
 		{Name: "five-nodes", About: "everything at once, on five nodes", Workloads: everything, Nodes: 5, Nemesis: allFaults(), Flags: smallLog},
@@ -90,6 +100,14 @@ func (s *Scenario) setDefaults() {
 	def(&s.Workers, 24)
 	def(&s.Rate, 1500)
 	def(&s.MinRate, 20)
+}
+
+// equip gives the nodes what the scenario's faults need.
+func (s *Scenario) equip() {
+	list, _ := nemesis.ByName(s.Nemesis) // check tells
+	for _, f := range list {
+		s.Disks, s.Clocks = s.Disks || f.Disks, s.Clocks || f.Clocks
+	}
 }
 
 // check reports the first name that means nothing.
@@ -114,6 +132,16 @@ func allFaults() []string {
 	var out []string
 	for _, f := range nemesis.All() {
 		out = append(out, f.Name)
+	}
+	return out
+}
+
+func damages() []string {
+	var out []string
+	for _, f := range nemesis.All() {
+		if strings.HasPrefix(f.Name, "flip-") || strings.HasPrefix(f.Name, "lost-") && f.Name != "lost-replies" {
+			out = append(out, f.Name)
+		}
 	}
 	return out
 }

@@ -39,6 +39,7 @@ var signs = map[string]string{
 	"snapshot installs": "snapshot installed",
 	"snapshots taken":   "snapshot taken",
 	"torn tails":        "torn",
+	"damage refused":    "add it a", // a node's advice
 }
 
 // sometimes counts the signs.

@@ -61,11 +61,13 @@ type Options struct {
 	// CrossCheck is the size, in operations, up to which a session that the
 	// linear checker has judged is searched too. 0: none.
 	CrossCheck int
+	// ClockSlack is how much sooner than promised a deadline may seem to pass.
+	ClockSlack time.Duration
 }
 
 // DefaultOptions suit a run of a few minutes.
 func DefaultOptions() Options {
-	return Options{SearchTimeout: 20 * time.Second, CrossCheck: 60}
+	return Options{SearchTimeout: 20 * time.Second, CrossCheck: 60, ClockSlack: clockSlack}
 }
 
 // Check judges a history. Sessions are judged on all processors at once.
@@ -130,7 +132,7 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	s.checkForeign()
 	switch kind(ops) {
 	case expiring:
-		s.checkExpiry()
+		s.checkExpiry(int64(opts.ClockSlack))
 	case changing:
 		s.checkAgreement()
 		s.checkIdentity()

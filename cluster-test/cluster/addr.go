@@ -17,18 +17,22 @@ const (
 
 // ports hands out addresses on loopback that nobody listens on.
 type ports struct {
-	next  int
-	taken map[int]bool
+	first, last int
+	next        int
+	taken       map[int]bool
 }
 
-func newPorts() *ports {
-	return &ports{next: firstPort + rand.IntN(lastPort-firstPort), taken: map[int]bool{}}
+func newPorts(first, last int) *ports {
+	if first == 0 {
+		first, last = firstPort, lastPort
+	}
+	return &ports{first: first, last: last, next: first + rand.IntN(last-first), taken: map[int]bool{}}
 }
 
 func (p *ports) free() (string, error) {
-	for range lastPort - firstPort {
-		if p.next++; p.next > lastPort {
-			p.next = firstPort
+	for range p.last - p.first {
+		if p.next++; p.next > p.last {
+			p.next = p.first
 		}
 		addr := fmt.Sprintf("127.0.0.1:%d", p.next)
 		l, err := net.Listen("tcp", addr)

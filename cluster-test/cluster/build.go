@@ -12,10 +12,11 @@ import (
 
 // BuildOptions say what to build.
 type BuildOptions struct {
-	Dir  string // receives the binary
-	Race bool   // with the race detector
+	Dir   string // receives the binary
+	Race  bool   // with the race detector
+	Clock bool   // whose clock can be put wrong: see Node.SetClock
 	// Replace has the compiler read other files in place of some of the source
-	// tree, named relative to its root.
+	// tree, named relative to its root, or of Go's, by their paths.
 	Replace map[string]string
 }
 
@@ -25,10 +26,18 @@ func Build(ctx context.Context, o BuildOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return "", err
+	}
 	binary := filepath.Join(o.Dir, "turnlog")
 	args := []string{"build", "-buildvcs=false", "-o", binary}
 	if o.Race {
 		args = append(args, "-race")
+	}
+	if o.Clock {
+		if o.Replace, err = clockSources(ctx, o.Dir); err != nil {
+			return "", err
+		}
 	}
 	if len(o.Replace) > 0 {
 		overlay, err := writeOverlay(o, root)
@@ -48,7 +57,10 @@ func Build(ctx context.Context, o BuildOptions) (string, error) {
 func writeOverlay(o BuildOptions, root string) (string, error) {
 	replace := map[string]string{}
 	for name, by := range o.Replace {
-		replace[filepath.Join(root, name)] = by
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(root, name)
+		}
+		replace[name] = by
 	}
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

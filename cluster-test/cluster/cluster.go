@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/disk"
 )
 
 // Config describes a cluster.
@@ -20,6 +22,10 @@ type Config struct {
 	Nodes  int
 	Flags  []string // further flags for turnlog serve
 	Seed   uint64
+	// Ports are taken from these, both included; 0: from a range of the tester's.
+	FirstPort, LastPort int
+	Disks               bool // each node's data lies on a disk.Disk
+	Clocks              bool // Binary is one whose clock can be put wrong
 }
 
 // Cluster is a number of nodes and what lies between them.
@@ -34,7 +40,7 @@ func New(cfg Config) (*Cluster, error) {
 		return nil, errors.New("a cluster needs at least one node")
 	}
 	c := &Cluster{}
-	b := &builder{cfg: cfg, ports: newPorts(), raft: map[string]string{}}
+	b := &builder{cfg: cfg, ports: newPorts(cfg.FirstPort, cfg.LastPort), raft: map[string]string{}}
 	for i := range cfg.Nodes {
 		id := fmt.Sprintf("n%d", i+1)
 		b.ids = append(b.ids, id)
@@ -75,6 +81,12 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
 		Log: filepath.Join(b.cfg.Dir, id+".log")}
+	if b.err == nil && b.cfg.Clocks {
+		n.clock, b.err = newClock(filepath.Join(b.cfg.Dir, id+".clock"))
+	}
+	if b.err == nil && b.cfg.Disks {
+		b.err = n.insertDisk()
+	}
 	n.Requests, n.Answers = &Direction{}, &Direction{}
 	n.RESP = b.proxy(resp, n)
 	n.HTTP = b.proxy(http, n)
@@ -147,10 +159,16 @@ func (c *Cluster) Heal() error {
 	for _, n := range c.Nodes {
 		n.Requests.Set(Flow{})
 		n.Answers.Set(Flow{})
+		if n.Disk != nil {
+			n.Disk.Set(disk.Faults{})
+		}
 	}
 	c.LoseAnswers(0)
 	var errs []error
 	for _, n := range c.Nodes {
+		if n.HasClock() {
+			errs = append(errs, n.SetClock(0, 0))
+		}
 		if !n.Running() {
 			errs = append(errs, n.Start())
 		} else if !n.Healthy() {
@@ -203,6 +221,9 @@ func (c *Cluster) Close() {
 			if p != nil {
 				p.Close()
 			}
+		}
+		if n.Disk != nil {
+			n.Disk.Unmount()
 		}
 	}
 }

@@ -5,19 +5,22 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/disk"
 )
 
 // Node is one turnlog process, which may be started again and again.
 type Node struct {
 	ID  string
 	Dir string // its data
-	Log string // what it writes to stdout and stderr, all starts together
+	// Disk is what Dir lies on, if that is one of ours, else nil.
+	Disk *disk.Disk
+	Log  string // what it writes to stdout and stderr, all starts together
 
 	// Where clients reach it: proxies, through which answers can be lost.
 	RESP, HTTP *Proxy
@@ -28,6 +31,7 @@ type Node struct {
 
 	binary string
 	args   []string
+	clock  *clock // nil if it cannot be put wrong
 
 	mu      sync.Mutex
 	process *process // nil when it is not running
@@ -61,6 +65,9 @@ func (n *Node) Start(flags ...string) error {
 	fmt.Fprintf(log, "--- start %d at %s ---\n", n.starts, time.Now().Format(time.RFC3339Nano))
 	cmd := exec.Command(n.binary, append(slices.Clone(n.args), flags...)...)
 	cmd.Stdout, cmd.Stderr = log, log
+	if n.clock != nil {
+		cmd.Env = append(os.Environ(), clockVariable+"="+n.clock.path)
+	}
 	cmd.SysProcAttr = childAttributes()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", n.ID, err)
@@ -196,26 +203,6 @@ func (n *Node) Deaths() []string {
 	return append([]string(nil), n.deaths...)
 }
 
-// Wipe moves the data of a stopped node aside, to the returned directory.
-func (n *Node) Wipe() (string, error) {
-	if n.Running() {
-		return "", fmt.Errorf("wipe %s: it is running", n.ID)
-	}
-	aside := fmt.Sprintf("%s.wiped-%d", n.Dir, n.starts)
-	return aside, os.Rename(n.Dir, aside)
-}
-
-// Unwipe brings that data back.
-func (n *Node) Unwipe(aside string) error {
-	if n.Running() {
-		return fmt.Errorf("unwipe %s: it is running", n.ID)
-	}
-	if err := os.RemoveAll(n.Dir); err != nil {
-		return err
-	}
-	return os.Rename(aside, n.Dir)
-}
-
 // ResidentBytes is how much memory the process has, 0 where that is not known.
 func (n *Node) ResidentBytes() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))
@@ -229,19 +216,4 @@ func (n *Node) ResidentBytes() int64 {
 		}
 	}
 	return 0
-}
-
-// DiskBytes is the size of the node's data.
-func (n *Node) DiskBytes() int64 {
-	var total int64
-	filepath.WalkDir(n.Dir, func(_ string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil
-		}
-		if info, err := d.Info(); err == nil {
-			total += info.Size()
-		}
-		return nil
-	})
-	return total
 }

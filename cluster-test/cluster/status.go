@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -199,20 +200,28 @@ func (c *Cluster) WaitHashes(ctx context.Context) (NodeStatus, error) {
 	var first NodeStatus
 	var problem error
 	if err := Until(ctx, "a checksum is taken", func() bool {
-		problem = c.Nodes[0].Checksum(ctx)
+		for _, n := range c.Nodes {
+			if n.Healthy() {
+				problem = n.Checksum(ctx)
+				break
+			}
+		}
 		return problem == nil
 	}); err != nil {
 		return first, fmt.Errorf("%w (%v)", err, problem)
 	}
 	err := Until(ctx, "all nodes show the same checksum", func() bool {
 		first, problem = c.compareHashes(ctx)
-		return problem == nil
+		return problem == nil || errors.Is(problem, errStatesDiffer)
 	})
 	if err != nil {
 		return first, fmt.Errorf("%w: %v", err, problem)
 	}
-	return first, nil
+	return first, problem
 }
+
+// errStatesDiffer is a broken promise, which no waiting mends.
+var errStatesDiffer = errors.New("states differ")
 
 func (c *Cluster) compareHashes(ctx context.Context) (NodeStatus, error) {
 	var first NodeStatus
@@ -228,7 +237,11 @@ func (c *Cluster) compareHashes(ctx context.Context) (NodeStatus, error) {
 		if i == 0 {
 			first = own
 		}
-		if own.StateHash != first.StateHash || own.HashIndex != first.HashIndex {
+		if own.StateHash != first.StateHash && own.HashIndex == first.HashIndex {
+			return first, fmt.Errorf("%w: after log entry %d, %s has the checksum %s, %s %s",
+				errStatesDiffer, own.HashIndex, first.ID, first.StateHash, own.ID, own.StateHash)
+		}
+		if own.HashIndex != first.HashIndex {
 			return first, fmt.Errorf("%s has %s at index %d, %s has %s at index %d",
 				first.ID, first.StateHash, first.HashIndex, own.ID, own.StateHash, own.HashIndex)
 		}

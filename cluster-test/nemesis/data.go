@@ -60,24 +60,30 @@ const replacement = 60 * time.Second
 // replaced does what an operator does with a node whose disk is gone. The node
 // learns again all that it knew: what the others tell it counts, not its name.
 func replaced(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
-	ctx, cancel := context.WithTimeout(ctx, replacement)
-	defer cancel()
 	if err := n.Kill(); err != nil {
 		return nil, err
 	}
+	return nil, e.replace(ctx, n)
+}
+
+// replace makes a node that is down a member anew, without its data.
+func (e *Env) replace(ctx context.Context, n *cluster.Node) error {
+	// Not to be interrupted: nobody else would make the node a member again.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replacement)
+	defer cancel()
 	if err := e.insist(ctx, n.ID+" is removed", func(other *cluster.Node) error { return other.Remove(ctx, n) }); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := n.Wipe(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := n.Start("--join"); err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.insist(ctx, n.ID+" is added", func(other *cluster.Node) error { return other.Add(ctx, n) }); err != nil {
-		return nil, err
+		return err
 	}
-	return nil, cluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) })
+	return cluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) })
 }
 
 // insist asks nodes for something until one has done it.

@@ -32,6 +32,10 @@ type Fault struct {
 	About string
 	// Nodes is how many nodes a cluster must have for it; 0: any number.
 	Nodes int
+	// Disks: it needs nodes whose data lies on disks of the tester's own.
+	Disks bool
+	// Clocks: it needs nodes whose clocks can be put wrong.
+	Clocks bool
 	// Alone: it is not combined with others, since it waits for the cluster to
 	// work in between.
 	Alone bool
@@ -50,7 +54,7 @@ type (
 
 // All returns every fault.
 func All() []Fault {
-	return slices.Concat(processFaults(), networkFaults(), dataFaults())
+	return slices.Concat(processFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(), clockFaults())
 }
 
 // ByName returns the faults of these names.
@@ -70,7 +74,7 @@ func ByName(names []string) ([]Fault, error) {
 // them. An error means that the tester could not do what it wanted, or that a
 // fault found the cluster doing what it must not.
 func Run(ctx context.Context, e *Env, faults []Fault) error {
-	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(e.Cluster.Nodes) < f.Nodes })
+	faults = slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return !e.possible(f) })
 	calm := e.Calm
 	if calm[1] == 0 {
 		calm = seconds(0.2, 4)
@@ -88,6 +92,12 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 		}
 	}
 	return nil
+}
+
+// possible reports whether the cluster has what f needs.
+func (e *Env) possible(f Fault) bool {
+	nodes := e.Cluster.Nodes
+	return len(nodes) >= f.Nodes && (!f.Disks || nodes[0].Disk != nil) && (!f.Clocks || nodes[0].HasClock())
 }
 
 // both has one fault happen during another.

@@ -67,7 +67,9 @@ func Measure(h *history.History, from, to time.Duration) Figures {
 	}
 	slices.Sort(acks)
 	f.Write, f.Read = latency(writes), latency(reads)
-	f.WritesPerSecond = float64(len(acks)) / (to - from).Seconds()
+	if to > from {
+		f.WritesPerSecond = float64(len(acks)) / (to - from).Seconds()
+	}
 	f.LongestPause = longestPause(acks, int64(from), int64(to))
 	for _, m := range h.Marks {
 		if m.Type == history.Note && strings.HasPrefix(m.Text, LeaderNote) {

@@ -14,9 +14,10 @@ type Counts struct {
 	Tailed     int64 `json:"tailed"` // messages seen by subscribers
 	Duplicates int64 `json:"duplicates"`
 	Conflicts  int64 `json:"conflicts"`
-	Unknown    int64 `json:"unknown"` // writes without an answer
-	Refused    int64 `json:"refused"` // calls that surely did not take place
-	Expired    int64 `json:"expired"` // reads that found a session gone after its time
+	Unknown    int64 `json:"unknown"`   // writes without an answer
+	Refused    int64 `json:"refused"`   // calls that surely did not take place
+	ReadOnly   int64 `json:"read_only"` // writes refused for want of disk space
+	Expired    int64 `json:"expired"`   // reads that found a session gone after its time
 	// FinalRetries counts reads after all faults that had to be repeated: the
 	// cluster was unavailable although nothing was done to it.
 	FinalRetries int64 `json:"final_retries"`
@@ -58,6 +59,8 @@ func (k *counters) failed(c *history.Call, kind turn.Kind) {
 	switch {
 	case kind == turn.Conflict:
 		k.c.Conflicts++
+	case kind == turn.ReadOnly:
+		k.c.ReadOnly++
 	case kind == turn.Unknown && c.Func.Writes():
 		k.c.Unknown++
 	default:

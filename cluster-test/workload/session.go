@@ -82,8 +82,8 @@ func (p *pool) newLocked(i int) *Session {
 		Namespace: namespaces[i%len(namespaces)],
 		Name:      fmt.Sprintf("%s-%d", p.w.Name, p.counter/len(namespaces)),
 	}}
-	if p.w.Expires {
-		s.ttl = ttls[p.counter%len(ttls)]
+	if len(p.w.TTLs) > 0 {
+		s.ttl = p.w.TTLs[p.counter%len(p.w.TTLs)]
 	}
 	p.counter++
 	p.all = append(p.all, s)

@@ -19,13 +19,14 @@ type Workload struct {
 	Doors []string
 	// Namespaces in which sessions live; default: one.
 	Namespaces []string
-	Sessions   int  // in use at a time
-	Calls      int  // on one session, then it is retired
-	Unknowns   int  // calls without an answer after which it is retired; 0: any
-	Tailers    int  // workers that follow sessions instead
-	Expires    bool // its sessions have a deadline
-	Removes    bool // messages are removed: lists do not tell seqs
-	Rounds     int  // acknowledged writes after which a worker has done its work; 0: any
+	Sessions   int // in use at a time
+	Calls      int // on one session, then it is retired
+	Unknowns   int // calls without an answer after which it is retired; 0: any
+	Tailers    int // workers that follow sessions instead
+	// TTLs, in milliseconds, one of which each session has and each append renews.
+	TTLs    []int64
+	Removes bool // messages are removed: lists do not tell seqs
+	Rounds  int  // acknowledged writes after which a worker has done its work; 0: any
 	// Next makes up a call. It sets everything but Values' tokens: it asks w
 	// for those.
 	Next func(w *worker, s *Session) history.Call
@@ -63,7 +64,11 @@ func All() []*Workload {
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
-			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, Expires: true, Next: expiring,
+			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, TTLs: []int64{300, 1000, 2500}, Next: expiring,
+		},
+		{
+			Name: "ttl-long", About: "the same, with longer times",
+			Doors: []string{HTTP, Native}, Sessions: 6, Calls: 60, TTLs: []int64{4000, 8000}, Next: expiring,
 		},
 		{
 			Name: "namespaces", About: "the same keys in three namespaces",
@@ -187,12 +192,10 @@ func list(w *worker, s *Session) history.Call {
 	return c
 }
 
-// ttls in milliseconds; the last is the longest. A session keeps to one of them:
-// each append sets the deadline anew, also to an earlier time.
-var ttls = [...]int64{300, 1000, 2500}
-
-// LongestTTL is the longest time that a workload gives a session.
-const LongestTTL = 2500 * time.Millisecond
+// LongestTTL is the longest time that the workload gives a session.
+func (w *Workload) LongestTTL() time.Duration {
+	return time.Duration(slices.Max(append(w.TTLs, 0))) * time.Millisecond
+}
 
 func expiring(w *worker, s *Session) history.Call {
 	if w.rand.IntN(2) == 0 {

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/turnlog/turnlog/cluster-test/disk"
+)
+
+// insertDisk puts a disk under the node's data.
+func (n *Node) insertDisk() (err error) {
+	if n.Disk, err = disk.Mount(filepath.Join(n.Dir, "mount"), filepath.Join(n.Dir, "disk")); err != nil {
+		return err
+	}
+	n.Dir = filepath.Join(n.Dir, "mount", "node")
+	return n.settle()
+}
+
+// settle makes what the tester itself did to the data durable.
+func (n *Node) settle() error {
+	if n.Disk == nil {
+		return nil
+	}
+	err := os.MkdirAll(n.Dir, 0o700)
+	n.Disk.Settle()
+	return err
+}
+
+// PowerCut is kill -9, and the loss of what the disk had not been made to keep.
+func (n *Node) PowerCut(loss disk.Loss, seed uint64) error {
+	if n.Running() {
+		if err := n.Kill(); err != nil {
+			return err
+		}
+	}
+	return n.Disk.Cut(loss, seed)
+}
+
+// Output is what the node wrote since it was started last.
+func (n *Node) Output() string {
+	text, err := os.ReadFile(n.Log)
+	if err != nil {
+		return err.Error()
+	}
+	if i := bytes.LastIndex(text, []byte("--- start ")); i >= 0 {
+		text = text[i:]
+	}
+	return string(text)
+}
+
+// Wipe moves the data of a stopped node aside, to the returned directory.
+func (n *Node) Wipe() (string, error) {
+	if n.Running() {
+		return "", fmt.Errorf("wipe %s: it is running", n.ID)
+	}
+	aside := fmt.Sprintf("%s.wiped-%d", n.Dir, n.starts)
+	return aside, errors.Join(os.Rename(n.Dir, aside), n.settle())
+}
+
+// Unwipe brings that data back.
+func (n *Node) Unwipe(aside string) error {
+	if n.Running() {
+		return fmt.Errorf("unwipe %s: it is running", n.ID)
+	}
+	if err := os.RemoveAll(n.Dir); err != nil {
+		return err
+	}
+	return errors.Join(os.Rename(aside, n.Dir), n.settle())
+}
+
+// DiskBytes is the size of the node's data.
+func (n *Node) DiskBytes() int64 {
+	var total int64
+	filepath.WalkDir(n.Dir, func(_ string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
+}

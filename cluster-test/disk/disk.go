@@ -1,0 +1,79 @@
+// Package disk is a disk that fails as disks do: a file system in this process,
+// over an ordinary folder, that remembers what was not synced. It can lose that,
+// refuse to work, be slow, or be full.
+//
+// It needs Linux, /dev/fuse and the right to mount.
+package disk
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Operations that can be made to fail.
+type Op string
+
+const (
+	Read  Op = "read"
+	Write Op = "write"
+	Sync  Op = "sync"
+)
+
+// Faults is what is wrong with a disk. The zero Faults is a healthy one.
+type Faults struct {
+	// SyncDelay is how much longer each sync takes.
+	SyncDelay time.Duration
+	// Fail makes the next operation of that kind, on a file whose path contains
+	// Path, return EIO. What a sync that failed was to write will never get onto
+	// the disk, though it can be read back until the power is cut.
+	Fail Op
+	Path string
+	// Full: nothing that takes space succeeds. Low: there is little left.
+	Full, Low bool
+}
+
+const lowBytes = 16 << 20
+
+// Set changes what is wrong.
+func (d *Disk) Set(f Faults) {
+	d.fault.Store(&f)
+	d.failed.Store(false)
+}
+
+// Failed reports whether an operation was made to fail since Set.
+func (d *Disk) Failed() bool { return d.failed.Load() }
+
+// fails reports whether this operation has to, which is so once.
+func (d *Disk) fails(op Op, path string) bool {
+	f := d.fault.Load()
+	return f.Fail == op && strings.Contains(path, f.Path) && d.failed.CompareAndSwap(false, true)
+}
+
+// Loss is how much of what was not synced a power cut takes away.
+type Loss int
+
+const (
+	Everything Loss = iota
+	// Some: each sector by itself, changes of folders from some moment on.
+	Some
+)
+
+// faults are those of a Disk, which any request looks at.
+type faults struct {
+	fault  atomic.Pointer[Faults]
+	failed atomic.Bool
+}
+
+// fate decides what a power cut does to each thing that was not synced.
+type fate struct {
+	loss   Loss
+	random *rand.Rand
+}
+
+func newFate(loss Loss, seed uint64) fate {
+	return fate{loss: loss, random: rand.New(rand.NewPCG(seed, 17))}
+}
+
+func (f fate) keeps() bool { return f.loss == Some && f.random.IntN(2) == 0 }

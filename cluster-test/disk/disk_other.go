@@ -1,0 +1,17 @@
+//go:build !linux
+
+package disk
+
+import "errors"
+
+// Disk is one that is mounted, which needs Linux.
+type Disk struct{ faults }
+
+// Mount fails here.
+func Mount(dir, behind string) (*Disk, error) {
+	return nil, errors.New("a disk that fails needs Linux")
+}
+
+func (d *Disk) Unmount() error                   { return nil }
+func (d *Disk) Cut(loss Loss, seed uint64) error { return nil }
+func (d *Disk) Settle()                          {}

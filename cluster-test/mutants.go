@@ -1,0 +1,123 @@
+package main
+
+import "time"
+
+// mutants returns the table of all mutants. README.md shows how often each is
+// caught.
+func mutants() []mutant {
+	return []mutant{
+		// The log, the state file and the power.
+		{Name: "unsynced-log", About: "the log's records are written and never synced",
+			Edits:   []edit{{File: "wal/append.go", Old: "if err := l.timedSync(s.file); err != nil {", New: "if err := error(nil); err != nil {"}},
+			Catcher: catcher{Package: "./wal", Test: "TestCrash", SeedFlag: "seed", Runs: 1}},
+		{Name: "unsynced-state", About: "the state file is written and never synced",
+			Edits:   []edit{{File: "fsm/store.go", Old: "InitialMmapSize: mapSize,", New: "InitialMmapSize: mapSize, NoSync: true,"}},
+			Catcher: catcher{Package: "./fsm", Test: "TestPowerCut", Runs: 1}},
+		{Name: "checksums-ignored", About: "a record of the log is taken whatever its checksum says",
+			Edits: []edit{{File: "wal/format.go", Old: "if crc32.Update(seed, castagnoli, b[4:size]) != le.Uint32(b) {",
+				New: "if crc32.Update(seed, castagnoli, b[4:size]) == 0 {"}},
+			Catcher: catcher{Package: "./wal", Test: "TestRot", SeedFlag: "seed", Runs: 1}},
+		{Name: "damage-cut", About: "a log that is damaged in its middle is cut there",
+			Edits:   []edit{{File: "wal/recover.go", Old: "\t} else if found {\n\t\treturn p.damage(c.segment", New: "\t} else if found && c == nil {\n\t\treturn p.damage(c.segment"}},
+			Catcher: catcher{Package: "./wal", Test: "TestTornTailOrDamage", SeedFlag: "seed", Runs: 1}},
+		{Name: "log-errors-survived", About: "a node goes on after a failed write of its log",
+			Edits:   []edit{{File: "raftstore/logstore.go", Old: "\ts.halt(fmt.Errorf(\"raftstore: append to the log: %w\", err))\n", New: ""}},
+			Catcher: catcher{Package: "./raftstore", Test: "TestFailedLogWriteStopsTheNode", Runs: 1}},
+
+		// The state machine.
+		{Name: "index-ahead", About: "after a restart the state machine believes that it has applied one entry more",
+			Edits: []edit{{File: "fsm/machine.go", Old: "\t\tif m.namespaces, err = loadNamespaces(tx); err != nil {",
+				New: "\t\tif m.meta.index > 0 {\n\t\t\tm.meta.index++\n\t\t}\n\t\tif m.namespaces, err = loadNamespaces(tx); err != nil {"}},
+			Catcher: catcher{Package: "./fsm", Test: "TestPowerCut", Runs: 1}},
+		{Name: "index-behind", About: "the state file says that it comprises one entry less than it does",
+			Edits: []edit{{File: "fsm/flush.go", Old: "return b.Put(keyState, w.table.meta.encode())",
+				New: "less := w.table.meta\n\tless.index--\n\treturn b.Put(keyState, less.encode())"}},
+			Catcher: catcher{Package: "./fsm", Test: "TestPowerCut", Runs: 1}},
+		{Name: "tags-forgotten", About: "what commands were carried out is not in the state file, nor in snapshots",
+			Edits:   []edit{{File: "fsm/flush.go", Old: "b.Put(keyTags, w.table.meta.tags)", New: "b.Put(keyTags, tags{}.encode())"}},
+			Catcher: catcher{Package: "./fsm", Test: "TestPowerCut", Runs: 1}},
+		{Name: "removed-ids-forgotten", About: "the ids of removed messages are not in the state file, nor in snapshots",
+			Edits:   []edit{{File: "fsm/flushblocks.go", Old: `case r.id == "" || r.seq < windowStart(s.last):`, New: "case true:"}},
+			Catcher: catcher{Package: "./fsm", Test: "TestAgainstModel", Runs: 1}},
+		{Name: "ids-forgotten", About: "a message id that is known is not recognised",
+			Edits: []edit{{File: "fsm/append.go", Old: "case known == 0:", New: "case known >= 0:"}},
+			Catcher: catcher{Scenario: "lost-replies", Time: 6 * time.Second, Nemesis: "lost-replies", Workloads: "append,turns",
+				Shows: []string{"two values", "doubled", "false duplicate"}, Runs: 3}},
+		{Name: "conditions-ignored", About: "an append is carried out whatever its condition",
+			Edits:   []edit{{File: "fsm/session.go", Old: "if *expect == current {", New: "if *expect == current || true {"}},
+			Catcher: catcher{Scenario: "calm", Time: 3 * time.Second, Workloads: "cas", Shows: []string{"condition"}, Runs: 3}},
+		{Name: "wall-clock", About: "the state machine asks the computer for the time",
+			Edits: []edit{
+				{File: "fsm/apply.go", Old: "import (\n\t\"fmt\"\n", New: "import (\n\t\"fmt\"\n\t\"time\"\n"},
+				{File: "fsm/apply.go", Old: "max(m.meta.clock, e.Stamp)", New: "max(m.meta.clock, e.Stamp, time.Now().UnixMilli())"}},
+			Catcher: catcher{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,ttl", Shows: []string{"states differ"}, Runs: 3}},
+		{Name: "early-expiry", About: "sessions expire 200 ms before their time",
+			Edits:   []edit{{File: "fsm/append.go", Old: "m.meta.clock+o.TTL, h.slide)", New: "m.meta.clock+o.TTL-200, h.slide)"}},
+			Catcher: catcher{Scenario: "calm", Time: 5 * time.Second, Workloads: "ttl", Shows: []string{"expired early"}, Runs: 3}},
+		{Name: "map-order", About: "the commands of an entry are carried out in the order of a map",
+			Edits: []edit{{File: "fsm/apply.go", Old: "\tfor i, c := range e.Commands {\n",
+				New: "\tshuffled := make(map[int]codec.Command)\n\tfor i, c := range e.Commands {\n\t\tshuffled[i] = c\n\t}\n\tfor i, c := range shuffled {\n"}},
+			Catcher: catcher{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,cas", Shows: []string{"states differ", "nodes differ", "two values"}, Runs: 3}},
+		{Name: "dumps-unchecked", About: "a damaged snapshot is restored",
+			Edits:   []edit{{File: "fsm/dump.go", Old: "if crc = crc32.Update(crc, castagnoli, buf); crc != want {", New: "if crc = crc32.Update(crc, castagnoli, buf); crc != want && n == 0 {"}},
+			Catcher: catcher{Package: "./fsm", Test: "TestDamagedDumpIsRefused", Runs: 1}},
+		{Name: "restore-errors-ignored", About: "a node goes on with its log after a snapshot could not be restored",
+			Edits:   []edit{{File: "raftstore/snapshots.go", Old: "\t\tif err := s.restore(m); err != nil {\n\t\t\treturn err\n\t\t}\n", New: "\t\t_ = s.restore(m)\n"}},
+			Catcher: catcher{Package: "./raftstore", Test: "TestReceivedSnapshotAndCrashes", Runs: 1}},
+
+		// Consensus.
+		{Name: "own-majority", About: "an entry counts as committed when one node has it",
+			Edits: []edit{{Module: "github.com/hashicorp/raft", File: "commitment.go",
+				Old: "quorumMatchIndex := matched[(len(matched)-1)/2]", New: "quorumMatchIndex := matched[len(matched)-1]"}},
+			Catcher: catcher{Scenario: "partitions", Time: 12 * time.Second, Nemesis: "partition-leader", Workloads: "append",
+				Shows: []string{"lost", "two values", "nodes differ", "states differ", "real time"}, Runs: 3}},
+		{Name: "commit-beyond-message", About: "a follower may apply entries that the leader never sent it",
+			Edits:   []edit{{File: "raftstore/transport.go", Old: "\t\targs.LeaderCommitIndex = last\n", New: "\t\t_ = last\n"}},
+			Catcher: catcher{Package: "./raftstore", Test: "TestStaleSuffixIsNotApplied", Runs: 1}},
+		{Name: "local-reads", About: "every node answers linearizable reads from its own state",
+			Edits:   []edit{{File: "raftstore/query.go", Old: "case turn.Stale:", New: "case turn.Stale, turn.Linearizable:"}},
+			Catcher: catcher{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,cas", Shows: []string{"real time"}, Runs: 3}},
+		{Name: "unconfirmed-reads", About: "a leader answers reads without asking whether it still leads",
+			Edits: []edit{{File: "raftstore/reads.go", Old: "if !r.confirm(ctx, term, changed) {", New: "if _ = changed; false {"}},
+			Catcher: catcher{Scenario: "pauses", Time: 15 * time.Second, Nemesis: "pause-leader", Workloads: "append,cas",
+				Shows: []string{"real time"}, Runs: 20}},
+		{Name: "late-confirmation", About: "VerifyLeader confirms the leader: it counts answers to earlier questions",
+			Edits:   []edit{verifyLeader},
+			Catcher: catcher{Package: "./raftstore", Test: "TestLateAnswersDoNotConfirmALeader", Runs: 1}},
+		{Name: "learners-confirm", About: "VerifyLeader confirms the leader: it counts the answers of nodes without a vote",
+			Edits:   []edit{verifyLeader},
+			Catcher: catcher{Package: "./raftstore", Test: "TestLearnersDoNotConfirmALeader", Runs: 1}},
+		{Name: "wiped-let-in", About: "a node that lost its data is let in under its old name",
+			Edits:   []edit{{File: "raftstore/admit.go", Old: `known != "" && known != r.Incarnation`, New: `known == "never"`}},
+			Catcher: catcher{Scenario: "wiped", Time: 10 * time.Second, Nemesis: "wiped", Workloads: "append", Shows: []string{"let in again"}, Runs: 5}},
+
+		// Calls.
+		{Name: "applied-twice", About: "a command that was sent again after a change of leader is carried out again",
+			Edits: []edit{{File: "fsm/apply.go", Old: "c.Origin != 0 && !m.tags.take(", New: "m.tags == nil && !m.tags.take("}},
+			Catcher: catcher{Scenario: "leader-kill", Time: 15 * time.Second, Workloads: "append,turns",
+				Shows: []string{"two values", "doubled"}, Runs: 20}},
+		{Name: "conflicts-foreseen", About: "the node that takes a conditional append refuses it by its own state, which may be behind",
+			Edits: []edit{{File: "raftstore/node.go", Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.failed(unavailable(",
+				New: "\tif o, ok := op.(*turn.Append); ok && o.Expect != nil {\n" +
+					"\t\tif r, err := n.state.Query(&turn.Info{Key: o.Key}); err == nil && r.Session != nil && r.Session.Revision != *o.Expect {\n" +
+					"\t\t\treturn n.calls.failed(&turn.Error{Kind: turn.Conflict, Revision: r.Session.Revision})\n\t\t}\n\t}\n" +
+					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.failed(unavailable("}},
+			Catcher: catcher{Scenario: "calm", Time: 4 * time.Second, Workloads: "cas", Shows: []string{"false refusal", "revision"}, Runs: 5}},
+		{Name: "client-without-ids", About: "the Go client sends appends again that it gave no ids",
+			Edits: []edit{{File: "client/session.go", Old: "\tmessages = s.c.withIDs(messages)\n\top := &turn.Append{", New: "\top := &turn.Append{"}},
+			Catcher: catcher{Scenario: "lost-replies", Time: 6 * time.Second, Nemesis: "lost-replies", Workloads: "append",
+				Shows: []string{"two values", "doubled"}, Runs: 5}},
+
+		// Tails.
+		{Name: "stream-skips", About: "a stream of events leaves out each message after the last one of a page",
+			Edits:   []edit{{File: "server/httpapi/stream.go", Old: "st.after = m.Seq", New: "st.after = m.Seq + 1"}},
+			Catcher: catcher{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3}},
+		{Name: "tail-repeats", About: "the Go client's tail goes on with the last message that it has shown",
+			Edits:   []edit{{File: "client/tail.go", Old: "\t\tt.after = m.Seq\n\t\tif !t.yield", New: "\t\tt.after = m.Seq - 1\n\t\tif !t.yield"}},
+			Catcher: catcher{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3}},
+	}
+}
+
+// verifyLeader has reads trust the library's way of confirming a leader.
+var verifyLeader = edit{File: "raftstore/query.go", Old: "if index, ok := n.reads.index(ctx); ok {\n\t\t\t\tif err",
+	New: "if index := n.raft.Load().CommitIndex(); await(ctx, n.raft.Load().VerifyLeader()) == nil {\n\t\t\t\tif err"}

@@ -1,0 +1,107 @@
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+)
+
+// These need nodes whose clocks can be put wrong. One clock is wrong at a time,
+// which the others make up for.
+func clockFaults() []Fault {
+	return []Fault{
+		{Name: "clock-offset", About: "a node starts with a wall clock that is wrong by up to hours", Nodes: 3, Alone: true, Clocks: true,
+			Pick: to(mostlyLeader, clockOffset), Hold: seconds(1, 6)},
+		{Name: "clock-jump", About: "a node's wall clock jumps forth and back while it runs, also just before it comes to lead", Nodes: 3, Alone: true, Clocks: true,
+			Pick: to(mostlyLeader, clockJump), Hold: seconds(1, 6)},
+		{Name: "clock-drift", About: "a node's clocks run up to 5 % fast or slow", Nodes: 3, Alone: true, Clocks: true,
+			Pick: to(mostlyLeader, clockDrift), Hold: seconds(2, 8)},
+	}
+}
+
+// rightClock is exact again, at once, which is one more jump.
+func rightClock(n *cluster.Node) healer {
+	return func(context.Context) error { return n.SetClock(0, 0) }
+}
+
+// offset is from a second to three hours, in either direction.
+func (e *Env) offset() time.Duration {
+	d := between(e.Rand, seconds(1, 10))
+	if e.Rand.IntN(2) == 0 {
+		d = between(e.Rand, seconds(60, 3*3600))
+	}
+	if e.Rand.IntN(2) == 0 {
+		return -d
+	}
+	return d
+}
+
+func clockOffset(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	offset := e.offset()
+	e.Recorder.Note(n.ID, fmt.Sprintf("clock wrong by %v", offset))
+	if err := n.Kill(); err != nil {
+		return nil, err
+	}
+	if err := n.SetClock(offset, 0); err != nil {
+		return nil, err
+	}
+	if err := n.Start(); err != nil {
+		return nil, err
+	}
+	ready, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := cluster.Until(ready, n.ID+" is ready", func() bool { return n.Ready(ready) }); err != nil {
+		return nil, err
+	}
+	return rightClock(n), e.clockIs(ctx, n, offset)
+}
+
+func clockJump(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	for range 1 + e.Rand.IntN(3) {
+		offset := e.offset()
+		e.Recorder.Note(n.ID, fmt.Sprintf("clock jumps to %v", offset))
+		if err := n.SetClock(offset, 0); err != nil {
+			return nil, err
+		}
+		if err := e.clockIs(ctx, n, offset); err != nil {
+			return nil, err
+		}
+		if e.Rand.IntN(2) == 0 {
+			e.elect(ctx, n)
+		}
+		sleep(ctx, between(e.Rand, seconds(0.1, 2)))
+	}
+	return rightClock(n), nil
+}
+
+func clockDrift(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
+	drift := e.Rand.Int64N(100_001) - 50_000
+	e.Recorder.Note(n.ID, fmt.Sprintf("clocks drift by %d millionths", drift))
+	return rightClock(n), n.SetClock(0, drift)
+}
+
+// clockIs makes sure that the fault is one: the node must tell the wrong time.
+func (e *Env) clockIs(ctx context.Context, n *cluster.Node, offset time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return cluster.Until(ctx, fmt.Sprintf("the wall clock of %s is off by %v", n.ID, offset), func() bool {
+		is, err := n.WallOffset(ctx)
+		return err == nil && (is-offset).Abs() < 1500*time.Millisecond
+	})
+}
+
+// elect has leadership handed over until n leads, for a few times.
+func (e *Env) elect(ctx context.Context, n *cluster.Node) {
+	for range 4 {
+		leader := e.Cluster.Leader(ctx)
+		if leader == n {
+			return
+		}
+		if leader != nil {
+			e.note(leader, "transfer", leader.Transfer(ctx))
+		}
+		sleep(ctx, 300*time.Millisecond)
+	}
+}

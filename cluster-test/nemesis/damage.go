@@ -1,0 +1,149 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+)
+
+// Damage is done to the files of a node that is down. The node must refuse to
+// start, say what is wrong, and what to do; which is then done. Where damage
+// meets bytes that mean nothing, the node may start, and must be as it was.
+func damageFaults() []Fault {
+	damaged := func(name, about string, do func(*Env, *cluster.Node) (string, error)) Fault {
+		return Fault{Name: name, About: about, Nodes: 3, Alone: true, Pick: to(aFollower, damage(do))}
+	}
+	return []Fault{
+		damaged("flip-log", "a bit of the log is flipped while the node is down", flip("wal/*.seg")),
+		damaged("flip-manifest", "a bit of the log's manifest is flipped", flip("wal/manifest")),
+		damaged("flip-state", "a bit of the state file is flipped", flip("state.db")),
+		damaged("flip-term", "a bit of the file with term and vote is flipped", flip("raft.db")),
+		damaged("flip-marker", "a bit of the snapshot marker is flipped", flip("snapshots/snapshot.json")),
+		damaged("flip-identity", "a bit of the identity is flipped", flip("identity.json")),
+		damaged("lost-segment", "a segment of the log is gone", lose("wal/*.seg")),
+		damaged("lost-log", "the whole log is gone", lose("wal")),
+		damaged("lost-state", "the state file is gone", lose("state.db")),
+		damaged("lost-term", "the file with term and vote is gone", lose("raft.db")),
+		damaged("lost-marker", "the snapshot marker is gone", lose("snapshots/snapshot.json")),
+		damaged("lost-identity", "the identity is gone", lose("identity.json")),
+	}
+}
+
+// advice is part of what a node says that is beyond repair.
+const advice = "add it a" // again, anew
+
+const refusalWait = 15 * time.Second
+
+// damage does something to a node's files. What do returns says what it was.
+func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, *Env, *cluster.Node) (healer, error) {
+	return func(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+		ctx = context.WithoutCancel(ctx) // Heal starts nodes, but does not repair them
+		if err := n.Kill(); err != nil {
+			return nil, err
+		}
+		what, err := do(e, n)
+		if err != nil || what == "" {
+			return starts(n), err
+		}
+		e.Recorder.Note(n.ID, what)
+		if err := n.Start(); err != nil {
+			return nil, err
+		}
+		n.Expect()
+		watch, cancel := context.WithTimeout(ctx, refusalWait)
+		defer cancel()
+		if err := cluster.Until(watch, n.ID+" refuses to start or is ready", func() bool { return n.Ready(watch) || !n.Running() }); err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		if n.Running() {
+			e.Recorder.Note(n.ID, what+": started")
+			return nil, e.unharmed(ctx, n, what)
+		}
+		if text := n.Output(); !strings.Contains(text, advice) || strings.Contains(text, "goroutine 1 [") {
+			return nil, fmt.Errorf("%s: the node did not say what to do: %s", what, text)
+		}
+		e.Recorder.Note(n.ID, "damage refused: "+what)
+		return nil, e.replace(ctx, n)
+	}
+}
+
+// unharmed requires a node that was damaged and started to have the state that
+// the others have. It may also find the damage later, and stop then.
+func (e *Env) unharmed(ctx context.Context, n *cluster.Node, what string) error {
+	agree, cancel := context.WithTimeout(ctx, replacement)
+	defer cancel()
+	if exited := n.Exited(); exited != nil {
+		go func() {
+			select {
+			case <-exited:
+				cancel()
+			case <-agree.Done():
+			}
+		}()
+	}
+	if _, err := e.Cluster.WaitHashes(agree); err != nil && n.Running() {
+		return fmt.Errorf("%s: the node started and does not agree: %w", what, err)
+	}
+	if !n.Running() {
+		e.Recorder.Note(n.ID, "damage refused late: "+what)
+		return e.replace(ctx, n)
+	}
+	return nil
+}
+
+// files returns the node's files of that pattern, oldest first.
+func files(n *cluster.Node, pattern string) []string {
+	names, _ := filepath.Glob(filepath.Join(n.Dir, pattern))
+	slices.Sort(names)
+	return names
+}
+
+// flip flips a bit in what a file has, which is not the zeros at its end, nor
+// the last tenth of what comes before: the last write of a log may be torn.
+func flip(pattern string) func(*Env, *cluster.Node) (string, error) {
+	return func(e *Env, n *cluster.Node) (string, error) {
+		names := files(n, pattern)
+		if len(names) == 0 {
+			return "", nil
+		}
+		name := names[e.Rand.IntN(len(names))]
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		used := len(content)
+		for used > 0 && content[used-1] == 0 {
+			used--
+		}
+		if used == 0 {
+			return "", nil
+		}
+		at, bit := e.Rand.IntN(max(1, used*9/10)), e.Rand.IntN(8)
+		content[at] ^= 1 << bit
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return "", err
+		}
+		_, err = f.WriteAt(content[at:at+1], int64(at))
+		return fmt.Sprintf("bit %d of byte %d of %d in %s flipped", bit, at, used, filepath.Base(name)), errors.Join(err, f.Close())
+	}
+}
+
+// lose removes a file, or a folder.
+func lose(pattern string) func(*Env, *cluster.Node) (string, error) {
+	return func(e *Env, n *cluster.Node) (string, error) {
+		names := files(n, pattern)
+		if len(names) == 0 {
+			return "", nil
+		}
+		name := names[e.Rand.IntN(len(names))]
+		return name[len(n.Dir)+1:] + " removed", os.RemoveAll(name)
+	}
+}

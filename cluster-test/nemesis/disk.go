@@ -1,0 +1,126 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/disk"
+)
+
+// These need clusters whose nodes have disks of ours.
+func diskFaults() []Fault {
+	return []Fault{
+		{Name: "power-cut", About: "a node's machine loses power, and what was not synced", Disks: true, Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
+		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll), Hold: seconds(0, 1)},
+		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync), Hold: seconds(2, 8)},
+		{Name: "disk-low", About: "a disk is nearly full for a while", Disks: true, Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
+		{Name: "disk-full", About: "a disk is full to the last byte for a while", Disks: true,
+			Pick: to(mostlyLeader, short(disk.Faults{Full: true})), Hold: seconds(2, 6)},
+		{Name: "sync-error", About: "a sync fails, and its pages are gone: the node has to stop", Nodes: 3, Disks: true, Pick: to(mostlyLeader, ioError(disk.Sync))},
+		{Name: "write-error", About: "a write fails: the node has to stop", Nodes: 3, Disks: true, Pick: to(mostlyLeader, ioError(disk.Write))},
+		{Name: "read-error", About: "a read fails while a node starts: it has to stop, or do without", Nodes: 3, Disks: true, Pick: to(someNode, readError)},
+	}
+}
+
+func mostlyLeader(ctx context.Context, e *Env) *cluster.Node {
+	if e.Rand.IntN(3) == 0 {
+		return e.anyone()
+	}
+	return e.Cluster.Leader(ctx)
+}
+
+func (e *Env) loss() disk.Loss {
+	if e.Rand.IntN(2) == 0 {
+		return disk.Everything
+	}
+	return disk.Some
+}
+
+func powerCut(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
+	return starts(n), n.PowerCut(e.loss(), e.Rand.Uint64())
+}
+
+func powerCutAll(ctx context.Context, e *Env) (healer, error) {
+	heal, err := killAll(ctx, e)
+	for _, n := range e.Cluster.Nodes {
+		err = errors.Join(err, n.PowerCut(e.loss(), e.Rand.Uint64()))
+	}
+	return heal, err
+}
+
+// goodDisk makes a disk work again, and the node if it gave up meanwhile.
+func goodDisk(n *cluster.Node) healer {
+	return func(context.Context) error {
+		n.Disk.Set(disk.Faults{})
+		return start(n)
+	}
+}
+
+func slowSync(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
+	n.Disk.Set(disk.Faults{SyncDelay: between(e.Rand, seconds(0.1, 2))})
+	return goodDisk(n), nil
+}
+
+// short makes space short. The node must go on, and be writable again by itself.
+func short(f disk.Faults) func(context.Context, *Env, *cluster.Node) (healer, error) {
+	return func(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {
+		n.Disk.Set(f)
+		return goodDisk(n), nil
+	}
+}
+
+const (
+	errorWait = 5 * time.Second  // until something is written, or synced
+	stopWait  = 10 * time.Second // until the node has stopped over it
+)
+
+// ioError has one operation fail. The node must stop; then its machine is started
+// anew, as a sick one would be, without what had not got onto its disk.
+func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, error) {
+	return func(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+		file := []string{"", "/wal/", "state.db"}[e.Rand.IntN(3)]
+		n.Expect()
+		n.Disk.Set(disk.Faults{Fail: op, Path: file})
+		waiting, cancel := context.WithTimeout(ctx, errorWait)
+		defer cancel()
+		if err := cluster.Until(waiting, "", n.Disk.Failed); err != nil {
+			return goodDisk(n), nil // nothing was written to that file
+		}
+		if err := exits(ctx, n); err != nil {
+			return nil, fmt.Errorf("a %s failed: %w", op, err)
+		}
+		return goodDisk(n), n.PowerCut(disk.Some, e.Rand.Uint64())
+	}
+}
+
+func readError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	if err := n.Kill(); err != nil {
+		return nil, err
+	}
+	file := []string{"", "/wal/", "state.db", "snapshot"}[e.Rand.IntN(4)]
+	n.Disk.Set(disk.Faults{Fail: disk.Read, Path: file})
+	if err := n.Start(); err != nil {
+		return nil, err
+	}
+	n.Expect()
+	waiting, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	if err := cluster.Until(waiting, n.ID+" is ready or stops over a failed read", func() bool { return n.Ready(waiting) || !n.Running() }); err != nil {
+		return nil, err
+	}
+	if !n.Running() && !strings.Contains(n.Output(), "input/output error") {
+		return nil, fmt.Errorf("%s stopped over a failed read, and did not say so", n.ID)
+	}
+	return goodDisk(n), nil
+}
+
+// exits waits until a node has stopped by itself.
+func exits(ctx context.Context, n *cluster.Node) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWait)
+	defer cancel()
+	return cluster.Until(ctx, n.ID+" stops by itself", func() bool { return !n.Running() })
+}
