@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -63,12 +61,12 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 		needsStore = fn != nil && !v.complete() && !enough(h, &v)
 	}
 	if needsStore {
-		tx, err := m.db.Begin(false)
+		tx, err := m.reading()
 		if err != nil {
 			m.mu.RUnlock()
 			return err
 		}
-		defer func() { _ = tx.Rollback() }()
+		defer tx.end()
 		if !known {
 			if h, err = storedHead(tx, key); err != nil {
 				m.mu.RUnlock()
@@ -127,13 +125,13 @@ func (a access) find(k turn.Key, typ turn.Type, s stay, r *turn.Result) (e eleme
 		e, whole = m.elementsIn(h.inc)
 	}
 	if !known || h != nil && !whole {
-		tx, err := m.db.Begin(false)
+		tx, err := m.reading()
 		if err != nil {
 			return e, release, err
 		}
 		release = func() {
 			m.mu.RUnlock()
-			_ = tx.Rollback()
+			tx.end()
 		}
 		if !known {
 			if h, err = storedHead(tx, key); h == nil || err != nil {
@@ -156,7 +154,7 @@ func (a access) find(k turn.Key, typ turn.Type, s stay, r *turn.Result) (e eleme
 		tx := e.tx
 		release = func() {
 			if tx != nil {
-				_ = tx.Rollback()
+				tx.end()
 			}
 		}
 	}
@@ -164,7 +162,7 @@ func (a access) find(k turn.Key, typ turn.Type, s stay, r *turn.Result) (e eleme
 }
 
 // whole lets fn read what belongs to no single key.
-func (a access) whole(r *turn.Result, fn func(*bbolt.Tx) error) error {
+func (a access) whole(r *turn.Result, fn func(*reading) error) error {
 	m := a.Machine
 	if a.within {
 		m.stamp(r)
@@ -180,11 +178,11 @@ func (a access) whole(r *turn.Result, fn func(*bbolt.Tx) error) error {
 		return err
 	}
 	m.stamp(r)
-	tx, err := m.db.Begin(false)
+	tx, err := m.reading()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer tx.end()
 	return fn(tx)
 }
 

@@ -86,9 +86,9 @@ func (r *record) flags() (f byte) {
 	return f
 }
 
-// decodeBlock appends the records of a stored block to dst. Their data is
-// borrowed from value.
-func decodeBlock(dst []record, first uint64, value []byte) ([]record, error) {
+// decodeBlock appends the records of a stored block to dst. Their data is part of
+// value, which may be borrowed from the store.
+func decodeBlock(dst []record, first uint64, value []byte, borrowed bool) ([]record, error) {
 	if len(value) < blockHeader {
 		return dst, turn.Errorf(turn.Corrupt, "stored block of %d bytes is too short", len(value))
 	}
@@ -108,7 +108,7 @@ func decodeBlock(dst []record, first uint64, value []byte) ([]record, error) {
 	e := entry{seq: first}
 	for range r.count() {
 		e = r.entry(e)
-		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, borrowed: true}
+		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, borrowed: borrowed}
 		if e.flags&flagHead != 0 {
 			rec.side = turn.Head
 		}

@@ -1,16 +1,19 @@
 package fsm
 
 import (
-	"errors"
 	"os"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/blockfile"
 )
 
 // disk is how the store's file comes about, reaches stable storage and is
 // replaced. A test that cuts the power has one of its own.
 type disk interface {
 	open(path string, o *bbolt.Options) (*bbolt.DB, error)
+	// files is the file system of the block files.
+	files() blockfile.FS
 	// sync makes durable what was written by transactions that did not sync.
 	sync(db *bbolt.DB) error
 	rename(from, to string) error
@@ -24,14 +27,10 @@ func (osDisk) open(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	return bbolt.Open(path, 0o600, o)
 }
 
+func (osDisk) files() blockfile.FS { return blockfile.OS{} }
+
 func (osDisk) sync(db *bbolt.DB) error { return db.Sync() }
 
 func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
 
-func (osDisk) syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+func (osDisk) syncDir(dir string) error { return blockfile.OS{}.SyncDir(dir) }

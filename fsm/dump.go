@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -27,7 +27,8 @@ import (
 //	1 byte    bucket, by its place in buckets()
 //	uvarint   length of key, length of value; key, value
 //
-// Pairs come in the order of their buckets, and in each in key order.
+// Pairs come in the order of their buckets, and in each in key order. A block is
+// part of its pair; in what files it stood is the sender's affair.
 const (
 	dumpMagic   = "TLSTATE"
 	dumpVersion = 1
@@ -42,28 +43,26 @@ const (
 type Dump struct {
 	Index, Term uint64 // of the last entry that it comprises
 	Size        int64  // of the stream, in bytes
-	tx          *bbolt.Tx
+	tx          *reading
 }
 
 // Dump returns the state as of the last flush. It holds up neither Apply nor
 // flushes, but the store cannot reuse space while it is open.
 func (m *Machine) Dump() (*Dump, error) {
 	m.mu.RLock()
-	tx, err := m.db.Begin(false)
+	tx, err := m.reading()
 	m.mu.RUnlock()
 	if err != nil {
 		return nil, fmt.Errorf("dump the state: %w", err)
 	}
 	d := &Dump{tx: tx}
-	meta, _, err := loadMeta(tx)
+	meta, _, err := loadMeta(tx.Tx)
 	if err == nil {
 		d.Index, d.Term = meta.index, meta.term
-		var size countingWriter
-		err = d.write(&size, func(uint32, []byte) uint32 { return 0 })
-		d.Size = int64(size)
+		d.Size, err = d.size()
 	}
 	if err != nil {
-		_ = tx.Rollback()
+		tx.end()
 		return nil, fmt.Errorf("dump the state: %w", err)
 	}
 	return d, nil
@@ -77,23 +76,51 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 }
 
 // Close releases the copy.
-func (d *Dump) Close() error { return d.tx.Rollback() }
+func (d *Dump) Close() error {
+	d.tx.end()
+	return nil
+}
+
+// size measures the stream without reading the blocks.
+func (d *Dump) size() (int64, error) {
+	var n countingWriter
+	var blank lengths
+	err := d.write(&n, &blank, func(uint32, []byte) uint32 { return 0 })
+	return int64(n), err
+}
+
+// lengths answers with blobs of the right length.
+type lengths []byte
+
+func (l *lengths) Read(_ []byte, ref blockfile.Ref) ([]byte, error) {
+	*l = slices.Grow((*l)[:0], ref.Length)
+	return (*l)[:ref.Length], nil
+}
 
 // WriteTo writes the stream, Size bytes of it.
 func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 	n := countingWriter(0)
-	err := d.write(io.MultiWriter(w, &n), func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) })
+	err := d.write(io.MultiWriter(w, &n), d.tx.pin, func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) })
 	return int64(n), err
 }
 
-func (d *Dump) write(w io.Writer, sum func(uint32, []byte) uint32) error {
+func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32) error {
 	magic := append([]byte(dumpMagic), dumpVersion)
 	if _, err := w.Write(magic); err != nil {
 		return err
 	}
 	c := chunkWriter{w: w, sum: sum, crc: sum(0, magic)}
 	for i, name := range buckets() {
-		if err := d.tx.Bucket(name).ForEach(func(k, v []byte) error { return c.pair(byte(i), k, v) }); err != nil {
+		isBlocks := string(name) == string(bucketBlocks)
+		if err := d.tx.Bucket(name).ForEach(func(k, v []byte) (err error) {
+			if isBlocks {
+				v, err = wholeBlock(from, k, v)
+			}
+			if err != nil {
+				return err
+			}
+			return c.pair(byte(i), k, v)
+		}); err != nil {
 			return err
 		}
 	}

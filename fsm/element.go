@@ -6,8 +6,6 @@ import (
 	"hash/crc32"
 
 	"github.com/tidwall/btree"
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -68,7 +66,7 @@ type elements struct {
 	inc    uint64
 	layers []*overlay // newest first
 	// tx reads the store; nil if the layers hold everything.
-	tx *bbolt.Tx
+	tx *reading
 }
 
 // elementsIn returns what the generations in memory know of the elements of an

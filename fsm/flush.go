@@ -101,12 +101,18 @@ func (m *Machine) flush() (more bool, err error) {
 	m.mu.Unlock()
 
 	began := time.Now()
-	w := writer{table: t}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		w.tx = tx
-		return w.write()
+	w := writer{table: t, space: newBlockSpace(m.files, m.uses, m.sweep)}
+	var unused []uint64
+	err = db.Update(func(tx *bbolt.Tx) (err error) {
+		w.tx, w.space.bucket = tx, tx.Bucket(bucketBlocks)
+		if err := w.write(); err != nil {
+			return err
+		}
+		unused, err = w.space.save(tx.Bucket(bucketFiles), m.uses)
+		return err
 	})
 	if err != nil {
+		err = errors.Join(err, m.files.Rollback())
 		err = fmt.Errorf("flush the state: %w", err)
 		if !errors.Is(err, syscall.ENOSPC) {
 			m.mu.Lock()
@@ -115,6 +121,8 @@ func (m *Machine) flush() (more bool, err error) {
 		}
 		return false, err
 	}
+	m.uses, m.sweep = w.space.uses, w.space.sweep
+	m.removeFiles(unused)
 	m.mu.Lock()
 	m.frozen = nil
 	if t.bytes > 0 {
@@ -131,9 +139,17 @@ func (m *Machine) flush() (more bool, err error) {
 		m.cfg.OnFlush(stats)
 	}
 	if t.hash {
-		err = m.hashStore(db, t.meta.index)
+		err = m.hashStore(t.meta.index)
 	}
 	return w.garbage, err
+}
+
+// removeFiles tells the block files that the store has committed, and has no use
+// for some.
+func (m *Machine) removeFiles(unused []uint64) {
+	if err := m.files.Committed(unused); err != nil {
+		m.cfg.Logger.Warn("cannot remove a block file that is not needed any more", "error", err)
+	}
 }
 
 // freeze makes the active table the frozen one, unless one is frozen already:
@@ -151,13 +167,14 @@ func (m *Machine) freeze() {
 type writer struct {
 	tx      *bbolt.Tx
 	table   *table
+	space   blockSpace
 	blocks  int
 	garbage bool // there is more than one flush removes
 }
 
 func (w *writer) write() error {
 	for _, step := range []func() error{
-		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.writeMeta,
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.cleanFiles, w.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -245,4 +262,11 @@ func (w *writer) writeMeta() error {
 		return err
 	}
 	return b.Put(keyState, w.table.meta.encode())
+}
+
+// cleanFiles empties block files of which little is left.
+func (w *writer) cleanFiles() error {
+	more, err := w.space.clean()
+	w.garbage = w.garbage || more
+	return err
 }

@@ -29,7 +29,7 @@ func (w *writer) writeTails() error {
 	}
 	for _, inc := range slices.Sorted(maps.Keys(w.table.tails)) {
 		t := w.table.tails[inc]
-		s := tailWriter{writer: w, b: w.tx.Bucket(bucketBlocks), inc: inc, tail: t, last: t.last}
+		s := tailWriter{writer: w, b: w.space.bucket, inc: inc, tail: t, last: t.last}
 		if h := byInc[inc]; h != nil {
 			s.last, s.low = h.last, h.floors()
 		} else {
@@ -123,9 +123,9 @@ func (s *tailWriter) rewrite(from, to uint64) error {
 		if first > to {
 			break
 		}
-		rs, err := decodeBlock(nil, first, v)
+		rs, err := loadBlock(s.space.files, nil, k, v)
 		if err != nil {
-			return at(err, s.inc, first)
+			return err
 		}
 		left, changed := s.survivors(rs)
 		if changed {
@@ -161,11 +161,11 @@ func (s *tailWriter) add(rs []record) error {
 	first := rs[0].seq
 	if !s.tail.complete {
 		k, v := seekLast(s.b.Cursor(), blockKey(s.inc, first))
-		if k != nil && ofIncarnation(k, s.inc) && len(v) < mergeBytes {
+		if k != nil && ofIncarnation(k, s.inc) && blockSize(v) < mergeBytes {
 			_, first = splitBlockKey(k)
-			old, err := decodeBlock(nil, first, v)
+			old, err := loadBlock(s.space.files, nil, k, v)
 			if err != nil {
-				return at(err, s.inc, first)
+				return err
 			}
 			rs = append(old, rs...)
 		}
@@ -189,9 +189,9 @@ func (s *tailWriter) add(rs []record) error {
 func (s *tailWriter) put(key, value []byte) error {
 	s.blocks++
 	if value == nil {
-		return s.b.Delete(key)
+		return s.space.remove(key)
 	}
-	return s.b.Put(key, value)
+	return s.space.put(key, value)
 }
 
 // writeGraves records the deleted sessions whose ids are remembered, and what is
@@ -277,7 +277,7 @@ func (w *writer) collectGarbage() error {
 
 // removeBlocks removes up to limit blocks of inc that hold only seqs below.
 func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
-	b := w.tx.Bucket(bucketBlocks)
+	b := w.space.bucket
 	var keys [][]byte
 	c := b.Cursor()
 	for k, v := c.Seek(blockKey(inc, 0)); k != nil && ofIncarnation(k, inc) && len(keys) < limit; k, v = c.Next() {
@@ -286,9 +286,9 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 			break
 		}
 		if below != maxSeq {
-			rs, err := decodeBlock(nil, first, v)
+			rs, err := loadBlock(w.space.files, nil, k, v)
 			if err != nil {
-				return 0, at(err, inc, first)
+				return 0, err
 			}
 			if rs[len(rs)-1].seq >= below {
 				break
@@ -296,7 +296,7 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 		}
 		keys = append(keys, slices.Clone(k))
 	}
-	return w.removeAll(b, keys)
+	return w.removeAll(w.space.remove, keys)
 }
 
 // removeElements removes up to limit elements of inc.
@@ -308,13 +308,13 @@ func (w *writer) removeElements(inc uint64, limit int) (int, error) {
 	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, _ = c.Next() {
 		keys = append(keys, slices.Clone(k))
 	}
-	return w.removeAll(b, keys)
+	return w.removeAll(b.Delete, keys)
 }
 
 // removeAll deletes keys, but not by a cursor: one that deletes may pass over keys.
-func (w *writer) removeAll(b *bbolt.Bucket, keys [][]byte) (int, error) {
+func (w *writer) removeAll(remove func([]byte) error, keys [][]byte) (int, error) {
 	for _, k := range keys {
-		if err := b.Delete(k); err != nil {
+		if err := remove(k); err != nil {
 			return 0, err
 		}
 	}

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"hash"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -43,12 +41,15 @@ func (m *Machine) takeHash() {
 	poke(m.kick)
 }
 
-func (m *Machine) hashStore(db *bbolt.DB, index uint64) error {
+func (m *Machine) hashStore(index uint64) error {
 	var sum string
-	err := db.View(func(tx *bbolt.Tx) (err error) {
+	m.mu.RLock()
+	tx, err := m.reading()
+	m.mu.RUnlock()
+	if err == nil {
 		sum, err = hashState(tx)
-		return err
-	})
+		tx.end()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
@@ -62,8 +63,8 @@ func (m *Machine) hashStore(db *bbolt.DB, index uint64) error {
 
 // hashState hashes what the state means, not how it is laid out: how messages
 // fall into blocks, and how long removed ones linger, differs between nodes.
-func hashState(tx *bbolt.Tx) (string, error) {
-	m, _, err := loadMeta(tx)
+func hashState(tx *reading) (string, error) {
+	m, _, err := loadMeta(tx.Tx)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +112,7 @@ func hashState(tx *bbolt.Tx) (string, error) {
 
 type hasher struct {
 	h  hash.Hash
-	tx *bbolt.Tx
+	tx *reading
 }
 
 func (s *hasher) uint(v uint64) { _, _ = s.h.Write(binary.BigEndian.AppendUint64(nil, v)) }

@@ -20,7 +20,7 @@ type heads struct {
 }
 
 // headsFrom starts a walk at the first key ≥ from.
-func (m *Machine) headsFrom(tx *bbolt.Tx, from string) *heads {
+func (m *Machine) headsFrom(tx *reading, from string) *heads {
 	w := &heads{tables: m.tables(), cursor: tx.Bucket(bucketHeads).Cursor()}
 	for _, t := range w.tables {
 		it := t.keys.Iter()
@@ -79,7 +79,7 @@ func (w *heads) lowest() (key string, ok bool) {
 // eachSession calls fn with the sessions of a namespace whose names begin with
 // prefix and come after the name after (all, if it is empty), in order, until
 // fn returns false. Expired ones are left out.
-func (m *Machine) eachSession(tx *bbolt.Tx, ns, prefix, after string, fn func(key string, h *head) bool) error {
+func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
 	from := joinKey(turn.Key{Namespace: ns, Name: prefix})
 	end := from
 	if after != "" {

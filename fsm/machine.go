@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -37,7 +38,8 @@ type Config struct {
 	// OnFlush, if set, is called after each flush with what it took.
 	OnFlush func(FlushStats)
 
-	disk disk // default: the operating system's
+	disk           disk  // default: the operating system's
+	blockFileBytes int64 // default: that of blockfile
 }
 
 func (c Config) withDefaults() Config {
@@ -81,6 +83,7 @@ type Machine struct {
 	// room is signalled when the frozen table has been taken up; uses mu.
 	room   *sync.Cond
 	db     *bbolt.DB // replaced by Restore
+	files  *blockfile.Set
 	active *table
 	frozen *table // nil: none
 	warm   *table // what the store took up last; nil: none
@@ -91,11 +94,13 @@ type Machine struct {
 	windows    *windows
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
 	durable    position
-	garbage    bool // the last flush left garbage behind
+	garbage    bool  // the last flush left garbage behind
+	uses       uses  // of the block files; only under flushing
+	sweep      sweep // only under flushing
 	hash       stateHash
 	// tx reads the store; it is opened on first use under mu and closed before
 	// mu is released.
-	tx     *bbolt.Tx
+	tx     *reading
 	failed error
 	fatal  chan struct{} // closed when failed is set
 
@@ -127,30 +132,62 @@ func Open(cfg Config) (*Machine, error) {
 		kick:    make(chan struct{}, 1),
 	}
 	m.room = sync.NewCond(&m.mu)
-	if err := m.load(); err != nil {
+	if err := m.openFiles(); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err)
+		return nil, err
+	}
+	if err := m.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(), db.Close())
 	}
 	return m, nil
 }
 
+// openFiles opens the block files that the store refers to.
+func (m *Machine) openFiles() error {
+	var used uses
+	err := m.db.View(func(tx *bbolt.Tx) (err error) {
+		used, err = loadUses(tx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(m.cfg.Dir, blocksDir)
+	m.files, err = blockfile.Open(dir, used.extents(), blockfile.Options{FS: m.cfg.disk.files(), FileBytes: m.cfg.blockFileBytes})
+	switch {
+	case errors.Is(err, blockfile.ErrNewer):
+		return turn.Errorf(turn.Newer, "open the block files: %v", err)
+	case errors.Is(err, blockfile.ErrCorrupt):
+		return turn.Errorf(turn.Corrupt, "open the block files: %v", err)
+	case err != nil:
+		return fmt.Errorf("open the block files: %w", err)
+	}
+	return nil
+}
+
 // load takes the state over from the store, forgetting what is in memory.
 func (m *Machine) load() error {
-	return m.db.View(func(tx *bbolt.Tx) (err error) {
-		if m.meta, m.tags, err = loadMeta(tx); err != nil {
-			return err
-		}
-		if m.namespaces, err = loadNamespaces(tx); err != nil {
-			return err
-		}
-		m.active, m.frozen, m.warm, m.garbage = newTable(), nil, nil, false
-		m.windows.clear()
-		m.durable = position{m.meta.index, m.meta.term}
-		m.tx = tx
-		m.nextDue, _ = m.firstDue()
-		m.tx = nil
-		return nil
-	})
+	tx, err := m.reading()
+	if err != nil {
+		return err
+	}
+	defer tx.end()
+	if m.uses, err = loadUses(tx.Tx); err != nil {
+		return err
+	}
+	if m.meta, m.tags, err = loadMeta(tx.Tx); err != nil {
+		return err
+	}
+	if m.namespaces, err = loadNamespaces(tx.Tx); err != nil {
+		return err
+	}
+	m.active, m.frozen, m.warm, m.garbage, m.sweep = newTable(), nil, nil, false, sweep{}
+	m.windows.clear()
+	m.durable = position{m.meta.index, m.meta.term}
+	m.tx = tx
+	m.nextDue, _ = m.firstDue()
+	m.tx = nil
+	return nil
 }
 
 // Close closes the store. What was not flushed is not in it.
@@ -160,7 +197,7 @@ func (m *Machine) Close() error {
 	m.mu.Lock()
 	m.fail(errClosed)
 	m.mu.Unlock()
-	return m.db.Close()
+	return errors.Join(m.db.Close(), m.files.Close())
 }
 
 var errClosed = errors.New("the state machine is closed")

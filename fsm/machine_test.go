@@ -34,7 +34,10 @@ func newRig(t testing.TB) *rig {
 
 func (r *rig) open() {
 	r.t.Helper()
-	m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), disk: r.disk})
+	m, err := Open(Config{
+		Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler),
+		disk: r.disk, blockFileBytes: 16 << 10, // so that there are many
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -179,7 +179,7 @@ func (c *powerCut) restore() {
 func (c *powerCut) cutEverywhere(brief bool) {
 	p := newPlatter()
 	for i, s := range c.disk.steps {
-		if s.kind == stepSync || s.kind == stepSyncDir {
+		if s.kind == stepSync || s.kind == stepSyncDir || s.kind == stepSyncBlocksDir {
 			c.cut(p, i, brief)
 		}
 		p.take(s)
@@ -200,13 +200,32 @@ func (c *powerCut) cut(p *platter, at int, brief bool) {
 		}
 		f := p.files[id]
 		for _, pol := range policies(len(f.pending), c.rnd, brief) {
-			c.examine(p, f.left(pol.keep), fmt.Sprintf("power cut before step %d of %d, %d of %d new names, %s of %d writes left",
+			c.examine(p, f, pol, fmt.Sprintf("power cut before step %d of %d, %d of %d new names, %s of %d writes left",
 				at, len(c.disk.steps), n, len(p.pending), pol.name, len(f.pending)))
 		}
 	}
 }
 
-func (c *powerCut) examine(p *platter, f *platterFile, how string) {
+// image writes what is left of p under a policy: the state file, and the folder of
+// block files, now as it was synced last, now with what was done to it since.
+func (c *powerCut) image(p *platter, store *platterFile, pol policy) (dir string) {
+	dir = c.t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, blocksDir), 0o700); err != nil {
+		c.t.Fatal(err)
+	}
+	files := map[string]*platterFile{storeName: store}
+	for name, id := range p.blocksAfter(c.images%2 == 0) {
+		files[name] = p.files[id].left(pol.keep)
+	}
+	for name, f := range files {
+		if err := f.write(filepath.Join(dir, name)); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func (c *powerCut) examine(p *platter, f *platterFile, pol policy, how string) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -214,10 +233,11 @@ func (c *powerCut) examine(p *platter, f *platterFile, how string) {
 		}
 	}()
 	c.images++
-	dir := c.t.TempDir()
+	f = f.left(pol.keep)
+	dir := c.image(p, f, pol)
 	defer os.RemoveAll(dir)
-	if err := f.write(filepath.Join(dir, storeName)); err != nil {
-		c.t.Fatal(err)
+	if err := checkTree(f); err != nil {
+		c.t.Fatalf("%s: %v", how, err)
 	}
 	m := c.openImage(dir, how)
 	defer m.Close()
@@ -311,10 +331,12 @@ func (c *powerCut) hash(index uint64) string {
 // storeHash returns the hash of what is in the store.
 func storeHash(t *testing.T, m *Machine) (sum string) {
 	t.Helper()
-	if err := m.db.View(func(tx *bbolt.Tx) (err error) {
-		sum, err = hashState(tx)
-		return err
-	}); err != nil {
+	tx, err := m.reading()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.end()
+	if sum, err = hashState(tx); err != nil {
 		t.Fatal(err)
 	}
 	return sum

@@ -49,6 +49,9 @@ const (
 	stepSync
 	stepRename
 	stepSyncDir
+	stepCreateBlocks
+	stepRemoveBlocks
+	stepSyncBlocksDir
 	stepClaim
 )
 
@@ -178,8 +181,11 @@ type platter struct {
 	files   map[int]*platterFile
 	names   map[string]int // durable ones
 	pending []powerStep    // creations and renames
-	claim   powerStep      // the last one
-	most    uint64         // the highest durable index claimed
+	// the same of the folder of block files
+	blocks        map[string]int
+	pendingBlocks []powerStep
+	claim         powerStep // the last one
+	most          uint64    // the highest durable index claimed
 }
 
 type platterFile struct {
@@ -189,7 +195,7 @@ type platterFile struct {
 }
 
 func newPlatter() *platter {
-	return &platter{files: make(map[int]*platterFile), names: make(map[string]int)}
+	return &platter{files: make(map[int]*platterFile), names: make(map[string]int), blocks: make(map[string]int)}
 }
 
 func (p *platter) take(s powerStep) {
@@ -199,6 +205,13 @@ func (p *platter) take(s powerStep) {
 		p.pending = append(p.pending, s)
 	case stepRename:
 		p.pending = append(p.pending, s)
+	case stepCreateBlocks:
+		p.files[s.file] = &platterFile{pages: make(map[int64][]byte)}
+		p.pendingBlocks = append(p.pendingBlocks, s)
+	case stepRemoveBlocks:
+		p.pendingBlocks = append(p.pendingBlocks, s)
+	case stepSyncBlocksDir:
+		p.blocks, p.pendingBlocks = p.blocksAfter(true), nil
 	case stepSyncDir:
 		p.names, p.pending = p.namesAfter(len(p.pending)), nil
 	case stepGrow:
@@ -232,11 +245,13 @@ func (p *platter) namesAfter(n int) map[string]int {
 func (f *platterFile) left(keep func(write int, sector int64) bool) *platterFile {
 	out := &platterFile{size: f.size, pages: maps.Clone(f.pages)}
 	for i, w := range f.pending {
-		for at := int64(0); at < int64(len(w.data)); at += sector {
+		next := int64(0)
+		for at := int64(0); at < int64(len(w.data)); at = next {
+			next = at + sector - (w.off+at)%sector
 			if !keep(i, (w.off+at)/sector) {
 				continue
 			}
-			end := min(at+sector, int64(len(w.data)))
+			end := min(next, int64(len(w.data)))
 			n := (w.off + at) / pageBytes
 			b := make([]byte, pageBytes)
 			copy(b, out.pages[n])

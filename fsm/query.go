@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"iter"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -32,9 +30,9 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Info:
 		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
-		return a.whole(r, func(tx *bbolt.Tx) error { return m.sessions(tx, q, r) })
+		return a.whole(r, func(tx *reading) error { return m.sessions(tx, q, r) })
 	case *turn.Count:
-		return a.whole(r, func(*bbolt.Tx) error {
+		return a.whole(r, func(*reading) error {
 			r.Count = m.namespaces[q.Namespace]
 			return nil
 		})
@@ -179,7 +177,7 @@ func (m *Machine) listPart(q *turn.List, h *head, v *view, r *turn.Result) error
 // Apply waits: of the type that is asked for there may be few.
 const maxLooked = 20_000
 
-func (m *Machine) sessions(tx *bbolt.Tx, q *turn.Sessions, r *turn.Result) error {
+func (m *Machine) sessions(tx *reading, q *turn.Sessions, r *turn.Result) error {
 	looked, last := 0, ""
 	return m.eachSession(tx, q.Namespace, q.Prefix, q.Cursor, func(key string, h *head) bool {
 		wanted := listed(q, h)

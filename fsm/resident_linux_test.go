@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,14 +16,15 @@ import (
 func TestReleaseMapped(t *testing.T) {
 	r := newRig(t)
 	const n, size = 200, 256 << 10
-	for range n {
-		r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: make([]byte, size)}}})
+	key := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
+	for i := range n {
+		r.apply(1, &turn.SetString{Key: key(i), Value: make([]byte, size)})
 	}
 	r.flush()
 	read := func() int {
-		for i := range uint64(n) {
-			if got := r.query(&turn.Read{Key: sessionA, From: turn.FromAfter, Seq: i, Limit: 1}); len(got.Messages) != 1 || len(got.Messages[0].Data) != size {
-				t.Fatalf("message %d is gone", i+1)
+		for i := range n {
+			if got := r.query(&turn.GetString{Key: key(i)}); len(got.Value) != size {
+				t.Fatalf("value %d is gone", i)
 			}
 		}
 		pages, err := residentPages()
@@ -38,11 +40,11 @@ func TestReleaseMapped(t *testing.T) {
 	}
 	// A transaction that is open meanwhile must not notice.
 	err = r.m.db.View(func(tx *bbolt.Tx) error {
-		_, v := tx.Bucket(bucketBlocks).Cursor().First()
+		k, v := tx.Bucket(bucketElements).Cursor().First()
 		if err := releaseMapped(path); err != nil {
 			return err
 		}
-		_, err := decodeBlock(nil, 1, v)
+		_, err := openElement(k, v)
 		return err
 	})
 	if err != nil {

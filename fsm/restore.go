@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"go.etcd.io/bbolt"
 )
@@ -22,14 +23,15 @@ func (m *Machine) Restore(r io.Reader) error {
 	m.flushing.Lock()
 	defer m.flushing.Unlock()
 	building := filepath.Join(m.cfg.Dir, restoreName)
-	if err := buildStore(m.cfg.disk, building, r); err != nil {
-		_ = os.Remove(building)
-		return fmt.Errorf("restore the state: %w", err)
+	unused, err := m.buildStore(building, r)
+	if err != nil {
+		return fmt.Errorf("restore the state: %w", errors.Join(err, m.files.Rollback()))
 	}
 	old, err := m.swapStore(building)
 	if err != nil {
-		return fmt.Errorf("restore the state: %w", err)
+		return fmt.Errorf("restore the state: %w", errors.Join(err, m.files.Rollback()))
 	}
+	m.removeFiles(unused)
 	m.watches.notifyAll()
 	// Waits for reads of the old state that are under way.
 	return old.Close()
@@ -69,59 +71,88 @@ func (m *Machine) adoptStore() error {
 	return m.load()
 }
 
-func buildStore(disk disk, path string, r io.Reader) error {
+// buildStore makes a store at path out of a dump, its blocks in the block files of
+// the present store: until they are committed, that one knows nothing of them.
+// unused are the files that the new store has no use for.
+func (m *Machine) buildStore(path string, r io.Reader) (unused []uint64, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+		return nil, err
 	}
-	db, err := disk.open(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
+	db, err := m.cfg.disk.open(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l := loader{db: db}
-	err = prepareStore(db)
+	l := loader{db: db, space: newBlockSpace(m.files, nil, sweep{})}
+	err = readDump(r, l.put)
 	if err == nil {
-		err = readDump(r, l.put)
-	}
-	if err == nil {
-		err = l.finish()
+		unused, err = l.save(m.uses)
 	}
 	l.abandon()
 	if err == nil {
-		err = disk.sync(db)
+		err = m.cfg.disk.sync(db)
 	}
-	return errors.Join(err, db.Close())
+	if err = errors.Join(err, db.Close()); err != nil {
+		_ = os.Remove(path)
+	}
+	return unused, err
 }
 
 // loader puts pairs, which come in order, into a new store.
 type loader struct {
 	db    *bbolt.DB
 	tx    *bbolt.Tx
+	space blockSpace
 	bytes int
 }
 
 func (l *loader) put(bucket, k, v []byte) error {
+	b, err := l.bucket(bucket)
+	if err != nil {
+		return err
+	}
+	l.bytes += len(k) + len(v)
+	if string(bucket) == string(bucketBlocks) {
+		l.space.bucket = b
+		return l.space.put(slices.Clone(k), v)
+	}
+	return b.Put(slices.Clone(k), slices.Clone(v))
+}
+
+// bucket returns a bucket in a transaction that is not too big yet.
+func (l *loader) bucket(name []byte) (*bbolt.Bucket, error) {
 	if l.tx != nil && l.bytes > restoreBatch {
 		if err := l.finish(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if l.tx == nil {
 		tx, err := l.db.Begin(true)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		l.tx, l.bytes = tx, 0
 	}
-	b := l.tx.Bucket(bucket)
+	b, err := l.tx.CreateBucketIfNotExists(name)
+	if err != nil {
+		return nil, err
+	}
 	b.FillPercent = 0.95 // pairs come in order: no page will have to take more
-	l.bytes += len(k) + len(v)
-	return b.Put(append([]byte(nil), k...), append([]byte(nil), v...))
+	return b, nil
+}
+
+// save ends the loading.
+func (l *loader) save(before uses) (unused []uint64, err error) {
+	account, err := l.bucket(bucketFiles)
+	if err != nil {
+		return nil, err
+	}
+	if unused, err = l.space.save(account, before); err != nil {
+		return nil, err
+	}
+	return unused, l.finish()
 }
 
 func (l *loader) finish() error {
-	if l.tx == nil {
-		return nil
-	}
 	err := l.tx.Commit()
 	l.tx = nil
 	return err

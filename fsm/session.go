@@ -3,15 +3,13 @@ package fsm
 import (
 	"fmt"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
 // storeTx returns the transaction that reads the store while mu is held.
-func (m *Machine) storeTx() (*bbolt.Tx, error) {
+func (m *Machine) storeTx() (*reading, error) {
 	if m.tx == nil {
-		tx, err := m.db.Begin(false)
+		tx, err := m.reading()
 		if err != nil {
 			return nil, fmt.Errorf("read the state: %w", err)
 		}
@@ -22,7 +20,7 @@ func (m *Machine) storeTx() (*bbolt.Tx, error) {
 
 func (m *Machine) closeTx() {
 	if m.tx != nil {
-		_ = m.tx.Rollback() // ends a read; cannot fail
+		m.tx.end()
 		m.tx = nil
 	}
 }
@@ -52,7 +50,7 @@ func (m *Machine) headIn(key string) (h *head, known bool) {
 }
 
 // storedHead reads a head from the store, nil if there is none.
-func storedHead(tx *bbolt.Tx, key string) (*head, error) {
+func storedHead(tx *reading, key string) (*head, error) {
 	b := tx.Bucket(bucketHeads).Get([]byte(key))
 	if b == nil {
 		return nil, nil
@@ -164,14 +162,14 @@ func checkExpect(expect *uint64, h *head) error {
 
 // viewOf returns a session's messages as of now. Without tx it sees only what
 // is in memory. The caller holds mu, at least for reading.
-func (m *Machine) viewOf(h *head, tx *bbolt.Tx) view {
+func (m *Machine) viewOf(h *head, tx *reading) view {
 	v := m.ids(h.inc, tx)
 	v.low = h.floors()
 	return v
 }
 
 // ids is viewOf for an incarnation of which only ids matter, not what is live.
-func (m *Machine) ids(inc uint64, tx *bbolt.Tx) view {
+func (m *Machine) ids(inc uint64, tx *reading) view {
 	v := view{inc: inc, tx: tx}
 	if m.warm != nil {
 		v.layers[0] = m.warm.layer(inc)

@@ -24,6 +24,7 @@ var (
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees
 	bucketElements   = []byte("elements")   // elementKey → sealed value
+	bucketFiles      = []byte("files")      // number of a block file → its use; not in dumps
 
 	keyState = []byte("state")
 	keyTags  = []byte("tags")
@@ -70,7 +71,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 func prepareStore(db *bbolt.DB) error {
 	missing := false
 	_ = db.View(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
+		for _, name := range append(buckets(), bucketFiles) {
 			missing = missing || tx.Bucket(name) == nil
 		}
 		return nil
@@ -79,7 +80,7 @@ func prepareStore(db *bbolt.DB) error {
 		return nil
 	}
 	return db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range buckets() {
+		for _, name := range append(buckets(), bucketFiles) {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}

@@ -395,11 +395,11 @@ func FuzzDecodeBlock(f *testing.F) {
 			b = bytes.Clone(b)
 			binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
 		}
-		rs, err := decodeBlock(nil, first, b)
+		rs, err := decodeBlock(nil, first, b, true)
 		if err != nil || len(rs) == 0 {
 			return
 		}
-		again, err := decodeBlock(nil, first, encodeBlock(first, rs))
+		again, err := decodeBlock(nil, first, encodeBlock(first, rs), true)
 		if err != nil || len(again) != len(rs) {
 			t.Fatalf("second round: %v", err)
 		}

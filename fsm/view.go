@@ -20,7 +20,7 @@ type view struct {
 	low    [2]uint64
 	layers [3]layer // warm, frozen, active
 	// tx is open while store is needed; nil if everything is in the layers.
-	tx *bbolt.Tx
+	tx *reading
 	// scratch is reused from block to block.
 	scratch []record
 }
@@ -78,13 +78,12 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 	from = min(from, ceiling-1)
 	c := v.tx.Bucket(bucketBlocks).Cursor()
 	for k, val := seekLast(c, blockKey(v.inc, from)); k != nil; k, val = c.Prev() {
-		inc, first := splitBlockKey(k)
-		if inc != v.inc {
+		if !ofIncarnation(k, v.inc) {
 			return nil
 		}
-		rs, err := decodeBlock(v.scratch[:0], first, val)
+		rs, err := loadBlock(v.tx.pin, v.scratch[:0], k, val)
 		if err != nil {
-			return at(err, v.inc, first)
+			return err
 		}
 		v.scratch = rs
 		for j := indexOf(rs, from+1) - 1; j >= 0; j-- {
@@ -122,13 +121,12 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 		k, val = c.Seek(blockKey(v.inc, from))
 	}
 	for ; k != nil && ofIncarnation(k, v.inc); k, val = c.Next() {
-		_, first := splitBlockKey(k)
-		if first >= ceiling {
+		if _, first := splitBlockKey(k); first >= ceiling {
 			break
 		}
-		rs, err := decodeBlock(v.scratch[:0], first, val)
+		rs, err := loadBlock(v.tx.pin, v.scratch[:0], k, val)
 		if err != nil {
-			return false, at(err, v.inc, first)
+			return false, err
 		}
 		v.scratch = rs
 		for j := indexOf(rs, from); j < len(rs) && rs[j].seq < ceiling; j++ {
@@ -168,8 +166,10 @@ func ofIncarnation(k []byte, inc uint64) bool {
 	return i == inc
 }
 
-func at(err error, inc, seq uint64) error {
+// at says in which block an error is.
+func at(err error, key []byte) error {
 	e := turn.AsError(err)
+	inc, seq := splitBlockKey(key)
 	return turn.Errorf(e.Kind, "block %d/%d: %s", inc, seq, e.Message)
 }
 

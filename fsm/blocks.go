@@ -1,0 +1,119 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// blocksDir is the folder of the block files, beside the store.
+const blocksDir = "blocks"
+
+// refVersion begins the value of a block that stands in a block file. A value that
+// begins with blockVersion is the block itself: stores of the first version hold
+// such, and dumps.
+const refVersion = 2
+
+// reading is a read transaction of the store, with the block files that it refers to.
+type reading struct {
+	*bbolt.Tx
+	pin blockfile.Pin
+}
+
+// reading begins to read the store as of the last flush. The caller holds mu, at
+// least for reading.
+func (m *Machine) reading() (*reading, error) {
+	pin := m.files.Pin()
+	tx, err := m.db.Begin(false)
+	if err != nil {
+		pin.Release()
+		return nil, err
+	}
+	return &reading{tx, pin}, nil
+}
+
+// end ends the transaction: what was borrowed in it is gone.
+func (r *reading) end() {
+	_ = r.Rollback() // ends a read; cannot fail
+	r.pin.Release()
+}
+
+// blobs is where blocks are read from: a pin, or the set itself for who writes it.
+type blobs interface {
+	Read(key []byte, ref blockfile.Ref) ([]byte, error)
+}
+
+// encodeRef returns the value for a block that stands in a block file: the version
+// byte, uvarints file, offset, length.
+func encodeRef(ref blockfile.Ref) []byte {
+	b := binary.AppendUvarint([]byte{refVersion}, ref.File)
+	b = binary.AppendUvarint(b, uint64(ref.Offset))
+	return binary.AppendUvarint(b, uint64(ref.Length))
+}
+
+// decodeRef returns what a value refers to; ok is false if it is the block itself.
+func decodeRef(value []byte) (ref blockfile.Ref, ok bool, err error) {
+	if len(value) == 0 || value[0] == blockVersion {
+		return ref, false, nil // decodeBlock tells of an empty one
+	}
+	if err := checkVersion(value, refVersion, "block"); err != nil {
+		return ref, false, err
+	}
+	r := reader{b: value[1:]}
+	file, offset, length := r.uint(), r.uint(), r.uint()
+	if offset > math.MaxInt64 || length > blockfile.MaxBlob {
+		r.bad = true
+	}
+	return blockfile.Ref{File: file, Offset: int64(offset), Length: int(length)}, true, r.end("block reference")
+}
+
+// blockSize is the length of the block that a value is or refers to.
+func blockSize(value []byte) int {
+	if ref, elsewhere, _ := decodeRef(value); elsewhere {
+		return ref.Length
+	}
+	return len(value)
+}
+
+// loadBlock appends the records of a block, given as the store has it, to dst.
+func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
+	ref, elsewhere, err := decodeRef(value)
+	if elsewhere && err == nil {
+		value, err = readBlob(from, key, ref)
+	}
+	if err == nil {
+		_, first := splitBlockKey(key)
+		dst, err = decodeBlock(dst, first, value, !elsewhere)
+	}
+	if err != nil {
+		return dst, at(err, key)
+	}
+	return dst, nil
+}
+
+// wholeBlock returns a block, given as the store has it: value itself if it is no
+// reference.
+func wholeBlock(from blobs, key, value []byte) ([]byte, error) {
+	ref, elsewhere, err := decodeRef(value)
+	if err != nil || !elsewhere {
+		return value, err
+	}
+	return readBlob(from, key, ref)
+}
+
+// readBlob reads a block from its file. Whatever fails, the state cannot be read.
+func readBlob(from blobs, key []byte, ref blockfile.Ref) ([]byte, error) {
+	b, err := from.Read(key, ref)
+	switch {
+	case errors.Is(err, blockfile.ErrNewer):
+		return nil, turn.Errorf(turn.Newer, "%v", err)
+	case err != nil:
+		return nil, turn.Errorf(turn.Corrupt, "%v", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,189 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"iter"
+	"maps"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/blockfile"
+)
+
+const (
+	// sparse: a block file of which no more than one in sparse bytes is referred to
+	// is emptied, by moving what is left to the file that is written to.
+	sparse = 3
+	// sweepBytes is how much of a file, roughly, one flush looks through to empty it.
+	sweepBytes = 16 << 20
+)
+
+// use is how many bytes of a block file count, and how many of those the store
+// refers to.
+type use struct{ extent, live int64 }
+
+// uses are those of all block files, by number.
+type uses map[uint64]use
+
+func loadUses(tx *bbolt.Tx) (uses, error) {
+	u := make(uses)
+	err := tx.Bucket(bucketFiles).ForEach(func(k, v []byte) error {
+		r := reader{b: v}
+		u[binary.BigEndian.Uint64(k)] = use{int64(r.uint()), int64(r.uint())}
+		return r.end("use of a block file")
+	})
+	return u, err
+}
+
+func (u uses) extents() blockfile.Extents {
+	e := make(blockfile.Extents, len(u))
+	for n, use := range u {
+		e[n] = use.extent
+	}
+	return e
+}
+
+func (u uses) refer(ref blockfile.Ref, sign int64) {
+	use := u[ref.File]
+	use.live += sign * ref.Size()
+	u[ref.File] = use
+}
+
+// sparsest returns the file most worth emptying of those below a number; 0 if none is.
+func (u uses) sparsest(below uint64) (file uint64) {
+	least := 1.0 / sparse
+	for _, n := range slices.Sorted(maps.Keys(u)) {
+		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= least {
+			file, least = n, share
+		}
+	}
+	return file
+}
+
+// sweep is how far a file has been looked through that is being emptied.
+type sweep struct {
+	file uint64
+	next int64
+}
+
+// blockSpace puts blocks into files and their references into the store, and keeps
+// account of what is referred to.
+type blockSpace struct {
+	bucket *bbolt.Bucket
+	files  *blockfile.Set
+	uses   uses
+	sweep  sweep
+	// full: files below it were not appended to since the last commit.
+	full uint64
+}
+
+func newBlockSpace(files *blockfile.Set, u uses, s sweep) blockSpace {
+	mine := make(uses)
+	maps.Copy(mine, u)
+	return blockSpace{files: files, uses: mine, sweep: s, full: files.Current()}
+}
+
+// put stores a block under a key, in place of what is there.
+func (s *blockSpace) put(key, block []byte) error {
+	if err := s.release(key); err != nil {
+		return err
+	}
+	ref, err := s.files.Append(key, block)
+	if err != nil {
+		return err
+	}
+	s.uses.refer(ref, 1)
+	return s.bucket.Put(key, encodeRef(ref))
+}
+
+func (s *blockSpace) remove(key []byte) error {
+	if err := s.release(key); err != nil {
+		return err
+	}
+	return s.bucket.Delete(key)
+}
+
+func (s *blockSpace) release(key []byte) error {
+	old := s.bucket.Get(key)
+	if old == nil {
+		return nil
+	}
+	ref, elsewhere, err := decodeRef(old)
+	if elsewhere {
+		s.uses.refer(ref, -1)
+	}
+	return err
+}
+
+// clean moves what is left in a sparse file to the current one, a bounded amount.
+// more tells that there is more to do.
+func (s *blockSpace) clean() (more bool, err error) {
+	if _, there := s.uses[s.sweep.file]; !there {
+		s.sweep = sweep{file: s.uses.sparsest(s.full)}
+	}
+	if s.sweep.file == 0 {
+		return false, nil
+	}
+	extent := s.uses[s.sweep.file].extent
+	limit := s.sweep.next + sweepBytes
+	s.sweep.next, err = s.files.Walk(s.sweep.file, s.sweep.next, extent, func(key []byte, ref blockfile.Ref) (bool, error) {
+		return ref.Offset < limit, s.move(key, ref)
+	})
+	if err == nil && s.sweep.next >= extent {
+		delete(s.uses, s.sweep.file) // nothing refers to it, whatever the account says
+	}
+	return true, err
+}
+
+// move puts a block elsewhere if the store refers to it there.
+func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
+	ref, elsewhere, err := decodeRef(s.bucket.Get(key))
+	if err != nil || !elsewhere || ref != there {
+		return err
+	}
+	block, err := readBlob(s.files, key, ref)
+	if err != nil {
+		return err
+	}
+	return s.put(slices.Clone(key), block)
+}
+
+// save syncs the files and puts the account into the store. It returns the files
+// that nothing refers to any more, which can go once the store has committed.
+func (s *blockSpace) save(account *bbolt.Bucket, before uses) (unused []uint64, err error) {
+	grown, err := s.files.Sync()
+	if err != nil {
+		return nil, err
+	}
+	for n, extent := range grown {
+		u := s.uses[n]
+		u.extent = extent
+		s.uses[n] = u
+	}
+	current := s.files.Current()
+	maps.DeleteFunc(s.uses, func(n uint64, u use) bool { return u.live <= 0 && n != current })
+	for n, u := range s.uses {
+		if u == before[n] {
+			continue
+		}
+		v := binary.AppendUvarint(uvarint(uint64(u.extent)), uint64(max(u.live, 0)))
+		if err := account.Put(fileKey(n), v); err != nil {
+			return nil, err
+		}
+	}
+	for _, gone := range []iter.Seq[uint64]{maps.Keys(before), maps.Keys(grown)} {
+		for n := range gone {
+			if _, used := s.uses[n]; used || n == current || slices.Contains(unused, n) {
+				continue
+			}
+			unused = append(unused, n)
+			if err := account.Delete(fileKey(n)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return unused, nil
+}
+
+func fileKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

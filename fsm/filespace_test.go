@@ -1,0 +1,201 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// spaceOf returns how many bytes the block files take, and how many of them count.
+func (r *rig) spaceOf() (size, live int64) {
+	r.t.Helper()
+	files, err := os.ReadDir(filepath.Join(r.dir, blocksDir))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, f := range files {
+		info, err := f.Info()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	for _, u := range r.m.uses {
+		live += u.live
+	}
+	return size, live
+}
+
+// settle flushes until nothing is left to clean up.
+func (r *rig) settle() {
+	r.t.Helper()
+	for more := true; more; {
+		var err error
+		if more, err = r.m.flush(); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// Sessions that are rewritten, trimmed and deleted over and over leave files that
+// take no more than a few times what they hold, and the account of it is exact.
+func TestBlockFilesAreEmptied(t *testing.T) {
+	r := newRig(t)
+	data := bytes.Repeat([]byte("x"), 700)
+	keyOf := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
+	for round := range 60 {
+		for i := range 20 {
+			r.apply(int64(round), &turn.Append{Key: keyOf(i), Messages: []turn.NewMessage{{Data: data}, {Data: data}}})
+			if i%3 == 0 {
+				r.apply(int64(round), &turn.Trim{Key: keyOf(i), By: turn.KeepLast, N: 5})
+			}
+		}
+		if round%20 == 19 {
+			for i := range 10 {
+				r.apply(int64(round), &turn.Delete{Keys: []turn.Key{keyOf(i)}})
+			}
+		}
+		r.flush()
+	}
+	before := storeHash(t, r.m)
+	r.settle()
+	size, live := r.spaceOf()
+	if live == 0 || size > 3*live+2*(16<<10) {
+		t.Fatalf("the files take %d bytes, of which %d count", size, live)
+	}
+	if got := storeHash(t, r.m); got != before {
+		t.Fatal("emptying files has changed the state")
+	}
+	r.checkAccount()
+	r.restart()
+	r.checkAccount()
+}
+
+// checkAccount holds the account of the block files against what the store refers to.
+func (r *rig) checkAccount() {
+	r.t.Helper()
+	want := make(map[uint64]int64)
+	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bucketBlocks).ForEach(func(_, v []byte) error {
+			ref, elsewhere, err := decodeRef(v)
+			if elsewhere {
+				want[ref.File] += ref.Size()
+			}
+			return err
+		})
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	for n, u := range r.m.uses {
+		if u.live != want[n] {
+			r.t.Fatalf("file %d: %d bytes are said to count, %d are referred to", n, u.live, want[n])
+		}
+		delete(want, n)
+	}
+	if len(want) > 0 {
+		r.t.Fatalf("files %v are referred to and not in the account", want)
+	}
+}
+
+// A file that nothing refers to any more goes, while a dump that needs it goes on.
+func TestDumpOutlivesItsFiles(t *testing.T) {
+	r := newRig(t)
+	data := bytes.Repeat([]byte("x"), 3000)
+	for i := range 50 {
+		r.apply(1, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, "", string(data)))
+	}
+	r.flush()
+	d, err := r.m.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r.apply(2, &turn.Erase{Namespace: "0", Limit: 1000})
+	r.apply(2+turn.GraveTime, appendOf(sessionA, "", "later"))
+	r.settle()
+	if size, _ := r.spaceOf(); size > 40_000 {
+		t.Fatalf("the files of what was deleted still take %d bytes", size)
+	}
+	var out bytes.Buffer
+	if _, err := d.WriteTo(&out); err != nil {
+		t.Fatal(err)
+	}
+	other := newRig(t)
+	if err := other.m.Restore(&out); err != nil {
+		t.Fatal(err)
+	}
+	if got := other.query(&turn.Read{Key: turn.Key{Namespace: "0", Name: "49"}}); len(got.Messages) != 1 || !bytes.Equal(got.Messages[0].Data, data) {
+		t.Fatal("the dump has lost a session that was deleted after it")
+	}
+	other.checkAccount()
+}
+
+// A store of the first version, whose blocks stand in it, is read and taken over.
+func TestBlocksWithinTheStore(t *testing.T) {
+	r := newRig(t)
+	for i := range 30 {
+		r.apply(1, appendOf(sessionA, fmt.Sprint(i), "hello"))
+	}
+	r.flush()
+	before := storeHash(t, r.m)
+	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucketBlocks)
+		k, v := b.Cursor().First()
+		whole, err := wholeBlock(r.m.files, k, v)
+		if err != nil {
+			return err
+		}
+		if err := b.Put(bytes.Clone(k), whole); err != nil {
+			return err
+		}
+		return tx.Bucket(bucketFiles).Delete(fileKey(1))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	if got := storeHash(t, r.m); got != before {
+		t.Fatal("the state is another one")
+	}
+	for i := range 30 {
+		r.apply(1, appendOf(sessionA, fmt.Sprint("more", i), "hello"))
+	}
+	r.flush()
+	if got := r.query(&turn.Read{Key: sessionA}); len(got.Messages) != 60 {
+		t.Fatalf("%d messages", len(got.Messages))
+	}
+	r.checkAccount()
+}
+
+// Damage to a block file is found when the block is read, or at the start.
+func TestDamagedBlockFile(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	r.flush()
+	path := filepath.Join(r.dir, blocksDir, fmt.Sprintf("%016d.blk", r.m.files.Current()))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)-1] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.m.Query(&turn.Read{Key: sessionA}); turn.KindOf(err) != turn.Corrupt {
+		t.Fatalf("read: %v, want %v", err, turn.Corrupt)
+	}
+	_ = r.m.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(Config{Dir: r.dir}); turn.KindOf(err) != turn.Corrupt {
+		t.Fatalf("open: %v, want %v", err, turn.Corrupt)
+	}
+	r.dir = t.TempDir()
+	r.open()
+}
