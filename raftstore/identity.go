@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,13 +28,28 @@ type identityFile struct {
 	ClusterID   string `json:"cluster_id,omitempty"` // empty until it is known
 	NodeID      string `json:"node_id"`
 	Incarnation string `json:"incarnation"`
+	// Check is the CRC32C of this file with none; files of the first versions
+	// have none.
+	Check uint32 `json:"crc32c,omitempty"`
 }
 
-const identityVersion = 1
+func (f identityFile) sum() uint32 {
+	f.Check = 0
+	b, err := json.Marshal(&f)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return crc32.Checksum(b, castagnoli)
+}
+
+const (
+	identityVersion = 1
+	identityName    = "identity.json"
+)
 
 // openIdentity reads the identity of dir, or gives it a new one.
 func openIdentity(dir, nodeID string) (*identity, error) {
-	i := &identity{path: filepath.Join(dir, "identity.json")}
+	i := &identity{path: filepath.Join(dir, identityName)}
 	b, err := os.ReadFile(i.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		i.v = identityFile{Version: identityVersion, NodeID: nodeID, Incarnation: randomID()}
@@ -43,10 +59,13 @@ func openIdentity(dir, nodeID string) (*identity, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(b, &i.v); err != nil {
-		return nil, fmt.Errorf("raftstore: %s is damaged (%w): remove the node from the cluster, and add it again with an empty data directory", i.path, err)
+		return nil, fmt.Errorf("raftstore: %s is damaged: %w; %s", i.path, err, reseed)
 	}
 	if i.v.Version > identityVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", i.path, i.v.Version, identityVersion)
+	}
+	if i.v.Check != 0 && i.v.Check != i.v.sum() {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", i.path, reseed)
 	}
 	if i.v.NodeID != nodeID {
 		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir, i.v.NodeID, nodeID)
@@ -55,6 +74,7 @@ func openIdentity(dir, nodeID string) (*identity, error) {
 }
 
 func (i *identity) write() error {
+	i.v.Check = i.v.sum()
 	b, err := json.MarshalIndent(&i.v, "", "  ")
 	if err != nil {
 		return err

@@ -95,8 +95,8 @@ func (n *Node) Close() error {
 // fail makes Run stop the node at once and return err. The first error counts.
 func (n *Node) fail(err error) {
 	n.failOnce.Do(func() {
-		n.failure = err
-		n.log.Error("the node stops", "error", err)
+		n.failure = beyondRepair(err)
+		n.log.Error("the node stops", "error", n.failure)
 		close(n.failed)
 	})
 }

@@ -48,9 +48,12 @@ func (n *Node) openFiles() (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	// The term comes first: its file is locked while a process has it open.
-	if n.stable, err = openStable(filepath.Join(dir, "raft.db"), n.halt); err != nil {
+	if err := checkTermKept(dir); err != nil {
 		return err
+	}
+	// The term comes first: its file is locked while a process has it open.
+	if n.stable, err = openStable(filepath.Join(dir, stableName), n.halt); err != nil {
+		return beyondRepair(err)
 	}
 	if n.ident, err = openIdentity(dir, n.id); err != nil {
 		return err
@@ -70,7 +73,7 @@ func (n *Node) openFiles() (err error) {
 		}
 	}
 	if n.state, err = fsm.Open(state); err != nil {
-		return err
+		return beyondRepair(err)
 	}
 	n.snaps, err = openSnapshots(filepath.Join(dir, "snapshots"), n.state)
 	return err

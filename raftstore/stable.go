@@ -23,6 +23,8 @@ type stableStore struct {
 	promised atomic.Uint64
 }
 
+const stableName = "raft.db"
+
 // The keys that Raft uses.
 const (
 	keyTerm     = "CurrentTerm"

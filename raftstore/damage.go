@@ -1,0 +1,42 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// reseed is what to do with a node whose data is not what it wrote.
+const reseed = "keep a copy of the data directory, remove the node from the cluster, and add it again with an empty one"
+
+// beyondRepair adds to an error that tells of damage what to do about it.
+func beyondRepair(err error) error {
+	corrupt := turn.Is(err, turn.Corrupt)
+	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
+		corrupt = corrupt || errors.Is(err, damage)
+	}
+	if !corrupt {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, reseed)
+}
+
+// checkTermKept refuses a directory that has an identity but no file with term
+// and vote: that is made before the identity, and a node which forgot its vote
+// could give it twice.
+func checkTermKept(dir string) error {
+	path := filepath.Join(dir, stableName)
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, identityName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("raftstore: %s is missing, and with it what this node voted for; %s", path, reseed)
+}

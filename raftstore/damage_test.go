@@ -1,0 +1,48 @@
+package raftstore
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDamageIsRefusedWithAdvice(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		stableName + " lost":      os.Remove,
+		stableName + " shredded":  func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
+		"state.db shredded":       func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
+		identityName + " changed": func(path string) error { return replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`) },
+		identityName + " cut":     func(path string) error { return os.Truncate(path, 20) },
+	} {
+		dir := t.TempDir()
+		open := func() error {
+			n, err := Open(Config{NodeID: "n1", DataDir: dir, RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+			if err == nil {
+				err = n.Close()
+			}
+			return err
+		}
+		for range 2 {
+			if err := open(); err != nil {
+				t.Fatalf("%s: before it: %v", name, err)
+			}
+		}
+		file, _, _ := strings.Cut(name, " ")
+		if err := damage(filepath.Join(dir, file)); err != nil {
+			t.Fatal(err)
+		}
+		err := open()
+		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "remove the node from the cluster") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func replaceText(path, old, with string) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(strings.Replace(string(b), old, with, 1)), 0o600)
+}
