@@ -92,13 +92,13 @@ func (w *writer) handle(ctx context.Context) error {
 }
 
 func (w *writer) turn(ctx context.Context, k turnKey) error {
+	if w.Condition {
+		return w.conditional(ctx, k)
+	}
 	ctx, cancel := context.WithTimeout(ctx, defaultOp)
 	defer cancel()
 	if err := w.handle(ctx); err != nil {
 		return err
-	}
-	if w.Condition {
-		return w.conditional(ctx, k)
 	}
 	return w.attempt(event{Op: opAdd, Key: k}, func(ms []Message) error { return w.store.Add(ctx, w.Session, ms...) })
 }
@@ -119,23 +119,32 @@ func (w *writer) attempt(e event, f func([]Message) error) error {
 
 // conditional reads and adds until nobody came in between.
 func (w *writer) conditional(ctx context.Context, k turnKey) error {
-	store := w.store.(Conditional)
 	for {
-		l := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
-		ms, version, err := store.LoadVersion(ctx, w.Session)
-		l.Seen = turnsOf(ms)
-		l.finish(err)
-		w.emit(l)
-		if err != nil {
-			return fmt.Errorf("%w: load: %w", ErrNotApplied, err)
-		}
-		err = w.attempt(event{Op: opAddIf, Key: k, Seen: l.Seen}, func(ms []Message) error {
-			return store.AddIf(ctx, w.Session, version, ms...)
-		})
-		if !errors.Is(err, ErrConflict) {
+		if err := w.upon(ctx, k); !errors.Is(err, ErrConflict) {
 			return err
 		}
 	}
+}
+
+// upon reads, and adds upon what it has read.
+func (w *writer) upon(ctx context.Context, k turnKey) error {
+	ctx, cancel := context.WithTimeout(ctx, defaultOp)
+	defer cancel()
+	if err := w.handle(ctx); err != nil {
+		return err
+	}
+	store := w.store.(Conditional)
+	l := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
+	ms, version, err := store.LoadVersion(ctx, w.Session)
+	l.Seen = turnsOf(ms)
+	l.finish(err)
+	w.emit(l)
+	if err != nil {
+		return fmt.Errorf("%w: load: %w", ErrNotApplied, err)
+	}
+	return w.attempt(event{Op: opAddIf, Key: k, Seen: l.Seen}, func(ms []Message) error {
+		return store.AddIf(ctx, w.Session, version, ms...)
+	})
 }
 
 func (w *writer) load(ctx context.Context) error {
