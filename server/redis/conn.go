@@ -102,6 +102,9 @@ func (c *conn) next() bool {
 	case err == nil:
 		return c.handle(args)
 	case errors.As(err, &tooLong):
+		if c.tx != nil {
+			c.tx.dirty = true
+		}
 		c.start(nil, refuse(oversized(tooLong)), 0)
 		return true
 	case errors.As(err, &protocol):
