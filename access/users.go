@@ -148,6 +148,9 @@ func (s *Set) Find(l Login) *User {
 	return nil
 }
 
+// Has reports whether there is a user of that name.
+func (s *Set) Has(name string) bool { return s.users[name] != nil }
+
 // Authenticate proves that somebody who knows secret is the user of that name. The
 // error is Unauthorized, whether the name or the secret is wrong, or Overloaded if
 // too many unproven secrets wait to be checked.

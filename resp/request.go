@@ -27,6 +27,8 @@ type RequestReader struct {
 	args  [][]byte // the same, as slices; made when the request is whole
 	taken int      // bytes charged to the budget
 
+	stranger bool // see Unauthenticated
+
 	size int           // counted against MaxRequest so far
 	drop *RequestError // set: the rest of the request is not kept
 }
@@ -35,6 +37,11 @@ type RequestReader struct {
 func NewRequestReader(r io.Reader, lim Limits) *RequestReader {
 	return &RequestReader{br: bufio.NewReaderSize(r, readBuffer), lim: lim.withDefaults()}
 }
+
+// Unauthenticated says that the client has yet to show who it is. While it has not,
+// requests have at most 10 arguments of 16 KiB, as with Redis; others are a
+// ProtocolError.
+func (r *RequestReader) Unauthenticated(yes bool) { r.stranger = yes }
 
 // Buffered returns the number of bytes that were received and not read yet: if
 // it is 0, Next waits for the client.
@@ -130,6 +137,9 @@ func (r *RequestReader) readArray() error {
 	if n > int64(r.lim.MaxArgs) {
 		return ProtocolError("invalid multibulk length")
 	}
+	if r.stranger && n > 10 {
+		return ProtocolError("unauthenticated multibulk length")
+	}
 	for range n {
 		if err := r.readArg(); err != nil {
 			return err
@@ -152,6 +162,9 @@ func (r *RequestReader) readArg() error {
 	}
 	if n < 0 || n > r.lim.MaxBulk {
 		return ProtocolError("invalid bulk length")
+	}
+	if r.stranger && n > 16<<10 {
+		return ProtocolError("unauthenticated bulk length")
 	}
 	r.size += int(n) + argOverhead
 	if r.drop == nil && r.size > r.lim.MaxRequest {

@@ -124,7 +124,7 @@ func (c *conn) describe() string {
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=-1 "+
 		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),
-		mode, max(0, a.db), cmd, defaultUser, a.proto, a.libName, a.libVer)
+		mode, max(0, a.db), cmd, a.user, a.proto, a.libName, a.libVer)
 }
 
 // clientKill is CLIENT KILL addr, or CLIENT KILL with filters. The connections
@@ -136,6 +136,9 @@ func clientKill(c *conn, args [][]byte) action {
 	f, err := parseKill(args[2:])
 	if err != "" {
 		return refuse(err)
+	}
+	if f.user != "" && !c.srv.isUser(f.user) {
+		return refuse(replyError("ERR No such user '" + clip(f.user, 128) + "'"))
 	}
 	n, self := int64(0), false
 	for _, other := range c.srv.clients() {
@@ -172,6 +175,7 @@ func (c *conn) killAddr(addr string) action {
 type killFilter struct {
 	id          uint64
 	addr, laddr string
+	user        string
 	none        bool // nothing matches
 	skipMe      bool
 }
@@ -195,9 +199,7 @@ func parseKill(args [][]byte) (killFilter, replyError) {
 		case "LADDR":
 			f.laddr = string(value)
 		case "USER":
-			if string(value) != defaultUser {
-				return f, replyError("ERR No such user '" + clip(string(value), 128) + "'")
-			}
+			f.user = string(value)
 		case "TYPE":
 			normal, err := clientType(value)
 			if err != "" {
@@ -217,8 +219,15 @@ func parseKill(args [][]byte) (killFilter, replyError) {
 }
 
 func (f killFilter) match(c *conn) bool {
-	return !f.none && (f.id == 0 || f.id == c.id) &&
+	return !f.none && (f.user == "" || f.user == c.userName()) && (f.id == 0 || f.id == c.id) &&
 		(f.addr == "" || f.addr == c.nc.RemoteAddr().String()) && (f.laddr == "" || f.laddr == c.nc.LocalAddr().String())
+}
+
+// userName is whose the connection is, as others may ask.
+func (c *conn) userName() string {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	return c.about.user
 }
 
 func clientReply(c *conn, args [][]byte) action {

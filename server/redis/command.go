@@ -2,6 +2,8 @@ package redis
 
 import (
 	"strings"
+
+	"github.com/turnlog/turnlog/access"
 )
 
 // command is a row of the table.
@@ -22,9 +24,16 @@ type command struct {
 	handle  handler
 	// stateful: handling it changes the connection, so it cannot be queued.
 	stateful bool
-	subs     []command // a container has these instead of handle
+	// reach is what a command without keys gets at.
+	reach reach
+	// forAll: every user may, although Redis counts it as administration.
+	forAll bool
+	subs   []command // a container has these instead of handle
 
-	slot int // place in the statistics
+	slot       int // place in the statistics
+	right      access.Right
+	beforeAuth bool // strangers may
+	blocks     bool
 }
 
 // handler makes an action of a request. args[0] is the name of the command, and
@@ -116,6 +125,7 @@ func newTable() *table {
 
 func (t *table) add(cmd *command) {
 	cmd.slot = len(t.slots)
+	cmd.right, cmd.beforeAuth, cmd.blocks = cmd.neededRight(), cmd.is("no_auth"), cmd.is("blocking")
 	t.slots = append(t.slots, cmd)
 	t.byName[cmd.name] = cmd
 }

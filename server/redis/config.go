@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -17,6 +18,10 @@ type Config struct {
 	Engine   Engine
 	Logger   *slog.Logger     // slog.Default()
 	Now      func() time.Time // time.Now
+
+	// Users are those who may connect, and what they may do; nil: anybody may do
+	// anything.
+	Users *access.Users
 
 	// Version is turnlog's own version, for INFO.
 	Version string

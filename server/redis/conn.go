@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -27,6 +28,11 @@ type conn struct {
 	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
 	reading   chan struct{}   // tokens of the reads under way, see maxReads
 	pace      pace
+
+	login access.Login // as whom the client has authenticated
+	users *access.Set  // in which user was looked up
+	user  *access.User // nil: nobody; or, where there are no users, anybody
+
 	writeBy   time.Time    // the socket's write deadline
 	lastWrite Pending      // for WAIT
 	tx        *transaction // since MULTI; nil: none
@@ -57,7 +63,9 @@ type about struct {
 	db       int
 	proto    int
 	command  string
-	active   time.Time // when the last request was received
+	user     string
+	known    *access.User // as conn.user
+	active   time.Time    // when the last request was received
 	noEvict  bool
 }
 
@@ -68,7 +76,8 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	c.gone, c.hangUp = context.WithCancel(s.work)
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Budget: s.receive})
 	c.replies = newReplies(resp.NewWriter(sink{c}), s.cfg.PipelineRequests, s.cfg.PipelineBytes)
-	c.about.proto, c.about.active = 2, now
+	c.about.proto, c.about.active, c.about.user = 2, now, defaultUser
+	c.logOut()
 	c.pace = newPace(nc)
 	return c
 }
@@ -133,12 +142,15 @@ func (c *conn) handle(args [][]byte) bool {
 		c.srv.log.Warn("redis: closing connection that speaks HTTP", "client", c.nc.RemoteAddr())
 		return false
 	}
+	if err == "" {
+		err = c.authorise(cmd, args)
+	}
 	a := refuse(err)
 	switch {
 	case c.tx != nil && (cmd == nil || !cmd.passes()):
 		a = c.enqueue(cmd, args, err, bytes)
 	case err == "":
-		a = cmd.handle(c, args)
+		a = c.guard(cmd, args, cmd.handle(c, args))
 	case c.tx != nil:
 		c.tx.dirty = true
 	}

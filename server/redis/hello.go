@@ -14,8 +14,8 @@ const redisVersion = "7.2.4"
 // databases is how many numbered databases SELECT knows.
 const databases = 16
 
-// defaultUser is the user that every connection is. It has no password, so any
-// is right.
+// defaultUser is the user that AUTH means when it names none, and that every
+// connection is where no users are configured.
 const defaultUser = "default"
 
 func hello(c *conn, args [][]byte) action {
@@ -34,8 +34,8 @@ func hello(c *conn, args [][]byte) action {
 	for i := 2; i < len(args); i++ {
 		switch {
 		case is(args[i], "AUTH") && i+2 < len(args):
-			if string(args[i+1]) != defaultUser {
-				return refuse(errWrongPass)
+			if err := c.logIn(args[i+1], args[i+2]); err != "" {
+				return refuse(err)
 			}
 			i += 2
 		case is(args[i], "SETNAME") && i+1 < len(args):
@@ -47,6 +47,9 @@ func hello(c *conn, args [][]byte) action {
 		default:
 			return refuse(replyError("ERR Syntax error in HELLO option '" + clip(string(args[i]), 128) + "'"))
 		}
+	}
+	if c.stranger() {
+		return refuse(errNoAuthHello)
 	}
 	if named {
 		c.setName(name)
@@ -96,14 +99,19 @@ func validName(s string) bool {
 	return true
 }
 
-func auth(_ *conn, args [][]byte) action {
+// auth is AUTH [username] password.
+func auth(c *conn, args [][]byte) action {
+	name, secret := []byte(defaultUser), args[len(args)-1]
 	switch {
 	case len(args) > 3:
 		return refuse(errSyntax)
-	case len(args) == 2:
+	case len(args) == 3:
+		name = args[1]
+	case c.srv.cfg.Users == nil:
 		return refuse(errNoPassword)
-	case string(args[1]) != defaultUser:
-		return refuse(errWrongPass)
+	}
+	if err := c.logIn(name, secret); err != "" {
+		return refuse(err)
 	}
 	return status("OK")
 }
@@ -159,5 +167,6 @@ func reset(c *conn, _ [][]byte) action {
 	c.enter(turn.DefaultNamespace)
 	c.quiet, c.skip = false, 0
 	c.tx, c.watched = nil, nil
+	c.logOut()
 	return status("RESET")
 }

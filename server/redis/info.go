@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -31,7 +32,8 @@ type section struct {
 	extra bool // only if asked for
 }
 
-func (s *Server) sections() []section {
+// sections are what a user may see of them.
+func (s *Server) sections(user *access.User) []section {
 	return []section{
 		{name: "Server", write: s.infoServer},
 		{name: "Clients", write: s.infoClients},
@@ -43,7 +45,7 @@ func (s *Server) sections() []section {
 		{name: "Modules", write: func(context.Context, *strings.Builder) {}},
 		{name: "Commandstats", write: s.infoCommands, extra: true},
 		{name: "Cluster", write: func(_ context.Context, b *strings.Builder) { line(b, "cluster_enabled", 0) }},
-		{name: "Keyspace", write: s.infoKeyspace},
+		{name: "Keyspace", write: func(ctx context.Context, b *strings.Builder) { s.infoKeyspace(ctx, b, user) }},
 		{name: "Turnlog", write: s.infoTurnlog},
 	}
 }
@@ -59,9 +61,10 @@ func info(c *conn, args [][]byte) action {
 	}
 	standard := len(wanted) == 0 || slices.Contains(wanted, "default")
 	all := slices.Contains(wanted, "all") || slices.Contains(wanted, "everything")
+	user := c.user
 	return alone(func(ctx context.Context) (reply, error) {
 		var b strings.Builder
-		for _, s := range c.srv.sections() {
+		for _, s := range c.srv.sections(user) {
 			if !all && !(standard && !s.extra) && !slices.Contains(wanted, strings.ToLower(s.name)) {
 				continue
 			}
@@ -149,11 +152,14 @@ func (s *Server) infoCommands(_ context.Context, b *strings.Builder) {
 	}
 }
 
-func (s *Server) infoKeyspace(ctx context.Context, b *strings.Builder) {
-	for db := range databases {
-		r, err := s.engine.Query(ctx, &turn.Count{Namespace: strconv.Itoa(db)}, turn.Consistency{Level: turn.Stale})
+func (s *Server) infoKeyspace(ctx context.Context, b *strings.Builder, user *access.User) {
+	for _, db := range s.databases {
+		if !user.MayTouchAll(db, "") {
+			continue
+		}
+		r, err := s.engine.Query(ctx, &turn.Count{Namespace: db}, turn.Consistency{Level: turn.Stale})
 		if err == nil && r.Count > 0 {
-			line(b, "db"+strconv.Itoa(db), fmt.Sprintf("keys=%d,expires=0,avg_ttl=0", r.Count))
+			line(b, "db"+db, fmt.Sprintf("keys=%d,expires=0,avg_ttl=0", r.Count))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
@@ -104,11 +103,12 @@ const keysPage = 10_000
 func keys(c *conn, args [][]byte) action {
 	pattern := string(args[1])
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
+	user := c.user
 	return alone(func(ctx context.Context) (reply, error) {
 		var found []string
 		var index uint64
 		for {
-			r, err := c.srv.since(ctx, index, &q)
+			r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.srv.since(ctx, index, &q) })
 			if err != nil {
 				return nil, err
 			}
@@ -141,10 +141,7 @@ func flush(all bool) handler {
 		}
 		namespaces := []string{c.namespace}
 		if all {
-			namespaces = nil
-			for db := range databases {
-				namespaces = append(namespaces, strconv.Itoa(db))
-			}
+			namespaces = c.srv.databases
 		}
 		return alone(func(ctx context.Context) (reply, error) {
 			removed := uint64(0)

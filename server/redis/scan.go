@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -23,15 +24,16 @@ func scan(c *conn, args [][]byte) action {
 		return refuse(fail)
 	}
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
+	user := c.user
 	return alone(func(ctx context.Context) (reply, error) {
 		if o.none {
 			return scanReply(0, nil), nil
 		}
 		var err error
-		if q.Cursor, err = c.srv.resume(ctx, q.Namespace, cursor); err != nil {
+		if q.Cursor, err = c.srv.resume(ctx, user, q.Namespace, cursor); err != nil {
 			return nil, err
 		}
-		r, err := c.srv.engine.Query(ctx, &q, linearizable)
+		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.srv.engine.Query(ctx, &q, linearizable) })
 		if err != nil {
 			return nil, err
 		}
@@ -139,17 +141,18 @@ func (cs *cursors) find(n uint64) (key string, ok bool) {
 	return key, ok
 }
 
-// resume returns the engine's cursor for a number.
-func (s *Server) resume(ctx context.Context, namespace string, n uint64) (string, error) {
+// resume returns the engine's cursor for a number. It does not tell a user which
+// keys of others exist.
+func (s *Server) resume(ctx context.Context, user *access.User, namespace string, n uint64) (string, error) {
 	if n == 0 {
 		return "", nil
 	}
-	if key, ok := s.cursors.find(n); ok {
+	if key, ok := s.cursors.find(n); ok && user.MayTouch([]byte(key)) {
 		return key, nil
 	}
 	q := turn.Sessions{Namespace: namespace, Limit: keysPage, List: true}
 	for {
-		r, err := s.engine.Query(ctx, &q, linearizable)
+		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return s.engine.Query(ctx, &q, linearizable) })
 		if err != nil {
 			return "", err
 		}

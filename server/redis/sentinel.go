@@ -136,12 +136,12 @@ func writeMap(w *resp.Writer, pairs ...string) {
 func sentinelCommands() []command {
 	const since = "2.8.4"
 	return []command{
-		{name: "masters", arity: 2, flags: adminOnly, since: since, handle: sentinelMasters, summary: "The cluster as the one master, mymaster, at the leader's address."},
-		{name: "master", arity: 3, flags: adminOnly, since: since, handle: sentinel(true, refuse(errNoMaster), writeMaster), args: "name", summary: "The same of one master, which is mymaster."},
-		{name: "get-master-addr-by-name", arity: 3, flags: adminOnly, since: since, handle: sentinel(true, say((*resp.Writer).NullArray), writeMasterAddr), args: "name", summary: "The leader's address; null if there is none, or for another name."},
-		{name: "replicas", arity: 3, flags: adminOnly, since: "5.0.0", handle: sentinel(true, refuse(errNoMaster), writeReplicas), args: "name", summary: "The other nodes."},
-		{name: "slaves", arity: 3, flags: adminOnly, since: since, handle: sentinel(true, refuse(errNoMaster), writeReplicas), args: "name", summary: "The same."},
-		{name: "sentinels", arity: 3, flags: adminOnly, since: since, handle: sentinelSentinels, args: "name", summary: "The nodes other than this one, which answer as Sentinels too."},
+		{name: "masters", arity: 2, flags: adminOnly, forAll: true, since: since, handle: sentinelMasters, summary: "The cluster as the one master, mymaster, at the leader's address."},
+		{name: "master", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, refuse(errNoMaster), writeMaster), args: "name", summary: "The same of one master, which is mymaster."},
+		{name: "get-master-addr-by-name", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, say((*resp.Writer).NullArray), writeMasterAddr), args: "name", summary: "The leader's address; null if there is none, or for another name."},
+		{name: "replicas", arity: 3, flags: adminOnly, forAll: true, since: "5.0.0", handle: sentinel(true, refuse(errNoMaster), writeReplicas), args: "name", summary: "The other nodes."},
+		{name: "slaves", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, refuse(errNoMaster), writeReplicas), args: "name", summary: "The same."},
+		{name: "sentinels", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinelSentinels, args: "name", summary: "The nodes other than this one, which answer as Sentinels too."},
 		{name: "help", arity: 2, flags: "loading stale", since: "6.2.0", handle: help("sentinel"), summary: "List the subcommands."},
 	}
 }

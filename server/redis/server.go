@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,8 @@ type Server struct {
 	cursors *cursors
 	started time.Time
 	runID   string
+
+	databases []string // the namespaces that are numbered
 
 	// work is the context of everything that is asked of the engine. It outlives
 	// the context of Run by Config.ShutdownTimeout, so that what is in flight ends
@@ -45,6 +48,9 @@ func New(cfg Config) *Server {
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, stats: newStats(t),
 		receive: resp.NewBudget(cfg.ReceiveBytes), cursors: new(cursors),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
+	}
+	for db := range databases {
+		s.databases = append(s.databases, strconv.Itoa(db))
 	}
 	s.work, s.cancel = context.WithCancel(context.Background())
 	return s

@@ -39,7 +39,7 @@ func (c *conn) setReadDeadline() error {
 	switch {
 	case c.about.stopping:
 		return os.ErrDeadlineExceeded
-	case c.within:
+	case c.within || c.stranger():
 		c.timed = true
 		return c.nc.SetReadDeadline(time.Now().Add(c.srv.cfg.ReadTimeout))
 	case c.timed:

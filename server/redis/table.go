@@ -10,7 +10,7 @@ func commands() []command {
 		name string
 		rows []command
 	}{
-		{"Connection and server", connectionCommands()},
+		{"Connection and server", onServer(connectionCommands())},
 		{"Keys", keyCommands()},
 		{"Strings", stringCommands()},
 		{"Lists", listCommands()},
@@ -18,7 +18,7 @@ func commands() []command {
 		{"Sets", setCommands()},
 		{"Sorted sets", scoreCommands()},
 		{"Streams", streamCommands()},
-		{"Transactions", transactionCommands()},
+		{"Transactions", onServer(transactionCommands())},
 		{"turnlog", turnCommands()},
 	} {
 		for _, cmd := range tier.rows {
@@ -28,6 +28,19 @@ func commands() []command {
 		}
 	}
 	return all
+}
+
+// onServer says of commands without keys, and subcommands, that they get at nothing
+// but the server, unless they say otherwise.
+func onServer(rows []command) []command {
+	for i := range rows {
+		cmd := &rows[i]
+		if cmd.reach == reachUnstated && cmd.keys.first == 0 {
+			cmd.reach = reachServer
+		}
+		onServer(cmd.subs)
+	}
+	return rows
 }
 
 const (
@@ -46,7 +59,7 @@ func connectionCommands() []command {
 			args: "[protover [AUTH username password] [SETNAME clientname]]", summary: "Agree on the protocol version, authenticate, set a name."},
 		{name: "auth", stateful: true, arity: -2, flags: handshake, group: "connection", since: "1.0.0", handle: auth,
 			args: "[username] password", summary: "Authenticate."},
-		{name: "select", stateful: true, arity: 2, flags: always, group: "connection", since: "1.0.0", handle: selectDB,
+		{name: "select", reach: reachEntered, stateful: true, arity: 2, flags: always, group: "connection", since: "1.0.0", handle: selectDB,
 			args: "index", summary: "Change to the numbered database 0 to 15, which is the namespace of that name."},
 		{name: "ping", arity: -1, flags: "fast", tips: "request_policy:all_shards response_policy:all_succeeded", group: "connection", since: "1.0.0", handle: ping,
 			args: "[message]", summary: "Answer PONG, or the message."},
@@ -74,6 +87,10 @@ func connectionCommands() []command {
 		{name: "readonly", arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."},
 		{name: "readwrite", arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", handle: noCluster, summary: "Refused, as by a standalone Redis."},
 		{name: "cluster", arity: -2, group: "cluster", since: "3.0.0", summary: "Refused, as by a standalone Redis.", subs: clusterCommands()},
+		{name: "acl", arity: -2, group: "server", since: "6.0.0", summary: "Commands about users.", subs: []command{
+			{name: "whoami", arity: 2, flags: subcommand, since: "6.0.0", handle: aclWhoAmI, summary: "The user that the connection is."},
+			{name: "help", arity: 2, flags: "loading stale", since: "6.0.0", handle: help("acl"), summary: "List the subcommands."},
+		}},
 		{name: "sentinel", arity: -2, group: "sentinel", since: "2.8.4", summary: "Commands by which clients find the leader.", subs: sentinelCommands()},
 	}
 }
@@ -138,13 +155,13 @@ func keyCommands() []command {
 		{name: "expiretime", arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "7.0.0", handle: ttl(1000, true), args: "key", summary: "When a key expires, in Unix seconds; -1: never; -2: no such key."},
 		{name: "pexpiretime", arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "7.0.0", handle: ttl(1, true), args: "key", summary: "EXPIRETIME in milliseconds."},
 		{name: "persist", arity: 2, flags: "write fast", keys: one, group: "generic", since: "2.2.0", handle: persist, args: "key", summary: "Let a key never expire."},
-		{name: "keys", arity: 2, flags: "readonly", acl: "@dangerous", tips: "request_policy:all_shards nondeterministic_output_order", group: "generic", since: "1.0.0", handle: keys, args: "pattern", summary: "The keys that match."},
-		{name: "scan", arity: -2, flags: "readonly", tips: "nondeterministic_output request_policy:special", group: "generic", since: "2.8.0", handle: scan,
+		{name: "keys", reach: reachShown, arity: 2, flags: "readonly", acl: "@dangerous", tips: "request_policy:all_shards nondeterministic_output_order", group: "generic", since: "1.0.0", handle: keys, args: "pattern", summary: "The keys that match."},
+		{name: "scan", reach: reachShown, arity: -2, flags: "readonly", tips: "nondeterministic_output request_policy:special", group: "generic", since: "2.8.0", handle: scan,
 			args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", summary: "Go through the keys in steps."},
-		{name: "dbsize", arity: 1, flags: "readonly fast", acl: "@keyspace", tips: "request_policy:all_shards response_policy:agg_sum", group: "server", since: "1.0.0", handle: dbSize, summary: "The number of keys."},
-		{name: "flushdb", arity: -1, flags: "write", acl: "@keyspace @dangerous", tips: "request_policy:all_shards response_policy:all_succeeded", group: "server", since: "1.0.0", handle: flush(false), args: "[ASYNC|SYNC]",
+		{name: "dbsize", reach: reachNamespace, arity: 1, flags: "readonly fast", acl: "@keyspace", tips: "request_policy:all_shards response_policy:agg_sum", group: "server", since: "1.0.0", handle: dbSize, summary: "The number of keys."},
+		{name: "flushdb", reach: reachNamespace, arity: -1, flags: "write", acl: "@keyspace @dangerous", tips: "request_policy:all_shards response_policy:all_succeeded", group: "server", since: "1.0.0", handle: flush(false), args: "[ASYNC|SYNC]",
 			summary: "Delete all keys of the database, in steps."},
-		{name: "flushall", arity: -1, flags: "write", acl: "@keyspace @dangerous", tips: "request_policy:all_shards response_policy:all_succeeded", group: "server", since: "1.0.0", handle: flush(true), args: "[ASYNC|SYNC]",
+		{name: "flushall", reach: reachDatabases, arity: -1, flags: "write", acl: "@keyspace @dangerous", tips: "request_policy:all_shards response_policy:all_succeeded", group: "server", since: "1.0.0", handle: flush(true), args: "[ASYNC|SYNC]",
 			summary: "Delete all keys of the databases 0 to 15, in steps."},
 	}
 }
@@ -176,7 +193,13 @@ func turnCommands() []command {
 		return command{name: "turn." + name, arity: arity, flags: flags, keys: keys, group: "turn", since: "turnlog", handle: h, args: args, summary: summary}
 	}
 	ns := row("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.", keySpec{}, namespace)
-	ns.stateful = true
+	ns.stateful, ns.reach = true, reachEntered
+	list := row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.", keySpec{}, turnList)
+	list.reach = reachShown
+	erase := row("erase", 3, "write", "PREFIX p", "Delete all sessions whose keys begin so, in steps.", keySpec{}, turnErase)
+	erase.reach = reachPrefix
+	cluster := row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster)
+	cluster.reach = reachServer
 	return []command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg, "Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
 		row("read", -2, "readonly", "key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE | BOUNDED ms | STALE]", "Messages in commit order, and the session's state.", one, turnRead),
@@ -190,9 +213,6 @@ func turnCommands() []command {
 		row("fork", -3, "write denyoom", "key to [AT seq] [EXPECT rev]", "Copy a session's beginning into a new one.", keySpec{1, 2, 1}, turnFork),
 		row("meta", -2, "write denyoom", "key [SET k v ...] [UNSET k ...] [EXPECT rev]", "Change metadata; without SET and UNSET, read it.", one, turnMeta),
 		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]", "Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
-		row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.", keySpec{}, turnList),
-		row("erase", 3, "write", "PREFIX p", "Delete all sessions whose keys begin so, in steps.", keySpec{}, turnErase),
-		ns,
-		row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster),
+		list, erase, ns, cluster,
 	}
 }

@@ -219,7 +219,7 @@ func writeSession(w *resp.Writer, s *turn.Session) {
 
 // turnList is TURN.LIST [PREFIX p] [CURSOR c] [LIMIT n].
 func turnList(c *conn, args [][]byte) action {
-	q := &turn.Sessions{Namespace: c.namespace, Limit: 100}
+	q := turn.Sessions{Namespace: c.namespace, Limit: 100}
 	o := options{args: args[1:]}
 	for o.more() {
 		switch word := o.word(); word {
@@ -236,8 +236,9 @@ func turnList(c *conn, args [][]byte) action {
 	if o.err != "" {
 		return refuse(o.err)
 	}
+	user := c.user
 	return alone(func(ctx context.Context) (reply, error) {
-		r, err := c.srv.engine.Query(ctx, q, linearizable)
+		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.srv.engine.Query(ctx, &q, linearizable) })
 		if err != nil {
 			return nil, err
 		}
