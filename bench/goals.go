@@ -54,6 +54,9 @@ func (v Verdict) String() string {
 	if v.Met {
 		return "met"
 	}
+	if v.Measured == 0 {
+		return "was not measured"
+	}
 	return fmt.Sprintf("falls short by %.0f %%", 100*abs(v.Wanted-v.Measured)/v.Wanted)
 }
 

@@ -103,7 +103,7 @@ func (t *Table) markdown(b *strings.Builder) {
 }
 
 func (r *Report) figures(b *strings.Builder) {
-	b.WriteString("\nProcessor time is that of all processes of a store per 10,000 operations; memory is what they hold resident.\n")
+	b.WriteString("\nProcessor time is that of all processes of a store per 10,000 operations; memory is what they hold resident;\nflushes are those of the state of turnlog's nodes, of all nodes and rounds together.\n")
 	title := ""
 	for _, s := range r.Series {
 		if s.Workload != title {

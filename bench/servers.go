@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -52,27 +53,28 @@ func StartRedis(ctx context.Context, binary, dir string, replicas int) (_ *Serve
 	return s, nil
 }
 
-// replicated says nil when all replicas have all data.
+// replicated says nil when all replicas have all that the master has.
 func (s *Servers) replicated(ctx context.Context) error {
-	if _, err := ask(ctx, s.resp[0], "SET", "ready?", "yes"); err != nil {
+	conn, err := dialCommands(ctx, s.resp[0])
+	if err != nil {
 		return err
 	}
-	replicas := len(s.resp) - 1
-	v, err := ask(ctx, s.resp[0], "CONFIG", "GET", "appendfsync")
+	defer conn.Close()
+	v, err := conn.ask("CONFIG", "GET", "appendfsync")
 	if err != nil {
 		return err
 	}
 	if len(v.Elems) != 2 || string(v.Elems[1].Str) != "always" {
 		return errors.New("redis-server does not sync its log")
 	}
-	conn, err := ask(ctx, s.resp[0], "INFO", "replication")
-	if err != nil {
+	if _, err := conn.ask("SET", "ready?", "yes"); err != nil {
 		return err
 	}
-	if n := strings.Count(string(conn.Str), "state=online"); n < replicas {
-		return fmt.Errorf("%d of %d replicas are online", n, replicas)
+	replicas := len(s.resp) - 1
+	if v, err = conn.ask("WAIT", strconv.Itoa(replicas), "1000"); err == nil && v.Int < int64(replicas) {
+		err = fmt.Errorf("%d of %d replicas have all data", v.Int, replicas)
 	}
-	return nil
+	return err
 }
 
 // Master is a redis-server as its clients see it, which wait for so many replicas.

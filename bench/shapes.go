@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strconv"
 	"time"
-
-	"github.com/turnlog/turnlog/resp"
 )
 
 const (
@@ -259,32 +256,4 @@ func fillOne(ctx context.Context, t Target, cfg Config, prefix string, n int) er
 		return err
 	}
 	return rec.first
-}
-
-// commands is a connection for single commands that may take long.
-type commands struct {
-	net.Conn
-	w *resp.Writer
-	r *resp.ReplyReader
-}
-
-func dialCommands(ctx context.Context, addr string) (*commands, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	context.AfterFunc(ctx, func() { conn.Close() })
-	return &commands{conn, resp.NewWriter(conn), resp.NewReplyReader(conn, resp.Limits{})}, nil
-}
-
-func (c *commands) ask(args ...string) (resp.Value, error) {
-	c.w.Command(args...)
-	if err := c.w.Flush(); err != nil {
-		return resp.Value{}, err
-	}
-	v, err := c.r.Next()
-	if err == nil && v.Kind == resp.SimpleError {
-		err = fmt.Errorf("%s: %s", args[0], v.Str)
-	}
-	return v, err
 }

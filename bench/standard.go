@@ -130,6 +130,9 @@ func (s stage) contests(ctx context.Context) ([]*Series, error) {
 	return all, nil
 }
 
+// profileRuns is how many times as long as a run a profile takes: samples are rare.
+const profileRuns = 2
+
 // profiles profiles the nodes while appends and reads go through the leader. These
 // runs are not part of the contests, which they would disturb.
 func (s stage) profiles(ctx context.Context) ([]*Profile, error) {
@@ -147,6 +150,7 @@ func (s stage) profiles(ctx context.Context) ([]*Profile, error) {
 			s.Say(fmt.Sprintf("profiling %s with %d clients", name, n))
 			cfg := s.Config
 			cfg.Clients = n
+			cfg.Duration *= profileRuns
 			p, err := Profiled(ctx, t, w, cfg, new(Live))
 			if err != nil {
 				return nil, err
@@ -162,7 +166,7 @@ func (b *Standard) Estimate() time.Duration {
 	const runs = 4 + 3 + 3 + 2
 	n := runs * b.Rounds
 	if b.Profile {
-		n += 2
+		n += 2 * profileRuns
 	}
 	return time.Duration(n*len(b.Clients)) * (b.Config.Duration + b.Config.WarmUp)
 }

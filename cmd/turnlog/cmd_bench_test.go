@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -37,7 +39,61 @@ func TestBench(t *testing.T) {
 	if table := n.ok("bench", "append", "--clients", "2", "--duration", "20ms", "--warm-up", "0"); !strings.Contains(table, "per second") {
 		t.Errorf("table: %s", table)
 	}
+	if table := n.ok("bench", "tail", "--clients", "2", "--duration", "50ms", "--warm-up", "0"); !strings.Contains(table, "tail") {
+		t.Errorf("table: %s", table)
+	}
+	n.fails(1, "only targets of turnlog://", "bench", "tail", "--target", list)
+	n.fails(2, "is a trial", "bench", "append", "growth")
+	n.fails(2, "--messages must be", "bench", "growth", "--messages", "1")
 	n.fails(2, "there is no workload", "bench", "sing")
 	n.fails(2, "--size must be at least", "bench", "append", "--size", "3")
 	n.fails(1, "connection refused", "bench", "append", "--target", "redis://127.0.0.1:1")
+}
+
+// Every trial runs, in small, and says something of each of its goals.
+func TestBenchTrials(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	var r struct {
+		Findings []struct {
+			Trial   string
+			Figures map[string]any
+		}
+		Verdicts []bench.Verdict
+	}
+	text := cli{t: t}.ok("bench", "growth", "shapes", "ttl", "--restart", "--messages", "300", "--sessions", "20", "--clients", "8",
+		"--duration", "50ms", "--warm-up", "0", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if len(r.Findings) != 3 || len(r.Verdicts) != 13 {
+		t.Fatalf("%d findings, %d verdicts: %s", len(r.Findings), len(r.Verdicts), text)
+	}
+	for _, v := range r.Verdicts {
+		// In so short a run there may be no flush, and hardly an append of others.
+		surely := strings.Contains(v.Goal, "memory") || strings.Contains(v.Goal, "disk") || strings.Contains(v.Goal, "node is")
+		if v.Measured <= 0 && surely {
+			t.Errorf("%s: %v", v.Goal, v.Measured)
+		}
+	}
+	written, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"## Goals", "## growth: sums", "## shapes: all 60 sessions are listed", "## ttl: 60 sessions expire within 300ms"} {
+		if !strings.Contains(string(written), part) {
+			t.Errorf("the page has no %q:\n%s", part, written)
+		}
+	}
+}
+
+// A node's profile is told by room.
+func TestBenchProfile(t *testing.T) {
+	l := freePorts(t, 1)[0]
+	n := startNode(t, t.TempDir(), "--pprof-addr", l)
+	out := n.ok("bench", "append", "--clients", "8", "--duration", "20ms", "--warm-up", "0", "--pprof-addrs", l)
+	for _, part := range []string{"per second", "append: processor time of the nodes by room", "wal ", "all, of one processor"} {
+		if !strings.Contains(out, part) {
+			t.Errorf("no %q:\n%s", part, out)
+		}
+	}
 }

@@ -1,0 +1,34 @@
+package bench
+
+import (
+	"testing"
+	"time"
+)
+
+func TestMetricsRead(t *testing.T) {
+	m := make(metrics)
+	for _, line := range []string{
+		"# HELP turnlog_flushes_total Flushes.", "turnlog_flushes_total 12", "turnlog_flush_seconds_total 1.5e-3",
+		`turnlog_resp_command_seconds_count{command="get"} 3`, "go_goroutines 40", "", "turnlog_odd x", "turnlog_none",
+	} {
+		m.read(line)
+	}
+	if len(m) != 2 || m["flushes_total"] != 12 || m["flush_seconds_total"] != 0.0015 {
+		t.Errorf("%v", m)
+	}
+}
+
+func TestWorkSince(t *testing.T) {
+	reading := func(count, seconds, last float64) metrics {
+		return metrics{flushWork.count: count, flushWork.seconds: seconds, flushWork.last: last}
+	}
+	before := reading(3, 10, 500)
+	if n, p := flushWork.since(before, reading(4, 12.5, 1000)); n != 1 || !p.from.Equal(time.UnixMilli(997_500)) || !p.to.Equal(time.UnixMilli(1_000_000)) {
+		t.Errorf("%d, %v", n, p)
+	}
+	for _, now := range []metrics{before, reading(0, 0, 0), reading(1, 1, 900)} {
+		if n, _ := flushWork.since(before, now); n != 0 {
+			t.Errorf("%v: %d times", now, n)
+		}
+	}
+}
