@@ -162,7 +162,7 @@ func state(t *testing.T, e Engine, namespace string) string {
 func TestEveryCommandIsAuthorised(t *testing.T) {
 	_, users := newUsersFile(t,
 		testUser{"root", "admin", "['*']", ""},
-		testUser{"owner", "write", "['0']", "prefixes: ['theirs:', 'mine:']"},
+		testUser{"owner", "write", "['0']", "prefixes: ['theirs:', 'mine:']\n    channels: ['theirs:']"},
 		testUser{"reader", "read", "['*']", ""},
 		testUser{"foreigner", "write", "['elsewhere']", ""},
 		testUser{"neighbour", "write", "['0']", "prefixes: ['mine:']"},
@@ -221,7 +221,7 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 				before = state(t, e, "0")
 			}
 			got := show(s.as(t, user).do(strings.Fields(line)...))
-			mayNot := user == "owner" && (cmd.right == access.Admin || cmd.reach == reachNamespace || cmd.reach == reachDatabases)
+			mayNot := user == "owner" && (cmd.right == access.Admin || cmd.reach == reachNamespace || cmd.reach == reachDatabases || cmd.reach == reachChannels)
 			if strings.HasPrefix(got, "-NO") != mayNot {
 				t.Errorf("%s: %s gets %.100s", user, line, got)
 			}
