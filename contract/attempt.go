@@ -83,6 +83,9 @@ func (r *run) attempt(ctx context.Context, c Case) error {
 	}
 	select {
 	case err := <-done:
+		if err == nil {
+			return context.Cause(ctx)
+		}
 		return fmt.Errorf("%w; %w", context.Cause(ctx), err)
 	case <-time.After(brokenGrace):
 		return fmt.Errorf("%w, and calls of the store ignore that their context has ended", context.Cause(ctx))

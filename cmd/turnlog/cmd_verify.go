@@ -27,12 +27,7 @@ type verifier struct {
 	minAccuracy             float64
 }
 
-func (a *app) verifyCommand() *cobra.Command {
-	v := &verifier{app: a}
-	cmd := &cobra.Command{
-		Use:   "verify TARGET",
-		Short: "Hold a memory store to the contract",
-		Long: `Verify proves that a memory store loses, doubles, mixes and reorders nothing, or
+const verifyHelp = `Verify proves that a memory store loses, doubles, mixes and reorders nothing, or
 shows where it does: which message, and what happened around it. The store need
 not be turnlog. TARGET is one of
 
@@ -51,7 +46,14 @@ Keys of the sessions that verify makes hold "contract-"; they are removed afterw
 
 A store that cannot do what a case needs is told so: not supported is neither a
 pass nor a failure. The exit status is 0 only if no gate fails, and with --require
-only if each of those gates could be run and holds.`,
+only if each of those gates could be run and holds.`
+
+func (a *app) verifyCommand() *cobra.Command {
+	v := &verifier{app: a}
+	cmd := &cobra.Command{
+		Use:   "verify TARGET",
+		Short: "Hold a memory store to the contract",
+		Long:  verifyHelp,
 		Example: `  turnlog verify turnlog:
   turnlog verify redis://127.0.0.1:6379 --gate concurrency --writers 16
   turnlog verify redis://127.0.0.1:6379 --restart-cmd 'sudo systemctl restart redis'
