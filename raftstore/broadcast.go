@@ -48,7 +48,7 @@ type broadcastBounds struct {
 func newBroadcasts(origin uint64, send func(string, []byte, func([]byte, error)), others func() []string) *broadcasts {
 	return &broadcasts{
 		origin: origin, send: send, others: others,
-		bounds: broadcastBounds{wait: 250 * time.Millisecond, total: load{1024, 16 << 20}, each: load{2048, 32 << 20}},
+		bounds: broadcastBounds{wait: 500 * time.Millisecond, total: load{1024, 16 << 20}, each: load{2048, 32 << 20}},
 		freed:  make(chan struct{}), behind: make(map[string]load), heard: make(map[string]heard),
 	}
 }
@@ -64,8 +64,8 @@ func (l load) exceeds(limit load, bytes int) bool {
 // or when ctx ends; it waits while too much is. Messages that one goroutine
 // broadcasts reach a node in that order, each once or not at all, also across
 // connections that break: nothing is logged, and nothing sent again. done is
-// called once, with the answers of the nodes that answered within a quarter of a
-// second; it may be called before Broadcast returns, and must not block.
+// called once, with the answers of the nodes that answered within half a second;
+// it may be called before Broadcast returns, and must not block.
 func (n *Node) Broadcast(ctx context.Context, message []byte, done func(answers [][]byte)) {
 	n.casts.broadcast(ctx, message, done)
 }

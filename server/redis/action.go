@@ -18,7 +18,7 @@ type outcome struct {
 }
 
 // action is what a handler makes of a request. Exactly one of say, fail, op,
-// queries and work is set.
+// queries, work, publish and gate is set.
 type action struct {
 	say  reply      // answer so, at once
 	fail replyError // answer with an error, at once
@@ -28,6 +28,9 @@ type action struct {
 
 	queries []turn.Query                   // ask these, one after another …
 	answer  func([]outcome) (reply, error) // … and answer so
+
+	publish *message // publish this and answer with the number of receivers
+	gate    bool     // the answer is the next gate among the connection's pushes
 
 	work func(ctx context.Context) (reply, error) // ask the engine this, then answer so; not in a transaction
 	// keys are the keys that queries or work concern, if they read and do nothing

@@ -60,11 +60,11 @@ func clientList(c *conn, args [][]byte) action {
 	switch {
 	case len(args) == 2:
 	case len(args) == 4 && is(args[2], "TYPE"):
-		normal, err := clientType(args[3])
+		wanted, err := clientType(args[3])
 		if err != "" {
 			return refuse(err)
 		}
-		keep = func(*conn) bool { return normal }
+		keep = func(other *conn) bool { return other.kind() == wanted }
 	case len(args) > 3 && is(args[2], "ID"):
 		ids, ok := clientIDs(args[3:])
 		if !ok {
@@ -85,15 +85,23 @@ func clientList(c *conn, args [][]byte) action {
 	return say(func(w *resp.Writer) { w.Verbatim("txt", b.String()) })
 }
 
-// clientType reports whether the type is the one that all connections have.
-func clientType(arg []byte) (normal bool, err replyError) {
-	switch strings.ToLower(string(arg)) {
-	case "normal":
-		return true, ""
-	case "master", "replica", "slave", "pubsub":
-		return false, ""
+// clientType reads a type of connection: see kind.
+func clientType(arg []byte) (string, replyError) {
+	switch name := strings.ToLower(string(arg)); name {
+	case "normal", "master", "replica", "slave", "pubsub":
+		return name, ""
 	}
-	return false, replyError("ERR Unknown client type '" + clip(string(arg), 128) + "'")
+	return "", replyError("ERR Unknown client type '" + clip(string(arg), 128) + "'")
+}
+
+// kind is the connection's type: pubsub if it has subscriptions, else normal.
+func (c *conn) kind() string {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	if c.about.channels+c.about.patterns > 0 {
+		return "pubsub"
+	}
+	return "normal"
 }
 
 func clientIDs(args [][]byte) (ids []uint64, ok bool) {
@@ -118,13 +126,16 @@ func (c *conn) describe() string {
 		cmd = "NULL"
 	}
 	mode := "N"
-	if a.noEvict {
+	switch {
+	case a.channels+a.patterns > 0:
+		mode = "P"
+	case a.noEvict:
 		mode = "e"
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=0 psub=0 ssub=0 multi=-1 "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 multi=-1 "+
 		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),
-		mode, max(0, a.db), cmd, a.user, a.proto, a.libName, a.libVer)
+		mode, max(0, a.db), a.channels, a.patterns, cmd, a.user, a.proto, a.libName, a.libVer)
 }
 
 // clientKill is CLIENT KILL addr, or CLIENT KILL with filters. The connections
@@ -175,8 +186,8 @@ func (c *conn) killAddr(addr string) action {
 type killFilter struct {
 	id          uint64
 	addr, laddr string
+	kind        string
 	user        string
-	none        bool // nothing matches
 	skipMe      bool
 }
 
@@ -201,11 +212,11 @@ func parseKill(args [][]byte) (killFilter, replyError) {
 		case "USER":
 			f.user = string(value)
 		case "TYPE":
-			normal, err := clientType(value)
+			kind, err := clientType(value)
 			if err != "" {
 				return f, err
 			}
-			f.none = f.none || !normal
+			f.kind = kind
 		case "SKIPME":
 			if !is(value, "yes") && !is(value, "no") {
 				return f, errSyntax
@@ -219,7 +230,7 @@ func parseKill(args [][]byte) (killFilter, replyError) {
 }
 
 func (f killFilter) match(c *conn) bool {
-	return !f.none && (f.user == "" || f.user == c.userName()) && (f.id == 0 || f.id == c.id) &&
+	return (f.kind == "" || f.kind == c.kind()) && (f.user == "" || f.user == c.userName()) && (f.id == 0 || f.id == c.id) &&
 		(f.addr == "" || f.addr == c.nc.RemoteAddr().String()) && (f.laddr == "" || f.laddr == c.nc.LocalAddr().String())
 }
 

@@ -94,7 +94,7 @@ func (cmd *command) categories() []string {
 		has[name] = !not
 	}
 	var out []string
-	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@string", "@hash", "@set", "@sortedset", "@stream", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection", "@transaction"} {
+	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@string", "@hash", "@set", "@sortedset", "@stream", "@pubsub", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection", "@transaction"} {
 		if has[c] {
 			out = append(out, c)
 		}

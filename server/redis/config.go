@@ -43,6 +43,12 @@ type Config struct {
 	// that are read ahead of their replies: 1,024 and 16 MiB.
 	PipelineRequests int
 	PipelineBytes    int
+	// PushBytes bounds the published messages that wait for one subscriber: 32 MiB.
+	// Beyond it, its connection is closed. PushBytesAll bounds the memory of those
+	// that wait for all subscribers together: 256 MiB. Beyond it, the connections are
+	// closed for which more than 1 MiB waits.
+	PushBytes    int
+	PushBytesAll int64
 	// WriteTimeout is how long a client may leave replies unread before its
 	// connection is closed: 30 s without accepting any bytes.
 	WriteTimeout time.Duration
@@ -66,6 +72,8 @@ func (c Config) withDefaults() Config {
 	c.ReceiveBytes = cmp.Or(c.ReceiveBytes, 256<<20)
 	c.PipelineRequests = cmp.Or(c.PipelineRequests, 1024)
 	c.PipelineBytes = cmp.Or(c.PipelineBytes, 16<<20)
+	c.PushBytes = cmp.Or(c.PushBytes, 32<<20)
+	c.PushBytesAll = cmp.Or(c.PushBytesAll, 256<<20)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
 	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)

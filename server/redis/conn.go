@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/turnlog/turnlog/access"
@@ -33,8 +34,10 @@ type conn struct {
 	users *access.Set  // in which user was looked up
 	user  *access.User // nil: nobody; or, where there are no users, anybody
 
-	writeBy   time.Time    // the socket's write deadline
-	lastWrite Pending      // for WAIT
+	writeBy   time.Time // the socket's write deadline
+	lastWrite Pending   // for WAIT
+	proto     int       // version of the protocol, as of the last request
+	subs      subscriptions
 	tx        *transaction // since MULTI; nil: none
 	watched   []*watched
 	within    bool // part of a request was received
@@ -50,7 +53,8 @@ type conn struct {
 	hangUp  context.CancelFunc
 	started time.Time
 
-	about about
+	wasCut atomic.Bool // see cut
+	about  about
 }
 
 // about is what other connections may see and do.
@@ -67,15 +71,17 @@ type about struct {
 	known    *access.User // as conn.user
 	active   time.Time    // when the last request was received
 	noEvict  bool
+	// channels and patterns are the numbers of subscriptions.
+	channels, patterns int
 }
 
 func (s *Server) newConn(nc net.Conn) *conn {
 	now := s.cfg.Now()
 	c := &conn{srv: s, id: s.nextID.Add(1), nc: nc, namespace: turn.DefaultNamespace,
-		reading: make(chan struct{}, maxReads), started: now}
+		reading: make(chan struct{}, maxReads), started: now, proto: 2}
 	c.gone, c.hangUp = context.WithCancel(s.work)
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Budget: s.receive})
-	c.replies = newReplies(resp.NewWriter(sink{c}), s.cfg.PipelineRequests, s.cfg.PipelineBytes)
+	c.replies = newReplies(resp.NewWriter(sink{c}), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
 	c.about.proto, c.about.active, c.about.user = 2, now, defaultUser
 	c.logOut()
 	c.pace = newPace(nc)
@@ -88,8 +94,8 @@ func (c *conn) serve() {
 	for c.next() {
 	}
 	c.hangUp()
-	c.replies.drain()
-	c.replies.w.Flush()
+	c.unsubscribeAll()
+	c.replies.close()
 	if c.abort {
 		c.linger()
 	}
@@ -149,6 +155,8 @@ func (c *conn) handle(args [][]byte) bool {
 	switch {
 	case c.tx != nil && (cmd == nil || !cmd.passes()):
 		a = c.enqueue(cmd, args, err, bytes)
+	case err == "" && c.listening() && !cmd.whileListening():
+		a = refuse(errListening(cmd.name))
 	case err == "":
 		a = c.guard(cmd, args, cmd.handle(c, args))
 	case c.tx != nil:
@@ -192,8 +200,11 @@ func (c *conn) stop() {
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
 	c.about.stopping = true
-	c.nc.SetReadDeadline(time.Unix(1, 0))
+	c.nc.SetReadDeadline(past)
 }
+
+// past as a deadline ends a read or write at once.
+var past = time.Unix(1, 0)
 
 func (c *conn) isStopping() bool {
 	c.about.mu.Lock()

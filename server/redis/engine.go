@@ -20,6 +20,7 @@ type Engine interface {
 	Cluster(ctx context.Context) (turn.Cluster, error)
 	Ready() (ok bool, reasons []string)
 	Limits() turn.Limits
+	Bus
 }
 
 // Pending is a write on its way.

@@ -77,7 +77,9 @@ func open(t testing.TB, cfg Config) *Server {
 
 func openStoppable(t testing.TB, cfg Config) (s *Server, stop func()) {
 	t.Helper()
-	cfg.Listener = listen(t)
+	if cfg.Listener == nil {
+		cfg.Listener = listen(t)
+	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}

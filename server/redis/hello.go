@@ -19,7 +19,7 @@ const databases = 16
 const defaultUser = "default"
 
 func hello(c *conn, args [][]byte) action {
-	proto := int64(c.replies.w.Protocol())
+	proto := int64(c.proto)
 	if len(args) > 1 {
 		n, ok := parseInt(args[1])
 		if !ok {
@@ -76,8 +76,9 @@ func hello(c *conn, args [][]byte) action {
 
 // setProtocol changes the protocol from the next reply on.
 func (c *conn) setProtocol(version int) {
-	c.replies.drain() // now the Writer is ours
-	c.replies.w.SetProtocol(version)
+	c.replies.settle()
+	c.replies.own(func(w *resp.Writer) { w.SetProtocol(version) })
+	c.proto = version
 	c.about.mu.Lock()
 	c.about.proto = version
 	c.about.mu.Unlock()
@@ -143,7 +144,18 @@ func namespace(c *conn, args [][]byte) action {
 	return status("OK")
 }
 
-func ping(_ *conn, args [][]byte) action {
+func ping(c *conn, args [][]byte) action {
+	if c.listening() && len(args) <= 2 {
+		message := ""
+		if len(args) == 2 {
+			message = string(args[1])
+		}
+		return say(func(w *resp.Writer) {
+			w.Array(2)
+			w.BulkString("pong")
+			w.BulkString(message)
+		})
+	}
 	switch len(args) {
 	case 1:
 		return status("PONG")
@@ -162,6 +174,8 @@ func quit(*conn, [][]byte) action {
 }
 
 func reset(c *conn, _ [][]byte) action {
+	c.await(c.barrier)
+	c.unsubscribeAll()
 	c.setProtocol(2)
 	c.setName("")
 	c.enter(turn.DefaultNamespace)

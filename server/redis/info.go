@@ -133,6 +133,9 @@ func (s *Server) infoStats(_ context.Context, b *strings.Builder) {
 	line(b, "total_net_output_bytes", s.stats.sent.Load())
 	line(b, "rejected_connections", s.stats.rejected.Load())
 	line(b, "evicted_keys", 0)
+	channels, patterns := s.hub.sizes()
+	line(b, "pubsub_channels", channels)
+	line(b, "pubsub_patterns", patterns)
 }
 
 // infoReplication calls every node a master: each takes writes.

@@ -182,7 +182,10 @@ func execute(c *conn, _ [][]byte) action {
 			r.Steps = r.Steps[q.steps:]
 		}
 	}
-	if len(tx.Steps)+len(tx.Watch) == 0 {
+	switch {
+	case publishes(t.queue):
+		return c.executePublishing(a, t.queue)
+	case len(tx.Steps)+len(tx.Watch) == 0:
 		return say(func(w *resp.Writer) { a.done(w, turn.Result{}) })
 	}
 	return a

@@ -82,7 +82,7 @@ func (p *pace) served() {
 // inline serves an action at once, if nothing else is under way and nothing is
 // expected to come meanwhile. Its outcome is to be answered directly.
 func (c *conn) inline(a action) (r reply, err error, ok bool) {
-	if a.keys == nil || a.op == nil && a.work == nil && a.queries == nil {
+	if a.keys == nil || a.op == nil && a.work == nil && a.queries == nil || c.replies.shared {
 		return nil, nil, false
 	}
 	if c.in.Buffered() > 0 || !c.replies.idle() {

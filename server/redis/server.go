@@ -22,6 +22,8 @@ type Server struct {
 	stats   *stats
 	receive *resp.Budget
 	cursors *cursors
+	hub     *hub
+	pushing pushBudget
 	started time.Time
 	runID   string
 
@@ -46,12 +48,13 @@ func New(cfg Config) *Server {
 	t := newTable()
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, stats: newStats(t),
-		receive: resp.NewBudget(cfg.ReceiveBytes), cursors: new(cursors),
+		receive: resp.NewBudget(cfg.ReceiveBytes), cursors: new(cursors), hub: newHub(),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
 	}
 	for db := range databases {
 		s.databases = append(s.databases, strconv.Itoa(db))
 	}
+	s.pushing.each, s.pushing.all = cfg.PushBytes, cfg.PushBytesAll
 	s.work, s.cancel = context.WithCancel(context.Background())
 	return s
 }
@@ -61,9 +64,13 @@ func New(cfg Config) *Server {
 // Writes whose outcome is not known when Config.ShutdownTimeout has passed are
 // answered as unknown. Run may be called once.
 func (s *Server) Run(ctx context.Context) error {
-	defer s.cancel()
 	stop := context.AfterFunc(ctx, func() { s.cfg.Listener.Close() })
 	defer stop()
+	s.engine.Receive(s.answer)
+	var watching sync.WaitGroup
+	watching.Go(func() { s.watchLeader(s.work) })
+	defer watching.Wait()
+	defer s.cancel()
 	err := s.accept(ctx)
 	s.cfg.Listener.Close()
 	s.shutDown()

@@ -44,6 +44,12 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 	}
 	var s started
 	switch {
+	case a.gate:
+		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), false)
+		c.replies.put(o)
+		return
+	case a.publish != nil:
+		s = c.tell(a.publish)
 	case a.op != nil:
 		s = c.submit(a)
 	case a.work != nil || a.queries != nil:

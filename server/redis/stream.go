@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"time"
 )
@@ -65,13 +66,17 @@ func (s sink) Write(p []byte) (n int, err error) {
 			c.writeBy = now.Add(c.srv.cfg.WriteTimeout)
 			c.nc.SetWriteDeadline(c.writeBy)
 		}
+		if c.wasCut.Load() {
+			err = net.ErrClosed
+			break
+		}
 		var m int
 		m, err = c.nc.Write(p[n:min(len(p), n+writeChunk)])
 		n += m
 	}
 	c.srv.stats.sent.Add(uint64(n))
 	if err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if errors.Is(err, os.ErrDeadlineExceeded) && !c.wasCut.Load() {
 			c.srv.log.Warn("redis: closing connection of a client that does not read its replies",
 				"client", c.nc.RemoteAddr(), slog.Duration("waited", c.srv.cfg.WriteTimeout))
 		}

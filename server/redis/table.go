@@ -19,6 +19,7 @@ func commands() []command {
 		{"Sorted sets", scoreCommands()},
 		{"Streams", streamCommands()},
 		{"Transactions", onServer(transactionCommands())},
+		{"Publishing", pubsubCommands()},
 		{"turnlog", turnCommands()},
 	} {
 		for _, cmd := range tier.rows {

@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 		"client " + long:    "ERR unknown subcommand '" + long[:128] + "'. Try CLIENT HELP.",
 		"turn.append a":     "ERR wrong number of arguments for 'turn.append' command",
 		"TURN.LIST":         "",
-		"subscribe a":       "ERR unknown command 'subscribe', with args beginning with: 'a' ",
+		"ssubscribe a":      "ERR unknown command 'ssubscribe', with args beginning with: 'a' ",
 		"DEL a b c d e f g": "",
 	} {
 		if _, err := table.find(words(line)); string(err) != want {

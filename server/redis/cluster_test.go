@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/raftstore"
+)
+
+// member is a node of a cluster in this process, with its door.
+type member struct {
+	*raftstore.Node
+	*Server
+	stop func() // stops the node
+}
+
+// openCluster runs a cluster of three until the test ends.
+func openCluster(t testing.TB, options ...func(*Config)) []*member {
+	t.Helper()
+	var ms []*member
+	var configs []raftstore.Config
+	var doors []Config
+	addrs := make(map[string]string)
+	for _, id := range []string{"n1", "n2", "n3"} {
+		l, door := listen(t), listen(t)
+		addrs[id] = l.Addr().String()
+		configs = append(configs, raftstore.Config{
+			NodeID: id, DataDir: t.TempDir(), Listener: l, RESPAddr: door.Addr().String(), InitialCluster: addrs,
+			Consensus: raftstore.Consensus{Heartbeat: 300 * time.Millisecond, Election: 300 * time.Millisecond, Lease: 250 * time.Millisecond, Commit: 5 * time.Millisecond},
+			Calls:     raftstore.CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},
+		})
+		cfg := Config{Listener: door, NodeID: id}
+		for _, o := range options {
+			o(&cfg)
+		}
+		doors = append(doors, cfg)
+	}
+	for i := range configs {
+		node, err := raftstore.Open(configs[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		doors[i].Engine = engine{node}
+		ms = append(ms, &member{Node: node, stop: background(t, node.Run), Server: open(t, doors[i])})
+	}
+	for _, m := range ms {
+		eventually(t, "the node is ready", func() bool { ok, _ := m.Ready(); return ok })
+		eventually(t, "the node reaches the others", func() bool {
+			answers := make(chan int, 1)
+			m.Broadcast(context.Background(), nil, func(a [][]byte) { answers <- len(a) })
+			return <-answers == len(ms)-1
+		})
+	}
+	return ms
+}
+
+// leaderOf returns the member that leads, and those that follow.
+func leaderOf(t testing.TB, ms []*member) (leader *member, others []*member) {
+	t.Helper()
+	eventually(t, "there is a leader", func() bool {
+		others = nil
+		for _, m := range ms {
+			if id, _ := m.Leader(); id == m.cfg.NodeID {
+				leader = m
+			} else {
+				others = append(others, m)
+			}
+		}
+		return len(others) == len(ms)-1
+	})
+	return leader, others
+}
