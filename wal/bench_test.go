@@ -29,7 +29,7 @@ func BenchmarkAppend(b *testing.B) {
 		{"raft-wal", openRaftWAL},
 		{"raft-boltdb", openBolt},
 	}
-	for _, n := range []int{1, 16, 256} {
+	for _, n := range []int{1, 16, 64, 256} {
 		for _, e := range engines {
 			b.Run(fmt.Sprintf("batch=%d/%s", n, e.name), func(b *testing.B) {
 				store := e.open(b)
