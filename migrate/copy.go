@@ -207,10 +207,10 @@ func (j *Job) settle(it *item, v Verdict, d *digest, a Amount) {
 
 // copyOne copies a key by itself, whatever its size and whatever the target has.
 func (j *Job) copyOne(ctx context.Context, it *item) error {
-	var c *valueCopy
+	c := &valueCopy{Job: j, item: it}
 	var v Verdict
 	err := j.persist(ctx, func() (err error) {
-		c = &valueCopy{Job: j, item: it, digest: j.ledger.digest(it.kind)}
+		c.attempt = attempt{}
 		v, err = c.run(ctx)
 		return err
 	})

@@ -56,15 +56,15 @@ func (c *valueCopy) finishStream(ctx context.Context) error {
 	c.groups, _ = info["groups"].(int64)
 	newest, _, err := parseReply(c.kind, replies[1], "", 0)
 	highest, _ := info["last-generated-id"].(string)
-	if err != nil || highest == "" || highest == "0-0" || c.cfg.DryRun || len(newest) > 0 && newest[0][0] == highest {
+	if err != nil || highest == "" || c.cfg.DryRun || len(newest) > 0 && newest[0][0] == highest {
 		return err
 	}
-	replies, err = ask(ctx, c.target, [][]any{{"xadd", c.to, highest, "-", ""}, {"xdel", c.to, highest}})
-	if err != nil {
-		return c.place(c.cfg.Target, err)
+	if highest == "0-0" { // it never had an entry: the lowest id makes the stream
+		highest = "0-1"
 	}
-	_ = replies[0] // an error: it has had that id already
-	return nil
+	// Refused where the target has had that id already.
+	_, err = ask(ctx, c.target, [][]any{{"xadd", c.to, highest, "-", ""}, {"xdel", c.to, highest}})
+	return c.place(c.cfg.Target, err)
 }
 
 // fieldsOf reads a map in its RESP2 form; anything else has no fields.

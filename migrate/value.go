@@ -14,15 +14,22 @@ import (
 type valueCopy struct {
 	*Job
 	*item
+	ours bool // what the target has of the key was written by this copy
+	attempt
+}
+
+// attempt is what one attempt finds and does. When it breaks off, the next one
+// looks anew at both ends.
+type attempt struct {
 	digest *digest // nil: it cannot be told
 	amount Amount
 	reason string // of a conflict
+	groups int64  // consumer groups, which stay behind
 
 	begun    int64  // elements that the target had of it
 	at       string // where the source goes on behind them
 	replaced bool   // what the target had is to be removed
 	added    int64
-	groups   int64 // consumer groups, which stay behind
 }
 
 // maxString bounds a string, which is read and written whole.
@@ -65,7 +72,7 @@ func (c *valueCopy) run(ctx context.Context) (Verdict, error) {
 	switch exists, err := c.finish(ctx); {
 	case err != nil:
 		return "", err
-	case !exists && c.begun > 0 && !c.replaced:
+	case !exists && !c.ours:
 		return Gone, nil
 	case !exists:
 		return Vanished, c.undo(ctx)
@@ -88,6 +95,7 @@ func (c *valueCopy) compare(ctx context.Context) (conflict string, whole bool, e
 	case have.refused != nil:
 		return "", false, &refusal{have.refused}
 	case !have.exists():
+		c.ours = true
 		return "", false, nil
 	case have.typ != c.typ:
 		c.begun = have.count
@@ -207,23 +215,35 @@ func (c *valueCopy) writePage(ctx context.Context, page []element) error {
 		if err := c.undo(ctx); err != nil {
 			return err
 		}
-		return &refusal{fmt.Errorf("of elements %d to %d, %w", c.added, c.added+int64(len(page))-1, err)}
+		from := c.startsAt() + c.added
+		return &refusal{fmt.Errorf("of elements %d to %d: %w", from, from+int64(len(page))-1, err)}
+	}
+	if err == nil && c.replaced {
+		c.ours = true
 	}
 	return c.place(c.cfg.Target, err)
 }
 
-// expected is the number of elements at the target.
-func (c *valueCopy) expected() int64 {
-	if c.replaced && c.added > 0 {
-		return c.added
+// startsAt is the index of the first element that this attempt writes.
+func (c *valueCopy) startsAt() int64 {
+	if c.replaced {
+		return 0
 	}
-	return c.begun + c.added
+	return c.begun
 }
 
-// undo removes what was written of a value that the target does not take whole,
-// unless it has had a beginning of it before.
+// expected is the number of elements at the target.
+func (c *valueCopy) expected() int64 {
+	if c.added == 0 {
+		return c.begun
+	}
+	return c.startsAt() + c.added
+}
+
+// undo removes what this copy wrote of a value that the target does not take
+// whole. What the target had of it before stays.
 func (c *valueCopy) undo(ctx context.Context) error {
-	if c.added == 0 || c.begun > 0 && !c.replaced {
+	if !c.ours || c.expected() == 0 {
 		return nil
 	}
 	return c.target.Watch(ctx, func(tx *redis.Tx) error {
@@ -243,10 +263,10 @@ func (c *valueCopy) check(page []element) error {
 	}
 	for i, e := range page {
 		if n := e.size(); n > l.MessageBytes {
-			return &refusal{fmt.Errorf("element %d has %d bytes, the limit is %d", c.added+int64(i), n, l.MessageBytes)}
+			return &refusal{fmt.Errorf("element %d has %d bytes, the limit is %d", c.startsAt()+c.added+int64(i), n, l.MessageBytes)}
 		}
 		if n := len(e[0]); !c.kind.ordered && n > turn.MaxNameBytes {
-			return &refusal{fmt.Errorf("element %d has a name of %d bytes, the limit is %d", c.added+int64(i), n, turn.MaxNameBytes)}
+			return &refusal{fmt.Errorf("element %d has a name of %d bytes, the limit is %d", c.startsAt()+c.added+int64(i), n, turn.MaxNameBytes)}
 		}
 	}
 	return nil
