@@ -13,6 +13,7 @@ type builds struct {
 	dir   string
 	given string // by the command line, in place of one that is built
 	race  bool
+	old   string            // a commit, for the scenarios with nodes of two versions
 	done  map[string]string // kind → binary
 }
 
@@ -28,10 +29,19 @@ func (b *builds) binary(ctx context.Context, wrongClock bool) (string, error) {
 	return b.once("plain", cluster.BuildOptions{Race: b.race}, ctx)
 }
 
-func (b *builds) once(kind string, o cluster.BuildOptions, ctx context.Context) (string, error) {
-	if b.done == nil {
-		b.done = map[string]string{}
+// oldBinary returns turnlog as it was at the older commit.
+func (b *builds) oldBinary(ctx context.Context) (string, error) {
+	if b.done["old"] == "" {
+		binary, err := cluster.BuildCommit(ctx, b.old, filepath.Join(b.dir, "old"))
+		if err != nil {
+			return "", err
+		}
+		b.done["old"] = binary
 	}
+	return b.done["old"], nil
+}
+
+func (b *builds) once(kind string, o cluster.BuildOptions, ctx context.Context) (string, error) {
 	if b.done[kind] == "" {
 		o.Dir = filepath.Join(b.dir, kind)
 		var err error

@@ -42,10 +42,16 @@ type arguments struct {
 	binary    string
 	race      bool
 	keep      bool
+	soak      bool
 	repeat    int
 	mutants   string
 	ports     string
+	old       string
+	oldBinary string
 }
+
+// oldCommit is what nodes are upgraded from unless another version is named.
+const oldCommit = "HEAD~50"
 
 func main() {
 	var a arguments
@@ -77,7 +83,7 @@ func main() {
 func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.list, "list", false, "show scenarios, nemeses and workloads")
 	fs.BoolVar(&a.table, "table", false, "show the last run of each scenario in --out as Markdown tables")
-	fs.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, or evidence")
+	fs.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, evidence, matrix (both, about an hour), or ci (about five minutes)")
 	fs.Uint64Var(&a.seed, "seed", 0, "what the random choices follow from (default: another one each time)")
 	fs.DurationVar(&a.time, "time", 0, "how long workers work (default: the scenario's)")
 	fs.IntVar(&a.nodes, "nodes", 0, "size of the cluster (default: the scenario's)")
@@ -90,6 +96,9 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
 	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
+	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
+	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
+	fs.BoolVar(&a.soak, "soak", false, "run again and again, each time with another seed, until something fails or Ctrl-C")
 	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
 
@@ -110,18 +119,30 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(dir)
-	b := builds{dir: dir, given: a.binary, race: a.race}
+	b := builds{dir: dir, given: a.binary, race: a.race, old: a.old, done: map[string]string{}}
 	passed := true
-	for i := range a.repeat {
+	for i := 0; i < a.repeat || a.soak; i++ {
 		for _, s := range chosen {
+			if problem := s.impossible(dir); problem != nil && len(chosen) > 1 {
+				fmt.Printf("----  %s: LEFT OUT, because of this machine: %v\n", s.Name, problem)
+				continue
+			}
 			if a.binary, err = b.binary(ctx, s.Clocks); err != nil {
 				return false, err
+			}
+			if s.Upgrade && a.oldBinary == "" {
+				if a.oldBinary, err = b.oldBinary(ctx); err != nil {
+					return false, err
+				}
 			}
 			ok, err := a.one(ctx, s, a.seed+uint64(i))
 			if err != nil {
 				return false, err
 			}
 			passed = passed && ok
+			if a.soak && !passed {
+				return false, nil
+			}
 		}
 	}
 	return passed, ctx.Err()
@@ -130,7 +151,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
+	o := options{ports: a.ports, old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {
@@ -143,21 +164,9 @@ func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, err
 
 // choose returns the scenarios asked for, changed as asked for.
 func (a *arguments) choose() ([]Scenario, error) {
-	var chosen []Scenario
-	for _, s := range scenarios() {
-		isEvidence := strings.HasPrefix(s.Name, evidencePrefix)
-		if a.scenarios == "all" && !isEvidence || a.scenarios == "evidence" && isEvidence {
-			chosen = append(chosen, s)
-		}
-	}
-	if len(chosen) == 0 {
-		for _, name := range strings.Split(a.scenarios, ",") {
-			s, ok := scenario(name)
-			if !ok {
-				return nil, fmt.Errorf("there is no scenario %q; --list shows them", name)
-			}
-			chosen = append(chosen, s)
-		}
+	chosen, err := named(a.scenarios)
+	if err != nil {
+		return nil, err
 	}
 	for i := range chosen {
 		s := &chosen[i]
@@ -187,8 +196,8 @@ func (a *arguments) choose() ([]Scenario, error) {
 // command is the command line that repeats a run.
 func (a *arguments) command(s Scenario, seed uint64) string {
 	c := fmt.Sprintf("go run ./cluster-test --scenario %s --seed %d", s.Name, seed)
-	if a.time > 0 {
-		c += fmt.Sprintf(" --time %s", a.time)
+	if usual, _ := scenario(s.Name); a.time > 0 || s.Time != usual.Time {
+		c += fmt.Sprintf(" --time %s", s.Time)
 	}
 	if a.nodes > 0 {
 		c += fmt.Sprintf(" --nodes %d", a.nodes)
@@ -204,6 +213,9 @@ func (a *arguments) command(s Scenario, seed uint64) string {
 	}
 	if a.race {
 		c += " --race"
+	}
+	if s.Upgrade && a.old != oldCommit {
+		c += " --old-commit " + a.old
 	}
 	return c
 }

@@ -35,6 +35,7 @@ const (
 type options struct {
 	seed     uint64
 	ports    string
+	old      string // binary, of a scenario about upgrades
 	binary   string
 	out      string // directory for the run's directory
 	commit   string
@@ -93,6 +94,11 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 func (r *run) phases(ctx context.Context) error {
 	start, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
+	if r.Upgrade {
+		for _, n := range r.cluster.Nodes {
+			n.Use(r.old)
+		}
+	}
 	if err := r.cluster.Start(start); err != nil {
 		return fmt.Errorf("start of the cluster: %w", err)
 	}
@@ -242,6 +248,11 @@ func (r *run) finish(ctx context.Context) error {
 func (r *run) requirements() {
 	if rate := r.report.Figures.WritesPerSecond; rate < float64(r.MinRate) {
 		r.report.Fail("only %.1f writes a second were acknowledged, at least %d are wanted", rate, r.MinRate)
+	}
+	for i, rate := range r.report.Figures.Quarters {
+		if rate < float64(r.MinRate)/4 && r.Special == nil {
+			r.report.Fail("only %.1f writes a second were acknowledged in quarter %d of the time", rate, i+1)
+		}
 	}
 	if r.to-r.from < r.Time-time.Second {
 		return

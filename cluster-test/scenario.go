@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/turnlog/turnlog/cluster-test/disk"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
 	"github.com/turnlog/turnlog/cluster-test/workload"
 )
@@ -30,6 +32,8 @@ type Scenario struct {
 	Flags []string
 	// Disks: nodes get disks that can fail. Clocks: and clocks that can go wrong.
 	Disks, Clocks bool
+	// Upgrade: the nodes begin with an older version of turnlog.
+	Upgrade bool
 	// Drive, if set, takes the place of the random faults; the work ends when
 	// it returns.
 	Drive func(ctx context.Context, r *run) error
@@ -43,7 +47,7 @@ type Scenario struct {
 // smallLog makes logs so short that nodes which were away need snapshots.
 var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
 
-var everything = []string{"append", "cas", "turns", "tail", "mixed", "ttl", "namespaces", "stale"}
+var everything = []string{"append", "cas", "turns", "tail", "mixed", "ttl", "namespaces", "tx", "stale"}
 
 // scenarios returns the table of all scenarios.
 func scenarios() []Scenario {
@@ -60,7 +64,7 @@ func scenarios() []Scenario {
 		{Name: "partitions", About: "networks split, in all ways", Workloads: everything,
 			Nemesis: []string{"partition-leader", "partition-halves", "bridge", "ring"}, Must: []string{"leader changes"}},
 		{Name: "one-way", About: "networks that work in one direction, or now and then", Workloads: everything,
-			Nemesis: []string{"one-way", "flapping", "late-acks"}, Must: []string{"leader changes"}},
+			Nemesis: []string{"one-way", "flapping", "half-open", "late-acks"}, Must: []string{"leader changes"}},
 		{Name: "slow", About: "links that are slow or lose packets", Workloads: everything,
 			Nemesis: []string{"slow-link", "lossy"}},
 		{Name: "late-acks", About: "a deposed leader hears old acknowledgements: do its reads stay linearizable?",
@@ -81,9 +85,14 @@ func scenarios() []Scenario {
 			Nemesis: damages(), Flags: smallLog, Must: []string{"damage refused"}},
 		{Name: "clocks", About: "clocks are wrong, jump and drift", Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,
 			Nemesis: []string{"clock-offset", "clock-jump", "clock-drift", "transfer"}, Must: []string{"leader changes", "expired"}},
+		{Name: "upgrade", About: "nodes of an older version are upgraded one by one, and work together meanwhile", Workloads: []string{"append", "cas", "turns", "tail", "mixed", "ttl", "namespaces"},
+			Upgrade: true, Drive: upgrade, Must: []string{"leader changes"}},
+		{Name: "cycles", About: "fifty rounds of broken connections: nothing may grow", Workloads: []string{"append", "cas", "tail"},
+			Drive: cycles(50)},
 		{Name: "boltdb", About: "everything at once, with the other engine under the log", Workloads: everything, Nemesis: allFaults(),
 			Flags: append([]string{"--log-engine", "boltdb"}, smallLog...), Must: []string{"leader changes"}},
 		{Name: "five-nodes", About: "everything at once, on five nodes", Workloads: everything, Nodes: 5, Nemesis: allFaults(), Flags: smallLog},
+		{Name: "chaos-disks", About: "everything at once, with disks that fail as well", Workloads: everything, Disks: true, Nemesis: allFaults(), Flags: smallLog},
 		{Name: "chaos", About: "everything at once", Workloads: everything, Nemesis: allFaults(), Flags: smallLog,
 			Must: []string{"leader changes", "unknown", "duplicates", "conflicts"}},
 	}
@@ -126,6 +135,53 @@ func def[T comparable](v *T, d T) {
 	if *v == zero {
 		*v = d
 	}
+}
+
+// matrixTime is how long the scenarios of the matrix work that have no end of
+// their own.
+const matrixTime = 100 * time.Second
+
+// ciTimes are the scenarios of every change, and how long they work.
+var ciTimes = map[string]time.Duration{"smoke": 25 * time.Second, "chaos": 50 * time.Second, "disks": 40 * time.Second,
+	"damage": 25 * time.Second, "snapshots": 30 * time.Second, "upgrade": time.Minute}
+
+// named returns the scenarios of that name, or of each of several, or of a group.
+func named(names string) ([]Scenario, error) {
+	var chosen []Scenario
+	for _, s := range scenarios() {
+		isEvidence := strings.HasPrefix(s.Name, evidencePrefix)
+		took, everyTime := ciTimes[s.Name]
+		switch {
+		case names == "all" && !isEvidence, names == "evidence" && isEvidence:
+		case names == "matrix":
+			s.Time = max(s.Time, matrixTime)
+		case names == "ci" && everyTime:
+			s.Time, s.Must = took, nil
+		case slices.Contains(strings.Split(names, ","), s.Name):
+		default:
+			continue
+		}
+		chosen = append(chosen, s)
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		if _, ok := scenario(name); !ok && !slices.Contains([]string{"all", "evidence", "matrix", "ci"}, names) {
+			return nil, fmt.Errorf("there is no scenario %q; --list shows them", name)
+		}
+	}
+	return chosen, nil
+}
+
+// impossible tells why the scenario cannot run here, nil if it can.
+func (s *Scenario) impossible(dir string) error {
+	if !s.Disks {
+		return nil
+	}
+	probe := filepath.Join(dir, "probe")
+	d, err := disk.Mount(filepath.Join(probe, "mount"), filepath.Join(probe, "disk"))
+	if err != nil {
+		return err
+	}
+	return d.Unmount()
 }
 
 func allFaults() []string {

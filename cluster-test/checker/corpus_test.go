@@ -76,6 +76,11 @@ func TestGoodHistories(t *testing.T) {
 			4-5 tail seq=0 -> 1:a
 			6-7 tail seq=1 -> 2:b
 			9-10 final -> last=2 rev=4 1:a 2:b`,
+		"transactions under WATCH": `
+			0-1 append a watch -> 1 watched=1
+			2-9 append b watch -> fail CONFLICT
+			3-4 append c watch -> 2 watched=2
+			9-10 final -> last=2 1:a 2:c`,
 		"pop, trim, clear, replace": `
 			0-1 append a,b,c -> 1-3 rev=3
 			2-3 pop n=1 -> rev=4 count=2 3:c
@@ -121,6 +126,7 @@ func TestGoodHistories(t *testing.T) {
 func TestBadHistories(t *testing.T) {
 	for name, c := range map[string]struct{ rule, text string }{
 		"acknowledged append is gone":     {"lost", "0-1 append a -> 1 rev=3\n 2-3 final -> last=0"},
+		"a transaction after a change":    {"watch", "0-1 append a -> 1\n 2-3 append b watch -> 2 watched=1\n 4-5 final -> last=2 1:a 2:b"},
 		"last append is gone":             {"lost", "0-1 append a -> 1\n 0-1 append b -> 2\n 2-3 final -> last=1 1:a"},
 		"read value is gone":              {"lost", "0-1 append a -> ?\n 2-3 read -> last=1 1:a\n 4-5 final -> last=0"},
 		"gap in the final read":           {"gap", "0-1 append a -> 1\n 0-1 append b -> 2\n 2-3 final -> last=2 2:b"},

@@ -88,6 +88,9 @@ func (l *log) place() {
 				len(op.Call.Values), r.First, r.Last), op)
 			continue
 		}
+		if op.Call.Watch && r.First != r.Watched {
+			l.violation("watch", fmt.Sprintf("there were %d messages under WATCH, and EXEC took place at seq %d", r.Watched-1, r.First), op)
+		}
 		for i, v := range op.Call.Values {
 			l.see(op, r.First+uint64(i), v)
 		}

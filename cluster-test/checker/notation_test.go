@@ -88,6 +88,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 			c.Stale, c.MaxAge = true, int64(number)
 		case "list":
 			c.List = true
+		case "watch":
+			c.Watch = true
 		case "latest":
 			c.Latest = true
 		case "expect":
@@ -121,6 +123,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 		}
 	case "count":
 		r.Count = number
+	case "watched":
+		r.Watched = number
 	case "removed":
 		r.Removed = number
 	case "inc":

@@ -99,7 +99,7 @@ func (l *log) checkConflicts() {
 }
 
 func isConflict(op *history.Operation) bool {
-	return op.Outcome == history.Fail && op.Error != nil && op.Error.Code == history.Conflict
+	return op.Outcome == history.Fail && op.Error != nil && op.Error.Code == history.Conflict && !op.Call.Watch
 }
 
 // revision notes that the session had revision rev when it ended at last.

@@ -99,6 +99,7 @@ func (l *log) checkRefusal(t *turn, op *history.Operation) {
 	case op.Error == nil:
 	case op.Error.Code == "ID_REUSED":
 		l.violation("false refusal", "ids were never used with another payload", op)
+	case op.Error.Code == history.Conflict && op.Call.Watch: // tells no revision
 	case op.Error.Code == history.Conflict && op.Call.Expect == nil:
 		l.violation("false refusal", "a conflict for an append without a condition", op)
 	case op.Error.Code == history.Conflict && *op.Call.Expect == op.Error.Revision:

@@ -54,6 +54,33 @@ func Build(ctx context.Context, o BuildOptions) (string, error) {
 	return binary, nil
 }
 
+// BuildCommit compiles turnlog as it was at a commit, into dir.
+func BuildCommit(ctx context.Context, commit, dir string) (string, error) {
+	root, err := ModuleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	sources := filepath.Join(dir, "sources")
+	if err := os.MkdirAll(sources, 0o755); err != nil {
+		return "", err
+	}
+	archive := filepath.Join(dir, "sources.tar")
+	binary := filepath.Join(dir, "turnlog")
+	for _, step := range []struct{ dir, command string }{
+		{root, "git archive --output " + archive + " " + commit},
+		{sources, "tar -xf " + archive},
+		{sources, "go build -buildvcs=false -o " + binary + " ./cmd/turnlog"},
+	} {
+		words := strings.Fields(step.command)
+		cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+		cmd.Dir = step.dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build turnlog at %s: %s: %w\n%s", commit, step.command, err, out)
+		}
+	}
+	return binary, nil
+}
+
 func writeOverlay(o BuildOptions, root string) (string, error) {
 	replace := map[string]string{}
 	for name, by := range o.Replace {

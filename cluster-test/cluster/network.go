@@ -85,6 +85,15 @@ func (n *Network) Split(left, right []string, f Flow) {
 	}
 }
 
+// Abandon leaves all open connections of a node half-open; see Proxy.Abandon.
+func (n *Network) Abandon(node string) {
+	for pair, p := range n.proxies {
+		if pair[0] == node || pair[1] == node {
+			p.Abandon()
+		}
+	}
+}
+
 // Heal lets everything pass again.
 func (n *Network) Heal() {
 	n.pairs(func(a, b string) { n.Set(a, b, Flow{}) })

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -76,6 +75,13 @@ func (n *Node) Start(flags ...string) error {
 	n.process, n.paused = p, false
 	go n.wait(p)
 	return nil
+}
+
+// Use has the node run another binary from its next start on.
+func (n *Node) Use(binary string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.binary = binary
 }
 
 // wait ends with the process, which Cluster.Close kills at the latest.
@@ -201,19 +207,4 @@ func (n *Node) Deaths() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return append([]string(nil), n.deaths...)
-}
-
-// ResidentBytes is how much memory the process has, 0 where that is not known.
-func (n *Node) ResidentBytes() int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.PID()))
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(status)) {
-		var kib int64
-		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
-			return kib << 10
-		}
-	}
-	return 0
 }

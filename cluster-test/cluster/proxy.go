@@ -69,6 +69,17 @@ func (p *Proxy) Reset() {
 	}
 }
 
+// Abandon leaves every open connection as it is: nothing passes any more, and
+// neither end learns what becomes of the other. New connections work. Reset ends
+// it.
+func (p *Proxy) Abandon() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for r := range p.conns {
+		r.abandoned.Store(true)
+	}
+}
+
 // Close stops listening, breaks every connection and waits for their end.
 func (p *Proxy) Close() {
 	p.listener.Close()
@@ -142,6 +153,7 @@ func (p *Proxy) loses() bool {
 type relay struct {
 	proxy     *Proxy
 	near, far *net.TCPConn
+	abandoned atomic.Bool // nothing is delivered any more
 	once      sync.Once
 	done      chan struct{} // closed by reset
 }
@@ -205,6 +217,9 @@ func queueEnd(queue chan<- chunk, done <-chan struct{}) {
 func (r *relay) deliver(dst *net.TCPConn, d *Direction, queue <-chan chunk) {
 	broken := false
 	for c := range queue {
+		if r.abandoned.Load() {
+			<-r.done
+		}
 		if broken || !d.pass(c, r.done) {
 			broken = true // drain, so that the reader is not stuck
 			continue
@@ -218,6 +233,9 @@ func (r *relay) deliver(dst *net.TCPConn, d *Direction, queue <-chan chunk) {
 			r.reset()
 			broken = true
 		}
+	}
+	if r.abandoned.Load() {
+		<-r.done
 	}
 	if !broken && d.pass(chunk{arrived: time.Now()}, r.done) {
 		dst.CloseWrite()

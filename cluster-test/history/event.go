@@ -87,6 +87,9 @@ type Call struct {
 	// List: the call was made as a plain Redis list command, whose answer tells
 	// lengths and values but no seqs.
 	List bool `json:"list,omitempty"`
+	// Watch: the call was made as a Redis transaction under WATCH, after the length
+	// had been asked for, and refused if anything had changed since.
+	Watch bool `json:"watch,omitempty"`
 	// Final marks a read of the whole session after all faults have healed.
 	Final bool `json:"final,omitempty"`
 }
@@ -101,15 +104,17 @@ func (c *Call) LengthOnly() bool {
 
 // Result is what an answered call returned.
 type Result struct {
-	First       uint64    `json:"first,omitempty"`    // seqs given to the messages of an append
-	Last        uint64    `json:"last,omitempty"`     // of an append; of a read: the highest seq ever given
-	Revision    uint64    `json:"revision,omitempty"` // 0 where the door does not tell it
-	Count       uint64    `json:"count,omitempty"`    // messages held after it
-	Removed     uint64    `json:"removed,omitempty"`
-	Incarnation uint64    `json:"incarnation,omitempty"`
-	Duplicate   bool      `json:"duplicate,omitempty"`
-	More        bool      `json:"more,omitempty"`
-	Messages    []Message `json:"messages,omitempty"`
+	First       uint64 `json:"first,omitempty"`    // seqs given to the messages of an append
+	Last        uint64 `json:"last,omitempty"`     // of an append; of a read: the highest seq ever given
+	Revision    uint64 `json:"revision,omitempty"` // 0 where the door does not tell it
+	Count       uint64 `json:"count,omitempty"`    // messages held after it
+	Removed     uint64 `json:"removed,omitempty"`
+	Incarnation uint64 `json:"incarnation,omitempty"`
+	Duplicate   bool   `json:"duplicate,omitempty"`
+	More        bool   `json:"more,omitempty"`
+	// Watched is one more than the number of messages there were under WATCH.
+	Watched  uint64    `json:"watched,omitempty"`
+	Messages []Message `json:"messages,omitempty"`
 }
 
 // Error is why a call failed.

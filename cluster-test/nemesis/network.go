@@ -16,6 +16,7 @@ func networkFaults() []Fault {
 		{Name: "bridge", About: "two sides that only one node can reach both of", Nodes: 3, Pick: bridge, Hold: seconds(0.5, 6)},
 		{Name: "ring", About: "each node reaches its two neighbours only", Nodes: 4, Pick: ring, Hold: seconds(0.5, 6)},
 		{Name: "flapping", About: "the leader cut off and back, faster than an election", Nodes: 2, Pick: leaderNet(flapping)},
+		{Name: "half-open", About: "a node is started anew, and the others do not hear that their connections are gone", Nodes: 2, Pick: to(mostlyLeader, halfOpen), Hold: seconds(3, 10)},
 		{Name: "slow-link", About: "100 to 300 ms on one link", Nodes: 2, Pick: leaderNet(slowLink), Hold: seconds(1, 6)},
 		{Name: "lossy", About: "every twentieth packet is lost, on all links", Nodes: 2, Pick: lossy, Hold: seconds(1, 6)},
 		{Name: "late-acks", About: "old acknowledgements reach a deposed leader that nobody else can", Nodes: 3, Pick: leaderNet(lateAcks)},
@@ -23,6 +24,17 @@ func networkFaults() []Fault {
 		{Name: "late-requests", About: "what clients send to a node arrives when they have given up and tried elsewhere",
 			Pick: to(someNode, lateRequests), Hold: seconds(1, 9)},
 	}
+}
+
+// halfOpen is what a machine that loses power leaves behind at others.
+func halfOpen(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
+	e.Cluster.Network.Abandon(n.ID)
+	n.RESP.Abandon()
+	n.HTTP.Abandon()
+	if err := n.Kill(); err != nil {
+		return nil, err
+	}
+	return starts(n), start(n)
 }
 
 // severed is what a partition does to bytes: most networks swallow them, some

@@ -11,16 +11,18 @@ import (
 
 // Figures are what a history says in numbers. Times are nanoseconds.
 type Figures struct {
-	WritesPerSecond float64             `json:"writes_per_second"`
-	LongestPause    int64               `json:"longest_pause_ns"` // between two acknowledged writes
-	Write           Latency             `json:"write_latency"`
-	Read            Latency             `json:"read_latency"`
-	Faults          int                 `json:"faults"`
-	LeaderChanges   int                 `json:"leader_changes"`
-	AnswersLost     int64               `json:"answers_lost"`
-	Recovery        map[string]Recovery `json:"recovery"` // fault → how the cluster took it
-	StateHash       string              `json:"state_hash"`
-	HashIndex       uint64              `json:"hash_index"`
+	WritesPerSecond float64 `json:"writes_per_second"`
+	// Quarters are the acknowledged writes a second of each quarter of the work.
+	Quarters      [4]float64          `json:"quarters"`
+	LongestPause  int64               `json:"longest_pause_ns"` // between two acknowledged writes
+	Write         Latency             `json:"write_latency"`
+	Read          Latency             `json:"read_latency"`
+	Faults        int                 `json:"faults"`
+	LeaderChanges int                 `json:"leader_changes"`
+	AnswersLost   int64               `json:"answers_lost"`
+	Recovery      map[string]Recovery `json:"recovery"` // fault → how the cluster took it
+	StateHash     string              `json:"state_hash"`
+	HashIndex     uint64              `json:"hash_index"`
 	// Sometimes counts events inside the nodes that a long run must have seen.
 	Sometimes map[string]float64 `json:"sometimes"`
 }
@@ -68,6 +70,12 @@ func Measure(h *history.History, from, to time.Duration) Figures {
 	slices.Sort(acks)
 	f.Write, f.Read = latency(writes), latency(reads)
 	if to > from {
+		quarter := (to - from) / 4
+		for i := range f.Quarters {
+			first, _ := slices.BinarySearch(acks, int64(from+time.Duration(i)*quarter))
+			last, _ := slices.BinarySearch(acks, int64(from+time.Duration(i+1)*quarter))
+			f.Quarters[i] = float64(last-first) / quarter.Seconds()
+		}
 		f.WritesPerSecond = float64(len(acks)) / (to - from).Seconds()
 	}
 	f.LongestPause = longestPause(acks, int64(from), int64(to))

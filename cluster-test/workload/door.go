@@ -26,6 +26,7 @@ const (
 	Native = "native" // the Go client, one attempt for each call
 	Client = "client" // the Go client as applications use it: it retries, and finds the leader
 	RESP   = "resp"   // plain Redis list commands
+	TX     = "tx"     // transactions of Redis
 )
 
 // open returns a new Door into node n; the Door named Client knows all nodes.
@@ -45,6 +46,8 @@ func open(door string, c *cluster.Cluster, n *cluster.Node) Door {
 		return d
 	case RESP:
 		return &respDoor{addr: n.RESP.Addr()}
+	case TX:
+		return &txDoor{respDoor{addr: n.RESP.Addr()}}
 	}
 	panic("no such door: " + door)
 }

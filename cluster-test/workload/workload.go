@@ -76,6 +76,10 @@ func All() []*Workload {
 			Sessions: 3, Calls: 200, Next: appendOrRead,
 		},
 		{
+			Name: "tx", About: "MULTI and EXEC over four keys that must agree, half of them under WATCH",
+			Doors: []string{TX}, Sessions: 2, Calls: 200, Next: transaction,
+		},
+		{
 			Name: "stale", About: "appends, and reads that may show the past, up to some age or any",
 			Doors: []string{HTTP, Native}, Sessions: 3, Calls: 300, Next: staleReads,
 		},
@@ -148,6 +152,15 @@ func staleReads(w *worker, s *Session) history.Call {
 	return c
 }
 
+func transaction(w *worker, _ *Session) history.Call {
+	if w.rand.IntN(2) == 0 {
+		return history.Call{Func: history.Read}
+	}
+	c := w.append(1+w.rand.IntN(3), false)
+	c.Watch = w.rand.IntN(2) == 0
+	return c
+}
+
 func mixed(w *worker, s *Session) history.Call {
 	if w.doorName == RESP {
 		return list(w, s)
@@ -208,7 +221,7 @@ func expiring(w *worker, s *Session) history.Call {
 
 // append makes up an append of n messages.
 func (w *worker) append(n int, ids bool) history.Call {
-	c := history.Call{Func: history.Append, IDs: ids && w.doorName != RESP}
+	c := history.Call{Func: history.Append, IDs: ids && w.doorName != RESP && w.doorName != TX}
 	for range n {
 		c.Values = append(c.Values, w.run.token())
 	}
