@@ -8,7 +8,7 @@ export GOFLAGS ?= -buildvcs=false
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: compare help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci test-deps clean
+.PHONY: compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,9 +48,17 @@ cluster-test: build ## torment a cluster in all ways and judge its promises (an 
 cluster-test-ci: build ## the same in about five minutes, with another seed each time, which it prints
 	$(GO) run ./cluster-test --binary bin/turnlog --scenario ci $(ARGS)
 
-compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (ten minutes)
-	adapters/install.sh
+compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (fifteen minutes)
+	adapters/install.sh --all
 	adapters/compare.py --write
+
+contract-adapters: build test-deps ## hold LangChain's histories to the contract; fails when the table in docs/contract.md is stale
+	adapters/install.sh
+	adapters/check.py
+
+contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad and good stores, turnlog in every way (an hour)
+	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
+	TURNLOG_LONG=1 $(GO) test -timeout 1h -v -run TestVerifyTurnlog ./cmd/turnlog
 
 test-deps:
 	@./scripts/install-test-deps.sh

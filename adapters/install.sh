@@ -1,16 +1,28 @@
 #!/usr/bin/env bash
-# Installs the libraries whose histories adapters/compare.py holds to the contract,
-# into bin/venv and bin/node.
+# Installs the libraries whose histories are held to the contract into bin/venv:
+# those that `make contract-adapters` needs, or with --all those of `make compare`,
+# for which it also fills bin/node.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+if ! python3 -c 'import ensurepip' 2>/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+	DEBIAN_FRONTEND=noninteractive
+	export DEBIAN_FRONTEND
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+fi
+
+wanted=adapters/requirements.txt
+if [[ ${1:-} == --all ]]; then
+	wanted=adapters/requirements-compare.txt
+fi
 if [[ ! -x bin/venv/bin/python ]]; then
 	python3 -m venv bin/venv
 fi
-bin/venv/bin/pip install --quiet langchain-core langchain-community greenlet redis openai-agents
+bin/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r "$wanted"
 
-mkdir -p bin/node
-cp adapters/typescript/turnlog_contract.ts bin/node/
-if command -v npm >/dev/null; then
-	npm install --silent --no-fund --no-audit --prefix bin/node tsx @langchain/core
+if [[ ${1:-} == --all ]]; then
+	mkdir -p bin/node
+	cp adapters/typescript/* bin/node/
+	npm install --silent --no-fund --no-audit --prefix bin/node
 fi

@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// one runs a case. If it came too late to something while this machine stood still,
-// it is run again.
+// one runs a case, and runs it again if it came to nothing: this machine stood still,
+// or a call failed before it met the fault that was meant for it.
 func (r *run) one(ctx context.Context, c Case) Result {
 	const attempts = 3
 	start := time.Now()
 	var err error
-	for range attempts {
+	for n := range attempts {
 		var p pulse
 		p.start()
-		err = r.attempt(ctx, c)
-		still := p.stop()
-		if !isLate(err) || still < stillTime {
+		err = r.attempt(ctx, c, n)
+		if still := p.stop(); isLate(err) && still > stillTime {
+			err = fmt.Errorf("%w: this machine stood still for %s; %v", errUnfair, still.Round(time.Millisecond), err)
+		}
+		if !errors.Is(err, errUnfair) {
 			break
 		}
-		err = fmt.Errorf("%w: this machine stood still for %s; %v", errUndecided, still.Round(time.Millisecond), err)
 	}
 	res := Result{Case: c, Elapsed: time.Since(start)}
 	res.judge(err)
@@ -49,6 +50,10 @@ type lacksError string
 
 func (e lacksError) Error() string { return "not supported: " + string(e) }
 
+// errUnfair: the store was not put to the test. The case is run again; if that does
+// not help, it is undecided.
+var errUnfair = fmt.Errorf("%w", errUndecided)
+
 // errLate: something did not happen in time.
 var errLate = errors.New("too late")
 
@@ -59,11 +64,12 @@ func isLate(err error) bool {
 }
 
 // attempt runs a case in its own goroutine, so that a store which ignores its
-// contexts fails the case instead of stopping the suite.
-func (r *run) attempt(ctx context.Context, c Case) error {
+// contexts fails the case instead of stopping the suite. Attempts of a case share no
+// sessions.
+func (r *run) attempt(ctx context.Context, c Case, number int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: the case did not end within %s", errLate, r.Timeout))
 	defer cancel()
-	p := newProbe(ctx, r, c)
+	p := newProbe(ctx, r, c, number)
 	done := make(chan error, 1)
 	go func() {
 		defer func() {

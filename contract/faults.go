@@ -47,22 +47,24 @@ func cancelled(p *probe) error {
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	cancel()
-	return p.loadedOrError(p.store, ctx, s)
+	_, wrong := p.loadedOrFailed(ctx, p.store, s)
+	return wrong
 }
 
-// loadedOrError loads what may fail, and must not be wrong.
-func (p *probe) loadedOrError(h Store, ctx context.Context, session string) error {
+// loadedOrFailed loads what may fail, and must not be wrong.
+func (p *probe) loadedOrFailed(ctx context.Context, h Store, session string) (failure, wrong error) {
 	ms, err := h.Load(ctx, session)
 	if err != nil {
-		return backendError(err)
+		return err, backendError(err)
 	}
 	if err := p.check(session, ms, audit{}); err != nil {
-		return fmt.Errorf("a load that could not be carried out returned %d messages and no error: %w", len(ms), err)
+		return nil, fmt.Errorf("a load that could not be carried out returned %d messages and no error: %w", len(ms), err)
 	}
-	return nil
+	return nil, nil
 }
 
-// backendError reports an error that blames the caller for what the backend did.
+// backendError reports an error that blames the caller for what the backend did. No
+// error blames nobody.
 func backendError(err error) error {
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRefused) {
 		return fmt.Errorf("a failure of the backend is reported as the caller's: %w", err)
@@ -78,18 +80,11 @@ func cancelledSave(p *probe) error {
 			cancel()
 			return p.store.Add(ctx, s, p.turn(s, 1, i+1, 2)...)
 		})
-		if err := backendErrorOrNil(err); err != nil {
+		if err := backendError(err); err != nil {
 			return err
 		}
 	}
 	return p.verifyWhole(p.store, s)
-}
-
-func backendErrorOrNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return backendError(err)
 }
 
 // line opens a line to the store, and a handle through it.
@@ -122,23 +117,27 @@ func faultsOf(line Line, breaks []Break) []Fault {
 	return out
 }
 
-// broken calls f with a deadline while the fault holds. It reports how long f
-// took beyond that, if that is too long, and a fault that no request met.
-func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) error) error {
+// broken makes a call, with a deadline, while the fault holds. The call may fail, and
+// must not be wrong. It reports how long that took beyond the deadline, if it was too
+// long, and a fault that no request met.
+func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) (failure, wrong error)) error {
+	patience := p.patience()
 	line.Break(f)
 	defer line.Heal()
-	ctx, cancel := context.WithTimeout(p.ctx, brokenOp)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	start := time.Now()
-	err := call(ctx)
-	if d := time.Since(start); d > brokenOp+brokenGrace {
+	failure, wrong := call(ctx)
+	d := time.Since(start)
+	switch {
+	case d > patience+brokenGrace:
 		return fmt.Errorf("%w: %s: the call ignored its context and returned after %s", errLate, f, d.Round(time.Millisecond))
-	}
-	if err == nil && line.Hits() == 0 {
+	case wrong != nil:
+		return fmt.Errorf("%s: %w", f, wrong)
+	case line.Hits() == 0 && failure != nil:
+		return fmt.Errorf("%w: %s: the call failed, and no request had met the fault: %w", errUnfair, f, failure)
+	case line.Hits() == 0:
 		return fmt.Errorf("%s: no request met the fault: the handle does not use the line", f)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", f, err)
 	}
 	return nil
 }
@@ -158,7 +157,7 @@ func loadUnder(breaks ...Break) func(*probe) error {
 			return lacksError("error answers")
 		}
 		for _, f := range faults {
-			if err := p.broken(line, f, func(ctx context.Context) error { return p.loadedOrError(h, ctx, s) }); err != nil {
+			if err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, h, s) }); err != nil {
 				return err
 			}
 			if h, err = p.fresh(line, h); err != nil {
@@ -199,12 +198,12 @@ func flapping(p *probe) error {
 			f.Answer = line.Answers()[p.random.IntN(len(line.Answers()))]
 		}
 		line.Break(f)
-		ctx, cancel := context.WithTimeout(p.ctx, brokenOp)
-		err := p.loadedOrError(h, ctx, s)
+		ctx, cancel := context.WithTimeout(p.ctx, p.patience())
+		_, wrong := p.loadedOrFailed(ctx, h, s)
 		cancel()
 		line.Heal()
-		if err != nil {
-			return fmt.Errorf("%s: %w", f, err)
+		if wrong != nil {
+			return fmt.Errorf("%s: %w", f, wrong)
 		}
 	}
 	return nil
@@ -220,7 +219,7 @@ func recovers(p *probe) error {
 		return err
 	}
 	for _, f := range faultsOf(line, []Break{CutBefore, Delay, HalfOpen}) {
-		err := p.broken(line, f, func(ctx context.Context) error { return p.loadedOrError(h, ctx, s) })
+		err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, h, s) })
 		if err != nil {
 			return err
 		}

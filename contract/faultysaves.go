@@ -34,9 +34,9 @@ func saveUnder(breaks ...Break) func(*probe) error {
 }
 
 func (p *probe) saveBroken(line Line, h Store, session string, turn int, f Fault) error {
-	err := p.broken(line, f, func(ctx context.Context) error {
+	err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) {
 		err := p.noted(session, turnKey{1, turn}, 2, func() error { return h.Add(ctx, session, p.turn(session, 1, turn, 2)...) })
-		return backendErrorOrNil(err)
+		return err, backendError(err)
 	})
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func hiddenRetries(p *probe) error {
 			defer cancel()
 			return h.Add(ctx, s, p.turn(s, 1, 2+i, 2)...)
 		})
-		if err := backendErrorOrNil(err); err != nil {
+		if err := backendError(err); err != nil {
 			return err
 		}
 		line.Heal()
@@ -87,10 +87,10 @@ func clearUnder(p *probe) error {
 			return err
 		}
 		var cleared bool
-		err := p.broken(line, f, func(ctx context.Context) error {
+		err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) {
 			err := h.Clear(ctx, s)
 			cleared = err == nil
-			return backendErrorOrNil(err)
+			return err, backendError(err)
 		})
 		if err != nil {
 			return err

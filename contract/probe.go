@@ -14,6 +14,7 @@ import (
 type probe struct {
 	*run
 	c       Case
+	attempt int // from 0
 	ctx     context.Context
 	random  *rand.Rand // of the case's own goroutine
 	history history
@@ -23,10 +24,11 @@ type probe struct {
 	handles  []Store
 	lines    []Line
 	sessions []string
+	slowest  time.Duration // add so far that was acknowledged
 }
 
-func newProbe(ctx context.Context, r *run, c Case) *probe {
-	return &probe{run: r, c: c, ctx: ctx, random: rand.New(rand.NewPCG(c.Seed, ownSeed(c.ID())))}
+func newProbe(ctx context.Context, r *run, c Case, attempt int) *probe {
+	return &probe{run: r, c: c, attempt: attempt, ctx: ctx, random: rand.New(rand.NewPCG(c.Seed, ownSeed(c.ID())))}
 }
 
 // try opens the first handle, and runs the case if the store can be held to it.
@@ -67,7 +69,7 @@ func (p *probe) keepLine(l Line) {
 
 // session returns a key that nobody else uses.
 func (p *probe) session(name string) string {
-	key := fmt.Sprintf("%s-%s-%s-%s", p.id, p.c.Gate, p.c.Name, name)
+	key := fmt.Sprintf("%s%d-%s-%s-%s", p.id, p.attempt, p.c.Gate, p.c.Name, name)
 	p.use(key)
 	return key
 }
@@ -108,7 +110,18 @@ func (p *probe) noted(session string, k turnKey, parts int, f func() error) erro
 	if err != nil {
 		return fmt.Errorf("add of %s: %w", k, err)
 	}
+	p.mu.Lock()
+	p.slowest = max(p.slowest, time.Duration(e.End-e.Start))
+	p.mu.Unlock()
 	return nil
+}
+
+// patience is how long a call may take while something is broken: longer for a store
+// that is slow anyway.
+func (p *probe) patience() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(max(brokenOp, 5*p.slowest), defaultOp)
 }
 
 func (e *event) finish(err error) {

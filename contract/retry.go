@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -228,7 +227,7 @@ func (p *probe) lossy(turns int, breaks ...Break) error {
 func (p *probe) untilSaved(line Line, h *Store, session string, turn int) error {
 	for attempt := 1; ; attempt++ {
 		err := p.noted(session, turnKey{1, turn}, 2, func() error {
-			ctx, cancel := context.WithTimeout(p.ctx, 2*brokenOp)
+			ctx, cancel := p.op()
 			defer cancel()
 			return (*h).Add(ctx, session, p.turn(session, 1, turn, 2)...)
 		})

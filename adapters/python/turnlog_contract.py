@@ -302,7 +302,8 @@ async def serve(store, hello):
         except (Refused, UnicodeEncodeError) as e:
             reply = {"error": {"kind": "refused", "message": str(e)}}
         except Exception as e:  # whatever the library raises
-            reply = {"error": {"kind": "failed", "message": f"{type(e).__name__}: {e}"}}
+            kind = "refused" if str(e).startswith("TOO_LARGE") else "failed"  # so says turnlog to Redis clients
+            reply = {"error": {"kind": kind, "message": f"{type(e).__name__}: {e}"}}
         tell(request["n"], reply)
 
     running = set()
