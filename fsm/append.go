@@ -141,34 +141,47 @@ func (m *Machine) lookupIn(inc, last, lastID uint64, id string) (rec record, ok 
 	if lastID == 0 || lastID < windowStart(last) {
 		return record{}, false, nil
 	}
-	v := m.ids(inc, nil)
-	if !v.complete() {
-		if v.tx, err = m.storeTx(); err != nil {
-			return record{}, false, err
-		}
-	}
 	w := m.windows.get(inc)
 	if w == nil {
-		if w, err = m.rebuildWindow(&v, last); err != nil {
+		if w, err = m.rebuildWindow(inc, last); err != nil {
 			return record{}, false, err
 		}
 	}
+	var v *view // most ids are new: then nothing has to be looked at
 	w.find(m.windows.print(id), func(seq uint64) bool {
-		var r record
-		if r, ok, err = v.find(seq); ok && r.id == id {
-			rec = r
+		if v == nil {
+			if v, err = m.wholeIDs(inc); err != nil {
+				return true
+			}
+		}
+		if rec, ok, err = v.find(seq); err != nil || ok && rec.id == id {
 			return true
 		}
-		ok = false
-		return err != nil
+		rec, ok = record{}, false
+		return false
 	})
 	return rec, ok, err
 }
 
-func (m *Machine) rebuildWindow(v *view, last uint64) (*window, error) {
+// wholeIDs is ids with the store, where it is needed. Only for use in Apply.
+func (m *Machine) wholeIDs(inc uint64) (*view, error) {
+	v := m.ids(inc, nil)
+	if v.complete() {
+		return &v, nil
+	}
+	tx, err := m.storeTx()
+	v.tx = tx
+	return &v, err
+}
+
+func (m *Machine) rebuildWindow(inc, last uint64) (*window, error) {
+	v, err := m.wholeIDs(inc)
+	if err != nil {
+		return nil, err
+	}
 	start := windowStart(last)
-	w := m.windows.add(v.inc, start)
-	err := v.ascend(start, func(r *record) bool {
+	w := m.windows.add(inc, start)
+	err = v.ascend(start, func(r *record) bool {
 		m.windows.noteIn(w, r.seq, r.id)
 		return true
 	})

@@ -18,21 +18,43 @@ func (n *Node) Query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 	if err := q.Validate(n.cfg.Limits); err != nil {
 		return turn.Result{}, turn.AsError(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
-	defer cancel()
-	r, err := n.query(ctx, q, c)
+	p := patience{Context: ctx, until: time.Now().Add(n.cfg.Calls.LeaderWait)}
+	defer p.end()
+	r, err := n.query(&p, q, c)
 	if err != nil {
-		return turn.Result{}, n.queryError(ctx, err)
+		return turn.Result{}, n.queryError(p.Context, err)
 	}
 	return r, nil
 }
 
-func (n *Node) query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+// patience is a context with a deadline that is set only when there is something
+// to wait for that may never come: most queries are answered before.
+type patience struct {
+	context.Context
+	until  time.Time
+	cancel context.CancelFunc
+}
+
+// limited returns the context with its deadline.
+func (p *patience) limited() context.Context {
+	if p.cancel == nil {
+		p.Context, p.cancel = context.WithDeadline(p.Context, p.until)
+	}
+	return p.Context
+}
+
+func (p *patience) end() {
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
+func (n *Node) query(p *patience, q turn.Query, c turn.Consistency) (turn.Result, error) {
 	switch c.Level {
 	case turn.Stale:
 		return n.state.Query(q)
 	case turn.Bounded:
-		if n.fresh.within(c.MaxAge, time.Now()) || n.refresh(ctx) {
+		if n.fresh.within(c.MaxAge, time.Now()) || n.refresh(p.limited()) {
 			return n.state.Query(q)
 		}
 	}
@@ -42,14 +64,15 @@ func (n *Node) query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 		switch leader {
 		case "":
 		case n.id:
-			if index, ok := n.reads.index(ctx); ok {
-				if err := n.state.WaitApplied(ctx, index); err != nil {
+			// A round ends by itself.
+			if index, ok := n.reads.index(p.Context); ok {
+				if err := n.reached(p, index); err != nil {
 					return turn.Result{}, err
 				}
 				return n.state.Query(q)
 			}
 		default:
-			if n.caughtUp(ctx) {
+			if n.caughtUp(p.Context) {
 				return n.state.Query(q)
 			}
 			var err error
@@ -58,15 +81,23 @@ func (n *Node) query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 					return turn.Result{}, err
 				}
 			}
-			r, again, err := n.forwardQuery(ctx, leader, encoded)
+			r, again, err := n.forwardQuery(p.limited(), leader, encoded)
 			if !again {
 				return r, err
 			}
 		}
-		if !pause(ctx, changed, 15*time.Millisecond, leader == "") {
+		if !pause(p.limited(), changed, 15*time.Millisecond, leader == "") {
 			return turn.Result{}, unavailable("no leader answered in time")
 		}
 	}
+}
+
+// reached returns once this node has applied the entry index.
+func (n *Node) reached(p *patience, index uint64) error {
+	if applied, _ := n.state.Applied(); applied >= index {
+		return nil
+	}
+	return n.state.WaitApplied(p.limited(), index)
 }
 
 // pause waits for a change or, unless only a change can help, for d; it reports

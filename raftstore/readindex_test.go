@@ -92,7 +92,7 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	eventuallyTrue(t, "the read waits", func() bool {
 		a.reads.mu.Lock()
 		defer a.reads.mu.Unlock()
-		return len(a.reads.waiting) > 0 || a.reads.held.Load() >= 3
+		return a.reads.next != nil || a.reads.held.Load() >= 3
 	})
 	for _, o := range others {
 		w.holdAnswers("n1", c.addrs[o], false)
