@@ -121,7 +121,7 @@ func (p *probe) noted(session string, k turnKey, parts int, f func() error) erro
 func (p *probe) patience() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(max(brokenOp, 5*p.slowest), defaultOp)
+	return min(max(brokenOp, 5*p.slowest), brokenMost)
 }
 
 func (e *event) finish(err error) {

@@ -96,8 +96,9 @@ type Line interface {
 
 // timing of the cases that wait for something
 const (
-	defaultOp   = 10 * time.Second // for an operation to end in good weather
-	brokenOp    = 800 * time.Millisecond
-	brokenGrace = 5 * time.Second // beyond its context, for an operation to return
+	defaultOp   = 30 * time.Second       // for an operation to end in good weather
+	brokenOp    = 800 * time.Millisecond // while something is broken
+	brokenMost  = 10 * time.Second       // the same, for slow stores
+	brokenGrace = 5 * time.Second        // beyond its context, for an operation to return
 	healTime    = 15 * time.Second
 )
