@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,6 +24,7 @@ type call struct {
 	namespace string
 	path      map[string]string // what the names in the route's pattern stand for
 	held      int64             // bytes of the server's memory
+	login     access.Login
 }
 
 // reply is an answer that writes itself; any other goes through encoding/json.
@@ -111,6 +113,9 @@ func (c *call) serve(t target) (answer any, err error) {
 	if c.namespace, err = namespaceOf(c.request.Header, t.namespace); err != nil {
 		return nil, err
 	}
+	if err = c.admit(t.route); err != nil {
+		return nil, err
+	}
 	if c.params, err = parseParams(c.request.URL.RawQuery, t.route.params); err != nil {
 		return nil, err
 	}
@@ -140,6 +145,9 @@ func (c *call) key() turn.Key { return turn.Key{Namespace: c.namespace, Name: c.
 
 // apply carries out a write.
 func (c *call) apply(op turn.Op) (turn.Result, error) {
+	if err := c.permit(access.Write, op); err != nil {
+		return turn.Result{}, err
+	}
 	if err := op.Validate(c.limits); err != nil {
 		return turn.Result{}, err
 	}
@@ -150,6 +158,9 @@ func (c *call) apply(op turn.Op) (turn.Result, error) {
 // query carries out a read. It holds memory for the payloads of the answer: as
 // much as is foreseen while the answer is made, then as much as there is.
 func (c *call) query(q turn.Query, fresh turn.Consistency, foreseen int64) (turn.Result, error) {
+	if err := c.permit(access.Read, q); err != nil {
+		return turn.Result{}, err
+	}
 	if err := q.Validate(c.limits); err != nil {
 		return turn.Result{}, err
 	}

@@ -80,6 +80,9 @@ func (o *output) fail(err error) {
 	if m, ok := err.(*methodError); ok {
 		h.Set("Allow", m.allow)
 	}
+	if status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = []string{`Basic realm="turnlog", charset="UTF-8"`, `Bearer realm="turnlog"`}
+	}
 	if retryLater {
 		h.Set("Retry-After", retryAfter)
 	}

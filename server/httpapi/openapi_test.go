@@ -40,6 +40,7 @@ type example struct {
 	headers     []string
 	path        string      // instead of the operation's own with the key "a"
 	shows       func(*door) // brings about a fault beforehand
+	users       bool        // users are configured
 }
 
 // examples has for each operation the requests that succeed, and for other
@@ -134,7 +135,8 @@ func fault(k turn.Kind) func(*door) {
 // general has the examples that any operation can show.
 var general = map[string]example{
 	"400": {query: "no_such_parameter=1"},
-	"403": {headers: []string{"Sec-Fetch-Site: cross-site"}},
+	"401": {users: true},
+	"403": {users: true, headers: []string{bearer("nobody")}},
 	"409": {shows: fault(turn.WrongType)},
 	"413": {body: strings.Repeat(" ", smallBody+1)},
 	"500": {shows: fault(turn.Corrupt)},
@@ -208,6 +210,9 @@ func (s *spec) try(t *testing.T, op operation, status string, e example) {
 	body := strings.ReplaceAll(e.body, "REV", rev)
 	if e.shows != nil {
 		e.shows(d)
+	}
+	if e.users {
+		d.server.cfg.Users = testUsers(t)
 	}
 	if op.id == "streamMessages" && status == "200" {
 		if first := d.tail(path, e.headers...).next(); first.name != "reset" {

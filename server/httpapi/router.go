@@ -14,6 +14,7 @@ type route struct {
 	method  string
 	pattern string   // segments; {name} stands for any one segment
 	params  []string // query parameters that it knows
+	needs   need
 	serve   func(*call) (any, error)
 }
 

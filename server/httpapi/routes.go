@@ -10,30 +10,34 @@ func (s *Server) routes() []route {
 	)
 	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "encoding", "consistency", "max_age_ms"}
 	list := []string{"prefix", "cursor", "limit", "consistency", "max_age_ms"}
+	metrics := aUser
+	if s.cfg.OpenMetrics {
+		metrics = anybody
+	}
 	return []route{
-		{"POST", messages, nil, s.postMessages},
-		{"GET", messages, read, s.getMessages},
-		{"GET", messages + "/stream", []string{"after", "incarnation", "encoding"}, s.getStream},
-		{"POST", session + "/pop", []string{"encoding"}, s.postPop},
-		{"POST", session + "/trim", nil, s.postTrim},
-		{"POST", session + "/replace", nil, s.postReplace},
-		{"POST", session + "/clear", nil, s.postClear},
-		{"POST", session + "/fork", nil, s.postFork},
-		{"POST", session + "/expire", nil, s.postExpire},
-		{"GET", session, []string{"consistency", "max_age_ms"}, s.getSession},
-		{"PATCH", session, nil, s.patchSession},
-		{"DELETE", session, []string{"expect"}, s.deleteSession},
-		{"GET", sessions, list, s.getSessions},
-		{"DELETE", sessions, []string{"prefix", "all"}, s.deleteSessions},
-		{"GET", "/v1/cluster", nil, s.getCluster},
-		{"POST", "/v1/cluster/checksum", nil, s.postChecksum},
-		{"POST", "/v1/cluster/transfer", nil, s.postTransfer},
-		{"POST", "/v1/cluster/snapshot", nil, s.postSnapshot},
-		{"POST", "/v1/cluster/nodes", nil, s.postNode},
-		{"DELETE", "/v1/cluster/nodes", []string{"id"}, s.deleteNode},
-		{"GET", "/livez", nil, s.getLivez},
-		{"GET", "/readyz", nil, s.getReadyz},
-		{"GET", "/metrics", nil, s.getMetrics},
-		{"GET", "/openapi.yaml", nil, s.getOpenAPI},
+		{"POST", messages, nil, aWriter, s.postMessages},
+		{"GET", messages, read, aReader, s.getMessages},
+		{"GET", messages + "/stream", []string{"after", "incarnation", "encoding"}, aReader, s.getStream},
+		{"POST", session + "/pop", []string{"encoding"}, aWriter, s.postPop},
+		{"POST", session + "/trim", nil, aWriter, s.postTrim},
+		{"POST", session + "/replace", nil, aWriter, s.postReplace},
+		{"POST", session + "/clear", nil, aWriter, s.postClear},
+		{"POST", session + "/fork", nil, aWriter, s.postFork},
+		{"POST", session + "/expire", nil, aWriter, s.postExpire},
+		{"GET", session, []string{"consistency", "max_age_ms"}, aReader, s.getSession},
+		{"PATCH", session, nil, aWriter, s.patchSession},
+		{"DELETE", session, []string{"expect"}, aWriter, s.deleteSession},
+		{"GET", sessions, list, aReader, s.getSessions},
+		{"DELETE", sessions, []string{"prefix", "all"}, aWriter, s.deleteSessions},
+		{"GET", "/v1/cluster", nil, aUser, s.getCluster},
+		{"POST", "/v1/cluster/checksum", nil, anAdmin, s.postChecksum},
+		{"POST", "/v1/cluster/transfer", nil, anAdmin, s.postTransfer},
+		{"POST", "/v1/cluster/snapshot", nil, anAdmin, s.postSnapshot},
+		{"POST", "/v1/cluster/nodes", nil, anAdmin, s.postNode},
+		{"DELETE", "/v1/cluster/nodes", []string{"id"}, anAdmin, s.deleteNode},
+		{"GET", "/livez", nil, anybody, s.getLivez},
+		{"GET", "/readyz", nil, anybody, s.getReadyz},
+		{"GET", "/metrics", nil, metrics, s.getMetrics},
+		{"GET", "/openapi.yaml", nil, anybody, s.getOpenAPI},
 	}
 }

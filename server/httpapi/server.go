@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/turnlog/turnlog/access"
 )
 
 // Config says what a Server needs. The zero value of a field with a default
@@ -22,6 +25,10 @@ type Config struct {
 	Logger   *slog.Logger         // default: slog.Default
 	Registry *prometheus.Registry // gets the door's metrics; /metrics shows all that it has. Default: a new one
 	Version  string               // of the program, as /livez tells it
+
+	Users       *access.Users // who may do what; nil: anybody may do anything
+	OpenMetrics bool          // /metrics is for everybody, not only for users
+	TLS         *tls.Config   // of the connections that are accepted; nil: none
 
 	MaxConns    int           // open connections; default 16,384
 	MemoryBytes int64         // of the bodies and answers in work together; default 256 MiB
@@ -109,10 +116,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
+	var bounded net.Listener = &boundedListener{Listener: l, slots: make(chan struct{}, s.cfg.MaxConns), m: s.instruments}
+	if s.cfg.TLS != nil {
+		bounded = tls.NewListener(bounded, s.cfg.TLS)
+	}
 	failed := make(chan error, 1)
-	go func() {
-		failed <- hs.Serve(&boundedListener{Listener: l, slots: make(chan struct{}, s.cfg.MaxConns), m: s.instruments})
-	}()
+	go func() { failed <- hs.Serve(bounded) }()
 	select {
 	case err := <-failed:
 		_ = hs.Close()

@@ -88,7 +88,7 @@ const defaultPage = 100 // sessions
 
 func (s *Server) getSessions(c *call) (any, error) {
 	fresh, label := c.consistency()
-	q := &turn.Sessions{
+	q := turn.Sessions{
 		Namespace: c.namespace,
 		Prefix:    c.text("prefix"),
 		Cursor:    c.cursor(),
@@ -97,7 +97,11 @@ func (s *Server) getSessions(c *call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	res, err := c.query(q, fresh, 0)
+	user, err := c.user()
+	if err != nil {
+		return nil, err
+	}
+	res, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.query(&q, fresh, 0) })
 	if err != nil {
 		return nil, err
 	}
