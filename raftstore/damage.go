@@ -40,3 +40,17 @@ func checkTermKept(dir string) error {
 	}
 	return fmt.Errorf("raftstore: %s is missing, and with it what this node voted for; %s", path, reseed)
 }
+
+// checkLogKept refuses a directory of a cluster's member that has no log: a node
+// which forgot what it acknowledged could help to lose it.
+func (n *Node) checkLogKept(dir string) error {
+	path := filepath.Join(dir, walName)
+	if n.cfg.LogEngine == "boltdb" {
+		path = filepath.Join(dir, boltName)
+	}
+	_, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) || n.ident.get().ClusterID == "" {
+		return nil
+	}
+	return fmt.Errorf("raftstore: %s is missing, and with it what this node acknowledged; %s", path, reseed)
+}

@@ -1,16 +1,20 @@
 package raftstore
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/raft"
 )
 
 func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		stableName + " lost":      os.Remove,
 		stableName + " shredded":  func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
+		walName + " lost":         os.RemoveAll,
 		"state.db shredded":       func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		identityName + " changed": func(path string) error { return replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`) },
 		identityName + " cut":     func(path string) error { return os.Truncate(path, 20) },
@@ -18,10 +22,10 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 		dir := t.TempDir()
 		open := func() error {
 			n, err := Open(Config{NodeID: "n1", DataDir: dir, RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
-			if err == nil {
-				err = n.Close()
+			if err != nil {
+				return err
 			}
-			return err
+			return errors.Join(n.ident.learnCluster("c"), n.Close())
 		}
 		for range 2 {
 			if err := open(); err != nil {
@@ -45,4 +49,23 @@ func replaceText(path, old, with string) error {
 		return err
 	}
 	return os.WriteFile(path, []byte(strings.Replace(string(b), old, with, 1)), 0o600)
+}
+
+func TestLostMarkerIsRefused(t *testing.T) {
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	var entries []*raft.Log
+	for i := range uint64(10) {
+		entries = append(entries, &raft.Log{Index: i + 1, Term: 1, Type: raft.LogNoop})
+	}
+	if err := errors.Join(n.logs.StoreLogs(entries), n.logs.DeleteRange(1, 5)); err != nil {
+		t.Fatal(err)
+	}
+	err = n.start(t.Context(), t.Context())
+	if err == nil || !strings.Contains(err.Error(), markerName) || !strings.Contains(err.Error(), reseed) {
+		t.Errorf("a log that begins with entry 6, and no snapshot: %v", err)
+	}
 }

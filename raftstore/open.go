@@ -58,6 +58,9 @@ func (n *Node) openFiles() (err error) {
 	if n.ident, err = openIdentity(dir, n.id); err != nil {
 		return err
 	}
+	if err := n.checkLogKept(dir); err != nil {
+		return err
+	}
 	e, err := n.openEngine(dir)
 	if err != nil {
 		return err

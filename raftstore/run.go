@@ -110,8 +110,10 @@ func (n *Node) start(ctx, life context.Context) error {
 	}
 	last := max(n.logs.engine.LastIndex(), snap.index)
 	if have, _ := n.state.Durable(); have > last {
-		return fmt.Errorf("raftstore: the state comprises log entry %d, but the log ends at entry %d: the log lost its end; "+
-			"remove the node from the cluster, and add it again with an empty data directory", have, last)
+		return fmt.Errorf("raftstore: the state comprises log entry %d, but the log ends at entry %d: the log lost its end; %s", have, last, reseed)
+	}
+	if first := n.logs.engine.FirstIndex(); snap.index == 0 && first > 1 {
+		return fmt.Errorf("raftstore: the log begins with entry %d, and %s, which stands for those before, is missing; %s", first, n.snaps.path(markerName), reseed)
 	}
 	n.trans = newTransport(n.net.Streams(), &n.cfg)
 	if err := n.bootstrap(ctx); err != nil {
