@@ -46,6 +46,7 @@ type arguments struct {
 	repeat    int
 	mutants   string
 	ports     string
+	network   string
 	old       string
 	oldBinary string
 }
@@ -95,6 +96,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
 	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas")
+	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns: network namespaces, for root")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
@@ -151,7 +153,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
+	o := options{ports: a.ports, namespaces: a.network == "netns", old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {
@@ -213,6 +215,9 @@ func (a *arguments) command(s Scenario, seed uint64) string {
 	}
 	if a.race {
 		c += " --race"
+	}
+	if a.network != "proxy" {
+		c += " --network " + a.network
 	}
 	if s.Upgrade && a.old != oldCommit {
 		c += " --old-commit " + a.old

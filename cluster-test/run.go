@@ -33,14 +33,16 @@ const (
 
 // options are what the command line asks for.
 type options struct {
-	seed     uint64
-	ports    string
-	old      string // binary, of a scenario about upgrades
-	binary   string
-	out      string // directory for the run's directory
-	commit   string
-	keepData bool
-	say      func(format string, args ...any)
+	seed  uint64
+	ports string
+	// namespaces: the nodes get network namespaces.
+	namespaces bool
+	old        string // binary, of a scenario about upgrades
+	binary     string
+	out        string // directory for the run's directory
+	commit     string
+	keepData   bool
+	say        func(format string, args ...any)
 }
 
 // run is a scenario under way.
@@ -71,7 +73,7 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 	if r.rec, err = history.Create(filepath.Join(r.dir, "history.jsonl")); err != nil {
 		return nil, "", err
 	}
-	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks, Clocks: s.Clocks}
+	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks, Clocks: s.Clocks, Namespaces: o.namespaces}
 	if o.ports != "" {
 		if _, err := fmt.Sscanf(o.ports, "%d-%d", &cfg.FirstPort, &cfg.LastPort); err != nil {
 			return nil, "", fmt.Errorf("--ports %s: %w", o.ports, err)

@@ -71,7 +71,7 @@ func (r *run) downgrade(ctx context.Context, n *cluster.Node) error {
 		sleep(ctx, 2*time.Second)
 		return r.exchange(ctx, n, r.binary)
 	}
-	if text := n.Output(); !strings.Contains(text, "newer") {
+	if text := n.Output(); !strings.Contains(text, "NEWER_VERSION") && !strings.Contains(text, "newer") {
 		return fmt.Errorf("after a downgrade %s stopped without telling that its data is of a newer version: %s", n.ID, text)
 	}
 	r.report.Show("%s refused to go back to the older version, and said why", n.ID)

@@ -25,6 +25,7 @@ type Config struct {
 	// Ports are taken from these, both included; 0: from a range of the tester's.
 	FirstPort, LastPort int
 	Disks               bool // each node's data lies on a disk.Disk
+	Namespaces          bool // a network of the kernel's instead of proxies between nodes
 	Clocks              bool // Binary is one whose clock can be put wrong
 }
 
@@ -44,9 +45,8 @@ func New(cfg Config) (*Cluster, error) {
 	for i := range cfg.Nodes {
 		id := fmt.Sprintf("n%d", i+1)
 		b.ids = append(b.ids, id)
-		b.raft[id] = b.addr()
 	}
-	c.Network, b.err = newNetwork(b.ids, b.raft, b.addr)
+	c.Network = b.network()
 	for _, id := range b.ids {
 		if b.err == nil {
 			c.Nodes = append(c.Nodes, b.node(id, c))
@@ -65,7 +65,33 @@ type builder struct {
 	ports *ports
 	ids   []string
 	raft  map[string]string // node id → node-to-node address
-	err   error
+	// One of these is the network.
+	proxied    *proxied
+	namespaces *namespaces
+	err        error
+}
+
+func (b *builder) network() *Network {
+	if b.cfg.Namespaces {
+		b.namespaces, b.err = newNamespaces(b.ids)
+		if b.err != nil {
+			return nil
+		}
+		for _, id := range b.ids {
+			b.raft[id] = b.namespaces.address(id) + ":7381"
+		}
+		return &Network{nodes: b.ids, wires: b.namespaces}
+	}
+	for _, id := range b.ids {
+		b.raft[id] = b.addr()
+	}
+	if b.err == nil {
+		b.proxied, b.err = newProxied(b.ids, b.raft, b.addr)
+	}
+	if b.err != nil {
+		return nil
+	}
+	return &Network{nodes: b.ids, wires: b.proxied}
 }
 
 func (b *builder) addr() string {
@@ -78,6 +104,9 @@ func (b *builder) addr() string {
 
 func (b *builder) node(id string, c *Cluster) *Node {
 	resp, http := b.addr(), b.addr()
+	if b.namespaces != nil {
+		resp, http = b.namespaces.address(id)+":7379", b.namespaces.address(id)+":7380"
+	}
 	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
 		Log: filepath.Join(b.cfg.Dir, id+".log")}
@@ -100,7 +129,13 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	n.args = append([]string{"serve", "--node-id", id, "--data-dir", n.Dir,
 		"--resp-addr", resp, "--http-addr", http, "--raft-addr", b.raft[id],
 		"--resp-advertise", n.RESP.Addr(), "--http-advertise", n.HTTP.Addr(),
-		"--initial-cluster", strings.Join(initial, ","), "--dial-map", c.Network.dialMap(id, b.raft)}, b.cfg.Flags...)
+		"--initial-cluster", strings.Join(initial, ",")}, b.cfg.Flags...)
+	if b.namespaces != nil {
+		n.within = []string{"ip", "netns", "exec", b.namespaces.namespace(id)}
+		n.args = append(n.args, "--insecure")
+	} else {
+		n.args = append(n.args, "--dial-map", b.proxied.dialMap(id))
+	}
 	b.err = os.MkdirAll(filepath.Dir(n.Dir), 0o755)
 	return n
 }

@@ -30,7 +30,8 @@ type Node struct {
 
 	binary string
 	args   []string
-	clock  *clock // nil if it cannot be put wrong
+	within []string // a command that runs the binary where it belongs, if any
+	clock  *clock   // nil if it cannot be put wrong
 
 	mu      sync.Mutex
 	process *process // nil when it is not running
@@ -62,7 +63,8 @@ func (n *Node) Start(flags ...string) error {
 	defer log.Close() // the child has its own descriptor
 	n.starts++
 	fmt.Fprintf(log, "--- start %d at %s ---\n", n.starts, time.Now().Format(time.RFC3339Nano))
-	cmd := exec.Command(n.binary, append(slices.Clone(n.args), flags...)...)
+	words := slices.Concat(n.within, []string{n.binary}, n.args, flags)
+	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if n.clock != nil {
 		cmd.Env = append(os.Environ(), clockVariable+"="+n.clock.path)

@@ -36,6 +36,8 @@ type Fault struct {
 	Disks bool
 	// Clocks: it needs nodes whose clocks can be put wrong.
 	Clocks bool
+	// Shapes: it needs a network that can do more than cut.
+	Shapes bool
 	// Alone: it is not combined with others, since it waits for the cluster to
 	// work in between.
 	Alone bool
@@ -97,7 +99,8 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 // possible reports whether the cluster has what f needs.
 func (e *Env) possible(f Fault) bool {
 	nodes := e.Cluster.Nodes
-	return len(nodes) >= f.Nodes && (!f.Disks || nodes[0].Disk != nil) && (!f.Clocks || nodes[0].HasClock())
+	return len(nodes) >= f.Nodes && (!f.Disks || nodes[0].Disk != nil) && (!f.Clocks || nodes[0].HasClock()) &&
+		(!f.Shapes || e.Cluster.Network.Shapes())
 }
 
 // both has one fault happen during another.
