@@ -40,13 +40,13 @@ func anySession(sessions int) func(*rand.Rand) (int, bool) {
 }
 
 // wait waits until the load has ended by itself; stop ends it. They return why it
-// failed as a whole, or the first error of a single operation.
+// failed as a whole; operations that failed, but for all, stand in rec.
 func (b *background) wait() error {
 	<-b.done
-	if b.err != nil {
-		return b.err
+	if b.err == nil && len(b.samples.at) == 0 {
+		return b.rec.first
 	}
-	return b.rec.first
+	return b.err
 }
 
 func (b *background) stop() error {

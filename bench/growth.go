@@ -83,7 +83,7 @@ func (s *Setup) grow(ctx context.Context, c *Cluster, g *GrowthFigures) error {
 	}
 	w := startWatch(ctx, c.nodes)
 	left := s.Messages
-	load := startBackground(ctx, t, s.Config, s.live(fmt.Sprintf("appending %s messages", Thousands(float64(s.Messages)))), func(r *rand.Rand) (int, bool) {
+	load := s.start(ctx, t, s.Config, fmt.Sprintf("appending %s messages", Thousands(float64(s.Messages))), func(r *rand.Rand) (int, bool) {
 		left--
 		return r.IntN(s.Config.Sessions), left >= 0
 	})
@@ -99,9 +99,6 @@ func (s *Setup) grow(ctx context.Context, c *Cluster, g *GrowthFigures) error {
 // digest computes the figures of the growth itself.
 func (g *GrowthFigures) digest(all *samples, w *watch, interval time.Duration) {
 	n := len(all.at)
-	if n == 0 {
-		return
-	}
 	whole := span{all.begin, all.begin.Add(time.Duration(all.at[n-1]+1) * sampleUnit)}
 	g.Elapsed = whole.to.Sub(whole.from)
 	g.PerSecond = float64(n) / g.Elapsed.Seconds()

@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -86,10 +88,12 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 		res.FirstError = rec.first.Error()
 	}
 	if rec.operations == 0 {
-		return res, fmt.Errorf("%s on %s: nothing succeeded: %w", w.Name, t.Name, rec.first)
+		return res, fmt.Errorf("%s on %s: nothing succeeded within %s: %w", w.Name, t.Name, cfg.Duration, cmp.Or(rec.first, errSlow))
 	}
 	return res, nil
 }
+
+var errSlow = errors.New("the target is too slow, or the time too short")
 
 // Fill appends n messages to every session, as one turn each.
 func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {

@@ -84,7 +84,7 @@ func (s *Setup) shape(ctx context.Context, c *Cluster, prefix string, perSession
 	m := meter{target: t}
 	before := m.read(ctx)
 	what := fmt.Sprintf("%s sessions of %s messages", Thousands(float64(sh.Sessions)), Thousands(float64(perSession)))
-	load := startBackground(ctx, t, cfg, s.live(what), next)
+	load := s.start(ctx, t, cfg, what, next)
 	if err := load.wait(); err != nil {
 		return sh, err
 	}

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,11 +37,10 @@ func FindTrial(name string) (Trial, bool) {
 	return Trials()[i], true
 }
 
-// Setup says how trials are held.
+// Setup says how one trial is held.
 type Setup struct {
-	Turnlog  string // path of the turnlog binary
-	Dir      string // for the nodes' data; removed at the end; default: a temporary one
-	Flags    []string
+	Turnlog  string        // path of the turnlog binary
+	Dir      string        // for the nodes' data; removed at the end; default: a temporary one
 	Config   Config        // Duration: how long a state is measured that others are compared with
 	Messages int           // that a trial stores
 	Interval time.Duration // of growth's table
@@ -49,6 +49,8 @@ type Setup struct {
 	// Say is told what is being done, Begin of a load that can be watched.
 	Say   func(what string)
 	Begin func(what string, live *Live)
+
+	loads []*background // of the trial, whose failed operations are reported
 }
 
 // Findings are what a trial found.
@@ -56,7 +58,10 @@ type Findings struct {
 	Trial    string    `json:"trial"`
 	Figures  any       `json:"figures"`
 	Verdicts []Verdict `json:"verdicts"`
-	Tables   []Table   `json:"-"` // the figures, for people
+	// Errors counts operations that failed, which the figures do not comprise.
+	Errors     uint64  `json:"errors"`
+	FirstError string  `json:"first_error,omitempty"`
+	Tables     []Table `json:"-"` // the figures, for people
 }
 
 // Table is figures for people. The first column says what the others are about.
@@ -73,6 +78,16 @@ func (t Trial) Hold(ctx context.Context, s *Setup) (*Findings, error) {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
 	f.Trial = t.Name
+	for _, b := range s.loads {
+		f.Errors += b.rec.errors
+		if b.rec.first != nil && f.FirstError == "" {
+			f.FirstError = b.rec.first.Error()
+		}
+	}
+	if f.Errors > 0 {
+		f.Tables = append(f.Tables, Table{Title: t.Name + ": errors", Header: []string{"number", "the first"},
+			Rows: [][]string{{fmt.Sprint(f.Errors), f.FirstError}}})
+	}
 	return f, nil
 }
 
@@ -83,7 +98,7 @@ func (s *Setup) on(ctx context.Context, f func(c *Cluster) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	c, err := StartTurnlog(ctx, s.Turnlog, dir, 3, s.Flags...)
+	c, err := StartTurnlog(ctx, s.Turnlog, dir, 3)
 	if err != nil {
 		return err
 	}
@@ -98,6 +113,13 @@ func (s *Setup) live(what string) *Live {
 	return l
 }
 
+// start starts a load whose failures are reported with the findings.
+func (s *Setup) start(ctx context.Context, t Target, cfg Config, what string, session func(*rand.Rand) (int, bool)) *background {
+	b := startBackground(ctx, t, cfg, s.live(what), session)
+	s.loads = append(s.loads, b)
+	return b
+}
+
 // others starts what stands for the other clients of the cluster: appends through
 // the leader to sessions that nothing else touches.
 func (s *Setup) others(ctx context.Context, c *Cluster, what string) (*background, error) {
@@ -107,7 +129,7 @@ func (s *Setup) others(ctx context.Context, c *Cluster, what string) (*backgroun
 	}
 	cfg := s.Config
 	cfg.Prefix += "others-"
-	return startBackground(ctx, t, cfg, s.live(what), anySession(cfg.Sessions)), nil
+	return s.start(ctx, t, cfg, what, anySession(cfg.Sessions)), nil
 }
 
 // calm lets the load of others run undisturbed, and returns when it did.

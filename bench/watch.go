@@ -101,10 +101,3 @@ func (w *watch) seen(p span) look {
 	}
 	return sum
 }
-
-// quiet reports whether no node flushed or took a snapshot for a while.
-func (w *watch) quiet(d time.Duration) bool {
-	now := time.Now()
-	s := w.seen(span{now.Add(-d), now})
-	return s.flushes+s.snapshots == 0
-}

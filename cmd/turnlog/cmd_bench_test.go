@@ -36,10 +36,10 @@ func TestBench(t *testing.T) {
 			}
 		}
 	}
-	if table := n.ok("bench", "append", "--clients", "2", "--duration", "20ms", "--warm-up", "0"); !strings.Contains(table, "per second") {
+	if table := n.ok("bench", "append", "--clients", "2", "--duration", "500ms", "--warm-up", "0"); !strings.Contains(table, "per second") {
 		t.Errorf("table: %s", table)
 	}
-	if table := n.ok("bench", "tail", "--clients", "2", "--duration", "50ms", "--warm-up", "0"); !strings.Contains(table, "tail") {
+	if table := n.ok("bench", "tail", "--clients", "2", "--duration", "500ms", "--warm-up", "0"); !strings.Contains(table, "tail") {
 		t.Errorf("table: %s", table)
 	}
 	n.fails(1, "only targets of turnlog://", "bench", "tail", "--target", list)
