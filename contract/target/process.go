@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	helloTime = 30 * time.Second // for an adapter to start: interpreters load libraries
+	helloTime = 60 * time.Second // for an adapter to start: interpreters load libraries
 	endTime   = 5 * time.Second  // for it to end by itself
 )
 
