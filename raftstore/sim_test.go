@@ -1,0 +1,162 @@
+package raftstore
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/checker"
+)
+
+// TestSimulation lets clusters go through minutes of faults in seconds, and has
+// the checker of package cluster-test judge what their callers saw.
+//
+// TURNLOG_SEEDS is how many clusters, TURNLOG_SEED the first one's seed. Goroutines
+// are scheduled as they please, so a seed makes a failure likely to come back, not
+// certain.
+func TestSimulation(t *testing.T) {
+	seeds := 8
+	if testing.Short() {
+		seeds = 2
+	}
+	if n, err := strconv.Atoi(os.Getenv("TURNLOG_SEEDS")); err == nil {
+		seeds = n
+	}
+	first := rand.Uint64N(1 << 32)
+	if n, err := strconv.ParseUint(os.Getenv("TURNLOG_SEED"), 10, 64); err == nil {
+		first = n
+	}
+	for seed := first; seed < first+uint64(seeds); seed++ {
+		t.Run(fmt.Sprint("TURNLOG_SEED=", seed), func(t *testing.T) {
+			bubble(t, func(t *testing.T, dir string) { simulate(t, seed, dir) })
+		})
+	}
+}
+
+const (
+	simWorkers = 5
+	simTime    = time.Minute
+)
+
+func simulate(t *testing.T, seed uint64, dir string) {
+	nodes := 3
+	if seed%4 == 0 {
+		nodes = 5
+	}
+	c := newSimCluster(t, seed, dir, nodes)
+	c.recover()
+	w := newSimWork(c)
+	ctx, stop := context.WithCancel(context.Background())
+	var workers sync.WaitGroup
+	for i := range simWorkers {
+		workers.Go(func() { w.run(ctx, seed*simWorkers+uint64(i)) })
+	}
+	began := time.Now()
+	for time.Since(began) < simTime {
+		c.storm()
+	}
+	c.net.heal()
+	stop()
+	workers.Wait()
+	c.recover()
+	c.sameState()
+	w.readAll()
+	_, term, _ := c.leader().raftState()
+	c.close()
+	v := checker.Check(w.ops, checker.DefaultOptions())
+	for _, f := range append(v.Violations, v.Undecided...) {
+		t.Error(f)
+	}
+	if w.acked < 100 {
+		t.Errorf("only %d writes were acknowledged", w.acked)
+	}
+	t.Logf("%d nodes, %d calls, %d writes acknowledged, %d with an unknown outcome, %d sessions, %d terms, %d crashes, %d snapshots installed",
+		nodes, len(w.ops), w.acked, w.unknown, v.Sessions, term, c.crashes, c.installed)
+}
+
+// storm does one thing to the cluster, for a while.
+func (c *simCluster) storm() {
+	last := time.Duration(100+c.rnd.IntN(4000)) * time.Millisecond
+	id := c.ids[c.rnd.IntN(len(c.ids))]
+	if n := c.leader(); n != nil && c.rnd.IntN(2) == 0 {
+		id = n.id
+	}
+	others := slices.DeleteFunc(slices.Clone(c.ids), func(o string) bool { return o == id })
+	undo := c.net.heal
+	switch c.rnd.IntN(11) {
+	case 0, 1:
+		c.crash(id)
+		undo = func() { c.start(id) }
+	case 2:
+		for _, id := range c.ids {
+			c.crash(id)
+		}
+		last = min(last, 500*time.Millisecond)
+		undo = func() {
+			for _, id := range c.ids {
+				c.start(id)
+			}
+		}
+	case 3:
+		c.halt(id)
+		undo = func() { c.start(id) }
+	case 4: // alone
+		for _, o := range others {
+			c.cut(id, o, true)
+			c.cut(o, id, true)
+		}
+	case 5: // heard by nobody, or deaf
+		deaf := c.rnd.IntN(2) == 0
+		for _, o := range others {
+			if deaf {
+				c.cut(o, id, true)
+			} else {
+				c.cut(id, o, true)
+			}
+		}
+	case 6: // cut off from some
+		for _, o := range others[:1+c.rnd.IntN(len(others)-1)] {
+			c.cut(id, o, true)
+			c.cut(o, id, true)
+		}
+	case 7:
+		most := time.Duration(c.rnd.IntN(400)) * time.Millisecond
+		for _, o := range others {
+			c.net.set(id, o, func(l *line) { l.delay = most })
+			c.net.set(o, id, func(l *line) { l.delay = most })
+		}
+	case 8: // faster than an election
+		for range 8 {
+			o := others[c.rnd.IntN(len(others))]
+			c.cut(id, o, c.rnd.IntN(2) == 0)
+			c.cut(o, id, c.rnd.IntN(2) == 0)
+			time.Sleep(last / 8)
+		}
+	case 9:
+		n := c.node(id)
+		n.slow.set(time.Duration(c.rnd.IntN(1500)) * time.Millisecond)
+		undo = func() { n.slow.set(0) }
+	case 10:
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		n := c.node(id)
+		if c.rnd.IntN(2) == 0 {
+			_ = n.Snapshot(ctx)
+		} else {
+			_ = n.TransferLeadership(ctx)
+		}
+		cancel()
+	}
+	time.Sleep(last)
+	undo()
+	time.Sleep(time.Duration(c.rnd.IntN(3000)) * time.Millisecond)
+}
+
+func (c *simCluster) cut(from, to string, cut bool) {
+	c.net.set(from, to, func(l *line) { l.cut = cut })
+}

@@ -1,0 +1,293 @@
+package raftstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/wal/simdisk"
+)
+
+// simCluster is a cluster in a synctest bubble: real nodes and a real state
+// machine, on a network in memory and logs on disks in memory, in fake time.
+//
+// Votes and states are kept in real files; bbolt's transactions are whole or not
+// there, whenever a node dies. What a power cut leaves of the state file is tried
+// in package fsm, sector by sector.
+type simCluster struct {
+	t    *testing.T
+	rnd  *rand.Rand // of the faults
+	net  *simNet
+	dir  string
+	ids  []string
+	boot func(*Config)
+
+	mu    sync.Mutex
+	nodes map[string]*simNode // those that run
+	disks map[string]*simdisk.Disk
+
+	crashes   int
+	installed uint64 // snapshots
+}
+
+type simNode struct {
+	*Node
+	disk *simdisk.Disk
+	slow *slowEngine
+	done chan struct{}
+	err  error // valid after done is closed
+	stop context.CancelFunc
+}
+
+// slowEngine is a log whose writes take time. It waits before it enters the
+// engine: fake time does not pass while a goroutine waits for a mutex.
+type slowEngine struct {
+	engine
+	mu   sync.Mutex
+	most time.Duration
+	rnd  *rand.Rand
+}
+
+func (e *slowEngine) set(most time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.most = most
+}
+
+func (e *slowEngine) Append(logs []*raft.Log) error {
+	e.mu.Lock()
+	wait := time.Duration(e.rnd.Int64N(int64(e.most) + 1))
+	e.mu.Unlock()
+	time.Sleep(wait)
+	return e.engine.Append(logs)
+}
+
+func newSimCluster(t *testing.T, seed uint64, dir string, nodes int) *simCluster {
+	c := &simCluster{
+		t: t, rnd: rand.New(rand.NewPCG(seed, 2)), net: newSimNet(seed), dir: dir, ids: ids(nodes),
+		nodes: make(map[string]*simNode), disks: make(map[string]*simdisk.Disk),
+	}
+	for _, id := range c.ids {
+		c.disks[id] = simdisk.New()
+		c.start(id)
+	}
+	return c
+}
+
+func (c *simCluster) config(id string) Config {
+	addrs := make(map[string]string)
+	for _, id := range c.ids {
+		addrs[id] = id
+	}
+	cfg := Config{
+		NodeID: id, DataDir: filepath.Join(c.dir, id), Advertise: id, InitialCluster: addrs,
+		Listener: c.net.listen(id), LogDisk: c.disks[id],
+		Dial: func(ctx context.Context, addr string) (net.Conn, error) { return c.net.dial(ctx, id, addr) },
+		Storage: StorageBounds{
+			SegmentBytes: 64 << 10, CompactBytes: 48 << 10, TailBytes: 8 << 10,
+			FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
+		},
+		Logger: testLogger().With("at", "sim"),
+	}
+	cfg.State.FlushBytes = 64 << 10
+	if c.boot != nil {
+		c.boot(&cfg)
+	}
+	return cfg
+}
+
+func (c *simCluster) start(id string) {
+	cfg := c.config(id)
+	n, err := Open(cfg)
+	if err != nil {
+		c.t.Fatalf("open %s: %v", id, err)
+	}
+	r := &simNode{Node: n, disk: c.disks[id], done: make(chan struct{})}
+	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0))}
+	n.logs.engine = r.slow
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	go func() {
+		defer close(r.done)
+		r.err = n.Run(ctx)
+	}()
+	c.mu.Lock()
+	c.nodes[id] = r
+	c.mu.Unlock()
+}
+
+// running returns the nodes that run, by id.
+func (c *simCluster) running() []*simNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var list []*simNode
+	for _, n := range c.nodes {
+		list = append(list, n)
+	}
+	slices.SortFunc(list, func(a, b *simNode) int { return cmp.Compare(a.id, b.id) })
+	return list
+}
+
+// node returns a node that runs, nil if it does not.
+func (c *simCluster) node(id string) *simNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[id]
+}
+
+func (c *simCluster) take(id string) *simNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.nodes[id]
+	delete(c.nodes, id)
+	return n
+}
+
+// crash cuts a node's power. Of what its log had not synced, chance decides what
+// is left.
+func (c *simCluster) crash(id string) {
+	n := c.take(id)
+	if n == nil {
+		return
+	}
+	c.net.reset(id)
+	c.crashes++
+	// Nothing that the dying node does from here on is seen by anybody.
+	n.disk.Fail(func(op simdisk.Op) error {
+		if op.Changes() {
+			return syscall.EIO
+		}
+		return nil
+	})
+	policies := simdisk.Policies()
+	c.disks[id] = n.disk.Crash(policies[c.rnd.IntN(len(policies))], c.rnd)
+	n.fail(errKilled)
+	c.net.reset(id)
+	c.join(n)
+}
+
+// halt stops a node in an orderly way.
+func (c *simCluster) halt(id string) {
+	n := c.take(id)
+	if n == nil {
+		return
+	}
+	n.stop()
+	c.join(n)
+	if n.err != nil {
+		c.t.Errorf("stop of %s: %v", id, n.err)
+	}
+	c.disks[id] = n.disk.Kill()
+}
+
+func (c *simCluster) join(n *simNode) {
+	c.installed += n.Stats().SnapshotsInstalled
+	select {
+	case <-n.done:
+	case <-time.After(time.Minute):
+		c.t.Fatalf("%s does not stop", n.id)
+	}
+	if n.err != nil && !errors.Is(n.err, errKilled) {
+		c.t.Errorf("%s stopped: %v", n.id, n.err)
+	}
+}
+
+// leader returns the node that leads and serves, nil if there is none.
+func (c *simCluster) leader() *simNode {
+	for _, n := range c.running() {
+		if term, _ := n.lead.term(); term != 0 {
+			return n
+		}
+	}
+	return nil
+}
+
+// within fails the test unless a condition comes true within some fake time.
+func (c *simCluster) within(limit time.Duration, what string, ok func() bool) {
+	c.t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			c.t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// recover mends everything, and waits until all nodes serve.
+func (c *simCluster) recover() {
+	c.t.Helper()
+	c.net.heal()
+	for _, id := range c.ids {
+		if n := c.node(id); n != nil {
+			n.slow.set(0)
+			continue
+		}
+		c.start(id)
+	}
+	c.within(30*time.Second, "all nodes are ready", func() bool {
+		return c.leader() != nil && !slices.ContainsFunc(c.running(), func(n *simNode) bool { ok, _ := n.Ready(); return !ok })
+	})
+}
+
+// sameState holds all nodes to the same state hash.
+func (c *simCluster) sameState() {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	index, want, err := uint64(0), "", error(nil)
+	c.within(30*time.Second, "a checksum is taken", func() bool {
+		if n := c.leader(); n != nil {
+			index, want, err = n.Checksum(ctx)
+			return err == nil
+		}
+		return false
+	})
+	for _, n := range c.running() {
+		c.within(30*time.Second, n.id+" has hashed its state", func() bool { i, _ := n.state.StateHash(); return i >= index })
+		if i, got := n.state.StateHash(); i != index || got != want {
+			c.t.Fatalf("the state of %s at %d is %s, the leader's at %d is %s", n.id, i, got, index, want)
+		}
+	}
+}
+
+func (c *simCluster) close() {
+	for _, id := range c.ids {
+		c.halt(id)
+	}
+}
+
+// bubble runs f in fake time, with a folder on a disk that is fast to sync, if
+// there is one.
+//
+// A node that dies may leave goroutines behind that wait for what Raft will never
+// say: Raft loses futures when it is shut down. They end with the process, and
+// synctest complains of them when f is over; of nothing else may it complain.
+func bubble(t *testing.T, f func(t *testing.T, dir string)) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "turnlog-sim-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	defer os.RemoveAll(dir)
+	ended := false
+	defer func() {
+		if r := recover(); r != nil && !ended {
+			panic(r)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		f(t, dir)
+		ended = true
+	})
+}
