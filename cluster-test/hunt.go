@@ -16,8 +16,8 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/report"
 )
 
-// hunt hunts each mutant of that name, --repeat times with different seeds, and
-// reports whether all were caught each time.
+// hunt hunts each mutant of that name with each of its catchers, --repeat times with
+// different seeds, and reports whether all were caught each time.
 func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 	all := true
 	table := []string{"| mutant | has to be caught by | caught | runs needed, at most | median time |", "|---|---|---|---|---|"}
@@ -25,24 +25,31 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 		if names != "all" && !strings.Contains(","+names+",", ","+m.Name+",") {
 			continue
 		}
-		h := &huntOne{arguments: a, mutant: &m}
-		if err := h.run(ctx); err != nil {
-			return false, fmt.Errorf("mutant %s: %w", m.Name, err)
+		fmt.Printf("====  %s: %s\n", m.Name, m.About)
+		for i := range m.Catchers {
+			h := &hunt{arguments: a, mutant: &m, by: &m.Catchers[i]}
+			if err := h.run(ctx); err != nil {
+				if ctx.Err() != nil {
+					return false, ctx.Err()
+				}
+				fmt.Printf("      the hunt failed: %v\n", err)
+			}
+			all = all && h.caught() == a.repeat
+			table = append(table, h.row())
 		}
-		all = all && h.caught() == len(h.hunts)
-		table = append(table, h.row())
 	}
 	fmt.Println(strings.Join(table, "\n"))
 	return all, ctx.Err()
 }
 
-// huntOne is the hunt for one mutant.
-type huntOne struct {
+// hunt is the hunt for a mutant by one catcher.
+type hunt struct {
 	*arguments
 	*mutant
-	dir     string
-	catcher string // path of the harness's or the test's binary
-	hunts   []hunted
+	by     *catcher
+	dir    string
+	binary string // of the catcher: the harness, or a test
+	hunts  []hunted
 }
 
 type hunted struct {
@@ -51,12 +58,11 @@ type hunted struct {
 	detail string
 }
 
-func (h *huntOne) run(ctx context.Context) (err error) {
+func (h *hunt) run(ctx context.Context) (err error) {
 	if h.dir, err = os.MkdirTemp("", "turnlog-mutant-"); err != nil {
 		return err
 	}
 	defer os.RemoveAll(h.dir)
-	fmt.Printf("====  %s: %s\n", h.Name, h.About)
 	if err := h.build(ctx); err != nil {
 		return err
 	}
@@ -67,18 +73,18 @@ func (h *huntOne) run(ctx context.Context) (err error) {
 		}
 		h.hunts = append(h.hunts, one)
 		if one.runs == 0 {
-			fmt.Printf("      SURVIVED %d runs of %s\n", h.Catcher.Runs, &h.Catcher)
+			fmt.Printf("      SURVIVED %d runs of %s\n", h.by.Runs, h.by)
 			continue
 		}
-		fmt.Printf("      caught in run %d of at most %d, after %v: %s\n", one.runs, h.Catcher.Runs, one.took.Round(100*time.Millisecond), one.detail)
+		fmt.Printf("      caught in run %d of at most %d, after %v: %s\n", one.runs, h.by.Runs, one.took.Round(100*time.Millisecond), one.detail)
 	}
 	return nil
 }
 
 // build compiles the mutant and what has to catch it. The harness is made of
 // changed sources, too: the Go client is part of it.
-func (h *huntOne) build(ctx context.Context) error {
-	overlay, err := h.overlay(ctx, h.dir)
+func (h *hunt) build(ctx context.Context) error {
+	flags, err := h.flags(ctx, h.dir)
 	if err != nil {
 		return err
 	}
@@ -86,13 +92,13 @@ func (h *huntOne) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.catcher = filepath.Join(h.dir, "catcher")
-	builds := [][]string{{"build", "-o", h.catcher, "./cluster-test"}, {"build", "-o", h.program(), "./cmd/turnlog"}}
-	if h.Catcher.Test != "" {
-		builds = [][]string{{"test", "-c", "-o", h.catcher, h.Catcher.Package}}
+	h.binary = filepath.Join(h.dir, "catcher")
+	builds := [][]string{{"build", "-o", h.binary, "./cluster-test"}, {"build", "-o", h.program(), "./cmd/turnlog"}}
+	if h.by.Test != "" {
+		builds = [][]string{{"test", "-c", "-o", h.binary, h.by.Package}}
 	}
 	for _, args := range builds {
-		cmd := exec.CommandContext(ctx, "go", append([]string{args[0], "-buildvcs=false", "-overlay", overlay}, args[1:]...)...)
+		cmd := exec.CommandContext(ctx, "go", slices.Concat(args[:1], []string{"-buildvcs=false"}, flags, args[1:])...)
 		cmd.Dir = root
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build: %w\n%s", err, out)
@@ -101,14 +107,14 @@ func (h *huntOne) build(ctx context.Context) error {
 	return nil
 }
 
-func (h *huntOne) program() string { return filepath.Join(h.dir, "turnlog") }
+func (h *hunt) program() string { return filepath.Join(h.dir, "turnlog") }
 
 // once runs the catcher until it catches the mutant.
-func (h *huntOne) once(ctx context.Context, seed uint64) (hunted, error) {
+func (h *hunt) once(ctx context.Context, seed uint64) (hunted, error) {
 	began := time.Now()
-	for i := range h.Catcher.Runs {
+	for i := range h.by.Runs {
 		attempt := h.scenario
-		if h.Catcher.Test != "" {
+		if h.by.Test != "" {
 			attempt = h.test
 		}
 		detail, err := attempt(ctx, seed+uint64(i))
@@ -126,25 +132,25 @@ func (h *huntOne) once(ctx context.Context, seed uint64) (hunted, error) {
 const testLimit = 2 * time.Minute
 
 // test runs the Go test. It returns what was found, if that shows the mutant.
-func (h *huntOne) test(ctx context.Context, seed uint64) (string, error) {
+func (h *hunt) test(ctx context.Context, seed uint64) (string, error) {
 	root, err := cluster.ModuleRoot(ctx)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"-test.run", "^" + h.Catcher.Test + "$", "-test.timeout", testLimit.String()}
-	if h.Catcher.SeedFlag != "" {
-		args = append(args, fmt.Sprintf("-%s=%d", h.Catcher.SeedFlag, seed))
+	args := []string{"-test.run", "^" + h.by.Test + "$", "-test.timeout", testLimit.String()}
+	if h.by.SeedFlag != "" {
+		args = append(args, fmt.Sprintf("-%s=%d", h.by.SeedFlag, seed))
 	}
-	cmd := exec.CommandContext(ctx, h.catcher, args...)
-	cmd.Dir = filepath.Join(root, h.Catcher.Package)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed))
+	cmd := exec.CommandContext(ctx, h.binary, args...)
+	cmd.Dir = filepath.Join(root, h.by.Package)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed), "TURNLOG_SEEDS=1")
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err == nil || !errors.As(err, &exit) {
 		return "", err
 	}
 	text := string(out)
-	if !strings.Contains(text, "--- FAIL: "+h.Catcher.Test) {
-		return "", fmt.Errorf("%s ended in another way than by failing: %w\n%s", &h.Catcher, err, out)
+	if !strings.Contains(text, "--- FAIL: "+h.by.Test) {
+		return "", fmt.Errorf("%s ended in another way than by failing: %w\n%s", h.by, err, out)
 	}
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, "_test.go:") && h.shows(line) {
@@ -155,9 +161,9 @@ func (h *huntOne) test(ctx context.Context, seed uint64) (string, error) {
 }
 
 // scenario runs the harness. It returns what was found, if that shows the mutant.
-func (h *huntOne) scenario(ctx context.Context, seed uint64) (string, error) {
+func (h *hunt) scenario(ctx context.Context, seed uint64) (string, error) {
 	out := filepath.Join(h.dir, "runs")
-	c := &h.Catcher
+	c := h.by
 	args := []string{"--binary", h.program(), "--out", out, "--scenario", c.Scenario, "--seed", fmt.Sprint(seed), "--time", c.Time.String()}
 	for flag, value := range map[string]string{"--nemesis": c.Nemesis, "--workload": c.Workloads, "--ports": h.ports} {
 		if value != "" {
@@ -168,7 +174,7 @@ func (h *huntOne) scenario(ctx context.Context, seed uint64) (string, error) {
 		args = append(args, "--rate", fmt.Sprint(c.Rate))
 	}
 	defer os.RemoveAll(out)
-	text, err := exec.CommandContext(ctx, h.catcher, args...).CombinedOutput()
+	text, err := exec.CommandContext(ctx, h.binary, args...).CombinedOutput()
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
@@ -210,8 +216,8 @@ func findings(folder string) ([]string, error) {
 	return found, nil
 }
 
-func (h *huntOne) shows(finding string) bool {
-	return len(h.Catcher.Shows) == 0 || slices.ContainsFunc(h.Catcher.Shows, func(s string) bool { return strings.Contains(finding, s) })
+func (h *hunt) shows(finding string) bool {
+	return len(h.by.Shows) == 0 || slices.ContainsFunc(h.by.Shows, func(s string) bool { return strings.Contains(finding, s) })
 }
 
 // brief returns the beginning of a text, in one line.
@@ -224,7 +230,7 @@ func brief(text string) string {
 	return text
 }
 
-func (h *huntOne) caught() (n int) {
+func (h *hunt) caught() (n int) {
 	for _, one := range h.hunts {
 		if one.runs > 0 {
 			n++
@@ -234,13 +240,16 @@ func (h *huntOne) caught() (n int) {
 }
 
 // row is the mutant's line in the table.
-func (h *huntOne) row() string {
+func (h *hunt) row() string {
 	runs, times := 0, make([]time.Duration, 0, len(h.hunts))
 	for _, one := range h.hunts {
 		runs = max(runs, one.runs)
 		times = append(times, one.took)
 	}
 	slices.Sort(times)
-	return fmt.Sprintf("| %s: %s | %s | %d of %d | %d of %d | %v |", h.Name, h.About, &h.Catcher,
-		h.caught(), len(h.hunts), runs, h.Catcher.Runs, times[len(times)/2].Round(100*time.Millisecond))
+	if len(times) == 0 {
+		times = append(times, 0)
+	}
+	return fmt.Sprintf("| %s: %s | %s | %d of %d | %d of %d | %v |", h.Name, h.About, h.by,
+		h.caught(), len(h.hunts), runs, h.by.Runs, times[len(times)/2].Round(100*time.Millisecond))
 }

@@ -18,10 +18,10 @@ import (
 // purpose. Tests that do not catch it prove nothing. Mutants exist in builds made
 // for the occasion only: the compiler is given changed copies of the files.
 type mutant struct {
-	Name    string
-	About   string
-	Edits   []edit
-	Catcher catcher
+	Name     string
+	About    string
+	Edits    []edit
+	Catchers []catcher // each has to catch it
 }
 
 // edit replaces a text that stands once in a file.
@@ -67,7 +67,15 @@ func (m *mutant) check(ctx context.Context) error {
 	if _, err := m.apply(ctx); err != nil {
 		return err
 	}
-	c := &m.Catcher
+	for i := range m.Catchers {
+		if err := m.Catchers[i].check(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *catcher) check(ctx context.Context) error {
 	if c.Test == "" {
 		a := arguments{scenarios: c.Scenario, nemesis: c.Nemesis, workloads: c.Workloads}
 		_, err := a.choose()
@@ -86,40 +94,92 @@ func (m *mutant) check(ctx context.Context) error {
 	return errors.Join(err, fmt.Errorf("there is no %s in %s", c.Test, c.Package))
 }
 
-// overlay writes the changed files into dir and returns the path of a file that
-// tells the compiler of them.
-func (m *mutant) overlay(ctx context.Context, dir string) (string, error) {
+// flags writes the changed files into dir and returns what makes the compiler use
+// them: an overlay for files of the source tree, and for a module, which cannot be
+// overlaid, another go.mod with a changed copy of it.
+func (m *mutant) flags(ctx context.Context, dir string) ([]string, error) {
 	texts, err := m.apply(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	replace := map[string]string{}
-	for name, text := range texts {
-		changed := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(name)))
-		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
-			return "", err
+	var flags []string
+	for place, text := range texts {
+		if place.module != "" {
+			mod, err := changedModule(ctx, dir, place, text)
+			if err != nil {
+				return nil, err
+			}
+			flags = append(flags, "-modfile", mod)
+			continue
 		}
-		replace[name] = changed
+		changed := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(place.path)))
+		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+		replace[place.path] = changed
 	}
 	b, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	file := filepath.Join(dir, "overlay.json")
-	return file, os.WriteFile(file, b, 0o644)
+	return append(flags, "-overlay", file), os.WriteFile(file, b, 0o644)
 }
 
-// apply returns the changed files by their paths.
-func (m *mutant) apply(ctx context.Context) (map[string]string, error) {
-	texts := map[string]string{}
+// changedModule copies a module with a changed file, and returns a go.mod that
+// uses it.
+func changedModule(ctx context.Context, dir string, p place, text string) (string, error) {
+	root, err := cluster.ModuleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	from, err := moduleDir(ctx, p.module)
+	if err != nil {
+		return "", err
+	}
+	to := filepath.Join(dir, "module")
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return "", err
+	}
+	name, err := filepath.Rel(from, p.path)
+	if err != nil {
+		return "", err
+	}
+	// The copy is as read-only as the module cache.
+	changed := filepath.Join(to, name)
+	if err := errors.Join(os.Remove(changed), os.WriteFile(changed, []byte(text), 0o644)); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			return "", err
+		}
+		if name == "go.mod" {
+			b = fmt.Appendf(b, "\nreplace %s => %s\n", p.module, to)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "go.mod"), nil
+}
+
+// place is where an edit is made.
+type place struct{ module, path string }
+
+// apply returns the changed files.
+func (m *mutant) apply(ctx context.Context) (map[place]string, error) {
+	texts := map[place]string{}
 	for _, e := range m.Edits {
-		path, err := e.path(ctx)
+		p, err := e.place(ctx)
 		if err != nil {
 			return nil, err
 		}
-		text, ok := texts[path]
+		text, ok := texts[p]
 		if !ok {
-			b, err := os.ReadFile(path)
+			b, err := os.ReadFile(p.path)
 			if err != nil {
 				return nil, err
 			}
@@ -128,19 +188,23 @@ func (m *mutant) apply(ctx context.Context) (map[string]string, error) {
 		if n := strings.Count(text, e.Old); n != 1 {
 			return nil, fmt.Errorf("%q stands %d times in %s; the mutant has to follow the code", e.Old, n, e.File)
 		}
-		texts[path] = strings.Replace(text, e.Old, e.New, 1)
+		texts[p] = strings.Replace(text, e.Old, e.New, 1)
 	}
 	return texts, nil
 }
 
-func (e *edit) path(ctx context.Context) (string, error) {
-	if e.Module == "" {
-		root, err := cluster.ModuleRoot(ctx)
-		return filepath.Join(root, e.File), err
+func (e *edit) place(ctx context.Context) (place, error) {
+	dir, err := cluster.ModuleRoot(ctx)
+	if e.Module != "" {
+		dir, err = moduleDir(ctx, e.Module)
 	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", e.Module).Output()
+	return place{e.Module, filepath.Join(dir, e.File)}, err
+}
+
+func moduleDir(ctx context.Context, module string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
-		return "", fmt.Errorf("find module %s: %w", e.Module, err)
+		return "", fmt.Errorf("find module %s: %w", module, err)
 	}
-	return filepath.Join(strings.TrimSpace(string(out)), e.File), nil
+	return strings.TrimSpace(string(out)), nil
 }
