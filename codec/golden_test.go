@@ -57,6 +57,10 @@ func golden(t *testing.T) []byte {
 			Watch: []turn.Watched{{Key: k, Revision: 7}},
 			Steps: []turn.Step{{Op: &turn.AddInt{Key: k, Delta: 1}}, {Query: &turn.GetString{Key: k}}},
 		},
+		&turn.PopFirst{Keys: []turn.Key{k, {Namespace: "team", Name: "b"}}, From: turn.Head, Count: 2},
+		&turn.MoveElement{Key: k, To: turn.Key{Namespace: "team", Name: "b"}, From: turn.Head, On: turn.Head},
+		&turn.PushOnce{Key: k, Messages: ms, Side: turn.Head, OnlyExisting: true},
+		&turn.SetNew{Keys: []turn.Key{k, {Namespace: "team", Name: "b"}}, Values: [][]byte{[]byte("v"), {}}},
 	} {
 		b, err := EncodeOp(op)
 		if err != nil {

@@ -37,6 +37,10 @@ const (
 	kindInsertElement
 	kindRemoveElements
 	kindTx
+	kindPopFirst
+	kindMoveElement
+	kindPushOnce
+	kindSetNew
 )
 
 const (
@@ -89,6 +93,10 @@ func init() {
 		of(kindInsertElement, (*coder).insertElement),
 		of(kindRemoveElements, (*coder).removeElements),
 		of(kindTx, (*coder).tx),
+		of(kindPopFirst, (*coder).popFirst),
+		of(kindMoveElement, (*coder).moveElement),
+		of(kindPushOnce, (*coder).pushOnce),
+		of(kindSetNew, (*coder).setNew),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),

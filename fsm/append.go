@@ -19,6 +19,11 @@ func (m *Machine) append(o *turn.Append, r *turn.Result) error {
 	if err := checkExpect(o.Expect, h); err != nil {
 		return err
 	}
+	return m.extend(key, h, o, r)
+}
+
+// extend appends messages that are new to a session; h is nil if there is none yet.
+func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (err error) {
 	if h == nil {
 		if h, err = m.create(key); err != nil {
 			return err

@@ -176,6 +176,14 @@ func (m *Machine) applyValue(op turn.Op, r *turn.Result) error {
 		return m.insertElement(o, r)
 	case *turn.RemoveElements:
 		return m.removeElements(o, r)
+	case *turn.PopFirst:
+		return m.popFirst(o, r)
+	case *turn.MoveElement:
+		return m.moveElement(o, r)
+	case *turn.PushOnce:
+		return m.pushOnce(o, r)
+	case *turn.SetNew:
+		return m.setNew(o, r)
 	}
 	return turn.Errorf(turn.Newer, "operation %T is unknown", op)
 }

@@ -99,6 +99,14 @@ func payload(op Op) (n int) {
 		n = len(o.Pivot) + len(o.Data)
 	case *RemoveElements:
 		n = len(o.Data)
+	case *PushOnce:
+		for i := range o.Messages {
+			n += len(o.Messages[i].Data)
+		}
+	case *SetNew:
+		for _, v := range o.Values {
+			n += len(v)
+		}
 	}
 	return n
 }

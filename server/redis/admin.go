@@ -53,48 +53,74 @@ func waitReplicas(c *conn, args [][]byte) action {
 	if !ok {
 		return refuse(errNotInteger)
 	}
-	timeout, ok := parseInt(args[2])
-	if !ok {
-		return refuse("ERR timeout is not an integer or out of range")
+	timeout, err := parseWait(args[2])
+	if err != "" {
+		return refuse(err)
 	}
-	if timeout < 0 {
-		return refuse("ERR timeout is negative")
+	return c.awaitCopies(false, want, timeout, func(_ bool, others int64) reply {
+		return func(w *resp.Writer) { w.Int(others) }
+	})
+}
+
+// waitAOF is WAITAOF, whose first number asks for this node's own disk.
+func waitAOF(c *conn, args [][]byte) action {
+	local, ok := parseInt(args[1])
+	if !ok || local < 0 || local > 1 {
+		return refuse("ERR value is out of range, value must between 0 and 1")
 	}
-	if timeout == 0 || timeout > maxBlock.Milliseconds() {
-		timeout = maxBlock.Milliseconds()
+	want, ok := parseInt(args[2])
+	if !ok || want < 0 {
+		return refuse(errNotPositive)
 	}
+	timeout, err := parseWait(args[3])
+	if err != "" {
+		return refuse(err)
+	}
+	return c.awaitCopies(local == 1, want, timeout, func(own bool, others int64) reply {
+		return func(w *resp.Writer) {
+			w.Array(2)
+			w.Int(map[bool]int64{true: 1}[own])
+			w.Int(others)
+		}
+	})
+}
+
+// parseWait reads a time in milliseconds, at most maxBlock; 0: that.
+func parseWait(arg []byte) (time.Duration, replyError) {
+	ms, ok := parseInt(arg)
+	switch {
+	case !ok:
+		return 0, "ERR timeout is not an integer or out of range"
+	case ms < 0:
+		return 0, "ERR timeout is negative"
+	case ms == 0 || ms > maxBlock.Milliseconds():
+		return maxBlock, ""
+	}
+	return time.Duration(ms) * time.Millisecond, ""
+}
+
+// awaitCopies waits until this node, if that is asked for, and enough others have
+// the connection's last write on disk, or for the timeout; then it answers.
+func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) reply) action {
 	last := c.lastWrite
 	return alone(func(ctx context.Context) (reply, error) {
-		index := uint64(0)
 		if last != nil {
-			r, err := last.Wait()
-			if err == nil {
-				index = r.Index
-			}
+			r, _ := last.Wait()
+			c.noteWrite(r.Index)
 		}
-		until := c.srv.cfg.Now().Add(time.Duration(timeout) * time.Millisecond)
+		until := c.srv.cfg.Now().Add(timeout)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
 		for {
-			cluster, err := c.srv.engine.Cluster(ctx)
-			if err != nil {
-				return nil, err
-			}
-			n := replicas(cluster, index)
+			have, n := c.srv.engine.Copies(ctx, c.written.Load(), int(min(others, math.MaxInt32)))
 			left := until.Sub(c.srv.cfg.Now())
-			if n >= want || left <= 0 || c.gone.Err() != nil {
-				return func(w *resp.Writer) { w.Int(n) }, nil
+			if (have || !own) && int64(n) >= others || left <= 0 || c.gone.Err() != nil {
+				return answer(have, int64(n)), nil
 			}
 			wait(c.gone, nil, min(left, waitPoll))
 		}
 	})
 }
 
-// replicas counts the nodes that hold the log up to index, but for one.
-func replicas(cl turn.Cluster, index uint64) int64 {
-	n := int64(-1)
-	for _, node := range cl.Nodes {
-		if node.Reachable && node.Match >= index {
-			n++
-		}
-	}
-	return max(0, min(n, math.MaxInt32))
-}
+// noteWrite notes the log entry of a write of the connection that has ended.
+func (c *conn) noteWrite(index uint64) { c.written.Store(max(index, c.written.Load())) }

@@ -219,28 +219,40 @@ func (s *Server) mayHear(u *access.User, ns string, prefixes [][]byte) bool {
 	return true
 }
 
-// guard lets what blocks answer only if the user may still know it by then.
+// guard lets reads that block answer only if the user may still know it by then.
 func (c *conn) guard(cmd *command, args [][]byte, a action) action {
-	if c.srv.cfg.Users == nil || !cmd.blocks || a.work == nil {
+	if c.srv.cfg.Users == nil || !cmd.blocks || cmd.is("write") || a.work == nil {
 		return a
 	}
-	kept := make([][]byte, len(args))
-	for i := range args {
-		kept[i] = append([]byte(nil), args[i]...)
-	}
-	login, ns, work := c.login, c.namespace, a.work
+	still, work := c.permission(cmd, args), a.work
 	a.work = func(ctx context.Context) (reply, error) {
 		r, err := work(ctx)
-		user := c.srv.cfg.Users.Current().Find(login)
-		if user == nil {
-			return nil, errNoAuth
-		}
-		if refusal := c.srv.permit(user, cmd, ns, kept); refusal != "" {
+		if refusal := still(); refusal != "" {
 			return nil, refusal
 		}
 		return r, err
 	}
 	return a
+}
+
+// permission returns a function that any goroutine may ask whether the connection's
+// user may still do what he may do now.
+func (c *conn) permission(cmd *command, args [][]byte) func() replyError {
+	if c.srv.cfg.Users == nil {
+		return func() replyError { return "" }
+	}
+	kept := make([][]byte, len(args))
+	for i := range args {
+		kept[i] = append([]byte(nil), args[i]...)
+	}
+	login, ns := c.login, c.namespace
+	return func() replyError {
+		user := c.srv.cfg.Users.Current().Find(login)
+		if user == nil {
+			return errNoAuth
+		}
+		return c.srv.permit(user, cmd, ns, kept)
+	}
 }
 
 // isUser reports whether there is a user of that name.

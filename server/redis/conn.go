@@ -34,10 +34,12 @@ type conn struct {
 	users *access.Set  // in which user was looked up
 	user  *access.User // nil: nobody; or, where there are no users, anybody
 
-	writeBy   time.Time // the socket's write deadline
-	lastWrite Pending   // for WAIT
-	proto     int       // version of the protocol, as of the last request
+	writeBy   time.Time     // the socket's write deadline
+	lastWrite Pending       // the last one that was handed over at once
+	written   atomic.Uint64 // the log entry of the last one that has ended, as far as noted: see noteWrite
+	proto     int           // version of the protocol, as of the last request
 	subs      subscriptions
+	tails     map[turn.Key]*pushTail
 	tx        *transaction // since MULTI; nil: none
 	watched   []*watched
 	within    bool // part of a request was received
@@ -95,6 +97,7 @@ func (c *conn) serve() {
 	}
 	c.hangUp()
 	c.unsubscribeAll()
+	c.stopTails()
 	c.replies.close()
 	if c.abort {
 		c.linger()

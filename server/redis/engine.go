@@ -20,6 +20,10 @@ type Engine interface {
 	Cluster(ctx context.Context) (turn.Cluster, error)
 	Ready() (ok bool, reasons []string)
 	Limits() turn.Limits
+	// Copies tells whether this node, and how many others, have the log up to an
+	// applied entry on disk. It returns when enough others are known to, when all
+	// have been asked, or when ctx ends.
+	Copies(ctx context.Context, index uint64, enough int) (own bool, others int)
 	Bus
 }
 

@@ -95,7 +95,7 @@ func (g generator) keyFor(key string) string {
 }
 
 func (g generator) anyKey() string {
-	return pick(g, g.key(), "s1", "s2", "int", "h1", "h2", "set1", "set2", "z1", "z2", "x1", "x2")
+	return pick(g, g.key(), "s1", "s2", "int", "h1", "h2", "set1", "set2", "z1", "z2", "x1", "x2", "new1", "new2")
 }
 
 func (g generator) list(key string) []string {
@@ -116,10 +116,36 @@ func (g generator) list(key string) []string {
 		return []string{"LSET", key, g.index(), g.value()}
 	case n < 90:
 		return []string{"LINSERT", key, pick(g, "BEFORE", "after", "AFTER", "at"), g.value(), g.value()}
-	case n < 95:
+	case n < 92:
 		return []string{"LREM", key, g.index(), g.value()}
+	case n < 94:
+		return []string{"LLEN", key}
 	}
-	return []string{"LLEN", key}
+	return g.moving(key)
+}
+
+// moving makes commands that take from the first of several lists, or move an
+// element; those that block do so for a millisecond.
+func (g generator) moving(key string) []string {
+	end := func() string { return pick(g, "LEFT", "RIGHT", "left", "right", "right", "LEFT", "MIDDLE") }
+	block := func() string { return pick(g, "0.001", "0.001", "0.001", "-1", "abc", "") }
+	switch g.IntN(6) {
+	case 0:
+		return []string{pick(g, "BLPOP", "BRPOP"), key, g.anyKey(), block()}
+	case 1:
+		args := []string{"LMPOP", pick(g, "2", "2", "2", "1", "0", "-1", "3", "x"), key, g.key(), end()}
+		if g.IntN(2) == 0 {
+			args = append(args, pick(g, "COUNT", "COUNT", "FOO"), pick(g, "2", "1", g.index()))
+		}
+		return args
+	case 2:
+		return []string{"BLMPOP", block(), "2", key, g.key(), end(), "COUNT", "2"}
+	case 3:
+		return []string{"LMOVE", key, pick(g, key, g.anyKey()), end(), end()}
+	case 4:
+		return []string{"RPOPLPUSH", key, pick(g, key, g.anyKey())}
+	}
+	return pick(g, []string{"BLMOVE", key, g.anyKey(), end(), end(), block()}, []string{"BRPOPLPUSH", key, g.anyKey(), block()})
 }
 
 func (g generator) integer() string {
@@ -146,7 +172,7 @@ func (g generator) text(key string) []string {
 	case n < 94:
 		return []string{"MGET", key, g.anyKey(), g.anyKey()}
 	}
-	return []string{"MSET", key, g.value(), g.anyKey(), g.integer()}
+	return []string{pick(g, "MSET", "MSETNX"), pick(g, key, "new1"), g.value(), pick(g, g.anyKey(), "new2"), g.integer()}
 }
 
 // duration is so long that nothing expires, or wrong.

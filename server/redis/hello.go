@@ -76,6 +76,9 @@ func hello(c *conn, args [][]byte) action {
 
 // setProtocol changes the protocol from the next reply on.
 func (c *conn) setProtocol(version int) {
+	if version < 3 {
+		c.stopTails()
+	}
 	c.replies.settle()
 	c.replies.own(func(w *resp.Writer) { w.SetProtocol(version) })
 	c.proto = version

@@ -29,6 +29,7 @@ func del(c *conn, args [][]byte) action {
 		removed, failed := uint64(0), error(nil)
 		for _, p := range batches { // of all, before anything is answered
 			r, err := p.Wait()
+			c.noteWrite(r.Index)
 			removed += r.Removed
 			if err != nil && (failed == nil || turn.KindOf(err) == turn.Unknown) {
 				failed = err
@@ -146,7 +147,7 @@ func flush(all bool) handler {
 		return alone(func(ctx context.Context) (reply, error) {
 			removed := uint64(0)
 			for _, ns := range namespaces {
-				n, err := c.srv.erase(ctx, ns, "")
+				n, err := c.erase(ctx, ns, "")
 				if removed += n; err != nil {
 					return nil, partly(err, removed)
 				}
@@ -158,11 +159,11 @@ func flush(all bool) handler {
 
 // erase deletes all sessions whose names begin with prefix, in steps. It returns
 // how many they were, also when it could not finish.
-func (s *Server) erase(ctx context.Context, namespace, prefix string) (removed uint64, err error) {
+func (c *conn) erase(ctx context.Context, namespace, prefix string) (removed uint64, err error) {
 	cursor := ""
 	for {
 		op := &turn.Erase{Namespace: namespace, Prefix: prefix, Cursor: cursor, Limit: eraseBatch}
-		r, err := s.engine.Submit(ctx, op).Wait()
+		r, err := c.do(ctx, op)
 		if err != nil {
 			return removed, err
 		}

@@ -81,6 +81,8 @@ func connectionCommands() []command {
 		{name: "time", arity: 1, flags: always, tips: unsteady, group: "server", since: "2.6.0", handle: serverTime, summary: "The node's clock: seconds and microseconds."},
 		{name: "wait", arity: 3, flags: "noscript", acl: "@connection -@keyspace", tips: "request_policy:all_shards response_policy:agg_min", group: "generic", since: "3.0.0", handle: waitReplicas,
 			args: "numreplicas timeout", summary: "Wait until that many other nodes have the connection's last write on disk; answer how many do."},
+		{name: "waitaof", arity: 4, reach: reachServer, flags: "noscript", acl: "@connection -@keyspace", tips: "request_policy:all_shards response_policy:agg_min", group: "generic", since: "7.2.0", handle: waitAOF,
+			args: "numlocal numreplicas timeout", summary: "Wait until this node, if numlocal is 1, and that many others have the connection's last write on disk; answer both."},
 		{name: "module", arity: -2, group: "server", since: "4.0.0", summary: "Commands about modules.", subs: []command{
 			{name: "list", arity: 2, flags: "admin noscript", tips: unordered, since: "4.0.0", handle: moduleList, summary: "There are none."},
 			{name: "help", arity: 2, flags: "loading stale", since: "5.0.0", handle: help("module"), summary: "List the subcommands."},
@@ -176,6 +178,14 @@ func listCommands() []command {
 		{name: "rpushx", arity: -3, flags: grow, keys: one, group: "list", since: "2.2.0", handle: push(turn.Tail, true), args: "key element [element ...]", summary: "RPUSH if the list exists."},
 		{name: "lpushx", arity: -3, flags: grow, keys: one, group: "list", since: "2.2.0", handle: push(turn.Head, true), args: "key element [element ...]", summary: "LPUSH if the list exists."},
 		{name: "lpop", arity: -2, flags: "write fast", keys: one, group: "list", since: "1.0.0", handle: pop(turn.Head), args: "key [count]", summary: "Remove and answer elements of the left end."},
+		{name: "blpop", arity: -3, flags: "write noscript blocking", keys: keySpec{1, -2, 1}, group: "list", since: "2.0.0", handle: blockingPop("blpop", turn.Head), args: "key [key ...] timeout", summary: "LPOP of the first key that holds a list, waiting for one for so many seconds; 0: for ever."},
+		{name: "brpop", arity: -3, flags: "write noscript blocking", keys: keySpec{1, -2, 1}, group: "list", since: "2.0.0", handle: blockingPop("brpop", turn.Tail), args: "key [key ...] timeout", summary: "RPOP in the same way."},
+		{name: "lmpop", arity: -4, flags: "write movablekeys", movable: countedKeys(1), group: "list", since: "7.0.0", handle: popMany("lmpop", 1), args: "numkeys key [key ...] LEFT|RIGHT [COUNT count]", summary: "Remove and answer elements of the first key that holds a list."},
+		{name: "blmpop", arity: -5, flags: "write blocking movablekeys", movable: countedKeys(2), group: "list", since: "7.0.0", handle: popMany("blmpop", 2), args: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", summary: "LMPOP, waiting for a list for so many seconds; 0: for ever."},
+		{name: "lmove", arity: 5, flags: "write denyoom", keys: keySpec{1, 2, 1}, group: "list", since: "6.2.0", handle: move("lmove", true, false), args: "source destination LEFT|RIGHT LEFT|RIGHT", summary: "Move an element from an end of a list to an end of another, or of the same."},
+		{name: "blmove", arity: 6, flags: "write denyoom noscript blocking", keys: keySpec{1, 2, 1}, group: "list", since: "6.2.0", handle: move("blmove", true, true), args: "source destination LEFT|RIGHT LEFT|RIGHT timeout", summary: "LMOVE, waiting for an element for so many seconds; 0: for ever."},
+		{name: "rpoplpush", arity: 3, flags: "write denyoom", keys: keySpec{1, 2, 1}, group: "list", since: "1.2.0", handle: move("rpoplpush", false, false), args: "source destination", summary: "LMOVE with RIGHT LEFT."},
+		{name: "brpoplpush", arity: 4, flags: "write denyoom noscript blocking", keys: keySpec{1, 2, 1}, group: "list", since: "2.2.0", handle: move("brpoplpush", false, true), args: "source destination timeout", summary: "BLMOVE with RIGHT LEFT."},
 		{name: "rpop", arity: -2, flags: "write fast", keys: one, group: "list", since: "1.0.0", handle: pop(turn.Tail), args: "key [count]", summary: "Remove and answer elements of the right end."},
 		{name: "llen", arity: 2, flags: "readonly fast", keys: one, group: "list", since: "1.0.0", handle: sizeOf(turn.TypeList), args: "key", summary: "The length of a list."},
 		{name: "lindex", arity: 3, flags: "readonly", keys: one, group: "list", since: "1.0.0", handle: lindex, args: "key index", summary: "The element at an index."},
@@ -201,10 +211,13 @@ func turnCommands() []command {
 	erase.reach = reachPrefix
 	cluster := row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster)
 	cluster.reach = reachServer
+	untail := row("untail", -1, "readonly fast", "[key ...]", "End TURN.TAIL … PUSH of the keys, or of all; answer how many there were.", keySpec{1, -1, 1}, turnUntail)
+	untail.stateful = true
 	return []command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg, "Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
 		row("read", -2, "readonly", "key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE | BOUNDED ms | STALE]", "Messages in commit order, and the session's state.", one, turnRead),
-		row("tail", -2, "readonly blocking", "key [AFTER seq] [COUNT n] [BLOCK ms]", "The first messages after a seq, waiting for them up to BLOCK.", one, turnTail),
+		row("tail", -2, "readonly blocking", "key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]]", "The first messages after a seq, waiting for them up to BLOCK. PUSH: all of them, as push frames, until TURN.UNTAIL.", one, turnTail),
+		untail,
 		row("info", 2, "readonly fast", "key", "Describe a session.", one, turnInfo),
 		row("pop", -2, "write fast", "key [COUNT n] [EXPECT rev] [FROM NEWEST|HEAD|TAIL]", "Remove and answer messages, the newest by default.", one, turnPop),
 		row("trim", -4, "write", "key KEEP n | BEFORE seq [EXPECT rev]", "Remove the oldest messages.", one, turnTrim),

@@ -17,6 +17,7 @@ func stringCommands() []command {
 		{name: "getdel", arity: 2, flags: "write fast", keys: one, group: "string", since: "6.2.0", handle: getDel, args: "key", summary: "The string of a key, which is deleted."},
 		{name: "mget", arity: -2, flags: "readonly fast", keys: keySpec{1, -1, 1}, tips: "request_policy:multi_shard", group: "string", since: "1.0.0", handle: mget, args: "key [key ...]", summary: "The strings of keys, each read for itself."},
 		{name: "mset", arity: -3, flags: "write denyoom", keys: keySpec{1, -1, 2}, tips: "request_policy:multi_shard response_policy:all_succeeded", group: "string", since: "1.0.1", handle: mset, args: "key value [key value ...]", summary: "SET several keys at once."},
+		{name: "msetnx", arity: -3, flags: "write denyoom", keys: keySpec{1, -1, 2}, tips: "request_policy:multi_shard response_policy:agg_min", group: "string", since: "1.0.1", handle: msetnx, args: "key value [key value ...]", summary: "MSET if none of the keys exists; answer 1 if it did, else 0."},
 		{name: "strlen", arity: 2, flags: "readonly fast", keys: one, group: "string", since: "2.2.0", handle: strlen, args: "key", summary: "The length of a string."},
 		{name: "incr", arity: 2, flags: "write denyoom fast", keys: one, group: "string", since: "1.0.0", handle: add(1), args: "key", summary: "Add 1 to an integer."},
 		{name: "decr", arity: 2, flags: "write denyoom fast", keys: one, group: "string", since: "1.0.0", handle: add(-1), args: "key", summary: "Subtract 1 from an integer."},

@@ -123,9 +123,10 @@ func writeHistory(w *resp.Writer, r turn.Result, how turn.Consistency) {
 	writeMessages(w, r.Messages)
 }
 
-// turnTail is TURN.TAIL key [AFTER seq] [COUNT n] [BLOCK ms].
+// turnTail is TURN.TAIL key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]].
 func turnTail(c *conn, args [][]byte) action {
 	t := tail{c: c, q: turn.Read{Key: c.key(args[1]), From: turn.FromAfter, Limit: 1000}}
+	push, incarnation := false, uint64(0)
 	o := options{args: args[2:]}
 	for o.more() {
 		switch word := o.word(); word {
@@ -138,12 +139,23 @@ func turnTail(c *conn, args [][]byte) action {
 			if t.block == 0 || t.block > maxBlock {
 				t.block = maxBlock
 			}
+		case "PUSH":
+			push = true
+		case "INCARNATION":
+			incarnation = o.uint("the number after INCARNATION")
 		default:
 			o.unknown(word)
 		}
 	}
-	if o.err != "" {
+	if o.err == "" && push && t.block > 0 {
+		o.err = invalid("BLOCK and PUSH exclude each other")
+	}
+	switch {
+	case o.err != "":
 		return refuse(o.err)
+	case push:
+		t.q.MaxBytes = tailFrame
+		return c.startTail(&pushTail{c: c, q: t.q, incarnation: incarnation, refused: c.permission(c.srv.table.lookup("turn.tail"), args)})
 	}
 	return alone(t.run)
 }

@@ -261,7 +261,7 @@ func turnErase(c *conn, args [][]byte) action {
 	}
 	namespace, prefix := c.namespace, string(args[2])
 	return alone(func(ctx context.Context) (reply, error) {
-		removed, err := c.srv.erase(ctx, namespace, prefix)
+		removed, err := c.erase(ctx, namespace, prefix)
 		if err != nil {
 			return nil, partly(err, removed)
 		}

@@ -79,7 +79,7 @@ var requests = map[string]string{
 	"client|getredir": "CLIENT GETREDIR", "client|help": "CLIENT HELP", "command": "COMMAND", "command|count": "COMMAND COUNT", "command|docs": "COMMAND DOCS get",
 	"command|info": "COMMAND INFO get", "command|list": "COMMAND LIST", "command|getkeys": "COMMAND GETKEYS get x", "command|help": "COMMAND HELP",
 	"config|get": "CONFIG GET *", "config|set": "CONFIG SET a b", "config|help": "CONFIG HELP", "info": "INFO everything", "role": "ROLE", "time": "TIME",
-	"wait": "WAIT 0 1", "module|list": "MODULE LIST", "module|help": "MODULE HELP", "readonly": "READONLY", "readwrite": "READWRITE",
+	"wait": "WAIT 0 1", "waitaof": "WAITAOF 0 0 1", "module|list": "MODULE LIST", "module|help": "MODULE HELP", "readonly": "READONLY", "readwrite": "READWRITE",
 	"cluster|info": "CLUSTER INFO", "cluster|nodes": "CLUSTER NODES", "cluster|slots": "CLUSTER SLOTS", "cluster|shards": "CLUSTER SHARDS",
 	"cluster|links": "CLUSTER LINKS", "cluster|myid": "CLUSTER MYID", "cluster|keyslot": "CLUSTER KEYSLOT x", "cluster|help": "CLUSTER HELP",
 	"acl|whoami": "ACL WHOAMI", "acl|help": "ACL HELP", "sentinel|masters": "SENTINEL MASTERS", "sentinel|master": "SENTINEL MASTER mymaster",
@@ -95,7 +95,9 @@ var requests = map[string]string{
 	"getset": "GETSET theirs:string x", "getdel": "GETDEL theirs:string", "mget": "MGET mine:1 theirs:string", "mset": "MSET mine:1 x theirs:string x",
 	"strlen": "STRLEN theirs:string", "incr": "INCR theirs:new", "decr": "DECR theirs:new", "incrby": "INCRBY theirs:new 2", "decrby": "DECRBY theirs:new 2",
 
-	"rpush": "RPUSH theirs:list x", "lpush": "LPUSH theirs:list x", "rpushx": "RPUSHX theirs:list x", "lpushx": "LPUSHX theirs:list x", "lpop": "LPOP theirs:list",
+	"blpop": "BLPOP mine:none theirs:list 1", "brpop": "BRPOP theirs:list 1", "lmpop": "LMPOP 2 mine:none theirs:list LEFT", "blmpop": "BLMPOP 1 1 theirs:list LEFT",
+	"lmove": "LMOVE theirs:list mine:1 LEFT LEFT", "blmove": "BLMOVE theirs:list mine:1 LEFT LEFT 1", "rpoplpush": "RPOPLPUSH theirs:list mine:1", "brpoplpush": "BRPOPLPUSH theirs:list mine:1 1",
+	"msetnx": "MSETNX mine:none x theirs:new x", "rpush": "RPUSH theirs:list x", "lpush": "LPUSH theirs:list x", "rpushx": "RPUSHX theirs:list x", "lpushx": "LPUSHX theirs:list x", "lpop": "LPOP theirs:list",
 	"rpop": "RPOP theirs:list", "llen": "LLEN theirs:list", "lindex": "LINDEX theirs:list 0", "linsert": "LINSERT theirs:list BEFORE hidden x",
 	"lset": "LSET theirs:list 0 x", "lrem": "LREM theirs:list 0 hidden", "lrange": "LRANGE theirs:list 0 -1", "ltrim": "LTRIM theirs:list 1 0",
 
@@ -121,7 +123,7 @@ var requests = map[string]string{
 
 	"multi": "MULTI", "exec": "EXEC", "discard": "DISCARD", "watch": "WATCH theirs:list", "unwatch": "UNWATCH",
 
-	"turn.append": "TURN.APPEND theirs:list MSG x y", "turn.read": "TURN.READ theirs:list", "turn.tail": "TURN.TAIL theirs:list", "turn.info": "TURN.INFO theirs:list",
+	"turn.append": "TURN.APPEND theirs:list MSG x y", "turn.read": "TURN.READ theirs:list", "turn.tail": "TURN.TAIL theirs:list", "turn.untail": "TURN.UNTAIL theirs:list", "turn.info": "TURN.INFO theirs:list",
 	"turn.pop": "TURN.POP theirs:list", "turn.trim": "TURN.TRIM theirs:list KEEP 0", "turn.replace": "TURN.REPLACE theirs:list FROM 1", "turn.clear": "TURN.CLEAR theirs:list",
 	"turn.delete": "TURN.DELETE theirs:list", "turn.fork": "TURN.FORK mine:1 theirs:fork", "turn.meta": "TURN.META theirs:list SET a b",
 	"turn.expire": "TURN.EXPIRE theirs:list PX 5", "turn.list": "TURN.LIST", "turn.erase": "TURN.ERASE PREFIX theirs:", "turn.ns": "TURN.NS 0", "turn.cluster": "TURN.CLUSTER",

@@ -159,14 +159,8 @@ func (x *streamReader) answer(os []outcome) (reply, error) {
 
 // run waits for entries. It ends early when the client has gone.
 func (x *streamReader) run(ctx context.Context) (reply, error) {
-	changed := make(chan struct{}, 1)
-	for _, k := range x.keys {
-		one, stop := x.c.srv.engine.Watch(k)
-		defer stop()
-		done := make(chan struct{})
-		defer close(done)
-		go relay(one, changed, done)
-	}
+	changed, stop := x.c.srv.watchAll(x.keys)
+	defer stop()
 	until := x.c.srv.cfg.Now().Add(x.block)
 	index := uint64(0)
 	for {

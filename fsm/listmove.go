@@ -1,0 +1,128 @@
+package fsm
+
+import (
+	"bytes"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (m *Machine) popFirst(o *turn.PopFirst, r *turn.Result) error {
+	for i, k := range o.Keys {
+		h, err := m.list(joinKey(k))
+		if err != nil {
+			return err
+		}
+		if h != nil {
+			r.Found, r.Number = true, int64(i)
+			return m.pop(&turn.Pop{Key: k, From: o.From, Count: o.Count, List: true}, r)
+		}
+	}
+	return nil
+}
+
+func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
+	key, to := joinKey(o.Key), joinKey(o.To)
+	h, err := m.list(key)
+	if h == nil || err != nil {
+		return err
+	}
+	target, err := m.session(to)
+	if err != nil {
+		return err
+	}
+	h = m.own(key, h)
+	before := h.count()
+	taken, err := m.takeFrom(h, o.From, 1)
+	if err != nil {
+		return err
+	}
+	if taken[0].borrowed {
+		taken[0].data, taken[0].borrowed = bytes.Clone(taken[0].data), false
+	}
+	data := taken[0].data
+	r.Found, r.Messages = true, []turn.Message{taken[0].message()}
+	if key == to {
+		m.place(h, record{time: m.meta.clock, data: data, side: o.On})
+		return m.settle(key, h, before, true)
+	}
+	if err := m.settle(key, h, before, true); err != nil {
+		return err
+	}
+	return m.extend(to, target, &turn.Append{Messages: []turn.NewMessage{{Data: data}}, Side: o.On}, new(turn.Result))
+}
+
+func (m *Machine) pushOnce(o *turn.PushOnce, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.session(key)
+	if err != nil || o.OnlyExisting && !h.held() {
+		return err
+	}
+	if h.held() {
+		if again, err := m.repeated(h, o.Messages, r); again || err != nil {
+			return err
+		}
+	}
+	return m.extend(key, h, &turn.Append{Messages: o.Messages, Side: o.Side}, r)
+}
+
+// repeated is duplicate among the messages that the session holds.
+func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
+	live, err := m.view(h)
+	if err != nil {
+		return false, err
+	}
+	var seqs []uint64
+	for i := range ms {
+		if ms[i].ID == "" {
+			continue
+		}
+		rec, ok, err := m.lookupIn(h.inc, h.last, h.lastID, ms[i].ID)
+		switch {
+		case err != nil:
+			return false, err
+		case !ok || !live.live(&rec):
+		case !rec.carries(ms[i].Data):
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.seq)
+		default:
+			seqs = append(seqs, rec.seq)
+		}
+	}
+	n := uint64(len(seqs))
+	switch {
+	case n == 0:
+		return false, nil
+	case n < uint64(len(ms)) || !contiguous(seqs):
+		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append", n, len(ms))
+		e.Revision = h.revision
+		return false, e
+	}
+	r.First, r.Last, r.Duplicate = seqs[0], seqs[n-1], true
+	r.Revision, r.Count = h.revision, h.count()
+	return true, nil
+}
+
+func contiguous(seqs []uint64) bool {
+	for i := range seqs {
+		if seqs[i] != seqs[0]+uint64(i) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *Machine) setNew(o *turn.SetNew, r *turn.Result) error {
+	for _, k := range o.Keys {
+		if h, err := m.find(joinKey(k)); err != nil || h.held() {
+			return err
+		}
+	}
+	for i, k := range o.Keys {
+		var one turn.Result
+		if err := m.setString(&turn.SetString{Key: k, Value: o.Values[i]}, &one); err != nil {
+			return err
+		}
+		r.Revision = one.Revision
+	}
+	r.Count = uint64(len(o.Keys))
+	return nil
+}
