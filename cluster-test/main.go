@@ -49,6 +49,8 @@ type arguments struct {
 	network   string
 	old       string
 	oldBinary string
+
+	totals totals // of what has run
 }
 
 // oldCommit is what nodes are upgraded from unless another version is named.
@@ -122,32 +124,34 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 	}
 	defer os.RemoveAll(dir)
 	b := builds{dir: dir, given: a.binary, race: a.race, old: a.old, done: map[string]string{}}
-	passed := true
-	for i := 0; i < a.repeat || a.soak; i++ {
+	for i := 0; i < a.repeat || a.soak && a.totals.failed == 0; i++ {
 		for _, s := range chosen {
 			if problem := s.impossible(dir); problem != nil && len(chosen) > 1 {
 				fmt.Printf("----  %s: LEFT OUT, because of this machine: %v\n", s.Name, problem)
 				continue
 			}
-			if a.binary, err = b.binary(ctx, s.Clocks); err != nil {
+			if err := a.provide(ctx, &b, s); err != nil {
 				return false, err
 			}
-			if s.Upgrade && a.oldBinary == "" {
-				if a.oldBinary, err = b.oldBinary(ctx); err != nil {
-					return false, err
-				}
-			}
-			ok, err := a.one(ctx, s, a.seed+uint64(i))
-			if err != nil {
+			if _, err := a.one(ctx, s, a.seed+uint64(i)); err != nil {
 				return false, err
-			}
-			passed = passed && ok
-			if a.soak && !passed {
-				return false, nil
 			}
 		}
 	}
-	return passed, ctx.Err()
+	never := a.totals.print()
+	if a.scenarios == "matrix" && len(never) > 0 {
+		fmt.Printf("====  FAIL: never met: %s\n", strings.Join(never, ", "))
+		return false, nil
+	}
+	return a.totals.failed == 0, ctx.Err()
+}
+
+// provide has the binaries ready that the scenario asks for.
+func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err error) {
+	if a.binary, err = b.binary(ctx, s.Clocks); err == nil && s.Upgrade && a.oldBinary == "" {
+		a.oldBinary, err = b.oldBinary(ctx)
+	}
+	return err
 }
 
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
@@ -161,6 +165,7 @@ func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, err
 	}
 	r.Print(os.Stdout)
 	fmt.Printf("      %s\n", dir)
+	a.totals.add(r)
 	return r.Passed, nil
 }
 

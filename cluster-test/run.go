@@ -200,7 +200,14 @@ func (r *run) recover(ctx context.Context) error {
 	r.report.Figures.StateHash, r.report.Figures.HashIndex = hash.StateHash, hash.HashIndex
 	all, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	return r.work.ReadAll(all, readers)
+	stalled := watchStalls(all)
+	err = r.work.ReadAll(all, readers)
+	cancel()
+	r.report.Stall = <-stalled
+	if n := r.work.Count().FinalRetries; n > 0 && r.report.Stall < tolerable {
+		r.report.Fail("although nothing was done to the cluster any more, and the machine had time, %d reads had to be repeated", n)
+	}
+	return err
 }
 
 const stopLimit = 20 * time.Second
@@ -259,10 +266,7 @@ func (r *run) requirements() {
 	if r.to-r.from < r.Time-time.Second {
 		return
 	}
-	c, f := &r.report.Counts, &r.report.Figures
-	counted := map[string]float64{"leader changes": float64(f.LeaderChanges), "unknown": float64(c.Unknown),
-		"duplicates": float64(c.Duplicates), "conflicts": float64(c.Conflicts), "snapshot installs": f.Sometimes["snapshot installs"],
-		"read-only": float64(c.ReadOnly), "expired": float64(c.Expired), "damage refused": f.Sometimes["damage refused"]}
+	counted := met(r.report)
 	for _, name := range r.Must {
 		if counted[name] == 0 {
 			r.report.Fail("%s: none, and this scenario is there to have some", name)

@@ -38,7 +38,7 @@ func watchLeader(ctx context.Context, c *cluster.Cluster, rec *history.Recorder)
 var signs = map[string]string{
 	"snapshot installs": "snapshot installed",
 	"snapshots taken":   "snapshot taken",
-	"torn tails":        "torn",
+	"torn tails":        "wal dropped an incomplete batch",
 	"damage refused":    "add it a", // a node's advice
 }
 

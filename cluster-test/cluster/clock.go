@@ -101,6 +101,21 @@ func (c *clock) set(offset time.Duration, drift int64) error {
 // clock by an offset, and the speed of both its clocks by so many millionths.
 func (n *Node) SetClock(offset time.Duration, drift int64) error { return n.clock.set(offset, drift) }
 
+// ClusterAhead is how far cluster time is ahead of the tester's clock. It writes a
+// message of its own, through n.
+func (n *Node) ClusterAhead(ctx context.Context) (time.Duration, error) {
+	const session = "/v1/ns/tester/sessions/clock/messages"
+	var answer struct{ Messages []struct{ Time int64 } }
+	err := n.send(ctx, http.MethodPost, session, strings.NewReader(`{"messages":[{"data":1}]}`), nil)
+	if err == nil {
+		err = n.call(ctx, http.MethodGet, session+"?last=1", &answer)
+	}
+	if err != nil || len(answer.Messages) == 0 {
+		return 0, err
+	}
+	return time.Until(time.UnixMilli(answer.Messages[0].Time)), nil
+}
+
 // HasClock reports whether the node's clock can be put wrong.
 func (n *Node) HasClock() bool { return n.clock != nil }
 

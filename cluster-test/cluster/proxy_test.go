@@ -193,3 +193,18 @@ func TestFlowLatency(t *testing.T) {
 		t.Errorf("a lost packet: %v", d)
 	}
 }
+
+func TestProxyAbandons(t *testing.T) {
+	r := newRig(t)
+	c, in := r.dial()
+	r.roundTrip(c, in, "before\n")
+	r.proxy.Abandon()
+	io.WriteString(c, "lost\n")
+	r.silent(c, in)
+	other, otherIn := r.dial()
+	r.roundTrip(other, otherIn, "another connection\n")
+	r.proxy.Reset()
+	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("after the reset: %v", err)
+	}
+}

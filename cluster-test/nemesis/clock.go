@@ -70,6 +70,9 @@ func clockJump(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 		}
 		if e.Rand.IntN(4) > 0 {
 			e.elect(ctx, n)
+			if err := e.clusterTime(ctx, n); err != nil {
+				return nil, err
+			}
 		}
 		sleep(ctx, between(e.Rand, seconds(0.1, 2)))
 	}
@@ -83,6 +86,23 @@ func clockDrift(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
 	}
 	e.Recorder.Note(n.ID, fmt.Sprintf("clocks drift by %d millionths", drift))
 	return rightClock(n), n.SetClock(0, drift)
+}
+
+// believed is how far one node's clock may take cluster time with it, and what
+// clocks that were too fast before have added.
+const believed = 4 * time.Second
+
+func (e *Env) clusterTime(ctx context.Context, n *cluster.Node) error {
+	ahead, err := n.ClusterAhead(ctx)
+	if err != nil {
+		e.note(n, "cluster time", err)
+		return nil
+	}
+	e.Recorder.Note(n.ID, fmt.Sprintf("cluster time is ahead by %v", ahead.Round(time.Millisecond)))
+	if ahead > believed {
+		return fmt.Errorf("cluster time is ahead by %v: it followed one node's clock", ahead)
+	}
+	return nil
 }
 
 // clockIs makes sure that the fault is one: the node must tell the wrong time.

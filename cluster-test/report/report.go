@@ -32,6 +32,10 @@ type Report struct {
 	// Evidence is what the scenario measured, in sentences.
 	Evidence []string `json:"evidence,omitempty"`
 
+	// Stall is how late the tester's own clock ticked at worst while it read
+	// everything, after all faults.
+	Stall time.Duration `json:"stall_ns"`
+
 	Checked *checker.Verdict `json:"checked"`
 	Counts  workload.Counts  `json:"counts"`
 	Figures Figures          `json:"figures"`
@@ -93,7 +97,7 @@ func (r *Report) Print(w io.Writer) {
 	fmt.Fprintf(w, "      write latency median %s, p99 %s, most %s; longest pause without an acknowledged write %s\n",
 		ms(f.Write.Median), ms(f.Write.P99), ms(f.Write.Max), ms(f.LongestPause))
 	if n := r.Counts.FinalRetries; n > 0 {
-		fmt.Fprintf(w, "      unavailable although all faults had healed: %d reads had to be repeated\n", n)
+		fmt.Fprintf(w, "      unavailable although all faults had healed: %d reads had to be repeated; the machine stood still for up to %s\n", n, ms(int64(r.Stall)))
 	}
 	for _, name := range f.faultNames() {
 		s := f.Recovery[name]

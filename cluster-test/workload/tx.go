@@ -42,6 +42,7 @@ func (d *txDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history
 		}
 		v, err := d.command(ctx, key.Namespace, false, []string{"LLEN", keys[0]})
 		if err != nil {
+			d.Close() // and with it the WATCH
 			return history.Result{}, err
 		}
 		n, _ := v.Int64()
