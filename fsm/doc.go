@@ -3,12 +3,13 @@
 // same answers on every node, whatever its clock, configuration or history of
 // flushes and restarts: time and ids arrive as data, inside the entries.
 //
-// Recent changes live in memory, in a table per generation; a background flush
-// writes a generation to a bbolt file in one transaction, together with the
-// index of the last entry that it comprises (flush.go, LAYOUT.md). What is not
-// flushed is recovered by applying the log again from that index on, so that
-// Apply never waits for the disk, many messages of a session share a write, and
-// a copy of the whole state (dump.go) is a read transaction away.
+// Recent changes live in memory, in a table per generation. A background flush
+// appends a generation's messages to block files and writes the rest, with
+// references to them, to a bbolt file: in one transaction, together with the index
+// of the last entry that it comprises (flush.go, filespace.go, LAYOUT.md). What is
+// not flushed is recovered by applying the log again from that index on, so that
+// Apply never waits for the disk, many messages of a session share a write, and a
+// copy of the whole state (dump.go) is a read transaction away.
 //
 // A session's messages stand in commit order. Each remembers at which end of
 // the Redis list it was pushed: the list is the messages pushed at the head,
