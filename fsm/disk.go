@@ -1,7 +1,10 @@
 package fsm
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"go.etcd.io/bbolt"
 
@@ -19,6 +22,14 @@ type disk interface {
 	rename(from, to string) error
 	// syncDir makes names durable: files that were created, renamed or removed in dir.
 	syncDir(dir string) error
+}
+
+// fullDisk reports whether err says that a write, or the creation of a file, found
+// no space. A sync that finds none is not that: what it was to make durable may be
+// lost, and no later sync would tell.
+func fullDisk(err error) bool {
+	var failed *fs.PathError
+	return errors.As(err, &failed) && failed.Op != "sync" && errors.Is(failed, syscall.ENOSPC)
 }
 
 type osDisk struct{}

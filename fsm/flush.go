@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -53,7 +52,7 @@ func (m *Machine) Run(ctx context.Context) error {
 		retry = nil
 		more, err := m.flush()
 		switch {
-		case errors.Is(err, syscall.ENOSPC):
+		case fullDisk(err):
 			m.cfg.Logger.Error("no disk space to flush the state; trying again", "dir", m.cfg.Dir, "error", err)
 			retry = time.After(flushRetry)
 		case err != nil:
@@ -114,7 +113,7 @@ func (m *Machine) flush() (more bool, err error) {
 	if err != nil {
 		err = errors.Join(err, m.files.Rollback())
 		err = fmt.Errorf("flush the state: %w", err)
-		if !errors.Is(err, syscall.ENOSPC) {
+		if !fullDisk(err) {
 			m.mu.Lock()
 			m.fail(err)
 			m.mu.Unlock()

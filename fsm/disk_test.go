@@ -1,0 +1,51 @@
+package fsm
+
+import (
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/turnlog/turnlog/fsm/blockfile"
+)
+
+// thinDisk is one that finds out late that it is full: its syncs fail.
+type thinDisk struct{ osDisk }
+
+func (thinDisk) files() blockfile.FS { return thinFiles{} }
+
+type thinFiles struct{ blockfile.OS }
+
+func (f thinFiles) Create(name string) (blockfile.File, error) {
+	file, err := f.OS.Create(name)
+	return thinFile{file}, err
+}
+
+type thinFile struct{ blockfile.File }
+
+func (thinFile) Sync() error { return syscall.ENOSPC }
+
+// A full disk is waited for, but a failed sync ends the machine, also if a full
+// disk was its reason.
+func TestFailedSyncIsFatal(t *testing.T) {
+	r := &rig{t: t, dir: t.TempDir(), disk: thinDisk{}}
+	r.open()
+	defer r.m.Close()
+	r.apply(1, appendOf(sessionA, "id", string(make([]byte, 10_000))))
+	if err := r.m.Flush(t.Context()); err == nil {
+		t.Fatal("flushed without a sync")
+	}
+	if r.m.Err() == nil {
+		t.Fatal("the machine goes on")
+	}
+	for err, want := range map[error]bool{
+		&os.PathError{Op: "write", Err: syscall.ENOSPC}: true,
+		&os.PathError{Op: "open", Err: syscall.ENOSPC}:  true,
+		&os.PathError{Op: "write", Err: syscall.EIO}:    false,
+		&os.PathError{Op: "sync", Err: syscall.ENOSPC}:  false,
+		syscall.ENOSPC: false, // bbolt's sync
+	} {
+		if fullDisk(err) != want {
+			t.Errorf("%v: %v", err, !want)
+		}
+	}
+}
