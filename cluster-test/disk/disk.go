@@ -39,16 +39,22 @@ const lowBytes = 16 << 20
 // Set changes what is wrong.
 func (d *Disk) Set(f Faults) {
 	d.fault.Store(&f)
-	d.failed.Store(false)
+	d.failed.Store(nil)
 }
 
-// Failed reports whether an operation was made to fail since Set.
-func (d *Disk) Failed() bool { return d.failed.Load() }
+// Failed returns the path of the file on which an operation was made to fail
+// since Set; "" if none was.
+func (d *Disk) Failed() string {
+	if path := d.failed.Load(); path != nil {
+		return *path
+	}
+	return ""
+}
 
 // fails reports whether this operation has to, which is so once.
 func (d *Disk) fails(op Op, path string) bool {
 	f := d.fault.Load()
-	return f.Fail == op && strings.Contains(path, f.Path) && d.failed.CompareAndSwap(false, true)
+	return f.Fail == op && strings.Contains(path, f.Path) && d.failed.CompareAndSwap(nil, &path)
 }
 
 // Loss is how much of what was not synced a power cut takes away.
@@ -63,7 +69,7 @@ const (
 // faults are those of a Disk, which any request looks at.
 type faults struct {
 	fault  atomic.Pointer[Faults]
-	failed atomic.Bool
+	failed atomic.Pointer[string]
 }
 
 // fate decides what a power cut does to each thing that was not synced.

@@ -87,11 +87,11 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 		n.Disk.Set(disk.Faults{Fail: op, Path: file})
 		waiting, cancel := context.WithTimeout(ctx, errorWait)
 		defer cancel()
-		if err := cluster.Until(waiting, "", n.Disk.Failed); err != nil {
+		if err := cluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil {
 			return goodDisk(n), nil // nothing was written to that file
 		}
 		if err := exits(ctx, n); err != nil {
-			return nil, fmt.Errorf("a %s failed: %w", op, err)
+			return nil, fmt.Errorf("a %s of %s failed: %w", op, n.Disk.Failed(), err)
 		}
 		return goodDisk(n), n.PowerCut(disk.Some, e.Rand.Uint64())
 	}
