@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -48,6 +49,10 @@ type Config struct {
 	MaxMessageBytes Size
 	MaxAppendBytes  Size
 	MaxReadBytes    Size
+
+	// RedisIDPath is "NAMESPACE=path,path;NAMESPACE=path;…": where elements that
+	// Redis clients push to lists carry an id. Empty: nowhere.
+	RedisIDPath string
 
 	LogLevel  string // debug, info, warn, error
 	LogFormat string // text, json
@@ -101,6 +106,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.Var(&c.MaxMessageBytes, "max-message-bytes", "largest payload of one message")
 	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest payloads of one append together")
 	fs.Var(&c.MaxReadBytes, "max-read-bytes", "payload bytes after which an answer is cut")
+	fs.StringVar(&c.RedisIDPath, "redis-id-path", "", "where JSON elements that Redis clients push carry a unique id, so that one that is sent again is recognised, as NAMESPACE=data.id,id;…; the same on every node (default: nowhere)")
 	fs.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
 	fs.StringVar(&c.LogFormat, "log-format", c.LogFormat, "text or json")
 	fs.StringVar(&c.PprofAddr, "pprof-addr", "", "loopback address for profiles of the process, under /debug/pprof/; port 0 takes a free one, which the log tells (default: none)")
@@ -145,6 +151,9 @@ func (c *Config) Validate() error {
 	if _, err := c.Dials(); err != nil {
 		return err
 	}
+	if _, err := c.IDPaths(); err != nil {
+		return err
+	}
 	_, err := c.Peers()
 	return err
 }
@@ -165,6 +174,28 @@ func (c *Config) Dials() (map[string]string, error) {
 		dials[from] = to
 	}
 	return dials, nil
+}
+
+// IDPaths returns RedisIDPath by namespace: paths, each with a name for every level.
+func (c *Config) IDPaths() (map[string][][]string, error) {
+	all := map[string][][]string{}
+	for part := range strings.SplitSeq(c.RedisIDPath, ";") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		ns, paths, _ := strings.Cut(part, "=")
+		if err := (&turn.Count{Namespace: ns}).Validate(c.Limits()); err != nil {
+			return nil, fmt.Errorf("redis-id-path %q: %w", part, err)
+		}
+		for path := range strings.SplitSeq(paths, ",") {
+			names := strings.Split(path, ".")
+			if slices.Contains(names, "") {
+				return nil, fmt.Errorf("redis-id-path %q: must be NAMESPACE=path,path, a path being names with dots between them", part)
+			}
+			all[ns] = append(all[ns], names)
+		}
+	}
+	return all, nil
 }
 
 func (c *Config) checkAddresses() error {

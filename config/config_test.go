@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,17 @@ func TestClusterAsMapping(t *testing.T) {
 	}
 }
 
+func TestIDPaths(t *testing.T) {
+	c, err := load(t, "redis-id-path: 0=data.id,id; team=id\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := c.IDPaths()
+	if got := fmt.Sprint(paths); err != nil || got != "map[0:[[data id] [id]] team:[[id]]]" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 func TestDialMap(t *testing.T) {
 	c, err := load(t, "", map[string]string{"TURNLOG_DIAL_MAP": "127.0.0.1:1=127.0.0.1:2, n2:3=[::1]:4"})
 	if err != nil {
@@ -86,6 +98,9 @@ func TestRefused(t *testing.T) {
 		{"list as value", "node-id: [a]\n", nil, "single value"},
 		{"bad size", "memory-budget: lots\n", nil, "not a size"},
 		{"small tail", "log-tail-bytes: 1KiB\n", nil, "64KiB"},
+		{"id path without a path", "", []string{"--redis-id-path", "0="}, "redis-id-path"},
+		{"id path with an empty name", "", []string{"--redis-id-path", "0=data..id"}, "redis-id-path"},
+		{"id path of no namespace", "", []string{"--redis-id-path", "a b=id"}, "redis-id-path"},
 		{"dial map without a port", "", []string{"--dial-map", "127.0.0.1:1=elsewhere"}, "dial-map"},
 		{"small budget", "memory-budget: 1MiB\n", nil, "16MiB"},
 		{"not loopback", "", []string{"--resp-addr", "0.0.0.0:7379"}, "--insecure"},

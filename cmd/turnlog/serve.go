@@ -84,7 +84,11 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr()); err != nil {
 		return nil, err
 	}
-	s.redis = redis.New(redis.Config{Listener: s.respL, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID})
+	idPaths, err := cfg.IDPaths()
+	if err != nil {
+		return nil, err
+	}
+	s.redis = redis.New(redis.Config{Listener: s.respL, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths})
 	registry := prometheus.NewRegistry()
 	s.http, err = httpapi.New(httpapi.Config{Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version})
 	if err != nil {

@@ -28,6 +28,10 @@ type Config struct {
 	// NodeID is this node's name, for INFO.
 	NodeID string
 
+	// IDPaths says where elements carry ids by which a push that was sent again is
+	// recognised; nil: nowhere. It must be the same at all nodes.
+	IDPaths IDPaths
+
 	// MaxClients is how many connections may be open at once: 10,000. A further
 	// one is told so and closed.
 	MaxClients int

@@ -11,7 +11,11 @@ import (
 func push(side turn.Side, onlyExisting bool) handler {
 	return func(c *conn, args [][]byte) action {
 		k := c.key(args[1])
-		op := &turn.Append{Key: k, Messages: c.payloads(args[2:]), Side: side, OnlyExisting: onlyExisting}
+		ms := c.payloads(args[2:])
+		var op turn.Op = &turn.Append{Key: k, Messages: ms, Side: side, OnlyExisting: onlyExisting}
+		if c.srv.cfg.IDPaths.identify(c.namespace, ms) {
+			op = &turn.PushOnce{Key: k, Messages: ms, Side: side, OnlyExisting: onlyExisting}
+		}
 		return write(k, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Count) })
 	}
 }
