@@ -103,6 +103,37 @@ func (r *rig) checkAccount() {
 	}
 }
 
+// Cleaning up does not flush what has only begun to gather.
+func TestTidyLeavesTheYoungGeneration(t *testing.T) {
+	r := newRig(t)
+	for i := range garbageChunk/100 + 50 {
+		r.apply(1, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, "", string(make([]byte, 9000))))
+	}
+	r.flush()
+	before, _ := r.spaceOf()
+	r.apply(1, &turn.Erase{Namespace: "0", Limit: 1000})
+	r.flush()
+	r.apply(2, appendOf(sessionA, "", "young"))
+	durable, _ := r.m.Durable()
+	for more := true; more; {
+		var err error
+		if more, err = r.m.tidy(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after, _ := r.spaceOf(); after > before/10 {
+		t.Fatalf("the files took %d bytes and take %d", before, after)
+	}
+	if now, _ := r.m.Durable(); now != durable || len(r.m.active.heads) != 1 {
+		t.Fatalf("entries to %d are in the store, %d were; %d keys wait", now, durable, len(r.m.active.heads))
+	}
+	r.checkAccount()
+	r.restart()
+	if got := r.query(&turn.Read{Key: sessionA}); len(got.Messages) != 1 {
+		t.Fatal("the young message is lost")
+	}
+}
+
 // A file that nothing refers to any more goes, while a dump that needs it goes on.
 func TestDumpOutlivesItsFiles(t *testing.T) {
 	r := newRig(t)

@@ -2,11 +2,8 @@ package fsm
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +36,9 @@ func (m *Machine) Run(ctx context.Context) error {
 	tick := time.NewTicker(m.cfg.FlushInterval)
 	defer tick.Stop()
 	var retry <-chan time.Time
+	untidy := make(chan struct{}, 1)
 	for {
+		work := m.flush
 		select {
 		case <-ctx.Done():
 			return m.Flush(context.WithoutCancel(ctx))
@@ -48,9 +47,11 @@ func (m *Machine) Run(ctx context.Context) error {
 		case <-m.kick:
 		case <-tick.C:
 		case <-retry:
+		case <-untidy:
+			work = m.tidy
 		}
 		retry = nil
-		more, err := m.flush()
+		more, err := work()
 		switch {
 		case fullDisk(err):
 			m.cfg.Logger.Error("no disk space to flush the state; trying again", "dir", m.cfg.Dir, "error", err)
@@ -58,7 +59,7 @@ func (m *Machine) Run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case more:
-			poke(m.kick)
+			poke(untidy)
 		}
 	}
 }
@@ -96,32 +97,14 @@ func (m *Machine) flush() (more bool, err error) {
 		return false, nil
 	}
 	m.freeze()
-	t, db := m.frozen, m.db
+	t := m.frozen
 	m.mu.Unlock()
 
 	began := time.Now()
-	w := writer{table: t, space: newBlockSpace(m.files, m.uses, m.sweep)}
-	var unused []uint64
-	err = db.Update(func(tx *bbolt.Tx) (err error) {
-		w.tx, w.space.bucket = tx, tx.Bucket(bucketBlocks)
-		if err := w.write(); err != nil {
-			return err
-		}
-		unused, err = w.space.save(tx.Bucket(bucketFiles), m.uses)
-		return err
-	})
-	if err != nil {
-		err = errors.Join(err, m.files.Rollback())
-		err = fmt.Errorf("flush the state: %w", err)
-		if !fullDisk(err) {
-			m.mu.Lock()
-			m.fail(err)
-			m.mu.Unlock()
-		}
+	w := m.writer(t)
+	if err := m.commit(w, w.write); err != nil {
 		return false, err
 	}
-	m.uses, m.sweep = w.space.uses, w.space.sweep
-	m.removeFiles(unused)
 	m.mu.Lock()
 	m.frozen = nil
 	if t.bytes > 0 {
@@ -143,6 +126,56 @@ func (m *Machine) flush() (more bool, err error) {
 	return w.garbage, err
 }
 
+// tidy removes garbage, a bounded amount, and nothing else: a generation that has
+// only begun is left to gather more.
+func (m *Machine) tidy() (more bool, err error) {
+	m.flushing.Lock()
+	defer m.flushing.Unlock()
+	if err := m.Err(); err != nil {
+		return false, err
+	}
+	w := m.writer(newTable())
+	err = m.commit(w, func() (err error) {
+		if w.table.meta, _, err = loadMeta(w.tx); err != nil {
+			return err
+		}
+		if err := w.collectGarbage(); err != nil {
+			return err
+		}
+		return w.cleanFiles()
+	})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.garbage = w.garbage
+	return w.garbage && err == nil, err
+}
+
+// commit changes the store and the block files in one transaction. An error ends the
+// machine, unless the disk is only full. The caller holds flushing.
+func (m *Machine) commit(w *writer, change func() error) error {
+	var unused []uint64
+	err := m.db.Update(func(tx *bbolt.Tx) (err error) {
+		w.tx, w.space.bucket = tx, tx.Bucket(bucketBlocks)
+		if err := change(); err != nil {
+			return err
+		}
+		unused, err = w.space.save(tx.Bucket(bucketFiles), m.uses)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("flush the state: %w", errors.Join(err, m.files.Rollback()))
+		if !fullDisk(err) {
+			m.mu.Lock()
+			m.fail(err)
+			m.mu.Unlock()
+		}
+		return err
+	}
+	m.uses, m.sweep = w.space.uses, w.space.sweep
+	m.removeFiles(unused)
+	return nil
+}
+
 // removeFiles tells the block files that the store has committed, and has no use
 // for some.
 func (m *Machine) removeFiles(unused []uint64) {
@@ -160,112 +193,4 @@ func (m *Machine) freeze() {
 	m.active.meta = m.meta
 	m.active.meta.tags = m.tags.encode()
 	m.frozen, m.active = m.active, newTable()
-}
-
-// writer writes a table to the store, in one transaction.
-type writer struct {
-	tx      *bbolt.Tx
-	table   *table
-	space   blockSpace
-	blocks  int
-	garbage bool // there is more than one flush removes
-}
-
-func (w *writer) write() error {
-	for _, step := range []func() error{
-		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.cleanFiles, w.writeMeta,
-	} {
-		if err := step(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *writer) writeElements() error {
-	b := w.tx.Bucket(bucketElements)
-	var err error
-	w.table.elements.Scan(func(k string, c change) bool {
-		key := []byte(k)
-		if t := w.table.tails[binary.BigEndian.Uint64(key)]; t != nil && t.gone {
-			return true // garbage already
-		}
-		w.blocks++
-		if c.gone {
-			err = b.Delete(key)
-		} else {
-			err = b.Put(key, sealElement(key, c.value))
-		}
-		return err == nil
-	})
-	return err
-}
-
-func (w *writer) writeHeads() error {
-	b := w.tx.Bucket(bucketHeads)
-	var err error
-	w.table.keys.Scan(func(key string) bool {
-		if h := w.table.heads[key]; h != nil {
-			err = b.Put([]byte(key), h.encode(nil))
-		} else {
-			err = b.Delete([]byte(key))
-		}
-		return err == nil
-	})
-	return err
-}
-
-func (w *writer) writeDue() error {
-	b := w.tx.Bucket(bucketDue)
-	var done [][]byte
-	c := b.Cursor()
-	for k, _ := c.First(); k != nil && string(k) <= w.table.meta.dueFloor; k, _ = c.Next() {
-		done = append(done, slices.Clone(k))
-	}
-	// Not by the cursor: one that deletes may pass over keys.
-	for _, k := range done {
-		if err := b.Delete(k); err != nil {
-			return err
-		}
-	}
-	var err error
-	w.table.due.Scan(func(k string) bool {
-		if k > w.table.meta.dueFloor {
-			err = b.Put([]byte(k), nil)
-		}
-		return err == nil
-	})
-	return err
-}
-
-func (w *writer) writeNamespaces() error {
-	b := w.tx.Bucket(bucketNamespaces)
-	for _, ns := range slices.Sorted(maps.Keys(w.table.namespaces)) {
-		n := w.table.namespaces[ns]
-		var err error
-		if n == 0 {
-			err = b.Delete([]byte(ns))
-		} else {
-			err = b.Put([]byte(ns), uvarint(n))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *writer) writeMeta() error {
-	b := w.tx.Bucket(bucketMeta)
-	if err := b.Put(keyTags, w.table.meta.tags); err != nil {
-		return err
-	}
-	return b.Put(keyState, w.table.meta.encode())
-}
-
-// cleanFiles empties block files of which little is left.
-func (w *writer) cleanFiles() error {
-	more, err := w.space.clean()
-	w.garbage = w.garbage || more
-	return err
 }

@@ -1,0 +1,122 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"go.etcd.io/bbolt"
+)
+
+// writer writes a table to the store, in one transaction.
+type writer struct {
+	tx      *bbolt.Tx
+	table   *table
+	space   blockSpace
+	blocks  int
+	garbage bool // there is more than one flush removes
+}
+
+// writer returns one for a table. The caller holds flushing.
+func (m *Machine) writer(t *table) *writer {
+	return &writer{table: t, space: newBlockSpace(m.files, m.uses, m.sweep)}
+}
+
+func (w *writer) write() error {
+	for _, step := range []func() error{
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.cleanFiles, w.writeMeta,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) writeElements() error {
+	b := w.tx.Bucket(bucketElements)
+	var err error
+	w.table.elements.Scan(func(k string, c change) bool {
+		key := []byte(k)
+		if t := w.table.tails[binary.BigEndian.Uint64(key)]; t != nil && t.gone {
+			return true // garbage already
+		}
+		w.blocks++
+		if c.gone {
+			err = b.Delete(key)
+		} else {
+			err = b.Put(key, sealElement(key, c.value))
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (w *writer) writeHeads() error {
+	b := w.tx.Bucket(bucketHeads)
+	var err error
+	w.table.keys.Scan(func(key string) bool {
+		if h := w.table.heads[key]; h != nil {
+			err = b.Put([]byte(key), h.encode(nil))
+		} else {
+			err = b.Delete([]byte(key))
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (w *writer) writeDue() error {
+	b := w.tx.Bucket(bucketDue)
+	var done [][]byte
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil && string(k) <= w.table.meta.dueFloor; k, _ = c.Next() {
+		done = append(done, slices.Clone(k))
+	}
+	// Not by the cursor: one that deletes may pass over keys.
+	for _, k := range done {
+		if err := b.Delete(k); err != nil {
+			return err
+		}
+	}
+	var err error
+	w.table.due.Scan(func(k string) bool {
+		if k > w.table.meta.dueFloor {
+			err = b.Put([]byte(k), nil)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (w *writer) writeNamespaces() error {
+	b := w.tx.Bucket(bucketNamespaces)
+	for _, ns := range slices.Sorted(maps.Keys(w.table.namespaces)) {
+		n := w.table.namespaces[ns]
+		var err error
+		if n == 0 {
+			err = b.Delete([]byte(ns))
+		} else {
+			err = b.Put([]byte(ns), uvarint(n))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) writeMeta() error {
+	b := w.tx.Bucket(bucketMeta)
+	if err := b.Put(keyTags, w.table.meta.tags); err != nil {
+		return err
+	}
+	return b.Put(keyState, w.table.meta.encode())
+}
+
+// cleanFiles empties block files of which little is left.
+func (w *writer) cleanFiles() error {
+	more, err := w.space.clean()
+	w.garbage = w.garbage || more
+	return err
+}
