@@ -21,7 +21,7 @@ import (
 // are scheduled as they please, so a seed makes a failure likely to come back, not
 // certain.
 func TestSimulation(t *testing.T) {
-	seeds := 8
+	seeds := 5
 	if testing.Short() {
 		seeds = 2
 	}
