@@ -125,7 +125,8 @@ func mutants() []mutant {
 // simulation is a catcher that takes a second, not ten, and shows more than one
 // test made for a mutant: whatever goes wrong in a cluster.
 func simulation(runs int) catcher {
-	return catcher{Package: "./raftstore", Test: "TestSimulation", Runs: runs}
+	return catcher{Package: "./raftstore", Test: "TestSimulation", Runs: runs,
+		Shows: []string{`session "`, "the state of", " stopped: ", "not within"}}
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.
