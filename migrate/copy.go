@@ -124,7 +124,7 @@ func (j *Job) copySmall(ctx context.Context, items []*item) (left []*item, err e
 		}
 		return transact(ctx, tx, commands)
 	}, names...)
-	if err != nil && (!ofKey(err)) {
+	if err != nil && !ofKey(err) && !errors.Is(err, errMoved) {
 		return nil, j.place(j.cfg.Target, err)
 	}
 	for i, it := range items {
@@ -209,15 +209,15 @@ func (j *Job) settle(it *item, v Verdict, d *digest, a Amount) {
 func (j *Job) copyOne(ctx context.Context, it *item) error {
 	c := &valueCopy{Job: j, item: it}
 	var v Verdict
-	err := j.persist(ctx, func() (err error) {
+	err := settled(func() (err error) {
 		c.attempt = attempt{}
 		v, err = c.run(ctx)
 		return err
 	})
 	refused := (*refusal)(nil)
 	switch {
-	case errors.As(err, &refused):
-		j.report.note(j.finding(it, Refused, refused.Error()))
+	case errors.As(err, &refused), errors.Is(err, errMoved):
+		j.report.note(j.finding(it, Refused, err.Error()))
 		j.ledger.set(it.key, note{})
 	case err != nil:
 		return fmt.Errorf("key %q: %w", it.key, err)

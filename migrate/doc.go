@@ -13,8 +13,8 @@
 //   - A key that holds something else at the target is left alone and reported,
 //     unless Config.Replace is set.
 //
-// A value that fits into a page is written in one transaction, with its deadline.
-// A longer one goes over in pages, and can be seen incomplete meanwhile.
+// A small value is written in one transaction, with its deadline. A longer one goes
+// over in pages, and can be seen incomplete meanwhile.
 //
 // Memory is bounded by the number of workers, not by the data, but for one digest
 // per key (see ledger.go), which is what tells a key that changed at the source

@@ -12,24 +12,23 @@ func (c *valueCopy) finish(ctx context.Context) (bool, error) {
 			return false, err
 		}
 	}
-	states, err := describe(ctx, c.source, []string{c.key}, false)
+	now, err := c.describe(ctx, c.source, c.key, false)
 	if err != nil {
 		return false, c.place(c.cfg.Source, err)
 	}
-	now := states[0]
 	if !now.exists() || c.cfg.DryRun {
 		return now.exists(), nil // an expired one at the target is left to the verification
 	}
 	c.ends = now.ends
-	there, err := describe(ctx, c.target, []string{c.to}, false)
-	if err != nil || c.sameDeadline(now, there[0]) {
+	there, err := c.describe(ctx, c.target, c.to, false)
+	if err != nil || c.sameDeadline(now, there) {
 		return true, c.place(c.cfg.Target, err)
 	}
 	command := []any{"persist", c.to}
 	if now.ends {
 		command = []any{"pexpire", c.to, max(1, now.left().Milliseconds())}
 	}
-	replies, err := ask(ctx, c.target, [][]any{command})
+	replies, err := c.ask(ctx, c.target, [][]any{command})
 	if err == nil {
 		err, _ = replies[0].(error)
 	}
@@ -48,7 +47,7 @@ func (j *Job) sameDeadline(a, b state) bool {
 // had, where that entry is no longer there: later entries get higher ids. Consumer
 // groups stay behind.
 func (c *valueCopy) finishStream(ctx context.Context) error {
-	replies, err := ask(ctx, c.source, [][]any{{"xinfo", "stream", c.key}, {"xrevrange", c.key, "+", "-", "count", 1}})
+	replies, err := c.ask(ctx, c.source, [][]any{{"xinfo", "stream", c.key}, {"xrevrange", c.key, "+", "-", "count", 1}})
 	if err != nil {
 		return c.place(c.cfg.Source, err)
 	}
@@ -63,7 +62,7 @@ func (c *valueCopy) finishStream(ctx context.Context) error {
 		highest = "0-1"
 	}
 	// Refused where the target has had that id already.
-	_, err = ask(ctx, c.target, [][]any{{"xadd", c.to, highest, "-", ""}, {"xdel", c.to, highest}})
+	_, err = c.ask(ctx, c.target, [][]any{{"xadd", c.to, highest, "-", ""}, {"xdel", c.to, highest}})
 	return c.place(c.cfg.Target, err)
 }
 

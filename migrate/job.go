@@ -185,6 +185,27 @@ func (j *Job) persist(ctx context.Context, f func() error) error {
 	}
 }
 
+// ask is ask, repeated while it fails for a passing reason.
+func (j *Job) ask(ctx context.Context, p pipeliner, commands [][]any) (replies []any, err error) {
+	err = j.persist(ctx, func() (err error) {
+		replies, err = ask(ctx, p, commands)
+		return err
+	})
+	return replies, err
+}
+
+// describe is describe, likewise, of a single key.
+func (j *Job) describe(ctx context.Context, p pipeliner, key string, usage bool) (s state, err error) {
+	err = j.persist(ctx, func() error {
+		states, err := describe(ctx, p, []string{key}, usage)
+		if err == nil {
+			s = states[0]
+		}
+		return err
+	})
+	return s, err
+}
+
 func (j *Job) place(p Place, err error) error {
 	if err == nil {
 		return nil

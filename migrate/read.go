@@ -109,12 +109,13 @@ func describe(ctx context.Context, p pipeliner, keys []string, usage bool) ([]st
 
 // reader goes through one value.
 type reader struct {
-	p    pipeliner
-	kind *kind
-	key  string
-	at   string // position of the next page
-	from state  // of the key
-	pace func(ctx context.Context, bytes int) error
+	p     pipeliner
+	kind  *kind
+	key   string
+	at    string // position of the next page
+	from  state  // of the key
+	job   *Job
+	paced bool // as the source is
 }
 
 // pages yields the value's pages, whose number of elements follows from the
@@ -151,13 +152,13 @@ func (r reader) one(ctx context.Context, count int) ([]element, string, error) {
 	} else {
 		count = 0
 	}
-	replies, err := ask(ctx, r.p, [][]any{command})
+	replies, err := r.job.ask(ctx, r.p, [][]any{command})
 	if err != nil {
 		return nil, "", err
 	}
 	page, next, err := parseReply(r.kind, replies[0], r.at, count)
-	if err == nil && r.pace != nil {
-		err = r.pace(ctx, len(r.key)+sizeOf(page))
+	if err == nil && r.paced {
+		err = r.job.pacer.wait(ctx, len(r.key)+sizeOf(page))
 	}
 	return page, next, err
 }
@@ -255,13 +256,13 @@ func (k *kind) equal(a, b []element) bool {
 	return slices.EqualFunc(a, b, func(x, y element) bool { return slices.Equal(x, y) })
 }
 
-// holds reports which elements a key has, in one round trip.
-func (k *kind) holds(ctx context.Context, p pipeliner, key string, page []element) (bool, error) {
+// holds reports whether a key has all elements of a page, in one round trip.
+func (j *Job) holds(ctx context.Context, p pipeliner, k *kind, key string, page []element) (bool, error) {
 	commands := make([][]any, len(page))
 	for i, e := range page {
 		commands[i] = k.find(key, e)
 	}
-	replies, err := ask(ctx, p, commands)
+	replies, err := j.ask(ctx, p, commands)
 	if err != nil {
 		return false, err
 	}

@@ -37,11 +37,11 @@ const maxString = 128 << 20
 
 // run brings the target's key to the state of the source's.
 func (c *valueCopy) run(ctx context.Context) (Verdict, error) {
-	states, err := describe(ctx, c.source, []string{c.key}, true)
+	now, err := c.describe(ctx, c.source, c.key, true)
 	if err != nil {
 		return "", c.place(c.cfg.Source, err)
 	}
-	if c.state = states[0]; !c.exists() {
+	if c.state = now; !c.exists() {
 		return Vanished, nil
 	}
 	if c.kind = kindOf(c.typ, c.newestFirst(c.key)); c.kind == nil {
@@ -87,11 +87,11 @@ func (c *valueCopy) run(ctx context.Context) (Verdict, error) {
 // compare finds out how much of the value the target has. conflict says why what
 // it has is no part of the value; whole that nothing is missing.
 func (c *valueCopy) compare(ctx context.Context) (conflict string, whole bool, err error) {
-	there, err := describe(ctx, c.target, []string{c.to}, false)
+	have, err := c.describe(ctx, c.target, c.to, false)
 	if err != nil {
 		return "", false, c.place(c.cfg.Target, err)
 	}
-	switch have := there[0]; {
+	switch {
 	case have.refused != nil:
 		return "", false, &refusal{have.refused}
 	case !have.exists():
@@ -147,7 +147,7 @@ func (c *valueCopy) compareNamed(ctx context.Context) (conflict string, whole bo
 		if err != nil {
 			return "", false, err
 		}
-		if held, err := c.kind.holds(ctx, c.source, c.key, page); err != nil || !held {
+		if held, err := c.holds(ctx, c.source, c.kind, c.key, page); err != nil || !held {
 			return "the target has elements that the source does not have", false, err
 		}
 		for _, e := range page {
@@ -179,47 +179,75 @@ func (c *valueCopy) write(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if c.cfg.DryRun {
-			if err := c.check(page); err != nil {
-				return err
-			}
-		} else if err := c.writePage(ctx, page); err != nil {
+		if err := c.add(ctx, page); err != nil {
 			return err
 		}
-		c.take(page...)
-		c.added += int64(len(page))
-		c.elements.Add(int64(len(page)))
-		c.steps.Add(1)
 	}
 	return nil
 }
 
-// writePage adds a page if the target's key is as this copy has left it.
+// add writes a page, in parts if the target does not take it whole: then only an
+// element that is refused by itself refuses the key.
+func (c *valueCopy) add(ctx context.Context, page []element) error {
+	err := c.check(page)
+	if err == nil && !c.cfg.DryRun {
+		err = c.writePage(ctx, page)
+	}
+	switch n := len(page); {
+	case err == nil:
+		c.take(page...)
+		c.added += int64(n)
+		c.elements.Add(int64(n))
+		c.steps.Add(1)
+		return nil
+	case !ofKey(err):
+		return err
+	case n > 1:
+		if err := c.add(ctx, page[:n/2]); err != nil {
+			return err
+		}
+		return c.add(ctx, page[n/2:])
+	}
+	at := c.startsAt() + c.added
+	if err := c.undo(ctx); err != nil {
+		return err
+	}
+	return &refusal{fmt.Errorf("element %d: %w", at, err)}
+}
+
+// writePage adds elements if the target's key is as this copy has left it.
 func (c *valueCopy) writePage(ctx context.Context, page []element) error {
 	commands := c.kind.commands(c.to, page)
 	first := c.added == 0
 	if first && c.replaced {
 		commands = append([][]any{{"del", c.to}}, commands...)
 	}
-	err := c.target.Watch(ctx, func(tx *redis.Tx) error {
-		there, err := describe(ctx, tx, []string{c.to}, false)
-		if err != nil {
-			return err
-		}
-		if (first || c.kind.ordered) && there[0].count != c.expected() {
-			return errMoved
-		}
-		return transact(ctx, tx, commands)
-	}, c.to)
-	if err != nil && ofKey(err) {
-		if err := c.undo(ctx); err != nil {
-			return err
-		}
-		from := c.startsAt() + c.added
-		return &refusal{fmt.Errorf("of elements %d to %d: %w", from, from+int64(len(page))-1, err)}
-	}
+	tried := false
+	err := c.persist(ctx, func() error {
+		return c.target.Watch(ctx, func(tx *redis.Tx) error {
+			there, err := describe(ctx, tx, []string{c.to}, false)
+			if err != nil {
+				return err
+			}
+			have := there[0].count
+			switch {
+			case tried && first && c.replaced:
+				return errMoved // whether that was done, only a comparison tells
+			case tried && c.kind.ordered && have == c.startsAt()+c.added+int64(len(page)):
+				return nil // it did take place; only the answer was lost
+			}
+			if (first || c.kind.ordered) && have != c.expected() {
+				return errMoved
+			}
+			tried = true
+			return transact(ctx, tx, commands)
+		}, c.to)
+	})
 	if err == nil && c.replaced {
 		c.ours = true
+	}
+	if ofKey(err) {
+		return err
 	}
 	return c.place(c.cfg.Target, err)
 }
@@ -246,19 +274,24 @@ func (c *valueCopy) undo(ctx context.Context) error {
 	if !c.ours || c.expected() == 0 {
 		return nil
 	}
-	return c.target.Watch(ctx, func(tx *redis.Tx) error {
-		there, err := describe(ctx, tx, []string{c.to}, false)
-		if err != nil || there[0].count != c.expected() {
-			return err
-		}
-		return transact(ctx, tx, [][]any{{"del", c.to}})
-	}, c.to)
+	return c.persist(ctx, func() error {
+		return c.target.Watch(ctx, func(tx *redis.Tx) error {
+			there, err := describe(ctx, tx, []string{c.to}, false)
+			if err != nil {
+				return err
+			}
+			if have := there[0].count; have > c.expected() || have < c.expected() && c.kind.ordered {
+				return nil // somebody else's, too
+			}
+			return transact(ctx, tx, [][]any{{"del", c.to}})
+		}, c.to)
+	})
 }
 
 // check holds elements against the limits, in a dry run.
 func (c *valueCopy) check(page []element) error {
 	l := c.cfg.Limits
-	if l == nil {
+	if l == nil || !c.cfg.DryRun {
 		return nil
 	}
 	for i, e := range page {

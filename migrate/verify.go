@@ -13,23 +13,23 @@ func (j *Job) verifyBatch(ctx context.Context, keys []string) error {
 		n, seen := j.ledger.get(key)
 		return seen && (!n.arrived || n.checked) // that is reported already
 	})
-	return j.persist(ctx, func() error {
-		items, err := j.items(ctx, keys)
-		if err != nil {
+	var findings []Finding
+	err := settled(func() error {
+		return j.persist(ctx, func() error {
+			items, err := j.items(ctx, keys)
+			if err == nil {
+				findings, err = j.compareItems(ctx, items)
+			}
 			return err
-		}
-		findings, err := j.compareItems(ctx, items)
-		if err != nil {
-			return err
-		}
-		for _, f := range findings {
-			j.report.note(f)
-			n, _ := j.ledger.get(f.Key)
-			n.arrived, n.checked = true, true
-			j.ledger.set(f.Key, n)
-		}
-		return nil
+		})
 	})
+	for _, f := range findings {
+		j.report.note(f)
+		n, _ := j.ledger.get(f.Key)
+		n.arrived, n.checked = true, true
+		j.ledger.set(f.Key, n)
+	}
+	return err
 }
 
 // compareItems returns a finding for each item that exists.
@@ -107,11 +107,11 @@ func (j *Job) equal(ctx context.Context, items []*item, away []state) ([]bool, e
 }
 
 func (j *Job) atSource(it *item) reader {
-	return reader{p: j.source, kind: it.kind, key: it.key, from: it.state, pace: j.pacer.wait}
+	return reader{job: j, p: j.source, kind: it.kind, key: it.key, from: it.state, paced: true}
 }
 
 func (j *Job) atTarget(it *item) reader {
-	return reader{p: j.target, kind: it.kind, key: it.to, from: it.state}
+	return reader{job: j, p: j.target, kind: it.kind, key: it.to, from: it.state}
 }
 
 func (j *Job) equalLong(ctx context.Context, it *item) (bool, error) {
@@ -121,7 +121,7 @@ func (j *Job) equalLong(ctx context.Context, it *item) (bool, error) {
 			if err != nil {
 				return false, err
 			}
-			if held, err := it.kind.holds(ctx, j.target, it.to, page); err != nil || !held {
+			if held, err := j.holds(ctx, j.target, it.kind, it.to, page); err != nil || !held {
 				return false, err
 			}
 			j.elements.Add(int64(len(page)))
@@ -167,8 +167,10 @@ func (j *Job) blame(ctx context.Context, it *item, away state, was note) (Findin
 		return Finding{}, err
 	}
 	there := uint64(0)
-	if away.typ == it.typ {
-		if there, err = j.sum(ctx, j.atTarget(it)); err != nil {
+	if k := kindOf(away.typ, j.newestFirst(it.key)); k != nil { // perhaps the type is what has changed
+		r := j.atTarget(it)
+		r.kind = k
+		if there, err = j.sum(ctx, r); err != nil {
 			return Finding{}, err
 		}
 	}

@@ -67,8 +67,22 @@ func transact(ctx context.Context, tx *redis.Tx, commands [][]any) error {
 	return err
 }
 
-// errMoved: the target's key was changed by somebody else while it was written.
-var errMoved = errors.New("the key was changed while it was copied")
+// errMoved: a key was changed by somebody else while it was worked on; what was
+// found out about it does not hold any more.
+var errMoved = errors.New("somebody else changes the key all the time")
+
+// maxMoves is how often work on a key is begun anew because of errMoved.
+const maxMoves = 10
+
+// settled repeats f while keys move under its hands.
+func settled(f func() error) (err error) {
+	for range maxMoves {
+		if err = f(); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return err
+}
 
 // code is the first word of an error reply, empty for any other error.
 func code(err error) string {
@@ -82,13 +96,13 @@ func code(err error) string {
 
 func isReply(err error) bool { return code(err) != "" }
 
-// transient reports whether the same may be tried again: nothing here is written
-// without looking first at what is there.
+// transient reports whether err has a passing cause. What failed may be tried
+// again, since nothing here is written without looking first at what is there.
 func transient(err error) bool {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded) && !isNetwork(err):
 		return false
-	case errors.Is(err, redis.TxFailedErr), errors.Is(err, errMoved):
+	case errors.Is(err, redis.TxFailedErr):
 		return true
 	case !isReply(err):
 		return isNetwork(err)

@@ -41,9 +41,9 @@ changed in Redis meanwhile. Nothing in Redis is changed.
 Killed or cut off, run it again: what has arrived is recognised, and a long value
 of which a part has arrived is continued. A key that holds something else here is
 left alone and reported, unless --replace is given. Types of Redis modules and
-consumer groups cannot be moved and are named. A value longer than a page (500
-elements or 512 KiB) can be seen incomplete while it arrives: let agents write here
-only when the import is done.`,
+consumer groups cannot be moved and are named. A value of more than 500 elements or
+64 KiB can be seen incomplete while it arrives: let agents write here only when the
+import is done.`,
 		Example: `  turnlog import conversations.jsonl.gz
   turnlog export | turnlog --addr 10.0.0.7:7379 import -
   turnlog import redis://:secret@10.0.0.5:6379/0 --dry-run

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/config"
@@ -38,7 +39,7 @@ func (m *mover) register(cmd *cobra.Command) {
 	f.BoolVar(&m.cfg.Replace, "replace", false, "with Redis: overwrite keys that hold something else at the target")
 	f.BoolVar(&m.cfg.DryRun, "dry-run", false, "with Redis: read and compare everything, write nothing")
 	f.Var(&m.rate, "rate", "with Redis: bytes to read in a second at most, as 20MiB (0: no limit)")
-	f.BoolVar(&m.allDatabases, "all-databases", false, "with Redis: all databases 0 to 15, as the namespaces of those names")
+	f.BoolVar(&m.allDatabases, "all-databases", false, "with Redis: all databases; each is the namespace of its number")
 	f.BoolVar(&m.verifyOnly, "verify-only", false, "with Redis: move nothing, compare every key")
 	f.BoolVar(&m.noVerify, "no-verify", false, "with Redis: do not compare every key afterwards")
 	f.DurationVar(&m.cfg.TTLTolerance, "ttl-tolerance", 0, "with Redis: by how much deadlines may differ (default 5s)")
@@ -67,6 +68,7 @@ func (m *mover) run(source, target migrate.Place) error {
 	if m.verifyOnly && (m.noVerify || m.cfg.DryRun || m.cfg.Replace) {
 		return usagef("--verify-only goes with neither --no-verify nor --dry-run nor --replace")
 	}
+	logging.Disable() // what fails for good is reported in the end
 	m.cfg.Source, m.cfg.Target = source, target
 	m.cfg.Rate, m.cfg.Patience = int64(m.rate), m.timeout
 	ctx, stop := interruptible(context.Background())
