@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/hashicorp/raft"
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/turnlog/turnlog/turn"
@@ -53,4 +54,22 @@ func (n *Node) checkLogKept(dir string) error {
 		return nil
 	}
 	return fmt.Errorf("raftstore: %s is missing, and with it what this node acknowledged; %s", path, reseed)
+}
+
+// checkTermReached refuses a log whose last entry is of a higher term than the
+// node is known to have been in: it has forgotten that, and perhaps its vote.
+func (n *Node) checkTermReached() error {
+	last := n.logs.engine.LastIndex()
+	if last == 0 {
+		return nil
+	}
+	var entry raft.Log
+	if err := n.logs.GetLog(last, &entry); err != nil {
+		return err
+	}
+	if promised := n.stable.Promised(); entry.Term > promised {
+		return fmt.Errorf("raftstore: the log has an entry of term %d, %s knows of term %d only; %s",
+			entry.Term, filepath.Join(n.cfg.DataDir, stableName), promised, reseed)
+	}
+	return nil
 }

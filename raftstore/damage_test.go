@@ -64,8 +64,27 @@ func TestLostMarkerIsRefused(t *testing.T) {
 	if err := errors.Join(n.logs.StoreLogs(entries), n.logs.DeleteRange(1, 5)); err != nil {
 		t.Fatal(err)
 	}
+	if err := n.stable.SetUint64([]byte(keyTerm), 1); err != nil {
+		t.Fatal(err)
+	}
 	err = n.start(t.Context(), t.Context())
 	if err == nil || !strings.Contains(err.Error(), markerName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("a log that begins with entry 6, and no snapshot: %v", err)
+	}
+}
+
+func TestForgottenTermIsRefused(t *testing.T) {
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	err = errors.Join(n.stable.SetUint64([]byte(keyTerm), 6), n.logs.StoreLogs([]*raft.Log{{Index: 1, Term: 7, Type: raft.LogNoop}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = n.start(t.Context(), t.Context())
+	if err == nil || !strings.Contains(err.Error(), stableName) || !strings.Contains(err.Error(), reseed) {
+		t.Errorf("an entry of term 7 on a node in term 6: %v", err)
 	}
 }

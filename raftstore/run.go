@@ -115,6 +115,9 @@ func (n *Node) start(ctx, life context.Context) error {
 	if first := n.logs.engine.FirstIndex(); snap.index == 0 && first > 1 {
 		return fmt.Errorf("raftstore: the log begins with entry %d, and %s, which stands for those before, is missing; %s", first, n.snaps.path(markerName), reseed)
 	}
+	if err := n.checkTermReached(); err != nil {
+		return err
+	}
 	n.trans = newTransport(n.net.Streams(), &n.cfg)
 	if err := n.bootstrap(ctx); err != nil {
 		return err
