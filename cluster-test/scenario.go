@@ -187,16 +187,18 @@ func (s *Scenario) impossible(dir string) error {
 func allFaults() []string {
 	var out []string
 	for _, f := range nemesis.All() {
-		out = append(out, f.Name)
+		if !f.Open {
+			out = append(out, f.Name)
+		}
 	}
 	return out
 }
 
 func damages() []string {
 	var out []string
-	for _, f := range nemesis.All() {
-		if strings.HasPrefix(f.Name, "flip-") || strings.HasPrefix(f.Name, "lost-") && f.Name != "lost-replies" {
-			out = append(out, f.Name)
+	for _, name := range allFaults() {
+		if strings.HasPrefix(name, "flip-") || strings.HasPrefix(name, "lost-") && name != "lost-replies" {
+			out = append(out, name)
 		}
 	}
 	return out

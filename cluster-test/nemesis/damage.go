@@ -20,7 +20,7 @@ func damageFaults() []Fault {
 	damaged := func(name, about string, do func(*Env, *cluster.Node) (string, error)) Fault {
 		return Fault{Name: name, About: about, Nodes: 3, Alone: true, Pick: to(aFollower, damage(do))}
 	}
-	return []Fault{
+	list := []Fault{
 		damaged("flip-log", "a bit of the log is flipped while the node is down", flip("wal/*.seg")),
 		damaged("flip-manifest", "a bit of the log's manifest is flipped", flip("wal/manifest")),
 		damaged("flip-state", "a bit of the state file is flipped", flip("state.db")),
@@ -34,6 +34,11 @@ func damageFaults() []Fault {
 		damaged("lost-marker", "the snapshot marker is gone", lose("snapshots/snapshot.json")),
 		damaged("lost-identity", "the identity is gone", lose("identity.json")),
 	}
+	for i := range list {
+		// Keys of the state file, and all of term and vote, have no checksum.
+		list[i].Open = list[i].Name == "flip-state" || list[i].Name == "flip-term"
+	}
+	return list
 }
 
 // advice is part of what a node says that is beyond repair.

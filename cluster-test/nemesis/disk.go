@@ -82,6 +82,7 @@ const (
 // anew, as a sick one would be, without what had not got onto its disk.
 func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, error) {
 	return func(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+		ctx = context.WithoutCancel(ctx) // Heal would start a node that is about to stop
 		file := []string{"", "/wal/", "state.db"}[e.Rand.IntN(3)]
 		n.Expect()
 		n.Disk.Set(disk.Faults{Fail: op, Path: file})

@@ -38,6 +38,8 @@ type Fault struct {
 	Clocks bool
 	// Shapes: it needs a network that can do more than cut.
 	Shapes bool
+	// Open: turnlog does not pass it yet. It is injected only by name.
+	Open bool
 	// Alone: it is not combined with others, since it waits for the cluster to
 	// work in between.
 	Alone bool
