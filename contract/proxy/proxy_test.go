@@ -39,27 +39,34 @@ func TestFaults(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer p.Close()
-			if got := post(t, p.Addr()); got != "200 OK hello" {
+			if got := post(t, p.Addr(), patient); got != "200 OK hello" {
 				t.Fatalf("through a healthy proxy: %s", got)
 			}
 			arrived.Store(0)
 			p.Break(tt.fault)
-			got := post(t, p.Addr())
+			within := patient
+			if tt.want == "deadline" {
+				within = 2 * time.Second
+			}
+			got := post(t, p.Addr(), within)
 			if got == "200 OK hello" || !strings.Contains(got, tt.want) || arrived.Load() != tt.arrived || p.Hits() != 1 {
 				t.Errorf("%s; %d requests arrived, %d hits", got, arrived.Load(), p.Hits())
 			}
 			p.Heal()
-			if got := post(t, p.Addr()); got != "200 OK hello" {
+			if got := post(t, p.Addr(), patient); got != "200 OK hello" {
 				t.Errorf("healed: %s", got)
 			}
 		})
 	}
 }
 
+// patient is enough for a request on a slow machine.
+const patient = 20 * time.Second
+
 // post makes a request over a connection of its own.
-func post(t *testing.T, addr string) string {
+func post(t *testing.T, addr string, within time.Duration) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "POST", "http://"+addr, strings.NewReader("hello"))
 	if err != nil {
@@ -91,7 +98,7 @@ func TestSkipAndTimes(t *testing.T) {
 	p.Break(contract.Fault{Break: contract.Answer, Answer: "507", Skip: 2, Times: 2})
 	var got []string
 	for range 6 {
-		got = append(got, post(t, p.Addr())[:3])
+		got = append(got, post(t, p.Addr(), patient)[:3])
 	}
 	if s := strings.Join(got, " "); s != "200 200 507 507 200 200" {
 		t.Errorf("answers %s", s)
@@ -109,7 +116,7 @@ func TestNextTarget(t *testing.T) {
 	}
 	defer p.Close()
 	for range 2 {
-		if got := post(t, p.Addr()); got != "200 OK hello" {
+		if got := post(t, p.Addr(), patient); got != "200 OK hello" {
 			t.Error(got)
 		}
 		first.Close()
