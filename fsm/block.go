@@ -3,6 +3,7 @@ package fsm
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -105,8 +106,9 @@ func decodeBlock(dst []record, first uint64, value []byte, borrowed bool) ([]rec
 	}
 	ids := string(names)
 	r := reader{b: body}
-	e := entry{seq: first}
-	for range r.count() {
+	e, n := entry{seq: first}, r.count()
+	dst = slices.Grow(dst, n)
+	for range n {
 		e = r.entry(e)
 		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, borrowed: borrowed}
 		if e.flags&flagHead != 0 {

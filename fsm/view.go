@@ -77,7 +77,7 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 	}
 	from = min(from, ceiling-1)
 	c := v.tx.Bucket(bucketBlocks).Cursor()
-	for k, val := seekLast(c, blockKey(v.inc, from)); k != nil; k, val = c.Prev() {
+	for k, val := lastUpTo(c, blockKey(v.inc, from)); k != nil; k, val = c.Prev() {
 		if !ofIncarnation(k, v.inc) {
 			return nil
 		}
@@ -116,7 +116,7 @@ func (v *view) ascend(from uint64, fn func(*record) bool) error {
 func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
 	c := v.tx.Bucket(bucketBlocks).Cursor()
-	k, val := seekLast(c, blockKey(v.inc, from))
+	k, val := lastUpTo(c, blockKey(v.inc, from))
 	if k == nil || !ofIncarnation(k, v.inc) {
 		k, val = c.Seek(blockKey(v.inc, from))
 	}
@@ -138,9 +138,21 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 	return true, nil
 }
 
-// seekLast moves c to the last key ≤ key.
+// lastUpTo moves c, of a transaction that only reads, to the last key ≤ key.
+func lastUpTo(c *bbolt.Cursor, key []byte) (k, v []byte) {
+	k, v = c.Seek(key)
+	switch {
+	case k == nil:
+		return c.Last()
+	case string(k) == string(key):
+		return k, v
+	}
+	return c.Prev()
+}
+
+// seekLast is lastUpTo in a transaction that writes.
 //
-// In a transaction that has deleted keys there can be empty pages. bbolt's Prev
+// In one that has deleted keys there can be empty pages. bbolt's Prev
 // answers nil on one although keys lie before it, and its Last never returns if
 // there is nothing else. So it is asked for what precedes only if something does.
 func seekLast(c *bbolt.Cursor, key []byte) (k, v []byte) {

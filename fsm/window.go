@@ -58,17 +58,19 @@ func (w *window) find(print uint32, fn func(seq uint64) bool) {
 }
 
 // windows keeps the windows of the sessions written to of late, up to a number
-// of places altogether.
+// of places altogether. Which to forget is decided by second chance (the clock
+// algorithm): a look-up only sets a flag.
 type windows struct {
 	seed   maphash.Seed
 	max    int // places
 	places int
 	byInc  map[uint64]*list.Element // of windowOf
-	recent list.List                // most recently used first
+	clock  list.List                // the next to be forgotten, or spared, last
 }
 
 type windowOf struct {
-	inc uint64
+	inc  uint64
+	used bool // since it was spared last
 	window
 }
 
@@ -89,13 +91,14 @@ func (w *windows) get(inc uint64) *window {
 	if e == nil {
 		return nil
 	}
-	w.recent.MoveToFront(e)
-	return &e.Value.(*windowOf).window
+	of := e.Value.(*windowOf)
+	of.used = true
+	return &of.window
 }
 
 // add makes an empty window for inc, whose next message is next.
 func (w *windows) add(inc, next uint64) *window {
-	e := w.recent.PushFront(&windowOf{inc: inc, window: window{next: next}})
+	e := w.clock.PushFront(&windowOf{inc: inc, window: window{next: next}})
 	w.byInc[inc] = e
 	return &e.Value.(*windowOf).window
 }
@@ -114,17 +117,24 @@ func (w *windows) noteIn(win *window, seq uint64, id string) {
 	w.places += len(win.prints) - before
 }
 
-// shrink forgets windows, those not used for longest first, down to the bound.
+// shrink forgets windows, unused ones first, down to the bound.
 func (w *windows) shrink() {
-	for w.places > w.max && w.recent.Len() > 1 {
-		oldest := w.recent.Remove(w.recent.Back()).(*windowOf)
-		delete(w.byInc, oldest.inc)
-		w.places -= len(oldest.prints)
+	for w.places > w.max && w.clock.Len() > 1 {
+		e := w.clock.Back()
+		of := e.Value.(*windowOf)
+		if of.used {
+			of.used = false
+			w.clock.MoveToFront(e)
+			continue
+		}
+		w.clock.Remove(e)
+		delete(w.byInc, of.inc)
+		w.places -= len(of.prints)
 	}
 }
 
 func (w *windows) clear() {
 	clear(w.byInc)
-	w.recent.Init()
+	w.clock.Init()
 	w.places = 0
 }
