@@ -11,6 +11,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/wal"
 )
 
 // reseed is what to do with a node whose data is not what it wrote.
@@ -46,10 +47,15 @@ func checkTermKept(dir string) error {
 // which forgot what it acknowledged could help to lose it.
 func (n *Node) checkLogKept(dir string) error {
 	path := filepath.Join(dir, walName)
+	var disk wal.FS = wal.Disk{}
+	if n.cfg.LogDisk != nil {
+		disk = n.cfg.LogDisk
+	}
+	_, err := disk.List(path)
 	if n.cfg.LogEngine == "boltdb" {
 		path = filepath.Join(dir, boltName)
+		_, err = os.Stat(path)
 	}
-	_, err := os.Stat(path)
 	if !errors.Is(err, fs.ErrNotExist) || n.ident.get().ClusterID == "" {
 		return nil
 	}
