@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from compare import BEGIN, END, PAGE
-from stores import GATES, ROOT, STORES, TURNLOG, measured_with, redis, verdict, verify
+from stores import GATES, ROOT, STORES, TURNLOG, UNSTEADY, measured_with, redis, verdict, verify
 
 CHECKED = [name for name in STORES if name.startswith("LangChain ")]
 # A small crew is enough for the verdicts.
@@ -24,15 +24,6 @@ SCALE = ["--turns", "6", "--writers", "4", "--timeout", "60s"]
 # Parts of the names of cases that take seconds each, and are run only where they are
 # shown to fail.
 SLOW = {"half-open", "recovers", "delayed", "flapping", "error-answer", "long-history", "processes"}
-
-
-# Cells that the scheduler decides: whether saves that are cancelled, or a process that
-# is killed, leave half of something behind.
-UNSTEADY = {
-    ("LangChain InMemoryChatMessageHistory", "faults"),
-    ("LangChain FileChatMessageHistory", "faults"),
-    ("LangChain FileChatMessageHistory", "restart"),
-}
 
 
 def shown(page):
@@ -94,7 +85,7 @@ def snippets(page):
     with tempfile.TemporaryDirectory() as directory, redis(directory) as (address, _):
         history = block(page, "python", "my_store.py").replace("localhost:6379", address)
         files = {"my_store.py": history, "test_contract.py": block(page, "python", "pytest"),
-                 "turnlog": f'#!/bin/sh\nexec {TURNLOG} "$@" {" ".join(SCALE)} --case "roundtrip,turns-whole,namespaces,similar-keys,short"\n'}
+                 "turnlog": f'#!/bin/sh\nexec {TURNLOG} "$@" {" ".join(SCALE)} --case "roundtrip,large-turns,namespaces,similar-keys,short"\n'}
         for name, text in files.items():
             with open(os.path.join(directory, name), "w") as f:
                 f.write(text)
@@ -103,12 +94,12 @@ def snippets(page):
         env = {**os.environ, "PATH": f"{directory}:{ROOT}/bin/venv/bin:{os.environ['PATH']}"}
         run = lambda command: subprocess.run(command, shell=True, cwd=directory, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         out = run("python -m pytest -q -p no:cacheprovider test_contract.py")
-        if not re.search(r"^1 failed, 3 passed, 1 skipped", out.stdout, re.M) or "test_contract[concurrency/turns-whole]" not in out.stdout:
-            wrong.append("the pytest snippet should report 3 cases that hold, turns-whole that fails, and namespaces that is skipped:\n" + out.stdout)
+        if not re.search(r"^1 failed, 3 passed, 1 skipped", out.stdout, re.M) or "test_contract[concurrency/large-turns]" not in out.stdout:
+            wrong.append("the pytest snippet should report 3 cases that hold, large-turns that fails, and namespaces that is skipped:\n" + out.stdout)
         command = re.search(r"- run: \|\n((?:    .*\n)+)", block(page, "yaml", "turnlog verify"))[1]
         out = run(command)
         report = os.path.join(directory, "contract.xml")
-        if out.returncode != 1 or not os.path.exists(report) or "turns-whole" not in open(report).read():
+        if out.returncode != 1 or not os.path.exists(report) or "large-turns" not in open(report).read():
             wrong.append(f"the GitHub Actions snippet ended with status {out.returncode} instead of 1, or wrote no report:\n{out.stdout}")
     return wrong
 

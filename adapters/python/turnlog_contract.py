@@ -321,7 +321,6 @@ def main():
     parser.add_argument("--shared", action="store_true")
     parser.add_argument("--can", action="append", default=[], metavar="NAME")
     args = parser.parse_args()
-    sys.setswitchinterval(1e-5)  # threads take turns often, so that races need no luck
     store, shared, has_ttl = open_store(args.store)
     can = store.can + args.can + (["expiry"] if has_ttl else [])
     hello = {"name": args.store, "can": can, "shared": shared or args.shared, "concurrent": True}
