@@ -100,7 +100,7 @@ func (s *Server) infoServer(_ context.Context, b *strings.Builder) {
 func (s *Server) infoClients(_ context.Context, b *strings.Builder) {
 	line(b, "connected_clients", len(s.clients()))
 	line(b, "maxclients", s.cfg.MaxClients)
-	line(b, "blocked_clients", 0)
+	line(b, "blocked_clients", s.blocked.Load())
 }
 
 func (s *Server) infoMemory(_ context.Context, b *strings.Builder) {

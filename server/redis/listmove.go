@@ -74,7 +74,7 @@ func (t *taking) run(ctx context.Context) (reply, error) {
 			}
 			index = max(index, r.Index)
 		default:
-			wait(t.c.gone, changed, left)
+			t.c.waitFor(changed, left)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -123,5 +124,29 @@ func TestWaitIsTruthful(t *testing.T) {
 		if took := time.Since(begun); took > 10*time.Second {
 			t.Errorf("WAIT 1 took %v", took)
 		}
+	}
+}
+
+// INFO counts who waits.
+func TestBlockedClients(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	waiting, other := dial(t, s.addr()), dial(t, s.addr())
+	until := func(want string) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !strings.Contains(other.do("INFO", "clients").Text(), "blocked_clients:"+want+"\r\n"); {
+			if time.Now().After(deadline) {
+				t.Fatalf("never %s blocked clients", want)
+			}
+		}
+	}
+	waiting.send("BLPOP", "k", "0")
+	if err := waiting.w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	until("1")
+	other.do("RPUSH", "k", "v")
+	until("0")
+	if got := show(waiting.receive()); got != `["k" "v"]` {
+		t.Error(got)
 	}
 }

@@ -38,6 +38,8 @@ type Server struct {
 	nextID atomic.Uint64
 	open   sync.WaitGroup // connections being served
 
+	blocked atomic.Int64 // requests that wait for something to happen to their keys
+
 	mu    sync.Mutex
 	conns map[uint64]*conn // by id
 }

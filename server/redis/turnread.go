@@ -194,7 +194,7 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 		if len(r.Messages) > 0 || left <= 0 || gone.Err() != nil {
 			return func(w *resp.Writer) { writeMessages(w, r.Messages) }, nil
 		}
-		wait(gone, changed, left)
+		t.c.waitFor(changed, left)
 	}
 }
 

@@ -186,7 +186,7 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 		if r, err := x.answer(os); err != nil || found || remaining <= 0 || x.c.gone.Err() != nil {
 			return r, err
 		}
-		wait(x.c.gone, changed, remaining)
+		x.c.waitFor(changed, remaining)
 	}
 }
 
