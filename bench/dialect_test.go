@@ -92,13 +92,16 @@ func TestRequests(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	for _, bad := range []string{"", "127.0.0.1:7379", "rediss://h", "redis://h?wait=x", "turnlog://h?wait=1", "redis://h?x=1", "http:///x"} {
+	for _, bad := range []string{"", "127.0.0.1:7379", "https://h", "redis://h?wait=x", "turnlog://h?wait=1", "redis://h?x=1", "http:///x"} {
 		if target, err := ParseTarget(bad); err == nil {
 			t.Errorf("%q: %+v", bad, target)
 		}
 	}
 	got, err := ParseTarget("turnlog://a:1,b/ns")
 	if err != nil || strings.Join(got.Addrs, " ") != "a:1 b:7379" || got.Namespace != "ns" || got.Name != "turnlog://a:1,b/ns" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err = ParseTarget("rediss://u:secret@h"); err != nil || !got.TLS || got.Protocol != Redis || got.User != "u" || got.Password != "secret" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err = ParseTarget("redis://u:secret@h"); err != nil || got.Password != "secret" || strings.Contains(got.Name, "secret") {

@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -135,22 +136,26 @@ func connectAndDrive(ctx context.Context, t *Target, d dialect, goroutines bool,
 		}
 	}()
 	for i := range clients {
-		conn, err := connect(ctx, d, t.Addrs[i%len(t.Addrs)])
+		conn, err := connect(ctx, t, d, t.Addrs[i%len(t.Addrs)])
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.Name, err)
 		}
 		conns = append(conns, conn)
 	}
-	if goroutines {
+	if goroutines || t.TLS {
 		return driveGoroutines(ctx, clients, conns)
 	}
 	return drive(ctx, clients, conns)
 }
 
 // connect opens a connection and says hello on it.
-func connect(ctx context.Context, d dialect, addr string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: 5 * time.Second}
-	conn, err := dialer.DialContext(ctx, "tcp", addr)
+func connect(ctx context.Context, t *Target, d dialect, addr string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dial := dialer.DialContext
+	if t.TLS {
+		dial = (&tls.Dialer{NetDialer: dialer}).DialContext
+	}
+	conn, err := dial(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}

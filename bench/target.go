@@ -20,6 +20,7 @@ const (
 type Target struct {
 	Name     string // in tables; default: the URL without a password
 	Protocol Protocol
+	TLS      bool     // Redis only; the authorities are the system's, or SSL_CERT_FILE's
 	Addrs    []string // HOST:PORT; connections are dealt out in turn
 	User     string
 	Password string
@@ -37,7 +38,7 @@ type Target struct {
 // ParseTarget reads one of
 //
 //	turnlog://HOST:PORT[,HOST:PORT…][/NAMESPACE]
-//	redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=REPLICAS]
+//	redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=REPLICAS]; with TLS, rediss://…
 //	http://HOST:PORT[/NAMESPACE]
 func ParseTarget(s string) (Target, error) {
 	first, hosts := splitHosts(s)
@@ -46,11 +47,14 @@ func ParseTarget(s string) (Target, error) {
 		return Target{}, fmt.Errorf("target %q: %w", s, err)
 	}
 	t := Target{Protocol: Protocol(u.Scheme), Namespace: strings.Trim(u.Path, "/")}
+	if u.Scheme == "rediss" {
+		t.Protocol, t.TLS = Redis, true
+	}
 	u.Host = strings.Join(hosts, ",")
 	t.Name = u.Redacted()
 	defaults := map[Protocol]string{Turnlog: ":7379", Redis: ":6379", HTTP: ":7380"}
 	if defaults[t.Protocol] == "" {
-		return t, fmt.Errorf("target %q: must begin with turnlog://, redis:// or http://", s)
+		return t, fmt.Errorf("target %q: must begin with turnlog://, redis://, rediss:// or http://", s)
 	}
 	for _, addr := range hosts {
 		if addr == "" {

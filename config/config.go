@@ -38,7 +38,16 @@ type Config struct {
 	// Join makes an empty node wait until it is added to a running cluster.
 	Join bool
 
-	// Insecure permits listening beyond loopback without TLS and authentication.
+	// UsersFile names those who may connect; empty: anybody may do anything.
+	UsersFile string
+	// OpenMetrics lets everybody read /metrics, not only users.
+	OpenMetrics bool
+	// Of the RESP and HTTP addresses: PEM files with the certificate, its key, and
+	// the authority whose certificates clients must show; empty: no TLS, or none.
+	TLSCert, TLSKey, TLSClientCA string
+	// Of the connections between nodes, which show certificates to each other.
+	NodeTLSCert, NodeTLSKey, NodeTLSCA string
+	// Insecure permits listening beyond loopback without TLS and users.
 	Insecure bool
 
 	LogEngine       string // wal, boltdb
@@ -97,7 +106,15 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
 	fs.StringVar(&c.DialMap, "dial-map", "", "node-to-node addresses that are reached at another address from here, as HOST:PORT=HOST:PORT,…")
 	fs.BoolVar(&c.Join, "join", false, "if this node is new, wait until `turnlog cluster join` adds it to a running cluster")
-	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and authentication")
+	fs.StringVar(&c.UsersFile, "users-file", "", "file of those who may connect, made by `turnlog user` (default: anybody may do anything)")
+	fs.BoolVar(&c.OpenMetrics, "open-metrics", false, "let everybody read /metrics, not only users")
+	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate that clients see, over Redis's protocol and HTTP (default: no TLS)")
+	fs.StringVar(&c.TLSKey, "tls-key", "", "PEM file of its key")
+	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "", "PEM file of the authority whose certificates clients must show (default: they need none)")
+	fs.StringVar(&c.NodeTLSCert, "node-tls-cert", "", "PEM file of the certificate that this node shows to the others (default: no TLS between nodes)")
+	fs.StringVar(&c.NodeTLSKey, "node-tls-key", "", "PEM file of its key")
+	fs.StringVar(&c.NodeTLSCA, "node-tls-ca", "", "PEM file of the authority that signs the certificates of the nodes, and of nobody else who is not trusted as one")
+	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and users")
 	fs.StringVar(&c.LogEngine, "log-engine", c.LogEngine, "engine of the write-ahead log, wal or boltdb; a data directory keeps the one it began with")
 	fs.DurationVar(&c.ElectionTimeout, "election-timeout", c.ElectionTimeout, "silence of the leader after which another is elected")
 	fs.Var(&c.LogCompactBytes, "log-compact-bytes", "length of log after which a snapshot is taken and the log behind it dropped")
@@ -119,6 +136,9 @@ func (c *Config) Validate() error {
 	}
 	if c.DataDir == "" {
 		return fmt.Errorf("data-dir must not be empty")
+	}
+	if err := c.checkTLS(); err != nil {
+		return err
 	}
 	if err := c.checkAddresses(); err != nil {
 		return err
@@ -199,16 +219,22 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 }
 
 func (c *Config) checkAddresses() error {
-	for _, a := range []struct{ name, addr string }{
-		{"resp-addr", c.RESPAddr}, {"http-addr", c.HTTPAddr}, {"raft-addr", c.RaftAddr},
+	clients, nodes := c.UsersFile != "" && c.TLSCert != "", c.NodeTLSCert != ""
+	const forClients, forNodes = "users-file, tls-cert and tls-key", "node-tls-cert, node-tls-key and node-tls-ca"
+	for _, a := range []struct {
+		name, addr string
+		protected  bool
+		needs      string
+	}{
+		{"resp-addr", c.RESPAddr, clients, forClients}, {"http-addr", c.HTTPAddr, clients, forClients}, {"raft-addr", c.RaftAddr, nodes, forNodes},
 	} {
 		host, _, err := net.SplitHostPort(a.addr)
 		if err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
 		}
-		if !c.Insecure && !isLoopback(host) {
+		if !c.Insecure && !a.protected && !isLoopback(host) {
 			return fmt.Errorf("%s %s is reachable from other machines, and anyone who reaches it could read and change every conversation: "+
-				"listen on loopback, or give --insecure if the network itself is protected", a.name, a.addr)
+				"set %s, listen on loopback, or give --insecure if the network itself is protected", a.name, a.addr, a.needs)
 		}
 	}
 	for _, a := range []struct{ name, addr string }{
@@ -217,6 +243,21 @@ func (c *Config) checkAddresses() error {
 		if _, _, err := net.SplitHostPort(a.addr); a.addr != "" && err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
 		}
+	}
+	return nil
+}
+
+// checkTLS refuses half of what TLS needs: it would be none.
+func (c *Config) checkTLS() error {
+	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return fmt.Errorf("tls-cert and tls-key: both are needed, or none")
+	case c.TLSClientCA != "" && c.TLSCert == "":
+		return fmt.Errorf("tls-client-ca: needs tls-cert and tls-key")
+	case c.OpenMetrics && c.UsersFile == "":
+		return fmt.Errorf("open-metrics: means nothing without users-file; everybody reads /metrics then")
+	case (c.NodeTLSCert == "") != (c.NodeTLSKey == "") || (c.NodeTLSCert == "") != (c.NodeTLSCA == ""):
+		return fmt.Errorf("node-tls-cert, node-tls-key and node-tls-ca: all of them are needed, or none")
 	}
 	return nil
 }

@@ -104,6 +104,13 @@ func TestRefused(t *testing.T) {
 		{"dial map without a port", "", []string{"--dial-map", "127.0.0.1:1=elsewhere"}, "dial-map"},
 		{"small budget", "memory-budget: 1MiB\n", nil, "16MiB"},
 		{"not loopback", "", []string{"--resp-addr", "0.0.0.0:7379"}, "--insecure"},
+		{"not loopback, users only", "", []string{"--resp-addr", "0.0.0.0:7379", "--users-file", "u"}, "set users-file, tls-cert and tls-key"},
+		{"not loopback, TLS only", "", []string{"--http-addr", "0.0.0.0:7379", "--tls-cert", "c", "--tls-key", "k"}, "set users-file, tls-cert and tls-key"},
+		{"node not on loopback", "", []string{"--raft-addr", "10.0.0.1:7381", "--users-file", "u", "--tls-cert", "c", "--tls-key", "k"}, "set node-tls-cert, node-tls-key and node-tls-ca"},
+		{"certificate without key", "tls-cert: c\n", nil, "tls-key"},
+		{"client authority alone", "tls-client-ca: c\n", nil, "needs tls-cert"},
+		{"node without authority", "node-tls-cert: c\nnode-tls-key: k\n", nil, "node-tls-ca"},
+		{"open metrics without users", "open-metrics: true\n", nil, "users-file"},
 		{"every interface", "", []string{"--http-addr", ":7380"}, "--insecure"},
 		{"no port", "", []string{"--raft-addr", "127.0.0.1"}, "HOST:PORT"},
 		{"bad level", "log-level: loud\n", nil, "log-level"},
@@ -121,6 +128,13 @@ func TestRefused(t *testing.T) {
 				t.Fatalf("error %v, want one with %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestProtectedListensAnywhere(t *testing.T) {
+	const secured = "users-file: u\ntls-cert: c\ntls-key: k\nnode-tls-cert: c\nnode-tls-key: k\nnode-tls-ca: ca\n"
+	if _, err := load(t, secured, nil, "--resp-addr", "0.0.0.0:7379", "--http-addr", ":7380", "--raft-addr", "10.0.0.1:7381"); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -24,10 +24,12 @@ type Request struct {
 	Payload []byte // the handler's to keep
 }
 
-// TLS makes every connection a TLS connection. Client is used to dial, Server
-// to accept; for mutual TLS, Server asks for client certificates.
+// TLS makes every connection a TLS connection. Client returns how to dial the node
+// at a host, which its certificate must name; Server is how to accept. For mutual
+// TLS, Server asks for client certificates.
 type TLS struct {
-	Client, Server *tls.Config
+	Client func(host string) *tls.Config
+	Server *tls.Config
 }
 
 // Config configures a Network. Listener and Self are required; a zero in any

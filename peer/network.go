@@ -153,7 +153,8 @@ func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string)
 	}
 	c := n.track(raw)
 	if n.cfg.TLS != nil {
-		c.Conn = tls.Client(raw, n.cfg.TLS.Client)
+		host, _, _ := net.SplitHostPort(addr)
+		c.Conn = tls.Client(raw, n.cfg.TLS.Client(host))
 	}
 	remote, err := n.greet(c, purpose, addr, meant)
 	if err != nil {

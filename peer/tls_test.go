@@ -39,7 +39,9 @@ func mutual(t *testing.T) *TLS {
 	pool.AddCert(cert)
 	own := []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}
 	return &TLS{
-		Client: &tls.Config{Certificates: own, RootCAs: pool, ServerName: "127.0.0.1"},
+		Client: func(host string) *tls.Config {
+			return &tls.Config{Certificates: own, RootCAs: pool, ServerName: host}
+		},
 		Server: &tls.Config{Certificates: own, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert},
 	}
 }

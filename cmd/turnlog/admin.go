@@ -16,7 +16,7 @@ import (
 
 // The cluster is changed over HTTP: admin asks the node at addr, and decodes the
 // answer into out unless that is nil. Its errors are *turn.Error.
-func admin(ctx context.Context, addr, method, path string, body, out any) error {
+func (a *app) admin(ctx context.Context, addr, method, path string, body, out any) error {
 	if addr == "" {
 		return turn.Errorf(turn.Unavailable, "the node has not announced an HTTP address yet")
 	}
@@ -35,7 +35,7 @@ func admin(ctx context.Context, addr, method, path string, body, out any) error 
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := a.send(req)
 	if err != nil {
 		var dial *url.Error
 		if errors.As(err, &dial) && dial.Timeout() || ctx.Err() != nil {

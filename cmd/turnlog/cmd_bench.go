@@ -41,6 +41,7 @@ Trials, each on three nodes that bench starts on this machine:
 Targets of workloads:
   turnlog://HOST:PORT[,HOST:PORT...][/NAMESPACE]    TURN.* commands, with message ids
   redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=N]   RPUSH and LRANGE, of Redis or of turnlog
+  rediss://…                                        the same, with TLS (SSL_CERT_FILE names another authority)
   http://HOST:PORT[/NAMESPACE]                      turnlog's HTTP door
 
 With --compare, two targets are measured in alternating rounds. Messages stay in

@@ -19,7 +19,7 @@ func (a *app) clusterTransferCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				if err := admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/transfer", nil, nil); err != nil {
+				if err := a.admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/transfer", nil, nil); err != nil {
 					return err
 				}
 				return a.done("%s has handed leadership over", leader.ID)
@@ -42,7 +42,7 @@ directory, under an id that was never used in this cluster.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
 				body := map[string]string{"id": args[0], "raft_addr": args[1]}
-				if err := admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil); err != nil {
+				if err := a.admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil); err != nil {
 					return err
 				}
 				return a.done("%s is a member", args[0])
@@ -58,7 +58,7 @@ func (a *app) clusterRemoveCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				if err := admin(ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]), nil, nil); err != nil {
+				if err := a.admin(ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]), nil, nil); err != nil {
 					return err
 				}
 				return a.done("%s is no longer a member", args[0])
@@ -89,7 +89,7 @@ with 1 if one differs. A node that is still catching up is waited for, up to
 					Index uint64
 					Hash  string
 				}
-				if err := admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/checksum", nil, &taken); err != nil {
+				if err := a.admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/checksum", nil, &taken); err != nil {
 					return err
 				}
 				cl, err := a.hashedCluster(ctx, c, taken.Index)

@@ -27,12 +27,24 @@ Each setting can stand in four places; the first of them wins:
   3. a YAML file (--config)  data-dir: /var/lib/turnlog
   4. the defaults below
 
+Beyond loopback it listens only if the network is protected (--insecure) or:
+  for clients   --users-file, which ` + "`turnlog user add`" + ` makes, --tls-cert and --tls-key
+  for nodes     --node-tls-cert, --node-tls-key and --node-tls-ca, on every node
+` + "`turnlog cert`" + ` makes certificates for a trial. The authority of the nodes opens
+the whole cluster to whoever has a certificate of it for servers.
+
+SIGHUP reads the users file and the certificates anew; changed certificates are
+noticed without it, too. What is wrong in them is logged, and what was stays. A
+user who is gone, or has less right, is refused from his next request on.
+
 SIGTERM or SIGINT: the node answers what is in flight, hands leadership over,
 writes its state and exits with 0. A second signal ends it at once, which is as
 safe as a power cut: nothing acknowledged is lost.`,
 		Example: `  turnlog serve --data-dir /var/lib/turnlog
 
-  turnlog serve --node-id n1 --data-dir /var/lib/turnlog --insecure \
+  turnlog serve --node-id n1 --data-dir /var/lib/turnlog \
+    --users-file users.yaml --tls-cert n1.crt --tls-key n1.key \
+    --node-tls-cert n1.crt --node-tls-key n1.key --node-tls-ca ca.crt \
     --resp-addr 10.0.0.1:7379 --http-addr 10.0.0.1:7380 --raft-addr 10.0.0.1:7381 \
     --initial-cluster n1=10.0.0.1:7381,n2=10.0.0.2:7381,n3=10.0.0.3:7381`,
 		Args: cobra.NoArgs,

@@ -36,7 +36,7 @@ not be turnlog. TARGET is one of
   turnlog:?kill-leader=3s                    ... whose leader is killed again and again meanwhile
   turnlog://HOST:PORT[,HOST:PORT...]         a running cluster
   http://HOST:PORT                           the same, through its HTTP door
-  redis://HOST:PORT[/DB]                     a list for each session, as chat-history libraries have it
+  redis://[USER:PASSWORD@]HOST:PORT[/DB]     a list for each session, as chat-history libraries have it; rediss:// with TLS
   redis://HOST:PORT?layout=rmw               a string for each session, read and written back
   postgres://USER:PASSWORD@HOST:PORT/DB      a table, with a transaction for each append
   memory:                                    this process

@@ -84,6 +84,10 @@ func hint(err error) string {
 			return ""
 		}
 		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another."
+	case turn.Unauthorized:
+		return "Nothing was changed. --user names a user; its secret comes from TURNLOG_SECRET or --secret-file."
+	case turn.Forbidden:
+		return "Nothing was changed. `turnlog user list` shows on a node what users may do."
 	case turn.ReadOnly:
 		return "Nothing was changed. Free disk space on the nodes; they heal by themselves."
 	case turn.Overloaded:

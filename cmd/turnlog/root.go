@@ -25,6 +25,7 @@ type app struct {
 	namespace string
 	timeout   time.Duration
 	json      bool
+	login     login
 
 	started bool // the command line was understood
 }
@@ -56,6 +57,7 @@ messages, committed on a majority of nodes before anyone is told it was saved.
 	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"), "RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
 	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace), "keyspace to work in (TURNLOG_NAMESPACE)")
 	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long an operation is tried when no node answers")
+	a.login.register(f, a.getenv)
 	f.BoolVar(&a.json, "json", false, "write JSON for programs")
 	return root
 }
@@ -119,8 +121,19 @@ func (a *app) connect() (*client.Client, error) {
 	if a.timeout <= 0 {
 		return nil, usagef("--timeout must be positive")
 	}
+	secret, err := a.login.secret(a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	tls, err := a.login.tls()
+	if err != nil {
+		return nil, err
+	}
 	c, err := client.New(client.Config{
 		Addrs:     splitAddrs(a.addr),
+		Username:  a.login.user,
+		Password:  secret,
+		TLS:       tls,
 		Namespace: a.namespace,
 		RetryFor:  a.timeout,
 		Patience:  min(a.timeout, 8*time.Second),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnlog/turnlog/config"
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/server/httpapi"
 	"github.com/turnlog/turnlog/server/redis"
@@ -59,6 +60,7 @@ type server struct {
 	http         *httpapi.Server
 	respL, httpL net.Listener
 	pprofL       net.Listener // nil: no profiles
+	secrets      secrets
 }
 
 // openServer binds every address and opens every file; it starts nothing.
@@ -69,6 +71,9 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 			s.close()
 		}
 	}()
+	if s.secrets, err = openSecrets(cfg, log); err != nil {
+		return nil, err
+	}
 	if s.respL, err = net.Listen("tcp", cfg.RESPAddr); err != nil {
 		return nil, err
 	}
@@ -81,16 +86,17 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 		}
 		log.Info("profiles", "url", "http://"+s.pprofL.Addr().String()+"/debug/pprof/")
 	}
-	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr()); err != nil {
+	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr(), s.secrets.peerTLS()); err != nil {
 		return nil, err
 	}
 	idPaths, err := cfg.IDPaths()
 	if err != nil {
 		return nil, err
 	}
-	s.redis = redis.New(redis.Config{Listener: s.respL, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths})
+	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths})
 	registry := prometheus.NewRegistry()
-	s.http, err = httpapi.New(httpapi.Config{Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version})
+	s.http, err = httpapi.New(httpapi.Config{Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
+		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS()})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +107,7 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 // limit says when it is too much. Go's default costs a tenth of all processor time.
 const gcPercent = 400
 
-func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr) (*raftstore.Node, error) {
+func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *peer.TLS) (*raftstore.Node, error) {
 	peers, err := cfg.Peers()
 	if err != nil {
 		return nil, err
@@ -135,6 +141,7 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr) (*rafts
 		Storage:   raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes)},
 		State:     stateBudget(int(cfg.MemoryBudget)),
 		Dial:      dialer(dials),
+		TLS:       tls,
 		Logger:    log,
 	})
 }
@@ -174,6 +181,7 @@ func (s *server) run(ctx context.Context) error {
 	defer stopNode()
 
 	doors := []func() error{
+		func() error { s.secrets.run(doorsCtx, s.redis.UsersChanged); return nil },
 		func() error { return s.redis.Run(doorsCtx) },
 		func() error { return s.http.Serve(doorsCtx, s.httpL) },
 	}

@@ -56,7 +56,9 @@ func openRedis(t *Target, u *url.URL) error {
 		return &redisList{s}, nil
 	}
 	t.Open = func(ctx context.Context) (contract.Store, error) { return open(ctx, options.Addr) }
-	t.Line = behind(proxy.RESP{}, open, options.Addr)
+	if options.TLSConfig == nil { // what is encrypted cannot be cut between two requests
+		t.Line = behind(proxy.RESP{}, open, options.Addr)
+	}
 	t.Claims = contract.Claims{Bytes: true, Linearizable: params["layout"] != "rmw"}
 	return nil
 }

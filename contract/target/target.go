@@ -99,14 +99,14 @@ func open(ctx context.Context, text string, o Options) (*Target, error) {
 		return openNodes(ctx, u, o)
 	case scheme == "turnlog":
 		err = openTurnlog(t, u)
-	case scheme == "redis":
+	case scheme == "redis", scheme == "rediss":
 		err = openRedis(t, u)
 	case scheme == "postgres", scheme == "postgresql":
 		err = openPostgres(t, u)
 	case scheme == "http":
 		err = openHTTP(t, u)
 	default:
-		return nil, urlErrorf("target %q: there are memory:, turnlog:, redis:, postgres:, http: and exec:", text)
+		return nil, urlErrorf("target %q: there are memory:, turnlog:, redis:, rediss:, postgres:, http: and exec:", text)
 	}
 	if err != nil {
 		return nil, urlErrorf("target %s: %v", withoutPassword(text), err)

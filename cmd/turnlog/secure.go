@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/certs"
+	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/peer"
+)
+
+// secrets is what a node keeps of files that say who may connect. A nil field is
+// not configured.
+type secrets struct {
+	users *access.Users
+	doors *certs.Store
+	nodes *certs.Store
+}
+
+func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
+	if cfg.UsersFile != "" {
+		if s.users, err = access.Open(cfg.UsersFile, log); err != nil {
+			return s, err
+		}
+	}
+	if cfg.TLSCert != "" {
+		files := certs.Files{Cert: cfg.TLSCert, Key: cfg.TLSKey, CA: cfg.TLSClientCA}
+		if s.doors, err = certs.Open(certs.Config{Files: files, Name: "doors for clients", Logger: log}); err != nil {
+			return s, err
+		}
+	}
+	if cfg.NodeTLSCert != "" {
+		files := certs.Files{Cert: cfg.NodeTLSCert, Key: cfg.NodeTLSKey, CA: cfg.NodeTLSCA}
+		if s.nodes, err = certs.Open(certs.Config{Files: files, Name: "node to node", Logger: log}); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// listener returns l with TLS, if clients are to use it.
+func (s secrets) listener(l net.Listener) net.Listener {
+	if s.doors == nil {
+		return l
+	}
+	return tls.NewListener(l, s.doors.Server())
+}
+
+func (s secrets) doorTLS() *tls.Config {
+	if s.doors == nil {
+		return nil
+	}
+	return s.doors.Server()
+}
+
+func (s secrets) peerTLS() *peer.TLS {
+	if s.nodes == nil {
+		return nil
+	}
+	return &peer.TLS{Client: s.nodes.Client, Server: s.nodes.ServerForEqual()}
+}
+
+// run reads the files anew at each SIGHUP, until ctx ends. changed is called after
+// the users were.
+func (s secrets) run(ctx context.Context, changed func()) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	defer signal.Stop(hup)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hup:
+			if s.reload() == nil {
+				changed()
+			}
+		}
+	}
+}
+
+// reload reads everything anew; what fails is logged there.
+func (s secrets) reload() error {
+	for _, store := range []*certs.Store{s.doors, s.nodes} {
+		if store != nil {
+			_ = store.Reload()
+		}
+	}
+	if s.users == nil {
+		return errors.New("there are no users")
+	}
+	return s.users.Reload()
+}
