@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,9 +25,9 @@ type mutant struct {
 	Catchers []catcher // each has to catch it
 }
 
-// edit replaces a text that stands once in a file.
+// edit replaces a text that stands once in a package.
 type edit struct {
-	File     string // of the source tree, or of Module
+	Package  string // folder in the source tree, or in Module
 	Old, New string
 	Module   string // a module that the source tree depends on; empty: none
 }
@@ -173,32 +174,44 @@ type place struct{ module, path string }
 func (m *mutant) apply(ctx context.Context) (map[place]string, error) {
 	texts := map[place]string{}
 	for _, e := range m.Edits {
-		p, err := e.place(ctx)
+		files, err := e.files(ctx)
 		if err != nil {
 			return nil, err
 		}
-		text, ok := texts[p]
-		if !ok {
-			b, err := os.ReadFile(p.path)
-			if err != nil {
-				return nil, err
+		found := 0
+		for _, path := range files {
+			p := place{e.Module, path}
+			text, ok := texts[p]
+			if !ok {
+				b, err := os.ReadFile(path)
+				if err != nil {
+					return nil, err
+				}
+				text = string(b)
 			}
-			text = string(b)
+			if n := strings.Count(text, e.Old); n > 0 {
+				found += n
+				texts[p] = strings.Replace(text, e.Old, e.New, 1)
+			}
 		}
-		if n := strings.Count(text, e.Old); n != 1 {
-			return nil, fmt.Errorf("%q stands %d times in %s; the mutant has to follow the code", e.Old, n, e.File)
+		if found != 1 {
+			return nil, fmt.Errorf("%q stands %d times in %s; the mutant has to follow the code", e.Old, found, e.Package)
 		}
-		texts[p] = strings.Replace(text, e.Old, e.New, 1)
 	}
 	return texts, nil
 }
 
-func (e *edit) place(ctx context.Context) (place, error) {
+// files returns the source files of the edit's package.
+func (e *edit) files(ctx context.Context) ([]string, error) {
 	dir, err := cluster.ModuleRoot(ctx)
 	if e.Module != "" {
 		dir, err = moduleDir(ctx, e.Module)
 	}
-	return place{e.Module, filepath.Join(dir, e.File)}, err
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(filepath.Join(dir, e.Package, "*.go"))
+	return slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") }), err
 }
 
 func moduleDir(ctx context.Context, module string) (string, error) {
