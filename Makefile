@@ -8,7 +8,7 @@ export GOFLAGS ?= -buildvcs=false
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci test-deps clean
+.PHONY: compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,23 @@ contract-adapters: build test-deps ## hold LangChain's histories to the contract
 contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad and good stores, turnlog in every way (an hour)
 	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
 	TURNLOG_LONG=1 $(GO) test -timeout 1h -v -run TestVerifyTurnlog ./cmd/turnlog
+
+compat: build ## drive published chat-history libraries while nodes are killed, and all below; ARGS=--write keeps the results
+	compat/install.sh
+	$(GO) run ./compat $(ARGS)
+	$(GO) run ./compat --handshakes
+	$(GO) run ./compat --hostile
+
+compat-short: build ## a few of the libraries, for a minute
+	compat/install.sh python/langchain-openai.txt javascript
+	$(GO) run ./compat --short
+
+compat-handshakes: build ## see that the table of what clients send on connecting is true
+	compat/install.sh python/redis-5.txt python/redis-6.txt python/redis-7.txt python/redis-8.txt javascript java
+	$(GO) run ./compat --handshakes $(ARGS)
+
+compat-hostile: build ## ten thousand connections to a node, and clients that never read
+	$(GO) run ./compat --hostile
 
 test-deps:
 	@./scripts/install-test-deps.sh

@@ -1,0 +1,133 @@
+package compat;
+
+import dev.langchain4j.community.store.memory.chat.redis.RedisChatMemoryStore;
+import dev.langchain4j.community.store.memory.chat.redis.StoreType;
+import dev.langchain4j.data.message.ChatMessage;
+import dev.langchain4j.data.message.ChatMessageDeserializer;
+import dev.langchain4j.data.message.ChatMessageSerializer;
+import dev.langchain4j.data.message.UserMessage;
+import dev.langchain4j.memory.chat.MessageWindowChatMemory;
+import dev.langchain4j.store.memory.chat.ChatMemoryStore;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.net.URI;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import redis.clients.jedis.UnifiedJedis;
+
+/** The histories that can be driven, by name. */
+final class Histories {
+    private Histories() {}
+
+    /** How to reach a server, and whether the client may resend by itself. */
+    record Target(URI url, boolean retry) {}
+
+    interface Maker {
+        History make(Target target) throws Exception;
+    }
+
+    static final Map<String, Maker> BY_NAME = Map.of(
+            "langchain4j", t -> memory(RedisChatMemoryStore.builder()
+                    .host(t.url.getHost()).port(t.url.getPort())
+                    .prefix("langchain4j:").ttl(3600L).storeType(StoreType.STRING).build()),
+            "langchain4j on Lettuce", t -> memory(new LettuceStore(lettuce(t))),
+            "Jedis list", t -> jedis(redis.clients.jedis.RedisClient.create(t.url)),
+            "Lettuce list", t -> list(lettuce(t)));
+
+    static final Map<String, List<String>> PACKAGES = Map.of(
+            "langchain4j", List.of("langchain4j-community-redis", "jedis"),
+            "langchain4j on Lettuce", List.of("langchain4j", "lettuce-core"),
+            "Jedis list", List.of("jedis"),
+            "Lettuce list", List.of("lettuce-core"));
+
+    /** A connection that Lettuce makes anew and on which it sends again what was under
+     * way; or, without retry, one that the application makes anew. */
+    private static Supplier<RedisCommands<String, String>> lettuce(Target t) {
+        RedisClient client = RedisClient.create(t.url.toString());
+        client.setOptions(ClientOptions.builder().autoReconnect(t.retry).build());
+        AtomicReference<StatefulRedisConnection<String, String>> connection = new AtomicReference<>(client.connect());
+        return () -> connection.updateAndGet(c -> t.retry || c.isOpen() ? c : client.connect()).sync();
+    }
+
+    /** LangChain4j's chat memory over a store, large enough to forget nothing. */
+    private static History memory(ChatMemoryStore store) {
+        return new History() {
+            @Override
+            public void add(String conversation, String text) {
+                MessageWindowChatMemory.builder().id(conversation).maxMessages(100_000).chatMemoryStore(store).build()
+                        .add(UserMessage.from(text));
+            }
+
+            @Override
+            public List<String> texts(String conversation) {
+                return store.getMessages(conversation).stream().map(m -> ((UserMessage) m).singleText()).toList();
+            }
+        };
+    }
+
+    /** A LangChain4j store with the layout of RedisChatMemoryStore, on Lettuce. */
+    private record LettuceStore(Supplier<RedisCommands<String, String>> redis) implements ChatMemoryStore {
+        @Override
+        public List<ChatMessage> getMessages(Object id) {
+            String json = redis.get().get("lettuce:" + id);
+            return json == null ? List.of() : ChatMessageDeserializer.messagesFromJson(json);
+        }
+
+        @Override
+        public void updateMessages(Object id, List<ChatMessage> messages) {
+            redis.get().setex("lettuce:" + id, 3600, ChatMessageSerializer.messagesToJson(messages));
+        }
+
+        @Override
+        public void deleteMessages(Object id) {
+            redis.get().del("lettuce:" + id);
+        }
+    }
+
+    private static History jedis(UnifiedJedis redis) {
+        return new History() {
+            @Override
+            public void add(String conversation, String text) {
+                redis.rpush(conversation, text);
+            }
+
+            @Override
+            public List<String> texts(String conversation) {
+                return redis.lrange(conversation, 0, -1);
+            }
+        };
+    }
+
+    private static History list(Supplier<RedisCommands<String, String>> redis) {
+        return new History() {
+            @Override
+            public void add(String conversation, String text) {
+                redis.get().rpush(conversation, text);
+            }
+
+            @Override
+            public List<String> texts(String conversation) {
+                return redis.get().lrange(conversation, 0, -1);
+            }
+        };
+    }
+
+    /** The versions of packages, from the names of their jars on the class path. */
+    static Map<String, String> versions(List<String> packages) {
+        Map<String, String> versions = new ConcurrentHashMap<>();
+        for (String jar : System.getProperty("java.class.path").split(":")) {
+            String name = jar.substring(jar.lastIndexOf('/') + 1).replaceAll("\\.jar$", "");
+            for (String p : packages) {
+                if (name.matches(java.util.regex.Pattern.quote(p) + "-\\d.*")) {
+                    versions.put(p, name.substring(p.length() + 1));
+                }
+            }
+        }
+        return versions;
+    }
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+)
+
+const (
+	nodes       = 3
+	killEvery   = 4 * time.Second
+	down        = 800 * time.Millisecond // from a kill until the node is started again
+	startLimit  = 60 * time.Second
+	healLimit   = 60 * time.Second
+	settleLimit = 20 * time.Second // for a leader to be there
+)
+
+// mode is which nodes are killed, and how the libraries reach the cluster.
+type mode struct {
+	name, title, about string
+	own                bool // the libraries' node is killed too
+}
+
+func modes() []mode {
+	return []mode{
+		{name: "kept", title: "The node that the libraries talk to is never killed",
+			about: "libraries talk to one node, at first a follower; whoever leads otherwise is killed"},
+		{name: "killed", title: "Their own node is killed too", own: true,
+			about: "libraries talk to an address behind which a living node answers; that node and the leader are killed by turns"},
+	}
+}
+
+// storm is one run of drivers against a cluster.
+type storm struct {
+	mode   mode
+	binary string
+	dir    string
+	time   time.Duration
+
+	cluster               *cluster.Cluster
+	home                  *cluster.Node // which the libraries talk to, if it is never killed
+	service               *service      // otherwise what they talk to
+	drivers               []*driver
+	leaderKills, ownKills int
+}
+
+// run returns what became of each library. An error means that there is no result.
+func (s *storm) run(ctx context.Context, libraries []library, p places) (results []result, err error) {
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		return nil, err
+	}
+	flags := []string{"--redis-id-path", fmt.Sprintf("%d=%s", idsDatabase, idPaths)}
+	if s.cluster, err = cluster.New(cluster.Config{Binary: s.binary, Dir: s.dir, Nodes: nodes, Flags: flags}); err != nil {
+		return nil, err
+	}
+	defer s.cluster.Close()
+	address, err := s.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.service != nil {
+		defer s.service.close()
+	}
+	ctx, cancel := context.WithCancel(ctx) // drivers end with it
+	defer cancel()
+	for _, l := range libraries {
+		d, err := startDriver(ctx, l, p, address, s.dir)
+		if err != nil {
+			return nil, err
+		}
+		s.drivers = append(s.drivers, d)
+	}
+	if err := s.blow(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	for _, d := range s.drivers {
+		if err := d.close(); err != nil {
+			return nil, err
+		}
+		results = append(results, newResult(d, s.mode))
+	}
+	return results, nil
+}
+
+// open starts the cluster and returns the address for the libraries.
+func (s *storm) open(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if err := s.cluster.Start(ctx); err != nil {
+		return "", err
+	}
+	if s.mode.own {
+		var err error
+		if s.service, err = newService(s.cluster.Nodes); err != nil {
+			return "", err
+		}
+		return s.service.address(), nil
+	}
+	leader, err := s.cluster.WaitLeader(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	s.home = s.other(leader)
+	return s.home.RESPAddr, nil
+}
+
+// other returns a node that is not n.
+func (s *storm) other(n *cluster.Node) *cluster.Node {
+	if s.cluster.Nodes[0] != n {
+		return s.cluster.Nodes[0]
+	}
+	return s.cluster.Nodes[1]
+}
+
+// blow lets the drivers write while nodes are killed.
+func (s *storm) blow(ctx context.Context) error {
+	for _, d := range s.drivers {
+		d.start()
+	}
+	over := time.NewTimer(s.time)
+	defer over.Stop()
+	tick := time.NewTicker(killEvery)
+	defer tick.Stop()
+	for turn := 0; ; turn++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over.C:
+			return nil
+		case <-tick.C:
+		}
+		victim, err := s.victim(ctx, turn)
+		if err != nil {
+			return err
+		}
+		if err := s.kill(ctx, victim); err != nil {
+			return err
+		}
+	}
+}
+
+// victim is the next node to kill.
+func (s *storm) victim(ctx context.Context, turn int) (*cluster.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, settleLimit)
+	defer cancel()
+	if s.mode.own && turn%2 == 0 {
+		s.ownKills++
+		return s.service.node(), nil
+	}
+	leader, err := s.cluster.WaitLeader(ctx, nil)
+	if err == nil && leader == s.home {
+		// It may lead for a while, and must give that up to live.
+		if err = leader.Transfer(ctx); err == nil {
+			leader, err = s.cluster.WaitLeader(ctx, s.home)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the leader to kill: %w", err)
+	}
+	s.leaderKills++
+	return leader, nil
+}
+
+// kill kills a node and has it back and serving when it returns.
+func (s *storm) kill(ctx context.Context, n *cluster.Node) error {
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	select {
+	case <-time.After(down):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := n.Start(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	return cluster.Until(ctx, n.ID+" is back", func() bool { return n.Ready(ctx) })
+}
+
+// settle lets the drivers finish, has them read everything through another node, and
+// sees that the nodes hold the same.
+func (s *storm) settle(ctx context.Context) error {
+	if err := together(s.drivers, func(d *driver) error { return d.stop(ctx) }); err != nil {
+		return err
+	}
+	heal, cancel := context.WithTimeout(ctx, healLimit)
+	defer cancel()
+	if err := s.cluster.WaitReady(heal); err != nil {
+		return err
+	}
+	away := s.other(s.home)
+	if err := together(s.drivers, func(d *driver) error { return d.read(ctx, away.RESPAddr) }); err != nil {
+		return err
+	}
+	if deaths := s.cluster.Deaths(); len(deaths) > 0 {
+		return fmt.Errorf("nodes ended by themselves: %v", deaths)
+	}
+	if _, err := s.cluster.WaitHashes(heal); err != nil {
+		return err
+	}
+	return errors.Join(s.cluster.StopAll(settleLimit))
+}
