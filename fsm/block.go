@@ -47,15 +47,15 @@ func splitBlockKey(k []byte) (inc, seq uint64) {
 }
 
 // encodeBlock returns the value for records, of which there is at least one,
-// under a key that names first. It may lie below the first record's seq: a block
-// whose first records are gone keeps its key.
-func encodeBlock(first uint64, records []record) []byte {
+// under a key that names first, in the memory of buf if that suffices. first may
+// lie below the first record's seq: a block whose first records are gone keeps its
+// key.
+func encodeBlock(buf []byte, first uint64, records []record) []byte {
 	size := blockHeader + binary.MaxVarintLen64
 	for i := range records {
 		size += 3*binary.MaxVarintLen64 + len(records[i].id) + len(records[i].data)
 	}
-	b := make([]byte, blockHeader, size)
-	b[0] = blockVersion
+	b := append(slices.Grow(buf[:0], size), blockVersion, 0, 0, 0, 0)
 	b = binary.AppendUvarint(b, uint64(len(records)))
 	seq, time := first, int64(0)
 	for i := range records {

@@ -84,7 +84,7 @@ func newBlockSpace(files *blockfile.Set, u uses, s sweep) blockSpace {
 	return blockSpace{files: files, uses: mine, sweep: s, full: files.Current()}
 }
 
-// put stores a block under a key, in place of what is there.
+// put stores a block, which it copies, under a key, in place of what is there.
 func (s *blockSpace) put(key, block []byte) error {
 	if err := s.release(key); err != nil {
 		return err

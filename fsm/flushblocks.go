@@ -58,16 +58,16 @@ func (s *tailWriter) write() error {
 			return err
 		}
 	}
-	var fresh []record
+	s.fresh = s.fresh[:0]
 	for _, r := range s.tail.records {
 		if r, keep := s.kept(r); keep {
-			fresh = append(fresh, r)
+			s.fresh = append(s.fresh, r)
 		}
 	}
-	if len(fresh) == 0 {
+	if len(s.fresh) == 0 {
 		return nil
 	}
-	return s.add(fresh)
+	return s.add(s.fresh)
 }
 
 // kept returns what is stored of a record: itself while it lives, then a
@@ -132,7 +132,7 @@ func (s *tailWriter) rewrite(from, to uint64) error {
 			ch := change{key: slices.Clone(k)}
 			if len(left) > 0 {
 				// Under its old key: seqs are stored relative to it.
-				ch.keep = encodeBlock(first, left)
+				ch.keep = encodeBlock(nil, first, left)
 			}
 			changes = append(changes, ch)
 		}
@@ -176,7 +176,8 @@ func (s *tailWriter) add(rs []record) error {
 			size += len(rs[n].id) + len(rs[n].data) + 8
 			n++
 		}
-		if err := s.put(blockKey(s.inc, first), encodeBlock(first, rs[:n])); err != nil {
+		s.encoded = encodeBlock(s.encoded, first, rs[:n])
+		if err := s.put(blockKey(s.inc, first), s.encoded); err != nil {
 			return err
 		}
 		if rs = rs[n:]; len(rs) > 0 {

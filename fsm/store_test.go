@@ -389,7 +389,7 @@ func TestEntryOfNewerVersionIsFatalAndChangesNothing(t *testing.T) {
 }
 
 func FuzzDecodeBlock(f *testing.F) {
-	f.Add(uint64(1), encodeBlock(1, []record{{seq: 1, time: 5, id: "a", data: []byte("x")}, {seq: 3, side: turn.Head, dead: true, data: make([]byte, digestSize)}}))
+	f.Add(uint64(1), encodeBlock(nil, 1, []record{{seq: 1, time: 5, id: "a", data: []byte("x")}, {seq: 3, side: turn.Head, dead: true, data: make([]byte, digestSize)}}))
 	f.Fuzz(func(t *testing.T, first uint64, b []byte) {
 		if len(b) >= blockHeader {
 			b = bytes.Clone(b)
@@ -399,7 +399,7 @@ func FuzzDecodeBlock(f *testing.F) {
 		if err != nil || len(rs) == 0 {
 			return
 		}
-		again, err := decodeBlock(nil, first, encodeBlock(first, rs), true)
+		again, err := decodeBlock(nil, first, encodeBlock(nil, first, rs), true)
 		if err != nil || len(again) != len(rs) {
 			t.Fatalf("second round: %v", err)
 		}

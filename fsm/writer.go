@@ -15,6 +15,9 @@ type writer struct {
 	space   blockSpace
 	blocks  int
 	garbage bool // there is more than one flush removes
+	// fresh and encoded are memory that is used again and again.
+	fresh   []record
+	encoded []byte
 }
 
 // writer returns one for a table. The caller holds flushing.
