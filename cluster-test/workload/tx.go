@@ -37,16 +37,11 @@ func (d *txDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history
 	}
 	var watched uint64
 	if c.Watch {
-		if _, err := d.command(ctx, key.Namespace, false, append([]string{"WATCH"}, keys...)); err != nil {
+		var err error
+		if watched, err = d.watch(ctx, key.Namespace, keys); err != nil {
+			d.Close() // what is watched now is not known
 			return history.Result{}, err
 		}
-		v, err := d.command(ctx, key.Namespace, false, []string{"LLEN", keys[0]})
-		if err != nil {
-			d.Close() // and with it the WATCH
-			return history.Result{}, err
-		}
-		n, _ := v.Int64()
-		watched = uint64(n) + 1
 	}
 	v, err := d.exec(ctx, key.Namespace, c.Func.Writes(), steps)
 	if err != nil {
@@ -55,6 +50,16 @@ func (d *txDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history
 	r := txResult(v, c)
 	r.Watched = watched
 	return r, nil
+}
+
+// watch watches the keys and returns one more than the length of the first.
+func (d *txDoor) watch(ctx context.Context, namespace string, keys []string) (uint64, error) {
+	if _, err := d.command(ctx, namespace, false, append([]string{"WATCH"}, keys...)); err != nil {
+		return 0, err
+	}
+	v, err := d.command(ctx, namespace, false, []string{"LLEN", keys[0]})
+	n, _ := v.Int64()
+	return uint64(n) + 1, err
 }
 
 // exec carries out a transaction.
