@@ -36,6 +36,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 			}
 			all = all && h.caught() == a.repeat
 			table = append(table, h.row())
+			fmt.Println(h.row())
 		}
 	}
 	fmt.Println(strings.Join(table, "\n"))
@@ -157,7 +158,16 @@ func (h *hunt) test(ctx context.Context, seed uint64) (string, error) {
 			return brief(line), nil
 		}
 	}
-	return brief(text), nil
+	if len(h.by.Shows) == 0 {
+		return brief(text), nil
+	}
+	h.elsewise(seed, text)
+	return "", nil
+}
+
+// elsewise tells of a run that failed without a sign of the mutant.
+func (h *hunt) elsewise(seed uint64, found string) {
+	fmt.Printf("      seed %d failed without a sign of the mutant: %s\n", seed, brief(found))
 }
 
 // scenario runs the harness. It returns what was found, if that shows the mutant.
@@ -191,7 +201,7 @@ func (h *hunt) scenario(ctx context.Context, seed uint64) (string, error) {
 			return brief(f), nil
 		}
 	}
-	fmt.Printf("      seed %d failed without a sign of the mutant: %s\n", seed, brief(strings.Join(found, "; ")))
+	h.elsewise(seed, strings.Join(found, "; "))
 	return "", nil
 }
 
