@@ -43,7 +43,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.passed(index, term)
 	if m.hash.wanted == index {
 		m.takeHash()
-	} else if m.active.bytes >= m.cfg.FlushBytes {
+	} else if m.active.bytes >= m.full {
 		poke(m.kick)
 	}
 	return outcomes

@@ -192,5 +192,13 @@ func (m *Machine) freeze() {
 	}
 	m.active.meta = m.meta
 	m.active.meta.tags = m.tags.encode()
-	m.frozen, m.active = m.active, newTable()
+	m.frozen = m.active
+	m.beginTable()
+}
+
+// beginTable makes an empty active table, and decides how full it may become. The
+// caller holds mu.
+func (m *Machine) beginTable() {
+	m.active = newTable()
+	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
 }

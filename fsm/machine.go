@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -20,8 +21,11 @@ import (
 // Config is what a Machine needs. Only Dir is required.
 type Config struct {
 	Dir string // must exist; the state is kept in Dir/state.db
-	// FlushBytes is how much change, roughly in bytes of memory, is gathered
-	// before it is flushed to the store. Default 32 MiB. While a flush is under
+	// FlushBytes is how much change, roughly in bytes of memory, is gathered at most
+	// before it is flushed to the store. Default 32 MiB. Each flush begins somewhere
+	// in the last third before, so that the nodes of a cluster, which all apply
+	// the same, do not keep flushing at the same time: while one is busy with its
+	// disk, a majority is not. While a flush is under
 	// way as much again may gather; then Apply waits. As much again is kept of the
 	// flush before, for reads.
 	FlushBytes int
@@ -37,6 +41,7 @@ type Config struct {
 	Logger    *slog.Logger // default: slog.Default()
 	// OnFlush, if set, is called after each flush with what it took.
 	OnFlush func(FlushStats)
+	Rand    func() float64 // in [0, 1); default: math/rand/v2
 
 	disk           disk  // default: the operating system's
 	blockFileBytes int64 // default: that of blockfile
@@ -60,6 +65,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Float64
 	}
 	if c.disk == nil {
 		c.disk = osDisk{}
@@ -85,6 +93,7 @@ type Machine struct {
 	db     *bbolt.DB // replaced by Restore
 	files  *blockfile.Set
 	active *table
+	full   int    // at this size the active table is to be flushed
 	frozen *table // nil: none
 	warm   *table // what the store took up last; nil: none
 	// meta is the current one; tables hold copies. meta.tags is unused here.
@@ -181,7 +190,8 @@ func (m *Machine) load() error {
 	if m.namespaces, err = loadNamespaces(tx.Tx); err != nil {
 		return err
 	}
-	m.active, m.frozen, m.warm, m.garbage, m.sweep = newTable(), nil, nil, false, sweep{}
+	m.frozen, m.warm, m.garbage, m.sweep = nil, nil, false, sweep{}
+	m.beginTable()
 	m.windows.clear()
 	m.durable = position{m.meta.index, m.meta.term}
 	m.tx = tx

@@ -54,6 +54,7 @@ type Node struct {
 		last   atomic.Uint64
 	}
 	standing chan struct{} // cap 1: who leads may have changed
+	flushed  chan struct{} // cap 1: the state was flushed
 	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
 	failOnce sync.Once

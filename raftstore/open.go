@@ -22,9 +22,9 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:     newLeadership(cfg.NodeID),
-		standing: make(chan struct{}, 1),
-		failed:   make(chan struct{}),
-		space:    &diskSpace{},
+		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1),
+		failed: make(chan struct{}),
+		space:  &diskSpace{},
 	}
 	n.cfg.Logger = n.log
 	n.system.origin = rand.Uint64() | 1
@@ -71,6 +71,7 @@ func (n *Node) openFiles() (err error) {
 	told := state.OnFlush
 	state.OnFlush = func(s fsm.FlushStats) {
 		n.stats.flushed(s, time.Now())
+		poke(n.flushed)
 		if told != nil {
 			told(s)
 		}
