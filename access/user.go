@@ -91,6 +91,15 @@ func (u *User) MayHear(namespaces []string, prefix []byte) bool {
 	return true
 }
 
+// Same reports whether v may do what u may, and nothing else.
+func (u *User) Same(v *User) bool {
+	return u == v || u != nil && v != nil && u.Right == v.Right && slices.Equal(u.Namespaces, v.Namespaces) &&
+		u.limited() == v.limited() && slices.Equal(u.Prefixes, v.Prefixes) && slices.Equal(u.Channels, v.Channels)
+}
+
+// limited tells lists that are left out from empty ones.
+func (u *User) limited() [2]bool { return [2]bool{u.Prefixes != nil, u.Channels != nil} }
+
 func begins(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }

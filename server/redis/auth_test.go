@@ -136,6 +136,38 @@ func TestReloadTakesRightsAway(t *testing.T) {
 	c.expect("2", "LLEN", "k") // the user is back, with the same secret
 }
 
+// Messages stop when their reader may not have them any more.
+func TestReloadEndsSubscriptions(t *testing.T) {
+	root := testUser{"root", "admin", "['*']", ""}
+	ann, bob := testUser{"ann", "read", "['0']", "channels: [a, b]"}, testUser{"bob", "read", "['0']", "channels: [a]"}
+	file, users := newUsersFile(t, root, ann, bob)
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
+	a, b := s.as(t, "ann"), s.as(t, "bob")
+	a.do("SUBSCRIBE", "a", "b")
+	b.do("SUBSCRIBE", "a")
+	a.receive()
+	b.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "*")
+	b.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "[a]")
+	s.as(t, "root").expect("2", "PUBLISH", "a", "1")
+	for _, c := range []*client{a, b} {
+		if got := show(c.receive()); got != `["message" "a" "1"]` {
+			t.Errorf("got %s", got)
+		}
+	}
+	ann.rest = "channels: [b]"
+	file.write(root, ann, bob)
+	if err := users.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	s.UsersChanged()
+	a.expectClosed()
+	eventually(t, "the subscription has ended", func() bool { return s.Metrics().Connections <= 3 })
+	s.as(t, "root").expect("1", "PUBLISH", "a", "2")
+	if got := show(b.receive()); got != `["message" "a" "2"]` {
+		t.Errorf("got %s", got)
+	}
+}
+
 // Listings show a user his own keys.
 func TestListingsAreNarrowed(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "read", "['0']", "prefixes: ['a:', 'b:']"})

@@ -94,7 +94,7 @@ func (c *conn) become(u *access.User) {
 	c.in.Unauthenticated(u == nil)
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
-	c.about.known, c.about.user = u, defaultUser
+	c.about.known, c.about.login, c.about.user = u, c.login, defaultUser
 	if u != nil {
 		c.about.user = u.Name
 	}
@@ -221,6 +221,9 @@ func (s *Server) mayHear(u *access.User, ns string, prefixes [][]byte) bool {
 
 // guard lets reads that block answer only if the user may still know it by then.
 func (c *conn) guard(cmd *command, args [][]byte, a action) action {
+	if hears := cmd.reach == reachHeard || cmd.reach == reachHeardAll; hears && c.srv.cfg.Users != nil && c.srv.cfg.Users.Current() != c.users {
+		c.stop() // UsersChanged may have come too early to see the subscription
+	}
 	if c.srv.cfg.Users == nil || !cmd.blocks || cmd.is("write") || a.work == nil {
 		return a
 	}
@@ -267,6 +270,17 @@ func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
 
 // UsersChanged is to be called when the users were read anew. What is asked from
 // then on is authorised by what they are now, without it; it ends connections to
-// which messages of channels would still come.
+// which messages of channels would still come although their user is gone or another.
 func (s *Server) UsersChanged() {
+	set := s.cfg.Users.Current()
+	for _, c := range s.clients() {
+		c.about.mu.Lock()
+		listens := c.about.channels+c.about.patterns > 0
+		known, login := c.about.known, c.about.login
+		c.about.mu.Unlock()
+		if listens && !known.Same(set.Find(login)) {
+			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.nc.RemoteAddr(), "user", login.Name)
+			c.stop()
+		}
+	}
 }

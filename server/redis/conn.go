@@ -71,6 +71,7 @@ type about struct {
 	command  string
 	user     string
 	known    *access.User // as conn.user
+	login    access.Login // as conn.login
 	active   time.Time    // when the last request was received
 	noEvict  bool
 	// channels and patterns are the numbers of subscriptions.
