@@ -31,10 +31,10 @@ func (n *Node) settle() error {
 
 // PowerCut is kill -9, and the loss of what the disk had not been made to keep.
 func (n *Node) PowerCut(loss disk.Loss, seed uint64) error {
-	if n.Running() {
-		if err := n.Kill(); err != nil {
-			return err
-		}
+	n.Expect() // it may see the disk go first
+	n.Disk.Off()
+	if err := n.Kill(); err != nil && n.Running() {
+		return err
 	}
 	return n.Disk.Cut(loss, seed)
 }

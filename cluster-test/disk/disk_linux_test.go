@@ -91,6 +91,7 @@ func TestPowerCutLosesWhatWasNotSynced(t *testing.T) {
 	must(t, err, f.Close(), os.Truncate(at("shrunk"), 10), os.Rename(at("tmp"), at("renamed")), os.Remove(at("removed")))
 	want(t, at("renamed"), long)
 	want(t, at("removed"), nil)
+	d.Off()
 	must(t, d.Cut(Everything, 1))
 	for _, name := range []string{"synced", "written", "grown", "shrunk", "renamed", "removed"} {
 		want(t, at(name), old)
@@ -102,6 +103,7 @@ func TestPowerCutLosesWhatWasNotSynced(t *testing.T) {
 	put(t, at("tmp"), long, true, false)
 	must(t, os.Rename(at("tmp"), at("renamed")), os.Remove(at("removed")))
 	syncFolder(t, at("."))
+	d.Off()
 	must(t, d.Cut(Everything, 1))
 	want(t, at("renamed"), long)
 	want(t, at("removed"), nil)
@@ -116,7 +118,9 @@ func TestPowerCutTearsWrites(t *testing.T) {
 		f, err := os.OpenFile(at("f"), os.O_WRONLY, 0)
 		must(t, err)
 		_, err = f.WriteAt(long, 0)
-		must(t, err, f.Close(), d.Cut(Some, seed))
+		must(t, err, f.Close())
+		d.Off()
+		must(t, d.Cut(Some, seed))
 		got, err := os.ReadFile(at("f"))
 		must(t, err)
 		for i := 0; i < len(got); i += sectorSize {
@@ -133,6 +137,25 @@ func TestPowerCutTearsWrites(t *testing.T) {
 	}
 }
 
+func TestPowerEndsWhatIsUnderWay(t *testing.T) {
+	d, at := mounted(t)
+	put(t, at("f"), []byte("old"), true, true)
+	f, err := os.OpenFile(at("f"), os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte("new"), 0)
+	must(t, err)
+	d.Set(Faults{SyncDelay: time.Minute})
+	synced := make(chan error, 1)
+	go func() { synced <- f.Sync() }()
+	d.Off()
+	if err := <-synced; !errors.Is(err, syscall.EIO) {
+		t.Errorf("a sync without power: %v", err)
+	}
+	f.Close()
+	must(t, d.Cut(Everything, 1))
+	want(t, at("f"), []byte("old"))
+}
+
 func TestFailedSyncLosesItsPages(t *testing.T) {
 	d, at := mounted(t)
 	put(t, at("f"), []byte("old"), true, true)
@@ -146,6 +169,7 @@ func TestFailedSyncLosesItsPages(t *testing.T) {
 	}
 	must(t, f.Sync(), f.Close()) // says so, and is wrong
 	want(t, at("f"), []byte("new"))
+	d.Off()
 	must(t, d.Cut(Everything, 1))
 	want(t, at("f"), []byte("old"))
 }

@@ -14,4 +14,5 @@ func Mount(dir, behind string) (*Disk, error) {
 
 func (d *Disk) Unmount() error                   { return nil }
 func (d *Disk) Cut(loss Loss, seed uint64) error { return nil }
+func (d *Disk) Off()                             {}
 func (d *Disk) Settle()                          {}

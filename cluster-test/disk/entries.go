@@ -23,6 +23,9 @@ type entry struct {
 func (d *Disk) change(path string, do func() syscall.Errno, undo func() error) syscall.Errno {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.isOff() {
+		return syscall.EIO
+	}
 	e := entry{folder: filepath.Dir(path), undo: undo}
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		d.counter++

@@ -21,6 +21,7 @@ type Disk struct {
 	faults
 	dir, behind, aside string
 	server             *fuse.Server
+	off                chan struct{} // closed when the power is gone
 
 	mu      sync.Mutex
 	pages   map[uint64]*pages // by inode: files that were not synced
@@ -48,6 +49,7 @@ func (d *Disk) mount() error {
 	}
 	root := &node{LoopbackNode: fs.LoopbackNode{RootData: data.(*fs.LoopbackNode).RootData}, disk: d}
 	root.RootData.RootNode = root
+	d.off = make(chan struct{})
 	never := time.Duration(0) // the kernel has to ask each time
 	d.server, err = fs.Mount(d.dir, root, &fs.Options{AttrTimeout: &never, EntryTimeout: &never,
 		MountOptions: fuse.MountOptions{Name: "turnlog-test", FsName: d.behind, DirectMount: true, MaxWrite: 1 << 20}})
@@ -71,7 +73,20 @@ func (d *Disk) Unmount() error {
 	}
 }
 
-// Cut is a power cut: what was not synced is gone, as far as the fate has it, and
+// Off takes the power away: nothing that is under way or comes will succeed.
+// Cut brings it back.
+func (d *Disk) Off() { close(d.off) }
+
+func (d *Disk) isOff() bool {
+	select {
+	case <-d.off:
+		return true
+	default:
+		return false
+	}
+}
+
+// Cut is a power cut, after Off: what was not synced is gone, as far as the fate has it, and
 // nothing is left in memory.
 func (d *Disk) Cut(loss Loss, seed uint64) error {
 	if err := d.Unmount(); err != nil {

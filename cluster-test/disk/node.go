@@ -142,8 +142,11 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 
 // syncing is what happens to every sync first.
 func (d *Disk) syncing(path string) syscall.Errno {
-	time.Sleep(d.fault.Load().SyncDelay)
-	if d.fails(Sync, path) {
+	select {
+	case <-time.After(d.fault.Load().SyncDelay):
+	case <-d.off:
+	}
+	if d.isOff() || d.fails(Sync, path) {
 		return syscall.EIO
 	}
 	return 0
@@ -163,7 +166,7 @@ func (f *file) Read(_ context.Context, buf []byte, off int64) (fuse.ReadResult, 
 }
 
 func (f *file) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
-	if f.disk.fails(Write, f.Name()) {
+	if f.disk.isOff() || f.disk.fails(Write, f.Name()) {
 		return 0, syscall.EIO
 	}
 	end := off + int64(len(data))

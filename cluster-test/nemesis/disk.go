@@ -40,16 +40,33 @@ func (e *Env) loss() disk.Loss {
 	return disk.Some
 }
 
-func powerCut(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
-	return starts(n), n.PowerCut(e.loss(), e.Rand.Uint64())
+// beforeCut makes syncs slow for a moment, so that something is under way.
+func (e *Env) beforeCut(ctx context.Context, nodes ...*cluster.Node) {
+	for _, n := range nodes {
+		n.Disk.Set(disk.Faults{SyncDelay: time.Second})
+	}
+	sleep(ctx, between(e.Rand, seconds(0.02, 0.2)))
+}
+
+func powerCut(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	e.beforeCut(ctx, n)
+	return goodDisk(n), n.PowerCut(e.loss(), e.Rand.Uint64())
 }
 
 func powerCutAll(ctx context.Context, e *Env) (healer, error) {
-	heal, err := killAll(ctx, e)
+	e.beforeCut(ctx, e.Cluster.Nodes...)
+	var all []func() error
 	for _, n := range e.Cluster.Nodes {
-		err = errors.Join(err, n.PowerCut(e.loss(), e.Rand.Uint64()))
+		loss, seed := e.loss(), e.Rand.Uint64()
+		all = append(all, func() error { return n.PowerCut(loss, seed) })
 	}
-	return heal, err
+	err := together(all)
+	return func(ctx context.Context) error {
+		for _, n := range e.Cluster.Nodes {
+			err = errors.Join(err, goodDisk(n)(ctx))
+		}
+		return err
+	}, err
 }
 
 // goodDisk makes a disk work again, and the node if it gave up meanwhile.

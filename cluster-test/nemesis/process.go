@@ -70,21 +70,26 @@ func starts(n *cluster.Node) healer {
 func kill(_ context.Context, _ *Env, n *cluster.Node) (healer, error) { return starts(n), n.Kill() }
 
 func killAll(_ context.Context, e *Env) (healer, error) {
-	done := make(chan error, len(e.Cluster.Nodes))
+	var all []func() error
 	for _, n := range e.Cluster.Nodes {
-		go func() {
-			if !n.Running() {
-				done <- nil
-				return
-			}
-			done <- n.Kill()
-		}()
+		if n.Running() {
+			all = append(all, n.Kill)
+		}
+	}
+	return func(context.Context) error { return startAll(e) }, together(all)
+}
+
+// together does everything at once.
+func together(all []func() error) error {
+	done := make(chan error, len(all))
+	for _, do := range all {
+		go func() { done <- do() }()
 	}
 	var errs []error
-	for range e.Cluster.Nodes {
+	for range all {
 		errs = append(errs, <-done)
 	}
-	return func(context.Context) error { return startAll(e) }, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 func startAll(e *Env) error {
