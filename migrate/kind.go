@@ -35,7 +35,10 @@ type kind struct {
 	// and says where the next page is, "" if there is none.
 	parse func(reply any, at string, count int) (page []element, next string, err error)
 	write func(key string, page []element) []any
-	find  func(key string, e element) []any // looks an element up by its name
+	// find looks elements up by their names, findOne a single one, for servers that
+	// are too old for find.
+	find    func(key string, page []element) []any
+	findOne func(key string, e element) []any
 }
 
 var (
@@ -53,15 +56,15 @@ var (
 	}
 	hashKind = &kind{name: "hash", length: "hlen",
 		whole: command("hgetall"), page: scanPage("hscan"), parse: parseGroups(2), write: flat("hset"),
-		find: func(key string, e element) []any { return []any{"hget", key, e[0]} },
+		find: byName("hmget"),
 	}
 	setKind = &kind{name: "set", length: "scard",
 		whole: command("smembers"), page: scanPage("sscan"), parse: parseGroups(1), write: flat("sadd"),
-		find: func(key string, e element) []any { return []any{"sismember", key, e[0]} },
+		find: byName("smismember"), findOne: func(key string, e element) []any { return []any{"sismember", key, e[0]} },
 	}
 	zsetKind = &kind{name: "zset", length: "zcard",
 		whole: command("zrange", "0", "-1", "withscores"), page: scanPage("zscan"), parse: parseScores, write: zadd,
-		find: func(key string, e element) []any { return []any{"zscore", key, e[0]} },
+		find: byName("zmscore"), findOne: func(key string, e element) []any { return []any{"zscore", key, e[0]} },
 	}
 	streamKind = &kind{name: "stream", ordered: true, length: "xlen",
 		whole: command("xrange", "-", "+"), page: streamPage, parse: parseStream,
@@ -94,6 +97,17 @@ func flat(name string) func(string, []element) []any {
 			for _, part := range e {
 				args = append(args, part)
 			}
+		}
+		return args
+	}
+}
+
+// byName is a command that takes a key and the names of elements.
+func byName(name string) func(string, []element) []any {
+	return func(key string, page []element) []any {
+		args := []any{name, key}
+		for _, e := range page {
+			args = append(args, e[0])
 		}
 		return args
 	}
