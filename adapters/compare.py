@@ -29,8 +29,9 @@ def table(results):
         lines.append(f"| {name} | " + " | ".join(verdict(r, g)[1] + "°" * ((name, g) in UNSTEADY) for g in GATES) + f" | {remembered} |")
     lines += ["", "What fails, case by case (`turnlog verify --list` says what each proves):", ""]
     for name, r in results.items():
-        failed = [c["case"] for c in r["cases"] if c["status"] in ("FAIL", "undecided")]
-        lines.append(f"- {name}: " + (", ".join(f"`{c}`" for c in failed) if failed else "nothing") + ".")
+        failed = [f"`{c['case']}`" for c in r["cases"] if c["status"] == "FAIL"]
+        failed += [f"{c['case']} (undecided)" for c in r["cases"] if c["status"] == "undecided"]
+        lines.append(f"- {name}: " + (", ".join(failed) or "nothing") + ".")
     return "\n".join(lines)
 
 

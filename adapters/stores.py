@@ -147,7 +147,7 @@ def verdict(result, gate):
     """holds, fails or –, and a word on it for the table."""
     for g in result["gates"]:
         if g["gate"] == gate and g["status"] != "not supported":
-            bad = g["failed"] + g["undecided"]
+            bad = g["failed"] or g["undecided"]
             return ("fails", f"**{bad} of {bad + g['passed']} fail**") if bad else ("holds", f"{g['passed']} hold")
     return "–", "–"
 
