@@ -29,6 +29,7 @@ const (
 	readyLimit = 90 * time.Second // interpreters and imports take their time
 	stopLimit  = 90 * time.Second // from "stop" until every call has returned
 	readLimit  = 90 * time.Second
+	endLimit   = 60 * time.Second
 )
 
 // driver is a driver process.
@@ -180,7 +181,7 @@ func (d *driver) close() error {
 	select {
 	case <-d.ended:
 		return d.err
-	case <-time.After(10 * time.Second):
+	case <-time.After(endLimit):
 		d.process.Kill()
 		<-d.ended
 		return fmt.Errorf("%s: the driver does not end with its input", d.library.name)

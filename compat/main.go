@@ -132,7 +132,7 @@ type choice struct {
 	time      time.Duration
 }
 
-const shortTime = 15 * time.Second
+const shortTime = 12 * time.Second
 
 func (a *arguments) choose() (choice, error) {
 	c := choice{time: a.time, modes: modes()}

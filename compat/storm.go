@@ -80,10 +80,10 @@ func (s *storm) run(ctx context.Context, libraries []library, p places) (results
 	if err := s.settle(ctx); err != nil {
 		return nil, err
 	}
+	if err := together(s.drivers, (*driver).close); err != nil {
+		return nil, err
+	}
 	for _, d := range s.drivers {
-		if err := d.close(); err != nil {
-			return nil, err
-		}
 		results = append(results, newResult(d, s.mode))
 	}
 	return results, nil
