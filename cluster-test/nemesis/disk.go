@@ -108,6 +108,9 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 		if err := cluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil {
 			return goodDisk(n), nil // nothing was written to that file
 		}
+		if strings.HasSuffix(n.Disk.Failed(), ".tmp") {
+			return goodDisk(n), nil // nothing depends on it: it is thrown away, and made anew
+		}
 		if err := exits(ctx, n); err != nil {
 			return nil, fmt.Errorf("a %s of %s failed: %w", op, n.Disk.Failed(), err)
 		}

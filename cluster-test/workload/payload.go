@@ -17,14 +17,17 @@ const (
 )
 
 // payload returns the message that carries token. Most are as short as a chat
-// message, few are long.
+// message, some longer, few are long.
 func payload(token string) []byte {
 	h := fnv.New32a()
 	h.Write([]byte(token))
 	sum := h.Sum32()
 	pad := int(sum % 200)
-	if sum%211 == 0 {
+	switch {
+	case sum%211 == 0:
 		pad = 20_000
+	case sum%7 == 0: // longer than a sector of a disk
+		pad = int(sum>>8) % 4000
 	}
 	unit := fmt.Sprintf("%08x ", sum)
 	text := strings.Repeat(unit, pad/len(unit)+1)[:pad]
