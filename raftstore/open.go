@@ -45,7 +45,7 @@ func Open(cfg Config) (_ *Node, err error) {
 
 func (n *Node) openFiles() (err error) {
 	dir := n.cfg.DataDir
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := (wal.Disk{}).MkdirAll(dir); err != nil {
 		return err
 	}
 	if err := checkTermKept(dir); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/wal"
 )
 
 // snapshotStore keeps at most one snapshot, in a form that costs nothing: the
@@ -40,7 +41,7 @@ type snapshotStore struct {
 }
 
 func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := (wal.Disk{}).MkdirAll(dir); err != nil {
 		return nil, err
 	}
 	temps, err := filepath.Glob(filepath.Join(dir, "*.tmp"))
