@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,26 +128,49 @@ func TestWaitIsTruthful(t *testing.T) {
 	}
 }
 
+// awaitBlocked waits until INFO counts n requests that block.
+func (c *client) awaitBlocked(n int) {
+	c.t.Helper()
+	want := fmt.Sprintf("blocked_clients:%d\r\n", n)
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(c.do("INFO", "clients").Text(), want); {
+		if time.Now().After(deadline) {
+			c.t.Fatalf("never %d blocked clients", n)
+		}
+	}
+}
+
 // INFO counts who waits.
 func TestBlockedClients(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
 	waiting, other := dial(t, s.addr()), dial(t, s.addr())
-	until := func(want string) {
-		t.Helper()
-		for deadline := time.Now().Add(20 * time.Second); !strings.Contains(other.do("INFO", "clients").Text(), "blocked_clients:"+want+"\r\n"); {
-			if time.Now().After(deadline) {
-				t.Fatalf("never %s blocked clients", want)
-			}
-		}
-	}
 	waiting.send("BLPOP", "k", "0")
 	if err := waiting.w.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	until("1")
+	other.awaitBlocked(1)
 	other.do("RPUSH", "k", "v")
-	until("0")
+	other.awaitBlocked(0)
 	if got := show(waiting.receive()); got != `["k" "v"]` {
+		t.Error(got)
+	}
+}
+
+// Who waits for a stream does not mind what else the key holds in between.
+func TestXReadWaitsThroughOtherTypes(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	waiting, other := dial(t, s.addr()), dial(t, s.addr())
+	other.do("XADD", "k", "1-1", "a", "b")
+	waiting.send("XREAD", "BLOCK", "60000", "STREAMS", "k", "$")
+	if err := waiting.w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	other.awaitBlocked(1)
+	other.do("DEL", "k")
+	other.do("RPUSH", "k", "v")
+	other.expect(`-WRONGTYPE Operation against a key holding the wrong kind of value`, "XREAD", "BLOCK", "1", "STREAMS", "k", "$")
+	other.do("DEL", "k")
+	other.do("XADD", "k", "2-1", "c", "d")
+	if got := show(waiting.receive()); got != `[["k" [["2-1" ["c" "d"]]]]]` {
 		t.Error(got)
 	}
 }

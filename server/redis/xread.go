@@ -163,11 +163,14 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 	defer stop()
 	until := x.c.srv.cfg.Now().Add(x.block)
 	index := uint64(0)
-	for {
+	for waited := false; ; waited = true {
 		found, left := false, x.c.srv.engine.Limits().ReadBytes
 		os := make([]outcome, 0, len(x.keys))
 		for i, q := range x.queries() {
 			r, err := x.c.srv.since(ctx, index, q)
+			if turn.Is(err, turn.WrongType) && waited {
+				r, err = turn.Result{Index: r.Index}, nil // what else the key holds meanwhile does not matter
+			}
 			if err != nil {
 				return nil, err
 			}
