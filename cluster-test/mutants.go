@@ -126,7 +126,7 @@ func mutants() []mutant {
 // test made for a mutant: whatever goes wrong in a cluster.
 func simulation(runs int) catcher {
 	return catcher{Package: "./raftstore", Test: "TestSimulation", Runs: runs,
-		Shows: []string{`session "`, "the state of", " stopped: ", "open n"}}
+		Shows: []string{`session "`, "the state of", " stopped: ", "open n", "not within"}}
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.

@@ -50,9 +50,11 @@ func simulate(t *testing.T, seed uint64, dir string) {
 		nodes = 5
 	}
 	c := newSimCluster(t, seed, dir, nodes)
+	defer c.abandon()
 	c.recover()
 	w := newSimWork(c)
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	var workers sync.WaitGroup
 	for i := range simWorkers {
 		workers.Go(func() { w.run(ctx, seed*simWorkers+uint64(i)) })
