@@ -74,6 +74,11 @@ func (e *slowEngine) Append(logs []*raft.Log) error {
 	return e.engine.Append(logs)
 }
 
+// skewedClock is wrong by so much.
+type skewedClock time.Duration
+
+func (c skewedClock) Now() time.Time { return time.Now().Add(time.Duration(c)) }
+
 func newSimCluster(t *testing.T, seed uint64, dir string, nodes int) *simCluster {
 	c := &simCluster{
 		t: t, rnd: rand.New(rand.NewPCG(seed, 2)), net: newSimNet(seed), dir: dir, ids: ids(nodes),
@@ -99,6 +104,7 @@ func (c *simCluster) config(id string) Config {
 			SegmentBytes: 64 << 10, CompactBytes: 48 << 10, TailBytes: 8 << 10,
 			FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
 		},
+		Clock:  skewedClock(time.Duration(c.rnd.Int64N(int64(2*time.Minute))) - time.Minute),
 		Logger: testLogger().With("at", "sim"),
 	}
 	cfg.State.FlushBytes = 64 << 10
