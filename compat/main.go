@@ -108,7 +108,8 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 			return false, fmt.Errorf("%s (see %s): %w", m.name, dir, err)
 		}
 		text := table(results)
-		fmt.Printf("\n%s\n%d leaders killed, %d nodes of the libraries killed\n", text, s.leaderKills, s.ownKills)
+		fmt.Printf("\n%s\nErrors that the applications saw, reads included:\n%s\n%d leaders killed, %d nodes of the libraries killed\n",
+			text, errorsSeen(results), s.leaderKills, s.ownKills)
 		tables = append(tables, fmt.Sprintf("**%s** (%d kills in %v)\n\n%s", m.title, s.leaderKills+s.ownKills, chosen.time, text))
 		for _, r := range results {
 			for _, p := range r.problems() {
@@ -119,7 +120,7 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 	}
 	fmt.Printf("record: %s\n%s\n", dir, map[bool]string{true: "passed", false: "FAILED"}[passed])
 	if a.write && passed {
-		head := fmt.Sprintf("%s, commit %s, `go run ./compat %s`:", time.Now().Format(time.DateOnly), cluster.Commit(ctx), strings.Join(os.Args[1:], " "))
+		head := fmt.Sprintf("%s, commit %s, `make compat ARGS=--write`:", time.Now().Format(time.DateOnly), cluster.Commit(ctx))
 		return passed, rewrite("results", head+"\n\n"+strings.Join(tables, "\n"))
 	}
 	return passed, nil

@@ -72,7 +72,6 @@ func table(results []result) string {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %.0f ms | %.1f s | %s |\n", r.library.name, r.versions,
 			r.attempted, r.acked, r.attempted-r.acked, r.lost+r.stale, r.reordered+r.foreign, r.doubled, r.appeared, 1000*r.p99, r.worst, resends)
 	}
-	b.WriteString(errorsSeen(results))
 	return b.String()
 }
 
@@ -89,10 +88,7 @@ func errorsSeen(results []result) string {
 			fmt.Fprintf(&b, "- %s: %d × `%s`\n", r.library.name, r.errors[text], shorten(text))
 		}
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\nErrors that the application saw, reads included:\n\n" + b.String()
+	return b.String()
 }
 
 func shorten(text string) string {
