@@ -38,6 +38,9 @@ type conn struct {
 	lastWrite Pending       // the last one that was handed over at once
 	written   atomic.Uint64 // the log entry of the last one that has ended, as far as noted: see noteWrite
 	proto     int           // version of the protocol, as of the last request
+	burst     burst
+	requests  atomic.Uint64 // that were handled
+	writes    atomic.Uint64 // those of them that may write
 	subs      subscriptions
 	tails     map[turn.Key]*pushTail
 	tx        *transaction // since MULTI; nil: none
@@ -62,7 +65,8 @@ type conn struct {
 // about is what other connections may see and do.
 type about struct {
 	mu       sync.Mutex
-	stopping bool // no further input is read
+	stopping bool      // no further input is waited for
+	stopBy   time.Time // … from then on at the latest
 	name     string
 	libName  string
 	libVer   string
@@ -203,7 +207,9 @@ func (c *conn) stop() {
 	c.hangUp()
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
-	c.about.stopping = true
+	if !c.about.stopping {
+		c.about.stopping, c.about.stopBy = true, time.Now().Add(stopTime)
+	}
 	c.nc.SetReadDeadline(past)
 }
 

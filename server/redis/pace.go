@@ -65,18 +65,22 @@ func (p *pace) broken() {
 // served looks, now and then, whether there is input although the answer has not
 // been sent.
 func (p *pace) served() {
-	if p.count%peekEvery != 0 {
-		return
+	if p.count%peekEvery == 0 && p.more() {
+		p.eager, p.count = true, 0
 	}
-	more := false
+}
+
+// more reports whether there is input, as far as can be told.
+func (p *pace) more() (more bool) {
+	if p.raw == nil {
+		return false
+	}
 	err := p.raw.Control(func(fd uintptr) {
 		var b [1]byte
 		n, _, err := unix.Recvfrom(int(fd), b[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
 		more = err == nil && n > 0
 	})
-	if err == nil && more {
-		p.eager, p.count = true, 0
-	}
+	return err == nil && more
 }
 
 // inline serves an action at once, if nothing else is under way and nothing is

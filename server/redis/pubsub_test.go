@@ -183,7 +183,9 @@ func TestPublishingInCluster(t *testing.T) {
 	for i, c := range subs {
 		next := make([]int, len(ms))
 		byPattern := 0
-		for _, v := range c.fence() {
+		all := func() bool { return next[0] == each && next[1] == each && next[2] == each && byPattern == 3*each }
+		for !all() { // a node that is slow to answer has its messages later
+			v := c.receive()
 			if string(v.Elems[0].Str) != "message" {
 				if string(v.Elems[3].Str) != "hello" {
 					byPattern++
@@ -198,9 +200,6 @@ func TestPublishingInCluster(t *testing.T) {
 				t.Fatalf("subscriber %d: message %d of publisher %d came when %d was due", i, n, from, next[from])
 			}
 			next[from]++
-		}
-		if next[0] != each || next[1] != each || next[2] != each || byPattern != 3*each {
-			t.Errorf("subscriber %d received %v messages, %d by pattern", i, next, byPattern)
 		}
 	}
 	ms[0].stop()
@@ -392,12 +391,18 @@ func TestSwitchMaster(t *testing.T) {
 		subs = append(subs, c)
 	}
 	before.stop()
+	after, _ := leaderOf(t, others)
+	to := strings.ReplaceAll(after.addr(), ":", " ")
 	for i, c := range subs {
-		v := c.receive()
-		after, _ := leaderOf(t, others)
-		want := strings.Join([]string{masterName, strings.ReplaceAll(before.addr(), ":", " "), strings.ReplaceAll(after.addr(), ":", " ")}, " ")
-		if got := string(v.Elems[len(v.Elems)-1].Str); got != want {
-			t.Errorf("subscriber %d: %q, want %q", i, got, want)
+		// On a slow machine the leader may have changed more than once.
+		for place := ""; place != to; {
+			v := c.receive()
+			text := string(v.Elems[len(v.Elems)-1].Str)
+			words := strings.Fields(text)
+			if len(words) != 5 || words[0] != masterName {
+				t.Fatalf("subscriber %d: %q, want %s … %s", i, text, masterName, to)
+			}
+			place = words[3] + " " + words[4]
 		}
 	}
 }

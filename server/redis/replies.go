@@ -141,6 +141,13 @@ func (q *replies) idle() bool {
 	return !q.running && !q.shared
 }
 
+// owing reports whether a reply is owed.
+func (q *replies) owing() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queue) > 0 || q.writing
+}
+
 // drain waits until everything owed is written.
 func (q *replies) drain() {
 	q.mu.Lock()

@@ -28,12 +28,13 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 	begun := c.srv.cfg.Now()
 	mute := c.quiet || c.skip > 0
 	c.skip = max(0, c.skip-1)
+	b := c.note(a)
 	answer := func(w *resp.Writer, r reply, err error) {
 		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), err != nil)
 		switch {
 		case mute:
 		case err != nil:
-			w.Error(errorText(err, cmd != nil && cmd.native))
+			w.Error(b.errorText(c, err, cmd != nil && cmd.native))
 		default:
 			r(w)
 		}

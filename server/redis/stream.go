@@ -34,12 +34,19 @@ func (s source) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// stopTime bounds how long a connection that is to end reads what has arrived: a
+// client whose pipeline is cut short sends all of it again.
+const stopTime = 2 * time.Second
+
 func (c *conn) setReadDeadline() error {
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
 	switch {
 	case c.about.stopping:
-		return os.ErrDeadlineExceeded
+		if c.wasCut.Load() || time.Now().After(c.about.stopBy) || !c.pace.more() {
+			return os.ErrDeadlineExceeded
+		}
+		return c.nc.SetReadDeadline(c.about.stopBy)
 	case c.within || c.stranger():
 		c.timed = true
 		return c.nc.SetReadDeadline(time.Now().Add(c.srv.cfg.ReadTimeout))
