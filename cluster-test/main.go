@@ -56,6 +56,8 @@ type arguments struct {
 // oldCommit is what nodes are upgraded from unless another version is named.
 const oldCommit = "HEAD~50"
 
+const netns = "netns"
+
 func main() {
 	var a arguments
 	a.register(flag.CommandLine)
@@ -98,7 +100,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
 	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas")
-	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns: network namespaces, for root")
+	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns, which is network namespaces and needs root")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
@@ -157,7 +159,7 @@ func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err err
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, namespaces: a.network == "netns", old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
+	o := options{ports: a.ports, namespaces: a.network == netns, old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {
@@ -171,6 +173,9 @@ func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, err
 
 // choose returns the scenarios asked for, changed as asked for.
 func (a *arguments) choose() ([]Scenario, error) {
+	if a.network != "" && a.network != "proxy" && a.network != netns {
+		return nil, fmt.Errorf("--network is proxy or %s, not %q", netns, a.network)
+	}
 	chosen, err := named(a.scenarios)
 	if err != nil {
 		return nil, err
@@ -221,8 +226,8 @@ func (a *arguments) command(s Scenario, seed uint64) string {
 	if a.race {
 		c += " --race"
 	}
-	if a.network != "proxy" {
-		c += " --network " + a.network
+	if a.network == netns {
+		c += " --network " + netns
 	}
 	if s.Upgrade && a.old != oldCommit {
 		c += " --old-commit " + a.old

@@ -76,6 +76,9 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("%+v: accepted", bad)
 		}
 	}
+	if _, err := (&arguments{scenarios: "smoke", network: "x"}).choose(); err == nil {
+		t.Error("an unknown network was accepted")
+	}
 	a := arguments{scenarios: "smoke", nodes: 5, time: time.Minute, nemesis: "kill-all,one-way", workloads: "cas", rate: 7}
 	chosen, err := a.choose()
 	if err != nil || len(chosen) != 1 {

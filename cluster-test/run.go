@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/checker"
@@ -198,10 +196,15 @@ func (r *run) recover(ctx context.Context) error {
 		return err
 	}
 	r.report.Figures.StateHash, r.report.Figures.HashIndex = hash.StateHash, hash.HashIndex
+	return r.readAll(ctx)
+}
+
+// readAll reads every session at every node, which has to work at once.
+func (r *run) readAll(ctx context.Context) error {
 	all, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
 	stalled := watchStalls(all)
-	err = r.work.ReadAll(all, readers)
+	err := r.work.ReadAll(all, readers)
 	cancel()
 	r.report.Stall = <-stalled
 	if n := r.work.Count().FinalRetries; n > 0 && r.report.Stall < tolerable {
@@ -214,106 +217,6 @@ const stopLimit = 20 * time.Second
 
 // stop ends the nodes as an operator does, and requires that they end well.
 func (r *run) stop() error { return r.cluster.StopAll(stopLimit) }
-
-// finish judges the run and writes the report.
-func (r *run) finish(ctx context.Context) error {
-	for _, death := range r.cluster.Deaths() {
-		r.report.Fail("%s", death)
-	}
-	lost := r.cluster.Lost()
-	r.cluster.Close()
-	r.scanLogs()
-	if err := r.rec.Close(); err != nil {
-		return err
-	}
-	h, err := history.Load(filepath.Join(r.dir, "history.jsonl"))
-	if err != nil {
-		return err
-	}
-	r.say("checking %d operations", len(h.Operations))
-	opts := checker.DefaultOptions()
-	if r.Clocks {
-		opts.ClockSlack = wrongClockSlack
-	}
-	r.report.Checked = checker.Check(h.Operations, opts)
-	sum := report.Measure(h, r.from, r.to)
-	sum.StateHash, sum.HashIndex = r.report.Figures.StateHash, r.report.Figures.HashIndex
-	sum.Sometimes, sum.AnswersLost = r.sometimes(), lost
-	r.report.Figures = sum
-	if r.work != nil {
-		r.report.Counts = r.work.Count()
-		r.requirements()
-	}
-	r.pictures(h)
-	if !r.keepData && len(r.report.Problems) == 0 && r.report.Checked.Passed() {
-		if err := os.RemoveAll(filepath.Join(r.dir, "data")); err != nil {
-			return err
-		}
-	}
-	return r.report.Write(r.dir, h)
-}
-
-// requirements are what a run must have done to count.
-func (r *run) requirements() {
-	if rate := r.report.Figures.WritesPerSecond; rate < float64(r.MinRate) {
-		r.report.Fail("only %.1f writes a second were acknowledged, at least %d are wanted", rate, r.MinRate)
-	}
-	for i, rate := range r.report.Figures.Quarters {
-		if rate < float64(r.MinRate)/4 && r.Special == nil {
-			r.report.Fail("only %.1f writes a second were acknowledged in quarter %d of the time", rate, i+1)
-		}
-	}
-	if r.to-r.from < r.Time-time.Second {
-		return
-	}
-	counted := met(r.report)
-	for _, name := range r.Must {
-		if counted[name] == 0 {
-			r.report.Fail("%s: none, and this scenario is there to have some", name)
-		}
-	}
-}
-
-// scanLogs looks for what must never stand in a node's log.
-func (r *run) scanLogs() {
-	for _, n := range r.cluster.Nodes {
-		f, err := os.Open(n.Log)
-		if err != nil {
-			continue
-		}
-		in := bufio.NewScanner(f)
-		in.Buffer(nil, 16<<20)
-		for in.Scan() {
-			line := in.Text()
-			if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "WARNING: DATA RACE") {
-				r.report.Fail("%s: %s", filepath.Base(n.Log), line)
-				break
-			}
-		}
-		f.Close()
-	}
-}
-
-const pictures = 3
-
-// pictures draws the first sessions in which something is wrong.
-func (r *run) pictures(h *history.History) {
-	drawn := map[string]bool{}
-	for _, v := range append(r.report.Checked.Violations, r.report.Checked.Undecided...) {
-		if drawn[v.Session] || len(drawn) == pictures {
-			continue
-		}
-		drawn[v.Session] = true
-		f, err := os.Create(filepath.Join(r.dir, fmt.Sprintf("session-%d.html", len(drawn))))
-		if err != nil {
-			return
-		}
-		if err := checker.Picture(f, h.Operations, v.Session, 10*time.Second); err != nil {
-			r.say("picture of %s: %v", v.Session, err)
-		}
-		f.Close()
-	}
-}
 
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
