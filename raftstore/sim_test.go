@@ -82,51 +82,48 @@ func simulate(t *testing.T, seed uint64, dir string) {
 		nodes, len(w.ops), w.acked, w.unknown, v.Sessions, term, c.crashes, c.installed)
 }
 
-// storm does one thing to the cluster, for a while.
+// storm does one or two things to the cluster, for a while.
 func (c *simCluster) storm() {
 	last := time.Duration(100+c.rnd.IntN(4000)) * time.Millisecond
+	undo := []func(){c.fault(last)}
+	if c.rnd.IntN(3) == 0 {
+		time.Sleep(time.Duration(c.rnd.Int64N(int64(last))))
+		undo = append(undo, c.fault(last))
+	}
+	time.Sleep(last)
+	for _, u := range undo {
+		u()
+	}
+	time.Sleep(time.Duration(c.rnd.IntN(3000)) * time.Millisecond)
+}
+
+// fault does something to the cluster, and returns what undoes it.
+func (c *simCluster) fault(last time.Duration) (undo func()) {
 	id := c.ids[c.rnd.IntN(len(c.ids))]
 	if n := c.leader(); n != nil && c.rnd.IntN(2) == 0 {
 		id = n.id
 	}
+	n := c.node(id)
+	if n == nil {
+		return func() {}
+	}
 	others := slices.DeleteFunc(slices.Clone(c.ids), func(o string) bool { return o == id })
-	undo := c.net.heal
 	switch c.rnd.IntN(11) {
 	case 0, 1:
 		c.crash(id)
-		undo = func() { c.start(id) }
 	case 2:
 		for _, id := range c.ids {
 			c.crash(id)
 		}
-		last = min(last, 500*time.Millisecond)
-		undo = func() {
-			for _, id := range c.ids {
-				c.start(id)
-			}
-		}
 	case 3:
 		c.halt(id)
-		undo = func() { c.start(id) }
 	case 4: // alone
-		for _, o := range others {
-			c.cut(id, o, true)
-			c.cut(o, id, true)
-		}
+		c.cut(id, others, true, true)
 	case 5: // heard by nobody, or deaf
 		deaf := c.rnd.IntN(2) == 0
-		for _, o := range others {
-			if deaf {
-				c.cut(o, id, true)
-			} else {
-				c.cut(id, o, true)
-			}
-		}
+		c.cut(id, others, !deaf, deaf)
 	case 6: // cut off from some
-		for _, o := range others[:1+c.rnd.IntN(len(others)-1)] {
-			c.cut(id, o, true)
-			c.cut(o, id, true)
-		}
+		c.cut(id, others[:1+c.rnd.IntN(len(others)-1)], true, true)
 	case 7:
 		most := time.Duration(c.rnd.IntN(400)) * time.Millisecond
 		for _, o := range others {
@@ -136,29 +133,31 @@ func (c *simCluster) storm() {
 	case 8: // faster than an election
 		for range 8 {
 			o := others[c.rnd.IntN(len(others))]
-			c.cut(id, o, c.rnd.IntN(2) == 0)
-			c.cut(o, id, c.rnd.IntN(2) == 0)
+			c.cut(id, []string{o}, c.rnd.IntN(2) == 0, c.rnd.IntN(2) == 0)
 			time.Sleep(last / 8)
 		}
 	case 9:
-		n := c.node(id)
 		n.slow.set(time.Duration(c.rnd.IntN(1500)) * time.Millisecond)
-		undo = func() { n.slow.set(0) }
+		return func() { n.slow.set(0) }
 	case 10:
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		n := c.node(id)
+		defer cancel()
 		if c.rnd.IntN(2) == 0 {
 			_ = n.Snapshot(ctx)
 		} else {
 			_ = n.TransferLeadership(ctx)
 		}
-		cancel()
 	}
-	time.Sleep(last)
-	undo()
-	time.Sleep(time.Duration(c.rnd.IntN(3000)) * time.Millisecond)
+	return func() {
+		c.net.heal()
+		c.revive()
+	}
 }
 
-func (c *simCluster) cut(from, to string, cut bool) {
-	c.net.set(from, to, func(l *line) { l.cut = cut })
+// cut cuts the lines from a node to others, and theirs to it, or mends them.
+func (c *simCluster) cut(id string, others []string, to, from bool) {
+	for _, o := range others {
+		c.net.set(id, o, func(l *line) { l.cut = to })
+		c.net.set(o, id, func(l *line) { l.cut = from })
+	}
 }

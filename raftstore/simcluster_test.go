@@ -138,6 +138,15 @@ func (c *simCluster) start(id string) {
 	c.mu.Unlock()
 }
 
+// revive starts the nodes that do not run.
+func (c *simCluster) revive() {
+	for _, id := range c.ids {
+		if c.node(id) == nil {
+			c.start(id)
+		}
+	}
+}
+
 // running returns the nodes that run, by id.
 func (c *simCluster) running() []*simNode {
 	c.mu.Lock()
@@ -239,12 +248,9 @@ func (c *simCluster) within(limit time.Duration, what string, ok func() bool) {
 func (c *simCluster) recover() {
 	c.t.Helper()
 	c.net.heal()
-	for _, id := range c.ids {
-		if n := c.node(id); n != nil {
-			n.slow.set(0)
-			continue
-		}
-		c.start(id)
+	c.revive()
+	for _, n := range c.running() {
+		n.slow.set(0)
 	}
 	c.within(30*time.Second, "all nodes are ready", func() bool {
 		return c.leader() != nil && !slices.ContainsFunc(c.running(), func(n *simNode) bool { ok, _ := n.Ready(); return !ok })
