@@ -83,7 +83,7 @@ func hint(err error) string {
 		if errors.Is(err, context.Canceled) {
 			return ""
 		}
-		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another."
+		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another. If it uses TLS: --tls-ca."
 	case turn.Unauthorized:
 		return "Nothing was changed. --user names a user; its secret comes from TURNLOG_SECRET or --secret-file."
 	case turn.Forbidden:
