@@ -60,7 +60,7 @@ func (r *run) downgrade(ctx context.Context, n *cluster.Node) error {
 	if err := n.Start(); err != nil {
 		return err
 	}
-	n.Expect()
+	n.Expect(true)
 	limit, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
 	if err := cluster.Until(limit, n.ID+" is ready or has refused", func() bool { return n.Ready(limit) || !n.Running() }); err != nil {

@@ -18,8 +18,9 @@ import (
 )
 
 // Go programs ask the kernel for the time by themselves, so that nothing can be
-// put between them: faketime and the like do not reach them. Instead the compiler is given a changed copy of the package
-// time, whose clock can be put wrong through a file.
+// put between them: faketime and the like do not reach them. Instead the
+// compiler is given a changed copy of the package time, whose clock can be put
+// wrong through a file.
 
 //go:embed clock.go.txt
 var wrongClock []byte

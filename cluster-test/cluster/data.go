@@ -31,7 +31,7 @@ func (n *Node) settle() error {
 
 // PowerCut is kill -9, and the loss of what the disk had not been made to keep.
 func (n *Node) PowerCut(loss disk.Loss, seed uint64) error {
-	n.Expect() // it may see the disk go first
+	n.Expect(true) // it may see the disk go first
 	n.Disk.Off()
 	if err := n.Kill(); err != nil && n.Running() {
 		return err

@@ -195,12 +195,12 @@ func (n *Node) Exited() <-chan struct{} {
 	return n.process.exited
 }
 
-// Expect says that the present process may end by itself.
-func (n *Node) Expect() {
+// Expect says whether the present process may end by itself.
+func (n *Node) Expect(mayEnd bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.process != nil {
-		n.process.expected = true
+		n.process.expected = mayEnd
 	}
 }
 

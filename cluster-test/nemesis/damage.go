@@ -61,7 +61,7 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 		if err := n.Start(); err != nil {
 			return nil, err
 		}
-		n.Expect()
+		n.Expect(true)
 		watch, cancel := context.WithTimeout(ctx, refusalWait)
 		defer cancel()
 		if err := cluster.Until(watch, n.ID+" refuses to start or is ready", func() bool { return n.Ready(watch) || !n.Running() }); err != nil {

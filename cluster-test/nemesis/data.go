@@ -36,7 +36,7 @@ func wiped(ctx context.Context, _ *Env, n *cluster.Node) (healer, error) {
 	if err := n.Start(); err != nil {
 		return nil, err
 	}
-	n.Expect() // to give up is a good answer
+	n.Expect(true) // to give up is a good answer
 	gotIn := staysOut(ctx, n)
 	if n.Running() {
 		n.Kill()

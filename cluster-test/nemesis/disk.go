@@ -101,14 +101,16 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 	return func(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 		ctx = context.WithoutCancel(ctx) // Heal would start a node that is about to stop
 		file := []string{"", "/wal/", "state.db"}[e.Rand.IntN(3)]
-		n.Expect()
+		n.Expect(true)
 		n.Disk.Set(disk.Faults{Fail: op, Path: file})
 		waiting, cancel := context.WithTimeout(ctx, errorWait)
 		defer cancel()
 		if err := cluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil {
+			n.Expect(false)
 			return goodDisk(n), nil // nothing was written to that file
 		}
 		if strings.HasSuffix(n.Disk.Failed(), ".tmp") {
+			n.Expect(false)
 			return goodDisk(n), nil // nothing depends on it: it is thrown away, and made anew
 		}
 		if err := exits(ctx, n); err != nil {
@@ -127,7 +129,7 @@ func readError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	if err := n.Start(); err != nil {
 		return nil, err
 	}
-	n.Expect()
+	n.Expect(true)
 	waiting, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 	if err := cluster.Until(waiting, n.ID+" is ready or stops over a failed read", func() bool { return n.Ready(waiting) || !n.Running() }); err != nil {
