@@ -44,7 +44,7 @@ func mutants() []mutant {
 		{Name: "ids-forgotten", About: "a message id that is known is not recognised",
 			Edits: []edit{{Package: "fsm", Old: "case known == 0:", New: "case known >= 0:"}},
 			Catchers: []catcher{{Scenario: "lost-replies", Time: 6 * time.Second, Nemesis: "lost-replies", Workloads: "append,turns",
-				Shows: []string{"two values", "doubled", "false duplicate"}, Runs: 3}, simulation(3)}},
+				Shows: []string{"two values", "doubled", "false duplicate"}, Runs: 3}, simulation(10)}},
 		{Name: "conditions-ignored", About: "an append is carried out whatever its condition",
 			Edits:    []edit{{Package: "fsm", Old: "if *expect == current {", New: "if *expect == current || true {"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "cas", Shows: []string{"condition"}, Runs: 3}, simulation(2)}},
