@@ -126,7 +126,7 @@ func ofKey(err error) bool {
 		return false
 	}
 	switch code(err) {
-	case "NOAUTH", "WRONGPASS", "NOPERM", "FORBIDDEN", "MISCONF", "READONLY", "MOVED", "OOM", "INTERNAL", "CORRUPT":
+	case "NOAUTH", "WRONGPASS", "MISCONF", "READONLY", "MOVED", "OOM", "INTERNAL", "CORRUPT":
 		return false
 	}
 	return true

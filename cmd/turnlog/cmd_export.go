@@ -82,5 +82,9 @@ func (m *mover) exportTo(url, prefix string) error {
 	if prefix != "" {
 		m.cfg.Match = migrate.GlobLiteral(prefix) + "*"
 	}
-	return m.run(m.turnlogPlace(), target)
+	source, err := m.turnlogPlace()
+	if err != nil {
+		return err
+	}
+	return m.run(source, target)
 }

@@ -90,7 +90,11 @@ func (m *mover) importFrom(url string) error {
 	}
 	limits := turn.DefaultLimits()
 	m.cfg.Limits = &limits
-	return m.run(source, m.turnlogPlace())
+	target, err := m.turnlogPlace()
+	if err != nil {
+		return err
+	}
+	return m.run(source, target)
 }
 
 // openInput returns the file and its size, 0 if that is not known.

@@ -60,8 +60,14 @@ func isRedisURL(s string) bool {
 }
 
 // turnlogPlace is the cluster that the global flags name.
-func (a *app) turnlogPlace() migrate.Place {
-	return migrate.Place{Name: "turnlog", Addrs: splitAddrs(a.addr), Namespace: a.namespace}
+func (a *app) turnlogPlace() (migrate.Place, error) {
+	secret, err := a.login.secret(a.getenv)
+	if err != nil {
+		return migrate.Place{}, err
+	}
+	tls, err := a.login.tls()
+	return migrate.Place{Name: "turnlog", Addrs: splitAddrs(a.addr), Username: a.login.user, Password: secret,
+		TLS: tls, Namespace: a.namespace}, err
 }
 
 func (m *mover) run(source, target migrate.Place) error {

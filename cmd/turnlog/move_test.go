@@ -407,3 +407,27 @@ func TestImportOfALivingRedis(t *testing.T) {
 		t.Errorf("%d keys: %v", total, got.Keys)
 	}
 }
+
+// TestImportIntoProtectedCluster: from a Redis with a password, over TLS, as a
+// user who may write some keys only.
+func TestImportIntoProtectedCluster(t *testing.T) {
+	t.Parallel()
+	from := startRedis(t)
+	from.RPush(t.Context(), "chat:1", "a", "b")
+	from.Set(t.Context(), "other", "x", 0)
+	from.ConfigSet(t.Context(), "requirepass", "p/w d")
+	s := newSecured(t)
+	ports := freePorts(t, 3)
+	s.addr = ports[0]
+	s.start(ports[0], ports[1], ports[2], "--data-dir", s.file("data"))
+	url := "redis://:p%2Fw%20d@" + from.Options().Addr + "/0"
+
+	got := s.move(exitFailed, append([]string{"import", url, "--no-verify"}, s.as("bot")...)...)
+	if got.Keys["copied"] != 1 || len(got.Findings) != 1 || got.Findings[0].Key != "other" || !strings.Contains(got.Findings[0].Reason, "NOPERM") {
+		t.Errorf("%+v", got)
+	}
+	if got := s.move(0, append([]string{"import", url}, s.as("root")...)...); got.Keys["verified"] != 2 {
+		t.Errorf("%+v", got)
+	}
+	s.fails(exitFailed, "WRONGPASS", append([]string{"import", "redis://:wrong@" + from.Options().Addr}, s.as("root")...)...)
+}
