@@ -128,7 +128,7 @@ func (g generator) list(key string) []string {
 // element; those that block do so for a millisecond.
 func (g generator) moving(key string) []string {
 	end := func() string { return pick(g, "LEFT", "RIGHT", "left", "right", "right", "LEFT", "MIDDLE") }
-	block := func() string { return pick(g, "0.001", "0.001", "0.001", "-1", "abc", "") }
+	block := func() string { return pick(g, "0.001", "0.001", "0.001", "-1", "abc", "0.001x") }
 	switch g.IntN(6) {
 	case 0:
 		return []string{pick(g, "BLPOP", "BRPOP"), key, g.anyKey(), block()}
