@@ -274,7 +274,7 @@ func clientNoTouch(_ *conn, args [][]byte) action {
 	return status("OK")
 }
 
-// clientUnblock ends no wait: what blocks ends by itself, within maxBlock.
+// clientUnblock ends no wait: what blocks ends with its timeout or its connection.
 func clientUnblock(_ *conn, args [][]byte) action {
 	if len(args) > 4 {
 		return refuse(errSyntax)
