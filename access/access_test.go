@@ -60,7 +60,7 @@ func TestAuthenticate(t *testing.T) {
 		{"carl", "s1", false}, {"", "s1", false}, {"ann", "", false}, {"ann", "s1 ", false}, {"ann", strings.Repeat("x", MaxSecret+1), false},
 		{"bob", "s2", true}, {"ann\x00", "s1", false},
 	} {
-		l, err := u.Authenticate(c.name, c.secret)
+		l, err := u.Authenticate(c.name, c.secret, "test")
 		if (err == nil) != c.ok || err != nil && turn.KindOf(err) != turn.Unauthorized {
 			t.Errorf("%q with %.10q: %v", c.name, c.secret, err)
 		}
@@ -223,7 +223,7 @@ func TestReload(t *testing.T) {
 	}
 	u, path := open(t, entry("old"))
 	login := func(secret string) Login {
-		l, err := u.Authenticate("ann", secret)
+		l, err := u.Authenticate("ann", secret, "test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,7 +247,7 @@ func TestReload(t *testing.T) {
 	if err := reload(entry("new")); err != nil || u.Current().Find(old) != nil || u.Current().Find(fresh) == nil {
 		t.Fatalf("a secret was taken away: %v", err)
 	}
-	if _, err := u.Authenticate("ann", "old"); turn.KindOf(err) != turn.Unauthorized {
+	if _, err := u.Authenticate("ann", "old", "test"); turn.KindOf(err) != turn.Unauthorized {
 		t.Errorf("the old secret: %v", err)
 	}
 	if err := reload("version: 1\nusers: []\n"); err != nil || u.Current().Find(fresh) != nil {
@@ -269,7 +269,7 @@ func TestFlood(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, _ := open(t, head+"  - name: ann\n    right: read\n    namespaces: ['*']\n    secrets: ['"+hash+"']\n")
-	if _, err := u.Authenticate("ann", "s1"); err != nil {
+	if _, err := u.Authenticate("ann", "s1", "test"); err != nil {
 		t.Fatal(err)
 	}
 	u.patience = 300 * time.Millisecond
@@ -279,7 +279,7 @@ func TestFlood(t *testing.T) {
 	kinds := make(map[turn.Kind]int)
 	for i := range strangers {
 		flood.Go(func() {
-			_, err := u.Authenticate([]string{"ann", "nobody"}[i%2], fmt.Sprint("guess", i))
+			_, err := u.Authenticate([]string{"ann", "nobody"}[i%2], fmt.Sprint("guess", i), "test")
 			mu.Lock()
 			kinds[turn.KindOf(err)]++
 			mu.Unlock()
@@ -288,7 +288,7 @@ func TestFlood(t *testing.T) {
 	slowest := time.Duration(0)
 	for range 2000 {
 		begun := time.Now()
-		if _, err := u.Authenticate("ann", "s1"); err != nil {
+		if _, err := u.Authenticate("ann", "s1", "test"); err != nil {
 			t.Fatal(err)
 		}
 		slowest = max(slowest, time.Since(begun))
@@ -316,7 +316,7 @@ func TestHerd(t *testing.T) {
 	var herd sync.WaitGroup
 	for range 100 {
 		herd.Go(func() {
-			if _, err := u.Authenticate("ann", "s1"); err != nil {
+			if _, err := u.Authenticate("ann", "s1", "test"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -374,7 +374,7 @@ func TestEdit(t *testing.T) {
 	u, err := Open(path, slog.New(slog.DiscardHandler))
 	must(err)
 	for _, c := range [][2]string{{"ann", "s1"}, {"ann", "s3"}, {"12", "s2"}} {
-		if _, err := u.Authenticate(c[0], c[1]); err != nil {
+		if _, err := u.Authenticate(c[0], c[1], "test"); err != nil {
 			t.Errorf("%v: %v", c, err)
 		}
 	}
@@ -385,7 +385,7 @@ func TestEdit(t *testing.T) {
 	must(edit(func(d *Draft) error { return d.AddSecret("ann", cheap("s4"), true) }))
 	must(edit(func(d *Draft) error { return d.Remove("12") }))
 	must(u.Reload())
-	if _, err := u.Authenticate("ann", "s1"); err == nil {
+	if _, err := u.Authenticate("ann", "s1", "test"); err == nil {
 		t.Error("the old secret still works")
 	}
 	info, err := os.Stat(path)

@@ -29,6 +29,8 @@ type Users struct {
 
 	mu      sync.Mutex
 	flights map[digest]*flight // proofs under way
+	refused int                // authentications since the last one that was logged
+	noted   time.Time
 }
 
 // digest stands for a name and a secret in the memory of this process.
@@ -153,8 +155,27 @@ func (s *Set) Has(name string) bool { return s.users[name] != nil }
 
 // Authenticate proves that somebody who knows secret is the user of that name. The
 // error is Unauthorized, whether the name or the secret is wrong, or Overloaded if
-// too many unproven secrets wait to be checked.
-func (u *Users) Authenticate(name, secret string) (Login, error) {
+// too many unproven secrets wait to be checked. from, an address, is for the log.
+func (u *Users) Authenticate(name, secret, from string) (Login, error) {
+	l, err := u.authenticate(name, secret)
+	if err != nil {
+		u.note(name, from, err)
+	}
+	return l, err
+}
+
+// note logs a refusal, at most one a second.
+func (u *Users) note(name, from string, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.refused++
+	if now := time.Now(); now.Sub(u.noted) >= time.Second {
+		u.log.Info("authentication refused", "user", name[:min(len(name), 64)], "from", from, "error", err, "refused", u.refused)
+		u.noted, u.refused = now, 0
+	}
+}
+
+func (u *Users) authenticate(name, secret string) (Login, error) {
 	if secret == "" || len(secret) > MaxSecret || checkName(name) != nil {
 		return Login{}, errDenied()
 	}

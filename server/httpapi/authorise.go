@@ -43,10 +43,7 @@ func (c *call) admit(r *route) error {
 		return turn.Errorf(turn.Unauthorized, "this takes a user: Authorization: Basic, or Bearer USER:SECRET")
 	}
 	var err error
-	if c.login, err = c.server.cfg.Users.Authenticate(name, secret); err != nil {
-		if turn.KindOf(err) == turn.Unauthorized {
-			c.server.log.Info("http: authentication refused", "remote", c.request.RemoteAddr, "user", clip(name))
-		}
+	if c.login, err = c.server.cfg.Users.Authenticate(name, secret, c.request.RemoteAddr); err != nil {
 		return err
 	}
 	u, err := c.user()
@@ -77,8 +74,6 @@ func credentials(r *http.Request) (name, secret string, ok bool) {
 	}
 	return strings.Cut(strings.TrimSpace(token), ":")
 }
-
-func clip(s string) string { return s[:min(len(s), 64)] }
 
 // user returns the user of the request, as he is now: a request can last longer
 // than a right. It is nil where there are no users.

@@ -147,6 +147,8 @@ func TestReloadEndsSubscriptions(t *testing.T) {
 	b.do("SUBSCRIBE", "a")
 	a.receive()
 	b.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "*")
+	b.expect("-"+string(errNoChanPerm), "SUBSCRIBE", "a", "c")
+	b.expect(`["subscribe" "+switch-master" 2]`, "SUBSCRIBE", "+switch-master") // as clients of Sentinels do
 	b.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "[a]")
 	s.as(t, "root").expect("2", "PUBLISH", "a", "1")
 	for _, c := range []*client{a, b} {

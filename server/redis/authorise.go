@@ -111,9 +111,8 @@ func (c *conn) logIn(name, secret []byte) replyError {
 		return "" // who has no password, so any is right
 	}
 	c.replies.flush() // computing can take its time
-	login, err := users.Authenticate(string(name), string(secret))
+	login, err := users.Authenticate(string(name), string(secret), c.nc.RemoteAddr().String())
 	if err != nil {
-		c.srv.log.Info("redis: authentication refused", "client", c.nc.RemoteAddr(), "user", clip(string(name), 64), "error", err)
 		if turn.KindOf(err) == turn.Unauthorized {
 			return errWrongPass
 		}
@@ -162,17 +161,19 @@ func (s *Server) permit(u *access.User, cmd *command, ns string, args [][]byte) 
 	case reachEntered:
 		ok = len(args) == 1 || u.MayEnter(string(args[1]))
 	case reachTold:
-		ok, refusal = s.mayHear(u, ns, args[1:2]), errNoChanPerm
+		ok, refusal = s.mayHear(u, ns, args[1]), errNoChanPerm
 	case reachHeard:
-		ok, refusal = s.mayHear(u, ns, args[1:]), errNoChanPerm
-	case reachHeardAll:
-		prefixes := make([][]byte, 0, len(args)-1)
-		for _, pattern := range args[1:] {
-			prefixes = append(prefixes, []byte(literalPrefix(string(pattern))))
+		refusal = errNoChanPerm
+		for _, channel := range args[1:] {
+			ok = ok && (string(channel) == switchMaster || s.mayHear(u, ns, channel))
 		}
-		ok, refusal = s.mayHear(u, ns, prefixes), errNoChanPerm
+	case reachHeardAll:
+		refusal = errNoChanPerm
+		for _, pattern := range args[1:] {
+			ok = ok && s.mayHear(u, ns, []byte(literalPrefix(string(pattern))))
+		}
 	case reachChannels:
-		ok, refusal = s.mayHear(u, ns, [][]byte{nil}), errNoChanPerm
+		ok, refusal = s.mayHear(u, ns, nil), errNoChanPerm
 	default:
 		ok, refusal = u.May(access.Admin) && u.MayTouchAll(ns, ""), errNoCommandPerm(cmd)
 	}
@@ -206,17 +207,12 @@ func permitKeys(u *access.User, cmd *command, ns string, args [][]byte) replyErr
 	return ""
 }
 
-func (s *Server) mayHear(u *access.User, ns string, prefixes [][]byte) bool {
-	sharing := []string{ns}
+// mayHear reports whether all channels that begin with prefix are the user's.
+func (s *Server) mayHear(u *access.User, ns string, prefix []byte) bool {
 	if n, err := strconv.Atoi(ns); err == nil && n >= 0 && n < databases {
-		sharing = s.databases
+		return u.MayHear(s.databases, prefix) // they share their channels
 	}
-	for _, p := range prefixes {
-		if !u.MayHear(sharing, p) {
-			return false
-		}
-	}
-	return true
+	return u.MayHear([]string{ns}, prefix)
 }
 
 // guard lets reads that block answer only if the user may still know it by then.
