@@ -14,6 +14,7 @@ type verdict struct {
 	reordered        int // stands before one that was acknowledged before it was sent
 	foreign          int // of another conversation, or never sent
 	appeared         int // reported as failed, and stored
+	dishonest        int // of these, reported as surely not stored
 	unread           int // conversations without a final read
 	examples         []string
 }
@@ -36,7 +37,7 @@ func (r *record) judge() verdict {
 		for _, seen := range c.reads {
 			w := c.compare(seen)
 			w.stale, w.lost = w.lost, 0
-			w.appeared, w.doubled = 0, 0 // counted in the end
+			w.appeared, w.dishonest, w.doubled = 0, 0, 0 // counted in the end
 			v.merge(w)
 		}
 		if c.final == nil {
@@ -84,6 +85,10 @@ func (c *conversation) compare(seen view) verdict {
 			last = max(last, place)
 		} else {
 			v.appeared++
+			if a.refused {
+				v.dishonest++
+				v.example("%s: message %d was refused, and stands at %d", c.name, a.n, place)
+			}
 		}
 	}
 	return v
@@ -117,6 +122,7 @@ func (v *verdict) merge(w verdict) {
 	v.reordered += w.reordered
 	v.foreign += w.foreign
 	v.appeared += w.appeared
+	v.dishonest += w.dishonest
 	for _, e := range w.examples {
 		v.example("%s", e)
 	}

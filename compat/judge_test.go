@@ -8,7 +8,7 @@ import (
 )
 
 // Each script is what a driver did with conversation c: "3" was acknowledged, "3!"
-// was reported as failed, "[1 2]" is what a read showed and "=[1 2]" the last one.
+// was reported as failed, "3?" as refused, "[1 2]" is what a read showed and "=[1 2]" the last one.
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		about, script string
@@ -29,6 +29,8 @@ func TestJudge(t *testing.T) {
 		{"failed, stored late", "0 1! 2 3 =[0 2 3 1]", verdict{attempted: 4, acked: 3, appeared: 1}},
 		{"failed, stored before it was sent", "0 1! =[1 0]", verdict{attempted: 2, acked: 1, appeared: 1, reordered: 1}},
 		{"failed, stored twice", "0 1! 2 =[0 1 2 1]", verdict{attempted: 3, acked: 2, appeared: 1, doubled: 1}},
+		{"refused and absent", "0 1? 2 =[0 2]", verdict{attempted: 3, acked: 2}},
+		{"refused, yet stored", "0 1? 2 =[0 1 2]", verdict{attempted: 3, acked: 2, appeared: 1, dishonest: 1}},
 		{"a read from the past", "0 1 [0] 2 =[0 1 2]", verdict{attempted: 3, acked: 3, stale: 1}},
 		{"a read from the future", "0 [0 1] 1 =[0 1]", verdict{attempted: 2, acked: 2}},
 		{"no last read", "0 1 [0 1]", verdict{attempted: 2, acked: 2, unread: 1}},
@@ -61,11 +63,13 @@ func play(t *testing.T, script string) *record {
 				l.Read = "c"
 			}
 		default:
-			number, failed := strings.CutSuffix(word, "!")
-			fmt.Sscan(number, &l.N)
+			fmt.Sscan(strings.TrimRight(word, "!?"), &l.N)
 			l.Add = "c"
-			if failed {
+			switch word[len(word)-1] {
+			case '!':
 				l.Error = "no answer"
+			case '?':
+				l.Error = "LOADING no leader; " + refusal
 			}
 		}
 		// The way that lines come.
@@ -104,6 +108,9 @@ func words(script string) (all []string) {
 // What must not be is a failure, and copies are one only where nobody resends.
 func TestProblems(t *testing.T) {
 	bad := []verdict{{acked: 1, lost: 1}, {acked: 1, stale: 1}, {acked: 1, reordered: 1}, {acked: 1, foreign: 1}, {acked: 1, unread: 1}, {acked: 1, doubled: 1}, {}}
+	if len(result{verdict: verdict{acked: 1, appeared: 1, dishonest: 1}}.problems()) == 0 {
+		t.Error("a refused message that was stored passes")
+	}
 	for _, v := range bad {
 		for _, l := range []library{{}, {resends: "somebody", ids: true}} {
 			if len(result{verdict: v, library: l}.problems()) == 0 {

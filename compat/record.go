@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -28,9 +29,13 @@ type conversation struct {
 
 // add is a call that appends message number n.
 type add struct {
-	n     int
-	acked bool
+	n       int
+	acked   bool
+	refused bool // the error says that nothing was stored
 }
+
+// refusal is in every error of a node that promises so.
+const refusal = "nothing was changed"
 
 // view is a history as the library showed it, after so many adds.
 type view struct {
@@ -52,7 +57,7 @@ func (r *record) take(l line) {
 	switch {
 	case l.Add != "":
 		c := r.conversation(l.Add)
-		c.adds = append(c.adds, add{n: l.N, acked: l.Error == ""})
+		c.adds = append(c.adds, add{n: l.N, acked: l.Error == "", refused: strings.Contains(l.Error, refusal)})
 		r.took = append(r.took, l.Took)
 	case l.Read != "" && l.Error == "":
 		c := r.conversation(l.Read)

@@ -46,6 +46,10 @@ func (r result) problems() (all []string) {
 	if r.doubled > 0 && (r.library.resends == "" || r.library.ids) {
 		all = append(all, fmt.Sprintf("%d messages doubled, though nobody resends or ids tell", r.doubled))
 	}
+	// If the client resends, the refusal is of another attempt than the one that was stored.
+	if r.dishonest > 0 && r.library.resends == "" {
+		all = append(all, fmt.Sprintf("%d messages stored that were reported as surely not stored", r.dishonest))
+	}
 	if r.acked == 0 {
 		all = append(all, "nothing was acknowledged")
 	}
