@@ -77,6 +77,9 @@ compat-handshakes: build ## see that the table of what clients send on connectin
 compat-hostile: build ## ten thousand connections to a node, and clients that never read
 	$(GO) run ./compat --hostile
 
+redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
+	scripts/redis-tests.sh "$(TESTS)" $(UNITS)
+
 test-deps:
 	@./scripts/install-test-deps.sh
 
