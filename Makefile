@@ -5,6 +5,9 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev
 # A checkout that belongs to another user, as in containers, cannot be asked for its commit.
 export GOFLAGS ?= -buildvcs=false
 
+# With it, `make bench` compares with etcd, too; nothing else needs it.
+ETCD := $(shell command -v etcd 2>/dev/null)
+
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm ./peer ./raftstore ./resp ./server/... ./wal
 
@@ -30,8 +33,9 @@ lint: ## check formatting, vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-bench: build test-deps ## compare with redis-server; writes bench/RESULTS.md (half an hour); ARGS=--goroutines for the other generator
-	bin/turnlog bench --standard --profile --write bench/RESULTS.md --commit "$(VERSION)" $(ARGS)
+bench: build test-deps ## compare with redis-server, and etcd if it is installed; writes bench/RESULTS.md (half an hour); ARGS=--goroutines for the other generator
+	$(if $(ETCD),$(GO) -C bench/etcd build -o ../../bin/bench-etcd .)
+	bin/turnlog bench --standard --profile $(if $(ETCD),--etcd bin/bench-etcd) --write bench/RESULTS.md --commit "$(VERSION)" $(ARGS)
 
 bench-growth: build ## what becomes slower with much data; writes bench/GROWTH.md (half an hour, 15 GB of disk)
 	bin/turnlog bench growth shapes ttl --restart --write bench/GROWTH.md --commit "$(VERSION)"

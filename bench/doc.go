@@ -7,6 +7,11 @@
 // connections, requests are put together in place, and of an answer only the
 // frames are looked at. Nothing is allocated per operation.
 //
+// etcd is reached through its client library, whose dependencies turnlog does
+// without. So bench/etcd is a module and a program of its own. Its clients have a
+// goroutine and a connection each; payloads, warm-up and figures come from this
+// package, in that process.
+//
 // Comparisons alternate between the targets in rounds and take the median of
 // the ratios of the rounds, since on a shared machine neighbouring minutes are
 // alike and distant ones are not. Trials measure what becomes of turnlog itself

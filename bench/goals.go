@@ -8,6 +8,7 @@ const (
 	ViaFollower = "turnlog, follower"
 	RedisSync   = "redis, fsync always"
 	RedisWait   = "redis + 2 replicas, WAIT 1"
+	Etcd        = "etcd, 3 nodes"
 )
 
 // Goal is a ratio of throughputs that turnlog is meant to reach.
@@ -27,6 +28,9 @@ func Goals() []Goal {
 		{"append", 256, ViaLeader, RedisWait, 2},
 		{"append", 64, ViaLeader, RedisSync, 1},
 		{"append", 256, ViaLeader, RedisSync, 1},
+		{"append", 16, ViaLeader, Etcd, 5},
+		{"append", 64, ViaLeader, Etcd, 5},
+		{"append", 256, ViaLeader, Etcd, 5},
 		{"read", 1, ViaLeader, RedisSync, 0.4},
 		{"read", 64, ViaLeader, RedisSync, 0.6},
 		{"read", 1, ViaFollower, RedisSync, 0.2},

@@ -55,6 +55,9 @@ type Result struct {
 // Run measures a workload on a target. A Result is also returned with errors in
 // single operations; an error means that there is none.
 func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Result, error) {
+	if t.Program != "" {
+		return t.perform(ctx, Job{Workload: w.Name, Config: cfg})
+	}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	begin := time.Now()
 	rec := &recorder{from: begin.Add(cfg.WarmUp), until: begin.Add(cfg.WarmUp + cfg.Duration), live: live}
@@ -98,6 +101,10 @@ var errSlow = errors.New("the target is too slow, or the time too short")
 
 // Fill appends n messages to every session, as one turn each.
 func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {
+	if t.Program != "" {
+		_, err := t.perform(ctx, Job{Fill: n, Config: cfg})
+		return err
+	}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	rec := &recorder{live: live}
 	session := 0
@@ -118,6 +125,9 @@ func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {
 
 // generate connects the clients and drives them until next has no more operations.
 func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder, next func() ([]step, int, bool)) error {
+	if t.clients != nil {
+		return driveClients(ctx, t.clients, cfg, r, rec, next)
+	}
 	d, err := t.dialect()
 	if err != nil {
 		return err

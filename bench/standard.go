@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 )
 
 // Standard is the comparison with redis-server on this machine: three nodes of
-// turnlog, a redis-server that syncs, and one with two replicas that all sync.
+// turnlog, a redis-server that syncs, one with two replicas that all sync, and
+// perhaps three nodes of etcd.
 type Standard struct {
 	Turnlog string // path of the turnlog binary
 	Redis   string // path of redis-server; default: looked up
+	Etcd    string // path of the program that puts load on etcd, see Perform; "": without etcd
 	Dir     string // for the data of all servers; removed at the end; default: a temporary one
 	Clients []int
 	Rounds  int
@@ -54,12 +57,22 @@ func (b *Standard) Run(ctx context.Context) (all []*Series, profiles []*Profile,
 		return nil, nil, err
 	}
 	defer replicated.Stop()
-	s := stage{b, map[string]Contestant{
+	who := map[string]Contestant{
 		ViaLeader:   {ViaLeader, cluster.Leader},
 		ViaFollower: {ViaFollower, cluster.Follower},
 		RedisSync:   {RedisSync, func(context.Context) (Target, error) { return single.Master(0), nil }},
 		RedisWait:   {RedisWait, func(context.Context) (Target, error) { return replicated.Master(1), nil }},
-	}}
+	}
+	if b.Etcd != "" {
+		b.Say("starting three nodes of etcd")
+		etcd, err := startEtcd(ctx, b.Etcd, dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer etcd.Stop()
+		who[Etcd] = Contestant{Etcd, etcd.leader}
+	}
+	s := stage{b, who}
 	if err := s.fill(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -75,13 +88,17 @@ func (b *Standard) Run(ctx context.Context) (all []*Series, profiles []*Profile,
 // stage is a Standard whose servers run.
 type stage struct {
 	*Standard
-	who map[string]Contestant
+	who map[string]Contestant // those that take part, by name
 }
 
 // fill gives every session as many messages as a read asks for.
 func (s stage) fill(ctx context.Context) error {
-	for _, name := range []string{ViaLeader, RedisSync, RedisWait} {
-		t, err := s.who[name].Target(ctx)
+	for _, name := range []string{ViaLeader, RedisSync, RedisWait, Etcd} {
+		who, here := s.who[name]
+		if !here {
+			continue
+		}
+		t, err := who.Target(ctx)
 		if err != nil {
 			return err
 		}
@@ -102,8 +119,8 @@ func (s stage) contests(ctx context.Context) ([]*Series, error) {
 		workload string
 		names    []string
 	}{
-		{"append", []string{ViaLeader, ViaFollower, RedisSync, RedisWait}},
-		{"read", []string{ViaLeader, ViaFollower, RedisSync}},
+		{"append", []string{ViaLeader, ViaFollower, RedisSync, RedisWait, Etcd}},
+		{"read", []string{ViaLeader, ViaFollower, RedisSync, Etcd}},
 		{"chat", []string{ViaLeader, RedisSync, RedisWait}},
 		{"tail", []string{ViaLeader, ViaFollower}},
 	} {
@@ -115,7 +132,9 @@ func (s stage) contests(ctx context.Context) ([]*Series, error) {
 			c := &Contest{Workload: w, Config: s.Config, Rounds: s.Rounds, Begin: s.Begin}
 			c.Config.Clients = n
 			for _, name := range row.names {
-				c.Contestants = append(c.Contestants, s.who[name])
+				if who, here := s.who[name]; here {
+					c.Contestants = append(c.Contestants, who)
+				}
 			}
 			series, err := c.Hold(ctx)
 			if err != nil {
@@ -161,9 +180,27 @@ func (s stage) profiles(ctx context.Context) ([]*Profile, error) {
 	return all, nil
 }
 
+// Versions names the stores that turnlog was compared with, after Run.
+func (b *Standard) Versions() string {
+	programs := []string{b.Redis}
+	if b.Etcd != "" {
+		programs = append(programs, etcdServer)
+	}
+	for i, name := range programs {
+		text, err := exec.Command(name, "--version").Output()
+		if first, _, _ := strings.Cut(string(text), "\n"); err == nil {
+			programs[i] = first
+		}
+	}
+	return strings.Join(programs, "; ")
+}
+
 // Estimate estimates how long the contests take.
 func (b *Standard) Estimate() time.Duration {
-	const runs = 4 + 3 + 3 + 2
+	runs := 4 + 3 + 3 + 2
+	if b.Etcd != "" {
+		runs += 2
+	}
 	n := runs * b.Rounds
 	if b.Profile {
 		n += 2 * profileRuns

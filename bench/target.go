@@ -33,6 +33,10 @@ type Target struct {
 	// Metrics and Profiles are HTTP addresses of turnlog's nodes, the leader's
 	// first, that serve /metrics and /debug/pprof/, if they are known.
 	Metrics, Profiles []string
+	// Program puts load on the target in place of this process, if set; see Perform.
+	Program string
+
+	clients []StoreClient // through which load goes, in such a program
 }
 
 // ParseTarget reads one of

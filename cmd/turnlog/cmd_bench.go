@@ -47,9 +47,9 @@ Targets of workloads:
 With --compare, two targets are measured in alternating rounds. Messages stay in
 the target: the keys begin with --prefix.
 
-With --standard, bench starts three nodes of turnlog and redis-server itself, on
-this machine, and compares them with the goals of the project. Trials that are
-named beside it follow.`,
+With --standard, bench starts three nodes of turnlog, redis-server and, with
+--etcd, three nodes of etcd itself, on this machine, and compares them with the
+goals of the project. Trials that are named beside it follow.`,
 		Example: `  turnlog bench append read chat --clients 1,64
   turnlog bench append --target turnlog://127.0.0.1:7379 --compare 'redis://127.0.0.1:6379?wait=1'
   turnlog bench --standard --quick

@@ -67,6 +67,10 @@ func (s *benchShow) refresh() {
 	now, n := time.Now(), s.live.Operations.Load()
 	rate := float64(n-s.last) / now.Sub(s.since).Seconds()
 	s.since, s.last = now, n
+	if n == 0 && s.live.Errors.Load() == 0 { // so it stays where a program makes the load
+		fmt.Fprintf(s.app.stderr, "\r\033[K%s", s.what)
+		return
+	}
 	errors := ""
 	if e := s.live.Errors.Load(); e > 0 {
 		errors = fmt.Sprintf(", %d errors", e)

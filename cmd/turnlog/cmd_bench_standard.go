@@ -19,6 +19,7 @@ type standardFlags struct {
 	write              string
 	dir                string
 	redis              string
+	etcd               string
 	commit             string
 }
 
@@ -29,6 +30,7 @@ func (s *standardFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&s.write, "write", "", "with --standard or trials: write the report to this Markdown file")
 	fs.StringVar(&s.dir, "dir", "", "with --standard or trials: directory on the disk to measure (default: the system's for temporary files)")
 	fs.StringVar(&s.redis, "redis-server", "", "with --standard: the redis-server to compare with (default: the one in PATH)")
+	fs.StringVar(&s.etcd, "etcd", "", "with --standard: compare with the etcd in PATH, too, by this program, which is built from bench/etcd")
 	fs.StringVar(&s.commit, "commit", "", "with --standard or trials: what to call the measured version (default: that of this binary)")
 }
 
@@ -90,14 +92,14 @@ func (a *app) benchStandard(ctx context.Context, f *benchFlags, self string, sho
 	if !f.given("warm-up") {
 		cfg.WarmUp = warmUp
 	}
-	b := bench.Standard{Turnlog: self, Redis: f.standard.redis, Dir: f.standard.dir, Clients: f.clients, Rounds: rounds,
+	b := bench.Standard{Turnlog: self, Redis: f.standard.redis, Etcd: f.standard.etcd, Dir: f.standard.dir, Clients: f.clients, Rounds: rounds,
 		Config: cfg, Profile: f.standard.profile, Begin: show.begin, Done: show.done, Say: show.say}
 	show.say(fmt.Sprintf("the standard comparison takes about %s", (b.Estimate() + 15*time.Second).Round(time.Second)))
 	r.Rounds, r.Config = rounds, cfg
 	if r.Series, r.Profiles, err = b.Run(ctx); err != nil {
 		return err
 	}
-	r.Verdicts = bench.Judge(r.Series)
+	r.Verdicts, r.Others = bench.Judge(r.Series), b.Versions()
 	return nil
 }
 
