@@ -33,6 +33,7 @@ func (m *Machine) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { m.boundResident(ctx, m.cfg.MappedBytes) })
+	defer context.AfterFunc(ctx, func() { m.hurries.Add(1) })()
 	tick := time.NewTicker(m.cfg.FlushInterval)
 	defer tick.Stop()
 	var retry <-chan time.Time
@@ -67,6 +68,8 @@ func (m *Machine) Run(ctx context.Context) error {
 // Flush returns once everything that was applied before the call is in the
 // store, durably.
 func (m *Machine) Flush(ctx context.Context) error {
+	m.hurries.Add(1)
+	defer m.hurries.Add(-1)
 	target, _ := m.Applied()
 	for {
 		if done, _ := m.Durable(); done >= target {
@@ -102,6 +105,8 @@ func (m *Machine) flush() (more bool, err error) {
 
 	began := time.Now()
 	w := m.writer(t)
+	w.pacer = newPacer(t.bytes, began.Sub(m.lastFlush), m.hurry)
+	m.lastFlush = began
 	if err := m.commit(w, w.write); err != nil {
 		return false, err
 	}
@@ -182,6 +187,16 @@ func (m *Machine) removeFiles(unused []uint64) {
 	if err := m.files.Committed(unused); err != nil {
 		m.cfg.Logger.Warn("cannot remove a block file that is not needed any more", "error", err)
 	}
+}
+
+// hurry reports whether a flush that is under way should be over soon.
+func (m *Machine) hurry() bool {
+	if m.hurries.Load() > 0 {
+		return true
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.failed != nil || m.active.bytes > m.full/2 || m.frozen != nil && m.frozen.hash
 }
 
 // freeze makes the active table the frozen one, unless one is frozen already:

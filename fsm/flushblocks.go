@@ -38,6 +38,7 @@ func (w *writer) writeTails() error {
 		if err := s.write(); err != nil {
 			return err
 		}
+		w.pacer.did(t.size())
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -103,9 +104,10 @@ type Machine struct {
 	windows    *windows
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
 	durable    position
-	garbage    bool  // the last flush left garbage behind
-	uses       uses  // of the block files; only under flushing
-	sweep      sweep // only under flushing
+	garbage    bool      // the last flush left garbage behind
+	uses       uses      // of the block files; only under flushing
+	sweep      sweep     // only under flushing
+	lastFlush  time.Time // when the last one began; only under flushing
 	hash       stateHash
 	// tx reads the store; it is opened on first use under mu and closed before
 	// mu is released.
@@ -119,6 +121,7 @@ type Machine struct {
 	waiters waiters
 	watches watches
 	kick    chan struct{} // a flush is wanted
+	hurries atomic.Int32  // who waits for a flush to end
 }
 
 type position struct{ index, term uint64 }

@@ -99,6 +99,14 @@ func (t *table) tail(inc uint64) *tail {
 	return w
 }
 
+// size estimates the memory of the records.
+func (w *tail) size() (n int) {
+	for i := range w.records {
+		n += recordCost + len(w.records[i].id) + len(w.records[i].data)
+	}
+	return n
+}
+
 func (t *table) add(inc uint64, r record) {
 	w := t.tail(inc)
 	w.records = append(w.records, r)

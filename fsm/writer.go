@@ -13,6 +13,7 @@ type writer struct {
 	tx      *bbolt.Tx
 	table   *table
 	space   blockSpace
+	pacer   *pacer // nil: as fast as it can
 	blocks  int
 	garbage bool // there is more than one flush removes
 	// fresh and encoded are memory that is used again and again.
@@ -45,6 +46,7 @@ func (w *writer) writeElements() error {
 			return true // garbage already
 		}
 		w.blocks++
+		w.pacer.did(len(k) + len(c.value))
 		if c.gone {
 			err = b.Delete(key)
 		} else {

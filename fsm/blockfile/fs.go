@@ -75,6 +75,16 @@ func (OS) SyncDir(dir string) error {
 
 type osFile struct{ *os.File }
 
+// WriteAt has the kernel begin to write at once, so that a Sync that follows much
+// writing does not hold up everybody else's.
+func (f osFile) WriteAt(b []byte, off int64) (int, error) {
+	n, err := f.File.WriteAt(b, off)
+	if err == nil {
+		beginWriting(f.File, off, int64(n))
+	}
+	return n, err
+}
+
 func wrap(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err

@@ -16,3 +16,8 @@ func datasync(f *os.File) error {
 		}
 	}
 }
+
+// beginWriting is a hint; Sync reports what goes wrong.
+func beginWriting(f *os.File, off, n int64) {
+	_ = unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
+}
