@@ -138,6 +138,7 @@ func (n *Node) start(ctx, life context.Context) error {
 		}
 		return false
 	}))
+	n.snaps.follow(r.AppliedIndex)
 	n.raft.Store(r)
 	poke(n.standing)
 	return nil

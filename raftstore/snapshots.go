@@ -38,6 +38,26 @@ type snapshotStore struct {
 
 	mu     sync.Mutex
 	newest *marker // nil: none
+	// reached tells how far Raft has applied its log; nil before it runs.
+	reached func() uint64
+}
+
+// follow has the store refuse what Raft has passed already.
+func (s *snapshotStore) follow(reached func() uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reached = reached
+}
+
+// passed reports whether a snapshot from a leader ends before what this node has
+// applied. A leader that knows this node sends none such; but one goes on for some
+// seconds with what it believed of a member that was removed, and added anew
+// since. To take it would be to forget entries, and the configuration, that came
+// after it.
+func (s *snapshotStore) passed(index uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reached != nil && index < s.reached()
 }
 
 func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {

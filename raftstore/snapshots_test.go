@@ -307,3 +307,33 @@ func TestDamagedMarkerIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// A replicator that outlived its member's removal sends the member that was added
+// anew what that has passed.
+func TestPassedSnapshotIsRefused(t *testing.T) {
+	from, _ := storeWith(t, t.TempDir(), 10)
+	if err := takeLocal(t, from, 9); err != nil {
+		t.Fatal(err)
+	}
+	to, _ := storeWith(t, t.TempDir(), 12)
+	if err := takeLocal(t, to, 4); err != nil {
+		t.Fatal(err)
+	}
+	for applied, refused := range map[uint64]bool{8: false, 9: false, 10: true} {
+		to.follow(func() uint64 { return applied })
+		sink, err := to.Create(1, 9, 1, servers(3), 1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = sink.Write([]byte("state"))
+		if err := sink.Cancel(); err != nil {
+			t.Fatal(err)
+		}
+		if (err != nil) != refused {
+			t.Errorf("a snapshot at entry 9, for a node that has applied entry %d: %v", applied, err)
+		}
+	}
+	if err := takeLocal(t, to, 5); err != nil {
+		t.Errorf("an own snapshot is behind what was applied, always: %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/hashicorp/raft"
@@ -34,7 +35,11 @@ func (k *snapshotSink) local() { k.marker.Received = false }
 // ID implements raft.SnapshotSink.
 func (k *snapshotSink) ID() string { return k.marker.meta(0).ID }
 
+// Write takes a part of what a leader sends.
 func (k *snapshotSink) Write(p []byte) (int, error) {
+	if k.store.passed(k.marker.Index) {
+		return 0, fmt.Errorf("raftstore: the snapshot at log entry %d is older than what this node has applied", k.marker.Index)
+	}
 	n, err := k.file.Write(p)
 	k.marker.Size += int64(n)
 	return n, err
