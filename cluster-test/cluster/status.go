@@ -47,10 +47,13 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 }
 
 // Ready reports whether n says that it serves requests.
-func (n *Node) Ready(ctx context.Context) bool {
+func (n *Node) Ready(ctx context.Context) bool { return n.notReady(ctx) == nil }
+
+// notReady returns what n says that it waits for, nil if it serves requests.
+func (n *Node) notReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, glance)
 	defer cancel()
-	return n.call(ctx, http.MethodGet, "/readyz", nil) == nil
+	return n.call(ctx, http.MethodGet, "/readyz", nil)
 }
 
 // Checksum asks for a hash of the state at one log index, on every node. The
@@ -177,8 +180,16 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 		if !n.Healthy() {
 			continue
 		}
-		if err := Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) }); err != nil {
-			return err
+		var problem error
+		err := Until(ctx, n.ID+" is ready", func() bool {
+			err := n.notReady(ctx)
+			if err != nil && ctx.Err() == nil {
+				problem = err
+			}
+			return err == nil
+		})
+		if err != nil {
+			return fmt.Errorf("%w: %v", err, problem)
 		}
 	}
 	return nil
