@@ -38,7 +38,7 @@ func (n *Node) admit(m peer.Meeting) error {
 				"must not come back under its old name by itself: remove the member %s, then add it anew",
 				r.NodeID, known, r.Incarnation, r.NodeID)}
 	}
-	n.offsets.note(r.NodeID, m.Offset)
+	n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 	return nil
 }
 
