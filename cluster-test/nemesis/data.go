@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
@@ -74,7 +75,11 @@ func (e *Env) replace(ctx context.Context, n *cluster.Node) error {
 	if err := e.insist(ctx, n.ID+" is removed", func(other *cluster.Node) error { return other.Remove(ctx, n) }); err != nil {
 		return err
 	}
-	if _, err := n.Wipe(); err != nil {
+	aside, err := n.Wipe()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(aside); err != nil { // a long run would fill the disk with such
 		return err
 	}
 	if err := n.Start("--join"); err != nil {
