@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -260,22 +261,57 @@ func (c *simCluster) recover() {
 // sameState holds all nodes to the same state hash.
 func (c *simCluster) sameState() {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	index, want, err := uint64(0), "", error(nil)
-	c.within(30*time.Second, "a checksum is taken", func() bool {
-		if n := c.leader(); n != nil {
-			index, want, err = n.Checksum(ctx)
-			return err == nil
+	for range 5 {
+		index, want := c.checksum()
+		passed := false
+		for _, n := range c.running() {
+			got := c.hashAt(n, index)
+			if got != "" && got != want {
+				c.t.Fatalf("the state of %s after entry %d is %s, the leader's is %s", n.id, index, got, want)
+			}
+			passed = passed || got == ""
 		}
-		return false
-	})
-	for _, n := range c.running() {
-		c.within(30*time.Second, n.id+" has hashed its state", func() bool { i, _ := n.state.StateHash(); return i >= index })
-		if i, got := n.state.StateHash(); i != index || got != want {
-			c.t.Fatalf("the state of %s at %d is %s, the leader's at %d is %s", n.id, i, got, index, want)
+		if !passed {
+			return
 		}
 	}
+	c.t.Fatal("five checksums, and each was missed by a node")
+}
+
+// checksum has the leader hash its state.
+func (c *simCluster) checksum() (index uint64, sum string) {
+	c.t.Helper()
+	c.within(30*time.Second, "a checksum is taken", func() bool {
+		n := c.leader()
+		if n == nil {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		var err error
+		index, sum, err = n.Checksum(ctx)
+		return err == nil
+	})
+	return index, sum
+}
+
+// hashAt returns a node's hash as of an entry; none if it got a snapshot in the
+// place of that entry.
+func (c *simCluster) hashAt(n *simNode, index uint64) string {
+	c.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if i, sum := n.state.StateHash(); i == index {
+			return sum
+		}
+	}
+	s := n.Stats()
+	applied, _ := n.state.Applied()
+	at := fmt.Sprintf("%s is at entry %d, its log goes from %d to %d, %d snapshots were installed", n.id, applied, s.FirstIndex, s.LastIndex, s.SnapshotsInstalled)
+	if applied < index || s.SnapshotsInstalled == 0 {
+		c.t.Fatalf("no hash after entry %d: %s", index, at)
+	}
+	c.t.Logf("no hash after entry %d: %s", index, at)
+	return ""
 }
 
 // abandon ends what still runs after a failure: a bubble may leave nothing behind.
