@@ -116,14 +116,19 @@ func (s *blockSpace) release(key []byte) error {
 	return err
 }
 
+// untidy reports whether there is a file to clean.
+func (s *blockSpace) untidy() bool {
+	_, begun := s.uses[s.sweep.file]
+	return begun || s.uses.sparsest(s.full) != 0
+}
+
 // clean moves what is left in a sparse file to the current one, a bounded amount.
-// more tells that there is more to do.
-func (s *blockSpace) clean() (more bool, err error) {
-	if _, there := s.uses[s.sweep.file]; !there {
-		s.sweep = sweep{file: s.uses.sparsest(s.full)}
+func (s *blockSpace) clean() (err error) {
+	if !s.untidy() {
+		return nil
 	}
-	if s.sweep.file == 0 {
-		return false, nil
+	if _, begun := s.uses[s.sweep.file]; !begun {
+		s.sweep = sweep{file: s.uses.sparsest(s.full)}
 	}
 	extent := s.uses[s.sweep.file].extent
 	limit := s.sweep.next + sweepBytes
@@ -133,7 +138,7 @@ func (s *blockSpace) clean() (more bool, err error) {
 	if err == nil && s.sweep.next >= extent {
 		delete(s.uses, s.sweep.file) // nothing refers to it, whatever the account says
 	}
-	return true, err
+	return err
 }
 
 // move puts a block elsewhere if the store refers to it there.

@@ -32,14 +32,15 @@ func (r *rig) spaceOf() (size, live int64) {
 	return size, live
 }
 
-// settle flushes until nothing is left to clean up.
+// settle flushes, and tidies until there is nothing left to be tidied.
 func (r *rig) settle() {
 	r.t.Helper()
-	for more := true; more; {
-		var err error
-		if more, err = r.m.flush(); err != nil {
-			r.t.Fatal(err)
-		}
+	more, err := r.m.flush()
+	for more && err == nil {
+		more, err = r.m.tidy()
+	}
+	if err != nil {
+		r.t.Fatal(err)
 	}
 }
 

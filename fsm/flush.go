@@ -95,7 +95,7 @@ func (m *Machine) flush() (more bool, err error) {
 		defer m.mu.Unlock()
 		return false, m.failed
 	}
-	if m.frozen == nil && m.meta.index == m.durable.index && !m.garbage {
+	if m.frozen == nil && m.meta.index == m.durable.index {
 		m.mu.Unlock()
 		return false, nil
 	}
@@ -116,7 +116,6 @@ func (m *Machine) flush() (more bool, err error) {
 		m.warm = t
 	}
 	m.durable = position{t.meta.index, t.meta.term}
-	m.garbage = w.garbage
 	m.room.Broadcast()
 	m.mu.Unlock()
 	stats := FlushStats{Duration: time.Since(began), Bytes: t.bytes, Sessions: len(t.heads), Blocks: w.blocks}
@@ -147,11 +146,8 @@ func (m *Machine) tidy() (more bool, err error) {
 		if err := w.collectGarbage(); err != nil {
 			return err
 		}
-		return w.cleanFiles()
+		return w.space.clean()
 	})
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.garbage = w.garbage
 	return w.garbage && err == nil, err
 }
 
@@ -164,6 +160,7 @@ func (m *Machine) commit(w *writer, change func() error) error {
 		if err := change(); err != nil {
 			return err
 		}
+		w.garbage = w.untidy()
 		unused, err = w.space.save(tx.Bucket(bucketFiles), m.uses)
 		return err
 	})

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -200,19 +201,30 @@ func (s *tailWriter) put(key, value []byte) error {
 // to be removed of the deleted ones, now or when they are forgotten.
 func (w *writer) writeGraves() error {
 	b := w.tx.Bucket(bucketGraves)
-	buried := make(map[uint64]bool)
+	type ended struct {
+		when  int64
+		grave string
+	}
+	gone := make(map[uint64]ended)
+	for inc, t := range w.table.tails {
+		if t.gone {
+			gone[inc] = ended{}
+		}
+	}
 	var err error
 	w.table.graves.Scan(func(key string, g grave) bool {
-		buried[g.inc] = true
-		value := binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
-		if err = b.Put([]byte(key), value); err == nil {
-			err = w.discard(g.deadline, g.inc, maxSeq, key)
-		}
+		gone[g.inc] = ended{g.deadline, key}
+		err = b.Put([]byte(key), binary.AppendUvarint(uvarint(g.last), uint64(g.deadline)))
 		return err == nil
 	})
-	for inc, t := range w.table.tails {
-		if err == nil && t.gone && !buried[inc] {
-			err = w.discard(0, inc, maxSeq, "")
+	// In the order of the garbage: bbolt splits a page when it commits, and what
+	// comes in between of many on it moves them all.
+	incs := slices.SortedFunc(maps.Keys(gone), func(a, b uint64) int {
+		return cmp.Or(cmp.Compare(gone[a].when, gone[b].when), cmp.Compare(a, b))
+	})
+	for _, inc := range incs {
+		if err == nil {
+			err = w.discard(gone[inc].when, inc, maxSeq, gone[inc].grave)
 		}
 	}
 	return err
@@ -229,6 +241,17 @@ func (w *writer) discard(when int64, inc, below uint64, grave string) error {
 		below = max(below, r.uint())
 	}
 	return b.Put(key, appendString(uvarint(below), grave))
+}
+
+// untidy reports whether there is garbage whose time has come, or a file to clean.
+func (w *writer) untidy() bool {
+	k, _ := w.tx.Bucket(bucketGarbage).Cursor().First()
+	if k != nil {
+		if when, _ := splitBlockKey(k); int64(when) <= w.table.meta.clock {
+			return true
+		}
+	}
+	return w.space.untidy()
 }
 
 // collectGarbage removes blocks and elements whose time has come, a bounded number.
@@ -273,7 +296,6 @@ func (w *writer) collectGarbage() error {
 			return err
 		}
 	}
-	w.garbage = true
 	return nil
 }
 

@@ -104,7 +104,6 @@ type Machine struct {
 	windows    *windows
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
 	durable    position
-	garbage    bool      // the last flush left garbage behind
 	uses       uses      // of the block files; only under flushing
 	sweep      sweep     // only under flushing
 	lastFlush  time.Time // when the last one began; only under flushing
@@ -193,7 +192,7 @@ func (m *Machine) load() error {
 	if m.namespaces, err = loadNamespaces(tx.Tx); err != nil {
 		return err
 	}
-	m.frozen, m.warm, m.garbage, m.sweep = nil, nil, false, sweep{}
+	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
 	m.beginTable()
 	m.windows.clear()
 	m.durable = position{m.meta.index, m.meta.term}

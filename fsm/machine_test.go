@@ -71,6 +71,9 @@ func (r *rig) flushWarm() {
 	if err := r.m.Flush(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
+	if _, err := r.m.tidy(); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func (r *rig) apply(stamp int64, ops ...turn.Op) []Outcome {

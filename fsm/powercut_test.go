@@ -132,6 +132,9 @@ func (c *powerCut) entry() {
 func (c *powerCut) flush() {
 	for {
 		err := c.rig.m.Flush(c.t.Context())
+		if err == nil {
+			_, err = c.rig.m.tidy()
+		}
 		c.disk.claim(c.rig.m, c.rig.index)
 		if err == nil {
 			return

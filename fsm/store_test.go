@@ -73,12 +73,7 @@ func TestGarbageIsCollected(t *testing.T) {
 	if removed != 31 {
 		t.Fatalf("%d keys erased, want 31", removed)
 	}
-	for more := true; more; {
-		var err error
-		if more, err = r.m.flush(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.settle()
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
 		for _, b := range [][]byte{bucketHeads, bucketBlocks, bucketElements, bucketGarbage, bucketNamespaces} {
 			if k, _ := tx.Bucket(b).Cursor().First(); k != nil {

@@ -15,7 +15,7 @@ type writer struct {
 	space   blockSpace
 	pacer   *pacer // nil: as fast as it can
 	blocks  int
-	garbage bool // there is more than one flush removes
+	garbage bool // there is some to be removed
 	// fresh and encoded are memory that is used again and again.
 	fresh   []record
 	encoded []byte
@@ -28,7 +28,7 @@ func (m *Machine) writer(t *table) *writer {
 
 func (w *writer) write() error {
 	for _, step := range []func() error{
-		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.collectGarbage, w.cleanFiles, w.writeMeta,
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -117,11 +117,4 @@ func (w *writer) writeMeta() error {
 		return err
 	}
 	return b.Put(keyState, w.table.meta.encode())
-}
-
-// cleanFiles empties block files of which little is left.
-func (w *writer) cleanFiles() error {
-	more, err := w.space.clean()
-	w.garbage = w.garbage || more
-	return err
 }
