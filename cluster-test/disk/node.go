@@ -182,6 +182,9 @@ func (f *file) Write(_ context.Context, data []byte, off int64) (uint32, syscall
 
 func (f *file) Fsync(context.Context, uint32) syscall.Errno {
 	errno := f.disk.syncing(f.Name())
+	if f.disk.isOff() {
+		return syscall.EIO // what becomes of the pages is up to the power cut
+	}
 	if err := f.disk.synced(f.File, errno == 0); err != 0 {
 		return err
 	}

@@ -40,12 +40,13 @@ func (e *Env) loss() disk.Loss {
 	return disk.Some
 }
 
-// beforeCut makes syncs slow for a moment, so that something is under way.
+// beforeCut makes syncs slow for a while, so that much gathers for each, and
+// something is under way.
 func (e *Env) beforeCut(ctx context.Context, nodes ...*cluster.Node) {
 	for _, n := range nodes {
-		n.Disk.Set(disk.Faults{SyncDelay: time.Second})
+		n.Disk.Set(disk.Faults{SyncDelay: 150 * time.Millisecond})
 	}
-	sleep(ctx, between(e.Rand, seconds(0.02, 0.2)))
+	sleep(ctx, between(e.Rand, seconds(0.2, 0.8)))
 }
 
 func powerCut(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
