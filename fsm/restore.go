@@ -89,6 +89,9 @@ func (m *Machine) buildStore(path string, r io.Reader) (unused []uint64, err err
 	}
 	l.abandon()
 	if err == nil {
+		err = prepareStore(db) // so that opening it writes nothing
+	}
+	if err == nil {
 		err = m.cfg.disk.sync(db)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {

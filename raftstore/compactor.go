@@ -15,8 +15,8 @@ import (
 func (n *Node) compact(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Storage.CheckEvery)
 	defer tick.Stop()
-	enough := n.cfg.Storage.CompactBytes
 	for {
+		var enough int64
 		select {
 		case <-ctx.Done():
 			return
