@@ -111,8 +111,9 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 			return goodDisk(n), nil // nothing was written to that file
 		}
 		if strings.HasSuffix(n.Disk.Failed(), ".tmp") {
-			n.Expect(false)
-			return goodDisk(n), nil // nothing depends on it: it is thrown away, and made anew
+			// Nothing depends on it: it is thrown away, and made anew. But until the disk
+			// is good again something else may fail, and stop the node.
+			return goodDisk(n), nil
 		}
 		if err := exits(ctx, n); err != nil {
 			return nil, fmt.Errorf("a %s of %s failed: %w", op, n.Disk.Failed(), err)
