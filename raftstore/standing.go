@@ -95,8 +95,6 @@ func (n *Node) rule(ctx context.Context, r *reign, epoch func(context.Context) (
 		return
 	}
 	n.lead.setServing(r.term)
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
 	var members time.Time // when to look after them next
 	for {
 		if now := time.Now(); now.After(members) {
@@ -109,13 +107,23 @@ func (n *Node) rule(ctx context.Context, r *reign, epoch func(context.Context) (
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(n.untilDue(r)):
 		}
 	}
 }
 
-// tickEvery is how often a leader looks whether a deadline has passed.
+// tickEvery is how often, at least, a leader looks whether a deadline has passed.
 const tickEvery = 100 * time.Millisecond
+
+// untilDue is how long a leader waits for the next deadline that it knows of: one
+// that is set later is noticed in time, too, if it is tickEvery away.
+func (n *Node) untilDue(r *reign) time.Duration {
+	left := time.Duration(n.state.NextDue()-r.clock.now(n.state.Clock())) * time.Millisecond
+	if left <= 0 {
+		return tickEvery // there is none, or it could not be dealt with
+	}
+	return min(left, tickEvery)
+}
 
 // tickIfDue carries the cluster time into the log if something waits for it.
 func (n *Node) tickIfDue(ctx context.Context, r *reign) {
