@@ -34,7 +34,7 @@ const (
 
 // driver is a driver process.
 type driver struct {
-	library library
+	subject library
 	record  *record
 	process *os.Process
 	in      io.WriteCloser
@@ -86,13 +86,13 @@ func startDriver(ctx context.Context, l library, p places, address, dir string) 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w; compat/install.sh installs what it needs", l.name, err)
 	}
-	d := &driver{library: l, record: newRecord(), process: cmd.Process, in: in, answers: make(chan line, 1), ended: make(chan struct{})}
+	d := &driver{subject: l, record: newRecord(), process: cmd.Process, in: in, answers: make(chan line, 1), ended: make(chan struct{})}
 	go d.listen(cmd, out, file+".jsonl")
 	name := l.driver
 	if name == "" {
 		name = l.name
 	}
-	d.tell(map[string]any{"library": name, "url": l.url(address), "retry": l.retry, "prefix": fileName(l.name),
+	d.tell(map[string]any{"subject": name, "url": l.url(address), "retry": l.retry, "prefix": fileName(l.name),
 		"slots": slots, "messages": messages, "read_every": readEvery, "pause_ms": pauseMS})
 	ready, err := d.answer(ctx, readyLimit)
 	if err != nil {
@@ -151,11 +151,11 @@ func (d *driver) answer(ctx context.Context, limit time.Duration) (line, error) 
 	case l, ok := <-d.answers:
 		if !ok {
 			<-d.ended
-			return l, fmt.Errorf("%s: the driver ended by itself: %v", d.library.name, d.err)
+			return l, fmt.Errorf("%s: the driver ended by itself: %v", d.subject.name, d.err)
 		}
 		return l, nil
 	case <-ctx.Done():
-		return line{}, fmt.Errorf("%s: no answer from the driver: %w", d.library.name, ctx.Err())
+		return line{}, fmt.Errorf("%s: no answer from the driver: %w", d.subject.name, ctx.Err())
 	}
 }
 
@@ -170,7 +170,7 @@ func (d *driver) stop(ctx context.Context) error {
 
 // read has the driver read every conversation at address, through the library.
 func (d *driver) read(ctx context.Context, address string) error {
-	d.tell(map[string]any{"read": d.library.url(address), "names": d.record.names()})
+	d.tell(map[string]any{"read": d.subject.url(address), "names": d.record.names()})
 	_, err := d.answer(ctx, readLimit)
 	return err
 }
@@ -184,7 +184,7 @@ func (d *driver) close() error {
 	case <-time.After(endLimit):
 		d.process.Kill()
 		<-d.ended
-		return fmt.Errorf("%s: the driver does not end with its input", d.library.name)
+		return fmt.Errorf("%s: the driver does not end with its input", d.subject.name)
 	}
 }
 

@@ -113,12 +113,12 @@ func TestProblems(t *testing.T) {
 	}
 	for _, v := range bad {
 		for _, l := range []library{{}, {resends: "somebody", ids: true}} {
-			if len(result{verdict: v, library: l}.problems()) == 0 {
+			if len(result{verdict: v, subject: l}.problems()) == 0 {
 				t.Errorf("%+v passes for %+v", v, l)
 			}
 		}
 	}
-	resending := result{verdict: verdict{acked: 1, doubled: 1}, library: library{resends: "somebody"}}
+	resending := result{verdict: verdict{acked: 1, doubled: 1}, subject: library{resends: "somebody"}}
 	for _, r := range []result{resending, {verdict: verdict{attempted: 2, acked: 1, appeared: 1}}} {
 		if p := r.problems(); len(p) > 0 {
 			t.Errorf("%+v: %v", r, p)

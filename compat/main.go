@@ -113,7 +113,7 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 		tables = append(tables, fmt.Sprintf("**%s** (%d kills in %v)\n\n%s", m.title, s.leaderKills+s.ownKills, chosen.time, text))
 		for _, r := range results {
 			for _, p := range r.problems() {
-				fmt.Printf("FAILED: %s, %s: %s\n", m.name, r.library.name, p)
+				fmt.Printf("FAILED: %s, %s: %s\n", m.name, r.subject.name, p)
 				passed = false
 			}
 		}

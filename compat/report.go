@@ -15,7 +15,7 @@ const page = "docs/compat.md"
 // result is what became of a library in one mode.
 type result struct {
 	verdict
-	library    library
+	subject    library
 	mode       mode
 	versions   string
 	p99, worst float64 // seconds, of the calls that append
@@ -23,7 +23,7 @@ type result struct {
 }
 
 func newResult(d *driver, m mode) result {
-	r := result{verdict: d.record.judge(), library: d.library, mode: m, errors: d.record.errors}
+	r := result{verdict: d.record.judge(), subject: d.subject, mode: m, errors: d.record.errors}
 	for _, name := range slices.Sorted(maps.Keys(d.record.versions)) {
 		r.versions += fmt.Sprintf(", %s %s", name, d.record.versions[name])
 	}
@@ -43,11 +43,11 @@ func (r result) problems() (all []string) {
 			all = append(all, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	if r.doubled > 0 && (r.library.resends == "" || r.library.ids) {
+	if r.doubled > 0 && (r.subject.resends == "" || r.subject.ids) {
 		all = append(all, fmt.Sprintf("%d messages doubled, though nobody resends or ids tell", r.doubled))
 	}
 	// If the client resends, the refusal is of another attempt than the one that was stored.
-	if r.dishonest > 0 && r.library.resends == "" {
+	if r.dishonest > 0 && r.subject.resends == "" {
 		all = append(all, fmt.Sprintf("%d messages stored that were reported as surely not stored", r.dishonest))
 	}
 	if r.acked == 0 {
@@ -66,14 +66,14 @@ func table(results []result) string {
 	b.WriteString("| library | versions | messages | acknowledged | errors | lost | out of order | doubled | failed, yet stored | p99 | worst | resends by itself |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
-		resends := r.library.resends
+		resends := r.subject.resends
 		if resends == "" {
 			resends = "no"
 		}
-		if r.library.ids {
+		if r.subject.ids {
 			resends += ", with ids"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %.0f ms | %.1f s | %s |\n", r.library.name, r.versions,
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %.0f ms | %.1f s | %s |\n", r.subject.name, r.versions,
 			r.attempted, r.acked, r.attempted-r.acked, r.lost+r.stale, r.reordered+r.foreign, r.doubled, r.appeared, 1000*r.p99, r.worst, resends)
 	}
 	return b.String()
@@ -86,10 +86,10 @@ func errorsSeen(results []result) string {
 		texts := slices.SortedFunc(maps.Keys(r.errors), func(a, b string) int { return r.errors[b] - r.errors[a] })
 		for i, text := range texts {
 			if i == 3 {
-				fmt.Fprintf(&b, "- %s: and %d other texts\n", r.library.name, len(texts)-i)
+				fmt.Fprintf(&b, "- %s: and %d other texts\n", r.subject.name, len(texts)-i)
 				break
 			}
-			fmt.Fprintf(&b, "- %s: %d × `%s`\n", r.library.name, r.errors[text], shorten(text))
+			fmt.Fprintf(&b, "- %s: %d × `%s`\n", r.subject.name, r.errors[text], shorten(text))
 		}
 	}
 	return b.String()

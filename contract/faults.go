@@ -142,19 +142,26 @@ func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) (failu
 	return nil
 }
 
+// filledLine returns a line to the target, a handle on it with n turns in session s,
+// and the faults of the line among breaks.
+func (p *probe) filledLine(n int, breaks []Break) (line Line, h Store, s string, faults []Fault, err error) {
+	if line, h, err = p.line(); err != nil {
+		return nil, nil, "", nil, err
+	}
+	s = p.session("a")
+	if err = p.fill(h, s, n); err == nil {
+		if faults = faultsOf(line, breaks); len(faults) == 0 {
+			err = lacksError("error answers")
+		}
+	}
+	return line, h, s, faults, err
+}
+
 func loadUnder(breaks ...Break) func(*probe) error {
 	return func(p *probe) error {
-		line, h, err := p.line()
+		line, h, s, faults, err := p.filledLine(3, breaks)
 		if err != nil {
 			return err
-		}
-		s := p.session("a")
-		if err := p.fill(h, s, 3); err != nil {
-			return err
-		}
-		faults := faultsOf(line, breaks)
-		if len(faults) == 0 {
-			return lacksError("error answers")
 		}
 		for _, f := range faults {
 			if err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, h, s) }); err != nil {

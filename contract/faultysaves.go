@@ -9,17 +9,9 @@ import (
 // the fault is over.
 func saveUnder(breaks ...Break) func(*probe) error {
 	return func(p *probe) error {
-		line, h, err := p.line()
+		line, h, s, faults, err := p.filledLine(2, breaks)
 		if err != nil {
 			return err
-		}
-		s := p.session("a")
-		if err := p.fill(h, s, 2); err != nil {
-			return err
-		}
-		faults := faultsOf(line, breaks)
-		if len(faults) == 0 {
-			return lacksError("error answers")
 		}
 		for i, f := range faults {
 			if err := p.saveBroken(line, h, s, 3+i, f); err != nil {

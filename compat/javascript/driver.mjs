@@ -78,7 +78,7 @@ async function main() {
     const command = JSON.parse(line);
     if (!config) {
       config = command;
-      library = libraries[config.library];
+      library = libraries[config.subject];
       history = await library.open(config, config.url);
       say({ ready: Object.fromEntries(library.packages.map((p) => [p, version(p)])) });
     } else if (command.start) {

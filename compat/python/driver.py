@@ -184,8 +184,8 @@ def reason(error):
 class Driver:
     def __init__(self, config):
         self.config = config
-        self.library = LIBRARIES[config["library"]]
-        self.history = self.library(config, config["url"])
+        self.subject = LIBRARIES[config["subject"]]
+        self.history = self.subject(config, config["url"])
         self.stopping = False
 
     async def slot(self, number):
@@ -230,7 +230,7 @@ class Driver:
             say(**{kind: name}, error=reason(e))
 
     async def final(self, url, names):
-        history = self.library(self.config, url)
+        history = self.subject(self.config, url)
         for name in names:
             if not isinstance(history, ADK):
                 await self.open(history, name)
@@ -247,7 +247,7 @@ async def main():
 
     threading.Thread(target=listen, daemon=True).start()
     driver = Driver(await commands.get())
-    say(ready={p: importlib.metadata.version(p) for p in driver.library.packages})
+    say(ready={p: importlib.metadata.version(p) for p in driver.subject.packages})
     slots = []
     while (command := await commands.get()) is not None:
         if "start" in command:

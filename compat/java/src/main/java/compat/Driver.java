@@ -20,7 +20,7 @@ public final class Driver {
 
     private Driver(JsonNode config) throws Exception {
         this.config = config;
-        maker = Histories.BY_NAME.get(config.get("library").asText());
+        maker = Histories.BY_NAME.get(config.get("subject").asText());
         history = open(config.get("url").asText());
     }
 
@@ -31,7 +31,7 @@ public final class Driver {
     public static void main(String[] args) throws Exception {
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         Driver driver = new Driver(JSON.readTree(in.readLine()));
-        String library = driver.config.get("library").asText();
+        String library = driver.config.get("subject").asText();
         say(Map.of("ready", Histories.versions(Histories.PACKAGES.get(library))));
         List<Thread> slots = new ArrayList<>();
         for (String line; (line = in.readLine()) != null; ) {
