@@ -39,8 +39,6 @@ type conn struct {
 	written   atomic.Uint64 // the log entry of the last one that has ended, as far as noted: see noteWrite
 	proto     int           // version of the protocol, as of the last request
 	burst     burst
-	requests  atomic.Uint64 // that were handled
-	writes    atomic.Uint64 // those of them that may write
 	subs      subscriptions
 	tails     map[turn.Key]*pushTail
 	tx        *transaction // since MULTI; nil: none
