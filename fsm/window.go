@@ -1,8 +1,10 @@
 package fsm
 
 import (
+	"bytes"
 	"container/list"
 	"hash/maphash"
+	"slices"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -15,6 +17,10 @@ type window struct {
 	len  int    // number of places filled, ending at next-1
 	// prints is a ring: seq stands at seq modulo its length, a power of two.
 	prints []uint32
+	// few has a byte of each print. Every append of a message with an id
+	// looks through all of the window: for a byte, that takes a few instructions
+	// for 32 places.
+	few []byte
 }
 
 const smallWindow = 16
@@ -33,27 +39,51 @@ func (w *window) put(print uint32) {
 	if w.len == len(w.prints) && w.len < turn.IDWindow {
 		w.grow()
 	}
-	w.prints[w.next%uint64(len(w.prints))] = print
+	at := w.at(w.next)
+	w.prints[at], w.few[at] = print, abridge(print)
 	w.len = min(w.len+1, len(w.prints))
 }
 
+// abridge returns the byte of a print that few keeps; the last bit is always set.
+func abridge(print uint32) byte { return byte(print >> 8) }
+
+// at returns the place of a seq.
+func (w *window) at(seq uint64) int { return int(seq & uint64(len(w.prints)-1)) }
+
 func (w *window) grow() {
-	bigger := make([]uint32, max(smallWindow, 2*len(w.prints)))
-	for i := range uint64(w.len) {
-		seq := w.next - 1 - i
-		bigger[seq%uint64(len(bigger))] = w.prints[seq%uint64(len(w.prints))]
+	old := *w
+	n := max(smallWindow, 2*len(old.prints))
+	w.prints, w.few = make([]uint32, n), make([]byte, n)
+	for seq := w.next - uint64(w.len); seq < w.next; seq++ {
+		print := old.prints[old.at(seq)]
+		w.prints[w.at(seq)], w.few[w.at(seq)] = print, abridge(print)
 	}
-	w.prints = bigger
 }
 
 // find calls fn with the seq of each message whose fingerprint is print, newest
 // first, until fn returns true.
 func (w *window) find(print uint32, fn func(seq uint64) bool) {
-	for i := range uint64(w.len) {
-		seq := w.next - 1 - i
-		if w.prints[seq%uint64(len(w.prints))] == print && fn(seq) {
-			return
+	for left, next := w.len, w.next; left > 0; {
+		// The run of places that ends with that of next-1.
+		end := w.at(next-1) + 1
+		begin := max(0, end-left)
+		var places [8]int
+		found := places[:0] // in rising order
+		for at := begin; at < end; at++ {
+			i := bytes.IndexByte(w.few[at:end], abridge(print))
+			if i < 0 {
+				break
+			}
+			if at += i; w.prints[at] == print {
+				found = append(found, at)
+			}
 		}
+		for _, at := range slices.Backward(found) {
+			if fn(next - uint64(end-at)) {
+				return
+			}
+		}
+		left, next = left-(end-begin), next-uint64(end-begin)
 	}
 }
 
