@@ -63,6 +63,9 @@ func (m *Machine) setMeta(o *turn.SetMeta, r *turn.Result) error {
 	for _, k := range o.Unset {
 		delete(merged, k)
 	}
+	if len(merged) == 0 {
+		merged = nil // as it will be read from the store
+	}
 	size := 0
 	for k, v := range merged {
 		size += len(k) + len(v)

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"reflect"
 	"testing"
 
 	"github.com/turnlog/turnlog/codec"
@@ -62,5 +63,23 @@ func TestStepsHaveTheirOwnOutcomes(t *testing.T) {
 	}
 	if steps[6].Err != nil || steps[6].Result.Number != 1 {
 		t.Errorf("the last step: %+v, %v", steps[6].Result, steps[6].Err)
+	}
+}
+
+// What a session without metadata answers with does not tell whether it ever had
+// any, nor whether it was read from memory or from the store: a node that applies a
+// log again after a restart flushes at other entries than before.
+func TestMetadataTakenAwayLeavesNone(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "", "m"), &turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}})
+	r.apply(1, &turn.SetMeta{Key: sessionA, Unset: []string{"k"}})
+	query := func() turn.Result {
+		out := r.apply(1, &turn.Tx{Steps: []turn.Step{{Query: &turn.Info{Key: sessionA}}}})[0]
+		return out.Result.Steps[0].Result
+	}
+	before := query()
+	r.flush()
+	if after := query(); !reflect.DeepEqual(before.Session, after.Session) {
+		t.Errorf("before a flush the session is\n %#v, after it\n %#v", before.Session, after.Session)
 	}
 }
