@@ -16,28 +16,28 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/report"
 )
 
-// hunt hunts each mutant of that name with each of its catchers, --repeat times with
-// different seeds, and reports whether all were caught each time.
+// hunt hunts mutants, --repeat times with different seeds, and reports whether all
+// were caught each time.
 func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
+	chosen, err := choosePrey(names, a.seed)
+	if err != nil {
+		return false, err
+	}
+	fmt.Printf("====  mutants: go run ./cluster-test --mutants %s --repeat %d --seed %d\n", names, a.repeat, a.seed)
 	all := true
 	table := []string{"| mutant | has to be caught by | caught | runs needed, at most | median time |", "|---|---|---|---|---|"}
-	for _, m := range mutants() {
-		if names != "all" && !strings.Contains(","+names+",", ","+m.Name+",") {
-			continue
-		}
-		fmt.Printf("====  %s: %s\n", m.Name, m.About)
-		for i := range m.Catchers {
-			h := &hunt{arguments: a, mutant: &m, by: &m.Catchers[i]}
-			if err := h.run(ctx); err != nil {
-				if ctx.Err() != nil {
-					return false, ctx.Err()
-				}
-				fmt.Printf("      the hunt failed: %v\n", err)
+	for _, p := range chosen {
+		fmt.Printf("====  %s: %s\n", p.Name, p.About)
+		h := &hunt{arguments: a, prey: p}
+		if err := h.run(ctx); err != nil {
+			if ctx.Err() != nil {
+				return false, ctx.Err()
 			}
-			all = all && h.caught() == a.repeat
-			table = append(table, h.row())
-			fmt.Println(h.row())
+			fmt.Printf("      the hunt failed: %v\n", err)
 		}
+		all = all && h.caught() == a.repeat
+		table = append(table, h.row())
+		fmt.Println(h.row())
 	}
 	fmt.Println(strings.Join(table, "\n"))
 	return all, ctx.Err()
@@ -46,8 +46,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 // hunt is the hunt for a mutant by one catcher.
 type hunt struct {
 	*arguments
-	*mutant
-	by     *catcher
+	prey
 	dir    string
 	binary string // of the catcher: the harness, or a test
 	hunts  []hunted
@@ -174,7 +173,7 @@ func (h *hunt) elsewise(seed uint64, found string) {
 func (h *hunt) scenario(ctx context.Context, seed uint64) (string, error) {
 	out := filepath.Join(h.dir, "runs")
 	c := h.by
-	args := []string{"--binary", h.program(), "--out", out, "--scenario", c.Scenario, "--seed", fmt.Sprint(seed), "--time", c.Time.String()}
+	args := []string{"--binary", h.program(), "--out", out, "--scenario", c.Scenario, "--seed", fmt.Sprint(seed), "--time", c.Time.String(), "--pictures=false"}
 	for flag, value := range map[string]string{"--nemesis": c.Nemesis, "--workload": c.Workloads, "--ports": h.ports} {
 		if value != "" {
 			args = append(args, flag, value)

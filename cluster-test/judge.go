@@ -43,7 +43,9 @@ func (r *run) finish(ctx context.Context) error {
 		r.report.Counts = r.work.Count()
 		r.requirements()
 	}
-	r.pictures(h)
+	if r.draw {
+		r.pictures(h)
+	}
 	if !r.keepData && len(r.report.Problems) == 0 && r.report.Checked.Passed() {
 		if err := os.RemoveAll(filepath.Join(r.dir, "data")); err != nil {
 			return err

@@ -45,6 +45,7 @@ type arguments struct {
 	soak      bool
 	repeat    int
 	mutants   string
+	pictures  bool
 	ports     string
 	network   string
 	old       string
@@ -99,11 +100,12 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.binary, "binary", "", "turnlog to test (default: built from this source tree)")
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
-	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas")
+	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, tests, scenarios (what these have to catch), ci (a few, in about a minute, by the seed), or names separated by commas")
 	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns, which is network namespaces and needs root")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
+	fs.BoolVar(&a.pictures, "pictures", true, "draw the sessions in which something is wrong")
 	fs.BoolVar(&a.soak, "soak", false, "run again and again, each time with another seed, until something fails or Ctrl-C")
 	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
@@ -159,7 +161,7 @@ func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err err
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, namespaces: a.network == netns, old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, commit: cluster.Commit(ctx),
+	o := options{ports: a.ports, namespaces: a.network == netns, old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, draw: a.pictures, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {

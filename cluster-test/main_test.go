@@ -27,7 +27,7 @@ func TestShort(t *testing.T) {
 	seed := uint64(time.Now().UnixNano() % 1e9)
 	command := "go run ./cluster-test --scenario smoke --time 10s --workload " + strings.Join(s.Workloads, ",")
 	t.Logf("%s --seed %d", command, seed)
-	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), say: t.Logf}, command)
+	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), draw: true, say: t.Logf}, command)
 	if err != nil {
 		t.Fatal(err)
 	}

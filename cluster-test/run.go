@@ -40,6 +40,7 @@ type options struct {
 	out        string // directory for the run's directory
 	commit     string
 	keepData   bool
+	draw       bool // sessions in which something is wrong
 	say        func(format string, args ...any)
 }
 
