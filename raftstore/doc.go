@@ -54,6 +54,9 @@
 //	watchStart     asks what there is to catch up with
 //	and the Run of the state machine, of the log and of the connections
 //
+// While a leader's log is not as far as what it has sent, ahead.drain writes it;
+// closing the log waits for its end.
+//
 // Raft has its own; it calls applier (its FSM), logStore, stableStore and
 // snapshotStore, and through transport the other nodes.
 //

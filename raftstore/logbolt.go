@@ -190,6 +190,9 @@ func (b *boltLog) IndexForTail(bytes int64) uint64 {
 	return index
 }
 
+// Room implements engine: a transaction always takes new pages.
+func (b *boltLog) Room() int64 { return 0 }
+
 // Run implements engine; there is nothing to do beside the calls.
 func (b *boltLog) Run(ctx context.Context) error {
 	<-ctx.Done()

@@ -28,6 +28,8 @@ type engine interface {
 	// IndexForTail returns the lowest index from which the entries to the end
 	// have at most so many bytes.
 	IndexForTail(bytes int64) uint64
+	// Room returns how many bytes Append surely finds allocated.
+	Room() int64
 	Run(context.Context) error
 	Close() error
 }
@@ -39,9 +41,12 @@ type engine interface {
 // believes. A full disk does the same if it hits between the removal of
 // conflicting entries and the storing of those that replace them, since Raft
 // then no longer knows where its log ends.
+//
+// What a leader stores can be ahead of the engine for a moment, see ahead.
 type logStore struct {
 	engine
-	halt func(error) // does not return
+	halt  func(error) // does not return
+	ahead ahead
 
 	mu    sync.Mutex
 	floor position // of the newest snapshot, see covered
@@ -50,6 +55,13 @@ type logStore struct {
 	syncs     atomic.Uint64
 	syncNanos atomic.Int64
 	since     atomic.Int64 // when the append under way began, Unix nanoseconds; 0: none
+}
+
+func newLogStore(e engine, halt func(error)) *logStore {
+	s := &logStore{engine: e, halt: halt}
+	s.ahead.store, s.ahead.halt = s.timed, halt
+	s.ahead.changed.L = &s.ahead.mu
+	return s
 }
 
 type position struct{ index, term uint64 }
@@ -61,7 +73,12 @@ const maxAppend = 16 << 20
 func (s *logStore) FirstIndex() (uint64, error) { return s.engine.FirstIndex(), nil }
 
 // LastIndex implements raft.LogStore.
-func (s *logStore) LastIndex() (uint64, error) { return s.engine.LastIndex(), nil }
+func (s *logStore) LastIndex() (uint64, error) {
+	if last := s.ahead.last(); last > 0 {
+		return last, nil
+	}
+	return s.engine.LastIndex(), nil
+}
 
 // GetLog implements raft.LogStore.
 //
@@ -70,6 +87,9 @@ func (s *logStore) LastIndex() (uint64, error) { return s.engine.LastIndex(), ni
 // leader says precedes the first entry after it. It is never replicated from
 // here, since that takes the entry before it, which is not there.
 func (s *logStore) GetLog(index uint64, log *raft.Log) error {
+	if s.ahead.get(index, log) {
+		return nil
+	}
 	err := s.engine.Get(index, log)
 	if err == nil {
 		return nil
@@ -90,18 +110,17 @@ func (s *logStore) GetLog(index uint64, log *raft.Log) error {
 func (s *logStore) StoreLog(log *raft.Log) error { return s.StoreLogs([]*raft.Log{log}) }
 
 // StoreLogs implements raft.LogStore. A gap before the first entry means that a
-// snapshot took the place of everything before it.
+// snapshot took the place of everything before it. The entries are durable on
+// return, unless they run ahead.
 func (s *logStore) StoreLogs(logs []*raft.Log) error {
-	began := time.Now()
-	s.since.Store(began.UnixNano())
-	defer func() {
-		s.since.Store(0)
-		s.syncs.Add(1)
-		s.syncNanos.Add(int64(time.Since(began)))
-	}()
-	err := s.store(logs)
+	if last, _ := s.LastIndex(); last > 0 && logs[0].Index == last+1 && s.ahead.take(logs, s.engine.Room()) {
+		return nil
+	}
+	s.ahead.settle()
+	err := s.timed(logs)
 	if err == nil {
 		s.setCut(false)
+		s.noteConfiguration(logs)
 		return nil
 	}
 	if errors.Is(err, wal.ErrNoSpace) && !s.isCut() {
@@ -109,6 +128,26 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 	}
 	s.halt(fmt.Errorf("raftstore: append to the log: %w", err))
 	return err
+}
+
+func (s *logStore) noteConfiguration(logs []*raft.Log) {
+	for _, l := range logs {
+		if l.Type == raft.LogConfiguration {
+			s.ahead.configured(votersIn(raft.DecodeConfiguration(l.Data)))
+		}
+	}
+}
+
+// timed makes entries durable and notes how long that takes.
+func (s *logStore) timed(logs []*raft.Log) error {
+	began := time.Now()
+	s.since.Store(began.UnixNano())
+	defer func() {
+		s.since.Store(0)
+		s.syncs.Add(1)
+		s.syncNanos.Add(int64(time.Since(began)))
+	}()
+	return s.store(logs)
 }
 
 func (s *logStore) store(logs []*raft.Log) error {
@@ -140,6 +179,7 @@ func (s *logStore) DeleteRange(low, high uint64) error {
 }
 
 func (s *logStore) remove(low, high uint64) error {
+	s.ahead.settle()
 	first, last := s.engine.FirstIndex(), s.engine.LastIndex()
 	switch {
 	case last == 0 || high < first || low > last:
@@ -164,6 +204,7 @@ func (s *logStore) covered(index, term uint64) error {
 	s.mu.Lock()
 	s.floor = position{index, term}
 	s.mu.Unlock()
+	s.ahead.settle()
 	first, last := s.engine.FirstIndex(), s.engine.LastIndex()
 	var log raft.Log
 	switch err := s.engine.Get(index, &log); {
@@ -186,6 +227,12 @@ func (s *logStore) underway() time.Duration {
 		return 0
 	}
 	return time.Duration(time.Now().UnixNano() - since)
+}
+
+// Close implements engine.
+func (s *logStore) Close() error {
+	s.ahead.idle()
+	return s.engine.Close()
 }
 
 func (s *logStore) setCut(cut bool) {

@@ -54,7 +54,7 @@ func (b *bench) reopen() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.logStore = &logStore{engine: e, halt: func(err error) { panic(halted{err}) }}
+	b.logStore = newLogStore(e, func(err error) { panic(halted{err}) })
 }
 
 // try runs a step and returns why the store halted, nil if it did not.
@@ -142,7 +142,7 @@ func TestLogStore(t *testing.T) {
 		},
 		"all fields": func(b *bench) {
 			logs := []*raft.Log{
-				{Index: 1, Term: 7, Type: raft.LogConfiguration, Data: []byte("c"), Extensions: []byte("ext")},
+				{Index: 1, Term: 7, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{}), Extensions: []byte("ext")},
 				{Index: 2, Term: 7, Type: raft.LogNoop},
 			}
 			b.store(logs)

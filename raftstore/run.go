@@ -118,14 +118,14 @@ func (n *Node) start(ctx, life context.Context) error {
 	if err := n.checkTermReached(); err != nil {
 		return err
 	}
-	n.trans = newTransport(n.net.Streams(), &n.cfg)
+	n.trans = newTransport(n.net.Streams(), &n.cfg, n.logs.ahead.durable)
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}
 	r, err := raft.NewRaft(n.raftConfig(), &applier{
 		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
 		applied: n.applied, jumped: n.jumped, failed: n.fail,
-	}, n.logs, n.stable, n.snaps, n.trans)
+	}, n.logs, terms{n.stable, n.logs.ahead.newTerm}, n.snaps, n.trans)
 	if err != nil {
 		return fmt.Errorf("raftstore: start Raft: %w", err)
 	}

@@ -28,12 +28,13 @@ import (
 // there, whenever a node dies. What a power cut leaves of the state file is tried
 // in package fsm, sector by sector.
 type simCluster struct {
-	t    *testing.T
-	rnd  *rand.Rand // of the faults
-	net  *simNet
-	dir  string
-	ids  []string
-	boot func(*Config)
+	t     *testing.T
+	rnd   *rand.Rand // of the faults
+	net   *simNet
+	dir   string
+	ids   []string
+	boot  func(*Config)
+	tardy string // a node that is slow to notice that it leads no more
 
 	mu    sync.Mutex
 	nodes map[string]*simNode // those that run
@@ -52,13 +53,29 @@ type simNode struct {
 	stop context.CancelFunc
 }
 
-// slowEngine is a log whose writes take time. It waits before it enters the
-// engine: fake time does not pass while a goroutine waits for a mutex.
+// slowEngine is a log whose writes take time, or until its gate opens. It waits
+// before it enters the engine: fake time does not pass while a goroutine waits for
+// a mutex.
 type slowEngine struct {
 	engine
 	mu   sync.Mutex
 	most time.Duration
+	gate chan struct{} // nil: open
 	rnd  *rand.Rand
+}
+
+// shut closes the gate.
+func (e *slowEngine) shut() (open func()) {
+	gate := make(chan struct{})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.gate = gate
+	return sync.OnceFunc(func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.gate = nil
+		close(gate)
+	})
 }
 
 func (e *slowEngine) set(most time.Duration) {
@@ -69,9 +86,12 @@ func (e *slowEngine) set(most time.Duration) {
 
 func (e *slowEngine) Append(logs []*raft.Log) error {
 	e.mu.Lock()
-	wait := time.Duration(e.rnd.Int64N(int64(e.most) + 1))
+	wait, gate := time.Duration(e.rnd.Int64N(int64(e.most)+1)), e.gate
 	e.mu.Unlock()
 	time.Sleep(wait)
+	if gate != nil {
+		<-gate
+	}
 	return e.engine.Append(logs)
 }
 
@@ -85,6 +105,7 @@ func newSimCluster(t *testing.T, seed uint64, dir string, nodes int) *simCluster
 		t: t, rnd: rand.New(rand.NewPCG(seed, 2)), net: newSimNet(seed), dir: dir, ids: ids(nodes),
 		nodes: make(map[string]*simNode), disks: make(map[string]*simdisk.Disk),
 	}
+	c.tardy = c.ids[c.rnd.IntN(nodes)]
 	for _, id := range c.ids {
 		c.disks[id] = simdisk.New()
 		c.start(id)
@@ -109,6 +130,9 @@ func (c *simCluster) config(id string) Config {
 		Logger: testLogger().With("at", "sim"),
 	}
 	cfg.State.FlushBytes = 64 << 10
+	if id == c.tardy {
+		cfg.Consensus = slowTimers()
+	}
 	if c.boot != nil {
 		c.boot(&cfg)
 	}
@@ -238,10 +262,8 @@ func (c *simCluster) leader() *simNode {
 // within fails the test unless a condition comes true within some fake time.
 func (c *simCluster) within(limit time.Duration, what string, ok func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			c.t.Fatalf("not within %v: %s", limit, what)
-		}
+	if !c.soon(limit, ok) {
+		c.t.Fatalf("not within %v: %s", limit, what)
 	}
 }
 

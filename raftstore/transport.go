@@ -10,13 +10,15 @@ import (
 )
 
 // transport is raft.NetworkTransport over package peer, with two corrections to
-// what a leader sends.
+// what a leader sends, and one to what it is told.
 type transport struct {
 	*raft.NetworkTransport
 	maxBytes int
+	// durable waits until this node's log is durable up to an index, see ahead.
+	durable func(index uint64) error
 }
 
-func newTransport(streams *peer.Streams, cfg *Config) *transport {
+func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error) *transport {
 	return &transport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			Logger: &raftLogger{log: cfg.Logger},
@@ -28,6 +30,7 @@ func newTransport(streams *peer.Streams, cfg *Config) *transport {
 			Timeout:         cfg.Consensus.RPC,
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
+		durable:  durable,
 	}
 }
 
@@ -41,12 +44,24 @@ func newTransport(streams *peer.Streams, cfg *Config) *transport {
 // Raft paper has the last new entry. A message that ends below a stale suffix of
 // the follower's log but names a higher commit index, as one built while the
 // cluster was committing, would make it apply that suffix.
+//
+// And it returns when this node's own log is durable as far as the message goes:
+// what the other acknowledges is then on two disks.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	t.trim(args)
 	if last := args.PrevLogEntry + uint64(len(args.Entries)); args.LeaderCommitIndex > last {
 		args.LeaderCommitIndex = last
 	}
-	return t.NetworkTransport.AppendEntries(id, target, args, resp)
+	if err := t.NetworkTransport.AppendEntries(id, target, args, resp); err != nil || len(args.Entries) == 0 {
+		return err
+	}
+	return t.durable(args.Entries[len(args.Entries)-1].Index)
+}
+
+// AppendEntriesPipeline implements raft.Transport: Raft is to do without, since
+// what it is told by way of a pipeline would not be held back.
+func (t *transport) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
 func (t *transport) trim(args *raft.AppendEntriesRequest) {

@@ -134,6 +134,22 @@ func (l *Log) placeLocked(size int64, truncation bool) (s *segment, back int64, 
 	return s, back, nil
 }
 
+// Room returns how many bytes the next frames surely find in space that is allocated, so that they do not fail with ErrNoSpace: what is
+// left of the last segment, or a prepared one. It counts frames, not payload: see FORMAT.md for what each record takes beside its bytes.
+func (l *Log) Room() int64 {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	room := int64(0)
+	if n := len(l.table.segments); n > 0 {
+		s := l.table.segments[n-1]
+		room = s.size - truncationReserve - s.end
+	}
+	if len(l.ready) > 0 {
+		room = max(room, l.ready[0].size-truncationReserve-headerSize)
+	}
+	return max(0, room)
+}
+
 // tail returns the segment with the newest frame, nil if there is none.
 func (l *Log) tail() *segment {
 	l.mu.RLock()

@@ -211,6 +211,39 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestRoom appends batches on a disk without free space: as long as they fit the room there was, none is refused.
+func TestRoom(t *testing.T) {
+	r := newRand(t)
+	fits := 0
+	for range 200 {
+		disk := simdisk.New()
+		l := simLog(t, disk)
+		mustAppend(t, l, records(1, 1+r.IntN(10), 1+r.IntN(3000)))
+		if r.IntN(2) == 0 {
+			if err := l.Maintain(); err != nil { // prepares a segment
+				t.Fatal(err)
+			}
+		}
+		disk.SetCapacity(1)
+		for room := l.Room(); ; fits++ {
+			b := records(l.NextIndex(), 1+r.IntN(3), 1+r.IntN(3500))
+			for _, record := range b {
+				room -= int64(len(record.Data)) + 100 // more than its share of heads
+			}
+			if room < 0 {
+				break
+			}
+			mustAppend(t, l, b)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fits < 200 {
+		t.Errorf("only %d batches were tried", fits)
+	}
+}
+
 // TestMissingFiles removes, cuts and swaps files: none of that goes unnoticed.
 func TestMissingFiles(t *testing.T) {
 	segment := func(id int) string { return fmt.Sprintf("%s/%020d.seg", simDir, id) }

@@ -1,0 +1,199 @@
+package raftstore
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// ahead is the end of a leader's log that is on its way to its disk.
+//
+// A leader may send an entry to the others while it writes the entry itself, if
+// it does not count itself among those who have it before it is durable (Ongaro,
+// Consensus: Bridging Theory and Practice, 2014, section 10.2.1). Raft, the
+// library, counts the leader as soon as StoreLogs returns. So StoreLogs returns
+// early only where this count decides nothing, because the other half of every
+// majority is held back:
+//
+//   - Where there are two voters or more, an entry is committed when a follower's
+//     acknowledgement of it is counted. The transport passes an acknowledgement on
+//     to Raft when this node's own log is durable as far as it reaches.
+//   - Only commands of the node's own term run ahead, in a term in which it leads.
+//     Whatever else is stored, a configuration above all, waits for what went before
+//     and is then stored durably.
+//   - Before the node goes on to another term, in which it can be a follower and
+//     acknowledge what is in its log, all of that is durable.
+//   - Entries run ahead only into space that the log has allocated: a full disk
+//     shows when Raft can still be told.
+//
+// A leader that crashes may lose entries that it has sent. It never counted as
+// having them, and cannot lead in that term again.
+type ahead struct {
+	store func([]*raft.Log) error // makes entries durable
+	halt  func(error)             // does not return
+
+	mu      sync.Mutex
+	changed sync.Cond   // logs became shorter, or lost was set
+	logs    []*raft.Log // stored, as Raft sees it, and not known to be durable
+	bytes   int64
+	busy    bool   // a goroutine is in drain
+	lost    error  // the log has failed
+	highest uint64 // term that Raft has gone on to
+	term    uint64 // in which this node leads and may run ahead; 0: none
+	voters  int    // of the last configuration, 0: unknown
+}
+
+// lead lets commands of a term run ahead in which this node leads. voters are
+// those of the configuration that Raft works with. One that was stored in this
+// term may not be at work yet: the lower number counts.
+func (a *ahead) lead(term uint64, voters int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if term != a.highest {
+		return
+	}
+	a.term = term
+	if a.voters == 0 || voters < a.voters {
+		a.voters = voters
+	}
+}
+
+// newTerm is to be called before Raft goes on to a term.
+func (a *ahead) newTerm(term uint64) {
+	a.mu.Lock()
+	a.highest = max(a.highest, term)
+	a.term, a.voters = 0, 0
+	a.mu.Unlock()
+	a.settle()
+}
+
+// configured notes how many voters a configuration has that was stored.
+func (a *ahead) configured(voters int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.voters = voters
+}
+
+// take takes entries that may run ahead; false: they may not. room is what the log
+// has space for.
+func (a *ahead) take(logs []*raft.Log, room int64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.term == 0 || a.voters < 2 || a.lost != nil {
+		return false
+	}
+	size := a.bytes
+	for _, l := range logs {
+		if l.Type != raft.LogCommand || l.Term != a.term {
+			return false
+		}
+		size += entrySize(l)
+	}
+	if size > room {
+		return false
+	}
+	a.logs, a.bytes = append(a.logs, logs...), size
+	if !a.busy {
+		a.busy = true
+		go a.drain() // ends when everything is durable, or with the log
+	}
+	return true
+}
+
+// entrySize is more than what an entry takes in the log.
+func entrySize(l *raft.Log) int64 {
+	return int64(len(l.Data)+len(l.Extensions)) + 1<<10
+}
+
+// drain makes durable what is there, in one write each time.
+func (a *ahead) drain() {
+	a.mu.Lock()
+	for len(a.logs) > 0 {
+		batch := a.logs
+		a.mu.Unlock()
+		err := a.store(batch)
+		a.mu.Lock()
+		if err != nil {
+			a.lost = fmt.Errorf("raftstore: append to the log: %w", err)
+			a.changed.Broadcast()
+			a.mu.Unlock()
+			a.halt(a.lost)
+		}
+		for _, l := range batch {
+			a.bytes -= entrySize(l)
+		}
+		a.logs = a.logs[len(batch):]
+		a.changed.Broadcast()
+	}
+	a.logs, a.busy = nil, false
+	a.changed.Broadcast()
+	a.mu.Unlock()
+}
+
+// durable waits until the entry at index is durable, if it is in the log. It
+// fails if the log does.
+func (a *ahead) durable(index uint64) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.lost == nil && len(a.logs) > 0 && a.logs[0].Index <= index {
+		a.changed.Wait()
+	}
+	return a.lost
+}
+
+// settle waits until everything that is there is durable. It does not return if
+// that fails.
+func (a *ahead) settle() {
+	last := a.last()
+	if last == 0 {
+		return
+	}
+	if err := a.durable(last); err != nil {
+		a.halt(err)
+	}
+}
+
+// idle waits until nothing of the log is used any more from here.
+func (a *ahead) idle() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for a.busy && a.lost == nil {
+		a.changed.Wait()
+	}
+}
+
+// last returns the index of the last entry that is not durable, 0 if there is none.
+func (a *ahead) last() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.logs) == 0 {
+		return 0
+	}
+	return a.logs[len(a.logs)-1].Index
+}
+
+// get copies an entry that is not durable yet.
+func (a *ahead) get(index uint64, log *raft.Log) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.logs) == 0 || index < a.logs[0].Index || index > a.logs[len(a.logs)-1].Index {
+		return false
+	}
+	*log = *a.logs[index-a.logs[0].Index]
+	return true
+}
+
+// terms is Raft's stable store. A term begins when the log is settled.
+type terms struct {
+	*stableStore
+	begin func(term uint64)
+}
+
+// SetUint64 implements raft.StableStore.
+func (t terms) SetUint64(key []byte, val uint64) error {
+	if string(key) == keyTerm {
+		t.begin(val)
+	}
+	return t.stableStore.SetUint64(key, val)
+}

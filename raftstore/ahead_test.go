@@ -1,0 +1,110 @@
+package raftstore
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// aheadCluster is a cluster with a leader whose log has stored nothing since one
+// message, and yet has been given another. open lets it go on.
+func aheadCluster(t *testing.T, dir string, nodes int) (c *simCluster, leader *simNode, call *Call, open func()) {
+	c = newSimCluster(t, 1, dir, nodes)
+	c.recover()
+	leader = c.leader()
+	c.append("before")
+	open = leader.slow.shut()
+	call = leader.Submit(t.Context(), appendOp("s", "ahead"))
+	time.Sleep(time.Second) // of fake time: whatever can happen has happened
+	select {
+	case <-call.Done():
+		t.Error("the call was answered before the leader's log is durable")
+	default:
+	}
+	return c, leader, call, open
+}
+
+// append has the leader append to session "s".
+func (c *simCluster) append(text string) {
+	c.t.Helper()
+	if _, err := c.leader().Submit(c.t.Context(), appendOp("s", text)).Wait(); err != nil {
+		c.t.Fatalf("append %q: %v", text, err)
+	}
+}
+
+// While a leader's own log is not durable, what it sends to the others is durable
+// there, and yet nobody takes it for committed. A leader that is the only voter
+// commits by its own count, so nothing may run ahead.
+func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
+	for _, nodes := range []int{1, 3, 5} {
+		bubble(t, func(t *testing.T, dir string) {
+			c, leader, call, open := aheadCluster(t, dir, nodes)
+			defer c.abandon()
+			defer open()
+			end := leader.logs.engine.LastIndex()
+			for _, n := range c.running() {
+				_, _, commit := n.raftState()
+				if applied, _ := n.state.Applied(); commit > end || applied > end {
+					t.Errorf("%s has entry %d committed, %d applied; the leader's log ends at %d", n.id, commit, applied, end)
+				}
+				if last := n.logs.engine.LastIndex(); n != leader && last <= end {
+					t.Errorf("the log of %s ends at %d: the leader does not send what it stores", n.id, last)
+				}
+			}
+			if lead, _, _ := leader.raftState(); !lead {
+				t.Error("a slow log ended the leader's term")
+			}
+			open()
+			if _, err := call.Wait(); err != nil {
+				t.Error(err)
+			}
+			c.sameState()
+			c.close()
+		})
+	}
+}
+
+// A leader whose power fails loses what it sent and did not store. The others have
+// it, or not; in no case was it acknowledged by the leader's word alone.
+func TestPowerFailsWhileTheLeaderRunsAhead(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c, leader, _, open := aheadCluster(t, dir, 3)
+		defer c.abandon()
+		defer open()
+		c.crash(leader.id)
+		open() // what is left of the node ends; its disk takes nothing any more
+		c.within(time.Minute, "another leader", func() bool { return c.leader() != nil })
+		c.append("after")
+		c.recover()
+		c.sameState()
+		c.close()
+	})
+}
+
+// A deposed leader goes on to the next term, in which it acknowledges what is in
+// its log, when all of that is durable.
+func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c, old, _, open := aheadCluster(t, dir, 3)
+		defer c.abandon()
+		defer open()
+		_, term, _ := old.raftState()
+		others := slices.DeleteFunc(slices.Clone(c.ids), func(id string) bool { return id == old.id })
+		c.cut(old.id, others, true, true)
+		c.within(time.Minute, "another leader", func() bool {
+			l := c.leader()
+			return l != nil && l != old
+		})
+		c.net.heal()
+		time.Sleep(5 * time.Second) // of fake time
+		if promised := old.stable.Promised(); promised != term {
+			t.Errorf("the old leader of term %d is in term %d, before its log is durable", term, promised)
+		}
+		open()
+		c.within(time.Minute, "the old leader follows", func() bool { return old.stable.Promised() > term })
+		c.append("after")
+		c.recover()
+		c.sameState()
+		c.close()
+	})
+}
