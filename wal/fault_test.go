@@ -224,7 +224,7 @@ func TestRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		disk.SetCapacity(1)
+		disk.SetCapacity(simdisk.SectorSize)
 		for room := l.Room(); ; fits++ {
 			b := records(l.NextIndex(), 1+r.IntN(3), 1+r.IntN(3500))
 			for _, record := range b {
