@@ -108,7 +108,7 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		return func() {}
 	}
 	others := slices.DeleteFunc(slices.Clone(c.ids), func(o string) bool { return o == id })
-	switch c.rnd.IntN(11) {
+	switch c.rnd.IntN(13) {
 	case 0, 1:
 		c.crash(id)
 	case 2:
@@ -139,7 +139,9 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 	case 9:
 		n.slow.set(time.Duration(c.rnd.IntN(1500)) * time.Millisecond)
 		return func() { n.slow.set(0) }
-	case 10:
+	case 10, 11:
+		c.depose(c.tardy)
+	case 12:
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		if c.rnd.IntN(2) == 0 {

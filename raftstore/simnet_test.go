@@ -19,6 +19,7 @@ import (
 type simNet struct {
 	mu        sync.Mutex
 	rnd       *rand.Rand
+	usual     time.Duration // delay of a line at most; with more of it, more is under way when a node dies
 	lines     map[[2]string]*line
 	listeners map[string]*simListener
 	conns     map[*simConn]bool
@@ -31,8 +32,9 @@ type line struct {
 }
 
 func newSimNet(seed uint64) *simNet {
+	rnd := rand.New(rand.NewPCG(seed, 1))
 	return &simNet{
-		rnd:   rand.New(rand.NewPCG(seed, 1)),
+		rnd: rnd, usual: time.Duration(1+rnd.IntN(20)) * time.Millisecond,
 		lines: make(map[[2]string]*line), listeners: make(map[string]*simListener), conns: make(map[*simConn]bool),
 	}
 }
@@ -40,7 +42,7 @@ func newSimNet(seed uint64) *simNet {
 func (n *simNet) lineLocked(from, to string) *line {
 	l := n.lines[[2]string{from, to}]
 	if l == nil {
-		l = &line{delay: time.Millisecond}
+		l = &line{delay: n.usual}
 		n.lines[[2]string{from, to}] = l
 	}
 	return l
