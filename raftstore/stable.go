@@ -1,25 +1,26 @@
 package raftstore
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 )
 
-// stableStore keeps Raft's term and vote. It remembers the highest term that it
-// was ever asked to keep, which is never behind any vote that this node gave:
-// Raft persists a term before it grants a vote in it or takes entries of it.
+// stableStore keeps Raft's term and vote, sealed (stableseal.go). It remembers the
+// highest term that it was ever asked to keep, which is never behind any vote that
+// this node gave: Raft persists a term before it grants a vote in it or takes entries
+// of it.
 type stableStore struct {
-	db   *raftboltdb.BoltStore
+	db   *bbolt.DB
 	halt func(error) // does not return
 
 	mu       sync.Mutex // makes Set of the term and its maximum one step
+	values   map[string][]byte
 	promised atomic.Uint64
 }
 
@@ -29,26 +30,66 @@ const stableName = "raft.db"
 const (
 	keyTerm     = "CurrentTerm"
 	keyVoteTerm = "LastVoteTerm"
+	keyVote     = "LastVoteCand"
 )
 
+// bucketStable is that of raft-boltdb, which the first versions used.
+var bucketStable = []byte("conf")
+
 func openStable(path string, halt func(error)) (*stableStore, error) {
-	db, err := raftboltdb.New(raftboltdb.Options{
-		Path:        path,
-		BoltOptions: &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
-	})
+	pairs, err := readStable(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	s := &stableStore{halt: halt}
+	if s.values, err = unsealAll(pairs); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	s := &stableStore{db: db, halt: halt}
+	if err := s.sealAll(pairs); err != nil {
+		_ = s.db.Close()
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
 	for _, key := range []string{keyTerm, keyVoteTerm} {
-		term, err := s.GetUint64([]byte(key))
-		if err != nil {
-			_ = db.Close()
-			return nil, fmt.Errorf("read %s: %w", path, err)
-		}
-		s.promised.Store(max(s.promised.Load(), term))
+		s.promised.Store(max(s.promised.Load(), number(s.values[key])))
 	}
 	return s, nil
+}
+
+// sealAll brings the file to the form in which nothing can be missing from it: with
+// all of Raft's keys, sealed. It does not write if it has that already: a node must
+// come up on a full disk.
+func (s *stableStore) sealAll(stored map[string][]byte) error {
+	changed := make(map[string][]byte)
+	for _, key := range []string{keyTerm, keyVoteTerm, keyVote} {
+		if _, known := s.values[key]; !known {
+			s.values[key] = nil
+			if key != keyVote {
+				s.values[key] = make([]byte, 8)
+			}
+		}
+		if sealed := seal([]byte(key), s.values[key]); !bytes.Equal(sealed, stored[key]) {
+			changed[key] = sealed
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return s.db.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(bucketStable)
+		if err != nil {
+			return err
+		}
+		for key, sealed := range changed {
+			if err := b.Put([]byte(key), sealed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Promised returns a term such that this node has given no vote in, and taken
@@ -57,10 +98,19 @@ func (s *stableStore) Promised() uint64 { return s.promised.Load() }
 
 // Set implements raft.StableStore.
 func (s *stableStore) Set(key, val []byte) error {
-	if err := s.db.Set(key, val); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(key, val)
+	return nil
+}
+
+// put keeps a value, or ends the node. The caller holds mu.
+func (s *stableStore) put(key, val []byte) {
+	err := s.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketStable).Put(key, seal(key, val)) })
+	if err != nil {
 		s.halt(fmt.Errorf("raftstore: write Raft's vote: %w", err))
 	}
-	return nil
+	s.values[string(key)] = bytes.Clone(val)
 }
 
 // SetUint64 implements raft.StableStore. The term on disk never goes back: Raft
@@ -75,25 +125,22 @@ func (s *stableStore) SetUint64(key []byte, val uint64) error {
 			return nil
 		}
 	}
-	return s.Set(key, binary.BigEndian.AppendUint64(nil, val))
+	s.put(key, binary.BigEndian.AppendUint64(nil, val))
+	return nil
 }
 
-// Get implements raft.StableStore.
+// Get implements raft.StableStore: nil if the key was never set.
 func (s *stableStore) Get(key []byte) ([]byte, error) {
-	b, err := s.db.Get(key)
-	if errors.Is(err, raftboltdb.ErrKeyNotFound) {
-		return nil, nil
-	}
-	return b, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]byte(nil), s.values[string(key)]...), nil
 }
 
 // GetUint64 implements raft.StableStore; a key that was never set is 0.
 func (s *stableStore) GetUint64(key []byte) (uint64, error) {
-	v, err := s.db.GetUint64(key)
-	if errors.Is(err, raftboltdb.ErrKeyNotFound) {
-		return 0, nil
-	}
-	return v, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return number(s.values[string(key)]), nil
 }
 
 func (s *stableStore) Close() error { return s.db.Close() }

@@ -1,8 +1,18 @@
 package raftstore
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 func TestStableStore(t *testing.T) {
@@ -45,4 +55,179 @@ func TestStableStore(t *testing.T) {
 	if s.Promised() != 7 {
 		t.Fatalf("promised %d after reopening", s.Promised())
 	}
+}
+
+// votedStore makes a store as of a vote for n2 in term 7, and returns its path. As of
+// the transaction before it, the vote is another.
+func votedStore(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), stableName)
+	s, err := openStable(path, func(err error) { t.Fatal(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.SetUint64([]byte(keyTerm), 7)
+	_ = s.SetUint64([]byte(keyVoteTerm), 7)
+	for _, vote := range []string{"n3:7000", "n1:7000", "n2:7000"} {
+		_ = s.Set([]byte(keyVote), []byte(vote))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// checkVoted requires a store to be as votedStore made it.
+func checkVoted(t *testing.T, path, how string) {
+	t.Helper()
+	s, err := openStable(path, func(err error) { t.Fatal(err) })
+	if err != nil {
+		t.Fatalf("%s: %v", how, err)
+	}
+	defer s.Close()
+	term, _ := s.GetUint64([]byte(keyTerm))
+	voteTerm, _ := s.GetUint64([]byte(keyVoteTerm))
+	vote, _ := s.Get([]byte(keyVote))
+	if term != 7 || voteTerm != 7 || string(vote) != "n2:7000" || s.Promised() != 7 {
+		t.Fatalf("%s: term %d, vote for %q in term %d, promised %d; want a vote for n2:7000 in term 7",
+			how, term, vote, voteTerm, s.Promised())
+	}
+}
+
+// A vote that is forgotten, or taken for another, can be given twice: whichever bit
+// of the file is flipped, it is refused, or what it says is what it said.
+func TestFlippedBitIsNoOtherVote(t *testing.T) {
+	path := votedStore(t)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sound, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := bytes.Count(sound, []byte(keyVote)); c < 2 {
+		t.Fatalf("the file has %d pages with a vote; a root that is lost would lead to no other one", c)
+	}
+	flipped, refused := 0, 0
+	for at, c := range sound {
+		if c == 0 && at%4096 >= pageHeader {
+			continue
+		}
+		for bit := range 8 {
+			if testing.Short() && bit != at%8 {
+				continue
+			}
+			b := bytes.Clone(sound)
+			b[at] ^= 1 << bit
+			if err := os.WriteFile(path, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			flipped++
+			if _, err := readStable(path); err != nil {
+				refused++
+				continue
+			}
+			s, err := openStable(path, func(err error) { t.Fatal(err) })
+			if turn.Is(err, turn.Corrupt) {
+				refused++
+				continue
+			}
+			if err != nil {
+				t.Fatalf("bit %d of byte %d: %v", bit, at, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			checkVoted(t, path, fmt.Sprintf("bit %d of byte %d", bit, at))
+		}
+	}
+	t.Logf("%d of %d refused", refused, flipped)
+	if refused < 1000 && !testing.Short() || refused == 0 {
+		t.Errorf("of %d flipped bits only %d were refused", flipped, refused)
+	}
+}
+
+// olderStore opens a store as the first versions did.
+func olderStore(t *testing.T, path string) *raftboltdb.BoltStore {
+	t.Helper()
+	s, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{NoFreelistSync: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A node that comes from an older version has its vote still, one that goes back to it
+// its terms, and one that comes again the vote that it gave there.
+func TestVoteOfAnOlderVersion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), stableName)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	older := olderStore(t, path)
+	if err := older.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, term := range []uint64{5, 7} {
+		older := olderStore(t, path)
+		if err := errors.Join(older.SetUint64([]byte(keyTerm), term), older.SetUint64([]byte(keyVoteTerm), term),
+			older.Set([]byte(keyVote), []byte("n2:7000")), older.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openStable(path, func(err error) { t.Fatal(err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkVoted(t, path, "after two terms")
+	older = olderStore(t, path)
+	defer older.Close()
+	for _, key := range []string{keyTerm, keyVoteTerm} {
+		if v, err := older.GetUint64([]byte(key)); v != 7 || err != nil {
+			t.Errorf("an older version reads %s as %d, %v", key, v, err)
+		}
+	}
+}
+
+// A file that lost its content is not taken for that of a new node.
+func TestEmptiedVoteIsRefused(t *testing.T) {
+	path := votedStore(t)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for how, spoil := range map[string]func() error{
+		"without a key": func() error {
+			return updateStable(path, func(tx *bbolt.Tx) error { return tx.Bucket(bucketStable).Delete([]byte(keyVote)) })
+		},
+		"without its bucket": func() error {
+			return updateStable(path, func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketStable) })
+		},
+		"of length 0": func() error { return os.Truncate(path, 0) },
+	} {
+		sound, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openStable(path, func(err error) { t.Fatal(err) }); !turn.Is(err, turn.Corrupt) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", how, err)
+		}
+		if err := os.WriteFile(path, sound, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	checkVoted(t, path, "repaired")
+}
+
+func updateStable(path string, change func(*bbolt.Tx) error) error {
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Update(change), db.Close())
 }
