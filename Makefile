@@ -11,7 +11,7 @@ ETCD := $(shell command -v etcd 2>/dev/null)
 # Packages whose tests are worth running under the race detector.
 RACE = ./access ./certs ./client ./fsm/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants test-deps clean
+.PHONY: compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ cluster-test-ci: build ## the same in about five minutes, with another seed each
 
 mutants: ## break turnlog on purpose, in many ways, and see that each is caught (half an hour); ARGS="--repeat 20" for more
 	$(GO) run ./cluster-test --mutants all $(ARGS)
+
+mutants-ci: ## the same with a few of them, others each time, in about a minute; it prints the seed
+	$(GO) run ./cluster-test --mutants ci $(ARGS)
 
 compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (fifteen minutes)
 	adapters/install.sh --all

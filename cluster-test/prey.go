@@ -13,65 +13,65 @@ type prey struct {
 	by *catcher
 }
 
-// Groups of prey, beside the names of mutants.
+// What --mutants takes, beside names of mutants: all, a few for every change (by
+// the seed), and what one kind of catcher has to catch.
 const (
 	preyAll       = "all"
-	preyTests     = "tests"     // what Go tests have to catch
-	preyScenarios = "scenarios" // what scenarios have to catch
-	preyCI        = "ci"        // a few of both, by the seed
+	preyCI        = "ci"
+	preyTests     = "tests"
+	preyScenarios = "scenarios"
 )
 
-// The group of every change takes about a minute.
+// What is hunted for every change takes about a minute.
 const ciTestPrey, ciScenarioPrey = 4, 1
 
-// choosePrey returns the prey of a group or, for names of mutants separated by
-// commas, all of theirs.
-func choosePrey(names string, seed uint64) ([]prey, error) {
-	var tests, scenarios, chosen []prey
-	wanted := strings.Split(names, ",")
+// kind is the kind of catcher that the prey is for.
+func (p prey) kind() string {
+	if p.by.Test != "" {
+		return preyTests
+	}
+	return preyScenarios
+}
+
+// choosePrey returns the prey of the mutants, or the kind of catcher, or both, that
+// are named, separated by commas.
+func choosePrey(words string, seed uint64) ([]prey, error) {
+	var all []prey
+	known := []string{preyAll, preyTests, preyScenarios}
 	for _, m := range mutants() {
+		known = append(known, m.Name)
 		for i := range m.Catchers {
-			p := prey{&m, &m.Catchers[i]}
-			if p.by.Test != "" {
-				tests = append(tests, p)
-			} else {
-				scenarios = append(scenarios, p)
-			}
-			if names == preyAll || slices.Contains(wanted, m.Name) {
-				chosen = append(chosen, p)
-			}
+			all = append(all, prey{&m, &m.Catchers[i]})
 		}
 	}
-	switch names {
-	case preyAll:
-	case preyTests:
-		return tests, nil
-	case preyScenarios:
-		return scenarios, nil
-	case preyCI:
-		return aFew(tests, scenarios, rand.New(rand.NewPCG(seed, 5))), nil
-	default:
-		for _, name := range wanted {
-			if !slices.ContainsFunc(chosen, func(p prey) bool { return p.Name == name }) {
-				return nil, fmt.Errorf("there is no mutant %q; --list shows them", name)
-			}
+	if words == preyCI {
+		return aFew(all, rand.New(rand.NewPCG(seed, 5))), nil
+	}
+	wanted := strings.Split(words, ",")
+	for _, word := range wanted {
+		if !slices.Contains(known, word) {
+			return nil, fmt.Errorf("there is no mutant %q; --list shows them", word)
 		}
 	}
-	return chosen, nil
+	named := func(word string) bool { return slices.Contains(wanted, word) }
+	anyKind := named(preyTests) == named(preyScenarios)
+	anyName := !slices.ContainsFunc(wanted, func(word string) bool { return word != preyTests && word != preyScenarios })
+	return slices.DeleteFunc(all, func(p prey) bool {
+		return !anyKind && !named(p.kind()) || !anyName && !named(preyAll) && !named(p.Name)
+	}), nil
 }
 
 // aFew draws prey for every change, no mutant twice.
-func aFew(tests, scenarios []prey, random *rand.Rand) []prey {
+func aFew(all []prey, random *rand.Rand) []prey {
 	var chosen []prey
-	draw := func(from []prey, n int) {
-		for _, i := range random.Perm(len(from)) {
-			if n > 0 && !slices.ContainsFunc(chosen, func(p prey) bool { return p.Name == from[i].Name }) {
-				chosen = append(chosen, from[i])
-				n--
-			}
+	left := map[string]int{preyTests: ciTestPrey, preyScenarios: ciScenarioPrey}
+	for _, i := range random.Perm(len(all)) {
+		p := all[i]
+		taken := slices.ContainsFunc(chosen, func(c prey) bool { return c.Name == p.Name })
+		if !taken && left[p.kind()] > 0 {
+			left[p.kind()]--
+			chosen = append(chosen, p)
 		}
 	}
-	draw(tests, ciTestPrey)
-	draw(scenarios, ciScenarioPrey)
 	return chosen
 }

@@ -22,8 +22,10 @@ func TestPrey(t *testing.T) {
 	if n != len(all) {
 		t.Errorf("tests and scenarios have to catch %d, all are %d", n, len(all))
 	}
-	if one, err := choosePrey("wall-clock,map-order", 1); err != nil || len(one) != 4 {
-		t.Errorf("two mutants with two catchers each: %d, %v", len(one), err)
+	for words, want := range map[string]int{"wall-clock,map-order": 4, "wall-clock": 2, "wall-clock,tests": 1, "scenarios,wall-clock": 1, "tests,scenarios": len(all)} {
+		if some, err := choosePrey(words, 1); err != nil || len(some) != want {
+			t.Errorf("%s: %d, want %d; %v", words, len(some), want, err)
+		}
 	}
 	for _, bad := range []string{"", "nonsense", "wall-clock,nonsense", "wall-clock,ci"} {
 		if some, err := choosePrey(bad, 1); err == nil {
