@@ -36,8 +36,12 @@ func (c *simCluster) depose(id string) {
 	time.Sleep(time.Duration(c.rnd.IntN(1000)) * time.Millisecond)
 }
 
-// elect has a node stand for election, as one that a leader hands over to.
+// elect has a node stand for election, as one that a leader hands over to. One that
+// has only just been started does not.
 func (c *simCluster) elect(n *simNode) {
+	if n.raft.Load() == nil {
+		return
+	}
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	_ = n.trans.TimeoutNow(raft.ServerID(n.id), raft.ServerAddress(n.id), req, &raft.TimeoutNowResponse{})
 }
