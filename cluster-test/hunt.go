@@ -35,7 +35,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 			}
 			fmt.Printf("      the hunt failed: %v\n", err)
 		}
-		all = all && h.caught() == a.repeat
+		all = all && h.passed()
 		table = append(table, h.row())
 		fmt.Println(h.row())
 	}
@@ -73,7 +73,7 @@ func (h *hunt) run(ctx context.Context) (err error) {
 		}
 		h.hunts = append(h.hunts, one)
 		if one.runs == 0 {
-			fmt.Printf("      SURVIVED %d runs of %s\n", h.by.Runs, h.by)
+			fmt.Println("     ", h.escape())
 			continue
 		}
 		fmt.Printf("      caught in run %d of at most %d, after %v: %s\n", one.runs, h.by.Runs, one.took.Round(100*time.Millisecond), one.detail)
@@ -237,6 +237,22 @@ func brief(text string) string {
 		return text[:most] + " …"
 	}
 	return text
+}
+
+// escape tells of a hunt that caught nothing.
+func (h *hunt) escape() string {
+	if h.control() {
+		return fmt.Sprintf("%s finds nothing of the kind, as it should", h.by)
+	}
+	return fmt.Sprintf("SURVIVED %d runs of %s", h.by.Runs, h.by)
+}
+
+// passed reports whether each hunt ended as it should.
+func (h *hunt) passed() bool {
+	if h.control() {
+		return len(h.hunts) == h.repeat && h.caught() == 0
+	}
+	return h.caught() == h.repeat
 }
 
 func (h *hunt) caught() (n int) {

@@ -14,12 +14,13 @@ type prey struct {
 }
 
 // What --mutants takes, beside names of mutants: all, a few for every change (by
-// the seed), and what one kind of catcher has to catch.
+// the seed), what one kind of catcher has to catch, and what none may catch.
 const (
 	preyAll       = "all"
 	preyCI        = "ci"
 	preyTests     = "tests"
 	preyScenarios = "scenarios"
+	preyControl   = "control"
 )
 
 // What is hunted for every change takes about a minute.
@@ -37,8 +38,12 @@ func (p prey) kind() string {
 // are named, separated by commas.
 func choosePrey(words string, seed uint64) ([]prey, error) {
 	var all []prey
-	known := []string{preyAll, preyTests, preyScenarios}
-	for _, m := range mutants() {
+	known := []string{preyAll, preyTests, preyScenarios, preyControl}
+	list := mutants()
+	if slices.Contains(strings.Split(words, ","), preyControl) {
+		list = []mutant{control(list)}
+	}
+	for _, m := range list {
 		known = append(known, m.Name)
 		for i := range m.Catchers {
 			all = append(all, prey{&m, &m.Catchers[i]})
@@ -60,6 +65,26 @@ func choosePrey(words string, seed uint64) ([]prey, error) {
 		return !anyKind && !named(p.kind()) || !anyName && !named(preyAll) && !named(p.Name)
 	}), nil
 }
+
+// control is no mutant: nothing is broken, and every catcher has one run to find
+// nothing of what it looks for. Catchers that accuse everybody prove nothing either.
+func control(list []mutant) mutant {
+	c := mutant{Name: preyControl, About: "nothing is broken"}
+	seen := map[string]bool{}
+	for _, m := range list {
+		for _, by := range m.Catchers {
+			by.Runs = 1
+			if key := fmt.Sprint(by); !seen[key] {
+				seen[key] = true
+				c.Catchers = append(c.Catchers, by)
+			}
+		}
+	}
+	return c
+}
+
+// control reports whether this is no mutant at all.
+func (p prey) control() bool { return len(p.Edits) == 0 }
 
 // aFew draws prey for every change, no mutant twice.
 func aFew(all []prey, random *rand.Rand) []prey {

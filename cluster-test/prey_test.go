@@ -34,6 +34,30 @@ func TestPrey(t *testing.T) {
 	}
 }
 
+// The control is every catcher once, and nothing to be caught.
+func TestControl(t *testing.T) {
+	all, err := choosePrey(preyControl, 1)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d, %v", len(all), err)
+	}
+	catchers := map[string]bool{}
+	for _, p := range all {
+		if !p.control() || p.by.Runs != 1 {
+			t.Errorf("%s with %d edits, %d runs of %s", p.Name, len(p.Edits), p.by.Runs, p.by)
+		}
+		catchers[p.by.String()] = true
+	}
+	mutated, err := choosePrey(preyAll, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range mutated {
+		if p.control() || !catchers[p.by.String()] {
+			t.Errorf("%s: has %d edits, and %s is a catcher without a control", p.Name, len(p.Edits), p.by)
+		}
+	}
+}
+
 // What is hunted for every change differs from seed to seed, and leaves nothing
 // out for ever.
 func TestPreyOfEveryChange(t *testing.T) {
