@@ -66,4 +66,7 @@ func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 }
 
 // connected is told that requests to another node get through now.
-func (n *Node) connected(string) { poke(n.forward.wake) }
+func (n *Node) connected(string) {
+	poke(n.forward.wake)
+	n.reach.look()
+}

@@ -1,7 +1,6 @@
 package raftstore
 
 import (
-	"slices"
 	"testing"
 	"time"
 )
@@ -89,8 +88,7 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 		defer c.abandon()
 		defer open()
 		_, term, _ := old.raftState()
-		others := slices.DeleteFunc(slices.Clone(c.ids), func(id string) bool { return id == old.id })
-		c.cut(old.id, others, true, true)
+		c.cut(old.id, c.others(old.id), true, true)
 		c.within(time.Minute, "another leader", func() bool {
 			l := c.leader()
 			return l != nil && l != old

@@ -35,6 +35,7 @@ type Node struct {
 	snaps   *snapshotStore
 	net     *peer.Network
 	trans   *transport
+	reach   *reach
 	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
 	lead    *leadership
 	calls   *calls

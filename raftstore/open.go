@@ -129,6 +129,7 @@ func (n *Node) wire() {
 		Serve: n.serve, Ordered: n.ordered,
 		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Logger: n.log,
 	})
+	n.reach = newReach(n.replicates, n.net.Connected)
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, wake: make(chan struct{}, 1)}
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -107,7 +106,7 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 	if n == nil {
 		return func() {}
 	}
-	others := slices.DeleteFunc(slices.Clone(c.ids), func(o string) bool { return o == id })
+	others := c.others(id)
 	switch c.rnd.IntN(13) {
 	case 0, 1:
 		c.crash(id)

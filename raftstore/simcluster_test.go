@@ -249,6 +249,11 @@ func (c *simCluster) join(n *simNode) {
 	}
 }
 
+// others returns the ids of all nodes but one.
+func (c *simCluster) others(id string) []string {
+	return slices.DeleteFunc(slices.Clone(c.ids), func(o string) bool { return o == id })
+}
+
 // leader returns the node that leads and serves, nil if there is none.
 func (c *simCluster) leader() *simNode {
 	for _, n := range c.running() {

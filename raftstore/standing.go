@@ -28,6 +28,7 @@ func (n *Node) watchStanding(ctx context.Context) {
 		}
 		n.lead.setLeader(n.leaderID(leading))
 		n.syncPeers()
+		n.reach.look()
 		select {
 		case <-ctx.Done():
 			if now != nil {

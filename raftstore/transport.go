@@ -16,9 +16,10 @@ type transport struct {
 	maxBytes int
 	// durable waits until this node's log is durable up to an index, see ahead.
 	durable func(index uint64) error
+	reach   *reach
 }
 
-func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error) *transport {
+func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error, reach *reach) *transport {
 	return &transport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			Logger: &raftLogger{log: cfg.Logger},
@@ -31,6 +32,7 @@ func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
 		durable:  durable,
+		reach:    reach,
 	}
 }
 
@@ -45,6 +47,9 @@ func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error
 // the follower's log but names a higher commit index, as one built while the
 // cluster was committing, would make it apply that suffix.
 //
+// It waits for a node that cannot be reached, see reach, unless the message is a
+// heartbeat: those fail at once, and Raft sends them often enough.
+//
 // And it returns when this node's own log is durable as far as the message goes:
 // what the other acknowledges is then on two disks.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
@@ -52,10 +57,21 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	if last := args.PrevLogEntry + uint64(len(args.Entries)); args.LeaderCommitIndex > last {
 		args.LeaderCommitIndex = last
 	}
+	if args.PrevLogEntry > 0 || len(args.Entries) > 0 {
+		if err := t.reach.await(string(id)); err != nil {
+			return err
+		}
+	}
 	if err := t.NetworkTransport.AppendEntries(id, target, args, resp); err != nil || len(args.Entries) == 0 {
 		return err
 	}
 	return t.durable(args.Entries[len(args.Entries)-1].Index)
+}
+
+// Close ends what waits, and the connections.
+func (t *transport) Close() error {
+	t.reach.close()
+	return t.NetworkTransport.Close()
 }
 
 // AppendEntriesPipeline implements raft.Transport: Raft is to do without, since

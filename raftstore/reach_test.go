@@ -1,0 +1,43 @@
+package raftstore
+
+import (
+	"testing"
+	"time"
+)
+
+// A node that comes back is sent what it missed when it is connected, however long
+// it was away. Raft alone would let up to ten seconds pass.
+func TestANodeThatWasAwayIsCaughtUpAtOnce(t *testing.T) {
+	for _, how := range []string{"dead", "cut off"} {
+		t.Run(how, func(t *testing.T) {
+			bubble(t, func(t *testing.T, dir string) {
+				c := newSimCluster(t, 2, dir, 3)
+				defer c.abandon()
+				c.recover()
+				leader := c.leader()
+				away := c.others(leader.id)[0]
+				if how == "dead" {
+					c.crash(away)
+				} else {
+					c.cut(away, c.others(away), true, true)
+				}
+				for range 30 { // Raft's pause has become as long as it gets
+					time.Sleep(2 * time.Second)
+					c.append("missed")
+				}
+				want, _ := leader.state.Applied()
+				c.net.heal()
+				c.revive()
+				began := time.Now()
+				c.within(time.Minute, "the node catches up", func() bool {
+					have, _ := c.node(away).state.Applied()
+					return have >= want
+				})
+				if took := time.Since(began); took > 3*time.Second {
+					t.Errorf("that took %v", took)
+				}
+				c.close()
+			})
+		})
+	}
+}
