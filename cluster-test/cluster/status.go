@@ -205,9 +205,23 @@ func (c *Cluster) WaitLeader(ctx context.Context, not *Node) (*Node, error) {
 	return leader, err
 }
 
+// hashWait is how long a checksum is waited for before another is taken.
+const hashWait = 5 * time.Second
+
 // WaitHashes takes a checksum and waits until every node has the same one at
-// the same index; it returns that, or says which nodes differ.
+// the same index; it returns that, or says which nodes differ. A node that is sent
+// a snapshot in the place of the checksum's log entry never shows it: then another
+// is taken.
 func (c *Cluster) WaitHashes(ctx context.Context) (NodeStatus, error) {
+	for {
+		first, err := c.waitHashes(ctx)
+		if err == nil || errors.Is(err, errStatesDiffer) || ctx.Err() != nil {
+			return first, err
+		}
+	}
+}
+
+func (c *Cluster) waitHashes(ctx context.Context) (NodeStatus, error) {
 	var first NodeStatus
 	var problem error
 	if err := Until(ctx, "a checksum is taken", func() bool {
@@ -221,6 +235,8 @@ func (c *Cluster) WaitHashes(ctx context.Context) (NodeStatus, error) {
 	}); err != nil {
 		return first, fmt.Errorf("%w (%v)", err, problem)
 	}
+	ctx, cancel := context.WithTimeout(ctx, hashWait)
+	defer cancel()
 	err := Until(ctx, "all nodes show the same checksum", func() bool {
 		first, problem = c.compareHashes(ctx)
 		return problem == nil || errors.Is(problem, errStatesDiffer)
