@@ -106,3 +106,22 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 		c.close()
 	})
 }
+
+// A leader whose disk hangs makes way for another: the log of each other node goes
+// on, and nobody waits for that disk.
+func TestALeaderWithAHangingDiskMakesWay(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c, old, _, open := aheadCluster(t, dir, 3)
+		defer c.abandon()
+		defer open()
+		c.within(5*time.Second, "another leader", func() bool {
+			l := c.leader()
+			return l != nil && l != old
+		})
+		c.append("after")
+		open()
+		c.recover()
+		c.sameState()
+		c.close()
+	})
+}

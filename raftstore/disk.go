@@ -48,13 +48,13 @@ func (n *Node) watchDisk(ctx context.Context) {
 		case took > s.StuckSync:
 			n.fail(fmt.Errorf("raftstore: a write to the log has been under way for %v: the disk seems to hang", took.Round(time.Second)))
 		case took > s.SlowSync && leading && handing.CompareAndSwap(false, true):
-			n.log.Warn("the disk is slow, handing leadership over", "sync_takes", took)
+			n.log.Warn("the disk is slow, another node is to lead", "sync_takes", took)
 			wg.Go(func() {
 				defer handing.Store(false)
-				ctx, cancel := context.WithTimeout(ctx, s.StuckSync)
+				ctx, cancel := context.WithTimeout(ctx, s.SlowSync)
 				defer cancel()
-				if err := n.TransferLeadership(ctx); err != nil {
-					n.log.Warn("leadership was not handed over", "error", err)
+				if err := n.makeWay(ctx); err != nil {
+					n.log.Warn("no other node is made to lead", "error", err)
 				}
 			})
 		}

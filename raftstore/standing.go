@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -150,48 +148,4 @@ func (n *Node) syncPeers() {
 		}
 	}
 	n.net.SetPeers(addrs)
-}
-
-// TransferLeadership makes this node, if it leads, hand over to the voter that
-// is furthest along. Nothing is proposed meanwhile.
-func (n *Node) TransferLeadership(ctx context.Context) error {
-	r := n.raft.Load()
-	if r == nil || r.State() != raft.Leader {
-		return notLeader().err
-	}
-	release, err := n.props.hold(ctx)
-	if err != nil {
-		return unavailable("what is under way does not come to an end: %v", err)
-	}
-	defer release()
-	heir, ok := n.heir(ctx)
-	if !ok {
-		return unavailable("no other voter can be reached")
-	}
-	if err := await(ctx, r.LeadershipTransferToServer(heir.ID, heir.Address)); err != nil {
-		return unavailable("leadership was not handed over: %v", err)
-	}
-	n.stats.transfers.Add(1)
-	poke(n.standing)
-	for {
-		term, changed := n.lead.term()
-		if term == 0 || !pause(ctx, changed, 0, true) {
-			return nil
-		}
-	}
-}
-
-// heir returns the voter that answers and has the longest log. Raft's own choice
-// is the one that it sent most to, which may be down.
-func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
-	var longest uint64
-	for _, s := range n.configuration().Servers {
-		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
-			continue
-		}
-		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && (!ok || st.Last > longest) {
-			heir, ok, longest = s, true, st.Last
-		}
-	}
-	return heir, ok
 }

@@ -132,8 +132,7 @@ func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
 // is alone need not wait for an election to come about.
 func (n *Node) watchStart(ctx context.Context) {
 	if others, voter := n.voters(); voter && len(others) == 0 {
-		id, addr := raft.ServerID(n.id), raft.ServerAddress(n.cfg.Advertise)
-		if err := n.trans.TimeoutNow(id, addr, &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}, &raft.TimeoutNowResponse{}); err != nil {
+		if err := n.callElection(raft.ServerID(n.id), raft.ServerAddress(n.cfg.Advertise)); err != nil {
 			n.log.Debug("the election is not hurried", "error", err)
 		}
 	}
