@@ -14,10 +14,14 @@ import (
 // blocksDir is the folder of the block files, beside the store.
 const blocksDir = "blocks"
 
-// refVersion begins the value of a block that stands in a block file. A value that
-// begins with blockVersion is the block itself: stores of the first version hold
-// such, and dumps.
-const refVersion = 2
+// sealedRefVersion begins the value of a block that stands in a block file: a sealed
+// reference, which begins with refVersion. Stores of the second version hold such
+// without a seal. A value that begins with blockVersion is the block itself: stores of
+// the first version hold such, and dumps. No bit makes one of the versions another.
+const (
+	refVersion       = 2
+	sealedRefVersion = 4
+)
 
 // reading is a read transaction of the store, with the block files that it refers to.
 type reading struct {
@@ -48,18 +52,26 @@ type blobs interface {
 	Read(key []byte, ref blockfile.Ref) ([]byte, error)
 }
 
-// encodeRef returns the value for a block that stands in a block file: the version
-// byte, uvarints file, offset, length.
-func encodeRef(ref blockfile.Ref) []byte {
+// encodeRef returns the value for a block that stands in a block file: sealed, a
+// version byte, uvarints file, offset, length.
+func encodeRef(key []byte, ref blockfile.Ref) []byte {
 	b := binary.AppendUvarint([]byte{refVersion}, ref.File)
 	b = binary.AppendUvarint(b, uint64(ref.Offset))
-	return binary.AppendUvarint(b, uint64(ref.Length))
+	return seal(sealedRefVersion, key, binary.AppendUvarint(b, uint64(ref.Length)))
 }
 
 // decodeRef returns what a value refers to; ok is false if it is the block itself.
-func decodeRef(value []byte) (ref blockfile.Ref, ok bool, err error) {
+func decodeRef(key, value []byte) (ref blockfile.Ref, ok bool, err error) {
 	if len(value) == 0 || value[0] == blockVersion {
 		return ref, false, nil // decodeBlock tells of an empty one
+	}
+	if value[0] > refVersion {
+		if err := checkVersion(value, sealedRefVersion, "block"); err != nil {
+			return ref, false, err
+		}
+		if value, err = unseal(key, value, "block reference"); err != nil {
+			return ref, false, err
+		}
 	}
 	if err := checkVersion(value, refVersion, "block"); err != nil {
 		return ref, false, err
@@ -73,8 +85,8 @@ func decodeRef(value []byte) (ref blockfile.Ref, ok bool, err error) {
 }
 
 // blockSize is the length of the block that a value is or refers to.
-func blockSize(value []byte) int {
-	if ref, elsewhere, _ := decodeRef(value); elsewhere {
+func blockSize(key, value []byte) int {
+	if ref, elsewhere, _ := decodeRef(key, value); elsewhere {
 		return ref.Length
 	}
 	return len(value)
@@ -82,7 +94,7 @@ func blockSize(value []byte) int {
 
 // loadBlock appends the records of a block, given as the store has it, to dst.
 func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
-	ref, elsewhere, err := decodeRef(value)
+	ref, elsewhere, err := decodeRef(key, value)
 	if elsewhere && err == nil {
 		value, err = readBlob(from, key, ref)
 	}
@@ -99,7 +111,7 @@ func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 // wholeBlock returns a block, given as the store has it: value itself if it is no
 // reference.
 func wholeBlock(from blobs, key, value []byte) ([]byte, error) {
-	ref, elsewhere, err := decodeRef(value)
+	ref, elsewhere, err := decodeRef(key, value)
 	if err != nil || !elsewhere {
 		return value, err
 	}

@@ -3,10 +3,8 @@ package fsm
 import (
 	"bytes"
 	"encoding/binary"
-	"hash/crc32"
 
 	"github.com/tidwall/btree"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // A value of another type than a list is a set of elements: pairs of a name,
@@ -120,35 +118,22 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 	return value, err == nil, err
 }
 
-// Stored elements carry a checksum, over key and value, so that neither can be
-// taken for another's.
-//
-//	value  1 byte version, 4 bytes CRC-32C (little endian) of key and rest, rest
-const (
-	elementVersion = 1
-	elementHeader  = 1 + 4
-)
+const elementVersion = 1
 
-func sealElement(key, value []byte) []byte {
-	b := make([]byte, elementHeader, elementHeader+len(value))
-	b[0] = elementVersion
-	binary.LittleEndian.PutUint32(b[1:], elementSum(key, value))
-	return append(b, value...)
-}
+func sealElement(key, value []byte) []byte { return seal(elementVersion, key, value) }
 
 // openElement returns the value in memory of its own.
 func openElement(key, stored []byte) ([]byte, error) {
-	if len(key) < incSize || len(stored) < elementHeader {
-		return nil, turn.Errorf(turn.Corrupt, "stored element of %d bytes is too short", len(stored))
-	}
-	if err := checkVersion(stored, elementVersion, "element"); err != nil {
+	if err := checkElement(key, stored); err != nil {
 		return nil, err
 	}
-	value := stored[elementHeader:]
-	if elementSum(key, value) != binary.LittleEndian.Uint32(stored[1:]) {
-		return nil, turn.Errorf(turn.Corrupt, "stored element %x fails its checksum", key)
-	}
-	return bytes.Clone(value), nil
+	return bytes.Clone(stored[sealHeader:]), nil
 }
 
-func elementSum(key, value []byte) uint32 { return crc32.Update(checksum(key), castagnoli, value) }
+func checkElement(key, stored []byte) error {
+	if err := checkVersion(stored, elementVersion, "element"); err != nil {
+		return err
+	}
+	_, err := unseal(key, stored, "element")
+	return err
+}

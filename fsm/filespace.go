@@ -94,7 +94,7 @@ func (s *blockSpace) put(key, block []byte) error {
 		return err
 	}
 	s.uses.refer(ref, 1)
-	return s.bucket.Put(key, encodeRef(ref))
+	return s.bucket.Put(key, encodeRef(key, ref))
 }
 
 func (s *blockSpace) remove(key []byte) error {
@@ -109,7 +109,7 @@ func (s *blockSpace) release(key []byte) error {
 	if old == nil {
 		return nil
 	}
-	ref, elsewhere, err := decodeRef(old)
+	ref, elsewhere, err := decodeRef(key, old)
 	if elsewhere {
 		s.uses.refer(ref, -1)
 	}
@@ -143,7 +143,7 @@ func (s *blockSpace) clean() (err error) {
 
 // move puts a block elsewhere if the store refers to it there.
 func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
-	ref, elsewhere, err := decodeRef(s.bucket.Get(key))
+	ref, elsewhere, err := decodeRef(key, s.bucket.Get(key))
 	if err != nil || !elsewhere || ref != there {
 		return err
 	}

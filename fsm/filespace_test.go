@@ -83,8 +83,8 @@ func (r *rig) checkAccount() {
 	r.t.Helper()
 	want := make(map[uint64]int64)
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketBlocks).ForEach(func(_, v []byte) error {
-			ref, elsewhere, err := decodeRef(v)
+		return tx.Bucket(bucketBlocks).ForEach(func(k, v []byte) error {
+			ref, elsewhere, err := decodeRef(k, v)
 			if elsewhere {
 				want[ref.File] += ref.Size()
 			}

@@ -33,6 +33,7 @@ func (m *Machine) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { m.boundResident(ctx, m.cfg.MappedBytes) })
+	wg.Go(func() { m.scrubs(ctx) })
 	defer context.AfterFunc(ctx, func() { m.hurries.Add(1) })()
 	tick := time.NewTicker(m.cfg.FlushInterval)
 	defer tick.Stop()

@@ -163,7 +163,7 @@ func (s *tailWriter) add(rs []record) error {
 	first := rs[0].seq
 	if !s.tail.complete {
 		k, v := seekLast(s.b.Cursor(), blockKey(s.inc, first))
-		if k != nil && ofIncarnation(k, s.inc) && blockSize(v) < mergeBytes {
+		if k != nil && ofIncarnation(k, s.inc) && blockSize(k, v) < mergeBytes {
 			_, first = splitBlockKey(k)
 			old, err := loadBlock(s.space.files, nil, k, v)
 			if err != nil {

@@ -70,8 +70,18 @@ func hashState(tx *reading) (string, error) {
 	}
 	s := hasher{h: sha256.New(), tx: tx}
 	s.bytes(m.encode())
-	s.bytes(tx.Bucket(bucketMeta).Get(keyTags))
+	windows := tx.Bucket(bucketMeta).Get(keyTags)
+	if windows != nil { // not a new store
+		if windows, err = unsealed(keyTags, windows, "tag window"); err != nil {
+			return "", err
+		}
+	}
+	s.bytes(windows)
 	if err := tx.Bucket(bucketHeads).ForEach(func(k, v []byte) error {
+		v, err := unsealed(k, v, "session")
+		if err != nil {
+			return err
+		}
 		s.bytes(k)
 		s.bytes(v)
 		h, err := decodeHead(v)

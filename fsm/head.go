@@ -85,6 +85,15 @@ func (h *head) encode(b []byte) []byte {
 	return b
 }
 
+// openHead decodes a head as the store has it.
+func openHead(key, stored []byte) (*head, error) {
+	b, err := unsealed(key, stored, "session")
+	if err != nil {
+		return nil, err
+	}
+	return decodeHead(b)
+}
+
 func decodeHead(b []byte) (*head, error) {
 	if err := checkVersion(b, headVersion, "session"); err != nil {
 		return nil, err

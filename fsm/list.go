@@ -50,7 +50,7 @@ func (w *heads) next() (key string, h *head, ok bool, err error) {
 		}
 		if w.k != nil && string(w.k) == key {
 			if !known {
-				if h, err = decodeHead(w.v); err != nil {
+				if h, err = openHead(w.k, w.v); err != nil {
 					return "", nil, false, err
 				}
 			}

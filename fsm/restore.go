@@ -118,6 +118,12 @@ func (l *loader) put(bucket, k, v []byte) error {
 		l.space.bucket = b
 		return l.space.put(slices.Clone(k), v)
 	}
+	if sealedApart(bucket) {
+		if v, err = unsealed(k, v, string(bucket)); err != nil {
+			return err
+		}
+		return b.Put(slices.Clone(k), seal(sealedVersion, k, v))
+	}
 	return b.Put(slices.Clone(k), slices.Clone(v))
 }
 

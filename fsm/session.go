@@ -55,7 +55,7 @@ func storedHead(tx *reading, key string) (*head, error) {
 	if b == nil {
 		return nil, nil
 	}
-	return decodeHead(b)
+	return openHead([]byte(key), b)
 }
 
 // stored returns the head of a key, expired or not, nil if there is none. Only

@@ -112,13 +112,24 @@ func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
 	b := tx.Bucket(bucketMeta)
 	state := b.Get(keyState)
 	if state == nil {
+		if k, _ := b.Cursor().First(); k != nil {
+			return meta{}, nil, turn.Errorf(turn.Corrupt, "the state description is missing")
+		}
 		return meta{}, make(tags), nil
+	}
+	state, err := unsealed(keyState, state, "state description")
+	if err != nil {
+		return meta{}, nil, err
 	}
 	m, err := decodeMeta(state)
 	if err != nil {
 		return meta{}, nil, err
 	}
-	t, err := decodeTags(b.Get(keyTags))
+	windows, err := unsealed(keyTags, b.Get(keyTags), "tag window")
+	if err != nil {
+		return meta{}, nil, err
+	}
+	t, err := decodeTags(windows)
 	return m, t, err
 }
 

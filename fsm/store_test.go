@@ -288,7 +288,7 @@ func TestDamagedDumpIsRefused(t *testing.T) {
 	}
 }
 
-// A flipped bit in the state file is found when the block or element is read, and
+// A flipped bit in the state file is found when the head, block or element is read, and
 // ends the machine rather than being answered with.
 func TestFlippedBitIsFatal(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -297,6 +297,7 @@ func TestFlippedBitIsFatal(t *testing.T) {
 		read   turn.Query
 		key    bool // the bit is in the key
 	}{
+		"head":    {bucketHeads, appendOf(sessionA, "id", "hello"), &turn.Info{Key: sessionA}, false},
 		"block":   {bucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
 		"string":  {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")}, &turn.GetString{Key: sessionA}, false},
 		"element": {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},

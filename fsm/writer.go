@@ -62,7 +62,7 @@ func (w *writer) writeHeads() error {
 	var err error
 	w.table.keys.Scan(func(key string) bool {
 		if h := w.table.heads[key]; h != nil {
-			err = b.Put([]byte(key), h.encode(nil))
+			err = b.Put([]byte(key), seal(sealedVersion, []byte(key), h.encode(nil)))
 		} else {
 			err = b.Delete([]byte(key))
 		}
@@ -113,8 +113,8 @@ func (w *writer) writeNamespaces() error {
 
 func (w *writer) writeMeta() error {
 	b := w.tx.Bucket(bucketMeta)
-	if err := b.Put(keyTags, w.table.meta.tags); err != nil {
+	if err := b.Put(keyTags, seal(sealedVersion, keyTags, w.table.meta.tags)); err != nil {
 		return err
 	}
-	return b.Put(keyState, w.table.meta.encode())
+	return b.Put(keyState, seal(sealedVersion, keyState, w.table.meta.encode()))
 }

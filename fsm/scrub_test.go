@@ -1,0 +1,202 @@
+package fsm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// fullRig has something in each bucket whose values are sealed.
+func fullRig(t *testing.T) *rig {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"), appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "hello"),
+		&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
+		setOf(turn.Key{Namespace: "0", Name: "set"}, "a", "b"))
+	r.flush()
+	return r
+}
+
+// A session whose key was damaged is not found, so that nobody reads its checksum:
+// any flipped bit of a sealed pair, in key or value, is found without a query.
+func TestScrubFindsAFlippedBit(t *testing.T) {
+	r := fullRig(t)
+	for _, bucket := range [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketElements} {
+		flipped := 0
+		for n := 0; ; n++ {
+			k, v := r.pair(bucket, n)
+			if k == nil {
+				break
+			}
+			for at := range len(k) + len(v) {
+				for bit := range 8 {
+					flipped++
+					r.checkFlip(bucket, k, v, at, bit)
+				}
+			}
+		}
+		if flipped == 0 {
+			t.Errorf("there is nothing in bucket %s", bucket)
+		}
+	}
+	if err := r.m.scrub(t.Context()); err != nil {
+		t.Errorf("the state as it was: %v", err)
+	}
+}
+
+// pair returns a pair of the store by its place, nil if there is none.
+func (r *rig) pair(bucket []byte, n int) (k, v []byte) {
+	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(bucket).Cursor()
+		for k, v = c.First(); n > 0 && k != nil; n-- {
+			k, v = c.Next()
+		}
+		k, v = bytes.Clone(k), bytes.Clone(v)
+		return nil
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	return k, v
+}
+
+// checkFlip has a bit of a pair flipped while the bucket is looked through.
+func (r *rig) checkFlip(bucket, k, v []byte, at, bit int) {
+	r.t.Helper()
+	key, value := bytes.Clone(k), bytes.Clone(v)
+	if at < len(k) {
+		key[at] ^= 1 << bit
+	} else {
+		value[at-len(k)] ^= 1 << bit
+	}
+	r.move(bucket, k, key, value)
+	_, err := r.m.scrubFrom(bucket, nil)
+	r.move(bucket, key, k, v)
+	if kind := turn.KindOf(err); err == nil || kind != turn.Corrupt && kind != turn.Newer {
+		r.t.Errorf("bucket %s: bit %d of byte %d of %x = %x: %v", bucket, bit, at, k, v, err)
+	}
+}
+
+// What the scrub finds ends the machine, whether or not anybody asks for the session.
+func TestDamagedKeyEndsTheMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fullRig(t)
+		k, v := r.pair(bucketHeads, 0)
+		other := bytes.Clone(k)
+		other[len(k)-1] ^= 1
+		r.move(bucketHeads, k, other, v)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := r.m.Run(ctx); turn.KindOf(err) != turn.Corrupt || !strings.Contains(err.Error(), storeName) {
+			t.Errorf("the machine ended with %v", err)
+		}
+	})
+}
+
+// A store in which nothing but elements has a seal, as older versions wrote it, is the
+// same state, and gets seals with what is written anew.
+func TestUnsealedStore(t *testing.T) {
+	r := fullRig(t)
+	before := storeHash(t, r.m)
+	for _, bucket := range [][]byte{bucketMeta, bucketHeads, bucketBlocks} {
+		for n := 0; ; n++ {
+			k, v := r.pair(bucket, n)
+			if k == nil {
+				break
+			}
+			r.move(bucket, k, k, v[sealHeader:])
+		}
+	}
+	if k, v := r.pair(bucketBlocks, 0); v[0] != refVersion {
+		t.Fatalf("the block %x has version %d", k, v[0])
+	}
+	r.restart()
+	if got := storeHash(t, r.m); got != before {
+		t.Error("without seals it is another state")
+	}
+	if err := r.m.scrub(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.apply(1, appendOf(sessionA, "id2", "hello"))
+	r.flush()
+	for _, c := range []struct {
+		bucket  []byte
+		version byte
+	}{{bucketMeta, sealedVersion}, {bucketHeads, sealedVersion}, {bucketBlocks, sealedRefVersion}} {
+		if k, v := r.pair(c.bucket, 0); v[0] != c.version {
+			t.Errorf("%s %x was written in version %d, want %d", c.bucket, k, v[0], c.version)
+		}
+	}
+}
+
+// A store that has lost its description is not a new one.
+func TestLostDescription(t *testing.T) {
+	r := fullRig(t)
+	_, v := r.pair(bucketMeta, 0)
+	r.move(bucketMeta, keyState, []byte("stape"), v)
+	_ = r.m.Close()
+	if _, err := Open(Config{Dir: r.dir}); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("open: %v", err)
+	}
+}
+
+// move puts a pair in the place of that of another key.
+func (r *rig) move(bucket, from, to, value []byte) {
+	r.t.Helper()
+	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(bucket)
+		if err := b.Delete(from); err != nil {
+			return err
+		}
+		return b.Put(to, value)
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// Buckets that are longer than what is read at once are read whole, while they change,
+// and none of what is sound is taken for damaged; what is damaged at their end is found.
+func TestScrubOfManyPairs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		fill := func(round int) {
+			for i := range 60 {
+				r.apply(1, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i*7 + round)}, Value: make([]byte, 80<<10)})
+			}
+			r.flush()
+		}
+		fill(0)
+		done := make(chan error)
+		go func() { done <- r.m.scrub(t.Context()) }()
+		for round := range 5 {
+			synctest.Wait()
+			fill(round)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		parts := 0
+		for from := []byte{}; from != nil; parts++ {
+			next, err := r.m.scrubFrom(bucketElements, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			from = next
+		}
+		if parts < 5 {
+			t.Errorf("the elements were read in %d parts", parts)
+		}
+		k, v := r.pair(bucketElements, 299)
+		v[len(v)-1] ^= 1
+		r.move(bucketElements, k, k, v)
+		if err := r.m.scrub(t.Context()); turn.KindOf(err) != turn.Corrupt {
+			t.Errorf("the last element is damaged: %v", err)
+		}
+	})
+}
