@@ -107,7 +107,7 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		return func() {}
 	}
 	others := c.others(id)
-	switch c.rnd.IntN(13) {
+	switch c.rnd.IntN(14) {
 	case 0, 1:
 		c.crash(id)
 	case 2:
@@ -141,6 +141,8 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 	case 10, 11:
 		c.depose(c.tardy)
 	case 12:
+		c.swapMajority(id)
+	case 13:
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 		defer cancel()
 		if c.rnd.IntN(2) == 0 {

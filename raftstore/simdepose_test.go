@@ -36,6 +36,35 @@ func (c *simCluster) depose(id string) {
 	time.Sleep(time.Duration(c.rnd.IntN(1000)) * time.Millisecond)
 }
 
+// swapMajority has a node with a slow log and half of the others accept writes; then
+// the node loses its power, and it and the other half go on without the first. What
+// was acknowledged, but was not durable on that node, is gone.
+func (c *simCluster) swapMajority(id string) {
+	n, others := c.node(id), c.others(id)
+	if n == nil {
+		return
+	}
+	with, without := others[:len(others)/2], others[len(others)/2:]
+	for _, o := range without {
+		c.cut(o, slices.Concat(with, []string{id}), true, true)
+	}
+	n.slow.set(1500 * time.Millisecond)
+	time.Sleep(time.Duration(500+c.rnd.IntN(1000)) * time.Millisecond)
+	c.crash(id)
+	for _, o := range with {
+		c.cut(o, slices.Concat(without, []string{id}), true, true)
+	}
+	for _, o := range without {
+		c.cut(o, []string{id}, false, false)
+	}
+	c.revive()
+	c.soon(3*time.Second, func() bool {
+		l := c.leader()
+		return l != nil && !slices.Contains(with, l.id)
+	})
+	time.Sleep(time.Duration(c.rnd.IntN(500)) * time.Millisecond)
+}
+
 // elect has a node stand for election, as one that a leader hands over to. One that
 // has only just been started does not.
 func (c *simCluster) elect(n *simNode) {
