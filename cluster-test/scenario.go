@@ -79,7 +79,7 @@ func scenarios() []Scenario {
 		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot", Workloads: []string{"append", "turns", "mixed", "ttl"},
 			Nemesis: []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog, Must: []string{"snapshot installs", "duplicates"}},
 		{Name: "disks", About: "disks lose power, fail, fill up and get slow", Workloads: everything, Disks: true,
-			Nemesis: []string{"power-cut", "power-cut-all", "slow-sync", "disk-low", "disk-full", "sync-error", "write-error", "read-error", "kill-leader"},
+			Nemesis: []string{"power-cut", "power-cut-all", "slow-sync", "hung-disk", "disk-low", "disk-full", "sync-error", "write-error", "read-error", "kill-leader"},
 			Flags:   smallLog, Must: []string{"leader changes", "unknown", "read-only"}},
 		{Name: "damage", About: "files are damaged while a node is down", Workloads: []string{"append", "cas", "mixed", "tail"},
 			Nemesis: damages(), Flags: smallLog, Must: []string{"damage refused"}},

@@ -140,11 +140,20 @@ func (n *node) Statfs(ctx context.Context, out *fuse.StatfsOut) syscall.Errno {
 	return errno
 }
 
+// lookEvery is how soon a sync that is delayed notices that it no longer is.
+const lookEvery = 20 * time.Millisecond
+
 // syncing is what happens to every sync first.
 func (d *Disk) syncing(path string) syscall.Errno {
-	select {
-	case <-time.After(d.fault.Load().SyncDelay):
-	case <-d.off:
+	for began := time.Now(); !d.isOff(); {
+		left := d.fault.Load().SyncDelay - time.Since(began)
+		if left <= 0 {
+			break
+		}
+		select {
+		case <-time.After(min(left, lookEvery)): // it may have become shorter meanwhile
+		case <-d.off:
+		}
 	}
 	if d.isOff() || d.fails(Sync, path) {
 		return syscall.EIO

@@ -17,6 +17,8 @@ func diskFaults() []Fault {
 		{Name: "power-cut", About: "a node's machine loses power, and what was not synced", Disks: true, Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
 		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll), Hold: seconds(0, 1)},
 		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync), Hold: seconds(2, 8)},
+		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that", Nodes: 3, Alone: true, Disks: true,
+			Pick: to(theLeader, hungDisk), Hold: seconds(1, 4)},
 		{Name: "disk-low", About: "a disk is nearly full for a while", Disks: true, Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
 		{Name: "disk-full", About: "a disk is full to the last byte for a while", Disks: true,
 			Pick: to(mostlyLeader, short(disk.Faults{Full: true})), Hold: seconds(2, 6)},
@@ -80,6 +82,30 @@ func goodDisk(n *cluster.Node) healer {
 
 func slowSync(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
 	n.Disk.Set(disk.Faults{SyncDelay: between(e.Rand, seconds(0.1, 2))})
+	return goodDisk(n), nil
+}
+
+// hangTime is how long a disk hangs, of which otherLeads is what the cluster may
+// take to go on without it.
+const (
+	hangTime   = 10 * time.Second
+	otherLeads = 7 * time.Second
+)
+
+// hungDisk requires the others to do without the leader. They must be well: it
+// takes both of them.
+func hungDisk(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	well, cancel := context.WithTimeout(ctx, hangTime)
+	defer cancel()
+	if err := e.Cluster.WaitReady(well); err != nil || e.Cluster.Leader(ctx) != n {
+		return nil, nil
+	}
+	n.Disk.Set(disk.Faults{SyncDelay: hangTime})
+	watch, cancel := context.WithTimeout(ctx, otherLeads)
+	defer cancel()
+	if _, err := e.Cluster.WaitLeader(watch, n); err != nil && ctx.Err() == nil {
+		return goodDisk(n), fmt.Errorf("the disk of %s, which leads, hangs: %w", n.ID, err)
+	}
 	return goodDisk(n), nil
 }
 
