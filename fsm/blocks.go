@@ -66,10 +66,7 @@ func decodeRef(key, value []byte) (ref blockfile.Ref, ok bool, err error) {
 		return ref, false, nil // decodeBlock tells of an empty one
 	}
 	if value[0] > refVersion {
-		if err := checkVersion(value, sealedRefVersion, "block"); err != nil {
-			return ref, false, err
-		}
-		if value, err = unseal(key, value, "block reference"); err != nil {
+		if value, err = unseal(sealedRefVersion, key, value, "block reference"); err != nil {
 			return ref, false, err
 		}
 	}

@@ -131,9 +131,6 @@ func openElement(key, stored []byte) ([]byte, error) {
 }
 
 func checkElement(key, stored []byte) error {
-	if err := checkVersion(stored, elementVersion, "element"); err != nil {
-		return err
-	}
-	_, err := unseal(key, stored, "element")
+	_, err := unseal(elementVersion, key, stored, "element")
 	return err
 }

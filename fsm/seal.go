@@ -10,10 +10,12 @@ import (
 // Stored values are sealed: with a checksum over key and value, so that neither can be
 // taken for another's.
 //
-//	1 byte version, 4 bytes CRC-32C (little endian) of key and rest, rest
+//	1 byte version, 4 bytes CRC-32C (little endian) of key, version and rest; rest
+//
+// That of elements, which is version 1, leaves the version out.
 //
 // A session's head, the state description and the tag windows were stored without a
-// seal at first, and so were references to blocks. Their rest is the value as it was
+// seal at first, and so were references to blocks. What is sealed of those is the value as it was
 // then, with its own version byte, and dumps hold that still.
 //
 // A flipped bit in a key is found where the pair is met under the key that it has
@@ -28,33 +30,38 @@ const (
 func seal(version byte, key, value []byte) []byte {
 	b := make([]byte, sealHeader, sealHeader+len(value))
 	b[0] = version
-	binary.LittleEndian.PutUint32(b[1:], sealSum(key, value))
+	binary.LittleEndian.PutUint32(b[1:], sealSum(version, key, value))
 	return append(b, value...)
 }
 
-// unseal returns the rest of a sealed value, which is part of stored.
-func unseal(key, stored []byte, what string) ([]byte, error) {
+// unseal returns the rest of a value that is sealed in a version, which is part of
+// stored. The checksum comes first: bytes that are not where they were written look
+// like any version.
+func unseal(version byte, key, stored []byte, what string) ([]byte, error) {
 	if len(stored) < sealHeader {
 		return nil, turn.Errorf(turn.Corrupt, "stored %s of %d bytes is too short", what, len(stored))
 	}
 	value := stored[sealHeader:]
-	if sealSum(key, value) != binary.LittleEndian.Uint32(stored[1:]) {
+	if sealSum(stored[0], key, value) != binary.LittleEndian.Uint32(stored[1:]) {
 		return nil, turn.Errorf(turn.Corrupt, "stored %s %x fails its checksum", what, key)
 	}
-	return value, nil
+	return value, checkVersion(stored, version, what)
 }
 
-func sealSum(key, value []byte) uint32 { return crc32.Update(checksum(key), castagnoli, value) }
+func sealSum(version byte, key, value []byte) uint32 {
+	sum := checksum(key)
+	if version != elementVersion {
+		sum = crc32.Update(sum, castagnoli, []byte{version})
+	}
+	return crc32.Update(sum, castagnoli, value)
+}
 
 // unsealed returns a value that may have a seal without it; it is part of stored.
 func unsealed(key, stored []byte, what string) ([]byte, error) {
 	if len(stored) > 0 && stored[0] == plainVersion {
 		return stored, nil
 	}
-	if err := checkVersion(stored, sealedVersion, what); err != nil {
-		return nil, err
-	}
-	return unseal(key, stored, what)
+	return unseal(sealedVersion, key, stored, what)
 }
 
 // sealedApart tells of a bucket whose values have a seal in the store, but none in dumps.

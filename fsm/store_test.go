@@ -356,9 +356,7 @@ func TestNewerStateIsRefused(t *testing.T) {
 	r.flush()
 	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketMeta)
-		v := bytes.Clone(b.Get(keyState))
-		v[0]++
-		return b.Put(keyState, v)
+		return b.Put(keyState, seal(sealedVersion+1, keyState, b.Get(keyState)[sealHeader:]))
 	}); err != nil {
 		t.Fatal(err)
 	}
