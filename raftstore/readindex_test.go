@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,6 +31,26 @@ func (c *cluster) elect(id string) *running {
 	}
 	eventuallyTrue(c.t, id+" leads", func() bool { term, _ := r.lead.term(); return term != 0 })
 	return r
+}
+
+// furthest returns the one of two nodes that has the longer log, and so can win an
+// election. A patient leader's entries may reach one and not the other.
+func (c *cluster) furthest(id, other string) string {
+	if c.nodes[other].raft.Load().LastIndex() > c.nodes[id].raft.Load().LastIndex() {
+		return other
+	}
+	return id
+}
+
+// begun is a context that tells when somebody first waits for its end.
+type begun struct {
+	context.Context
+	waits func()
+}
+
+func (b begun) Done() <-chan struct{} {
+	b.waits()
+	return b.Context.Done()
 }
 
 // isolate makes what a node sends to the others vanish, and what they send to it.
@@ -69,25 +90,28 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	}()
 	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.held.Load() >= 2 })
 	verifying := a.raft.Load().VerifyLeader() // makes it send heartbeats now
-	time.Sleep(50 * time.Millisecond)         // they cannot be seen to arrive
+	for _, o := range others {
+		eventuallyTrue(t, o+" has answered", func() bool { return w.held("n1", c.addrs[o]) >= 2 })
+	}
 	c.isolate(w, "n1", others, true)
 
-	b := c.elect("n2")
+	b := c.elect(c.furthest("n2", "n3"))
 	put(t, b, "s", "new")
 	if leading, _, _ := a.raftState(); !leading {
 		t.Fatal("the old leader knows; the test shows nothing")
 	}
 
 	// A new read, and a new verification, begin. Then the late answers arrive.
-	late := make(chan error, 1)
+	late, waits := make(chan error, 1), make(chan struct{})
 	var stale turn.Result
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 		defer cancel()
 		var err error
-		stale, err = a.Query(ctx, &turn.Read{Key: key("s")}, turn.Consistency{})
+		stale, err = a.Query(begun{ctx, sync.OnceFunc(func() { close(waits) })}, &turn.Read{Key: key("s")}, turn.Consistency{})
 		late <- err
 	}()
+	<-waits
 	again := a.raft.Load().VerifyLeader()
 	eventuallyTrue(t, "the read waits", func() bool {
 		a.reads.mu.Lock()
@@ -132,7 +156,7 @@ func TestLearnersDoNotConfirmALeader(t *testing.T) {
 	others := []string{"n2", "n3"}
 	c.isolate(w, "n1", others, true)
 	c.isolate(w, "n4", others, true)
-	b := c.elect("n2")
+	b := c.elect(c.furthest("n2", "n3"))
 	put(t, b, "s", "new")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)

@@ -19,6 +19,7 @@ type wireState struct {
 	mu      sync.Mutex
 	changed *sync.Cond
 	hold    bool // answers wait
+	held    int  // how many do
 	drop    bool // requests vanish, new connections fail
 	conns   map[*wire]struct{}
 }
@@ -71,6 +72,14 @@ func (w *wires) holdAnswers(from, addr string, hold bool) {
 	s.changed.Broadcast()
 }
 
+// held returns how many connections have an answer that waits.
+func (w *wires) held(from, addr string) int {
+	s := w.state(from, addr)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
 // dropRequests makes requests vanish, without an error. What was dropped breaks
 // the connections, so they are closed when it ends.
 func (w *wires) dropRequests(from, addr string, drop bool) {
@@ -109,6 +118,10 @@ func (c *wire) Read(p []byte) (int, error) {
 	s := c.state
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n > 0 {
+		s.held++
+		defer func() { s.held-- }()
+	}
 	for s.hold && !c.closed {
 		s.changed.Wait()
 	}
