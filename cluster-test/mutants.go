@@ -115,7 +115,7 @@ func mutants() []mutant {
 			Edits: []edit{{Package: "fsm", Old: "c.Origin != 0 && !m.tags.take(", New: "m.tags == nil && !m.tags.take("}},
 			Catchers: []catcher{{Scenario: "leader-kill", Time: 15 * time.Second, Workloads: "append,turns",
 				Shows: []string{"two values", "doubled"}, Runs: 20},
-				{Package: "./raftstore", Test: "TestLostRepliesNeitherLoseNorDouble", Shows: []string{"message"}, Runs: 3}, simulation(12)}},
+				{Package: "./raftstore", Test: "TestLostRepliesNeitherLoseNorDouble", Shows: []string{"message"}, Runs: 3}, simulation(20)}},
 		{Name: "conflicts-foreseen", About: "the node that takes a conditional append refuses it by its own state, which may be behind",
 			Edits: []edit{{Package: "raftstore", Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.Append); ok && o.Expect != nil {\n" +
