@@ -18,8 +18,10 @@ import (
 // smallLog keeps next to nothing of the log behind a snapshot.
 func smallLog(cfg *Config) { cfg.Storage.TailBytes = 1 }
 
-// calm has nodes wait longer for a leader than a busy machine keeps it from running.
+// calm has nodes wait longer for a leader, and callers for an outcome, than a busy
+// machine keeps them from running.
 func calm(cfg *Config) {
+	cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = time.Minute, 2*time.Minute
 	cfg.Consensus.Heartbeat, cfg.Consensus.Election, cfg.Consensus.Lease = 2*time.Second, 2*time.Second, 1500*time.Millisecond
 }
 
@@ -29,11 +31,12 @@ func TestSnapshotInstall(t *testing.T) {
 	for _, engine := range []string{"wal", "boltdb"} {
 		t.Run(engine, func(t *testing.T) {
 			c := newCluster(t, 3, smallLog, calm, func(cfg *Config) { cfg.LogEngine = engine })
-			leader := c.leader()
+			c.leader()
 			c.ready()
 			away := c.follower()
-			put(t, leader, "s", "before")
+			put(t, away, "s", "before")
 			c.kill(away.id)
+			leader := c.leader() // only now: it may be another than before
 			for i := range 50 {
 				put(t, leader, fmt.Sprint("s", i%7), strings.Repeat("x", 1000))
 			}
