@@ -37,24 +37,22 @@ type Faults struct {
 const lowBytes = 16 << 20
 
 // Set changes what is wrong.
-func (d *Disk) Set(f Faults) {
-	d.fault.Store(&f)
-	d.failed.Store(nil)
-}
+func (d *Disk) Set(f Faults) { d.fault.Store(&state{Faults: f}) }
 
 // Failed returns the path of the file on which an operation was made to fail
 // since Set; "" if none was.
 func (d *Disk) Failed() string {
-	if path := d.failed.Load(); path != nil {
+	if path := d.fault.Load().failed.Load(); path != nil {
 		return *path
 	}
 	return ""
 }
 
-// fails reports whether this operation has to, which is so once.
+// fails reports whether this operation has to, which is so once for each Set: one
+// that begins before the next Set and ends after it counts for the former.
 func (d *Disk) fails(op Op, path string) bool {
 	f := d.fault.Load()
-	return f.Fail == op && strings.Contains(path, f.Path) && d.failed.CompareAndSwap(nil, &path)
+	return f.Fail == op && strings.Contains(path, f.Path) && f.failed.CompareAndSwap(nil, &path)
 }
 
 // Loss is how much of what was not synced a power cut takes away.
@@ -67,8 +65,11 @@ const (
 )
 
 // faults are those of a Disk, which any request looks at.
-type faults struct {
-	fault  atomic.Pointer[Faults]
+type faults struct{ fault atomic.Pointer[state] }
+
+// state is what has been wrong since a Set.
+type state struct {
+	Faults
 	failed atomic.Pointer[string]
 }
 
