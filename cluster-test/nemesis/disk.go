@@ -137,14 +137,26 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 			return goodDisk(n), nil // nothing was written to that file
 		}
 		if strings.HasSuffix(n.Disk.Failed(), ".tmp") {
-			// Nothing depends on it: it is thrown away, and made anew. But until the disk
-			// is good again something else may fail, and stop the node.
-			return goodDisk(n), nil
+			// It is thrown away, and made anew, unless the node cannot go on without, as
+			// with the next segment of its log.
+			return mayStop(n), nil
 		}
 		if err := exits(ctx, n); err != nil {
 			return nil, fmt.Errorf("a %s of %s failed: %w", op, n.Disk.Failed(), err)
 		}
 		return goodDisk(n), n.PowerCut(disk.Some, e.Rand.Uint64())
+	}
+}
+
+// mayStop makes a disk work again, and the node if it gives up over what it has met
+// before.
+func mayStop(n *cluster.Node) healer {
+	return func(ctx context.Context) error {
+		n.Disk.Set(disk.Faults{})
+		watch, cancel := context.WithTimeout(ctx, errorWait)
+		defer cancel()
+		_ = cluster.Until(watch, n.ID+" stops", func() bool { return !n.Running() }) // or it goes on
+		return start(n)
 	}
 }
 
