@@ -127,16 +127,18 @@ func TestFlippedBitIsNoOtherVote(t *testing.T) {
 				refused++
 				continue
 			}
-			s, err := openStable(path, func(err error) { t.Fatal(err) })
+			// Twice: bbolt writes when it is opened, and what it only passes by on the
+			// way to a value, such as a length, can make what it writes wrong.
+			err := openAndClose(path)
+			if err == nil {
+				err = openAndClose(path)
+			}
 			if turn.Is(err, turn.Corrupt) {
 				refused++
 				continue
 			}
 			if err != nil {
 				t.Fatalf("bit %d of byte %d: %v", bit, at, err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
 			}
 			checkVoted(t, path, fmt.Sprintf("bit %d of byte %d", bit, at))
 		}
@@ -145,6 +147,14 @@ func TestFlippedBitIsNoOtherVote(t *testing.T) {
 	if refused < 1000 && !testing.Short() || refused == 0 {
 		t.Errorf("of %d flipped bits only %d were refused", flipped, refused)
 	}
+}
+
+func openAndClose(path string) error {
+	s, err := openStable(path, func(err error) { panic(err) })
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 // olderStore opens a store as the first versions did.

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"hash/fnv"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -158,44 +156,3 @@ func checkNew(path string) error {
 	}
 	return turn.Errorf(turn.Corrupt, "what this node voted for is missing")
 }
-
-// checkPages refuses a bbolt file of which a root, or the page that the newest one
-// leads to, is damaged. From a damaged root bbolt would go back to the other one,
-// which may be that before the last vote; a crash leaves none damaged, since a root
-// is a part of one sector. Where a page says that it is very long, bbolt does not come
-// to an end. The few bytes of Raft's stay on one page, with their buckets.
-func checkPages(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var newest, leaf, at int64
-	for n := range 2 {
-		// magic, version, page size, flags, root, sequence, freelist, pages, transaction; checksum
-		var b [pageHeader + 64]byte
-		if _, err := f.ReadAt(b[:], at); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		root, sum := b[pageHeader:], fnv.New64a()
-		_, _ = sum.Write(root[:56])
-		if sum.Sum64() != binary.NativeEndian.Uint64(root[56:]) {
-			return turn.Errorf(turn.Corrupt, "root %d of 2 fails its checksum", n+1)
-		}
-		at = int64(binary.NativeEndian.Uint32(root[8:]))
-		if tx := int64(binary.NativeEndian.Uint64(root[48:])); tx >= newest {
-			newest, leaf = tx, int64(binary.NativeEndian.Uint64(root[16:]))
-		}
-	}
-	var b [pageHeader]byte // id, flags, number of elements, pages that follow
-	if _, err := f.ReadAt(b[:], leaf*at); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	const isLeaf = 2
-	if binary.NativeEndian.Uint64(b[:]) != uint64(leaf) || binary.NativeEndian.Uint16(b[8:]) != isLeaf || binary.NativeEndian.Uint32(b[12:]) != 0 {
-		return turn.Errorf(turn.Corrupt, "page %d is damaged", leaf)
-	}
-	return nil
-}
-
-const pageHeader = 16
