@@ -44,7 +44,8 @@ func (w *window) put(print uint32) {
 	w.len = min(w.len+1, len(w.prints))
 }
 
-// abridge returns the byte of a print that few keeps; the last bit is always set.
+// abridge returns the byte of a print that few keeps: not the lowest, of which one bit
+// is always set.
 func abridge(print uint32) byte { return byte(print >> 8) }
 
 // at returns the place of a seq.

@@ -31,6 +31,24 @@ func (c *simCluster) append(text string) {
 	}
 }
 
+// deposed waits until another node leads than old, which may be down.
+func (c *simCluster) deposed(old *simNode, limit time.Duration) {
+	c.t.Helper()
+	c.within(limit, "another leader", func() bool {
+		l := c.leader()
+		return l != nil && l != old
+	})
+}
+
+// endSound appends once more, mends everything and holds all nodes to the same state.
+func (c *simCluster) endSound() {
+	c.t.Helper()
+	c.append("after")
+	c.recover()
+	c.sameState()
+	c.close()
+}
+
 // While a leader's own log is not durable, what it sends to the others is durable
 // there, and yet nobody takes it for committed. A leader that is the only voter
 // commits by its own count, so nothing may run ahead.
@@ -72,11 +90,8 @@ func TestPowerFailsWhileTheLeaderRunsAhead(t *testing.T) {
 		defer open()
 		c.crash(leader.id)
 		open() // what is left of the node ends; its disk takes nothing any more
-		c.within(time.Minute, "another leader", func() bool { return c.leader() != nil })
-		c.append("after")
-		c.recover()
-		c.sameState()
-		c.close()
+		c.deposed(leader, time.Minute)
+		c.endSound()
 	})
 }
 
@@ -89,10 +104,7 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 		defer open()
 		_, term, _ := old.raftState()
 		c.cut(old.id, c.others(old.id), true, true)
-		c.within(time.Minute, "another leader", func() bool {
-			l := c.leader()
-			return l != nil && l != old
-		})
+		c.deposed(old, time.Minute)
 		c.net.heal()
 		time.Sleep(5 * time.Second) // of fake time
 		if promised := old.stable.Promised(); promised != term {
@@ -100,10 +112,7 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 		}
 		open()
 		c.within(time.Minute, "the old leader follows", func() bool { return old.stable.Promised() > term })
-		c.append("after")
-		c.recover()
-		c.sameState()
-		c.close()
+		c.endSound()
 	})
 }
 
@@ -114,14 +123,9 @@ func TestALeaderWithAHangingDiskMakesWay(t *testing.T) {
 		c, old, _, open := aheadCluster(t, dir, 3)
 		defer c.abandon()
 		defer open()
-		c.within(5*time.Second, "another leader", func() bool {
-			l := c.leader()
-			return l != nil && l != old
-		})
-		c.append("after")
+		c.deposed(old, 5*time.Second)
+		c.append("while it hangs")
 		open()
-		c.recover()
-		c.sameState()
-		c.close()
+		c.endSound()
 	})
 }

@@ -96,8 +96,8 @@ type StorageBounds struct {
 	ReserveBytes uint64
 	// FreeBytes returns the free space of a directory's disk; default: statfs.
 	FreeBytes func(dir string) (uint64, error)
-	// A sync of the log that takes SlowSync (2 s) makes a leader hand over, one
-	// that takes StuckSync (30 s) makes the node stop.
+	// A sync of the log that takes SlowSync (2 s) makes a leader have another node
+	// stand for election, one that takes StuckSync (30 s) makes the node stop.
 	SlowSync, StuckSync time.Duration
 }
 
