@@ -138,7 +138,7 @@ func Open(cfg Config) (*Machine, error) {
 	m := &Machine{
 		cfg:     cfg,
 		db:      db,
-		windows: newWindows(cfg.WindowBytes / 4),
+		windows: newWindows(cfg.WindowBytes / placeBytes),
 		fatal:   make(chan struct{}),
 		kick:    make(chan struct{}, 1),
 	}

@@ -23,7 +23,10 @@ type window struct {
 	few []byte
 }
 
-const smallWindow = 16
+const (
+	smallWindow = 16
+	placeBytes  = 4 + 1 // of prints and few
+)
 
 // note adds the message seq, which must not be below next; messages between,
 // of which there is no record, had no id that matters.
