@@ -61,7 +61,7 @@ func TestBenchTrials(t *testing.T) {
 		Verdicts []bench.Verdict
 	}
 	text := cli{t: t}.ok("bench", "growth", "shapes", "ttl", "--restart", "--messages", "300", "--sessions", "20", "--clients", "8",
-		"--duration", "50ms", "--warm-up", "0", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
+		"--duration", "1s", "--warm-up", "0", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
