@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,6 @@ type FlushStats struct {
 	Sessions int // keys of every type, written or deleted
 	Blocks   int // of messages, and elements, written or deleted
 }
-
-// garbageChunk is how many blocks of deleted messages, and elements of deleted
-// keys, one flush removes at most.
-const garbageChunk = 20_000
 
 // flushRetry is how long a flush that found the disk full waits for its next try.
 const flushRetry = time.Second
@@ -140,6 +137,7 @@ func (m *Machine) tidy() (more bool, err error) {
 		return false, err
 	}
 	w := m.writer(newTable())
+	w.pacer = newTidyPacer(m.hurry)
 	err = m.commit(w, func() (err error) {
 		if w.table.meta, _, err = loadMeta(w.tx); err != nil {
 			return err
@@ -185,6 +183,24 @@ func (m *Machine) removeFiles(unused []uint64) {
 	if err := m.files.Committed(unused); err != nil {
 		m.cfg.Logger.Warn("cannot remove a block file that is not needed any more", "error", err)
 	}
+}
+
+// Calm returns when there is room for changes that nobody waits for: when what
+// gathered beside a flush that is under way is less than half of what makes Apply
+// wait, or that flush is over. It returns an error when ctx ends or the machine stops.
+func (m *Machine) Calm(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() {
+		m.mu.Lock() // so that it comes before Wait, or while waiting
+		defer m.mu.Unlock()
+		m.room.Broadcast()
+	})
+	defer stop()
+	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes/2 && m.failed == nil && ctx.Err() == nil {
+		m.room.Wait()
+	}
+	return cmp.Or(m.failed, ctx.Err())
 }
 
 // hurry reports whether a flush that is under way should be over soon.

@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -39,7 +37,7 @@ func (w *writer) writeTails() error {
 		if err := s.write(); err != nil {
 			return err
 		}
-		w.pacer.did(t.size())
+		w.pacer.did(smallCost + t.size())
 	}
 	return nil
 }
@@ -55,7 +53,9 @@ type tailWriter struct {
 }
 
 func (s *tailWriter) write() error {
-	if !s.tail.complete {
+	// The blocks of a deleted session are garbage as they are: its ids are found in
+	// them as long as they count, and nothing else is asked for.
+	if !s.tail.complete && !s.tail.gone {
 		if err := s.bury(); err != nil {
 			return err
 		}
@@ -195,155 +195,6 @@ func (s *tailWriter) put(key, value []byte) error {
 		return s.space.remove(key)
 	}
 	return s.space.put(key, value)
-}
-
-// writeGraves records the deleted sessions whose ids are remembered, and what is
-// to be removed of the deleted ones, now or when they are forgotten.
-func (w *writer) writeGraves() error {
-	b := w.tx.Bucket(bucketGraves)
-	type ended struct {
-		when  int64
-		grave string
-	}
-	gone := make(map[uint64]ended)
-	for inc, t := range w.table.tails {
-		if t.gone {
-			gone[inc] = ended{}
-		}
-	}
-	var err error
-	w.table.graves.Scan(func(key string, g grave) bool {
-		gone[g.inc] = ended{g.deadline, key}
-		err = b.Put([]byte(key), binary.AppendUvarint(uvarint(g.last), uint64(g.deadline)))
-		return err == nil
-	})
-	// In the order of the garbage: bbolt splits a page when it commits, and what
-	// comes in between of many on it moves them all.
-	incs := slices.SortedFunc(maps.Keys(gone), func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(gone[a].when, gone[b].when), cmp.Compare(a, b))
-	})
-	for _, inc := range incs {
-		if err == nil {
-			err = w.discard(gone[inc].when, inc, maxSeq, gone[inc].grave)
-		}
-	}
-	return err
-}
-
-// discard notes that from cluster time when on, blocks of inc that hold only
-// seqs below are garbage, and so is the grave. Below maxSeq, all of inc is, its
-// elements too.
-func (w *writer) discard(when int64, inc, below uint64, grave string) error {
-	b := w.tx.Bucket(bucketGarbage)
-	key := blockKey(uint64(when), inc)
-	if old := b.Get(key); old != nil {
-		r := reader{b: old}
-		below = max(below, r.uint())
-	}
-	return b.Put(key, appendString(uvarint(below), grave))
-}
-
-// untidy reports whether there is garbage whose time has come, or a file to clean.
-func (w *writer) untidy() bool {
-	k, _ := w.tx.Bucket(bucketGarbage).Cursor().First()
-	if k != nil {
-		if when, _ := splitBlockKey(k); int64(when) <= w.table.meta.clock {
-			return true
-		}
-	}
-	return w.space.untidy()
-}
-
-// collectGarbage removes blocks and elements whose time has come, a bounded number.
-func (w *writer) collectGarbage() error {
-	b := w.tx.Bucket(bucketGarbage)
-	budget := garbageChunk
-	for budget > 0 {
-		k, v := b.Cursor().First()
-		if k == nil {
-			return nil
-		}
-		k = slices.Clone(k)
-		when, inc := splitBlockKey(k)
-		if int64(when) > w.table.meta.clock {
-			return nil
-		}
-		r := reader{b: v}
-		below, grave := r.uint(), r.string()
-		if err := r.end("garbage entry"); err != nil {
-			return err
-		}
-		n, err := w.removeBlocks(inc, below, budget)
-		if err != nil {
-			return err
-		}
-		if below == maxSeq {
-			more, err := w.removeElements(inc, budget-n)
-			if err != nil {
-				return err
-			}
-			n += more
-		}
-		if budget -= max(n, 1); budget <= 0 && n > 0 {
-			break // there may be more of this key
-		}
-		if grave != "" {
-			if err := w.tx.Bucket(bucketGraves).Delete([]byte(grave)); err != nil {
-				return err
-			}
-		}
-		if err := b.Delete(k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// removeBlocks removes up to limit blocks of inc that hold only seqs below.
-func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
-	b := w.space.bucket
-	var keys [][]byte
-	c := b.Cursor()
-	for k, v := c.Seek(blockKey(inc, 0)); k != nil && ofIncarnation(k, inc) && len(keys) < limit; k, v = c.Next() {
-		_, first := splitBlockKey(k)
-		if first >= below {
-			break
-		}
-		if below != maxSeq {
-			rs, err := loadBlock(w.space.files, nil, k, v)
-			if err != nil {
-				return 0, err
-			}
-			if rs[len(rs)-1].seq >= below {
-				break
-			}
-		}
-		keys = append(keys, slices.Clone(k))
-	}
-	return w.removeAll(w.space.remove, keys)
-}
-
-// removeElements removes up to limit elements of inc.
-func (w *writer) removeElements(inc uint64, limit int) (int, error) {
-	b := w.tx.Bucket(bucketElements)
-	var keys [][]byte
-	prefix := []byte(elementKey(inc, ""))
-	c := b.Cursor()
-	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, _ = c.Next() {
-		keys = append(keys, slices.Clone(k))
-	}
-	return w.removeAll(b.Delete, keys)
-}
-
-// removeAll deletes keys, but not by a cursor: one that deletes may pass over keys.
-func (w *writer) removeAll(remove func([]byte) error, keys [][]byte) (int, error) {
-	for _, k := range keys {
-		if err := remove(k); err != nil {
-			return 0, err
-		}
-	}
-	w.blocks += len(keys)
-	return len(keys), nil
 }
 
 func uvarint(v uint64) []byte { return binary.AppendUvarint(nil, v) }

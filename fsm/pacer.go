@@ -8,6 +8,8 @@ const (
 	paceShare = 3
 	// … and paceMost at most.
 	paceMost = time.Second
+	// tidyTime is how long the removal of garbageChunk takes that is in no hurry.
+	tidyTime = 500 * time.Millisecond
 	// paceEvery is how much work is done between looks at the clock.
 	paceEvery = 256 << 10
 )
@@ -27,6 +29,11 @@ type pacer struct {
 // newPacer begins to pace work, given how long ago the last began.
 func newPacer(work int, since time.Duration, hurry func() bool) *pacer {
 	return &pacer{began: time.Now(), over: min(since/paceShare, paceMost), work: work, next: paceEvery, hurry: hurry}
+}
+
+// newTidyPacer begins to pace the removal of garbage, each thing of smallCost.
+func newTidyPacer(hurry func() bool) *pacer {
+	return &pacer{began: time.Now(), over: tidyTime, work: garbageChunk * smallCost, next: paceEvery, hurry: hurry}
 }
 
 // did notes work that was done, and waits if it was done too fast.

@@ -68,7 +68,8 @@ type grave struct {
 // Estimates of the memory that a thing takes besides its own bytes.
 const (
 	recordCost = 96
-	headCost   = 400
+	headCost   = 300
+	keyCost    = 100 // of a head, or of a deletion
 	smallCost  = 150
 	spanCost   = 16
 )
@@ -82,9 +83,13 @@ func newTable() *table {
 }
 
 func (t *table) setHead(key string, h *head) {
-	if _, known := t.heads[key]; !known {
+	old, known := t.heads[key]
+	if !known {
 		t.keys.Insert(key)
-		t.bytes += headCost + len(key)
+		t.bytes += keyCost + len(key)
+	}
+	if h != nil && old == nil {
+		t.bytes += headCost
 	}
 	t.heads[key] = h
 }

@@ -61,6 +61,7 @@ func (w *writer) writeHeads() error {
 	b := w.tx.Bucket(bucketHeads)
 	var err error
 	w.table.keys.Scan(func(key string) bool {
+		w.pacer.did(keyCost + len(key))
 		if h := w.table.heads[key]; h != nil {
 			err = b.Put([]byte(key), seal(sealedVersion, []byte(key), h.encode(nil)))
 		} else {

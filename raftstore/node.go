@@ -138,6 +138,15 @@ func (n *Node) Apply(ctx context.Context, op turn.Op) (turn.Result, error) {
 	return n.Submit(ctx, op).Wait()
 }
 
+// Calm returns when this node has room for more work that can wait: to be asked
+// between the steps of a long deletion, lest others wait for it.
+func (n *Node) Calm(ctx context.Context) error {
+	if err := n.state.Calm(ctx); err != nil {
+		return unavailable("the node has no room for long work: %v", err)
+	}
+	return nil
+}
+
 // applied is told of each entry that the state machine applied.
 func (n *Node) applied(index, _ uint64, outs []fsm.Outcome) {
 	if len(outs) > 0 {

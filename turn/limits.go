@@ -47,6 +47,10 @@ const MaxNameBytes = 32_000
 // MaxElements bounds the elements that one operation or query names.
 const MaxElements = 100_000
 
+// EraseStep is how many sessions a door deletes with one Erase of many: other
+// operations wait for one step, not for all.
+const EraseStep = 100
+
 const maxPageSessions = 10_000 // sessions of one Sessions answer
 const maxEraseSessions = 1000  // sessions that one Erase deletes at most
 

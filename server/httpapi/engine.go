@@ -17,6 +17,8 @@ type Engine interface {
 	Cluster(ctx context.Context) (turn.Cluster, error)
 	Ready() (ok bool, reasons []string)
 	Limits() turn.Limits
+	// Calm returns when there is room for more work that can wait.
+	Calm(ctx context.Context) error
 }
 
 // Admin changes the cluster. An Engine that is to be administered over HTTP has

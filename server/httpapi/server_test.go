@@ -59,10 +59,10 @@ func TestDeleteByPrefixStopsHalfWay(t *testing.T) {
 	}
 	d.server.stop.Do(func() { close(d.server.stopping) })
 	e := d.fails(504, "UNKNOWN_OUTCOME", "DELETE", "/v1/sessions?prefix=&all=true", "")
-	if !strings.Contains(e.Message, "after 500 sessions") {
+	if !strings.Contains(e.Message, fmt.Sprintf("after %d sessions", turn.EraseStep)) {
 		t.Errorf("%+v", e)
 	}
-	if n := d.ok("GET", "/v1/sessions?limit=1000", ""); len(n["sessions"].([]any)) != 100 {
+	if n := d.ok("GET", "/v1/sessions?limit=1000", ""); len(n["sessions"].([]any)) != 600-turn.EraseStep {
 		t.Errorf("%d sessions are left", len(n["sessions"].([]any)))
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/base64"
 	"unicode/utf8"
 
@@ -126,9 +127,6 @@ func metaBytes(ss []turn.Session) (n int64) {
 	return n
 }
 
-// eraseStep is the number of sessions that one log entry deletes at most.
-const eraseStep = 500
-
 // deleteSessions deletes by prefix, step by step, for as long as the client waits.
 func (s *Server) deleteSessions(c *call) (any, error) {
 	all := c.choice("all", "false", "true") == "true"
@@ -138,7 +136,7 @@ func (s *Server) deleteSessions(c *call) (any, error) {
 	if c.err != nil {
 		return nil, c.err
 	}
-	op := &turn.Erase{Namespace: c.namespace, Prefix: c.text("prefix"), Limit: eraseStep}
+	op := &turn.Erase{Namespace: c.namespace, Prefix: c.text("prefix"), Limit: turn.EraseStep}
 	var removed uint64
 	for {
 		res, err := c.apply(op)
@@ -147,7 +145,7 @@ func (s *Server) deleteSessions(c *call) (any, error) {
 			if res.Cursor == "" {
 				return deletedReply{removed}, nil
 			}
-			err = c.interrupted()
+			err = cmp.Or(c.interrupted(), c.server.cfg.Engine.Calm(c.ctx))
 		}
 		if err != nil && removed > 0 {
 			err = turn.Errorf(turn.Unknown, "stopped after %d sessions were deleted; the same request goes on: %v", removed, err)

@@ -20,6 +20,8 @@ type Engine interface {
 	Cluster(ctx context.Context) (turn.Cluster, error)
 	Ready() (ok bool, reasons []string)
 	Limits() turn.Limits
+	// Calm returns when there is room for more work that can wait.
+	Calm(ctx context.Context) error
 	// Copies tells whether this node, and how many others, have the log up to an
 	// applied entry on disk. It returns when enough others are known to, when all
 	// have been asked, or when ctx ends.

@@ -8,22 +8,22 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// eraseBatch is how many sessions one step of a longer deletion deletes.
-const eraseBatch = 1000
+// delBatch is how many keys DEL deletes at once.
+const delBatch = 1000
 
-// del is DEL and UNLINK. Beyond eraseBatch keys it is not atomic.
+// del is DEL and UNLINK. Beyond delBatch keys it is not atomic.
 func del(c *conn, args [][]byte) action {
 	keys := make([]turn.Key, 0, len(args)-1)
 	for _, a := range args[1:] {
 		keys = append(keys, c.key(a))
 	}
-	if len(keys) <= eraseBatch {
+	if len(keys) <= delBatch {
 		return action{op: &turn.Delete{Keys: keys, List: true}, keys: keys,
 			done: func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }}
 	}
 	return alone(func(ctx context.Context) (reply, error) {
 		var batches []Pending
-		for batch := range slices.Chunk(keys, eraseBatch) {
+		for batch := range slices.Chunk(keys, delBatch) {
 			batches = append(batches, c.srv.engine.Submit(ctx, &turn.Delete{Keys: batch, List: true}))
 		}
 		removed, failed := uint64(0), error(nil)
@@ -162,7 +162,7 @@ func flush(all bool) handler {
 func (c *conn) erase(ctx context.Context, namespace, prefix string) (removed uint64, err error) {
 	cursor := ""
 	for {
-		op := &turn.Erase{Namespace: namespace, Prefix: prefix, Cursor: cursor, Limit: eraseBatch}
+		op := &turn.Erase{Namespace: namespace, Prefix: prefix, Cursor: cursor, Limit: turn.EraseStep}
 		r, err := c.do(ctx, op)
 		if err != nil {
 			return removed, err
@@ -170,6 +170,9 @@ func (c *conn) erase(ctx context.Context, namespace, prefix string) (removed uin
 		removed += r.Removed
 		if cursor = r.Cursor; cursor == "" {
 			return removed, nil
+		}
+		if err := c.srv.engine.Calm(ctx); err != nil {
+			return removed, err
 		}
 	}
 }

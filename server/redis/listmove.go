@@ -169,14 +169,18 @@ func popMany(cmd string, at int) handler {
 		}
 		names, rest := rest[:n], rest[n:]
 		side, ok := parseListEnd(rest[0])
-		if !ok || len(rest) != 1 && (len(rest) != 3 || !is(rest[1], "COUNT")) {
+		if !ok {
 			return refuse(errSyntax)
 		}
-		count := uint64(1)
-		if len(rest) == 3 {
-			if count, ok = parseCount(rest[2]); !ok || count == 0 {
+		count, rest := uint64(1), rest[1:]
+		if len(rest) >= 2 && is(rest[0], "COUNT") {
+			if count, ok = parseCount(rest[1]); !ok || count == 0 {
 				return refuse("ERR count should be greater than 0")
 			}
+			rest = rest[2:]
+		}
+		if len(rest) > 0 {
+			return refuse(errSyntax)
 		}
 		if t.wait {
 			block, err := parseTimeout(args[1])
