@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -79,9 +80,10 @@ func benchMachine(b *testing.B, perSession int) *Machine {
 }
 
 // BenchmarkReadLast20 reads the last 20 of 30 messages: before they were flushed,
-// after it, and when they are only in the store.
+// after it, when they are in the cache or about a third of them is, and when they
+// are only in the store.
 func BenchmarkReadLast20(b *testing.B) {
-	for _, from := range []string{"active", "warm", "store"} {
+	for _, from := range []string{"active", "warm", "cache", "third", "store"} {
 		b.Run(from, func(b *testing.B) {
 			m := benchMachine(b, 30)
 			if from != "active" {
@@ -89,14 +91,18 @@ func BenchmarkReadLast20(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			if from == "store" {
+			switch from {
+			case "cache":
+				m.warm, m.cache.limit = nil, 1<<30
+			case "third":
 				m.warm = nil
+			case "store":
+				m.warm, m.cache = nil, nil
 			}
 			b.ReportAllocs()
-			i := 0
+			rnd := rand.New(rand.NewPCG(1, 2))
 			for b.Loop() {
-				i++
-				if _, err := m.Query(&turn.Read{Key: benchKey(i * 7919), Limit: 20}); err != nil {
+				if _, err := m.Query(&turn.Read{Key: benchKey(rnd.IntN(benchSessions)), Limit: 20}); err != nil {
 					b.Fatal(err)
 				}
 			}

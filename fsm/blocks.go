@@ -26,7 +26,8 @@ const (
 // reading is a read transaction of the store, with the block files that it refers to.
 type reading struct {
 	*bbolt.Tx
-	pin blockfile.Pin
+	pin   blockfile.Pin
+	cache *blockCache // nil: blocks are read past it, and not kept
 }
 
 // reading begins to read the store as of the last flush. The caller holds mu, at
@@ -38,7 +39,7 @@ func (m *Machine) reading() (*reading, error) {
 		pin.Release()
 		return nil, err
 	}
-	return &reading{tx, pin}, nil
+	return &reading{Tx: tx, pin: pin, cache: m.cache}, nil
 }
 
 // end ends the transaction: what was borrowed in it is gone.
@@ -103,6 +104,33 @@ func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 		return dst, at(err, key)
 	}
 	return dst, nil
+}
+
+// load returns the records of a block, which are not to be written to: from the
+// cache, or read. keep tells whether they go into the cache then; if not, their
+// memory is that of scratch, as far as it suffices, and kept is false.
+func (r *reading) load(scratch []record, key, value []byte, keep bool) (rs []record, kept bool, err error) {
+	if r.cache == nil {
+		rs, err = loadBlock(r.pin, scratch[:0], key, value)
+		return rs, false, err
+	}
+	ref, elsewhere, err := decodeRef(key, value)
+	if err != nil {
+		return nil, false, at(err, key)
+	}
+	if elsewhere {
+		if rs, ok := r.cache.get(ref); ok {
+			return rs, true, nil
+		}
+	}
+	if !elsewhere || !keep {
+		rs, err = loadBlock(r.pin, scratch[:0], key, value)
+		return rs, false, err
+	}
+	if rs, err = loadBlock(r.pin, nil, key, value); err == nil {
+		r.cache.add(ref, rs)
+	}
+	return rs, true, err
 }
 
 // wholeBlock returns a block, given as the store has it: value itself if it is no

@@ -72,16 +72,17 @@ type sweep struct {
 type blockSpace struct {
 	bucket *bbolt.Bucket
 	files  *blockfile.Set
+	cache  *blockCache // of what is read elsewhere
 	uses   uses
 	sweep  sweep
 	// full: files below it were not appended to since the last commit.
 	full uint64
 }
 
-func newBlockSpace(files *blockfile.Set, u uses, s sweep) blockSpace {
+func newBlockSpace(files *blockfile.Set, cache *blockCache, u uses, s sweep) blockSpace {
 	mine := make(uses)
 	maps.Copy(mine, u)
-	return blockSpace{files: files, uses: mine, sweep: s, full: files.Current()}
+	return blockSpace{files: files, cache: cache, uses: mine, sweep: s, full: files.Current()}
 }
 
 // put stores a block, which it copies, under a key, in place of what is there.
@@ -112,6 +113,7 @@ func (s *blockSpace) release(key []byte) error {
 	ref, elsewhere, err := decodeRef(key, old)
 	if elsewhere {
 		s.uses.refer(ref, -1)
+		s.cache.drop(ref)
 	}
 	return err
 }

@@ -47,6 +47,7 @@ func (m *Machine) hashStore(index uint64) error {
 	tx, err := m.reading()
 	m.mu.RUnlock()
 	if err == nil {
+		tx.cache = nil // all is read once
 		sum, err = hashState(tx)
 		tx.end()
 	}

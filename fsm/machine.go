@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,63 +16,6 @@ import (
 	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// Config is what a Machine needs. Only Dir is required.
-type Config struct {
-	Dir string // must exist; the state is kept in Dir/state.db
-	// FlushBytes is how much change, roughly in bytes of memory, is gathered at most
-	// before it is flushed to the store. Default 32 MiB. Each flush begins somewhere
-	// in the last third before, so that the nodes of a cluster, which all apply
-	// the same, do not keep flushing at the same time: while one is busy with its
-	// disk, a majority is not. While a flush is under
-	// way as much again may gather; then Apply waits. As much again is kept of the
-	// flush before, for reads.
-	FlushBytes int
-	// FlushInterval bounds how long a change waits for its flush. Default 1 minute.
-	FlushInterval time.Duration
-	// WindowBytes bounds the memory of the id windows. Default 32 MiB.
-	WindowBytes int
-	// MappedBytes is how much of the state file may stay in the process's page
-	// tables, where it counts as resident memory. Default 64 MiB.
-	MappedBytes int
-	// ReadBytes bounds the payload of one answer. Default turn.Limits.ReadBytes.
-	ReadBytes int
-	Logger    *slog.Logger // default: slog.Default()
-	// OnFlush, if set, is called after each flush with what it took.
-	OnFlush func(FlushStats)
-	Rand    func() float64 // in [0, 1); default: math/rand/v2
-
-	disk           disk  // default: the operating system's
-	blockFileBytes int64 // default: that of blockfile
-}
-
-func (c Config) withDefaults() Config {
-	if c.FlushBytes <= 0 {
-		c.FlushBytes = 32 << 20
-	}
-	if c.FlushInterval <= 0 {
-		c.FlushInterval = time.Minute
-	}
-	if c.WindowBytes <= 0 {
-		c.WindowBytes = 32 << 20
-	}
-	if c.MappedBytes <= 0 {
-		c.MappedBytes = 64 << 20
-	}
-	if c.ReadBytes <= 0 {
-		c.ReadBytes = turn.DefaultLimits().ReadBytes
-	}
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.Rand == nil {
-		c.Rand = rand.Float64
-	}
-	if c.disk == nil {
-		c.disk = osDisk{}
-	}
-	return c
-}
 
 // Machine is the state machine: all sessions of a node, in memory and in a
 // bbolt file.
@@ -93,6 +34,7 @@ type Machine struct {
 	room   *sync.Cond
 	db     *bbolt.DB // replaced by Restore
 	files  *blockfile.Set
+	cache  *blockCache
 	active *table
 	full   int    // at this size the active table is to be flushed
 	frozen *table // nil: none
@@ -138,6 +80,7 @@ func Open(cfg Config) (*Machine, error) {
 	m := &Machine{
 		cfg:     cfg,
 		db:      db,
+		cache:   newBlockCache(cfg.CacheBytes),
 		windows: newWindows(cfg.WindowBytes / placeBytes),
 		fatal:   make(chan struct{}),
 		kick:    make(chan struct{}, 1),

@@ -82,7 +82,7 @@ func (m *Machine) buildStore(path string, r io.Reader) (unused []uint64, err err
 	if err != nil {
 		return nil, err
 	}
-	l := loader{db: db, space: newBlockSpace(m.files, nil, sweep{})}
+	l := loader{db: db, space: newBlockSpace(m.files, nil, nil, sweep{})}
 	err = readDump(r, l.put)
 	if err == nil {
 		unused, err = l.save(m.uses)

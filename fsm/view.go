@@ -23,6 +23,21 @@ type view struct {
 	tx *reading
 	// scratch is reused from block to block.
 	scratch []record
+	blocks  int // read so far
+}
+
+// keepBlocks is how many blocks of one view go into the cache at most: a walk through
+// a long session shall not turn out the ends of all others.
+const keepBlocks = 16
+
+// block returns the records of a block of the store, valid until it is called again.
+func (v *view) block(key, value []byte) ([]record, error) {
+	v.blocks++
+	rs, kept, err := v.tx.load(v.scratch, key, value, v.blocks <= keepBlocks)
+	if !kept && err == nil {
+		v.scratch = rs
+	}
+	return rs, err
 }
 
 func (v *view) complete() bool {
@@ -81,11 +96,10 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 		if !ofIncarnation(k, v.inc) {
 			return nil
 		}
-		rs, err := loadBlock(v.tx.pin, v.scratch[:0], k, val)
+		rs, err := v.block(k, val)
 		if err != nil {
 			return err
 		}
-		v.scratch = rs
 		for j := indexOf(rs, from+1) - 1; j >= 0; j-- {
 			if !fn(&rs[j]) {
 				return nil
@@ -124,11 +138,10 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 		if _, first := splitBlockKey(k); first >= ceiling {
 			break
 		}
-		rs, err := loadBlock(v.tx.pin, v.scratch[:0], k, val)
+		rs, err := v.block(k, val)
 		if err != nil {
 			return false, err
 		}
-		v.scratch = rs
 		for j := indexOf(rs, from); j < len(rs) && rs[j].seq < ceiling; j++ {
 			if !fn(&rs[j]) {
 				return false, nil

@@ -23,7 +23,7 @@ type writer struct {
 
 // writer returns one for a table. The caller holds flushing.
 func (m *Machine) writer(t *table) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.uses, m.sweep)}
+	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep)}
 }
 
 func (w *writer) write() error {

@@ -58,6 +58,7 @@ type Stats struct {
 	Flushes, FlushBytes                     uint64        // of the state; bytes as estimated in memory
 	FlushTime                               time.Duration
 	FlushEnded                              time.Time // the last one; zero: none
+	BlockReads, BlocksCached                uint64    // of messages; in memory
 	LogAppends                              uint64
 	LogAppendTime                           time.Duration // of all together
 	Applied, Durable, FirstIndex, LastIndex uint64
@@ -86,6 +87,7 @@ func (n *Node) Stats() Stats {
 	n.casts.mu.Lock()
 	s.BroadcastsDropped = n.casts.dropped
 	n.casts.mu.Unlock()
+	s.BlockReads, s.BlocksCached = n.state.BlockReads()
 	s.Applied, _ = n.state.Applied()
 	s.Durable, _ = n.state.Durable()
 	return s

@@ -68,6 +68,8 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.counter("flush_seconds_total", "Time that these took.", s.FlushTime.Seconds())
 	out.counter("flush_bytes_total", "Bytes of changes in them, as estimated in memory.", float64(s.FlushBytes))
 	out.gauge("flush_last_end_timestamp_seconds", "When the last one was complete, in Unix time; 0: there was none.", unixSeconds(s.FlushEnded))
+	out.counter("block_reads_total", "Blocks of messages that were needed to answer, beside the most recent changes.", float64(s.BlockReads))
+	out.counter("block_cache_hits_total", "Of these, those that were in memory.", float64(s.BlocksCached))
 	out.counter("snapshots_installed_total", "Snapshots received from the leader.", float64(s.SnapshotsInstalled))
 	out.counter("log_appends_total", "Synced appends to the log.", float64(s.LogAppends))
 	out.counter("log_append_seconds_total", "Time that these took.", s.LogAppendTime.Seconds())

@@ -154,9 +154,10 @@ func dialer(dials map[string]string) func(context.Context, string) (net.Conn, er
 }
 
 // stateBudget divides the memory: changes that are not flushed yet can take twice
-// FlushBytes; most is left to requests, the log's cache and the collector.
+// FlushBytes, and those of the last flush once; more than a quarter is left to
+// requests, the log's cache and the collector.
 func stateBudget(budget int) fsm.Config {
-	return fsm.Config{FlushBytes: budget / 16, WindowBytes: budget / 16, MappedBytes: budget / 4}
+	return fsm.Config{FlushBytes: budget / 16, WindowBytes: budget / 16, MappedBytes: budget / 4, CacheBytes: budget / 4}
 }
 
 // close closes a server that was not run.
