@@ -54,6 +54,7 @@ type Config struct {
 	ElectionTimeout time.Duration
 	LogCompactBytes Size // of log since the last snapshot call for a new one
 	LogTailBytes    Size // of log stay behind a snapshot
+	SnapshotRate    Size // a second, of the state to a node that needs all of it; 0: no bound
 	MemoryBudget    Size // for the state machine's memory
 	MaxMessageBytes Size
 	MaxAppendBytes  Size
@@ -84,6 +85,7 @@ func Default() Config {
 		ElectionTimeout: 700 * time.Millisecond,
 		LogCompactBytes: 64 << 20,
 		LogTailBytes:    64 << 20,
+		SnapshotRate:    128 << 20,
 		MemoryBudget:    512 << 20,
 		MaxMessageBytes: Size(l.MessageBytes),
 		MaxAppendBytes:  Size(l.AppendBytes),
@@ -119,6 +121,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.ElectionTimeout, "election-timeout", c.ElectionTimeout, "silence of the leader after which another is elected")
 	fs.Var(&c.LogCompactBytes, "log-compact-bytes", "length of log after which a snapshot is taken and the log behind it dropped")
 	fs.Var(&c.LogTailBytes, "log-tail-bytes", "length of log that is kept behind a snapshot; a node that lags further needs the snapshot")
+	fs.Var(&c.SnapshotRate, "snapshot-rate", "bytes a second at which a node that needs the whole state is sent it; 0: as fast as it can")
 	fs.Var(&c.MemoryBudget, "memory-budget", "memory for the state machine's recent data and caches")
 	fs.Var(&c.MaxMessageBytes, "max-message-bytes", "largest payload of one message")
 	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest payloads of one append together")

@@ -35,7 +35,7 @@ func (n *Node) compact(ctx context.Context) {
 }
 
 // Snapshot makes the state durable as of now and drops the log behind it but for
-// a tail of Config.Storage.TailBytes.
+// a tail of Config.Storage.TailBytes, or more while snapshots are sent.
 func (n *Node) Snapshot(ctx context.Context) error {
 	r := n.raft.Load()
 	if r == nil {
@@ -43,7 +43,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	}
 	settings := r.ReloadableConfig()
 	settings.TrailingLogs = 1 // so that what empties the log is never compaction
-	if tail, last := n.logs.engine.IndexForTail(n.cfg.Storage.TailBytes), n.logs.engine.LastIndex(); tail < last {
+	if tail, last := n.logs.engine.IndexForTail(n.tailBytes()), n.logs.engine.LastIndex(); tail < last {
 		settings.TrailingLogs = last - tail + 1
 	}
 	if err := r.ReloadConfig(settings); err != nil {
@@ -61,6 +61,15 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	n.stats.snapshots.add(ended.Sub(began), ended)
 	n.log.Info("snapshot taken", "index", n.snaps.position().index, "log_begins", n.logs.engine.FirstIndex())
 	return nil
+}
+
+// tailBytes is how much log stays behind a snapshot.
+func (n *Node) tailBytes() int64 {
+	usual := n.cfg.Storage.TailBytes
+	if n.space.refusal() != nil {
+		return usual // space is needed more
+	}
+	return n.snaps.sending.tail(usual)
 }
 
 // eventually makes a future of a call that blocks before it returns one.

@@ -90,6 +90,7 @@ type StorageBounds struct {
 	LogCache     int64 // bytes of recent log kept in memory by engine wal: 16 MiB
 	CompactBytes int64 // 64 MiB of log since the last snapshot call for a new one
 	TailBytes    int64 // 64 MiB of log stay behind a snapshot for followers that lag
+	SnapshotRate int64 // bytes a second that a snapshot is sent with: 128 MiB; negative: no bound
 	CheckEvery   time.Duration
 	// ReserveBytes of free space (64 MiB) are kept: with less, writes are
 	// refused until half as much again is free.
@@ -165,6 +166,7 @@ func (c *StorageBounds) setDefaults() {
 	def(&c.LogCache, 16<<20)
 	def(&c.CompactBytes, 64<<20)
 	def(&c.TailBytes, 64<<20)
+	def(&c.SnapshotRate, 128<<20)
 	def(&c.CheckEvery, time.Second)
 	def(&c.ReserveBytes, 64<<20)
 	if c.FreeBytes == nil {

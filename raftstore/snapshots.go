@@ -33,8 +33,10 @@ import (
 //	received.dump  the state, if snapshot.json says "received"
 //	*.tmp          unfinished; removed when the store is opened
 type snapshotStore struct {
-	dir   string
-	state *fsm.Machine
+	dir     string
+	state   *fsm.Machine
+	rate    int64 // of streams to other nodes, in bytes a second; 0: no bound
+	sending sending
 
 	mu     sync.Mutex
 	newest *marker // nil: none
@@ -60,7 +62,7 @@ func (s *snapshotStore) passed(index uint64) bool {
 	return s.reached != nil && index < s.reached()
 }
 
-func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {
+func openSnapshots(dir string, state *fsm.Machine, rate int64, clock Clock) (*snapshotStore, error) {
 	if err := (wal.Disk{}).MkdirAll(dir); err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func openSnapshots(dir string, state *fsm.Machine) (*snapshotStore, error) {
 			return nil, err
 		}
 	}
-	s := &snapshotStore{dir: dir, state: state}
+	s := &snapshotStore{dir: dir, state: state, rate: rate, sending: sending{clock: clock}}
 	if s.newest, err = readMarker(s.path(markerName)); err != nil {
 		return nil, err
 	}
@@ -196,5 +198,5 @@ func (s *snapshotStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) 
 		_ = d.Close()
 		return nil, nil, fmt.Errorf("raftstore: the state ends at log entry %d, before the snapshot at %d", d.Index, newest.Index)
 	}
-	return newest.meta(d.Size), streamDump(d), nil
+	return newest.meta(d.Size), streamDump(d, s.rate, s.sending.begin(d.Size)), nil
 }

@@ -118,7 +118,7 @@ func storeWith(t *testing.T, dir string, n uint64) (*snapshotStore, *fsm.Machine
 	if err := m.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openSnapshots(filepath.Join(dir, "snapshots"), m)
+	s, err := openSnapshots(filepath.Join(dir, "snapshots"), m, 0, systemClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestDamagedMarkerIsRefused(t *testing.T) {
 			if err := os.WriteFile(s.path(markerName), []byte(spoil(string(b))), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := openSnapshots(s.dir, m); err == nil {
+			if _, err := openSnapshots(s.dir, m, 0, systemClock{}); err == nil {
 				t.Fatal("it is taken as it is")
 			}
 		})

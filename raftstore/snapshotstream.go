@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"io"
+	"time"
 
 	"github.com/turnlog/turnlog/fsm"
 )
@@ -13,16 +14,23 @@ func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 // dumpStream makes a Reader of a Dump, which is a writer.
 type dumpStream struct {
 	*io.PipeReader
-	done chan struct{}
+	done  chan struct{}
+	ended func()
 }
 
-func streamDump(d *fsm.Dump) io.ReadCloser {
+// streamDump streams a dump at so many bytes a second, or as fast as it can if rate
+// is not above 0. ended is called by Close.
+func streamDump(d *fsm.Dump, rate int64, ended func()) io.ReadCloser {
 	r, w := io.Pipe()
-	s := &dumpStream{r, make(chan struct{})}
+	s := &dumpStream{r, make(chan struct{}), ended}
+	var to io.Writer = w
+	if rate > 0 {
+		to = &throttled{to: w, rate: rate, began: time.Now()}
+	}
 	go func() { // ends when all is read, or by Close
 		defer close(s.done)
 		defer d.Close()
-		_, err := d.WriteTo(w)
+		_, err := d.WriteTo(to)
 		_ = w.CloseWithError(err)
 	}()
 	return s
@@ -31,5 +39,6 @@ func streamDump(d *fsm.Dump) io.ReadCloser {
 func (s *dumpStream) Close() error {
 	err := s.PipeReader.Close()
 	<-s.done
+	s.ended()
 	return err
 }

@@ -138,7 +138,7 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *pe
 		Limits:    cfg.Limits(),
 		LogEngine: cfg.LogEngine,
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
-		Storage:   raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes)},
+		Storage:   raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes), SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
 		State:     stateBudget(int(cfg.MemoryBudget)),
 		Dial:      dialer(dials),
 		TLS:       tls,
