@@ -102,17 +102,17 @@ func parseWait(arg []byte) (time.Duration, replyError) {
 // awaitCopies waits until this node, if that is asked for, and enough others have
 // the connection's last write on disk, or for the timeout; then it answers.
 func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) reply) action {
-	last := c.lastWrite
+	last := c.order.lastWrite
 	return alone(func(ctx context.Context) (reply, error) {
 		if last != nil {
 			r, _ := last.Wait()
-			c.noteWrite(r.Index)
+			c.order.noteWrite(r.Index)
 		}
 		until := c.srv.cfg.Now().Add(timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		for {
-			have, n := c.srv.engine.Copies(ctx, c.written.Load(), int(min(others, math.MaxInt32)))
+			have, n := c.srv.engine.Copies(ctx, c.order.written.Load(), int(min(others, math.MaxInt32)))
 			left := until.Sub(c.srv.cfg.Now())
 			if (have || !own) && int64(n) >= others || left <= 0 || c.gone.Err() != nil {
 				return answer(have, int64(n)), nil
@@ -121,6 +121,3 @@ func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer
 		}
 	})
 }
-
-// noteWrite notes the log entry of a write of the connection that has ended.
-func (c *conn) noteWrite(index uint64) { c.written.Store(max(index, c.written.Load())) }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/turnlog/turnlog/access"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // reach says what a command gets at that has no keys. A command without keys and
@@ -65,75 +64,10 @@ func (c *conn) authorise(cmd *command, args [][]byte) replyError {
 	switch {
 	case cmd.beforeAuth:
 		return ""
-	case c.user == nil:
+	case c.who.user == nil:
 		return errNoAuth
 	}
-	return c.srv.permit(c.user, cmd, c.namespace, args)
-}
-
-// follow looks the user up again if the users have been read anew.
-func (c *conn) follow() {
-	set := c.srv.cfg.Users.Current()
-	if set == c.users {
-		return
-	}
-	c.users = set
-	c.become(set.Find(c.login))
-	if c.tx != nil {
-		c.tx.dirty = true // what is queued was allowed by rules that hold no more
-	}
-}
-
-// stranger reports whether the client has yet to authenticate.
-func (c *conn) stranger() bool { return c.srv.cfg.Users != nil && c.user == nil }
-
-// become makes u the connection's user; nil: nobody, who may send small requests
-// only, and soon.
-func (c *conn) become(u *access.User) {
-	c.user = u
-	c.in.Unauthenticated(u == nil)
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	c.about.known, c.about.login, c.about.user = u, c.login, defaultUser
-	if u != nil {
-		c.about.user = u.Name
-	}
-}
-
-// logIn makes the connection that of a user, if the secret is right; if not, it
-// stays what it was.
-func (c *conn) logIn(name, secret []byte) replyError {
-	users := c.srv.cfg.Users
-	if users == nil {
-		if string(name) != defaultUser {
-			return errWrongPass
-		}
-		return "" // who has no password, so any is right
-	}
-	c.replies.flush() // computing can take its time
-	login, err := users.Authenticate(string(name), string(secret), c.nc.RemoteAddr().String())
-	if err != nil {
-		if turn.KindOf(err) == turn.Unauthorized {
-			return errWrongPass
-		}
-		return replyError(errorText(err, false))
-	}
-	set := users.Current()
-	user := set.Find(login)
-	if user == nil {
-		return errWrongPass // the users were read anew at this moment
-	}
-	c.login, c.users = login, set
-	c.become(user)
-	return ""
-}
-
-// logOut makes the connection nobody's.
-func (c *conn) logOut() {
-	if c.srv.cfg.Users != nil {
-		c.login = access.Login{}
-		c.become(nil)
-	}
+	return c.srv.permit(c.who.user, cmd, c.namespace, args)
 }
 
 // permit decides whether a user may make a request in a namespace.
@@ -217,7 +151,7 @@ func (s *Server) mayHear(u *access.User, ns string, prefix []byte) bool {
 
 // guard lets reads that block answer only if the user may still know it by then.
 func (c *conn) guard(cmd *command, args [][]byte, a action) action {
-	if hears := cmd.reach == reachHeard || cmd.reach == reachHeardAll; hears && c.srv.cfg.Users != nil && c.srv.cfg.Users.Current() != c.users {
+	if hears := cmd.reach == reachHeard || cmd.reach == reachHeardAll; hears && c.who.outdated() {
 		c.stop() // UsersChanged may have come too early to see the subscription
 	}
 	if c.srv.cfg.Users == nil || !cmd.blocks || cmd.is("write") || a.work == nil {
@@ -244,39 +178,12 @@ func (c *conn) permission(cmd *command, args [][]byte) func() replyError {
 	for i := range args {
 		kept[i] = append([]byte(nil), args[i]...)
 	}
-	login, ns := c.login, c.namespace
+	login, ns := c.who.login, c.namespace
 	return func() replyError {
 		user := c.srv.cfg.Users.Current().Find(login)
 		if user == nil {
 			return errNoAuth
 		}
 		return c.srv.permit(user, cmd, ns, kept)
-	}
-}
-
-// isUser reports whether there is a user of that name.
-func (s *Server) isUser(name string) bool {
-	if s.cfg.Users == nil {
-		return name == defaultUser
-	}
-	return s.cfg.Users.Current().Has(name)
-}
-
-func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
-
-// UsersChanged is to be called when the users were read anew. What is asked from
-// then on is authorised by what they are now, without it; it ends connections to
-// which messages of channels would still come although their user is gone or another.
-func (s *Server) UsersChanged() {
-	set := s.cfg.Users.Current()
-	for _, c := range s.clients() {
-		c.about.mu.Lock()
-		listens := c.about.channels+c.about.patterns > 0
-		known, login := c.about.known, c.about.login
-		c.about.mu.Unlock()
-		if listens && !known.Same(set.Find(login)) {
-			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.nc.RemoteAddr(), "user", login.Name)
-			c.stop()
-		}
 	}
 }

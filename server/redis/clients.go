@@ -134,7 +134,7 @@ func (c *conn) describe() string {
 	}
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 multi=-1 "+
 		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
-		c.id, c.nc.RemoteAddr(), c.nc.LocalAddr(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),
+		c.id, c.wire.remote(), c.wire.local(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),
 		mode, max(0, a.db), a.channels, a.patterns, cmd, a.user, a.proto, a.libName, a.libVer)
 }
 
@@ -170,7 +170,7 @@ func clientKill(c *conn, args [][]byte) action {
 
 func (c *conn) killAddr(addr string) action {
 	for _, other := range c.srv.clients() {
-		if other.nc.RemoteAddr().String() != addr {
+		if other.wire.remote().String() != addr {
 			continue
 		}
 		a := status("OK")
@@ -231,7 +231,7 @@ func parseKill(args [][]byte) (killFilter, replyError) {
 
 func (f killFilter) match(c *conn) bool {
 	return (f.kind == "" || f.kind == c.kind()) && (f.user == "" || f.user == c.userName()) && (f.id == 0 || f.id == c.id) &&
-		(f.addr == "" || f.addr == c.nc.RemoteAddr().String()) && (f.laddr == "" || f.laddr == c.nc.LocalAddr().String())
+		(f.addr == "" || f.addr == c.wire.remote().String()) && (f.laddr == "" || f.laddr == c.wire.local().String())
 }
 
 // userName is whose the connection is, as others may ask.

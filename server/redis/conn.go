@@ -7,7 +7,6 @@ import (
 	"os"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/turnlog/turnlog/access"
@@ -16,48 +15,34 @@ import (
 )
 
 // conn is one client's connection. Its fields belong to the goroutine in serve,
-// but for about.
+// but for about, and for what wire and order say of theirs.
 type conn struct {
 	srv     *Server
 	id      uint64
-	nc      net.Conn
+	started time.Time
+	wire    wire
 	in      *resp.RequestReader
 	replies *replies
 
+	who       identity
 	namespace string
-	order     order
-	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
-	reading   chan struct{}   // tokens of the reads under way, see maxReads
-	pace      pace
-
-	login access.Login // as whom the client has authenticated
-	users *access.Set  // in which user was looked up
-	user  *access.User // nil: nobody; or, where there are no users, anybody
-
-	writeBy   time.Time     // the socket's write deadline
-	lastWrite Pending       // the last one that was handed over at once
-	written   atomic.Uint64 // the log entry of the last one that has ended, as far as noted: see noteWrite
-	proto     int           // version of the protocol, as of the last request
-	burst     burst
+	proto     int  // version of the protocol, as of the last request
+	quiet     bool // CLIENT REPLY OFF
+	skip      int  // replies to suppress, CLIENT REPLY SKIP
+	tx        transactions
 	subs      subscriptions
 	tails     map[turn.Key]*pushTail
-	tx        *transaction // since MULTI; nil: none
-	watched   []*watched
-	within    bool // part of a request was received
-	timed     bool // the socket has a read deadline
 
-	quiet bool // CLIENT REPLY OFF
-	skip  int  // replies to suppress, CLIENT REPLY SKIP
-	abort bool // the input cannot be read on; close gently
+	order order
+	pace  pace
+	burst burst
 
 	// gone ends when the client has stopped sending for good: nobody waits for
 	// what blocks.
-	gone    context.Context
-	hangUp  context.CancelFunc
-	started time.Time
+	gone   context.Context
+	hangUp context.CancelFunc
 
-	wasCut atomic.Bool // see cut
-	about  about
+	about about
 }
 
 // about is what other connections may see and do.
@@ -72,8 +57,8 @@ type about struct {
 	proto    int
 	command  string
 	user     string
-	known    *access.User // as conn.user
-	login    access.Login // as conn.login
+	known    *access.User // as identity.user
+	login    access.Login // as identity.login
 	active   time.Time    // when the last request was received
 	noEvict  bool
 	// channels and patterns are the numbers of subscriptions.
@@ -82,11 +67,13 @@ type about struct {
 
 func (s *Server) newConn(nc net.Conn) *conn {
 	now := s.cfg.Now()
-	c := &conn{srv: s, id: s.nextID.Add(1), nc: nc, namespace: turn.DefaultNamespace,
-		reading: make(chan struct{}, maxReads), started: now, proto: 2}
+	c := &conn{srv: s, id: s.nextID.Add(1), namespace: turn.DefaultNamespace, started: now, proto: 2}
+	c.wire.srv, c.wire.nc = s, nc
+	c.who.all = s.cfg.Users
+	c.order.reading = make(chan struct{}, maxReads)
 	c.gone, c.hangUp = context.WithCancel(s.work)
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Budget: s.receive})
-	c.replies = newReplies(resp.NewWriter(sink{c}), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
+	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
 	c.about.proto, c.about.active, c.about.user = 2, now, defaultUser
 	c.logOut()
 	c.pace = newPace(nc)
@@ -102,20 +89,17 @@ func (c *conn) serve() {
 	c.unsubscribeAll()
 	c.stopTails()
 	c.replies.close()
-	if c.abort {
-		c.linger()
-	}
-	c.nc.Close()
+	c.wire.close()
 	c.in.Close()
 }
 
 // next handles one request. It reports whether another may follow.
 func (c *conn) next() bool {
-	c.within = false
+	c.wire.within = false
 	if err := c.in.WaitInput(); err != nil {
 		return false
 	}
-	c.within = true
+	c.wire.within = true
 	args, err := c.in.Next()
 	var tooLong *resp.RequestError
 	var protocol resp.ProtocolError
@@ -123,17 +107,15 @@ func (c *conn) next() bool {
 	case err == nil:
 		return c.handle(args)
 	case errors.As(err, &tooLong):
-		if c.tx != nil {
-			c.tx.dirty = true
-		}
+		c.tx.spoil()
 		c.start(nil, refuse(oversized(tooLong)), 0)
 		return true
 	case errors.As(err, &protocol):
-		c.srv.log.Debug("redis: closing connection", "client", c.nc.RemoteAddr(), "error", err)
+		c.srv.log.Debug("redis: closing connection", "client", c.wire.remote(), "error", err)
 		c.start(nil, refuse(replyError("ERR "+protocol.Error())), 0)
-		c.abort = true
+		c.wire.abort = true
 	case errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping():
-		c.srv.log.Info("redis: closing connection that paused within a request", "client", c.nc.RemoteAddr())
+		c.srv.log.Info("redis: closing connection that paused within a request", "client", c.wire.remote())
 	}
 	return false
 }
@@ -151,7 +133,7 @@ func (c *conn) handle(args [][]byte) bool {
 	cmd, err := c.srv.table.find(args)
 	if cmd == nil && (is(args[0], "POST") || is(args[0], "Host:")) {
 		// A web page made a browser talk to this port; nothing it sends is meant.
-		c.srv.log.Warn("redis: closing connection that speaks HTTP", "client", c.nc.RemoteAddr())
+		c.srv.log.Warn("redis: closing connection that speaks HTTP", "client", c.wire.remote())
 		return false
 	}
 	if err == "" {
@@ -159,14 +141,14 @@ func (c *conn) handle(args [][]byte) bool {
 	}
 	a := refuse(err)
 	switch {
-	case c.tx != nil && (cmd == nil || !cmd.passes()):
+	case c.tx.open != nil && (cmd == nil || !cmd.passes()):
 		a = c.enqueue(cmd, args, err, bytes)
 	case err == "" && c.listening() && !cmd.whileListening():
 		a = refuse(errListening(cmd.name))
 	case err == "":
 		a = c.guard(cmd, args, cmd.handle(c, args))
-	case c.tx != nil:
-		c.tx.dirty = true
+	default:
+		c.tx.spoil()
 	}
 	c.touch(cmd)
 	c.start(cmd, a, bytes)
@@ -197,25 +179,4 @@ func (c *conn) enter(ns string) {
 	c.about.mu.Lock()
 	c.about.db = db
 	c.about.mu.Unlock()
-}
-
-// stop ends the input: what was received is answered, then the connection closes.
-// What blocks ends at once; the requests behind it could not be answered in time.
-func (c *conn) stop() {
-	c.hangUp()
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	if !c.about.stopping {
-		c.about.stopping, c.about.stopBy = true, time.Now().Add(stopTime)
-	}
-	c.nc.SetReadDeadline(past)
-}
-
-// past as a deadline ends a read or write at once.
-var past = time.Unix(1, 0)
-
-func (c *conn) isStopping() bool {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	return c.about.stopping
 }

@@ -48,7 +48,7 @@ func hello(c *conn, args [][]byte) action {
 			return refuse(replyError("ERR Syntax error in HELLO option '" + clip(string(args[i]), 128) + "'"))
 		}
 	}
-	if c.stranger() {
+	if c.who.stranger() {
 		return refuse(errNoAuthHello)
 	}
 	if named {
@@ -177,13 +177,13 @@ func quit(*conn, [][]byte) action {
 }
 
 func reset(c *conn, _ [][]byte) action {
-	c.await(c.barrier)
+	c.awaitBarrier()
 	c.unsubscribeAll()
 	c.setProtocol(2)
 	c.setName("")
 	c.enter(turn.DefaultNamespace)
 	c.quiet, c.skip = false, 0
-	c.tx, c.watched = nil, nil
+	c.tx.forget()
 	c.logOut()
 	return status("RESET")
 }

@@ -61,7 +61,7 @@ func info(c *conn, args [][]byte) action {
 	}
 	standard := len(wanted) == 0 || slices.Contains(wanted, "default")
 	all := slices.Contains(wanted, "all") || slices.Contains(wanted, "everything")
-	user := c.user
+	user := c.who.user
 	return alone(func(ctx context.Context) (reply, error) {
 		var b strings.Builder
 		for _, s := range c.srv.sections(user) {

@@ -29,7 +29,7 @@ func del(c *conn, args [][]byte) action {
 		removed, failed := uint64(0), error(nil)
 		for _, p := range batches { // of all, before anything is answered
 			r, err := p.Wait()
-			c.noteWrite(r.Index)
+			c.order.noteWrite(r.Index)
 			removed += r.Removed
 			if err != nil && (failed == nil || turn.KindOf(err) == turn.Unknown) {
 				failed = err
@@ -104,7 +104,7 @@ const keysPage = 10_000
 func keys(c *conn, args [][]byte) action {
 	pattern := string(args[1])
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
-	user := c.user
+	user := c.who.user
 	return alone(func(ctx context.Context) (reply, error) {
 		var found []string
 		var index uint64

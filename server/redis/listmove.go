@@ -25,7 +25,7 @@ type taking struct {
 
 // take makes the action of a request. In a transaction it does not wait.
 func (c *conn) take(t taking, cmd string, args [][]byte) action {
-	if !t.wait || c.tx != nil {
+	if !t.wait || c.tx.open != nil {
 		return action{keys: t.keys, op: t.op(t.keys), done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
 	}
 	t.c, t.refused = c, c.permission(c.srv.table.lookup(cmd), args)
@@ -120,7 +120,7 @@ func (s *Server) watchAll(keys []turn.Key) (changed <-chan struct{}, stop func()
 // do performs a write from a goroutine that has the connection for itself.
 func (c *conn) do(ctx context.Context, op turn.Op) (turn.Result, error) {
 	r, err := c.srv.engine.Submit(ctx, op).Wait()
-	c.noteWrite(r.Index)
+	c.order.noteWrite(r.Index)
 	return r, err
 }
 

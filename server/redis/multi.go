@@ -16,57 +16,34 @@ const (
 	errExecAbort   replyError = "EXECABORT Transaction discarded because of previous errors."
 )
 
-// transaction is what a connection has queued since MULTI.
-type transaction struct {
-	queue []queued
-	steps int
-	bytes int  // of the requests
-	dirty bool // one was refused: EXEC does nothing
-}
-
-// queued is a request as EXEC does it. Its handler has run already: handlers of
-// what may be queued change nothing.
-type queued struct {
-	cmd *command
-	action
-	steps int // of the transaction that are its own
-}
-
-// watched is a key that WATCH looked at. It belongs to the goroutine that looks
-// until the connection's barrier is past.
-type watched struct {
-	turn.Watched
-	known bool
-}
-
 func multi(c *conn, _ [][]byte) action {
-	if c.tx != nil {
+	if c.tx.open != nil {
 		return refuse(errNested)
 	}
-	c.tx = new(transaction)
+	c.tx.open = new(transaction)
 	return status("OK")
 }
 
 func discard(c *conn, _ [][]byte) action {
-	if c.tx == nil {
+	if c.tx.open == nil {
 		return refuse(errNoDiscard)
 	}
-	c.tx, c.watched = nil, nil
+	c.tx.forget()
 	return status("OK")
 }
 
 func watch(c *conn, args [][]byte) action {
-	if c.tx != nil {
+	if c.tx.open != nil {
 		return refuse(errWatchWithin)
 	}
-	if len(c.watched)+len(args) > turn.MaxSteps {
+	if len(c.tx.watched)+len(args) > turn.MaxSteps {
 		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched", turn.MaxSteps), false)))
 	}
 	var ws []*watched
 	for _, a := range args[1:] {
 		ws = append(ws, &watched{Watched: turn.Watched{Key: c.key(a)}})
 	}
-	c.watched = append(c.watched, ws...)
+	c.tx.watched = append(c.tx.watched, ws...)
 	return alone(func(ctx context.Context) (reply, error) {
 		index := uint64(0)
 		for _, w := range ws {
@@ -86,8 +63,8 @@ func watch(c *conn, args [][]byte) action {
 
 // unwatch in a transaction comes too late, as in Redis.
 func unwatch(c *conn, _ [][]byte) action {
-	if c.tx == nil {
-		c.watched = nil
+	if c.tx.open == nil {
+		c.tx.watched = nil
 	}
 	return status("OK")
 }
@@ -103,7 +80,7 @@ func (cmd *command) passes() bool {
 
 // enqueue queues a request; err says why it cannot be handled.
 func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) action {
-	t := c.tx
+	t := c.tx.open
 	q := queued{cmd: cmd, steps: 0}
 	switch {
 	case err != "":
@@ -131,31 +108,20 @@ func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) a
 	return status("QUEUED")
 }
 
-// count returns how many steps a takes.
-func (a *action) count() int {
-	switch op := a.op.(type) {
-	case nil:
-		return len(a.queries)
-	case *turn.Tx:
-		return len(op.Steps)
-	}
-	return 1
-}
-
 // execute is EXEC: it makes one operation of the queue. Watched keys are compared when it is
 // applied.
 func execute(c *conn, _ [][]byte) action {
-	t, ws := c.tx, c.watched
+	t, ws := c.tx.open, c.tx.watched
 	if t == nil {
 		return refuse(errNoMulti)
 	}
-	c.tx, c.watched = nil, nil
+	c.tx.forget()
 	if t.dirty {
 		return refuse(errExecAbort)
 	}
 	tx := new(turn.Tx)
 	if len(ws) > 0 {
-		c.await(c.barrier) // of the WATCH
+		c.awaitBarrier() // of the WATCH
 	}
 	for _, w := range ws {
 		if !w.known {
@@ -189,61 +155,4 @@ func execute(c *conn, _ [][]byte) action {
 		return say(func(w *resp.Writer) { a.done(w, turn.Result{}) })
 	}
 	return a
-}
-
-// addTo adds the steps of q. One that is malformed is refused by itself.
-func (q *queued) addTo(tx *turn.Tx, limits turn.Limits) {
-	var steps []turn.Step
-	switch op := q.op.(type) {
-	case nil:
-		for _, query := range q.queries {
-			steps = append(steps, turn.Step{Query: query})
-		}
-	case *turn.Tx:
-		steps = op.Steps
-	default:
-		steps = []turn.Step{{Op: op}}
-	}
-	if err := (&turn.Tx{Steps: steps}).Validate(limits); err != nil {
-		q.action = refuse(replyError(errorText(err, q.cmd.native)))
-		q.steps = 0
-		return
-	}
-	tx.Steps = append(tx.Steps, steps...)
-}
-
-// write writes the reply, given what became of the steps.
-func (q *queued) write(w *resp.Writer, outs []turn.Outcome) {
-	r, err := q.outcome(outs)
-	if err != nil {
-		w.Error(errorText(err, q.cmd.native))
-		return
-	}
-	r(w)
-}
-
-func (q *queued) outcome(outs []turn.Outcome) (reply, error) {
-	switch {
-	case q.fail != "":
-		return nil, q.fail
-	case q.say != nil:
-		return q.say, nil
-	case q.op == nil:
-		os := make([]outcome, len(outs))
-		for i := range outs {
-			os[i].Result = outs[i].Result
-			if err := outs[i].Err; err != nil && err.Kind != turn.WrongType {
-				return nil, err
-			} else if err != nil {
-				os[i].err = err
-			}
-		}
-		return q.answer(os)
-	}
-	for i := range outs {
-		if err := outs[i].Err; err != nil {
-			return nil, err
-		}
-	}
-	return func(w *resp.Writer) { q.done(w, outs[0].Result) }, nil
 }

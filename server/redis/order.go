@@ -1,14 +1,23 @@
 package redis
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"sync/atomic"
+
+	"github.com/turnlog/turnlog/turn"
+)
 
 // order keeps the operations of one connection on one key in sequence, without
 // making those on different keys wait for each other: many clients send the
-// requests of all their callers over one connection.
+// requests of all their callers over one connection. What names no key has the
+// barrier; what has to do with all writes goes by the last one.
 //
-// It belongs to the goroutine that reads requests.
+// It belongs to the goroutine that reads requests, but for reading and written.
 type order struct {
-	keys map[turn.Key]*keyOrder
+	keys      map[turn.Key]*keyOrder
+	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
+	reading   chan struct{}   // tokens of the reads under way, see maxReads
+	lastWrite Pending         // the last one that was handed over at once
+	written   atomic.Uint64   // the log entry of the last one that has ended, as far as noted: see noteWrite
 }
 
 // keyOrder is what is under way on a key. Writes end in the order in which they
@@ -43,8 +52,30 @@ func (o *order) wrote(k turn.Key, done <-chan struct{}) {
 	e.write, e.reads = done, nil
 }
 
-// reset forgets everything: nothing is under way.
-func (o *order) reset() { clear(o.keys) }
+// alone notes that nothing is under way but what closes done when it has ended, and
+// that everything else waits for it.
+func (o *order) alone(done <-chan struct{}) {
+	clear(o.keys)
+	o.barrier = done
+}
+
+// admit waits until a read of that weight may start.
+func (o *order) admit(weight int) {
+	for range weight {
+		o.reading <- struct{}{}
+	}
+}
+
+// release makes room for other reads. Any goroutine may call it.
+func (o *order) release(weight int) {
+	for range weight {
+		<-o.reading
+	}
+}
+
+// noteWrite notes the log entry of a write that has ended. Whoever calls it has the
+// connection for himself.
+func (o *order) noteWrite(index uint64) { o.written.Store(max(index, o.written.Load())) }
 
 func (o *order) entry(k turn.Key) *keyOrder {
 	if e := o.keys[k]; e != nil {

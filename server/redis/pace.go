@@ -100,7 +100,7 @@ func (c *conn) inline(a action) (r reply, err error, ok bool) {
 		r, err = c.srv.perform(c.srv.work, &a)
 	} else {
 		p := c.srv.engine.Submit(c.srv.work, a.op)
-		c.lastWrite = p
+		c.order.lastWrite = p
 		var res turn.Result
 		res, err = p.Wait()
 		r = func(w *resp.Writer) { a.done(w, res) }

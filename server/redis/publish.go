@@ -43,9 +43,9 @@ func (s *Server) publish(ctx context.Context, m *message) *receipt {
 // tell publishes a message when all earlier writes of the connection are applied,
 // so that who receives it can read them.
 func (c *conn) tell(m *message) started {
-	c.await(c.barrier)
-	if c.lastWrite != nil {
-		c.await(c.lastWrite.Done())
+	c.awaitBarrier()
+	if c.order.lastWrite != nil {
+		c.await(c.order.lastWrite.Done())
 	}
 	if c.subs.count() > 0 {
 		c.replies.drain() // the message may come back, and not before earlier replies
@@ -138,12 +138,12 @@ func publishes(queue []queued) bool {
 // executePublishing is EXEC of a transaction that publishes: it does so when the
 // transaction has taken place, and only then.
 func (c *conn) executePublishing(a action, queue []queued) action {
-	c.await(c.barrier)
+	c.awaitBarrier()
 	c.replies.drain()
 	var p Pending
 	if tx := a.op.(*turn.Tx); len(tx.Steps)+len(tx.Watch) > 0 {
 		p = c.srv.engine.Submit(c.srv.work, tx)
-		c.lastWrite = p
+		c.order.lastWrite = p
 	}
 	return alone(func(ctx context.Context) (reply, error) {
 		var result turn.Result

@@ -33,14 +33,14 @@ type pushTail struct {
 // startTail follows a session from now on, in place of an earlier tail of it.
 func (c *conn) startTail(t *pushTail) action {
 	switch {
-	case c.tx != nil:
+	case c.tx.open != nil:
 		return alone(func(context.Context) (reply, error) { return nil, errNotWithin })
 	case c.proto < 3:
 		return refuse(invalid("PUSH needs RESP3: say HELLO 3 before"))
 	case c.tails[t.q.Key] == nil && len(c.tails) >= maxTails:
 		return refuse(replyError(nativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails))))
 	}
-	c.await(c.barrier)
+	c.awaitBarrier()
 	c.replies.share()
 	c.stopTail(t.q.Key)
 	if c.tails == nil {
@@ -76,7 +76,7 @@ func (c *conn) stopTails() {
 
 // turnUntail is TURN.UNTAIL [key …]. Nothing is pushed after its answer.
 func turnUntail(c *conn, args [][]byte) action {
-	c.await(c.barrier)
+	c.awaitBarrier()
 	n := int64(0)
 	if len(args) == 1 {
 		n = int64(len(c.tails))

@@ -24,7 +24,7 @@ func scan(c *conn, args [][]byte) action {
 		return refuse(fail)
 	}
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
-	user := c.user
+	user := c.who.user
 	return alone(func(ctx context.Context) (reply, error) {
 		if o.none {
 			return scanReply(0, nil), nil

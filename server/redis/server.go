@@ -158,7 +158,7 @@ func (s *Server) shutDown() {
 		return
 	}
 	for _, c := range s.clients() {
-		c.nc.Close()
+		c.wire.nc.Close()
 	}
 	<-done
 }

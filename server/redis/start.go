@@ -73,7 +73,7 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 
 // submit hands a write over, in order and without waiting for earlier ones.
 func (c *conn) submit(a action) started {
-	c.await(c.barrier)
+	c.awaitBarrier()
 	for _, k := range a.keys {
 		for _, read := range c.order.beforeWrite(k) {
 			c.await(read)
@@ -83,7 +83,7 @@ func (c *conn) submit(a action) started {
 	for _, k := range a.keys {
 		c.order.wrote(k, p.Done())
 	}
-	c.lastWrite = p
+	c.order.lastWrite = p
 	return started{ready: p.Done(), outcome: func() (reply, error) {
 		r, err := p.Wait()
 		return func(w *resp.Writer) { a.done(w, r) }, err
@@ -92,13 +92,12 @@ func (c *conn) submit(a action) started {
 
 // launch runs work in a goroutine of its own.
 func (c *conn) launch(a action) started {
-	c.await(c.barrier)
+	c.awaitBarrier()
 	done := make(chan struct{})
 	var before []<-chan struct{}
 	if a.keys == nil {
 		c.replies.drain()
-		c.order.reset()
-		c.barrier = done
+		c.order.alone(done)
 	}
 	for _, k := range a.keys {
 		if w := c.order.beforeRead(k, done); w != nil {
@@ -109,9 +108,7 @@ func (c *conn) launch(a action) started {
 	if a.bulky {
 		weight = bulkyReads
 	}
-	for range weight {
-		c.reading <- struct{}{}
-	}
+	c.order.admit(weight)
 	var r reply
 	var err error
 	go func() {
@@ -125,11 +122,7 @@ func (c *conn) launch(a action) started {
 		<-done
 		return r, err
 	}
-	return started{ready: done, outcome: outcome, written: func() {
-		for range weight {
-			<-c.reading
-		}
-	}}
+	return started{ready: done, outcome: outcome, written: func() { c.order.release(weight) }}
 }
 
 // perform does what a asks of the engine.
@@ -149,6 +142,9 @@ func (c *conn) await(done <-chan struct{}) {
 	c.replies.flush()
 	c.srv.await(done)
 }
+
+// awaitBarrier waits until what everything must wait for has ended.
+func (c *conn) awaitBarrier() { c.await(c.order.barrier) }
 
 // await waits for something under way, or for the end of all work.
 func (s *Server) await(done <-chan struct{}) {

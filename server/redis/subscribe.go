@@ -111,7 +111,7 @@ func unsubscribe(kind subscription) handler {
 // changeSubscriptions answers with a gate, so that messages come after the
 // confirmation of a subscription, and none after that of its end.
 func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confirmation) action {
-	c.await(c.barrier)
+	c.awaitBarrier()
 	c.replies.share()
 	h := c.srv.hub
 	h.mu.Lock()
@@ -177,15 +177,4 @@ func errListening(name string) replyError {
 		code = "EXECABORT Transaction discarded because of: "
 	}
 	return replyError(code + "Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
-}
-
-// cut ends a connection that does not read what is pushed to it. It may be called
-// by any goroutine, and does not block.
-func (c *conn) cut() {
-	if c.wasCut.Swap(true) {
-		return
-	}
-	c.srv.log.Warn("redis: closing connection of a subscriber that does not read its messages", "client", c.nc.RemoteAddr())
-	c.stop()
-	c.nc.SetWriteDeadline(past)
 }

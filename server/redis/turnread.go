@@ -248,7 +248,7 @@ func turnList(c *conn, args [][]byte) action {
 	if o.err != "" {
 		return refuse(o.err)
 	}
-	user := c.user
+	user := c.who.user
 	return alone(func(ctx context.Context) (reply, error) {
 		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.srv.engine.Query(ctx, &q, linearizable) })
 		if err != nil {

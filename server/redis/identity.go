@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// identity is who a client is. It belongs to the goroutine that reads requests;
+// others see what about tells of it.
+type identity struct {
+	all   *access.Users // nil: there are none
+	login access.Login  // as whom the client has authenticated
+	set   *access.Set   // in which user was looked up
+	user  *access.User  // nil: nobody; or, where there are no users, anybody
+}
+
+// stranger reports whether the client has yet to authenticate.
+func (i *identity) stranger() bool { return i.all != nil && i.user == nil }
+
+// outdated reports whether the users have been read anew since the client's user
+// was looked up.
+func (i *identity) outdated() bool { return i.all != nil && i.all.Current() != i.set }
+
+// follow looks the user up again if the users have been read anew.
+func (c *conn) follow() {
+	set := c.who.all.Current()
+	if set == c.who.set {
+		return
+	}
+	c.who.set = set
+	c.become(set.Find(c.who.login))
+	c.tx.spoil() // what is queued was allowed by rules that hold no more
+}
+
+// become makes u the connection's user; nil: nobody, who may send small requests
+// only, and soon.
+func (c *conn) become(u *access.User) {
+	c.who.user = u
+	c.in.Unauthenticated(u == nil)
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	c.about.known, c.about.login, c.about.user = u, c.who.login, defaultUser
+	if u != nil {
+		c.about.user = u.Name
+	}
+}
+
+// logIn makes the connection that of a user, if the secret is right; if not, it
+// stays what it was.
+func (c *conn) logIn(name, secret []byte) replyError {
+	users := c.who.all
+	if users == nil {
+		if string(name) != defaultUser {
+			return errWrongPass
+		}
+		return "" // who has no password, so any is right
+	}
+	c.replies.flush() // computing can take its time
+	login, err := users.Authenticate(string(name), string(secret), c.wire.remote().String())
+	if err != nil {
+		if turn.KindOf(err) == turn.Unauthorized {
+			return errWrongPass
+		}
+		return replyError(errorText(err, false))
+	}
+	set := users.Current()
+	user := set.Find(login)
+	if user == nil {
+		return errWrongPass // the users were read anew at this moment
+	}
+	c.who.login, c.who.set = login, set
+	c.become(user)
+	return ""
+}
+
+// logOut makes the connection nobody's.
+func (c *conn) logOut() {
+	if c.who.all != nil {
+		c.who.login = access.Login{}
+		c.become(nil)
+	}
+}
+
+// isUser reports whether there is a user of that name.
+func (s *Server) isUser(name string) bool {
+	if s.cfg.Users == nil {
+		return name == defaultUser
+	}
+	return s.cfg.Users.Current().Has(name)
+}
+
+func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
+
+// UsersChanged is to be called when the users were read anew. What is asked from
+// then on is authorised by what they are now, without it; it ends connections to
+// which messages of channels would still come although their user is gone or another.
+func (s *Server) UsersChanged() {
+	set := s.cfg.Users.Current()
+	for _, c := range s.clients() {
+		c.about.mu.Lock()
+		listens := c.about.channels+c.about.patterns > 0
+		known, login := c.about.known, c.about.login
+		c.about.mu.Unlock()
+		if listens && !known.Same(set.Find(login)) {
+			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.remote(), "user", login.Name)
+			c.stop()
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package redis
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// wire is a connection's socket: how long a read or a write of it may take, and how
+// it is closed. Its fields belong to the goroutine that reads requests, but for
+// wasCut and for writeBy, which goes with the Writer: see replies.
+type wire struct {
+	srv    *Server
+	nc     net.Conn
+	within bool // part of a request was received
+	timed  bool // the socket has a read deadline
+	abort  bool // the input cannot be read on; close gently
+
+	writeBy time.Time   // the socket's write deadline
+	wasCut  atomic.Bool // see cut
+}
+
+func (w *wire) remote() net.Addr { return w.nc.RemoteAddr() }
+func (w *wire) local() net.Addr  { return w.nc.LocalAddr() }
+
+func (w *wire) read(p []byte) (int, error) {
+	n, err := w.nc.Read(p)
+	w.srv.stats.received.Add(uint64(n))
+	return n, err
+}
+
+// limitRead bounds the wait for the rest of a request, and for anything from a
+// stranger; others may take their time between requests.
+func (w *wire) limitRead(stranger bool) error {
+	switch {
+	case w.within || stranger:
+		w.timed = true
+		return w.nc.SetReadDeadline(time.Now().Add(w.srv.cfg.ReadTimeout))
+	case w.timed:
+		w.timed = false
+		return w.nc.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+// writeChunk is what a client must accept within three quarters of
+// Config.WriteTimeout at least.
+const writeChunk = 64 << 10
+
+// Write sends replies. When it fails, the connection ends.
+func (w *wire) Write(p []byte) (n int, err error) {
+	for n < len(p) && err == nil {
+		// Moved on only when a quarter of it has passed: it costs as much as the
+		// write itself.
+		if now := time.Now(); w.writeBy.Sub(now) < w.srv.cfg.WriteTimeout*3/4 {
+			w.writeBy = now.Add(w.srv.cfg.WriteTimeout)
+			w.nc.SetWriteDeadline(w.writeBy)
+		}
+		if w.wasCut.Load() {
+			err = net.ErrClosed
+			break
+		}
+		var m int
+		m, err = w.nc.Write(p[n:min(len(p), n+writeChunk)])
+		n += m
+	}
+	w.srv.stats.sent.Add(uint64(n))
+	if err != nil {
+		if errors.Is(err, os.ErrDeadlineExceeded) && !w.wasCut.Load() {
+			w.srv.log.Warn("redis: closing connection of a client that does not read its replies",
+				"client", w.remote(), slog.Duration("waited", w.srv.cfg.WriteTimeout))
+		}
+		w.nc.Close() // ends the input as well
+	}
+	return n, err
+}
+
+func (w *wire) close() {
+	if w.abort {
+		w.linger()
+	}
+	w.nc.Close()
+}
+
+// linger lets the client read the last reply: closing a socket with unread input
+// would make the kernel take the reply back.
+func (w *wire) linger() {
+	if half, ok := w.nc.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
+		return
+	}
+	w.nc.SetReadDeadline(time.Now().Add(time.Second))
+	io.CopyN(io.Discard, w.nc, 1<<20)
+}
+
+// source is where requests come from.
+type source struct{ c *conn }
+
+// Read writes out the replies that have gathered before it waits for more input.
+func (s source) Read(p []byte) (int, error) {
+	c := s.c
+	c.replies.flush()
+	if err := c.setReadDeadline(); err != nil {
+		return 0, err
+	}
+	return c.wire.read(p)
+}
+
+// stopTime bounds how long a connection that is to end reads what has arrived: a
+// client whose pipeline is cut short sends all of it again.
+const stopTime = 2 * time.Second
+
+// setReadDeadline says until when to wait for more input. It holds the lock
+// meanwhile, so as not to undo what stop does.
+func (c *conn) setReadDeadline() error {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	if !c.about.stopping {
+		return c.wire.limitRead(c.who.stranger())
+	}
+	if c.wire.wasCut.Load() || time.Now().After(c.about.stopBy) || !c.pace.more() {
+		return os.ErrDeadlineExceeded
+	}
+	return c.wire.nc.SetReadDeadline(c.about.stopBy)
+}
+
+// stop ends the input: what was received is answered, then the connection closes.
+// What blocks ends at once; the requests behind it could not be answered in time.
+func (c *conn) stop() {
+	c.hangUp()
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	if !c.about.stopping {
+		c.about.stopping, c.about.stopBy = true, time.Now().Add(stopTime)
+	}
+	c.wire.nc.SetReadDeadline(past)
+}
+
+// past as a deadline ends a read or write at once.
+var past = time.Unix(1, 0)
+
+func (c *conn) isStopping() bool {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	return c.about.stopping
+}
+
+// cut ends a connection that does not read what is pushed to it. It may be called
+// by any goroutine, and does not block.
+func (c *conn) cut() {
+	if c.wire.wasCut.Swap(true) {
+		return
+	}
+	c.srv.log.Warn("redis: closing connection of a subscriber that does not read its messages", "client", c.wire.remote())
+	c.stop()
+	c.wire.nc.SetWriteDeadline(past)
+}
