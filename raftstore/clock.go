@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -52,47 +51,4 @@ func correction(offsets []time.Duration) time.Duration {
 		return 0
 	}
 	return middle
-}
-
-// offsets remembers other nodes' wall clocks, as of their last handshake.
-type offsets struct {
-	mu   sync.Mutex
-	byID map[string]offset
-}
-
-// offset is a wall clock's distance from the own one, as it was at some time.
-type offset struct {
-	by   time.Duration
-	at   time.Time // its monotonic reading counts
-	wall time.Time // what the own wall clock showed then
-}
-
-// jumped returns how much more has passed since by the own wall clock than by the
-// monotonic one.
-func (o offset) jumped(now time.Time) time.Duration {
-	return now.Round(0).Sub(o.wall) - now.Sub(o.at)
-}
-
-func (o *offsets) note(id string, d time.Duration, now time.Time) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.byID == nil {
-		o.byID = make(map[string]offset)
-	}
-	o.byID[id] = offset{by: d, at: now, wall: now.Round(0)}
-}
-
-// of returns the known offsets of the given nodes. What the own wall clock has
-// jumped since they were noted is taken into account: otherwise a node whose clock
-// jumps just before it is elected would believe that the others' had, too.
-func (o *offsets) of(ids []string, now time.Time) []time.Duration {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	var ds []time.Duration
-	for _, id := range ids {
-		if d, ok := o.byID[id]; ok {
-			ds = append(ds, d.by-d.jumped(now))
-		}
-	}
-	return ds
 }

@@ -24,3 +24,27 @@ func TestOwnJumpIsNotTheOthers(t *testing.T) {
 		}
 	}
 }
+
+// What a node learned of another's clock when that was wrong must not count when its
+// own is: it takes cluster time from what the others say now.
+func TestStaleOffsetsDoNotCount(t *testing.T) {
+	const fast = 2 * time.Hour
+	c := newCluster(t, 3, func(cfg *Config) {
+		if cfg.NodeID == "n1" {
+			cfg.Clock = skewedClock(fast)
+		}
+	})
+	defer c.killAll()
+	c.ready()
+	n1 := c.nodes["n1"]
+	for _, id := range []string{"n1", "n2", "n1", "n2"} { // so that no connection has to be made, with another handshake
+		put(t, c.elect(id), "s", "x")
+		c.level()
+	}
+	n1.offsets.note("n3", -fast+10*time.Second, n1.cfg.Clock.Now())
+	c.elect("n1")
+	put(t, n1, "s", "x")
+	if ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond; ahead > tolerated {
+		t.Errorf("cluster time is ahead by %v", ahead)
+	}
+}

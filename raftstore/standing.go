@@ -65,7 +65,7 @@ func (n *Node) ascend(ctx context.Context, term uint64) (*reign, func()) {
 	others, _ := n.voters()
 	r := &reign{
 		raft: n.raft.Load(), term: term, last: n.state.Clock, over: make(chan struct{}),
-		clock: newLeaderClock(n.cfg.Clock, n.state.Clock(), n.offsets.of(others, n.cfg.Clock.Now())),
+		clock: newLeaderClock(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others)),
 	}
 	n.log.Info("leading", "term", term)
 	ctx, cancel := context.WithCancel(ctx)

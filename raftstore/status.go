@@ -28,6 +28,7 @@ type nodeStatus struct {
 	Hash        string `json:"hash,omitempty"`
 	HashIndex   uint64 `json:"hash_index,omitempty"`
 	NoSpace     bool   `json:"no_space,omitempty"`
+	Wall        int64  `json:"wall,omitempty"` // what the wall clock shows, Unix milliseconds
 	// Members are the ids recorded in the state, as of Applied or later.
 	Members []string `json:"members"`
 }
@@ -37,7 +38,7 @@ func (n *Node) status() nodeStatus {
 		ID: n.id, Incarnation: n.ident.get().Incarnation,
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
 		Role: "starting", Last: max(n.logs.engine.LastIndex(), n.snaps.position().index),
-		NoSpace: n.space.refusal() != nil,
+		NoSpace: n.space.refusal() != nil, Wall: n.cfg.Clock.Now().UnixMilli(),
 	}
 	s.Applied, _ = n.state.Applied()
 	for _, m := range n.state.Members() {
