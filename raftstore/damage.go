@@ -17,16 +17,20 @@ import (
 // reseed is what to do with a node whose data is not what it wrote.
 const reseed = "keep a copy of the data directory, remove the node from the cluster, and add it again with an empty one"
 
-// beyondRepair adds to an error that tells of damage what to do about it.
+// beyondRepair adds to an error that tells of damage, or may, what to do about it.
 func beyondRepair(err error) error {
 	corrupt := turn.Is(err, turn.Corrupt)
 	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
 		corrupt = corrupt || errors.Is(err, damage)
 	}
-	if !corrupt {
-		return err
+	switch {
+	case corrupt:
+		return fmt.Errorf("%w; %s", err, reseed)
+	case turn.Is(err, turn.Newer):
+		// Not every version number has a checksum.
+		return fmt.Errorf("%w; if no newer turnlog has run here, that is damage: %s", err, reseed)
 	}
-	return fmt.Errorf("%w; %s", err, reseed)
+	return err
 }
 
 // checkTermKept refuses a directory that has an identity but no file with term

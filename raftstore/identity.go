@@ -61,11 +61,11 @@ func openIdentity(dir, nodeID string) (*identity, error) {
 	if err := json.Unmarshal(b, &i.v); err != nil {
 		return nil, fmt.Errorf("raftstore: %s is damaged: %w; %s", i.path, err, reseed)
 	}
+	if sum, ok := jsonSum(b, "}"); ok && sum != i.v.Check {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", i.path, reseed)
+	}
 	if i.v.Version > identityVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", i.path, i.v.Version, identityVersion)
-	}
-	if i.v.Check != 0 && i.v.Check != i.v.sum() {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", i.path, reseed)
 	}
 	if i.v.NodeID != nodeID {
 		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir, i.v.NodeID, nodeID)

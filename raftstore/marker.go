@@ -27,6 +27,8 @@ const (
 	markerVersion = 1
 	markerName    = "snapshot.json"
 	dumpName      = "received.dump"
+
+	markerUnchecked = `,"crc32c":0}` // as what the checksum ends: the file with crc32c 0
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -41,25 +43,29 @@ func readMarker(path string) (*marker, error) {
 	}
 	m := new(marker)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("raftstore: %s is damaged: %w; remove the node from the cluster, and add it again with an empty data directory", path, err)
+		return nil, fmt.Errorf("raftstore: %s is damaged: %w; %s", path, err, reseed)
+	}
+	if sum, ok := jsonSum(b, markerUnchecked); !ok || sum != m.Check {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", path, reseed)
 	}
 	if m.Version > markerVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)
 	}
-	if want := m.Check; want != m.sum() {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum; remove the node from the cluster, and add it again with an empty data directory", path)
-	}
 	return m, nil
 }
 
-// sum returns the checksum that belongs into m.Check.
-func (m marker) sum() uint32 {
-	m.Check = 0
+// encode returns the file, with its checksum.
+func (m marker) encode() ([]byte, error) {
+	m.Version, m.Check = markerVersion, 0
 	b, err := json.Marshal(&m)
 	if err != nil {
-		panic(err) // plain data
+		return nil, err
 	}
-	return crc32.Checksum(b, castagnoli)
+	m.Check = crc32.Checksum(b, castagnoli)
+	if b, err = json.Marshal(&m); err != nil {
+		return nil, err
+	}
+	return append(b, '\n'), nil
 }
 
 func (m *marker) meta(size int64) *raft.SnapshotMeta {

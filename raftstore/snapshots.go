@@ -1,7 +1,6 @@
 package raftstore
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -95,13 +94,11 @@ func (s *snapshotStore) keep(m marker) error {
 	if p := s.position(); m.Index < p.index {
 		return fmt.Errorf("raftstore: the snapshot at log entry %d is superseded by the one at %d", m.Index, p.index)
 	}
-	m.Version = markerVersion
-	m.Check = m.sum()
-	b, err := json.Marshal(&m)
+	b, err := m.encode()
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(s.path(markerName), append(b, '\n')); err != nil {
+	if err := replaceFile(s.path(markerName), b); err != nil {
 		return err
 	}
 	s.mu.Lock()

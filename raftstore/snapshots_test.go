@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -302,11 +303,28 @@ func TestDamagedMarkerIsRefused(t *testing.T) {
 	if err := takeLocal(t, s, 9); err != nil {
 		t.Fatal(err)
 	}
-	for name, spoil := range map[string]func(string) string{
-		"flipped":   func(m string) string { return strings.Replace(m, `"index":9`, `"index":8`, 1) },
-		"truncated": func(m string) string { return m[:len(m)/2] },
-		"newer":     func(m string) string { return strings.Replace(m, `"version":1`, `"version":2`, 1) },
+	edit := func(old, new string) func(string) string {
+		return func(m string) string { return strings.Replace(m, old, new, 1) }
+	}
+	newer := func(m string) string {
+		m = edit(`"version":1`, `"version":2,"more":"than we know"`)(m)
+		sum, ok := jsonSum([]byte(m), markerUnchecked)
+		if !ok {
+			t.Fatalf("no checksum in %s", m)
+		}
+		return regexp.MustCompile(`"crc32c":\d+`).ReplaceAllString(m, fmt.Sprintf(`"crc32c":%d`, sum))
+	}
+	for name, c := range map[string]struct {
+		spoil func(string) string
+		says  string
+	}{
+		"flipped":         {edit(`"index":9`, `"index":8`), reseed},
+		"truncated":       {func(m string) string { return m[:len(m)/2] }, reseed},
+		"version flipped": {edit(`"version":1`, `"version":9`), reseed},
+		"checksum lost":   {edit(`"crc32c"`, `"crc32d"`), reseed},
+		"newer":           {newer, "run the newer turnlog"},
 	} {
+		spoil := c.spoil
 		t.Run(name, func(t *testing.T) {
 			b, err := os.ReadFile(s.path(markerName))
 			if err != nil {
@@ -316,8 +334,8 @@ func TestDamagedMarkerIsRefused(t *testing.T) {
 			if err := os.WriteFile(s.path(markerName), []byte(spoil(string(b))), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := openSnapshots(s.dir, m, 0, systemClock{}); err == nil {
-				t.Fatal("it is taken as it is")
+			if _, err := openSnapshots(s.dir, m, 0, systemClock{}); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("it is taken as %v", err)
 			}
 		})
 	}
