@@ -129,3 +129,24 @@ func TestALeaderWithAHangingDiskMakesWay(t *testing.T) {
 		c.endSound()
 	})
 }
+
+// One that has made way sends no more heartbeats. The first election can fail, as here,
+// where the two others do not hear of each other meanwhile: with heartbeats, one of them
+// would go on obeying a leader that leads no more and yet, since its disk hangs, is stuck
+// on the way to the next term.
+func TestALeaderWithAHangingDiskFallsSilent(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c, old, _, open := aheadCluster(t, dir, 3)
+		defer c.abandon()
+		defer open()
+		others := c.others(old.id)
+		c.cut(others[0], others[1:], true, true)
+		c.within(10*time.Second, "the leader steps down", func() bool { lead, _, _ := old.raftState(); return !lead })
+		c.net.reset(others[0]) // what the two sent each other is lost
+		c.net.heal()
+		c.deposed(old, 15*time.Second) // one node is slow to notice silence, see slowTimers
+		c.append("while it hangs")
+		open()
+		c.endSound()
+	})
+}

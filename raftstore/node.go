@@ -205,6 +205,11 @@ func (n *Node) raftState() (leader bool, term, commit uint64) {
 	return leader, term, r.CommitIndex()
 }
 
+func (n *Node) leading() bool {
+	leading, _, _ := n.raftState()
+	return leading
+}
+
 // configuration returns the latest configuration, committed or not.
 func (n *Node) configuration() raft.Configuration {
 	r := n.raft.Load()

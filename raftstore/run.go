@@ -118,7 +118,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	if err := n.checkTermReached(); err != nil {
 		return err
 	}
-	n.trans = newTransport(n.net.Streams(), &n.cfg, n.logs.ahead.durable, n.reach)
+	n.trans = newTransport(n.net.Streams(), &n.cfg, n.leading, n.logs.ahead.durable, n.reach)
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}

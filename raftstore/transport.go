@@ -1,7 +1,10 @@
 package raftstore
 
 import (
+	"errors"
+	"io"
 	"net"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -9,17 +12,21 @@ import (
 	"github.com/turnlog/turnlog/peer"
 )
 
-// transport is raft.NetworkTransport over package peer, with two corrections to
-// what a leader sends, and one to what it is told.
+// keptConns is how many connections to each node are kept for the next messages.
+const keptConns = 4
+
+// transport is raft.NetworkTransport over package peer, with corrections to
+// what a leader sends, and what it is told, and to elections.
 type transport struct {
 	*raft.NetworkTransport
 	maxBytes int
+	leads    func() bool // as far as Raft's main loop has got
 	// durable waits until this node's log is durable up to an index, see ahead.
 	durable func(index uint64) error
 	reach   *reach
 }
 
-func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error, reach *reach) *transport {
+func newTransport(streams *peer.Streams, cfg *Config, leads func() bool, durable func(uint64) error, reach *reach) *transport {
 	return &transport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			Logger: &raftLogger{log: cfg.Logger},
@@ -27,16 +34,21 @@ func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error
 			// No pipeline: with one, a follower can be left behind for good
 			// (hashicorp/raft issue 611), and it adds latency under load.
 			MaxRPCsInFlight: 1,
-			MaxPool:         4,
+			MaxPool:         keptConns,
 			Timeout:         cfg.Consensus.RPC,
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
+		leads:    leads,
 		durable:  durable,
 		reach:    reach,
 	}
 }
 
 // AppendEntries implements raft.Transport.
+//
+// It sends nothing once the node leads no more. Raft goes on sending, heartbeats above
+// all, until its main loop has got from the old term to the new one. That takes as
+// long as the disk does: while it hangs, others would obey nobody.
 //
 // It cuts the entries to a number of bytes, since Raft bounds only their count.
 // Raft reads args.Entries again to see how far it got.
@@ -53,6 +65,9 @@ func newTransport(streams *peer.Streams, cfg *Config, durable func(uint64) error
 // And it returns when this node's own log is durable as far as the message goes:
 // what the other acknowledges is then on two disks.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	if !t.leads() {
+		return errNotLeading
+	}
 	t.trim(args)
 	if last := args.PrevLogEntry + uint64(len(args.Entries)); args.LeaderCommitIndex > last {
 		args.LeaderCommitIndex = last
@@ -66,6 +81,37 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 		return err
 	}
 	return t.durable(args.Entries[len(args.Entries)-1].Index)
+}
+
+var errNotLeading = errors.New("this node does not lead any more")
+
+// RequestVote implements raft.Transport.
+func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return retryBroken(func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return retryBroken(func() error { return t.NetworkTransport.RequestPreVote(id, target, args, resp) })
+}
+
+// TimeoutNow implements raft.Transport.
+func (t *transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return retryBroken(func() error { return t.NetworkTransport.TimeoutNow(id, target, args, resp) })
+}
+
+// retryBroken sends a message, which may be taken twice, again if its connection turns
+// out to be broken. Kept connections of a node that leads no more are not used for a
+// while, and their end is not noticed. The other may have been restarted since, and
+// Raft would lose an election for each of them.
+func retryBroken(send func() error) error {
+	for range keptConns {
+		err := send()
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			return err
+		}
+	}
+	return send()
 }
 
 // Close ends what waits, and the connections.

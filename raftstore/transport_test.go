@@ -117,3 +117,31 @@ func TestLargeEntriesReachALaggingFollower(t *testing.T) {
 	t.Logf("caught up in %v", time.Since(began))
 	c.sameState()
 }
+
+// A node that has not sent another anything for a while asks it for its vote in spite
+// of connections that it has kept from before the other's restart.
+func TestVotesAreAskedForOverANewConnection(t *testing.T) {
+	c := newCluster(t, 3)
+	defer c.killAll()
+	for _, id := range []string{"n1", "n2"} {
+		put(t, c.elect(id), "s", "x")
+		c.level()
+	}
+	c.kill("n3")
+	c.start("n3")
+	c.ready()
+	n1, id, addr := c.nodes["n1"], raft.ServerID("n3"), raft.ServerAddress(c.addrs["n3"])
+	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}
+	for what, ask := range map[string]func() error{ // with old terms: they are only answered
+		"vote": func() error {
+			return n1.trans.RequestVote(id, addr, &raft.RequestVoteRequest{RPCHeader: header}, &raft.RequestVoteResponse{})
+		},
+		"pre-vote": func() error {
+			return n1.trans.RequestPreVote(id, addr, &raft.RequestPreVoteRequest{RPCHeader: header}, &raft.RequestPreVoteResponse{})
+		},
+	} {
+		if err := ask(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
