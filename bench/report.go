@@ -135,7 +135,7 @@ func (r *Report) figures(b *strings.Builder) {
 	for _, s := range r.Series {
 		if s.Workload != title {
 			title = s.Workload
-			fmt.Fprintf(b, "\n## %s\n\n| clients | store | per second | × first | p50 | p99 | p99.9 | processor | memory | flushes | errors |\n|---|---|---|---|---|---|---|---|---|---|---|\n", title)
+			fmt.Fprintf(b, "\n## %s\n\n| clients | store | per second | × first | p50 | p90 | p99 | p99.9 | processor | memory | flushes | errors |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n", title)
 		}
 		for _, row := range s.Rows() {
 			fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
@@ -144,7 +144,7 @@ func (r *Report) figures(b *strings.Builder) {
 }
 
 // Rows returns a line of figures for each contestant: clients, name, operations
-// per second, how many times as many the first contestant has, p50, p99, p99.9,
+// per second, how many times as many the first contestant has, p50, p90, p99, p99.9,
 // processor time, memory, flushes, errors.
 func (s *Series) Rows() [][]string {
 	var rows [][]string
@@ -165,7 +165,7 @@ func (s *Series) Rows() [][]string {
 			flushes = fmt.Sprint(*r.Flushes)
 		}
 		rows = append(rows, []string{fmt.Sprint(s.Clients), name, Thousands(r.PerSecond), ratio,
-			micros(r.P50), micros(r.P99), micros(r.P999), processor, memory, flushes, fmt.Sprint(r.Errors)})
+			micros(r.P50), micros(r.P90), micros(r.P99), micros(r.P999), processor, memory, flushes, fmt.Sprint(r.Errors)})
 	}
 	return rows
 }

@@ -131,7 +131,7 @@ func (s *benchShow) done(r *bench.Series) {
 	fmt.Fprintln(s.app.stderr)
 }
 
-var benchHeader = []string{"clients", "target", "per second", "× first", "p50", "p99", "p99.9", "processor/10k", "memory", "flushes", "errors"}
+var benchHeader = []string{"clients", "target", "per second", "× first", "p50", "p90", "p99", "p99.9", "processor/10k", "memory", "flushes", "errors"}
 
 // table writes the results of contests.
 func (s *benchShow) table(all []*bench.Series) error {
