@@ -107,8 +107,8 @@ func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 }
 
 // load returns the records of a block, which are not to be written to: from the
-// cache, or read. keep tells whether they go into the cache then; if not, their
-// memory is that of scratch, as far as it suffices, and kept is false.
+// cache, or read, and then put there if keep is set. kept reports that their memory may
+// be the cache's; otherwise it is that of scratch, as far as that sufficed.
 func (r *reading) load(scratch []record, key, value []byte, keep bool) (rs []record, kept bool, err error) {
 	if r.cache == nil {
 		rs, err = loadBlock(r.pin, scratch[:0], key, value)
