@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
@@ -136,24 +137,26 @@ func (r *run) absence(ctx context.Context) (*cluster.Node, error) {
 		return nil, errors.New("no follower to kill")
 	}
 	n := followers[r.env.Rand.IntN(len(followers))]
-	before := r.sometimes()["snapshots taken"]
 	installed := r.sometimes()["snapshot installs"]
+	has, err := n.Metrics(ctx, "turnlog_log_last_index")
+	if err != nil {
+		return nil, err
+	}
 	r.rec.Fault(n.ID, "long-absence", true)
 	if err := n.Kill(); err != nil {
 		return nil, err
 	}
-	// Two snapshots by each of the others: the first may be of what n has.
 	limit, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
-	enough := before + float64(2*(len(r.cluster.Nodes)-1))
-	if err := cluster.Until(limit, "logs are truncated", func() bool { return r.sometimes()["snapshots taken"] >= enough }); err != nil {
+	// What was on its way to n when it died comes on top.
+	if err := cluster.Until(limit, "logs are truncated", func() bool { return r.logsBegin(limit, n) > has[0]+100 }); err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	if err := n.Start(); err != nil {
 		return nil, err
 	}
-	err := cluster.Until(limit, n.ID+" has caught up", func() bool { return n.Ready(limit) })
+	err = cluster.Until(limit, n.ID+" has caught up", func() bool { return n.Ready(limit) })
 	r.rec.Fault(n.ID, "long-absence", false)
 	if err != nil {
 		return nil, err
@@ -167,6 +170,22 @@ func (r *run) absence(ctx context.Context) (*cluster.Node, error) {
 		return nil, fmt.Errorf("the node caught up by its log, which is not what the scenario is for: %w", err)
 	}
 	return n, nil
+}
+
+// logsBegin returns the lowest first index of the logs of all nodes but one.
+func (r *run) logsBegin(ctx context.Context, but *cluster.Node) float64 {
+	lowest := math.Inf(1)
+	for _, n := range r.cluster.Nodes {
+		if n == but {
+			continue
+		}
+		first, err := n.Metrics(ctx, "turnlog_log_first_index")
+		if err != nil {
+			return 0
+		}
+		lowest = min(lowest, first[0])
+	}
+	return lowest
 }
 
 // makeLeader kills leaders until n is one.

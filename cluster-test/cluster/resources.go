@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,26 +17,35 @@ type Resources struct{ Goroutines, Files, Resident int64 }
 // Resources asks the node what it holds.
 func (n *Node) Resources(ctx context.Context) (Resources, error) {
 	r := Resources{Resident: n.ResidentBytes()}
+	m, err := n.Metrics(ctx, "go_goroutines", "process_open_fds")
+	if err == nil {
+		r.Goroutines, r.Files = int64(m[0]), int64(m[1])
+	}
+	return r, err
+}
+
+// Metrics asks the node for some of its metrics, by their whole names, labels included.
+func (n *Node) Metrics(ctx context.Context, names ...string) ([]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.HTTPAddr+"/metrics", nil)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	resp, err := tester.Do(req)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	defer resp.Body.Close()
+	values := make([]float64, len(names))
 	in := bufio.NewScanner(resp.Body)
 	for in.Scan() {
-		var v float64
-		if _, err := fmt.Sscanf(in.Text(), "go_goroutines %g", &v); err == nil {
-			r.Goroutines = int64(v)
-		}
-		if _, err := fmt.Sscanf(in.Text(), "process_open_fds %g", &v); err == nil {
-			r.Files = int64(v)
+		name, value, _ := strings.Cut(in.Text(), " ")
+		if i := slices.Index(names, name); i >= 0 {
+			if values[i], err = strconv.ParseFloat(value, 64); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return r, in.Err()
+	return values, in.Err()
 }
 
 // ResidentBytes is how much memory the process has, 0 where that is not known.

@@ -36,10 +36,10 @@ func mostlyLeader(ctx context.Context, e *Env) *cluster.Node {
 }
 
 func (e *Env) loss() disk.Loss {
-	if e.Rand.IntN(2) == 0 {
+	if e.Rand.IntN(4) == 0 {
 		return disk.Everything
 	}
-	return disk.Some
+	return disk.Some // which is what tears the tail of a log
 }
 
 // beforeCut makes syncs slow for a while, so that much gathers for each, and
