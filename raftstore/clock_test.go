@@ -3,6 +3,8 @@ package raftstore
 import (
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // A wall clock that jumps after the handshakes, before its node is elected, must
@@ -35,15 +37,16 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 		}
 	})
 	defer c.killAll()
-	c.ready()
 	n1 := c.nodes["n1"]
-	for _, id := range []string{"n1", "n2", "n1", "n2"} { // so that no connection has to be made, with another handshake
-		put(t, c.elect(id), "s", "x")
-		c.level()
+	for c.leader() == n1 {
+		_ = n1.TransferLeadership(t.Context())
 	}
-	n1.offsets.note("n3", -fast+10*time.Second, n1.cfg.Clock.Now())
-	c.elect("n1")
-	put(t, n1, "s", "x")
+	c.keepConnections(n1, "n3") // so that none has to be made, with another handshake
+	for c.leader() != n1 {
+		n1.offsets.note("n3", -fast+10*time.Second, n1.cfg.Clock.Now())
+		_ = c.leader().raft.Load().LeadershipTransferToServer("n1", raft.ServerAddress(c.addrs["n1"])).Error()
+	}
+	put(t, c.leader(), "s", "x")
 	if ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond; ahead > tolerated {
 		t.Errorf("cluster time is ahead by %v", ahead)
 	}
