@@ -105,6 +105,8 @@ func TestIdentityVersions(t *testing.T) {
 	}{
 		"as written":       {func(s string) string { return s }, ""},
 		"without checksum": {func(s string) string { return regexp.MustCompile(`,\s+"crc32c": \d+`).ReplaceAllString(s, "") }, ""},
+		"checksum's name":  {func(s string) string { return strings.Replace(s, "crc32c", "crC32c", 1) }, reseed},
+		"checksum lost":    {func(s string) string { return strings.Replace(s, "crc32c", "crc32d", 1) }, reseed},
 		"version flipped":  {func(s string) string { return strings.Replace(s, `"version": 1`, `"version": 9`, 1) }, reseed},
 		"newer":            {newer, "run the newer turnlog"},
 	} {

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -33,6 +34,15 @@ type identityFile struct {
 	Check uint32 `json:"crc32c,omitempty"`
 }
 
+// unchecked reports whether text is this file as the first versions wrote it: whole,
+// without a checksum. One whose name was damaged is another field, or is taken for the
+// right one, since encoding/json does not mind capitals.
+func (f identityFile) unchecked(text []byte) bool {
+	var compact bytes.Buffer
+	whole, err := json.Marshal(&f)
+	return err == nil && json.Compact(&compact, text) == nil && f.Check == 0 && bytes.Equal(compact.Bytes(), whole)
+}
+
 func (f identityFile) sum() uint32 {
 	f.Check = 0
 	b, err := json.Marshal(&f)
@@ -61,7 +71,7 @@ func openIdentity(dir, nodeID string) (*identity, error) {
 	if err := json.Unmarshal(b, &i.v); err != nil {
 		return nil, fmt.Errorf("raftstore: %s is damaged: %w; %s", i.path, err, reseed)
 	}
-	if sum, ok := jsonSum(b, "}"); ok && sum != i.v.Check {
+	if sum, ok := jsonSum(b, "}"); ok && sum != i.v.Check || !ok && !i.v.unchecked(b) {
 		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", i.path, reseed)
 	}
 	if i.v.Version > identityVersion {
