@@ -67,8 +67,9 @@ func All() []*Workload {
 			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, TTLs: []int64{300, 1000, 2500}, Next: expiring,
 		},
 		{
+			// So many that some are left alone for as long as they live.
 			Name: "ttl-long", About: "the same, with longer times",
-			Doors: []string{HTTP, Native}, Sessions: 6, Calls: 60, TTLs: []int64{4000, 8000}, Next: expiring,
+			Doors: []string{HTTP, Native}, Sessions: 200, Calls: 20, TTLs: []int64{4000, 8000}, Next: expiring,
 		},
 		{
 			Name: "namespaces", About: "the same keys in three namespaces",
