@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -148,13 +149,16 @@ func (c *nodes) newNode() (*node, error) {
 	return n, nil
 }
 
+// freeAddr returns an address at which nobody listens. It is none of those that the
+// system gives to connections, which one could take before the node listens.
 func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000))
+		if l, err := net.Listen("tcp", addr); err == nil {
+			return addr, l.Close()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String(), nil
+	return "", errors.New("no free port was found between 10000 and 32000")
 }
 
 func (c *nodes) start(n *node) error {
