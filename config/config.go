@@ -164,6 +164,9 @@ func (c *Config) Validate() error {
 	if c.LogCompactBytes < 64<<10 || c.LogTailBytes < 64<<10 {
 		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: at least 64KiB each are needed", c.LogCompactBytes.String(), c.LogTailBytes.String())
 	}
+	if c.SnapshotRate != 0 && c.SnapshotRate < 1<<20 {
+		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no bound: a node that is sent the state more slowly may never catch up", c.SnapshotRate.String())
+	}
 	if c.MemoryBudget < 16<<20 {
 		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
 	}

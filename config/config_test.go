@@ -102,6 +102,7 @@ func TestRefused(t *testing.T) {
 		{"id path with an empty name", "", []string{"--redis-id-path", "0=data..id"}, "redis-id-path"},
 		{"id path of no namespace", "", []string{"--redis-id-path", "a b=id"}, "redis-id-path"},
 		{"dial map without a port", "", []string{"--dial-map", "127.0.0.1:1=elsewhere"}, "dial-map"},
+		{"slow snapshots", "snapshot-rate: 64KiB\n", nil, "1MiB or more"},
 		{"small budget", "memory-budget: 1MiB\n", nil, "16MiB"},
 		{"not loopback", "", []string{"--resp-addr", "0.0.0.0:7379"}, "--insecure"},
 		{"not loopback, users only", "", []string{"--resp-addr", "0.0.0.0:7379", "--users-file", "u"}, "set users-file, tls-cert and tls-key"},

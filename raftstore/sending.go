@@ -30,20 +30,20 @@ type sending struct {
 	until time.Time // when the last one that is not open ceases to count
 }
 
-// begin notes that a snapshot is on its way, end that it was taken up, or is not
-// wanted any more.
+// begin notes that a snapshot is on its way; end, which is to be called once, that it
+// was taken up, or is not wanted any more.
 func (s *sending) begin(bytes int64) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expireLocked()
 	s.open++
 	s.bytes = max(s.bytes, bytes)
-	return sync.OnceFunc(func() {
+	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.open--
 		s.until = s.clock.Now().Add(sentFor)
-	})
+	}
 }
 
 func (s *sending) expireLocked() {
@@ -68,6 +68,7 @@ func (s *sending) tail(usual int64) int64 {
 type throttled struct {
 	to    io.Writer
 	rate  int64
+	stop  <-chan struct{} // closed when the rest is not wanted any more
 	began time.Time
 	sent  int64
 }
@@ -77,7 +78,10 @@ func (t *throttled) Write(p []byte) (int, error) {
 	t.sent += int64(n)
 	due := time.Duration(float64(t.sent) / float64(t.rate) * float64(time.Second))
 	if ahead := due - time.Since(t.began); err == nil && ahead > time.Millisecond {
-		time.Sleep(ahead)
+		select {
+		case <-time.After(ahead):
+		case <-t.stop:
+		}
 	}
 	return n, err
 }

@@ -23,7 +23,6 @@ func TestSendingLengthensTheTail(t *testing.T) {
 	small, big := s.begin(50), s.begin(1000)
 	expect("while two are on their way", 1000)
 	big()
-	big() // once is enough
 	expect("when one has come", 1000)
 	clock.now = clock.now.Add(time.Hour)
 	expect("while the other is slow", 1000)
@@ -53,6 +52,29 @@ func TestThrottledKeepsItsRate(t *testing.T) {
 			t.Errorf("%d bytes came through", got.Len())
 		}
 	})
+}
+
+// A stream that is not wanted any more ends at once, however slow it is.
+func TestSlowStreamEndsAtOnce(t *testing.T) {
+	s, _ := storeWith(t, t.TempDir(), 10)
+	if err := takeLocal(t, s, 9); err != nil {
+		t.Fatal(err)
+	}
+	s.rate, s.sending.clock = 1, systemClock{}
+	_, stream, err := s.Open("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Read(make([]byte, 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := stream.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v to close a stream of a byte a second", took)
+	}
 }
 
 // While a node is sent the state, the log behind it stays, however much is written: a

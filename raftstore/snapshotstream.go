@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"io"
+	"sync"
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
@@ -14,18 +15,22 @@ func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 // dumpStream makes a Reader of a Dump, which is a writer.
 type dumpStream struct {
 	*io.PipeReader
-	done  chan struct{}
-	ended func()
+	done chan struct{}
+	end  func()
 }
 
 // streamDump streams a dump at so many bytes a second, or as fast as it can if rate
-// is not above 0. ended is called by Close.
+// is not above 0. ended is called once, by Close.
 func streamDump(d *fsm.Dump, rate int64, ended func()) io.ReadCloser {
 	r, w := io.Pipe()
-	s := &dumpStream{r, make(chan struct{}), ended}
+	stop := make(chan struct{})
+	s := &dumpStream{r, make(chan struct{}), sync.OnceFunc(func() {
+		close(stop)
+		ended()
+	})}
 	var to io.Writer = w
 	if rate > 0 {
-		to = &throttled{to: w, rate: rate, began: time.Now()}
+		to = &throttled{to: w, rate: rate, stop: stop, began: time.Now()}
 	}
 	go func() { // ends when all is read, or by Close
 		defer close(s.done)
@@ -37,8 +42,8 @@ func streamDump(d *fsm.Dump, rate int64, ended func()) io.ReadCloser {
 }
 
 func (s *dumpStream) Close() error {
+	s.end()
 	err := s.PipeReader.Close()
 	<-s.done
-	s.ended()
 	return err
 }
