@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -41,16 +39,7 @@ func TestFlushOfADeletionTouchesNoBlock(t *testing.T) {
 	}
 	r.apply(4+turn.GraveTime, &turn.Clear{Key: key(0)})
 	r.settle()
-	if err := r.m.db.View(func(tx *bbolt.Tx) error {
-		for _, b := range [][]byte{bucketBlocks, bucketGarbage, bucketGraves} {
-			if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
-				t.Errorf("%s still holds %x", b, k)
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	r.expectEmpty(bucketBlocks, bucketGarbage, bucketGraves)
 }
 
 // Long work waits while a flush is under way and half of what may gather beside it

@@ -74,15 +74,21 @@ func TestGarbageIsCollected(t *testing.T) {
 		t.Fatalf("%d keys erased, want 31", removed)
 	}
 	r.settle()
+	r.expectEmpty(bucketHeads, bucketBlocks, bucketElements, bucketGarbage, bucketNamespaces)
+}
+
+// expectEmpty requires that there is nothing left in some buckets of the store.
+func (r *rig) expectEmpty(buckets ...[]byte) {
+	r.t.Helper()
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
-		for _, b := range [][]byte{bucketHeads, bucketBlocks, bucketElements, bucketGarbage, bucketNamespaces} {
+		for _, b := range buckets {
 			if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
-				t.Errorf("%s still holds %x", b, k)
+				r.t.Errorf("%s still holds %x", b, k)
 			}
 		}
 		return nil
 	}); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 }
 

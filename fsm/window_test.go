@@ -81,16 +81,7 @@ func TestIDsOfDeletedSessionAreRememberedTenMinutes(t *testing.T) {
 		t.Fatalf("at the end: %+v, %v; want it appended", out.Result, out.Err)
 	}
 	r.flush()
-	tx, err := r.m.db.Begin(false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	for _, b := range [][]byte{bucketGraves, bucketGarbage} {
-		if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
-			t.Errorf("%s still holds %q after the grave's end", b, k)
-		}
-	}
+	r.expectEmpty(bucketGraves, bucketGarbage)
 }
 
 // A command that a node sends again after a leader change must take effect once.

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 func TestDamageIsRefusedWithAdvice(t *testing.T) {
@@ -88,6 +90,14 @@ func TestForgottenTermIsRefused(t *testing.T) {
 	err = n.start(t.Context(), t.Context())
 	if err == nil || !strings.Contains(err.Error(), stableName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("an entry of term 7 on a node in term 6: %v", err)
+	}
+}
+
+// A version number without a checksum may be damaged, too.
+func TestNewerMayBeDamage(t *testing.T) {
+	err := beyondRepair(turn.Errorf(turn.Newer, "the block file has version 9"))
+	if !turn.Is(err, turn.Newer) || !strings.Contains(err.Error(), reseed) {
+		t.Error(err)
 	}
 }
 

@@ -21,7 +21,7 @@ func jsonSum(text []byte, without string) (sum uint32, ok bool) {
 	}
 	at := jsonCheck.FindIndex(b.Bytes())
 	if at == nil {
-		return crc32.Checksum(b.Bytes(), castagnoli), false
+		return 0, false
 	}
 	return crc32.Checksum(append(b.Bytes()[:at[0]], without...), castagnoli), true
 }
