@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // Cluster is a cluster of turnlog that the benchmark started on this machine.
@@ -38,7 +40,7 @@ func StartTurnlog(ctx context.Context, binary, dir string, nodes int, flags ...s
 			err = fmt.Errorf("starting turnlog: %w", err)
 		}
 	}()
-	addrs, err := freePorts(nodes * portsPerNode)
+	addrs, err := ports.Free(nodes * portsPerNode)
 	if err != nil {
 		return nil, err
 	}

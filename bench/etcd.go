@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // etcdCluster is a cluster of three etcd nodes, with their defaults, that the
@@ -36,7 +38,7 @@ func startEtcd(ctx context.Context, program, dir string) (_ *etcdCluster, err er
 		}
 	}()
 	const nodes = 3
-	addrs, err := freePorts(2 * nodes)
+	addrs, err := ports.Free(2 * nodes)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -117,18 +116,4 @@ func untilWithin(ctx context.Context, limit time.Duration, processes []*process,
 		case <-poll.C:
 		}
 	}
-}
-
-// freePorts returns loopback addresses at which nobody listens.
-func freePorts(n int) ([]string, error) {
-	var addrs []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // all at the end, so that all differ
-		addrs = append(addrs, l.Addr().String())
-	}
-	return addrs, nil
 }

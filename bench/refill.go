@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // Restart is what became of a node that was killed and started again, and of one
@@ -79,7 +81,7 @@ func (c *Cluster) replaceNode(ctx context.Context, leader, n *node) (time.Durati
 	if err := c.drop(n); err != nil {
 		return 0, err
 	}
-	addrs, err := freePorts(portsPerNode)
+	addrs, err := ports.Free(portsPerNode)
 	if err != nil {
 		return 0, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // Servers are a redis-server, perhaps with replicas, that the benchmark started on
@@ -27,7 +29,7 @@ func (s *Servers) Processes() []int {
 // replicas that do the same. Neither snapshots nor rewrites of the log disturb it.
 func StartRedis(ctx context.Context, binary, dir string, replicas int) (_ *Servers, err error) {
 	s := &Servers{}
-	if s.resp, err = freePorts(1 + replicas); err != nil {
+	if s.resp, err = ports.Free(1 + replicas); err != nil {
 		return nil, err
 	}
 	for i, addr := range s.resp {

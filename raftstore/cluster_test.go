@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/ports"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -65,12 +65,12 @@ func reserve(t testing.TB, n int, options ...func(*Config)) *cluster {
 }
 
 func freeAddr(t testing.TB) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Helper()
+	addrs, err := ports.Free(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return addrs[0]
 }
 
 func testLogger() *slog.Logger {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // binary is the program under test, built once.
@@ -208,21 +209,11 @@ func isReady(addr string) bool {
 	return res.StatusCode == http.StatusOK
 }
 
-// freePorts returns addresses that nobody listens on at the moment, none of them one
-// of those that the system gives to connections.
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
-	var addrs []string
-	for tries := 0; len(addrs) < n; tries++ {
-		if tries == 1000 {
-			t.Fatal("no free ports")
-		}
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
-		if err != nil {
-			continue
-		}
-		defer l.Close()
-		addrs = append(addrs, l.Addr().String())
+	addrs, err := ports.Free(n)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return addrs
 }

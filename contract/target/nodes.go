@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 const (
@@ -137,28 +137,14 @@ func (c *nodes) found(ctx context.Context, count int) error {
 func (c *nodes) newNode() (*node, error) {
 	c.count++
 	n := &node{id: fmt.Sprintf("n%d", c.count)}
-	for _, addr := range []*string{&n.resp, &n.http, &n.raft} {
-		free, err := freeAddr()
-		if err != nil {
-			return nil, err
-		}
-		*addr = free
+	free, err := ports.Free(3)
+	if err != nil {
+		return nil, err
 	}
+	n.resp, n.http, n.raft = free[0], free[1], free[2]
 	n.args = []string{"serve", "--node-id", n.id, "--data-dir", filepath.Join(c.dir, n.id),
 		"--resp-addr", n.resp, "--http-addr", n.http, "--raft-addr", n.raft}
 	return n, nil
-}
-
-// freeAddr returns an address at which nobody listens. It is none of those that the
-// system gives to connections, which one could take before the node listens.
-func freeAddr() (string, error) {
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000))
-		if l, err := net.Listen("tcp", addr); err == nil {
-			return addr, l.Close()
-		}
-	}
-	return "", errors.New("no free port was found between 10000 and 32000")
 }
 
 func (c *nodes) start(n *node) error {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 const readyTime = 30 * time.Second
@@ -24,20 +26,10 @@ func missing(t testing.TB, what string) {
 	t.Skipf("%s is missing; scripts/install-test-deps.sh installs it", what)
 }
 
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
-// server is a process that listens on a port.
+// server is a process that listens at addr.
 type server struct {
 	t     testing.TB
-	port  int
+	addr  string
 	make  func() *exec.Cmd
 	ready func() bool
 	cmd   *exec.Cmd
@@ -45,8 +37,22 @@ type server struct {
 	log   *os.File
 }
 
+func newServer(t testing.TB) *server {
+	t.Helper()
+	addrs, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &server{t: t, addr: addrs[0]}
+}
+
 // Addr is where the server listens.
-func (s *server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
+func (s *server) Addr() string { return s.addr }
+
+func (s *server) port() string {
+	_, port, _ := net.SplitHostPort(s.addr)
+	return port
+}
 
 // start runs the server until it serves. One that ends at once is tried again: the
 // processes of its last life may still be about.
@@ -125,13 +131,13 @@ func Redis(t testing.TB, settings ...string) *server {
 		missing(t, "redis-server")
 	}
 	dir := t.TempDir()
-	s := &server{t: t, port: freePort(t)}
+	s := newServer(t)
 	s.ready = func() bool {
-		out, err := exec.Command("redis-cli", "-p", fmt.Sprint(s.port), "ping").Output()
+		out, err := exec.Command("redis-cli", "-p", s.port(), "ping").Output()
 		return err == nil && strings.HasPrefix(string(out), "PONG")
 	}
 	s.make = func() *exec.Cmd {
-		args := append([]string{"--port", fmt.Sprint(s.port), "--bind", "127.0.0.1", "--dir", dir}, settings...)
+		args := append([]string{"--port", s.port(), "--bind", "127.0.0.1", "--dir", dir}, settings...)
 		return exec.Command("redis-server", args...)
 	}
 	s.run(dir)
@@ -156,12 +162,12 @@ func Postgres(t testing.TB) (s *server, url string) {
 	if out, err := init.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
-	s = &server{t: t, port: freePort(t)}
+	s = newServer(t)
 	s.ready = func() bool {
-		return exec.Command(filepath.Join(bin, "pg_isready"), "-h", "127.0.0.1", "-p", fmt.Sprint(s.port)).Run() == nil
+		return exec.Command(filepath.Join(bin, "pg_isready"), "-h", "127.0.0.1", "-p", s.port()).Run() == nil
 	}
 	s.make = func() *exec.Cmd {
-		return as(filepath.Join(bin, "postgres"), "-D", data, "-p", fmt.Sprint(s.port), "-k", dir, "-h", "127.0.0.1")
+		return as(filepath.Join(bin, "postgres"), "-D", data, "-p", s.port(), "-k", dir, "-h", "127.0.0.1")
 	}
 	s.run(dir)
 	return s, fmt.Sprintf("postgres://turnlog@%s/postgres?sslmode=disable", s.Addr())
