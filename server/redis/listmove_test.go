@@ -65,6 +65,7 @@ func TestBlockingEnds(t *testing.T) {
 	// While it waits, a key may become something else; a list counts when it comes.
 	c.send("BLPOP", "other", "q", "20")
 	c.w.Flush()
+	p.awaitBlocked(1)
 	p.do("SET", "other", "x")
 	p.do("RPUSH", "q", "a", "b")
 	if got := show(c.receive()); got != `["q" "a"]` {
@@ -80,7 +81,7 @@ func TestBlockingEnds(t *testing.T) {
 	gone := dial(t, s.addr())
 	gone.send("BLPOP", "q", "0")
 	gone.w.Flush()
-	eventually(t, "the client waits", func() bool { return s.Metrics().Connections == 3 })
+	p.awaitBlocked(1)
 	gone.nc.Close()
 	eventually(t, "the client has gone", func() bool { return s.Metrics().Connections == 2 })
 	p.expect("1", "RPUSH", "q", "stays")

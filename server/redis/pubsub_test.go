@@ -352,6 +352,7 @@ func TestMessagesBesideReplies(t *testing.T) {
 	if v := c.receive(); show(v) != `["message" "c" "while it blocks"]` {
 		t.Errorf("came %s", show(v))
 	}
+	p.awaitBlocked(1) // or $ would be after the entry
 	p.do("XADD", "x", "1-1", "f", "v")
 	if a, b := show(c.receive()), show(c.receive()); a != `{"x" [["1-1" ["f" "v"]]]}` || b != `["unsubscribe" "c" 0]` {
 		t.Errorf("came %s, %s", a, b)
