@@ -144,6 +144,29 @@ func (c *cluster) askVote(from *running, to string) error {
 func TestVotesAreAskedForOverANewConnection(t *testing.T) {
 	c := newCluster(t, 3)
 	defer c.killAll()
+	from, to := c.withBrokenConnections()
+	for range keptConns {
+		if err := c.askVote(from, to); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Nor is a node that is to stand for election told so in vain.
+func TestOfficeIsOfferedOverANewConnection(t *testing.T) {
+	c := newCluster(t, 3)
+	defer c.killAll()
+	from, to := c.withBrokenConnections()
+	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
+	if err := from.trans.TimeoutNow(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req, &raft.TimeoutNowResponse{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// withBrokenConnections returns a follower that has kept nothing but connections from
+// before the restart of another one, to.
+func (c *cluster) withBrokenConnections() (from *running, to string) {
+	c.t.Helper()
 	c.ready()
 	// Both follow, unless the leader changes, which does no harm.
 	leader := c.leader()
@@ -153,14 +176,10 @@ func TestVotesAreAskedForOverANewConnection(t *testing.T) {
 			followers = append(followers, id)
 		}
 	}
-	from, to := c.nodes[followers[0]], followers[1]
+	from, to = c.nodes[followers[0]], followers[1]
 	c.keepConnections(from, to)
 	c.kill(to)
 	c.start(to)
 	c.ready()
-	for range keptConns {
-		if err := c.askVote(from, to); err != nil {
-			t.Error(err)
-		}
-	}
+	return from, to
 }

@@ -67,6 +67,30 @@ func TestDeleteByPrefixStopsHalfWay(t *testing.T) {
 	}
 }
 
+// crowded is a node that has room for a number of further steps.
+type crowded struct {
+	*testNode
+	steps int
+}
+
+func (c *crowded) Calm(context.Context) error {
+	if c.steps--; c.steps < 0 {
+		return turn.Errorf(turn.Unavailable, "no room")
+	}
+	return nil
+}
+
+func TestDeleteByPrefixAsksForRoomAfterEachStep(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Engine = &crowded{c.Engine.(*testNode), 2} })
+	for i := range 4*turn.EraseStep + 1 {
+		d.append(fmt.Sprint(i), "1")
+	}
+	e := d.fails(504, "UNKNOWN_OUTCOME", "DELETE", "/v1/sessions?prefix=&all=true", "")
+	if !strings.Contains(e.Message, fmt.Sprintf("after %d sessions", 3*turn.EraseStep)) {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A page of another origin must not write through its reader's browser.
 func TestCrossOriginWritesAreRefused(t *testing.T) {
 	d := openDoor(t)
