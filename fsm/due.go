@@ -74,9 +74,14 @@ func (m *Machine) firstDueKey() (first string, err error) {
 	}
 	floor := m.meta.dueFloor
 	c := tx.Bucket(bucketDue).Cursor()
-	k, _ := c.Seek([]byte(floor))
+	k, v := c.Seek([]byte(floor))
 	if k != nil && string(k) == floor {
-		k, _ = c.Next()
+		k, v = c.Next()
+	}
+	if k != nil {
+		if _, err := dumped(bucketDue, k, v); err != nil {
+			return "", err
+		}
 	}
 	first = string(k)
 	for _, t := range m.tables() {

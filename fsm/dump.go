@@ -28,8 +28,8 @@ import (
 //	uvarint   length of key, length of value; key, value
 //
 // Pairs come in the order of their buckets, and in each in key order. A block is
-// part of its pair; in what files it stood is the sender's affair. Heads and the pairs
-// of meta have no seals: the chunks' checksums guard them.
+// part of its pair; in what files it stood is the sender's affair. But for elements,
+// pairs have no seals: the chunks' checksums guard them.
 const (
 	dumpMagic   = "TLSTATE"
 	dumpVersion = 1
@@ -112,13 +112,12 @@ func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32) e
 	}
 	c := chunkWriter{w: w, sum: sum, crc: sum(0, magic)}
 	for i, name := range buckets() {
-		isBlocks, sealed := string(name) == string(bucketBlocks), sealedApart(name)
+		isBlocks := string(name) == string(bucketBlocks)
 		if err := d.tx.Bucket(name).ForEach(func(k, v []byte) (err error) {
-			switch {
-			case isBlocks:
+			if isBlocks {
 				v, err = wholeBlock(from, k, v)
-			case sealed:
-				v, err = unsealed(k, v, string(name))
+			} else {
+				v, err = dumped(name, k, v)
 			}
 			if err != nil {
 				return err

@@ -27,13 +27,48 @@ type use struct{ extent, live int64 }
 type uses map[uint64]use
 
 func loadUses(tx *bbolt.Tx) (uses, error) {
+	account := tx.Bucket(bucketFiles)
+	if err := checkAccount(account, tx.Bucket(bucketSums)); err != nil {
+		return nil, err
+	}
 	u := make(uses)
-	err := tx.Bucket(bucketFiles).ForEach(func(k, v []byte) error {
+	err := account.ForEach(func(k, v []byte) error {
 		r := reader{b: v}
 		u[binary.BigEndian.Uint64(k)] = use{int64(r.uint()), int64(r.uint())}
 		return r.end("use of a block file")
 	})
 	return u, err
+}
+
+// sealAccount puts a checksum over the whole account, which is short, beside it.
+func sealAccount(account, sums *bbolt.Bucket) error {
+	all, err := wholeAccount(account)
+	if err != nil {
+		return err
+	}
+	return sums.Put(keyFiles, seal(sealedVersion, keyFiles, all)[:sealHeader])
+}
+
+// checkAccount holds the account against its checksum. A new store has neither.
+func checkAccount(account, sums *bbolt.Bucket) error {
+	all, err := wholeAccount(account)
+	if err != nil {
+		return err
+	}
+	sum := sums.Get(keyFiles)
+	if sum == nil && len(all) == 0 {
+		return nil
+	}
+	_, err = unseal(sealedVersion, keyFiles, slices.Concat(sum, all), "account of the block files")
+	return err
+}
+
+func wholeAccount(account *bbolt.Bucket) (all []byte, err error) {
+	err = account.ForEach(func(k, v []byte) error {
+		all = append(append(all, k...), v...)
+		return nil
+	})
+	return all, err
 }
 
 func (u uses) extents() blockfile.Extents {
@@ -158,7 +193,7 @@ func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
 
 // save syncs the files and puts the account into the store. It returns the files
 // that nothing refers to any more, which can go once the store has committed.
-func (s *blockSpace) save(account *bbolt.Bucket, before uses) (unused []uint64, err error) {
+func (s *blockSpace) save(account, sums *bbolt.Bucket, before uses) (unused []uint64, err error) {
 	grown, err := s.files.Sync()
 	if err != nil {
 		return nil, err
@@ -190,7 +225,7 @@ func (s *blockSpace) save(account *bbolt.Bucket, before uses) (unused []uint64, 
 			}
 		}
 	}
-	return unused, nil
+	return unused, sealAccount(account, sums)
 }
 
 func fileKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

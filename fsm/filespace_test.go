@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -186,7 +187,7 @@ func TestBlocksWithinTheStore(t *testing.T) {
 		if err := b.Put(bytes.Clone(k), whole); err != nil {
 			return err
 		}
-		return tx.Bucket(bucketFiles).Delete(fileKey(1))
+		return errors.Join(tx.Bucket(bucketFiles).Delete(fileKey(1)), tx.Bucket(bucketSums).Delete(keyFiles))
 	}); err != nil {
 		t.Fatal(err)
 	}

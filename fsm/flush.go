@@ -160,7 +160,7 @@ func (m *Machine) commit(w *writer, change func() error) error {
 			return err
 		}
 		w.garbage = w.untidy()
-		unused, err = w.space.save(tx.Bucket(bucketFiles), m.uses)
+		unused, err = w.space.save(tx.Bucket(bucketFiles), tx.Bucket(bucketSums), m.uses)
 		return err
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package fsm
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"maps"
 	"slices"
 )
@@ -29,7 +28,7 @@ func (w *writer) writeGraves() error {
 	var err error
 	w.table.graves.Scan(func(key string, g grave) bool {
 		gone[g.inc] = ended{g.deadline, key}
-		err = b.Put([]byte(key), binary.AppendUvarint(uvarint(g.last), uint64(g.deadline)))
+		err = putSealed(b, []byte(key), g.encode())
 		return err == nil
 	})
 	// In the order of the garbage: bbolt splits a page when it commits, and what
@@ -52,11 +51,24 @@ func (w *writer) writeGraves() error {
 func (w *writer) discard(when int64, inc, below uint64, grave string) error {
 	b := w.tx.Bucket(bucketGarbage)
 	key := blockKey(uint64(when), inc)
-	if old := b.Get(key); old != nil {
-		r := reader{b: old}
-		below = max(below, r.uint())
+	if stored := b.Get(key); stored != nil {
+		old, _, err := decodeGarbage(key, stored)
+		if err != nil {
+			return err
+		}
+		below = max(below, old)
 	}
-	return b.Put(key, appendString(uvarint(below), grave))
+	return putSealed(b, key, appendString(uvarint(below), grave))
+}
+
+func decodeGarbage(key, stored []byte) (below uint64, grave string, err error) {
+	v, err := dumped(bucketGarbage, key, stored)
+	if err != nil {
+		return 0, "", err
+	}
+	r := reader{b: v}
+	below, grave = r.uint(), r.string()
+	return below, grave, r.end("garbage entry")
 }
 
 // untidy reports whether there is garbage whose time has come, or a file to clean.
@@ -84,9 +96,8 @@ func (w *writer) collectGarbage() error {
 		if int64(when) > w.table.meta.clock {
 			return nil
 		}
-		r := reader{b: v}
-		below, grave := r.uint(), r.string()
-		if err := r.end("garbage entry"); err != nil {
+		below, grave, err := decodeGarbage(k, v)
+		if err != nil {
 			return err
 		}
 		n, err := w.removeBlocks(inc, below, budget)

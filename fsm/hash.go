@@ -73,13 +73,13 @@ func hashState(tx *reading) (string, error) {
 	s.bytes(m.encode())
 	windows := tx.Bucket(bucketMeta).Get(keyTags)
 	if windows != nil { // not a new store
-		if windows, err = unsealed(keyTags, windows, "tag window"); err != nil {
+		if windows, err = dumped(bucketMeta, keyTags, windows); err != nil {
 			return "", err
 		}
 	}
 	s.bytes(windows)
 	if err := tx.Bucket(bucketHeads).ForEach(func(k, v []byte) error {
-		v, err := unsealed(k, v, "session")
+		v, err := dumped(bucketHeads, k, v)
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func hashState(tx *reading) (string, error) {
 			return err // forgotten; when it is removed is up to each node
 		}
 		s.bytes(k)
-		s.bytes(v)
+		s.bytes(g.encode())
 		v2 := view{inc: g.inc, low: [2]uint64{g.last + 1, g.last + 1}, tx: tx}
 		return s.messages(&v2, g.last)
 	}); err != nil {
@@ -111,9 +111,10 @@ func hashState(tx *reading) (string, error) {
 	}
 	for _, b := range [][]byte{bucketDue, bucketNamespaces} {
 		if err := tx.Bucket(b).ForEach(func(k, v []byte) error {
+			v, err := dumped(b, k, v)
 			s.bytes(k)
 			s.bytes(v)
-			return nil
+			return err
 		}); err != nil {
 			return "", err
 		}

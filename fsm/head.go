@@ -87,7 +87,7 @@ func (h *head) encode(b []byte) []byte {
 
 // openHead decodes a head as the store has it.
 func openHead(key, stored []byte) (*head, error) {
-	b, err := unsealed(key, stored, "session")
+	b, err := dumped(bucketHeads, key, stored)
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,9 @@ func Open(cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := upgradeStore(db, cfg.Logger); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	m := &Machine{
 		cfg:     cfg,
 		db:      db,
@@ -140,9 +143,9 @@ func (m *Machine) load() error {
 	m.windows.clear()
 	m.durable = position{m.meta.index, m.meta.term}
 	m.tx = tx
-	m.nextDue, _ = m.firstDue()
+	m.nextDue, err = m.firstDue()
 	m.tx = nil
-	return nil
+	return err
 }
 
 // Close closes the store. What was not flushed is not in it.

@@ -118,13 +118,11 @@ func (l *loader) put(bucket, k, v []byte) error {
 		l.space.bucket = b
 		return l.space.put(slices.Clone(k), v)
 	}
-	if sealedApart(bucket) {
-		if v, err = unsealed(k, v, string(bucket)); err != nil {
-			return err
-		}
-		return b.Put(slices.Clone(k), seal(sealedVersion, k, v))
+	stored, err := restored(bucket, k, v)
+	if err != nil {
+		return err
 	}
-	return b.Put(slices.Clone(k), slices.Clone(v))
+	return b.Put(slices.Clone(k), stored)
 }
 
 // bucket returns a bucket in a transaction that is not too big yet.
@@ -155,7 +153,11 @@ func (l *loader) save(before uses) (unused []uint64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if unused, err = l.space.save(account, before); err != nil {
+	sums, err := l.bucket(bucketSums)
+	if err != nil {
+		return nil, err
+	}
+	if unused, err = l.space.save(account, sums, before); err != nil {
 		return nil, err
 	}
 	return unused, l.finish()

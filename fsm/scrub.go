@@ -37,7 +37,7 @@ func (m *Machine) scrubs(ctx context.Context) {
 
 // scrub reads all pairs that have a seal. An error ended the machine, or it, or ctx, ended before.
 func (m *Machine) scrub(ctx context.Context) error {
-	for _, bucket := range [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketElements} {
+	for _, bucket := range buckets() {
 		for from := []byte{}; from != nil; {
 			began := time.Now()
 			next, err := m.scrubFrom(bucket, from)
@@ -104,7 +104,7 @@ func checkPair(bucket, k, v []byte) error {
 		}
 		return err
 	}
-	_, err := unsealed(k, v, string(bucket))
+	_, err := dumped(bucket, k, v)
 	return err
 }
 

@@ -17,9 +17,12 @@ import (
 // fullRig has something in each bucket whose values are sealed.
 func fullRig(t *testing.T) *rig {
 	r := newRig(t)
-	r.apply(1, appendOf(sessionA, "id", "hello"), appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "hello"),
+	b, gone := turn.Key{Namespace: "0", Name: "b"}, turn.Key{Namespace: "1", Name: "gone"}
+	r.apply(1, appendOf(sessionA, "id", "hello"), appendOf(b, "id", "hello"), appendOf(gone, "id", "hello"),
 		&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
-		setOf(turn.Key{Namespace: "0", Name: "set"}, "a", "b"))
+		setOf(turn.Key{Namespace: "0", Name: "set"}, "a", "b"),
+		&turn.Expire{Key: b, HasTTL: true, TTL: 60_000},
+		&turn.Delete{Keys: []turn.Key{gone}})
 	r.flush()
 	return r
 }
@@ -28,7 +31,7 @@ func fullRig(t *testing.T) *rig {
 // any flipped bit of a sealed pair, in key or value, is found without a query.
 func TestScrubFindsAFlippedBit(t *testing.T) {
 	r := fullRig(t)
-	for _, bucket := range [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketElements} {
+	for _, bucket := range buckets() {
 		flipped := 0
 		for n := 0; ; n++ {
 			k, v := r.pair(bucket, n)
@@ -104,21 +107,16 @@ func TestDamagedKeyEndsTheMachine(t *testing.T) {
 func TestUnsealedStore(t *testing.T) {
 	r := fullRig(t)
 	before := storeHash(t, r.m)
-	for _, bucket := range [][]byte{bucketMeta, bucketHeads, bucketBlocks} {
-		for n := 0; ; n++ {
-			k, v := r.pair(bucket, n)
-			if k == nil {
-				break
-			}
-			r.move(bucket, k, k, v[sealHeader:])
-		}
-	}
+	r.unsealAll()
 	if k, v := r.pair(bucketBlocks, 0); v[0] != refVersion {
 		t.Fatalf("the block %x has version %d", k, v[0])
 	}
 	r.restart()
 	if got := storeHash(t, r.m); got != before {
 		t.Error("without seals it is another state")
+	}
+	if k, v := r.pair(bucketMeta, 0); v[0] != stateVersion {
+		t.Errorf("%s has version %d", k, v[0])
 	}
 	if err := r.m.scrub(t.Context()); err != nil {
 		t.Error(err)
@@ -128,7 +126,7 @@ func TestUnsealedStore(t *testing.T) {
 	for _, c := range []struct {
 		bucket  []byte
 		version byte
-	}{{bucketMeta, sealedVersion}, {bucketHeads, sealedVersion}, {bucketBlocks, sealedRefVersion}} {
+	}{{bucketMeta, stateVersion}, {bucketHeads, sealedVersion}, {bucketBlocks, sealedRefVersion}} {
 		if k, v := r.pair(c.bucket, 0); v[0] != c.version {
 			t.Errorf("%s %x was written in version %d, want %d", c.bucket, k, v[0], c.version)
 		}

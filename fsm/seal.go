@@ -3,6 +3,7 @@ package fsm
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -15,8 +16,12 @@ import (
 // That of elements, which is version 1, leaves the version out.
 //
 // A session's head, the state description and the tag windows were stored without a
-// seal at first, and so were references to blocks. What is sealed of those is the value as it was
-// then, with its own version byte, and dumps hold that still.
+// seal at first, and so were references to blocks and the indices. What is sealed of those is the value as it was
+// then, with its own version byte if it had one, and dumps hold that still.
+//
+// The version of the state description's seal is that of the store: in one of
+// stateVersion, the indices have seals (upgrade.go), and what knows lower versions alone
+// refuses it.
 //
 // A flipped bit in a key is found where the pair is met under the key that it has
 // now: by who walks over it, and by the scrub (scrub.go) at the latest.
@@ -25,6 +30,7 @@ const (
 
 	plainVersion  = 1 // of heads, state description and tag windows without a seal
 	sealedVersion = 2
+	stateVersion  = 4 // of the state description; two bits from 1 and 2
 )
 
 func seal(version byte, key, value []byte) []byte {
@@ -64,7 +70,41 @@ func unsealed(key, stored []byte, what string) ([]byte, error) {
 	return unseal(sealedVersion, key, stored, what)
 }
 
-// sealedApart tells of a bucket whose values have a seal in the store, but none in dumps.
-func sealedApart(bucket []byte) bool {
-	return string(bucket) == string(bucketHeads) || string(bucket) == string(bucketMeta)
+// indices are the buckets that had no seals before stateVersion.
+func indices() [][]byte {
+	return [][]byte{bucketDue, bucketGraves, bucketGarbage, bucketNamespaces}
+}
+
+// dumped returns a value of the store as dumps hold it, without its seal unless it is of
+// an element; blocks are another matter.
+func dumped(bucket, key, stored []byte) ([]byte, error) {
+	switch string(bucket) {
+	case string(bucketElements):
+		return stored, nil
+	case string(bucketHeads):
+		return unsealed(key, stored, "session")
+	case string(bucketMeta):
+		if string(key) == string(keyState) {
+			return unseal(stateVersion, key, stored, "state description")
+		}
+		return unsealed(key, stored, "tag window")
+	}
+	return unseal(sealedVersion, key, stored, "entry of "+string(bucket))
+}
+
+// restored returns what the store holds for a value of a dump.
+func restored(bucket, key, value []byte) (stored []byte, err error) {
+	version := byte(sealedVersion)
+	switch string(bucket) {
+	case string(bucketElements):
+		return slices.Clone(value), nil
+	case string(bucketMeta), string(bucketHeads):
+		if string(key) == string(keyState) {
+			version = stateVersion
+		}
+		if value, err = unsealed(key, value, string(bucket)); err != nil {
+			return nil, err
+		}
+	}
+	return seal(version, key, value), nil
 }

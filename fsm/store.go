@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -24,10 +25,13 @@ var (
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees
 	bucketElements   = []byte("elements")   // elementKey → sealed value
-	bucketFiles      = []byte("files")      // number of a block file → its use; not in dumps
+	// Not in dumps:
+	bucketFiles = []byte("files") // number of a block file → its use
+	bucketSums  = []byte("sums")  // "files" → seal of all pairs of bucketFiles; during an upgrade, "sealing"
 
 	keyState = []byte("state")
 	keyTags  = []byte("tags")
+	keyFiles = []byte("files")
 )
 
 // buckets lists all of them, in the order of a dump. Their place in it is their
@@ -71,7 +75,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 func prepareStore(db *bbolt.DB) error {
 	missing := false
 	_ = db.View(func(tx *bbolt.Tx) error {
-		for _, name := range append(buckets(), bucketFiles) {
+		for _, name := range append(buckets(), bucketFiles, bucketSums) {
 			missing = missing || tx.Bucket(name) == nil
 		}
 		return nil
@@ -80,7 +84,7 @@ func prepareStore(db *bbolt.DB) error {
 		return nil
 	}
 	return db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range append(buckets(), bucketFiles) {
+		for _, name := range append(buckets(), bucketFiles, bucketSums) {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -117,7 +121,7 @@ func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
 		}
 		return meta{}, make(tags), nil
 	}
-	state, err := unsealed(keyState, state, "state description")
+	state, err := dumped(bucketMeta, keyState, state)
 	if err != nil {
 		return meta{}, nil, err
 	}
@@ -125,7 +129,7 @@ func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
 	if err != nil {
 		return meta{}, nil, err
 	}
-	windows, err := unsealed(keyTags, b.Get(keyTags), "tag window")
+	windows, err := dumped(bucketMeta, keyTags, b.Get(keyTags))
 	if err != nil {
 		return meta{}, nil, err
 	}
@@ -136,6 +140,10 @@ func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
 func loadNamespaces(tx *bbolt.Tx) (map[string]uint64, error) {
 	counts := make(map[string]uint64)
 	err := tx.Bucket(bucketNamespaces).ForEach(func(k, v []byte) error {
+		v, err := dumped(bucketNamespaces, k, v)
+		if err != nil {
+			return err
+		}
 		r := reader{b: v}
 		counts[string(k)] = r.uint()
 		return r.end("key count")
@@ -143,7 +151,11 @@ func loadNamespaces(tx *bbolt.Tx) (map[string]uint64, error) {
 	return counts, err
 }
 
-func decodeGrave(k, v []byte) (grave, error) {
+func decodeGrave(k, stored []byte) (grave, error) {
+	v, err := dumped(bucketGraves, k, stored)
+	if err != nil {
+		return grave{}, err
+	}
 	if len(k) < 9 {
 		return grave{}, turn.Errorf(turn.Corrupt, "stored grave has a short key")
 	}
@@ -151,4 +163,8 @@ func decodeGrave(k, v []byte) (grave, error) {
 	r := reader{b: v}
 	g := grave{inc: inc, last: r.uint(), deadline: int64(r.uint())}
 	return g, r.end("grave")
+}
+
+func (g grave) encode() []byte {
+	return binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
 }

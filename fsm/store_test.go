@@ -362,7 +362,7 @@ func TestNewerStateIsRefused(t *testing.T) {
 	r.flush()
 	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketMeta)
-		return b.Put(keyState, seal(sealedVersion+1, keyState, b.Get(keyState)[sealHeader:]))
+		return b.Put(keyState, seal(stateVersion+1, keyState, b.Get(keyState)[sealHeader:]))
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func (w *writer) writeHeads() error {
 	w.table.keys.Scan(func(key string) bool {
 		w.pacer.did(keyCost + len(key))
 		if h := w.table.heads[key]; h != nil {
-			err = b.Put([]byte(key), seal(sealedVersion, []byte(key), h.encode(nil)))
+			err = putSealed(b, []byte(key), h.encode(nil))
 		} else {
 			err = b.Delete([]byte(key))
 		}
@@ -88,7 +88,7 @@ func (w *writer) writeDue() error {
 	var err error
 	w.table.due.Scan(func(k string) bool {
 		if k > w.table.meta.dueFloor {
-			err = b.Put([]byte(k), nil)
+			err = putSealed(b, []byte(k), nil)
 		}
 		return err == nil
 	})
@@ -103,7 +103,7 @@ func (w *writer) writeNamespaces() error {
 		if n == 0 {
 			err = b.Delete([]byte(ns))
 		} else {
-			err = b.Put([]byte(ns), uvarint(n))
+			err = putSealed(b, []byte(ns), uvarint(n))
 		}
 		if err != nil {
 			return err
@@ -114,8 +114,12 @@ func (w *writer) writeNamespaces() error {
 
 func (w *writer) writeMeta() error {
 	b := w.tx.Bucket(bucketMeta)
-	if err := b.Put(keyTags, seal(sealedVersion, keyTags, w.table.meta.tags)); err != nil {
+	if err := putSealed(b, keyTags, w.table.meta.tags); err != nil {
 		return err
 	}
-	return b.Put(keyState, seal(sealedVersion, keyState, w.table.meta.encode()))
+	return b.Put(keyState, seal(stateVersion, keyState, w.table.meta.encode()))
+}
+
+func putSealed(b *bbolt.Bucket, key, value []byte) error {
+	return b.Put(key, seal(sealedVersion, key, value))
 }
