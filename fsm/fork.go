@@ -6,11 +6,8 @@ import (
 
 func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	from, to := joinKey(o.Key), joinKey(o.To)
-	src, err := m.session(from)
+	src, err := m.expected(from, o.Expect)
 	if err != nil {
-		return err
-	}
-	if err := checkExpect(o.Expect, src); err != nil {
 		return err
 	}
 	if src == nil {

@@ -48,11 +48,8 @@ func (m *Machine) remove(key string, h *head) {
 
 func (m *Machine) setMeta(o *turn.SetMeta, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.session(key)
+	h, err := m.expected(key, o.Expect)
 	if err != nil {
-		return err
-	}
-	if err := checkExpect(o.Expect, h); err != nil {
 		return err
 	}
 	merged := make(map[string]string)

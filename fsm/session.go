@@ -137,6 +137,15 @@ func (m *Machine) begin(key string, typ turn.Type) *head {
 	return h
 }
 
+// expected is session for an operation under a condition.
+func (m *Machine) expected(key string, expect *uint64) (*head, error) {
+	h, err := m.session(key)
+	if err != nil {
+		return nil, err
+	}
+	return h, checkExpect(expect, h)
+}
+
 // checkExpect holds a condition against the session's revision.
 func checkExpect(expect *uint64, h *head) error {
 	if expect == nil {

@@ -1,0 +1,125 @@
+package fsm
+
+import (
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
+	key := joinKey(o.Key)
+	h, err := m.expected(key, o.Expect)
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return nil
+	}
+	h = m.own(key, h)
+	before := h.count()
+	switch o.By {
+	case turn.KeepLast:
+		err = m.keepLast(h, o.N)
+	case turn.BeforeSeq:
+		err = m.trimBefore(h, o.N)
+	case turn.ListRange:
+		err = m.keepRange(h, o.Start, o.Stop)
+	}
+	if err != nil {
+		return err
+	}
+	r.Removed = before - h.count()
+	if r.Removed > 0 {
+		err = m.settle(key, h, before, o.By == turn.ListRange)
+	}
+	r.Count, r.Revision = h.count(), h.revision
+	return err
+}
+
+// keepLast removes all but the n messages with the highest seqs.
+func (m *Machine) keepLast(h *head, n uint64) error {
+	total := h.count()
+	if n >= total {
+		return nil
+	}
+	if n == 0 {
+		m.dropAll(h)
+		return nil
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	if total-n <= n {
+		rs, err := v.ranks(anySide, 0, total-n, total)
+		m.drop(h, anySide, true, rs)
+		return err
+	}
+	rs, err := v.ranks(anySide, total-n, n, total)
+	if err == nil {
+		m.keepOnly(h, rs)
+	}
+	return err
+}
+
+// keepOnly removes every live message below rs, which is the whole rest.
+func (m *Machine) keepOnly(h *head, rs []record) {
+	h.live, h.bytes = [2]uint64{}, 0
+	for i := range rs {
+		h.live[rs[i].side]++
+		h.bytes += uint64(len(rs[i].data))
+	}
+	h.low = [2]uint64{max(h.low[0], rs[0].seq), max(h.low[1], rs[0].seq)}
+	w := m.active.tail(h.inc)
+	w.cut = max(w.cut, rs[0].seq)
+}
+
+func (m *Machine) trimBefore(h *head, seq uint64) error {
+	if seq > h.last {
+		m.dropAll(h)
+		return nil
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	var rs []record
+	err = v.oldest(anySide, 0, func(r *record) bool {
+		if r.seq < seq {
+			rs = append(rs, *r)
+		}
+		return r.seq < seq
+	})
+	m.drop(h, anySide, true, rs)
+	return err
+}
+
+// keepRange removes what is outside the list elements start … stop.
+func (m *Machine) keepRange(h *head, start, stop int64) error {
+	first, n := listRange(start, stop, h.count())
+	if n == 0 {
+		m.dropAll(h)
+		return nil
+	}
+	after := h.count() - first - n
+	if _, err := m.takeFrom(h, turn.Head, first); err != nil {
+		return err
+	}
+	_, err := m.takeFrom(h, turn.Tail, after)
+	return err
+}
+
+// listRange turns Redis's inclusive, possibly negative bounds into a first
+// index and a number of elements.
+func listRange(start, stop int64, count uint64) (first, n uint64) {
+	length := int64(count)
+	if start < 0 {
+		start = max(start+length, 0)
+	}
+	if stop < 0 {
+		stop += length
+	}
+	stop = min(stop, length-1)
+	if start > stop {
+		return 0, 0
+	}
+	return uint64(start), uint64(stop - start + 1)
+}
