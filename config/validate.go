@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// Validate reports the first setting that cannot work.
+func (c *Config) Validate() error {
+	if c.NodeID == "" || len(c.NodeID) > 64 || strings.ContainsAny(c.NodeID, "=, \t\n/") {
+		return fmt.Errorf("node-id %q: must have 1 to 64 bytes and no '=', ',', '/' or spaces", c.NodeID)
+	}
+	if c.DataDir == "" {
+		return fmt.Errorf("data-dir must not be empty")
+	}
+	if err := c.checkTLS(); err != nil {
+		return err
+	}
+	if err := c.checkAddresses(); err != nil {
+		return err
+	}
+	if err := c.checkPprof(); err != nil {
+		return err
+	}
+	if _, err := c.Level(); err != nil {
+		return err
+	}
+	if c.LogFormat != "text" && c.LogFormat != "json" {
+		return fmt.Errorf("log-format %q: must be text or json", c.LogFormat)
+	}
+	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
+		return fmt.Errorf("log-engine %q: must be wal or boltdb", c.LogEngine)
+	}
+	if c.ElectionTimeout < 50*time.Millisecond || c.ElectionTimeout > time.Minute {
+		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
+	}
+	if c.LogCompactBytes < 64<<10 || c.LogTailBytes < 64<<10 {
+		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: at least 64KiB each are needed", c.LogCompactBytes.String(), c.LogTailBytes.String())
+	}
+	if c.SnapshotRate != 0 && c.SnapshotRate < 1<<20 {
+		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no bound: a node that is sent the state more slowly may never catch up", c.SnapshotRate.String())
+	}
+	if c.MemoryBudget < 16<<20 {
+		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
+	}
+	if c.MaxMessageBytes <= 0 || c.MaxAppendBytes < c.MaxMessageBytes || c.MaxReadBytes < c.MaxAppendBytes {
+		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= max-read-bytes (%s)",
+			c.MaxMessageBytes.String(), c.MaxAppendBytes.String(), c.MaxReadBytes.String())
+	}
+	if _, err := c.Dials(); err != nil {
+		return err
+	}
+	if _, err := c.IDPaths(); err != nil {
+		return err
+	}
+	_, err := c.Peers()
+	return err
+}
+
+func (c *Config) checkAddresses() error {
+	clients, nodes := c.UsersFile != "" && c.TLSCert != "", c.NodeTLSCert != ""
+	const forClients, forNodes = "users-file, tls-cert and tls-key", "node-tls-cert, node-tls-key and node-tls-ca"
+	for _, a := range []struct {
+		name, addr string
+		protected  bool
+		needs      string
+	}{
+		{"resp-addr", c.RESPAddr, clients, forClients}, {"http-addr", c.HTTPAddr, clients, forClients}, {"raft-addr", c.RaftAddr, nodes, forNodes},
+	} {
+		host, _, err := net.SplitHostPort(a.addr)
+		if err != nil {
+			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
+		}
+		if !c.Insecure && !a.protected && !isLoopback(host) {
+			return fmt.Errorf("%s %s is reachable from other machines, and anyone who reaches it could read and change every conversation: "+
+				"set %s, listen on loopback, or give --insecure if the network itself is protected", a.name, a.addr, a.needs)
+		}
+	}
+	for _, a := range []struct{ name, addr string }{
+		{"resp-advertise", c.RESPAdvertise}, {"http-advertise", c.HTTPAdvertise}, {"raft-advertise", c.RaftAdvertise},
+	} {
+		if _, _, err := net.SplitHostPort(a.addr); a.addr != "" && err != nil {
+			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
+		}
+	}
+	return nil
+}
+
+// checkTLS refuses half of what TLS needs: it would be none.
+func (c *Config) checkTLS() error {
+	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return fmt.Errorf("tls-cert and tls-key: both are needed, or none")
+	case c.TLSClientCA != "" && c.TLSCert == "":
+		return fmt.Errorf("tls-client-ca: needs tls-cert and tls-key")
+	case c.OpenMetrics && c.UsersFile == "":
+		return fmt.Errorf("open-metrics: means nothing without users-file; everybody reads /metrics then")
+	case (c.NodeTLSCert == "") != (c.NodeTLSKey == "") || (c.NodeTLSCert == "") != (c.NodeTLSCA == ""):
+		return fmt.Errorf("node-tls-cert, node-tls-key and node-tls-ca: all of them are needed, or none")
+	}
+	return nil
+}
+
+func (c *Config) checkPprof() error {
+	if c.PprofAddr == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(c.PprofAddr)
+	if err != nil || !isLoopback(host) {
+		return fmt.Errorf("pprof-addr %q: must be HOST:PORT on loopback", c.PprofAddr)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

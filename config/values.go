@@ -1,0 +1,121 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Dials returns DialMap as a map.
+func (c *Config) Dials() (map[string]string, error) {
+	dials := map[string]string{}
+	if c.DialMap == "" {
+		return dials, nil
+	}
+	for part := range strings.SplitSeq(c.DialMap, ",") {
+		from, to, ok := strings.Cut(strings.TrimSpace(part), "=")
+		_, _, errFrom := net.SplitHostPort(from)
+		_, _, errTo := net.SplitHostPort(to)
+		if !ok || errFrom != nil || errTo != nil {
+			return nil, fmt.Errorf("dial-map: %q is not HOST:PORT=HOST:PORT", part)
+		}
+		dials[from] = to
+	}
+	return dials, nil
+}
+
+// IDPaths returns RedisIDPath by namespace: paths, each with a name for every level.
+func (c *Config) IDPaths() (map[string][][]string, error) {
+	all := map[string][][]string{}
+	for part := range strings.SplitSeq(c.RedisIDPath, ";") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		ns, paths, _ := strings.Cut(part, "=")
+		if err := (&turn.Count{Namespace: ns}).Validate(c.Limits()); err != nil {
+			return nil, fmt.Errorf("redis-id-path %q: %w", part, err)
+		}
+		for path := range strings.SplitSeq(paths, ",") {
+			names := strings.Split(path, ".")
+			if slices.Contains(names, "") {
+				return nil, fmt.Errorf("redis-id-path %q: must be NAMESPACE=path,path, a path being names with dots between them", part)
+			}
+			all[ns] = append(all[ns], names)
+		}
+	}
+	return all, nil
+}
+
+// Level returns LogLevel as slog knows it.
+func (c *Config) Level() (slog.Level, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return 0, fmt.Errorf("log-level %q: must be debug, info, warn or error", c.LogLevel)
+	}
+	return l, nil
+}
+
+// Limits returns the limits of requests.
+func (c *Config) Limits() turn.Limits {
+	l := turn.DefaultLimits()
+	l.MessageBytes = int(c.MaxMessageBytes)
+	l.AppendBytes = int(c.MaxAppendBytes)
+	l.ReadBytes = int(c.MaxReadBytes)
+	return l
+}
+
+// Peer is a node of the initial cluster.
+type Peer struct {
+	ID   string
+	Addr string // node-to-node address
+}
+
+// Peers returns the nodes of InitialCluster ordered by id, or this node alone.
+func (c *Config) Peers() ([]Peer, error) {
+	self := c.RaftAddr
+	if c.RaftAdvertise != "" {
+		self = c.RaftAdvertise
+	}
+	if c.InitialCluster == "" {
+		return []Peer{{c.NodeID, self}}, nil
+	}
+	var peers []Peer
+	seen := map[string]bool{} // ids and addresses
+	for part := range strings.SplitSeq(c.InitialCluster, ",") {
+		id, addr, ok := strings.Cut(strings.TrimSpace(part), "=")
+		if !ok || id == "" {
+			return nil, fmt.Errorf("initial-cluster: %q is not ID=HOST:PORT", part)
+		}
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			return nil, fmt.Errorf("initial-cluster: %q of node %s is not HOST:PORT", addr, id)
+		}
+		if seen[id] || seen[addr] {
+			return nil, fmt.Errorf("initial-cluster: %s stands twice", part)
+		}
+		seen[id], seen[addr] = true, true
+		peers = append(peers, Peer{id, addr})
+	}
+	sort.Slice(peers, func(i, j int) bool { return peers[i].ID < peers[j].ID })
+	return peers, c.checkSelf(peers, self)
+}
+
+func (c *Config) checkSelf(peers []Peer, self string) error {
+	for _, p := range peers {
+		if p.ID != c.NodeID {
+			continue
+		}
+		if p.Addr != self {
+			return fmt.Errorf("initial-cluster says that %s is at %s, but this node's address is %s (raft-addr or raft-advertise)", p.ID, p.Addr, self)
+		}
+		return nil
+	}
+	if c.Join {
+		return nil
+	}
+	return fmt.Errorf("initial-cluster does not name this node, %s", c.NodeID)
+}
