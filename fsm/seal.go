@@ -89,7 +89,7 @@ func dumped(bucket, key, stored []byte) ([]byte, error) {
 		}
 		return unsealed(key, stored, "tag window")
 	}
-	return unseal(sealedVersion, key, stored, "entry of "+string(bucket))
+	return unseal(sealedVersion, key, stored, "index entry")
 }
 
 // restored returns what the store holds for a value of a dump.
@@ -102,7 +102,7 @@ func restored(bucket, key, value []byte) (stored []byte, err error) {
 		if string(key) == string(keyState) {
 			version = stateVersion
 		}
-		if value, err = unsealed(key, value, string(bucket)); err != nil {
+		if value, err = unsealed(key, value, "value"); err != nil {
 			return nil, err
 		}
 	}
