@@ -274,20 +274,6 @@ func clientNoTouch(_ *conn, args [][]byte) action {
 	return status("OK")
 }
 
-// clientUnblock ends no wait: what blocks ends with its timeout or its connection.
-func clientUnblock(_ *conn, args [][]byte) action {
-	if len(args) > 4 {
-		return refuse(errSyntax)
-	}
-	if len(args) == 4 && !is(args[3], "TIMEOUT") && !is(args[3], "ERROR") {
-		return refuse("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
-	}
-	if _, ok := parseInt(args[2]); !ok {
-		return refuse(errNotInteger)
-	}
-	return integer(0)
-}
-
 // clientTracking accepts to go on without client-side caching.
 func clientTracking(_ *conn, args [][]byte) action {
 	if len(args) == 3 && is(args[2], "OFF") {

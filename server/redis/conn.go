@@ -41,6 +41,7 @@ type conn struct {
 	// what blocks.
 	gone   context.Context
 	hangUp context.CancelFunc
+	block  block
 
 	about about
 }

@@ -63,13 +63,6 @@ func (s *Server) clusterTime(r turn.Result) int64 {
 	return max(s.cfg.Now().UnixMilli(), r.Time)
 }
 
-// waitFor is wait, for a request that blocks its connection.
-func (c *conn) waitFor(changed <-chan struct{}, d time.Duration) {
-	c.srv.blocked.Add(1)
-	defer c.srv.blocked.Add(-1)
-	wait(c.gone, changed, d)
-}
-
 // wait waits at most d for a change or for ctx; it reports whether there was a change.
 func wait(ctx context.Context, changed <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)

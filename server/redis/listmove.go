@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -47,19 +48,15 @@ func (t *taking) run(ctx context.Context) (reply, error) {
 	srv := t.c.srv
 	changed, stop := srv.watchAll(t.keys)
 	defer stop()
-	until := srv.cfg.Now().Add(t.block)
+	until := srv.cfg.Now().Add(cmp.Or(t.block, forever))
 	index := uint64(0)
 	for first := true; ; first = false {
 		keys, err := t.lists(ctx, &index, first)
 		if err != nil {
 			return nil, err
 		}
-		left := until.Sub(srv.cfg.Now())
-		if t.block == 0 {
-			left = time.Hour
-		}
 		switch {
-		case t.c.gone.Err() != nil || left <= 0 && !first:
+		case t.c.gone.Err() != nil || !first && !srv.cfg.Now().Before(until):
 			return t.none, nil
 		case len(keys) > 0:
 			if refusal := t.refused(); refusal != "" {
@@ -74,7 +71,9 @@ func (t *taking) run(ctx context.Context) (reply, error) {
 			}
 			index = max(index, r.Index)
 		default:
-			t.c.waitFor(changed, left)
+			if err := t.c.waitFor(changed, &until); err != nil {
+				return nil, err
+			}
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // realRedis starts a redis-server until the test ends, and returns its address.
@@ -21,9 +23,11 @@ func realRedis(t testing.TB) string {
 		}
 		t.Skip("redis-server is not installed: run scripts/install-test-deps.sh to compare with it")
 	}
-	l := listen(t)
-	addr := l.Addr().String()
-	l.Close()
+	free, err := ports.Free(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free[0]
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 	out, err := cmd.StdoutPipe()

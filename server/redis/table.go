@@ -111,7 +111,7 @@ func clientCommands() []command {
 		{name: "no-evict", stateful: true, arity: 3, flags: adminOnly, since: "7.0.0", handle: clientNoEvict, args: "ON|OFF", summary: "Accepted; no connection is evicted."},
 		{name: "no-touch", stateful: true, arity: 3, flags: subcommand, since: "7.2.0", handle: clientNoTouch, args: "ON|OFF", summary: "Accepted; reading never changes anything."},
 		{name: "reply", stateful: true, arity: 3, flags: subcommand, since: "3.2.0", handle: clientReply, args: "ON|OFF|SKIP", summary: "Switch replies off, on, or off for the next one."},
-		{name: "unblock", stateful: true, arity: -3, flags: adminOnly, since: "5.0.0", handle: clientUnblock, args: "id [TIMEOUT|ERROR]", summary: "Answers 0."},
+		{name: "unblock", stateful: true, arity: -3, flags: adminOnly, since: "5.0.0", handle: clientUnblock, args: "id [TIMEOUT|ERROR]", summary: "Ends the wait of a connection to this node."},
 		{name: "tracking", stateful: true, arity: -3, flags: subcommand, since: "6.0.0", handle: clientTracking, args: "OFF", summary: "Client-side caching is not supported."},
 		{name: "getredir", arity: 2, flags: subcommand, since: "6.0.0", handle: clientGetRedir, summary: "Answers -1: nothing is tracked."},
 		{name: "help", arity: 2, flags: "loading stale", since: "5.0.0", handle: help("client"), summary: "List the subcommands."},

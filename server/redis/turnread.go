@@ -190,11 +190,12 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 				continue
 			}
 		}
-		left := until.Sub(t.c.srv.cfg.Now())
-		if len(r.Messages) > 0 || left <= 0 || gone.Err() != nil {
+		if len(r.Messages) > 0 || !t.c.srv.cfg.Now().Before(until) || gone.Err() != nil {
 			return func(w *resp.Writer) { writeMessages(w, r.Messages) }, nil
 		}
-		t.c.waitFor(changed, left)
+		if err := t.c.waitFor(changed, &until); err != nil {
+			return nil, err
+		}
 	}
 }
 

@@ -185,11 +185,12 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 			os = append(os, outcome{Result: r})
 			index = max(index, r.Index)
 		}
-		remaining := until.Sub(x.c.srv.cfg.Now())
-		if r, err := x.answer(os); err != nil || found || remaining <= 0 || x.c.gone.Err() != nil {
+		if r, err := x.answer(os); err != nil || found || !x.c.srv.cfg.Now().Before(until) || x.c.gone.Err() != nil {
 			return r, err
 		}
-		x.c.waitFor(changed, remaining)
+		if err := x.c.waitFor(changed, &until); err != nil {
+			return nil, err
+		}
 	}
 }
 
