@@ -81,6 +81,8 @@ func scenarios() []Scenario {
 		{Name: "disks", About: "disks lose power, fail, fill up and get slow", Workloads: everything, Disks: true,
 			Nemesis: []string{"power-cut", "power-cut-all", "slow-sync", "hung-disk", "disk-low", "disk-full", "sync-error", "write-error", "read-error", "kill-leader"},
 			Flags:   smallLog, Must: []string{"leader changes", "unknown", "read-only"}},
+		{Name: "power", About: "machines lose power, one or all, again and again", Workloads: everything, Disks: true,
+			Nemesis: []string{"power-cut", "power-cut-all"}, Flags: smallLog, Must: []string{"leader changes", "unknown", "torn tails"}},
 		{Name: "damage", About: "files are damaged while a node is down", Workloads: []string{"append", "cas", "mixed", "tail"},
 			Nemesis: damages(), Flags: smallLog, Must: []string{"damage refused"}},
 		{Name: "clocks", About: "clocks are wrong, jump and drift", Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,
