@@ -96,10 +96,15 @@ func decodeBlock(dst []record, first uint64, value []byte, borrowed bool) ([]rec
 	if err := checkVersion(value, blockVersion, "block"); err != nil {
 		return dst, err
 	}
-	body := value[blockHeader:]
-	if checksum(body) != binary.LittleEndian.Uint32(value[1:]) {
+	if checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
 		return dst, turn.Errorf(turn.Corrupt, "stored block fails its checksum")
 	}
+	return decodeSound(dst, first, value, borrowed)
+}
+
+// decodeSound is decodeBlock for a value that was decoded before, and not written to since.
+func decodeSound(dst []record, first uint64, value []byte, borrowed bool) ([]record, error) {
+	body := value[blockHeader:]
 	names, data, err := blockSections(body)
 	if err != nil {
 		return dst, err

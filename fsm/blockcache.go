@@ -10,10 +10,11 @@ import (
 // cacheShare: a block of more than the cacheShare-th part of the cache is not kept.
 const cacheShare = 8
 
-// blockCache keeps the blocks, decoded, that were read last: the ends of the sessions
+// blockCache keeps the blocks that were read last: the ends of the sessions
 // that are talked in. What a reference refers to never changes, so nothing in it is
-// ever wrong; what is replaced is dropped since nobody will ask for it again. A nil
-// cache keeps nothing.
+// ever wrong; what is replaced is dropped since nobody will ask for it again. They are kept
+// as they were read and found sound: decoded, they would be many more things for the
+// collector to look at. A nil cache keeps nothing.
 type blockCache struct {
 	limit int // bytes
 
@@ -26,8 +27,8 @@ type blockCache struct {
 }
 
 type cachedBlock struct {
-	ref     blockfile.Ref
-	records []record
+	ref   blockfile.Ref
+	block []byte
 }
 
 func newBlockCache(limit int) *blockCache {
@@ -36,11 +37,11 @@ func newBlockCache(limit int) *blockCache {
 
 // size is about the memory that the block takes.
 func (b *cachedBlock) size() int {
-	return b.ref.Length + smallCost + recordCost*len(b.records)
+	return len(b.block) + smallCost
 }
 
-// get returns the records of a block, which must not be written to.
-func (c *blockCache) get(ref blockfile.Ref) ([]record, bool) {
+// get returns a block, which must not be written to.
+func (c *blockCache) get(ref blockfile.Ref) ([]byte, bool) {
 	if c == nil {
 		return nil, false
 	}
@@ -53,12 +54,12 @@ func (c *blockCache) get(ref blockfile.Ref) ([]record, bool) {
 	}
 	c.hits++
 	c.order.MoveToFront(e)
-	return e.Value.(*cachedBlock).records, true
+	return e.Value.(*cachedBlock).block, true
 }
 
-// add keeps the records of a block, which nobody may write to any more.
-func (c *blockCache) add(ref blockfile.Ref, records []record) {
-	b := &cachedBlock{ref, records}
+// add keeps a block, which nobody may write to any more.
+func (c *blockCache) add(ref blockfile.Ref, block []byte) {
+	b := &cachedBlock{ref, block}
 	if c == nil || b.size() > c.limit/cacheShare {
 		return
 	}

@@ -14,14 +14,14 @@ import (
 
 func TestBlockCacheKeepsWhatWasUsedLast(t *testing.T) {
 	ref := func(i int) blockfile.Ref { return blockfile.Ref{File: 1, Offset: int64(i), Length: 1000} }
-	c := newBlockCache(10 * (1000 + smallCost + recordCost))
-	rs := []record{{seq: 1}}
+	c := newBlockCache(10 * (1000 + smallCost))
+	block := make([]byte, 1000)
 	for i := range 10 {
-		c.add(ref(i), rs)
-		c.add(ref(i), rs) // by two that read it at once
+		c.add(ref(i), block)
+		c.add(ref(i), block) // by two that read it at once
 	}
 	c.get(ref(0))
-	c.add(ref(10), rs)
+	c.add(ref(10), block)
 	c.drop(ref(5))
 	c.drop(ref(77))
 	for i := range 11 {
@@ -33,7 +33,7 @@ func TestBlockCacheKeepsWhatWasUsedLast(t *testing.T) {
 		t.Errorf("9 blocks of %d bytes count as %d, %d of %d bytes", want, c.order.Len(), len(c.found), c.bytes)
 	}
 	big := blockfile.Ref{File: 2, Length: c.limit / 4}
-	if c.add(big, rs); len(c.found) != 9 {
+	if c.add(big, make([]byte, big.Length)); len(c.found) != 9 {
 		t.Error("a block of a quarter of the cache is kept")
 	}
 }

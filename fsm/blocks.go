@@ -106,31 +106,28 @@ func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 	return dst, nil
 }
 
-// load returns the records of a block, which are not to be written to: from the
-// cache, or read, and then put there if keep is set. kept reports that their memory may
-// be the cache's; otherwise it is that of scratch, as far as that sufficed.
-func (r *reading) load(scratch []record, key, value []byte, keep bool) (rs []record, kept bool, err error) {
-	if r.cache == nil {
-		rs, err = loadBlock(r.pin, scratch[:0], key, value)
-		return rs, false, err
-	}
+// load appends the records of a block to dst: from the cache or read, and then put
+// there if keep is set.
+func (r *reading) load(dst []record, key, value []byte, keep bool) ([]record, error) {
 	ref, elsewhere, err := decodeRef(key, value)
-	if err != nil {
-		return nil, false, at(err, key)
+	if err != nil || !elsewhere || r.cache == nil {
+		return loadBlock(r.pin, dst, key, value)
 	}
-	if elsewhere {
-		if rs, ok := r.cache.get(ref); ok {
-			return rs, true, nil
+	_, first := splitBlockKey(key)
+	if block, ok := r.cache.get(ref); ok {
+		dst, err = decodeSound(dst, first, block, false)
+	} else {
+		if block, err = readBlob(r.pin, key, ref); err == nil {
+			dst, err = decodeBlock(dst, first, block, false)
+		}
+		if err == nil && keep {
+			r.cache.add(ref, block)
 		}
 	}
-	if !elsewhere || !keep {
-		rs, err = loadBlock(r.pin, scratch[:0], key, value)
-		return rs, false, err
+	if err != nil {
+		return dst, at(err, key)
 	}
-	if rs, err = loadBlock(r.pin, nil, key, value); err == nil {
-		r.cache.add(ref, rs)
-	}
-	return rs, true, err
+	return dst, nil
 }
 
 // wholeBlock returns a block, given as the store has it: value itself if it is no

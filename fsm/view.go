@@ -33,8 +33,8 @@ const keepBlocks = 16
 // block returns the records of a block of the store, valid until it is called again.
 func (v *view) block(key, value []byte) ([]record, error) {
 	v.blocks++
-	rs, kept, err := v.tx.load(v.scratch, key, value, v.blocks <= keepBlocks)
-	if !kept && err == nil {
+	rs, err := v.tx.load(v.scratch[:0], key, value, v.blocks <= keepBlocks)
+	if err == nil {
 		v.scratch = rs
 	}
 	return rs, err
