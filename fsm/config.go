@@ -27,7 +27,7 @@ type Config struct {
 	// tables, where it counts as resident memory. Default 64 MiB.
 	MappedBytes int
 	// CacheBytes bounds the memory of blocks of messages that were read of late.
-	// Default 64 MiB; negative: none are kept.
+	// Default 16 MiB; negative: none are kept.
 	CacheBytes int
 	// ReadBytes bounds the payload of one answer. Default turn.Limits.ReadBytes.
 	ReadBytes int
@@ -54,7 +54,7 @@ func (c Config) withDefaults() Config {
 		c.MappedBytes = 64 << 20
 	}
 	if c.CacheBytes == 0 {
-		c.CacheBytes = 64 << 20
+		c.CacheBytes = 16 << 20
 	}
 	if c.ReadBytes <= 0 {
 		c.ReadBytes = turn.DefaultLimits().ReadBytes
