@@ -154,12 +154,12 @@ func dialer(dials map[string]string) func(context.Context, string) (net.Conn, er
 }
 
 // stateBudget divides the memory: changes that are not flushed yet can take twice
-// FlushBytes, and those of the last flush once; almost half is left to
-// requests, the log's cache and the collector. With less left, as to a larger cache of blocks, the
-// collector runs more often, and takes more than the cache saves: its misses are in the
-// system's.
+// FlushBytes, and those of the last flush once; more than a third is left to
+// requests, the log's cache and the collector. With less left, as by a larger cache of
+// blocks, the collector runs more often, and takes more than the cache saves, whose misses
+// are in the system's. With smaller flushes more of them touch each session.
 func stateBudget(budget int) fsm.Config {
-	return fsm.Config{FlushBytes: budget / 16, WindowBytes: budget / 16, MappedBytes: budget / 4, CacheBytes: budget / 32}
+	return fsm.Config{FlushBytes: budget * 3 / 32, WindowBytes: budget / 16, MappedBytes: budget / 4, CacheBytes: budget / 32}
 }
 
 // close closes a server that was not run.
