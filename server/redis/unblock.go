@@ -21,15 +21,15 @@ type waiting struct {
 	refusal error
 }
 
-// waitFor waits for a change, for the client to go, or until a time. If it is ended by CLIENT UNBLOCK,
-// it returns an error, or sets until to a time that is over.
+// waitFor waits for a change, for the client to go, or until a time. If it is ended by
+// CLIENT UNBLOCK, it returns an error, or sets until to a time that is over.
 func (c *conn) waitFor(changed <-chan struct{}, until *time.Time) error {
-	c.srv.blocked.Add(1)
-	defer c.srv.blocked.Add(-1)
 	ctx, cancel := context.WithCancel(c.gone)
 	defer cancel()
 	w := &waiting{end: cancel}
 	c.block.set(w)
+	c.srv.blocked.Add(1) // who is counted as blocked can be unblocked
+	defer c.srv.blocked.Add(-1)
 	wait(ctx, changed, until.Sub(c.srv.cfg.Now()))
 	c.block.set(nil)
 	if w.ended {
