@@ -111,7 +111,7 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "case turn.Stale:", New: "case turn.Stale, turn.Linearizable:"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,cas", Shows: []string{"real time"}, Runs: 3}, simulation(3)}},
 		{Name: "unconfirmed-reads", About: "a leader answers reads without asking whether it still leads",
-			Edits: []edit{{Package: "raftstore", Old: "if !r.confirm(ctx, term, changed) {", New: "if _ = changed; false {"}},
+			Edits: []edit{{Package: "raftstore", Old: "if !r.confirm(ctx, term, changed, asked >= sparing) {", New: "if _ = changed; false {"}},
 			Catchers: []catcher{{Scenario: "pauses", Time: 15 * time.Second, Nemesis: "pause-leader", Workloads: "append,cas",
 				Shows: []string{"real time"}, Runs: 20},
 				{Package: "./raftstore", Test: "TestLeaderAloneIsNotConfirmed", Shows: []string{"without a majority"}, Runs: 1}, simulation(12)}},

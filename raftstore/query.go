@@ -243,7 +243,7 @@ func (n *Node) readIndex(ctx context.Context) (uint64, bool) {
 func (n *Node) readFar(ctx context.Context) { n.far.run(ctx, n.farRound) }
 
 // farRound asks the leader, which is another node, for a read index.
-func (n *Node) farRound(ctx context.Context) readIndex {
+func (n *Node) farRound(ctx context.Context, _ int) readIndex {
 	leader, _ := n.lead.leader()
 	if leader == "" || leader == n.id {
 		return readIndex{}

@@ -251,3 +251,59 @@ func TestLeaderAloneIsNotConfirmed(t *testing.T) {
 		}
 	}
 }
+
+// A voter that was spared is asked when the one that was asked does not answer,
+// whether its connection is gone or it is silent.
+func TestSparedVotersAreAskedInTheEnd(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option, patient)
+	defer c.killAll() // patient nodes do not hand over
+	a := c.elect("n1")
+	put(t, a, "s", "x")
+	eventuallyTrue(t, "the leader reaches everybody", func() bool {
+		return a.net.Connected("n2") && a.net.Connected("n3")
+	})
+	r := reads{lead: a.reads.lead, net: a.net, voter: a.reads.voter, limit: a.reads.limit} // the node uses its own
+	confirm := func() (quick string, ok bool) {
+		term, changed := a.lead.term()
+		if !r.confirm(t.Context(), term, changed, true) {
+			return "", false
+		}
+		if len(r.quick) != 1 {
+			t.Fatalf("%v confirmed, though one is enough", r.quick)
+		}
+		return r.quick[0], true
+	}
+	first, ok := confirm()
+	for range 20 {
+		if now, ok := confirm(); !ok || now != first {
+			t.Fatalf("%q was asked, and not %s, who was quick before", now, first)
+		}
+	}
+	w.dropRequests("n1", c.addrs[first], true)
+	second, ok := confirm()
+	if !ok || second == first {
+		t.Fatalf("%q confirms where %s gets no questions", second, first)
+	}
+	w.dropRequests("n1", c.addrs[first], false) // by new connections
+	c.kill(second)
+	eventuallyTrue(t, "the other one confirms", func() bool {
+		now, ok := confirm()
+		return ok && now == first
+	})
+	c.kill(first)
+	if now, ok := confirm(); ok {
+		t.Fatalf("%q confirms, and was killed", now)
+	}
+}
+
+func TestMajority(t *testing.T) {
+	for others := range 8 {
+		if got, want := 1+majority(others, true), (others+1)/2+1; got != want {
+			t.Errorf("this voter and %d others: %d, not %d", others, got, want)
+		}
+		if got, want := majority(others, false), others/2+1; got != want {
+			t.Errorf("%d voters: %d, not %d", others, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -20,7 +21,7 @@ import (
 //  1. An entry of the leader's own term was applied (leadership.term); so the
 //     commit index is not behind what earlier leaders acknowledged.
 //  2. The commit index is taken.
-//  3. After that, every voter is asked, with a fresh nonce, for the highest
+//  3. After that, voters are asked, with a fresh nonce, for the highest
 //     term that it ever promised anything in. Who names a higher one than ours
 //     denies.
 //  4. With a majority of the voters, the leader included, not denying, and the
@@ -37,13 +38,14 @@ type reads struct {
 	voter func() (others []string, self bool) // of the latest configuration
 	state func() (leader bool, term, commit uint64)
 	limit time.Duration // of one attempt of a round
+	quick []string      // who confirmed the last round; only in run
 	rounds
 }
 
 // run serves rounds until ctx ends.
 func (r *reads) run(ctx context.Context) { r.rounds.run(ctx, r.round) }
 
-func (r *reads) round(ctx context.Context) readIndex {
+func (r *reads) round(ctx context.Context, asked int) readIndex {
 	term, changed := r.lead.term()
 	if term == 0 {
 		return readIndex{}
@@ -52,49 +54,113 @@ func (r *reads) round(ctx context.Context) readIndex {
 	if !leader || now != term {
 		return readIndex{}
 	}
-	if !r.confirm(ctx, term, changed) {
+	if !r.confirm(ctx, term, changed, asked >= sparing) {
 		return readIndex{}
 	}
 	leader, now, _ = r.state()
 	return readIndex{commit, leader && now == term}
 }
 
-// confirm asks the voters.
-func (r *reads) confirm(ctx context.Context, term uint64, changed <-chan struct{}) bool {
+// sparing is the number of reads in a round from which on voters are spared.
+const sparing = 3
+
+// confirm asks the voters. All of them, so that the quickest count; or, sparing
+// them, at first only as many as it takes, those that were quick the last time,
+// since each question wakes a process. Then the others are asked when these have
+// not confirmed soon.
+func (r *reads) confirm(ctx context.Context, term uint64, changed <-chan struct{}, spare bool) bool {
 	others, self := r.voter()
-	voters, votes := len(others), 0
-	if self {
-		voters++
-		votes++
-	}
-	need := voters/2 + 1
-	if votes >= need {
+	need := majority(len(others), self)
+	if need == 0 {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.limit)
-	defer cancel()
-	question := make([]byte, confirmBytes)
-	_, _ = rand.Read(question[:8])
-	binary.LittleEndian.PutUint64(question[8:], term)
-	answers := make(chan bool, len(others))
-	for _, id := range others {
-		r.net.Send(id, kindConfirm, question, func(answer []byte, err error) {
-			answers <- err == nil && confirmed(question, answer)
-		})
+	others = r.quickFirst(others)
+	first := len(others)
+	if spare {
+		first = need
 	}
-	for left := len(others); left > 0 && votes < need; left-- {
+	poll := newPoll(r.net, term, len(others))
+	poll.ask(others[:first])
+	timer := time.NewTimer(min(restAfter, r.limit))
+	defer timer.Stop()
+	asked := false // all of them
+	var quick []string
+	for answered := 0; len(quick) < need && answered < len(others); {
 		select {
-		case yes := <-answers:
-			if yes {
-				votes++
+		case v := <-poll.votes:
+			answered++
+			if v.yes {
+				quick = append(quick, v.id)
 			}
+		case <-timer.C:
+			if asked {
+				return false
+			}
+			asked = true
+			poll.ask(others[first:])
+			timer.Reset(r.limit)
 		case <-changed:
 			return false
 		case <-ctx.Done():
 			return false
 		}
 	}
-	return votes >= need
+	r.quick = quick
+	return len(quick) >= need
+}
+
+// restAfter is how long the first that were asked are waited for alone.
+const restAfter = 5 * time.Millisecond
+
+// poll is the question of one round, with a nonce of its own.
+type poll struct {
+	net      *peer.Network
+	question []byte
+	votes    chan vote
+}
+
+// vote is a voter's answer; no answer is none.
+type vote struct {
+	id  string
+	yes bool
+}
+
+func newPoll(net *peer.Network, term uint64, voters int) poll {
+	question := make([]byte, confirmBytes)
+	_, _ = rand.Read(question[:8])
+	binary.LittleEndian.PutUint64(question[8:], term)
+	return poll{net, question, make(chan vote, voters)}
+}
+
+// ask asks each once.
+func (p poll) ask(voters []string) {
+	for _, id := range voters {
+		p.net.Send(id, kindConfirm, p.question, func(answer []byte, err error) {
+			p.votes <- vote{id, err == nil && confirmed(p.question, answer)}
+		})
+	}
+}
+
+// quickFirst returns the voters, those that confirmed the last round first.
+func (r *reads) quickFirst(voters []string) []string {
+	first := make([]string, 0, len(voters))
+	for _, quick := range [...]bool{true, false} {
+		for _, id := range voters {
+			if slices.Contains(r.quick, id) == quick {
+				first = append(first, id)
+			}
+		}
+	}
+	return first
+}
+
+// majority returns how many of the other voters make one, together with this node
+// if it is a voter.
+func majority(others int, self bool) int {
+	if self {
+		return (others + 1) / 2
+	}
+	return others/2 + 1
 }
 
 // A confirmation is asked for with 8 bytes of nonce and 8 of term, and answered

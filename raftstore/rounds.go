@@ -55,8 +55,8 @@ func (r *rounds) index(ctx context.Context) (uint64, bool) {
 	}
 }
 
-// run holds rounds until ctx ends.
-func (r *rounds) run(ctx context.Context, hold func(context.Context) readIndex) {
+// run holds rounds, for as many as have asked, until ctx ends.
+func (r *rounds) run(ctx context.Context, hold func(ctx context.Context, asked int) readIndex) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -72,7 +72,7 @@ func (r *rounds) run(ctx context.Context, hold func(context.Context) readIndex) 
 		}
 		r.held.Add(1)
 		r.served.Add(uint64(now.asked))
-		now.readIndex = hold(ctx)
+		now.readIndex = hold(ctx, now.asked)
 		close(now.done)
 	}
 }

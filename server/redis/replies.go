@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"runtime"
 	"sync"
 
 	"github.com/turnlog/turnlog/resp"
@@ -159,9 +160,16 @@ func (q *replies) drain() {
 
 // flush writes out what has gathered, unless the goroutine in run will do it.
 func (q *replies) flush() {
-	if q.idle() {
-		q.w.Flush()
+	if !q.idle() {
+		return
 	}
+	if q.w.Buffered() > 0 {
+		// Other connections whose outcomes are there by now prepare their replies
+		// first, so that all are sent one right after the other. Each client
+		// would have to be woken by itself otherwise, which costs more than a read.
+		runtime.Gosched()
+	}
+	q.w.Flush()
 }
 
 // run writes what is owed and what is pushed. It holds nothing back while it
