@@ -64,8 +64,8 @@ func (m *Machine) place(h *head, rec record) {
 	if rec.id != "" {
 		h.lastID = rec.seq
 	}
-	m.active.add(h.inc, rec)
-	m.windows.note(h.inc, rec.seq, rec.id)
+	m.active.add(h, rec)
+	m.windows.note(h, rec.seq, rec.id)
 }
 
 // origin is where an id was found: in which incarnation, at which seq.
@@ -121,7 +121,7 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 // deleted under the same key not long ago. inc is 0 if there is none.
 func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64, err error) {
 	if h != nil {
-		if rec, ok, err := m.lookupIn(h.inc, h.last, h.lastID, id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.of(h), h.inc, h.last, h.lastID, id); ok || err != nil {
 			return rec, h.inc, err
 		}
 		if h.graves <= m.meta.clock {
@@ -133,7 +133,7 @@ func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64
 		return record{}, 0, err
 	}
 	for _, g := range graves {
-		if rec, ok, err := m.lookupIn(g.inc, g.last, g.last, id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.get(g.inc), g.inc, g.last, g.last, id); ok || err != nil {
 			return rec, g.inc, err
 		}
 	}
@@ -141,12 +141,11 @@ func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64
 }
 
 // lookupIn finds id among the last messages, up to last, of an incarnation of
-// which no message above lastID carried one.
-func (m *Machine) lookupIn(inc, last, lastID uint64, id string) (rec record, ok bool, err error) {
+// which no message above lastID carried one, and whose window is w if it is kept.
+func (m *Machine) lookupIn(w *windowOf, inc, last, lastID uint64, id string) (rec record, ok bool, err error) {
 	if lastID == 0 || lastID < windowStart(last) {
 		return record{}, false, nil
 	}
-	w := m.windows.get(inc)
 	if w == nil {
 		if w, err = m.rebuildWindow(inc, last); err != nil {
 			return record{}, false, err
@@ -179,7 +178,7 @@ func (m *Machine) wholeIDs(inc uint64) (*view, error) {
 	return &v, err
 }
 
-func (m *Machine) rebuildWindow(inc, last uint64) (*window, error) {
+func (m *Machine) rebuildWindow(inc, last uint64) (*windowOf, error) {
 	v, err := m.wholeIDs(inc)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 		if rec.borrowed {
 			rec.data, rec.borrowed = append([]byte(nil), rec.data...), false
 		}
-		m.active.add(h.inc, rec)
+		m.active.add(h, rec)
 		h.live[rec.side]++
 		h.bytes += uint64(len(rec.data))
 		if rec.id != "" {

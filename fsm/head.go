@@ -39,6 +39,12 @@ type head struct {
 	entry turn.EntryID // highest id given out in a stream
 
 	meta map[string]string
+
+	// Where more is kept of the key in memory, once it was looked up. No part of
+	// the state; written to while in is the active table, and no more.
+	in     *table    // that holds the head; nil: it is not known
+	tail   *tail     // of inc, in that table
+	window *windowOf // of inc; perhaps forgotten since
 }
 
 const headVersion = 1

@@ -23,7 +23,7 @@ type heads struct {
 func (m *Machine) headsFrom(tx *reading, from string) *heads {
 	w := &heads{tables: m.tables(), cursor: tx.Bucket(bucketHeads).Cursor()}
 	for _, t := range w.tables {
-		it := t.keys.Iter()
+		it := t.order.walk().Iter()
 		w.valid = append(w.valid, it.Seek(from))
 		w.iters = append(w.iters, it)
 	}

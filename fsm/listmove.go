@@ -76,7 +76,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, ok, err := m.lookupIn(h.inc, h.last, h.lastID, ms[i].ID)
+		rec, ok, err := m.lookupIn(m.windows.of(h), h.inc, h.last, h.lastID, ms[i].ID)
 		switch {
 		case err != nil:
 			return false, err

@@ -102,7 +102,7 @@ func checkType(h *head, want turn.Type) error {
 
 // own returns the head as part of the active table, to be changed.
 func (m *Machine) own(key string, h *head) *head {
-	if m.active.heads[key] == h {
+	if h.in == m.active {
 		return h
 	}
 	mine := *h
@@ -133,7 +133,7 @@ func (m *Machine) begin(key string, typ turn.Type) *head {
 	m.meta.lastInc++
 	h := &head{inc: m.meta.lastInc, typ: typ, created: m.meta.clock}
 	m.active.setHead(key, h)
-	m.active.tail(h.inc).complete = true
+	m.active.tailOf(h).complete = true
 	return h
 }
 

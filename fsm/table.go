@@ -19,7 +19,7 @@ import (
 type table struct {
 	// heads: by joined key; nil is a deletion.
 	heads map[string]*head
-	keys  btree.Set[string] // the keys of heads, in order
+	order order // of the keys of heads
 	// tails: by incarnation.
 	tails map[uint64]*tail
 	// elements: by elementKey.
@@ -85,11 +85,17 @@ func newTable() *table {
 func (t *table) setHead(key string, h *head) {
 	old, known := t.heads[key]
 	if !known {
-		t.keys.Insert(key)
+		t.order.add(key)
 		t.bytes += keyCost + len(key)
 	}
-	if h != nil && old == nil {
-		t.bytes += headCost
+	if old != nil {
+		old.in = nil
+	}
+	if h != nil {
+		h.in, h.tail = t, nil
+		if old == nil {
+			t.bytes += headCost
+		}
 	}
 	t.heads[key] = h
 }
@@ -112,8 +118,17 @@ func (w *tail) size() (n int) {
 	return n
 }
 
-func (t *table) add(inc uint64, r record) {
-	w := t.tail(inc)
+// tailOf is tail for a head that t holds.
+func (t *table) tailOf(h *head) *tail {
+	if h.tail == nil {
+		h.tail = t.tail(h.inc)
+	}
+	return h.tail
+}
+
+// add appends a record to the session of a head that t holds.
+func (t *table) add(h *head, r record) {
+	w := t.tailOf(h)
 	w.records = append(w.records, r)
 	t.bytes += recordCost + len(r.id) + len(r.data)
 }

@@ -3,6 +3,7 @@ package fsm
 import (
 	"container/heap"
 	"sync"
+	"sync/atomic"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -70,6 +71,9 @@ func (h *waiterHeap) Pop() any {
 
 // watches tell who follows a session that it changed.
 type watches struct {
+	// some is whether there are any: else notify takes no lock.
+	some atomic.Bool
+
 	mu sync.Mutex
 	// byKey: joined key → channels, each with room for one token.
 	byKey map[string]map[chan struct{}]struct{}
@@ -89,6 +93,7 @@ func (m *Machine) Watch(k turn.Key) (changed <-chan struct{}, stop func()) {
 		w.byKey[key] = make(map[chan struct{}]struct{})
 	}
 	w.byKey[key][ch] = struct{}{}
+	w.some.Store(true)
 	return ch, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -96,10 +101,16 @@ func (m *Machine) Watch(k turn.Key) (changed <-chan struct{}, stop func()) {
 		if len(w.byKey[key]) == 0 {
 			delete(w.byKey, key)
 		}
+		w.some.Store(len(w.byKey) > 0)
 	}
 }
 
+// notify is called while mu is held: who begins to watch too late for it sees the
+// change itself.
 func (w *watches) notify(key string) {
+	if !w.some.Load() {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ch := range w.byKey[key] {

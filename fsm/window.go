@@ -103,8 +103,9 @@ type windows struct {
 }
 
 type windowOf struct {
-	inc  uint64
-	used bool // since it was spared last
+	inc       uint64
+	used      bool // since it was spared last
+	forgotten bool
 	window
 }
 
@@ -120,35 +121,46 @@ func (w *windows) print(id string) uint32 {
 	return uint32(maphash.String(w.seed, id)) | 1
 }
 
-func (w *windows) get(inc uint64) *window {
+// get returns the window of an incarnation, nil if it is not kept.
+func (w *windows) get(inc uint64) *windowOf {
 	e := w.byInc[inc]
 	if e == nil {
 		return nil
 	}
 	of := e.Value.(*windowOf)
 	of.used = true
-	return &of.window
+	return of
+}
+
+// of is get for the incarnation of a head, which may know it.
+func (w *windows) of(h *head) *windowOf {
+	if h.window == nil || h.window.forgotten {
+		return w.get(h.inc)
+	}
+	h.window.used = true
+	return h.window
 }
 
 // add makes an empty window for inc, whose next message is next.
-func (w *windows) add(inc, next uint64) *window {
-	e := w.clock.PushFront(&windowOf{inc: inc, window: window{next: next}})
-	w.byInc[inc] = e
-	return &e.Value.(*windowOf).window
+func (w *windows) add(inc, next uint64) *windowOf {
+	of := &windowOf{inc: inc, window: window{next: next}}
+	w.byInc[inc] = w.clock.PushFront(of)
+	return of
 }
 
-// note adds a message to the window of inc if it is kept.
-func (w *windows) note(inc, seq uint64, id string) {
-	if e := w.byInc[inc]; e != nil {
-		w.noteIn(&e.Value.(*windowOf).window, seq, id)
+// note adds a message to the session of a head, which belongs to the active table,
+// if its window is kept.
+func (w *windows) note(h *head, seq uint64, id string) {
+	if h.window = w.of(h); h.window != nil {
+		w.noteIn(h.window, seq, id)
 	}
 }
 
-// noteIn adds a message to win, which is one of w's.
-func (w *windows) noteIn(win *window, seq uint64, id string) {
-	before := len(win.prints)
-	win.note(seq, w.print(id))
-	w.places += len(win.prints) - before
+// noteIn adds a message to a window.
+func (w *windows) noteIn(of *windowOf, seq uint64, id string) {
+	before := len(of.prints)
+	of.note(seq, w.print(id))
+	w.places += len(of.prints) - before
 }
 
 // shrink forgets windows, unused ones first, down to the bound.
@@ -164,6 +176,7 @@ func (w *windows) shrink() {
 		w.clock.Remove(e)
 		delete(w.byInc, of.inc)
 		w.places -= len(of.prints)
+		*of = windowOf{forgotten: true} // heads may still refer to it
 	}
 }
 

@@ -60,7 +60,7 @@ func (w *writer) writeElements() error {
 func (w *writer) writeHeads() error {
 	b := w.tx.Bucket(bucketHeads)
 	var err error
-	w.table.keys.Scan(func(key string) bool {
+	w.table.order.walk().Scan(func(key string) bool {
 		w.pacer.did(keyCost + len(key))
 		if h := w.table.heads[key]; h != nil {
 			err = putSealed(b, []byte(key), h.encode(nil))
