@@ -165,11 +165,12 @@ func (s *tailWriter) add(rs []record) error {
 		k, v := seekLast(s.b.Cursor(), blockKey(s.inc, first))
 		if k != nil && ofIncarnation(k, s.inc) && blockSize(k, v) < mergeBytes {
 			_, first = splitBlockKey(k)
-			old, err := loadBlock(s.space.files, nil, k, v)
+			old, err := loadBlock(s.space.files, s.merged[:0], k, v)
 			if err != nil {
 				return err
 			}
-			rs = append(old, rs...)
+			s.merged = append(old, rs...)
+			rs = s.merged
 		}
 	}
 	for len(rs) > 0 {

@@ -16,9 +16,9 @@ type writer struct {
 	pacer   *pacer // nil: as fast as it can
 	blocks  int
 	garbage bool // there is some to be removed
-	// fresh and encoded are memory that is used again and again.
-	fresh   []record
-	encoded []byte
+	// These are memory that is used again and again.
+	fresh, merged []record
+	encoded       []byte
 }
 
 // writer returns one for a table. The caller holds flushing.
