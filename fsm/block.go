@@ -38,7 +38,10 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 const blockKeySize = 16
 
 func blockKey(inc, seq uint64) []byte {
-	b := make([]byte, 0, blockKeySize)
+	return appendBlockKey(make([]byte, 0, blockKeySize), inc, seq)
+}
+
+func appendBlockKey(b []byte, inc, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, inc), seq)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -21,6 +22,8 @@ const blocksDir = "blocks"
 const (
 	refVersion       = 2
 	sealedRefVersion = 4
+
+	refSize = 16 // of most, but for the seal
 )
 
 // reading is a read transaction of the store, with the block files that it refers to.
@@ -56,9 +59,9 @@ type blobs interface {
 // encodeRef returns the value for a block that stands in a block file: sealed, a
 // version byte, uvarints file, offset, length.
 func encodeRef(key []byte, ref blockfile.Ref) []byte {
-	b := binary.AppendUvarint([]byte{refVersion}, ref.File)
+	b := binary.AppendUvarint(append(sealing(refSize), refVersion), ref.File)
 	b = binary.AppendUvarint(b, uint64(ref.Offset))
-	return seal(sealedRefVersion, key, binary.AppendUvarint(b, uint64(ref.Length)))
+	return sealed(sealedRefVersion, key, binary.AppendUvarint(b, uint64(ref.Length)))
 }
 
 // decodeRef returns what a value refers to; ok is false if it is the block itself.
@@ -138,6 +141,19 @@ func wholeBlock(from blobs, key, value []byte) ([]byte, error) {
 		return value, err
 	}
 	return readBlob(from, key, ref)
+}
+
+// reuser reads blocks into memory that it uses again: one is valid until the next.
+type reuser struct {
+	files *blockfile.Set
+	buf   []byte
+}
+
+func (r *reuser) Read(key []byte, ref blockfile.Ref) ([]byte, error) {
+	if ref.Length <= 2*blockBytes {
+		r.buf = slices.Grow(r.buf[:0], int(ref.Size()))
+	}
+	return r.files.ReadInto(r.buf, key, ref)
 }
 
 // readBlob reads a block from its file. Whatever fails, the state cannot be read.

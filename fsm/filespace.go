@@ -106,6 +106,7 @@ type sweep struct {
 // account of what is referred to.
 type blockSpace struct {
 	bucket *bbolt.Bucket
+	finder finder // in bucket
 	files  *blockfile.Set
 	cache  *blockCache // of what is read elsewhere
 	uses   uses
@@ -118,6 +119,13 @@ func newBlockSpace(files *blockfile.Set, cache *blockCache, u uses, s sweep) blo
 	mine := make(uses)
 	maps.Copy(mine, u)
 	return blockSpace{files: files, cache: cache, uses: mine, sweep: s, full: files.Current()}
+}
+
+// begin has blocks put into the bucket of a transaction.
+func (s *blockSpace) begin(bucket *bbolt.Bucket) {
+	if s.bucket != bucket {
+		s.bucket, s.finder = bucket, newFinder(bucket)
+	}
 }
 
 // put stores a block, which it copies, under a key, in place of what is there.
@@ -137,11 +145,12 @@ func (s *blockSpace) remove(key []byte) error {
 	if err := s.release(key); err != nil {
 		return err
 	}
+	s.finder.removed(key)
 	return s.bucket.Delete(key)
 }
 
 func (s *blockSpace) release(key []byte) error {
-	old := s.bucket.Get(key)
+	old := s.finder.get(key)
 	if old == nil {
 		return nil
 	}

@@ -155,7 +155,8 @@ func (m *Machine) tidy() (more bool, err error) {
 func (m *Machine) commit(w *writer, change func() error) error {
 	var unused []uint64
 	err := m.db.Update(func(tx *bbolt.Tx) (err error) {
-		w.tx, w.space.bucket = tx, tx.Bucket(bucketBlocks)
+		w.tx = tx
+		w.space.begin(tx.Bucket(bucketBlocks))
 		if err := change(); err != nil {
 			return err
 		}

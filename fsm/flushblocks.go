@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-
-	"go.etcd.io/bbolt"
 )
 
 const (
@@ -28,7 +26,7 @@ func (w *writer) writeTails() error {
 	}
 	for _, inc := range slices.Sorted(maps.Keys(w.table.tails)) {
 		t := w.table.tails[inc]
-		s := tailWriter{writer: w, b: w.space.bucket, inc: inc, tail: t, last: t.last}
+		s := tailWriter{writer: w, inc: inc, tail: t, last: t.last}
 		if h := byInc[inc]; h != nil {
 			s.last, s.low = h.last, h.floors()
 		} else {
@@ -45,7 +43,6 @@ func (w *writer) writeTails() error {
 // tailWriter writes what a generation changed of one session's messages.
 type tailWriter struct {
 	*writer
-	b    *bbolt.Bucket
 	inc  uint64
 	tail *tail
 	last uint64
@@ -115,8 +112,7 @@ func (s *tailWriter) rewrite(from, to uint64) error {
 		keep []byte // nil: nothing is left
 	}
 	var changes []change
-	c := s.b.Cursor()
-	k, v := seekLast(c, blockKey(s.inc, from))
+	c, k, v := s.space.finder.lastUpTo(blockKey(s.inc, from))
 	if k == nil || !ofIncarnation(k, s.inc) {
 		k, v = c.Seek(blockKey(s.inc, from))
 	}
@@ -162,10 +158,10 @@ func (s *tailWriter) survivors(rs []record) (left []record, changed bool) {
 func (s *tailWriter) add(rs []record) error {
 	first := rs[0].seq
 	if !s.tail.complete {
-		k, v := seekLast(s.b.Cursor(), blockKey(s.inc, first))
+		_, k, v := s.space.finder.lastUpTo(s.blockKey(first))
 		if k != nil && ofIncarnation(k, s.inc) && blockSize(k, v) < mergeBytes {
 			_, first = splitBlockKey(k)
-			old, err := loadBlock(s.space.files, s.merged[:0], k, v)
+			old, err := loadBlock(&s.read, s.merged[:0], k, v)
 			if err != nil {
 				return err
 			}
@@ -180,7 +176,7 @@ func (s *tailWriter) add(rs []record) error {
 			n++
 		}
 		s.encoded = encodeBlock(s.encoded, first, rs[:n])
-		if err := s.put(blockKey(s.inc, first), s.encoded); err != nil {
+		if err := s.put(s.blockKey(first), s.encoded); err != nil {
 			return err
 		}
 		if rs = rs[n:]; len(rs) > 0 {
@@ -188,6 +184,12 @@ func (s *tailWriter) add(rs []record) error {
 		}
 	}
 	return nil
+}
+
+// blockKey returns a key that is valid until it is called again.
+func (s *tailWriter) blockKey(seq uint64) []byte {
+	s.key = appendBlockKey(s.key[:0], s.inc, seq)
+	return s.key
 }
 
 func (s *tailWriter) put(key, value []byte) error {

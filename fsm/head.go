@@ -47,7 +47,10 @@ type head struct {
 	window *windowOf // of inc; perhaps forgotten since
 }
 
-const headVersion = 1
+const (
+	headVersion = 1
+	headSize    = 96 // of most, encoded
+)
 
 func (h *head) count() uint64 { return h.live[turn.Tail] + h.live[turn.Head] }
 
@@ -84,6 +87,9 @@ func (h *head) encode(b []byte) []byte {
 		h.entry.Time, h.entry.Seq, uint64(len(h.meta)),
 	} {
 		b = binary.AppendUvarint(b, v)
+	}
+	if len(h.meta) == 0 {
+		return b
 	}
 	for _, k := range slices.Sorted(maps.Keys(h.meta)) {
 		b = appendString(appendString(b, k), h.meta[k])

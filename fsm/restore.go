@@ -115,7 +115,7 @@ func (l *loader) put(bucket, k, v []byte) error {
 	}
 	l.bytes += len(k) + len(v)
 	if string(bucket) == string(bucketBlocks) {
-		l.space.bucket = b
+		l.space.begin(b)
 		return l.space.put(slices.Clone(k), v)
 	}
 	stored, err := restored(bucket, k, v)

@@ -34,10 +34,18 @@ const (
 )
 
 func seal(version byte, key, value []byte) []byte {
-	b := make([]byte, sealHeader, sealHeader+len(value))
+	return sealed(version, key, append(sealing(len(value)), value...))
+}
+
+// sealing returns where a value of about size bytes is to be appended, to be sealed in
+// place.
+func sealing(size int) []byte { return make([]byte, sealHeader, sealHeader+size) }
+
+// sealed seals what was appended to a sealing, in its memory.
+func sealed(version byte, key, b []byte) []byte {
 	b[0] = version
-	binary.LittleEndian.PutUint32(b[1:], sealSum(version, key, value))
-	return append(b, value...)
+	binary.LittleEndian.PutUint32(b[1:], sealSum(key, b))
+	return b
 }
 
 // unseal returns the rest of a value that is sealed in a version, which is part of
@@ -47,19 +55,19 @@ func unseal(version byte, key, stored []byte, what string) ([]byte, error) {
 	if len(stored) < sealHeader {
 		return nil, turn.Errorf(turn.Corrupt, "stored %s of %d bytes is too short", what, len(stored))
 	}
-	value := stored[sealHeader:]
-	if sealSum(stored[0], key, value) != binary.LittleEndian.Uint32(stored[1:]) {
+	if sealSum(key, stored) != binary.LittleEndian.Uint32(stored[1:]) {
 		return nil, turn.Errorf(turn.Corrupt, "stored %s %x fails its checksum", what, key)
 	}
-	return value, checkVersion(stored, version, what)
+	return stored[sealHeader:], checkVersion(stored, version, what)
 }
 
-func sealSum(version byte, key, value []byte) uint32 {
+// sealSum returns the checksum that belongs into what is stored under a key.
+func sealSum(key, stored []byte) uint32 {
 	sum := checksum(key)
-	if version != elementVersion {
-		sum = crc32.Update(sum, castagnoli, []byte{version})
+	if stored[0] != elementVersion {
+		sum = crc32.Update(sum, castagnoli, stored[:1])
 	}
-	return crc32.Update(sum, castagnoli, value)
+	return crc32.Update(sum, castagnoli, stored[sealHeader:])
 }
 
 // unsealed returns a value that may have a seal without it; it is part of stored.

@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// seekLast finds the last key ≤ another in a transaction that has emptied pages.
+// A finder finds the last key ≤ another in a transaction that has emptied pages.
 func TestSeekLastAmongEmptiedPages(t *testing.T) {
 	db, err := openStore(osDisk{}, t.TempDir())
 	if err != nil {
@@ -37,8 +37,11 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := tx.Bucket(bucketBlocks)
+		f := newFinder(b)
+		f.lastUpTo([]byte("9999"))
 		left := slices.Delete(slices.Clone(all), gone[0], gone[1])
 		for _, k := range all[gone[0]:gone[1]] {
+			f.removed([]byte(k))
 			if err := b.Delete([]byte(k)); err != nil {
 				t.Fatal(err)
 			}
@@ -51,8 +54,11 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 			} else if i > 0 {
 				want = left[i-1]
 			}
-			if got, _ := seekLast(b.Cursor(), []byte(key)); string(got) != want {
+			if _, got, _ := f.lastUpTo([]byte(key)); string(got) != want {
 				t.Fatalf("without %v: the last key up to %s is %q, want %q", gone, key, got, want)
+			}
+			if got := f.get([]byte(key)); (got != nil) != (want == key) {
+				t.Fatalf("without %v: under %s there is %q", gone, key, got)
 			}
 		}
 		if err := tx.Rollback(); err != nil {

@@ -163,29 +163,6 @@ func lastUpTo(c *bbolt.Cursor, key []byte) (k, v []byte) {
 	return c.Prev()
 }
 
-// seekLast is lastUpTo in a transaction that writes.
-//
-// In one that has deleted keys there can be empty pages. bbolt's Prev
-// answers nil on one although keys lie before it, and its Last never returns if
-// there is nothing else. So it is asked for what precedes only if something does.
-func seekLast(c *bbolt.Cursor, key []byte) (k, v []byte) {
-	k, v = c.Seek(key)
-	if k != nil && string(k) == string(key) {
-		return k, v
-	}
-	if first, _ := c.Bucket().Cursor().First(); first == nil || string(first) > string(key) {
-		return nil, nil
-	}
-	if k == nil {
-		return c.Last()
-	}
-	for {
-		if k, v = c.Prev(); k != nil {
-			return k, v
-		}
-	}
-}
-
 func ofIncarnation(k []byte, inc uint64) bool {
 	i, _ := splitBlockKey(k)
 	return i == inc

@@ -18,12 +18,13 @@ type writer struct {
 	garbage bool // there is some to be removed
 	// These are memory that is used again and again.
 	fresh, merged []record
-	encoded       []byte
+	encoded, key  []byte
+	read          reuser
 }
 
 // writer returns one for a table. The caller holds flushing.
 func (m *Machine) writer(t *table) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep)}
+	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{files: m.files}}
 }
 
 func (w *writer) write() error {
@@ -62,10 +63,11 @@ func (w *writer) writeHeads() error {
 	var err error
 	w.table.order.walk().Scan(func(key string) bool {
 		w.pacer.did(keyCost + len(key))
+		w.key = append(w.key[:0], key...)
 		if h := w.table.heads[key]; h != nil {
-			err = putSealed(b, []byte(key), h.encode(nil))
+			err = b.Put(w.key, sealed(sealedVersion, w.key, h.encode(sealing(headSize))))
 		} else {
-			err = b.Delete([]byte(key))
+			err = b.Delete(w.key)
 		}
 		return err == nil
 	})

@@ -42,19 +42,22 @@ func (p Pin) Release() {
 
 // Read returns the blob of a reference that the pinned index holds, in memory of
 // its own.
-func (p Pin) Read(key []byte, ref Ref) ([]byte, error) { return p.set.read(key, ref) }
+func (p Pin) Read(key []byte, ref Ref) ([]byte, error) { return p.set.read(nil, key, ref) }
 
 // Read returns a blob, appended ones included that are not committed. It is for
 // the goroutine that appends.
-func (s *Set) Read(key []byte, ref Ref) ([]byte, error) {
+func (s *Set) Read(key []byte, ref Ref) ([]byte, error) { return s.ReadInto(nil, key, ref) }
+
+// ReadInto is Read into the memory of buf, if ref.Size() fits into it.
+func (s *Set) ReadInto(buf, key []byte, ref Ref) ([]byte, error) {
 	start := s.end.offset - int64(len(s.buf)) // of what is not written yet
 	if ref.File == s.end.file && ref.Offset >= start && ref.Offset+ref.Size() <= s.end.offset {
-		return check(slices.Clone(s.buf[ref.Offset-start:][:ref.Size()]), key, ref)
+		return check(append(buf[:0], s.buf[ref.Offset-start:][:ref.Size()]...), key, ref)
 	}
-	return s.read(key, ref)
+	return s.read(buf, key, ref)
 }
 
-func (s *Set) read(key []byte, ref Ref) ([]byte, error) {
+func (s *Set) read(buf, key []byte, ref Ref) ([]byte, error) {
 	f := s.file(ref.File)
 	if f == nil {
 		return nil, fmt.Errorf("%w: %s is not there", ErrCorrupt, s.path(ref.File))
@@ -62,7 +65,7 @@ func (s *Set) read(key []byte, ref Ref) ([]byte, error) {
 	if err := s.checkLength(f, ref); err != nil {
 		return nil, err
 	}
-	b := make([]byte, ref.Size())
+	b := slices.Grow(buf[:0], int(ref.Size()))[:ref.Size()]
 	if err := s.readAt(ref.File, f, b, ref.Offset); err != nil {
 		return nil, err
 	}
