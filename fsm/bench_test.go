@@ -93,11 +93,11 @@ func BenchmarkReadLast20(b *testing.B) {
 			}
 			switch from {
 			case "cache":
-				m.warm, m.cache.limit = nil, 1<<30
+				m.warm, m.cache = nil, newBlockCache(1<<30)
 			case "third":
 				m.warm = nil
 			case "store":
-				m.warm, m.cache = nil, nil
+				m.warm, m.cache = nil, newBlockCache(0)
 			}
 			b.ReportAllocs()
 			rnd := rand.New(rand.NewPCG(1, 2))

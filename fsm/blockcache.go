@@ -18,12 +18,17 @@ const cacheShare = 8
 type blockCache struct {
 	limit int // bytes
 
-	mu    sync.Mutex
-	hits  uint64
-	reads uint64
-	bytes int
-	found map[blockfile.Ref]*list.Element // of *cachedBlock
-	order *list.List                      // the block used last is in front
+	mu sync.Mutex
+	// missed remembers by their hashes what was asked for of late and was not there.
+	// What is asked for again is worth to be kept; if everything was, a cache
+	// that is too small for what is read would be written to by every read and
+	// find little.
+	missed []uint32
+	hits   uint64
+	reads  uint64
+	bytes  int
+	found  map[blockfile.Ref]*list.Element // of *cachedBlock
+	order  *list.List                      // the block used last is in front
 }
 
 type cachedBlock struct {
@@ -32,7 +37,10 @@ type cachedBlock struct {
 }
 
 func newBlockCache(limit int) *blockCache {
-	return &blockCache{limit: limit, found: make(map[blockfile.Ref]*list.Element), order: list.New()}
+	return &blockCache{
+		limit: limit, found: make(map[blockfile.Ref]*list.Element), order: list.New(),
+		missed: make([]uint32, 2*max(limit, 0)/blockBytes+1),
+	}
 }
 
 // size is about the memory that the block takes.
@@ -40,21 +48,33 @@ func (b *cachedBlock) size() int {
 	return len(b.block) + smallCost
 }
 
-// get returns a block, which must not be written to.
-func (c *blockCache) get(ref blockfile.Ref) ([]byte, bool) {
+// get returns a block, which must not be written to. If it is not there, and is worth
+// to be kept if it is asked for again, again tells whether it is.
+func (c *blockCache) get(ref blockfile.Ref, worth bool) (block []byte, ok, again bool) {
 	if c == nil {
-		return nil, false
+		return nil, false, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reads++
 	e, ok := c.found[ref]
 	if !ok {
-		return nil, false
+		return nil, false, worth && c.missLocked(ref)
 	}
 	c.hits++
 	c.order.MoveToFront(e)
-	return e.Value.(*cachedBlock).block, true
+	return e.Value.(*cachedBlock).block, true, false
+}
+
+// missLocked notes a block that is not there. It reports whether it was noted already.
+func (c *blockCache) missLocked(ref blockfile.Ref) (again bool) {
+	// Multiplicative hashing (Knuth, The Art of Computer Programming, section 6.4).
+	const golden = 0x9E3779B97F4A7C15
+	h := (ref.File*golden ^ uint64(ref.Offset)) * golden
+	place, print := &c.missed[(h>>32)*uint64(len(c.missed))>>32], uint32(h)|1
+	again = *place == print
+	*place = print
+	return again
 }
 
 // add keeps a block, which nobody may write to any more.

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -20,13 +21,17 @@ func TestBlockCacheKeepsWhatWasUsedLast(t *testing.T) {
 		c.add(ref(i), block)
 		c.add(ref(i), block) // by two that read it at once
 	}
-	c.get(ref(0))
+	c.get(ref(0), true)
 	c.add(ref(10), block)
 	c.drop(ref(5))
 	c.drop(ref(77))
 	for i := range 11 {
-		if _, ok := c.get(ref(i)); ok != (i != 1 && i != 5) {
-			t.Errorf("block %d is kept: %v", i, ok)
+		_, ok, again := c.get(ref(i), true)
+		if gone := i == 1 || i == 5; ok == gone || again {
+			t.Errorf("block %d is kept: %v, was missed before: %v", i, ok, again)
+		}
+		if _, _, again = c.get(ref(i), true); again == ok {
+			t.Errorf("block %d is kept: %v, and the second time it was missed before: %v", i, ok, again)
 		}
 	}
 	if want := c.limit * 9 / 10; c.bytes != want || c.order.Len() != 9 || len(c.found) != 9 {
@@ -39,7 +44,8 @@ func TestBlockCacheKeepsWhatWasUsedLast(t *testing.T) {
 }
 
 // The same reads of sessions of one block to many, with a cache that has no room for all
-// of it and without one, while messages come, go and move to other blocks.
+// of it and without one, while messages come, go and move to other blocks. What was read
+// stays as it was, though memory for blocks is used again.
 func TestReadsSameWithAndWithoutCache(t *testing.T) {
 	open := func(cache int) *Machine {
 		m, err := Open(Config{Dir: t.TempDir(), FlushBytes: 1 << 30, CacheBytes: cache, Logger: slog.New(slog.DiscardHandler)})
@@ -54,6 +60,8 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 	key := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
 	const sessions = 12
 	hits := 0
+	var all []turn.Message
+	var before [][]byte
 	for step := range 1500 {
 		k := key(rnd.IntN(sessions))
 		var op turn.Op = &turn.Append{Key: k, Messages: []turn.NewMessage{{Data: []byte(strings.Repeat(fmt.Sprint(step, " "), 1+rnd.IntN(1500)))}}}
@@ -71,6 +79,9 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 		}
 		flush := rnd.IntN(8) == 0
 		var got [2]turn.Result
+		if rnd.IntN(3) > 0 { // what is read again is kept
+			read = &turn.Read{Key: k, From: turn.FromLast, Limit: 20}
+		}
 		for i, r := range rigs {
 			r.apply(1, op)
 			if flush {
@@ -85,6 +96,14 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 			t.Fatalf("the cache of %d bytes holds %d", c.limit, c.bytes)
 		}
 		hits += rigs[0].m.cache.order.Len()
+		for _, m := range got[step%2].Messages {
+			all, before = append(all, m), append(before, bytes.Clone(m.Data))
+		}
+	}
+	for i, m := range all {
+		if !bytes.Equal(m.Data, before[i]) {
+			t.Fatalf("message %d of an answer, %.20q, became %.20q", m.Seq, before[i], m.Data)
+		}
 	}
 	if reads, cached := rigs[0].m.BlockReads(); cached == 0 || cached >= reads {
 		t.Errorf("%d of %d blocks were in the cache", cached, reads)
@@ -102,10 +121,12 @@ func TestLongReadKeepsTheCache(t *testing.T) {
 		r.apply(1, &turn.Append{Key: long, Messages: []turn.NewMessage{{Data: make([]byte, blockBytes/2+1)}}})
 	}
 	r.flush()
-	if n := len(r.query(&turn.Read{Key: long}).Messages); n != 400 {
-		t.Fatalf("read %d messages", n)
-	}
-	if n := r.m.cache.order.Len(); n != keepBlocks {
-		t.Errorf("%d blocks of one read are kept, want %d", n, keepBlocks)
+	for i, want := range []int{0, keepBlocks, keepBlocks} {
+		if n := len(r.query(&turn.Read{Key: long}).Messages); n != 400 {
+			t.Fatalf("read %d messages", n)
+		}
+		if n := r.m.cache.order.Len(); n != want {
+			t.Errorf("%d blocks are kept after read %d, want %d", n, i, want)
+		}
 	}
 }

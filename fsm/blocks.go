@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"slices"
 
 	"go.etcd.io/bbolt"
 
@@ -31,6 +30,7 @@ type reading struct {
 	*bbolt.Tx
 	pin   blockfile.Pin
 	cache *blockCache // nil: blocks are read past it, and not kept
+	lent  lent
 }
 
 // reading begins to read the store as of the last flush. The caller holds mu, at
@@ -42,18 +42,19 @@ func (m *Machine) reading() (*reading, error) {
 		pin.Release()
 		return nil, err
 	}
-	return &reading{Tx: tx, pin: pin, cache: m.cache}, nil
+	return &reading{Tx: tx, pin: pin, cache: m.cache, lent: lent{from: &m.spaces}}, nil
 }
 
 // end ends the transaction: what was borrowed in it is gone.
 func (r *reading) end() {
 	_ = r.Rollback() // ends a read; cannot fail
 	r.pin.Release()
+	r.lent.giveBack()
 }
 
 // blobs is where blocks are read from: a pin, or the set itself for who writes it.
 type blobs interface {
-	Read(key []byte, ref blockfile.Ref) ([]byte, error)
+	Read(buf, key []byte, ref blockfile.Ref) ([]byte, error)
 }
 
 // encodeRef returns the value for a block that stands in a block file: sealed, a
@@ -97,7 +98,7 @@ func blockSize(key, value []byte) int {
 func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 	ref, elsewhere, err := decodeRef(key, value)
 	if elsewhere && err == nil {
-		value, err = readBlob(from, key, ref)
+		value, err = readBlob(from, nil, key, ref)
 	}
 	if err == nil {
 		_, first := splitBlockKey(key)
@@ -109,21 +110,26 @@ func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 	return dst, nil
 }
 
-// load appends the records of a block to dst: from the cache or read, and then put
-// there if keep is set.
+// load appends the records of a block to dst: from the cache, or read. What is read
+// again, of late, is put there if keep is set.
 func (r *reading) load(dst []record, key, value []byte, keep bool) ([]record, error) {
 	ref, elsewhere, err := decodeRef(key, value)
 	if err != nil || !elsewhere || r.cache == nil {
 		return loadBlock(r.pin, dst, key, value)
 	}
 	_, first := splitBlockKey(key)
-	if block, ok := r.cache.get(ref); ok {
+	block, ok, again := r.cache.get(ref, keep)
+	if ok {
 		dst, err = decodeSound(dst, first, block, false)
 	} else {
-		if block, err = readBlob(r.pin, key, ref); err == nil {
-			dst, err = decodeBlock(dst, first, block, false)
+		var buf []byte
+		if !again {
+			buf = r.lent.blob(ref.Size())
 		}
-		if err == nil && keep {
+		if block, err = readBlob(r.pin, buf, key, ref); err == nil {
+			dst, err = decodeBlock(dst, first, block, buf != nil)
+		}
+		if err == nil && again {
 			r.cache.add(ref, block)
 		}
 	}
@@ -140,25 +146,12 @@ func wholeBlock(from blobs, key, value []byte) ([]byte, error) {
 	if err != nil || !elsewhere {
 		return value, err
 	}
-	return readBlob(from, key, ref)
-}
-
-// reuser reads blocks into memory that it uses again: one is valid until the next.
-type reuser struct {
-	files *blockfile.Set
-	buf   []byte
-}
-
-func (r *reuser) Read(key []byte, ref blockfile.Ref) ([]byte, error) {
-	if ref.Length <= 2*blockBytes {
-		r.buf = slices.Grow(r.buf[:0], int(ref.Size()))
-	}
-	return r.files.ReadInto(r.buf, key, ref)
+	return readBlob(from, nil, key, ref)
 }
 
 // readBlob reads a block from its file. Whatever fails, the state cannot be read.
-func readBlob(from blobs, key []byte, ref blockfile.Ref) ([]byte, error) {
-	b, err := from.Read(key, ref)
+func readBlob(from blobs, buf, key []byte, ref blockfile.Ref) ([]byte, error) {
+	b, err := from.Read(buf, key, ref)
 	switch {
 	case errors.Is(err, blockfile.ErrNewer):
 		return nil, turn.Errorf(turn.Newer, "%v", err)

@@ -93,7 +93,7 @@ func (d *Dump) size() (int64, error) {
 // lengths answers with blobs of the right length.
 type lengths []byte
 
-func (l *lengths) Read(_ []byte, ref blockfile.Ref) ([]byte, error) {
+func (l *lengths) Read(_, _ []byte, ref blockfile.Ref) ([]byte, error) {
 	*l = slices.Grow((*l)[:0], ref.Length)
 	return (*l)[:ref.Length], nil
 }

@@ -193,7 +193,7 @@ func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
 	if err != nil || !elsewhere || ref != there {
 		return err
 	}
-	block, err := readBlob(s.files, key, ref)
+	block, err := readBlob(s.files, nil, key, ref)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type Machine struct {
 	db     *bbolt.DB // replaced by Restore
 	files  *blockfile.Set
 	cache  *blockCache
+	spaces sync.Pool // of *workspace
 	active *table
 	full   int    // at this size the active table is to be flushed
 	frozen *table // nil: none

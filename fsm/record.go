@@ -18,8 +18,8 @@ type record struct {
 	data []byte
 	side turn.Side
 	dead bool
-	// borrowed: data belongs to the store's memory map and is valid only while
-	// the transaction that it was read in is open.
+	// borrowed: data belongs to the store's memory map, or to a workspace, and is
+	// valid only until the reading ends that it is from.
 	borrowed bool
 }
 

@@ -32,7 +32,9 @@ const keepBlocks = 16
 
 // block returns the records of a block of the store, valid until it is called again.
 func (v *view) block(key, value []byte) ([]record, error) {
-	v.blocks++
+	if v.blocks++; v.blocks == 1 {
+		v.scratch = v.tx.lent.scratch()
+	}
 	rs, err := v.tx.load(v.scratch[:0], key, value, v.blocks <= keepBlocks)
 	if err == nil {
 		v.scratch = rs

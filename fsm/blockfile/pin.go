@@ -40,16 +40,13 @@ func (p Pin) Release() {
 	_ = s.expire() // of files that are removed already
 }
 
-// Read returns the blob of a reference that the pinned index holds, in memory of
-// its own.
-func (p Pin) Read(key []byte, ref Ref) ([]byte, error) { return p.set.read(nil, key, ref) }
+// Read returns the blob of a reference that the pinned index holds: in the memory of
+// buf if ref.Size() fits into it, else in memory of its own.
+func (p Pin) Read(buf, key []byte, ref Ref) ([]byte, error) { return p.set.read(buf, key, ref) }
 
-// Read returns a blob, appended ones included that are not committed. It is for
-// the goroutine that appends.
-func (s *Set) Read(key []byte, ref Ref) ([]byte, error) { return s.ReadInto(nil, key, ref) }
-
-// ReadInto is Read into the memory of buf, if ref.Size() fits into it.
-func (s *Set) ReadInto(buf, key []byte, ref Ref) ([]byte, error) {
+// Read is Pin.Read, of appended blobs too that are not committed. It is for the
+// goroutine that appends.
+func (s *Set) Read(buf, key []byte, ref Ref) ([]byte, error) {
 	start := s.end.offset - int64(len(s.buf)) // of what is not written yet
 	if ref.File == s.end.file && ref.Offset >= start && ref.Offset+ref.Size() <= s.end.offset {
 		return check(append(buf[:0], s.buf[ref.Offset-start:][:ref.Size()]...), key, ref)

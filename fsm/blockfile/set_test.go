@@ -74,12 +74,12 @@ func (b *bench) commit(drop ...uint64) {
 }
 
 type source interface {
-	Read(key []byte, ref Ref) ([]byte, error)
+	Read(buf, key []byte, ref Ref) ([]byte, error)
 }
 
 func (b *bench) mustRead(from source, i, size int) {
 	b.t.Helper()
-	got, err := from.Read(key(i), b.refs[string(key(i))])
+	got, err := from.Read(nil, key(i), b.refs[string(key(i))])
 	if err != nil {
 		b.t.Fatalf("blob %d: %v", i, err)
 	}
@@ -169,7 +169,7 @@ func TestPinKeepsDroppedFilesReadable(t *testing.T) {
 	b.mustRead(between, 1, 200)
 	after.Release()
 	before.Release()
-	if _, err := between.Read(key(0), b.refs[string(key(0))]); !errors.Is(err, ErrCorrupt) {
+	if _, err := between.Read(nil, key(0), b.refs[string(key(0))]); !errors.Is(err, ErrCorrupt) {
 		t.Fatalf("file 1 was dropped before this pin and can be read: %v", err)
 	}
 	b.mustRead(between, 1, 200)
@@ -244,7 +244,7 @@ func TestDamage(t *testing.T) {
 			}
 			if err == nil {
 				b.set = set
-				_, err = set.Read(key(1), b.refs[string(key(1))])
+				_, err = set.Read(nil, key(1), b.refs[string(key(1))])
 			}
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, want %v", err, c.want)
