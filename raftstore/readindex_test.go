@@ -275,6 +275,9 @@ func TestSparedVotersAreAskedInTheEnd(t *testing.T) {
 		return r.quick[0], true
 	}
 	first, ok := confirm()
+	if !ok {
+		t.Fatal("no majority")
+	}
 	for range 20 {
 		if now, ok := confirm(); !ok || now != first {
 			t.Fatalf("%q was asked, and not %s, who was quick before", now, first)
