@@ -42,7 +42,7 @@ type head struct {
 
 	// Where more is kept of the key in memory, once it was looked up. No part of
 	// the state; written to while in is the active table, and no more.
-	in     *table    // that holds the head; nil: it is not known
+	in     *table    // that holds the head, or held it before it was deleted
 	tail   *tail     // of inc, in that table
 	window *windowOf // of inc; perhaps forgotten since
 }

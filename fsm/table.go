@@ -88,9 +88,6 @@ func (t *table) setHead(key string, h *head) {
 		t.order.add(key)
 		t.bytes += keyCost + len(key)
 	}
-	if old != nil {
-		old.in = nil
-	}
 	if h != nil {
 		h.in, h.tail = t, nil
 		if old == nil {

@@ -67,6 +67,33 @@ func TestIDWindowIsExactly1024(t *testing.T) {
 	}
 }
 
+// A session whose head is in the active table knows its window, until that is forgotten.
+func TestForgottenWindowIsNotAsked(t *testing.T) {
+	r := newRig(t)
+	r.m.windows.max = 4 * smallWindow
+	for i := range 3 { // the second finds no window, the third has one
+		r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))
+	}
+	w := r.m.active.heads[joinKey(sessionA)].window
+	if w == nil || w.forgotten {
+		t.Fatalf("the head knows the window %+v", w)
+	}
+	for i := 0; !w.forgotten; i++ {
+		k := turn.Key{Namespace: "0", Name: fmt.Sprint("other", i)}
+		r.apply(1, appendOf(k, "a", "data"))
+		r.apply(1, appendOf(k, "b", "data"))
+	}
+	for i := range 3 {
+		if out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))[0]; !out.Result.Duplicate {
+			t.Fatalf("id%d again: %+v, %v; want a duplicate", i, out.Result, out.Err)
+		}
+	}
+	r.apply(1, appendOf(sessionA, "id3", "data"))
+	if again := r.m.active.heads[joinKey(sessionA)].window; again == w || again.next != 5 {
+		t.Fatalf("after another message the head knows the window %+v", again)
+	}
+}
+
 func TestIDsOfDeletedSessionAreRememberedTenMinutes(t *testing.T) {
 	r := newRig(t)
 	const t0 = 1_000_000
