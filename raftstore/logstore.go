@@ -40,12 +40,15 @@ type engine interface {
 // would go on, as a follower that may vote, with a log that is not what it
 // believes. A full disk does the same if it hits between the removal of
 // conflicting entries and the storing of those that replace them, since Raft
-// then no longer knows where its log ends.
+// then no longer knows where its log ends. An error of a compaction makes the node
+// stop as well, but is returned: the log is what Raft believes, and whoever waits for
+// the snapshot would wait for ever.
 //
 // What a leader stores can be ahead of the engine for a moment, see ahead.
 type logStore struct {
 	engine
-	halt  func(error) // does not return
+	fail  func(error) // the node is to stop
+	halt  func(error) // the same; does not return
 	ahead ahead
 
 	mu    sync.Mutex
@@ -57,8 +60,8 @@ type logStore struct {
 	since     atomic.Int64 // when the append under way began, Unix nanoseconds; 0: none
 }
 
-func newLogStore(e engine, halt func(error)) *logStore {
-	s := &logStore{engine: e, halt: halt}
+func newLogStore(e engine, fail, halt func(error)) *logStore {
+	s := &logStore{engine: e, fail: fail, halt: halt}
 	s.ahead.store, s.ahead.halt = s.timed, halt
 	s.ahead.changed.L = &s.ahead.mu
 	return s
@@ -172,14 +175,23 @@ func (s *logStore) store(logs []*raft.Log) error {
 
 // DeleteRange implements raft.LogStore, for a range at either end of the log.
 func (s *logStore) DeleteRange(low, high uint64) error {
-	if err := s.remove(low, high); err != nil {
-		s.halt(fmt.Errorf("raftstore: remove log entries %d to %d: %w", low, high, err))
+	compaction := low <= s.engine.FirstIndex() && high < s.engine.LastIndex()
+	err := s.remove(low, high)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("raftstore: remove log entries %d to %d: %w", low, high, err)
+	if !compaction {
+		s.halt(err)
+	}
+	s.fail(err)
+	return err
 }
 
 func (s *logStore) remove(low, high uint64) error {
-	s.ahead.settle()
+	if err := s.ahead.durable(s.ahead.last()); err != nil {
+		return err
+	}
 	first, last := s.engine.FirstIndex(), s.engine.LastIndex()
 	switch {
 	case last == 0 || high < first || low > last:

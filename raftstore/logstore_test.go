@@ -25,9 +25,10 @@ var engines = map[string]func(dir string) (engine, error){
 // bench is a log store whose halts become errors.
 type bench struct {
 	*logStore
-	t    *testing.T
-	dir  string
-	open func(string) (engine, error)
+	t      *testing.T
+	failed error // why the node is to stop
+	dir    string
+	open   func(string) (engine, error)
 }
 
 type halted struct{ err error }
@@ -54,7 +55,7 @@ func (b *bench) reopen() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.logStore = newLogStore(e, func(err error) { panic(halted{err}) })
+	b.logStore = newLogStore(e, func(err error) { b.failed = err }, func(err error) { panic(halted{err}) })
 }
 
 // try runs a step and returns why the store halted, nil if it did not.
@@ -261,6 +262,13 @@ type failing struct {
 	err error
 }
 
+func (f *failing) TruncateBefore(index uint64) error {
+	if f.err != nil {
+		return f.err
+	}
+	return f.engine.TruncateBefore(index)
+}
+
 func (f *failing) Append(logs []*raft.Log) error {
 	if f.err != nil {
 		return f.err
@@ -289,6 +297,9 @@ func TestLogStoreFailsStop(t *testing.T) {
 		f.err = errors.New("input/output error")
 		if _, stopped := try(func() error { return b.StoreLogs(entries(4, 4, 2)) }); !stopped {
 			t.Fatal("a failed write does not halt the node")
+		}
+		if err, stopped := try(func() error { return b.DeleteRange(1, 1) }); stopped || !errors.Is(err, f.err) || b.failed != err {
+			t.Fatalf("a failed compaction: %v, halted %v, the node stops for %v", err, stopped, b.failed)
 		}
 		if _, stopped := try(func() error { return b.DeleteRange(2, 2) }); !stopped {
 			t.Fatal("a hole in the log does not halt the node")

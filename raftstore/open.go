@@ -65,7 +65,7 @@ func (n *Node) openFiles() (err error) {
 	if err != nil {
 		return err
 	}
-	n.logs = newLogStore(e, n.halt)
+	n.logs = newLogStore(e, n.fail, n.halt)
 	state := n.cfg.State
 	state.Dir, state.Logger, state.ReadBytes = dir, n.log, n.cfg.Limits.ReadBytes
 	told := state.OnFlush
