@@ -22,13 +22,19 @@ func (m *Machine) arm(key string, h *head) {
 
 // expireDue deals with up to limit entries of the due index whose time has come.
 func (m *Machine) expireDue(limit int) error {
-	for ; limit > 0 && m.nextDue != 0 && m.nextDue <= m.meta.clock; limit-- {
-		entry, err := m.firstDueKey()
-		if err != nil {
-			return err
+	if m.nextDue == 0 || m.nextDue > m.meta.clock {
+		return nil
+	}
+	entry, err := m.firstDueKey()
+	if err != nil {
+		return err
+	}
+	for ; entry != "" && limit > 0; limit-- {
+		deadline, key := splitDueKey(entry)
+		if deadline > m.meta.clock {
+			break
 		}
 		m.meta.dueFloor = entry
-		deadline, key := splitDueKey(entry)
 		h, err := m.stored(key)
 		if err != nil {
 			return err
@@ -38,9 +44,13 @@ func (m *Machine) expireDue(limit int) error {
 		if h != nil && h.armed == deadline {
 			m.fallDue(key, h)
 		}
-		if m.nextDue, err = m.firstDue(); err != nil {
+		if entry, err = m.firstDueKey(); err != nil {
 			return err
 		}
+	}
+	m.nextDue = 0
+	if entry != "" {
+		m.nextDue, _ = splitDueKey(entry)
 	}
 	return nil
 }
