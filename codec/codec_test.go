@@ -16,7 +16,7 @@ var ops = []turn.Op{
 	&turn.SetString{}, &turn.AddInt{}, &turn.SetFields{}, &turn.RemoveFields{}, &turn.AddToField{},
 	&turn.SetScores{}, &turn.AddEntry{}, &turn.TrimEntries{}, &turn.RemoveEntries{},
 	&turn.SetElement{}, &turn.InsertElement{}, &turn.RemoveElements{},
-	&turn.PopFirst{}, &turn.MoveElement{}, &turn.PushOnce{}, &turn.SetNew{},
+	&turn.PopFirst{}, &turn.MoveElement{}, &turn.PushOnce{}, &turn.SetNew{}, &SetLevel{},
 	&turn.Tx{},
 }
 

@@ -33,6 +33,8 @@ type coder struct {
 	err  error
 	// left is the number of fields counted, or still unread in this array.
 	left int
+	// level is what a cluster needs to understand what was coded so far.
+	level turn.ClusterLevel
 
 	out bytes.Buffer
 	enc *msgpack.Encoder
@@ -53,21 +55,33 @@ var coders = sync.Pool{New: func() any {
 
 // encode returns prefix followed by f as one array.
 func encode(prefix []byte, f fielder) ([]byte, error) {
+	b, _, err := encodeLevel(prefix, f)
+	return b, err
+}
+
+// encodeLevel is encode, and returns the level that f needs.
+func encodeLevel(prefix []byte, f fielder) ([]byte, turn.ClusterLevel, error) {
 	c := coders.Get().(*coder)
 	defer coders.Put(c)
-	c.err = nil
+	c.err, c.level = nil, turn.Level0
 	c.out.Reset()
 	c.out.Write(prefix)
 	c.nested(encoding, f)
 	if c.err != nil {
-		return nil, c.err
+		return nil, 0, c.err
 	}
-	return bytes.Clone(c.out.Bytes()), nil
+	return bytes.Clone(c.out.Bytes()), c.level, nil
 }
 
 // decode reads b, which must be exactly one array, into f. Payloads of f share
 // memory with b.
 func decode(b []byte, f fielder) error {
+	_, err := decodeLevel(b, f)
+	return err
+}
+
+// decodeLevel is decode, and returns the level that f needs.
+func decodeLevel(b []byte, f fielder) (turn.ClusterLevel, error) {
 	c := coders.Get().(*coder)
 	defer c.release()
 	c.start(b)
@@ -75,11 +89,11 @@ func decode(b []byte, f fielder) error {
 	if c.err == nil && c.in.Len() != 0 {
 		c.err = errors.New("trailing bytes")
 	}
-	return c.failure()
+	return c.level, c.failure()
 }
 
 func (c *coder) start(b []byte) {
-	c.err = nil
+	c.err, c.level = nil, turn.Level0
 	c.src = b
 	c.in.Reset(b)
 	c.dec.Reset(&c.in)
@@ -260,6 +274,9 @@ func enum[T ~uint8](c *coder, v *T, last T) {
 	*v = T(n)
 }
 
+// endless is more fields than any record has.
+const endless = 1 << 59
+
 // list codes a slice whose elements are coded by each.
 func list[T any](c *coder, v *[]T, each func(*T)) {
 	if !c.field() {
@@ -275,7 +292,7 @@ func list[T any](c *coder, v *[]T, each func(*T)) {
 		}
 	}
 	outer := c.left
-	c.left = 1 << 60 // the elements are not fields of the array around them
+	c.left = 2 * endless // the elements are not fields of the array around them
 	for i := range *v {
 		if c.err != nil {
 			break

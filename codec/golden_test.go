@@ -16,12 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// golden is an entry that holds each operation once, with every field set.
+// golden is an entry that holds each operation of Level0 once, with every field set.
 func golden(t *testing.T) []byte {
 	rev, k := uint64(7), turn.Key{Namespace: "team", Name: "chat/1"}
 	ms := []turn.NewMessage{{ID: "m1", Data: []byte(`{"role":"user"}`)}, {Data: []byte{0, 255}}}
-	var cmds []Command
-	for i, op := range []turn.Op{
+	return goldenEntry(t, []turn.Op{
 		&turn.Append{Key: k, Messages: ms, Expect: &rev, TTL: 60_000, Side: turn.Head, OnlyExisting: true},
 		&turn.Pop{Key: k, From: turn.Newest, Count: 3, Expect: &rev, List: true},
 		&turn.Trim{Key: k, By: turn.ListRange, N: 5, Start: -20, Stop: -1, Expect: &rev},
@@ -61,7 +60,20 @@ func golden(t *testing.T) []byte {
 		&turn.MoveElement{Key: k, To: turn.Key{Namespace: "team", Name: "b"}, From: turn.Head, On: turn.Head},
 		&turn.PushOnce{Key: k, Messages: ms, Side: turn.Head, OnlyExisting: true},
 		&turn.SetNew{Keys: []turn.Key{k, {Namespace: "team", Name: "b"}}, Values: [][]byte{[]byte("v"), {}}},
-	} {
+	})
+}
+
+// goldenLevel1 is an entry with what Level1 added.
+func goldenLevel1(t *testing.T) []byte {
+	return goldenEntry(t, []turn.Op{
+		&SetLevel{Level: 300},
+	})
+}
+
+func goldenEntry(t *testing.T, ops []turn.Op) []byte {
+	t.Helper()
+	var cmds []Command
+	for i, op := range ops {
 		b, err := EncodeOp(op)
 		if err != nil {
 			t.Fatal(err)
@@ -74,14 +86,20 @@ func golden(t *testing.T) []byte {
 // TestGoldenEntry holds the layout of log entries still: logs written by
 // released versions must stay readable, and what they say must stay the same.
 func TestGoldenEntry(t *testing.T) {
-	path := filepath.Join("testdata", "entry-v1.hex")
+	holdStill(t, "entry-v1.hex", golden(t))
+	holdStill(t, "entry-level1.hex", goldenLevel1(t))
+}
+
+func holdStill(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(lines(hex.EncodeToString(golden(t)))), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(lines(hex.EncodeToString(got))), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := readHex(t, path)
-	if got := golden(t); !bytes.Equal(got, want) {
+	if !bytes.Equal(got, want) {
 		t.Fatalf("the entry is encoded differently now:\n got %x\nwant %x", got, want)
 	}
 	e, err := DecodeEntry(want)

@@ -41,6 +41,7 @@ const (
 	kindMoveElement
 	kindPushOnce
 	kindSetNew
+	kindSetLevel
 )
 
 const (
@@ -97,6 +98,7 @@ func init() {
 		of(kindMoveElement, (*coder).moveElement),
 		of(kindPushOnce, (*coder).pushOnce),
 		of(kindSetNew, (*coder).setNew),
+		of(kindSetLevel, (*coder).setLevel),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),
@@ -119,6 +121,7 @@ type kind struct {
 	typ    reflect.Type // of a pointer to it
 	make   func() any   // such a pointer, to an empty one
 	fields func(*coder, any)
+	level  turn.ClusterLevel // from which it is understood
 }
 
 func of[T any](number uint64, fields func(*coder, *T)) kind {
@@ -174,14 +177,15 @@ func (k *kinded) fields(c *coder) {
 		}
 	}
 	if c.err == nil {
+		c.needs(k.byNumber[number].level)
 		k.byNumber[number].fields(c, k.value)
 	}
 }
 
-func decodeKinded(ks *kinds, b []byte) (any, error) {
+func decodeKinded(ks *kinds, b []byte) (any, turn.ClusterLevel, error) {
 	k := kinded{kinds: ks}
-	err := decode(b, &k)
-	return k.value, err
+	level, err := decodeLevel(b, &k)
+	return k.value, level, err
 }
 
 // EncodeOp returns the wire form of op.
@@ -189,11 +193,8 @@ func EncodeOp(op turn.Op) ([]byte, error) { return encode(nil, &kinded{kinds: &o
 
 // DecodeOp reads an operation. Its payloads share memory with b.
 func DecodeOp(b []byte) (turn.Op, error) {
-	v, err := decodeKinded(&opKinds, b)
-	if err != nil {
-		return nil, err
-	}
-	return v.(turn.Op), nil
+	op, _, err := DecodeOpLevel(b)
+	return op, err
 }
 
 // EncodeQuery returns the wire form of q.
@@ -203,7 +204,7 @@ func EncodeQuery(q turn.Query) ([]byte, error) {
 
 // DecodeQuery reads a query.
 func DecodeQuery(b []byte) (turn.Query, error) {
-	v, err := decodeKinded(&queryKinds, b)
+	v, _, err := decodeKinded(&queryKinds, b)
 	if err != nil {
 		return nil, err
 	}

@@ -140,6 +140,8 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return nil
 	case *codec.Member:
 		return m.member(o)
+	case *codec.SetLevel:
+		return m.setLevel(o)
 	case *codec.Checksum:
 		m.hash.wanted = index
 		return nil

@@ -42,6 +42,7 @@ type Machine struct {
 	warm   *table // what the store took up last; nil: none
 	// meta is the current one; tables hold copies. meta.tags is unused here.
 	meta       meta
+	reached    atomic.Uint64 // meta.level, for who must not wait for mu
 	tags       tags
 	namespaces map[string]uint64
 	windows    *windows
@@ -139,6 +140,7 @@ func (m *Machine) load() error {
 	if m.namespaces, err = loadNamespaces(tx.Tx); err != nil {
 		return err
 	}
+	m.reached.Store(uint64(m.meta.level))
 	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
 	m.beginTable()
 	m.windows.clear()

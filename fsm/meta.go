@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // meta is the state that belongs to no session. It is copied at each flush.
@@ -19,14 +20,24 @@ type meta struct {
 	// graveMax: no grave has a later deadline.
 	graveMax  int64
 	clusterID string
+	level     turn.ClusterLevel
 	members   []codec.Member // ordered by ID; replaced, never changed
 	tags      []byte         // encoded tag windows; set in a frozen table only
 }
 
-const metaVersion = 1
+// Versions of the state description. One without a level has the form that it had
+// before there were levels, so that a cluster at level 0 can go back to the version
+// before. 2 is left out: in dumps it would be taken for a seal's.
+const (
+	metaVersion      = 1
+	metaLevelVersion = 3
+)
 
 func (m *meta) encode() []byte {
 	b := []byte{metaVersion}
+	if m.level > turn.Level0 {
+		b[0] = metaLevelVersion
+	}
 	for _, v := range [...]uint64{m.index, m.term, m.revision, uint64(m.clock), m.lastInc, uint64(m.graveMax)} {
 		b = binary.AppendUvarint(b, v)
 	}
@@ -37,11 +48,15 @@ func (m *meta) encode() []byte {
 			b = appendString(b, s)
 		}
 	}
+	if m.level > turn.Level0 {
+		b = binary.AppendUvarint(b, uint64(m.level))
+	}
 	return b
 }
 
 func decodeMeta(b []byte) (m meta, err error) {
-	if err := checkVersion(b, metaVersion, "state description"); err != nil {
+	levelled := len(b) > 0 && b[0] == metaLevelVersion
+	if err := checkVersion(b, metaVersion, "state description"); err != nil && !levelled {
 		return m, err
 	}
 	r := reader{b: b[1:]}
@@ -52,7 +67,13 @@ func decodeMeta(b []byte) (m meta, err error) {
 	for range r.count() {
 		m.members = append(m.members, codec.Member{ID: r.string(), Incarnation: r.string(), RESPAddr: r.string(), HTTPAddr: r.string()})
 	}
-	return m, r.end("state description")
+	if levelled {
+		m.level = turn.ClusterLevel(r.uint())
+	}
+	if err := r.end("state description"); err != nil {
+		return m, err
+	}
+	return m, knownLevel(m.level)
 }
 
 func (m *meta) member(id string) (codec.Member, bool) {

@@ -109,6 +109,9 @@ func restored(bucket, key, value []byte) (stored []byte, err error) {
 	case string(bucketMeta), string(bucketHeads):
 		if string(key) == string(keyState) {
 			version = stateVersion
+			if len(value) > 0 && value[0] == metaLevelVersion {
+				return seal(version, key, value), nil
+			}
 		}
 		if value, err = unsealed(key, value, "value"); err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 func (m *Machine) step(index uint64, s *turn.Step, r *turn.Result, left *int) error {
 	if s.Query == nil {
 		switch s.Op.(type) {
-		case *turn.Tx, *codec.Tick, *codec.Epoch, *codec.Member, *codec.Checksum:
+		case *turn.Tx, *codec.Tick, *codec.Epoch, *codec.Member, *codec.Checksum, *codec.SetLevel:
 			return turn.Errorf(turn.Invalid, "%T cannot be a step of a transaction", s.Op)
 		}
 		return m.applyOp(index, s.Op, r)

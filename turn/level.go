@@ -1,0 +1,22 @@
+package turn
+
+// ClusterLevel says what all members of a cluster understand. It is part of the
+// replicated state: an entry of the log raises it, and from that entry on every
+// state machine behaves by the new level. It never falls.
+//
+// The level comes after the binaries: while members of several versions run side
+// by side, it stays at what the oldest of them knows.
+type ClusterLevel uint64
+
+const (
+	// Level0 is all that turnlog did before it had levels.
+	Level0 ClusterLevel = iota
+	// Level1 is the level of this development version. It brings, beyond Level0
+	// (one line for each change of what an entry does, or of what it may hold):
+	//
+	//   - the level itself, in the state description
+	Level1
+)
+
+// NewestLevel is the highest level that this turnlog knows.
+const NewestLevel = Level1
