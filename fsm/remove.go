@@ -26,7 +26,7 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, rs []record) {
 			w := m.active.tail(h.inc)
 			w.cut = max(w.cut, highest+1)
 		} else {
-			m.active.kill(h.inc, s, spans{{lowest, highest}})
+			m.active.killTop(h.inc, s, span{lowest, highest})
 		}
 	}
 }

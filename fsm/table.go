@@ -136,6 +136,15 @@ func (t *table) kill(inc uint64, side turn.Side, s spans) {
 	t.bytes += spanCost * len(s)
 }
 
+// killTop records that all messages of a side from x.from on were removed, of which
+// x.to is the highest that was not removed before.
+func (t *table) killTop(inc uint64, side turn.Side, x span) {
+	w := t.tail(inc)
+	before := len(w.kills[side])
+	w.kills[side] = w.kills[side].add(x)
+	t.bytes += spanCost * max(0, len(w.kills[side])-before)
+}
+
 func (t *table) arm(deadline int64, key string) {
 	t.due.Insert(dueKey(deadline, key))
 	t.bytes += smallCost + len(key)

@@ -192,19 +192,82 @@ func (v *view) find(seq uint64) (r record, ok bool, err error) {
 // anySide, the highest first, until fn returns false.
 func (v *view) newest(side turn.Side, from uint64, fn func(*record) bool) error {
 	floor := v.floor(side)
-	return v.descend(from, func(r *record) bool {
-		if r.seq < floor {
+	for next := v.below(side, from); next >= max(floor, 1); {
+		from, next = next, 0
+		if err := v.descend(from, func(r *record) bool {
+			switch {
+			case r.seq < floor:
+				return false
+			case v.wanted(side, r):
+				return fn(r)
+			}
+			to := v.below(side, r.seq)
+			if r.seq-to < longRun {
+				return true
+			}
+			next = to
 			return false
+		}); err != nil {
+			return err
 		}
-		return !v.wanted(side, r) || fn(r)
-	})
+	}
+	return nil
+}
+
+// longRun is from how many removed messages on a walk begins again behind them, instead
+// of passing them one by one.
+const longRun = 16
+
+// below returns the highest seq ≤ seq that is not known to be dead without a look at the
+// message, 0 if there is none.
+func (v *view) below(side turn.Side, seq uint64) uint64 {
+	if side == anySide {
+		return max(v.below(turn.Tail, seq), v.below(turn.Head, seq))
+	}
+	for i := 0; i < len(v.layers); i++ {
+		if run, dead := v.layers[i].kills[side].find(seq); dead {
+			seq, i = run.from-1, -1 // another layer may go on from there
+		}
+	}
+	if seq < v.low[side] {
+		return 0
+	}
+	return seq
+}
+
+// above is below the other way: the lowest seq ≥ seq.
+func (v *view) above(side turn.Side, seq uint64) uint64 {
+	if side == anySide {
+		return min(v.above(turn.Tail, seq), v.above(turn.Head, seq))
+	}
+	seq = max(seq, v.low[side])
+	for i := 0; i < len(v.layers); i++ {
+		if run, dead := v.layers[i].kills[side].find(seq); dead {
+			seq, i = run.to+1, -1
+		}
+	}
+	return seq
 }
 
 // oldest is newest the other way: seq ≥ from, the lowest first.
 func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error {
-	return v.ascend(max(from, v.floor(side)), func(r *record) bool {
-		return !v.wanted(side, r) || fn(r)
-	})
+	for next := v.above(side, max(from, 1)); next != 0; {
+		from, next = next, 0
+		if err := v.ascend(from, func(r *record) bool {
+			if v.wanted(side, r) {
+				return fn(r)
+			}
+			to := v.above(side, r.seq)
+			if to-r.seq < longRun {
+				return true
+			}
+			next = to
+			return false
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxSeq is above every seq, with room for one more.
