@@ -26,6 +26,9 @@ func mutants() []mutant {
 		{Name: "log-errors-survived", About: "a node goes on after a failed write of its log",
 			Edits:    []edit{{Package: "raftstore", Old: "\ts.halt(fmt.Errorf(\"raftstore: append to the log: %w\", err))\n", New: ""}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestLogStoreFailsStop", Runs: 1}}},
+		{Name: "committed-cut", About: "a node removes committed entries if a leader wants it to",
+			Edits:    []edit{{Package: "raftstore", Old: "if err := s.checkCut(low); err != nil {", New: "if err := s.checkCut(low); err != nil && low == 0 {"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestCutOfAppliedEntriesStopsTheNode", Runs: 1}}},
 
 		// The state machine.
 		{Name: "index-ahead", About: "after a restart the state machine believes that it has applied one entry more",

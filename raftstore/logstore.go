@@ -49,6 +49,7 @@ type logStore struct {
 	engine
 	fail  func(error) // the node is to stop
 	halt  func(error) // the same; does not return
+	known func() known
 	ahead ahead
 
 	mu    sync.Mutex
@@ -61,7 +62,7 @@ type logStore struct {
 }
 
 func newLogStore(e engine, fail, halt func(error)) *logStore {
-	s := &logStore{engine: e, fail: fail, halt: halt}
+	s := &logStore{engine: e, fail: fail, halt: halt, known: func() known { return known{} }}
 	s.ahead.store, s.ahead.halt = s.timed, halt
 	s.ahead.changed.L = &s.ahead.mu
 	return s
@@ -197,6 +198,9 @@ func (s *logStore) remove(low, high uint64) error {
 	case last == 0 || high < first || low > last:
 		return nil
 	case high >= last:
+		if err := s.checkCut(low); err != nil {
+			return err
+		}
 		s.setCut(true) // Raft removes a suffix only to replace it
 		if low <= first {
 			return s.engine.Reset(low)

@@ -205,6 +205,14 @@ func (n *Node) raftState() (leader bool, term, commit uint64) {
 	return leader, term, r.CommitIndex()
 }
 
+// known returns what this node knows to be committed.
+func (n *Node) known() known {
+	var k known
+	k.applied.index, k.applied.term = n.state.Applied()
+	_, _, k.commit = n.raftState()
+	return k
+}
+
 func (n *Node) leading() bool {
 	leading, _, _ := n.raftState()
 	return leading

@@ -79,6 +79,7 @@ func (n *Node) openFiles() (err error) {
 	if n.state, err = fsm.Open(state); err != nil {
 		return beyondRepair(err)
 	}
+	n.logs.known = n.known
 	n.snaps, err = openSnapshots(filepath.Join(dir, "snapshots"), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock)
 	return err
 }

@@ -1,0 +1,55 @@
+package raftstore
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
+
+// known is what a node knows to be committed.
+type known struct {
+	applied position // the last entry of the state
+	commit  uint64   // Raft's commit index since the node started
+}
+
+// contradicted is what to do about a leader that has other entries than those that
+// were committed here.
+const contradicted = "Nothing was removed. The leader, or a node that voted for it, lost acknowledged writes, for example to " +
+	"an old copy of its data directory or to damage; this node still has them. Stop writing, and keep a copy of " +
+	"this data directory and of the others. To go on without those writes, remove this node from the cluster, and " +
+	"add it again with an empty data directory"
+
+// checkCut refuses to remove committed entries from the end of the log, from low on.
+//
+// What is committed is in the log of every later leader, so a leader that wants such
+// an entry replaced proves that acknowledged writes were lost. A state that came with
+// a snapshot can be newer than the log: it vouches for the log only if the log has the
+// state's last entry, with its term.
+func (s *logStore) checkCut(low uint64) error {
+	k := s.known()
+	s.mu.Lock()
+	floor := s.floor
+	s.mu.Unlock()
+	committed := k.commit
+	for _, p := range []position{k.applied, floor} {
+		if holds, err := s.holds(p); err != nil {
+			return err
+		} else if holds {
+			committed = max(committed, p.index)
+		}
+	}
+	if low > committed {
+		return nil
+	}
+	return fmt.Errorf("the leader has another entry %d, but this node knows that entries up to %d are committed. %s", low, committed, contradicted)
+}
+
+// holds reports whether the log has the entry at a position, with its term.
+func (s *logStore) holds(p position) (bool, error) {
+	if p.index < s.engine.FirstIndex() || p.index > s.engine.LastIndex() || p.index == 0 {
+		return false, nil
+	}
+	var log raft.Log
+	err := s.engine.Get(p.index, &log)
+	return err == nil && log.Term == p.term, err
+}
