@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/turnlog/turnlog/turn"
@@ -142,8 +143,9 @@ func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool,
 
 // ExpireAt deletes the session at time t of the cluster's clock.
 func (s Session) ExpireAt(ctx context.Context, t time.Time) (bool, error) {
-	r := s.request(vExpire).strings("PXAT").int(t.UnixMilli())
-	return s.changed(ctx, r, &turn.Expire{Key: s.turnKey(), HasAt: true, At: t.UnixMilli()})
+	at := unixMilli(t)
+	r := s.request(vExpire).strings("PXAT").int(at)
+	return s.changed(ctx, r, &turn.Expire{Key: s.turnKey(), HasAt: true, At: at})
 }
 
 // Persist removes the session's deadline and reports whether it had one.
@@ -177,6 +179,17 @@ func millis(d time.Duration) int64 {
 		ms++
 	}
 	return ms
+}
+
+// unixMilli is t.UnixMilli, but the nearest there is for a time that is out of its range.
+func unixMilli(t time.Time) int64 {
+	switch s := t.Unix(); {
+	case s >= math.MaxInt64/1000:
+		return math.MaxInt64
+	case s <= math.MinInt64/1000:
+		return math.MinInt64
+	}
+	return t.UnixMilli()
 }
 
 // withIDs returns messages with an id for each; the caller's slice stays as it is.

@@ -73,6 +73,10 @@ func TestEveryOperation(t *testing.T) {
 		info.Deadline > info.Updated && info.Meta["title"] == "x" && info.First == 1 && info.Bytes == 4)
 	ok, err = s.Persist(ctx)
 	check(t, "persist", err, ok)
+	ok, err = s.ExpireAt(ctx, time.Unix(1<<64/1000+1, 0)) // in milliseconds, 384 if it overflows
+	check(t, "expire in millions of years", err, ok)
+	info, err = s.Info(ctx)
+	check(t, "its deadline", err, info.Deadline > info.Updated)
 	ok, err = s.ExpireAt(ctx, time.UnixMilli(1))
 	check(t, "expire at a time in the past", err, ok)
 	ok, err = s.Delete(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -169,6 +170,22 @@ func TestTimeIsUp(t *testing.T) {
 	must(t, j.Verify(ctx))
 	if n := to.Exists(ctx, "list", "soon").Val(); n != 0 || report.Problems() != 0 || report.Count(Vanished) == 0 {
 		t.Errorf("%d keys are left; %v", n, report.Findings())
+	}
+}
+
+// TestLongestTTL: a time that no Duration holds is not taken for one that is up.
+func TestLongestTTL(t *testing.T) {
+	t.Parallel()
+	j, report, from, to := between(t, Config{}, startRedis(t))
+	ctx := t.Context()
+	from.RPush(ctx, "list", "a", "b")
+	must(t, from.Do(ctx, "pexpire", "list", int64(1)<<62).Err())
+	from.Set(ctx, "string", "x", 0)
+	must(t, from.Do(ctx, "pexpire", "string", math.MaxInt64/int64(time.Millisecond)+1).Err())
+	must(t, j.Copy(ctx))
+	must(t, j.Verify(ctx))
+	if n := to.Exists(ctx, "list", "string").Val(); n != 2 || report.Problems() != 0 {
+		t.Errorf("%d keys are there; %v", n, report.Findings())
 	}
 }
 

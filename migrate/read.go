@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 )
@@ -80,7 +81,7 @@ func describe(ctx context.Context, p pipeliner, keys []string, usage bool) ([]st
 			return nil, fmt.Errorf("key %q: TYPE and PTTL answer %v and %v", key, replies[2*i], replies[2*i+1])
 		}
 		if ms >= 0 {
-			s.ends, s.ttl = true, time.Duration(ms)*time.Millisecond
+			s.ends, s.ttl = true, time.Duration(min(ms, longestTTL))*time.Millisecond
 		}
 		if k := kindOf(s.typ, false); k != nil {
 			commands = append(commands, []any{k.length, key})
@@ -106,6 +107,10 @@ func describe(ctx context.Context, p pipeliner, keys []string, usage bool) ([]st
 	}
 	return states, nil
 }
+
+// longestTTL is, in milliseconds, the longest time that a Duration holds: 292 years. A key
+// that lives longer at the source gets this at the target.
+const longestTTL = math.MaxInt64 / int64(time.Millisecond)
 
 // reader goes through one value.
 type reader struct {

@@ -118,11 +118,12 @@ const tickEvery = 100 * time.Millisecond
 // untilDue is how long a leader waits for the next deadline that it knows of: one
 // that is set later is noticed in time, too, if it is tickEvery away.
 func (n *Node) untilDue(r *reign) time.Duration {
-	left := time.Duration(n.state.NextDue()-r.clock.now(n.state.Clock())) * time.Millisecond
+	// In milliseconds as long as it may be too many for a Duration.
+	left := n.state.NextDue() - r.clock.now(n.state.Clock())
 	if left <= 0 {
 		return tickEvery // there is none, or it could not be dealt with
 	}
-	return min(left, tickEvery)
+	return time.Duration(min(left, tickEvery.Milliseconds())) * time.Millisecond
 }
 
 // tickIfDue carries the cluster time into the log if something waits for it.

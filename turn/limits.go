@@ -1,5 +1,7 @@
 package turn
 
+import "math"
+
 // Limits bounds what one request may ask for. The zero value of a field in a
 // configuration means its default.
 type Limits struct {
@@ -36,6 +38,11 @@ const IDWindow = 1024
 // GraveTime is how long, in milliseconds of cluster time, the ids of a deleted
 // or expired session are remembered.
 const GraveTime = 10 * 60 * 1000
+
+// MaxTTL is the longest time to live, in milliseconds, that a request may ask for. What
+// is left below the highest number is more than the time since 1970, so that a deadline,
+// which is the cluster's time and it, does not overflow before the year 2109.
+const MaxTTL = math.MaxInt64 - 1<<42
 
 // MaxNamespaceBytes bounds the name of a namespace.
 const MaxNamespaceBytes = 64

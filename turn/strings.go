@@ -43,7 +43,7 @@ func (o *SetString) Validate(l Limits) error {
 	if o.If > SetIfPresent {
 		return Errorf(Invalid, "unknown condition to set a string")
 	}
-	if o.TTL < 0 || o.At < 0 {
+	if o.TTL < 0 || o.TTL > MaxTTL || o.At < 0 {
 		return Errorf(Invalid, "invalid expire time in 'set' command")
 	}
 	if o.TTL > 0 && o.At > 0 || o.KeepTTL && (o.TTL > 0 || o.At > 0) {

@@ -7,8 +7,8 @@ func (o *Append) Validate(l Limits) error {
 	if o.Side > Head {
 		return Errorf(Invalid, "messages are appended at the tail or the head")
 	}
-	if o.TTL < 0 {
-		return Errorf(Invalid, "ttl must not be negative, is %d ms", o.TTL)
+	if o.TTL < 0 || o.TTL > MaxTTL {
+		return Errorf(Invalid, "ttl must be 1 to %d ms, is %d", int64(MaxTTL), o.TTL)
 	}
 	if err := l.checkKey(o.Key); err != nil {
 		return err
@@ -66,6 +66,9 @@ func (o *Expire) Validate(l Limits) error {
 	}
 	if o.Slide && (!o.HasTTL || o.TTL <= 0) {
 		return Errorf(Invalid, "a sliding expiry needs a positive ttl")
+	}
+	if o.TTL > MaxTTL {
+		return Errorf(Invalid, "ttl must be at most %d ms, is %d", int64(MaxTTL), o.TTL)
 	}
 	if o.If > IfSomeSooner {
 		return Errorf(Invalid, "unknown expire condition")

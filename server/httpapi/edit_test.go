@@ -63,6 +63,10 @@ func TestForkExpireDelete(t *testing.T) {
 	if s["expires_at"] != float64(testEpoch+1000) || s["slide_ms"] != 1000.0 || s["metadata"].(map[string]any)["owner"] != "x" {
 		t.Errorf("session: %v", s)
 	}
+	for _, ms := range []string{"9223372036854775807", "18446744073709551615", "9007199254740993"} {
+		d.fails(400, "INVALID", "POST", "/v1/sessions/a/expire", `{"ttl_ms":`+ms+`}`)
+		d.fails(400, "INVALID", "POST", "/v1/sessions/a/messages", `{"messages":[{"data":1}],"ttl_ms":`+ms+`}`)
+	}
 	d.ok("POST", "/v1/sessions/a/expire", `{"never":true}`)
 	if s := d.ok("GET", "/v1/sessions/a", ""); s["expires_at"] != nil || s["slide_ms"] != 0.0 {
 		t.Errorf("session: %v", s)

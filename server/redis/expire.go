@@ -8,10 +8,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// clockSlack is kept free below the largest deadline, since the cluster's clock
-// is not exactly the one that the overflow check knows.
-const clockSlack = 1 << 40
-
 // expire makes the handler of EXPIRE and its kin: unit is the number of
 // milliseconds that the argument counts in, at says that it is a point in time.
 func expire(unit int64, at bool) handler {
@@ -31,7 +27,7 @@ func expire(unit int64, at bool) handler {
 			op.HasAt = true
 		} else {
 			op.HasTTL = true
-			highest -= c.srv.cfg.Now().UnixMilli() + clockSlack
+			highest = turn.MaxTTL
 		}
 		if n > highest/unit || n < math.MinInt64/unit {
 			return refuse(errExpireTime(string(lower(nil, args[0]))))

@@ -103,7 +103,7 @@ func (c *conn) deadline(op *turn.SetString, arg []byte, unit int64, at bool, com
 	}
 	highest := int64(math.MaxInt64)
 	if !at {
-		highest -= c.srv.cfg.Now().UnixMilli() + clockSlack
+		highest = turn.MaxTTL
 	}
 	switch {
 	case n <= 0 || n > highest/unit:
