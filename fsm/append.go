@@ -32,9 +32,9 @@ func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (e
 	h = m.own(key, h)
 	m.push(key, h, o.Messages, o.Side, r)
 	if o.TTL > 0 {
-		m.setDeadline(key, h, m.meta.clock+o.TTL, h.slide)
+		m.setDeadline(key, h, m.after(o.TTL), h.slide)
 	} else if h.slide > 0 {
-		m.setDeadline(key, h, m.meta.clock+h.slide, h.slide)
+		m.setDeadline(key, h, m.after(h.slide), h.slide)
 	}
 	m.changed(key, h)
 	r.Revision, r.Count = h.revision, h.count()

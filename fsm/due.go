@@ -1,8 +1,21 @@
 package fsm
 
 import (
+	"math"
+
 	"github.com/turnlog/turnlog/turn"
 )
+
+// after returns the cluster time in so many milliseconds. One that no number holds is the
+// highest there is; below turn.Level1 it wraps and so has passed, as it did for the
+// versions that may be among the members.
+func (m *Machine) after(ms int64) int64 {
+	then := m.meta.clock + ms
+	if ms > 0 && then < m.meta.clock && m.level() >= turn.Level1 {
+		return math.MaxInt64
+	}
+	return then
+}
 
 // setDeadline changes the deadline of an owned head; 0 removes it.
 func (m *Machine) setDeadline(key string, h *head, deadline, slide int64) {
@@ -128,7 +141,7 @@ func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 	r.Revision = h.revision
 	deadline := o.At
 	if o.HasTTL {
-		deadline = m.meta.clock + o.TTL
+		deadline = m.after(o.TTL)
 	}
 	removes := !o.HasTTL && !o.HasAt
 	if removes && h.deadline == 0 || !allows(o.If, h.deadline, deadline) {

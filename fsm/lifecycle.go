@@ -38,7 +38,7 @@ func (m *Machine) remove(key string, h *head) {
 		w.last, w.cut = h.last, h.last+1
 	}
 	if h.lastID > 0 && h.lastID >= windowStart(h.last) {
-		g := grave{inc: h.inc, last: h.last, deadline: m.meta.clock + turn.GraveTime}
+		g := grave{inc: h.inc, last: h.last, deadline: m.after(turn.GraveTime)}
 		m.active.bury(key, g)
 		m.meta.graveMax = max(m.meta.graveMax, g.deadline)
 	}

@@ -150,6 +150,13 @@ type generator struct {
 	sent  []turn.Op
 }
 
+// raise brings machine and model to a level.
+func (g *generator) raise(r *rig, level turn.ClusterLevel) {
+	r.t.Helper()
+	r.raise(level)
+	g.model.level = level
+}
+
 func (g *generator) key() turn.Key {
 	return turn.Key{Namespace: []string{"0", "1"}[g.rnd.IntN(2)], Name: []string{"a", "b", "a\x00b", "ab"}[g.rnd.IntN(4)]}
 }
@@ -472,7 +479,10 @@ func TestAgainstModel(t *testing.T) {
 			g := &generator{rnd: rnd, model: newModel()}
 			r := newRig(t)
 			stamp := int64(1_000_000)
-			for range steps {
+			for i := range steps {
+				if i == steps/4 {
+					g.raise(r, turn.Level1)
+				}
 				switch rnd.IntN(12) {
 				case 0:
 					r.flush()
@@ -505,6 +515,9 @@ func TestHashAtEveryIndex(t *testing.T) {
 	a, b := newRig(t), newRig(t)
 	stamp := int64(1_000_000)
 	for i := range 150 {
+		if i == 50 {
+			g.raise(a, turn.Level1)
+		}
 		stamp += int64(g.rnd.IntN(300))
 		g.step(a, stamp)
 		b.applyLog(a.log[len(b.log):])

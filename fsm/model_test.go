@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"github.com/turnlog/turnlog/turn"
@@ -10,6 +11,7 @@ import (
 // model is the state machine done the obvious way: everything in slices, copied
 // about freely. It is the judge of what the real one does.
 type model struct {
+	level    turn.ClusterLevel
 	clock    int64
 	revision uint64
 	sessions map[turn.Key]*modelSession
@@ -41,6 +43,14 @@ type modelGrave struct {
 
 func newModel() *model { return &model{sessions: make(map[turn.Key]*modelSession)} }
 
+// after is the clock in so many milliseconds.
+func (m *model) after(ms int64) int64 {
+	if m.level >= turn.Level1 && ms > math.MaxInt64-m.clock {
+		return math.MaxInt64
+	}
+	return m.clock + ms
+}
+
 func (m *model) advance(stamp int64) {
 	m.clock = max(m.clock, stamp)
 	// Revisions are given out in the order of expiry.
@@ -64,7 +74,7 @@ func (m *model) advance(stamp int64) {
 
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
-	m.graves = append(m.graves, modelGrave{k, s.appended, s.last, m.clock + turn.GraveTime})
+	m.graves = append(m.graves, modelGrave{k, s.appended, s.last, m.after(turn.GraveTime)})
 	delete(m.sessions, k)
 	m.revision++
 }
@@ -215,9 +225,9 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 	}
 	r := m.push(s, o.Messages, o.Side)
 	if o.TTL > 0 {
-		s.deadline = m.clock + o.TTL
+		s.deadline = m.after(o.TTL)
 	} else if s.slide > 0 {
-		s.deadline = m.clock + s.slide
+		s.deadline = m.after(s.slide)
 	}
 	m.changed(s)
 	r.Revision, r.Count = s.revision, uint64(len(s.list))
@@ -420,7 +430,7 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 			r = m.push(s, o.Messages, turn.Tail)
 		}
 		if s.slide > 0 {
-			s.deadline = m.clock + s.slide
+			s.deadline = m.after(s.slide)
 		}
 		m.changed(s)
 	}
@@ -440,7 +450,7 @@ func (m *model) expire(o *turn.Expire) (turn.Result, *turn.Error) {
 	r := turn.Result{Revision: s.revision}
 	now, then := s.deadline, o.At
 	if o.HasTTL {
-		then = m.clock + o.TTL
+		then = m.after(o.TTL)
 	}
 	if !o.HasTTL && !o.HasAt {
 		if now == 0 {

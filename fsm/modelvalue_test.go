@@ -109,7 +109,7 @@ func (m *model) setString(o *turn.SetString) (r turn.Result, err *turn.Error) {
 	}
 	deadline := o.At
 	if o.TTL > 0 {
-		deadline = m.clock + o.TTL
+		deadline = m.after(o.TTL)
 	}
 	if o.KeepTTL && s != nil {
 		deadline = s.deadline

@@ -190,7 +190,7 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 		m.push(key, h, o.Messages, turn.Tail, r)
 	}
 	if h.slide > 0 {
-		m.setDeadline(key, h, m.meta.clock+h.slide, h.slide)
+		m.setDeadline(key, h, m.after(h.slide), h.slide)
 	}
 	m.changed(key, h)
 	r.Count, r.Revision = h.count(), h.revision

@@ -47,7 +47,7 @@ func (m *Machine) overwrite(key string, h *head, old []byte, o *turn.SetString) 
 	deadline := o.At
 	switch {
 	case o.TTL > 0:
-		deadline = m.meta.clock + o.TTL
+		deadline = m.after(o.TTL)
 	case o.KeepTTL && h.held():
 		deadline = h.deadline
 	}

@@ -15,6 +15,7 @@ const (
 	// (one line for each change of what an entry does, or of what it may hold):
 	//
 	//   - the level itself, in the state description
+	//   - a deadline that would overflow is the latest there is, no longer in the past
 	Level1
 )
 

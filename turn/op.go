@@ -44,7 +44,7 @@ type Append struct {
 	Messages []NewMessage
 	Expect   *uint64
 	// TTL, if positive, sets the session's deadline to that many milliseconds
-	// of cluster time from now.
+	// of cluster time from now, at most MaxTTL.
 	TTL int64
 	// Side is the list end that the messages are pushed on, one by one. The
 	// commit order, which Read shows, does not depend on it.
@@ -128,7 +128,7 @@ const (
 // (sic: Redis's integer reply), 0 if not or if the key does not exist.
 type Expire struct {
 	Key Key
-	// TTL in milliseconds from now, or At, an absolute cluster time in Unix
+	// TTL in milliseconds from now, at most MaxTTL, or At, an absolute cluster time in Unix
 	// milliseconds. Neither: the deadline is removed (PERSIST). HasTTL and HasAt
 	// say which, since zero and negative values are meaningful.
 	TTL    int64
