@@ -22,7 +22,7 @@ type Cluster struct {
 
 // node is one process of turnlog, with its data in a directory of its own.
 type node struct {
-	id                      string
+	id, data                string
 	resp, http, raft, pprof string
 	args                    []string
 	*process
@@ -71,7 +71,8 @@ const portsPerNode = 4
 
 func (c *Cluster) newNode(id string, addrs []string) *node {
 	n := &node{id: id, resp: addrs[0], http: addrs[1], raft: addrs[2], pprof: addrs[3]}
-	n.args = append([]string{"serve", "--node-id", id, "--data-dir", c.dataDir(id), "--resp-addr", n.resp,
+	n.data = c.dataDir(id)
+	n.args = append([]string{"serve", "--node-id", id, "--data-dir", n.data, "--resp-addr", n.resp,
 		"--http-addr", n.http, "--raft-addr", n.raft, "--pprof-addr", n.pprof}, c.flags...)
 	return n
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/admintoken"
 	"github.com/turnlog/turnlog/internal/ports"
 )
 
@@ -131,6 +132,7 @@ func (n *node) admin(ctx context.Context, method, path string, body any) error {
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	admintoken.Authorize(req, n.data)
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err

@@ -32,6 +32,10 @@ type Config struct {
 	// Join makes an empty node wait until it is added to a running cluster.
 	Join bool
 
+	// HTTPHosts are further names, comma-separated, under which clients address the
+	// node over HTTP without TLS; HTTPOrigins the origins of web pages that may use it.
+	HTTPHosts, HTTPOrigins string
+
 	// UsersFile names those who may connect; empty: anybody may do anything.
 	UsersFile string
 	// OpenMetrics lets everybody read /metrics, not only users.
@@ -98,6 +102,8 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.RaftAddr, "raft-addr", c.RaftAddr, "address for the other nodes")
 	fs.StringVar(&c.RESPAdvertise, "resp-advertise", "", "RESP address that clients are told (default: --resp-addr)")
 	fs.StringVar(&c.HTTPAdvertise, "http-advertise", "", "HTTP address that clients are told (default: --http-addr)")
+	fs.StringVar(&c.HTTPHosts, "http-hosts", "", "names, as db1.example,db2.example, under which clients may address this node over HTTP without TLS, beside IP addresses, localhost, and the hosts of --http-addr and --http-advertise; a request under another name may be a web page's")
+	fs.StringVar(&c.HTTPOrigins, "http-origins", "", "origins of web pages that may use this node over HTTP, as https://app.example,http://localhost:3000 (default: none)")
 	fs.StringVar(&c.RaftAdvertise, "raft-advertise", "", "address that the other nodes are told (default: --raft-addr)")
 	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
 	fs.StringVar(&c.DialMap, "dial-map", "", "node-to-node addresses that are reached at another address from here, as HOST:PORT=HOST:PORT,…")

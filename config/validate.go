@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"strings"
 	"time"
 )
@@ -48,6 +49,11 @@ func (c *Config) Validate() error {
 	if c.MaxMessageBytes <= 0 || c.MaxAppendBytes < c.MaxMessageBytes || c.MaxReadBytes < c.MaxAppendBytes {
 		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= max-read-bytes (%s)",
 			c.MaxMessageBytes.String(), c.MaxAppendBytes.String(), c.MaxReadBytes.String())
+	}
+	for _, o := range c.Origins() {
+		if err := http.NewCrossOriginProtection().AddTrustedOrigin(o); err != nil {
+			return fmt.Errorf("http-origins: %q must be SCHEME://HOST or SCHEME://HOST:PORT: %w", o, err)
+		}
 	}
 	if _, err := c.Dials(); err != nil {
 		return err

@@ -51,6 +51,24 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 	return all, nil
 }
 
+// Hosts returns the names under which clients may address the node over HTTP.
+func (c *Config) Hosts() []string {
+	return append(list(c.HTTPHosts), c.HTTPAddr, c.HTTPAdvertise)
+}
+
+// Origins returns the origins of web pages that may use the node.
+func (c *Config) Origins() []string { return list(c.HTTPOrigins) }
+
+// list splits a comma-separated list.
+func list(s string) (items []string) {
+	for item := range strings.SplitSeq(s, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
 // Level returns LogLevel as slog knows it.
 func (c *Config) Level() (slog.Level, error) {
 	var l slog.Level

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/admintoken"
 )
 
 // Status is the cluster as one node sees it, from GET /v1/cluster.
@@ -93,6 +95,7 @@ func (n *Node) send(ctx context.Context, method, path string, content io.Reader,
 	if err != nil {
 		return err
 	}
+	admintoken.Authorize(req, n.Dir)
 	resp, err := tester.Do(req)
 	if err != nil {
 		return err

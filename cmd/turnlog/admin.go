@@ -37,6 +37,10 @@ func (a *app) admin(ctx context.Context, addr, method, path string, body, out an
 	}
 	res, err := a.send(req)
 	if err != nil {
+		var refused *turn.Error
+		if errors.As(err, &refused) {
+			return err
+		}
 		var dial *url.Error
 		if errors.As(err, &dial) && dial.Timeout() || ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", turn.Errorf(turn.Unknown, "%s did not answer; see `turnlog cluster status`", addr), err)

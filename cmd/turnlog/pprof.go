@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"time"
+
+	"github.com/turnlog/turnlog/server/httpapi"
 )
 
 // servePprof shows the profiles of Go's runtime until ctx ends. They tell what
@@ -17,7 +19,15 @@ func servePprof(ctx context.Context, l net.Listener) error {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	hosts := httpapi.NewHosts()
+	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := hosts.Check(r); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+	s := &http.Server{Handler: guarded, ReadHeaderTimeout: 5 * time.Second}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()
 	err := s.Serve(l)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnlog/turnlog/config"
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/admintoken"
 	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/server/httpapi"
@@ -95,12 +96,27 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 	}
 	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths})
 	registry := prometheus.NewRegistry()
-	s.http, err = httpapi.New(httpapi.Config{Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
-		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS()})
-	if err != nil {
+	if s.http, err = httpapi.New(httpConfig(cfg, s, log, registry)); err != nil {
 		return nil, err
 	}
 	return s, registerMetrics(registry, s.node, s.redis)
+}
+
+func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry) httpapi.Config {
+	c := httpapi.Config{
+		Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
+		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS(),
+		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
+	}
+	if s.secrets.users == nil {
+		var err error
+		// Without it the node serves all but administration, as on a full disk it must.
+		if c.AdminToken, c.AdminTokenFile, err = admintoken.Write(cfg.DataDir); err != nil {
+			log.Warn("cannot write the admin token: this node is not administered over HTTP", "error", err)
+			c.AdminToken = ""
+		}
+	}
+	return c
 }
 
 // gcPercent is how much garbage, relative to what lives, is let lie: the memory

@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/admintoken"
 	"github.com/turnlog/turnlog/internal/ports"
 )
 
@@ -42,6 +43,7 @@ type nodes struct {
 type node struct {
 	id               string
 	resp, http, raft string
+	data             string // its directory
 	args             []string
 	cmd              *exec.Cmd
 	exited           chan struct{} // closed when cmd has ended
@@ -142,7 +144,8 @@ func (c *nodes) newNode() (*node, error) {
 		return nil, err
 	}
 	n.resp, n.http, n.raft = free[0], free[1], free[2]
-	n.args = []string{"serve", "--node-id", n.id, "--data-dir", filepath.Join(c.dir, n.id),
+	n.data = filepath.Join(c.dir, n.id)
+	n.args = []string{"serve", "--node-id", n.id, "--data-dir", n.data,
 		"--resp-addr", n.resp, "--http-addr", n.http, "--raft-addr", n.raft}
 	return n, nil
 }
@@ -260,6 +263,7 @@ func (n *node) request(ctx context.Context, method, path string, in, out any) er
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	admintoken.Authorize(r, n.data)
 	res, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err

@@ -140,7 +140,8 @@ func (c *nodes) replace(ctx context.Context) error {
 		return err
 	}
 	fresh.resp = lost.resp // where the clients look for it
-	fresh.args = []string{"serve", "--node-id", fresh.id, "--data-dir", filepath.Join(c.dir, fresh.id),
+	fresh.data = filepath.Join(c.dir, fresh.id)
+	fresh.args = []string{"serve", "--node-id", fresh.id, "--data-dir", fresh.data,
 		"--resp-addr", fresh.resp, "--http-addr", fresh.http, "--raft-addr", fresh.raft, "--join", "--initial-cluster", c.seed}
 	if err := c.start(fresh); err != nil {
 		return err

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"crypto/subtle"
 	"net/http"
 	"strings"
 
 	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/internal/admintoken"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,7 +37,12 @@ func (n need) right() access.Right {
 // body is not read before. What the body or the query concern beyond that is for
 // permit.
 func (c *call) admit(r *route) error {
-	if c.server.cfg.Users == nil || r.needs == anybody {
+	switch {
+	case r.needs == anybody:
+		return nil
+	case c.server.cfg.Users == nil && r.needs == anAdmin:
+		return c.admitLocal()
+	case c.server.cfg.Users == nil:
 		return nil
 	}
 	name, secret, ok := credentials(c.request)
@@ -61,6 +68,23 @@ func (c *call) admit(r *route) error {
 		return permitKeys(u, turn.Key{Name: key})
 	}
 	return nil
+}
+
+// admitLocal lets a request for administration in where there are no users. It
+// must prove that it comes from somebody who may read the node's own files, which
+// web pages and other users of the machine may not.
+func (c *call) admitLocal() error {
+	cfg := &c.server.cfg
+	if cfg.AdminToken == "" {
+		return turn.Errorf(turn.Forbidden, "this node has neither users nor an admin token; it is not administered over HTTP")
+	}
+	scheme, token, _ := strings.Cut(c.request.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(cfg.AdminToken)) == 1 {
+		return nil
+	}
+	c.out.w.Header().Set(admintoken.FileHeader, cfg.AdminTokenFile)
+	return turn.Errorf(turn.Unauthorized, "administration takes the node's admin token, as Authorization: Bearer TOKEN; it is in the file %s on the node's machine",
+		cfg.AdminTokenFile)
 }
 
 // credentials returns what the request's Authorization says.

@@ -42,6 +42,10 @@ func (written) write(*output) {}
 // response, a metric and a line of the log.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
+	if s.allowOrigin(w, r) {
+		s.instruments.observe("none", "other", http.StatusNoContent, time.Since(began))
+		return
+	}
 	o := s.newOutput(w)
 	c := &call{server: s, request: r, ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
 	defer func() { s.memory.give(c.held) }()
@@ -106,8 +110,8 @@ func (c *call) serve(t target) (answer any, err error) {
 			answer, err = nil, c.unsure(fmt.Errorf("defect in the HTTP endpoint: %v", p))
 		}
 	}()
-	if err := c.server.origins.Check(c.request); err != nil {
-		return nil, turn.Errorf(turn.Forbidden, "%v", err)
+	if err := c.guard(); err != nil {
+		return nil, err
 	}
 	c.path = t.path
 	if c.namespace, err = namespaceOf(c.request.Header, t.namespace); err != nil {

@@ -25,6 +25,8 @@ var (
 	_ httpapi.Admin  = (*raftstore.Node)(nil)
 )
 
+const adminToken = "a token"
+
 // member is a node with its door.
 type member struct {
 	node *raftstore.Node
@@ -40,7 +42,7 @@ func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := httpapi.New(httpapi.Config{Engine: node, Admin: node, Logger: quiet})
+	s, err := httpapi.New(httpapi.Config{Engine: node, Admin: node, Logger: quiet, AdminToken: adminToken})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +75,7 @@ func (m *member) call(t *testing.T, method, path, body string) (status int, answ
 	if err != nil {
 		t.Fatal(err)
 	}
+	req.Header.Set("Authorization", "Bearer "+adminToken)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

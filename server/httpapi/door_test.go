@@ -154,7 +154,8 @@ func openDoor(t testing.TB, change ...func(*Config)) *door {
 	d := &door{t: t, node: newTestNode(t), admin: &testAdmin{}, client: &http.Client{
 		Transport: &http.Transport{ExpectContinueTimeout: time.Minute},
 	}}
-	cfg := Config{Engine: d.node, Admin: d.admin, Logger: slog.New(slog.DiscardHandler), Version: "test"}
+	cfg := Config{Engine: d.node, Admin: d.admin, Logger: slog.New(slog.DiscardHandler), Version: "test",
+		AdminToken: testToken, AdminTokenFile: "/data/admin-token"}
 	for _, f := range change {
 		f(&cfg)
 	}
@@ -192,7 +193,10 @@ type answer struct {
 	body   string
 }
 
-// do sends a request. headers are "Name: value".
+const testToken = "a token"
+
+// do sends a request, with the admin token unless one of headers, which are
+// "Name: value", is Authorization or the server has users.
 func (d *door) do(method, path, body string, headers ...string) answer {
 	d.t.Helper()
 	req, err := http.NewRequest(method, "http://"+d.addr+path, strings.NewReader(body))
@@ -201,7 +205,13 @@ func (d *door) do(method, path, body string, headers ...string) answer {
 	}
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			req.Host = value
+		}
 		req.Header.Add(name, value)
+	}
+	if req.Header.Get("Authorization") == "" && d.server.cfg.Users == nil {
+		req.Header.Set("Authorization", "Bearer "+testToken)
 	}
 	resp, err := d.client.Do(req)
 	if err != nil {

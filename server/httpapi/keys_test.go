@@ -21,7 +21,7 @@ func (d *door) raw(method, target, body string) answer {
 		d.t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, target, len(body), body)
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, target, len(body), body)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		d.t.Fatal(err)
@@ -112,7 +112,7 @@ func TestPathsAreTakenAsSent(t *testing.T) {
 		"/v1/ns/%2E/sessions/a":                    http.StatusNotFound, // a namespace without that session
 		"/v1/ns/a%2Fb/sessions/a":                  http.StatusBadRequest,
 		"/v1/sessions/a%2Fmessages":                http.StatusNotFound, // the session "a/messages"
-		"http://x/v1/sessions/a":                   http.StatusOK,
+		"http://localhost/v1/sessions/a":           http.StatusOK,
 		"/v1/sessions/" + escapeAll("a|/b"):        http.StatusNotFound,
 		"/v1/sessions/a|%2Fb":                      http.StatusNotFound,
 		"/v1/sessions/" + strings.Repeat("k", 513): http.StatusRequestEntityTooLarge,

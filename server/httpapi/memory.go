@@ -34,6 +34,9 @@ func (c *call) hold(n int64) error {
 	return nil
 }
 
+// firstRead is how much of a body is given memory before any of it has come.
+const firstRead = 64 << 10
+
 // bodyTime is how long a client may take to send a body.
 const bodyTime = time.Minute
 
@@ -46,11 +49,18 @@ func (c *call) body(limit int) ([]byte, error) {
 	if r.ContentLength > int64(limit) {
 		return nil, c.bodyTooLarge(limit)
 	}
+	if r.ContentLength != 0 {
+		if err := checkType(r); err != nil {
+			return nil, err
+		}
+	}
 	_ = c.out.rc.SetReadDeadline(time.Now().Add(bodyTime))
 	// A deadline that passed later would look like a client that went away.
 	defer func() { _ = c.out.rc.SetReadDeadline(time.Time{}) }()
 
-	buf, err := c.grow(nil, max(r.ContentLength, 511)+1) // one more, to see the end
+	// Memory is taken for what has come, not for what was announced: whoever
+	// announces much and sends nothing must not keep others out.
+	buf, err := c.grow(nil, min(max(r.ContentLength, 511), firstRead)+1) // one more, to see the end
 	for err == nil {
 		var n int
 		n, err = r.Body.Read(buf[len(buf):cap(buf)])
@@ -65,7 +75,11 @@ func (c *call) body(limit int) ([]byte, error) {
 		case err != nil:
 			return nil, turn.Errorf(turn.Invalid, "body: incomplete after %d bytes: %v", len(buf), err)
 		case len(buf) == cap(buf):
-			buf, err = c.grow(buf, int64(len(buf)))
+			more := int64(len(buf))
+			if left := r.ContentLength + 1 - more; left > 0 && left < 3*more {
+				more = left // a good part is here: take the rest at once
+			}
+			buf, err = c.grow(buf, more)
 		}
 	}
 	return nil, err

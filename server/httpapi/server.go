@@ -30,6 +30,16 @@ type Config struct {
 	OpenMetrics bool          // /metrics is for everybody, not only for users
 	TLS         *tls.Config   // of the connections that are accepted; nil: none
 
+	// Hosts are names, beside IP addresses and localhost, under which clients address
+	// the server without TLS; Origins are the origins (SCHEME://HOST:PORT) of web pages
+	// that may use it.
+	Hosts   []string
+	Origins []string
+	// AdminToken is what a request for administration proves itself with where there
+	// are no users, as the content of the file AdminTokenFile. Empty: there is no such
+	// request.
+	AdminToken, AdminTokenFile string
+
 	MaxConns    int           // open connections; default 16,384
 	MemoryBytes int64         // of the bodies and answers in work together; default 256 MiB
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
@@ -66,6 +76,7 @@ type Server struct {
 	log         *slog.Logger
 	router      router
 	instruments *instruments
+	hosts       Hosts
 	origins     *http.CrossOriginProtection // keeps web pages of others from writing through a browser
 	memory      memory
 	buffers     sync.Pool     // of *output
@@ -87,8 +98,14 @@ func New(cfg Config) (*Server, error) {
 		cfg:         cfg,
 		log:         cfg.Logger,
 		instruments: m,
+		hosts:       NewHosts(cfg.Hosts...),
 		origins:     http.NewCrossOriginProtection(),
 		stopping:    make(chan struct{}),
+	}
+	for _, o := range cfg.Origins {
+		if err := s.origins.AddTrustedOrigin(o); err != nil {
+			return nil, fmt.Errorf("httpapi: origin %q: %w", o, err)
+		}
 	}
 	s.router.routes = s.routes()
 	s.memory.left.Store(cfg.MemoryBytes)

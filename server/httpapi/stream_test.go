@@ -243,7 +243,7 @@ func TestStreamOfASlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", streamPath)
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", streamPath)
 	least := d.server.cfg.MemoryBytes
 	eventually(t, "cut off", func() bool {
 		left := d.server.memory.left.Load()
