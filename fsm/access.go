@@ -31,10 +31,10 @@ func (h *head) describeIn(k turn.Key, r *turn.Result) {
 	r.First, r.Last = h.first, h.last
 }
 
-// stopped refuses queries of a machine that failed. The caller holds mu.
+// stopped refuses queries of a machine that failed or is halted. The caller holds mu.
 func (m *Machine) stopped() error {
 	if m.failed == nil {
-		return nil
+		return m.usable()
 	}
 	return turn.Errorf(turn.Unavailable, "the node has stopped: %v", m.failed)
 }

@@ -22,8 +22,8 @@ type Outcome struct {
 const dueChunk = 256
 
 // Apply applies the log entry at index. Entries that the state already
-// comprises are passed over, with nil. After an error, of which Fatal tells,
-// nothing is applied any more.
+// comprises are passed over, with nil. After an error, of which Fatal tells, and
+// while the machine is halted, nothing is applied.
 //
 // Payloads of entry become part of the state: the caller must not write to it
 // again. Apply waits while too many changes await their flush.
@@ -31,7 +31,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waitForRoom()
-	if m.failed != nil || index <= m.meta.index {
+	if m.usable() != nil || index <= m.meta.index {
 		return nil
 	}
 	defer m.closeTx()
@@ -53,7 +53,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 func (m *Machine) Note(index, term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.failed == nil && index > m.meta.index {
+	if m.usable() == nil && index > m.meta.index {
 		m.passed(index, term)
 	}
 }
@@ -66,7 +66,7 @@ func (m *Machine) passed(index, term uint64) {
 // waitForRoom bounds memory: while the frozen table is on its way to the store,
 // the active one may not outgrow it.
 func (m *Machine) waitForRoom() {
-	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes && m.failed == nil {
+	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes && m.usable() == nil {
 		m.room.Wait()
 	}
 }
@@ -74,7 +74,7 @@ func (m *Machine) waitForRoom() {
 func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 	e, err := codec.DecodeEntry(b)
 	if err != nil {
-		return nil, err
+		return nil, undecodable{err}
 	}
 	m.meta.clock = max(m.meta.clock, e.Stamp)
 	if err := m.expireDue(dueChunk); err != nil {
@@ -90,7 +90,7 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 		}
 		op, err := codec.DecodeOp(c.Op)
 		if err != nil {
-			return nil, err
+			return nil, undecodable{err}
 		}
 		if err := m.applyOp(index, op, &out.Result); err != nil {
 			refused, ok := refusal(err)

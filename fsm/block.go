@@ -3,6 +3,7 @@ package fsm
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"math/bits"
 	"slices"
 
 	"github.com/turnlog/turnlog/turn"
@@ -93,16 +94,39 @@ func (r *record) flags() (f byte) {
 // decodeBlock appends the records of a stored block to dst. Their data is part of
 // value, which may be borrowed from the store.
 func decodeBlock(dst []record, first uint64, value []byte, borrowed bool) ([]record, error) {
-	if len(value) < blockHeader {
-		return dst, turn.Errorf(turn.Corrupt, "stored block of %d bytes is too short", len(value))
-	}
-	if err := checkVersion(value, blockVersion, "block"); err != nil {
+	if err := verifyBlock(value); err != nil {
 		return dst, err
 	}
-	if checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
-		return dst, turn.Errorf(turn.Corrupt, "stored block fails its checksum")
-	}
 	return decodeSound(dst, first, value, borrowed)
+}
+
+// verifyBlock holds a stored block against its checksum.
+func verifyBlock(value []byte) error {
+	if len(value) < blockHeader {
+		return damagedBlock("stored block of %d bytes is too short", len(value))
+	}
+	if bits.OnesCount8(value[0]^blockVersion) == 1 { // the next version differs in two bits
+		return damagedBlock("stored block has the version %d, one bit away from %d", value[0], blockVersion)
+	}
+	if err := checkVersion(value, blockVersion, "block"); err != nil {
+		return err
+	}
+	if checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
+		return damagedBlock("stored block fails its checksum")
+	}
+	return nil
+}
+
+// checkBlock is verifyBlock for a block that is copied as it is, not decoded. Damage
+// that is copied would spread: over garbage collection, dumps and restores.
+func checkBlock(key, value []byte) error {
+	if len(key) != blockKeySize {
+		return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
+	}
+	if err := verifyBlock(value); err != nil {
+		return at(err, key)
+	}
+	return nil
 }
 
 // decodeSound is decodeBlock for a value that was decoded before, and not written to since.
@@ -160,7 +184,7 @@ func blockSections(body []byte) (ids, data []byte, err error) {
 		dataBytes += e.dataLen
 	}
 	if r.bad || idBytes+dataBytes != len(r.b) {
-		return nil, nil, turn.Errorf(turn.Corrupt, "stored block has a malformed directory")
+		return nil, nil, damagedBlock("stored block has a malformed directory")
 	}
 	return r.b[:idBytes], r.b[idBytes:], nil
 }

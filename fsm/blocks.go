@@ -156,7 +156,7 @@ func readBlob(from blobs, buf, key []byte, ref blockfile.Ref) ([]byte, error) {
 	case errors.Is(err, blockfile.ErrNewer):
 		return nil, turn.Errorf(turn.Newer, "%v", err)
 	case err != nil:
-		return nil, turn.Errorf(turn.Corrupt, "%v", err)
+		return nil, damagedBlock("%v", err)
 	}
 	return b, nil
 }

@@ -34,6 +34,12 @@ type Config struct {
 	Logger    *slog.Logger // default: slog.Default()
 	// OnFlush, if set, is called after each flush with what it took.
 	OnFlush func(FlushStats)
+	// OnDamage, if set, is called when stored data is found to be damaged, once until it
+	// is replaced. It must not wait, nor call the Machine. Whoever sets it sees to it that
+	// the state is replaced; without it, damage that cannot be passed by ends the machine.
+	OnDamage func(error)
+	// Damaged, if set, is damage that is known from before: the machine opens halted.
+	Damaged error
 	Rand    func() float64 // in [0, 1); default: math/rand/v2
 
 	disk           disk  // default: the operating system's

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,18 +46,23 @@ type Dump struct {
 	Index, Term uint64 // of the last entry that it comprises
 	Size        int64  // of the stream, in bytes
 	tx          *reading
+	found       func(error) // is told of errors
 }
 
-// Dump returns the state as of the last flush. It holds up neither Apply nor
+// Dump returns the state as of the last flush, unless damage to it is known. It holds up neither Apply nor
 // flushes, but the store cannot reuse space while it is open.
 func (m *Machine) Dump() (*Dump, error) {
 	m.mu.RLock()
-	tx, err := m.reading()
+	err := cmp.Or(m.usable(), m.damage)
+	var tx *reading
+	if err == nil {
+		tx, err = m.reading()
+	}
 	m.mu.RUnlock()
 	if err != nil {
 		return nil, fmt.Errorf("dump the state: %w", err)
 	}
-	d := &Dump{tx: tx}
+	d := &Dump{tx: tx, found: m.damaged}
 	meta, _, err := loadMeta(tx.Tx)
 	if err == nil {
 		d.Index, d.Term = meta.index, meta.term
@@ -64,6 +70,7 @@ func (m *Machine) Dump() (*Dump, error) {
 	}
 	if err != nil {
 		tx.end()
+		m.damaged(err)
 		return nil, fmt.Errorf("dump the state: %w", err)
 	}
 	return d, nil
@@ -86,7 +93,7 @@ func (d *Dump) Close() error {
 func (d *Dump) size() (int64, error) {
 	var n countingWriter
 	var blank lengths
-	err := d.write(&n, &blank, func(uint32, []byte) uint32 { return 0 })
+	err := d.write(&n, &blank, func(uint32, []byte) uint32 { return 0 }, func(_, _, _ []byte) error { return nil })
 	return int64(n), err
 }
 
@@ -98,14 +105,18 @@ func (l *lengths) Read(_, _ []byte, ref blockfile.Ref) ([]byte, error) {
 	return (*l)[:ref.Length], nil
 }
 
-// WriteTo writes the stream, Size bytes of it.
+// WriteTo writes the stream, Size bytes of it. Every pair is held against its checksum
+// before it is written: a receiver of a dump that was written whole has no damaged data.
 func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 	n := countingWriter(0)
-	err := d.write(io.MultiWriter(w, &n), d.tx.pin, func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) })
+	err := d.write(io.MultiWriter(w, &n), d.tx.pin, func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, checkDumped)
+	if err != nil {
+		d.found(err)
+	}
 	return int64(n), err
 }
 
-func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32) error {
+func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32, check func(bucket, k, v []byte) error) error {
 	magic := append([]byte(dumpMagic), dumpVersion)
 	if _, err := w.Write(magic); err != nil {
 		return err
@@ -118,6 +129,9 @@ func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32) e
 				v, err = wholeBlock(from, k, v)
 			} else {
 				v, err = dumped(name, k, v)
+			}
+			if err == nil {
+				err = check(name, k, v)
 			}
 			if err != nil {
 				return err

@@ -194,6 +194,9 @@ func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
 		return err
 	}
 	block, err := readBlob(s.files, nil, key, ref)
+	if err == nil {
+		err = checkBlock(key, block)
+	}
 	if err != nil {
 		return err
 	}

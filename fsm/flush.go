@@ -40,7 +40,10 @@ func (m *Machine) Run(ctx context.Context) error {
 		work := m.flush
 		select {
 		case <-ctx.Done():
-			return m.Flush(context.WithoutCancel(ctx))
+			if err := m.Flush(context.WithoutCancel(ctx)); !errors.Is(err, ErrHalted) {
+				return err
+			}
+			return nil
 		case <-m.fatal:
 			return m.Err()
 		case <-m.kick:
@@ -55,6 +58,7 @@ func (m *Machine) Run(ctx context.Context) error {
 		case fullDisk(err):
 			m.cfg.Logger.Error("no disk space to flush the state; trying again", "dir", m.cfg.Dir, "error", err)
 			retry = time.After(flushRetry)
+		case errors.Is(err, ErrHalted): // until the state is replaced
 		case err != nil:
 			return err
 		case more:
@@ -88,10 +92,10 @@ func (m *Machine) flush() (more bool, err error) {
 	m.flushing.Lock()
 	defer m.flushing.Unlock()
 	m.mu.Lock()
-	if m.failed != nil {
+	if err := m.usable(); err != nil {
 		// The active table may hold half an entry.
 		defer m.mu.Unlock()
-		return false, m.failed
+		return false, err
 	}
 	if m.frozen == nil && m.meta.index == m.durable.index {
 		m.mu.Unlock()
@@ -169,6 +173,7 @@ func (m *Machine) commit(w *writer, change func() error) error {
 		if !fullDisk(err) {
 			m.mu.Lock()
 			m.fail(err)
+			err = cmp.Or(m.usable(), err)
 			m.mu.Unlock()
 		}
 		return err
@@ -198,10 +203,10 @@ func (m *Machine) Calm(ctx context.Context) error {
 		m.room.Broadcast()
 	})
 	defer stop()
-	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes/2 && m.failed == nil && ctx.Err() == nil {
+	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes/2 && m.usable() == nil && ctx.Err() == nil {
 		m.room.Wait()
 	}
-	return cmp.Or(m.failed, ctx.Err())
+	return cmp.Or(m.usable(), ctx.Err())
 }
 
 // hurry reports whether a flush that is under way should be over soon.
@@ -211,7 +216,7 @@ func (m *Machine) hurry() bool {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.failed != nil || m.active.bytes > m.full/2 || m.frozen != nil && m.frozen.hash
+	return m.usable() != nil || m.active.bytes > m.full/2 || m.frozen != nil && m.frozen.hash
 }
 
 // freeze makes the active table the frozen one, unless one is frozen already:

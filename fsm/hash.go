@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -56,7 +57,7 @@ func (m *Machine) hashStore(index uint64) error {
 	if err != nil {
 		err = fmt.Errorf("hash the state: %w", err)
 		m.fail(err)
-		return err
+		return cmp.Or(m.usable(), err)
 	}
 	m.hash.index, m.hash.sum = index, sum
 	return nil

@@ -54,7 +54,12 @@ type Machine struct {
 	hash       stateHash
 	// tx reads the store; it is opened on first use under mu and closed before
 	// mu is released.
-	tx     *reading
+	tx *reading
+	// damage is the first that was found, nil: none is known. halted: nothing is to be
+	// read of the state or applied to it; broken: not before it is replaced.
+	damage         error
+	halted, broken bool
+
 	failed error
 	fatal  chan struct{} // closed when failed is set
 
@@ -97,6 +102,9 @@ func Open(cfg Config) (*Machine, error) {
 	}
 	if err := m.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(), db.Close())
+	}
+	if cfg.Damaged != nil {
+		m.damage, m.halted, m.broken = cfg.Damaged, true, true
 	}
 	return m, nil
 }
@@ -142,6 +150,7 @@ func (m *Machine) load() error {
 	}
 	m.reached.Store(uint64(m.meta.level))
 	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
+	m.damage, m.broken = nil, false
 	m.beginTable()
 	m.windows.clear()
 	m.durable = position{m.meta.index, m.meta.term}
@@ -163,9 +172,16 @@ func (m *Machine) Close() error {
 
 var errClosed = errors.New("the state machine is closed")
 
-// fail makes every later Apply refuse. The caller holds mu.
+// fail makes every later Apply refuse: damage that can be repaired halts the machine, all
+// else ends it. The caller holds mu.
 func (m *Machine) fail(err error) {
 	if m.failed != nil {
+		return
+	}
+	if m.cfg.OnDamage != nil && IsDamage(err) {
+		m.broken = true
+		m.halt()
+		m.note(err)
 		return
 	}
 	m.failed = err
@@ -192,10 +208,10 @@ func (m *Machine) Applied() (index, term uint64) {
 	return m.meta.index, m.meta.term
 }
 
-// WaitApplied returns once the entry index is applied.
+// WaitApplied returns nil once the entry index is applied.
 func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	m.mu.RLock()
-	done, failed := m.meta.index >= index, m.failed
+	done, failed := m.meta.index >= index, m.usable()
 	var w *waiter
 	if !done && failed == nil {
 		w = m.waiters.add(index)
@@ -209,7 +225,9 @@ func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	}
 	select {
 	case <-w.done:
-		return m.Err()
+		m.mu.RLock()
+		defer m.mu.RUnlock()
+		return m.usable()
 	case <-ctx.Done():
 		m.waiters.drop(w)
 		return ctx.Err()

@@ -332,7 +332,7 @@ func (c *powerCut) hash(index uint64) string {
 }
 
 // storeHash returns the hash of what is in the store.
-func storeHash(t *testing.T, m *Machine) (sum string) {
+func storeHash(t testing.TB, m *Machine) (sum string) {
 	t.Helper()
 	tx, err := m.reading()
 	if err != nil {

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"fmt"
 	"iter"
 
 	"github.com/turnlog/turnlog/turn"
@@ -12,7 +11,7 @@ import (
 func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
 	if err := m.answer(access{m, false}, q, &r); err != nil {
-		m.corrupt(err)
+		m.damaged(err)
 		return turn.Result{}, turn.AsError(err)
 	}
 	return r, nil
@@ -50,15 +49,6 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return m.entries(q, e, r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
-}
-
-// corrupt ends the machine if a query found the store damaged.
-func (m *Machine) corrupt(err error) {
-	if k := turn.KindOf(err); k == turn.Corrupt || k == turn.Newer {
-		m.mu.Lock()
-		m.fail(fmt.Errorf("read the state: %w", err))
-		m.mu.Unlock()
-	}
 }
 
 func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {

@@ -17,33 +17,38 @@ const restoreName = "state.db.restore"
 // restoreBatch is how many bytes of pairs go into one transaction.
 const restoreBatch = 32 << 20
 
-// Restore replaces the state by a dump. It takes effect at once or, after an
-// error or a crash, not at all. It is called by the goroutine that calls Apply.
+// Restore replaces the state by a dump, which must not end before what is applied. It
+// takes effect at once or, after an error or a crash, not at all. It is called by the
+// goroutine that calls Apply, or by any while the machine is halted, and halted it stays.
 func (m *Machine) Restore(r io.Reader) error {
 	m.flushing.Lock()
 	defer m.flushing.Unlock()
 	building := filepath.Join(m.cfg.Dir, restoreName)
-	unused, err := m.buildStore(building, r)
+	m.files.BeginFile() // what is damaged may be in the present one
+	built, err := m.buildStore(building, r)
 	if err != nil {
 		return fmt.Errorf("restore the state: %w", errors.Join(err, m.files.Rollback()))
 	}
-	old, err := m.swapStore(building)
+	old, err := m.swapStore(building, built.index)
 	if err != nil {
 		return fmt.Errorf("restore the state: %w", errors.Join(err, m.files.Rollback()))
 	}
-	m.removeFiles(unused)
+	m.removeFiles(built.unused)
 	m.watches.notifyAll()
 	// Waits for reads of the old state that are under way.
 	return old.Close()
 }
 
-// swapStore puts the file building in the place of the store and returns the
-// store that was.
-func (m *Machine) swapStore(building string) (old *bbolt.DB, err error) {
+// swapStore puts the file building, of a state as of index, in the place of the store and
+// returns the store that was.
+func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {
 		return nil, m.failed
+	}
+	if index < m.meta.index {
+		return nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.index)
 	}
 	if err := m.cfg.disk.rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
 		return nil, err
@@ -73,23 +78,29 @@ func (m *Machine) adoptStore() error {
 
 // buildStore makes a store at path out of a dump, its blocks in the block files of
 // the present store: until they are committed, that one knows nothing of them.
-// unused are the files that the new store has no use for.
-func (m *Machine) buildStore(path string, r io.Reader) (unused []uint64, err error) {
+func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
+		return made, err
 	}
 	db, err := m.cfg.disk.open(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
-		return nil, err
+		return made, err
 	}
 	l := loader{db: db, space: newBlockSpace(m.files, nil, nil, sweep{})}
 	err = readDump(r, l.put)
 	if err == nil {
-		unused, err = l.save(m.uses)
+		made.unused, err = l.save(m.uses)
 	}
 	l.abandon()
 	if err == nil {
 		err = prepareStore(db) // so that opening it writes nothing
+	}
+	if err == nil {
+		err = db.View(func(tx *bbolt.Tx) error {
+			description, _, err := loadMeta(tx)
+			made.index = description.index
+			return err
+		})
 	}
 	if err == nil {
 		err = m.cfg.disk.sync(db)
@@ -97,7 +108,13 @@ func (m *Machine) buildStore(path string, r io.Reader) (unused []uint64, err err
 	if err = errors.Join(err, db.Close()); err != nil {
 		_ = os.Remove(path)
 	}
-	return unused, err
+	return made, err
+}
+
+// built is a store that buildStore made.
+type built struct {
+	index  uint64   // of the last entry that it comprises
+	unused []uint64 // block files that it has no use for
 }
 
 // loader puts pairs, which come in order, into a new store.
@@ -109,6 +126,9 @@ type loader struct {
 }
 
 func (l *loader) put(bucket, k, v []byte) error {
+	if err := checkDumped(bucket, k, v); err != nil {
+		return err
+	}
 	b, err := l.bucket(bucket)
 	if err != nil {
 		return err

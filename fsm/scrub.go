@@ -11,44 +11,53 @@ import (
 )
 
 // A pair whose key was damaged is not found any more, and its checksum not looked at:
-// to who asks for it, it does not exist. So all pairs with a seal are read after each
-// start, and once a day, and what is damaged ends the machine.
+// to who asks for it, it does not exist. A damaged block of messages is noticed only when
+// it is read, by which time other nodes may have lost their copy, too. So all pairs and
+// all blocks are read after each start, and once a day.
 const (
 	scrubEvery = 24 * time.Hour
 	// scrubBytes are read in one transaction: the store cannot reuse space meanwhile.
 	scrubBytes = 1 << 20
 	// scrubShare: of the time, the scrub takes one part in so many.
 	scrubShare = 5
+	// scrubRate bounds, in bytes a second, what it takes of the disk.
+	scrubRate = 32 << 20
 )
 
 // scrubs scrubs the store until ctx ends.
 func (m *Machine) scrubs(ctx context.Context) {
 	for {
 		began := time.Now()
-		if m.scrub(ctx) != nil {
+		switch err := m.scrub(ctx); {
+		case err == nil:
+			m.cfg.Logger.Debug("the state file and the block files are sound", "duration", time.Since(began))
+		case ctx.Err() != nil || m.Err() != nil:
 			return
 		}
-		m.cfg.Logger.Debug("the state file is sound", "duration", time.Since(began))
 		if pause(ctx, scrubEvery) != nil {
 			return
 		}
 	}
 }
 
-// scrub reads all pairs that have a seal. An error ended the machine, or it, or ctx, ended before.
+// scrub reads all pairs that have a seal, and all blocks. It returns an error when it has
+// found damage, of which the machine knows then, or when the machine or ctx ended.
 func (m *Machine) scrub(ctx context.Context) error {
+	if err := m.scrubPages(ctx); err != nil {
+		m.damaged(err)
+		return err
+	}
 	for _, bucket := range buckets() {
 		for from := []byte{}; from != nil; {
-			began := time.Now()
-			next, err := m.scrubFrom(bucket, from)
+			pace := newRate(ctx)
+			next, read, err := m.scrubFrom(bucket, from)
 			if err != nil {
-				m.mu.Lock()
-				defer m.mu.Unlock()
-				m.fail(err) // changes nothing if it failed before
+				m.damaged(err)
 				return err
 			}
 			from = next
-			if err := pause(ctx, (scrubShare-1)*time.Since(began)); err != nil {
+			pace.bytes = read
+			if err := pace.rest(); err != nil {
 				return err
 			}
 		}
@@ -56,17 +65,18 @@ func (m *Machine) scrub(ctx context.Context) error {
 	return nil
 }
 
-// scrubFrom reads some pairs of a bucket, and returns the key to go on with, nil at its end.
-func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, err error) {
+// scrubFrom reads some pairs of a bucket. It returns the key to go on with, nil at the
+// bucket's end, and how many bytes it has read.
+func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, read int, err error) {
 	m.mu.RLock()
-	if m.failed != nil {
+	if err := m.stopped(); err != nil {
 		defer m.mu.RUnlock()
-		return nil, m.failed
+		return nil, 0, err
 	}
 	tx, err := m.reading()
 	m.mu.RUnlock()
 	if err != nil {
-		return nil, fmt.Errorf("scrub the state: %w", err)
+		return nil, 0, fmt.Errorf("scrub the state: %w", err)
 	}
 	defer tx.end()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -75,22 +85,26 @@ func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, err error) {
 			err = turn.Errorf(turn.Corrupt, "bucket %s of %s is damaged: %v", bucket, storeName, r)
 		}
 	}()
-	read := 0
+	blocks := reuser{from: tx.pin}
 	c := tx.Bucket(bucket).Cursor()
 	for k, v := c.Seek(from); k != nil; k, v = c.Next() {
-		if read += len(k) + len(v); read > scrubBytes && !bytes.Equal(k, from) {
-			return bytes.Clone(k), nil
+		if read > scrubBytes {
+			return bytes.Clone(k), read, nil
 		}
-		if err := checkPair(bucket, k, v); err != nil {
-			return nil, fmt.Errorf("scrub bucket %s of %s: %w", bucket, storeName, err)
+		read += len(k) + len(v)
+		if string(bucket) == string(bucketBlocks) {
+			read += blockSize(k, v)
+		}
+		if err := checkPair(&blocks, bucket, k, v); err != nil {
+			return nil, read, fmt.Errorf("scrub bucket %s of %s: %w", bucket, storeName, err)
 		}
 	}
-	return nil, nil
+	return nil, read, nil
 }
 
-// checkPair holds a pair of the store against its seal. A block that stands in the
-// store itself has a checksum, too.
-func checkPair(bucket, k, v []byte) error {
+// checkPair holds a pair of the store against its seal, and the block that it refers to
+// against its checksum.
+func checkPair(from blobs, bucket, k, v []byte) error {
 	switch string(bucket) {
 	case string(bucketElements):
 		return checkElement(k, v)
@@ -98,9 +112,9 @@ func checkPair(bucket, k, v []byte) error {
 		if len(k) != blockKeySize {
 			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", k)
 		}
-		_, elsewhere, err := decodeRef(k, v)
-		if err == nil && !elsewhere {
-			_, err = loadBlock(nil, nil, k, v)
+		block, err := wholeBlock(from, k, v)
+		if err == nil {
+			err = checkBlock(k, block)
 		}
 		return err
 	}

@@ -79,7 +79,7 @@ func (r *rig) checkFlip(bucket, k, v []byte, at, bit int) {
 		value[at-len(k)] ^= 1 << bit
 	}
 	r.move(bucket, k, key, value)
-	_, err := r.m.scrubFrom(bucket, nil)
+	_, _, err := r.m.scrubFrom(bucket, nil)
 	r.move(bucket, key, k, v)
 	if turn.KindOf(err) != turn.Corrupt {
 		r.t.Errorf("bucket %s: bit %d of byte %d of %x = %x: %v", bucket, bit, at, k, v, err)
@@ -181,7 +181,7 @@ func TestScrubOfManyPairs(t *testing.T) {
 		}
 		parts := 0
 		for from := []byte{}; from != nil; parts++ {
-			next, err := r.m.scrubFrom(bucketElements, from)
+			next, _, err := r.m.scrubFrom(bucketElements, from)
 			if err != nil {
 				t.Fatal(err)
 			}

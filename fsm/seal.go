@@ -100,6 +100,19 @@ func dumped(bucket, key, stored []byte) ([]byte, error) {
 	return unseal(sealedVersion, key, stored, "index entry")
 }
 
+// checkDumped holds a pair of a dump against the checksum that it brings along from the
+// store. Elements and blocks have one; that of other pairs was removed by dumped, which
+// verified it, and is made again by restored.
+func checkDumped(bucket, key, value []byte) error {
+	switch string(bucket) {
+	case string(bucketElements):
+		return checkElement(key, value)
+	case string(bucketBlocks):
+		return checkBlock(key, value)
+	}
+	return nil
+}
+
 // restored returns what the store holds for a value of a dump.
 func restored(bucket, key, value []byte) (stored []byte, err error) {
 	version := byte(sealedVersion)

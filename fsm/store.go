@@ -52,6 +52,9 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 			return nil, fmt.Errorf("create %s: %w", path, err)
 		}
 	}
+	if _, err := checkPages(path, 0, nil); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	db, err := disk.open(path, &bbolt.Options{
 		Timeout:         time.Second,
 		InitialMmapSize: mapSize,

@@ -303,11 +303,11 @@ func TestFlippedBitIsFatal(t *testing.T) {
 		read   turn.Query
 		key    bool // the bit is in the key
 	}{
-		"head":    {bucketHeads, appendOf(sessionA, "id", "hello"), &turn.Info{Key: sessionA}, false},
-		"block":   {bucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
-		"string":  {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")}, &turn.GetString{Key: sessionA}, false},
-		"element": {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
-		"member":  {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
+		"head":      {bucketHeads, appendOf(sessionA, "id", "hello"), &turn.Info{Key: sessionA}, false},
+		"reference": {bucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
+		"string":    {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")}, &turn.GetString{Key: sessionA}, false},
+		"element":   {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
+		"member":    {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

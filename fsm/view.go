@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"errors"
+
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/turn"
@@ -174,6 +176,9 @@ func ofIncarnation(k []byte, inc uint64) bool {
 func at(err error, key []byte) error {
 	e := turn.AsError(err)
 	inc, seq := splitBlockKey(key)
+	if block := (blockDamage{}); errors.As(err, &block) {
+		return damagedBlock("block %d/%d: %s", inc, seq, e.Message)
+	}
 	return turn.Errorf(e.Kind, "block %d/%d: %s", inc, seq, e.Message)
 }
 

@@ -71,13 +71,13 @@ func (l *lent) giveBack() {
 // reuser is a blobs that reads into memory of its own: a block is valid until the
 // next one is read.
 type reuser struct {
-	files *blockfile.Set
-	buf   []byte
+	from blobs
+	buf  []byte
 }
 
 func (r *reuser) Read(_, key []byte, ref blockfile.Ref) ([]byte, error) {
 	if ref.Size() <= maxLent {
 		r.buf = slices.Grow(r.buf[:0], int(ref.Size()))
 	}
-	return r.files.Read(r.buf, key, ref)
+	return r.from.Read(r.buf, key, ref)
 }

@@ -24,7 +24,7 @@ type writer struct {
 
 // writer returns one for a table. The caller holds flushing.
 func (m *Machine) writer(t *table) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{files: m.files}}
+	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{from: m.files}}
 }
 
 func (w *writer) write() error {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math/bits"
 )
 
 // KeySize is the length of a blob's key.
@@ -37,6 +38,8 @@ func checkHeader(b []byte) error {
 	switch v := b[len(magic)]; {
 	case string(b[:len(magic)]) != magic:
 		return fmt.Errorf("%w: it does not begin as one", ErrCorrupt)
+	case bits.OnesCount8(v^version) == 1: // the next version differs in two bits
+		return fmt.Errorf("%w: it has the version %d, one bit away from %d", ErrCorrupt, v, version)
 	case v > version:
 		return fmt.Errorf("%w: it has version %d, this turnlog reads up to %d", ErrNewer, v, version)
 	case v < version:

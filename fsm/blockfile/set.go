@@ -42,6 +42,7 @@ type Set struct {
 
 	end       position // where the next record goes
 	committed position
+	full      bool    // the next record begins a file
 	buf       []byte  // the last bytes before end, not yet written
 	grown     Extents // of the files written to since the last commit
 }

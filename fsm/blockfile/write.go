@@ -12,7 +12,7 @@ func (s *Set) Append(key, blob []byte) (Ref, error) {
 	if len(key) != KeySize || uint64(len(blob)) > MaxBlob {
 		return Ref{}, fmt.Errorf("key of %d bytes, blob of %d", len(key), len(blob))
 	}
-	if s.end.file == 0 || s.end.offset >= s.opts.FileBytes {
+	if s.end.file == 0 || s.full || s.end.offset >= s.opts.FileBytes {
 		if err := s.begin(); err != nil {
 			return Ref{}, err
 		}
@@ -25,6 +25,9 @@ func (s *Set) Append(key, blob []byte) (Ref, error) {
 	}
 	return ref, s.write()
 }
+
+// BeginFile has the next blob begin a file.
+func (s *Set) BeginFile() { s.full = true }
 
 // Current returns the number of the file that is appended to, 0 before the first.
 func (s *Set) Current() uint64 { return s.end.file }
@@ -43,7 +46,7 @@ func (s *Set) begin() error {
 	s.files[n] = f
 	s.mu.Unlock()
 	s.buf = append(s.buf, header()...)
-	s.end = position{n, int64(headerSize)}
+	s.end, s.full = position{n, int64(headerSize)}, false
 	return nil
 }
 

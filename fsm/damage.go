@@ -1,0 +1,136 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Damage is what a checksum, or bbolt, says when the bytes on disk are not those that
+// were written. How far the rest can be used depends on where it is:
+//
+//   - A block of messages that a query or the scrub found damaged fails the queries that
+//     ask for it. All else goes on; nothing of it is copied, to other files or nodes.
+//   - Damage to state.db, or a block that an entry, a flush or the collection of garbage
+//     needs, halts the machine: an index that is damaged can hide what exists, and an
+//     entry that cannot be applied whole may not be applied in part. What is in memory
+//     then may hold half an entry.
+//
+// A halted machine answers no query, applies nothing and flushes nothing, but stays
+// open: Restore gives it the state of another node, and Resume lets it go on. That needs
+// somebody who does so, which Config.OnDamage tells of. Without it, what would halt the
+// machine ends it.
+
+// blockDamage is the error for a block that is not what was written.
+type blockDamage struct{ error }
+
+func (e blockDamage) Unwrap() error { return e.error }
+
+func damagedBlock(format string, args ...any) error {
+	return blockDamage{turn.Errorf(turn.Corrupt, format, args...)}
+}
+
+// IsDamage reports whether an error, of Open or of a Machine, says that stored data is
+// not what was written.
+func IsDamage(err error) bool {
+	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
+		if errors.Is(err, damage) {
+			return true
+		}
+	}
+	var entry undecodable
+	return turn.Is(err, turn.Corrupt) && !errors.As(err, &entry)
+}
+
+// undecodable is the error for an entry that means nothing to this version. The state is
+// not to blame.
+type undecodable struct{ error }
+
+func (e undecodable) Unwrap() error { return e.error }
+
+// Damage returns the damage that is known, nil if none is, and whether the machine is
+// halted, for that or because Halt was called.
+func (m *Machine) Damage() (err error, halted bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.damage, m.halted
+}
+
+// Halt halts the machine, so that its state can be replaced. It returns the index of the
+// last entry that the state comprises. err is the damage that is the reason; nil if it is
+// known already.
+func (m *Machine) Halt(err error) (applied uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err != nil {
+		m.note(err)
+	}
+	m.halt()
+	return m.meta.index
+}
+
+// Resume has a halted machine go on, unless what is in memory may hold half an entry, or
+// state.db is damaged: then only after a Restore. It is called by the goroutine that
+// calls Apply, or while that is kept from doing so.
+func (m *Machine) Resume() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.broken {
+		return false
+	}
+	m.halted = false
+	return true
+}
+
+// damaged is told what a query or the scrub came upon, whatever it is.
+func (m *Machine) damaged(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var block blockDamage
+	switch kind := turn.KindOf(err); {
+	case errors.As(err, &block) && kind == turn.Corrupt:
+		m.note(err)
+	case kind == turn.Corrupt || kind == turn.Newer:
+		m.fail(err)
+	}
+}
+
+// note keeps what the damage is, and tells of it once. The caller holds mu.
+func (m *Machine) note(err error) {
+	if m.damage != nil {
+		return
+	}
+	m.damage = err
+	m.cfg.Logger.Error("stored data is damaged", "dir", m.cfg.Dir, "error", err)
+	if m.cfg.OnDamage != nil {
+		m.cfg.OnDamage(err)
+	}
+}
+
+// halt stops all use of the state. The caller holds mu.
+func (m *Machine) halt() {
+	m.halted = true
+	m.room.Broadcast()
+	m.waiters.wakeAll()
+}
+
+// usable returns why the state cannot be used, nil if it can. The caller holds mu.
+func (m *Machine) usable() error {
+	switch {
+	case m.failed != nil:
+		return m.failed
+	case m.halted:
+		return m.haltedError()
+	}
+	return nil
+}
+
+// ErrHalted is in the chain of what a halted machine answers. Another node can be asked.
+var ErrHalted = errors.New("this node's state is damaged, and not repaired yet")
+
+func (m *Machine) haltedError() error {
+	return fmt.Errorf("%w (%w)", turn.Errorf(turn.Unavailable, "%v: %v", ErrHalted, m.damage), ErrHalted)
+}
