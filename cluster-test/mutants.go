@@ -30,6 +30,16 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "if err := s.checkCut(low); err != nil {", New: "if err := s.checkCut(low); err != nil && low == 0 {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestCutOfAppliedEntriesStopsTheNode", Runs: 1}}},
 
+		{Name: "full-for-good", About: "a full disk rejects what would free space, too",
+			Edits:    []edit{{Package: "raftstore", Old: "\treturn turn.Frees(op)\n", New: "\treturn false\n"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestFullDiskCanBeEmptied", Runs: 1}}},
+		{Name: "own-disk-only", About: "a leader decides by the space on its own disk alone",
+			Edits:    []edit{{Package: "raftstore", Old: "\tif well >= quorum || len(reports) < quorum || first == \"\" {", New: "\tif well >= 0 || len(reports) < quorum {"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestFollowersWithoutSpace", Runs: 1}}},
+		{Name: "full-leader-stays", About: "a leader without disk space goes on leading, though others have space",
+			Edits:    []edit{{Package: "raftstore", Old: "\t\tif v.handOver(ctx) {\n\t\t\treturn\n\t\t}\n", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestLeaderWithoutSpaceHandsOver", Runs: 1}}},
+
 		// The state machine.
 		{Name: "index-ahead", About: "after a restart the state machine believes that it has applied one entry more",
 			Edits:    []edit{{Package: "fsm", Old: "\tm, err := decodeMeta(state)\n", New: "\tm, err := decodeMeta(state)\n\tm.index++\n"}},

@@ -51,8 +51,9 @@ type tailWriter struct {
 
 func (s *tailWriter) write() error {
 	// The blocks of a deleted session are garbage as they are: its ids are found in
-	// them as long as they count, and nothing else is asked for.
-	if !s.tail.complete && !s.tail.gone {
+	// them as long as they count, and nothing else is asked for. On a disk that is
+	// short of space their payloads go at once, and the ids stay.
+	if !s.tail.complete && (!s.tail.gone || s.short) {
 		if err := s.bury(); err != nil {
 			return err
 		}

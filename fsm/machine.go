@@ -70,6 +70,7 @@ type Machine struct {
 	watches watches
 	kick    chan struct{} // a flush is wanted
 	hurries atomic.Int32  // who waits for a flush to end
+	short   atomic.Bool   // see ShortOfSpace
 }
 
 type position struct{ index, term uint64 }

@@ -16,6 +16,7 @@ type writer struct {
 	pacer   *pacer // nil: as fast as it can
 	blocks  int
 	garbage bool // there is some to be removed
+	short   bool // of space: see Machine.ShortOfSpace
 	// These are memory that is used again and again.
 	fresh, merged []record
 	encoded, key  []byte
@@ -24,7 +25,7 @@ type writer struct {
 
 // writer returns one for a table. The caller holds flushing.
 func (m *Machine) writer(t *table) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{from: m.files}}
+	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{from: m.files}, short: m.short.Load()}
 }
 
 func (w *writer) write() error {

@@ -101,7 +101,7 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// While the leader's disk is full, writes are refused and reads work; when there
+// While the disks are full, writes are rejected and reads work; when there
 // is space again, so do writes.
 func TestDiskFull(t *testing.T) {
 	var free atomic.Uint64
@@ -113,7 +113,7 @@ func TestDiskFull(t *testing.T) {
 	leader, f := c.leader(), c.follower()
 	put(t, f, "s", "x")
 	free.Store(63 << 20)
-	eventuallyTrue(t, "writes are refused", func() bool { return leader.Stats().ReadOnly })
+	c.rejecting(true)
 	for _, r := range []*running{leader, f} {
 		_, err := r.Apply(t.Context(), appendOp("s", "y"))
 		kindIs(t, err, turn.ReadOnly)
@@ -126,7 +126,7 @@ func TestDiskFull(t *testing.T) {
 	_, err := f.Apply(t.Context(), appendOp("s", "y"))
 	kindIs(t, err, turn.ReadOnly)
 	free.Store(1 << 30)
-	eventuallyTrue(t, "writes are allowed again", func() bool { return !leader.Stats().ReadOnly })
+	c.rejecting(false)
 	put(t, f, "s", "z")
 	c.sameState()
 }

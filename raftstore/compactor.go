@@ -12,6 +12,8 @@ import (
 // compact takes a snapshot whenever the log has grown enough since the last one.
 // A snapshot costs a flush of what changed, not a copy of the state. Right after a
 // flush that is next to nothing, so then three quarters of the growth are enough.
+// A node that is short of disk space compacts soon whatever was applied: only a
+// flush removes from the disk what was deleted.
 func (n *Node) compact(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Storage.CheckEvery)
 	defer tick.Stop()
@@ -25,13 +27,22 @@ func (n *Node) compact(ctx context.Context) {
 		case <-n.flushed:
 			enough = n.cfg.Storage.CompactBytes / 4 * 3
 		}
-		if n.logs.engine.IndexForTail(enough) <= n.snaps.position().index+1 {
+		if !n.compactForSpace(time.Now()) && n.logs.engine.IndexForTail(enough) <= n.snaps.position().index+1 {
 			continue
 		}
 		if err := n.Snapshot(ctx); err != nil && ctx.Err() == nil {
 			n.log.Warn("cannot compact the log now", "error", err)
 		}
 	}
+}
+
+// compactForSpaceEvery is how often a node compacts that is short of disk space.
+const compactForSpaceEvery = 3 * time.Second
+
+func (n *Node) compactForSpace(now time.Time) bool {
+	applied, _ := n.state.Applied()
+	durable, _ := n.state.Durable()
+	return n.space.short.Load() != nil && applied > durable && now.Sub(n.stats.snapshots.ended()) > compactForSpaceEvery
 }
 
 // Snapshot makes the state durable as of now and drops the log behind it but for
@@ -66,8 +77,8 @@ func (n *Node) Snapshot(ctx context.Context) error {
 // tailBytes is how much log stays behind a snapshot.
 func (n *Node) tailBytes() int64 {
 	usual := n.cfg.Storage.TailBytes
-	if n.space.refusal() != nil {
-		return usual // space is needed more
+	if n.space.short.Load() != nil {
+		return min(usual, 4<<20) // space is needed more
 	}
 	return n.snaps.sending.tail(usual)
 }

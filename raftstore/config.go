@@ -92,11 +92,14 @@ type StorageBounds struct {
 	TailBytes    int64 // 64 MiB of log stay behind a snapshot for followers that lag
 	SnapshotRate int64 // bytes a second that a snapshot is sent with: 128 MiB; negative: no bound
 	CheckEvery   time.Duration
-	// ReserveBytes of free space (64 MiB) are kept: with less, writes are
-	// refused until half as much again is free.
+	// ReserveBytes of free space (64 MiB) are kept for what frees space: with less on
+	// a quorum of the disks, other operations are rejected until half as much again
+	// is free.
 	ReserveBytes uint64
-	// FreeBytes returns the free space of a directory's disk; default: statfs.
+	// FreeBytes returns the free space of a directory's disk, FreeFiles how many more
+	// files it can hold if that has a bound; default: statfs.
 	FreeBytes func(dir string) (uint64, error)
+	FreeFiles func(dir string) (n uint64, bounded bool, err error)
 	// A sync of the log that takes SlowSync (2 s) makes a leader have another node
 	// stand for election, one that takes StuckSync (30 s) makes the node stop.
 	SlowSync, StuckSync time.Duration
@@ -171,6 +174,9 @@ func (c *StorageBounds) setDefaults() {
 	def(&c.ReserveBytes, 64<<20)
 	if c.FreeBytes == nil {
 		c.FreeBytes = freeBytes
+	}
+	if c.FreeFiles == nil {
+		c.FreeFiles = freeFiles
 	}
 	def(&c.SlowSync, 2*time.Second)
 	def(&c.StuckSync, 30*time.Second)

@@ -6,34 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/turnlog/turnlog/turn"
 )
 
-// diskSpace tells whether there is room to write.
-type diskSpace struct {
-	full atomic.Pointer[turn.Error] // why writes are refused; nil: they are not
-}
-
-func (d *diskSpace) refusal() *turn.Error { return d.full.Load() }
-
-// note takes the free bytes. Writes are refused below the reserve, and allowed
-// again from half as much above it, so that a disk at the edge does not flap.
-func (d *diskSpace) note(free, reserve uint64) (changed bool) {
-	full := d.refusal() != nil
-	switch {
-	case !full && free < reserve:
-		d.full.Store(turn.Errorf(turn.ReadOnly, "%d MiB of disk space are left on the leader, %d are kept in reserve: free some space; reads work meanwhile",
-			free>>20, reserve>>20))
-	case full && free >= reserve+reserve/2:
-		d.full.Store(nil)
-	default:
-		return false
-	}
-	return true
-}
-
-// watchDisk watches the free space, and how long the disk takes to sync the log.
+// watchDisk watches how long the disk takes to sync the log.
 func (n *Node) watchDisk(ctx context.Context) {
 	s := &n.cfg.Storage
 	tick := time.NewTicker(min(s.CheckEvery, s.SlowSync/4))
@@ -42,7 +17,6 @@ func (n *Node) watchDisk(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
-		n.checkSpace()
 		took := n.logs.underway()
 		switch leading, _, _ := n.raftState(); {
 		case took > s.StuckSync:
@@ -63,17 +37,5 @@ func (n *Node) watchDisk(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-	}
-}
-
-func (n *Node) checkSpace() {
-	free, err := n.cfg.Storage.FreeBytes(n.cfg.DataDir)
-	if err != nil {
-		n.log.Warn("cannot tell the free disk space", "dir", n.cfg.DataDir, "error", err)
-		return
-	}
-	if n.space.note(free, n.cfg.Storage.ReserveBytes) {
-		n.log.Warn("disk space", "free", free, "reserve", n.cfg.Storage.ReserveBytes, "writes_refused", n.space.refusal() != nil)
-		n.callsWait()
 	}
 }

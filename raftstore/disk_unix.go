@@ -12,3 +12,12 @@ func freeBytes(dir string) (uint64, error) {
 	}
 	return uint64(s.Bavail) * uint64(s.Bsize), nil
 }
+
+// freeFiles returns how many more files the disk of dir can hold, if it has a bound.
+func freeFiles(dir string) (n uint64, bounded bool, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, false, err
+	}
+	return uint64(s.Ffree), s.Files > 0, nil
+}

@@ -24,6 +24,7 @@ type forwarder struct {
 	calls  *calls
 	net    *peer.Network
 	lead   *leadership
+	space  *diskSpace
 	wake   chan struct{} // cap 1: calls wait, or a batch was answered
 
 	session atomic.Uint64
@@ -144,8 +145,15 @@ func (s *outSession) answered(b *batch, answer []byte, err error) bool {
 	switch {
 	case err != nil || !f.definite:
 		s.calls.lost(b)
+	case f.err.Kind == turn.ReadOnly:
+		// What frees space may have been rejected for its neighbours in the batch.
+		s.space.hear(f.err)
+		if rejected, why := s.space.split(b); why != nil {
+			s.calls.refused(rejected, why, true)
+		}
+		s.calls.refused(b, f.err, false)
 	default:
-		s.calls.refused(b, f.err, f.err.Kind == turn.ReadOnly || f.err.Kind == turn.Overloaded)
+		s.calls.refused(b, f.err, f.err.Kind == turn.Overloaded)
 	}
 	return false
 }

@@ -127,6 +127,9 @@ func (n *Node) Submit(ctx context.Context, op turn.Op) *Call {
 	if err != nil {
 		return n.calls.failed(turn.AsError(err))
 	}
+	if why := n.space.rejects(op); why != nil {
+		return n.calls.failed(why)
+	}
 	if err := ctx.Err(); err != nil {
 		return n.calls.failed(unavailable("the context ended before the operation began: %v", err))
 	}
@@ -172,7 +175,7 @@ func (n *Node) serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	case kindIndex:
 		return n.answerIndex(ctx)
 	case kindStatus:
-		return n.answerStatus()
+		return n.answerStatus(r)
 	case kindMembers:
 		return n.answerMembers(ctx, r.Payload)
 	}

@@ -24,7 +24,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		lead:     newLeadership(cfg.NodeID),
 		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1),
 		failed: make(chan struct{}),
-		space:  &diskSpace{},
+		space:  newDiskSpace(),
 	}
 	n.cfg.Logger = n.log
 	n.system.origin = rand.Uint64() | 1
@@ -122,7 +122,7 @@ func (n *Node) listen() (err error) {
 // wire connects the parts with each other.
 func (n *Node) wire() {
 	n.calls = newCalls(n.cfg.Calls, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
-	n.props = newProposer(n.cfg.Calls, n.calls, n.space.refusal, n.log)
+	n.props = newProposer(n.cfg.Calls, n.calls, n.space, n.log)
 	n.inbox = &inbox{proposer: n.props, sessions: make(map[string]*inSession)}
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
@@ -131,7 +131,7 @@ func (n *Node) wire() {
 		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Logger: n.log,
 	})
 	n.reach = newReach(n.replicates, n.net.Connected)
-	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, wake: make(chan struct{}, 1)}
+	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, space: n.space, wake: make(chan struct{}, 1)}
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
 		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),

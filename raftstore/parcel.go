@@ -43,17 +43,18 @@ func (p *proposer) gatherLocked(r *reign) *parcel {
 	return &out
 }
 
-// takeOwn takes calls of this node; while the disk is full, they are refused.
+// takeOwn takes calls of this node; on a full disk, those only that free space.
 func (p *proposer) takeOwn(r *reign, n, bytes int) *batch {
 	for {
 		b := p.calls.take(r.gen, n, bytes)
 		if b == nil {
 			return nil
 		}
-		full := p.readOnly()
-		if full == nil {
+		if rejected, why := p.space.split(b); why != nil {
+			p.calls.refused(rejected, why, true)
+		}
+		if len(b.calls) > 0 {
 			return b
 		}
-		p.calls.refused(b, full, true)
 	}
 }

@@ -27,11 +27,11 @@ import (
 // refused: a later command must not overtake an earlier one that has to be sent
 // again.
 type proposer struct {
-	bounds   CallBounds
-	calls    *calls
-	log      *slog.Logger
-	readOnly func() *turn.Error // nil: writes are allowed
-	wake     chan struct{}      // cap 1
+	bounds CallBounds
+	calls  *calls
+	log    *slog.Logger
+	space  *diskSpace
+	wake   chan struct{} // cap 1
 
 	mu     sync.Mutex
 	reign  *reign // nil: not leading
@@ -78,8 +78,8 @@ type failure struct {
 	err      *turn.Error
 }
 
-func newProposer(bounds CallBounds, calls *calls, readOnly func() *turn.Error, log *slog.Logger) *proposer {
-	return &proposer{bounds: bounds, calls: calls, readOnly: readOnly, log: log, wake: make(chan struct{}, 1)}
+func newProposer(bounds CallBounds, calls *calls, space *diskSpace, log *slog.Logger) *proposer {
+	return &proposer{bounds: bounds, calls: calls, space: space, log: log, wake: make(chan struct{}, 1)}
 }
 
 func poke(ch chan<- struct{}) {
@@ -125,8 +125,10 @@ func notLeader() *failure {
 // returns which that is. If it returns a failure, which is always a definite one,
 // done will not be called.
 func (p *proposer) offer(u *unit, in *reign) (*reign, *failure) {
-	if err := p.readOnly(); err != nil && !u.internal {
-		return nil, &failure{true, err}
+	if !u.internal {
+		if why := p.space.rejectsAny(u.commands); why != nil {
+			return nil, &failure{true, why}
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -166,7 +166,7 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchMembers, n.watchStart,
+		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart,
 	} {
 		wg.Go(func() { run(life) })
 	}

@@ -63,7 +63,9 @@ type Stats struct {
 	LogAppendTime                           time.Duration // of all together
 	Applied, Durable, FirstIndex, LastIndex uint64
 	BroadcastsDropped                       uint64 // to a node that leaves them unanswered
-	ReadOnly                                bool
+	ReadOnly                                bool   // what needs disk space is rejected, as far as this node knows
+	ShortOfSpace                            bool   // this node's own disk has less than the reserve
+	FreeBytes                               uint64 // of this node's disk, as last seen
 }
 
 // Stats returns the counters.
@@ -82,7 +84,7 @@ func (n *Node) Stats() Stats {
 		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),
 		LogAppends: n.logs.syncs.Load(), LogAppendTime: time.Duration(n.logs.syncNanos.Load()),
 		FirstIndex: n.logs.engine.FirstIndex(), LastIndex: n.logs.engine.LastIndex(),
-		ReadOnly: n.space.refusal() != nil,
+		ReadOnly: n.space.refusal() != nil, ShortOfSpace: n.space.short.Load() != nil, FreeBytes: n.space.free.Load(),
 	}
 	n.casts.mu.Lock()
 	s.BroadcastsDropped = n.casts.dropped

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -27,8 +28,10 @@ type nodeStatus struct {
 	Last        uint64 `json:"last"`
 	Hash        string `json:"hash,omitempty"`
 	HashIndex   uint64 `json:"hash_index,omitempty"`
-	NoSpace     bool   `json:"no_space,omitempty"`
-	Wall        int64  `json:"wall,omitempty"` // what the wall clock shows, Unix milliseconds
+	NoSpace     bool   `json:"no_space,omitempty"` // less than the reserve is left on its disk
+	Space       string `json:"space,omitempty"`    // if so, how much
+	NoLog       bool   `json:"no_log,omitempty"`   // its log has room for a few more entries only
+	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
 	// Members are the ids recorded in the state, as of Applied or later.
 	Members []string `json:"members"`
 }
@@ -38,7 +41,10 @@ func (n *Node) status() nodeStatus {
 		ID: n.id, Incarnation: n.ident.get().Incarnation,
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
 		Role: "starting", Last: max(n.logs.engine.LastIndex(), n.snaps.position().index),
-		NoSpace: n.space.refusal() != nil, Wall: n.cfg.Clock.Now().UnixMilli(),
+		NoLog: n.space.logFull.Load(), Wall: n.cfg.Clock.Now().UnixMilli(),
+	}
+	if short := n.space.short.Load(); short != nil {
+		s.NoSpace, s.Space = true, short.Message
 	}
 	s.Applied, _ = n.state.Applied()
 	for _, m := range n.state.Members() {
@@ -66,7 +72,16 @@ func (n *Node) status() nodeStatus {
 	return s
 }
 
-func (n *Node) answerStatus() ([]byte, error) {
+// answerStatus tells how this node is. A leader that asks says what it rejects.
+func (n *Node) answerStatus(r peer.Request) ([]byte, error) {
+	var notice leaderNotice
+	if leader, _ := n.lead.leader(); leader == r.From.NodeID && len(r.Payload) > 0 && json.Unmarshal(r.Payload, &notice) == nil {
+		var why *turn.Error
+		if notice.Rejects != "" {
+			why = turn.Errorf(turn.ReadOnly, "%s", notice.Rejects)
+		}
+		n.space.hear(why)
+	}
 	b, err := json.Marshal(n.status())
 	return append([]byte{fared}, b...), err
 }
@@ -78,9 +93,14 @@ func (n *Node) statusOf(ctx context.Context, id string) (s nodeStatus, err error
 	if id == n.id {
 		return n.status(), nil
 	}
+	return n.askStatus(ctx, id, nil)
+}
+
+// askStatus asks another node, and tells it what goes with the request.
+func (n *Node) askStatus(ctx context.Context, id string, notice []byte) (s nodeStatus, err error) {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	answer, err := n.net.Call(ctx, id, kindStatus, nil)
+	answer, err := n.net.Call(ctx, id, kindStatus, notice)
 	if err != nil {
 		return s, err
 	}
@@ -171,6 +191,12 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	}
 	if leader, _ := n.lead.leader(); leader == "" {
 		reasons = append(reasons, "there is no leader")
+	}
+	if why := n.space.refusal(); why != nil {
+		reasons = append(reasons, "writes that need space are rejected: "+why.Message)
+	}
+	if age := n.calls.oldest(); age > n.cfg.Calls.LeaderWait {
+		reasons = append(reasons, fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
 	}
 	applied, _ := n.state.Applied()
 	switch begun := n.begun.Load(); {

@@ -89,7 +89,7 @@ func hint(err error) string {
 	case turn.Forbidden:
 		return "Nothing was changed. `turnlog user list` shows on a node what users may do."
 	case turn.ReadOnly:
-		return "Nothing was changed. Free disk space on the nodes; they heal by themselves."
+		return "Nothing was changed. Delete or trim what is not needed, which works meanwhile, or free disk space on the nodes; they heal by themselves."
 	case turn.Overloaded:
 		return "Nothing was changed. Try again later."
 	}

@@ -77,11 +77,16 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.gauge("durable_index", "Log index up to which the state is in the state file.", float64(s.Durable))
 	out.gauge("log_first_index", "First index of the log.", float64(s.FirstIndex))
 	out.gauge("log_last_index", "Last index of the log.", float64(s.LastIndex))
-	readOnly := 0.0
-	if s.ReadOnly {
-		readOnly = 1
+	out.gauge("read_only", "1 if writes that need space are rejected, for want of disk space on this node or others.", oneIf(s.ReadOnly))
+	out.gauge("disk_short", "1 if this node's disk has less space than is kept in reserve.", oneIf(s.ShortOfSpace))
+	out.gauge("disk_free_bytes", "Free space of this node's disk.", float64(s.FreeBytes))
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
 	}
-	out.gauge("read_only", "1 if writes are refused for lack of disk space.", readOnly)
+	return 0
 }
 
 func unixSeconds(t time.Time) float64 {

@@ -1,0 +1,24 @@
+package turn
+
+// Frees reports whether op removes data and brings none but a few bytes: such an
+// operation is admitted when a disk is so full that others are rejected. It takes
+// a little space at first, for its log entry and the removal itself.
+func Frees(op Op) bool {
+	switch o := op.(type) {
+	case *Pop, *PopFirst, *Trim, *Clear, *Delete, *Erase,
+		*RemoveFields, *RemoveElements, *RemoveEntries, *TrimEntries:
+		return true
+	case *Expire:
+		return o.HasTTL || o.HasAt
+	case *Replace:
+		return len(o.Messages) == 0
+	case *Tx:
+		for i := range o.Steps {
+			if s := &o.Steps[i]; s.Op != nil && !Frees(s.Op) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
