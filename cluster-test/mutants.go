@@ -123,6 +123,9 @@ func mutants() []mutant {
 		{Name: "heard-too-long", About: "a leader that steps down sends heartbeats until it has stored the new term",
 			Edits:    []edit{{Package: "raftstore", Old: "if !t.leads() {", New: "if t.leads == nil {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestALeaderWithAHangingDiskFallsSilent", Shows: []string{"another leader"}, Runs: 1}}},
+		{Name: "heartbeats-beside", About: "heartbeats change term and role beside Raft's main loop",
+			Edits:    []edit{{Package: "raftstore", Old: "func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}\n", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestOneLeaderPerTerm", Shows: []string{"lead in term", "of term"}, Runs: 1}, simulation(20)}},
 		{Name: "old-clocks", About: "a new leader goes by what the others' clocks showed long ago",
 			Edits:    []edit{{Package: "raftstore", Old: "n.askClocks(ctx, others)", New: "n.offsets.of(others, n.cfg.Clock.Now())"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestStaleOffsetsDoNotCount", Shows: []string{"cluster time is ahead"}, Runs: 3}}},
@@ -187,7 +190,7 @@ func mutants() []mutant {
 // test made for a mutant: whatever goes wrong in a cluster.
 func simulation(runs int) catcher {
 	return catcher{Package: "./raftstore", Test: "TestSimulation", Runs: runs,
-		Shows: []string{`session "`, "the state of", " stopped: ", "open n", "not within"}}
+		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", " stopped: ", "open n", "not within"}}
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.

@@ -67,7 +67,8 @@
 // followers apply the end of their own log if they are told a high commit index
 // by a short message: see transport.go. It accepts a server that lost its disk:
 // see admit.go. Its futures may never resolve after a shutdown: see await. It
-// goes on after failed writes: see logStore. It pauses for up to ten seconds
+// goes on after failed writes: see logStore. It would change term and role beside its
+// main loop: see transport.SetHeartbeatHandler. It pauses for up to ten seconds
 // before it looks again for a node that was away: see reach.
 //
 // # What it does not do

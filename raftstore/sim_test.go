@@ -50,6 +50,7 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	}
 	c := newSimCluster(t, seed, dir, nodes)
 	defer c.abandon()
+	defer c.net.safety.judge(t)
 	c.recover()
 	w := newSimWork(c)
 	ctx, stop := context.WithCancel(context.Background())
@@ -107,7 +108,7 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		return func() {}
 	}
 	others := c.others(id)
-	switch c.rnd.IntN(14) {
+	switch c.rnd.IntN(17) {
 	case 0, 1:
 		c.crash(id)
 	case 2:
@@ -150,6 +151,8 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		} else {
 			_ = n.TransferLeadership(ctx)
 		}
+	case 14, 15, 16:
+		c.electAmidDelays(last)
 	}
 	return func() {
 		c.net.heal()

@@ -62,6 +62,8 @@ type slowEngine struct {
 	most time.Duration
 	gate chan struct{} // nil: open
 	rnd  *rand.Rand
+	// stored is told of what is about to be durable.
+	stored func([]*raft.Log)
 }
 
 // shut closes the gate.
@@ -92,6 +94,7 @@ func (e *slowEngine) Append(logs []*raft.Log) error {
 	if gate != nil {
 		<-gate
 	}
+	e.stored(logs)
 	return e.engine.Append(logs)
 }
 
@@ -150,7 +153,8 @@ func (c *simCluster) start(id string) {
 		c.t.Fatalf("open %s: %v", id, err)
 	}
 	r := &simNode{Node: n, disk: c.disks[id], done: make(chan struct{})}
-	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0))}
+	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
+		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
 	n.logs.engine = r.slow
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel

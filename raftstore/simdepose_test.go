@@ -84,3 +84,21 @@ func (c *simCluster) soon(limit time.Duration, ok func() bool) bool {
 	}
 	return true
 }
+
+// electAmidDelays has nodes stand for election, one soon after the other, while some
+// kinds of messages take much longer than others.
+func (c *simCluster) electAmidDelays(last time.Duration) {
+	for end := time.Now().Add(last); time.Now().Before(end); {
+		c.net.promptly()
+		time.Sleep(time.Duration(c.rnd.IntN(600)) * time.Millisecond)
+		id := c.net.delayKinds(c.rnd, c.ids)
+		for range 2 + c.rnd.IntN(2) {
+			if n := c.node(id); n != nil {
+				go c.elect(n) // ends with the exchange
+			}
+			id = c.others(id)[c.rnd.IntN(len(c.ids)-1)]
+			time.Sleep(time.Duration(1<<c.rnd.IntN(9)) * time.Millisecond)
+		}
+		time.Sleep(time.Duration(c.rnd.IntN(1000)) * time.Millisecond)
+	}
+}

@@ -23,12 +23,14 @@ type simNet struct {
 	lines     map[[2]string]*line
 	listeners map[string]*simListener
 	conns     map[*simConn]bool
+	safety    *raftSafety
 }
 
 // line is how one node's bytes reach another.
 type line struct {
 	cut   bool
-	delay time.Duration // at most
+	delay time.Duration                 // at most
+	kinds map[messageKind]time.Duration // of some, in addition; exactly
 }
 
 func newSimNet(seed uint64) *simNet {
@@ -36,6 +38,7 @@ func newSimNet(seed uint64) *simNet {
 	return &simNet{
 		rnd: rnd, usual: time.Duration(1+rnd.IntN(20)) * time.Millisecond,
 		lines: make(map[[2]string]*line), listeners: make(map[string]*simListener), conns: make(map[*simConn]bool),
+		safety: newRaftSafety(),
 	}
 }
 
@@ -102,9 +105,10 @@ func (n *simNet) dial(ctx context.Context, from, to string) (net.Conn, error) {
 }
 
 func (n *simNet) pairLocked(from, to string) (near, far *simConn) {
-	near = &simConn{net: n, from: from, to: to, wake: make(chan struct{}, 1)}
-	far = &simConn{net: n, from: to, to: from, wake: make(chan struct{}, 1)}
-	near.peer, far.peer = far, near
+	x := &exchange{request: rpcNone}
+	near = &simConn{net: n, exchange: x, from: from, to: to, wake: make(chan struct{}, 1)}
+	far = &simConn{net: n, exchange: x, from: to, to: from, wake: make(chan struct{}, 1)}
+	x.dialer, near.peer, far.peer = near, far, near
 	n.conns[near], n.conns[far] = true, true
 	return near, far
 }
@@ -161,6 +165,7 @@ type simConn struct {
 	net      *simNet
 	from, to string
 	peer     *simConn
+	exchange *exchange
 	wake     chan struct{} // cap 1: look again
 
 	// Guarded by net.mu.
@@ -186,13 +191,23 @@ func (c *simConn) Write(b []byte) (int, error) {
 	if c.peer.broken != nil {
 		return 0, syscall.EPIPE
 	}
-	at := time.Now().Add(time.Duration(c.net.rnd.Int64N(int64(c.net.lineLocked(c.from, c.to).delay) + 1)))
+	at := time.Now().Add(c.net.delayLocked(c, b))
 	if n := len(c.peer.inbox); n > 0 && c.peer.inbox[n-1].at.After(at) {
 		at = c.peer.inbox[n-1].at
 	}
 	c.peer.inbox = append(c.peer.inbox, packet{at, append([]byte(nil), b...)})
 	c.peer.wakeLocked()
 	return len(b), nil
+}
+
+// delayLocked says how long bytes are under way.
+func (n *simNet) delayLocked(c *simConn, b []byte) time.Duration {
+	l := n.lineLocked(c.from, c.to)
+	d := time.Duration(n.rnd.Int64N(int64(l.delay) + 1))
+	if k, ok := c.kindLocked(b); ok {
+		d += l.kinds[k]
+	}
+	return d
 }
 
 func (c *simConn) Read(b []byte) (int, error) {

@@ -113,9 +113,8 @@ func (s *stableStore) put(key, val []byte) {
 	s.values[string(key)] = bytes.Clone(val)
 }
 
-// SetUint64 implements raft.StableStore. The term on disk never goes back: Raft
-// handles heartbeats beside its main loop, where a candidate's term can be
-// overwritten by the one before.
+// SetUint64 implements raft.StableStore. The term on disk never goes back, whatever
+// Raft asks for.
 func (s *stableStore) SetUint64(key []byte, val uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -85,6 +85,19 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 
 var errNotLeading = errors.New("this node does not lead any more")
 
+// SetHeartbeatHandler implements raft.Transport. It keeps nothing, so that Raft's main
+// loop handles heartbeats as it does all other messages.
+//
+// The handler that Raft offers here changes its term and its role on a goroutine of the
+// transport, beside the main loop (hashicorp/raft issue 695). A candidate of term 3 that
+// hears a heartbeat of term 4 is then in term 4 while the main loop still counts votes
+// of term 3, and with them it leads in term 4, which has a leader. A leader of term 3
+// writes entries into its log as of term 4.
+//
+// While the main loop is busy, with a disk that hangs or a snapshot that arrives, a
+// heartbeat waits for it: see ARCHITECTURE.md, "Heartbeats wait their turn".
+func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}
+
 // RequestVote implements raft.Transport.
 func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
 	return retryBroken(func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
