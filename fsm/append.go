@@ -41,12 +41,17 @@ func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (e
 	return nil
 }
 
-// push adds messages to an owned head.
+// push adds messages to an owned head, which is to be told as changed next.
 func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
 	before := h.held()
 	r.First = h.last + 1
+	revision := m.nextRevision(key)
 	for i := range ms {
-		m.place(h, record{time: m.meta.clock, id: ms[i].ID, data: ms[i].Data, side: side})
+		rec := record{time: m.meta.clock, id: ms[i].ID, data: ms[i].Data, side: side}
+		if rec.id != "" {
+			rec.revision = revision
+		}
+		m.place(h, rec)
 	}
 	r.Last = h.last
 	if !before && len(ms) > 0 {
@@ -77,6 +82,7 @@ type origin struct{ inc, seq uint64 }
 func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
 	known := 0
 	var first, before origin
+	var revision uint64
 	contiguous := true
 	for i := range ms {
 		if ms[i].ID == "" {
@@ -97,7 +103,7 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 			first = here
 		}
 		contiguous = contiguous && known == i && (known == 0 || here == origin{before.inc, before.seq + 1})
-		before = here
+		before, revision = here, rec.revision
 		known++
 	}
 	switch {
@@ -111,8 +117,9 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 		return false, e
 	}
 	r.First, r.Last, r.Duplicate = first.seq, before.seq, true
+	r.Revision = m.revisionThen(revision, h)
 	if h != nil {
-		r.Revision, r.Count = h.revision, h.count()
+		r.Count = h.count()
 	}
 	return true, nil
 }

@@ -20,16 +20,22 @@ import (
 //	           1 byte flags
 //	           uvarint time (zigzag), as the difference to the record before (first: 0)
 //	           uvarint length of id, uvarint length of data
+//	           if its flags say so: uvarint revision (zigzag), as the difference to
+//	           that of the last record before that has one (first: 0)
 //	       all ids, then all data
 //
 // Ids stand together so that the id window can be rebuilt without touching the
 // pages of the payloads.
 const (
 	blockVersion = 1
-	blockHeader  = 1 + 4
+	// revBlockVersion is that of blocks with revisions: before turn.Level1 there are none.
+	// Two bits from every other first byte of a value (blocks.go).
+	revBlockVersion = 7
+	blockHeader     = 1 + 4
 
 	flagHead = 1 << 0 // pushed at the head
 	flagDead = 1 << 1 // tombstone: data is the digest of what was
+	flagRev  = 1 << 2 // has a revision
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -57,11 +63,11 @@ func splitBlockKey(k []byte) (inc, seq uint64) {
 func encodeBlock(buf []byte, first uint64, records []record) []byte {
 	size := blockHeader + binary.MaxVarintLen64
 	for i := range records {
-		size += 3*binary.MaxVarintLen64 + len(records[i].id) + len(records[i].data)
+		size += 4*binary.MaxVarintLen64 + len(records[i].id) + len(records[i].data)
 	}
 	b := append(slices.Grow(buf[:0], size), blockVersion, 0, 0, 0, 0)
 	b = binary.AppendUvarint(b, uint64(len(records)))
-	seq, time := first, int64(0)
+	seq, time, revision := first, int64(0), uint64(0)
 	for i := range records {
 		r := &records[i]
 		b = binary.AppendUvarint(b, r.seq-seq)
@@ -69,6 +75,10 @@ func encodeBlock(buf []byte, first uint64, records []record) []byte {
 		b = binary.AppendVarint(b, r.time-time)
 		b = binary.AppendUvarint(b, uint64(len(r.id)))
 		b = binary.AppendUvarint(b, uint64(len(r.data)))
+		if r.revision != 0 {
+			b = binary.AppendVarint(b, int64(r.revision-revision))
+			b[0], revision = revBlockVersion, r.revision
+		}
 		seq, time = r.seq, r.time
 	}
 	for i := range records {
@@ -88,6 +98,9 @@ func (r *record) flags() (f byte) {
 	if r.dead {
 		f |= flagDead
 	}
+	if r.revision != 0 {
+		f |= flagRev
+	}
 	return f
 }
 
@@ -105,11 +118,13 @@ func verifyBlock(value []byte) error {
 	if len(value) < blockHeader {
 		return damagedBlock("stored block of %d bytes is too short", len(value))
 	}
-	if bits.OnesCount8(value[0]^blockVersion) == 1 { // the next version differs in two bits
-		return damagedBlock("stored block has the version %d, one bit away from %d", value[0], blockVersion)
-	}
-	if err := checkVersion(value, blockVersion, "block"); err != nil {
-		return err
+	if value[0] != revBlockVersion {
+		if bits.OnesCount8(value[0]^blockVersion) == 1 || bits.OnesCount8(value[0]^revBlockVersion) == 1 { // versions differ in two bits
+			return damagedBlock("stored block has the version %d, one bit away from %d or %d", value[0], blockVersion, revBlockVersion)
+		}
+		if err := checkVersion(value, blockVersion, "block"); err != nil {
+			return err
+		}
 	}
 	if checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
 		return damagedBlock("stored block fails its checksum")
@@ -132,7 +147,7 @@ func checkBlock(key, value []byte) error {
 // decodeSound is decodeBlock for a value that was decoded before, and not written to since.
 func decodeSound(dst []record, first uint64, value []byte, borrowed bool) ([]record, error) {
 	body := value[blockHeader:]
-	names, data, err := blockSections(body)
+	names, data, err := blockSections(body, value[0] == revBlockVersion)
 	if err != nil {
 		return dst, err
 	}
@@ -142,7 +157,7 @@ func decodeSound(dst []record, first uint64, value []byte, borrowed bool) ([]rec
 	dst = slices.Grow(dst, n)
 	for range n {
 		e = r.entry(e)
-		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, borrowed: borrowed}
+		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, revision: e.own(), borrowed: borrowed}
 		if e.flags&flagHead != 0 {
 			rec.side = turn.Head
 		}
@@ -160,10 +175,20 @@ type entry struct {
 	flags   byte
 	idLen   int
 	dataLen int
+	// revision is that of the record, or of the last one before that has one.
+	revision uint64
+}
+
+// own returns the revision of the record itself, 0 if it has none.
+func (e *entry) own() uint64 {
+	if e.flags&flagRev == 0 {
+		return 0
+	}
+	return e.revision
 }
 
 func (r *reader) entry(before entry) entry {
-	e := entry{seq: before.seq + r.uint()}
+	e := entry{seq: before.seq + r.uint(), revision: before.revision}
 	if len(r.b) == 0 {
 		r.bad = true
 		return e
@@ -171,17 +196,21 @@ func (r *reader) entry(before entry) entry {
 	e.flags, r.b = r.b[0], r.b[1:]
 	e.time = before.time + r.zigzag()
 	e.idLen, e.dataLen = r.count(), r.count()
+	if e.flags&flagRev != 0 {
+		e.revision += uint64(r.zigzag())
+	}
 	return e
 }
 
 // blockSections checks the directory of a block and returns what follows it.
-func blockSections(body []byte) (ids, data []byte, err error) {
+func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
 	r := reader{b: body}
 	idBytes, dataBytes := 0, 0
 	for range r.count() {
 		e := r.entry(entry{})
 		idBytes += e.idLen
 		dataBytes += e.dataLen
+		r.bad = r.bad || e.flags&flagRev != 0 && !revisions
 	}
 	if r.bad || idBytes+dataBytes != len(r.b) {
 		return nil, nil, damagedBlock("stored block has a malformed directory")

@@ -16,7 +16,7 @@ const blocksDir = "blocks"
 
 // sealedRefVersion begins the value of a block that stands in a block file: a sealed
 // reference, which begins with refVersion. Stores of the second version hold such
-// without a seal. A value that begins with blockVersion is the block itself: stores of
+// without a seal. A value that begins with blockVersion or revBlockVersion is the block itself: stores of
 // the first version hold such, and dumps. No bit makes one of the versions another.
 const (
 	refVersion       = 2
@@ -67,7 +67,7 @@ func encodeRef(key []byte, ref blockfile.Ref) []byte {
 
 // decodeRef returns what a value refers to; ok is false if it is the block itself.
 func decodeRef(key, value []byte) (ref blockfile.Ref, ok bool, err error) {
-	if len(value) == 0 || value[0] == blockVersion {
+	if len(value) == 0 || value[0] == blockVersion || value[0] == revBlockVersion {
 		return ref, false, nil // decodeBlock tells of an empty one
 	}
 	if value[0] > refVersion {

@@ -150,7 +150,7 @@ func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 	r.Removed = 1
 	if !removes && deadline <= m.meta.clock {
 		m.remove(key, h)
-		r.Revision = m.meta.revision
+		r.Revision = m.revision(key)
 		return nil
 	}
 	h = m.own(key, h)

@@ -161,6 +161,9 @@ func (s *hasher) messages(v *view, last uint64) error {
 		s.uint(rec.seq)
 		s.uint(uint64(rec.time))
 		s.uint(uint64(rec.flags()))
+		if rec.revision != 0 {
+			s.uint(rec.revision)
+		}
 		s.bytes([]byte(rec.id))
 		s.bytes(rec.data)
 		return true

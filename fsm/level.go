@@ -19,6 +19,9 @@ func (m *Machine) setLevel(o *codec.SetLevel) error {
 	if err := knownLevel(o.Level); err != nil {
 		return err
 	}
+	if m.meta.level < turn.Level1 && o.Level >= turn.Level1 {
+		m.splitRevisions()
+	}
 	m.meta.level = max(m.meta.level, o.Level)
 	m.reached.Store(uint64(m.meta.level))
 	return nil

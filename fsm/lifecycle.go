@@ -25,6 +25,9 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		m.remove(key, h)
 	}
 	r.Revision = m.meta.revision
+	if len(o.Keys) > 0 {
+		r.Revision = m.revision(joinKey(o.Keys[0]))
+	}
 	return nil
 }
 
@@ -42,7 +45,7 @@ func (m *Machine) remove(key string, h *head) {
 		m.active.bury(key, g)
 		m.meta.graveMax = max(m.meta.graveMax, g.deadline)
 	}
-	m.meta.revision++
+	m.advance(key)
 	m.watches.notify(key)
 }
 

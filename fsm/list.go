@@ -120,6 +120,6 @@ func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
 	if len(all) == o.Limit {
 		r.Cursor = splitKey(all[len(all)-1].key).Name
 	}
-	r.Removed, r.Revision = uint64(len(all)), m.meta.revision
+	r.Removed, r.Revision = uint64(len(all)), m.revision(joinKey(turn.Key{Namespace: o.Namespace}))
 	return nil
 }

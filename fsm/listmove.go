@@ -72,6 +72,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		return false, err
 	}
 	var seqs []uint64
+	var revision uint64
 	for i := range ms {
 		if ms[i].ID == "" {
 			continue
@@ -84,7 +85,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		case !rec.carries(ms[i].Data):
 			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.seq)
 		default:
-			seqs = append(seqs, rec.seq)
+			seqs, revision = append(seqs, rec.seq), rec.revision
 		}
 	}
 	n := uint64(len(seqs))
@@ -97,7 +98,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		return false, e
 	}
 	r.First, r.Last, r.Duplicate = seqs[0], seqs[n-1], true
-	r.Revision, r.Count = h.revision, h.count()
+	r.Revision, r.Count = m.revisionThen(revision, h), h.count()
 	return true, nil
 }
 

@@ -44,7 +44,7 @@ type Machine struct {
 	meta       meta
 	reached    atomic.Uint64 // meta.level, for who must not wait for mu
 	tags       tags
-	namespaces map[string]uint64
+	namespaces map[string]*namespace
 	windows    *windows
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
 	durable    position

@@ -11,9 +11,11 @@ import (
 // model is the state machine done the obvious way: everything in slices, copied
 // about freely. It is the judge of what the real one does.
 type model struct {
-	level    turn.ClusterLevel
 	clock    int64
-	revision uint64
+	level    turn.ClusterLevel
+	revision uint64 // at Level0
+	// revisions of namespaces, from Level1 on; those that are missing begin at revision.
+	revisions map[string]uint64
 	sessions map[turn.Key]*modelSession
 	graves   []modelGrave
 }
@@ -26,7 +28,7 @@ type modelSession struct {
 	added    uint64 // entries ever
 	entry    turn.EntryID
 	list     []turn.Message // in list order
-	appended []turn.Message // ever, in commit order
+	appended []modelAppended // ever, in commit order
 	last     uint64
 	revision uint64
 	deadline int64
@@ -36,12 +38,45 @@ type modelSession struct {
 
 type modelGrave struct {
 	key      turn.Key
-	appended []turn.Message
+	appended []modelAppended
 	last     uint64
 	deadline int64
 }
 
-func newModel() *model { return &model{sessions: make(map[turn.Key]*modelSession)} }
+// modelAppended is a message with the session's revision after it came; 0: not known.
+type modelAppended struct {
+	turn.Message
+	revision uint64
+}
+
+func newModel() *model {
+	return &model{sessions: make(map[turn.Key]*modelSession), revisions: make(map[string]uint64)}
+}
+
+func (m *model) raise(level turn.ClusterLevel) {
+	if m.level == turn.Level0 && m.revision > 0 {
+		m.revision++ // given to nobody
+	}
+	m.level = level
+}
+
+// now returns the revision of the last change in a key's namespace.
+func (m *model) now(k turn.Key) uint64 {
+	if m.level == turn.Level0 {
+		return m.revision
+	}
+	return max(m.revision, m.revisions[k.Namespace])
+}
+
+// next gives out the revision of a change of a key.
+func (m *model) next(k turn.Key) uint64 {
+	if m.level == turn.Level0 {
+		m.revision++
+		return m.revision
+	}
+	m.revisions[k.Namespace] = m.now(k) + 1
+	return m.revisions[k.Namespace]
+}
 
 // after is the clock in so many milliseconds.
 func (m *model) after(ms int64) int64 {
@@ -76,13 +111,10 @@ func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
 	m.graves = append(m.graves, modelGrave{k, s.appended, s.last, m.after(turn.GraveTime)})
 	delete(m.sessions, k)
-	m.revision++
+	m.next(k)
 }
 
-func (m *model) changed(s *modelSession) {
-	m.revision++
-	s.revision = m.revision
-}
+func (m *model) changed(k turn.Key, s *modelSession) { s.revision = m.next(k) }
 
 func (m *model) expect(e *uint64, s *modelSession) *turn.Error {
 	rev := uint64(0)
@@ -119,7 +151,7 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		n := len(s.list)
 		if n > 0 {
 			s.list = nil
-			m.changed(s)
+			m.changed(o.Key, s)
 		}
 		return turn.Result{Removed: uint64(n), Revision: s.revision}, nil
 	case *turn.Delete:
@@ -137,7 +169,7 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 			}
 			m.remove(k)
 		}
-		r.Revision = m.revision
+		r.Revision = m.now(o.Keys[0])
 		return r, nil
 	case *turn.Expire:
 		return m.expire(o)
@@ -171,7 +203,7 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 			delete(meta, k)
 		}
 		s.meta = meta
-		m.changed(s)
+		m.changed(o.Key, s)
 		return turn.Result{Revision: s.revision}, nil
 	}
 	return m.applyValue(op)
@@ -223,23 +255,27 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 		s = &modelSession{typ: turn.TypeList}
 		m.sessions[o.Key] = s
 	}
-	r := m.push(s, o.Messages, o.Side)
+	r := m.push(o.Key, s, o.Messages, o.Side)
 	if o.TTL > 0 {
 		s.deadline = m.after(o.TTL)
 	} else if s.slide > 0 {
 		s.deadline = m.after(s.slide)
 	}
-	m.changed(s)
+	m.changed(o.Key, s)
 	r.Revision, r.Count = s.revision, uint64(len(s.list))
 	return r, nil
 }
 
-func (m *model) push(s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
+func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
 	r := turn.Result{First: s.last + 1}
 	for _, n := range ms {
 		s.last++
 		msg := turn.Message{Seq: s.last, Time: m.clock, ID: n.ID, Data: n.Data}
-		s.appended = append(slices.Clone(s.appended), msg)
+		revision := uint64(0)
+		if m.level >= turn.Level1 && n.ID != "" {
+			revision = m.now(k) + 1
+		}
+		s.appended = append(slices.Clone(s.appended), modelAppended{msg, revision})
 		if side == turn.Head {
 			s.list = append([]turn.Message{msg}, s.list...)
 		} else {
@@ -256,13 +292,14 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		seq uint64
 	}
 	var found []where
+	then := uint64(0)
 	for _, n := range ms {
 		if n.ID == "" {
 			continue
 		}
 		in := -2
-		var hit turn.Message
-		search := func(place int, appended []turn.Message, last uint64) {
+		var hit modelAppended
+		search := func(place int, appended []modelAppended, last uint64) {
 			for _, a := range slices.Backward(appended) {
 				if a.ID == n.ID && a.Seq >= windowStart(last) && in == -2 {
 					in, hit = place, a
@@ -283,7 +320,7 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		if !bytes.Equal(hit.Data, n.Data) {
 			return turn.Result{}, &turn.Error{Kind: turn.IDReused}, true
 		}
-		found = append(found, where{in, hit.Seq})
+		found, then = append(found, where{in, hit.Seq}), hit.revision
 	}
 	if len(found) == 0 {
 		return turn.Result{}, nil, false
@@ -298,6 +335,11 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 	}
 	if !whole {
 		return turn.Result{}, &turn.Error{Kind: turn.Conflict, Revision: rev}, true
+	}
+	if m.level >= turn.Level1 {
+		if rev = then; then == 0 {
+			rev = m.revision // no session has it
+		}
 	}
 	return turn.Result{First: found[0].seq, Last: found[len(found)-1].seq, Duplicate: true, Revision: rev, Count: count}, nil, true
 }
@@ -348,19 +390,19 @@ func (m *model) pop(o *turn.Pop) (turn.Result, *turn.Error) {
 		r.Messages = append(r.Messages, msg)
 		r.Removed++
 	}
-	m.removedSome(s, r.Removed, o.List)
+	m.removedSome(o.Key, s, r.Removed, o.List)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
 }
 
-func (m *model) removedSome(s *modelSession, n uint64, list bool) {
+func (m *model) removedSome(k turn.Key, s *modelSession, n uint64, list bool) {
 	if n == 0 {
 		return
 	}
 	if list && len(s.list) == 0 {
 		s.deadline, s.slide = 0, 0
 	}
-	m.changed(s)
+	m.changed(k, s)
 }
 
 func (m *model) trim(o *turn.Trim) (turn.Result, *turn.Error) {
@@ -386,7 +428,7 @@ func (m *model) trim(o *turn.Trim) (turn.Result, *turn.Error) {
 		r.Removed = uint64(len(s.list) - len(kept))
 		s.list = slices.Clone(kept)
 	}
-	m.removedSome(s, r.Removed, o.By == turn.ListRange)
+	m.removedSome(o.Key, s, r.Removed, o.By == turn.ListRange)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
 }
@@ -427,12 +469,12 @@ func (m *model) replace(o *turn.Replace) (turn.Result, *turn.Error) {
 	var r turn.Result
 	if removed > 0 || len(o.Messages) > 0 {
 		if len(o.Messages) > 0 {
-			r = m.push(s, o.Messages, turn.Tail)
+			r = m.push(o.Key, s, o.Messages, turn.Tail)
 		}
 		if s.slide > 0 {
 			s.deadline = m.after(s.slide)
 		}
-		m.changed(s)
+		m.changed(o.Key, s)
 	}
 	r.Removed, r.Count, r.Revision = removed, uint64(len(s.list)), s.revision
 	return r, nil
@@ -470,14 +512,14 @@ func (m *model) expire(o *turn.Expire) (turn.Result, *turn.Error) {
 	r.Removed = 1
 	if (o.HasTTL || o.HasAt) && then <= m.clock {
 		m.remove(o.Key)
-		r.Revision = m.revision
+		r.Revision = m.now(o.Key)
 		return r, nil
 	}
 	s.deadline, s.slide = then, 0
 	if o.Slide {
 		s.slide = o.TTL
 	}
-	m.changed(s)
+	m.changed(o.Key, s)
 	r.Revision = s.revision
 	return r, nil
 }
@@ -506,14 +548,26 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 			f.list = append(f.list, msg)
 		}
 	}
-	f.appended = f.bySeq()
+	for _, msg := range f.bySeq() {
+		f.appended = append(f.appended, modelAppended{msg, s.revisionOf(msg.Seq)})
+	}
 	m.sessions[o.To] = f
-	m.changed(f)
+	m.changed(o.To, f)
 	r := turn.Result{Last: at, Count: uint64(len(f.list)), Revision: f.revision}
 	if len(f.appended) > 0 {
 		r.First = f.appended[0].Seq
 	}
 	return r, nil
+}
+
+// revisionOf returns what is known of the append of a message.
+func (s *modelSession) revisionOf(seq uint64) uint64 {
+	for _, a := range s.appended {
+		if a.Seq == seq {
+			return a.revision
+		}
+	}
+	return 0
 }
 
 func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
@@ -529,7 +583,7 @@ func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
 	if i < 0 || i >= n {
 		return turn.Result{}, &turn.Error{Kind: turn.Invalid}
 	}
-	return m.edit(s, int(i), int(i+1), o.Data), nil
+	return m.edit(o.Key, s, int(i), int(i+1), o.Data), nil
 }
 
 func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) {
@@ -544,19 +598,20 @@ func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) 
 	if o.After {
 		i++
 	}
-	r := m.edit(s, i, i, o.Data)
+	r := m.edit(o.Key, s, i, i, o.Data)
 	r.Number = int64(r.Count)
 	return r, nil
 }
 
 // edit puts data in the place of the elements from … to-1 of the list; those
 // between it and the nearer end are numbered anew, the one next to it first.
-func (m *model) edit(s *modelSession, from, to int, data []byte) turn.Result {
+func (m *model) edit(k turn.Key, s *modelSession, from, to int, data []byte) turn.Result {
 	left, right := slices.Clone(s.list[:from]), slices.Clone(s.list[to:])
 	give := func(msg *turn.Message) {
+		revision := s.revisionOf(msg.Seq)
 		s.last++
 		msg.Seq = s.last
-		s.appended = append(slices.Clone(s.appended), *msg)
+		s.appended = append(slices.Clone(s.appended), modelAppended{*msg, revision})
 	}
 	one := turn.Message{Time: m.clock, Data: data}
 	give(&one)
@@ -570,7 +625,7 @@ func (m *model) edit(s *modelSession, from, to int, data []byte) turn.Result {
 		}
 	}
 	s.list = append(append(left, one), right...)
-	m.changed(s)
+	m.changed(k, s)
 	return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}
 }
 
@@ -595,7 +650,7 @@ func (m *model) removeElements(o *turn.RemoveElements) (r turn.Result, _ *turn.E
 		slices.Reverse(list)
 	}
 	s.list = list
-	m.removedSome(s, r.Removed, true)
+	m.removedSome(o.Key, s, r.Removed, true)
 	r.Count, r.Revision = uint64(len(s.list)), s.revision
 	return r, nil
 }

@@ -52,7 +52,7 @@ func (m *model) setScores(o *turn.SetScores) (r turn.Result, _ *turn.Error) {
 		}
 	}
 	if changed {
-		m.changed(s)
+		m.changed(o.Key, s)
 	}
 	r.Count, r.Revision = s.count(), s.revision
 	return r, nil
@@ -141,7 +141,7 @@ func (m *model) addEntry(o *turn.AddEntry) (r turn.Result, _ *turn.Error) {
 	s.entry = id
 	s.added++
 	r.ID, r.Found, r.Removed = id, true, s.trim(o.Trim)
-	m.changed(s)
+	m.changed(o.Key, s)
 	r.Count, r.Revision = s.count(), s.revision
 	return r, nil
 }
@@ -177,7 +177,7 @@ func (m *model) reduceStream(k turn.Key, fn func(*modelSession) uint64) (r turn.
 		return r, nil
 	}
 	if r.Removed = fn(s); r.Removed > 0 {
-		m.changed(s)
+		m.changed(k, s)
 	}
 	r.Count, r.Revision = s.count(), s.revision
 	return r, nil

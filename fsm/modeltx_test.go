@@ -28,7 +28,9 @@ func (m *model) transact(o *turn.Tx) (r turn.Result) {
 		}
 		r.Steps = append(r.Steps, out)
 	}
-	r.Revision = m.revision
+	if m.level == turn.Level0 {
+		r.Revision = m.revision
+	}
 	return r
 }
 
@@ -112,7 +114,8 @@ func (g *generator) tx() turn.Op {
 			w.Revision = s.revision
 		}
 		if g.rnd.IntN(6) == 0 {
-			w.Revision = g.model.revision - min(g.model.revision, uint64(g.rnd.IntN(9)))
+			now := g.model.now(w.Key)
+			w.Revision = now - min(now, uint64(g.rnd.IntN(9)))
 		}
 		o.Watch = append(o.Watch, w)
 	}

@@ -51,10 +51,10 @@ func (m *model) shrunk(k turn.Key, r turn.Result) turn.Result {
 	r.Count = s.count()
 	if !s.held() {
 		m.remove(k)
-		r.Revision = m.revision
+		r.Revision = m.now(k)
 		return r
 	}
-	m.changed(s)
+	m.changed(k, s)
 	r.Revision = s.revision
 	return r
 }
@@ -121,9 +121,9 @@ func (m *model) setString(o *turn.SetString) (r turn.Result, err *turn.Error) {
 	if deadline == 0 || deadline > m.clock {
 		s = m.make(o.Key, turn.TypeString)
 		s.elements[""], s.deadline = o.Value, deadline
-		m.changed(s)
+		m.changed(o.Key, s)
 	}
-	r.Revision = m.revision
+	r.Revision = m.now(o.Key)
 	return r, nil
 }
 
@@ -143,7 +143,7 @@ func (m *model) addInt(k turn.Key, typ turn.Type, s *modelSession, name string, 
 	}
 	s = m.make(k, typ)
 	s.elements[name] = []byte(fmt.Sprint(n + delta))
-	m.changed(s)
+	m.changed(k, s)
 	return turn.Result{Number: n + delta, Count: s.count(), Revision: s.revision}, nil
 }
 
@@ -165,7 +165,7 @@ func (m *model) setFields(o *turn.SetFields) (r turn.Result, _ *turn.Error) {
 		}
 	}
 	if changed {
-		m.changed(s)
+		m.changed(o.Key, s)
 	}
 	r.Count, r.Revision = s.count(), s.revision
 	return r, nil

@@ -32,7 +32,7 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 		return a.whole(r, func(tx *reading) error { return m.sessions(tx, q, r) })
 	case *turn.Count:
 		return a.whole(r, func(*reading) error {
-			r.Count = m.namespaces[q.Namespace]
+			r.Count = m.keys(q.Namespace)
 			return nil
 		})
 	case *turn.GetString:

@@ -14,6 +14,9 @@ type record struct {
 	seq  uint64
 	time int64
 	id   string
+	// revision is the session's after the append that brought the message. 0: the
+	// message has no id, or comes from before turn.Level1.
+	revision uint64
 	// data is the payload; of a tombstone it is the payload's digest.
 	data []byte
 	side turn.Side

@@ -112,8 +112,7 @@ func (m *Machine) own(key string, h *head) *head {
 
 // changed gives a changed session its new revision.
 func (m *Machine) changed(key string, h *head) {
-	m.meta.revision++
-	h.revision, h.updated = m.meta.revision, m.meta.clock
+	h.revision, h.updated = m.advance(key), m.meta.clock
 	m.watches.notify(key)
 }
 
@@ -207,22 +206,4 @@ func (m *Machine) view(h *head) (view, error) {
 	tx, err := m.storeTx()
 	v.tx = tx
 	return v, err
-}
-
-// count updates the number of keys of a namespace that Redis sees, given whether
-// a key was one of them before and is after.
-func (m *Machine) count(key string, before, after bool) {
-	if before == after {
-		return
-	}
-	ns := splitKey(key).Namespace
-	if after {
-		m.namespaces[ns]++
-	} else {
-		m.namespaces[ns]--
-	}
-	m.active.namespaces[ns] = m.namespaces[ns]
-	if m.namespaces[ns] == 0 {
-		delete(m.namespaces, ns)
-	}
 }

@@ -23,7 +23,7 @@ var (
 	bucketDue        = []byte("due")        // dueKey → nothing
 	bucketGraves     = []byte("graves")     // graveKey → last, deadline
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
-	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees
+	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees, revision
 	bucketElements   = []byte("elements")   // elementKey → sealed value
 	// Not in dumps:
 	bucketFiles = []byte("files") // number of a block file → its use
@@ -140,18 +140,17 @@ func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
 	return m, t, err
 }
 
-func loadNamespaces(tx *bbolt.Tx) (map[string]uint64, error) {
-	counts := make(map[string]uint64)
+func loadNamespaces(tx *bbolt.Tx) (map[string]*namespace, error) {
+	all := make(map[string]*namespace)
 	err := tx.Bucket(bucketNamespaces).ForEach(func(k, v []byte) error {
 		v, err := dumped(bucketNamespaces, k, v)
 		if err != nil {
 			return err
 		}
-		r := reader{b: v}
-		counts[string(k)] = r.uint()
-		return r.end("key count")
+		all[string(k)], err = decodeNamespace(v)
+		return err
 	})
-	return counts, err
+	return all, err
 }
 
 func decodeGrave(k, stored []byte) (grave, error) {

@@ -37,7 +37,7 @@ func (m *Machine) setString(o *turn.SetString, r *turn.Result) error {
 	}
 	r.Count = 1
 	m.overwrite(key, h, old, o)
-	r.Revision = m.meta.revision
+	r.Revision = m.revision(key)
 	return nil
 }
 

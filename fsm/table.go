@@ -28,9 +28,8 @@ type table struct {
 	// by falling due, in order, so the machine's dueFloor tells of removals.
 	due btree.Set[string]
 	// graves: by graveKey.
-	graves btree.Map[string, grave]
-	// namespaces: number of keys that Redis sees.
-	namespaces map[string]uint64
+	graves     btree.Map[string, grave]
+	namespaces map[string]*namespace
 	bytes      int // estimate of the memory held
 	// meta is the state description as of the end of this generation, set when
 	// the table is frozen.
@@ -78,7 +77,7 @@ func newTable() *table {
 	return &table{
 		heads:      make(map[string]*head),
 		tails:      make(map[uint64]*tail),
-		namespaces: make(map[string]uint64),
+		namespaces: make(map[string]*namespace),
 	}
 }
 

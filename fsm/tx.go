@@ -35,7 +35,9 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 		}
 		*out = turn.Outcome{Err: refused}
 	}
-	r.Revision = m.meta.revision
+	if m.level() < turn.Level1 {
+		r.Revision = m.meta.revision
+	}
 	return nil
 }
 

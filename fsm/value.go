@@ -57,7 +57,7 @@ func (m *Machine) settleValue(key string, h *head, before bool, r *turn.Result) 
 	m.count(key, before, h.held())
 	if !h.held() {
 		m.remove(key, h)
-		r.Revision = m.meta.revision
+		r.Revision = m.revision(key)
 		return
 	}
 	m.changed(key, h)

@@ -103,10 +103,10 @@ func (w *writer) writeNamespaces() error {
 	for _, ns := range slices.Sorted(maps.Keys(w.table.namespaces)) {
 		n := w.table.namespaces[ns]
 		var err error
-		if n == 0 {
+		if n.keys == 0 && n.revision == 0 {
 			err = b.Delete([]byte(ns))
 		} else {
-			err = putSealed(b, []byte(ns), uvarint(n))
+			err = putSealed(b, []byte(ns), n.encode())
 		}
 		if err != nil {
 			return err

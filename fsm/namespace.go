@@ -1,0 +1,138 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// namespace is what the state holds of a namespace besides its keys. It stays when the
+// keys are gone, so that no revision is given twice.
+type namespace struct {
+	keys uint64 // that Redis sees
+	// revision is that of the last change. 0: there was none from turn.Level1 on; then
+	// it is the state description's.
+	revision uint64
+	// in is the table that holds it; what is in another than the active one is not changed.
+	in *table
+}
+
+func (n *namespace) encode() []byte {
+	b := uvarint(n.keys)
+	if n.revision != 0 {
+		b = binary.AppendUvarint(b, n.revision)
+	}
+	return b
+}
+
+func decodeNamespace(b []byte) (*namespace, error) {
+	r := reader{b: b}
+	n := &namespace{keys: r.uint()}
+	if len(r.b) > 0 {
+		n.revision = r.uint()
+	}
+	return n, r.end("namespace")
+}
+
+// namespaceOf returns the namespace of a joined key.
+func namespaceOf(key string) string {
+	ns, _, _ := strings.Cut(key, "\x00")
+	return ns
+}
+
+// namespace returns what is known of a namespace as part of the active table, to be
+// changed.
+func (m *Machine) namespace(name string) *namespace {
+	old := m.namespaces[name]
+	if old != nil && old.in == m.active {
+		return old
+	}
+	n := new(namespace)
+	if old != nil {
+		*n = *old
+	}
+	n.in = m.active
+	m.namespaces[name], m.active.namespaces[name] = n, n
+	return n
+}
+
+// keys returns how many keys of a namespace Redis sees.
+func (m *Machine) keys(name string) uint64 {
+	if n := m.namespaces[name]; n != nil {
+		return n.keys
+	}
+	return 0
+}
+
+// count updates the number of keys of a namespace that Redis sees, given whether
+// a key was one of them before and is after.
+func (m *Machine) count(key string, before, after bool) {
+	if before == after {
+		return
+	}
+	name := namespaceOf(key)
+	n := m.namespace(name)
+	if after {
+		n.keys++
+	} else {
+		n.keys--
+	}
+	if n.keys == 0 && n.revision == 0 {
+		delete(m.namespaces, name)
+	}
+}
+
+// Revisions number the changes of a namespace: each has a counter of its own, which only
+// rises, whatever is deleted. Before turn.Level1 one counter served all of them, the one
+// in the state description; all the others begin where it ended.
+
+// revision returns the revision of the last change in a key's namespace.
+func (m *Machine) revision(key string) uint64 {
+	if n := m.namespaces[namespaceOf(key)]; n != nil && n.revision != 0 {
+		return n.revision
+	}
+	return m.meta.revision
+}
+
+// advance gives a change of a key its revision.
+func (m *Machine) advance(key string) uint64 {
+	if m.level() < turn.Level1 {
+		m.meta.revision++
+		return m.meta.revision
+	}
+	n := m.namespace(namespaceOf(key))
+	n.revision = max(n.revision, m.meta.revision) + 1
+	return n.revision
+}
+
+// nextRevision returns what advance will return, for messages to keep; 0 if they keep none.
+func (m *Machine) nextRevision(key string) uint64 {
+	if m.level() < turn.Level1 {
+		return 0
+	}
+	return m.revision(key) + 1
+}
+
+// splitRevisions ends the counter of all namespaces. It goes over one number: that one is
+// no session's revision, ever.
+func (m *Machine) splitRevisions() {
+	if m.meta.revision > 0 {
+		m.meta.revision++
+	}
+}
+
+// revisionThen is what a duplicate is told: the revision after the append that brought
+// its last message, so that who goes on from there is refused if others wrote since. If
+// that is not known, it is one that no session has. h is what the key holds now.
+func (m *Machine) revisionThen(then uint64, h *head) uint64 {
+	switch {
+	case m.level() >= turn.Level1 && then == 0:
+		return m.meta.revision
+	case m.level() >= turn.Level1:
+		return then
+	case h != nil:
+		return h.revision
+	}
+	return 0
+}

@@ -1,0 +1,154 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (r *rig) do(op turn.Op) turn.Result {
+	r.t.Helper()
+	out := r.apply(1, op)[0]
+	if out.Err != nil {
+		r.t.Fatalf("%+v: %v", op, out.Err)
+	}
+	return out.Result
+}
+
+// everywhere runs fn with what is done between a write and what follows it: nothing, or
+// what has the state read from somewhere else.
+func everywhere(t *testing.T, fn func(t *testing.T, r *rig, move func())) {
+	for name, move := range map[string]func(*rig){
+		"memory":  func(*rig) {},
+		"store":   func(r *rig) { r.flush() },
+		"restart": func(r *rig) { r.flush(); r.log = nil; r.restart() },
+		"dump": func(r *rig) {
+			if err := r.m.Restore(bytes.NewReader(r.dump())); err != nil {
+				r.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			fn(t, r, func() { move(r) })
+		})
+	}
+}
+
+// Who retries an append hears the revision after it, not the present one: that one would
+// let a condition pass although others wrote.
+func TestRetryHearsTheRevisionOfItsAppend(t *testing.T) {
+	one := appendOf(sessionA, "one", "1")
+	batch := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "x", Data: []byte("x")}, {ID: "y", Data: []byte("y")}}}
+	for name, other := range map[string]turn.Op{
+		"append":  appendOf(sessionA, "other", "o"),
+		"meta":    &turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
+		"trim":    &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 1},
+		"clear":   &turn.Clear{Key: sessionA},
+		"delete":  &turn.Delete{Keys: []turn.Key{sessionA}},
+		"edit":    &turn.InsertElement{Key: sessionA, Pivot: []byte("x"), Data: []byte("i")},
+		"replace": &turn.Replace{Key: sessionA, From: 1, Messages: []turn.NewMessage{{Data: []byte("r")}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(t *testing.T, r *rig, move func()) {
+				r.raise(turn.Level1)
+				first := r.do(one).Revision
+				both := r.do(batch).Revision
+				move()
+				r.do(other)
+				move()
+				r.retried(one, first)
+				r.retried(batch, both)
+				r.do(appendOf(sessionA, "later", "l")) // to a deleted session: begins it again
+				move()
+				r.retried(one, first)
+				r.retried(batch, both)
+			})
+		})
+	}
+}
+
+// retried has an append done again, which is to be a duplicate with a revision, or with
+// any if that is 0; nothing may be done on condition of it.
+func (r *rig) retried(op *turn.Append, revision uint64) (heard uint64) {
+	r.t.Helper()
+	again := r.do(op)
+	if !again.Duplicate || again.Revision != revision && revision != 0 {
+		r.t.Errorf("%q again: %+v, want a duplicate with revision %d", op.Messages[0].ID, again, revision)
+	}
+	next := appendOf(op.Key, "", "next")
+	next.Expect = &again.Revision
+	if out := r.apply(1, next)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
+		r.t.Errorf("%q was told revision %d, and an append on that condition took place: %+v, %v", op.Messages[0].ID, again.Revision, out.Result, out.Err)
+	}
+	return again.Revision
+}
+
+// Of what was appended before turn.Level1, the revision is not known: the retry hears one
+// that no session has, then or later.
+func TestRetryOfAnAppendFromBeforeRevisionsWereKept(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		old := appendOf(sessionA, "old", "o")
+		deleted := appendOf(turn.Key{Namespace: "1", Name: "gone"}, "old", "o")
+		r.do(deleted)
+		r.do(&turn.Delete{Keys: []turn.Key{deleted.Key}})
+		r.do(old)
+		if again := r.do(old); !again.Duplicate || again.Revision != 3 {
+			t.Fatalf("at level 0, a retry hears %+v", again)
+		}
+		move()
+		r.raise(turn.Level1)
+		move()
+		for range 3 {
+			r.retried(old, 4)
+			r.retried(deleted, 4)
+			fresh := turn.Key{Namespace: "1", Name: fmt.Sprint("fresh", r.index)}
+			for _, k := range []turn.Key{sessionA, deleted.Key, fresh} {
+				if got := r.do(appendOf(k, "", "x")).Revision; got <= 4 {
+					t.Errorf("%v has revision %d, which was given out before", k, got)
+				}
+			}
+		}
+		if again := r.do(old).Revision; again != 4 {
+			t.Errorf("heard %d, want 4", again)
+		}
+	})
+}
+
+// The revisions of a namespace tell nothing of the others', and rise whatever is deleted.
+func TestRevisionsOfANamespace(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		mine, theirs := turn.Key{Namespace: "mine", Name: "a"}, turn.Key{Namespace: "theirs", Name: "a"}
+		r.raise(turn.Level1)
+		want := func(revision uint64, op turn.Op) {
+			t.Helper()
+			for range 3 {
+				r.do(appendOf(theirs, "", "x"))
+			}
+			move()
+			if got := r.do(op).Revision; got != revision {
+				t.Errorf("%T hears revision %d, want %d", op, got, revision)
+			}
+			move()
+		}
+		want(1, appendOf(mine, "", "x"))
+		want(2, &turn.SetMeta{Key: mine, Set: map[string]string{"k": "v"}})
+		want(2, &turn.Delete{Keys: []turn.Key{{Namespace: "mine", Name: "none"}}})
+		want(3, &turn.Delete{Keys: []turn.Key{mine}})
+		want(3, &turn.Delete{Keys: []turn.Key{mine}})
+		want(4, appendOf(mine, "", "x"))
+		want(5, &turn.SetString{Key: turn.Key{Namespace: "mine", Name: "s"}, Value: []byte("v")})
+		want(6, &turn.Expire{Key: mine, HasAt: true, At: 1})
+		want(7, &turn.Erase{Namespace: "mine", Limit: 10})
+		want(8, appendOf(mine, "", "x"))
+		want(9, &turn.RemoveElements{Key: mine, Data: []byte("x")})
+		if tx := r.do(&turn.Tx{Steps: []turn.Step{{Op: appendOf(mine, "", "x")}}}); tx.Revision != 0 || tx.Steps[0].Result.Revision != 10 {
+			t.Errorf("a transaction hears %+v", tx)
+		}
+		if watched := r.do(&turn.Tx{Watch: []turn.Watched{{Key: mine, Revision: 10}}}); watched.Aborted {
+			t.Error("a transaction was aborted by what others did to their namespace")
+		}
+	})
+}
