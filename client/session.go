@@ -27,7 +27,7 @@ func (s Session) Key() string { return s.key }
 // Expect makes the writes of the returned handle conditional: they take place
 // only if the session's revision is still the given one (0: if there is no such
 // session), and are a Conflict otherwise. Every answer carries the revision to
-// expect next.
+// expect next; a revision is a counter of the namespace, as turn.Result says.
 func (s Session) Expect(revision uint64) Session {
 	s.expect = &revision
 	return s
@@ -43,7 +43,8 @@ func (s Session) TTL(d time.Duration) Session {
 // Append adds messages at the end of the session, all or none, and returns
 // First, Last, Revision, Count and Duplicate. A message without an id gets one.
 // Duplicate says that an earlier call with the same ids, or an attempt of this
-// one whose answer was lost, had appended them.
+// one whose answer was lost, had appended them; First, Last and Revision are then
+// those of that append, so that Expect(Revision) fails if others wrote since.
 func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.Result, error) {
 	r := s.request(vAppend)
 	r.expect(s.expect)

@@ -64,6 +64,12 @@ func mutants() []mutant {
 		{Name: "conditions-ignored", About: "an append is carried out whatever its condition",
 			Edits:    []edit{{Package: "fsm", Old: "if *expect == current {", New: "if *expect == current || true {"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "cas", Shows: []string{"condition"}, Runs: 3}, simulation(2)}},
+		{Name: "retry-told-of-now", About: "the retry of an append is told the session's present revision",
+			Edits:    []edit{{Package: "fsm", Old: "\t\treturn then\n", New: "\t\tif h != nil {\n\t\t\treturn h.revision\n\t\t}\n\t\treturn 0\n"}},
+			Catchers: []catcher{{Package: "./fsm", Test: "TestRetryHearsTheRevisionOfItsAppend", Runs: 1}, {Package: "./fsm", Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "revisions-shared", About: "all namespaces share one counter of revisions",
+			Edits:    []edit{{Package: "fsm", Old: "\tif m.level() < turn.Level1 {\n\t\tm.meta.revision++", New: "\tif m.level() <= turn.NewestLevel {\n\t\tm.meta.revision++"}},
+			Catchers: []catcher{{Package: "./fsm", Test: "TestRevisionsOfANamespace", Runs: 1}}},
 		{Name: "wall-clock", About: "the state machine asks the computer for the time",
 			Edits: []edit{
 				{Package: "fsm", Old: "type position struct{ index, term uint64 }\n", New: "type position struct{ index, term uint64 }\n\nfunc wallClock() int64 { return time.Now().UnixMilli() }\n"},

@@ -16,8 +16,8 @@ type model struct {
 	revision uint64 // at Level0
 	// revisions of namespaces, from Level1 on; those that are missing begin at revision.
 	revisions map[string]uint64
-	sessions map[turn.Key]*modelSession
-	graves   []modelGrave
+	sessions  map[turn.Key]*modelSession
+	graves    []modelGrave
 }
 
 type modelSession struct {
@@ -27,7 +27,7 @@ type modelSession struct {
 	entries  []turn.Entry
 	added    uint64 // entries ever
 	entry    turn.EntryID
-	list     []turn.Message // in list order
+	list     []turn.Message  // in list order
 	appended []modelAppended // ever, in commit order
 	last     uint64
 	revision uint64

@@ -47,7 +47,7 @@ type Session struct {
 	Bytes       uint64 // payload bytes held; of elements as stored, names included
 	First       uint64 // seq of the oldest message held; 0 if there is none
 	Last        uint64 // highest seq ever given in this session; 0 if none; of a stream, the entries ever added
-	Revision    uint64 // of the last change
+	Revision    uint64 // of the last change: the namespace's counter, see Result
 	Created     int64  // cluster time, Unix milliseconds
 	Updated     int64  // cluster time of the last change, Unix milliseconds
 	Deadline    int64  // cluster time at which it expires; 0: never

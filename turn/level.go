@@ -16,6 +16,8 @@ const (
 	//
 	//   - the level itself, in the state description
 	//   - a deadline that would overflow is the latest there is, no longer in the past
+	//   - each namespace has its own counter of revisions, and messages with ids keep the
+	//     one after their append: a retry is told that, not the session's present one
 	Level1
 )
 

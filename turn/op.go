@@ -34,7 +34,7 @@ const (
 // last 1,024 appended messages (trimmed, popped and cleared ones included, and
 // for ten minutes of cluster time those of a deleted or expired session of the
 // same key), contiguous and in the same order with the same payloads, nothing is
-// appended and the Result has the original seqs and Duplicate set. A known id
+// appended and the Result has the original seqs and revision, and Duplicate set. A known id
 // with another payload is IDReused; a batch that is known in part is Conflict.
 // This check comes before Expect.
 //

@@ -72,24 +72,28 @@ type Count struct {
 // Result is the answer to any Op or Query; each documents the fields it sets.
 type Result struct {
 	First, Last uint64 // seqs
-	Revision    uint64 // of the session after the operation
-	Count       uint64
-	Removed     uint64
-	Duplicate   bool
-	More        bool
-	Messages    []Message
-	Session     *Session
-	Sessions    []Session
-	Cursor      string
-	Found       bool
-	Number      int64
-	Score       float64
-	Value       []byte
-	Elements    []Element
-	ID          EntryID
-	Entries     []Entry
-	Aborted     bool
-	Steps       []Outcome
-	Index       uint64 // log index of the state that answered
-	Time        int64  // cluster time of that state, Unix milliseconds
+	// Revision is that of the session after the operation. Each namespace has a counter,
+	// which every applied change in it raises by one; a session's revision is that of
+	// its last change. Of a duplicate it is the revision after the original append;
+	// after a deletion, and of a deletion that found nothing, the counter's value.
+	Revision  uint64
+	Count     uint64
+	Removed   uint64
+	Duplicate bool
+	More      bool
+	Messages  []Message
+	Session   *Session
+	Sessions  []Session
+	Cursor    string
+	Found     bool
+	Number    int64
+	Score     float64
+	Value     []byte
+	Elements  []Element
+	ID        EntryID
+	Entries   []Entry
+	Aborted   bool
+	Steps     []Outcome
+	Index     uint64 // log index of the state that answered
+	Time      int64  // cluster time of that state, Unix milliseconds
 }

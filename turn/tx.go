@@ -5,7 +5,7 @@ package turn
 // each has its own outcome, as in Redis's EXEC. Queries among the steps are
 // answered from the state in between.
 //
-// Result: Steps, one for each; Revision. Or Aborted, and nothing took place.
+// Result: Steps, one for each. Or Aborted, and nothing took place.
 type Tx struct {
 	Watch []Watched
 	Steps []Step
