@@ -97,6 +97,7 @@ func TestRights(t *testing.T) {
 		{"keys us/chat:7*", true, true, false, false, func(u *User) bool { return u.MayTouchAll("us", "chat:7") }},
 		{"channel chat:1", true, true, true, false, func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("chat:1")) }},
 		{"channel of 0 and 1", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("x")) }},
+		{"channel chat:1 of us", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"us"}, []byte("chat:1")) }},
 		{"channel memo", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"0"}, []byte("memo")) }},
 	} {
 		for i, u := range []*User{anybody, all, some, nothing} {
@@ -408,5 +409,25 @@ func TestEdit(t *testing.T) {
 	write(t, path+".new", "")
 	if err := add(User{Name: "x", Right: Read, Namespaces: []string{}}, "s"); !errors.Is(err, ErrBusy) {
 		t.Errorf("beside another change: %v", err)
+	}
+}
+
+// A wrong secret costs as many hashes whoever it is for: the time tells neither
+// whether a user exists nor how many secrets the user has.
+func TestWrongSecretsCostTheSame(t *testing.T) {
+	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    secrets: ['" + cheap("a") + "', '" + cheap("b") + "']\n" +
+		user("one", "c", "right: read\n    namespaces: ['*']")
+	u, _ := open(t, text)
+	hashes := func(name string) (n int) {
+		u.proves = func(*hashed, string) bool { n++; return false }
+		if _, err := u.Authenticate(name, "wrong", "test"); turn.KindOf(err) != turn.Unauthorized {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, name := range []string{"one", "two", "none"} {
+		if n := hashes(name); n != 2 {
+			t.Errorf("%s: %d hashes", name, n)
+		}
 	}
 }

@@ -13,9 +13,10 @@
 //	    right: write             # read; write, which includes it; admin, which includes both
 //	    namespaces: ["0", "eu"]  # "*": every one; []: none
 //	    prefixes: ["chat:"]      # only keys that begin so; left out: every key
-//	    channels: ["chat:"]      # only channels that begin so; left out: none if prefixes are
-//	                             # given, else those of the namespaces (the databases 0 to 15
-//	                             # share theirs: all of them are needed)
+//	    channels: ["chat:"]      # only channels of the namespaces that begin so (the databases
+//	                             # 0 to 15 share theirs: one of them is enough); left out: none
+//	                             # if prefixes are given, else those of the namespaces (all of
+//	                             # the databases 0 to 15 are needed)
 //
 // The file is read when the node starts and on Reload. What is wrong in it then
 // leaves the users as they were.

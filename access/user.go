@@ -72,14 +72,15 @@ func (u *User) MayTouchAll(namespace, prefix string) bool {
 }
 
 // MayHear reports whether every channel that begins with prefix is the user's.
-// namespaces are those that share the channel: unless channels are named for the
-// user, he needs all of them, with all of their keys.
+// namespaces are those that share the channel: a user with channels named needs
+// one of them, another user all of them, with all of their keys.
 func (u *User) MayHear(namespaces []string, prefix []byte) bool {
 	switch {
 	case u == nil:
 		return true
 	case u.Channels != nil:
-		return slices.ContainsFunc(u.Channels, func(p string) bool { return bytes.HasPrefix(prefix, []byte(p)) })
+		return slices.ContainsFunc(namespaces, u.MayEnter) &&
+			slices.ContainsFunc(u.Channels, func(p string) bool { return bytes.HasPrefix(prefix, []byte(p)) })
 	case u.Prefixes != nil:
 		return false
 	}

@@ -26,6 +26,7 @@ type Users struct {
 	slots    chan struct{}
 	patience time.Duration
 	dummy    hashed // what the secrets of users that do not exist are held against
+	proves   func(h *hashed, secret string) bool
 
 	mu      sync.Mutex
 	flights map[digest]*flight // proofs under way
@@ -53,6 +54,7 @@ type secret struct {
 // Set is the users of one reading of the file. It does not change.
 type Set struct {
 	users map[string]*User
+	most  int // secrets that a user has
 }
 
 // Login is the proof that somebody is a user. It holds for as long as the file
@@ -68,7 +70,7 @@ const hashSlots = 2
 // Open reads a users file. It starts nothing.
 func Open(path string, log *slog.Logger) (*Users, error) {
 	u := &Users{path: path, log: log, slots: make(chan struct{}, hashSlots), patience: 5 * time.Second,
-		dummy: ours(), flights: make(map[digest]*flight)}
+		dummy: ours(), proves: (*hashed).proves, flights: make(map[digest]*flight)}
 	rand.Read(u.pepper[:]) // never fails
 	u.dummy.salt, u.dummy.key = make([]byte, 16), make([]byte, 32)
 	set, err := u.read()
@@ -108,7 +110,10 @@ func (u *Users) read() (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("users file %s: %w", u.path, err)
 	}
-	set := &Set{users: users}
+	set := &Set{users: users, most: 1}
+	for _, user := range users {
+		set.most = max(set.most, len(user.secrets))
+	}
 	if old := u.set.Load(); old != nil {
 		set.inherit(old)
 	}
@@ -211,18 +216,26 @@ func (u *Users) prove(name, secret string, d digest) (Login, error) {
 	case <-patience.C:
 		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be checked; try again")
 	}
-	user := u.set.Load().users[name]
-	if user == nil {
-		u.dummy.proves(secret) // takes as long as for a user there is
-		return Login{}, errDenied()
-	}
-	for _, sec := range user.secrets {
-		if sec.proves(secret) {
+	set := u.set.Load()
+	secrets := set.users[name].own()
+	for _, sec := range secrets {
+		if u.proves(&sec.hashed, secret) {
 			sec.proven.Store(&d)
 			return Login{name, sec.text}, nil
 		}
 	}
+	for range set.most - len(secrets) { // the time tells neither who exists nor who has how many
+		u.proves(&u.dummy, secret)
+	}
 	return Login{}, errDenied()
+}
+
+// own returns the user's secrets; a user who does not exist has none.
+func (user *User) own() []*secret {
+	if user == nil {
+		return nil
+	}
+	return user.secrets
 }
 
 // proven returns the secret that d was found to stand for.

@@ -323,3 +323,22 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A user without a password would be sent as nobody, without a word.
+func TestUserWithoutPasswordIsRefused(t *testing.T) {
+	if _, err := New(Config{Addrs: []string{"127.0.0.1:1"}, Username: "ann"}); err == nil || !strings.Contains(err.Error(), "no password") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A prefix that came out empty deletes nothing, and asks no server.
+func TestEraseOfEverythingHasItsOwnName(t *testing.T) {
+	c, err := New(Config{Addrs: []string{"127.0.0.1:1"}, RetryFor: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Erase(t.Context(), ""); turn.KindOf(err) != turn.Invalid {
+		t.Errorf("%v", err)
+	}
+}

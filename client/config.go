@@ -21,7 +21,8 @@ type Config struct {
 	// Namespace that all sessions of the Client are in; default "0".
 	Namespace string
 
-	// Username and Password authenticate each connection, if Password is set.
+	// Username and Password authenticate each connection, if Password is set. A
+	// Password alone is that of the user default; a Username alone is an error.
 	Username, Password string
 	// TLS, if set, encrypts each connection. ServerName defaults to the host of
 	// the node's address.
@@ -65,6 +66,9 @@ func (c Config) withDefaults() (Config, error) {
 		if _, _, err := net.SplitHostPort(a); err != nil {
 			return c, fmt.Errorf("client: address %q is not HOST:PORT", a)
 		}
+	}
+	if c.Username != "" && c.Password == "" {
+		return c, fmt.Errorf("client: user %q has no password: it would be sent as nobody", c.Username)
 	}
 	if c.Namespace == "" {
 		c.Namespace = turn.DefaultNamespace

@@ -48,10 +48,22 @@ func (c *Client) SessionsPage(ctx context.Context, prefix, cursor string, limit 
 	return c.decodeSessions(v)
 }
 
-// Erase deletes every session of the namespace whose key begins with prefix
-// (all, if it is empty) and returns how many there were. It is not atomic: a
-// session created meanwhile may stay.
+// Erase deletes every session of the namespace whose key begins with prefix and
+// returns how many there were. It is not atomic: a session created meanwhile may
+// stay. The prefix must not be empty: see EraseAll.
 func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
+	if prefix == "" {
+		return 0, turn.Errorf(turn.Invalid, "erase: the prefix is empty, which would delete every session of the namespace: EraseAll does that; nothing was deleted")
+	}
+	return c.erase(ctx, newRequest(vErase).strings("PREFIX", prefix))
+}
+
+// EraseAll is Erase of every session of the namespace.
+func (c *Client) EraseAll(ctx context.Context) (uint64, error) {
+	return c.erase(ctx, newRequest(vErase).strings("PREFIX", "", "ALL"))
+}
+
+func (c *Client) erase(ctx context.Context, r *request) (uint64, error) {
 	attempt := func(ctx context.Context, n *node, r *request) (v resp.Value, err error) {
 		err = c.onOwnConnection(ctx, n, 0, func(own *conn) error {
 			v, err = own.roundTrip(ctx, n, r)
@@ -59,7 +71,7 @@ func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
 		})
 		return v, err
 	}
-	v, err := c.retry(ctx, newRequest(vErase).strings("PREFIX", prefix), attempt)
+	v, err := c.retry(ctx, r, attempt)
 	if err != nil {
 		return 0, err
 	}

@@ -20,6 +20,11 @@ func (a *app) admin(ctx context.Context, addr, method, path string, body, out an
 	if addr == "" {
 		return turn.Errorf(turn.Unavailable, "the node has not announced an HTTP address yet")
 	}
+	if a.timeoutGiven() { // without it a node may take its time, as one that joins and is sent all data
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, a.timeout)
+		defer cancel()
+	}
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,4 +75,27 @@ func TestAdministrationOnThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.fails(exitFailed, "admin token", "cluster", "checksum")
+}
+
+// TestExportIsForItsOwner: what people said is not written for others to read.
+func TestExportIsForItsOwner(t *testing.T) {
+	n := startNode(t, t.TempDir())
+	n.ok("append", "alice", "a secret")
+	file := filepath.Join(t.TempDir(), "backup.jsonl")
+	n.ok("export", "-o", file)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// TestAdministrationKeepsToItsTimeout: a node that accepts and says nothing holds up
+// no command for longer than --timeout.
+func TestAdministrationKeepsToItsTimeout(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	n := startNode(t, t.TempDir(), "--http-advertise", silent.Addr().String())
+	n.fails(exitUnknown, "UNKNOWN_OUTCOME", "cluster", "checksum", "--timeout", "300ms")
 }

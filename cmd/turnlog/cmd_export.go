@@ -30,7 +30,7 @@ and times of messages, and metadata, have no place there. Everything that
 "turnlog import --help" says of redis:// holds here, the other way round.`,
 		Example: `  turnlog export -o backup.jsonl.gz --gzip
   turnlog export user/42/ | jq -r '.messages[].data.content'
-  turnlog export --to redis://:secret@10.0.0.5:6379/0`,
+  turnlog export --to redis://10.0.0.5:6379/0`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -63,18 +63,18 @@ and times of messages, and metadata, have no place there. Everything that
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write, which appears when it is complete (default: standard output)")
+	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write, for its owner only; it appears when it is complete (default: standard output)")
 	cmd.Flags().BoolVar(&zip, "gzip", false, "compress")
 	cmd.Flags().IntVar(&ex.workers, "workers", 8, "sessions, or batches of keys, that are read at the same time")
-	cmd.Flags().StringVar(&to, "to", "", "a Redis to write to: redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]")
+	cmd.Flags().StringVar(&to, "to", "", "a Redis to write to: redis://[USER@]HOST[:PORT][/DATABASE]")
 	mv.register(cmd)
 	return cmd
 }
 
 func (m *mover) exportTo(url, prefix string) error {
-	target, err := migrate.ParseURL(url)
+	target, err := m.redisPlace(url)
 	if err != nil {
-		return usageError{err: err}
+		return err
 	}
 	if prefix != "" && m.cfg.Match != "" {
 		return usagef("give a prefix or --match, not both")

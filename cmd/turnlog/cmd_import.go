@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/client"
-	"github.com/turnlog/turnlog/migrate"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -18,7 +17,7 @@ func (a *app) importCommand() *cobra.Command {
 	im := &importer{limits: turn.DefaultLimits()}
 	mv := &mover{app: a, command: "import"}
 	cmd := &cobra.Command{
-		Use:   "import (FILE | - | redis://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE])",
+		Use:   "import (FILE | - | redis://[USER@]HOST[:PORT][/DATABASE])",
 		Short: "Append the sessions of a JSON-lines file, or take over a Redis",
 		Long: `Import reads one session a line, plain or gzip:
 
@@ -33,7 +32,8 @@ place in the file and its content.
 A bad line is reported with its number and nothing of it is written; the import
 ends there, unless --keep-going is given. What was written before stays.
 
-From a Redis (rediss:// for TLS) it takes lists, strings, hashes, sets, sorted sets
+From a Redis (rediss:// for TLS; its password in TURNLOG_REDIS_PASSWORD or in
+--redis-password-file) it takes lists, strings, hashes, sets, sorted sets
 and streams, with their deadlines, into the namespace given by --namespace. Lists
 become sessions. Then it compares every key, content and deadline, and names what
 changed in Redis meanwhile. Nothing in Redis is changed.
@@ -46,8 +46,8 @@ consumer groups cannot be moved and are named. A value of more than 500 elements
 import is done.`,
 		Example: `  turnlog import conversations.jsonl.gz
   turnlog export | turnlog --addr 10.0.0.7:7379 import -
-  turnlog import redis://:secret@10.0.0.5:6379/0 --dry-run
-  turnlog import redis://:secret@10.0.0.5:6379/0 --newest-first 'message_store:*'`,
+  turnlog import redis://10.0.0.5:6379/0 --dry-run
+  turnlog import redis://10.0.0.5:6379/0 --newest-first 'message_store:*'`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isRedisURL(args[0]) {
@@ -84,9 +84,9 @@ import is done.`,
 }
 
 func (m *mover) importFrom(url string) error {
-	source, err := migrate.ParseURL(url)
+	source, err := m.redisPlace(url)
 	if err != nil {
-		return usageError{err: err}
+		return err
 	}
 	limits := turn.DefaultLimits()
 	m.cfg.Limits = &limits

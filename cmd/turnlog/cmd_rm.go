@@ -67,7 +67,11 @@ func (a *app) remove(ctx context.Context, c *client.Client, keys []string, expec
 }
 
 func (a *app) erase(ctx context.Context, c *client.Client, prefix string) error {
-	n, err := c.Erase(ctx, prefix)
+	erase := func() (uint64, error) { return c.Erase(ctx, prefix) }
+	if prefix == "" { // which --yes has confirmed
+		erase = func() (uint64, error) { return c.EraseAll(ctx) }
+	}
+	n, err := erase()
 	if err != nil {
 		return err
 	}

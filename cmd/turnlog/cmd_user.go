@@ -33,7 +33,7 @@ The user "default" is the one that Redis clients mean who give a password only.`
   turnlog user secret support-bot          # another secret; the old one still works
   turnlog user secret support-bot --only   # another secret, and no old one
   turnlog user remove support-bot
-  kill -HUP $(pidof turnlog)`
+  pkill -HUP -f 'turnlog serve'             # the nodes only: other commands end on SIGHUP`
 	cmd.AddCommand(a.userAddCommand(), a.userSecretCommand(), a.userListCommand(), a.userRemoveCommand())
 	return cmd
 }

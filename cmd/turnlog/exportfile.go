@@ -51,10 +51,7 @@ func (o *output) finish(err error) error {
 	if o.temp == nil {
 		return err
 	}
-	if err == nil {
-		err = o.temp.Chmod(0o644)
-	}
-	if err == nil {
+	if err == nil { // for its owner only, as CreateTemp makes it: it is what people said
 		err = o.temp.Sync()
 	}
 	if cerr := o.temp.Close(); err == nil {

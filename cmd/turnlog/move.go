@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,11 +25,12 @@ type mover struct {
 	rate    config.Size
 
 	allDatabases, verifyOnly, noVerify bool
+	passwordFile                       string // of the Redis
 }
 
 // moveFlags are the flags that have a meaning only with a Redis URL.
 var moveFlags = []string{"match", "strip-prefix", "prefix", "newest-first", "replace", "dry-run", "rate",
-	"all-databases", "verify-only", "no-verify", "ttl-tolerance"}
+	"all-databases", "verify-only", "no-verify", "ttl-tolerance", "redis-password-file"}
 
 func (m *mover) register(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -42,6 +44,7 @@ func (m *mover) register(cmd *cobra.Command) {
 	f.BoolVar(&m.allDatabases, "all-databases", false, "with Redis: all databases; each is the namespace of its number")
 	f.BoolVar(&m.verifyOnly, "verify-only", false, "with Redis: move nothing, compare every key")
 	f.BoolVar(&m.noVerify, "no-verify", false, "with Redis: do not compare every key afterwards")
+	f.StringVar(&m.passwordFile, "redis-password-file", "", "with Redis: file with its password (default: TURNLOG_REDIS_PASSWORD)")
 	f.DurationVar(&m.cfg.TTLTolerance, "ttl-tolerance", 0, "with Redis: by how much deadlines may differ (default 5s)")
 }
 
@@ -57,6 +60,31 @@ func (m *mover) refuseFlags(cmd *cobra.Command) error {
 
 func isRedisURL(s string) bool {
 	return strings.HasPrefix(s, "redis://") || strings.HasPrefix(s, "rediss://")
+}
+
+// redisPlace is the Redis that a URL names. Its password is not taken from the URL:
+// everybody on this machine can read the arguments of a program.
+func (m *mover) redisPlace(url string) (migrate.Place, error) {
+	p, err := migrate.ParseURL(url)
+	if err != nil {
+		return p, usageError{err: err}
+	}
+	if p.Password != "" {
+		return p, usagef("the URL has a password, which everybody on this machine can see while the command runs: " +
+			"leave it out, and put it in TURNLOG_REDIS_PASSWORD or --redis-password-file")
+	}
+	p.Password = m.getenv("TURNLOG_REDIS_PASSWORD")
+	if m.passwordFile != "" {
+		text, err := os.ReadFile(m.passwordFile)
+		if err != nil {
+			return p, usageError{err: err}
+		}
+		p.Password = strings.TrimRight(string(text), "\r\n")
+	}
+	if p.Username != "" && p.Password == "" {
+		return p, usagef("user %s of the Redis has no password: set TURNLOG_REDIS_PASSWORD, or give --redis-password-file", p.Username)
+	}
+	return p, nil
 }
 
 // turnlogPlace is the cluster that the global flags name.

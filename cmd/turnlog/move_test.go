@@ -420,14 +420,23 @@ func TestImportIntoProtectedCluster(t *testing.T) {
 	ports := freePorts(t, 3)
 	s.addr = ports[0]
 	s.start(ports[0], ports[1], ports[2], "--data-dir", s.file("data"))
-	url := "redis://:p%2Fw%20d@" + from.Options().Addr + "/0"
+	url := "redis://" + from.Options().Addr + "/0"
+	password := s.file("redis-password")
+	if err := os.WriteFile(password, []byte("p/w d\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.fails(exitUsage, "can see", append([]string{"import", "redis://:p%2Fw%20d@" + from.Options().Addr}, s.as("root")...)...)
 
-	got := s.move(exitFailed, append([]string{"import", url, "--no-verify"}, s.as("bot")...)...)
+	got := s.move(exitFailed, append([]string{"import", url, "--no-verify", "--redis-password-file", password}, s.as("bot")...)...)
 	if got.Keys["copied"] != 1 || len(got.Findings) != 1 || got.Findings[0].Key != "other" || !strings.Contains(got.Findings[0].Reason, "NOPERM") {
 		t.Errorf("%+v", got)
 	}
-	if got := s.move(0, append([]string{"import", url}, s.as("root")...)...); got.Keys["verified"] != 2 {
+	if got := s.move(0, append([]string{"import", url, "--redis-password-file", password}, s.as("root")...)...); got.Keys["verified"] != 2 {
 		t.Errorf("%+v", got)
 	}
-	s.fails(exitFailed, "WRONGPASS", append([]string{"import", "redis://:wrong@" + from.Options().Addr}, s.as("root")...)...)
+	wrong := s.file("wrong")
+	if err := os.WriteFile(wrong, []byte("wrong"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.fails(exitFailed, "WRONGPASS", append([]string{"import", url, "--redis-password-file", wrong}, s.as("root")...)...)
 }

@@ -24,8 +24,10 @@ type app struct {
 	addr      string
 	namespace string
 	timeout   time.Duration
-	json      bool
-	login     login
+	// timeoutGiven reports whether the command line has --timeout.
+	timeoutGiven func() bool
+	json         bool
+	login        login
 
 	started bool // the command line was understood
 }
@@ -57,6 +59,7 @@ messages, committed on a majority of nodes before anyone is told it was saved.
 	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"), "RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
 	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace), "keyspace to work in (TURNLOG_NAMESPACE)")
 	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long an operation is tried when no node answers")
+	a.timeoutGiven = func() bool { return f.Changed("timeout") }
 	a.login.register(f, a.getenv)
 	f.BoolVar(&a.json, "json", false, "write JSON for programs")
 	return root

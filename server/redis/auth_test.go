@@ -170,6 +170,48 @@ func TestReloadEndsSubscriptions(t *testing.T) {
 	}
 }
 
+// Subscriptions stay with the user who was allowed to make them.
+func TestSubscriptionsKeepTheirUser(t *testing.T) {
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "read", "['0']", "channels: [a]"}, testUser{"bob", "read", "['0']", "channels: [a]"})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
+	c := s.as(t, "ann")
+	c.do("HELLO", "3")
+	c.do("SUBSCRIBE", "a")
+	c.expect("-"+string(errSubscribed), "AUTH", "bob", secretOf("bob"))
+	c.expect("-"+string(errSubscribed), "HELLO", "3", "AUTH", "bob", secretOf("bob"))
+	c.expect("OK", "AUTH", "ann", secretOf("ann"))
+	c.do("UNSUBSCRIBE", "a")
+	c.expect("OK", "AUTH", "bob", secretOf("bob"))
+}
+
+// Channels belong to namespaces, whatever their names.
+func TestChannelsStayInTheirNamespaces(t *testing.T) {
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['eu']", "channels: ['']"}, testUser{"bob", "write", "['3']", "channels: [a]"})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
+	c := s.as(t, "ann") // in database 0, which is not hers
+	c.expect("-"+string(errNoChanPerm), "SUBSCRIBE", "a")
+	c.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "*")
+	c.expect("-"+string(errNoChanPerm), "PUBLISH", "a", "1")
+	c.expect("OK", "TURN.NS", "eu")
+	c.expect("0", "PUBLISH", "a", "1")
+	s.as(t, "bob").expect("0", "PUBLISH", "a", "1")
+}
+
+// Clients go where +switch-master says, with their secrets: nobody can say it.
+func TestSwitchMasterCannotBeForged(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	c := dial(t, s.addr())
+	for _, ns := range []string{"0", "7"} {
+		c.do("SELECT", ns)
+		c.expect("-"+string(errOwnChannel), "PUBLISH", "+switch-master", "mymaster 127.0.0.1 1 10.6.6.6 6379")
+	}
+	c.do("MULTI")
+	c.do("PUBLISH", "+switch-master", "x")
+	if got := c.do("EXEC"); !strings.Contains(show(got), string(errOwnChannel)) && !strings.HasPrefix(show(got), "-EXECABORT") {
+		t.Errorf("in a transaction: %s", show(got))
+	}
+}
+
 // Listings show a user his own keys.
 func TestListingsAreNarrowed(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "read", "['0']", "prefixes: ['a:', 'b:']"})

@@ -89,8 +89,11 @@ func (s *Server) answer(asked []byte) (b []byte) {
 	scope := string(in.bytes())
 	switch asked[0] {
 	case tellMessage:
-		n := s.hub.publish(&message{scope: scope, channel: string(in.bytes()), payload: in.bytes()})
-		return binary.AppendUvarint(nil, uint64(n))
+		m := &message{scope: scope, channel: string(in.bytes()), payload: in.bytes()}
+		if m.channel == switchMaster {
+			return binary.AppendUvarint(nil, 0) // a node of an older version let a client publish it
+		}
+		return binary.AppendUvarint(nil, uint64(s.hub.publish(m)))
 	case whichChannel:
 		return appendTexts(nil, s.hub.names(channelsOf, scope, string(in.bytes()))...)
 	case whichPattern:

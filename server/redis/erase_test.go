@@ -67,3 +67,18 @@ func TestDeletionWaitsForRoom(t *testing.T) {
 	}
 	other.expect("0", "DBSIZE")
 }
+
+// TestEraseAllIsAskedForTwice: a prefix that came out empty deletes nothing.
+func TestEraseAllIsAskedForTwice(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	c := dial(t, s.addr())
+	c.expect("1", "RPUSH", "a", "1")
+	for _, args := range [][]string{{"PREFIX", ""}, {"PREFIX", "", "NOW"}, {"PREFIX", "", "ALL", "ALL"}, {"PREFIX"}} {
+		if got := show(c.do(append([]string{"TURN.ERASE"}, args...)...)); !strings.HasPrefix(got, "-") {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+	c.expect("1", "DBSIZE")
+	c.do("TURN.ERASE", "PREFIX", "", "ALL")
+	c.expect("0", "DBSIZE")
+}

@@ -45,6 +45,11 @@ func (c *conn) become(u *access.User) {
 	}
 }
 
+// errSubscribed keeps subscriptions with the user who was allowed to make them: the
+// connection would go on hearing what another user may not, or when the first one
+// is removed.
+const errSubscribed replyError = "ERR unsubscribe before authenticating as another user"
+
 // logIn makes the connection that of a user, if the secret is right; if not, it
 // stays what it was.
 func (c *conn) logIn(name, secret []byte) replyError {
@@ -67,6 +72,9 @@ func (c *conn) logIn(name, secret []byte) replyError {
 	user := set.Find(login)
 	if user == nil {
 		return errWrongPass // the users were read anew at this moment
+	}
+	if c.subs.count() > 0 && c.who.login.Name != login.Name {
+		return errSubscribed
 	}
 	c.who.login, c.who.set = login, set
 	c.become(user)

@@ -207,7 +207,7 @@ func turnCommands() []command {
 	ns.stateful, ns.reach = true, reachEntered
 	list := row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.", keySpec{}, turnList)
 	list.reach = reachShown
-	erase := row("erase", 3, "write", "PREFIX p", "Delete all sessions whose keys begin so, in steps.", keySpec{}, turnErase)
+	erase := row("erase", -3, "write", "PREFIX p [ALL]", "Delete all sessions whose keys begin so, in steps; an empty prefix, that is all of the namespace, takes ALL.", keySpec{}, turnErase)
 	erase.reach = reachPrefix
 	cluster := row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster)
 	cluster.reach = reachServer

@@ -254,10 +254,17 @@ func turnExpire(c *conn, args [][]byte) action {
 	return write(op.Key, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) })
 }
 
-// turnErase is TURN.ERASE PREFIX p.
+// turnErase is TURN.ERASE PREFIX p [ALL].
 func turnErase(c *conn, args [][]byte) action {
 	if !is(args[1], "PREFIX") {
 		return refuse(invalid("PREFIX p is missing"))
+	}
+	all := len(args) == 4 && is(args[3], "ALL")
+	switch {
+	case len(args) > 3 && !all:
+		return refuse(invalid("PREFIX p can be followed by ALL only"))
+	case len(args[2]) == 0 && !all:
+		return refuse(invalid("an empty prefix deletes every session of the namespace: add ALL to do it; nothing was deleted"))
 	}
 	namespace, prefix := c.namespace, string(args[2])
 	return alone(func(ctx context.Context) (reply, error) {
