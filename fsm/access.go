@@ -82,6 +82,7 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 		m.mu.RUnlock()
 		return nil
 	}
+	m.holdEdits(&v)
 	mine := *h // the one in the table changes once mu is released
 	m.mu.RUnlock()
 

@@ -62,15 +62,20 @@ func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side
 
 // place appends a record, whose seq is yet to be given, to an owned head.
 func (m *Machine) place(h *head, rec record) {
+	m.add(h, &rec)
+	if rec.id != "" {
+		h.lastID = rec.seq
+	}
+	m.windows.note(h, h.last-h.moves.total, rec.id)
+}
+
+// add is place for a record that is not to be known by its id.
+func (m *Machine) add(h *head, rec *record) {
 	h.last++
 	rec.seq = h.last
 	h.live[rec.side]++
 	h.bytes += uint64(len(rec.data))
-	if rec.id != "" {
-		h.lastID = rec.seq
-	}
-	m.active.add(h, rec)
-	m.windows.note(h, rec.seq, rec.id)
+	m.active.add(h, *rec)
 }
 
 // origin is where an id was found: in which incarnation, at which seq.
@@ -128,7 +133,7 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 // deleted under the same key not long ago. inc is 0 if there is none.
 func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64, err error) {
 	if h != nil {
-		if rec, ok, err := m.lookupIn(m.windows.of(h), h.inc, h.last, h.lastID, id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), id); ok || err != nil {
 			return rec, h.inc, err
 		}
 		if h.graves <= m.meta.clock {
@@ -140,32 +145,32 @@ func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64
 		return record{}, 0, err
 	}
 	for _, g := range graves {
-		if rec, ok, err := m.lookupIn(m.windows.get(g.inc), g.inc, g.last, g.last, id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.get(g.inc), g.remembered(), id); ok || err != nil {
 			return rec, g.inc, err
 		}
 	}
 	return record{}, 0, nil
 }
 
-// lookupIn finds id among the last messages, up to last, of an incarnation of
-// which no message above lastID carried one, and whose window is w if it is kept.
-func (m *Machine) lookupIn(w *windowOf, inc, last, lastID uint64, id string) (rec record, ok bool, err error) {
-	if lastID == 0 || lastID < windowStart(last) {
+// lookupIn finds id among what is remembered of an incarnation, whose window is w if it
+// is kept.
+func (m *Machine) lookupIn(w *windowOf, of remembered, id string) (rec record, ok bool, err error) {
+	if !of.any() {
 		return record{}, false, nil
 	}
 	if w == nil {
-		if w, err = m.rebuildWindow(inc, last); err != nil {
+		if w, err = m.rebuildWindow(of); err != nil {
 			return record{}, false, err
 		}
 	}
 	var v *view // most ids are new: then nothing has to be looked at
-	w.find(m.windows.print(id), func(seq uint64) bool {
+	w.find(m.windows.print(id), func(ordinal uint64) bool {
 		if v == nil {
-			if v, err = m.wholeIDs(inc); err != nil {
+			if v, err = m.wholeIDs(of.inc); err != nil {
 				return true
 			}
 		}
-		if rec, ok, err = v.find(seq); err != nil || ok && rec.id == id {
+		if rec, ok, err = v.find(of.moves.seq(ordinal)); err != nil || ok && rec.id == id {
 			return true
 		}
 		rec, ok = record{}, false
@@ -185,18 +190,20 @@ func (m *Machine) wholeIDs(inc uint64) (*view, error) {
 	return &v, err
 }
 
-func (m *Machine) rebuildWindow(inc, last uint64) (*windowOf, error) {
-	v, err := m.wholeIDs(inc)
+func (m *Machine) rebuildWindow(of remembered) (*windowOf, error) {
+	v, err := m.wholeIDs(of.inc)
 	if err != nil {
 		return nil, err
 	}
-	start := windowStart(last)
-	w := m.windows.add(inc, start)
+	start := of.windowStart()
+	w := m.windows.add(of.inc, of.moves.ordinal(start))
 	err = v.ascend(start, func(r *record) bool {
-		m.windows.noteIn(w, r.seq, r.id)
+		if !of.moves.runs.has(r.seq) {
+			m.windows.noteIn(w, of.moves.ordinal(r.seq), r.id)
+		}
 		return true
 	})
-	for err == nil && w.next <= last {
+	for last := of.last - of.moves.total; err == nil && w.next <= last; {
 		m.windows.noteIn(w, w.next, "")
 	}
 	return w, err

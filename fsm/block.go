@@ -36,6 +36,8 @@ const (
 	flagHead = 1 << 0 // pushed at the head
 	flagDead = 1 << 1 // tombstone: data is the digest of what was
 	flagRev  = 1 << 2 // has a revision
+	// flagEdited: before the payload, data has the digest of what it was at first.
+	flagEdited = 1 << 3
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -63,7 +65,7 @@ func splitBlockKey(k []byte) (inc, seq uint64) {
 func encodeBlock(buf []byte, first uint64, records []record) []byte {
 	size := blockHeader + binary.MaxVarintLen64
 	for i := range records {
-		size += 4*binary.MaxVarintLen64 + len(records[i].id) + len(records[i].data)
+		size += 4*binary.MaxVarintLen64 + len(records[i].id) + records[i].storedLen()
 	}
 	b := append(slices.Grow(buf[:0], size), blockVersion, 0, 0, 0, 0)
 	b = binary.AppendUvarint(b, uint64(len(records)))
@@ -74,7 +76,7 @@ func encodeBlock(buf []byte, first uint64, records []record) []byte {
 		b = append(b, r.flags())
 		b = binary.AppendVarint(b, r.time-time)
 		b = binary.AppendUvarint(b, uint64(len(r.id)))
-		b = binary.AppendUvarint(b, uint64(len(r.data)))
+		b = binary.AppendUvarint(b, uint64(r.storedLen()))
 		if r.revision != 0 {
 			b = binary.AppendVarint(b, int64(r.revision-revision))
 			b[0], revision = revBlockVersion, r.revision
@@ -85,6 +87,9 @@ func encodeBlock(buf []byte, first uint64, records []record) []byte {
 		b = append(b, records[i].id...)
 	}
 	for i := range records {
+		if was := records[i].original; was != nil {
+			b = append(b, was[:]...)
+		}
 		b = append(b, records[i].data...)
 	}
 	binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
@@ -101,7 +106,18 @@ func (r *record) flags() (f byte) {
 	if r.revision != 0 {
 		f |= flagRev
 	}
+	if r.original != nil {
+		f |= flagEdited
+	}
 	return f
+}
+
+// storedLen is the length of what a block holds of the payload.
+func (r *record) storedLen() int {
+	if r.original != nil {
+		return digestSize + len(r.data)
+	}
+	return len(r.data)
 }
 
 // decodeBlock appends the records of a stored block to dst. Their data is part of
@@ -163,6 +179,12 @@ func decodeSound(dst []record, first uint64, value []byte, borrowed bool) ([]rec
 		}
 		rec.id, ids = ids[:e.idLen], ids[e.idLen:]
 		rec.data, data = data[:e.dataLen:e.dataLen], data[e.dataLen:]
+		if e.flags&flagEdited != 0 {
+			if len(rec.data) < digestSize {
+				return dst, turn.Errorf(turn.Corrupt, "stored block has a message without its digest")
+			}
+			rec.original, rec.data = (*[digestSize]byte)(rec.data), rec.data[digestSize:]
+		}
 		dst = append(dst, rec)
 	}
 	return dst, nil

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"encoding/binary"
+	"iter"
 	"maps"
 	"slices"
 )
@@ -26,12 +27,13 @@ func (w *writer) writeTails() error {
 	}
 	for _, inc := range slices.Sorted(maps.Keys(w.table.tails)) {
 		t := w.table.tails[inc]
-		s := tailWriter{writer: w, inc: inc, tail: t, last: t.last}
+		s := tailWriter{writer: w, inc: inc, tail: t, last: t.last, moves: t.moves}
 		if h := byInc[inc]; h != nil {
-			s.last, s.low = h.last, h.floors()
+			s.last, s.moves, s.low = h.last, h.moves, h.floors()
 		} else {
 			s.low = [2]uint64{t.last + 1, t.last + 1}
 		}
+		s.start = s.moves.windowStart(s.last)
 		if err := s.write(); err != nil {
 			return err
 		}
@@ -47,6 +49,9 @@ type tailWriter struct {
 	tail *tail
 	last uint64
 	low  [2]uint64
+	// Ids are remembered from the seq start on, but of messages that were moved.
+	start uint64
+	moves moves
 }
 
 func (s *tailWriter) write() error {
@@ -73,10 +78,13 @@ func (s *tailWriter) write() error {
 // kept returns what is stored of a record: itself while it lives, then a
 // tombstone as long as its id is remembered, then nothing.
 func (s *tailWriter) kept(r record) (record, bool) {
+	if later, ok := s.tail.edits.Get(r.seq); ok && !r.dead {
+		r = later
+	}
 	switch {
 	case !r.dead && r.seq >= s.low[r.side] && !s.tail.kills[r.side].has(r.seq):
 		return r, true
-	case r.id == "" || r.seq < windowStart(s.last):
+	case r.id == "" || r.seq < s.start || s.moves.runs.has(r.seq):
 		return record{}, false
 	}
 	return r.tombstone(), true
@@ -93,10 +101,13 @@ func (s *tailWriter) bury() error {
 			}
 		}
 	}
+	if err := s.rewriteEdits(); err != nil {
+		return err
+	}
 	if t.cut == 0 {
 		return nil
 	}
-	start := min(s.low[0], s.low[1], windowStart(s.last))
+	start := min(s.low[0], s.low[1], s.start)
 	if start > 1 {
 		if err := s.discard(0, s.inc, start, ""); err != nil {
 			return err
@@ -106,13 +117,29 @@ func (s *tailWriter) bury() error {
 	return s.rewrite(start-1, t.cut-1)
 }
 
+// rewriteEdits stores the edited messages that are in stored blocks.
+func (s *tailWriter) rewriteEdits() (err error) {
+	done := uint64(0) // so far all is up to date
+	s.tail.edits.Scan(func(seq uint64, _ record) bool {
+		if seq > done {
+			done, err = s.rewriteTo(seq, seq)
+		}
+		return err == nil
+	})
+	return err
+}
+
 // rewrite brings the stored blocks that hold seqs from … to up to date.
 func (s *tailWriter) rewrite(from, to uint64) error {
-	type change struct {
-		key  []byte
-		keep []byte // nil: nothing is left
-	}
+	_, err := s.rewriteTo(from, to)
+	return err
+}
+
+// rewriteTo is rewrite, and returns the last seq that it met, to at least.
+func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
+	type change struct{ key, value []byte } // nil: nothing is left
 	var changes []change
+	last = to
 	c, k, v := s.space.finder.lastUpTo(blockKey(s.inc, from))
 	if k == nil || !ofIncarnation(k, s.inc) {
 		k, v = c.Seek(blockKey(s.inc, from))
@@ -124,24 +151,26 @@ func (s *tailWriter) rewrite(from, to uint64) error {
 		}
 		rs, err := loadBlock(s.space.files, nil, k, v)
 		if err != nil {
-			return err
+			return 0, err
 		}
+		last = max(last, rs[len(rs)-1].seq)
 		left, changed := s.survivors(rs)
-		if changed {
-			ch := change{key: slices.Clone(k)}
-			if len(left) > 0 {
-				// Under its old key: seqs are stored relative to it.
-				ch.keep = encodeBlock(nil, first, left)
+		if changed && len(left) == 0 {
+			changes = append(changes, change{key: slices.Clone(k)})
+		} else if changed {
+			// Under its old key: seqs are stored relative to it. What it grew by
+			// gets blocks of its own.
+			for first, rs := range blocksOf(first, left) {
+				changes = append(changes, change{blockKey(s.inc, first), encodeBlock(nil, first, rs)})
 			}
-			changes = append(changes, ch)
 		}
 	}
 	for _, ch := range changes {
-		if err := s.put(ch.key, ch.keep); err != nil {
-			return err
+		if err := s.put(ch.key, ch.value); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return last, nil
 }
 
 func (s *tailWriter) survivors(rs []record) (left []record, changed bool) {
@@ -150,7 +179,7 @@ func (s *tailWriter) survivors(rs []record) (left []record, changed bool) {
 		if keep {
 			left = append(left, k)
 		}
-		changed = changed || !keep || k.dead != r.dead
+		changed = changed || !keep || !k.same(&r)
 	}
 	return left, changed
 }
@@ -170,21 +199,32 @@ func (s *tailWriter) add(rs []record) error {
 			rs = s.merged
 		}
 	}
-	for len(rs) > 0 {
-		n, size := 0, 0
-		for n < len(rs) && (n == 0 || size+len(rs[n].data) <= blockBytes) {
-			size += len(rs[n].id) + len(rs[n].data) + 8
-			n++
-		}
-		s.encoded = encodeBlock(s.encoded, first, rs[:n])
+	for first, rs := range blocksOf(first, rs) {
+		s.encoded = encodeBlock(s.encoded, first, rs)
 		if err := s.put(s.blockKey(first), s.encoded); err != nil {
 			return err
 		}
-		if rs = rs[n:]; len(rs) > 0 {
-			first = rs[0].seq
-		}
 	}
 	return nil
+}
+
+// blocksOf divides records into blocks, of which the first one's key is first.
+func blocksOf(first uint64, rs []record) iter.Seq2[uint64, []record] {
+	return func(yield func(uint64, []record) bool) {
+		for len(rs) > 0 {
+			n, size := 0, 0
+			for n < len(rs) && (n == 0 || size+len(rs[n].data) <= blockBytes) {
+				size += len(rs[n].id) + len(rs[n].data) + 8
+				n++
+			}
+			if !yield(first, rs[:n]) {
+				return
+			}
+			if rs = rs[n:]; len(rs) > 0 {
+				first = rs[0].seq
+			}
+		}
+	}
 }
 
 // blockKey returns a key that is valid until it is called again.

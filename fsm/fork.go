@@ -35,9 +35,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	}
 	h.last, h.meta, h.low = at, src.meta, [2]uint64{1, 1}
 	for _, rec := range rs {
-		if rec.borrowed {
-			rec.data, rec.borrowed = append([]byte(nil), rec.data...), false
-		}
+		rec = rec.owned()
 		m.active.add(h, rec)
 		h.live[rec.side]++
 		h.bytes += uint64(len(rec.data))

@@ -94,7 +94,7 @@ func hashState(tx *reading) (string, error) {
 			return s.elements(&elements{inc: h.inc, tx: tx})
 		}
 		v2 := view{inc: h.inc, low: h.floors(), tx: tx}
-		return s.messages(&v2, h.last)
+		return s.messages(&v2, h.remembered())
 	}); err != nil {
 		return "", err
 	}
@@ -106,7 +106,7 @@ func hashState(tx *reading) (string, error) {
 		s.bytes(k)
 		s.bytes(g.encode())
 		v2 := view{inc: g.inc, low: [2]uint64{g.last + 1, g.last + 1}, tx: tx}
-		return s.messages(&v2, g.last)
+		return s.messages(&v2, g.remembered())
 	}); err != nil {
 		return "", err
 	}
@@ -145,12 +145,12 @@ func (s *hasher) elements(e *elements) error {
 
 // messages hashes the live messages of a session, and of the others those whose
 // ids are remembered.
-func (s *hasher) messages(v *view, last uint64) error {
-	start := windowStart(last)
+func (s *hasher) messages(v *view, of remembered) error {
+	start := of.windowStart()
 	from := min(start, v.floor(anySide))
 	return v.ascend(from, func(r *record) bool {
 		live := v.live(r)
-		if !live && (r.seq < start || r.id == "") {
+		if !live && (r.seq < start || r.id == "" || of.moves.runs.has(r.seq)) {
 			return true
 		}
 		rec := *r
@@ -166,6 +166,9 @@ func (s *hasher) messages(v *view, last uint64) error {
 		}
 		s.bytes([]byte(rec.id))
 		s.bytes(rec.data)
+		if rec.original != nil {
+			s.bytes(rec.original[:])
+		}
 		return true
 	})
 }

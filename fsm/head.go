@@ -19,6 +19,7 @@ type head struct {
 	first    uint64 // seq of the oldest live message, 0 if there is none
 	last     uint64 // highest seq given out
 	lastID   uint64 // highest seq of a message that carried an id
+	moves    moves
 	// low, by side: messages of that side with a seq below it are dead.
 	low [2]uint64
 	// live, by side: number of live messages. Of another type than a list, live[0]
@@ -48,8 +49,9 @@ type head struct {
 }
 
 const (
-	headVersion = 1
-	headSize    = 96 // of most, encoded
+	headVersion      = 1
+	movesHeadVersion = 3  // with moves; 2 would be taken for a seal's
+	headSize         = 96 // of most, encoded
 )
 
 func (h *head) count() uint64 { return h.live[turn.Tail] + h.live[turn.Head] }
@@ -68,17 +70,11 @@ func (h *head) floors() [2]uint64 {
 	return low
 }
 
-// windowStart is the lowest seq whose id is still remembered.
-func windowStart(last uint64) uint64 {
-	if last < turn.IDWindow {
-		return 1
-	}
-	return last - turn.IDWindow + 1
-}
-
 // encode appends the stored form: version, then uvarints in the order below,
-// then the metadata as pairs of length-prefixed strings in key order.
+// then the metadata as pairs of length-prefixed strings in key order, then the moves if
+// the version is that of heads with some.
 func (h *head) encode(b []byte) []byte {
+	at := len(b)
 	b = append(b, headVersion)
 	for _, v := range [...]uint64{
 		h.inc, uint64(h.typ), uint64(h.created), uint64(h.updated), h.revision, h.first, h.last, h.lastID,
@@ -88,11 +84,14 @@ func (h *head) encode(b []byte) []byte {
 	} {
 		b = binary.AppendUvarint(b, v)
 	}
-	if len(h.meta) == 0 {
-		return b
+	if len(h.meta) > 0 {
+		for _, k := range slices.Sorted(maps.Keys(h.meta)) {
+			b = appendString(appendString(b, k), h.meta[k])
+		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(h.meta)) {
-		b = appendString(appendString(b, k), h.meta[k])
+	if h.moves.total > 0 {
+		b[at] = movesHeadVersion
+		b = h.moves.append(b)
 	}
 	return b
 }
@@ -107,7 +106,8 @@ func openHead(key, stored []byte) (*head, error) {
 }
 
 func decodeHead(b []byte) (*head, error) {
-	if err := checkVersion(b, headVersion, "session"); err != nil {
+	moved := len(b) > 0 && b[0] == movesHeadVersion
+	if err := checkVersion(b, headVersion, "session"); err != nil && !moved {
 		return nil, err
 	}
 	r := reader{b: b[1:]}
@@ -124,6 +124,9 @@ func decodeHead(b []byte) (*head, error) {
 			k := r.string()
 			h.meta[k] = r.string()
 		}
+	}
+	if moved {
+		h.moves = r.moves()
 	}
 	return h, r.end("session")
 }

@@ -38,10 +38,10 @@ func (m *Machine) remove(key string, h *head) {
 	w := m.active.tail(h.inc)
 	w.gone = true
 	if h.typ == turn.TypeList {
-		w.last, w.cut = h.last, h.last+1
+		w.last, w.moves, w.cut = h.last, h.moves, h.last+1
 	}
-	if h.lastID > 0 && h.lastID >= windowStart(h.last) {
-		g := grave{inc: h.inc, last: h.last, deadline: m.after(turn.GraveTime)}
+	if of := h.remembered(); of.any() {
+		g := grave{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.GraveTime)}
 		m.active.bury(key, g)
 		m.meta.graveMax = max(m.meta.graveMax, g.deadline)
 	}

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+
 	"cmp"
 	"math"
 	"slices"
@@ -30,6 +31,9 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 	i, n := listRange(o.Index, o.Index, h.count())
 	if n == 0 {
 		return turn.Errorf(turn.Invalid, "index out of range")
+	}
+	if m.level() >= turn.Level1 {
+		return m.replaceElement(key, h, i, o.Data, r)
 	}
 	end, lift := turn.Head, i+1
 	if after := h.count() - i; after < lift {
@@ -87,14 +91,13 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, d
 		return err
 	}
 	lifted = lifted[:n-replaced]
-	m.place(h, record{time: m.meta.clock, data: data, side: end})
+	placed := append(make([]record, 0, 1+len(lifted)), record{time: m.meta.clock, data: data, side: end})
 	for _, rec := range slices.Backward(lifted) {
-		if rec.borrowed {
-			rec.data, rec.borrowed = bytes.Clone(rec.data), false
-		}
+		rec = rec.owned()
 		rec.side = end
-		m.place(h, rec)
+		placed = append(placed, rec)
 	}
+	m.replaceRun(h, placed)
 	err = m.settle(key, h, before, true)
 	r.Count, r.Revision = h.count(), h.revision
 	return err

@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"bytes"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,13 +34,11 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	if taken[0].borrowed {
-		taken[0].data, taken[0].borrowed = bytes.Clone(taken[0].data), false
-	}
+	taken[0] = taken[0].owned()
 	data := taken[0].data
 	r.Found, r.Messages = true, []turn.Message{taken[0].message()}
 	if key == to {
-		m.place(h, record{time: m.meta.clock, data: data, side: o.On})
+		m.replaceRun(h, []record{{time: m.meta.clock, data: data, side: o.On}})
 		return m.settle(key, h, before, true)
 	}
 	if err := m.settle(key, h, before, true); err != nil {
@@ -77,11 +73,15 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, ok, err := m.lookupIn(m.windows.of(h), h.inc, h.last, h.lastID, ms[i].ID)
+		rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), ms[i].ID)
+		there := ok && live.live(&rec)
+		if err == nil && ok && !there {
+			_, there, err = live.movedTo(h.moves, rec.seq, rec.id)
+		}
 		switch {
 		case err != nil:
 			return false, err
-		case !ok || !live.live(&rec):
+		case !there:
 		case !rec.carries(ms[i].Data):
 			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.seq)
 		default:

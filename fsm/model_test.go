@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"slices"
 
@@ -29,6 +30,11 @@ type modelSession struct {
 	entry    turn.EntryID
 	list     []turn.Message  // in list order
 	appended []modelAppended // ever, in commit order
+	// was holds, by seq, the first payload of messages that got another.
+	was map[uint64][]byte
+	// moved holds, by seq, the messages that were moved there, with the revision after
+	// their append.
+	moved    map[uint64]uint64
 	last     uint64
 	revision uint64
 	deadline int64
@@ -39,6 +45,7 @@ type modelSession struct {
 type modelGrave struct {
 	key      turn.Key
 	appended []modelAppended
+	moved    map[uint64]uint64
 	last     uint64
 	deadline int64
 }
@@ -78,6 +85,20 @@ func (m *model) next(k turn.Key) uint64 {
 	return m.revisions[k.Namespace]
 }
 
+// windowFrom is the seq of the oldest of the last messages that were appended, and not
+// moved, whose ids are remembered.
+func windowFrom(last uint64, moved map[uint64]uint64) uint64 {
+	for n := 0; last > 1; last-- {
+		if _, ok := moved[last]; !ok {
+			n++
+		}
+		if n == turn.IDWindow {
+			break
+		}
+	}
+	return last
+}
+
 // after is the clock in so many milliseconds.
 func (m *model) after(ms int64) int64 {
 	if m.level >= turn.Level1 && ms > math.MaxInt64-m.clock {
@@ -109,7 +130,7 @@ func (m *model) advance(stamp int64) {
 
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
-	m.graves = append(m.graves, modelGrave{k, s.appended, s.last, m.after(turn.GraveTime)})
+	m.graves = append(m.graves, modelGrave{k, s.appended, s.moved, s.last, m.after(turn.GraveTime)})
 	delete(m.sessions, k)
 	m.next(k)
 }
@@ -299,19 +320,19 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		}
 		in := -2
 		var hit modelAppended
-		search := func(place int, appended []modelAppended, last uint64) {
+		search := func(place int, appended []modelAppended, from uint64) {
 			for _, a := range slices.Backward(appended) {
-				if a.ID == n.ID && a.Seq >= windowStart(last) && in == -2 {
+				if a.ID == n.ID && a.Seq >= from && in == -2 {
 					in, hit = place, a
 				}
 			}
 		}
 		if s != nil {
-			search(-1, s.appended, s.last)
+			search(-1, s.appended, windowFrom(s.last, s.moved))
 		}
 		for i, g := range slices.Backward(m.graves) {
 			if g.key == key && g.deadline > m.clock {
-				search(i, g.appended, g.last)
+				search(i, g.appended, windowFrom(g.last, g.moved))
 			}
 		}
 		if in == -2 {
@@ -548,8 +569,13 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 			f.list = append(f.list, msg)
 		}
 	}
+	f.was = s.was
 	for _, msg := range f.bySeq() {
-		f.appended = append(f.appended, modelAppended{msg, s.revisionOf(msg.Seq)})
+		revision := s.revisionOf(msg.Seq)
+		if was, edited := s.was[msg.Seq]; edited {
+			msg.Data = was
+		}
+		f.appended = append(f.appended, modelAppended{msg, revision})
 	}
 	m.sessions[o.To] = f
 	m.changed(o.To, f)
@@ -562,6 +588,9 @@ func (m *model) fork(o *turn.Fork) (turn.Result, *turn.Error) {
 
 // revisionOf returns what is known of the append of a message.
 func (s *modelSession) revisionOf(seq uint64) uint64 {
+	if revision, ok := s.moved[seq]; ok {
+		return revision
+	}
 	for _, a := range s.appended {
 		if a.Seq == seq {
 			return a.revision
@@ -582,6 +611,19 @@ func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
 	}
 	if i < 0 || i >= n {
 		return turn.Result{}, &turn.Error{Kind: turn.Invalid}
+	}
+	if m.level >= turn.Level1 {
+		s.was = maps.Clone(s.was)
+		if _, edited := s.was[s.list[i].Seq]; !edited {
+			if s.was == nil {
+				s.was = make(map[uint64][]byte)
+			}
+			s.was[s.list[i].Seq] = s.list[i].Data
+		}
+		s.list = slices.Clone(s.list)
+		s.list[i].Data = o.Data
+		m.changed(o.Key, s)
+		return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}, nil
 	}
 	return m.edit(o.Key, s, int(i), int(i+1), o.Data), nil
 }
@@ -610,8 +652,19 @@ func (m *model) edit(k turn.Key, s *modelSession, from, to int, data []byte) tur
 	give := func(msg *turn.Message) {
 		revision := s.revisionOf(msg.Seq)
 		s.last++
+		if was, edited := s.was[msg.Seq]; edited {
+			s.was = maps.Clone(s.was)
+			s.was[s.last] = was
+		}
 		msg.Seq = s.last
-		s.appended = append(slices.Clone(s.appended), modelAppended{*msg, revision})
+		if m.level < turn.Level1 {
+			s.appended = append(slices.Clone(s.appended), modelAppended{*msg, revision})
+			return
+		}
+		if s.moved = maps.Clone(s.moved); s.moved == nil {
+			s.moved = make(map[uint64]uint64)
+		}
+		s.moved[s.last] = revision
 	}
 	one := turn.Message{Time: m.clock, Data: data}
 	give(&one)

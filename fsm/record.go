@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"sort"
 
@@ -19,8 +20,11 @@ type record struct {
 	revision uint64
 	// data is the payload; of a tombstone it is the payload's digest.
 	data []byte
-	side turn.Side
-	dead bool
+	// original is the digest of what the payload was before it was replaced, if the
+	// message has an id; nil: it was not.
+	original *[digestSize]byte
+	side     turn.Side
+	dead     bool
 	// borrowed: data belongs to the store's memory map, or to a workspace, and is
 	// valid only until the reading ends that it is from.
 	borrowed bool
@@ -39,15 +43,22 @@ func digest(data []byte) []byte {
 // its payload was.
 func (r record) tombstone() record {
 	if !r.dead {
-		r.data, r.dead, r.borrowed = digest(r.data), true, false
+		was := digest(r.data)
+		if r.original != nil {
+			was = bytes.Clone(r.original[:])
+		}
+		r.data, r.dead, r.borrowed, r.original = was, true, false, nil
 	}
 	return r
 }
 
-// carries reports whether the record's payload is, or was, data.
+// carries reports whether the message was appended with the payload data.
 func (r *record) carries(data []byte) bool {
-	if r.dead {
+	switch {
+	case r.dead:
 		return string(r.data) == string(digest(data))
+	case r.original != nil:
+		return string(r.original[:]) == string(digest(data))
 	}
 	return string(r.data) == string(data)
 }

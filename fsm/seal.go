@@ -125,6 +125,8 @@ func restored(bucket, key, value []byte) (stored []byte, err error) {
 			if len(value) > 0 && value[0] == metaLevelVersion {
 				return seal(version, key, value), nil
 			}
+		} else if len(value) > 0 && value[0] == movesHeadVersion && string(bucket) == string(bucketHeads) {
+			return seal(version, key, value), nil
 		}
 		if value, err = unsealed(key, value, "value"); err != nil {
 			return nil, err

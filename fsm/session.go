@@ -186,6 +186,7 @@ func (m *Machine) ids(inc uint64, tx *reading) view {
 		v.layers[1] = m.frozen.layer(inc)
 	}
 	v.layers[2] = m.active.layer(inc)
+	v.edited = v.layers[0].edits != nil || v.layers[1].edits != nil || v.layers[2].edits != nil
 	return v
 }
 
@@ -194,7 +195,11 @@ func (t *table) layer(inc uint64) layer {
 	if w == nil {
 		return layer{}
 	}
-	return layer{records: w.records, kills: w.kills, complete: w.complete}
+	l := layer{records: w.records, kills: w.kills, complete: w.complete}
+	if w.edits.Len() > 0 {
+		l.edits = &w.edits
+	}
+	return l
 }
 
 // view returns a session's messages, store included. Only for use in Apply.

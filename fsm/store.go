@@ -164,9 +164,16 @@ func decodeGrave(k, stored []byte) (grave, error) {
 	inc, _ := splitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
 	r := reader{b: v}
 	g := grave{inc: inc, last: r.uint(), deadline: int64(r.uint())}
+	if len(r.b) > 0 {
+		g.moves = r.moves()
+	}
 	return g, r.end("grave")
 }
 
 func (g grave) encode() []byte {
-	return binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
+	b := binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
+	if g.moves.total > 0 {
+		b = g.moves.append(b)
+	}
+	return b
 }

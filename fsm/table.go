@@ -43,6 +43,8 @@ type table struct {
 type tail struct {
 	// records in seq order, all above what older generations and the store hold.
 	records []record
+	// edits of messages, of this and older generations.
+	edits edits
 	// kills, by side: seqs of messages, of this and older generations, that were
 	// removed from the upper end of the side, or from among others.
 	kills [2]spans
@@ -52,9 +54,11 @@ type tail struct {
 	// complete: the incarnation began in this generation, so that nothing older
 	// holds any of it.
 	complete bool
-	// gone: the incarnation was deleted in this generation; last is its last seq.
-	gone bool
-	last uint64
+	// gone: the incarnation was deleted in this generation; last is its last seq, and
+	// moves what was moved.
+	gone  bool
+	last  uint64
+	moves moves
 }
 
 // grave remembers a deleted session for the sake of its ids.
@@ -62,6 +66,7 @@ type grave struct {
 	inc      uint64
 	last     uint64
 	deadline int64
+	moves    moves
 }
 
 // Estimates of the memory that a thing takes besides its own bytes.

@@ -12,6 +12,7 @@ import (
 type layer struct {
 	records  []record
 	kills    [2]spans
+	edits    *edits // nil: none
 	complete bool
 }
 
@@ -21,6 +22,7 @@ type view struct {
 	inc    uint64
 	low    [2]uint64
 	layers [3]layer // warm, frozen, active
+	edited bool     // a layer has edits
 	// tx is open while store is needed; nil if everything is in the layers.
 	tx *reading
 	// scratch is reused from block to block.
@@ -82,7 +84,7 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 			end = indexOf(rs, from+1)
 		}
 		for j := end - 1; j >= 0; j-- {
-			if !fn(&rs[j]) {
+			if !fn(v.current(i, &rs[j])) {
 				return nil
 			}
 		}
@@ -105,7 +107,7 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 			return err
 		}
 		for j := indexOf(rs, from+1) - 1; j >= 0; j-- {
-			if !fn(&rs[j]) {
+			if !fn(v.current(0, &rs[j])) {
 				return nil
 			}
 		}
@@ -125,7 +127,7 @@ func (v *view) ascend(from uint64, fn func(*record) bool) error {
 	for i := range v.layers {
 		rs := v.layers[i].records
 		for j := indexOf(rs, from); more && j < len(rs); j++ {
-			more = fn(&rs[j])
+			more = fn(v.current(i, &rs[j]))
 		}
 	}
 	return nil
@@ -147,7 +149,7 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 			return false, err
 		}
 		for j := indexOf(rs, from); j < len(rs) && rs[j].seq < ceiling; j++ {
-			if !fn(&rs[j]) {
+			if !fn(v.current(0, &rs[j])) {
 				return false, nil
 			}
 		}

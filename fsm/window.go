@@ -9,7 +9,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// window finds an id among a session's last turn.IDWindow messages. It holds a
+// window finds an id among the last turn.IDWindow messages that were appended to a
+// session. Its seqs are their ordinals: those of messages that an edit moved are left out
+// (moves.go). It holds a
 // fingerprint of each id, by place; what it finds must be checked against the
 // record itself. It can be rebuilt from the records at any time.
 type window struct {

@@ -18,6 +18,8 @@ const (
 	//   - a deadline that would overflow is the latest there is, no longer in the past
 	//   - each namespace has its own counter of revisions, and messages with ids keep the
 	//     one after their append: a retry is told that, not the session's present one
+	//   - SetElement replaces a payload under its seq; what an edit of a list moves does
+	//     not count among the messages whose ids are remembered
 	Level1
 )
 

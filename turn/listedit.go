@@ -1,12 +1,18 @@
 package turn
 
-// The edits below are Redis's, in the middle of a list. Messages keep their
-// numbers for life, so one that takes a place between others moves those between
-// it and the nearer end of the list: they are removed and appended again, with
-// new seqs, and with their times and ids. The last incarnation of an id counts: a
-// retry of its append answers with the new seq, or, if only a part of the batch
-// was moved, with Conflict. At most DefaultLimits().ForkMessages messages and
-// ForkBytes bytes are moved; more is TooLarge.
+// The edits below are Redis's, in the middle of a list. Messages keep their numbers for
+// life: one that is replaced keeps its own, with its time and id, and gets another
+// payload. One that takes a place between others moves those between it and the nearer
+// end: they are removed and stand again with new seqs, and with their times and ids. At
+// most DefaultLimits().ForkMessages messages and ForkBytes bytes are moved; more is
+// TooLarge.
+//
+// Whatever is done to a message, a retry of its append is recognised by what it was
+// appended with, and answered with its first seq. Replaced and moved messages do not
+// count among the last 1,024 appended ones.
+//
+// Below Level1 a replaced element moved others, too, and messages that were moved
+// counted as appended, under their new seqs.
 
 // SetElement replaces the element at Index of the list. There must be one: NotFound
 // if there is no list, Invalid if it is shorter. Result: Count, Revision.

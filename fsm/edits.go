@@ -1,0 +1,105 @@
+package fsm
+
+import (
+	"bytes"
+
+	"github.com/tidwall/btree"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// edits holds, by seq, messages whose payloads a memtable's operations replaced, as
+// they are since. The records themselves are immutable: a flush writes them anew.
+type edits = btree.Map[uint64, record]
+
+// edited returns the record with another payload. Of a message with an id it remembers
+// what the payload was at first: a retry of its append brings that one.
+func (r record) edited(data []byte) record {
+	r = r.owned()
+	if r.id != "" && r.original == nil {
+		r.original = (*[digestSize]byte)(digest(r.data))
+	}
+	r.data = data
+	return r
+}
+
+// owned returns the record in memory of its own where it was borrowed.
+func (r record) owned() record {
+	if !r.borrowed {
+		return r
+	}
+	r.data, r.borrowed = bytes.Clone(r.data), false
+	if r.original != nil {
+		original := *r.original
+		r.original = &original
+	}
+	return r
+}
+
+// same reports whether two records of one message would be stored the same.
+func (r *record) same(o *record) bool {
+	return r.dead == o.dead && (r.original == nil) == (o.original == nil) && bytes.Equal(r.data, o.data)
+}
+
+// edit replaces a record of the session of a head that t holds.
+func (t *table) edit(h *head, r record) {
+	w := t.tailOf(h)
+	old, had := w.edits.Set(r.seq, r)
+	t.bytes += len(r.data) - len(old.data)
+	if !had {
+		t.bytes += recordCost + digestSize + len(r.id)
+	}
+}
+
+// current returns a record that a layer, or the store (0), holds as it is since later
+// edits. A tombstone stays what it is.
+func (v *view) current(layer int, r *record) *record {
+	if !v.edited || r.dead {
+		return r
+	}
+	for i := len(v.layers) - 1; i >= layer; i-- {
+		if e := v.layers[i].edits; e != nil {
+			if later, ok := e.Get(r.seq); ok {
+				return &later
+			}
+		}
+	}
+	return r
+}
+
+// holdEdits makes the edits of v, which was found in memory under mu, valid beyond it:
+// the active memtable goes on from a copy of what was shared.
+func (m *Machine) holdEdits(v *view) {
+	if e := v.layers[2].edits; e != nil {
+		m.copying.Lock()
+		v.layers[2].edits = e.IsoCopy()
+		m.copying.Unlock()
+	}
+}
+
+// replaceElement gives the element at index i of the list another payload. The message
+// keeps its seq, time and id.
+func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *turn.Result) error {
+	heads := h.live[turn.Head]
+	side, rank, total := turn.Tail, i-heads, h.live[turn.Tail]
+	if i < heads {
+		side, rank, total = turn.Head, heads-1-i, heads
+	}
+	if limit := turn.DefaultLimits().ForkMessages; min(rank, total-1-rank) > uint64(limit) { // the same on every node
+		return turn.Errorf(turn.TooLarge, "the element is further than %d others from an end", limit)
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	found, err := v.ranks(side, rank, 1, total)
+	if err != nil {
+		return err
+	}
+	h = m.own(key, h)
+	h.bytes += uint64(len(data)) - uint64(len(found[0].data))
+	m.active.edit(h, found[0].edited(data))
+	m.changed(key, h)
+	r.Count, r.Revision = h.count(), h.revision
+	return nil
+}

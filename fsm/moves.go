@@ -1,0 +1,147 @@
+package fsm
+
+import (
+	"encoding/binary"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// moves tells which seqs of a session were given to messages that an edit of the list
+// moved there. Such a message is known by its id under the seq that it was appended
+// with, where a tombstone stays; so that edits cannot have ids forgotten, the seqs of
+// moved messages do not count in the window of turn.IDWindow. The others, counted from
+// 1, are the ordinals of the messages appended.
+//
+// A session none of whose messages had an id has no moves: nothing is remembered of it.
+// Neither had any before turn.Level1.
+type moves struct {
+	total uint64 // moved messages ever
+	// runs of their seqs that lie in the window, or after its beginning. The slice is
+	// never changed, only replaced.
+	runs spans
+}
+
+// ordinal returns that of an appended message in the window.
+func (v moves) ordinal(seq uint64) uint64 {
+	moved := v.total
+	for i := len(v.runs) - 1; i >= 0 && v.runs[i].from > seq; i-- {
+		moved -= v.runs[i].len()
+	}
+	return seq - moved
+}
+
+// seq returns the seq of the appended message in the window with an ordinal.
+func (v moves) seq(ordinal uint64) uint64 {
+	moved := v.total
+	for i := len(v.runs) - 1; i >= 0 && ordinal+moved <= v.runs[i].to; i-- {
+		moved -= v.runs[i].len()
+	}
+	return ordinal + moved
+}
+
+// windowStart returns the lowest seq whose id is remembered in a session with the
+// highest seq last.
+func (v moves) windowStart(last uint64) uint64 {
+	appended := last - v.total
+	if appended < turn.IDWindow {
+		return 1
+	}
+	return v.seq(appended - turn.IDWindow + 1)
+}
+
+// with returns v with the run x, which ends with the highest seq given out. No message
+// with a higher seq than lastID has an id that counts.
+func (v moves) with(x span, lastID uint64) moves {
+	out := moves{total: v.total + x.len()}
+	start := moves{out.total, append(v.runs[:len(v.runs):len(v.runs)], x)}.windowStart(x.to)
+	if lastID < start {
+		return out // no id is remembered: where the window begins does not matter
+	}
+	for _, run := range v.runs {
+		if run.to >= start {
+			out.runs = append(out.runs, run)
+		}
+	}
+	if n := len(out.runs); n > 0 && out.runs[n-1].to+1 == x.from {
+		out.runs[n-1].to = x.to
+	} else {
+		out.runs = append(out.runs, x)
+	}
+	return out
+}
+
+func (s span) len() uint64 { return s.to - s.from + 1 }
+
+// append appends the stored form: uvarints total and number of runs, then for each its
+// distance to the end of the one before, and its length less one.
+func (v moves) append(b []byte) []byte {
+	b = binary.AppendUvarint(binary.AppendUvarint(b, v.total), uint64(len(v.runs)))
+	end := uint64(0)
+	for _, run := range v.runs {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, run.from-end), run.to-run.from)
+		end = run.to
+	}
+	return b
+}
+
+func (r *reader) moves() (v moves) {
+	v.total = r.uint()
+	end := uint64(0)
+	for range r.count() {
+		from := end + r.uint()
+		end = from + r.uint()
+		v.runs = append(v.runs, span{from, end})
+	}
+	return v
+}
+
+// remembered says which messages of an incarnation are known by their ids.
+type remembered struct {
+	inc    uint64
+	last   uint64 // highest seq given out
+	lastID uint64 // no message with a higher one was appended with an id
+	moves  moves
+}
+
+func (h *head) remembered() remembered { return remembered{h.inc, h.last, h.lastID, h.moves} }
+
+func (g *grave) remembered() remembered { return remembered{g.inc, g.last, g.last, g.moves} }
+
+func (r *remembered) windowStart() uint64 { return r.moves.windowStart(r.last) }
+
+// any reports whether an id is remembered.
+func (r *remembered) any() bool { return r.lastID > 0 && r.lastID >= r.windowStart() }
+
+// replace gives messages a new place, the first one's at once behind all seqs given
+// out: that of one new message, and of others that were taken out.
+func (m *Machine) replaceRun(h *head, rs []record) {
+	first := h.last + 1
+	counted := m.level() < turn.Level1 || h.lastID == 0
+	for _, rec := range rs {
+		if counted {
+			m.place(h, rec)
+		} else {
+			m.add(h, &rec)
+		}
+	}
+	if !counted {
+		h.moves = h.moves.with(span{first, h.last}, h.lastID)
+	}
+}
+
+// movedTo returns the live message that the removed one with that seq and id was moved to.
+func (v *view) movedTo(mv moves, seq uint64, id string) (rec record, ok bool, err error) {
+	if len(mv.runs) == 0 || mv.runs[len(mv.runs)-1].to < seq {
+		return rec, false, nil
+	}
+	err = v.newest(anySide, maxSeq, func(r *record) bool {
+		if r.seq <= seq {
+			return false
+		}
+		if r.id == id && mv.runs.has(r.seq) {
+			rec, ok = *r, true
+		}
+		return !ok
+	})
+	return rec, ok, err
+}
