@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"testing"
 	"testing/quick"
 
@@ -197,10 +198,10 @@ func TestNewerIsRefused(t *testing.T) {
 
 // Nothing nests without end: a record of a few bytes per level would exhaust the stack.
 func TestTransactionWithinTransactionIsRefused(t *testing.T) {
-	b, err := EncodeOp(&turn.Tx{Steps: []turn.Step{{Op: &turn.Tx{}}}})
-	if err != nil {
-		t.Fatal(err)
+	if _, err := EncodeOp(&turn.Tx{Steps: []turn.Step{{Op: &turn.Tx{}}}}); err == nil {
+		t.Error("a transaction within a transaction was encoded")
 	}
+	b := []byte{0x93, kindTx, 0x90, 0x91, 0xc2, 0x93, kindTx, 0x90, 0x90}
 	if op, err := DecodeOp(b); turn.KindOf(err) != turn.Corrupt {
 		t.Errorf("got %+v, %v, want %v", op, err, turn.Corrupt)
 	}
@@ -260,6 +261,74 @@ func FuzzDecode(f *testing.F) {
 		_, _ = DecodeResult(b)
 		_, _ = DecodeError(b)
 	})
+}
+
+// What the encoder takes, the decoder takes: the state machine of every node would end
+// otherwise, by what one of them was given.
+func TestWhatIsEncodedIsDecoded(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	refused := 0
+	for range 100 {
+		for _, like := range ops {
+			op := random(t, rnd, like)
+			anyChoices(rnd, reflect.ValueOf(op))
+			b, err := EncodeOp(op.(turn.Op))
+			if err != nil {
+				refused++
+				continue
+			}
+			if _, err := DecodeOp(b); err != nil {
+				t.Fatalf("%+v is encoded, but not decoded: %v", op, err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("every choice is encoded")
+	}
+}
+
+// anyChoices sets numbers that stand for a choice to any number.
+func anyChoices(rnd *rand.Rand, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			anyChoices(rnd, v.Field(i))
+		}
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			anyChoices(rnd, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			anyChoices(rnd, v.Index(i))
+		}
+	case reflect.Uint8:
+		if v.Type() != reflect.TypeFor[uint8]() {
+			v.SetUint(rnd.Uint64N(8))
+		}
+	}
+}
+
+// A length that is announced takes no memory before what it announces has come.
+func TestAnnouncedLengthsTakeNoMemory(t *testing.T) {
+	const size = 8 << 20
+	list := append([]byte{0x92, kindDelete, 0xdd, 0, 0x7f, 0xff, 0xff}, bytes.Repeat([]byte{0xc1}, size)...)
+	entry := append(AppendEntry(nil, 1, nil)[:entryHeader], 0xff, 0xff, 0xff, 3) // 8 million commands
+	entry = append(entry, bytes.Repeat([]byte{0xff}, size)...)
+	for name, decode := range map[string]func() error{
+		"list":  func() error { _, err := DecodeOp(list); return err },
+		"entry": func() error { _, err := DecodeEntry(entry); return err },
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := decode(); err == nil {
+			t.Errorf("%s: it is decoded", name)
+		}
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > size {
+			t.Errorf("%s: %d bytes took %d bytes of memory", name, size, took)
+		}
+	}
 }
 
 func BenchmarkOp(b *testing.B) {

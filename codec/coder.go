@@ -268,7 +268,7 @@ func (c *coder) take() []byte {
 func enum[T ~uint8](c *coder, v *T, last T) {
 	n := uint64(*v)
 	c.uint64(&n)
-	if c.mode == decoding && c.err == nil && n > uint64(last) {
+	if c.err == nil && n > uint64(last) {
 		c.err = turn.Errorf(turn.Newer, "record has the unknown choice %d", n)
 	}
 	*v = T(n)
@@ -277,25 +277,26 @@ func enum[T ~uint8](c *coder, v *T, last T) {
 // endless is more fields than any record has.
 const endless = 1 << 59
 
+// listStep is how many elements of a list get memory at first.
+const listStep = 1024
+
 // list codes a slice whose elements are coded by each.
 func list[T any](c *coder, v *[]T, each func(*T)) {
 	if !c.field() {
 		return
 	}
+	n := len(*v)
 	if c.mode == encoding {
-		c.err = c.enc.EncodeArrayLen(len(*v))
+		c.err = c.enc.EncodeArrayLen(n)
 	} else {
-		n := c.length(c.dec.DecodeArrayLen())
+		n = c.length(c.dec.DecodeArrayLen())
 		*v = nil
-		if n > 0 {
-			*v = make([]T, n)
-		}
 	}
 	outer := c.left
 	c.left = 2 * endless // the elements are not fields of the array around them
-	for i := range *v {
-		if c.err != nil {
-			break
+	for i := 0; i < n && c.err == nil; i++ {
+		if i == len(*v) { // more memory only for what has come, not for what is announced
+			*v = append(*v, make([]T, min(n-i, max(i, listStep)))...)
 		}
 		each(&(*v)[i])
 	}

@@ -65,9 +65,9 @@ func DecodeEntry(b []byte) (Entry, error) {
 	if n > uint64(len(r.b)) {
 		return Entry{}, turn.Errorf(turn.Corrupt, "log entry announces %d commands in %d bytes", n, len(r.b))
 	}
-	e.Commands = make([]Command, n)
-	for i := range e.Commands {
-		e.Commands[i] = Command{Origin: r.next(), Number: r.next(), Op: r.bytes(r.next())}
+	e.Commands = make([]Command, 0, min(n, listStep)) // more only for what has come
+	for uint64(len(e.Commands)) < n && !r.bad {
+		e.Commands = append(e.Commands, Command{Origin: r.next(), Number: r.next(), Op: r.bytes(r.next())})
 	}
 	if r.bad || len(r.b) != 0 {
 		return Entry{}, turn.Errorf(turn.Corrupt, "log entry is malformed")

@@ -164,14 +164,15 @@ func (k *kinded) fields(c *coder) {
 		}
 	}
 	c.uint64(&number)
+	if c.err == nil && k.step && k.kinds == &opKinds && number == kindTx {
+		c.err = turn.Errorf(turn.Corrupt, "record has a transaction within a transaction")
+	}
 	if c.mode == decoding && c.err == nil {
 		switch {
 		case number == 0:
 			c.err = turn.Errorf(turn.Corrupt, "record is empty")
 		case number >= uint64(len(k.byNumber)):
 			c.err = turn.Errorf(turn.Newer, "record has the unknown kind %d", number)
-		case k.step && number == kindTx:
-			c.err = turn.Errorf(turn.Corrupt, "record has a transaction within a transaction")
 		default:
 			k.value = k.byNumber[number].make()
 		}

@@ -53,6 +53,11 @@ func EncodeOpLevel(op turn.Op) ([]byte, turn.ClusterLevel, error) {
 	return encodeLevel(nil, &kinded{kinds: &opKinds, value: op})
 }
 
+// EncodeQueryLevel is EncodeQuery, and returns the level that a cluster needs to take q.
+func EncodeQueryLevel(q turn.Query) ([]byte, turn.ClusterLevel, error) {
+	return encodeLevel(nil, &kinded{kinds: &queryKinds, value: q})
+}
+
 // DecodeOpLevel is DecodeOp, and returns the level that a cluster needs to take the
 // operation.
 func DecodeOpLevel(b []byte) (turn.Op, turn.ClusterLevel, error) {

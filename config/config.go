@@ -31,6 +31,8 @@ type Config struct {
 	DialMap string
 	// Join makes an empty node wait until it is added to a running cluster.
 	Join bool
+	// HoldLevel keeps the cluster from going above a level; negative: nothing does.
+	HoldLevel int
 
 	// HTTPHosts are further names, comma-separated, under which clients address the
 	// node over HTTP without TLS; HTTPOrigins the origins of web pages that may use it.
@@ -79,6 +81,7 @@ func Default() Config {
 		RESPAddr:        "127.0.0.1:7379",
 		HTTPAddr:        "127.0.0.1:7380",
 		RaftAddr:        "127.0.0.1:7381",
+		HoldLevel:       -1,
 		LogEngine:       "wal",
 		ElectionTimeout: 700 * time.Millisecond,
 		LogCompactBytes: 64 << 20,
@@ -108,6 +111,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
 	fs.StringVar(&c.DialMap, "dial-map", "", "node-to-node addresses that are reached at another address from here, as HOST:PORT=HOST:PORT,…")
 	fs.BoolVar(&c.Join, "join", false, "if this node is new, wait until `turnlog cluster join` adds it to a running cluster")
+	fs.IntVar(&c.HoldLevel, "hold-level", c.HoldLevel, "do not let the cluster go above this level, so that its nodes can go back to the version before after an upgrade; the level at present is in `turnlog cluster status`, and does not fall (default: it rises when all nodes run a version that knows more)")
 	fs.StringVar(&c.UsersFile, "users-file", "", "file of those who may connect, made by `turnlog user` (default: anybody may do anything)")
 	fs.BoolVar(&c.OpenMetrics, "open-metrics", false, "let everybody read /metrics, not only users")
 	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate that clients see, over Redis's protocol and HTTP (default: no TLS)")

@@ -78,6 +78,15 @@ func (c *Config) Level() (slog.Level, error) {
 	return l, nil
 }
 
+// Hold returns HoldLevel, nil if there is none.
+func (c *Config) Hold() *turn.ClusterLevel {
+	if c.HoldLevel < 0 {
+		return nil
+	}
+	level := turn.ClusterLevel(c.HoldLevel)
+	return &level
+}
+
 // Limits returns the limits of requests.
 func (c *Config) Limits() turn.Limits {
 	l := turn.DefaultLimits()

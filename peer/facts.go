@@ -13,6 +13,7 @@ type Facts struct {
 	Incarnation string    // drawn when the node's data directory was made
 	Wall        time.Time // its wall clock, in whole milliseconds
 	Progress    uint64    // how far its state goes, in a measure of the caller's
+	Level       uint64    // the highest level that its version knows; 0 also if it tells none
 }
 
 // Purpose is what a connection is for.
@@ -56,6 +57,7 @@ const (
 	RefusedCluster          // another cluster's node
 	RefusedIncarnation      // the node id is taken by another incarnation
 	RefusedNode             // not the node that was meant, or not one of ours
+	RefusedLevel            // its version does not know the cluster's level
 )
 
 // Refusal is a handshake turned down. An Admit callback returns one to say why;
@@ -69,6 +71,13 @@ func (r *Refusal) Error() string { return "refused: " + r.Reason }
 
 const maxFact = 256 // bytes of one string in a handshake, reasons excepted
 const maxReason = 1024
+
+// appendGreeting appends facts and a text, which versions before levels know, and
+// then what those do not read.
+func appendGreeting(b []byte, f Facts, text string, limit int) []byte {
+	b = appendString(appendFacts(b, f), text, limit)
+	return binary.LittleEndian.AppendUint64(b, f.Level)
+}
 
 func appendFacts(b []byte, f Facts) []byte {
 	b = appendString(b, f.ClusterID, maxFact)
@@ -107,6 +116,14 @@ func (f *fields) string(limit int) string {
 		return ""
 	}
 	return string(f.take(n))
+}
+
+func (f *fields) greeting(limit int) (Facts, string) {
+	facts, text := f.facts(), f.string(limit)
+	if !f.bad && len(f.b) >= 8 {
+		facts.Level = binary.LittleEndian.Uint64(f.take(8))
+	}
+	return facts, text
 }
 
 func (f *fields) facts() Facts {

@@ -16,9 +16,12 @@ import (
 //	byte     code: the Purpose in a hello, else 0 or the Code of a refusal
 //	2 bytes  length of the body, little endian
 //
-//	dialer   → acceptor  hello:  facts, id of the node that is meant (or empty)
-//	acceptor → dialer    answer: facts, reason
+//	dialer   → acceptor  hello:  facts, id of the node that is meant (or empty), level
+//	acceptor → dialer    answer: facts, reason, level
 //	dialer   → acceptor  verdict: reason
+//
+// Versions before levels send none, and do not read what is behind the fields that
+// they know; more can be added there.
 //
 // The acceptor serves nothing before the verdict, the dialer may send right
 // behind it.
@@ -66,7 +69,7 @@ var errMalformed = errors.New("peer: malformed handshake message")
 // by either side.
 func (n *Network) greet(c net.Conn, purpose Purpose, addr, meant string) (Facts, error) {
 	defer deadline(c, n.cfg.HandshakeTimeout)()
-	if err := writeHello(c, uint8(purpose), appendString(appendFacts(nil, n.cfg.Self()), meant, maxFact)); err != nil {
+	if err := writeHello(c, uint8(purpose), appendGreeting(nil, n.cfg.Self(), meant, maxFact)); err != nil {
 		return Facts{}, err
 	}
 	code, body, err := readHello(c)
@@ -74,7 +77,7 @@ func (n *Network) greet(c net.Conn, purpose Purpose, addr, meant string) (Facts,
 		return Facts{}, err
 	}
 	f := fields{b: body}
-	remote, reason := f.facts(), f.string(maxReason)
+	remote, reason := f.greeting(maxReason)
 	if f.bad {
 		return Facts{}, errMalformed
 	}
@@ -110,8 +113,8 @@ func (n *Network) welcome(c net.Conn) (Meeting, error) {
 		return Meeting{}, err
 	}
 	f := fields{b: body}
-	m := Meeting{Remote: f.facts(), Purpose: Purpose(code)}
-	meant := f.string(maxFact)
+	remote, meant := f.greeting(maxFact)
+	m := Meeting{Remote: remote, Purpose: Purpose(code)}
 	if f.bad {
 		return m, errMalformed
 	}
@@ -151,7 +154,7 @@ func (n *Network) answer(c net.Conn, r *Refusal) error {
 	if r != nil {
 		code, reason = uint8(r.Code), r.Reason
 	}
-	return writeHello(c, code, appendString(appendFacts(nil, n.cfg.Self()), reason, maxReason))
+	return writeHello(c, code, appendGreeting(nil, n.cfg.Self(), reason, maxReason))
 }
 
 func (n *Network) offset(remote Facts) time.Duration {

@@ -13,6 +13,7 @@ func (n *Node) facts() peer.Facts {
 	return peer.Facts{
 		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
 		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: applied,
+		Level: uint64(n.knownLevel()),
 	}
 }
 
@@ -38,6 +39,9 @@ func (n *Node) admit(m peer.Meeting) error {
 				"must not come back under its old name by itself: remove the member %s, then add it anew",
 				r.NodeID, known, r.Incarnation, r.NodeID)}
 	}
+	if refusal := n.admitLevel(r); refusal != nil {
+		return refusal
+	}
 	n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 	return nil
 }
@@ -54,11 +58,16 @@ func (n *Node) recorded(id string) string {
 
 // refused is told that another node wants nothing to do with this one. If that
 // is because this node lost its data, it must stop, unless it knows better: a
-// member that was added anew may meet nodes that have not heard of that yet.
+// member that was added anew may meet nodes that have not heard of that yet. It
+// stops, too, if the cluster has gone to a level that its version does not know.
 func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 	self := n.ident.get()
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
 	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.recorded(n.id) != self.Incarnation {
+		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
+		return
+	}
+	if r.Code == peer.RefusedLevel && self.ClusterID != "" && same {
 		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
 		return
 	}

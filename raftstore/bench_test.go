@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -90,4 +91,19 @@ func benchCluster(b *testing.B, options ...func(*Config)) *cluster {
 	})...)
 	c.ready()
 	return c
+}
+
+// BenchmarkVet is what the leader pays for each operation that another node forwards.
+func BenchmarkVet(b *testing.B) {
+	op, err := codec.EncodeOp(&turn.Append{Key: key("session:12345"), Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := &Node{cfg: Config{Limits: turn.DefaultLimits()}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := n.fit(op); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -103,10 +103,19 @@ func (c *cluster) config(id string, options ...func(*Config)) Config {
 // start opens and runs a node.
 func (c *cluster) start(id string, options ...func(*Config)) *running {
 	c.t.Helper()
+	return c.run(c.open(id, options...))
+}
+
+func (c *cluster) open(id string, options ...func(*Config)) *Node {
+	c.t.Helper()
 	n, err := Open(c.config(id, options...))
 	if err != nil {
 		c.t.Fatalf("open %s: %v", id, err)
 	}
+	return n
+}
+
+func (c *cluster) run(n *Node) *running {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{Node: n, done: make(chan struct{})}
 	go func() {
@@ -119,10 +128,10 @@ func (c *cluster) start(id string, options ...func(*Config)) *running {
 		case <-r.done:
 			return r.err
 		case <-time.After(20 * time.Second):
-			return fmt.Errorf("%s does not stop", id)
+			return fmt.Errorf("%s does not stop", n.id)
 		}
 	})
-	c.nodes[id] = r
+	c.nodes[n.id] = r
 	return r
 }
 

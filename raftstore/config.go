@@ -35,6 +35,11 @@ type Config struct {
 	// Join makes an empty node wait until AddNode is called for it elsewhere.
 	Join bool
 
+	// HoldLevel, if set, keeps the cluster at that level, if it is not above it
+	// already, for as long as this node is a member: as nodes of the version before
+	// do, to which it can still go back then. Nil: the level rises when all can follow.
+	HoldLevel *turn.ClusterLevel
+
 	Limits turn.Limits
 	State  fsm.Config // Dir and Logger are set by the Node
 
@@ -51,6 +56,8 @@ type Config struct {
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	TLS    *peer.TLS
 	Logger *slog.Logger // nil: discard
+
+	unaware bool // for tests: of levels, as versions before them
 }
 
 // Consensus holds the settings of Raft.

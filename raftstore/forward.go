@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/turn"
@@ -161,6 +162,7 @@ func (s *outSession) answered(b *batch, answer []byte, err error) bool {
 // inbox is the leader's end of all forwarding sessions.
 type inbox struct {
 	proposer *proposer
+	vet      func([]codec.Command) (fit []codec.Command, refused []fsm.Outcome, f *failure)
 
 	mu       sync.Mutex
 	sessions map[string]*inSession // by node id
@@ -179,6 +181,7 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 		reply(nil, err)
 		return
 	}
+	fit, unfit, refused := in.vet(f.commands)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := in.sessionLocked(r.From.NodeID, f)
@@ -186,15 +189,24 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 		reply(badly(&failure{true, unavailable("an earlier batch of this session was refused")}), nil)
 		return
 	}
+	if refused != nil {
+		reply(badly(refused), nil)
+		return
+	}
+	if len(fit) == 0 {
+		s.next++
+		reply(appendOutcomes([]byte{fared}, unfit), nil)
+		return
+	}
 	reign, refused := in.proposer.offer(&unit{
-		commands: f.commands,
+		commands: fit,
 		bytes:    len(r.Payload),
 		done: func(outs []fsm.Outcome, f *failure) {
 			if f != nil {
 				reply(badly(f), nil)
 				return
 			}
-			reply(appendOutcomes([]byte{fared}, outs), nil)
+			reply(appendOutcomes(appendOutcomes([]byte{fared}, outs), unfit), nil)
 		},
 	}, s.reign)
 	if refused != nil {

@@ -50,12 +50,13 @@ func (n *Node) recordMembers(ctx context.Context, r *reign) (complete bool) {
 }
 
 // watchMembers keeps on disk what admission depends on, as it becomes known: the
-// cluster's id and the members' incarnations. It ends the node when it has been
+// cluster's id, the members' incarnations, and the level, so that an older version
+// which is started on this directory refuses it at once. It ends the node when it has been
 // removed.
 func (n *Node) watchMembers(ctx context.Context) {
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	kept := -1
+	kept, level := -1, n.state.Level()
 	for {
 		if id := n.state.ClusterID(); id != "" {
 			if err := n.ident.learnCluster(id); err != nil {
@@ -63,9 +64,10 @@ func (n *Node) watchMembers(ctx context.Context) {
 				return
 			}
 		}
-		if now := len(n.state.Members()); now != kept {
+		members, reached := len(n.state.Members()), n.state.Level()
+		if members != kept || reached != level {
 			if err := n.state.Flush(ctx); err == nil {
-				kept = now
+				kept, level = members, reached
 			}
 		}
 		if leader, _ := n.lead.leader(); leader == "" && n.removed(ctx) {

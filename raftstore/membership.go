@@ -181,6 +181,23 @@ func (n *Node) addHere(ctx context.Context, r *raft.Raft, c change) error {
 			return turn.Errorf(turn.Exists, "node %s is a member already", c.ID)
 		}
 	}
+	if err := n.addLearner(ctx, r, c); err != nil {
+		return err
+	}
+	poke(n.standing)
+	if err := n.untilCaughtUp(ctx, c.ID); err != nil {
+		return err
+	}
+	return changed(await(ctx, r.AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second)))
+}
+
+// addLearner makes a node a member without a vote if it is the one that is meant,
+// and if the cluster has to do with it.
+func (n *Node) addLearner(ctx context.Context, r *raft.Raft, c change) error {
+	if !n.levelGate.enter(ctx) {
+		return unavailable("another node is being added, or the cluster's level raised: %v", ctx.Err())
+	}
+	defer n.levelGate.leave()
 	facts, err := n.net.Probe(ctx, c.Addr)
 	if err != nil {
 		return unavailable("node %s at %s does not answer as it should: %v", c.ID, c.Addr, err)
@@ -188,15 +205,7 @@ func (n *Node) addHere(ctx context.Context, r *raft.Raft, c change) error {
 	if facts.NodeID != c.ID {
 		return turn.Errorf(turn.Invalid, "at %s there is node %s, not node %s", c.Addr, facts.NodeID, c.ID)
 	}
-	id, addr := raft.ServerID(c.ID), raft.ServerAddress(c.Addr)
-	if err := changed(await(ctx, r.AddNonvoter(id, addr, 0, time.Second))); err != nil {
-		return err
-	}
-	poke(n.standing)
-	if err := n.untilCaughtUp(ctx, c.ID); err != nil {
-		return err
-	}
-	return changed(await(ctx, r.AddVoter(id, addr, 0, time.Second)))
+	return changed(await(ctx, r.AddNonvoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second)))
 }
 
 // untilCaughtUp waits until a learner is recorded as a member, so that its

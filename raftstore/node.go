@@ -29,26 +29,29 @@ type Node struct {
 	log   *slog.Logger
 	ident *identity
 
-	state   *fsm.Machine
-	logs    *logStore
-	stable  *stableStore
-	snaps   *snapshotStore
-	net     *peer.Network
-	trans   *transport
-	reach   *reach
-	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
-	lead    *leadership
-	calls   *calls
-	props   *proposer
-	forward *forwarder
-	inbox   *inbox
-	casts   *broadcasts
-	reads   *reads
-	far     rounds // of read indexes from a leader that is another node
-	space   *diskSpace
-	offsets offsets
-	fresh   freshness
-	stats   counters
+	state  *fsm.Machine
+	logs   *logStore
+	stable *stableStore
+	snaps  *snapshotStore
+	net    *peer.Network
+	trans  *transport
+	reach  *reach
+	raft   atomic.Pointer[raft.Raft] // nil until Run has started it
+	lead   *leadership
+	calls  *calls
+	props  *proposer
+	// levelGate is held while a node is found fit to join, until it is a member, and
+	// while the level is raised.
+	levelGate gate
+	forward   *forwarder
+	inbox     *inbox
+	casts     *broadcasts
+	reads     *reads
+	far       rounds // of read indexes from a leader that is another node
+	space     *diskSpace
+	offsets   offsets
+	fresh     freshness
+	stats     counters
 
 	system struct {
 		origin uint64 // of the operations that this node proposes by itself
@@ -123,9 +126,15 @@ func (n *Node) Submit(ctx context.Context, op turn.Op) *Call {
 	if err := op.Validate(n.cfg.Limits); err != nil {
 		return n.calls.failed(turn.AsError(err))
 	}
-	b, err := codec.EncodeOp(op)
+	if err := proposable(op); err != nil {
+		return n.calls.failed(err)
+	}
+	b, needs, err := codec.EncodeOpLevel(op)
 	if err != nil {
 		return n.calls.failed(turn.AsError(err))
+	}
+	if err := n.levelError(needs); err != nil {
+		return n.calls.failed(err)
 	}
 	if why := n.space.rejects(op); why != nil {
 		return n.calls.failed(why)

@@ -25,6 +25,8 @@ func Open(cfg Config) (_ *Node, err error) {
 		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1),
 		failed: make(chan struct{}),
 		space:  newDiskSpace(),
+
+		levelGate: newGate(),
 	}
 	n.cfg.Logger = n.log
 	n.system.origin = rand.Uint64() | 1
@@ -123,7 +125,7 @@ func (n *Node) listen() (err error) {
 func (n *Node) wire() {
 	n.calls = newCalls(n.cfg.Calls, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
 	n.props = newProposer(n.cfg.Calls, n.calls, n.space, n.log)
-	n.inbox = &inbox{proposer: n.props, sessions: make(map[string]*inSession)}
+	n.inbox = &inbox{proposer: n.props, vet: n.vet, sessions: make(map[string]*inSession)}
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,

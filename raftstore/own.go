@@ -23,8 +23,11 @@ func (n *Node) propose(ctx context.Context, r *reign, op turn.Op) (turn.Result, 
 // ownUnit makes a unit of an operation of the leader's own, and a function that
 // waits for its outcome.
 func (n *Node) ownUnit(op turn.Op) (*unit, func(context.Context) (turn.Result, error), error) {
-	b, err := codec.EncodeOp(op)
+	b, needs, err := codec.EncodeOpLevel(op)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := n.levelError(needs); err != nil {
 		return nil, nil, err
 	}
 	type outcome struct {

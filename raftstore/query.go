@@ -18,6 +18,9 @@ func (n *Node) Query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 	if err := q.Validate(n.cfg.Limits); err != nil {
 		return turn.Result{}, turn.AsError(err)
 	}
+	if err := n.queryLevelError(q); err != nil {
+		return turn.Result{}, err
+	}
 	p := patience{Context: ctx, until: time.Now().Add(n.cfg.Calls.LeaderWait)}
 	defer p.end()
 	r, err := n.query(&p, q, c)

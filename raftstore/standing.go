@@ -102,6 +102,7 @@ func (n *Node) rule(ctx context.Context, r *reign, epoch func(context.Context) (
 			if !n.recordMembers(ctx, r) {
 				members = now
 			}
+			n.raiseLevel(ctx, r)
 		}
 		n.tickIfDue(ctx, r)
 		select {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
 )
 
 type counters struct {
@@ -62,10 +63,11 @@ type Stats struct {
 	LogAppends                              uint64
 	LogAppendTime                           time.Duration // of all together
 	Applied, Durable, FirstIndex, LastIndex uint64
-	BroadcastsDropped                       uint64 // to a node that leaves them unanswered
-	ReadOnly                                bool   // what needs disk space is rejected, as far as this node knows
-	ShortOfSpace                            bool   // this node's own disk has less than the reserve
-	FreeBytes                               uint64 // of this node's disk, as last seen
+	BroadcastsDropped                       uint64            // to a node that leaves them unanswered
+	ReadOnly                                bool              // what needs disk space is rejected, as far as this node knows
+	ShortOfSpace                            bool              // this node's own disk has less than the reserve
+	FreeBytes                               uint64            // of this node's disk, as last seen
+	Level                                   turn.ClusterLevel // of the cluster, as far as this node has applied it
 }
 
 // Stats returns the counters.
@@ -85,6 +87,7 @@ func (n *Node) Stats() Stats {
 		LogAppends: n.logs.syncs.Load(), LogAppendTime: time.Duration(n.logs.syncNanos.Load()),
 		FirstIndex: n.logs.engine.FirstIndex(), LastIndex: n.logs.engine.LastIndex(),
 		ReadOnly: n.space.refusal() != nil, ShortOfSpace: n.space.short.Load() != nil, FreeBytes: n.space.free.Load(),
+		Level: n.state.Level(),
 	}
 	n.casts.mu.Lock()
 	s.BroadcastsDropped = n.casts.dropped

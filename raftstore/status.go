@@ -32,6 +32,10 @@ type nodeStatus struct {
 	Space       string `json:"space,omitempty"`    // if so, how much
 	NoLog       bool   `json:"no_log,omitempty"`   // its log has room for a few more entries only
 	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
+	// The highest level that the node's version knows (older ones announce none), and
+	// that at which it holds the cluster; nil: it does not.
+	KnownLevel turn.ClusterLevel  `json:"known_level,omitempty"`
+	HoldLevel  *turn.ClusterLevel `json:"hold_level,omitempty"`
 	// Members are the ids recorded in the state, as of Applied or later.
 	Members []string `json:"members"`
 }
@@ -42,6 +46,7 @@ func (n *Node) status() nodeStatus {
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
 		Role: "starting", Last: max(n.logs.engine.LastIndex(), n.snaps.position().index),
 		NoLog: n.space.logFull.Load(), Wall: n.cfg.Clock.Now().UnixMilli(),
+		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
 	}
 	if short := n.space.short.Load(); short != nil {
 		s.NoSpace, s.Space = true, short.Message
@@ -117,7 +122,7 @@ func (n *Node) askStatus(ctx context.Context, id string, notice []byte) (s nodeS
 // Cluster describes the cluster as this node sees it; it asks every member for
 // its state, and waits half a second at most.
 func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
-	c := turn.Cluster{ID: n.state.ClusterID()}
+	c := turn.Cluster{ID: n.state.ClusterID(), Level: n.state.Level()}
 	c.Leader, _ = n.lead.leader()
 	_, c.Term, _ = n.raftState()
 	servers := n.configuration().Servers
@@ -146,6 +151,7 @@ func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
 	d.Role, d.Reachable = st.Role, true
 	d.Applied, d.Match = st.Applied, st.Last
 	d.StateHash, d.HashIndex = st.Hash, st.HashIndex
+	d.Level, d.HoldLevel = st.KnownLevel, st.HoldLevel
 	return d
 }
 

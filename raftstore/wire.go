@@ -68,6 +68,9 @@ func open(b []byte) ([]byte, *failure, error) {
 // session, then the commands in the layout of a log entry.
 const forwardHeader = 24
 
+// maxForwarded bounds the commands of a batch: no node has more calls (CallBounds).
+const maxForwarded = 1 << 16
+
 type forwarded struct {
 	origin, session, place uint64
 	commands               []codec.Command
@@ -90,6 +93,9 @@ func parseForwarded(b []byte) (forwarded, error) {
 		return forwarded{}, errShort
 	}
 	e, err := codec.DecodeEntry(b[forwardHeader:])
+	if len(e.Commands) > maxForwarded {
+		return forwarded{}, errShort
+	}
 	return forwarded{
 		origin:   binary.LittleEndian.Uint64(b),
 		session:  binary.LittleEndian.Uint64(b[8:]),

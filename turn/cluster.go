@@ -1,11 +1,38 @@
 package turn
 
+import "fmt"
+
 // Cluster describes the cluster as one node sees it.
 type Cluster struct {
 	ID     string // made once, when the first leader was elected
 	Leader string // node id; empty while there is none
 	Term   uint64
 	Nodes  []Node // ordered by ID
+	// Level is the cluster's level, as far as the node that was asked has applied it.
+	Level ClusterLevel
+}
+
+// LevelWaitsFor says, for each member that keeps the cluster's level below what others
+// know, why it does; nil if the level is the highest that a member knows of.
+func (c *Cluster) LevelWaitsFor() (reasons []string) {
+	highest := ClusterLevel(0)
+	for i := range c.Nodes {
+		highest = max(highest, c.Nodes[i].Level)
+	}
+	if c.Level >= highest {
+		return nil
+	}
+	for i := range c.Nodes {
+		switch n := &c.Nodes[i]; {
+		case !n.Reachable:
+			reasons = append(reasons, fmt.Sprintf("%s cannot be reached", n.ID))
+		case n.HoldLevel != nil && *n.HoldLevel < highest:
+			reasons = append(reasons, fmt.Sprintf("%s holds it at level %d (hold-level)", n.ID, *n.HoldLevel))
+		case n.Level < highest:
+			reasons = append(reasons, fmt.Sprintf("%s runs a version that knows levels up to %d", n.ID, n.Level))
+		}
+	}
+	return reasons
 }
 
 // Node is a member of the cluster.
@@ -22,4 +49,8 @@ type Node struct {
 	Reachable bool
 	StateHash string // hash of the state at HashIndex, if one was taken
 	HashIndex uint64
+	// Level is the highest cluster level that its version knows; 0 also while it
+	// cannot be reached. HoldLevel is the one at which it holds the cluster; nil: none.
+	Level     ClusterLevel
+	HoldLevel *ClusterLevel `json:",omitempty"`
 }

@@ -41,6 +41,9 @@ type clusterJSON struct {
 	Leader string     `json:"leader"`
 	Term   uint64     `json:"term"`
 	Nodes  []nodeJSON `json:"nodes"`
+
+	Level         turn.ClusterLevel `json:"level"`
+	LevelWaitsFor []string          `json:"level_waits_for,omitempty"`
 }
 
 type nodeJSON struct {
@@ -54,10 +57,13 @@ type nodeJSON struct {
 	Reachable bool   `json:"reachable"`
 	StateHash string `json:"state_hash,omitempty"`
 	HashIndex uint64 `json:"hash_index,omitempty"`
+
+	Level     turn.ClusterLevel  `json:"level"`
+	HoldLevel *turn.ClusterLevel `json:"hold_level,omitempty"`
 }
 
 func clusterToJSON(c turn.Cluster) clusterJSON {
-	out := clusterJSON{ID: c.ID, Leader: c.Leader, Term: c.Term, Nodes: []nodeJSON{}}
+	out := clusterJSON{ID: c.ID, Leader: c.Leader, Term: c.Term, Nodes: []nodeJSON{}, Level: c.Level, LevelWaitsFor: c.LevelWaitsFor()}
 	for _, n := range c.Nodes {
 		out.Nodes = append(out.Nodes, nodeJSON(n))
 	}
@@ -69,8 +75,12 @@ func (a *app) writeCluster(c turn.Cluster) error {
 	if leader == "" {
 		leader = "none"
 	}
-	fmt.Fprintf(a.stdout, "cluster %s, leader %s, term %d\n\n", c.ID, leader, c.Term)
-	rows := [][]string{{"NODE", "ROLE", "APPLIED", "ON DISK", "RESP", "HTTP", "NODE TO NODE", "STATE HASH"}}
+	fmt.Fprintf(a.stdout, "cluster %s, leader %s, term %d, level %d\n", c.ID, leader, c.Term, c.Level)
+	for _, reason := range c.LevelWaitsFor() {
+		fmt.Fprintf(a.stdout, "the level does not rise: %s\n", reason)
+	}
+	fmt.Fprintln(a.stdout)
+	rows := [][]string{{"NODE", "ROLE", "LEVEL", "APPLIED", "ON DISK", "RESP", "HTTP", "NODE TO NODE", "STATE HASH"}}
 	for _, n := range c.Nodes {
 		role := n.Role
 		if !n.Reachable {
@@ -80,9 +90,20 @@ func (a *app) writeCluster(c turn.Cluster) error {
 		if n.StateHash != "" {
 			hash = fmt.Sprintf("%.12s at %d", n.StateHash, n.HashIndex)
 		}
-		rows = append(rows, []string{n.ID, role, fmt.Sprint(n.Applied), fmt.Sprint(n.Match), orDash(n.RESPAddr), orDash(n.HTTPAddr), n.RaftAddr, hash})
+		rows = append(rows, []string{n.ID, role, levelOf(&n), fmt.Sprint(n.Applied), fmt.Sprint(n.Match), orDash(n.RESPAddr), orDash(n.HTTPAddr), n.RaftAddr, hash})
 	}
 	return a.table(rows)
+}
+
+// levelOf returns what a node knows, or holds.
+func levelOf(n *turn.Node) string {
+	switch {
+	case !n.Reachable:
+		return "-"
+	case n.HoldLevel != nil:
+		return fmt.Sprintf("%d, holds %d", n.Level, *n.HoldLevel)
+	}
+	return fmt.Sprint(n.Level)
 }
 
 func orDash(s string) string {

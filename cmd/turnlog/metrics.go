@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/server/redis"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // registerMetrics adds what the node, the Redis door and Go's runtime count to
@@ -77,6 +78,8 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.gauge("durable_index", "Log index up to which the state is in the state file.", float64(s.Durable))
 	out.gauge("log_first_index", "First index of the log.", float64(s.FirstIndex))
 	out.gauge("log_last_index", "Last index of the log.", float64(s.LastIndex))
+	out.gauge("cluster_level", "The cluster's level, as far as this node has applied it.", float64(s.Level))
+	out.gauge("known_cluster_level", "The highest level that this node's version knows.", float64(turn.NewestLevel))
 	out.gauge("read_only", "1 if writes that need space are rejected, for want of disk space on this node or others.", oneIf(s.ReadOnly))
 	out.gauge("disk_short", "1 if this node's disk has less space than is kept in reserve.", oneIf(s.ShortOfSpace))
 	out.gauge("disk_free_bytes", "Free space of this node's disk.", float64(s.FreeBytes))

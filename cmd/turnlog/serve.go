@@ -151,6 +151,7 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *pe
 		RESPAddr:       cmp.Or(cfg.RESPAdvertise, resp.String()),
 		HTTPAddr:       cmp.Or(cfg.HTTPAdvertise, http.String()),
 		InitialCluster: cluster, Join: cfg.Join,
+		HoldLevel: cfg.Hold(),
 		Limits:    cfg.Limits(),
 		LogEngine: cfg.LogEngine,
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},

@@ -9,6 +9,10 @@ type clusterReply struct {
 	Leader string     `json:"leader"` // "": none
 	Term   uint64     `json:"term"`
 	Nodes  []nodeBody `json:"nodes"`
+	// Level is the cluster's; it stays below what its members know while one of
+	// LevelWaitsFor is the case.
+	Level         turn.ClusterLevel `json:"level"`
+	LevelWaitsFor []string          `json:"level_waits_for"`
 }
 
 type nodeBody struct {
@@ -22,6 +26,9 @@ type nodeBody struct {
 	Reachable bool   `json:"reachable"`
 	StateHash string `json:"state_hash"`
 	HashIndex uint64 `json:"hash_index"`
+
+	Level     turn.ClusterLevel  `json:"level"`
+	HoldLevel *turn.ClusterLevel `json:"hold_level"` // null: it does not hold it
 }
 
 func (s *Server) getCluster(c *call) (any, error) {
@@ -29,9 +36,10 @@ func (s *Server) getCluster(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := clusterReply{ID: cl.ID, Leader: cl.Leader, Term: cl.Term, Nodes: make([]nodeBody, len(cl.Nodes))}
+	r := clusterReply{ID: cl.ID, Leader: cl.Leader, Term: cl.Term, Nodes: make([]nodeBody, len(cl.Nodes)),
+		Level: cl.Level, LevelWaitsFor: append([]string{}, cl.LevelWaitsFor()...)}
 	for i, n := range cl.Nodes {
-		r.Nodes[i] = nodeBody{n.ID, n.RaftAddr, n.RESPAddr, n.HTTPAddr, n.Role, n.Applied, n.Match, n.Reachable, n.StateHash, n.HashIndex}
+		r.Nodes[i] = nodeBody{n.ID, n.RaftAddr, n.RESPAddr, n.HTTPAddr, n.Role, n.Applied, n.Match, n.Reachable, n.StateHash, n.HashIndex, n.Level, n.HoldLevel}
 	}
 	return r, nil
 }

@@ -18,6 +18,8 @@ type Engine interface {
 	// change, a token can be received.
 	Watch(k turn.Key) (changed <-chan struct{}, stop func())
 	Cluster(ctx context.Context) (turn.Cluster, error)
+	// Level returns the cluster's level as far as this node has applied it.
+	Level() turn.ClusterLevel
 	Ready() (ok bool, reasons []string)
 	Limits() turn.Limits
 	// Calm returns when there is room for more work that can wait.

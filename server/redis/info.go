@@ -171,6 +171,7 @@ func (s *Server) infoTurnlog(_ context.Context, b *strings.Builder) {
 	ok, reasons := s.engine.Ready()
 	line(b, "turnlog_version", s.cfg.Version)
 	line(b, "node_id", s.cfg.NodeID)
+	line(b, "cluster_level", s.engine.Level())
 	line(b, "ready", ok)
 	line(b, "not_ready_because", strings.Join(reasons, "; "))
 }

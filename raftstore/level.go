@@ -1,0 +1,141 @@
+package raftstore
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// knownLevel is the highest level that this node's version knows.
+func (n *Node) knownLevel() turn.ClusterLevel {
+	if n.cfg.unaware {
+		return turn.Level0
+	}
+	return turn.NewestLevel
+}
+
+// allowedLevel is the highest level that this node lets the cluster go to.
+func (n *Node) allowedLevel() turn.ClusterLevel {
+	known := n.knownLevel()
+	if hold := n.cfg.HoldLevel; hold != nil {
+		return min(known, *hold)
+	}
+	return known
+}
+
+// Level returns the cluster's level as far as this node has applied it.
+func (n *Node) Level() turn.ClusterLevel { return n.state.Level() }
+
+// raiseLevel has the cluster go to the highest level that every member knows and
+// none holds it below. A member that does not answer may be of any version, so it
+// keeps the level where it is; so does a learner, which will vote.
+//
+// No node joins meanwhile (levelGate): one that was found fit for the level of
+// before could not follow. While one is joining, the level waits.
+func (n *Node) raiseLevel(ctx context.Context, r *reign) {
+	now := n.state.Level()
+	if n.allowedLevel() <= now || !n.levelGate.try() {
+		return
+	}
+	defer n.levelGate.leave()
+	to := n.commonLevel(ctx)
+	if to <= now {
+		return
+	}
+	if _, err := n.propose(ctx, r, &codec.SetLevel{Level: to}); err != nil {
+		n.log.Info("the cluster's level is not raised yet", "level", now, "to", to, "error", err)
+		return
+	}
+	n.log.Info("the cluster's level is raised", "level", to, "from", now)
+}
+
+// commonLevel returns the highest level that all members allow, as they say now.
+func (n *Node) commonLevel(ctx context.Context) turn.ClusterLevel {
+	servers := n.configuration().Servers
+	allowed := make([]turn.ClusterLevel, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		wg.Go(func() {
+			if st, err := n.statusOf(ctx, string(s.ID)); err == nil {
+				allowed[i] = st.allowedLevel()
+			}
+		})
+	}
+	wg.Wait()
+	common := n.allowedLevel()
+	for _, l := range allowed {
+		common = min(common, l)
+	}
+	return common
+}
+
+func (s *nodeStatus) allowedLevel() turn.ClusterLevel {
+	if s.HoldLevel != nil {
+		return min(s.KnownLevel, *s.HoldLevel)
+	}
+	return s.KnownLevel
+}
+
+// admitLevel refuses a node whose version does not know the cluster's level: it could
+// not read what the others write.
+func (n *Node) admitLevel(r peer.Facts) *peer.Refusal {
+	level, known := n.state.Level(), turn.ClusterLevel(r.Level)
+	if known >= level {
+		return nil
+	}
+	return &peer.Refusal{Code: peer.RefusedLevel, Reason: fmt.Sprintf("the cluster is at level %d, and the version of turnlog that node %s runs "+
+		"knows levels up to %d: run the version of the other nodes there", level, r.NodeID, known)}
+}
+
+// levelError refuses what the cluster is not ready for; nil if it is.
+func (n *Node) levelError(needs turn.ClusterLevel) *turn.Error {
+	level := n.state.Level()
+	if needs <= level {
+		return nil
+	}
+	return unavailable("this needs cluster level %d, and the cluster is at level %d, which rises when every member runs a version that "+
+		"knows more: see turnlog cluster status", needs, level)
+}
+
+// queryLevelError is levelError for a query.
+func (n *Node) queryLevelError(q turn.Query) *turn.Error {
+	if n.state.Level() == turn.NewestLevel {
+		return nil // as nearly always
+	}
+	_, needs, err := codec.EncodeQueryLevel(q)
+	if err != nil {
+		return turn.AsError(err)
+	}
+	return n.levelError(needs)
+}
+
+// gate lets one in at a time.
+type gate chan struct{}
+
+func newGate() gate { return make(gate, 1) }
+
+// enter reports whether the caller is in; if not, ctx ended.
+func (g gate) enter(ctx context.Context) bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// try is enter for who can come again later.
+func (g gate) try() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g gate) leave() { <-g }

@@ -1,0 +1,191 @@
+package raftstore
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// poison is what another node might forward that would end every state machine, or
+// that is not its to propose.
+func poison(t testing.TB) map[string][]byte {
+	encoded := func(op turn.Op) []byte {
+		b, err := codec.EncodeOp(op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	long := appendOp(strings.Repeat("k", 40_000), "x") // longer than the state file's keys
+	tx := encoded(&turn.Tx{Steps: []turn.Step{{Op: &turn.AddInt{Key: key("n")}}}})
+	return map[string][]byte{
+		"nothing":                        {},
+		"no array":                       []byte("hello"),
+		"an unknown kind":                {0x91, 0xcc, 0xf0},
+		"an unknown field":               append([]byte{encoded(appendOp("s", "x"))[0] + 1}, append(encoded(appendOp("s", "x"))[1:], 1)...),
+		"half an operation":              tx[:len(tx)-2],
+		"a key that cannot be stored":    encoded(long),
+		"no messages":                    encoded(&turn.Append{Key: key("s")}),
+		"an internal operation":          encoded(&codec.Member{ID: "n1", Remove: true}),
+		"another":                        encoded(&codec.SetLevel{Level: 1 << 40}),
+		"an internal step":               encoded(&turn.Tx{Steps: []turn.Step{{Op: &codec.SetLevel{Level: 1 << 40}}}}),
+		"a bound that is not a bound":    encoded(&turn.Erase{Namespace: "0", Limit: 1 << 40}),
+		"a namespace with another's NUL": encoded(&turn.Clear{Key: turn.Key{Namespace: "0\x00", Name: "s"}}),
+	}
+}
+
+// What another node forwards is refused if it cannot be applied, and what it forwards
+// beside it takes place: every state machine would stop by it otherwise, at each start.
+func TestPoisonIsNotProposed(t *testing.T) {
+	c := newCluster(t, 3)
+	leader := c.leader()
+	f := c.follower()
+	session := uint64(1 << 40) // beyond those of the node's own forwarder
+	const origin = 77
+	number := uint64(0)
+	for name, op := range poison(t) {
+		good, err := codec.EncodeOp(appendOp(name, "x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		session++
+		commands := []codec.Command{{Origin: origin, Number: number + 1, Op: good}, {Origin: origin, Number: number + 2, Op: op}, {Origin: origin, Number: number + 3, Op: good}}
+		number += 3
+		for range 2 { // alone, too
+			answer, err := f.net.Call(t.Context(), leader.id, kindForward, appendForwarded(forwarded{f.calls.origin, session, 0, commands}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			session++
+			content, failed, err := open(answer)
+			if err != nil || failed != nil {
+				t.Fatalf("%s: %v, %v", name, failed, err)
+			}
+			outs, err := parseOutcomes(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantOutcomes(t, name, commands, op, outs)
+			commands = commands[1:2]
+		}
+		if got := texts(t, leader, name, turn.Linearizable); len(got) != 2 {
+			t.Errorf("%s: %d of two messages beside it were appended", name, len(got))
+		}
+	}
+	c.sameState()
+	c.killAll()
+	for _, id := range ids(3) {
+		c.start(id)
+	}
+	put(t, c.leader(), "s", "after a restart")
+}
+
+// wantOutcomes sees that each command was answered, and op alone refused.
+func wantOutcomes(t *testing.T, name string, commands []codec.Command, op []byte, outs []fsm.Outcome) {
+	t.Helper()
+	if len(outs) != len(commands) {
+		t.Errorf("%s: %d answers to %d commands", name, len(outs), len(commands))
+	}
+	byNumber := map[uint64]fsm.Outcome{}
+	for _, o := range outs {
+		byNumber[o.Number] = o
+	}
+	for _, cmd := range commands {
+		o, poisonous := byNumber[cmd.Number], bytes.Equal(cmd.Op, op)
+		switch {
+		case o.Origin != cmd.Origin:
+			t.Errorf("%s: a command was not answered", name)
+		case poisonous && (o.Err == nil || o.Err.Kind != turn.Invalid && o.Err.Kind != turn.TooLarge):
+			t.Errorf("%s was proposed: %+v", name, o)
+		case !poisonous && o.Err != nil:
+			t.Errorf("%s: what stands beside it is refused: %v", name, o.Err)
+		}
+	}
+}
+
+// A batch that the cluster is not ready for is refused whole, and may be sent again.
+func TestBatchAboveTheLevelIsRefused(t *testing.T) {
+	c := newCluster(t, 1, holdsLevel0)
+	n1 := c.leader()
+	if err := n1.levelError(turn.Level1); err == nil || err.Kind != turn.Unavailable || !strings.Contains(err.Message, "cluster level 1") {
+		t.Errorf("above the level: %v", err)
+	}
+	if err := n1.levelError(turn.Level0); err != nil {
+		t.Error(err)
+	}
+	ready := false
+	in := &inbox{proposer: n1.props, sessions: make(map[string]*inSession), vet: func(cs []codec.Command) ([]codec.Command, []fsm.Outcome, *failure) {
+		if !ready {
+			return nil, nil, &failure{true, n1.levelError(turn.Level1)}
+		}
+		return cs, nil, nil
+	}}
+	op, err := codec.EncodeOp(appendOp("s", "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(session uint64) *failure {
+		answers := make(chan []byte, 1)
+		in.take(peer.Request{Payload: appendForwarded(forwarded{7, session, 0, []codec.Command{{Origin: 7, Number: 1, Op: op}}})},
+			func(b []byte, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- b
+			})
+		_, f, err := open(<-answers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if f := ask(1); f == nil || !f.definite || f.err.Kind != turn.Unavailable {
+		t.Errorf("it is answered with %+v", f)
+	}
+	if got := texts(t, n1, "s", turn.Linearizable); len(got) != 0 {
+		t.Errorf("%q was appended", got)
+	}
+	ready = true
+	if f := ask(2); f != nil {
+		t.Errorf("sent again, it is refused: %v", f.err)
+	}
+	if got := texts(t, n1, "s", turn.Linearizable); len(got) != 1 {
+		t.Errorf("%q was appended", got)
+	}
+}
+
+// FuzzVet: what is fit for the log is applied, by a state machine that goes on, on
+// disk, too.
+func FuzzVet(f *testing.F) {
+	for _, op := range poison(f) {
+		f.Add(op)
+	}
+	for _, op := range []turn.Op{appendOp("s", "x", "y"), &turn.Pop{Key: key("s"), Count: 1}, &turn.Trim{Key: key("s"), By: turn.ListRange, Stop: -1},
+		&turn.SetFields{Key: key("h"), Type: turn.TypeHash, Fields: []turn.Field{{Name: "f"}}}, &turn.SetElement{Key: key("s"), Index: -1}} {
+		b, err := codec.EncodeOp(op)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	n := &Node{cfg: Config{Limits: turn.DefaultLimits()}}
+	f.Fuzz(func(t *testing.T, op []byte) {
+		if _, err := n.fit(op); err != nil {
+			return
+		}
+		m, err := fsm.Open(fsm.Config{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		m.Apply(1, 1, codec.AppendEntry(nil, 1, []codec.Command{{Op: op}}))
+		if err := m.Flush(t.Context()); err != nil {
+			t.Errorf("%x ends the machine: %v", op, err)
+		}
+	})
+}
