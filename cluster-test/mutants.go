@@ -195,6 +195,22 @@ func mutants() []mutant {
 			Edits: []edit{{Package: "client", Old: "\t\tt.after = m.Seq\n\t\tif !t.yield", New: "\t\tt.after = m.Seq - 1\n\t\tif !t.yield"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3},
 				{Package: "./client", Test: "TestTailResumes", Runs: 1}}},
+
+		// Redis clients that block.
+		{Name: "requests-behind-a-block", About: "requests behind one that blocks are begun, and the client is not looked for",
+			Edits:    []edit{{Package: "server/redis", Old: "\tif c.blocking == nil {", New: "\tif c.blocking = nil; c.blocking == nil {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestManyThatBlockAndLeave", Runs: 1}}},
+		{Name: "end-behind-input-unseen", About: "that a client has left is not noticed behind more input than is kept",
+			Edits:    []edit{{Package: "server/redis", Old: "return err == nil && n > 0\n", New: "return err == nil && n > 0 && false\n"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestClientThatLeavesWhileItBlocks", Shows: []string{"still there"}, Runs: 1}}},
+		{Name: "line-jumped", About: "a request that waits for a list takes from it though others wait for longer",
+			Edits: []edit{{Package: "server/redis", Old: "len(line) > 0 && line[0] == w {", New: "len(line) > 0 {"},
+				{Package: "server/redis", Old: "if len(line) == 0 || line[0] != w || w.claimed {", New: "if line = []*waiter{w}; w.claimed {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestOrderOfWaitingSameAsRedis", Runs: 1}}},
+		{Name: "unblocked-and-served", About: "something is taken for a request although CLIENT UNBLOCK has ended its wait",
+			Edits: []edit{{Package: "server/redis", Old: "b.held = b.now == nil || !b.now.ended\n", New: "b.held = false\n"},
+				{Package: "server/redis", Old: "\treturn b.held\n", New: "\treturn true\n"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestUnblockedOrServed", Runs: 1}}},
 	}
 }
 

@@ -15,8 +15,8 @@ func NewBudget(max int64) *Budget { return &Budget{max: max} }
 // Used returns the number of bytes that are taken.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// take reports whether n bytes were left, and takes them. A nil Budget has no end.
-func (b *Budget) take(n int) bool {
+// Take reports whether n bytes were left, and takes them. A nil Budget has no end.
+func (b *Budget) Take(n int) bool {
 	if b == nil {
 		return true
 	}
@@ -27,7 +27,8 @@ func (b *Budget) take(n int) bool {
 	return true
 }
 
-func (b *Budget) give(n int) {
+// Give gives n bytes back.
+func (b *Budget) Give(n int) {
 	if b != nil {
 		b.used.Add(-int64(n))
 	}

@@ -3,6 +3,7 @@ package resp
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -54,6 +55,21 @@ func (r *RequestReader) WaitInput() error {
 	_, err := r.br.Peek(1)
 	return err
 }
+
+// Fill waits for more input, and keeps it for Next. ErrFull means that it keeps as much
+// as it can; other errors are those of the connection, and after a deadline it may be
+// called again. It may be called between requests only.
+func (r *RequestReader) Fill() error {
+	r.reset()
+	_, err := r.br.Peek(r.br.Buffered() + 1)
+	if err == bufio.ErrBufferFull {
+		return ErrFull
+	}
+	return err
+}
+
+// ErrFull says that a RequestReader keeps no more unread input.
+var ErrFull = errors.New("resp: the read buffer is full")
 
 // Next returns the arguments of the next request, at least one. They are valid
 // until the next call of any method but Buffered.
@@ -114,7 +130,7 @@ func (r *RequestReader) reset() {
 func (r *RequestReader) Close() { r.Detach() }
 
 func (r *RequestReader) release() {
-	r.lim.Budget.give(r.taken)
+	r.lim.Budget.Give(r.taken)
 	r.taken = 0
 }
 
@@ -226,7 +242,7 @@ func (r *RequestReader) charge(arena int) bool {
 	if total <= smallArena || total <= r.taken {
 		return true
 	}
-	if !r.lim.Budget.take(total - r.taken) {
+	if !r.lim.Budget.Take(total - r.taken) {
 		return false
 	}
 	r.taken = total

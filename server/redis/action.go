@@ -38,6 +38,8 @@ type action struct {
 	// keeps everything after it waiting.
 	keys  []turn.Key
 	bulky bool // work can return a very long reply
+	// blocks: work may wait for what others do. It ends when conn.gone does.
+	blocks bool
 
 	last bool // close the connection after the answer
 }
@@ -117,3 +119,8 @@ func (s *Server) tooLong() error {
 
 // alone runs work while nothing else of the connection is under way.
 func alone(work func(ctx context.Context) (reply, error)) action { return action{work: work} }
+
+// blocking is alone for work that may wait for what others do.
+func blocking(work func(ctx context.Context) (reply, error)) action {
+	return action{work: work, blocks: true}
+}

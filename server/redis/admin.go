@@ -103,7 +103,7 @@ func parseWait(arg []byte) (time.Duration, replyError) {
 // the connection's last write on disk, or for the timeout; then it answers.
 func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) reply) action {
 	last := c.order.lastWrite
-	return alone(func(ctx context.Context) (reply, error) {
+	return blocking(func(ctx context.Context) (reply, error) {
 		if last != nil {
 			r, _ := last.Wait()
 			c.order.noteWrite(r.Index)
@@ -114,10 +114,15 @@ func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer
 		for {
 			have, n := c.srv.engine.Copies(ctx, c.order.written.Load(), int(min(others, math.MaxInt32)))
 			left := until.Sub(c.srv.cfg.Now())
+			if c.hasLeft() {
+				return nil, errLeft
+			}
 			if (have || !own) && int64(n) >= others || left <= 0 || c.gone.Err() != nil {
 				return answer(have, int64(n)), nil
 			}
-			wait(c.gone, nil, min(left, waitPoll))
+			if err := c.waitAtMost(nil, min(left, waitPoll), &until); err != nil {
+				return nil, err
+			}
 		}
 	})
 }

@@ -37,7 +37,7 @@ func (c *conn) note(a action) (b beside) {
 		c.burst.received.Add(1)
 	}
 	b.writes = c.burst.received.Load()
-	c.burst.more.Store(c.in.Buffered() > 0)
+	c.burst.more.Store(c.unread())
 	return b
 }
 

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -125,13 +126,17 @@ func (c *conn) describe() string {
 	if cmd == "" {
 		cmd = "NULL"
 	}
-	mode := "N"
-	switch {
-	case a.channels+a.patterns > 0:
+	mode := ""
+	if a.channels+a.patterns > 0 {
 		mode = "P"
-	case a.noEvict:
-		mode = "e"
 	}
+	if c.block.waits() {
+		mode += "b"
+	}
+	if a.noEvict {
+		mode += "e"
+	}
+	mode = cmp.Or(mode, "N")
 	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 multi=-1 "+
 		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		c.id, c.wire.remote(), c.wire.local(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),

@@ -59,6 +59,9 @@ type Config struct {
 	// ReadTimeout is how long a client may pause within a request: 30 s. Between
 	// requests it may be silent for ever.
 	ReadTimeout time.Duration
+	// DeadPeerTimeout is how long a client's machine may answer nothing, not even
+	// probes, before its connection is closed: 2 min. It is counted in seconds.
+	DeadPeerTimeout time.Duration
 	// ShutdownTimeout is how long Run waits for what is in flight when its
 	// context ends: 10 s.
 	ShutdownTimeout time.Duration
@@ -80,6 +83,7 @@ func (c Config) withDefaults() Config {
 	c.PushBytesAll = cmp.Or(c.PushBytesAll, 256<<20)
 	c.WriteTimeout = cmp.Or(c.WriteTimeout, 30*time.Second)
 	c.ReadTimeout = cmp.Or(c.ReadTimeout, 30*time.Second)
+	c.DeadPeerTimeout = cmp.Or(c.DeadPeerTimeout, 2*time.Minute)
 	c.ShutdownTimeout = cmp.Or(c.ShutdownTimeout, 10*time.Second)
 	return c
 }

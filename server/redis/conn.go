@@ -22,6 +22,7 @@ type conn struct {
 	started time.Time
 	wire    wire
 	in      *resp.RequestReader
+	kept    kept
 	replies *replies
 
 	who       identity
@@ -37,11 +38,12 @@ type conn struct {
 	pace  pace
 	burst burst
 
-	// gone ends when the client has stopped sending for good: nobody waits for
-	// what blocks.
-	gone   context.Context
-	hangUp context.CancelFunc
-	block  block
+	// gone ends when what blocks must end: because the client has left, which is
+	// its cause then, or because the connection is told to stop.
+	gone     context.Context
+	hangUp   context.CancelCauseFunc
+	block    block
+	blocking <-chan struct{} // closed when the request that blocks the connection has ended; nil: none does
 
 	about about
 }
@@ -51,6 +53,7 @@ type about struct {
 	mu       sync.Mutex
 	stopping bool      // no further input is waited for
 	stopBy   time.Time // … from then on at the latest
+	outlasts bool      // input is waited for while a request blocks: see outlast
 	name     string
 	libName  string
 	libVer   string
@@ -72,8 +75,10 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	c.wire.srv, c.wire.nc = s, nc
 	c.who.all = s.cfg.Users
 	c.order.reading = make(chan struct{}, maxReads)
-	c.gone, c.hangUp = context.WithCancel(s.work)
+	c.gone, c.hangUp = context.WithCancelCause(s.work)
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Budget: s.receive})
+	c.block.changed.L = &c.block.mu
+	c.kept.budget, c.kept.max = s.receive, s.cfg.PipelineBytes
 	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
 	c.about.proto, c.about.active, c.about.user = 2, now, defaultUser
 	c.logOut()
@@ -86,17 +91,21 @@ func (s *Server) newConn(nc net.Conn) *conn {
 func (c *conn) serve() {
 	for c.next() {
 	}
-	c.hangUp()
+	c.hangUp(errLeft)
 	c.unsubscribeAll()
 	c.stopTails()
 	c.replies.close()
 	c.wire.close()
 	c.in.Close()
+	c.kept.drop()
 }
 
 // next handles one request. It reports whether another may follow.
 func (c *conn) next() bool {
 	c.wire.within = false
+	if !c.outlast() {
+		return false
+	}
 	if err := c.in.WaitInput(); err != nil {
 		return false
 	}
@@ -151,7 +160,11 @@ func (c *conn) handle(args [][]byte) bool {
 	default:
 		c.tx.spoil()
 	}
-	c.touch(cmd)
+	if a.blocks {
+		c.touch(nil) // it is shown when it waits or has ended
+	} else {
+		c.touch(cmd)
+	}
 	c.start(cmd, a, bytes)
 	return !a.last
 }
@@ -163,6 +176,13 @@ func (c *conn) touch(cmd *command) {
 	if cmd != nil {
 		c.about.command = cmd.name
 	}
+	c.about.mu.Unlock()
+}
+
+// show makes a command the last one that CLIENT LIST shows.
+func (c *conn) show(command string) {
+	c.about.mu.Lock()
+	c.about.command = command
 	c.about.mu.Unlock()
 }
 

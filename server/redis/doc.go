@@ -16,8 +16,10 @@
 // Writes are handed to the engine in order, without waiting for one another, so
 // that a pipeline of them shares a few log entries. A read waits for the
 // connection's earlier writes to the same key, and a write for its earlier reads
-// of the same key. A request that names no key (KEYS, DBSIZE, FLUSHDB) or blocks
-// waits for everything before it, and everything after waits for it.
+// of the same key. A request that names no key (KEYS, DBSIZE, FLUSHDB) waits for
+// everything before it, and everything after waits for it. So does one that blocks;
+// what is received behind that is kept unread, so that the goroutine that reads
+// requests sees the client leave.
 //
 // # Transactions
 //
@@ -37,7 +39,6 @@
 //
 // Each connection has a goroutine that reads requests (conn.serve), one that
 // writes replies while any are owed (replies.run), and one for each read under
-// way, of which there are at most maxReads; a blocked XREAD has one more for each
-// stream. All of them end before Server.Run
-// returns.
+// way, of which there are at most maxReads; one that blocks has one more for each key. All of
+// them end before Server.Run returns.
 package redis

@@ -103,6 +103,10 @@ func dial(t testing.TB, addr string) *client {
 	}
 	t.Cleanup(func() { nc.Close() })
 	nc.SetDeadline(time.Now().Add(2 * time.Minute))
+	return clientOn(t, nc)
+}
+
+func clientOn(t testing.TB, nc net.Conn) *client {
 	return &client{t: t, nc: nc, w: resp.NewWriter(nc), r: resp.NewReplyReader(nc, resp.Limits{})}
 }
 
@@ -129,6 +133,15 @@ func (c *client) do(args ...string) resp.Value {
 	c.t.Helper()
 	c.send(args...)
 	return c.receive()
+}
+
+// tryDo is do for goroutines that must not end the test.
+func (c *client) tryDo(args ...string) (resp.Value, error) {
+	c.send(args...)
+	if err := c.w.Flush(); err != nil {
+		return resp.Value{}, err
+	}
+	return c.r.Next()
 }
 
 // expect does a request and holds the reply against its short form: see show.

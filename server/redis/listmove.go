@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/resp"
@@ -30,7 +31,7 @@ func (c *conn) take(t taking, cmd string, args [][]byte) action {
 		return action{keys: t.keys, op: t.op(t.keys), done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
 	}
 	t.c, t.refused = c, c.permission(c.srv.table.lookup(cmd), args)
-	return alone(t.run)
+	return blocking(t.run)
 }
 
 func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
@@ -41,65 +42,93 @@ func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
 	t.done(w, keys[r.Number], r)
 }
 
-// run waits until one of the keys holds a list, and takes from it in an operation
-// of its own; if somebody else was first, it waits on. Nothing is taken for a client
-// that is known to have gone.
+// run waits until one of the keys holds a list, and takes from it in an operation of its
+// own, or another request does that for it: see lines. If somebody else was first, it
+// waits on. Nothing is taken for a client that is known to have gone.
 func (t *taking) run(ctx context.Context) (reply, error) {
 	srv := t.c.srv
 	changed, stop := srv.watchAll(t.keys)
 	defer stop()
+	w := &waiter{taking: t, look: changed}
+	srv.lines.join(w)
+	defer srv.lines.leave(w)
 	until := srv.cfg.Now().Add(cmp.Or(t.block, forever))
 	index := uint64(0)
 	for first := true; ; first = false {
-		keys, err := t.lists(ctx, &index, first)
-		if err != nil {
-			return nil, err
+		over := t.c.gone.Err() != nil || !first && !srv.cfg.Now().Before(until)
+		if out := srv.lines.outcome(w, over); over || out != nil {
+			return t.end(out)
 		}
-		switch {
-		case t.c.gone.Err() != nil || !first && !srv.cfg.Now().Before(until):
-			return t.none, nil
-		case len(keys) > 0:
-			if refusal := t.refused(); refusal != "" {
-				return nil, refusal
-			}
-			r, err := t.c.do(ctx, t.op(keys))
-			if err != nil {
-				return nil, err
-			}
-			if r.Found {
-				return func(w *resp.Writer) { t.answer(w, keys, r) }, nil
-			}
-			index = max(index, r.Index)
-		default:
-			if err := t.c.waitFor(changed, &until); err != nil {
-				return nil, err
-			}
+		keys, n, err := t.find(ctx, w, &index, first)
+		if err != nil {
+			return t.fail(w, err)
+		}
+		if served := srv.lines.claim(w, keys, n); len(served) > 0 {
+			index = max(index, srv.takeFor(ctx, served, keys))
+			continue
+		}
+		if err := t.c.waitFor(changed, &until); err != nil {
+			return t.fail(w, err)
 		}
 	}
 }
 
-// lists returns those of the keys that hold lists. At first a key that holds another
-// type is an error, unless a list comes before it.
-func (t *taking) lists(ctx context.Context, index *uint64, first bool) (keys []turn.Key, err error) {
-	for _, k := range t.keys {
+// end answers with what was taken.
+func (t *taking) end(out *taken) (reply, error) {
+	switch {
+	case out == nil && t.c.hasLeft():
+		return nil, errLeft
+	case out == nil:
+		return t.none, nil
+	case out.err != nil:
+		return nil, out.err
+	}
+	t.c.order.noteWrite(out.result.Index)
+	return func(w *resp.Writer) { t.answer(w, out.keys, out.result) }, nil
+}
+
+// fail answers with an error, unless something was taken by then.
+func (t *taking) fail(w *waiter, err error) (reply, error) {
+	if out := t.c.srv.lines.outcome(w, true); out != nil {
+		return t.end(out)
+	}
+	return nil, err
+}
+
+// find returns those of the keys that hold lists, of which no other request of this node
+// waits for longer, and how many elements the first one holds. At first a key that holds
+// another type is an error, unless a list comes before it.
+func (t *taking) find(ctx context.Context, w *waiter, index *uint64, first bool) (lists []turn.Key, n uint64, err error) {
+	own := t.c.srv.lines.first(w, t.keys)
+	keys, any := own, false
+	if first {
+		keys = t.keys
+	}
+	for _, k := range keys {
 		r, err := t.c.srv.since(ctx, *index, infoOf(k))
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		*index = max(*index, r.Index)
 		switch {
 		case !exists(r):
 		case r.Session.Type == turn.TypeList:
-			keys = append(keys, k)
-		case first && len(keys) == 0:
-			return nil, errWrongType
+			any = true
+			if !slices.Contains(own, k) {
+				continue
+			}
+			if lists = append(lists, k); len(lists) == 1 {
+				n = r.Session.Count
+			}
+		case first && !any:
+			return nil, 0, errWrongType
 		}
 	}
-	return keys, nil
+	return lists, n, nil
 }
 
 // watchAll announces changes of any of the keys.
-func (s *Server) watchAll(keys []turn.Key) (changed <-chan struct{}, stop func()) {
+func (s *Server) watchAll(keys []turn.Key) (changed chan struct{}, stop func()) {
 	all := make(chan struct{}, 1)
 	done := make(chan struct{})
 	var stops []func()

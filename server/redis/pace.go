@@ -35,11 +35,7 @@ type pace struct {
 }
 
 func newPace(nc net.Conn) pace {
-	var p pace
-	if s, ok := nc.(syscall.Conn); ok {
-		p.raw, _ = s.SyscallConn() // nil with an error
-	}
-	return p
+	return pace{raw: rawConn(nc)}
 }
 
 // single reports whether a request that came when nothing was under way is to
@@ -89,7 +85,7 @@ func (c *conn) inline(a action) (r reply, err error, ok bool) {
 	if a.keys == nil || a.op == nil && a.work == nil && a.queries == nil || c.replies.shared {
 		return nil, nil, false
 	}
-	if c.in.Buffered() > 0 || !c.replies.idle() {
+	if c.unread() || !c.replies.idle() {
 		c.pace.broken()
 		return nil, nil, false
 	}

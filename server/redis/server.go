@@ -24,6 +24,7 @@ type Server struct {
 	cursors *cursors
 	hub     *hub
 	pushing pushBudget
+	lines   lines
 	started time.Time
 	runID   string
 
@@ -104,7 +105,7 @@ func (s *Server) accept(ctx context.Context) error {
 // welcome serves a connection in a goroutine of its own, if there may be one more.
 func (s *Server) welcome(nc net.Conn) {
 	s.stats.accepted.Add(1)
-	keepAlive(nc)
+	keepAlive(nc, s.cfg.DeadPeerTimeout)
 	c := s.newConn(nc)
 	s.mu.Lock()
 	full := len(s.conns) >= s.cfg.MaxClients
@@ -115,7 +116,7 @@ func (s *Server) welcome(nc net.Conn) {
 	s.mu.Unlock()
 	if full {
 		s.stats.rejected.Add(1)
-		c.hangUp()
+		c.hangUp(nil)
 		nc.SetWriteDeadline(time.Now().Add(time.Second))
 		nc.Write([]byte("-" + errMaxClients + "\r\n"))
 		nc.Close()
@@ -130,14 +131,23 @@ func (s *Server) welcome(nc net.Conn) {
 	}()
 }
 
-// keepAlive finds out about clients that vanished.
-func keepAlive(nc net.Conn) {
+// keepAlive ends a connection whose peer has answered nothing for a time, neither
+// probes nor data.
+func keepAlive(nc net.Conn, timeout time.Duration) {
+	if tcp, ok := socket(nc).(*net.TCPConn); ok {
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: timeout / 2, Interval: timeout / 6, Count: 3})
+		if raw := rawConn(tcp); raw != nil {
+			raw.Control(func(fd uintptr) { boundUnanswered(fd, timeout) })
+		}
+	}
+}
+
+// socket returns what is under TLS, if it is that.
+func socket(nc net.Conn) net.Conn {
 	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		nc = wrapped.NetConn()
+		return wrapped.NetConn()
 	}
-	if tcp, ok := nc.(*net.TCPConn); ok {
-		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Minute, Interval: 20 * time.Second, Count: 3})
-	}
+	return nc
 }
 
 func (s *Server) shutDown() {

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 
 	"github.com/turnlog/turnlog/resp"
 )
@@ -32,7 +33,7 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 	answer := func(w *resp.Writer, r reply, err error) {
 		c.srv.stats.count(cmd, c.srv.cfg.Now().Sub(begun), err != nil)
 		switch {
-		case mute:
+		case mute || errors.Is(err, errLeft):
 		case err != nil:
 			w.Error(b.errorText(c, err, cmd != nil && cmd.native))
 		default:
@@ -54,7 +55,13 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 	case a.op != nil:
 		s = c.submit(a)
 	case a.work != nil || a.queries != nil:
+		if a.blocks {
+			c.beginBlock(cmd.name)
+		}
 		s = c.launch(a)
+		if a.blocks {
+			c.blocking = s.ready
+		}
 	case a.say != nil:
 		s.outcome = func() (reply, error) { return a.say, nil }
 	default:
@@ -112,7 +119,13 @@ func (c *conn) launch(a action) started {
 	var r reply
 	var err error
 	go func() {
+		if a.blocks {
+			defer c.wake()
+		}
 		defer close(done)
+		if a.blocks {
+			defer c.endBlock()
+		}
 		for _, w := range before {
 			c.srv.await(w)
 		}

@@ -157,7 +157,7 @@ func turnTail(c *conn, args [][]byte) action {
 		t.q.MaxBytes = tailFrame
 		return c.startTail(&pushTail{c: c, q: t.q, incarnation: incarnation, refused: c.permission(c.srv.table.lookup("turn.tail"), args)})
 	}
-	return alone(t.run)
+	return blocking(t.run)
 }
 
 // tail waits for messages.
@@ -189,6 +189,9 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 				t.q.Seq = 0
 				continue
 			}
+		}
+		if t.c.hasLeft() {
+			return nil, errLeft
 		}
 		if len(r.Messages) > 0 || !t.c.srv.cfg.Now().Before(until) || gone.Err() != nil {
 			return func(w *resp.Writer) { writeMessages(w, r.Messages) }, nil

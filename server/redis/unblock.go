@@ -9,10 +9,17 @@ import (
 // forever is how long a request waits that is to wait as long as it takes.
 const forever = 100 * 365 * 24 * time.Hour
 
-// block is the wait of a request that blocks its connection. CLIENT UNBLOCK ends it.
+// block is the request that blocks its connection. CLIENT LIST shows whether it waits,
+// and CLIENT UNBLOCK ends its wait. Between its waits it looks whether it has what it
+// waits for; who asks meanwhile is answered when that is known, as in Redis, where it
+// takes no time.
 type block struct {
-	mu  sync.Mutex
-	now *waiting // nil: there is none
+	mu      sync.Mutex
+	changed sync.Cond
+	command string   // of the request; empty: there is none
+	waited  bool     // it waits, or has
+	held    bool     // something is taken for it, perhaps by another request: see lines
+	now     *waiting // nil: it does not wait now
 }
 
 type waiting struct {
@@ -21,40 +28,110 @@ type waiting struct {
 	refusal error
 }
 
-// waitFor waits for a change, for the client to go, or until a time. If it is ended by
+// beginBlock says that a request has begun that may block the connection.
+func (c *conn) beginBlock(command string) {
+	c.block.mu.Lock()
+	defer c.block.mu.Unlock()
+	c.block.command = command
+}
+
+// endBlock says that it has ended.
+func (c *conn) endBlock() {
+	b := &c.block
+	b.mu.Lock()
+	command, waited := b.command, b.waited
+	b.command, b.waited, b.held, b.now = "", false, false, nil
+	b.changed.Broadcast()
+	b.mu.Unlock()
+	if waited {
+		c.srv.blocked.Add(-1)
+		return
+	}
+	c.show(command)
+}
+
+// waitFor waits for a change, for the end of gone, or until a time. If it is ended by
 // CLIENT UNBLOCK, it returns an error, or sets until to a time that is over.
 func (c *conn) waitFor(changed <-chan struct{}, until *time.Time) error {
+	return c.waitAtMost(changed, until.Sub(c.srv.cfg.Now()), until)
+}
+
+// waitAtMost is waitFor with a bound of its own.
+func (c *conn) waitAtMost(changed <-chan struct{}, d time.Duration, until *time.Time) error {
 	ctx, cancel := context.WithCancel(c.gone)
 	defer cancel()
 	w := &waiting{end: cancel}
-	c.block.set(w)
-	c.srv.blocked.Add(1) // who is counted as blocked can be unblocked
-	defer c.srv.blocked.Add(-1)
-	wait(ctx, changed, until.Sub(c.srv.cfg.Now()))
-	c.block.set(nil)
+	if b := &c.block; b.wait(w) {
+		c.srv.blocked.Add(1)
+		c.show(b.command)
+	}
+	wait(ctx, changed, d)
+	c.block.look()
 	if w.ended {
 		*until = time.Time{}
 	}
 	return w.refusal
 }
 
-func (b *block) set(w *waiting) {
+// wait reports whether the request waits for the first time.
+func (b *block) wait(w *waiting) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.now = w
+	first = !b.waited
+	b.now, b.waited = w, true
+	b.changed.Broadcast()
+	return first
 }
 
-// end ends the wait, as its time would, or with an error. It reports whether there was one.
+// look says that the wait is over, and that it is not known yet whether there will be
+// another.
+func (b *block) look() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = nil
+}
+
+// waits reports whether the request waits.
+func (b *block) waits() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.waited
+}
+
+// hold keeps the wait from being ended until release, because something is being taken
+// for the request. It reports false if it has been ended.
+func (b *block) hold() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = b.now == nil || !b.now.ended
+	return b.held
+}
+
+func (b *block) release() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.held = false
+	b.changed.Broadcast()
+}
+
+// end ends the wait, as its time would, or with an error. It reports whether there was
+// one. While that is not known it waits.
 func (b *block) end(refusal error) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.now == nil {
-		return false
+	for b.command != "" {
+		switch {
+		case b.now == nil || b.held:
+			b.changed.Wait()
+		case b.now.ended:
+			return false
+		default:
+			b.now.ended, b.now.refusal = true, refusal
+			b.now.end()
+			return true
+		}
 	}
-	b.now.ended, b.now.refusal = true, refusal
-	b.now.end()
-	b.now = nil
-	return true
+	return false
 }
 
 const errUnblocked = replyError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
@@ -77,10 +154,13 @@ func clientUnblock(c *conn, args [][]byte) action {
 	if !ok {
 		return refuse(errNotInteger)
 	}
-	for _, other := range c.srv.clients() {
-		if int64(other.id) == id && other.block.end(refusal) {
-			return integer(1)
+	return alone(func(context.Context) (reply, error) {
+		n := uint64(0)
+		for _, other := range c.srv.clients() {
+			if int64(other.id) == id && other.block.end(refusal) {
+				n = 1
+			}
 		}
-	}
-	return integer(0)
+		return sayInt(n), nil
+	})
 }

@@ -1,8 +1,11 @@
 package redis
 
 import (
+	"context"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -23,6 +26,50 @@ func TestUnblock(t *testing.T) {
 			t.Errorf("TURN.TAIL: %s", got)
 		}
 	})
+}
+
+// As soon as CLIENT LIST shows that a request waits, the wait can be ended, and as soon as
+// it shows the command, that waits.
+func TestUnblockAtOnce(t *testing.T) {
+	t.Run("redis", func(t *testing.T) { unblockAtOnce(t, realRedis(t)) })
+	t.Run("turnlog", func(t *testing.T) {
+		unblockAtOnce(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
+	})
+}
+
+func unblockAtOnce(t *testing.T, addr string) {
+	c, other := dial(t, addr), dial(t, addr)
+	id := strconv.FormatInt(c.do("CLIENT", "ID").Int, 10)
+	for i := range 300 {
+		request := [][]string{{"BLPOP", "k", "0"}, {"XREAD", "BLOCK", "0", "STREAMS", "s", "$"}, {"WAIT", "3", "0"}, {"BLMOVE", "k", "l", "LEFT", "LEFT", "0"}}[i%4]
+		cmd := "cmd=" + strings.ToLower(request[0]) + " "
+		c.block(request...)
+		line := ""
+		for deadline := time.Now().Add(20 * time.Second); !strings.Contains(line, cmd); {
+			if time.Now().After(deadline) {
+				t.Fatalf("never %s: %s", cmd, line)
+			}
+			line = other.do("CLIENT", "LIST", "ID", id).Text()
+		}
+		if !strings.Contains(line, " flags=b ") {
+			t.Errorf("it is shown before it waits: %s", line)
+		}
+		other.expect("1", "CLIENT", "UNBLOCK", id)
+		other.expect("0", "CLIENT", "UNBLOCK", id)
+		want := "null"
+		if request[0] == "WAIT" {
+			want = "0"
+		}
+		if got := show(c.receive()); got != want {
+			t.Errorf("%q: %s", request, got)
+		}
+		if line := other.do("CLIENT", "LIST", "ID", id).Text(); !strings.Contains(line, " flags=N ") || !strings.Contains(line, cmd) {
+			t.Errorf("it has ended: %s", line)
+		}
+		if t.Failed() {
+			return
+		}
+	}
 }
 
 func unblock(t *testing.T, addr string) {
@@ -67,5 +114,63 @@ func (c *client) block(args ...string) {
 	c.send(args...)
 	if err := c.w.Flush(); err != nil {
 		c.t.Fatal(err)
+	}
+}
+
+// popGate is a real engine that says when elements are to be taken, and takes them when
+// that is allowed.
+type popGate struct {
+	Engine
+	submitted, allowed chan struct{}
+}
+
+func (g popGate) Submit(ctx context.Context, op turn.Op) Pending {
+	switch op.(type) {
+	case *turn.PopFirst, *turn.Tx:
+		g.submitted <- struct{}{}
+		<-g.allowed
+	}
+	return g.Engine.Submit(ctx, op)
+}
+
+// Whose wait CLIENT UNBLOCK has ended gets nothing, and who gets something was not
+// unblocked, whenever the two meet.
+func TestUnblockedOrServed(t *testing.T) {
+	g := popGate{openEngine(t, turn.DefaultLimits()), make(chan struct{}), make(chan struct{})}
+	addr := open(t, Config{Engine: g}).addr()
+	p, other := dial(t, addr), dial(t, addr)
+	var waiting [4]*client
+	var ids [len(waiting)]string
+	for i := range waiting {
+		waiting[i] = dial(t, addr)
+		ids[i] = strconv.FormatInt(waiting[i].do("CLIENT", "ID").Int, 10)
+	}
+	for range 50 {
+		for i, c := range waiting {
+			c.block("BLPOP", "k", "0")
+			other.awaitBlocked(i + 1)
+		}
+		p.expect("3", "RPUSH", "k", "a", "b", "c")
+		<-g.submitted
+		other.expect("1", "CLIENT", "UNBLOCK", ids[3])
+		other.expect("0", "CLIENT", "UNBLOCK", ids[3])
+		for _, id := range ids[:3] {
+			other.send("CLIENT", "UNBLOCK", id)
+		}
+		other.send("PING")
+		other.w.Flush()
+		g.allowed <- struct{}{}
+		for i, want := range []string{`["k" "a"]`, `["k" "b"]`, `["k" "c"]`, "null"} {
+			if got := show(waiting[i].receive()); got != want {
+				t.Fatalf("client %d: %s, want %s", i, got, want)
+			}
+			if i < 3 {
+				if got := show(other.receive()); got != "0" {
+					t.Fatalf("CLIENT UNBLOCK of client %d, which is served: %s", i, got)
+				}
+			}
+		}
+		other.receive()
+		p.expect("0", "EXISTS", "k")
 	}
 }

@@ -96,12 +96,16 @@ func (w *wire) linger() {
 	io.CopyN(io.Discard, w.nc, 1<<20)
 }
 
-// source is where requests come from.
+// source is where requests come from: what was kept while a request blocked, then
+// the socket.
 type source struct{ c *conn }
 
 // Read writes out the replies that have gathered before it waits for more input.
 func (s source) Read(p []byte) (int, error) {
 	c := s.c
+	if n := c.kept.read(p); n > 0 {
+		return n, nil
+	}
 	c.replies.flush()
 	if err := c.setReadDeadline(); err != nil {
 		return 0, err
@@ -118,6 +122,9 @@ const stopTime = 2 * time.Second
 func (c *conn) setReadDeadline() error {
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
+	if c.about.outlasts && (c.about.stopping || closed(c.blocking)) {
+		return os.ErrDeadlineExceeded
+	}
 	if !c.about.stopping {
 		return c.wire.limitRead(c.who.stranger())
 	}
@@ -130,7 +137,7 @@ func (c *conn) setReadDeadline() error {
 // stop ends the input: what was received is answered, then the connection closes.
 // What blocks ends at once; the requests behind it could not be answered in time.
 func (c *conn) stop() {
-	c.hangUp()
+	c.hangUp(nil)
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
 	if !c.about.stopping {

@@ -36,7 +36,7 @@ func xread(c *conn, args [][]byte) action {
 		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d streams can be waited for", maxBlockedStreams), false)))
 	}
 	if x.block >= 0 && x.fail == "" {
-		a.keys, a.work = nil, x.run // in a transaction it does not wait
+		a.keys, a.work, a.blocks = nil, x.run, true // in a transaction it does not wait
 	}
 	return a
 }
@@ -164,6 +164,9 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 	until := x.c.srv.cfg.Now().Add(x.block)
 	index := uint64(0)
 	for waited := false; ; waited = true {
+		if until.IsZero() { // ended by CLIENT UNBLOCK
+			return (*resp.Writer).NullArray, nil
+		}
 		found, left := false, x.c.srv.engine.Limits().ReadBytes
 		os := make([]outcome, 0, len(x.keys))
 		for i, q := range x.queries() {
@@ -184,6 +187,9 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 			found = found || len(r.Entries) > 0
 			os = append(os, outcome{Result: r})
 			index = max(index, r.Index)
+		}
+		if x.c.hasLeft() {
+			return nil, errLeft
 		}
 		if r, err := x.answer(os); err != nil || found || !x.c.srv.cfg.Now().Before(until) || x.c.gone.Err() != nil {
 			return r, err
