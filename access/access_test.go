@@ -36,7 +36,7 @@ func open(t testing.TB, text string) (*Users, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	write(t, path, text)
-	u, err := Open(path, slog.New(slog.DiscardHandler))
+	u, err := Open(path, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,8 +312,9 @@ func TestFlood(t *testing.T) {
 // The same secret shown many times at once is computed once.
 func TestHerd(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: ['*']"))
-	u.slots <- struct{}{}
-	u.slots <- struct{}{} // nobody can compute yet
+	for range hashSlots { // nobody can compute yet
+		u.queue.enter("elsewhere", "", false, time.Hour)
+	}
 	var herd sync.WaitGroup
 	for range 100 {
 		herd.Go(func() {
@@ -333,8 +334,9 @@ func TestHerd(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	<-u.slots
-	<-u.slots
+	for range hashSlots {
+		u.queue.leave()
+	}
 	herd.Wait()
 }
 
@@ -372,7 +374,7 @@ func TestEdit(t *testing.T) {
 	if edit(func(d *Draft) error { return d.AddSecret("carl", cheap("s3"), false) }) == nil || edit(func(d *Draft) error { return d.Remove("carl") }) == nil {
 		t.Error("a user who does not exist can be changed")
 	}
-	u, err := Open(path, slog.New(slog.DiscardHandler))
+	u, err := Open(path, "", slog.New(slog.DiscardHandler))
 	must(err)
 	for _, c := range [][2]string{{"ann", "s1"}, {"ann", "s3"}, {"12", "s2"}} {
 		if _, err := u.Authenticate(c[0], c[1], "test"); err != nil {

@@ -27,6 +27,9 @@
 // to check. The first proof of a secret is remembered for as long as the user has
 // it, as a keyed digest, so that later ones are cheap; the same secret presented
 // many times at once is computed once; and all computing takes place in a few
-// slots, for which nobody waits long. Strangers can thus delay users who have not
-// authenticated since the node started, and nobody else.
+// slots, for which nobody waits long. Addresses take turns at these, and the names
+// that one address shows do. Over restarts a few bits of each proof are kept in a
+// file, which let a user's secret go before a flood of wrong ones. Strangers can thus
+// delay users who have never authenticated at this node, if they send from as many
+// addresses, or as many names from the users' own address.
 package access

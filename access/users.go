@@ -23,7 +23,8 @@ type Users struct {
 	set  atomic.Pointer[Set]
 
 	pepper   [32]byte // of the digests that stand for proven secrets
-	slots    chan struct{}
+	queue    *queue
+	seen     *seen
 	patience time.Duration
 	dummy    hashed // what the secrets of users that do not exist are held against
 	proves   func(h *hashed, secret string) bool
@@ -64,12 +65,10 @@ type Login struct {
 	secret string // as in the file
 }
 
-// hashSlots is how many secrets are checked at a time.
-const hashSlots = 2
-
-// Open reads a users file. It starts nothing.
-func Open(path string, log *slog.Logger) (*Users, error) {
-	u := &Users{path: path, log: log, slots: make(chan struct{}, hashSlots), patience: 5 * time.Second,
+// Open reads a users file. It starts nothing. What helps users in during a flood
+// after a restart is kept in the file seenPath; empty: nowhere. Run writes it.
+func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
+	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), patience: 5 * time.Second,
 		dummy: ours(), proves: (*hashed).proves, flights: make(map[digest]*flight)}
 	rand.Read(u.pepper[:]) // never fails
 	u.dummy.salt, u.dummy.key = make([]byte, 16), make([]byte, 32)
@@ -117,6 +116,7 @@ func (u *Users) read() (*Set, error) {
 	if old := u.set.Load(); old != nil {
 		set.inherit(old)
 	}
+	u.seen.keep(users)
 	return set, nil
 }
 
@@ -162,7 +162,7 @@ func (s *Set) Has(name string) bool { return s.users[name] != nil }
 // error is Unauthorized, whether the name or the secret is wrong, or Overloaded if
 // too many unproven secrets wait to be checked. from, an address, is for the log.
 func (u *Users) Authenticate(name, secret, from string) (Login, error) {
-	l, err := u.authenticate(name, secret)
+	l, err := u.authenticate(name, secret, from)
 	if err != nil {
 		u.note(name, from, err)
 	}
@@ -180,7 +180,7 @@ func (u *Users) note(name, from string, err error) {
 	}
 }
 
-func (u *Users) authenticate(name, secret string) (Login, error) {
+func (u *Users) authenticate(name, secret, from string) (Login, error) {
 	if secret == "" || len(secret) > MaxSecret || checkName(name) != nil {
 		return Login{}, errDenied()
 	}
@@ -198,7 +198,7 @@ func (u *Users) authenticate(name, secret string) (Login, error) {
 	f = &flight{done: make(chan struct{})}
 	u.flights[d] = f
 	u.mu.Unlock()
-	f.login, f.err = u.prove(name, secret, d)
+	f.login, f.err = u.prove(name, secret, from, d)
 	u.mu.Lock()
 	delete(u.flights, d)
 	u.mu.Unlock()
@@ -207,20 +207,18 @@ func (u *Users) authenticate(name, secret string) (Login, error) {
 }
 
 // prove computes, in one of the slots.
-func (u *Users) prove(name, secret string, d digest) (Login, error) {
-	patience := time.NewTimer(u.patience)
-	defer patience.Stop()
-	select {
-	case u.slots <- struct{}{}:
-		defer func() { <-u.slots }()
-	case <-patience.C:
+func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
+	likely := u.seen.resembles(u.set.Load().users[name].own(), name, secret)
+	if !u.queue.enter(from, name, likely, u.patience) {
 		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be checked; try again")
 	}
+	defer u.queue.leave()
 	set := u.set.Load()
 	secrets := set.users[name].own()
 	for _, sec := range secrets {
 		if u.proves(&sec.hashed, secret) {
 			sec.proven.Store(&d)
+			u.seen.note(sec, name, secret)
 			return Login{name, sec.text}, nil
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/turnlog/turnlog/access"
@@ -26,7 +27,7 @@ type secrets struct {
 
 func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 	if cfg.UsersFile != "" {
-		if s.users, err = access.Open(cfg.UsersFile, log); err != nil {
+		if s.users, err = access.Open(cfg.UsersFile, filepath.Join(cfg.DataDir, "seen-users"), log); err != nil {
 			return s, err
 		}
 	}

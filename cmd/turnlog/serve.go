@@ -205,6 +205,9 @@ func (s *server) run(ctx context.Context) error {
 		func() error { return s.redis.Run(doorsCtx) },
 		func() error { return s.http.Serve(doorsCtx, s.httpL) },
 	}
+	if s.secrets.users != nil {
+		doors = append(doors, func() error { s.secrets.users.Run(doorsCtx); return nil })
+	}
 	if s.pprofL != nil {
 		doors = append(doors, func() error { return servePprof(doorsCtx, s.pprofL) })
 	}

@@ -39,7 +39,7 @@ func usersFile(t testing.TB, path string, entries ...string) {
 }
 
 func openUsers(t testing.TB, path string) *access.Users {
-	users, err := access.Open(path, slog.New(slog.DiscardHandler))
+	users, err := access.Open(path, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

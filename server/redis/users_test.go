@@ -28,7 +28,7 @@ type usersFile struct {
 func newUsersFile(t testing.TB, users ...testUser) (*usersFile, *access.Users) {
 	f := &usersFile{t: t, path: filepath.Join(t.TempDir(), "users.yaml"), hashes: make(map[string]string)}
 	f.write(users...)
-	opened, err := access.Open(f.path, slog.New(slog.DiscardHandler))
+	opened, err := access.Open(f.path, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
