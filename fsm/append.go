@@ -89,11 +89,12 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 	var first, before origin
 	var revision uint64
 	contiguous := true
+	ids := lookup{m: m, key: key, h: h, ms: ms}
 	for i := range ms {
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, inc, err := m.lookup(key, h, ms[i].ID)
+		rec, inc, err := ids.find(ms[i].ID)
 		if err != nil {
 			return false, err
 		}
@@ -129,9 +130,21 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 	return true, nil
 }
 
-// lookup finds the message that carried id, in the session or in what was
-// deleted under the same key not long ago. inc is 0 if there is none.
-func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64, err error) {
+// lookup finds messages by the ids that they carried, in a session or in what was
+// deleted under the same key not long ago.
+type lookup struct {
+	m   *Machine
+	key string
+	h   *head // nil: there is no session
+	ms  []turn.NewMessage
+	// buried is found for all of ms when an id is not in the session.
+	buried buried
+	dug    bool
+}
+
+// find returns the message that carried id. inc is 0 if there is none.
+func (l *lookup) find(id string) (rec record, inc uint64, err error) {
+	m, h := l.m, l.h
 	if h != nil {
 		if rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), id); ok || err != nil {
 			return rec, h.inc, err
@@ -140,16 +153,13 @@ func (m *Machine) lookup(key string, h *head, id string) (rec record, inc uint64
 			return record{}, 0, nil
 		}
 	}
-	graves, err := m.graves(key)
-	if err != nil {
-		return record{}, 0, err
-	}
-	for _, g := range graves {
-		if rec, ok, err := m.lookupIn(m.windows.get(g.inc), g.remembered(), id); ok || err != nil {
-			return rec, g.inc, err
+	if !l.dug {
+		if l.buried, err = m.buried(l.key, l.ms); err != nil {
+			return record{}, 0, err
 		}
+		l.dug = true
 	}
-	return record{}, 0, nil
+	return m.lookupBuried(l.buried, id)
 }
 
 // lookupIn finds id among what is remembered of an incarnation, whose window is w if it

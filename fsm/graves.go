@@ -1,57 +1,160 @@
 package fsm
 
 import (
-	"maps"
+	"cmp"
 	"slices"
-	"strings"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
-// graves returns what is remembered of sessions deleted under key, the one
-// deleted last first.
+// graveWalk lists what is remembered of sessions deleted under a key, the one deleted
+// last first, up to a number of messages whose ids are remembered.
+type graveWalk struct {
+	now   int64
+	key   string
+	limit uint64
+	left  uint64 // of limit, for the source that is walked through
+	found []grave
+}
+
+// weight is what a grave counts of the limit: its messages, each with an id at most.
+func (g grave) weight() uint64 { return min(g.last-g.moves.total, turn.IDWindow) }
+
+// add takes a grave in, and reports whether more may follow it from the same source.
+func (w *graveWalk) add(g grave) bool {
+	if g.deadline <= w.now {
+		return false // those before it were deleted earlier
+	}
+	w.found = append(w.found, g)
+	w.left -= min(w.left, g.weight())
+	return w.left > 0
+}
+
+// graves returns what is remembered of sessions deleted under key, the one deleted last
+// first. From turn.Level1 on it is no more than turn.GraveMessages messages of each key.
 func (m *Machine) graves(key string) ([]grave, error) {
+	limit := uint64(turn.GraveMessages)
+	if m.level() < turn.Level1 {
+		limit = ^uint64(0)
+	}
+	return m.latestGraves(key, limit)
+}
+
+func (m *Machine) latestGraves(key string, limit uint64) ([]grave, error) {
 	if m.meta.graveMax <= m.meta.clock {
 		return nil, nil
 	}
-	found := make(map[uint64]grave)
-	tx, err := m.storeTx()
-	if err != nil {
+	w := &graveWalk{now: m.meta.clock, key: key, limit: limit, left: limit}
+	if err := m.storedGraves(w); err != nil {
 		return nil, err
 	}
-	prefix := key + "\x00"
+	for _, t := range m.tables() {
+		w.left = limit
+		t.graves.Descend(graveKey(key, ^uint64(0)), func(k string, g grave) bool {
+			if graveOf(k, key) {
+				return w.add(g)
+			}
+			return len(k) > len(key) && k[:len(key)+1] == key+"\x00"
+		})
+	}
+	slices.SortFunc(w.found, func(a, b grave) int { return cmp.Compare(b.inc, a.inc) })
+	w.found = slices.CompactFunc(w.found, func(a, b grave) bool { return a.inc == b.inc })
+	w.left = limit
+	for i, g := range w.found {
+		if w.left -= min(w.left, g.weight()); w.left == 0 {
+			return w.found[:i+1], nil
+		}
+	}
+	return w.found, nil
+}
+
+// storedGraves adds those of the store.
+func (m *Machine) storedGraves(w *graveWalk) error {
+	tx, err := m.storeTx()
+	if err != nil {
+		return err
+	}
+	prefix := w.key + "\x00"
 	c := tx.Bucket(bucketGraves).Cursor()
-	for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
-		if !graveOf(string(k), key) {
+	for k, v := lastUpTo(c, []byte(graveKey(w.key, ^uint64(0)))); k != nil && len(k) >= len(prefix) && string(k[:len(prefix)]) == prefix; k, v = c.Prev() {
+		if !graveOf(string(k), w.key) {
 			continue
 		}
 		g, err := decodeGrave(k, v)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		found[g.inc] = g
-	}
-	for _, t := range m.tables() {
-		t.graves.Ascend(prefix, func(k string, g grave) bool {
-			if graveOf(k, key) {
-				found[g.inc] = g
-			}
-			return strings.HasPrefix(k, prefix)
-		})
-	}
-	var out []grave
-	for _, inc := range slices.Backward(slices.Sorted(maps.Keys(found))) {
-		if g := found[inc]; g.deadline > m.meta.clock {
-			out = append(out, g)
+		if !w.add(g) {
+			break
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // latestGrave returns the time until which ids of deleted sessions of key count.
 func (m *Machine) latestGrave(key string) (int64, error) {
-	graves, err := m.graves(key)
-	latest := int64(0)
-	for _, g := range graves {
-		latest = max(latest, g.deadline)
+	graves, err := m.latestGraves(key, 1)
+	if len(graves) == 0 {
+		return 0, err
 	}
-	return latest, err
+	return graves[0].deadline, err
+}
+
+// prints is a set of fingerprints of ids.
+type prints struct {
+	all  map[uint32]bool
+	bits [1 << 10]uint64 // whether one of a kind is in all, so that most need no look-up
+}
+
+func (p *prints) add(print uint32) {
+	p.all[print] = true
+	p.bits[print>>6&(1<<10-1)] |= 1 << (print & 63)
+}
+
+func (p *prints) has(print uint32) bool {
+	return p.bits[print>>6&(1<<10-1)]&(1<<(print&63)) != 0 && p.all[print]
+}
+
+// buried are the messages of deleted sessions that may have carried some ids, by
+// fingerprint, the latest first. They are looked for once for all ids of an append.
+type buried map[uint32][]origin
+
+func (m *Machine) buried(key string, ms []turn.NewMessage) (buried, error) {
+	graves, err := m.graves(key)
+	if len(graves) == 0 || err != nil {
+		return nil, err
+	}
+	wanted := &prints{all: make(map[uint32]bool, len(ms))}
+	for i := range ms {
+		if ms[i].ID != "" {
+			wanted.add(m.windows.print(ms[i].ID))
+		}
+	}
+	found := make(buried)
+	for _, g := range graves {
+		w := m.windows.get(g.inc)
+		if w == nil {
+			if w, err = m.rebuildWindow(g.remembered()); err != nil {
+				return nil, err
+			}
+		}
+		w.among(wanted, func(ordinal uint64, print uint32) {
+			found[print] = append(found[print], origin{g.inc, g.moves.seq(ordinal)})
+		})
+	}
+	return found, nil
+}
+
+// lookupBuried finds the message that carried id among those found.
+func (m *Machine) lookupBuried(found buried, id string) (rec record, inc uint64, err error) {
+	for _, at := range found[m.windows.print(id)] {
+		v, err := m.wholeIDs(at.inc)
+		if err != nil {
+			return record{}, 0, err
+		}
+		if rec, ok, err := v.find(at.seq); ok && rec.id == id || err != nil {
+			return rec, at.inc, err
+		}
+	}
+	return record{}, 0, nil
 }

@@ -42,6 +42,16 @@ type modelSession struct {
 	meta     map[string]string
 }
 
+// weight is how many of its messages the bound counts: none, if no id is remembered.
+func (g *modelGrave) weight() int {
+	for _, a := range g.appended {
+		if a.ID != "" && a.Seq >= windowFrom(g.last, g.moved) {
+			return min(int(g.last)-len(g.moved), turn.IDWindow)
+		}
+	}
+	return 0
+}
+
 type modelGrave struct {
 	key      turn.Key
 	appended []modelAppended
@@ -330,9 +340,11 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		if s != nil {
 			search(-1, s.appended, windowFrom(s.last, s.moved))
 		}
+		left := turn.GraveMessages
 		for i, g := range slices.Backward(m.graves) {
-			if g.key == key && g.deadline > m.clock {
+			if g.key == key && g.deadline > m.clock && (left > 0 || m.level == turn.Level0) {
 				search(i, g.appended, windowFrom(g.last, g.moved))
+				left -= g.weight()
 			}
 		}
 		if in == -2 {

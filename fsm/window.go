@@ -93,6 +93,16 @@ func (w *window) find(print uint32, fn func(seq uint64) bool) {
 	}
 }
 
+// among calls fn with each message whose fingerprint is in a set, newest first.
+func (w *window) among(set *prints, fn func(ordinal uint64, print uint32)) {
+	for i := range uint64(w.len) {
+		ordinal := w.next - 1 - i
+		if print := w.prints[w.at(ordinal)]; print != 0 && set.has(print) {
+			fn(ordinal, print)
+		}
+	}
+}
+
 // windows keeps the windows of the sessions written to of late, up to a number
 // of places altogether. Which to forget is decided by second chance (the clock
 // algorithm): a look-up only sets a flag.

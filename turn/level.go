@@ -20,6 +20,8 @@ const (
 	//     one after their append: a retry is told that, not the session's present one
 	//   - SetElement replaces a payload under its seq; what an edit of a list moves does
 	//     not count among the messages whose ids are remembered
+	//   - of the deleted sessions of a key, the ids of GraveMessages messages are
+	//     remembered at most
 	Level1
 )
 

@@ -39,6 +39,10 @@ const IDWindow = 1024
 // or expired session are remembered.
 const GraveTime = 10 * 60 * 1000
 
+// GraveMessages bounds of how many messages of deleted sessions of one key the ids are
+// remembered, the latest ones, to the end of the session in which the bound is reached.
+const GraveMessages = 16 * IDWindow
+
 // MaxTTL is the longest time to live, in milliseconds, that a request may ask for. What
 // is left below the highest number is more than the time since 1970, so that a deadline,
 // which is the cluster's time and it, does not overflow before the year 2109.
