@@ -179,6 +179,12 @@ func (h *hunt) scenario(ctx context.Context, seed uint64) (string, error) {
 			args = append(args, flag, value)
 		}
 	}
+	if c.Mix {
+		args = append(args, "--mix", mixYes, "--old-commit", h.old)
+		if h.oldBinary != "" {
+			args = append(args, "--old-binary", h.oldBinary)
+		}
+	}
 	if c.Rate != 0 {
 		args = append(args, "--rate", fmt.Sprint(c.Rate))
 	}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -50,12 +51,15 @@ type arguments struct {
 	network   string
 	old       string
 	oldBinary string
+	mixing    string
 
 	totals totals // of what has run
 }
 
-// oldCommit is what nodes are upgraded from unless another version is named.
-const oldCommit = "HEAD~50"
+// oldCommit is what nodes are upgraded from, and mixed with, unless another version is
+// named: the last one before the newest cluster level. Those since know that level, and
+// each a part of what it brings.
+const oldCommit = "1be4487"
 
 const netns = "netns"
 
@@ -104,6 +108,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns, which is network namespaces and needs root")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
+	fs.StringVar(&a.mixing, "mix", "", "give some nodes the older version, where a scenario can have such: yes, no, or by-seed, which is half of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
 	fs.BoolVar(&a.pictures, "pictures", true, "draw the sessions in which something is wrong")
 	fs.BoolVar(&a.soak, "soak", false, "run again and again, each time with another seed, until something fails or Ctrl-C")
@@ -134,6 +139,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 				fmt.Printf("----  %s: LEFT OUT, because of this machine: %v\n", s.Name, problem)
 				continue
 			}
+			s = a.mix(s, a.seed+uint64(i))
 			if err := a.provide(ctx, &b, s); err != nil {
 				return false, err
 			}
@@ -152,7 +158,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 
 // provide has the binaries ready that the scenario asks for.
 func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err error) {
-	if a.binary, err = b.binary(ctx, s.Clocks); err == nil && s.Upgrade && a.oldBinary == "" {
+	if a.binary, err = b.binary(ctx, s.Clocks); err == nil && (s.Upgrade || s.Mixed) && a.oldBinary == "" {
 		a.oldBinary, err = b.oldBinary(ctx)
 	}
 	return err
@@ -177,6 +183,9 @@ func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, err
 func (a *arguments) choose() ([]Scenario, error) {
 	if a.network != "" && a.network != "proxy" && a.network != netns {
 		return nil, fmt.Errorf("--network is proxy or %s, not %q", netns, a.network)
+	}
+	if a.mixing != "" && !slices.Contains([]string{mixBySeed, mixYes, mixNo}, a.mixing) {
+		return nil, fmt.Errorf("--mix is %s, %s or %s, not %q", mixYes, mixNo, mixBySeed, a.mixing)
 	}
 	chosen, err := named(a.scenarios)
 	if err != nil {
@@ -231,7 +240,10 @@ func (a *arguments) command(s Scenario, seed uint64) string {
 	if a.network == netns {
 		c += " --network " + netns
 	}
-	if s.Upgrade && a.old != oldCommit {
+	if s.Mixed {
+		c += " --mix " + mixYes
+	}
+	if (s.Upgrade || s.Mixed) && a.old != oldCommit {
 		c += " --old-commit " + a.old
 	}
 	return c

@@ -40,6 +40,7 @@ type catcher struct {
 	Nemesis   string // in place of the scenario's; as on the command line
 	Workloads string
 	Rate      int
+	Mix       bool // with nodes of two versions, of which the older one is no mutant
 
 	Package, Test string
 	SeedFlag      string // the test's flag for a seed; TURNLOG_SEED is set in any case
@@ -58,6 +59,9 @@ func (c *catcher) String() string {
 	s := c.Scenario
 	if c.Nemesis != "" {
 		s += " with " + c.Nemesis
+	}
+	if c.Mix {
+		s += ", two versions"
 	}
 	return s
 }

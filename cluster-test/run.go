@@ -35,7 +35,7 @@ type options struct {
 	ports string
 	// namespaces: the nodes get network namespaces.
 	namespaces bool
-	old        string // binary, of a scenario about upgrades
+	old        string // binary, of runs with nodes of two versions
 	binary     string
 	out        string // directory for the run's directory
 	commit     string
@@ -95,11 +95,7 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 func (r *run) phases(ctx context.Context) error {
 	start, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	if r.Upgrade {
-		for _, n := range r.cluster.Nodes {
-			n.Use(r.old)
-		}
-	}
+	r.useOld()
 	if err := r.cluster.Start(start); err != nil {
 		return fmt.Errorf("start of the cluster: %w", err)
 	}

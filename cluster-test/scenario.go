@@ -34,6 +34,8 @@ type Scenario struct {
 	Disks, Clocks bool
 	// Upgrade: the nodes begin with an older version of turnlog.
 	Upgrade bool
+	// Mixed: some of them keep it (mixed.go).
+	Mixed bool
 	// Drive, if set, takes the place of the random faults; the work ends when
 	// it returns.
 	Drive func(ctx context.Context, r *run) error
@@ -147,6 +149,9 @@ const matrixTime = 100 * time.Second
 var ciTimes = map[string]time.Duration{"smoke": 25 * time.Second, "chaos": 50 * time.Second, "disks": 40 * time.Second,
 	"damage": 25 * time.Second, "snapshots": 30 * time.Second, "upgrade": time.Minute}
 
+// groups are names for several scenarios.
+var groups = []string{"all", "evidence", "matrix", "ci"}
+
 // named returns the scenarios of that name, or of each of several, or of a group.
 func named(names string) ([]Scenario, error) {
 	var chosen []Scenario
@@ -166,7 +171,7 @@ func named(names string) ([]Scenario, error) {
 		chosen = append(chosen, s)
 	}
 	for name := range strings.SplitSeq(names, ",") {
-		if _, ok := scenario(name); !ok && !slices.Contains([]string{"all", "evidence", "matrix", "ci"}, names) {
+		if _, ok := scenario(name); !ok && !slices.Contains(groups, names) {
 			return nil, fmt.Errorf("there is no scenario %q; --list shows them", name)
 		}
 	}

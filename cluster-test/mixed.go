@@ -1,0 +1,88 @@
+package main
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+)
+
+// A mixed run has nodes of two versions from its start to its end, and nothing else of
+// it changes: what the newer one does differently must wait until the older ones are
+// gone, or the nodes' states differ at the end.
+
+// Choices of --mix.
+const (
+	mixBySeed = "by-seed" // half of the runs, as the seed has it
+	mixYes    = "yes"
+	mixNo     = "no"
+)
+
+// mix makes the scenario a mixed one if this run is to be, and can be.
+func (a *arguments) mix(s Scenario, seed uint64) Scenario {
+	how := a.mixing
+	if how == "" {
+		how = mixNo
+		if slices.Contains(groups, a.scenarios) {
+			how = mixBySeed
+		}
+	}
+	name := fnv.New64a()
+	_, _ = name.Write([]byte(s.Name))
+	if how == mixNo || how == mixBySeed && rand.New(rand.NewPCG(seed, name.Sum64())).IntN(2) == 0 {
+		return s
+	}
+	if mixed, ok := s.mixed(); ok {
+		return mixed
+	}
+	return s
+}
+
+// beyondOld are faults in which the older version may do what is no longer accepted.
+func beyondOld() []string { return append(damages(), "disk-low", "disk-full") }
+
+// mixed returns the scenario with nodes of two versions, if there can be one: there
+// are no older nodes with wrong clocks, or with damage.
+func (s Scenario) mixed() (Scenario, bool) {
+	if s.Upgrade || s.Clocks || s.Alone != nil || s.Nodes < 2 {
+		return s, false
+	}
+	faults := slices.DeleteFunc(slices.Clone(s.Nemesis), func(name string) bool { return slices.Contains(beyondOld(), name) })
+	if len(s.Nemesis) > 0 && len(faults) == 0 {
+		return s, false
+	}
+	s.Mixed, s.Nemesis = true, faults
+	s.Must = slices.DeleteFunc(slices.Clone(s.Must), func(what string) bool { return what == "read-only" || what == "damage refused" })
+	return s, true
+}
+
+// useOld gives the older version to all nodes that are upgraded later, or to some that
+// stay with it.
+func (r *run) useOld() {
+	var old []*cluster.Node
+	switch {
+	case r.Upgrade:
+		old = r.cluster.Nodes
+	case r.Mixed:
+		rnd := rand.New(rand.NewPCG(r.seed, 5))
+		for _, i := range rnd.Perm(r.Nodes)[:1+rnd.IntN(r.Nodes-1)] {
+			old = append(old, r.cluster.Nodes[i])
+		}
+		r.report.Show("%s", olderNodes(old))
+	}
+	for _, n := range old {
+		n.Use(r.old)
+	}
+}
+
+func olderNodes(old []*cluster.Node) string {
+	var names []string
+	for _, n := range old {
+		names = append(names, n.ID)
+	}
+	slices.Sort(names)
+	return fmt.Sprintf("of the older version: %s", strings.Join(names, ", "))
+}
