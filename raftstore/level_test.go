@@ -39,7 +39,7 @@ func (c *cluster) stays(want turn.ClusterLevel, why string) {
 	r := c.leader()
 	eventuallyTrue(c.t, "the status says why the level stays: "+why, func() bool {
 		cl, err := r.Cluster(c.t.Context())
-		return err == nil && strings.Contains(strings.Join(cl.LevelWaitsFor(), "; "), why)
+		return r.Level() != want || err == nil && strings.Contains(strings.Join(cl.LevelWaitsFor(), "; "), why)
 	})
 	r.raiseLevel(c.t.Context(), nil)
 	if got := r.Level(); got != want {
