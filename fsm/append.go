@@ -52,6 +52,7 @@ func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side
 			rec.revision = revision
 		}
 		m.place(h, rec)
+		m.kept += len(rec.data)
 	}
 	r.Last = h.last
 	if !before && len(ms) > 0 {

@@ -80,6 +80,7 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 	if err := m.expireDue(dueChunk); err != nil {
 		return nil, err
 	}
+	m.allowance.left, m.kept = entryAllowance(), 0
 	outcomes := make([]Outcome, len(e.Commands))
 	for i, c := range e.Commands {
 		out := &outcomes[i]
@@ -92,6 +93,7 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 		if err != nil {
 			return nil, undecodable{err}
 		}
+		m.allowance.begin()
 		if err := m.applyOp(index, op, &out.Result); err != nil {
 			refused, ok := refusal(err)
 			if !ok {
@@ -102,7 +104,17 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 		out.Result.Index, out.Result.Time = index, m.meta.clock
 	}
 	m.windows.shrink()
+	m.countEntry(len(b))
 	return outcomes, nil
+}
+
+// countEntry counts what the active table holds of an entry of so many bytes beyond the
+// payloads that it kept, which keep all of the entry. What comes with any payload, as ids
+// do, is in what a record costs.
+func (m *Machine) countEntry(size int) {
+	if rest := size - m.kept; m.kept > 0 && rest > m.kept+blockBytes {
+		m.active.bytes += rest
+	}
 }
 
 // refusal returns an error of an operation; ok is false if the state is to blame.

@@ -28,6 +28,12 @@ func (r record) owned() record {
 	if !r.borrowed {
 		return r
 	}
+	return r.copied()
+}
+
+// copied returns the record in memory of its own. A memtable counts what it holds: a
+// payload that is a part of something larger would keep all of that.
+func (r record) copied() record {
 	r.data, r.borrowed = bytes.Clone(r.data), false
 	if r.original != nil {
 		original := *r.original
@@ -88,6 +94,10 @@ func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *
 	if limit := turn.DefaultLimits().ForkMessages; min(rank, total-1-rank) > uint64(limit) { // the same on every node
 		return turn.Errorf(turn.TooLarge, "the element is further than %d others from an end", limit)
 	}
+	if err := m.search(); err != nil {
+		return err
+	}
+	m.searched(min(rank, total-1-rank))
 	v, err := m.view(h)
 	if err != nil {
 		return err
@@ -98,6 +108,7 @@ func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *
 	}
 	h = m.own(key, h)
 	h.bytes += uint64(len(data)) - uint64(len(found[0].data))
+	m.kept += len(data)
 	m.active.edit(h, found[0].edited(data))
 	m.changed(key, h)
 	r.Count, r.Revision = h.count(), h.revision

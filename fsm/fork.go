@@ -35,7 +35,6 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	}
 	h.last, h.meta, h.low = at, src.meta, [2]uint64{1, 1}
 	for _, rec := range rs {
-		rec = rec.owned()
 		m.active.add(h, rec)
 		h.live[rec.side]++
 		h.bytes += uint64(len(rec.data))
@@ -52,25 +51,35 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	return nil
 }
 
-// forked returns the live messages of src with seq ≤ at.
+// forked returns the live messages of src with seq ≤ at, in memory of their own.
 func (m *Machine) forked(src *head, at uint64) (rs []record, err error) {
+	limits, size := turn.DefaultLimits(), 0 // the same on every node
+	if at == src.last && m.limited() {
+		if err := m.allowance.fits(src.bytes + messageCost*src.count()); err != nil &&
+			src.count() <= uint64(limits.ForkMessages) && src.bytes <= uint64(limits.ForkBytes) {
+			return nil, err // without reading
+		}
+	}
 	v, err := m.view(src)
 	if err != nil {
 		return nil, err
 	}
-	limits, size := turn.DefaultLimits(), 0 // the same on every node
-	fits := true
+	fits, cost := true, uint64(0)
 	err = v.oldest(anySide, 0, func(r *record) bool {
 		if r.seq > at {
 			return false
 		}
 		size += len(r.data)
+		cost += r.cost()
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
-		rs = append(rs, *r)
-		return fits
+		rs = append(rs, r.copied())
+		return fits && (!m.limited() || cost <= uint64(m.allowance.left))
 	})
 	if err == nil && !fits {
 		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages, limits.ForkBytes)
+	}
+	if paid := m.spend(cost); err == nil {
+		err = paid
 	}
 	return rs, err
 }

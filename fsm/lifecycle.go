@@ -74,6 +74,9 @@ func (m *Machine) setMeta(o *turn.SetMeta, r *turn.Result) error {
 	if limit := turn.DefaultLimits().MetaBytes; size > limit {
 		return turn.Errorf(turn.TooLarge, "the session's metadata would have %d bytes, the limit is %d", size, limit)
 	}
+	if err := m.spend(uint64(size)); err != nil {
+		return err
+	}
 	if h == nil {
 		if h, err = m.create(key); err != nil {
 			return err

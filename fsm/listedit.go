@@ -48,6 +48,9 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	if h == nil || err != nil {
 		return err
 	}
+	if err := m.search(); err != nil {
+		return err
+	}
 	v, err := m.view(h)
 	if err != nil {
 		return err
@@ -62,6 +65,7 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	}); err != nil {
 		return err
 	}
+	m.searched(i)
 	if !found {
 		r.Number, r.Count, r.Revision = -1, h.count(), h.revision
 		return nil
@@ -81,7 +85,11 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 // edit takes n elements off an end of the list, puts data in the place of the
 // last replaced of them, and puts the others back.
 func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, data []byte, r *turn.Result) error {
-	if err := m.movable(h, end, n); err != nil {
+	size, err := m.movable(h, end, n)
+	if err != nil {
+		return err
+	}
+	if err := m.spend(size + messageCost*n); err != nil {
 		return err
 	}
 	h = m.own(key, h)
@@ -91,9 +99,10 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, d
 		return err
 	}
 	lifted = lifted[:n-replaced]
+	m.kept += len(data)
 	placed := append(make([]record, 0, 1+len(lifted)), record{time: m.meta.clock, data: data, side: end})
 	for _, rec := range slices.Backward(lifted) {
-		rec = rec.owned()
+		rec = rec.copied()
 		rec.side = end
 		placed = append(placed, rec)
 	}
@@ -103,28 +112,28 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, d
 	return err
 }
 
-// movable reports an error if n elements at an end are too many to be moved.
-func (m *Machine) movable(h *head, end turn.Side, n uint64) error {
+// movable returns how many bytes the n elements at an end have, or an error if they are
+// too many to be moved.
+func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err error) {
 	limits := turn.DefaultLimits() // the same on every node
-	size := 0
 	if n > 0 && n <= uint64(limits.ForkMessages) {
 		v, err := m.view(h)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		left := n
 		if err := v.list(end, func(rec *record) bool {
-			size += len(rec.data)
+			size += uint64(len(rec.data))
 			left--
 			return left > 0
 		}); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if n > uint64(limits.ForkMessages) || size > limits.ForkBytes {
-		return turn.Errorf(turn.TooLarge, "the edit would move more than %d messages or %d bytes", limits.ForkMessages, limits.ForkBytes)
+	if n > uint64(limits.ForkMessages) || size > uint64(limits.ForkBytes) {
+		return 0, turn.Errorf(turn.TooLarge, "the edit would move more than %d messages or %d bytes", limits.ForkMessages, limits.ForkBytes)
 	}
-	return nil
+	return size, nil
 }
 
 // list calls fn with the elements of the list from an end of it on.
@@ -158,8 +167,13 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	case o.Count == 0:
 		most = math.MaxUint64
 	}
+	if err := m.search(); err != nil {
+		return err
+	}
 	var rs []record
+	passed := uint64(0)
 	if err := v.list(from, func(rec *record) bool {
+		passed++
 		if bytes.Equal(rec.data, o.Data) {
 			rs = append(rs, *rec)
 		}
@@ -167,6 +181,7 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	}); err != nil {
 		return err
 	}
+	m.searched(passed)
 	if r.Removed = uint64(len(rs)); r.Removed == 0 {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil

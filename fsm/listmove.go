@@ -28,13 +28,17 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
+	if err := m.affordPop(h, o.From, 1); err != nil {
+		return err
+	}
 	h = m.own(key, h)
 	before := h.count()
 	taken, err := m.takeFrom(h, o.From, 1)
 	if err != nil {
 		return err
 	}
-	taken[0] = taken[0].owned()
+	m.tookOut(taken)
+	taken[0] = taken[0].copied()
 	data := taken[0].data
 	r.Found, r.Messages = true, []turn.Message{taken[0].message()}
 	if key == to {

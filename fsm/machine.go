@@ -44,6 +44,8 @@ type Machine struct {
 	meta       meta
 	reached    atomic.Uint64 // meta.level, for who must not wait for mu
 	tags       tags
+	allowance  allowance // of the entry that is applied
+	kept       int       // bytes of that entry that became payloads of the active table
 	namespaces map[string]*namespace
 	windows    *windows
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty

@@ -112,7 +112,7 @@ func (r *remembered) windowStart() uint64 { return r.moves.windowStart(r.last) }
 // any reports whether an id is remembered.
 func (r *remembered) any() bool { return r.lastID > 0 && r.lastID >= r.windowStart() }
 
-// replace gives messages a new place, the first one's at once behind all seqs given
+// replaceRun gives messages a new place, the first one's at once behind all seqs given
 // out: that of one new message, and of others that were taken out.
 func (m *Machine) replaceRun(h *head, rs []record) {
 	first := h.last + 1

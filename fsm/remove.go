@@ -101,12 +101,16 @@ func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
 		r.Revision = h.revision
 		return nil
 	}
+	if err := m.affordPop(h, o.From, o.Count); err != nil {
+		return err
+	}
 	h = m.own(key, h)
 	before := h.count()
 	rs, err := m.takeFrom(h, o.From, o.Count)
 	if err != nil {
 		return err
 	}
+	m.tookOut(rs)
 	for i := range rs {
 		r.Messages = append(r.Messages, rs[i].message())
 	}

@@ -27,6 +27,9 @@ func (m *Machine) setString(o *turn.SetString, r *turn.Result) error {
 		if err := checkType(h, turn.TypeString); err != nil {
 			return err
 		}
+		if err := m.spend(uint64(len(old))); err != nil {
+			return err
+		}
 		r.Value, r.Found = old, true
 	}
 	if held {

@@ -22,6 +22,8 @@ const (
 	//     not count among the messages whose ids are remembered
 	//   - of the deleted sessions of a key, the ids of GraveMessages messages are
 	//     remembered at most
+	//   - what an entry copies of what is stored, returns from it or passes in search of it is
+	//     bounded: the rest is TooLarge or Overloaded
 	Level1
 )
 

@@ -31,6 +31,11 @@ func DefaultLimits() Limits {
 	}
 }
 
+// What one log entry may copy of what is stored, or return of what it removes, is bounded by
+// ForkBytes and ForkMessages of DefaultLimits, too: forks, elements that are moved or
+// popped. An operation or transaction that needs more by itself is TooLarge, one that came
+// into an entry with others Overloaded.
+
 // IDWindow is the number of a session's last appended messages whose ids are
 // remembered.
 const IDWindow = 1024

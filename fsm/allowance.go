@@ -1,0 +1,124 @@
+package fsm
+
+import "github.com/turnlog/turnlog/turn"
+
+// allowance is what the operations of one entry may still cost beyond the bytes that the
+// entry brings. An entry is applied as a whole, in memory: forks, elements that are moved
+// and what is taken out to be answered with would let some bytes of it need any amount.
+// It is counted from the state and the entry alone, so that all nodes refuse the same.
+type allowance struct {
+	left int
+	// whole: nothing had been spent when the command began that is being applied.
+	whole bool
+}
+
+const (
+	// messageCost is what a message costs besides its payload and id, passedCost what it
+	// costs to pass one in search of another.
+	messageCost = 96
+	passedCost  = 64
+)
+
+// entryAllowance lets one fork be as large as any may be, and one answer.
+func entryAllowance() int {
+	l := turn.DefaultLimits() // the same on every node
+	return l.ForkBytes + l.ForkMessages*(messageCost+l.IDBytes)
+}
+
+func (a *allowance) begin() { a.whole = a.left == entryAllowance() }
+
+// fits reports an error if less than n is left.
+func (a *allowance) fits(n uint64) error {
+	switch {
+	case n <= uint64(a.left):
+		return nil
+	case a.whole:
+		return turn.Errorf(turn.TooLarge, "one operation, or transaction, may copy or return %d MiB of what is stored; "+
+			"this is more, do it in parts", entryAllowance()>>20)
+	}
+	return turn.Errorf(turn.Overloaded, "too much is copied at once; send it again")
+}
+
+// spend takes n off, which must have been found to fit, or else what is left.
+func (a *allowance) spend(n uint64) { a.left -= int(min(n, uint64(a.left))) }
+
+// limited reports whether operations have an allowance: before turn.Level1 they had none.
+func (m *Machine) limited() bool { return m.level() >= turn.Level1 }
+
+// spend takes the cost of an operation off the allowance, before it changes anything.
+// What is refused because of what was read uses up the rest, so that not as much is read
+// again and again.
+func (m *Machine) spend(n uint64) error {
+	if !m.limited() {
+		return nil
+	}
+	err := m.allowance.fits(n)
+	m.allowance.spend(n)
+	return err
+}
+
+// search is called before messages of a list are passed in search of one. If an entry
+// has spent all, nothing is searched any more.
+func (m *Machine) search() error {
+	if !m.limited() {
+		return nil
+	}
+	return m.allowance.fits(1)
+}
+
+// searched takes the cost of a search off the allowance.
+func (m *Machine) searched(messages uint64) {
+	if m.limited() {
+		m.allowance.spend(passedCost * messages)
+	}
+}
+
+// cost of a copy of the record.
+func (r *record) cost() uint64 { return messageCost + uint64(len(r.id)+len(r.data)) }
+
+// smallPop is how many messages are taken out without a look at their sizes before.
+const smallPop = 4
+
+// affordPop reports an error if n messages at an end of a session cost more than is left.
+func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
+	n = min(n, h.count())
+	if !m.limited() || n == 0 {
+		return nil
+	}
+	if n <= smallPop {
+		return m.allowance.fits(n)
+	}
+	if m.allowance.fits(h.bytes+messageCost*n) == nil {
+		return nil
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	total := uint64(0)
+	each := func(r *record) bool {
+		total += r.cost()
+		n--
+		return n > 0 && total <= uint64(m.allowance.left)
+	}
+	if end == turn.Newest {
+		err = v.newest(anySide, maxSeq, each)
+	} else {
+		err = v.list(end, each)
+	}
+	if err == nil {
+		if err = m.allowance.fits(total); err != nil {
+			m.allowance.left = 0
+		}
+	}
+	return err
+}
+
+// tookOut takes the cost of messages that were taken out off the allowance.
+func (m *Machine) tookOut(rs []record) {
+	if m.limited() {
+		for i := range rs {
+			m.allowance.spend(rs[i].cost())
+		}
+	}
+}

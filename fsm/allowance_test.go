@@ -1,0 +1,205 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// fill appends n messages of so many bytes to sessionA, and flushes.
+func (r *rig) fill(n, size int) {
+	r.t.Helper()
+	for i := 0; i < n; {
+		var ms []turn.NewMessage
+		for total := 0; i < n && total < 1<<20; i++ {
+			data := bytes.Repeat([]byte{byte('a' + i%26)}, size)
+			copy(data, fmt.Sprint(i, " "))
+			ms = append(ms, turn.NewMessage{Data: data})
+			total += size
+		}
+		if out := r.apply(1, &turn.Append{Key: sessionA, Messages: ms}); out[0].Err != nil {
+			r.t.Fatal(out[0].Err)
+		}
+	}
+	r.flush()
+}
+
+// outcomes counts what became of commands, by kind of error; Internal: they took place.
+func outcomes(outs []Outcome) map[turn.Kind]int {
+	n := make(map[turn.Kind]int)
+	for _, out := range outs {
+		if out.Err != nil {
+			n[out.Err.Kind]++
+		} else {
+			n[turn.Internal]++
+		}
+	}
+	return n
+}
+
+func forks(n int) (ops []turn.Op) {
+	for i := range n {
+		ops = append(ops, &turn.Fork{Key: sessionA, To: turn.Key{Namespace: "0", Name: fmt.Sprint("fork", i)}})
+	}
+	return ops
+}
+
+// An entry of a few bytes does not need any amount of memory, on every node and at
+// every start: what it may copy is bounded, and the rest can be sent again.
+func TestEntryCopiesBounded(t *testing.T) {
+	for _, level := range []turn.ClusterLevel{turn.Level0, turn.Level1} {
+		r := newRig(t)
+		r.raise(level)
+		r.fill(100, 100<<10)
+		before := r.m.active.bytes
+		outs := r.apply(2, forks(60)...)
+		grown, bound := r.m.active.bytes-before, entryAllowance()+1<<20
+		got := outcomes(outs)
+		if level == turn.Level0 { // as older members do
+			if got[turn.Internal] != 60 {
+				t.Errorf("level 0: %v", got)
+			}
+			continue
+		}
+		if grown > bound {
+			t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]), grown>>20, bound>>20)
+		}
+		if got[turn.Internal] < 5 || got[turn.Overloaded] != 60-got[turn.Internal] {
+			t.Errorf("forks of one entry: %v", got)
+		}
+		// What was refused did nothing, and can be sent again.
+		for i, out := range outs {
+			op := forks(60)[i].(*turn.Fork)
+			if there := r.query(&turn.Info{Key: op.To}).Session != nil; there != (out.Err == nil) {
+				t.Errorf("fork %d: %v, there: %v", i, out.Err, there)
+			}
+		}
+		r.flush()
+		if out := r.apply(2, forks(60)[59])[0]; out.Err != nil {
+			t.Errorf("sent again: %v", out.Err)
+		}
+	}
+}
+
+// A transaction that copies too much fails from there on, and sending it again does not
+// help.
+func TestTransactionCopiesBounded(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	r.fill(100, 100<<10)
+	tx := &turn.Tx{}
+	for _, op := range append(forks(40), &turn.SetElement{Key: sessionA, Data: []byte("x")}) {
+		tx.Steps = append(tx.Steps, turn.Step{Op: op})
+	}
+	before := r.m.active.bytes
+	small := &turn.AddInt{Key: turn.Key{Namespace: "0", Name: "n"}, Delta: 1}
+	outs := r.apply(2, tx, small, small)
+	if grown := r.m.active.bytes - before; grown > entryAllowance()+1<<20 {
+		t.Errorf("it needs %d MiB", grown>>20)
+	}
+	kinds := make(map[turn.Kind]int)
+	for _, step := range outs[0].Result.Steps {
+		if step.Err != nil {
+			kinds[step.Err.Kind]++
+		}
+	}
+	if kinds[turn.TooLarge] < 20 || len(kinds) != 1 {
+		t.Errorf("steps failed: %v", kinds)
+	}
+	if outs[1].Err != nil || outs[2].Err != nil || outs[2].Result.Number != 2 {
+		t.Errorf("others in the entry: %v, %v", outs[1].Err, outs[2].Err)
+	}
+}
+
+// Edits in the middle of a list: replacing elements copies nothing, inserting is bounded
+// as forks are.
+func TestEditsCopyBounded(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	r.fill(8_000, 1<<10)
+	var replace, insert []turn.Op
+	for i := range int64(200) {
+		replace = append(replace, &turn.SetElement{Key: sessionA, Index: 3_900 + i, Data: []byte(fmt.Sprint("r", i))})
+		insert = append(insert, &turn.InsertElement{Key: sessionA, Pivot: []byte(fmt.Sprint("r", i)), Data: []byte("x")})
+	}
+	before := r.m.active.bytes
+	if got := outcomes(r.apply(2, replace...)); got[turn.Internal] != 200 {
+		t.Errorf("replaced: %v", got)
+	}
+	if grown := r.m.active.bytes - before; grown > 200<<10 {
+		t.Errorf("to replace 200 elements needs %d KiB", grown>>10)
+	}
+	before = r.m.active.bytes
+	got := outcomes(r.apply(2, insert...))
+	if grown := r.m.active.bytes - before; grown > entryAllowance()+1<<20 {
+		t.Errorf("to insert elements needs %d MiB", grown>>20)
+	}
+	if got[turn.Internal] == 0 || got[turn.Overloaded] == 0 || len(got) != 2 {
+		t.Errorf("inserted: %v", got)
+	}
+}
+
+// What an entry takes out to be answered with is bounded, too.
+func TestPopBounded(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	r.fill(20, 5<<20)
+	all := &turn.Pop{Key: sessionA, From: turn.Head, Count: 1 << 40}
+	for _, from := range []turn.Side{turn.Tail, turn.Head, turn.Newest} {
+		all.From = from
+		if out := r.apply(2, all)[0]; out.Err == nil || out.Err.Kind != turn.TooLarge {
+			t.Fatalf("all at once: %d removed, %v", out.Result.Removed, out.Err)
+		}
+	}
+	if n := r.query(&turn.Info{Key: sessionA}).Session.Count; n != 20 {
+		t.Fatalf("%d messages are left", n)
+	}
+	part := &turn.Pop{Key: sessionA, From: turn.Head, Count: 10}
+	if got := outcomes(r.apply(2, part, part)); got[turn.Internal] != 1 || got[turn.Overloaded] != 1 {
+		t.Errorf("two parts in one entry: %v", got)
+	}
+	if out := r.apply(2, part)[0]; out.Result.Removed != 10 {
+		t.Errorf("the second part: %d removed, %v", out.Result.Removed, out.Err)
+	}
+}
+
+// A small payload keeps all of the entry that it came in: that counts, so that a flush
+// comes in time. What is moved or copied does not keep the entry that it once came in.
+func TestWholeEntriesAreCounted(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	large := bytes.Repeat([]byte("x"), 4<<20)
+	rev := uint64(1 << 60)
+	refused := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}, Expect: &rev}
+	before := r.m.active.bytes
+	for i := range 8 {
+		outs := r.apply(1, refused, appendOf(sessionA, "", fmt.Sprint(i)))
+		if outs[0].Err == nil || outs[1].Err != nil {
+			t.Fatal(outs)
+		}
+	}
+	if counted := r.m.active.bytes - before; counted < 32<<20 || counted > 33<<20 {
+		t.Errorf("%d KiB are counted, 32 MiB are held", counted>>10)
+	}
+	before = r.m.active.bytes
+	r.apply(1, refused)
+	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}})
+	if counted := r.m.active.bytes - before; counted > 5<<20 {
+		t.Errorf("%d KiB are counted, 4 MiB are held", counted>>10)
+	}
+	data := func(key turn.Key, i int64) []byte {
+		return r.query(&turn.List{Key: key, Start: i, Stop: i}).Messages[0].Data
+	}
+	other := turn.Key{Namespace: "0", Name: "other"}
+	second := data(sessionA, 1)
+	r.apply(1, &turn.MoveElement{Key: sessionA, To: other, From: turn.Head, On: turn.Tail},
+		&turn.Fork{Key: sessionA, To: turn.Key{Namespace: "0", Name: "fork"}},
+		&turn.InsertElement{Key: sessionA, Pivot: second, After: true, Data: []byte("new")})
+	for _, at := range []turn.Key{sessionA, {Namespace: "0", Name: "fork"}} {
+		if now := data(at, 0); string(now) != string(second) || &now[0] == &second[0] {
+			t.Errorf("%q in %s is a part of what came before", now, at.Name)
+		}
+	}
+}
