@@ -111,7 +111,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.InitialCluster, "initial-cluster", "", "all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and every start (default: this node alone)")
 	fs.StringVar(&c.DialMap, "dial-map", "", "node-to-node addresses that are reached at another address from here, as HOST:PORT=HOST:PORT,…")
 	fs.BoolVar(&c.Join, "join", false, "if this node is new, wait until `turnlog cluster join` adds it to a running cluster")
-	fs.IntVar(&c.HoldLevel, "hold-level", c.HoldLevel, "do not let the cluster go above this level, so that its nodes can go back to the version before after an upgrade; the level at present is in `turnlog cluster status`, and does not fall (default: it rises when all nodes run a version that knows more)")
+	fs.IntVar(&c.HoldLevel, "hold-level", c.HoldLevel, "keep the cluster from going above this level, so that nodes can go back to the version before after an upgrade; turnlog cluster status shows the present level, which does not fall; -1: it rises when all members run a version that knows more")
 	fs.StringVar(&c.UsersFile, "users-file", "", "file of those who may connect, made by `turnlog user` (default: anybody may do anything)")
 	fs.BoolVar(&c.OpenMetrics, "open-metrics", false, "let everybody read /metrics, not only users")
 	fs.StringVar(&c.TLSCert, "tls-cert", "", "PEM file of the certificate that clients see, over Redis's protocol and HTTP (default: no TLS)")
