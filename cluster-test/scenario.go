@@ -204,7 +204,8 @@ func allFaults() []string {
 func damages() []string {
 	var out []string
 	for _, name := range allFaults() {
-		if strings.HasPrefix(name, "flip-") || strings.HasPrefix(name, "lost-") && name != "lost-replies" {
+		kind, _, _ := strings.Cut(name, "-")
+		if slices.Contains([]string{"flip", "lost", "rot", "old"}, kind) && name != "lost-replies" {
 			out = append(out, name)
 		}
 	}

@@ -40,6 +40,7 @@ var signs = map[string]string{
 	"snapshots taken":   "snapshot taken",
 	"torn tails":        "wal dropped an incomplete batch",
 	"damage refused":    "add it a", // a node's advice
+	"losses made good":  "the log holds again what it had lost",
 }
 
 // sometimes counts the signs.

@@ -77,5 +77,6 @@ func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 // connected is told that requests to another node get through now.
 func (n *Node) connected(string) {
 	poke(n.forward.wake)
+	poke(n.met)
 	n.reach.look()
 }

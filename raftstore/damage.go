@@ -66,20 +66,67 @@ func (n *Node) checkLogKept(dir string) error {
 	return fmt.Errorf("raftstore: %s is missing, and with it what this node acknowledged; %s", path, reseed)
 }
 
+// checkLog holds the log against what else the node knows of it, and refuses what
+// cannot have come about. A log that has lost its end is not refused: the others have
+// what was in it, and the node does not vote without that (see ballot).
+func (n *Node) checkLog(snap position) error {
+	if first := n.logs.engine.FirstIndex(); first > snap.index+1 {
+		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.path(markerName), snap.index)
+		if snap.index == 0 {
+			what = n.snaps.path(markerName) + ", which stands for those before, is missing"
+		}
+		return fmt.Errorf("raftstore: the log begins with entry %d, and %s; %s", first, what, reseed)
+	}
+	if err := n.checkTermReached(); err != nil {
+		return err
+	}
+	end, err := n.logs.end()
+	if err != nil {
+		return err
+	}
+	had, by := n.mark.position(), markName
+	var state position
+	if state.index, state.term = n.state.Durable(); state.index > end.index && had.before(state) {
+		had, by = state, "the state"
+	}
+	if !end.before(had) {
+		n.mark.reached(end)
+		return nil
+	}
+	n.log.Error("the log has lost its end: to damage, or to an older copy that was put back; the node does not vote for a "+
+		"candidate with less, nor stand for election, until a leader has sent it what is missing", "end", end, "had", had, "known_from", by)
+	return n.mark.lost(loss{had: had})
+}
+
+// checkHelp refuses a node whose log has lost its end, and that knows of nobody who
+// could send it what is missing.
+func (n *Node) checkHelp(r *raft.Raft) error {
+	servers := r.GetConfiguration().Configuration().Servers
+	lost, missing := n.mark.lacks()
+	switch {
+	case !missing || len(servers) > 1:
+		return nil
+	case len(servers) == 0:
+		return fmt.Errorf("raftstore: the log has lost %v, and with it who the members are; %s", lost, reseed)
+	}
+	return fmt.Errorf("raftstore: the log has lost %v, and no other node has it: to damage, or to an older copy that "+
+		"was put back. Put a whole and newer copy of the data directory in its place; or, to go on without what is lost, "+
+		"delete the file %s and start again", lost, n.mark.path)
+}
+
 // checkTermReached refuses a log whose last entry is of a higher term than the
 // node is known to have been in: it has forgotten that, and perhaps its vote.
 func (n *Node) checkTermReached() error {
-	last := n.logs.engine.LastIndex()
-	if last == 0 {
-		return nil
-	}
-	var entry raft.Log
-	if err := n.logs.GetLog(last, &entry); err != nil {
+	end, err := n.logs.end()
+	if err != nil {
 		return err
 	}
-	if promised := n.stable.Promised(); entry.Term > promised {
-		return fmt.Errorf("raftstore: the log has an entry of term %d, %s knows of term %d only; %s",
-			entry.Term, filepath.Join(n.cfg.DataDir, stableName), promised, reseed)
+	if mark := n.mark.position(); end.term < mark.term {
+		end = mark
+	}
+	if promised := n.stable.Promised(); end.term > promised {
+		return fmt.Errorf("raftstore: the log had an entry of term %d, %s knows of term %d only; %s",
+			end.term, filepath.Join(n.cfg.DataDir, stableName), promised, reseed)
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ func (a *applier) Restore(io.ReadCloser) error {
 		p := a.snaps.position()
 		err = a.logs.covered(p.index, p.term)
 	}
+	if err == nil {
+		err = a.logs.markEnd()
+	}
 	if err != nil {
 		a.failed(err)
 		return err

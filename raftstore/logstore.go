@@ -50,6 +50,7 @@ type logStore struct {
 	fail  func(error) // the node is to stop
 	halt  func(error) // the same; does not return
 	known func() known
+	mark  *highWater
 	ahead ahead
 
 	mu    sync.Mutex
@@ -169,6 +170,7 @@ func (s *logStore) store(logs []*raft.Log) error {
 		if err := s.engine.Append(logs[:n]); err != nil {
 			return err
 		}
+		s.mark.reached(position{logs[n-1].Index, logs[n-1].Term})
 		logs = logs[n:]
 	}
 	return nil
@@ -201,7 +203,12 @@ func (s *logStore) remove(low, high uint64) error {
 		if err := s.checkCut(low); err != nil {
 			return err
 		}
-		s.setCut(true) // Raft removes a suffix only to replace it
+		end, err := s.at(low - 1)
+		if err != nil {
+			return err
+		}
+		s.mark.cut(end) // first: the log may reach beyond its mark, not end before it
+		s.setCut(true)  // Raft removes a suffix only to replace it
 		if low <= first {
 			return s.engine.Reset(low)
 		}
@@ -234,6 +241,37 @@ func (s *logStore) covered(index, term uint64) error {
 		return s.engine.Reset(index + 1)
 	}
 	return s.engine.TruncateBefore(index + 1)
+}
+
+// markEnd makes the end of the log its mark, after a snapshot from the leader took the
+// place of entries.
+func (s *logStore) markEnd() error {
+	end, err := s.end()
+	if err == nil {
+		s.mark.cut(end)
+	}
+	return err
+}
+
+// end returns the position of the log's last entry, that of the newest snapshot if it
+// has none behind that.
+func (s *logStore) end() (position, error) { return s.at(s.engine.LastIndex()) }
+
+// at returns the position of the entry at index, that of the newest snapshot if that
+// comprises it.
+func (s *logStore) at(index uint64) (position, error) {
+	s.mu.Lock()
+	floor := s.floor
+	s.mu.Unlock()
+	if index <= floor.index {
+		return floor, nil
+	}
+	var log raft.Log
+	err := s.engine.Get(index, &log)
+	if errors.Is(err, raft.ErrLogNotFound) {
+		err = nil // its term is not known, and is none
+	}
+	return position{index, log.Term}, err
 }
 
 // underway returns how long the append that is under way takes already.

@@ -194,7 +194,7 @@ func TestLostLogIsNoticed(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(c.dir, "n1", walName)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.ended(c.start("n1")); err == nil || !strings.Contains(err.Error(), "the log lost its end") {
+	if err := c.ended(c.start("n1")); err == nil || !strings.Contains(err.Error(), "the log has lost entries up to") {
 		t.Fatalf("got %v", err)
 	}
 }

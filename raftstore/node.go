@@ -33,6 +33,9 @@ type Node struct {
 	logs   *logStore
 	stable *stableStore
 	snaps  *snapshotStore
+	mark   *highWater
+	ballot *ballot
+	seen   *sightings
 	net    *peer.Network
 	trans  *transport
 	reach  *reach
@@ -59,6 +62,7 @@ type Node struct {
 	}
 	standing chan struct{} // cap 1: who leads may have changed
 	flushed  chan struct{} // cap 1: the state was flushed
+	met      chan struct{} // cap 1: another node can be asked
 	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
 	failOnce sync.Once
@@ -81,6 +85,9 @@ func (n *Node) Close() error {
 	}
 	if n.logs != nil {
 		open = append(open, n.logs)
+	}
+	if n.mark != nil {
+		open = append(open, n.mark)
 	}
 	if n.stable != nil {
 		open = append(open, n.stable)
@@ -187,6 +194,8 @@ func (n *Node) serve(ctx context.Context, r peer.Request) ([]byte, error) {
 		return n.answerStatus(r)
 	case kindMembers:
 		return n.answerMembers(ctx, r.Payload)
+	case kindSeen:
+		return n.answerSeen(r.From, r.Payload)
 	}
 	return nil, fmt.Errorf("unknown request kind %d", r.Kind)
 }
@@ -198,6 +207,10 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 	case kindForward:
 		n.inbox.take(r, reply)
 	case kindConfirm:
+		if err := n.ballot.ready(); err != nil {
+			reply(nil, err)
+			return
+		}
 		reply(answerConfirm(r.Payload, n.stable.Promised))
 	case kindCast:
 		n.casts.take(r, reply)

@@ -22,7 +22,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:     newLeadership(cfg.NodeID),
-		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1),
+		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1),
 		failed: make(chan struct{}),
 		space:  newDiskSpace(),
 
@@ -60,14 +60,9 @@ func (n *Node) openFiles() (err error) {
 	if n.ident, err = openIdentity(dir, n.id); err != nil {
 		return err
 	}
-	if err := n.checkLogKept(dir); err != nil {
+	if err := n.openLog(dir); err != nil {
 		return err
 	}
-	e, err := n.openEngine(dir)
-	if err != nil {
-		return err
-	}
-	n.logs = newLogStore(e, n.fail, n.halt)
 	state := n.cfg.State
 	state.Dir, state.Logger, state.ReadBytes = dir, n.log, n.cfg.Limits.ReadBytes
 	told := state.OnFlush
@@ -83,6 +78,29 @@ func (n *Node) openFiles() (err error) {
 	}
 	n.logs.known = n.known
 	n.snaps, err = openSnapshots(filepath.Join(dir, "snapshots"), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock)
+	return err
+}
+
+// openLog opens the log, and what proves that it is whole.
+func (n *Node) openLog(dir string) (err error) {
+	if err := n.checkLogKept(dir); err != nil {
+		return err
+	}
+	e, err := n.openEngine(dir)
+	if err != nil {
+		return err
+	}
+	n.logs = newLogStore(e, n.fail, n.halt)
+	var disk wal.FS = wal.Disk{}
+	if n.cfg.LogDisk != nil {
+		disk = n.cfg.LogDisk
+	}
+	if n.mark, err = openHighWater(disk, dir, n.ident.get().Incarnation, n.halt, n.log); err != nil {
+		return err
+	}
+	n.logs.mark = n.mark
+	n.ballot = &ballot{mark: n.mark, clock: time.Now}
+	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
 	return err
 }
 

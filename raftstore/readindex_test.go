@@ -24,7 +24,7 @@ func patient(cfg *Config) {
 func (c *cluster) elect(id string) *running {
 	c.t.Helper()
 	r := c.nodes[id]
-	eventuallyTrue(c.t, id+" runs", func() bool { return r.raft.Load() != nil })
+	eventuallyTrue(c.t, id+" may stand for election", func() bool { return r.raft.Load() != nil && r.ballot.stands() == nil })
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	var asked time.Time
 	eventuallyTrue(c.t, id+" leads", func() bool {

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -52,6 +53,11 @@ func (n *Node) run(ctx context.Context) error {
 	wg.Go(func() {
 		if err := n.logs.Run(life); err != nil && life.Err() == nil {
 			n.fail(fmt.Errorf("raftstore: the log: %w", err))
+		}
+	})
+	wg.Go(func() {
+		if err := n.mark.Run(life); err != nil {
+			n.fail(err)
 		}
 	})
 	state.Go(func() {
@@ -108,26 +114,23 @@ func (n *Node) start(ctx, life context.Context) error {
 			return err
 		}
 	}
-	last := max(n.logs.engine.LastIndex(), snap.index)
-	if have, _ := n.state.Durable(); have > last {
-		return fmt.Errorf("raftstore: the state comprises log entry %d, but the log ends at entry %d: the log lost its end; %s", have, last, reseed)
-	}
-	if first := n.logs.engine.FirstIndex(); snap.index == 0 && first > 1 {
-		return fmt.Errorf("raftstore: the log begins with entry %d, and %s, which stands for those before, is missing; %s", first, n.snaps.path(markerName), reseed)
-	}
-	if err := n.checkTermReached(); err != nil {
+	if err := n.checkLog(snap); err != nil {
 		return err
 	}
-	n.trans = newTransport(n.net.Streams(), &n.cfg, n.leading, n.logs.ahead.durable, n.reach)
+	n.trans = newTransport(n)
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}
+	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
 	r, err := raft.NewRaft(n.raftConfig(), &applier{
 		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
 		applied: n.applied, jumped: n.jumped, failed: n.fail,
 	}, n.logs, terms{n.stable, n.logs.ahead.newTerm}, n.snaps, n.trans)
 	if err != nil {
 		return fmt.Errorf("raftstore: start Raft: %w", err)
+	}
+	if err := n.checkHelp(r); err != nil {
+		return errors.Join(err, r.Shutdown().Error())
 	}
 	// Observers and notification channels can hold up Raft; a filter that
 	// leaves a token and takes no observation cannot.
@@ -166,11 +169,14 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart,
+		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive,
 	} {
 		wg.Go(func() { run(life) })
 	}
 }
+
+// receive hands Raft the messages of other nodes.
+func (n *Node) receive(ctx context.Context) { n.trans.run(ctx, n.log) }
 
 // sweep ends calls whose time is over.
 func (n *Node) sweep(ctx context.Context) {

@@ -128,6 +128,16 @@ func (s *stableStore) SetUint64(key []byte, val uint64) error {
 	return nil
 }
 
+// spend makes sure that this node votes for nobody more in a term: it may have done so.
+func (s *stableStore) spend(term uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number(s.values[keyVoteTerm]) < term {
+		s.put([]byte(keyVoteTerm), binary.BigEndian.AppendUint64(nil, term))
+		s.put([]byte(keyVote), []byte("unknown"))
+	}
+}
+
 // Get implements raft.StableStore: nil if the key was never set.
 func (s *stableStore) Get(key []byte) ([]byte, error) {
 	s.mu.Lock()

@@ -66,10 +66,15 @@ func (n *Node) status() nodeStatus {
 		s.Role = "leader"
 	case raft.Candidate:
 		s.Role = "candidate"
+		if _, missing := n.mark.lacks(); missing {
+			s.Role = "recovering"
+		}
 	case raft.Follower:
 		s.Role = "follower"
 		if _, voter := n.voters(); !voter {
 			s.Role = "learner"
+		} else if _, missing := n.mark.lacks(); missing {
+			s.Role = "recovering"
 		}
 	default:
 		s.Role = "stopping"
@@ -194,6 +199,9 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	}
 	if _, voter := n.voters(); !voter {
 		reasons = append(reasons, "the node is not a voter")
+	}
+	if l, missing := n.mark.lacks(); missing {
+		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, and has not got it back yet", l))
 	}
 	if leader, _ := n.lead.leader(); leader == "" {
 		reasons = append(reasons, "there is no leader")

@@ -1,8 +1,10 @@
 package raftstore
 
 import (
+	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"syscall"
 	"time"
@@ -24,13 +26,18 @@ type transport struct {
 	// durable waits until this node's log is durable up to an index, see ahead.
 	durable func(index uint64) error
 	reach   *reach
+	ballot  *ballot
+	seen    *sightings
+	rpcs    chan raft.RPC // those that Raft may take, see ballot
 }
 
-func newTransport(streams *peer.Streams, cfg *Config, leads func() bool, durable func(uint64) error, reach *reach) *transport {
+// newTransport returns the transport of a node, whose files are open.
+func newTransport(n *Node) *transport {
+	cfg := &n.cfg
 	return &transport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			Logger: &raftLogger{log: cfg.Logger},
-			Stream: streamLayer{streams},
+			Stream: streamLayer{n.net.Streams()},
 			// No pipeline: with one, a follower can be left behind for good
 			// (hashicorp/raft issue 611), and it adds latency under load.
 			MaxRPCsInFlight: 1,
@@ -38,9 +45,12 @@ func newTransport(streams *peer.Streams, cfg *Config, leads func() bool, durable
 			Timeout:         cfg.Consensus.RPC,
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
-		leads:    leads,
-		durable:  durable,
-		reach:    reach,
+		leads:    n.leading,
+		durable:  n.logs.ahead.durable,
+		reach:    n.reach,
+		ballot:   n.ballot,
+		seen:     n.seen,
+		rpcs:     make(chan raft.RPC),
 	}
 }
 
@@ -80,7 +90,19 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	if err := t.NetworkTransport.AppendEntries(id, target, args, resp); err != nil || len(args.Entries) == 0 {
 		return err
 	}
-	return t.durable(args.Entries[len(args.Entries)-1].Index)
+	last := args.Entries[len(args.Entries)-1]
+	if resp.Success {
+		t.seen.acked(string(id), position{last.Index, last.Term})
+	}
+	return t.durable(last.Index)
+}
+
+// Consumer implements raft.Transport.
+func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
+
+// run hands Raft the messages of other nodes until ctx ends.
+func (t *transport) run(ctx context.Context, log *slog.Logger) {
+	t.ballot.pass(ctx, t.NetworkTransport.Consumer(), t.rpcs, log)
 }
 
 var errNotLeading = errors.New("this node does not lead any more")
@@ -98,13 +120,23 @@ var errNotLeading = errors.New("this node does not lead any more")
 // heartbeat waits for it: see ARCHITECTURE.md, "Heartbeats wait their turn".
 func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// RequestVote implements raft.Transport.
+// RequestVote implements raft.Transport. A node that may not stand asks nobody.
 func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	return retryBroken(func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
+	if err := errors.Join(t.ballot.stands(), t.ballot.elects(args.Term)); err != nil {
+		return err
+	}
+	err := retryBroken(func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
+	if err == nil && resp.Granted {
+		t.seen.voted(string(id), args.Term)
+	}
+	return err
 }
 
 // RequestPreVote implements raft.WithPreVote.
 func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if err := t.ballot.stands(); err != nil {
+		return err
+	}
 	return retryBroken(func() error { return t.NetworkTransport.RequestPreVote(id, target, args, resp) })
 }
 

@@ -20,6 +20,7 @@ const (
 	kindIndex   peer.Kind = 2 // a read index from the leader
 	kindStatus  peer.Kind = 3 // a node's own view of itself
 	kindMembers peer.Kind = 4 // a membership change for the leader
+	kindSeen    peer.Kind = 5 // how far the asker is; what was seen of it before
 )
 
 // An answer starts with a byte that tells how the request fared; if it fared

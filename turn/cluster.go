@@ -41,7 +41,7 @@ type Node struct {
 	RaftAddr string
 	RESPAddr string // empty until the node has announced it
 	HTTPAddr string
-	Role     string // "leader", "follower", "candidate", "learner", "unreachable"
+	Role     string // "leader", "follower", "candidate", "learner", "unreachable", or "recovering": a voter that lost the end of its log
 	Applied  uint64 // log index up to which its state machine has applied
 	// Match is the highest log index known to be on the node's disk, as far as
 	// the node itself reports.

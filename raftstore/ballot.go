@@ -1,0 +1,154 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// ballot keeps this node from votes that would break what it promised before it lost
+// a part of its data: to damage, or to an older copy of its directory or of its log.
+//
+// A vote says that the candidate has all that this node has acknowledged. A node that
+// lost the end of its log cannot say so of a candidate whose log ends there, too; of
+// one whose log reaches the mark it can. So it votes as if its log still ended at the
+// mark, and it does not stand for election, until a leader has sent it the rest. If
+// the mark itself is of an older copy, it votes for nobody until then, but for one that
+// has followed a leader of a later term. A term in which it may have voted, and
+// forgotten it, is over for this node.
+//
+// When it starts, it does not know yet whether others have seen more of it. So it
+// does neither before all of them have answered, or askTime is over (see sightings).
+type ballot struct {
+	mark  *highWater
+	clock func() time.Time // its monotonic reading counts
+
+	mu    sync.Mutex
+	until time.Time // when to vote whoever has not answered; zero: all have
+}
+
+var errAsking = errors.New("this node has just started and asks the others what they have seen of it")
+
+// ask begins the time in which the others are asked.
+func (b *ballot) ask(limit time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.until = b.clock().Add(limit)
+}
+
+// asked ends it.
+func (b *ballot) asked() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.until = time.Time{}
+}
+
+// ready returns why nothing may be promised yet, nil if it may.
+func (b *ballot) ready() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.clock().Before(b.until) {
+		return errAsking
+	}
+	return nil
+}
+
+// stands returns why this node may not stand for election, nil if it may.
+func (b *ballot) stands() error {
+	if err := b.ready(); err != nil {
+		return err
+	}
+	if l, missing := b.mark.lacks(); missing {
+		return fmt.Errorf("this node's log has lost %v", l)
+	}
+	return nil
+}
+
+// leads returns why this node may not follow a leader of that term, and the term that
+// it has been in; nil if it may.
+func (b *ballot) leads(term uint64) (since uint64, err error) {
+	l, _ := b.mark.lacks()
+	if term < l.doubt {
+		err = fmt.Errorf("this node has been in term %d", l.doubt)
+	}
+	return l.doubt, err
+}
+
+// elects returns why this node may not give its vote in that term, to itself either;
+// nil if it may.
+func (b *ballot) elects(term uint64) error {
+	if l, _ := b.mark.lacks(); l.doubt > 0 && term <= l.doubt {
+		return fmt.Errorf("this node may have voted in term %d", l.doubt)
+	}
+	return nil
+}
+
+// grants returns why this node may not vote, in that term, for a candidate whose log
+// ends there. Nil: Raft decides.
+func (b *ballot) grants(term uint64, end position) error {
+	if err := b.ready(); err != nil {
+		return err
+	}
+	if err := b.elects(term); err != nil {
+		return err
+	}
+	if l, missing := b.mark.lacks(); missing && !l.covers(end) {
+		return fmt.Errorf("this node's log has lost %v, and the candidate may lack that, too", l)
+	}
+	return nil
+}
+
+// answer answers a message of another node in Raft's place, if Raft may not take it.
+func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
+	var err error
+	var refusal any
+	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}
+	switch m := rpc.Command.(type) {
+	case *raft.RequestVoteRequest:
+		err = b.grants(m.Term, position{m.LastLogIndex, m.LastLogTerm})
+		refusal = &raft.RequestVoteResponse{RPCHeader: header}
+	case *raft.RequestPreVoteRequest:
+		err = b.grants(m.Term, position{m.LastLogIndex, m.LastLogTerm})
+		refusal = &raft.RequestPreVoteResponse{RPCHeader: header}
+	case *raft.AppendEntriesRequest:
+		var since uint64
+		since, err = b.leads(m.Term)
+		refusal = &raft.AppendEntriesResponse{RPCHeader: header, Term: since} // has the other step down
+	case *raft.TimeoutNowRequest:
+		err = b.stands()
+	}
+	if err == nil {
+		return false
+	}
+	log.Info("message of another node refused", "message", fmt.Sprintf("%T", rpc.Command), "reason", err)
+	if refusal == nil {
+		rpc.Respond(nil, err)
+	} else {
+		rpc.Respond(refusal, nil)
+	}
+	return true
+}
+
+// pass hands Raft the messages that it may take, until ctx ends.
+func (b *ballot) pass(ctx context.Context, from <-chan raft.RPC, to chan<- raft.RPC, log *slog.Logger) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case rpc := <-from:
+			if b.answer(rpc, log) {
+				continue
+			}
+			select {
+			case to <- rpc:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

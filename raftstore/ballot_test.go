@@ -1,0 +1,112 @@
+package raftstore
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/wal/simdisk"
+)
+
+// asBallot sends a message and returns whether Raft gets it.
+func reachesRaft(b *ballot, m any) bool {
+	answers := make(chan raft.RPCResponse, 1)
+	passed := !b.answer(raft.RPC{Command: m, RespChan: answers}, slog.New(slog.DiscardHandler))
+	if passed == (len(answers) > 0) {
+		panic("answered and passed on, or neither")
+	}
+	return passed
+}
+
+func TestBallot(t *testing.T) {
+	vote := func(term, lastTerm, last uint64) any {
+		return &raft.RequestVoteRequest{Term: term, LastLogTerm: lastTerm, LastLogIndex: last}
+	}
+	for name, c := range map[string]struct {
+		loss    *loss
+		message any
+		passes  bool
+	}{
+		"healthy: vote":                     {nil, vote(4, 1, 1), true},
+		"healthy: a leader":                 {nil, &raft.AppendEntriesRequest{Term: 1}, true},
+		"healthy: a transfer":               {nil, &raft.TimeoutNowRequest{}, true},
+		"shorter: candidate with less":      {&loss{had: position{10, 3}}, vote(4, 3, 9), false},
+		"shorter: pre-vote":                 {&loss{had: position{10, 3}}, &raft.RequestPreVoteRequest{Term: 4, LastLogTerm: 3, LastLogIndex: 9}, false},
+		"shorter: longer, of an older term": {&loss{had: position{10, 3}}, vote(4, 2, 90), false},
+		"shorter: candidate with as much":   {&loss{had: position{10, 3}}, vote(4, 3, 10), true},
+		"shorter: a leader":                 {&loss{had: position{10, 3}}, &raft.AppendEntriesRequest{Term: 3}, true},
+		"shorter: a transfer":               {&loss{had: position{10, 3}}, &raft.TimeoutNowRequest{}, false},
+		"older: candidate with as much":     {&loss{position{10, 3}, 4}, vote(6, 3, 10), false},
+		"older: candidate of the term":      {&loss{position{10, 3}, 4}, vote(6, 4, 10), false},
+		"older: candidate of a later one":   {&loss{position{10, 3}, 4}, vote(6, 5, 1), true},
+		"older: in the term of doubt":       {&loss{position{10, 3}, 4}, vote(4, 9, 99), false},
+		"older: a leader from before":       {&loss{position{10, 3}, 4}, &raft.AppendEntriesRequest{Term: 3}, false},
+		"older: a leader":                   {&loss{position{10, 3}, 4}, &raft.AppendEntriesRequest{Term: 4}, true},
+	} {
+		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
+		b.mark.reached(position{8, 3})
+		if c.loss != nil {
+			if err := b.mark.lost(*c.loss); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := reachesRaft(b, c.message); got != c.passes {
+			t.Errorf("%s: it reaches Raft: %v, want %v", name, got, c.passes)
+		}
+	}
+}
+
+// The log has again what it lost when it reaches the mark; after an older copy, when it
+// has an entry of a later term, or what the leader has that knows.
+func TestLossEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		loss   loss
+		end    position
+		whole  bool
+		stands bool
+	}{
+		"not yet":             {loss{had: position{10, 3}}, position{9, 3}, false, false},
+		"the mark":            {loss{had: position{10, 3}}, position{10, 3}, true, true},
+		"another leader":      {loss{had: position{10, 3}}, position{9, 4}, true, true},
+		"doubt: the mark":     {loss{position{10, 3}, 3}, position{10, 3}, false, false},
+		"doubt: a later term": {loss{position{10, 3}, 3}, position{9, 4}, true, true},
+	} {
+		disk := simdisk.New()
+		h := openMark(t, disk)
+		h.reached(position{8, 3})
+		if err := h.lost(c.loss); err != nil {
+			t.Fatal(err)
+		}
+		h.reached(c.end)
+		b := &ballot{mark: h, clock: time.Now}
+		if _, missing := h.lacks(); missing == c.whole || (b.stands() == nil) != c.stands {
+			t.Errorf("%s: missing %v, stands: %v", name, missing, b.stands())
+		}
+		if l, missing := openMark(t, disk.Kill()).lacks(); missing != (l.doubt > 0) || c.whole && missing {
+			t.Errorf("%s, restarted: %v, %v", name, l, missing)
+		}
+	}
+}
+
+func TestNoVoteBeforeTheOthersAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
+		b.ask(time.Second)
+		vote := &raft.RequestVoteRequest{Term: 9, LastLogTerm: 9, LastLogIndex: 9}
+		if reachesRaft(b, vote) || b.stands() == nil {
+			t.Error("a node votes before it has asked")
+		}
+		time.Sleep(time.Second)
+		if !reachesRaft(b, vote) || b.stands() != nil {
+			t.Error("a node waits for ever")
+		}
+		b.ask(time.Second)
+		b.asked()
+		if !reachesRaft(b, vote) {
+			t.Error("a node waits for those who have answered")
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/peer"
+)
+
+const (
+	// askTime bounds how long a node that starts waits for the answers of the others.
+	// By default nobody stands for election that early.
+	askTime = 600 * time.Millisecond
+	// exchangeEvery is how often the nodes tell each other how far they are.
+	exchangeEvery = time.Second
+	// exchangeSoon is the same for nodes that have not answered since the start.
+	exchangeSoon = 20 * time.Millisecond
+	// saveSightings is how often what was seen is saved, while it changes.
+	saveSightings = 10 * time.Second
+)
+
+// exchange tells the other members how far this node is, and hears what they have
+// seen of it. After a start it votes when all have answered; one that does not answer
+// is not waited for longer than others wait for a leader.
+func (n *Node) exchange(ctx context.Context) {
+	answered := make(map[string]bool)
+	saved := time.Now()
+	wait := time.NewTimer(0)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			n.saveSightings()
+			return
+		case <-n.met:
+		case <-wait.C:
+		}
+		ids := n.others()
+		n.tell(ctx, ids, answered)
+		n.trust(answered)
+		next := exchangeEvery
+		if slices.ContainsFunc(ids, func(id string) bool { return !answered[id] }) {
+			if n.ballot.ready() != nil {
+				next = exchangeSoon
+			}
+		} else {
+			n.ballot.asked()
+		}
+		if time.Since(saved) >= saveSightings {
+			saved = time.Now()
+			n.seen.keep(ids)
+			n.saveSightings()
+		}
+		wait.Reset(next)
+	}
+}
+
+func (n *Node) saveSightings() {
+	if err := n.seen.save(); err != nil {
+		n.log.Warn("cannot save what was seen of the other nodes", "error", err)
+	}
+}
+
+// tell tells the given nodes, and notes in answered which of them have answered. What
+// they have seen counts the first time: what this node said in between is no news.
+func (n *Node) tell(ctx context.Context, ids []string, answered map[string]bool) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	p := n.mark.position()
+	payload, err := json.Marshal(sighting{Index: p.index, Term: p.term, Promised: n.stable.Promised()})
+	if err != nil {
+		return // plain numbers: it cannot fail
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			answer, err := n.net.Call(ctx, id, kindSeen, payload)
+			var old *peer.RemoteError // an older turnlog does not know the question
+			if err != nil && !errors.As(err, &old) {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			answered[id] = answered[id] || err != nil || n.compare(id, answer)
+		})
+	}
+	wg.Wait()
+}
+
+// compare holds what another node has seen of this one against what this node has. It
+// reports whether the other could say anything.
+func (n *Node) compare(id string, answer []byte) bool {
+	content, f, err := open(answer)
+	var seen sighting
+	if f != nil || err != nil || json.Unmarshal(content, &seen) != nil {
+		return false
+	}
+	have := sighting{Index: n.mark.position().index, Term: n.mark.position().term, Promised: n.stable.Promised()}
+	if !have.position().before(seen.position()) && have.Promised >= seen.Promised {
+		return true
+	}
+	n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
+		"nor stand for election, until a leader that others elected has sent it what is missing",
+		"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", have.position(), "have_term", have.Promised)
+	if err := n.mark.lost(loss{had: seen.position(), doubt: max(have.Promised, seen.Promised)}); err != nil {
+		n.fail(err)
+	}
+	if have.Promised < seen.Promised {
+		_ = n.stable.SetUint64([]byte(keyTerm), seen.Promised) // it ends the node rather than fail
+	}
+	return true
+}
+
+// trust ends a doubt when the leader that this node follows has told what it has seen,
+// and the log has entries of its term, as far as that: a leader knows what was
+// acknowledged to it, and its log has what was to those before it.
+func (n *Node) trust(answered map[string]bool) {
+	l, missing := n.mark.lacks()
+	if leader, _ := n.lead.leader(); !missing || l.doubt == 0 || !answered[leader] {
+		return
+	}
+	_, term, _ := n.raftState()
+	if end, err := n.logs.end(); err == nil && end.term == term && !end.before(l.had) {
+		n.stable.spend(l.doubt)
+		n.mark.trusted(l.doubt, end)
+	}
+}
+
+// answerSeen answers another node's exchange.
+func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
+	if n.raft.Load() == nil {
+		return badly(&failure{true, unavailable("the node is starting")}), nil
+	}
+	var now sighting
+	if err := json.Unmarshal(payload, &now); err != nil {
+		return nil, err
+	}
+	now.Incarnation = from.Incarnation
+	before := sighting{}
+	if slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
+		before = n.seen.met(from.NodeID, now)
+	}
+	b, err := json.Marshal(before)
+	return append([]byte{fared}, b...), err
+}

@@ -1,0 +1,169 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/wal"
+)
+
+// highWater is the high-water mark of the log: the last position that this node has
+// made durable, and so may have acknowledged.
+//
+// The log alone cannot tell a last batch that a crash cut short from one that was
+// durable and is damaged, nor whether it was replaced by an older copy. So each
+// append leaves its last position here, after its sync. If the log ends before the
+// mark at the next start, it has lost entries: see ballot.
+//
+// The mark is written, but not synced with each append. A process that dies leaves
+// it exact; a power cut takes it back by markSync at most, which it tolerates: what
+// the mark says was durable before it was written.
+//
+// A nil *highWater keeps nothing.
+type highWater struct {
+	file  wal.File
+	path  string
+	owner uint64
+	halt  func(error) // does not return
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	sequence uint64
+	mark     position
+	doubt    uint64
+	missing  bool // the log has not what it had
+	dirty    bool // written and not synced
+}
+
+// markSync is how often the mark is synced while it moves.
+const markSync = time.Second
+
+// before orders positions as Raft does when it compares logs.
+func (p position) before(q position) bool {
+	return p.term < q.term || p.term == q.term && p.index < q.index
+}
+
+func (p position) String() string { return fmt.Sprintf("entry %d of term %d", p.index, p.term) }
+
+// set makes p the mark, and notes the doubt. The caller holds mu.
+func (h *highWater) set(p position, doubt uint64) {
+	if p == h.mark && doubt == h.doubt {
+		return
+	}
+	h.mark, h.doubt = p, doubt
+	if err := h.write(); err != nil {
+		h.halt(fmt.Errorf("raftstore: write %s: %w", h.path, err))
+	}
+}
+
+// reached notes that the log is durable up to p, where it ends.
+func (h *highWater) reached(p position) {
+	if h == nil {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if p.before(h.mark) {
+		return
+	}
+	if h.missing && (loss{h.mark, h.doubt}).covers(p) {
+		h.wholeLocked(p)
+	}
+	h.set(p, h.doubt)
+}
+
+// trusted ends a doubt: the log, which goes to end, is that of a leader that knows.
+func (h *highWater) trusted(doubt uint64, end position) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.doubt == doubt { // there is no new one
+		h.wholeLocked(end)
+	}
+}
+
+func (h *highWater) wholeLocked(end position) {
+	h.log.Info("the log holds again what it had lost; the node votes again", "lost", loss{h.mark, h.doubt}, "end", end)
+	h.missing = false
+	h.set(h.mark, 0)
+}
+
+// cut notes, durably, that the log is to end at p, and rightly: nothing behind it was
+// committed. What was lost stays lost, unless p is beyond it.
+func (h *highWater) cut(p position) {
+	if h == nil {
+		return
+	}
+	h.reached(p)
+	h.mu.Lock()
+	if !h.missing {
+		h.set(p, 0)
+	}
+	h.mu.Unlock()
+	if err := h.sync(); err != nil {
+		h.halt(err)
+	}
+}
+
+// lost notes a loss, durably.
+func (h *highWater) lost(l loss) error {
+	h.mu.Lock()
+	h.missing = true
+	if l.had.before(h.mark) {
+		l.had = h.mark
+	}
+	h.set(l.had, max(h.doubt, l.doubt))
+	h.mu.Unlock()
+	return h.sync()
+}
+
+// lacks returns what the log has lost; false: nothing.
+func (h *highWater) lacks() (loss, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return loss{h.mark, h.doubt}, h.missing
+}
+
+// position returns the mark.
+func (h *highWater) position() position {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.mark
+}
+
+// sync makes the mark durable. The file may be written meanwhile.
+func (h *highWater) sync() error {
+	h.mu.Lock()
+	dirty := h.dirty
+	h.dirty = false
+	h.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	if err := h.file.Sync(); err != nil {
+		return fmt.Errorf("raftstore: sync %s: %w", h.path, err)
+	}
+	return nil
+}
+
+// Run syncs the mark from time to time until ctx ends.
+func (h *highWater) Run(ctx context.Context) error {
+	tick := time.NewTicker(markSync)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := h.sync(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Close syncs the mark and closes its file.
+func (h *highWater) Close() error { return errors.Join(h.sync(), h.file.Close()) }

@@ -1,0 +1,204 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/wal/simdisk"
+)
+
+func openMark(t *testing.T, disk *simdisk.Disk) *highWater {
+	t.Helper()
+	h, err := openHighWater(disk, "/data", "me", func(err error) { panic(halted{err}) }, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// Whatever a power cut leaves of the file, the mark is one that was set, and not older
+// than the last one that was synced.
+func TestHighWaterOverPowerCuts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	for _, policy := range simdisk.Policies() {
+		for steps := range 60 {
+			disk := simdisk.New()
+			h := openMark(t, disk)
+			set := []position{{}} // since the last sync, which made the first one durable
+			for i := range steps {
+				p := position{uint64(i/2 + 1), uint64(i/7 + 1)}
+				if i%11 == 10 {
+					h.cut(p)
+					set = nil
+				} else {
+					h.reached(p)
+				}
+				set = append(set, h.position())
+				if i%5 == 4 {
+					if err := h.sync(); err != nil {
+						t.Fatal(err)
+					}
+					set = []position{h.position()}
+				}
+			}
+			if got := openMark(t, disk.Crash(policy, rnd)).position(); !slices.Contains(set, got) {
+				t.Fatalf("%v, %d steps: the mark is %v, want one of %v", policy, steps, got, set)
+			}
+			if got, want := openMark(t, disk.Kill()).position(), h.position(); got != want {
+				t.Fatalf("%d steps and a kill: the mark is %v, want %v", steps, got, want)
+			}
+		}
+	}
+}
+
+func TestHighWaterSurvivesDamage(t *testing.T) {
+	marked := func() *simdisk.Disk {
+		disk := simdisk.New()
+		h := openMark(t, disk)
+		for i := range uint64(9) {
+			h.reached(position{i + 1, 3})
+		}
+		if err := errors.Join(h.lost(loss{had: position{12, 3}, doubt: 5}), h.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return disk
+	}
+	for offset := range int64(2 * markPage) {
+		if offset%markPage >= markBytes {
+			continue
+		}
+		disk := marked()
+		if err := disk.Rot("/data/"+markName, offset, 0x10); err != nil {
+			t.Fatal(err)
+		}
+		if got := openMark(t, disk).position(); got != (position{12, 3}) && got != (position{9, 3}) {
+			t.Fatalf("byte %d flipped: the mark is %v", offset, got)
+		}
+	}
+	disk := marked()
+	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{position{12, 3}, 5}) {
+		t.Errorf("after a restart: %v, %v", l, missing)
+	}
+	if err := disk.Cut("/data/"+markName, 20); err != nil {
+		t.Fatal(err)
+	}
+	h := openMark(t, disk)
+	if got := h.position(); got != (position{}) {
+		t.Errorf("a file that is cut off: the mark is %v", got)
+	}
+	other, err := openHighWater(disk, "/data", "other", h.halt, h.log)
+	if err != nil || other.position() != (position{}) {
+		t.Errorf("another node's mark: %v, %v", other.position(), err)
+	}
+}
+
+// logOn opens a log with its mark on a disk in memory.
+func logOn(t *testing.T, disk *simdisk.Disk) *logStore {
+	t.Helper()
+	l, err := wal.Open("/data/"+walName, wal.Options{SegmentBytes: 64 << 10, FS: disk, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newLogStore(&walLog{Log: l}, func(error) {}, func(err error) { panic(halted{err}) })
+	s.mark = openMark(t, disk)
+	return s
+}
+
+func (s *logStore) mustEnd(t *testing.T) position {
+	t.Helper()
+	p, err := s.end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A power cut at any operation leaves a log that reaches its mark: a healthy node is
+// never taken for one that lost something.
+func TestHealthyLogReachesItsMark(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 9))
+	work := func(s *logStore) {
+		for i := range uint64(12) {
+			term := i/4 + 1
+			if i%4 == 0 && i > 0 {
+				_ = s.DeleteRange(3*i-1, 3*i) // the last two
+				_ = s.StoreLogs(entries(3*i-1, 3*i, term))
+			}
+			_ = s.StoreLogs(entries(3*i+1, 3*i+3, term))
+		}
+	}
+	for cut := 1; ; cut++ {
+		disk := simdisk.New()
+		s := logOn(t, disk)
+		done := 0
+		disk.Fail(func(op simdisk.Op) error {
+			if !op.Changes() {
+				return nil
+			}
+			if done++; done >= cut {
+				return syscall.EIO
+			}
+			return nil
+		})
+		_, stopped := try(func() error { work(s); return nil })
+		for _, policy := range simdisk.Policies() {
+			after := logOn(t, disk.Crash(policy, rnd))
+			if end, mark := after.mustEnd(t), after.mark.position(); end.before(mark) {
+				t.Fatalf("cut at operation %d, %v: the log ends at %v, its mark is %v", cut, policy, end, mark)
+			}
+		}
+		if !stopped {
+			if cut < 50 {
+				t.Fatalf("the work has only %d operations", cut)
+			}
+			return
+		}
+	}
+}
+
+// Rot in the last batch, and in any before it, is not taken for a torn end.
+func TestRottenTailIsNotATornOne(t *testing.T) {
+	const segment = "/data/" + walName + "/00000000000000000001.seg"
+	for batches := 1; batches <= 3; batches++ {
+		for _, width := range []int{1, 512, 4096} {
+			t.Run(fmt.Sprintf("%d batches, %d bytes", batches, width), func(t *testing.T) {
+				const batch = 40 + 2*48 // bytes, of two such entries
+				for at := int64(4096); at < 4096+int64(batches)*batch; at += 24 {
+					disk := simdisk.New()
+					s := logOn(t, disk)
+					for i := range uint64(batches) {
+						if err := s.StoreLogs(entries(2*i+1, 2*i+2, 1)); err != nil {
+							t.Fatal(err)
+						}
+					}
+					killed := disk.Kill()
+					mask := make([]byte, width)
+					for i := range mask {
+						mask[i] = 0x55
+					}
+					if err := killed.Rot(segment, at, mask...); err != nil {
+						t.Fatal(err)
+					}
+					l, err := wal.Open(filepath.Dir(segment), wal.Options{SegmentBytes: 64 << 10, FS: killed, Logger: slog.New(slog.DiscardHandler)})
+					var corrupt *wal.CorruptError
+					if errors.As(err, &corrupt) {
+						continue // refused
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					if mark := openMark(t, killed).position(); l.LastIndex() == uint64(2*batches) || mark != (position{uint64(2 * batches), 1}) {
+						t.Fatalf("rot at %d: the log ends at %d, its mark is %v", at, l.LastIndex(), mark)
+					}
+				}
+			})
+		}
+	}
+}

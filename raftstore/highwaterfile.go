@@ -1,0 +1,138 @@
+package raftstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"hash/fnv"
+	"io"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/turnlog/turnlog/wal"
+)
+
+// The file of the high-water mark has two pages of 4096 bytes, which are written in
+// turn. The valid one with the higher sequence counts. Numbers are little-endian.
+//
+//	 0  magic "turnmark"
+//	 8  version   u32  1
+//	12  crc       u32  CRC32C of bytes 0–11 and 16–55
+//	16  sequence  u64
+//	24  index     u64
+//	32  term      u64
+//	40  owner     u64  FNV-1a of the node's incarnation
+//	48  doubt     u64  see loss; 0: none
+const (
+	markName    = "highwater"
+	markMagic   = "turnmark"
+	markVersion = 1
+	markPage    = 4096
+	markBytes   = 56
+)
+
+// openHighWater opens the mark in dir, or makes one. A mark that is damaged or another
+// node's is replaced: nothing but proof of another loss is gone with it.
+func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *slog.Logger) (*highWater, error) {
+	owner := fnv.New64a()
+	_, _ = io.WriteString(owner, incarnation) // cannot fail
+	h := &highWater{path: filepath.Join(dir, markName), owner: owner.Sum64(), halt: halt, log: log}
+	if err := disk.MkdirAll(dir); err != nil {
+		return nil, err
+	}
+	file, err := disk.Open(h.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, h.create(disk)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("raftstore: open %s: %w", h.path, err)
+	}
+	h.file = file
+	found, err := h.read()
+	if err == nil && !found {
+		log.Warn("the high-water mark of the log is unreadable and begins anew", "file", h.path)
+		err = errors.Join(file.Close(), h.create(disk))
+	}
+	if err != nil {
+		_ = h.file.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *highWater) create(disk wal.FS) (err error) {
+	temp := h.path + ".tmp"
+	if h.file, err = disk.Create(temp); err != nil {
+		return fmt.Errorf("raftstore: create %s: %w", h.path, err)
+	}
+	err = h.file.Allocate(2 * markPage)
+	for range 2 {
+		if err == nil {
+			err = h.write()
+		}
+	}
+	if err == nil {
+		err = h.file.Sync()
+	}
+	if err == nil {
+		err = disk.Rename(temp, h.path)
+	}
+	if err == nil {
+		err = disk.SyncDir(filepath.Dir(h.path))
+	}
+	if err != nil {
+		return fmt.Errorf("raftstore: create %s: %w", h.path, errors.Join(err, h.file.Close()))
+	}
+	return nil
+}
+
+// read takes the newest valid page; false: there is none.
+func (h *highWater) read() (found bool, err error) {
+	for page := range int64(2) {
+		b := make([]byte, markBytes)
+		if n, err := h.file.ReadAt(b, page*markPage); n < len(b) {
+			if err != nil && !errors.Is(err, io.EOF) {
+				return false, fmt.Errorf("raftstore: read %s: %w", h.path, err)
+			}
+			continue
+		}
+		if string(b[:8]) != markMagic || binary.LittleEndian.Uint32(b[12:]) != markSum(b) {
+			continue
+		}
+		if v := binary.LittleEndian.Uint32(b[8:]); v > markVersion {
+			return false, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", h.path, v, markVersion)
+		}
+		sequence := binary.LittleEndian.Uint64(b[16:])
+		if binary.LittleEndian.Uint64(b[40:]) != h.owner || found && sequence < h.sequence {
+			continue
+		}
+		h.sequence, found = sequence, true
+		h.mark = position{binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[32:])}
+		h.doubt = binary.LittleEndian.Uint64(b[48:])
+		h.missing = h.doubt > 0
+	}
+	return found, nil
+}
+
+func markSum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:12], castagnoli), castagnoli, b[16:markBytes])
+}
+
+// write writes the mark to the page that has the older one. The caller holds mu.
+func (h *highWater) write() error {
+	h.sequence++
+	var b [markBytes]byte
+	copy(b[:], markMagic)
+	binary.LittleEndian.PutUint32(b[8:], markVersion)
+	binary.LittleEndian.PutUint64(b[16:], h.sequence)
+	binary.LittleEndian.PutUint64(b[24:], h.mark.index)
+	binary.LittleEndian.PutUint64(b[32:], h.mark.term)
+	binary.LittleEndian.PutUint64(b[40:], h.owner)
+	binary.LittleEndian.PutUint64(b[48:], h.doubt)
+	binary.LittleEndian.PutUint32(b[12:], markSum(b[:]))
+	_, err := h.file.WriteAt(b[:], int64(h.sequence%2)*markPage)
+	h.dirty = true
+	return err
+}

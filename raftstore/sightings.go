@@ -1,0 +1,166 @@
+package raftstore
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"sync"
+)
+
+// sightings is what this node last saw of the others: how far their logs were durable,
+// and what terms they have been in. A node that comes back with less has lost data,
+// be it that an older copy of its directory was put back. It cannot know; the others
+// tell it (see exchange).
+//
+// The leader sees each acknowledgement, and all nodes hear of each other every second.
+// The file follows within saveSightings: it is there for the case that the node that
+// saw it was restarted, too.
+type sightings struct {
+	path string
+
+	mu      sync.Mutex
+	byID    map[string]sighting
+	changed bool // since the file was written
+}
+
+// sighting is what was seen of one node.
+type sighting struct {
+	Incarnation string `json:"incarnation"`
+	Index       uint64 `json:"index"` // of its log's high-water mark
+	Term        uint64 `json:"term"`
+	Promised    uint64 `json:"promised"` // the highest term that it was in
+}
+
+func (s sighting) position() position { return position{s.Index, s.Term} }
+
+// with returns what is known after both sightings of one directory.
+func (s sighting) with(o sighting) sighting {
+	if s.Incarnation != o.Incarnation {
+		return o
+	}
+	if s.position().before(o.position()) {
+		s.Index, s.Term = o.Index, o.Term
+	}
+	s.Promised = max(s.Promised, o.Promised)
+	return s
+}
+
+type sightingsFile struct {
+	Version int                 `json:"version"`
+	Nodes   map[string]sighting `json:"nodes"`
+	Check   uint32              `json:"crc32c"` // of this file with crc32c 0
+}
+
+const (
+	sightingsName    = "peers.json"
+	sightingsVersion = 1
+)
+
+// openSightings reads the file, if there is one. One that is damaged or newer is passed
+// over: it is of use to the others only.
+func openSightings(path string, log *slog.Logger) (*sightings, error) {
+	s := &sightings{path: path, byID: make(map[string]sighting)}
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var f sightingsFile
+	err = json.Unmarshal(b, &f)
+	if sum, ok := jsonSum(b, markerUnchecked); err == nil && (!ok || sum != f.Check) {
+		err = errors.New("it fails its checksum")
+	}
+	if err == nil && f.Version != sightingsVersion {
+		err = fmt.Errorf("it has version %d, this turnlog reads version %d", f.Version, sightingsVersion)
+	}
+	if err != nil {
+		log.Warn("what was seen of the other nodes is unreadable and is learned again", "file", path, "reason", err)
+		return s, nil
+	}
+	if f.Nodes != nil {
+		s.byID = f.Nodes
+	}
+	return s, nil
+}
+
+// met notes what a node says of itself, and returns what was seen of it before.
+func (s *sightings) met(id string, now sighting) (before sighting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.byID[id]
+	s.noteLocked(id, before.with(now))
+	if before.Incarnation != now.Incarnation {
+		return sighting{}
+	}
+	return before
+}
+
+// acked notes that a node's log is durable up to p.
+func (s *sightings) acked(id string, p position) {
+	s.note(id, func(now *sighting) { now.Index, now.Term = p.index, p.term })
+}
+
+// voted notes that a node was in a term.
+func (s *sightings) voted(id string, term uint64) {
+	s.note(id, func(now *sighting) { now.Promised = term })
+}
+
+// note adds to what was seen of a node whose directory is known.
+func (s *sightings) note(id string, what func(*sighting)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, known := s.byID[id]
+	if !known {
+		return
+	}
+	now := sighting{Incarnation: before.Incarnation}
+	what(&now)
+	s.noteLocked(id, before.with(now))
+}
+
+func (s *sightings) noteLocked(id string, now sighting) {
+	if s.byID[id] != now {
+		s.byID[id] = now
+		s.changed = true
+	}
+}
+
+// keep forgets all nodes but those that are given: there are never more sightings than
+// members.
+func (s *sightings) keep(ids []string) {
+	members := make(map[string]bool)
+	for _, id := range ids {
+		members[id] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.byID, func(id string, _ sighting) bool { return !members[id] })
+}
+
+// save writes the file if anything has changed.
+func (s *sightings) save() error {
+	s.mu.Lock()
+	f := sightingsFile{Version: sightingsVersion, Nodes: maps.Clone(s.byID)}
+	changed := s.changed
+	s.changed = false
+	s.mu.Unlock()
+	if !changed {
+		return nil
+	}
+	b, err := json.Marshal(&f)
+	if err != nil {
+		return err
+	}
+	f.Check = crc32.Checksum(b, castagnoli)
+	if b, err = json.Marshal(&f); err != nil {
+		return err
+	}
+	return replaceFile(s.path, append(b, '\n'))
+}
