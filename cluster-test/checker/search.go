@@ -16,7 +16,9 @@ import (
 // search looks for an order of the session's operations that agrees with the
 // clock and with the obvious session. It is exact, and exponential in the
 // number of operations that overlap.
-func (s *session) search(timeout time.Duration) {
+func (s *session) search(timeout time.Duration) { s.searchWith(model, timeout) }
+
+func (s *session) searchWith(model porcupine.Model, timeout time.Duration) {
 	s.out.Searched++
 	switch porcupine.CheckOperationsTimeout(model, searchable(s.ops), timeout) {
 	case porcupine.Illegal:
@@ -34,8 +36,12 @@ func Picture(w io.Writer, ops []history.Operation, session string, timeout time.
 	if len(list) == 0 {
 		return errors.New("no operations on session " + session)
 	}
-	_, info := porcupine.CheckOperationsVerbose(model, searchable(list), timeout)
-	return porcupine.Visualize(model, info, w)
+	m := model
+	if kind(list) == expiring {
+		m = expiringModel(clockBounds{early: int64(clockSlack), late: expiryGrace})
+	}
+	_, info := porcupine.CheckOperationsVerbose(m, searchable(list), timeout)
+	return porcupine.Visualize(m, info, w)
 }
 
 // searchable selects the operations that say something about linearizability.

@@ -68,7 +68,7 @@ func (s *session) checkGone() {
 			continue
 		}
 		decided = true
-		if len(op.Result.Messages) != 0 {
+		if len(op.Result.Messages) != 0 || op.Result.Last != 0 {
 			s.violation("not expired", fmt.Sprintf("%d messages are there %.0f ms after their time",
 				len(op.Result.Messages), float64(op.Invoke-deadline)/1e6), op)
 		}

@@ -4,7 +4,8 @@
 //
 //   - a session that was only appended to and read has a final order that is
 //     known, and is judged in O(n log n) (log.go);
-//   - a session whose messages had a deadline is judged by the clock (ttl.go);
+//   - a session whose messages had a deadline is judged by the clock (ttl.go), and
+//     by search, in which it may expire at any moment that the clock allows (expiry.go);
 //   - a session that was also popped, trimmed, cleared or deleted is judged by
 //     search for a legal order of its operations (search.go), and is kept small.
 //
@@ -133,6 +134,10 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	switch kind(ops) {
 	case expiring:
 		s.checkExpiry(int64(opts.ClockSlack))
+		s.checkIdentity()
+		if len(s.out.Violations) == 0 {
+			s.searchExpiring(opts.SearchTimeout, int64(opts.ClockSlack))
+		}
 	case changing:
 		s.checkAgreement()
 		s.checkIdentity()
