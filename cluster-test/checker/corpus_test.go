@@ -215,3 +215,26 @@ func TestUndecidedIsNotPassed(t *testing.T) {
 		}
 	}
 }
+
+// What fails must fail for a reason that lies in what was done to the cluster.
+func TestRefusalsAreJudged(t *testing.T) {
+	const text = `
+		0-1 append a ids -> fail INTERNAL
+		2-3 append b ids -> 1 rev=3
+		4-5 append c ids expect=9 -> fail CONFLICT rev=3
+		9-10 final -> last=1 rev=3 1:b`
+	for _, c := range []struct {
+		allowed []string
+		good    bool
+	}{{nil, true}, {[]string{}, false}, {[]string{"UNAVAILABLE"}, false}, {[]string{"INTERNAL"}, true}} {
+		v := Check(script(t, text), Options{SearchTimeout: time.Second, Refusals: c.allowed})
+		if v.Passed() != c.good || !c.good && v.Violations[0].Rule != "refusal" {
+			t.Errorf("%q allowed: %v", c.allowed, v.Violations)
+		}
+	}
+	ops := script(t, "0-1 append a ids -> fail UNAVAILABLE\n 2-3 append b ids -> fail UNAVAILABLE\n 9-10 final -> last=0")
+	ops[0].Call.Hasty = true
+	if v := Check(ops, Options{SearchTimeout: time.Second, Refusals: []string{}}); len(v.Violations) != 1 || v.Violations[0].Ops[0] != 2 {
+		t.Errorf("%v", v.Violations)
+	}
+}

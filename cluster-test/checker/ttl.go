@@ -18,7 +18,9 @@ const expiryGrace = int64(5 * time.Second)
 // before the deadline, and must have gone some time after it.
 func (s *session) checkExpiry(slack int64) {
 	for _, read := range s.ops {
-		if read.Call.Func == history.Read && read.Outcome == history.OK && !read.Call.Stale {
+		c := &read.Call
+		whole := c.Func == history.Read && !c.Latest && c.Seq == 0 && c.N == 0 && !read.Result.More
+		if whole && read.Outcome == history.OK && !c.Stale {
 			s.checkNotEarly(read, slack)
 		}
 	}

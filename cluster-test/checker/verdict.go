@@ -62,6 +62,9 @@ type Options struct {
 	// CrossCheck is the size, in operations, up to which a session that the
 	// linear checker has judged is searched too. 0: none.
 	CrossCheck int
+	// Refusals are the codes of errors with which calls may fail, beside those that
+	// an operation's own meaning asks for. nil: any.
+	Refusals []string
 	// ClockSlack is how much sooner than promised a deadline may seem to pass.
 	ClockSlack time.Duration
 }
@@ -131,6 +134,7 @@ type session struct {
 func checkSession(name string, ops []*history.Operation, homes map[string]string, opts Options) *Verdict {
 	s := &session{name: name, ops: ops, homes: homes, out: &Verdict{Operations: len(ops), Sessions: 1}}
 	s.checkForeign()
+	s.checkRefusals(opts.Refusals)
 	switch kind(ops) {
 	case expiring:
 		s.checkExpiry(int64(opts.ClockSlack))

@@ -90,6 +90,8 @@ type Call struct {
 	// Watch: the call was made as a Redis transaction under WATCH, after the length
 	// had been asked for, and refused if anything had changed since.
 	Watch bool `json:"watch,omitempty"`
+	// Hasty: the caller gave the call less time than an election takes.
+	Hasty bool `json:"hasty,omitempty"`
 	// Final marks a read of the whole session after all faults have healed.
 	Final bool `json:"final,omitempty"`
 }

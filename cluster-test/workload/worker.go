@@ -87,7 +87,7 @@ func (w *worker) do(ctx context.Context, s *Session, c history.Call) {
 // up when ctx ends, but by its own time limit.
 func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error {
 	limit := patience
-	if w.rand.Float64() < shortTimeout {
+	if c.Hasty = w.rand.Float64() < shortTimeout; c.Hasty {
 		limit = time.Duration(1+w.rand.IntN(300)) * time.Millisecond // sooner than an election
 	}
 	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)

@@ -64,12 +64,12 @@ func All() []*Workload {
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
-			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, TTLs: []int64{300, 1000, 2500}, Next: expiring,
+			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, Unknowns: 3, TTLs: []int64{300, 1000, 2500}, Next: expiring,
 		},
 		{
 			// So many that some are left alone for as long as they live.
 			Name: "ttl-long", About: "the same, with longer times",
-			Doors: []string{HTTP, Native}, Sessions: 200, Calls: 20, TTLs: []int64{4000, 8000}, Next: expiring,
+			Doors: []string{HTTP, Native}, Sessions: 200, Calls: 20, Unknowns: 3, TTLs: []int64{4000, 8000}, Next: expiring,
 		},
 		{
 			Name: "namespaces", About: "the same keys in three namespaces",
@@ -213,10 +213,14 @@ func (w *Workload) LongestTTL() time.Duration {
 
 func expiring(w *worker, s *Session) history.Call {
 	if w.rand.IntN(2) == 0 {
-		return history.Call{Func: history.Read}
+		return w.read(s)
 	}
-	c := w.append(1, true)
+	c := w.append(1+w.rand.IntN(3), true)
 	c.TTL = s.ttl
+	if w.rand.IntN(4) == 0 {
+		expect := s.Revision()
+		c.Expect = &expect
+	}
 	return c
 }
 
