@@ -25,11 +25,12 @@ type disk interface {
 }
 
 // fullDisk reports whether err says that a write, or the creation of a file, found
-// no space. A sync that finds none is not that: what it was to make durable may be
+// no space or no file descriptor. A sync that finds none is not that: what it was to make durable may be
 // lost, and no later sync would tell.
 func fullDisk(err error) bool {
 	var failed *fs.PathError
-	return errors.As(err, &failed) && failed.Op != "sync" && errors.Is(failed, syscall.ENOSPC)
+	return errors.As(err, &failed) && failed.Op != "sync" &&
+		(errors.Is(failed, syscall.ENOSPC) || errors.Is(failed, syscall.EMFILE) || errors.Is(failed, syscall.ENFILE))
 }
 
 type osDisk struct{}

@@ -40,6 +40,8 @@ func TestFailedSyncIsFatal(t *testing.T) {
 	for err, want := range map[error]bool{
 		&os.PathError{Op: "write", Err: syscall.ENOSPC}: true,
 		&os.PathError{Op: "open", Err: syscall.ENOSPC}:  true,
+		&os.PathError{Op: "open", Err: syscall.EMFILE}:  true,
+		&os.PathError{Op: "open", Err: syscall.ENFILE}:  true,
 		&os.PathError{Op: "write", Err: syscall.EIO}:    false,
 		&os.PathError{Op: "sync", Err: syscall.ENOSPC}:  false,
 		syscall.ENOSPC: false, // bbolt's sync

@@ -71,6 +71,10 @@ type Config struct {
 	// beyond it the connection is closed. 256 MiB.
 	MaxWaiting int
 
+	// MaxGreetings bounds the accepted connections that are in their handshake: 256.
+	// MaxConns bounds those beyond it: 512. A further one is closed at once.
+	MaxGreetings, MaxConns int
+
 	DialTimeout      time.Duration // 1 s
 	HandshakeTimeout time.Duration // 2 s
 	PingInterval     time.Duration // 500 ms: how often an RPC connection is probed
@@ -89,6 +93,8 @@ func (c *Config) setDefaults() {
 	def(&c.MaxCalls, 16384)
 	def(&c.MaxHandlers, 256)
 	def(&c.MaxWaiting, 256<<20)
+	def(&c.MaxGreetings, 256)
+	def(&c.MaxConns, 512)
 	def(&c.DialTimeout, time.Second)
 	def(&c.HandshakeTimeout, 2*time.Second)
 	def(&c.PingInterval, 500*time.Millisecond)

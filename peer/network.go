@@ -19,7 +19,8 @@ type Network struct {
 	log     *slog.Logger
 	streams *Streams
 	done    chan struct{} // closed when Run begins to stop
-	greets  chan struct{} // a token for each connection in its handshake
+	greets  chan struct{} // a token for each accepted connection in its handshake
+	guests  chan struct{} // a token for each one beyond it
 
 	wg sync.WaitGroup // goroutines that Run waits for
 
@@ -31,9 +32,6 @@ type Network struct {
 	session uint64
 }
 
-// maxGreets bounds connections that have not said yet who they are.
-const maxGreets = 256
-
 // New returns a Network that does nothing yet, not even accept.
 func New(cfg Config) *Network {
 	cfg.setDefaults()
@@ -41,7 +39,8 @@ func New(cfg Config) *Network {
 		cfg:    cfg,
 		log:    cfg.Logger,
 		done:   make(chan struct{}),
-		greets: make(chan struct{}, maxGreets),
+		greets: make(chan struct{}, cfg.MaxGreetings),
+		guests: make(chan struct{}, cfg.MaxConns),
 		links:  make(map[string]*link),
 		conns:  make(map[net.Conn]struct{}),
 	}
@@ -131,6 +130,9 @@ func (n *Network) serve(ctx context.Context, raw net.Conn) {
 	m, err := n.welcome(c)
 	<-n.greets
 	switch {
+	case err == nil && m.Purpose != Probe && !n.keep(c):
+		n.log.Warn("too many connections of other nodes, closing one", "from", raw.RemoteAddr(), "node", m.Remote.NodeID)
+		_ = c.Close()
 	case err != nil:
 		n.log.Info("node connection turned away", "from", raw.RemoteAddr(), "node", m.Remote.NodeID, "reason", err)
 		_ = c.Close()
@@ -185,6 +187,18 @@ type tracked struct {
 	net.Conn          // raw, or TLS over it
 	raw      net.Conn // key in Network.conns
 	net      *Network
+	guest    bool // it holds a token of Network.guests
+}
+
+// keep takes a token for an accepted connection, if there is one left.
+func (n *Network) keep(c *tracked) bool {
+	select {
+	case n.guests <- struct{}{}:
+		c.guest = true
+		return true
+	default:
+		return false
+	}
 }
 
 func (n *Network) track(raw net.Conn) *tracked {
@@ -199,6 +213,9 @@ func (n *Network) track(raw net.Conn) *tracked {
 
 func (c *tracked) Close() error {
 	c.net.mu.Lock()
+	if _, open := c.net.conns[c.raw]; open && c.guest {
+		<-c.net.guests
+	}
 	delete(c.net.conns, c.raw)
 	c.net.mu.Unlock()
 	return c.Conn.Close()

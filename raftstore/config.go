@@ -53,9 +53,11 @@ type Config struct {
 
 	Clock Clock
 	// Dial and TLS are those of peer.Config.
-	Dial   func(ctx context.Context, addr string) (net.Conn, error)
-	TLS    *peer.TLS
-	Logger *slog.Logger // nil: discard
+	Dial func(ctx context.Context, addr string) (net.Conn, error)
+	TLS  *peer.TLS
+	// Greetings and Conns bound the connections that other nodes open: see peer.Config.
+	Greetings, Conns int
+	Logger           *slog.Logger // nil: discard
 
 	unaware bool // for tests: of levels, as versions before them
 }

@@ -148,7 +148,7 @@ func (n *Node) wire() {
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
 		Serve: n.serve, Ordered: n.ordered,
-		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Logger: n.log,
+		Dial: n.cfg.Dial, TLS: n.cfg.TLS, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
 	})
 	n.reach = newReach(n.replicates, n.net.Connected)
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, space: n.space, wake: make(chan struct{}, 1)}

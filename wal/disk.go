@@ -49,7 +49,7 @@ func (Disk) List(dir string) ([]string, error) {
 
 // Create makes an empty file, readable by its owner only.
 func (Disk) Create(name string) (File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := openPatiently(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) })
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (Disk) Create(name string) (File, error) {
 
 // Open opens an existing file.
 func (Disk) Open(name string) (File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	f, err := openPatiently(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR, 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (Disk) Remove(name string) error { return os.Remove(name) }
 
 // SyncDir syncs a folder.
 func (Disk) SyncDir(dir string) error {
-	f, err := os.Open(dir)
+	f, err := openPatiently(func() (*os.File, error) { return os.Open(dir) })
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,8 @@ func (e *FailedError) Error() string {
 
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// isNoSpace tells a full disk (or quota) from a sick one.
+// isNoSpace tells a full disk (or quota) from a sick one. A missing file descriptor
+// is like a full disk: nothing was written, and it may be there later.
 func isNoSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || noDescriptor(err)
 }

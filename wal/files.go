@@ -48,7 +48,9 @@ func (l *Log) prepareLocked() error {
 func (l *Log) blankFileLocked(id uint64) (file File, name string, err error) {
 	if n := len(l.spares); n > 0 {
 		name, l.spares = l.spares[n-1], l.spares[:n-1]
-		file, err = l.dir.open(name)
+		if file, err = l.dir.open(name); err != nil && isNoSpace(err) {
+			l.spares = append(l.spares, name) // for the next try
+		}
 		return file, name, err
 	}
 	name = segmentName(id) + tempSuffix

@@ -33,6 +33,13 @@ Beyond loopback it listens only if the network is protected (--insecure) or:
 ` + "`turnlog cert`" + ` makes certificates for a trial. The authority of the nodes opens
 the whole cluster to whoever has a certificate of it for servers.
 
+Open files: each connection takes one, and so do each 64 MiB of data and of log.
+The limit (ulimit -n, LimitNOFILE=) is raised as far as it may be and divided: log,
+state and other nodes have a reserve, clients the rest, Redis and HTTP three quarters of
+that each at most; who comes beyond it is told so. Below 128 the node does not start.
+4,096 and one for each 64 MiB of data are plenty for most. /metrics has the figures:
+turnlog_descriptors_limit, _reserved and _clients.
+
 SIGHUP reads the users file and the certificates anew; changed certificates are
 noticed without it, too. What is wrong in them is logged, and what was stays. A
 user who is gone, or has less right, is refused from his next request on.

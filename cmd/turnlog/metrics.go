@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/server/redis"
 	"github.com/turnlog/turnlog/turn"
@@ -14,11 +15,12 @@ import (
 
 // registerMetrics adds what the node, the Redis door and Go's runtime count to
 // what the HTTP door registers by itself.
-func registerMetrics(r *prometheus.Registry, node *raftstore.Node, door *redis.Server) error {
+func registerMetrics(r *prometheus.Registry, node *raftstore.Node, door *redis.Server, d *descriptors.Budget) error {
 	return errors.Join(
 		r.Register(collectors.NewGoCollector()),
 		r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 		r.Register(collector(func(out sink) { nodeMetrics(out, node.Stats()) })),
+		r.Register(collector(func(out sink) { descriptorMetrics(out, d) })),
 		r.Register(collector(func(out sink) { redisMetrics(out, door.Metrics()) })),
 	)
 }
@@ -83,6 +85,12 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.gauge("read_only", "1 if writes that need space are rejected, for want of disk space on this node or others.", oneIf(s.ReadOnly))
 	out.gauge("disk_short", "1 if this node's disk has less space than is kept in reserve.", oneIf(s.ShortOfSpace))
 	out.gauge("disk_free_bytes", "Free space of this node's disk.", float64(s.FreeBytes))
+}
+
+func descriptorMetrics(out sink, d *descriptors.Budget) {
+	out.gauge("descriptors_limit", "How many open files the process may have.", float64(d.Limit()))
+	out.gauge("descriptors_reserved", "Of these, those that are kept for log, state and other nodes.", float64(d.Reserved()))
+	out.gauge("descriptors_clients", "Of the others, those that connections of clients take.", float64(d.Taken()))
 }
 
 func oneIf(b bool) float64 {

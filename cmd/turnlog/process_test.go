@@ -115,11 +115,16 @@ type process struct {
 
 func startProcess(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
+	return startCommand(t, env, exec.Command(binary, args...))
+}
+
+func startCommand(t *testing.T, env []string, cmd *exec.Cmd) *process {
+	t.Helper()
 	output, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, cmd: exec.Command(binary, args...), output: output, ended: make(chan struct{})}
+	p := &process{t: t, cmd: cmd, output: output, ended: make(chan struct{})}
 	p.cmd.Env = append(cleanEnv(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = output, output
 	if err := p.cmd.Start(); err != nil {
@@ -134,7 +139,7 @@ func startProcess(t *testing.T, env []string, args ...string) *process {
 		<-p.ended
 		output.Close()
 		if t.Failed() {
-			t.Logf("output of %q:\n%s", args, p.text())
+			t.Logf("output of %q:\n%s", cmd.Args[1:], p.text())
 		}
 	})
 	return p

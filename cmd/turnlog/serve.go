@@ -15,6 +15,7 @@ import (
 	"github.com/turnlog/turnlog/config"
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/admintoken"
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/server/httpapi"
@@ -62,6 +63,7 @@ type server struct {
 	respL, httpL net.Listener
 	pprofL       net.Listener // nil: no profiles
 	secrets      secrets
+	descriptors  *descriptors.Budget
 }
 
 // openServer binds every address and opens every file; it starts nothing.
@@ -72,6 +74,9 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 			s.close()
 		}
 	}()
+	if err := s.countDescriptors(); err != nil {
+		return nil, err
+	}
 	if s.secrets, err = openSecrets(cfg, log); err != nil {
 		return nil, err
 	}
@@ -87,25 +92,28 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 		}
 		log.Info("profiles", "url", "http://"+s.pprofL.Addr().String()+"/debug/pprof/")
 	}
-	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr(), s.secrets.peerTLS()); err != nil {
+	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr(), s.secrets.peerTLS(), s.descriptors); err != nil {
+		return nil, err
+	}
+	if err := s.descriptors.Check(); err != nil {
 		return nil, err
 	}
 	idPaths, err := cfg.IDPaths()
 	if err != nil {
 		return nil, err
 	}
-	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths})
+	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: s.descriptors.Pool()})
 	registry := prometheus.NewRegistry()
 	if s.http, err = httpapi.New(httpConfig(cfg, s, log, registry)); err != nil {
 		return nil, err
 	}
-	return s, registerMetrics(registry, s.node, s.redis)
+	return s, registerMetrics(registry, s.node, s.redis, s.descriptors)
 }
 
 func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry) httpapi.Config {
 	c := httpapi.Config{
 		Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
-		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS(),
+		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS(), Descriptors: s.descriptors.Pool(),
 		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
 	}
 	if s.secrets.users == nil {
@@ -119,11 +127,27 @@ func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prome
 	return c
 }
 
+// countDescriptors finds out how many files the process may have open. Below what
+// it needs, it would fail later: at the next segment of the log.
+func (s *server) countDescriptors() error {
+	limit, err := descriptors.Limit()
+	if err != nil {
+		return err
+	}
+	s.descriptors = descriptors.New(limit, func() int {
+		if s.node == nil {
+			return 0
+		}
+		return s.node.OpenFiles()
+	})
+	return s.descriptors.Check()
+}
+
 // gcPercent is how much garbage, relative to what lives, is let lie: the memory
 // limit says when it is too much. Go's default costs a tenth of all processor time.
 const gcPercent = 400
 
-func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *peer.TLS) (*raftstore.Node, error) {
+func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *peer.TLS, d *descriptors.Budget) (*raftstore.Node, error) {
 	peers, err := cfg.Peers()
 	if err != nil {
 		return nil, err
@@ -159,7 +183,8 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *pe
 		State:     stateBudget(int(cfg.MemoryBudget)),
 		Dial:      dialer(dials),
 		TLS:       tls,
-		Logger:    log,
+		Greetings: d.Greetings(), Conns: d.Members(),
+		Logger: log,
 	})
 }
 

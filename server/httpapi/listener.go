@@ -10,8 +10,16 @@ import (
 // wait without a word.
 type boundedListener struct {
 	net.Listener
-	slots chan struct{}
-	m     *instruments
+	slots       chan struct{}
+	descriptors Descriptors
+	m           *instruments
+}
+
+// Descriptors says whether one more file descriptor may be taken for a client.
+type Descriptors interface {
+	// Take takes one, unless too many are taken. Release gives it back.
+	Take() bool
+	Release()
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
@@ -20,14 +28,32 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		select {
-		case l.slots <- struct{}{}:
+		if l.take() {
 			l.m.connections.Inc()
 			return &boundedConn{Conn: conn, l: l}, nil
-		default:
-			l.m.refused.Inc()
-			refuse(conn)
 		}
+		l.m.refused.Inc()
+		refuse(conn)
+	}
+}
+
+func (l *boundedListener) take() bool {
+	select {
+	case l.slots <- struct{}{}:
+	default:
+		return false
+	}
+	if l.descriptors == nil || l.descriptors.Take() {
+		return true
+	}
+	<-l.slots
+	return false
+}
+
+func (l *boundedListener) release() {
+	<-l.slots
+	if l.descriptors != nil {
+		l.descriptors.Release()
 	}
 }
 
@@ -51,7 +77,7 @@ type boundedConn struct {
 func (c *boundedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
-		<-c.l.slots
+		c.l.release()
 		c.l.m.connections.Dec()
 	})
 	return err

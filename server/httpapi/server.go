@@ -41,6 +41,7 @@ type Config struct {
 	AdminToken, AdminTokenFile string
 
 	MaxConns    int           // open connections; default 16,384
+	Descriptors Descriptors   // bounds them further; nil: it does not
 	MemoryBytes int64         // of the bodies and answers in work together; default 256 MiB
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
 	Stall       time.Duration // for which a client may take nothing; default 20 s
@@ -133,7 +134,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	var bounded net.Listener = &boundedListener{Listener: l, slots: make(chan struct{}, s.cfg.MaxConns), m: s.instruments}
+	var bounded net.Listener = &boundedListener{Listener: l, slots: make(chan struct{}, s.cfg.MaxConns), descriptors: s.cfg.Descriptors, m: s.instruments}
 	if s.cfg.TLS != nil {
 		bounded = tls.NewListener(bounded, s.cfg.TLS)
 	}

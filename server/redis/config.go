@@ -35,6 +35,8 @@ type Config struct {
 	// MaxClients is how many connections may be open at once: 10,000. A further
 	// one is told so and closed.
 	MaxClients int
+	// Descriptors bounds them further; nil: it does not.
+	Descriptors Descriptors
 	// MaxRequestBytes is the length of a request that is kept; a longer one is
 	// refused without losing the connection. By default, what the engine's
 	// limits allow for an append.
@@ -65,6 +67,15 @@ type Config struct {
 	// ShutdownTimeout is how long Run waits for what is in flight when its
 	// context ends: 10 s.
 	ShutdownTimeout time.Duration
+}
+
+// Descriptors says whether one more file descriptor may be taken for a client.
+type Descriptors interface {
+	// Take takes one, unless too many are taken. Release gives it back.
+	Take() bool
+	Release()
+	// Size is how many may be taken.
+	Size() int
 }
 
 func (c Config) withDefaults() Config {

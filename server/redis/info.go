@@ -99,7 +99,7 @@ func (s *Server) infoServer(_ context.Context, b *strings.Builder) {
 
 func (s *Server) infoClients(_ context.Context, b *strings.Builder) {
 	line(b, "connected_clients", len(s.clients()))
-	line(b, "maxclients", s.cfg.MaxClients)
+	line(b, "maxclients", s.maxClients())
 	line(b, "blocked_clients", s.blocked.Load())
 }
 

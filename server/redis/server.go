@@ -108,7 +108,7 @@ func (s *Server) welcome(nc net.Conn) {
 	keepAlive(nc, s.cfg.DeadPeerTimeout)
 	c := s.newConn(nc)
 	s.mu.Lock()
-	full := len(s.conns) >= s.cfg.MaxClients
+	full := len(s.conns) >= s.cfg.MaxClients || s.cfg.Descriptors != nil && !s.cfg.Descriptors.Take()
 	if !full {
 		s.conns[c.id] = c
 		s.open.Add(1)
@@ -117,9 +117,7 @@ func (s *Server) welcome(nc net.Conn) {
 	if full {
 		s.stats.rejected.Add(1)
 		c.hangUp(nil)
-		nc.SetWriteDeadline(time.Now().Add(time.Second))
-		nc.Write([]byte("-" + errMaxClients + "\r\n"))
-		nc.Close()
+		turnAway(nc)
 		return
 	}
 	go func() {
@@ -128,7 +126,28 @@ func (s *Server) welcome(nc net.Conn) {
 		s.mu.Lock()
 		delete(s.conns, c.id)
 		s.mu.Unlock()
+		if s.cfg.Descriptors != nil {
+			s.cfg.Descriptors.Release()
+		}
 	}()
+}
+
+// turnAway tells a client that it is one too many. The text fits the empty send
+// buffer. With TLS it would take a handshake, for which others would wait.
+func turnAway(nc net.Conn) {
+	if _, wrapped := nc.(interface{ NetConn() net.Conn }); !wrapped {
+		nc.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+		nc.Write([]byte("-" + errMaxClients + "\r\n"))
+	}
+	nc.Close()
+}
+
+// maxClients is how many connections may be open at the moment.
+func (s *Server) maxClients() int {
+	if s.cfg.Descriptors == nil {
+		return s.cfg.MaxClients
+	}
+	return min(s.cfg.MaxClients, s.cfg.Descriptors.Size())
 }
 
 // keepAlive ends a connection whose peer has answered nothing for a time, neither

@@ -15,7 +15,7 @@ func (s *Server) settings() map[string]string {
 		"appendonly":             "yes",
 		"cluster-enabled":        "no",
 		"databases":              strconv.Itoa(databases),
-		"maxclients":             strconv.Itoa(s.cfg.MaxClients),
+		"maxclients":             strconv.Itoa(s.maxClients()),
 		"maxmemory":              "0",
 		"maxmemory-policy":       "noeviction",
 		"notify-keyspace-events": "",

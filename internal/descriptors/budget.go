@@ -1,0 +1,111 @@
+// Package descriptors divides the file descriptors of a process between what it
+// needs to go on, its log, its state and the other nodes, and its clients.
+package descriptors
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Least is how many descriptors a node needs.
+const Least = 128
+
+// own is how many are kept for what is open besides connections and block files:
+// the log's segments, the state, what a flush and a snapshot open for a moment,
+// listeners, the runtime.
+const own = 48
+
+// Budget divides the descriptors that a process may have. Its methods may be
+// called by any goroutine.
+type Budget struct {
+	limit int
+	files func() int
+
+	mu    sync.Mutex
+	taken int // by clients
+}
+
+// New returns the budget of a process that may have limit descriptors. files
+// returns how many the data takes that grow with it; it is asked for each client.
+func New(limit int, files func() int) *Budget {
+	return &Budget{limit: limit, files: files}
+}
+
+// Check returns an error if the process may have fewer descriptors than it needs.
+func (b *Budget) Check() error {
+	if b.limit >= Least && b.Clients() > 0 {
+		return nil
+	}
+	return fmt.Errorf("the process may have %d open files, and needs at least %d, of which its data takes %d: raise the limit (ulimit -n, LimitNOFILE=)",
+		b.limit, max(Least, b.Reserved()+1), b.files())
+}
+
+// Limit returns how many descriptors the process may have.
+func (b *Budget) Limit() int { return b.limit }
+
+// Greetings returns how many connections of other nodes may be in their handshake:
+// those of which it is not known yet whose they are.
+func (b *Budget) Greetings() int { return min(max(b.limit/16, 8), 256) }
+
+// Members returns how many connections other nodes may have open to this one.
+func (b *Budget) Members() int { return min(max(b.limit/8, 32), 512) }
+
+// Reserved returns how many descriptors are kept from clients. As many as Members
+// are for the connections from other nodes and for half as many to them.
+func (b *Budget) Reserved() int {
+	return own + b.Greetings() + b.Members() + b.Members()/2 + b.files()
+}
+
+// Clients returns how many clients may be connected at the moment.
+func (b *Budget) Clients() int { return max(b.limit-b.Reserved(), 0) }
+
+// Taken returns how many clients are connected.
+func (b *Budget) Taken() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.taken
+}
+
+// Pool returns a share of the clients' descriptors for one listener. Each may take
+// three quarters of them, so that a flood at one leaves some for another.
+func (b *Budget) Pool() *Pool { return &Pool{budget: b} }
+
+// Pool is the share of a listener. A nil Pool has no bound.
+type Pool struct {
+	budget *Budget
+	taken  int // guarded by budget.mu
+}
+
+// Size returns how many connections the pool may have at the moment.
+func (p *Pool) Size() int {
+	n := p.budget.Clients()
+	return n - n/4
+}
+
+// Take takes a descriptor for a connection, if one may be open more. It must be
+// released when the connection is closed.
+func (p *Pool) Take() bool {
+	if p == nil {
+		return true
+	}
+	all, own := p.budget.Clients(), p.Size()
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	if p.taken >= own || p.budget.taken >= all {
+		return false
+	}
+	p.taken++
+	p.budget.taken++
+	return true
+}
+
+// Release gives back what Take took.
+func (p *Pool) Release() {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.taken--
+	p.budget.taken--
+}
