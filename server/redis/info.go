@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
@@ -41,7 +43,7 @@ func (s *Server) sections(user *access.User) []section {
 		{name: "Persistence", write: s.infoPersistence},
 		{name: "Stats", write: s.infoStats},
 		{name: "Replication", write: s.infoReplication},
-		{name: "CPU", write: func(context.Context, *strings.Builder) {}},
+		{name: "CPU", write: s.infoCPU},
 		{name: "Modules", write: func(context.Context, *strings.Builder) {}},
 		{name: "Commandstats", write: s.infoCommands, extra: true},
 		{name: "Cluster", write: func(_ context.Context, b *strings.Builder) { line(b, "cluster_enabled", 0) }},
@@ -53,29 +55,39 @@ func (s *Server) sections(user *access.User) []section {
 func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\n", name, value) }
 
 // info is INFO [section …]. It answers without a leader, too: clients ask for it
-// to find out whether the server is there.
+// to find out whether the server is there. In a transaction it tells of the moment at
+// which the reply to EXEC is written.
 func info(c *conn, args [][]byte) action {
 	var wanted []string
 	for _, a := range args[1:] {
 		wanted = append(wanted, strings.ToLower(string(a)))
 	}
+	user := c.who.user
+	if c.tx.open != nil {
+		return say(func(w *resp.Writer) { w.Verbatim("txt", c.srv.describe(c.srv.work, wanted, user)) })
+	}
+	return alone(func(ctx context.Context) (reply, error) {
+		text := c.srv.describe(ctx, wanted, user)
+		return func(w *resp.Writer) { w.Verbatim("txt", text) }, nil
+	})
+}
+
+// describe writes the sections that are wanted, of what a user may see.
+func (s *Server) describe(ctx context.Context, wanted []string, user *access.User) string {
 	standard := len(wanted) == 0 || slices.Contains(wanted, "default")
 	all := slices.Contains(wanted, "all") || slices.Contains(wanted, "everything")
-	user := c.who.user
-	return alone(func(ctx context.Context) (reply, error) {
-		var b strings.Builder
-		for _, s := range c.srv.sections(user) {
-			if !all && !(standard && !s.extra) && !slices.Contains(wanted, strings.ToLower(s.name)) {
-				continue
-			}
-			if b.Len() > 0 {
-				b.WriteString("\r\n")
-			}
-			b.WriteString("# " + s.name + "\r\n")
-			s.write(ctx, &b)
+	var b strings.Builder
+	for _, section := range s.sections(user) {
+		if !all && !(standard && !section.extra) && !slices.Contains(wanted, strings.ToLower(section.name)) {
+			continue
 		}
-		return func(w *resp.Writer) { w.Verbatim("txt", b.String()) }, nil
-	})
+		if b.Len() > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString("# " + section.name + "\r\n")
+		section.write(ctx, &b)
+	}
+	return b.String()
 }
 
 func (s *Server) port() string {
@@ -145,6 +157,21 @@ func (s *Server) infoReplication(_ context.Context, b *strings.Builder) {
 	line(b, "master_failover_state", "no-failover")
 	line(b, "master_replid", s.runID)
 	line(b, "master_repl_offset", 0)
+}
+
+// infoCPU tells of the whole process.
+func (s *Server) infoCPU(_ context.Context, b *strings.Builder) {
+	for _, of := range []struct {
+		suffix string
+		who    int
+	}{{"", unix.RUSAGE_SELF}, {"_children", unix.RUSAGE_CHILDREN}} {
+		var used unix.Rusage
+		if unix.Getrusage(of.who, &used) != nil {
+			continue
+		}
+		line(b, "used_cpu_sys"+of.suffix, fmt.Sprintf("%.6f", time.Duration(used.Stime.Nano()).Seconds()))
+		line(b, "used_cpu_user"+of.suffix, fmt.Sprintf("%.6f", time.Duration(used.Utime.Nano()).Seconds()))
+	}
 }
 
 func (s *Server) infoCommands(_ context.Context, b *strings.Builder) {

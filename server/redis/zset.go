@@ -91,15 +91,31 @@ func zincrby(c *conn, args [][]byte) action {
 	return write(k, &turn.SetScores{Key: k, Increment: true, Members: []turn.Score{{Member: string(args[3]), Score: f}}}, sayScore)
 }
 
-// zrank makes the handler of ZRANK and ZREVRANK.
-func zrank(reverse bool) handler {
+// zrank makes the handlers of ZRANK and ZREVRANK.
+func zrank(name string, reverse bool) handler {
 	return func(c *conn, args [][]byte) action {
+		withScore := len(args) == 4
+		switch {
+		case len(args) > 4:
+			return refuse(errArity(name))
+		case withScore && !is(args[3], "WITHSCORE"):
+			return refuse(errSyntax)
+		}
 		k := c.key(args[1])
 		return c.read(k, &turn.Rank{Key: k, Member: string(args[2]), Reverse: reverse}, func(r turn.Result) (reply, error) {
-			if !r.Found {
+			switch {
+			case !r.Found && withScore:
+				return (*resp.Writer).NullArray, nil
+			case !r.Found:
 				return (*resp.Writer).Null, nil
+			case !withScore:
+				return sayInt(uint64(r.Number)), nil
 			}
-			return sayInt(uint64(r.Number)), nil
+			return func(w *resp.Writer) {
+				w.Array(2)
+				w.Int(r.Number)
+				w.Double(r.Score)
+			}, nil
 		})
 	}
 }
