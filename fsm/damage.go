@@ -60,12 +60,13 @@ func (m *Machine) Damage() (err error, halted bool) {
 }
 
 // Halt halts the machine, so that its state can be replaced. It returns the index of the
-// last entry that the state comprises. err is the damage that is the reason; nil if it is
-// known already.
+// last entry that the state comprises. err is damage for which the state cannot be used
+// again, nil if there is none: then Resume alone ends the halt.
 func (m *Machine) Halt(err error) (applied uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
+		m.broken = true
 		m.note(err)
 	}
 	m.halt()

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestDamagedPagesAreFound(t *testing.T) {
 		t.Helper()
 		how, err := r.lookThrough(b, want)
 		if err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Fatalf("%s: %v", name, err)
 		}
 		found[how]++
 	}
@@ -100,14 +101,22 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 	if err := os.WriteFile(filepath.Join(r.dir, storeName), file, 0o600); err != nil {
 		return "", err
 	}
-	m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), blockFileBytes: 16 << 10})
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	var m *Machine
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the process ends: %v", p) // and Close would wait for who reads
+		} else if m != nil {
+			_ = m.Close()
+		}
+	}()
+	m, err = Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), blockFileBytes: 16 << 10})
 	if IsDamage(err) || turn.Is(err, turn.Newer) {
 		return "start", nil
 	}
 	if err != nil {
 		return "", err
 	}
-	defer m.Close()
 	for _, bucket := range buckets() {
 		for from := []byte{}; from != nil; {
 			if from, _, err = m.scrubFrom(bucket, from); err != nil {

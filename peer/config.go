@@ -57,6 +57,10 @@ type Config struct {
 	// time and from any goroutine. Request.Session tells connections apart.
 	Ordered func(r Request, reply func([]byte, error))
 
+	// Transfer handles a connection that another node opened by Network.Transfer. The
+	// connection is closed when it returns, and when ctx ends.
+	Transfer func(ctx context.Context, c net.Conn, from Facts)
+
 	// Dial opens a connection; default: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	TLS  *TLS
@@ -116,6 +120,9 @@ func (c *Config) setDefaults() {
 	}
 	if c.Ordered == nil {
 		c.Ordered = func(_ Request, reply func([]byte, error)) { reply(nil, errNoHandler) }
+	}
+	if c.Transfer == nil {
+		c.Transfer = func(context.Context, net.Conn, Facts) {}
 	}
 	if c.Dial == nil {
 		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {

@@ -1,8 +1,9 @@
 // Package peer is the port on which the nodes of a cluster talk to each other.
 //
-// One listener serves two kinds of connection, told apart by a handshake: raw
-// streams, which the caller uses as it likes (Raft's own protocol), and RPC
-// connections, which carry many concurrent requests. In the handshake both
+// One listener serves three kinds of connection, told apart by a handshake: raw
+// streams, which the caller uses as it likes (Raft's own protocol), RPC
+// connections, which carry many concurrent requests, and transfers, each of which
+// is handled by a function of its own. In the handshake both
 // sides say who they are — cluster, node, incarnation — and either may refuse,
 // with a reason that the other side gets to see.
 //

@@ -20,9 +20,10 @@ type Facts struct {
 type Purpose uint8
 
 const (
-	Stream Purpose = iota + 1 // raw bytes, handed over through Streams
-	RPC                       // requests
-	Probe                     // the handshake alone
+	Stream   Purpose = iota + 1 // raw bytes, handed over through Streams
+	RPC                         // requests
+	Probe                       // the handshake alone
+	Transfer                    // raw bytes, for Config.Transfer
 )
 
 func (p Purpose) String() string {
@@ -33,6 +34,8 @@ func (p Purpose) String() string {
 		return "rpc"
 	case Probe:
 		return "probe"
+	case Transfer:
+		return "transfer"
 	}
 	return fmt.Sprintf("purpose %d", uint8(p))
 }

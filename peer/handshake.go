@@ -143,7 +143,7 @@ func (n *Network) judge(m Meeting, meant string) error {
 	if self := n.cfg.Self().NodeID; meant != "" && meant != self {
 		return &Refusal{RefusedNode, fmt.Sprintf("this is node %s, not node %s", self, meant)}
 	}
-	if m.Purpose < Stream || m.Purpose > Probe {
+	if m.Purpose < Stream || m.Purpose > Transfer {
 		return &Refusal{RefusedVersion, "unknown " + m.Purpose.String()}
 	}
 	return n.cfg.Admit(m)

@@ -140,6 +140,9 @@ func (n *Network) serve(ctx context.Context, raw net.Conn) {
 		n.streams.hand(c)
 	case m.Purpose == RPC:
 		n.answerCalls(ctx, c, m.Remote)
+	case m.Purpose == Transfer:
+		n.cfg.Transfer(ctx, c, m.Remote)
+		_ = c.Close()
 	default:
 		_ = c.Close()
 	}
@@ -174,6 +177,13 @@ func (n *Network) Probe(ctx context.Context, addr string) (Facts, error) {
 		_ = c.Close()
 	}
 	return remote, err
+}
+
+// Transfer opens a connection to the node id at addr, whose Config.Transfer handles it.
+// Versions that have none refuse. The caller closes it.
+func (n *Network) Transfer(ctx context.Context, id, addr string) (net.Conn, error) {
+	c, _, err := n.open(ctx, Transfer, addr, id)
+	return c, err
 }
 
 // Streams returns the layer of raw connections.

@@ -27,6 +27,9 @@ func (n *Node) compact(ctx context.Context) {
 		case <-n.flushed:
 			enough = n.cfg.Storage.CompactBytes / 4 * 3
 		}
+		if _, halted := n.state.Damage(); halted {
+			continue // what is not flushed is needed
+		}
 		if !n.compactForSpace(time.Now()) && n.logs.engine.IndexForTail(enough) <= n.snaps.position().index+1 {
 			continue
 		}

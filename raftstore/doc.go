@@ -52,6 +52,7 @@
 //	watchDisk      free space, and how long the disk takes
 //	watchMembers   cluster id and members → disk; notices the node's removal
 //	watchStart     asks what there is to catch up with
+//	repair         replaces a damaged state by another node's
 //	exchange       tells the others how far the node is; learns what they have seen of it
 //	receive        other nodes' messages → Raft, but for those that the ballot refuses
 //	and the Run of the state machine, of the log, of its mark and of the connections
@@ -75,8 +76,9 @@
 //
 // # What it does not do
 //
-// It does not repair a log that is damaged before its end, nor state; the error says
+// It does not repair a log that is damaged before its end; the error says
 // how to seed the node again from the others. What the end of a log lost, a leader
-// sends again (highwater.go, ballot.go, exchange.go). It does not hold up if a majority of disks lose data at
+// sends again (highwater.go, ballot.go, exchange.go). A damaged state it does repair, from
+// another member (repair.go). It does not hold up if a majority of disks lose data at
 // once, or report syncs that did not happen, or if a node lies.
 package raftstore

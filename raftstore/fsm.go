@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/hashicorp/raft"
 
@@ -12,13 +13,23 @@ import (
 )
 
 // applier is the state machine as Raft sees it. Raft calls it from one goroutine.
+//
+// While the state machine is halted, entries are passed over; resume applies them when
+// it goes on.
 type applier struct {
+	// mu is held while entries are applied. Unless the state machine is halted, it has
+	// applied what was handed over.
+	mu     sync.Mutex
+	handed uint64 // the last entry that Raft has handed over
+
 	state *fsm.Machine
 	snaps *snapshotStore
 	logs  *logStore
 	ctx   context.Context // the Node's
+	// adopt takes over the snapshot that came.
 	// applied is told of each entry's outcomes, jumped that a snapshot took the
 	// place of entries, failed of an error after which nothing may be applied.
+	adopt   func() error
 	applied func(index, term uint64, outs []fsm.Outcome)
 	jumped  func()
 	failed  func(error)
@@ -28,21 +39,60 @@ type applier struct {
 // []fsm.Outcome.
 func (a *applier) ApplyBatch(logs []*raft.Log) []any {
 	responses := make([]any, len(logs))
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for i, l := range logs {
-		if l.Type != raft.LogCommand {
-			a.state.Note(l.Index, l.Term)
-			a.applied(l.Index, l.Term, nil)
+		a.handed = max(a.handed, l.Index)
+		outs, ok := a.apply(l)
+		if !ok {
 			continue
 		}
-		outs := a.state.Apply(l.Index, l.Term, l.Data)
-		if err := a.state.Err(); err != nil {
-			a.failed(fmt.Errorf("raftstore: apply log entry %d: %w", l.Index, err))
-			return responses
-		}
 		responses[i] = outs
-		a.applied(l.Index, l.Term, outs)
 	}
 	return responses
+}
+
+// apply applies an entry; ok is false if the state machine cannot. The caller holds mu.
+func (a *applier) apply(l *raft.Log) (outs []fsm.Outcome, ok bool) {
+	if l.Type == raft.LogCommand {
+		outs = a.state.Apply(l.Index, l.Term, l.Data)
+	} else {
+		a.state.Note(l.Index, l.Term)
+	}
+	if err := a.state.Err(); err != nil {
+		a.failed(fmt.Errorf("raftstore: apply log entry %d: %w", l.Index, err))
+		return nil, false
+	}
+	if _, halted := a.state.Damage(); halted {
+		return nil, false
+	}
+	a.applied(l.Index, l.Term, outs)
+	return outs, true
+}
+
+// resume has a halted state machine go on, and applies from the log what it has missed. It
+// reports whether that succeeded.
+func (a *applier) resume() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.state.Resume() {
+		return false
+	}
+	index, _ := a.state.Applied()
+	for index++; index <= a.handed; index++ {
+		var l raft.Log
+		if err := a.logs.GetLog(index, &l); err != nil {
+			a.failed(fmt.Errorf("raftstore: read log entry %d to apply it to the repaired state: %w", index, err))
+			return false
+		}
+		if l.Type != raft.LogCommand && l.Type != raft.LogConfiguration {
+			continue // Raft does not hand it over, either
+		}
+		if _, ok := a.apply(&l); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // Apply implements raft.FSM.
@@ -50,9 +100,9 @@ func (a *applier) Apply(l *raft.Log) any { return a.ApplyBatch([]*raft.Log{l})[0
 
 // Restore implements raft.FSM. The snapshot store knows where the snapshot lies.
 func (a *applier) Restore(io.ReadCloser) error {
-	err := a.snaps.adopt()
+	err := a.adopt()
+	p := a.snaps.position()
 	if err == nil {
-		p := a.snaps.position()
 		err = a.logs.covered(p.index, p.term)
 	}
 	if err == nil {
@@ -62,6 +112,10 @@ func (a *applier) Restore(io.ReadCloser) error {
 		a.failed(err)
 		return err
 	}
+	a.mu.Lock()
+	a.handed = max(a.handed, p.index)
+	a.mu.Unlock()
+	a.resume() // if it was halted, and has a new state now
 	a.jumped()
 	return nil
 }

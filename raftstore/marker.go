@@ -25,6 +25,7 @@ type marker struct {
 
 const (
 	markerVersion = 1
+	snapshotsName = "snapshots" // the folder of a node
 	markerName    = "snapshot.json"
 	dumpName      = "received.dump"
 

@@ -29,20 +29,21 @@ type Node struct {
 	log   *slog.Logger
 	ident *identity
 
-	state  *fsm.Machine
-	logs   *logStore
-	stable *stableStore
-	snaps  *snapshotStore
-	mark   *highWater
-	ballot *ballot
-	seen   *sightings
-	net    *peer.Network
-	trans  *transport
-	reach  *reach
-	raft   atomic.Pointer[raft.Raft] // nil until Run has started it
-	lead   *leadership
-	calls  *calls
-	props  *proposer
+	state   *fsm.Machine
+	applier *applier // nil until Run has started Raft
+	logs    *logStore
+	stable  *stableStore
+	snaps   *snapshotStore
+	mark    *highWater
+	ballot  *ballot
+	seen    *sightings
+	net     *peer.Network
+	trans   *transport
+	reach   *reach
+	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
+	lead    *leadership
+	calls   *calls
+	props   *proposer
 	// levelGate is held while a node is found fit to join, until it is a member, and
 	// while the level is raised.
 	levelGate gate
@@ -63,6 +64,8 @@ type Node struct {
 	standing chan struct{} // cap 1: who leads may have changed
 	flushed  chan struct{} // cap 1: the state was flushed
 	met      chan struct{} // cap 1: another node can be asked
+	damaged  chan struct{} // cap 1: the state is damaged
+	sends    sync.Mutex    // held while the state is sent to a node that repairs its own
 	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
 	failOnce sync.Once

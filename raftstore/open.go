@@ -22,7 +22,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:     newLeadership(cfg.NodeID),
-		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1),
+		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
 		failed: make(chan struct{}),
 		space:  newDiskSpace(),
 
@@ -73,12 +73,15 @@ func (n *Node) openFiles() (err error) {
 			told(s)
 		}
 	}
-	if n.state, err = fsm.Open(state); err != nil {
+	if n.state, err = n.openState(state); err != nil {
 		return beyondRepair(err)
 	}
 	n.logs.known = n.known
-	n.snaps, err = openSnapshots(filepath.Join(dir, "snapshots"), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock)
-	return err
+	n.snaps, err = openSnapshots(filepath.Join(dir, snapshotsName), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock)
+	if err != nil {
+		return err
+	}
+	return n.damagedState(n.snaps.check()) // before anything is read of it
 }
 
 // openLog opens the log, and what proves that it is whole.
@@ -147,7 +150,7 @@ func (n *Node) wire() {
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
-		Serve: n.serve, Ordered: n.ordered,
+		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
 		Dial: n.cfg.Dial, TLS: n.cfg.TLS, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
 	})
 	n.reach = newReach(n.replicates, n.net.Connected)

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -55,13 +57,33 @@ func (p *patience) end() {
 func (n *Node) query(p *patience, q turn.Query, c turn.Consistency) (turn.Result, error) {
 	switch c.Level {
 	case turn.Stale:
-		return n.state.Query(q)
+		if r, elsewhere, err := n.answer(q); !elsewhere {
+			return r, err
+		}
 	case turn.Bounded:
 		if n.fresh.within(c.MaxAge, time.Now()) || n.refresh(p.limited()) {
-			return n.state.Query(q)
+			if r, elsewhere, err := n.answer(q); !elsewhere {
+				return r, err
+			}
 		}
 	}
+	return n.linearizable(p, q)
+}
+
+// answer answers from this node's state. elsewhere: what it takes is damaged here, and
+// there are other nodes.
+func (n *Node) answer(q turn.Query) (r turn.Result, elsewhere bool, err error) {
+	r, err = n.state.Query(q)
+	if err == nil {
+		return r, false, nil
+	}
+	_, halted := n.state.Damage()
+	return r, (halted || turn.Is(err, turn.Corrupt)) && !n.alone(), err
+}
+
+func (n *Node) linearizable(p *patience, q turn.Query) (turn.Result, error) {
 	var encoded []byte // once, if it is forwarded
+	var damage error   // why this node could not answer
 	for {
 		leader, changed := n.lead.leader()
 		switch leader {
@@ -69,14 +91,19 @@ func (n *Node) query(p *patience, q turn.Query, c turn.Consistency) (turn.Result
 		case n.id:
 			// A round ends by itself.
 			if index, ok := n.reads.index(p.Context); ok {
-				if err := n.reached(p, index); err != nil {
-					return turn.Result{}, err
+				r, elsewhere, err := n.answerAt(p, index, q)
+				if !elsewhere {
+					return r, err
 				}
-				return n.state.Query(q)
+				damage = err // leadership is about to be handed over
 			}
 		default:
 			if n.caughtUp(p.Context) {
-				return n.state.Query(q)
+				r, elsewhere, err := n.answer(q)
+				if !elsewhere {
+					return r, err
+				}
+				damage = err
 			}
 			var err error
 			if encoded == nil {
@@ -90,9 +117,17 @@ func (n *Node) query(p *patience, q turn.Query, c turn.Consistency) (turn.Result
 			}
 		}
 		if !pause(p.limited(), changed, 15*time.Millisecond, leader == "") {
-			return turn.Result{}, unavailable("no leader answered in time")
+			return turn.Result{}, cmp.Or[error](damage, unavailable("no leader answered in time"))
 		}
 	}
+}
+
+// answerAt is answer once this node has applied the entry index.
+func (n *Node) answerAt(p *patience, index uint64, q turn.Query) (r turn.Result, elsewhere bool, err error) {
+	if err := n.reached(p, index); err != nil {
+		return r, errors.Is(err, fsm.ErrHalted) && !n.alone(), err
+	}
+	return n.answer(q)
 }
 
 // reached returns once this node has applied the entry index.
@@ -164,7 +199,10 @@ func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) 
 	if err := n.state.WaitApplied(ctx, index); err != nil {
 		return nil, err
 	}
-	r, err := n.state.Query(q)
+	r, elsewhere, err := n.answer(q)
+	if elsewhere {
+		return []byte{notTheLeader}, nil // soon
+	}
 	if err != nil {
 		return badly(&failure{true, turn.AsError(err)}), nil
 	}

@@ -105,7 +105,7 @@ func (n *Node) reason() error {
 
 // start brings log, snapshot and state together and starts Raft.
 func (n *Node) start(ctx, life context.Context) error {
-	if err := n.snaps.adopt(); err != nil {
+	if err := n.adopt(); err != nil {
 		return err
 	}
 	snap := n.snaps.position()
@@ -122,10 +122,11 @@ func (n *Node) start(ctx, life context.Context) error {
 		return err
 	}
 	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
-	r, err := raft.NewRaft(n.raftConfig(), &applier{
+	n.applier = &applier{
 		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
-		applied: n.applied, jumped: n.jumped, failed: n.fail,
-	}, n.logs, terms{n.stable, n.logs.ahead.newTerm}, n.snaps, n.trans)
+		adopt: n.adopt, applied: n.applied, jumped: n.jumped, failed: n.fail,
+	}
+	r, err := raft.NewRaft(n.raftConfig(), n.applier, n.logs, terms{n.stable, n.logs.ahead.newTerm}, n.snaps, n.trans)
 	if err != nil {
 		return fmt.Errorf("raftstore: start Raft: %w", err)
 	}
@@ -169,7 +170,7 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive,
+		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
 	} {
 		wg.Go(func() { run(life) })
 	}

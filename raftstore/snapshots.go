@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -117,6 +118,19 @@ func (s *snapshotStore) position() position {
 	return position{s.newest.Index, s.newest.Term}
 }
 
+// check holds the state against the marker: it must not end before that says, unless what
+// it lacks was received.
+func (s *snapshotStore) check() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	have, _ := s.state.Durable()
+	if s.newest == nil || s.newest.Received || have >= s.newest.Index {
+		return nil
+	}
+	return turn.Errorf(turn.Corrupt, "the snapshot says that the state comprises log entry %d, but it ends at entry %d: the state file was lost or replaced",
+		s.newest.Index, have)
+}
+
 // adopt brings state machine and snapshot together: what was received is
 // restored unless the state comprises it already. It is called when a snapshot
 // came, and at start, when a crash may have come between any two of its steps.
@@ -127,14 +141,11 @@ func (s *snapshotStore) adopt() error {
 	if newest == nil {
 		return nil
 	}
+	if err := s.check(); err != nil {
+		return err
+	}
 	m := *newest
-	have, _ := s.state.Durable()
-	switch {
-	case have >= m.Index:
-	case !m.Received:
-		return fmt.Errorf("raftstore: the snapshot says that the state comprises log entry %d, but it ends at entry %d: "+
-			"the state file was lost or replaced; remove the node from the cluster, and add it again with an empty data directory", m.Index, have)
-	default:
+	if have, _ := s.state.Durable(); have < m.Index {
 		if err := s.restore(m); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (n *Node) watchStanding(ctx context.Context) {
 			dismiss()
 			now = nil
 		}
-		if leading && now == nil {
+		if _, halted := n.state.Damage(); leading && now == nil && !halted {
 			now, dismiss = n.ascend(ctx, term)
 		}
 		n.lead.setLeader(n.leaderID(leading))

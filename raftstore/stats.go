@@ -9,9 +9,9 @@ import (
 )
 
 type counters struct {
-	forwardedQueries, ticks, transfers, installed atomic.Uint64
-	flushBytes                                    atomic.Uint64
-	flushes, snapshots                            spells
+	forwardedQueries, ticks, transfers, installed, repairs atomic.Uint64
+	flushBytes                                             atomic.Uint64
+	flushes, snapshots                                     spells
 }
 
 // spells count how often something was done, how long that took together, and
@@ -54,6 +54,7 @@ type Stats struct {
 	QueriesForwarded                        uint64
 	LeaderChanges, Transfers, Ticks         uint64
 	SnapshotsTaken, SnapshotsInstalled      uint64
+	StateRepairs                            uint64        // damaged states replaced by another node's
 	SnapshotTime                            time.Duration // of those taken
 	SnapshotEnded                           time.Time     // the last one; zero: none
 	Flushes, FlushBytes                     uint64        // of the state; bytes as estimated in memory
@@ -80,7 +81,7 @@ func (n *Node) Stats() Stats {
 		Forwarded: n.forward.sent.Load(), ForwardBatches: n.forward.batches.Load(), ForwardResets: n.forward.resets.Load(),
 		ReadRounds: n.reads.held.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),
 		LeaderChanges: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
-		SnapshotsTaken: n.stats.snapshots.count.Load(), SnapshotsInstalled: n.stats.installed.Load(),
+		SnapshotsTaken: n.stats.snapshots.count.Load(), SnapshotsInstalled: n.stats.installed.Load(), StateRepairs: n.stats.repairs.Load(),
 		SnapshotTime: n.stats.snapshots.spent(), SnapshotEnded: n.stats.snapshots.ended(),
 		Flushes: n.stats.flushes.count.Load(), FlushBytes: n.stats.flushBytes.Load(),
 		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),

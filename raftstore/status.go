@@ -31,6 +31,7 @@ type nodeStatus struct {
 	NoSpace     bool   `json:"no_space,omitempty"` // less than the reserve is left on its disk
 	Space       string `json:"space,omitempty"`    // if so, how much
 	NoLog       bool   `json:"no_log,omitempty"`   // its log has room for a few more entries only
+	Damaged     bool   `json:"damaged,omitempty"`  // its state, and not repaired yet
 	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
 	// The highest level that the node's version knows (older ones announce none), and
 	// that at which it holds the cluster; nil: it does not.
@@ -56,6 +57,8 @@ func (n *Node) status() nodeStatus {
 		s.Members = append(s.Members, m.ID)
 	}
 	s.HashIndex, s.Hash = n.state.StateHash()
+	damage, _ := n.state.Damage()
+	s.Damaged = damage != nil
 	r := n.raft.Load()
 	if r == nil {
 		return s
@@ -211,6 +214,9 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	}
 	if age := n.calls.oldest(); age > n.cfg.Calls.LeaderWait {
 		reasons = append(reasons, fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
+	}
+	if damage, halted := n.state.Damage(); halted {
+		reasons = append(reasons, fmt.Sprintf("the state is damaged, and is being fetched from another node: %v", damage))
 	}
 	applied, _ := n.state.Applied()
 	switch begun := n.begun.Load(); {

@@ -35,7 +35,7 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 	}
 }
 
-// heir returns the voter that answers and has the longest log, of those with space
+// heir returns the voter that answers has no damage and the longest log, of those with space
 // on their disks if there are any. Raft's own choice is the one that it sent most
 // to, which may be down.
 func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
@@ -44,7 +44,7 @@ func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
 		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
 			continue
 		}
-		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && (!ok || best.NoSpace && !st.NoSpace || best.NoSpace == st.NoSpace && st.Last > best.Last) {
+		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && !st.Damaged && (!ok || best.NoSpace && !st.NoSpace || best.NoSpace == st.NoSpace && st.Last > best.Last) {
 			heir, ok, best = s, true, st
 		}
 	}

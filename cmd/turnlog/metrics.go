@@ -74,6 +74,7 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.counter("block_reads_total", "Blocks of messages that were needed to answer, beside the most recent changes.", float64(s.BlockReads))
 	out.counter("block_cache_hits_total", "Of these, those that were in memory.", float64(s.BlocksCached))
 	out.counter("snapshots_installed_total", "Snapshots received from the leader.", float64(s.SnapshotsInstalled))
+	out.counter("state_repairs_total", "Times that a damaged state was replaced by another node's.", float64(s.StateRepairs))
 	out.counter("log_appends_total", "Synced appends to the log.", float64(s.LogAppends))
 	out.counter("log_append_seconds_total", "Time that these took.", s.LogAppendTime.Seconds())
 	out.gauge("applied_index", "Log index up to which the state machine has applied.", float64(s.Applied))

@@ -3,6 +3,7 @@ package blockfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -96,8 +97,11 @@ func (s *Set) open(extents Extents) error {
 // openFile opens a file of which the first size bytes must be there.
 func (s *Set) openFile(n uint64, size int64) (File, error) {
 	f, err := s.fs.Open(s.path(n))
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	if err != nil { // such as too many open files
+		return nil, err
 	}
 	err = s.checkFile(f, size)
 	if err != nil {
