@@ -95,6 +95,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	if err != nil {
 		return err
 	}
+	defer v.passing()()
 	total := uint64(0)
 	each := func(r *record) bool {
 		total += r.cost()

@@ -128,16 +128,24 @@ func (w *writer) collectGarbage() error {
 
 // removeBlocks removes up to limit blocks of inc that hold only seqs below.
 func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
-	b := w.space.bucket
 	var keys [][]byte
-	c := b.Cursor()
-	for k, v := c.Seek(blockKey(inc, 0)); k != nil && ofIncarnation(k, inc) && len(keys) < limit; k, v = c.Next() {
+	c := w.space.bucket.Cursor()
+	k, v := c.Seek(blockKey(inc, 0))
+	for k != nil && ofIncarnation(k, inc) && len(keys) < limit {
+		key, value := slices.Clone(k), v
 		_, first := splitBlockKey(k)
 		if first >= below {
 			break
 		}
-		if below != maxSeq {
-			rs, err := loadBlock(w.space.files, nil, k, v)
+		// The next block's key is above all seqs of this one: only the last has to be read.
+		k, v = c.Next()
+		known := below == maxSeq
+		if k != nil && ofIncarnation(k, inc) {
+			_, next := splitBlockKey(k)
+			known = known || next <= below
+		}
+		if !known {
+			rs, err := loadBlock(w.space.files, nil, key, value)
 			if err != nil {
 				return 0, err
 			}
@@ -145,7 +153,7 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 				break
 			}
 		}
-		keys = append(keys, slices.Clone(k))
+		keys = append(keys, key)
 	}
 	return w.removeAll(w.space.remove, keys)
 }

@@ -56,6 +56,7 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 		return err
 	}
 	i, found := uint64(0), false
+	stop := v.passing()
 	if err := v.list(turn.Head, func(rec *record) bool {
 		found = bytes.Equal(rec.data, o.Pivot)
 		if !found {
@@ -65,6 +66,7 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	}); err != nil {
 		return err
 	}
+	stop()
 	m.searched(i)
 	if !found {
 		r.Number, r.Count, r.Revision = -1, h.count(), h.revision
@@ -121,6 +123,7 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 		if err != nil {
 			return 0, err
 		}
+		defer v.passing()()
 		left := n
 		if err := v.list(end, func(rec *record) bool {
 			size += uint64(len(rec.data))
@@ -170,38 +173,40 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	if err := m.search(); err != nil {
 		return err
 	}
-	var rs []record
+	var hits []hit
 	passed := uint64(0)
+	end := v.passing()
 	if err := v.list(from, func(rec *record) bool {
 		passed++
 		if bytes.Equal(rec.data, o.Data) {
-			rs = append(rs, *rec)
+			hits = append(hits, hit{rec.seq, len(rec.data), rec.side})
 		}
-		return uint64(len(rs)) < most
+		return uint64(len(hits)) < most
 	}); err != nil {
 		return err
 	}
+	end()
 	m.searched(passed)
-	if r.Removed = uint64(len(rs)); r.Removed == 0 {
+	if r.Removed = uint64(len(hits)); r.Removed == 0 {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
 	h = m.own(key, h)
 	before := h.count()
-	m.pick(h, rs)
+	m.pick(h, hits)
 	err = m.settle(key, h, before, true)
 	r.Count, r.Revision = h.count(), h.revision
 	return err
 }
 
 // pick removes live messages, wherever they stand, from an owned head.
-func (m *Machine) pick(h *head, rs []record) {
-	slices.SortFunc(rs, func(a, b record) int { return cmp.Compare(a.seq, b.seq) })
+func (m *Machine) pick(h *head, hits []hit) {
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.seq, b.seq) })
 	var kills [2]spans
-	for i := range rs {
-		h.live[rs[i].side]--
-		h.bytes -= uint64(len(rs[i].data))
-		kills[rs[i].side] = append(kills[rs[i].side], span{rs[i].seq, rs[i].seq})
+	for _, x := range hits {
+		h.live[x.side]--
+		h.bytes -= uint64(x.size)
+		kills[x.side] = append(kills[x.side], span{x.seq, x.seq})
 	}
 	for side, s := range kills {
 		m.active.kill(h.inc, turn.Side(side), s)

@@ -6,27 +6,25 @@ import (
 
 // drop removes from an owned head a run of live messages of one side, or of
 // anySide: all from the lower end (bottom) up to the highest of them, or all
-// from the upper end down to the lowest. rs holds them in any order.
-func (m *Machine) drop(h *head, side turn.Side, bottom bool, rs []record) {
-	if len(rs) == 0 {
+// from the upper end down to the lowest.
+func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
+	if x.lowest == 0 {
 		return
 	}
-	lowest, highest := rs[0].seq, rs[0].seq
-	for i := range rs {
-		lowest, highest = min(lowest, rs[i].seq), max(highest, rs[i].seq)
-		h.live[rs[i].side]--
-		h.bytes -= uint64(len(rs[i].data))
+	for s, n := range x.live {
+		h.live[s] -= n
 	}
+	h.bytes -= x.bytes
 	for _, s := range [...]turn.Side{turn.Tail, turn.Head} {
 		if side != s && side != anySide {
 			continue
 		}
 		if bottom {
-			h.low[s] = max(h.low[s], highest+1)
+			h.low[s] = max(h.low[s], x.highest+1)
 			w := m.active.tail(h.inc)
-			w.cut = max(w.cut, highest+1)
+			w.cut = max(w.cut, x.highest+1)
 		} else {
-			m.active.killTop(h.inc, s, span{lowest, highest})
+			m.active.killTop(h.inc, s, span{x.lowest, x.highest})
 		}
 	}
 }
@@ -65,7 +63,7 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 	}
 	if end == turn.Newest {
 		rs, err := v.ranks(anySide, h.count()-min(n, h.count()), n, h.count())
-		m.drop(h, anySide, false, rs)
+		m.drop(h, anySide, false, removalOf(rs))
 		reverse(rs)
 		return rs, err
 	}
@@ -78,14 +76,35 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.drop(h, near, false, rs)
+	m.drop(h, near, false, removalOf(rs))
 	reverse(rs)
 	rest, err := v.ranks(far, 0, n-fromNear, h.live[far])
 	if err != nil {
 		return nil, err
 	}
-	m.drop(h, far, true, rest)
+	m.drop(h, far, true, removalOf(rest))
 	return append(rs, rest...), nil
+}
+
+// dropFrom is takeFrom for messages that nobody asks for.
+func (m *Machine) dropFrom(h *head, end turn.Side, n uint64) error {
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	near, far := end, turn.Tail+turn.Head-end
+	fromNear := min(n, h.live[near])
+	gone, err := v.pass(near, h.live[near]-fromNear, fromNear, h.live[near])
+	if err != nil {
+		return err
+	}
+	rest, err := v.pass(far, 0, n-fromNear, h.live[far])
+	if err != nil {
+		return err
+	}
+	m.drop(h, near, false, gone)
+	m.drop(h, far, true, rest)
+	return nil
 }
 
 func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
@@ -169,27 +188,22 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	var rs []record
-	if err := v.newest(anySide, maxSeq, func(x *record) bool {
-		if x.seq >= o.From {
-			rs = append(rs, *x)
-		}
-		return x.seq >= o.From
-	}); err != nil {
+	gone, err := v.from(o.From)
+	if err != nil {
 		return err
 	}
-	if len(rs) == 0 && len(o.Messages) == 0 {
+	if gone.lowest == 0 && len(o.Messages) == 0 {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
 	h = m.own(key, h)
 	before := h.count()
-	m.drop(h, anySide, false, rs)
+	m.drop(h, anySide, false, gone)
 	if h.count() == 0 {
 		h.first = 0
 	}
 	m.count(key, before > 0, h.held())
-	r.Removed = uint64(len(rs))
+	r.Removed = gone.live[turn.Tail] + gone.live[turn.Head]
 	if len(o.Messages) > 0 {
 		m.push(key, h, o.Messages, turn.Tail, r)
 	}

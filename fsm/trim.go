@@ -49,27 +49,23 @@ func (m *Machine) keepLast(h *head, n uint64) error {
 		return err
 	}
 	if total-n <= n {
-		rs, err := v.ranks(anySide, 0, total-n, total)
-		m.drop(h, anySide, true, rs)
+		gone, err := v.pass(anySide, 0, total-n, total)
+		m.drop(h, anySide, true, gone)
 		return err
 	}
-	rs, err := v.ranks(anySide, total-n, n, total)
+	kept, err := v.pass(anySide, total-n, n, total)
 	if err == nil {
-		m.keepOnly(h, rs)
+		m.keepOnly(h, kept)
 	}
 	return err
 }
 
-// keepOnly removes every live message below rs, which is the whole rest.
-func (m *Machine) keepOnly(h *head, rs []record) {
-	h.live, h.bytes = [2]uint64{}, 0
-	for i := range rs {
-		h.live[rs[i].side]++
-		h.bytes += uint64(len(rs[i].data))
-	}
-	h.low = [2]uint64{max(h.low[0], rs[0].seq), max(h.low[1], rs[0].seq)}
+// keepOnly removes every live message below kept, which is the whole rest.
+func (m *Machine) keepOnly(h *head, kept removal) {
+	h.live, h.bytes = kept.live, kept.bytes
+	h.low = [2]uint64{max(h.low[0], kept.lowest), max(h.low[1], kept.lowest)}
 	w := m.active.tail(h.inc)
-	w.cut = max(w.cut, rs[0].seq)
+	w.cut = max(w.cut, kept.lowest)
 }
 
 func (m *Machine) trimBefore(h *head, seq uint64) error {
@@ -81,14 +77,8 @@ func (m *Machine) trimBefore(h *head, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	var rs []record
-	err = v.oldest(anySide, 0, func(r *record) bool {
-		if r.seq < seq {
-			rs = append(rs, *r)
-		}
-		return r.seq < seq
-	})
-	m.drop(h, anySide, true, rs)
+	gone, err := v.before(seq)
+	m.drop(h, anySide, true, gone)
 	return err
 }
 
@@ -100,11 +90,10 @@ func (m *Machine) keepRange(h *head, start, stop int64) error {
 		return nil
 	}
 	after := h.count() - first - n
-	if _, err := m.takeFrom(h, turn.Head, first); err != nil {
+	if err := m.dropFrom(h, turn.Head, first); err != nil {
 		return err
 	}
-	_, err := m.takeFrom(h, turn.Tail, after)
-	return err
+	return m.dropFrom(h, turn.Tail, after)
 }
 
 // listRange turns Redis's inclusive, possibly negative bounds into a first

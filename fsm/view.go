@@ -302,29 +302,34 @@ func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]record, error) {
 	if skip >= total || n == 0 {
 		return nil, nil
 	}
-	n = min(n, total-skip)
-	out := make([]record, 0, min(n, 4096))
-	if after := total - skip - n; after < skip {
-		err := v.newest(side, maxSeq, func(r *record) bool {
-			if after > 0 {
-				after--
-				return true
-			}
-			out = append(out, *r)
-			return uint64(len(out)) < n
-		})
+	out := make([]record, 0, min(n, total-skip, 4096))
+	err := v.ranked(side, skip, n, total, func(r *record) { out = append(out, *r) })
+	if len(out) > 1 && out[0].seq > out[1].seq {
 		reverse(out)
-		return out, err
 	}
-	err := v.oldest(side, 0, func(r *record) bool {
+	return out, err
+}
+
+// ranked calls fn with the messages that ranks returns, in either order.
+func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record)) error {
+	if skip >= total || n == 0 {
+		return nil
+	}
+	n = min(n, total-skip)
+	take := func(r *record) bool {
 		if skip > 0 {
 			skip--
 			return true
 		}
-		out = append(out, *r)
-		return uint64(len(out)) < n
-	})
-	return out, err
+		fn(r)
+		n--
+		return n > 0
+	}
+	if after := total - skip - n; after < skip {
+		skip = after
+		return v.newest(side, maxSeq, take)
+	}
+	return v.oldest(side, 0, take)
 }
 
 func reverse(rs []record) {

@@ -25,6 +25,9 @@ type lent struct {
 	// in use:
 	blobs   int
 	records bool
+	// passing: every block is read to passed.
+	passing bool
+	passed  []byte
 }
 
 func (l *lent) take() *workspace {
@@ -38,6 +41,10 @@ func (l *lent) take() *workspace {
 
 // blob returns memory for a block, nil if there is no more.
 func (l *lent) blob(size int64) []byte {
+	if l.passing {
+		l.passed = slices.Grow(l.passed[:0], int(size))
+		return l.passed
+	}
 	if size > maxLent || l.blobs == keepBlocks {
 		return nil
 	}

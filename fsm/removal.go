@@ -1,0 +1,74 @@
+package fsm
+
+import "github.com/turnlog/turnlog/turn"
+
+// removal is what must be known of messages that go: neither ids nor payloads.
+type removal struct {
+	lowest, highest uint64 // seqs; 0: none
+	live            [2]uint64
+	bytes           uint64
+}
+
+func (x *removal) add(r *record) {
+	if x.lowest == 0 || r.seq < x.lowest {
+		x.lowest = r.seq
+	}
+	x.highest = max(x.highest, r.seq)
+	x.live[r.side]++
+	x.bytes += uint64(len(r.data))
+}
+
+func removalOf(rs []record) (x removal) {
+	for i := range rs {
+		x.add(&rs[i])
+	}
+	return x
+}
+
+// pass is ranks for messages that are not kept: it holds one block of them at a time.
+func (v *view) pass(side turn.Side, skip, n, total uint64) (x removal, err error) {
+	defer v.passing()()
+	err = v.ranked(side, skip, n, total, x.add)
+	return x, err
+}
+
+// from is pass for the messages with seq ≥ first.
+func (v *view) from(first uint64) (x removal, err error) {
+	defer v.passing()()
+	err = v.newest(anySide, maxSeq, func(r *record) bool {
+		if r.seq >= first {
+			x.add(r)
+		}
+		return r.seq >= first
+	})
+	return x, err
+}
+
+// before is pass for the messages with seq < end.
+func (v *view) before(end uint64) (x removal, err error) {
+	defer v.passing()()
+	err = v.oldest(anySide, 0, func(r *record) bool {
+		if r.seq < end {
+			x.add(r)
+		}
+		return r.seq < end
+	})
+	return x, err
+}
+
+// passing has blocks read into the same memory, one after the other, until the function
+// that it returns is called: records are valid only while they are shown.
+func (v *view) passing() (end func()) {
+	if v.tx == nil {
+		return func() {}
+	}
+	v.tx.lent.passing = true
+	return func() { v.tx.lent.passing, v.tx.lent.passed = false, nil }
+}
+
+// hit is a message that goes from among others.
+type hit struct {
+	seq  uint64
+	size int
+	side turn.Side
+}
