@@ -90,7 +90,7 @@ func mutants() []mutant {
 				New: "less := w.table.meta\n\tless.index--\n\treturn b.Put(keyState, seal(stateVersion, keyState, less.encode()))"}},
 			Catchers: []catcher{{Package: "./fsm", Test: "TestPowerCut", Runs: 1}}},
 		{Name: "tags-forgotten", About: "what commands were carried out is not in the state file, nor in snapshots",
-			Edits:    []edit{{Package: "fsm", Old: "putSealed(b, keyTags, w.table.meta.tags)", New: "putSealed(b, keyTags, tags{}.encode())"}},
+			Edits:    []edit{{Package: "fsm", Old: "putSealed(b, keyTags, w.table.meta.tags.encode())", New: "putSealed(b, keyTags, tags{}.encode())"}},
 			Catchers: []catcher{{Package: "./fsm", Test: "TestPowerCut", Runs: 1}}},
 		{Name: "removed-ids-forgotten", About: "the ids of removed messages are not in the state file, nor in snapshots",
 			Edits:    []edit{{Package: "fsm", Old: `case r.id == "" || r.seq < s.start || s.moves.runs.has(r.seq):`, New: "case true:"}},

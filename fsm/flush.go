@@ -226,7 +226,7 @@ func (m *Machine) freeze() {
 		return
 	}
 	m.active.meta = m.meta
-	m.active.meta.tags = m.tags.encode()
+	m.active.meta.tags = m.tags.share()
 	m.frozen = m.active
 	m.beginTable()
 }

@@ -22,7 +22,7 @@ type meta struct {
 	clusterID string
 	level     turn.ClusterLevel
 	members   []codec.Member // ordered by ID; replaced, never changed
-	tags      []byte         // encoded tag windows; set in a frozen table only
+	tags      tags           // set in a frozen table only; not changed
 }
 
 // Versions of the state description. One without a level has the form that it had

@@ -19,9 +19,19 @@ const (
 type tags map[uint64]*numbers
 
 type numbers struct {
-	max  uint64
-	used uint64 // log index of the last use
-	bits [tagWindow / 64]uint64
+	max    uint64
+	used   uint64 // log index of the last use
+	shared bool   // with a copy that was handed out: not to be changed
+	bits   [tagWindow / 64]uint64
+}
+
+// share returns a copy that does not change. What it costs does not depend on what it
+// holds: each origin's numbers are copied when the next one is taken.
+func (t tags) share() tags {
+	for _, n := range t {
+		n.shared = true
+	}
+	return maps.Clone(t)
 }
 
 // take reports whether the command is new, and remembers it. An origin's number
@@ -33,6 +43,11 @@ func (t tags) take(origin, number, index uint64) bool {
 			t.evict()
 		}
 		n = new(numbers)
+		t[origin] = n
+	}
+	if n.shared {
+		own := *n
+		n, own.shared = &own, false
 		t[origin] = n
 	}
 	n.used = index
@@ -82,7 +97,9 @@ func (t tags) encode() []byte {
 		}
 		var gaps []uint64
 		for i := n.low(); i <= n.max; i++ {
-			if !n.has(i) {
+			if i%64 == 0 && i+63 <= n.max && ^n.bits[i%tagWindow/64] == 0 {
+				i += 63 // most are like that
+			} else if !n.has(i) {
 				gaps = append(gaps, n.max-i)
 			}
 		}

@@ -117,7 +117,7 @@ func (w *writer) writeNamespaces() error {
 
 func (w *writer) writeMeta() error {
 	b := w.tx.Bucket(bucketMeta)
-	if err := putSealed(b, keyTags, w.table.meta.tags); err != nil {
+	if err := putSealed(b, keyTags, w.table.meta.tags.encode()); err != nil {
 		return err
 	}
 	return b.Put(keyState, seal(stateVersion, keyState, w.table.meta.encode()))

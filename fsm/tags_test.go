@@ -1,0 +1,76 @@
+package fsm
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+)
+
+// What was handed out for a flush stays as it was, while numbers are taken on.
+func TestSharedTagsStayAsTheyWere(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	live, twin := make(tags), make(tags) // the same, but nothing is handed out of twin
+	var handed []tags
+	var want [][]byte
+	next := uint64(0)
+	for index := range uint64(2_000) {
+		origin, number := uint64(1+rnd.IntN(5)), next+uint64(rnd.IntN(40))
+		if rnd.IntN(3) > 0 {
+			next++
+		}
+		if got, want := live.take(origin, number, index), twin.take(origin, number, index); got != want {
+			t.Fatalf("%d of %d is new: %v, want %v", number, origin, got, want)
+		}
+		if index%100 == 0 {
+			handed, want = append(handed, live.share()), append(want, twin.encode())
+		}
+	}
+	for i := range handed {
+		if !bytes.Equal(handed[i].encode(), want[i]) {
+			t.Errorf("copy %d has changed since", i)
+		}
+	}
+}
+
+// Runs of numbers that were taken are passed over, and no gap with them.
+func TestEncodedTagsHaveAllGaps(t *testing.T) {
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 3))
+		all := make(tags)
+		gaps := make(map[uint64]bool)
+		last := uint64(100 + rnd.IntN(2*tagWindow))
+		for n := uint64(1); n <= last; n++ {
+			if gaps[n] = rnd.IntN(500) == 0 && n < last; !gaps[n] {
+				all.take(1, n, 1)
+			}
+		}
+		back, err := decodeTags(all.encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := all[1].low(); n <= last; n++ {
+			if n > 0 && back[1].has(n) == gaps[n] {
+				t.Fatalf("seed %d: %d of %d is taken: %v", seed, n, last, back[1].has(n))
+			}
+		}
+	}
+}
+
+func BenchmarkTagsAtFreeze(b *testing.B) {
+	all := make(tags)
+	for origin := range uint64(maxOrigins) {
+		for n := range uint64(tagWindow) {
+			all.take(origin+1, n+1, 1)
+		}
+	}
+	b.Run("share", func(b *testing.B) {
+		for b.Loop() {
+			all.share()
+		}
+	})
+	b.Run("encode", func(b *testing.B) {
+		for b.Loop() {
+			all.encode()
+		}
+	})
+}
