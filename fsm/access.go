@@ -21,6 +21,9 @@ const (
 	long              // ranges of elements
 )
 
+// maxBrief is how many elements are looked up by name while Apply waits.
+const maxBrief = 64
+
 // stamp says which state the answer is from. The caller holds mu.
 func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.index, m.meta.clock }
 
@@ -47,141 +50,157 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 	if a.within {
 		return m.sessionWithin(k, r, fn)
 	}
-	m.mu.RLock()
+	since := m.mu.share()
 	if err := m.stopped(); err != nil {
-		m.mu.RUnlock()
+		m.mu.unshare(since)
 		return err
 	}
 	m.stamp(r)
 	h, known := m.headIn(key)
-	var v view
-	needsStore := !known
-	if h != nil {
-		v = m.viewOf(h, nil)
-		needsStore = fn != nil && !v.complete() && !enough(h, &v)
+	if known && (h == nil || h.expired(r.Time)) {
+		m.mu.unshare(since)
+		return nil
 	}
-	if needsStore {
+	var v view
+	if known {
+		v = m.viewOf(h, nil)
+	}
+	if !known || fn != nil && !v.complete() && !enough(h, &v) {
 		tx, err := m.reading()
 		if err != nil {
-			m.mu.RUnlock()
+			m.mu.unshare(since)
 			return err
 		}
 		defer tx.end()
-		if !known {
-			if h, err = storedHead(tx, key); err != nil {
-				m.mu.RUnlock()
-				return err
-			}
-			if h != nil {
-				v = m.viewOf(h, nil)
-			}
-		}
 		v.tx = tx
 	}
-	if h == nil || h.expired(m.meta.clock) {
-		m.mu.RUnlock()
-		return nil
+	var mine head
+	if known {
+		m.holdEdits(&v)
+		mine = *h // the one in the table changes once mu is released
 	}
-	m.holdEdits(&v)
-	mine := *h // the one in the table changes once mu is released
-	m.mu.RUnlock()
+	m.mu.unshare(since)
+	if !known {
+		// Memory holds nothing of the key: it is in the store alone, as of now.
+		stored, err := storedHead(v.tx, key)
+		if stored == nil || err != nil || stored.expired(r.Time) {
+			return err
+		}
+		mine, v = *stored, view{inc: stored.inc, low: stored.floors(), tx: v.tx}
+	}
+	return readSession(&mine, &v, k, r, fn)
+}
 
-	mine.describeIn(k, r)
+func readSession(h *head, v *view, k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
+	h.describeIn(k, r)
 	if fn == nil {
 		return nil
 	}
-	if err := checkType(&mine, turn.TypeList); err != nil {
+	if err := checkType(h, turn.TypeList); err != nil {
 		return err
 	}
-	return fn(&mine, &v)
+	return fn(h, v)
 }
 
 // value lets fn read the elements of a key of another type. It holds mu while they
-// are looked up by name; for a longer stay it has the active table go on from a
-// copy.
+// are looked up by name in memory; for a longer stay, and to read the store, it has
+// the active table go on from a copy. fn may be called twice.
 func (a access) value(k turn.Key, typ turn.Type, s stay, r *turn.Result, fn func(*elements) error) error {
 	if a.within {
 		return a.valueWithin(k, typ, r, fn)
 	}
-	e, release, err := a.find(k, typ, s, r)
-	defer release()
-	if err != nil || r.Session == nil {
-		return err
-	}
-	return fn(&e)
-}
-
-// find finds the elements of a key, and describes it in r if it exists.
-func (a access) find(k turn.Key, typ turn.Type, s stay, r *turn.Result) (e elements, release func(), err error) {
 	m, key := a.Machine, joinKey(k)
-	m.mu.RLock()
-	release = m.mu.RUnlock
+	since := m.mu.share()
 	if err := m.stopped(); err != nil {
-		return e, release, err
+		m.mu.unshare(since)
+		return err
 	}
 	m.stamp(r)
 	h, known := m.headIn(key)
-	whole := false
+	if !known {
+		tx, err := m.reading()
+		m.mu.unshare(since)
+		if err != nil {
+			return err
+		}
+		defer tx.end()
+		// Memory holds nothing of the key: it is in the store alone, as of now.
+		if h, err = storedHead(tx, key); err != nil {
+			return err
+		}
+		return readValue(h, &elements{tx: tx}, k, typ, r, fn)
+	}
+	e, whole := elements{}, true
 	if h != nil {
 		e, whole = m.elementsIn(h.inc)
 	}
-	if !known || h != nil && !whole {
+	e.partial = !whole
+	if h == nil || s == brief {
+		if err := readValue(h, &e, k, typ, r, fn); err != nil || !e.missed {
+			m.mu.unshare(since)
+			return err
+		}
+	}
+	mine := *h // the one in the table changes once mu is released
+	if !whole {
 		tx, err := m.reading()
 		if err != nil {
-			return e, release, err
+			m.mu.unshare(since)
+			return err
 		}
-		release = func() {
-			m.mu.RUnlock()
-			tx.end()
-		}
-		if !known {
-			if h, err = storedHead(tx, key); h == nil || err != nil {
-				return e, release, err
-			}
-			e, _ = m.elementsIn(h.inc)
-		}
+		defer tx.end()
 		e.tx = tx
 	}
-	if !h.held() || h.expired(m.meta.clock) {
-		return e, release, nil
-	}
-	if err := checkType(h, typ); err != nil {
-		return e, release, err
-	}
-	h.describeIn(k, r)
-	if s == long {
-		m.hold(&e)
-		m.mu.RUnlock()
-		tx := e.tx
-		release = func() {
-			if tx != nil {
-				tx.end()
-			}
-		}
-	}
-	return e, release, nil
+	m.hold(&e)
+	m.mu.unshare(since)
+	return readValue(&mine, &e, k, typ, r, fn)
 }
 
-// whole lets fn read what belongs to no single key.
-func (a access) whole(r *turn.Result, fn func(*reading) error) error {
+// readValue has fn read the elements of h, which may be nil, as of the state that r tells.
+func readValue(h *head, e *elements, k turn.Key, typ turn.Type, r *turn.Result, fn func(*elements) error) error {
+	if !h.held() || h.expired(r.Time) {
+		return nil
+	}
+	if err := checkType(h, typ); err != nil {
+		return err
+	}
+	h.describeIn(k, r)
+	e.inc = h.inc
+	return fn(e)
+}
+
+// keys lets fn read the keys, part by part, until it is done: mu is held for one part at
+// a time. What r tells of the state is true of the first part; later ones are as of then
+// or later.
+func (a access) keys(r *turn.Result, fn func(tx *reading) (done bool, err error)) error {
 	m := a.Machine
 	if a.within {
 		m.stamp(r)
 		tx, err := m.storeTx()
-		if err != nil {
+		for done := false; err == nil && !done; {
+			done, err = fn(tx)
+		}
+		return err
+	}
+	m.settleOrders()
+	for first := true; ; first = false {
+		if done, err := m.someKeys(r, first, fn); done || err != nil {
 			return err
 		}
-		return fn(tx)
 	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+}
+
+func (m *Machine) someKeys(r *turn.Result, first bool, fn func(tx *reading) (done bool, err error)) (bool, error) {
+	defer m.mu.unshare(m.mu.share())
 	if err := m.stopped(); err != nil {
-		return err
+		return false, err
 	}
-	m.stamp(r)
+	if first {
+		m.stamp(r)
+	}
 	tx, err := m.reading()
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer tx.end()
 	return fn(tx)

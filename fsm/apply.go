@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/turn"
@@ -28,6 +29,10 @@ const dueChunk = 256
 // Payloads of entry become part of the state: the caller must not write to it
 // again. Apply waits while too many changes await their flush.
 func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
+	b, err := decodeBatch(entry)
+	if err == nil && b.listsKeys() {
+		m.settleOrders()
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waitForRoom()
@@ -35,7 +40,10 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 		return nil
 	}
 	defer m.closeTx()
-	outcomes, err := m.applyEntry(index, entry)
+	var outcomes []Outcome
+	if err == nil {
+		outcomes, err = m.applyBatch(index, &b)
+	}
 	if err != nil {
 		m.fail(fmt.Errorf("apply log entry %d: %w", index, err))
 		return nil
@@ -71,11 +79,44 @@ func (m *Machine) waitForRoom() {
 	}
 }
 
-func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
-	e, err := codec.DecodeEntry(b)
-	if err != nil {
-		return nil, undecodable{err}
+// batch is an entry with its operations, decoded before the state is locked.
+type batch struct {
+	codec.Entry
+	size int // of the entry, in bytes
+	ops  []turn.Op
+	errs []error // why an operation is nil
+}
+
+func decodeBatch(entry []byte) (b batch, err error) {
+	b.size = len(entry)
+	if b.Entry, err = codec.DecodeEntry(entry); err != nil {
+		return b, undecodable{err}
 	}
+	b.ops, b.errs = make([]turn.Op, len(b.Commands)), make([]error, len(b.Commands))
+	for i := range b.Commands {
+		b.ops[i], b.errs[i] = codec.DecodeOp(b.Commands[i].Op)
+	}
+	return b, nil
+}
+
+// listsKeys reports whether an operation walks through the keys.
+func (b *batch) listsKeys() bool {
+	return slices.ContainsFunc(b.ops, func(op turn.Op) bool {
+		switch o := op.(type) {
+		case *turn.Erase:
+			return true
+		case *turn.Tx:
+			return slices.ContainsFunc(o.Steps, func(s turn.Step) bool {
+				_, erases := s.Op.(*turn.Erase)
+				_, lists := s.Query.(*turn.Sessions)
+				return erases || lists
+			})
+		}
+		return false
+	})
+}
+
+func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 	m.meta.clock = max(m.meta.clock, e.Stamp)
 	if err := m.expireDue(dueChunk); err != nil {
 		return nil, err
@@ -89,12 +130,11 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 			out.Skipped = true
 			continue
 		}
-		op, err := codec.DecodeOp(c.Op)
-		if err != nil {
+		if err := e.errs[i]; err != nil {
 			return nil, undecodable{err}
 		}
 		m.allowance.begin()
-		if err := m.applyOp(index, op, &out.Result); err != nil {
+		if err := m.applyOp(index, e.ops[i], &out.Result); err != nil {
 			refused, ok := refusal(err)
 			if !ok {
 				return nil, err
@@ -104,7 +144,7 @@ func (m *Machine) applyEntry(index uint64, b []byte) ([]Outcome, error) {
 		out.Result.Index, out.Result.Time = index, m.meta.clock
 	}
 	m.windows.shrink()
-	m.countEntry(len(b))
+	m.countEntry(e.size)
 	return outcomes, nil
 }
 

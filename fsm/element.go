@@ -63,8 +63,10 @@ func (t *table) setElement(inc uint64, name string, c change) {
 type elements struct {
 	inc    uint64
 	layers []*overlay // newest first
-	// tx reads the store; nil if the layers hold everything.
+	// tx reads the store; nil if the layers hold everything, or if partial.
 	tx *reading
+	// partial: the store may hold more, but is not read. missed: that was asked for.
+	partial, missed bool
 }
 
 // elementsIn returns what the generations in memory know of the elements of an
@@ -108,6 +110,7 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 		}
 	}
 	if e.tx == nil {
+		e.missed = e.missed || e.partial
 		return nil, false, nil
 	}
 	v := e.tx.Bucket(bucketElements).Get([]byte(key))

@@ -113,7 +113,11 @@ func (m *Machine) addToField(o *turn.AddToField, r *turn.Result) error {
 }
 
 func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
-	err := a.value(q.Key, q.Type, brief, r, func(e *elements) error {
+	s := brief
+	if len(q.Names) > maxBrief {
+		s = long
+	}
+	err := a.value(q.Key, q.Type, s, r, func(e *elements) error {
 		r.Elements = make([]turn.Element, len(q.Names))
 		size := 0
 		for i, name := range q.Names {

@@ -31,35 +31,30 @@ func (m *Machine) headsFrom(tx *reading, from string) *heads {
 	return w
 }
 
-// next returns the next session that exists; ok is false at the end.
+// next returns the next key; h is nil if it was deleted. ok is false at the end.
 func (w *heads) next() (key string, h *head, ok bool, err error) {
-	for {
-		key, ok = w.lowest()
-		if !ok {
-			return "", nil, false, nil
-		}
-		known := false
-		for i, t := range w.tables {
-			if !w.valid[i] || w.iters[i].Key() != key {
-				continue
-			}
-			if !known {
-				h, known = t.heads[key], true
-			}
-			w.valid[i] = w.iters[i].Next()
-		}
-		if w.k != nil && string(w.k) == key {
-			if !known {
-				if h, err = openHead(w.k, w.v); err != nil {
-					return "", nil, false, err
-				}
-			}
-			w.k, w.v = w.cursor.Next()
-		}
-		if h != nil {
-			return key, h, true, nil
-		}
+	if key, ok = w.lowest(); !ok {
+		return "", nil, false, nil
 	}
+	known := false
+	for i, t := range w.tables {
+		if !w.valid[i] || w.iters[i].Key() != key {
+			continue
+		}
+		if !known {
+			h, known = t.heads[key], true
+		}
+		w.valid[i] = w.iters[i].Next()
+	}
+	if w.k != nil && string(w.k) == key {
+		if !known {
+			if h, err = openHead(w.k, w.v); err != nil {
+				return "", nil, false, err
+			}
+		}
+		w.k, w.v = w.cursor.Next()
+	}
+	return key, h, true, nil
 }
 
 func (w *heads) lowest() (key string, ok bool) {
@@ -78,7 +73,7 @@ func (w *heads) lowest() (key string, ok bool) {
 
 // eachSession calls fn with the sessions of a namespace whose names begin with
 // prefix and come after the name after (all, if it is empty), in order, until
-// fn returns false. Expired ones are left out.
+// fn returns false. Of one that was deleted or has expired, h is nil.
 func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
 	from := joinKey(turn.Key{Namespace: ns, Name: prefix})
 	end := from
@@ -91,7 +86,10 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		if err != nil || !ok || !strings.HasPrefix(key, end) {
 			return err
 		}
-		if !h.expired(m.meta.clock) && !fn(key, h) {
+		if h != nil && h.expired(m.meta.clock) {
+			h = nil
+		}
+		if !fn(key, h) {
 			return nil
 		}
 	}
@@ -109,7 +107,9 @@ func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
 	}
 	var all []found
 	if err := m.eachSession(tx, o.Namespace, o.Prefix, o.Cursor, func(key string, h *head) bool {
-		all = append(all, found{key, h})
+		if h != nil {
+			all = append(all, found{key, h})
+		}
 		return len(all) < o.Limit
 	}); err != nil {
 		return err

@@ -29,7 +29,7 @@ type Machine struct {
 	// Restore. It comes before mu.
 	flushing sync.Mutex
 
-	mu sync.RWMutex
+	mu stateLock
 	// room is signalled when the frozen table has been taken up; uses mu.
 	room   *sync.Cond
 	db     *bbolt.DB // replaced by Restore

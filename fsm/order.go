@@ -10,23 +10,99 @@ import (
 // order is a set of keys that is put in order when somebody walks through it: a
 // flush, or a listing. A key costs much less then than where it is added, since
 // many are compared with each other while they are in the processor's cache.
+//
+// To sort many takes time in which the state must not be locked: settle is called
+// before walk, which then sorts what came since.
 type order struct {
-	mu     sync.Mutex // held by walk, which several may call at a time
-	fresh  []string   // not yet in sorted
-	sorted btree.Set[string]
+	fresh []string // all that were added, in that order; under the machine's mu
+
+	settling sync.Mutex // held by settle
+	mu       sync.Mutex // of the rest
+	sorted   *btree.Set[string]
+	done     int // so many of fresh are in sorted
 }
 
 // add adds a key that is not among the set's.
 func (o *order) add(key string) { o.fresh = append(o.fresh, key) }
 
-// walk returns the keys in order. They stay valid while none is added.
+// walk returns the keys in order. They stay valid while none is added. The caller holds
+// the machine's mu, unless no key is added any more.
 func (o *order) walk() *btree.Set[string] {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	slices.Sort(o.fresh)
-	for _, key := range o.fresh {
-		o.sorted.Insert(key)
+	if o.sorted == nil {
+		o.sorted = new(btree.Set[string])
 	}
-	o.fresh = o.fresh[:0]
-	return &o.sorted
+	insertSorted(o.sorted, o.fresh[o.done:])
+	o.done = len(o.fresh)
+	return o.sorted
+}
+
+// unsorted returns how many keys walk would have to sort. The caller holds the machine's
+// mu.
+func (o *order) unsorted() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.fresh) - o.done
+}
+
+// settle sorts keys, which are those of fresh as of some moment. It needs no other lock:
+// what others walk through does not change.
+func (o *order) settle(fresh []string) {
+	o.settling.Lock()
+	defer o.settling.Unlock()
+	o.mu.Lock()
+	done := o.done
+	sorted := new(btree.Set[string])
+	if o.sorted != nil {
+		sorted = o.sorted.IsoCopy()
+	}
+	o.mu.Unlock()
+	if done >= len(fresh) {
+		return
+	}
+	insertSorted(sorted, fresh[done:])
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done == done { // else somebody who walked has sorted them
+		o.sorted, o.done = sorted, len(fresh)
+	}
+}
+
+func insertSorted(set *btree.Set[string], keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	keys = slices.Sorted(slices.Values(keys))
+	for _, key := range keys {
+		set.Insert(key)
+	}
+}
+
+// maxUnsorted is how many keys a walk may have to sort while the state is locked.
+const maxUnsorted = 1_000
+
+// settleOrders sorts the keys of all memtables without holding the state for it, so that a
+// walk through them has few left to sort. The caller does not hold mu.
+func (m *Machine) settleOrders() {
+	for range 8 { // others add meanwhile, ever fewer
+		type job struct {
+			o     *order
+			fresh []string
+		}
+		var jobs []job
+		m.mu.RLock()
+		for _, t := range m.tables() {
+			if t.order.unsorted() > maxUnsorted {
+				jobs = append(jobs, job{&t.order, t.order.fresh})
+			}
+		}
+		m.mu.RUnlock()
+		if len(jobs) == 0 {
+			return
+		}
+		for _, j := range jobs {
+			j.o.settle(j.fresh)
+		}
+	}
 }

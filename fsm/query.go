@@ -29,11 +29,12 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Info:
 		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
-		return a.whole(r, func(tx *reading) error { return m.sessions(tx, q, r) })
+		l := listing{m: m, q: q, r: r, after: q.Cursor}
+		return a.keys(r, l.part)
 	case *turn.Count:
-		return a.whole(r, func(*reading) error {
+		return a.keys(r, func(*reading) (bool, error) {
 			r.Count = m.keys(q.Namespace)
-			return nil
+			return true, nil
 		})
 	case *turn.GetString:
 		return a.value(q.Key, turn.TypeString, brief, r, func(e *elements) error { return getString(e, r) })
@@ -161,39 +162,4 @@ func (m *Machine) listPart(q *turn.List, h *head, v *view, r *turn.Result) error
 	}
 	r.Messages = messages(elements)
 	return nil
-}
-
-// maxLooked bounds how many keys are looked at for a page of a listing, while
-// Apply waits: of the type that is asked for there may be few.
-const maxLooked = 20_000
-
-func (m *Machine) sessions(tx *reading, q *turn.Sessions, r *turn.Result) error {
-	looked, last := 0, ""
-	return m.eachSession(tx, q.Namespace, q.Prefix, q.Cursor, func(key string, h *head) bool {
-		wanted := listed(q, h)
-		switch {
-		case wanted && len(r.Sessions) == q.Limit:
-			r.Cursor = r.Sessions[q.Limit-1].Key.Name
-			return false
-		case looked == maxLooked:
-			r.Cursor = last
-			return false
-		}
-		k := splitKey(key)
-		looked, last = looked+1, k.Name
-		if wanted {
-			r.Sessions = append(r.Sessions, *h.describe(k))
-		}
-		return true
-	})
-}
-
-func listed(q *turn.Sessions, h *head) bool {
-	if q.List && !h.held() {
-		return false
-	}
-	if q.Type != turn.TypeNone {
-		return h.typ == q.Type
-	}
-	return q.List || h.typ == turn.TypeList
 }

@@ -175,12 +175,16 @@ func (w *windows) noteIn(of *windowOf, seq uint64, id string) {
 	w.places += len(of.prints) - before
 }
 
+// maxSpared is how many windows in a row are spared at most while Apply waits.
+const maxSpared = 1_000
+
 // shrink forgets windows, unused ones first, down to the bound.
 func (w *windows) shrink() {
-	for w.places > w.max && w.clock.Len() > 1 {
+	for spared := 0; w.places > w.max && w.clock.Len() > 1; {
 		e := w.clock.Back()
 		of := e.Value.(*windowOf)
-		if of.used {
+		if of.used && spared < maxSpared {
+			spared++
 			of.used = false
 			w.clock.MoveToFront(e)
 			continue

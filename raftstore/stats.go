@@ -64,11 +64,13 @@ type Stats struct {
 	LogAppends                              uint64
 	LogAppendTime                           time.Duration // of all together
 	Applied, Durable, FirstIndex, LastIndex uint64
-	BroadcastsDropped                       uint64            // to a node that leaves them unanswered
-	ReadOnly                                bool              // what needs disk space is rejected, as far as this node knows
-	ShortOfSpace                            bool              // this node's own disk has less than the reserve
-	FreeBytes                               uint64            // of this node's disk, as last seen
-	Level                                   turn.ClusterLevel // of the cluster, as far as this node has applied it
+	// How long changes and queries held the lock of the state at a time.
+	StateChanges, StateQueries fsm.LockHolds
+	BroadcastsDropped          uint64            // to a node that leaves them unanswered
+	ReadOnly                   bool              // what needs disk space is rejected, as far as this node knows
+	ShortOfSpace               bool              // this node's own disk has less than the reserve
+	FreeBytes                  uint64            // of this node's disk, as last seen
+	Level                      turn.ClusterLevel // of the cluster, as far as this node has applied it
 }
 
 // Stats returns the counters.
@@ -93,6 +95,7 @@ func (n *Node) Stats() Stats {
 	n.casts.mu.Lock()
 	s.BroadcastsDropped = n.casts.dropped
 	n.casts.mu.Unlock()
+	s.StateChanges, s.StateQueries = n.state.LockHolds()
 	s.BlockReads, s.BlocksCached = n.state.BlockReads()
 	s.Applied, _ = n.state.Applied()
 	s.Durable, _ = n.state.Durable()

@@ -73,6 +73,10 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.gauge("flush_last_end_timestamp_seconds", "When the last one was complete, in Unix time; 0: there was none.", unixSeconds(s.FlushEnded))
 	out.counter("block_reads_total", "Blocks of messages that were needed to answer, beside the most recent changes.", float64(s.BlockReads))
 	out.counter("block_cache_hits_total", "Of these, those that were in memory.", float64(s.BlocksCached))
+	held := prometheus.NewDesc("turnlog_state_lock_seconds",
+		"How long the state was locked at a time: against everything else for a change, against changes for a query.", []string{"for"}, nil)
+	out <- prometheus.MustNewConstHistogram(held, s.StateChanges.Count, s.StateChanges.Seconds, s.StateChanges.Buckets, "change")
+	out <- prometheus.MustNewConstHistogram(held, s.StateQueries.Count, s.StateQueries.Seconds, s.StateQueries.Buckets, "query")
 	out.counter("snapshots_installed_total", "Snapshots received from the leader.", float64(s.SnapshotsInstalled))
 	out.counter("state_repairs_total", "Times that a damaged state was replaced by another node's.", float64(s.StateRepairs))
 	out.counter("log_appends_total", "Synced appends to the log.", float64(s.LogAppends))

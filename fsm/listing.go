@@ -1,0 +1,62 @@
+package fsm
+
+import "github.com/turnlog/turnlog/turn"
+
+const (
+	// maxLooked bounds how many keys are looked at for a page of a listing: of the type
+	// that is asked for there may be few.
+	maxLooked = 20_000
+	// partLooked is how many keys are passed while Apply waits.
+	partLooked = 200
+)
+
+// listing is a page of sessions, which is gathered part by part.
+type listing struct {
+	m      *Machine
+	q      *turn.Sessions
+	r      *turn.Result
+	after  string // name of the last key that was passed
+	passed int    // keys, deleted ones included
+	looked int    // keys that exist
+	last   string // name of the last of these
+}
+
+// part looks at some more keys, and tells whether the page is whole.
+func (l *listing) part(tx *reading) (done bool, err error) {
+	limit := l.passed + partLooked
+	done = true
+	err = l.m.eachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *head) bool {
+		wanted := h != nil && listed(l.q, h)
+		switch {
+		case wanted && len(l.r.Sessions) == l.q.Limit:
+			l.r.Cursor = l.r.Sessions[l.q.Limit-1].Key.Name
+			return false
+		case l.looked == maxLooked:
+			l.r.Cursor = l.last
+			return false
+		case l.passed == limit:
+			done = false
+			return false
+		}
+		k := splitKey(key)
+		l.passed, l.after = l.passed+1, k.Name
+		if h != nil {
+			l.looked, l.last = l.looked+1, k.Name
+		}
+		if wanted {
+			l.r.Sessions = append(l.r.Sessions, *h.describe(k))
+		}
+		return true
+	})
+	return done, err
+}
+
+func listed(q *turn.Sessions, h *head) bool {
+	if q.List && !h.held() {
+		return false
+	}
+	if q.Type != turn.TypeNone {
+		return h.typ == q.Type
+	}
+	return q.List || h.typ == turn.TypeList
+}
