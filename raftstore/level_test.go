@@ -162,7 +162,7 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	n1.raiseLevel(ctx, nil)
-	if err := n1.addLearner(ctx, n1.raft.Load(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "level") {
+	if err := n1.addLearner(ctx, n1.props.current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "level") {
 		t.Errorf("a node joins beside another: %v", err)
 	}
 	if n1.Level() != turn.Level0 {

@@ -51,7 +51,11 @@ type logStore struct {
 	halt  func(error) // the same; does not return
 	known func() known
 	mark  *highWater
+	taken func() // a proposal of this node gets its place in the log; must not block
+	leads func() bool
 	ahead ahead
+
+	changes atomic.Uint64 // the term for changes of the configuration, see proposal.go
 
 	mu    sync.Mutex
 	floor position // of the newest snapshot, see covered
@@ -63,7 +67,8 @@ type logStore struct {
 }
 
 func newLogStore(e engine, fail, halt func(error)) *logStore {
-	s := &logStore{engine: e, fail: fail, halt: halt, known: func() known { return known{} }}
+	s := &logStore{engine: e, fail: fail, halt: halt, known: func() known { return known{} }, taken: func() {},
+		leads: func() bool { return false }}
 	s.ahead.store, s.ahead.halt = s.timed, halt
 	s.ahead.changed.L = &s.ahead.mu
 	return s
@@ -118,6 +123,9 @@ func (s *logStore) StoreLog(log *raft.Log) error { return s.StoreLogs([]*raft.Lo
 // snapshot took the place of everything before it. The entries are durable on
 // return, unless they run ahead.
 func (s *logStore) StoreLogs(logs []*raft.Log) error {
+	if err := s.takeProposals(logs); err != nil {
+		return s.rejected(logs, err)
+	}
 	if last, _ := s.LastIndex(); last > 0 && logs[0].Index == last+1 && s.ahead.take(logs, s.engine.Room()) {
 		return nil
 	}
@@ -129,7 +137,7 @@ func (s *logStore) StoreLogs(logs []*raft.Log) error {
 		return nil
 	}
 	if errors.Is(err, wal.ErrNoSpace) && !s.isCut() {
-		return err
+		return s.rejected(logs, err)
 	}
 	s.halt(fmt.Errorf("raftstore: append to the log: %w", err))
 	return err

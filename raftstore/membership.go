@@ -44,7 +44,7 @@ func (n *Node) change(ctx context.Context, c change) error {
 			return nil
 		}
 		switch kind := turn.KindOf(err); {
-		case again && (kind == turn.Exists || kind == turn.NotFound):
+		case again && (c.Remove && kind == turn.NotFound || !c.Remove && kind == turn.Exists):
 			return nil
 		case kind != turn.Unknown:
 			return err
@@ -106,9 +106,11 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 	return []byte{fared}, nil
 }
 
+// changeHere makes a change as the leader. All of it takes place in one reign, each
+// step on the configuration that it was decided on: see reconfigure.
 func (n *Node) changeHere(ctx context.Context, c change) error {
-	r := n.raft.Load()
-	if r == nil || r.State() != raft.Leader {
+	r := n.props.current()
+	if r == nil || !r.holds() {
 		return notLeader().err
 	}
 	if c.Remove {
@@ -117,32 +119,61 @@ func (n *Node) changeHere(ctx context.Context, c change) error {
 	return n.addHere(ctx, r, c)
 }
 
-func (n *Node) removeHere(ctx context.Context, r *raft.Raft, id string) error {
-	found := false
-	for _, s := range n.configuration().Servers {
-		found = found || string(s.ID) == id
-	}
-	if !found {
-		return turn.Errorf(turn.NotFound, "node %s is not a member", id)
-	}
-	if others, _ := n.voters(); id == n.id {
-		if len(others) == 0 {
-			return turn.Errorf(turn.Invalid, "node %s is the last voter", id)
-		}
+func (n *Node) removeHere(ctx context.Context, r *reign, id string) error {
+	if others, _ := n.voters(); id == n.id && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
 			return err
 		}
 		return turn.Errorf(turn.Unknown, "the new leader is to remove node %s: ask again", id)
 	}
-	if err := changed(await(ctx, r.RemoveServer(raft.ServerID(id), 0, time.Second))); err != nil {
+	err := n.reconfigure(ctx, r, func(now raft.Configuration) (raft.Future, error) {
+		if _, found := serverIn(now, id); !found {
+			return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
+		}
+		if id == n.id {
+			return nil, turn.Errorf(turn.Invalid, "node %s is the last voter", id)
+		}
+		return r.raft.RemoveServer(raft.ServerID(id), 0, time.Second), nil
+	})
+	if err != nil {
 		return err
 	}
-	done, err := n.propose(ctx, nil, &codec.Member{ID: id, Remove: true})
+	done, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true})
 	if err != nil {
 		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
 	}
 	n.spread(ctx, done.Index)
 	return nil
+}
+
+// reconfigure makes one change of the configuration. decide is shown the latest one,
+// and begins a change of it, or says why there is none to make. Between the two nobody
+// else changes it: within a reign there is one change at a time, and what Raft would
+// take in a later term only, after another leader's changes, the log store rejects.
+func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.Configuration) (raft.Future, error)) error {
+	if !n.changing.enter(ctx) {
+		return unavailable("the configuration was not changed: another change of it takes too long (%v)", ctx.Err())
+	}
+	defer n.changing.leave()
+	n.logs.reconfigureIn(r.term)
+	if !r.holds() {
+		return notLeader().err
+	}
+	begun, err := decide(n.configuration())
+	if err != nil {
+		return err
+	}
+	return changed(await(ctx, begun))
+}
+
+// serverIn returns a server of a configuration.
+func serverIn(c raft.Configuration, id string) (raft.Server, bool) {
+	for _, s := range c.Servers {
+		if string(s.ID) == id {
+			return s, true
+		}
+	}
+	return raft.Server{}, false
 }
 
 // spread waits a little until the other nodes have applied an entry, so that a
@@ -175,25 +206,40 @@ func changed(err error) error {
 	return turn.Errorf(turn.Unknown, "the configuration change was begun, its outcome is unknown: %v; see the cluster's status", err)
 }
 
-func (n *Node) addHere(ctx context.Context, r *raft.Raft, c change) error {
-	for _, s := range n.configuration().Servers {
-		if string(s.ID) == c.ID && s.Suffrage == raft.Voter && string(s.Address) == c.Addr {
-			return turn.Errorf(turn.Exists, "node %s is a member already", c.ID)
-		}
+func (n *Node) addHere(ctx context.Context, r *reign, c change) error {
+	if err := memberIn(n.configuration(), c); err != nil {
+		return err
 	}
 	if err := n.addLearner(ctx, r, c); err != nil {
 		return err
 	}
 	poke(n.standing)
-	if err := n.untilCaughtUp(ctx, c.ID); err != nil {
+	if err := n.untilCaughtUp(ctx, r, c.ID); err != nil {
 		return err
 	}
-	return changed(await(ctx, r.AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second)))
+	err := n.reconfigure(ctx, r, func(now raft.Configuration) (raft.Future, error) {
+		if s, found := serverIn(now, c.ID); !found || string(s.Address) != c.Addr {
+			return nil, turn.Errorf(turn.NotFound, "node %s was removed or moved before it could become a voter", c.ID)
+		}
+		return r.raft.AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
+	})
+	if err != nil && turn.KindOf(err) == turn.Unavailable {
+		return turn.Errorf(turn.Unknown, "node %s is a learner, and did not become a voter (%v): add it again", c.ID, err)
+	}
+	return err
+}
+
+// memberIn is an error if the node to add is a voter already.
+func memberIn(now raft.Configuration, c change) error {
+	if s, found := serverIn(now, c.ID); found && s.Suffrage == raft.Voter && string(s.Address) == c.Addr {
+		return turn.Errorf(turn.Exists, "node %s is a member already", c.ID)
+	}
+	return nil
 }
 
 // addLearner makes a node a member without a vote if it is the one that is meant,
 // and if the cluster has to do with it.
-func (n *Node) addLearner(ctx context.Context, r *raft.Raft, c change) error {
+func (n *Node) addLearner(ctx context.Context, r *reign, c change) error {
 	if !n.levelGate.enter(ctx) {
 		return unavailable("another node is being added, or the cluster's level raised: %v", ctx.Err())
 	}
@@ -205,22 +251,27 @@ func (n *Node) addLearner(ctx context.Context, r *raft.Raft, c change) error {
 	if facts.NodeID != c.ID {
 		return turn.Errorf(turn.Invalid, "at %s there is node %s, not node %s", c.Addr, facts.NodeID, c.ID)
 	}
-	return changed(await(ctx, r.AddNonvoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second)))
+	return n.reconfigure(ctx, r, func(now raft.Configuration) (raft.Future, error) {
+		if err := memberIn(now, c); err != nil {
+			return nil, err
+		}
+		return r.raft.AddNonvoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
+	})
 }
 
 // untilCaughtUp waits until a learner is recorded as a member, so that its
 // incarnation is known before it may vote, and has applied nearly all.
-func (n *Node) untilCaughtUp(ctx context.Context, id string) error {
+func (n *Node) untilCaughtUp(ctx context.Context, r *reign, id string) error {
 	const near = 64 // entries
 	for {
 		st, err := n.statusOf(ctx, id)
 		if err == nil && n.recorded(id) == "" {
-			_, err = n.propose(ctx, nil, &codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
+			_, err = n.propose(ctx, r, &codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
 		}
 		if applied, _ := n.state.Applied(); err == nil && n.recorded(id) == st.Incarnation && st.Applied+near >= applied {
 			return nil
 		}
-		if leading, _, _ := n.raftState(); !leading {
+		if !r.holds() || over(r) {
 			return turn.Errorf(turn.Unknown, "node %s is a learner; leadership changed before it could become a voter: add it again", id)
 		}
 		select {

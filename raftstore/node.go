@@ -62,6 +62,7 @@ type Node struct {
 		last   atomic.Uint64
 	}
 	standing chan struct{} // cap 1: who leads may have changed
+	changing gate          // for one change of the configuration at a time
 	flushed  chan struct{} // cap 1: the state was flushed
 	met      chan struct{} // cap 1: another node can be asked
 	damaged  chan struct{} // cap 1: the state is damaged

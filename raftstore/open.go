@@ -22,7 +22,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:     newLeadership(cfg.NodeID),
-		standing: make(chan struct{}, 1), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
+		standing: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
 		failed: make(chan struct{}),
 		space:  newDiskSpace(),
 
@@ -146,6 +146,7 @@ func (n *Node) listen() (err error) {
 func (n *Node) wire() {
 	n.calls = newCalls(n.cfg.Calls, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
 	n.props = newProposer(n.cfg.Calls, n.calls, n.space, n.log)
+	n.logs.taken, n.logs.leads = n.props.taken, n.leading
 	n.inbox = &inbox{proposer: n.props, vet: n.vet, sessions: make(map[string]*inSession)}
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,

@@ -25,7 +25,8 @@ import (
 //
 // The first entry that fails ends the reign, and everything that waits is
 // refused: a later command must not overtake an earlier one that has to be sent
-// again.
+// again. For the same reason an entry is given to Raft only when the one before it
+// has its place in the log, see proposal.go.
 type proposer struct {
 	bounds CallBounds
 	calls  *calls
@@ -38,7 +39,9 @@ type proposer struct {
 	units  []*unit
 	bytes  int // of units
 	flight int // entries on their way through Raft
-	held   int // by hold
+	// entering is the entry of them that is not in the log yet; nil: all are.
+	entering *parcel
+	held     int // by hold
 
 	stats proposerStats
 }
@@ -117,6 +120,13 @@ func (p *proposer) end(r *reign) {
 	}
 }
 
+// current returns the reign; nil: this node does not lead.
+func (p *proposer) current() *reign {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reign
+}
+
 func notLeader() *failure {
 	return &failure{definite: true, err: turn.Errorf(turn.Unavailable, "this node does not lead any more")}
 }
@@ -165,7 +175,7 @@ func (p *proposer) run(ctx context.Context) {
 func (p *proposer) step() bool {
 	p.mu.Lock()
 	r := p.reign
-	if r == nil || p.held > 0 || p.flight >= p.bounds.Depth || p.flight > 0 && p.waitingLocked() < p.bounds.Overlap {
+	if r == nil || p.held > 0 || p.entering != nil || p.flight >= p.bounds.Depth || p.flight > 0 && p.waitingLocked() < p.bounds.Overlap {
 		p.mu.Unlock()
 		return false
 	}
@@ -175,6 +185,7 @@ func (p *proposer) step() bool {
 		return false
 	}
 	p.flight++
+	p.entering = parcel
 	p.mu.Unlock()
 	p.propose(r, parcel)
 	return true
@@ -201,7 +212,7 @@ func (p *proposer) propose(r *reign, out *parcel) {
 	p.stats.bytes.Add(uint64(len(entry)))
 	// Without a timeout: Raft's main loop takes it, or Raft is shut down. What
 	// waits for the outcome has deadlines of its own.
-	future := r.raft.Apply(entry, 0)
+	future := r.raft.ApplyLog(newProposal(r.term, entry), 0)
 	go func() { // ends when Raft resolves the future, or is lost with it at a shutdown
 		err := future.Error()
 		outs, _ := future.Response().([]fsm.Outcome)
@@ -223,7 +234,8 @@ func classify(err error) *failure {
 	case errors.Is(err, raft.ErrNotLeader),
 		errors.Is(err, raft.ErrEnqueueTimeout),
 		errors.Is(err, raft.ErrLeadershipTransferInProgress),
-		errors.Is(err, raft.ErrAbortedByRestore):
+		errors.Is(err, raft.ErrAbortedByRestore),
+		errors.Is(err, errOtherTerm):
 		return notLeader()
 	}
 	return &failure{false, turn.Errorf(turn.Unknown, "the leader lost its office before the outcome was known: %v", err)}
@@ -253,6 +265,17 @@ func (p *proposer) settle(r *reign, out *parcel, outs []fsm.Outcome, f *failure)
 	}
 	p.mu.Lock()
 	p.flight--
+	if p.entering == out {
+		p.entering = nil // it is not in the log, and the reign is over
+	}
+	p.mu.Unlock()
+	poke(p.wake)
+}
+
+// taken notes that the entry on its way into the log has its place there.
+func (p *proposer) taken() {
+	p.mu.Lock()
+	p.entering = nil
 	p.mu.Unlock()
 	poke(p.wake)
 }

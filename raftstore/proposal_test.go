@@ -1,0 +1,117 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// An entry that Raft takes in another term than that for which it was proposed does
+// not get into the log, and it is certain that it does not.
+func TestEntriesForAnotherTermAreNotStored(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	put(t, n, "s", "before")
+	op, err := codec.EncodeOp(&turn.Append{Key: key("s"), Messages: []turn.NewMessage{{Data: []byte("late")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, term, _ := n.raftState()
+	entry := codec.AppendEntry(nil, 1, []codec.Command{{Op: op}})
+	last := n.raft.Load().LastIndex()
+	err = n.raft.Load().ApplyLog(newProposal(term-1, entry), 0).Error()
+	if f := classify(err); !errors.Is(err, errOtherTerm) || !f.definite {
+		t.Fatalf("an entry for the term before: %v, %+v", err, f)
+	}
+	var log raft.Log
+	if err := n.logs.GetLog(last+1, &log); err == nil && log.Term <= term {
+		t.Fatalf("entry %d of term %d is in the log", log.Index, log.Term)
+	}
+	put(t, c.leader(), "s", "after")
+	if got := texts(t, n, "s", turn.Linearizable); len(got) != 2 {
+		t.Fatalf("the session has %q", got)
+	}
+}
+
+// What makes an entry a proposal is neither stored nor sent.
+func TestProposalsLeaveNoTrace(t *testing.T) {
+	c := newCluster(t, 3)
+	put(t, c.leader(), "s", "x")
+	c.level()
+	for _, n := range c.nodes {
+		last, _ := n.logs.LastIndex()
+		for i := uint64(1); i <= last; i++ {
+			var log raft.Log
+			if err := n.logs.GetLog(i, &log); err != nil || len(log.Extensions) > 0 {
+				t.Fatalf("entry %d on %s: %v, extension %x", i, n.id, err, log.Extensions)
+			}
+		}
+	}
+}
+
+// An entry could be refused by Raft, and the next one taken. So the next one is given
+// to Raft only when the one before it is in its place in the log.
+func TestNextEntryWaitsForItsTurn(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	put(t, n, "s", "before")
+	eventuallyTrue(t, "nothing is under way", n.props.idle)
+	n.props.mu.Lock()
+	n.props.entering = &parcel{}
+	n.props.mu.Unlock()
+	call := n.Submit(t.Context(), &turn.Append{Key: key("s"), Messages: []turn.NewMessage{{Data: []byte("next")}}})
+	for range 3 {
+		if n.props.step() {
+			t.Fatal("an entry was given to Raft while another was not in the log yet")
+		}
+	}
+	n.props.taken()
+	if _, err := call.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A change of the configuration that Raft takes in a later term was decided on an
+// earlier configuration. Raft goes on with one that is not stored, so the node stops.
+func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
+	c := newCluster(t, 3)
+	n, other := c.leader(), c.follower().id
+	_, term, _ := n.raftState()
+	n.logs.reconfigureIn(term - 1)
+	n.raft.Load().RemoveServer(raft.ServerID(other), 0, time.Second)
+	<-n.failed
+	if err := n.reason(); !errors.Is(err, errOtherTerm) {
+		t.Fatalf("the node stopped: %v", err)
+	}
+	<-n.done
+	delete(c.nodes, n.id)
+	c.start(n.id)
+	c.ready()
+	for _, n := range c.nodes {
+		if got := len(n.configuration().Servers); got != 3 {
+			t.Fatalf("%s has a configuration of %d", n.id, got)
+		}
+	}
+}
+
+// A change is decided on a configuration that no other change is about to replace.
+func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
+	c := newCluster(t, 3)
+	n := c.leader()
+	r := n.props.current()
+	n.changing.enter(t.Context()) // another change is under way
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	decided := false
+	err := n.reconfigure(ctx, r, func(raft.Configuration) (raft.Future, error) { decided = true; return nil, nil })
+	if turn.KindOf(err) != turn.Unavailable || decided {
+		t.Fatalf("a change began beside another: %v", err)
+	}
+	n.changing.leave()
+}
