@@ -43,6 +43,9 @@ func (n *Node) change(ctx context.Context, c change) error {
 		if err == nil {
 			return nil
 		}
+		if again {
+			err = afterUnknown(err)
+		}
 		switch kind := turn.KindOf(err); {
 		case again && (c.Remove && kind == turn.NotFound || !c.Remove && kind == turn.Exists):
 			return nil
@@ -54,6 +57,16 @@ func (n *Node) change(ctx context.Context, c change) error {
 			return err
 		}
 	}
+}
+
+// afterUnknown is what an error means when the outcome of an earlier attempt is not
+// known: that this one was refused says nothing about that one.
+func afterUnknown(err error) error {
+	switch turn.KindOf(err) {
+	case turn.Unavailable, turn.Overloaded, turn.Internal:
+		return turn.Errorf(turn.Unknown, "an earlier attempt may have succeeded; the last one failed: %s; see the cluster's status", turn.AsError(err).Message)
+	}
+	return err
 }
 
 func (n *Node) changeOnce(ctx context.Context, c change) error {

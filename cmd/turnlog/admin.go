@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
+	"net/http/httptrace"
+	"sync/atomic"
 
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/turn"
@@ -33,7 +34,9 @@ func (a *app) admin(ctx context.Context, addr, method, path string, body, out an
 		}
 		content = bytes.NewReader(text)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+addr+path, content)
+	sent := atomic.Bool{}
+	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
+	req, err := http.NewRequestWithContext(traced, method, "http://"+addr+path, content)
 	if err != nil {
 		return err
 	}
@@ -46,8 +49,7 @@ func (a *app) admin(ctx context.Context, addr, method, path string, body, out an
 		if errors.As(err, &refused) {
 			return err
 		}
-		var dial *url.Error
-		if errors.As(err, &dial) && dial.Timeout() || ctx.Err() != nil {
+		if sent.Load() { // whatever became of the connection since
 			return fmt.Errorf("%w: %w", turn.Errorf(turn.Unknown, "%s did not answer; see `turnlog cluster status`", addr), err)
 		}
 		return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s does not answer", addr), err)
@@ -65,13 +67,16 @@ func (a *app) admin(ctx context.Context, addr, method, path string, body, out an
 func adminError(res *http.Response) error {
 	var answer struct {
 		Error struct {
-			Code, Message string
+			Code, Message, Outcome string
 		}
 	}
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return turn.Errorf(turn.Internal, "%s", res.Status)
+		return turn.Errorf(turn.Unknown, "%s, in words that are none of turnlog's", res.Status)
 	}
-	kind, _ := turn.ParseKind(answer.Error.Code)
+	kind, known := turn.ParseKind(answer.Error.Code)
+	if !known && answer.Error.Outcome != "not_applied" {
+		kind = turn.Unknown
+	}
 	return turn.Errorf(kind, "%s", answer.Error.Message)
 }
 

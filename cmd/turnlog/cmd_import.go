@@ -68,6 +68,9 @@ import is done.`,
 				im.progress = newProgress(a.stderr, "import", size, counted.n.Load)
 				err := im.run(ctx, counted)
 				im.progress.finish(im.summary())
+				if added := im.added.Load(); err != nil && added > 0 {
+					err = partly(err, "Before that, %d messages were added. Run the same import again to go on: what is there is recognised.", added)
+				}
 				if a.json {
 					if werr := a.writeJSON(im.totals()); err == nil {
 						err = werr

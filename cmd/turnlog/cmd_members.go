@@ -80,8 +80,9 @@ func (a *app) clusterChecksumCommand() *cobra.Command {
 		Use:   "checksum",
 		Short: "Have every node hash its whole state at one log index, and compare",
 		Long: `Checksum ends with 0 if all nodes that can be reached have the same state, and
-with 1 if one differs. A node that is still catching up is waited for, up to
---timeout.`,
+with 1 if one differs, and with 3 if it gave up before all were compared. A node
+that is still catching up, or hashing, is waited for, up to --timeout: of a large
+state that takes minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.withLeader(func(ctx context.Context, c *client.Client, leader turn.Node) error {
@@ -90,11 +91,11 @@ with 1 if one differs. A node that is still catching up is waited for, up to
 					Hash  string
 				}
 				if err := a.admin(ctx, leader.HTTPAddr, "POST", "/v1/cluster/checksum", nil, &taken); err != nil {
-					return err
+					return incomplete{err}
 				}
 				cl, err := a.hashedCluster(ctx, c, taken.Index)
 				if err != nil {
-					return err
+					return incomplete{err}
 				}
 				return a.writeVerdict(cl, taken.Index, taken.Hash)
 			})
@@ -116,7 +117,7 @@ func (a *app) hashedCluster(ctx context.Context, c *client.Client, index uint64)
 		missing := ""
 		for _, n := range cl.Nodes {
 			if n.Reachable && n.HashIndex < index {
-				missing = n.ID
+				missing = fmt.Sprintf("%s, which has applied entry %d,", n.ID, n.Applied)
 			}
 		}
 		if missing == "" {
@@ -139,7 +140,7 @@ func (a *app) writeVerdict(cl turn.Cluster, index uint64, hash string) error {
 		case !n.Reachable:
 			continue
 		case n.HashIndex != index:
-			return fmt.Errorf("another checksum was taken meanwhile, at index %d; try again", n.HashIndex)
+			return incomplete{fmt.Errorf("another checksum was taken meanwhile, at index %d; try again", n.HashIndex)}
 		case n.StateHash != hash:
 			return turn.Errorf(turn.Corrupt, "the state of %s at index %d has hash %s, that of the leader %s", n.ID, index, n.StateHash, hash)
 		}

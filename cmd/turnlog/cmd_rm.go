@@ -51,7 +51,11 @@ func (a *app) remove(ctx context.Context, c *client.Client, keys []string, expec
 	for _, k := range keys {
 		existed, err := expect.on(c.Session(k)).Delete(ctx)
 		if err != nil {
-			return fmt.Errorf("%s: %w (deleted before: %d)", k, err, removed)
+			err = fmt.Errorf("%s: %w", k, err)
+			if removed > 0 {
+				err = partly(err, "Before that, %d sessions were deleted.", removed)
+			}
+			return err
 		}
 		if existed {
 			removed++
@@ -61,7 +65,11 @@ func (a *app) remove(ctx context.Context, c *client.Client, keys []string, expec
 		return err
 	}
 	if removed < uint64(len(keys)) {
-		return turn.Errorf(turn.NotFound, "%d of %d sessions did not exist", uint64(len(keys))-removed, len(keys))
+		err := error(turn.Errorf(turn.NotFound, "%d of %d sessions did not exist", uint64(len(keys))-removed, len(keys)))
+		if removed > 0 {
+			err = partly(err, "The others, %d, were deleted.", removed)
+		}
+		return err
 	}
 	return nil
 }
@@ -72,6 +80,10 @@ func (a *app) erase(ctx context.Context, c *client.Client, prefix string) error 
 		erase = func() (uint64, error) { return c.EraseAll(ctx) }
 	}
 	n, err := erase()
+	if turn.Is(err, turn.Unknown) || turn.Is(err, turn.Unavailable) || turn.Is(err, turn.Overloaded) {
+		// It takes place piece by piece.
+		return partly(err, "Some of the sessions may have been deleted. Run it again to delete the rest.")
+	}
 	if err != nil {
 		return err
 	}

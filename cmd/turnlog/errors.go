@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -36,6 +37,9 @@ func exitCode(err error) int {
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}
+	if errors.As(err, new(incomplete)) {
+		return exitUnknown
+	}
 	e := (*turn.Error)(nil)
 	if !errors.As(err, &e) {
 		return exitFailed
@@ -61,7 +65,11 @@ func (a *app) report(err error) {
 		return
 	}
 	fmt.Fprintf(a.stderr, "turnlog: %v\n", err)
-	if hint := hint(err); hint != "" {
+	hint := hint(err)
+	if p := (partial{}); errors.As(err, &p) {
+		hint = strings.TrimSpace(p.done + " " + strings.TrimPrefix(hint, "Nothing was changed."))
+	}
+	if hint != "" {
 		fmt.Fprintf(a.stderr, "%s\n", hint)
 	}
 }
@@ -71,12 +79,12 @@ func hint(err error) string {
 		return fmt.Sprintf("See `%s --help`.", u.command)
 	}
 	e := (*turn.Error)(nil)
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || errors.As(err, new(incomplete)) {
 		return ""
 	}
 	switch e.Kind {
 	case turn.Unknown:
-		return "The change may or may not have taken place. Read the session before you repeat it, or repeat it with the same --id."
+		return "The change may or may not have taken place. Look (`turnlog read`, `turnlog cluster status`) before you repeat it; an append may be repeated with the same --id."
 	case turn.Conflict:
 		return fmt.Sprintf("Nothing was changed. The session is at revision %d: read it again, then decide.", e.Revision)
 	case turn.Unavailable:
@@ -103,15 +111,19 @@ func (a *app) reportJSON(err error) {
 		Outcome  string  `json:"outcome"`
 		Retry    bool    `json:"retry"`
 		Revision *uint64 `json:"revision,omitempty"`
+		Done     string  `json:"done,omitempty"`
 	}
-	out := errorJSON{Code: "USAGE", Message: err.Error(), Outcome: "not_applied"}
+	out := errorJSON{Code: "USAGE", Message: err.Error(), Outcome: outcome(err)}
 	if e := (*turn.Error)(nil); errors.As(err, &e) {
-		out = errorJSON{Code: e.Kind.String(), Message: err.Error(), Outcome: e.Outcome(), Retry: e.Retry()}
+		out = errorJSON{Code: e.Kind.String(), Message: err.Error(), Outcome: outcome(err), Retry: e.Retry()}
 		if e.Kind == turn.Conflict {
 			out.Revision = &e.Revision
 		}
 	} else if exitCode(err) != exitUsage {
 		out.Code = "FAILED"
+	}
+	if p := (partial{}); errors.As(err, &p) {
+		out.Done = p.done
 	}
 	json.NewEncoder(a.stderr).Encode(map[string]errorJSON{"error": out})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -122,16 +123,31 @@ func (m *mover) run(source, target migrate.Place) error {
 		}
 		if err := m.runOne(ctx, report); err != nil {
 			m.write(report)
-			return fmt.Errorf("%w\nRun the same again to go on: what has arrived is recognised", err)
+			return m.unfinished(err, report)
 		}
 	}
 	if err := m.write(report); err != nil {
 		return err
 	}
 	if n := report.Problems(); n > 0 {
-		return fmt.Errorf("%d findings, see above; everything else is the same at both ends", n)
+		return m.unfinished(fmt.Errorf("%d findings, see above; everything else is the same at both ends", n), report)
 	}
 	return nil
+}
+
+// unfinished says that keys were moved before err, if any may have been.
+func (m *mover) unfinished(err error, report *migrate.Report) error {
+	if m.cfg.DryRun || m.verifyOnly || errors.As(err, new(usageError)) {
+		return err
+	}
+	moved := int64(0)
+	for _, n := range report.Types() {
+		moved += n.Keys
+	}
+	if moved == 0 {
+		return err
+	}
+	return partly(err, "Keys were moved, up to %d. Run the same again to go on: what has arrived is recognised.", moved)
 }
 
 // inDatabase is p with a database, or the namespace of its name.

@@ -36,7 +36,8 @@ const exitHelp = `Exit status:
   0  done
   1  failed; nothing was changed, unless the message says otherwise
   2  the command line or the input is wrong; nothing was changed
-  3  the outcome is unknown: the change may or may not have taken place
+  3  the outcome is unknown: the change may or may not have taken place, or
+     (cluster checksum) the states were not compared to the end
   4  a condition does not hold (--expect, an id used twice, a session that exists)
   5  there is no such session`
 

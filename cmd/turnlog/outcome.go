@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// partial is the error of a command of which a part took place.
+type partial struct {
+	err  error
+	done string // what took place, as a sentence
+}
+
+func (e partial) Error() string { return e.err.Error() }
+func (e partial) Unwrap() error { return e.err }
+
+// partly says what took place before err.
+func partly(err error, format string, args ...any) error {
+	return partial{err, fmt.Sprintf(format, args...)}
+}
+
+// incomplete is the error of a comparison that did not come to an end: nothing was
+// found to differ, and nothing is known to be the same.
+type incomplete struct{ err error }
+
+func (e incomplete) Error() string { return "not compared: " + e.err.Error() }
+func (e incomplete) Unwrap() error { return e.err }
+
+// outcome is what a program is told about what a command wrote.
+func outcome(err error) string {
+	if errors.As(err, new(partial)) {
+		return "partly"
+	}
+	if errors.As(err, new(usageError)) || errors.As(err, new(incomplete)) {
+		return "not_applied"
+	}
+	if e := (*turn.Error)(nil); errors.As(err, &e) {
+		return e.Outcome()
+	}
+	return "unknown"
+}
