@@ -35,6 +35,7 @@ func (r *run) finish(ctx context.Context) error {
 	if r.Clocks {
 		opts.ClockSlack = wrongClockSlack
 	}
+	opts.PresentRevisions = r.Upgrade || r.Mixed
 	r.report.Checked = checker.Check(h.Operations, opts)
 	sum := report.Measure(h, r.from, r.to)
 	sum.StateHash, sum.HashIndex = r.report.Figures.StateHash, r.report.Figures.HashIndex

@@ -138,6 +138,7 @@ func TestBadHistories(t *testing.T) {
 		"duplicate with other seqs":       {"doubled", "0-1 append a ids -> 1 rev=2\n 1-2 append b -> ?\n 2-3 append a ids -> 2 dup\n 4-5 final -> last=2 1:a 2:b"},
 		"the library's late retry":        {"real time", "0-1 append a ids retries -> 2 dup\n 2-3 append b ids -> 1\n 9-10 final -> last=2 1:b 2:a"},
 		"nodes differ after a pop":        {"nodes differ", "0-1 append a,b -> 1-2\n 2-3 pop n=1 -> count=1 2:b\n 7-8 final -> last=2 count=1 1:a\n 7-8 final stale -> last=2 2:b"},
+		"a retry hears of what it missed": {"revision of a retry", "0-1 append a ids -> 1 rev=2\n 2-3 append b -> 2 rev=3\n 4-5 append a ids -> 1 rev=3 dup\n 6-7 final -> last=2 1:a 2:b"},
 		"duplicate of nothing":            {"false duplicate", "0-1 append a ids -> 1 dup\n 4-5 final -> last=1 1:a"},
 		"duplicate of a refusal":          {"false duplicate", "0-1 append a ids -> fail UNAVAILABLE\n 2-3 append a ids -> 1 dup\n 4-5 final -> last=1 1:a"},
 		"refused but there":               {"refused but there", "0-1 append a -> fail UNAVAILABLE\n 4-5 final -> last=1 1:a"},

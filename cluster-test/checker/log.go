@@ -33,7 +33,7 @@ type turn struct {
 
 func (t *turn) last() uint64 { return t.first + uint64(len(t.values)) - 1 }
 
-func (s *session) checkLog() {
+func (s *session) checkLog(presentRevisions bool) {
 	l := &log{session: s,
 		owner: map[string]*turn{}, values: map[uint64]string{}, seqs: map[string]uint64{},
 		seenBy: map[uint64]*history.Operation{}, turnEnds: map[uint64]*turn{},
@@ -46,6 +46,9 @@ func (s *session) checkLog() {
 	l.checkTurns()
 	l.checkReads()
 	l.checkRevisions()
+	if !presentRevisions {
+		l.checkRetries()
+	}
 	l.checkRealTime()
 }
 

@@ -21,7 +21,7 @@ func (l *log) checkRevisions() {
 			l.revision(op, r.Last, r.Revision)
 		case history.Append:
 			if r.Duplicate {
-				continue // tells the revision of then or of now: the session may have moved on
+				continue // below
 			}
 			l.revision(op, r.Last, r.Revision)
 			l.followed(op, r.First)
@@ -77,6 +77,26 @@ func (l *log) checkOrder() {
 		if l.revisions[ends[i]] <= l.revisions[ends[i-1]] {
 			l.violation("revision", fmt.Sprintf("revision %d at seq %d, but %d at seq %d",
 				l.revisions[ends[i-1]], ends[i-1], l.revisions[ends[i]], ends[i]), l.revSeenBy[ends[i-1]], l.revSeenBy[ends[i]])
+		}
+	}
+}
+
+// checkRetries requires that no duplicate was told the revision of another state of the
+// session than the one after the first append: going on from there, it would pass over
+// what others wrote. Of what is older than cluster level 1 it is told one of no state.
+func (l *log) checkRetries() {
+	ends := make(map[uint64]uint64, len(l.revisions))
+	for end, rev := range l.revisions {
+		ends[rev] = end
+	}
+	for _, op := range l.ops {
+		r := &op.Result
+		if op.Outcome != history.OK || op.Call.Func != history.Append || !r.Duplicate || r.Revision == 0 {
+			continue
+		}
+		if end, ok := ends[r.Revision]; ok && end != r.Last {
+			l.violation("revision of a retry", fmt.Sprintf("a retry of the append that ended at seq %d hears revision %d, the one at seq %d",
+				r.Last, r.Revision, end), op, l.revSeenBy[end])
 		}
 	}
 }

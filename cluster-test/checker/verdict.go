@@ -67,6 +67,9 @@ type Options struct {
 	Refusals []string
 	// ClockSlack is how much sooner than promised a deadline may seem to pass.
 	ClockSlack time.Duration
+	// PresentRevisions: the cluster may be below level 1, where the retry of an append
+	// hears the session's present revision.
+	PresentRevisions bool
 }
 
 // DefaultOptions suit a run of a few minutes.
@@ -148,7 +151,7 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 		s.search(opts.SearchTimeout)
 	default:
 		s.checkAgreement()
-		s.checkLog()
+		s.checkLog(opts.PresentRevisions)
 		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 {
 			s.search(opts.SearchTimeout)
 		}
