@@ -1,0 +1,46 @@
+package fsm
+
+import "github.com/turnlog/turnlog/turn"
+
+// ranks returns the live messages of a side (or of anySide, in commit order) with ranks skip … skip+n-1,
+// counted from the lowest seq, in that order; total is how many there are.
+// It walks from the nearer end.
+func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]record, error) {
+	if skip >= total || n == 0 {
+		return nil, nil
+	}
+	out := make([]record, 0, min(n, total-skip, 4096))
+	err := v.ranked(side, skip, n, total, func(r *record) { out = append(out, *r) })
+	if len(out) > 1 && out[0].seq > out[1].seq {
+		reverse(out)
+	}
+	return out, err
+}
+
+// ranked calls fn with the messages that ranks returns, in either order.
+func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record)) error {
+	if skip >= total || n == 0 {
+		return nil
+	}
+	n = min(n, total-skip)
+	take := func(r *record) bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		fn(r)
+		n--
+		return n > 0
+	}
+	if after := total - skip - n; after < skip {
+		skip = after
+		return v.newest(side, maxSeq, take)
+	}
+	return v.oldest(side, 0, take)
+}
+
+func reverse(rs []record) {
+	for i, j := 0, len(rs)-1; i < j; i, j = i+1, j-1 {
+		rs[i], rs[j] = rs[j], rs[i]
+	}
+}
