@@ -98,7 +98,7 @@ func Default() Config {
 
 // Flags registers every setting in fs, with its present value as the default.
 func (c *Config) Flags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.NodeID, "node-id", c.NodeID, "name of this node, unique in the cluster and never used again for another")
+	fs.StringVar(&c.NodeID, "node-id", c.NodeID, "name of this node, unique in the cluster; free again when its node was removed")
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of this node's log and state; created if missing")
 	fs.StringVar(&c.RESPAddr, "resp-addr", c.RESPAddr, "address for Redis and turnlog clients")
 	fs.StringVar(&c.HTTPAddr, "http-addr", c.HTTPAddr, "address for HTTP")

@@ -14,9 +14,10 @@ import (
 
 // change is a membership change as it goes to the leader.
 type change struct {
-	Remove bool   `json:"remove,omitempty"`
-	ID     string `json:"id"`
-	Addr   string `json:"addr,omitempty"`
+	Remove   bool   `json:"remove,omitempty"`
+	Transfer bool   `json:"transfer,omitempty"` // of leadership; no ID
+	ID       string `json:"id"`
+	Addr     string `json:"addr,omitempty"`
 }
 
 // AddNode makes the node id at addr a member: first as a learner, then, when it
@@ -125,6 +126,9 @@ func (n *Node) changeHere(ctx context.Context, c change) error {
 	r := n.props.current()
 	if r == nil || !r.holds() {
 		return notLeader().err
+	}
+	if c.Transfer {
+		return n.TransferLeadership(ctx)
 	}
 	if c.Remove {
 		return n.removeHere(ctx, r, c.ID)

@@ -34,7 +34,8 @@ func (a *app) clusterJoinCommand() *cobra.Command {
 		Short: "Make a new node a member",
 		Long: `Join makes a running node a member: it receives all data first and votes when it
 has caught up. The node must have been started with --join and an empty data
-directory, under an id that was never used in this cluster.`,
+directory, under an id that no member has; that of a node that was removed is free
+again.`,
 		Example: `  turnlog serve --join --node-id n4 --data-dir n4 --raft-addr 127.0.0.1:7411 \
     --resp-addr 127.0.0.1:7409 --http-addr 127.0.0.1:7410
   turnlog cluster join n4 127.0.0.1:7411`,

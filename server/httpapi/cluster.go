@@ -79,7 +79,7 @@ func (s *Server) postTransfer(c *call) (any, error) {
 	if _, err := decodeBody(c, decodeNothing); err != nil {
 		return nil, err
 	}
-	return emptyReply{}, c.unsure(a.TransferLeadership(c.ctx))
+	return emptyReply{}, c.unsure(a.HandOver(c.ctx))
 }
 
 func (s *Server) postSnapshot(c *call) (any, error) {

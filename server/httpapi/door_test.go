@@ -132,8 +132,8 @@ func (a *testAdmin) ask(words ...string) error {
 func (a *testAdmin) Checksum(context.Context) (uint64, string, error) {
 	return 7, "abc", a.ask("checksum")
 }
-func (a *testAdmin) TransferLeadership(context.Context) error { return a.ask("transfer") }
-func (a *testAdmin) Snapshot(context.Context) error           { return a.ask("snapshot") }
+func (a *testAdmin) HandOver(context.Context) error { return a.ask("transfer") }
+func (a *testAdmin) Snapshot(context.Context) error { return a.ask("snapshot") }
 func (a *testAdmin) AddNode(_ context.Context, id, addr string) error {
 	return a.ask("add", id, addr)
 }

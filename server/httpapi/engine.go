@@ -27,8 +27,8 @@ type Admin interface {
 	// Checksum has every node hash its state at one log index, and returns that
 	// index and the hash of this node.
 	Checksum(ctx context.Context) (index uint64, hash string, err error)
-	// TransferLeadership has this node, which leads, hand over to another.
-	TransferLeadership(ctx context.Context) error
+	// HandOver has this node, which leads, hand over to another.
+	HandOver(ctx context.Context) error
 	// Snapshot has this node take a snapshot now, and truncate its log.
 	Snapshot(ctx context.Context) error
 	// AddNode makes a running, empty node with that id and node-to-node address
