@@ -93,6 +93,23 @@ func TestForgottenTermIsRefused(t *testing.T) {
 	}
 }
 
+// The same if the log's end was lost as well: the mark remembers.
+func TestForgottenTermOfALostEndIsRefused(t *testing.T) {
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	n.mark.reached(position{4, 7})
+	if err := n.stable.SetUint64([]byte(keyTerm), 6); err != nil {
+		t.Fatal(err)
+	}
+	err = n.start(t.Context(), t.Context())
+	if err == nil || !strings.Contains(err.Error(), stableName) || !strings.Contains(err.Error(), reseed) {
+		t.Errorf("a mark of term 7 on a node in term 6: %v", err)
+	}
+}
+
 // A version number without a checksum may be damaged, too.
 func TestNewerMayBeDamage(t *testing.T) {
 	err := beyondRepair(turn.Errorf(turn.Newer, "the block file has version 9"))

@@ -251,6 +251,9 @@ func (c *simCluster) join(n *simNode) {
 	if n.err != nil && !errors.Is(n.err, errKilled) {
 		c.t.Errorf("%s stopped: %v", n.id, n.err)
 	}
+	if l, _ := n.mark.lacks(); l.doubt > 0 { // no disk here is put back
+		c.t.Errorf("%s believes that it lost %v", n.id, l)
+	}
 }
 
 // others returns the ids of all nodes but one.

@@ -45,7 +45,7 @@ func (a *app) walVerifyCommand() *cobra.Command {
 			}
 			torn := ""
 			if report.Torn != nil {
-				torn = "; the last write is incomplete and will be dropped at the next start, as it was never acknowledged"
+				torn = "; the last write is incomplete: a crash cut it short, or it is damaged. The next start of the node drops it, and tells"
 			}
 			_, err = fmt.Fprintf(a.stdout, "sound: %d records in %d segments, index %d to %d%s\n",
 				report.Records, len(report.Segments), report.FirstIndex, report.LastIndex, torn)
