@@ -42,7 +42,10 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	defer m.closeTx()
 	var outcomes []Outcome
 	if err == nil {
-		outcomes, err = m.applyBatch(index, &b)
+		err = guarded(func() (err error) {
+			outcomes, err = m.applyBatch(index, &b)
+			return err
+		})
 	}
 	if err != nil {
 		m.fail(fmt.Errorf("apply log entry %d: %w", index, err))

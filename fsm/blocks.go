@@ -37,12 +37,23 @@ type reading struct {
 // least for reading.
 func (m *Machine) reading() (*reading, error) {
 	pin := m.files.Pin()
+	last := m.committed.Load()
 	tx, err := m.db.Begin(false)
+	if err == nil && uint64(tx.ID()) < last {
+		err = wentBack(uint64(tx.ID()), last)
+		_ = tx.Rollback()
+	}
 	if err != nil {
 		pin.Release()
 		return nil, err
 	}
 	return &reading{Tx: tx, pin: pin, cache: m.cache, lent: lent{from: &m.spaces}}, nil
+}
+
+// wentBack is the error for a file that is not the one that was written last: an older
+// copy was put in its place, while it was in use.
+func wentBack(has, last uint64) error {
+	return turn.Errorf(turn.Corrupt, "%s went back from transaction %d to %d", storeName, last, has)
 }
 
 // end ends the transaction: what was borrowed in it is gone.

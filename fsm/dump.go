@@ -60,10 +60,15 @@ func (m *Machine) Dump() (*Dump, error) {
 	}
 	m.mu.RUnlock()
 	if err != nil {
+		m.damaged(err)
 		return nil, fmt.Errorf("dump the state: %w", err)
 	}
 	d := &Dump{tx: tx, found: m.damaged}
-	meta, _, err := loadMeta(tx.Tx)
+	var meta meta
+	err = guarded(func() (err error) {
+		meta, _, err = loadMeta(tx.Tx)
+		return err
+	})
 	if err == nil {
 		d.Index, d.Term = meta.index, meta.term
 		d.Size, err = d.size()
@@ -93,7 +98,9 @@ func (d *Dump) Close() error {
 func (d *Dump) size() (int64, error) {
 	var n countingWriter
 	var blank lengths
-	err := d.write(&n, &blank, func(uint32, []byte) uint32 { return 0 }, func(_, _, _ []byte) error { return nil })
+	err := guarded(func() error {
+		return d.write(&n, &blank, func(uint32, []byte) uint32 { return 0 }, func(_, _, _ []byte) error { return nil })
+	})
 	return int64(n), err
 }
 
@@ -109,7 +116,9 @@ func (l *lengths) Read(_, _ []byte, ref blockfile.Ref) ([]byte, error) {
 // before it is written: a receiver of a dump that was written whole has no damaged data.
 func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 	n := countingWriter(0)
-	err := d.write(io.MultiWriter(w, &n), d.tx.pin, func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, checkDumped)
+	err := guarded(func() error {
+		return d.write(io.MultiWriter(w, &n), d.tx.pin, func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, checkDumped)
+	})
 	if err != nil {
 		d.found(err)
 	}

@@ -158,8 +158,12 @@ func (m *Machine) tidy() (more bool, err error) {
 // machine, unless the disk is only full. The caller holds flushing.
 func (m *Machine) commit(w *writer, change func() error) error {
 	var unused []uint64
-	err := m.db.Update(func(tx *bbolt.Tx) (err error) {
-		w.tx = tx
+	var id uint64
+	err := m.update(func(tx *bbolt.Tx) (err error) {
+		w.tx, id = tx, uint64(tx.ID())
+		if last := m.committed.Load(); id <= last {
+			return wentBack(id-1, last)
+		}
 		w.space.begin(tx.Bucket(bucketBlocks))
 		if err := change(); err != nil {
 			return err
@@ -178,9 +182,26 @@ func (m *Machine) commit(w *writer, change func() error) error {
 		}
 		return err
 	}
+	m.committed.Store(id)
 	m.uses, m.sweep = w.space.uses, w.space.sweep
 	m.removeFiles(unused)
 	return nil
+}
+
+// update is bbolt's Update. After a panic in it bbolt may hold locks for good.
+func (m *Machine) update(change func(*bbolt.Tx) error) error {
+	err := guarded(func() error { return m.db.Update(change) })
+	m.stuck = m.stuck || errors.As(err, new(storeFault))
+	return err
+}
+
+// closeStore closes a store, unless bbolt would wait for ever for what a damaged one left
+// locked: then its file stays open until the process ends.
+func (m *Machine) closeStore(db *bbolt.DB) error {
+	if m.stuck {
+		return nil
+	}
+	return db.Close()
 }
 
 // removeFiles tells the block files that the store has committed, and has no use

@@ -49,7 +49,10 @@ func (m *Machine) hashStore(index uint64) error {
 	m.mu.RUnlock()
 	if err == nil {
 		tx.cache = nil // all is read once
-		sum, err = hashState(tx)
+		err = guarded(func() (err error) {
+			sum, err = hashState(tx)
+			return err
+		})
 		tx.end()
 	}
 	m.mu.Lock()

@@ -50,10 +50,13 @@ type Machine struct {
 	windows    *windows
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
 	durable    position
-	uses       uses      // of the block files; only under flushing
-	sweep      sweep     // only under flushing
-	lastFlush  time.Time // when the last one began; only under flushing
-	hash       stateHash
+	// committed is the store's last transaction.
+	committed atomic.Uint64
+	stuck     bool      // the store cannot be closed; only under flushing
+	uses      uses      // of the block files; only under flushing
+	sweep     sweep     // only under flushing
+	lastFlush time.Time // when the last one began; only under flushing
+	hash      stateHash
 	// tx reads the store; it is opened on first use under mu and closed before
 	// mu is released.
 	tx *reading
@@ -142,6 +145,7 @@ func (m *Machine) load() error {
 		return err
 	}
 	defer tx.end()
+	m.committed.Store(uint64(tx.ID()))
 	if m.uses, err = loadUses(tx.Tx); err != nil {
 		return err
 	}
@@ -170,7 +174,7 @@ func (m *Machine) Close() error {
 	m.mu.Lock()
 	m.fail(errClosed)
 	m.mu.Unlock()
-	return errors.Join(m.db.Close(), m.files.Close())
+	return errors.Join(m.closeStore(m.db), m.files.Close())
 }
 
 var errClosed = errors.New("the state machine is closed")

@@ -10,7 +10,7 @@ import (
 // answer must not be written to.
 func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
-	if err := m.answer(access{m, false}, q, &r); err != nil {
+	if err := guarded(func() error { return m.answer(access{m, false}, q, &r) }); err != nil {
 		m.damaged(err)
 		return turn.Result{}, turn.AsError(err)
 	}
@@ -81,8 +81,8 @@ func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 
 // readBudget is read under a budget, which keeps tool calls and results together.
 func (m *Machine) readBudget(q *turn.Read, newest bool, walk func(func(*record) bool) error, r *turn.Result) (err error) {
-	next, stop := iter.Pull(func(yield func(turn.Message) bool) {
-		err = walk(func(rec *record) bool { return yield(rec.message()) })
+	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
+		err = guarded(func() error { return walk(func(rec *record) bool { return yield(rec.message()) }) })
 	})
 	b := turn.Budget{Messages: q.Limit, Bytes: int64(m.cfg.ReadBytes), Tokens: q.MaxTokens}
 	if q.MaxBytes > 0 {

@@ -36,7 +36,9 @@ func (m *Machine) Restore(r io.Reader) error {
 	m.removeFiles(built.unused)
 	m.watches.notifyAll()
 	// Waits for reads of the old state that are under way.
-	return old.Close()
+	err = m.closeStore(old)
+	m.stuck = false
+	return err
 }
 
 // swapStore puts the file building, of a state as of index, in the place of the store and
@@ -73,6 +75,7 @@ func (m *Machine) adoptStore() error {
 		return err
 	}
 	m.db = db
+	m.committed.Store(0)
 	return m.load()
 }
 

@@ -1,0 +1,55 @@
+package fsm
+
+import (
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// storeFault is what reading a damaged store ended in. bbolt trusts what it reads: it
+// panics, or reads where the mapped file has no bytes.
+type storeFault struct{ error }
+
+func (e storeFault) Unwrap() error { return e.error }
+
+// guarded calls f, which reads the store, and makes an error of what damage to that ends
+// it with. A panic of another origin goes on.
+func guarded(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			if !ofStore(p) {
+				panic(p)
+			}
+			err = storeFault{turn.Errorf(turn.Corrupt, "%s is damaged: %v", storeName, p)}
+		}
+	}()
+	return f()
+}
+
+// ofStore reports whether a panic, which is under way, comes from a damaged store: from
+// bbolt, or from an address without memory, which a mapped file that was cut has. In the
+// midst of a transaction's beginning bbolt holds locks: there is no going on then.
+func ofStore(p any) bool {
+	_, address := p.(interface{ Addr() uintptr })
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	panicked, first := false, ""
+	for {
+		frame, more := frames.Next()
+		name := frame.Function
+		switch {
+		case name == "runtime.gopanic":
+			panicked, first = true, ""
+		case strings.HasSuffix(name, ".beginTx"), strings.HasSuffix(name, ".beginRWTx"):
+			return false
+		case panicked && first == "" && !strings.HasPrefix(name, "runtime."):
+			first = name
+		}
+		if !more {
+			return address || strings.HasPrefix(first, "go.etcd.io/bbolt")
+		}
+	}
+}
