@@ -11,7 +11,7 @@ ETCD := $(shell command -v etcd 2>/dev/null)
 # Packages whose tests are worth running under the race detector.
 RACE = ./access ./certs ./client ./fsm/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +51,9 @@ cluster-test: build ## torment a cluster in all ways and judge its promises (an 
 
 cluster-test-ci: build ## the same in about five minutes, with another seed each time, which it prints
 	$(GO) run ./cluster-test --binary bin/turnlog --scenario ci $(ARGS)
+
+rot: build ## damage files of nodes at random, 200 times, and see that none goes wrong (ten minutes); prints the seed; ARGS="--seed N"
+	$(GO) run ./cluster-test --binary bin/turnlog --scenario rot $(ARGS)
 
 mutants: ## break turnlog on purpose, in many ways, and see that each is caught (half an hour); ARGS="--repeat 20" for more
 	$(GO) run ./cluster-test --mutants all $(ARGS)

@@ -39,6 +39,32 @@ func TestShort(t *testing.T) {
 	}
 }
 
+// TestDamageAtRandom is the scenario rot, for as long as a test may take.
+func TestDamageAtRandom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	binary, err := cluster.Build(t.Context(), cluster.BuildOptions{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := scenario("rot")
+	s.Time = 25 * time.Second
+	seed := uint64(time.Now().UnixNano() % 1e9)
+	command := "go run ./cluster-test --scenario rot --time 25s"
+	t.Logf("%s --seed %d", command, seed)
+	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), say: t.Logf}, command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	r.Print(&text)
+	t.Logf("%s\n%s", dir, &text)
+	if !r.Passed {
+		t.Error("the scenario failed; run the tests with -artifacts to keep its directory")
+	}
+}
+
 func TestTables(t *testing.T) {
 	seen := map[string]bool{}
 	unique := func(kind, name, about string) {

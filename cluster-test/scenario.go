@@ -85,6 +85,8 @@ func scenarios() []Scenario {
 			Flags:   smallLog, Must: []string{"leader changes", "unknown", "read-only"}},
 		{Name: "power", About: "machines lose power, one or all, again and again", Workloads: everything, Disks: true,
 			Nemesis: []string{"power-cut", "power-cut-all"}, Flags: smallLog, Must: []string{"leader changes", "unknown", "torn tails"}},
+		{Name: "rot", About: "200 times, a bit, a sector, the end or the whole of any file of a node is damaged, while the node is stopped or running",
+			Alone: damageAtRandom, Time: 12 * time.Minute, Flags: rotFlags},
 		{Name: "damage", About: "files are damaged while a node is down", Workloads: []string{"append", "cas", "mixed", "tail"},
 			Nemesis: damages(), Flags: smallLog, Must: []string{"damage refused"}},
 		{Name: "clocks", About: "clocks are wrong, jump and drift", Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,

@@ -15,12 +15,13 @@ import (
 
 // Damage is done to the files of a node that is down. The node must refuse to
 // start, say what is wrong, and what to do; which is then done. Where damage
-// meets bytes that mean nothing, the node may start, and must be as it was.
+// meets its state, which it repairs, or bytes that mean nothing, the node may start, and
+// must come to the state of the others.
 func damageFaults() []Fault {
 	damaged := func(name, about string, do func(*Env, *cluster.Node) (string, error)) Fault {
 		return Fault{Name: name, About: about, Nodes: 3, Alone: true, Pick: to(aFollower, damage(do))}
 	}
-	list := []Fault{
+	return []Fault{
 		damaged("flip-log", "a bit of the log is flipped while the node is down", flip("wal/*.seg")),
 		damaged("flip-manifest", "a bit of the log's manifest is flipped", flip("wal/manifest")),
 		damaged("flip-state", "a bit of the state file is flipped", flip("state.db")),
@@ -36,11 +37,6 @@ func damageFaults() []Fault {
 		damaged("lost-marker", "the snapshot marker is gone", lose("snapshots/snapshot.json")),
 		damaged("lost-identity", "the identity is gone", lose("identity.json")),
 	}
-	for i := range list {
-		// Some of the state file has no checksum: see fsm/LAYOUT.md.
-		list[i].Open = list[i].Name == "flip-state"
-	}
-	return list
 }
 
 // advice is part of what a node says that is beyond repair.
@@ -77,7 +73,7 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 			return nil, fmt.Errorf("%s: the node did not say what to do: %s", what, text)
 		}
 		e.Recorder.Note(n.ID, "damage refused: "+what)
-		return nil, e.replace(ctx, n)
+		return nil, e.Replace(ctx, n)
 	}
 }
 
@@ -100,7 +96,7 @@ func (e *Env) unharmed(ctx context.Context, n *cluster.Node, what string) error 
 	}
 	if !n.Running() {
 		e.Recorder.Note(n.ID, "damage refused late: "+what)
-		return e.replace(ctx, n)
+		return e.Replace(ctx, n)
 	}
 	return nil
 }

@@ -64,11 +64,11 @@ func replaced(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	if err := n.Kill(); err != nil {
 		return nil, err
 	}
-	return nil, e.replace(ctx, n)
+	return nil, e.Replace(ctx, n)
 }
 
-// replace makes a node that is down a member anew, without its data.
-func (e *Env) replace(ctx context.Context, n *cluster.Node) error {
+// Replace makes a node that is down a member anew, without its data.
+func (e *Env) Replace(ctx context.Context, n *cluster.Node) error {
 	// Not to be interrupted: nobody else would make the node a member again.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replacement)
 	defer cancel()

@@ -139,7 +139,7 @@ func (e *Env) recovered(ctx context.Context, n *cluster.Node) error {
 			return fmt.Errorf("%s did not say what to do: %s", n.ID, text)
 		}
 		e.Recorder.Note(n.ID, "damage refused")
-		return e.replace(ctx, n)
+		return e.Replace(ctx, n)
 	}
 	_, err := e.Cluster.WaitHashes(ctx)
 	return err
