@@ -61,7 +61,7 @@ func TestSlowStreamEndsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.rate, s.sending.clock = 1, systemClock{}
-	_, stream, err := s.Open("")
+	_, stream, err := s.Open(s.newest.meta(0).ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestLogStaysWhileASnapshotIsSent(t *testing.T) {
 		}
 	}
 	write()
-	meta, stream, err := n.snaps.Open("")
+	meta, stream, err := n.snaps.Open(n.snaps.newest.meta(0).ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,6 +38,8 @@ type snapshotStore struct {
 	rate    int64 // of streams to other nodes, in bytes a second; 0: no bound
 	sending sending
 
+	keeping sync.Mutex // held while the newest snapshot is replaced
+
 	mu     sync.Mutex
 	newest *marker // nil: none
 	// reached tells how far Raft has applied its log; nil before it runs.
@@ -90,10 +92,40 @@ func openSnapshots(dir string, state *fsm.Machine, rate int64, clock Clock) (*sn
 func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, name) }
 
 // keep makes m the newest snapshot, durably, unless there is a newer one: a local
-// snapshot may finish after one that the leader sent.
+// snapshot may finish after one that the leader sent, or beside it.
 func (s *snapshotStore) keep(m marker) error {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	return s.keepLocked(m)
+}
+
+// keepReceived is keep for a snapshot whose state is in a file.
+func (s *snapshotStore) keepReceived(m marker, file string) error {
+	s.keeping.Lock()
+	defer s.keeping.Unlock()
+	if err := s.superseded(m); err != nil {
+		return errors.Join(err, os.Remove(file))
+	}
+	if err := os.Rename(file, s.path(dumpName)); err != nil {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		return err
+	}
+	return s.keepLocked(m)
+}
+
+func (s *snapshotStore) superseded(m marker) error {
 	if p := s.position(); m.Index < p.index {
 		return fmt.Errorf("raftstore: the snapshot at log entry %d is superseded by the one at %d", m.Index, p.index)
+	}
+	return nil
+}
+
+// keepLocked is keep for who holds keeping.
+func (s *snapshotStore) keepLocked(m marker) error {
+	if err := s.superseded(m); err != nil {
+		return err
 	}
 	b, err := m.encode()
 	if err != nil {
@@ -185,14 +217,17 @@ func (s *snapshotStore) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{s.newest.meta(s.newest.Size)}, nil
 }
 
-// Open implements raft.SnapshotStore. There is one snapshot, the newest, so a
-// caller that lists and opens gets at least what it asked for.
-func (s *snapshotStore) Open(string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+// Open implements raft.SnapshotStore. There is one snapshot, the newest; one that was
+// replaced since it was listed is not there any more.
+func (s *snapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	s.mu.Lock()
 	newest := s.newest
 	s.mu.Unlock()
 	if newest == nil {
 		return nil, nil, fmt.Errorf("raftstore: there is no snapshot")
+	}
+	if have := newest.meta(0).ID; have != id {
+		return nil, nil, fmt.Errorf("raftstore: there is no snapshot %s, the newest is %s", id, have)
 	}
 	if newest.Received {
 		// Raft asks for it in order to restore it, which adopt does.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -368,5 +369,52 @@ func TestPassedSnapshotIsRefused(t *testing.T) {
 	}
 	if err := takeLocal(t, to, 5); err != nil {
 		t.Errorf("an own snapshot is behind what was applied, always: %v", err)
+	}
+}
+
+// Two snapshots that finish at the same time leave the newer one, in memory and on
+// the disk.
+func TestOverlappingSnapshotsLeaveTheNewer(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openSnapshots(dir, nil, 0, systemClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := uint64(1); i <= 300; i++ {
+		var both sync.WaitGroup
+		for _, index := range []uint64{2*i + 1, 2 * i} {
+			both.Go(func() { _ = s.keep(marker{Index: index, Term: 1}) })
+		}
+		both.Wait()
+		m, err := readMarker(s.path(markerName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := 2*i + 1; s.position().index != want || m.Index != want {
+			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want, s.position().index, m.Index)
+		}
+	}
+}
+
+// A snapshot that was listed and then replaced is not opened as if it were the one
+// that took its place.
+func TestReplacedSnapshotIsNotOpened(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	put(t, n, "s", "x")
+	if err := n.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := n.snaps.List()
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	put(t, n, "s", "y")
+	if err := n.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if meta, r, err := n.snaps.Open(list[0].ID); err == nil {
+		_ = r.Close()
+		t.Fatalf("asked for snapshot %s, the store opened %s", list[0].ID, meta.ID)
 	}
 }

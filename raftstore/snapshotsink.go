@@ -69,11 +69,5 @@ func (k *snapshotSink) Close() error {
 	if err := errors.Join(k.file.Sync(), k.file.Close()); err != nil {
 		return errors.Join(err, os.Remove(k.file.Name()))
 	}
-	if err := os.Rename(k.file.Name(), k.store.path(dumpName)); err != nil {
-		return err
-	}
-	if err := syncDir(k.store.dir); err != nil {
-		return err
-	}
-	return k.store.keep(k.marker)
+	return k.store.keepReceived(k.marker, k.file.Name())
 }
