@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -37,25 +36,24 @@ func (n *Network) answerCalls(ctx context.Context, c net.Conn, from Facts) {
 	}
 	n.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
-	var heard atomic.Int64
-	heard.Store(time.Now().UnixNano())
+	heard := newHeard()
 	a.wg.Go(func() {
 		defer cancel()
 		_ = a.box.run(c)
 	})
 	a.wg.Go(func() {
-		a.expect(ctx, &heard)
+		a.expect(ctx, heard)
 		_ = c.Close()
 		a.box.close()
 	})
-	err := a.read(ctx, &heard)
+	err := a.read(ctx, heard)
 	cancel()
 	a.wg.Wait()
 	n.log.Debug("peer's connection ended", "peer", from.NodeID, "error", err)
 }
 
 // expect returns when ctx ends or no ping came for too long.
-func (a *answering) expect(ctx context.Context, heard *atomic.Int64) {
+func (a *answering) expect(ctx context.Context, heard *heard) {
 	limit := 2 * a.net.cfg.IdleTimeout
 	tick := time.NewTicker(limit / 4)
 	defer tick.Stop()
@@ -64,14 +62,14 @@ func (a *answering) expect(ctx context.Context, heard *atomic.Int64) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if time.Duration(time.Now().UnixNano()-heard.Load()) > limit {
+			if heard.silent() > limit {
 				return
 			}
 		}
 	}
 }
 
-func (a *answering) read(ctx context.Context, heard *atomic.Int64) error {
+func (a *answering) read(ctx context.Context, heard *heard) error {
 	r := bufio.NewReaderSize(&noting{a.conn, heard}, 64<<10)
 	for {
 		f, err := readFrame(r, a.net.cfg.MaxFrame)

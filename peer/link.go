@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -232,19 +231,18 @@ func (l *link) connect(ctx context.Context) (stood bool, err error) {
 	l.net.cfg.Connected(l.id)
 
 	var wg sync.WaitGroup
-	var heard atomic.Int64
-	heard.Store(time.Now().UnixNano())
+	heard := newHeard()
 	over, cancel := context.WithCancel(ctx)
 	wg.Go(func() {
 		defer cancel()
 		_ = box.run(c)
 	})
 	wg.Go(func() {
-		watch(over, c, box, &heard, &l.net.cfg)
+		watch(over, c, box, heard, &l.net.cfg)
 		_ = c.Close() // wakes reader and writer
 		box.close()
 	})
-	err = l.read(c, &heard)
+	err = l.read(c, heard)
 	cancel()
 	wg.Wait()
 	l.fail(err)
@@ -252,7 +250,7 @@ func (l *link) connect(ctx context.Context) (stood bool, err error) {
 }
 
 // watch pings the other side until ctx ends or it has been silent for too long.
-func watch(ctx context.Context, c net.Conn, box *outbox, heard *atomic.Int64, cfg *Config) {
+func watch(ctx context.Context, c net.Conn, box *outbox, heard *heard, cfg *Config) {
 	tick := time.NewTicker(cfg.PingInterval)
 	defer tick.Stop()
 	for {
@@ -261,7 +259,7 @@ func watch(ctx context.Context, c net.Conn, box *outbox, heard *atomic.Int64, cf
 			return
 		case <-tick.C:
 		}
-		if silent := time.Duration(time.Now().UnixNano() - heard.Load()); silent > cfg.IdleTimeout {
+		if silent := heard.silent(); silent > cfg.IdleTimeout {
 			cfg.Logger.Info("peer is silent, closing the connection", "addr", c.RemoteAddr(), "silent", silent)
 			return
 		}
@@ -270,7 +268,7 @@ func watch(ctx context.Context, c net.Conn, box *outbox, heard *atomic.Int64, cf
 }
 
 // read hands answers to their calls until the connection breaks.
-func (l *link) read(c net.Conn, heard *atomic.Int64) error {
+func (l *link) read(c net.Conn, heard *heard) error {
 	r := bufio.NewReaderSize(&noting{c, heard}, 64<<10)
 	for {
 		f, err := readFrame(r, l.net.cfg.MaxFrame)
@@ -291,21 +289,6 @@ func (l *link) read(c net.Conn, heard *atomic.Int64) error {
 			c.done(nil, &RemoteError{string(f.payload)})
 		}
 	}
-}
-
-// noting is a connection that notes when bytes came, so that a long frame on a
-// slow line counts as a sign of life.
-type noting struct {
-	net.Conn
-	heard *atomic.Int64
-}
-
-func (c *noting) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.heard.Store(time.Now().UnixNano())
-	}
-	return n, err
 }
 
 // fail ends all calls of a broken connection.

@@ -1,6 +1,10 @@
 package raftstore
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,5 +53,29 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 	put(t, c.leader(), "s", "x")
 	if ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond; ahead > tolerated {
 		t.Errorf("cluster time is ahead by %v", ahead)
+	}
+}
+
+// Unix nanoseconds are wall time: an interval between two of them jumps with the
+// clock. A time.Time, or a duration since one, does not.
+func TestIntervalsAreNotMeasuredWithWallTime(t *testing.T) {
+	entries := "logwal.go" // when an entry was made is told to people
+	for _, dir := range []string{".", "../peer", "../wal", "../fsm", "../fsm/blockfile", "../server/redis", "../server/httpapi", "../access", "../client"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s has no Go files: %v", dir, err)
+		}
+		for _, f := range files {
+			if strings.HasSuffix(f, "_test.go") || filepath.Base(f) == entries {
+				continue
+			}
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(b, []byte("UnixNano()")) {
+				t.Errorf("%s has a time in Unix nanoseconds", f)
+			}
+		}
 	}
 }

@@ -63,7 +63,7 @@ type logStore struct {
 
 	syncs     atomic.Uint64
 	syncNanos atomic.Int64
-	since     atomic.Int64 // when the append under way began, Unix nanoseconds; 0: none
+	since     atomic.Pointer[time.Time] // when the append under way began; nil: none is
 }
 
 func newLogStore(e engine, fail, halt func(error)) *logStore {
@@ -154,9 +154,9 @@ func (s *logStore) noteConfiguration(logs []*raft.Log) {
 // timed makes entries durable and notes how long that takes.
 func (s *logStore) timed(logs []*raft.Log) error {
 	began := time.Now()
-	s.since.Store(began.UnixNano())
+	s.since.Store(&began)
 	defer func() {
-		s.since.Store(0)
+		s.since.Store(nil)
 		s.syncs.Add(1)
 		s.syncNanos.Add(int64(time.Since(began)))
 	}()
@@ -285,10 +285,10 @@ func (s *logStore) at(index uint64) (position, error) {
 // underway returns how long the append that is under way takes already.
 func (s *logStore) underway() time.Duration {
 	since := s.since.Load()
-	if since == 0 {
+	if since == nil {
 		return 0
 	}
-	return time.Duration(time.Now().UnixNano() - since)
+	return time.Since(*since)
 }
 
 // Close implements engine.

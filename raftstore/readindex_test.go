@@ -263,7 +263,7 @@ func TestSparedVotersAreAskedInTheEnd(t *testing.T) {
 	eventuallyTrue(t, "the leader reaches everybody", func() bool {
 		return a.net.Connected("n2") && a.net.Connected("n3")
 	})
-	r := reads{lead: a.reads.lead, net: a.net, voter: a.reads.voter, limit: a.reads.limit} // the node uses its own
+	r := reads{lead: a.reads.lead, net: a.net, voter: a.reads.voter, limit: time.Minute} // the node uses its own
 	confirm := func() (quick string, ok bool) {
 		term, changed := a.lead.term()
 		if !r.confirm(t.Context(), term, changed, true) {

@@ -17,21 +17,22 @@ type counters struct {
 // spells count how often something was done, how long that took together, and
 // when the last time ended.
 type spells struct {
-	count       atomic.Uint64
-	nanos, last atomic.Int64 // last in Unix nanoseconds; 0: never
+	count atomic.Uint64
+	nanos atomic.Int64
+	last  atomic.Pointer[time.Time] // nil: never
 }
 
 func (s *spells) add(took time.Duration, ended time.Time) {
 	s.count.Add(1)
 	s.nanos.Add(int64(took))
-	s.last.Store(ended.UnixNano())
+	s.last.Store(&ended)
 }
 
 func (s *spells) spent() time.Duration { return time.Duration(s.nanos.Load()) }
 
 func (s *spells) ended() time.Time {
-	if n := s.last.Load(); n != 0 {
-		return time.Unix(0, n)
+	if t := s.last.Load(); t != nil {
+		return *t
 	}
 	return time.Time{}
 }

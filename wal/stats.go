@@ -31,7 +31,7 @@ type counters struct {
 	appends, records, bytes      atomic.Uint64
 	syncs                        atomic.Uint64
 	syncTotal, syncLast, syncMax atomic.Int64
-	syncStarted                  atomic.Int64 // Unix nanoseconds; 0: none
+	syncStarted                  atomic.Pointer[time.Time] // nil: none is under way
 	hits, misses                 atomic.Uint64
 	tornTail                     atomic.Bool
 }
@@ -39,10 +39,10 @@ type counters struct {
 // timedSync syncs the file and keeps account of it.
 func (l *Log) timedSync(file File) error {
 	start := l.opts.Now()
-	l.counters.syncStarted.Store(start.UnixNano())
+	l.counters.syncStarted.Store(&start)
 	err := file.Sync()
 	took := l.opts.Now().Sub(start)
-	l.counters.syncStarted.Store(0)
+	l.counters.syncStarted.Store(nil)
 	l.counters.syncs.Add(1)
 	l.counters.syncTotal.Add(int64(took))
 	l.counters.syncLast.Store(int64(took))
@@ -68,8 +68,8 @@ func (l *Log) Stats() Stats {
 		CacheMisses: c.misses.Load(),
 		TornTail:    c.tornTail.Load(),
 	}
-	if started := c.syncStarted.Load(); started != 0 {
-		s.SyncStarted = time.Unix(0, started)
+	if started := c.syncStarted.Load(); started != nil {
+		s.SyncStarted = *started
 	}
 	l.mu.RLock()
 	defer l.mu.RUnlock()
