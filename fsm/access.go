@@ -165,7 +165,7 @@ func readValue(h *head, e *elements, k turn.Key, typ turn.Type, r *turn.Result, 
 		return err
 	}
 	h.describeIn(k, r)
-	e.inc = h.inc
+	e.inc, e.front = h.inc, h.front
 	return fn(e)
 }
 

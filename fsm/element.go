@@ -62,6 +62,7 @@ func (t *table) setElement(inc uint64, name string, c change) {
 // store. What it returns is the caller's to keep, but not to write to.
 type elements struct {
 	inc    uint64
+	front  string     // no element with a lower name is left
 	layers []*overlay // newest first
 	// tx reads the store; nil if the layers hold everything, or if partial.
 	tx *reading
@@ -86,6 +87,7 @@ func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
 // elements returns a key's elements, store included. Only for use in Apply.
 func (m *Machine) elements(h *head) (elements, error) {
 	e, whole := m.elementsIn(h.inc)
+	e.front = h.front
 	if whole {
 		return e, nil
 	}

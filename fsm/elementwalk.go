@@ -22,7 +22,7 @@ type elementWalk struct {
 // fn returns false.
 func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
 	w := e.walk(false)
-	at := elementKey(e.inc, from)
+	at := elementKey(e.inc, max(from, e.front))
 	for i := range w.layers {
 		w.valid[i] = w.layers[i].Seek(at)
 	}

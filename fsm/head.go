@@ -46,6 +46,7 @@ type head struct {
 	in     *table    // that holds the head, or held it before it was deleted
 	tail   *tail     // of inc, in that table
 	window *windowOf // of inc; perhaps forgotten since
+	front  string    // of a stream: entries with a lower name were removed; as long as a memtable knows of that
 }
 
 const (

@@ -126,7 +126,11 @@ func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err e
 	if err != nil {
 		return 0, err
 	}
-	return m.takeEntries(h, &e, names)
+	removed, err = m.takeEntries(h, &e, names)
+	if len(names) > 0 && err == nil {
+		h.front = names[len(names)-1] + "\x00"
+	}
+	return removed, err
 }
 
 // takeEntries removes those entries of an owned head that are there.
