@@ -2,6 +2,13 @@ package resp
 
 import "sync/atomic"
 
+// Memory is what the memory of a reader is charged to.
+type Memory interface {
+	// Take reports whether n bytes were left, and takes them. Give gives them back.
+	Take(n int) bool
+	Give(n int)
+}
+
 // Budget is an amount of memory that several readers share. Its methods may be
 // called by any goroutine.
 type Budget struct {
@@ -25,6 +32,13 @@ func (b *Budget) Take(n int) bool {
 		return false
 	}
 	return true
+}
+
+// Force takes n bytes, whether they are left or not.
+func (b *Budget) Force(n int) {
+	if b != nil {
+		b.used.Add(int64(n))
+	}
 }
 
 // Give gives n bytes back.

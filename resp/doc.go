@@ -48,9 +48,8 @@ type Limits struct {
 	// argOverhead for each argument. A longer one, within MaxBulk and MaxArgs,
 	// is read past and reported as a RequestError: MaxBulk.
 	MaxRequest int
-	// Budget, if set, is shared by many readers and bounds the memory that
-	// their unfinished large requests hold together.
-	Budget *Budget
+	// Memory, if set, is what unfinished large requests are charged to.
+	Memory Memory
 
 	// MaxDepth is how deep aggregates of a reply may nest: 32.
 	MaxDepth int
@@ -65,6 +64,9 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
+	if l.Memory == nil {
+		l.Memory = (*Budget)(nil)
+	}
 	if l.MaxBulk <= 0 {
 		l.MaxBulk = 512 << 20
 	}

@@ -40,8 +40,8 @@ func NewRequestReader(r io.Reader, lim Limits) *RequestReader {
 }
 
 // Unauthenticated says that the client has yet to show who it is. While it has not,
-// requests have at most 10 arguments of 16 KiB, as with Redis; others are a
-// ProtocolError.
+// requests have at most 10 arguments of 16 KiB, as with Redis, or a line of 4 KiB;
+// others are a ProtocolError.
 func (r *RequestReader) Unauthenticated(yes bool) { r.stranger = yes }
 
 // Buffered returns the number of bytes that were received and not read yet: if
@@ -130,7 +130,7 @@ func (r *RequestReader) reset() {
 func (r *RequestReader) Close() { r.Detach() }
 
 func (r *RequestReader) release() {
-	r.lim.Budget.Give(r.taken)
+	r.lim.Memory.Give(r.taken)
 	r.taken = 0
 }
 
@@ -193,10 +193,10 @@ func (r *RequestReader) readArg() error {
 }
 
 // readBody appends n bytes to the arena. What is allocated is never more than
-// what has arrived already, or smallArena.
+// what has arrived already, or readBuffer.
 func (r *RequestReader) readBody(n int) error {
 	for n > 0 && r.drop == nil {
-		chunk := min(n, max(smallArena, len(r.arena)))
+		chunk := min(n, max(readBuffer, len(r.arena)))
 		if !r.grow(chunk, n) {
 			r.startDropping(&RequestError{})
 			break
@@ -242,7 +242,7 @@ func (r *RequestReader) charge(arena int) bool {
 	if total <= smallArena || total <= r.taken {
 		return true
 	}
-	if !r.lim.Budget.Take(total - r.taken) {
+	if !r.lim.Memory.Take(total - r.taken) {
 		return false
 	}
 	r.taken = total
@@ -293,7 +293,11 @@ func (r *RequestReader) readInline() error {
 		if err != nil && err != bufio.ErrBufferFull {
 			return err
 		}
-		if len(line)+len(part) > r.lim.MaxInline {
+		most := r.lim.MaxInline
+		if r.stranger {
+			most = min(most, readBuffer)
+		}
+		if len(line)+len(part) > most || err != nil && !r.charge(2*len(line)+readBuffer) {
 			return ProtocolError("too big inline request")
 		}
 		if err == nil && line == nil {

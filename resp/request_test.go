@@ -106,7 +106,7 @@ func request(args ...string) string {
 
 func TestBudgetIsSharedAndGivenBack(t *testing.T) {
 	budget := NewBudget(1 << 20)
-	lim := Limits{Budget: budget}
+	lim := Limits{Memory: budget}
 	big := strings.Repeat("x", 600_000)
 	// The first reader holds most of the budget in a request that is not whole.
 	pr, pw := io.Pipe()
@@ -132,7 +132,7 @@ func TestBudgetIsSharedAndGivenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if budget.Used() < 600_000 {
-		t.Errorf("%d bytes in use while a large request is being handled", budget.Used())
+		t.Errorf("%d bytes in use while a large request is being handled", lim.Memory.(*Budget).Used())
 	}
 	first.Close()
 	second.Close()
@@ -142,14 +142,15 @@ func TestBudgetIsSharedAndGivenBack(t *testing.T) {
 }
 
 func TestManyArgumentsAreCharged(t *testing.T) {
-	lim := Limits{Budget: NewBudget(1 << 20)}
+	budget := NewBudget(1 << 20)
+	lim := Limits{Memory: budget}
 	args := make([]string, 100_000)
 	got, err := readAll(NewRequestReader(strings.NewReader(request(args...)), lim))
 	if len(got) != 1 || !strings.HasPrefix(got[0], "dropped") || err != io.EOF {
 		t.Errorf("%.80q, %v", got, err)
 	}
-	if lim.Budget.Used() != 0 {
-		t.Errorf("%d bytes in use", lim.Budget.Used())
+	if budget.Used() != 0 {
+		t.Errorf("%d bytes in use", lim.Memory.(*Budget).Used())
 	}
 }
 
@@ -185,7 +186,7 @@ func FuzzRequestReader(f *testing.F) {
 	f.Add([]byte("*3\r\n$-1\r\n"))
 	f.Add([]byte("*2147483647\r\n$536870912\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		lim := Limits{MaxBulk: 1 << 16, MaxArgs: 100, MaxInline: 1 << 10, MaxRequest: 1 << 12, Budget: NewBudget(1 << 20)}
+		lim := Limits{MaxBulk: 1 << 16, MaxArgs: 100, MaxInline: 1 << 10, MaxRequest: 1 << 12, Memory: NewBudget(1 << 20)}
 		whole := NewRequestReader(bytes.NewReader(in), lim)
 		got, err := readAll(whole)
 		split, err2 := readAll(NewRequestReader(iotest.HalfReader(bytes.NewReader(in)), lim))
@@ -193,8 +194,8 @@ func FuzzRequestReader(f *testing.F) {
 			t.Fatalf("the result depends on how the bytes arrive:\n%q %v\n%q %v", got, err, split, err2)
 		}
 		whole.Close()
-		if lim.Budget.Used() != 0 {
-			t.Fatalf("%d bytes of the budget are lost", lim.Budget.Used())
+		if lim.Memory.(*Budget).Used() != 0 {
+			t.Fatalf("%d bytes of the budget are lost", lim.Memory.(*Budget).Used())
 		}
 	})
 }

@@ -122,17 +122,7 @@ func permitKeys(u *access.User, cmd *command, ns string, args [][]byte) replyErr
 	if !u.MayEnter(ns) {
 		return errNoDBPerm
 	}
-	var keys [][]byte
-	step := cmd.keys.step
-	if cmd.movable != nil {
-		keys, step = cmd.movable(args), 1
-	} else {
-		last := cmd.keys.last
-		if last < 0 {
-			last += len(args)
-		}
-		keys = args[min(cmd.keys.first, len(args)):min(last+1, len(args))]
-	}
+	keys, step := cmd.keyRun(args)
 	for i := 0; i < len(keys); i += step {
 		if !u.MayTouch(keys[i]) {
 			return errNoKeyPerm

@@ -26,9 +26,15 @@ func clientSetName(c *conn, args [][]byte) action {
 	if !validName(name) {
 		return refuse(errClientName)
 	}
+	if len(name) > maxNameBytes {
+		return refuse(tooLarge("a client's name can have %d bytes", maxNameBytes))
+	}
 	c.setName(name)
 	return status("OK")
 }
+
+// maxNameBytes is how long what a client tells of itself can be.
+const maxNameBytes = 1024
 
 func clientSetInfo(c *conn, args [][]byte) action {
 	c.about.mu.Lock()
@@ -45,6 +51,9 @@ func clientSetInfo(c *conn, args [][]byte) action {
 	}
 	if !validName(string(args[3])) {
 		return refuse(replyError("ERR " + what + " cannot contain spaces, newlines or special characters."))
+	}
+	if len(args[3]) > maxNameBytes {
+		return refuse(tooLarge("%s can have %d bytes", what, maxNameBytes))
 	}
 	*field = string(args[3])
 	return status("OK")

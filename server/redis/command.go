@@ -60,6 +60,23 @@ func (k keySpec) of(args [][]byte) [][]byte {
 }
 
 // keysOf returns the arguments that are keys.
+// keyRun returns a run of arguments of which every step-th is a key, without making a
+// list where the keys stand in a row.
+func (cmd *command) keyRun(args [][]byte) (run [][]byte, step int) {
+	switch {
+	case cmd.movable != nil:
+		return cmd.movable(args), 1
+	case cmd.keys.first == 0:
+		return nil, 1
+	}
+	last := cmd.keys.last
+	if last < 0 {
+		last += len(args)
+	}
+	first := min(cmd.keys.first, len(args))
+	return args[first:max(first, min(last+1, len(args)))], cmd.keys.step
+}
+
 func (cmd *command) keysOf(args [][]byte) [][]byte {
 	if cmd.movable != nil {
 		return cmd.movable(args)

@@ -42,8 +42,10 @@ type Config struct {
 	// limits allow for an append.
 	MaxRequestBytes int
 	// ReceiveBytes bounds the memory of all large requests being received
-	// together: 256 MiB. Beyond it, requests of more than 16 KiB are refused as
-	// OVERLOADED.
+	// together, and of what connections keep between requests: 256 MiB. One user, or
+	// one address where there are no Users, has three quarters of it at most; strangers
+	// have a sixteenth of it beside, one address of theirs a quarter of that. Beyond it,
+	// requests of more than 16 KiB are refused as OVERLOADED.
 	ReceiveBytes int64
 	// PipelineRequests and PipelineBytes bound the requests of one connection
 	// that are read ahead of their replies: 1,024 and 16 MiB.
@@ -58,8 +60,10 @@ type Config struct {
 	// WriteTimeout is how long a client may leave replies unread before its
 	// connection is closed: 30 s without accepting any bytes.
 	WriteTimeout time.Duration
-	// ReadTimeout is how long a client may pause within a request: 30 s. Between
-	// requests it may be silent for ever.
+	// ReadTimeout is how long a client may pause within a request: 30 s. The whole of it
+	// may take so long and a second for each 8 KiB. Where there are Users, it is also
+	// the time in which a connection has to authenticate. Between requests, a user's may
+	// be silent for ever.
 	ReadTimeout time.Duration
 	// DeadPeerTimeout is how long a client's machine may answer nothing, not even
 	// probes, before its connection is closed: 2 min. It is counted in seconds.

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"net"
@@ -22,6 +23,7 @@ type conn struct {
 	started time.Time
 	wire    wire
 	in      *resp.RequestReader
+	memory  *account
 	kept    kept
 	replies *replies
 
@@ -44,6 +46,11 @@ type conn struct {
 	hangUp   context.CancelCauseFunc
 	block    block
 	blocking <-chan struct{} // closed when the request that blocks the connection has ended; nil: none does
+
+	// stranger is the connection's place among the strangers, nil if it is none or has
+	// had to give way. It is guarded by strangers.mu.
+	stranger *list.Element
+	gaveWay  bool
 
 	about about
 }
@@ -76,9 +83,11 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	c.who.all = s.cfg.Users
 	c.order.reading = make(chan struct{}, maxReads)
 	c.gone, c.hangUp = context.WithCancelCause(s.work)
-	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Budget: s.receive})
+	c.memory = s.openAccount(nc)
+	c.tx.memory = c.memory
+	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
 	c.block.changed.L = &c.block.mu
-	c.kept.budget, c.kept.max = s.receive, s.cfg.PipelineBytes
+	c.kept.budget, c.kept.max = c.memory, s.cfg.PipelineBytes
 	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
 	c.about.proto, c.about.active, c.about.user = 2, now, defaultUser
 	c.logOut()
@@ -98,6 +107,8 @@ func (c *conn) serve() {
 	c.wire.close()
 	c.in.Close()
 	c.kept.drop()
+	c.memory.Give(c.memory.taken)
+	c.srv.shares.release(c.memory.share)
 }
 
 // next handles one request. It reports whether another may follow.
@@ -109,7 +120,7 @@ func (c *conn) next() bool {
 	if err := c.in.WaitInput(); err != nil {
 		return false
 	}
-	c.wire.within = true
+	c.wire.begin()
 	args, err := c.in.Next()
 	var tooLong *resp.RequestError
 	var protocol resp.ProtocolError
@@ -149,6 +160,9 @@ func (c *conn) handle(args [][]byte) bool {
 	if err == "" {
 		err = c.authorise(cmd, args)
 	}
+	if err == "" {
+		err = c.checkKeys(cmd, args)
+	}
 	a := refuse(err)
 	switch {
 	case c.tx.open != nil && (cmd == nil || !cmd.passes()):
@@ -168,6 +182,28 @@ func (c *conn) handle(args [][]byte) bool {
 	c.start(cmd, a, bytes)
 	return !a.last
 }
+
+// checkKeys refuses keys that are too long before anything is kept of them.
+func (c *conn) checkKeys(cmd *command, args [][]byte) replyError {
+	most := c.srv.engine.Limits().KeyBytes
+	keys, step := cmd.keyRun(args)
+	if cmd.blocks && len(keys) > maxBlockingKeys*step {
+		return tooLarge("%s can wait for %d keys at most", cmd.name, maxBlockingKeys)
+	}
+	for i := 0; i < len(keys); i += step {
+		if n := len(keys[i]); n > most {
+			return tooLarge("session key has %d bytes, the limit is %d", n, most)
+		}
+	}
+	return ""
+}
+
+func tooLarge(format string, args ...any) replyError {
+	return replyError(errorText(turn.Errorf(turn.TooLarge, format, args...), false))
+}
+
+// maxBlockingKeys is how many keys a request can wait for.
+const maxBlockingKeys = 1000
 
 func (c *conn) touch(cmd *command) {
 	now := c.srv.cfg.Now()

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"time"
+
 	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -36,13 +38,28 @@ func (c *conn) follow() {
 // only, and soon.
 func (c *conn) become(u *access.User) {
 	c.who.user = u
-	c.in.Unauthenticated(u == nil)
+	c.admit(u)
 	c.about.mu.Lock()
 	defer c.about.mu.Unlock()
 	c.about.known, c.about.login, c.about.user = u, c.who.login, defaultUser
 	if u != nil {
 		c.about.user = u.Name
 	}
+}
+
+// admit gives the connection the time and the memory of u's; nil: of a stranger.
+func (c *conn) admit(u *access.User) {
+	s := c.srv
+	c.in.Unauthenticated(u == nil)
+	if u != nil {
+		c.wire.loginBy = time.Time{}
+		s.strangers.forget(c)
+		c.moveAccount(s.receive, s.userShare(u.Name))
+		return
+	}
+	c.wire.loginBy = time.Now().Add(s.cfg.ReadTimeout)
+	s.strangers.meet(c)
+	c.moveAccount(s.receiveUnknown, s.addressShare(c.wire.nc))
 }
 
 // errSubscribed keeps subscriptions with the user who was allowed to make them: the
@@ -75,6 +92,9 @@ func (c *conn) logIn(name, secret []byte) replyError {
 	}
 	if c.subs.count() > 0 && c.who.login.Name != login.Name {
 		return errSubscribed
+	}
+	if c.who.user == nil && !c.srv.mayStay(user) {
+		return errMaxClients
 	}
 	c.who.login, c.who.set = login, set
 	c.become(user)

@@ -11,7 +11,7 @@ type kept struct {
 	buf    []byte // empty: there is none
 	begin  int    // what is before it has been read
 	max    int    // bytes
-	budget *resp.Budget
+	budget resp.Memory
 }
 
 // room returns where more input can be put, nil if there may be no more.

@@ -108,6 +108,7 @@ func keys(c *conn, args [][]byte) action {
 	return alone(func(ctx context.Context) (reply, error) {
 		var found []string
 		var index uint64
+		room := c.srv.engine.Limits().ReadBytes // names are kept until all are found
 		for {
 			r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.srv.since(ctx, index, &q) })
 			if err != nil {
@@ -115,6 +116,9 @@ func keys(c *conn, args [][]byte) action {
 			}
 			for i := range r.Sessions {
 				if name := r.Sessions[i].Key.Name; match(pattern, name) {
+					if room -= len(name) + nameOverhead; room < 0 {
+						return nil, turn.Errorf(turn.TooLarge, "KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))
+					}
 					found = append(found, name)
 				}
 			}
@@ -125,6 +129,9 @@ func keys(c *conn, args [][]byte) action {
 		}
 	})
 }
+
+// nameOverhead is the bookkeeping bytes of a name in an answer.
+const nameOverhead = 32
 
 func writeNames(w *resp.Writer, names []string) {
 	w.Array(len(names))

@@ -39,6 +39,14 @@ func watch(c *conn, args [][]byte) action {
 	if len(c.tx.watched)+len(args) > turn.MaxSteps {
 		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched", turn.MaxSteps), false)))
 	}
+	room := 0
+	for _, a := range args[1:] {
+		room += len(a) + watchedOverhead
+	}
+	if !c.memory.Take(room) {
+		return refuse(errCrowded)
+	}
+	c.tx.watching += room
 	var ws []*watched
 	for _, a := range args[1:] {
 		ws = append(ws, &watched{Watched: turn.Watched{Key: c.key(a)}})
@@ -64,7 +72,7 @@ func watch(c *conn, args [][]byte) action {
 // unwatch in a transaction comes too late, as in Redis.
 func unwatch(c *conn, _ [][]byte) action {
 	if c.tx.open == nil {
-		c.tx.watched = nil
+		c.tx.unwatch()
 	}
 	return status("OK")
 }
@@ -88,7 +96,10 @@ func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) a
 		err = errNotWithin
 	case t.bytes+bytes > c.srv.cfg.PipelineBytes:
 		err = replyError(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d bytes", c.srv.cfg.PipelineBytes), false))
+	case !c.memory.Take(bytes + queuedOverhead):
+		err = errCrowded
 	default:
+		c.tx.queueing += bytes + queuedOverhead
 		q.action = cmd.handle(c, args)
 		q.steps = q.count()
 		switch {

@@ -21,12 +21,17 @@ type Server struct {
 	table   *table
 	stats   *stats
 	receive *resp.Budget
-	cursors *cursors
-	hub     *hub
-	pushing pushBudget
-	lines   lines
-	started time.Time
-	runID   string
+	// receiveUnknown is for the requests of strangers, so that they take nothing from
+	// users.
+	receiveUnknown *resp.Budget
+	shares         shares
+	strangers      strangers
+	cursors        *cursors
+	hub            *hub
+	pushing        pushBudget
+	lines          lines
+	started        time.Time
+	runID          string
 
 	databases []string // the namespaces that are numbered
 
@@ -51,7 +56,7 @@ func New(cfg Config) *Server {
 	t := newTable()
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, stats: newStats(t),
-		receive: resp.NewBudget(cfg.ReceiveBytes), cursors: new(cursors), hub: newHub(),
+		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), cursors: new(cursors), hub: newHub(),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
 	}
 	for db := range databases {
@@ -106,9 +111,10 @@ func (s *Server) accept(ctx context.Context) error {
 func (s *Server) welcome(nc net.Conn) {
 	s.stats.accepted.Add(1)
 	keepAlive(nc, s.cfg.DeadPeerTimeout)
+	inherits := s.giveWay() // a descriptor
 	c := s.newConn(nc)
 	s.mu.Lock()
-	full := len(s.conns) >= s.cfg.MaxClients || s.cfg.Descriptors != nil && !s.cfg.Descriptors.Take()
+	full := len(s.conns) >= s.cfg.MaxClients || s.cfg.Descriptors != nil && !inherits && !s.cfg.Descriptors.Take()
 	if !full {
 		s.conns[c.id] = c
 		s.open.Add(1)
@@ -117,6 +123,10 @@ func (s *Server) welcome(nc net.Conn) {
 	if full {
 		s.stats.rejected.Add(1)
 		c.hangUp(nil)
+		if gone := s.strangers.forget(c); inherits && !gone && s.cfg.Descriptors != nil {
+			s.cfg.Descriptors.Release()
+		}
+		s.shares.release(c.memory.share)
 		turnAway(nc)
 		return
 	}
@@ -126,7 +136,7 @@ func (s *Server) welcome(nc net.Conn) {
 		s.mu.Lock()
 		delete(s.conns, c.id)
 		s.mu.Unlock()
-		if s.cfg.Descriptors != nil {
+		if gaveWay := s.strangers.forget(c); s.cfg.Descriptors != nil && !gaveWay {
 			s.cfg.Descriptors.Release()
 		}
 	}()

@@ -19,7 +19,11 @@ const (
 type subscriptions struct {
 	channels, patterns map[topic]struct{}
 	bytes              int // of the names
+	charged            int // to the connection's memory, until the last one ends
 }
+
+// topicOverhead is the bookkeeping bytes of a subscription.
+const topicOverhead = 256
 
 func (s *subscriptions) count() int { return len(s.channels) + len(s.patterns) }
 
@@ -57,6 +61,10 @@ func subscribe(kind subscription) handler {
 			return refuse(replyError(errorText(turn.Errorf(turn.TooLarge,
 				"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes), false)))
 		}
+		if !c.memory.Take(bytes + len(names)*topicOverhead) {
+			return refuse(errCrowded)
+		}
+		c.subs.charged += bytes + len(names)*topicOverhead
 		mine := kind.mine(&c.subs)
 		if *mine == nil {
 			*mine = make(map[topic]struct{})
@@ -129,6 +137,10 @@ func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confir
 		}
 	}})
 	h.mu.Unlock()
+	if c.subs.count() == 0 {
+		c.memory.Give(c.subs.charged)
+		c.subs.charged = 0
+	}
 	c.noteSubscriptions()
 	return action{gate: true}
 }
@@ -154,6 +166,7 @@ func (c *conn) unsubscribeAll() {
 		h.patterns.remove(t, c)
 	}
 	h.mu.Unlock()
+	c.memory.Give(c.subs.charged)
 	c.subs = subscriptions{}
 	c.noteSubscriptions()
 }

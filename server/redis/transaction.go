@@ -7,8 +7,11 @@ import (
 
 // transactions is how far a client has got with WATCH and MULTI.
 type transactions struct {
+	memory  *account
 	open    *transaction // since MULTI; nil: none
 	watched []*watched
+	// queueing and watching are the bytes that memory was charged with.
+	queueing, watching int
 }
 
 // spoil lets EXEC do nothing, if there has been a MULTI.
@@ -19,7 +22,26 @@ func (t *transactions) spoil() {
 }
 
 // forget drops what is queued and what is watched.
-func (t *transactions) forget() { t.open, t.watched = nil, nil }
+func (t *transactions) forget() {
+	t.memory.Give(t.queueing)
+	t.open, t.queueing = nil, 0
+	t.unwatch()
+}
+
+func (t *transactions) unwatch() {
+	t.memory.Give(t.watching)
+	t.watched, t.watching = nil, 0
+}
+
+// queuedOverhead and watchedOverhead are the bookkeeping bytes of a queued request
+// and of a watched key.
+const (
+	queuedOverhead  = 256
+	watchedOverhead = 160
+)
+
+// errCrowded refuses what a connection would have to keep beyond its memory.
+var errCrowded = replyError(errorText(turn.Errorf(turn.Overloaded, "too much is kept for clients at the moment"), false))
 
 // transaction is what a connection has queued since MULTI.
 type transaction struct {

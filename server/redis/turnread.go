@@ -155,6 +155,9 @@ func turnTail(c *conn, args [][]byte) action {
 		return refuse(o.err)
 	case push:
 		t.q.MaxBytes = tailFrame
+		if err := t.q.Validate(c.srv.engine.Limits()); err != nil {
+			return refuse(replyError(errorText(err, true)))
+		}
 		return c.startTail(&pushTail{c: c, q: t.q, incarnation: incarnation, refused: c.permission(c.srv.table.lookup("turn.tail"), args)})
 	}
 	return blocking(t.run)

@@ -16,9 +16,13 @@ import (
 type wire struct {
 	srv    *Server
 	nc     net.Conn
-	within bool // part of a request was received
-	timed  bool // the socket has a read deadline
-	abort  bool // the input cannot be read on; close gently
+	within bool      // part of a request was received
+	began  time.Time // … at this time
+	got    int       // bytes since then
+	// loginBy is until when the client has to authenticate; zero: it has, or need not.
+	loginBy time.Time
+	timed   bool // the socket has a read deadline
+	abort   bool // the input cannot be read on; close gently
 
 	writeBy time.Time   // the socket's write deadline
 	wasCut  atomic.Bool // see cut
@@ -30,16 +34,33 @@ func (w *wire) local() net.Addr  { return w.nc.LocalAddr() }
 func (w *wire) read(p []byte) (int, error) {
 	n, err := w.nc.Read(p)
 	w.srv.stats.received.Add(uint64(n))
+	w.got += n
 	return n, err
 }
 
-// limitRead bounds the wait for the rest of a request, and for anything from a
-// stranger; others may take their time between requests.
-func (w *wire) limitRead(stranger bool) error {
+// begin notes that a request begins.
+func (w *wire) begin() { w.within, w.began, w.got = true, time.Now(), 0 }
+
+// requestRate is how many bytes of a request have to arrive in a second, beyond those
+// of Config.ReadTimeout: a request that drips in holds its connection for no longer.
+const requestRate = 8 << 10
+
+// limitRead bounds a pause within a request, the time for the whole of it, and that in
+// which a stranger has to authenticate; users may take their time between requests.
+func (w *wire) limitRead() error {
+	by := w.loginBy
+	if w.within {
+		pause, whole := time.Now().Add(w.srv.cfg.ReadTimeout), w.began.Add(w.srv.cfg.ReadTimeout+time.Duration(w.got)*time.Second/requestRate)
+		for _, t := range []time.Time{pause, whole} {
+			if by.IsZero() || t.Before(by) {
+				by = t
+			}
+		}
+	}
 	switch {
-	case w.within || stranger:
+	case !by.IsZero():
 		w.timed = true
-		return w.nc.SetReadDeadline(time.Now().Add(w.srv.cfg.ReadTimeout))
+		return w.nc.SetReadDeadline(by)
 	case w.timed:
 		w.timed = false
 		return w.nc.SetReadDeadline(time.Time{})
@@ -126,7 +147,7 @@ func (c *conn) setReadDeadline() error {
 		return os.ErrDeadlineExceeded
 	}
 	if !c.about.stopping {
-		return c.wire.limitRead(c.who.stranger())
+		return c.wire.limitRead()
 	}
 	if c.wire.wasCut.Load() || time.Now().After(c.about.stopBy) || !c.pace.more() {
 		return os.ErrDeadlineExceeded

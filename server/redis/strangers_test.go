@@ -1,0 +1,196 @@
+package redis
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// protected runs a server with users root (admin), ann and bob (write).
+func protected(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['*']", ""}, testUser{"bob", "write", "['*']", ""})
+	cfg.Engine, cfg.Users = openEngine(t, turn.DefaultLimits()), users
+	return open(t, cfg)
+}
+
+// closes reports whether the server ends the connection, while drip, if it is
+// not nil, is called again and again.
+func closes(t *testing.T, nc net.Conn, drip func() error) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, nc)
+		close(ended)
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-time.After(20 * time.Millisecond):
+			if drip != nil && drip() != nil {
+				<-ended
+				return
+			}
+		case <-t.Context().Done():
+			t.Error("the connection goes on")
+			return
+		}
+	}
+}
+
+// A request that drips in, or requests that never authenticate, hold a connection
+// for ReadTimeout, however often a byte comes.
+func TestDrippingConnectionsEnd(t *testing.T) {
+	s := protected(t, Config{ReadTimeout: 300 * time.Millisecond})
+	known := s.as(t, "ann").nc
+	const begun = "*2\r\n$4\r\nECHO\r\n$9999\r\n"
+	for _, c := range []struct {
+		nc           net.Conn
+		before, drip string
+	}{{dial(t, s.addr()).nc, begun, "x"}, {dial(t, s.addr()).nc, "", "PING\r\n"}, {known, begun, "x"}} {
+		io.WriteString(c.nc, c.before)
+		closes(t, c.nc, func() error { _, err := io.WriteString(c.nc, c.drip); return err })
+	}
+}
+
+// When strangers take all connections, the one that has been silent for longest
+// gives way: a user gets in, and users who are in stay.
+func TestStrangersGiveWay(t *testing.T) {
+	s := protected(t, Config{MaxClients: 8})
+	ann := s.as(t, "ann")
+	var flood []net.Conn
+	for range 30 {
+		flood = append(flood, dial(t, s.addr()).nc)
+	}
+	closes(t, flood[0], nil)
+	for range 3 {
+		root := s.as(t, "root")
+		root.expect("PONG", "PING")
+	}
+	ann.expect("PONG", "PING")
+	if n := s.Metrics().Connections; n > 8 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// The last connections are kept for administrators.
+func TestConnectionsForAdministrators(t *testing.T) {
+	s := protected(t, Config{MaxClients: 16})
+	var in []*client
+	for range 16 {
+		c := dial(t, s.addr())
+		if strings.HasPrefix(show(c.do("AUTH", "ann", secretOf("ann"))), "-") {
+			c.nc.Close()
+			break
+		}
+		in = append(in, c)
+	}
+	if len(in) != 14 {
+		t.Errorf("%d connections of a user", len(in))
+	}
+	s.as(t, "root").expect("PONG", "PING")
+	in[0].expect("PONG", "PING")
+}
+
+// What a connection keeps between requests is charged, bounded, and given back.
+func TestKeptMemoryIsCharged(t *testing.T) {
+	const budget = 1 << 20
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: budget, Logger: slog.New(slog.DiscardHandler)})
+	c := dial(t, s.addr())
+	long := strings.Repeat("k", 8<<20)
+	for _, args := range [][]string{{"WATCH", long}, {"GET", long}, {"BLPOP", long, "0"}, {"TURN.TAIL", long}, {"CLIENT", "SETNAME", long[:2000]}, {"CLIENT", "SETINFO", "LIB-NAME", long[:2000]},
+		append(append([]string{"BLPOP"}, make([]string, 1001)...), "0"), append(append([]string{"XREAD", "BLOCK", "0", "STREAMS"}, make([]string, 1001)...), make([]string, 1001)...)} {
+		if got := show(c.do(args...)); !strings.HasPrefix(got, "-TOO_LARGE") && !strings.HasPrefix(got, "-OVERLOADED") {
+			t.Errorf("%.40q: %.100s", args, got)
+		}
+	}
+	if n := s.Metrics().ReceiveBytes; n != 0 {
+		t.Errorf("%d bytes are kept of what was refused", n)
+	}
+	for what, fill := range map[string]func(i int) []string{
+		"watched":    func(i int) []string { return []string{"WATCH", fmt.Sprint(long[:500], i)} },
+		"queued":     func(i int) []string { return []string{"SET", fmt.Sprint("k", i), long[:8000]} },
+		"subscribed": func(i int) []string { return []string{"SUBSCRIBE", fmt.Sprint(long[:4000], i)} },
+	} {
+		hog := dial(t, s.addr())
+		if what == "queued" {
+			hog.expect("OK", "MULTI")
+		}
+		full := false
+		for i := 0; i < 5000 && !full; i++ {
+			got := show(hog.do(fill(i)...))
+			full = strings.HasPrefix(got, "-OVERLOADED") || strings.HasPrefix(got, "-TOO_LARGE")
+		}
+		if n := s.Metrics().ReceiveBytes; !full || n > budget*3/4 || n < budget/8 {
+			t.Errorf("%s: %d bytes are charged, full %t", what, n, full)
+		}
+		hog.nc.Close()
+		eventually(t, what+" memory is given back", func() bool { return s.Metrics().ReceiveBytes == 0 })
+	}
+	for _, end := range [][]string{{"UNWATCH"}, {"RESET"}, {"DISCARD"}, {"EXEC"}} {
+		c.do("WATCH", "a", "b")
+		if end[0] == "DISCARD" || end[0] == "EXEC" {
+			c.do("MULTI")
+			c.do("SET", "a", "1")
+		}
+		c.do(end...)
+		if n := s.Metrics().ReceiveBytes; n != 0 {
+			t.Errorf("%d bytes are kept after %s", n, end[0])
+		}
+	}
+}
+
+// Strangers' requests take nothing from those of users, nor one user's from another's.
+func TestMemoryIsShared(t *testing.T) {
+	const budget = 8 << 20
+	s := protected(t, Config{ReceiveBytes: budget})
+	hog := s.as(t, "ann")
+	for range 3 {
+		c := s.as(t, "ann")
+		c.nc.Write(append([]byte("*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$8000000\r\n"), make([]byte, 3<<20)...))
+	}
+	eventually(t, "a user's share is full", func() bool { return s.Metrics().ReceiveBytes > budget/2 })
+	s.as(t, "bob").expect("1", "RPUSH", "b", strings.Repeat("x", 1<<20))
+	hog.expect("PONG", "PING")
+	if n := s.Metrics().ReceiveBytes; n > budget*3/4 {
+		t.Errorf("%d bytes are charged to one user", n)
+	}
+}
+
+// A tail that could never show anything is refused, not confirmed.
+func TestTailOfABadKeyIsRefused(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	c := dial(t, s.addr())
+	c.do("HELLO", "3")
+	for _, key := range []string{"", strings.Repeat("k", 513)} {
+		if got := show(c.do("TURN.TAIL", key, "PUSH")); !strings.HasPrefix(got, "-") {
+			t.Errorf("a key of %d bytes: %s", len(key), got)
+		}
+	}
+}
+
+// KEYS keeps no more names than an answer may have.
+func TestKeysIsBounded(t *testing.T) {
+	limits := turn.DefaultLimits()
+	limits.ReadBytes = 10 * (nameOverhead + 3)
+	s := open(t, Config{Engine: openEngine(t, limits)})
+	c := dial(t, s.addr())
+	for i := range 11 {
+		if i == 10 {
+			if got := len(c.do("KEYS", "*").Elems); got != 10 {
+				t.Errorf("%d keys", got)
+			}
+		}
+		c.do("SET", fmt.Sprint("k", 10+i), "v")
+	}
+	if got := show(c.do("KEYS", "*")); !strings.HasPrefix(got, "-TOO_LARGE") && !strings.HasPrefix(got, "-ERR") {
+		t.Errorf("%s", got)
+	}
+}
