@@ -74,7 +74,7 @@ func TestAdministrationOnThisMachine(t *testing.T) {
 	if err := os.Chmod(token, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	n.fails(exitFailed, "admin token", "cluster", "checksum")
+	n.fails(exitUnknown, "admin token", "cluster", "checksum")
 }
 
 // TestExportIsForItsOwner: what people said is not written for others to read.

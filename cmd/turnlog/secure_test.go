@@ -99,7 +99,7 @@ func TestProtectedNode(t *testing.T) {
 	s.fails(exitFailed, "", append([]string{"read", "chat:1", "--timeout", "1s"}, "--tls-ca", s.file("ca.crt"))...)
 	s.fails(exitUsage, "TURNLOG_SECRET", "read", "chat:1", "--user", "bot", "--tls-ca", s.file("ca.crt"))
 	s.ok(with("root", "cluster", "checksum")...)
-	s.fails(exitFailed, "right", with("bot", "cluster", "checksum")...)
+	s.fails(exitUnknown, "right", with("bot", "cluster", "checksum")...)
 	s.fails(exitFailed, "cannot be reached", append(with("bot", "read", "chat:1", "--timeout", "1s"), "--tls-ca", s.otherAuthority())...)
 
 	rdb := redis.NewClient(&redis.Options{Addr: "localhost:" + respPort, TLSConfig: s.tls(), Username: "bot", Password: s.secrets["bot"]})
