@@ -144,10 +144,6 @@ func (d *differ) compareOne(args []string, ours, real resp.Value) {
 	name := strings.ToUpper(args[0])
 	unit := int64(1000)
 	switch name {
-	case "ZRANK", "ZREVRANK":
-		if len(args) > 3 {
-			return // WITHSCORE is newer than the Redis that is compared with
-		}
 	case "KEYS", "HKEYS", "HVALS", "SMEMBERS":
 		sortElems(ours)
 		sortElems(real)
