@@ -11,7 +11,7 @@ ETCD := $(shell command -v etcd 2>/dev/null)
 # Packages whose tests are worth running under the race detector.
 RACE = ./access ./certs ./client ./fsm/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ compat-hostile: build ## ten thousand connections to a node, and clients that ne
 
 redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
 	scripts/redis-tests.sh "$(TESTS)" $(UNITS)
+
+client-suites: build ## run the test suites of redis-py, go-redis and ioredis (ten minutes, as root on Linux); IOREDIS=/path/to/its/repository, SUITES="go-redis" for less, SERVER=redis to compare
+	IOREDIS="$(IOREDIS)" SERVER="$(SERVER)" scripts/client-suites/run.sh $(SUITES)
 
 test-deps:
 	@./scripts/install-test-deps.sh
