@@ -186,7 +186,7 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "\t\targs.LeaderCommitIndex = last\n", New: "\t\t_ = last\n"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestStaleSuffixIsNotApplied", Runs: 1}}},
 		{Name: "unheld-acknowledgements", About: "a leader counts what others acknowledge before its own log is durable",
-			Edits: []edit{{Package: "raftstore", Old: "return t.durable(args.Entries[len(args.Entries)-1].Index)", New: "return nil"}},
+			Edits: []edit{{Package: "raftstore", Old: "return t.durable(last.Index)", New: "return nil"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestNothingCommitsBeforeTheLeadersOwnLog",
 				Shows: []string{"committed", "was answered before"}, Runs: 1}, simulation(20)}},
 		{Name: "ahead-alone", About: "a leader that is the only voter commits what is not durable",
