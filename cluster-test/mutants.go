@@ -13,6 +13,9 @@ func mutants() []mutant {
 		{Name: "unsynced-state", About: "the state file is written and never synced",
 			Edits:    []edit{{Package: "fsm", Old: "Timeout:         time.Second,\n", New: "Timeout:         time.Second,\n\t\tNoSync: true,\n"}},
 			Catchers: []catcher{{Package: "./fsm", Test: "TestPowerCut", Runs: 1}}},
+		{Name: "unsynced-votes", About: "term and vote are written and never synced",
+			Edits:    []edit{{Package: "raftstore", Old: "s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{", New: "s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, "}},
+			Catchers: []catcher{simulation(20)}},
 		{Name: "unsynced-blocks", About: "the files with the blocks of messages are written and never synced",
 			Edits:    []edit{{Package: "fsm/blockfile", Old: "if err := s.file(n).Sync(); err != nil {", New: "if err := error(nil); err != nil {"}},
 			Catchers: []catcher{{Package: "./fsm", Test: "TestPowerCut", Runs: 1}}},
@@ -301,7 +304,7 @@ func mutants() []mutant {
 // test made for a mutant: whatever goes wrong in a cluster.
 func simulation(runs int) catcher {
 	return catcher{Package: "./raftstore", Test: "TestSimulation", Runs: runs,
-		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", " stopped: ", "open n", "not within"}}
+		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", "believes that it lost", " stopped: ", "open n", "not within"}}
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.

@@ -25,7 +25,7 @@ import (
 // machine, on a network in memory and logs on disks in memory, in fake time.
 //
 // Votes and states are kept in real files; bbolt's transactions are whole or not
-// there, whenever a node dies. What a power cut leaves of the state file is tried
+// there, whenever a node dies, and of votes none that was not synced. What a power cut leaves of the state file is tried
 // in package fsm, sector by sector.
 type simCluster struct {
 	t     *testing.T
@@ -48,9 +48,11 @@ type simNode struct {
 	*Node
 	disk *simdisk.Disk
 	slow *slowEngine
-	done chan struct{}
-	err  error // valid after done is closed
-	stop context.CancelFunc
+	// votes is the file of term and vote as the node found it.
+	votes []byte
+	done  chan struct{}
+	err   error // valid after done is closed
+	stop  context.CancelFunc
 }
 
 // slowEngine is a log whose writes take time, or until its gate opens. It waits
@@ -156,6 +158,9 @@ func (c *simCluster) start(id string) {
 	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
 		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
 	n.logs.engine = r.slow
+	if r.votes, err = os.ReadFile(filepath.Join(cfg.DataDir, stableName)); err != nil {
+		c.t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
 	go func() {
@@ -224,6 +229,18 @@ func (c *simCluster) crash(id string) {
 	n.fail(errKilled)
 	c.net.reset(id)
 	c.join(n)
+	c.cutVotes(n)
+}
+
+// cutVotes takes away what the file of term and vote had not synced: bbolt syncs
+// every transaction, or none of them.
+func (c *simCluster) cutVotes(n *simNode) {
+	if !n.stable.db.NoSync {
+		return
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, n.id, stableName), n.votes, 0o600); err != nil {
+		c.t.Error(err)
+	}
 }
 
 // halt stops a node in an orderly way.
