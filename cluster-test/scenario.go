@@ -147,9 +147,23 @@ func def[T comparable](v *T, d T) {
 // their own.
 const matrixTime = 100 * time.Second
 
-// ciTimes are the scenarios of every change, and how long they work.
-var ciTimes = map[string]time.Duration{"smoke": 25 * time.Second, "chaos": 50 * time.Second, "disks": 40 * time.Second,
-	"damage": 25 * time.Second, "snapshots": 30 * time.Second, "upgrade": time.Minute}
+// ciRun is how long a scenario works that every change goes through, and what has to
+// take place in that time: without it the run shows nothing.
+type ciRun struct {
+	time time.Duration
+	must []string
+}
+
+func ciRuns() map[string]ciRun {
+	return map[string]ciRun{
+		"smoke":     {25 * time.Second, []string{"leader changes"}},
+		"chaos":     {50 * time.Second, []string{"leader changes", "unknown"}},
+		"disks":     {40 * time.Second, []string{"leader changes"}},
+		"damage":    {25 * time.Second, []string{"damage refused"}},
+		"snapshots": {30 * time.Second, []string{"snapshot installs"}},
+		"upgrade":   {time.Minute, []string{"leader changes"}},
+	}
+}
 
 // groups are names for several scenarios.
 var groups = []string{"all", "evidence", "matrix", "ci"}
@@ -159,13 +173,13 @@ func named(names string) ([]Scenario, error) {
 	var chosen []Scenario
 	for _, s := range scenarios() {
 		isEvidence := strings.HasPrefix(s.Name, evidencePrefix)
-		took, everyTime := ciTimes[s.Name]
+		ci, everyTime := ciRuns()[s.Name]
 		switch {
 		case names == "all" && !isEvidence, names == "evidence" && isEvidence:
 		case names == "matrix":
 			s.Time = max(s.Time, matrixTime)
 		case names == "ci" && everyTime:
-			s.Time, s.Must = took, nil
+			s.Time, s.Must = ci.time, ci.must
 		case slices.Contains(strings.Split(names, ","), s.Name):
 		default:
 			continue
