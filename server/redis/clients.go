@@ -88,7 +88,7 @@ func clientList(c *conn, args [][]byte) action {
 	slices.SortFunc(cs, func(a, b *conn) int { return int(a.id) - int(b.id) })
 	var b strings.Builder
 	for _, other := range cs {
-		if keep(other) {
+		if keep(other) && !other.isEnding() {
 			b.WriteString(other.describe() + "\n")
 		}
 	}

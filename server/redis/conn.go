@@ -60,6 +60,7 @@ type about struct {
 	mu       sync.Mutex
 	stopping bool      // no further input is waited for
 	stopBy   time.Time // … from then on at the latest
+	ending   bool      // the last request was handled: see vanish
 	outlasts bool      // input is waited for while a request blocks: see outlast
 	name     string
 	libName  string
@@ -174,6 +175,9 @@ func (c *conn) handle(args [][]byte) bool {
 	default:
 		c.tx.spoil()
 	}
+	if a.last {
+		c.vanish()
+	}
 	if a.blocks {
 		c.touch(nil) // it is shown when it waits or has ended
 	} else {
@@ -213,6 +217,21 @@ func (c *conn) touch(cmd *command) {
 		c.about.command = cmd.name
 	}
 	c.about.mu.Unlock()
+}
+
+// vanish takes the connection out of CLIENT LIST: once the client has the answer to its
+// last request, nobody sees it any more, as in Redis.
+func (c *conn) vanish() {
+	c.about.mu.Lock()
+	c.about.ending = true
+	c.about.mu.Unlock()
+}
+
+// isEnding reports whether the last request was handled.
+func (c *conn) isEnding() bool {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	return c.about.ending
 }
 
 // show makes a command the last one that CLIENT LIST shows.

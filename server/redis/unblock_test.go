@@ -174,3 +174,22 @@ func TestUnblockedOrServed(t *testing.T) {
 		p.expect("0", "EXISTS", "k")
 	}
 }
+
+// Who has the answer to its last request is not listed any more.
+func TestEndedClientsAreNotListed(t *testing.T) {
+	run := func(t *testing.T, addr string) {
+		other := dial(t, addr)
+		for range 200 {
+			c := dial(t, addr)
+			id := strconv.FormatInt(c.do("CLIENT", "ID").Int, 10)
+			c.expect("1", "CLIENT", "KILL", "ID", id, "SKIPME", "no")
+			if got := other.do("CLIENT", "LIST", "ID", id).Text(); got != "" {
+				t.Fatalf("it is still listed: %s", got)
+			}
+		}
+	}
+	t.Run("redis", func(t *testing.T) { run(t, realRedis(t)) })
+	t.Run("turnlog", func(t *testing.T) {
+		run(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
+	})
+}
