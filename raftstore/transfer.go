@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -27,15 +28,47 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 	if !ok {
 		return unavailable("no other voter can be reached")
 	}
-	if err := await(ctx, r.LeadershipTransferToServer(heir.ID, heir.Address)); err != nil {
+	return n.transferTo(ctx, r, heir)
+}
+
+// transferTo hands over to a voter, while nothing is proposed. The library's own
+// transfer is not used: it waits without an end for the next turn of a replicator that
+// is stuck, as while it backs off from a node that was away, and the leader refuses
+// entries for as long.
+func (n *Node) transferTo(ctx context.Context, r *raft.Raft, heir raft.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*n.cfg.Consensus.Election)
+	defer cancel()
+	if err := n.untilEqual(ctx, r, string(heir.ID)); err != nil {
+		return err
+	}
+	term := r.CurrentTerm()
+	if err := n.callElection(heir.ID, heir.Address); err != nil {
 		return unavailable("leadership was not handed over: %v", err)
+	}
+	for r.State() == raft.Leader && r.CurrentTerm() == term {
+		if !pause(ctx, nil, 2*time.Millisecond, false) {
+			return unavailable("leadership was not handed over: node %s did not come to lead", heir.ID)
+		}
 	}
 	n.stats.transfers.Add(1)
 	poke(n.standing)
 	for {
-		term, changed := n.lead.term()
-		if term == 0 || !pause(ctx, changed, 0, true) {
+		serving, changed := n.lead.term()
+		if serving != term || !pause(ctx, changed, 0, true) {
 			return nil
+		}
+	}
+}
+
+// untilEqual waits until a voter has all that this node's log has.
+func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
+	for {
+		st, err := n.statusOf(ctx, id)
+		if err == nil && st.Last >= r.LastIndex() {
+			return nil
+		}
+		if !pause(ctx, nil, 5*time.Millisecond, false) {
+			return unavailable("leadership was not handed over: node %s does not catch up", id)
 		}
 	}
 }

@@ -1,6 +1,14 @@
 package raftstore
 
-import "testing"
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/turn"
+)
 
 // Any node that is asked has the leader hand over.
 func TestHandOverFromAnyNode(t *testing.T) {
@@ -14,4 +22,43 @@ func TestHandOverFromAnyNode(t *testing.T) {
 		eventuallyTrue(t, "another node leads", func() bool { return c.leader().id != before })
 	}
 	put(t, c.follower(), "s", "x")
+}
+
+// Transfers that fail, because nothing reaches the log of the one that is to lead,
+// cost the leader nothing: it goes on taking writes.
+func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c := newSimCluster(t, 1, dir, 3)
+		defer c.abandon()
+		c.recover()
+		leader := c.leader()
+		stuck := c.others(leader.id)[0]
+		c.net.set(leader.id, stuck, func(l *line) {
+			l.kinds = map[messageKind]time.Duration{{rpcEntries, false}: time.Hour}
+		})
+		write := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			_, err := leader.Apply(ctx, &turn.Append{Key: turn.Key{Namespace: "0", Name: "s"}, Messages: []turn.NewMessage{{Data: []byte("1")}}})
+			return err
+		}
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			err := leader.transferTo(ctx, leader.raft.Load(), raft.Server{ID: raft.ServerID(stuck), Address: raft.ServerAddress(stuck)})
+			cancel()
+			if err == nil {
+				t.Fatal("handed over to a node without the log's end")
+			}
+			if err := write(); err != nil {
+				t.Fatalf("after a transfer that failed (%v): %v", err, write())
+			}
+		}
+		c.net.promptly()
+		c.recover()
+		c.sameState()
+		c.close()
+	})
 }
