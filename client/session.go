@@ -93,6 +93,7 @@ func (s Session) TrimBefore(ctx context.Context, seq uint64) (turn.Result, error
 }
 
 // Clear removes all messages and keeps the session, its metadata and numbering.
+// If there is no session, there is nothing to remove, and no error.
 func (s Session) Clear(ctx context.Context) (turn.Result, error) {
 	return s.write(ctx, s.request(vClear).expect(s.expect), &turn.Clear{Key: s.turnKey()})
 }

@@ -176,6 +176,9 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		if err := m.expect(o.Expect, s); err != nil {
 			return turn.Result{}, err
 		}
+		if s == nil && m.level >= turn.Level1 {
+			return turn.Result{}, nil
+		}
 		if s == nil {
 			return turn.Result{}, &turn.Error{Kind: turn.NotFound}
 		}

@@ -7,6 +7,36 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// A session that does not exist has no messages: removing some is no error, and begins no
+// session. Before turn.Level1, Clear was NotFound there.
+func TestRemovingFromNoSession(t *testing.T) {
+	r, revision := newRig(t), uint64(1)
+	if out := r.apply(1, &turn.Clear{Key: sessionA})[0]; turn.KindOf(out.Err) != turn.NotFound {
+		t.Errorf("clear at level 0: %v", out.Err)
+	}
+	r.raise(turn.Level1)
+	for name, ops := range map[string][3]turn.Op{ // without a condition, with one that holds, with one that does not
+		"clear": {&turn.Clear{Key: sessionA}, &turn.Clear{Key: sessionA, Expect: new(uint64)}, &turn.Clear{Key: sessionA, Expect: &revision}},
+		"trim":  {&turn.Trim{Key: sessionA}, &turn.Trim{Key: sessionA, Expect: new(uint64)}, &turn.Trim{Key: sessionA, Expect: &revision}},
+		"pop": {&turn.Pop{Key: sessionA, Count: 1}, &turn.Pop{Key: sessionA, Count: 1, Expect: new(uint64)},
+			&turn.Pop{Key: sessionA, Count: 1, Expect: &revision}},
+		"delete": {&turn.Delete{Keys: []turn.Key{sessionA}}, &turn.Delete{Keys: []turn.Key{sessionA}, Expect: new(uint64)},
+			&turn.Delete{Keys: []turn.Key{sessionA}, Expect: &revision}},
+	} {
+		for _, op := range ops[:2] {
+			if out := r.apply(1, op)[0]; out.Err != nil || out.Result.Removed+out.Result.Count+out.Result.Revision != 0 {
+				t.Errorf("%s: %+v, %v", name, out.Result, out.Err)
+			}
+		}
+		if out := r.apply(1, ops[2])[0]; turn.KindOf(out.Err) != turn.Conflict {
+			t.Errorf("%s on condition of revision 1: %v", name, out.Err)
+		}
+		if s := r.query(&turn.Info{Key: sessionA}).Session; s != nil {
+			t.Errorf("%s began a session", name)
+		}
+	}
+}
+
 // To remove messages of a large session, one block of them at a time is in memory, not
 // all payloads.
 func TestRemovalHoldsNoPayloads(t *testing.T) {

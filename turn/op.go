@@ -76,6 +76,7 @@ const (
 )
 
 // Trim removes messages. Result: Removed, Count (held after it), Revision.
+// A session that does not exist has none to remove, and no error.
 type Trim struct {
 	Key         Key
 	By          TrimBy
@@ -97,6 +98,7 @@ type Replace struct {
 
 // Clear removes all messages of a session and keeps the session, its metadata
 // and its numbering. Result: Removed, Revision.
+// A session that does not exist has none to remove, and no error.
 type Clear struct {
 	Key    Key
 	Expect *uint64

@@ -29,7 +29,7 @@ func meant(op *history.Operation) bool {
 	case history.Conflict, "ENDED": // a tail ends when its time is over, too
 		return true
 	case notFound:
-		return op.Call.Func.Writes() && op.Call.Func != history.Append
+		return op.Call.Func == history.Replace || op.Call.Func == history.Clear
 	case "UNAVAILABLE", "UNKNOWN_OUTCOME":
 		return op.Call.Hasty
 	}

@@ -169,8 +169,8 @@ func (s *state) learn(rev uint64) (*state, bool) {
 
 // refused judges a conflict or a session not found.
 func (s *state) refused(op *history.Operation, want reply) (*state, bool) {
-	if isNotFound(op) {
-		return s, !s.exists
+	if isNotFound(op) { // a clear has that before the cluster is at level 1
+		return s, !s.exists && (op.Call.Func == history.Replace || op.Call.Func == history.Clear)
 	}
 	rev := op.Error.Revision
 	if want.Duplicate || op.Call.Expect == nil || *op.Call.Expect == rev {

@@ -34,10 +34,10 @@ func openEngine(t testing.TB, limits turn.Limits) Engine {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
-		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, linearizable); err == nil {
+		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, linearizable); err == nil && node.Level() == turn.NewestLevel {
 			return engine{node}
 		} else if ctx.Err() != nil {
-			t.Fatalf("the node does not get ready: %v", err)
+			t.Fatalf("the node does not get ready, at level %d: %v", node.Level(), err)
 		}
 	}
 }
