@@ -191,3 +191,40 @@ func listSessions(p *probe) error {
 	}
 	return nil
 }
+
+// longList has more sessions than fit on a page of any usual length.
+func longList(p *probe) error {
+	const count = 1050
+	prefix := p.session("")
+	want := make([]string, count)
+	for i := range want {
+		want[i] = p.session(fmt.Sprintf("%04d", i))
+	}
+	err := together(p.Writers, func(w int) error {
+		for i := w; i < count; i += p.Writers {
+			if err := p.add(p.store, want[i], 1, 1, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := p.op()
+	defer cancel()
+	got, err := p.store.(Lister).Sessions(ctx, prefix)
+	if err != nil {
+		return err
+	}
+	slices.Sort(got)
+	if distinct := slices.Compact(slices.Clone(got)); len(distinct) != len(got) {
+		return fmt.Errorf("of the %d sessions listed, only %d are different ones", len(got), len(distinct))
+	}
+	for _, s := range want {
+		if _, listed := slices.BinarySearch(got, s); !listed {
+			return fmt.Errorf("%d of %d sessions are listed; the first one that is not is %s", len(got), count, s)
+		}
+	}
+	return nil
+}

@@ -9,7 +9,8 @@ import (
 // number of seconds.
 const (
 	ttl       = 2 * time.Second
-	ttlMargin = 600 * time.Millisecond // before its end, a session is no longer looked at
+	ttlMargin = 600 * time.Millisecond // before its end, a session that goes on is saved to again
+	ttlLook   = 50 * time.Millisecond  // before its end, a session is looked at for the last time
 	ttlPatent = 6 * time.Second        // this long after its end, a session must be gone
 )
 
@@ -20,6 +21,10 @@ var expiryCases = []Case{
 		Proves: "A session ends after its time, whole, and what comes later stands alone."},
 	{Name: "ttl-refreshed", Incident: I1, Needs: []Capability{CanExpire}, run: ttlRefreshed, waits: true,
 		Proves: "Every save moves the end of the session; a conversation that goes on never expires."},
+	{Name: "ttl-refreshed-late", Incident: I1, Needs: []Capability{CanExpire}, run: ttlRefreshedLate, waits: true,
+		Proves: "Also a save in the last moments of a session moves its end."},
+	{Name: "ttl-refreshed-at-once", Incident: I1, Needs: []Capability{CanExpire}, run: ttlRefreshedAtOnce, waits: true,
+		Proves: "A save right after another one moves the end, too."},
 	{Name: "ttl-only-if-asked", Incident: I1, Needs: []Capability{CanExpire}, run: ttlOnlyIfAsked, waits: true,
 		Proves: "A session without a time to live stays."},
 }
@@ -27,25 +32,36 @@ var expiryCases = []Case{
 // addTTL saves a turn of two messages and returns the moment before which the
 // session must not end.
 func (p *probe) addTTL(session string, turn int) (end time.Time, err error) {
-	end = time.Now().Add(ttl)
+	return p.addFor(session, turn, ttl)
+}
+
+func (p *probe) addFor(session string, turn int, life time.Duration) (end time.Time, err error) {
+	end = time.Now().Add(life)
 	return end, p.noted(session, turnKey{1, turn}, 2, func() error {
 		ctx, cancel := p.op()
 		defer cancel()
-		return p.store.(Expirer).AddTTL(ctx, session, ttl, p.turn(session, 1, turn, 2)...)
+		return p.store.(Expirer).AddTTL(ctx, session, life, p.turn(session, 1, turn, 2)...)
 	})
 }
 
-// intactUntil looks at a session again and again, until shortly before its end.
-// What a slow load shows after the end proves nothing.
-func (p *probe) intactUntil(session string, end time.Time) error {
-	for time.Until(end) > ttlMargin && p.ctx.Err() == nil {
+// intactUntil looks at a session again and again, until so long before its end, and
+// returns how long before it the last look was over. What a slow load shows after the
+// end proves nothing.
+func (p *probe) intactUntil(session string, end time.Time, margin time.Duration) (last time.Duration, err error) {
+	for final := false; !final && p.ctx.Err() == nil; {
+		wait := min(100*time.Millisecond, time.Until(end)-margin)
+		final = wait < 100*time.Millisecond
+		pause(p.ctx, wait)
 		err := p.verify(p.store, session)
-		if left := time.Until(end); err != nil && left > 0 {
-			return fmt.Errorf("%s before its end: %w", left.Round(time.Millisecond), err)
+		left := time.Until(end)
+		if err != nil && left > 0 {
+			return left, fmt.Errorf("%s before its end: %w", left.Round(time.Millisecond), err)
 		}
-		pause(p.ctx, 100*time.Millisecond)
+		if left > 0 {
+			last = left
+		}
 	}
-	return p.ctx.Err()
+	return last, p.ctx.Err()
 }
 
 // ended waits until a session has ended: whole, and not long after its time, which
@@ -66,13 +82,21 @@ func (p *probe) ended(h Store, session string) error {
 	}
 }
 
+// ttlNotEarly begins again when the last look at the session was long before its end,
+// as it is on a machine that has much else to do.
 func ttlNotEarly(p *probe) error {
-	s := p.session("a")
-	end, err := p.addTTL(s, 1)
-	if err != nil {
-		return err
+	for attempt := range 5 {
+		s := p.session(fmt.Sprint(attempt))
+		end, err := p.addTTL(s, 1)
+		if err != nil {
+			return err
+		}
+		last, err := p.intactUntil(s, end, ttlLook)
+		if err != nil || last > 0 && last < 4*ttlLook {
+			return err
+		}
 	}
-	return p.intactUntil(s, end)
+	return nil // a slow store is seen to be there as late as it can be asked
 }
 
 func ttlEnds(p *probe) error {
@@ -89,11 +113,11 @@ func ttlEnds(p *probe) error {
 	return p.exactly(p.store, s, p.turn(s, 2, 1, 2))
 }
 
-// ttlRefreshed begins anew when a save was so slow that the session may have ended
+// ttlRefreshed begins again when a save was so slow that the session may have ended
 // before it.
 func ttlRefreshed(p *probe) error {
 	for attempt := range 12 {
-		late, err := p.refreshes(p.session(fmt.Sprint(attempt)))
+		late, err := p.refreshes(p.session(fmt.Sprint(attempt)), 3, ttlMargin)
 		if !late || err != nil {
 			return err
 		}
@@ -101,11 +125,23 @@ func ttlRefreshed(p *probe) error {
 	return fmt.Errorf("%w: saves take longer than a session lives", errUndecided)
 }
 
-// refreshes saves three turns, each shortly before the end that the one before has
-// set. late: one of them came after it.
-func (p *probe) refreshes(session string) (late bool, err error) {
+// ttlRefreshedLate saves as late as it dares, and earlier when that was too late.
+func ttlRefreshedLate(p *probe) error {
+	for attempt := range 12 {
+		margin := 100*time.Millisecond + time.Duration(attempt)*40*time.Millisecond
+		late, err := p.refreshes(p.session(fmt.Sprint(attempt)), 2, margin)
+		if !late || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: saves take longer than the last moments of a session", errUndecided)
+}
+
+// refreshes saves turns, each so long before the end that the one before has set, and
+// looks whether the session outlives that. late: a save came after it.
+func (p *probe) refreshes(session string, saves int, margin time.Duration) (late bool, err error) {
 	var before time.Time
-	for i := range 3 {
+	for i := range saves {
 		end, err := p.addTTL(session, i+1)
 		if err != nil {
 			return false, err
@@ -113,12 +149,37 @@ func (p *probe) refreshes(session string) (late bool, err error) {
 		if i > 0 && time.Now().After(before) {
 			return true, nil
 		}
-		if err := p.intactUntil(session, end); err != nil {
+		if i == saves-1 {
+			margin = ttl / 2
+		}
+		if _, err := p.intactUntil(session, end, margin); err != nil {
 			return false, fmt.Errorf("after save %d: %w", i+1, err)
 		}
 		before = end
 	}
 	return false, nil
+}
+
+// ttlRefreshedAtOnce has the second save live longer, so that a load can be slow and
+// still see whether it moved the end.
+func ttlRefreshedAtOnce(p *probe) error {
+	for attempt := range 12 {
+		s := p.session(fmt.Sprint(attempt))
+		before, err := p.addTTL(s, 1)
+		if err != nil {
+			return err
+		}
+		end, err := p.addFor(s, 2, 2*ttl)
+		if err != nil {
+			return err
+		}
+		if time.Now().After(before) {
+			continue // it may have ended before
+		}
+		_, err = p.intactUntil(s, end, ttl/2)
+		return err
+	}
+	return fmt.Errorf("%w: saves take longer than a session lives", errUndecided)
 }
 
 func ttlOnlyIfAsked(p *probe) error {

@@ -13,8 +13,16 @@ var isolationCases = []Case{
 		Proves: "Two chats that save at the same instant each keep their own messages."},
 	{Name: "same-instant-load", Incident: I2, run: sameInstantLoad,
 		Proves: "Loads of different sessions at the same instant never show each other's messages."},
-	{Name: "similar-keys", Incident: I2, run: similarKeys,
+	{Name: "similar-keys", Incident: I2, run: apart(keysLike),
 		Proves: "Keys that are alike when trimmed, truncated, case-folded or normalised are different sessions."},
+	{Name: "long-keys", Incident: I2, run: apart(longKeys),
+		Proves: "Keys that begin alike, for up to 511 bytes, are different sessions."},
+	{Name: "key-ends", Incident: I2, run: apart(keyEnds),
+		Proves: "Keys that differ in what ends them, a line end, NUL or a dot, are different sessions."},
+	{Name: "key-paths", Incident: I2, run: apart(keyPaths),
+		Proves: "Keys that would be one path are different sessions."},
+	{Name: "key-case", Incident: I2, run: apart(keyCase),
+		Proves: "Keys that differ in the case of letters beyond ASCII are different sessions."},
 	{Name: "clear-one", Incident: I2, run: clearOne,
 		Proves: "Clearing a session leaves all others alone, also where its key looks like a pattern."},
 	{Name: "delete-one", Incident: I2, Needs: []Capability{CanDelete}, run: deleteOne,
@@ -68,6 +76,36 @@ func keysLike(base string) []string {
 		base + "[a]", base + "%2F", base + "é", base + "e\u0301", base + "\u200b", base + "ı", base + "i", long + "1", long + "2", long}
 }
 
+// longKeys has a key of every 32nd length: a store that cuts keys has at least two of
+// those that it accepts cut to the same.
+func longKeys(base string) []string {
+	keys := []string{base}
+	for n := 64; n <= 512; n += 32 {
+		if n > len(base) {
+			keys = append(keys, base+strings.Repeat("k", n-len(base)))
+		}
+	}
+	last := keys[len(keys)-1]
+	return append(keys, last[:len(last)-1], last[:len(last)-1]+"l")
+}
+
+func keyEnds(base string) []string {
+	return []string{base, base + "\n", base + "\n\n", base + "\r\n", base + "\x00", base + "\x00a", base + "\x00b", base + ".", base + "\t", base + "\u00a0"}
+}
+
+func keyPaths(base string) []string {
+	return []string{base, base + "/c", base + "/b/../c", base + "/./c", base + "//c", base + "/c/", base + "/c/.", base + "/b/..", base + "\\c"}
+}
+
+// keyCase has letters whose cases are one to one, and some that have three or two.
+func keyCase(base string) []string {
+	keys := []string{base}
+	for _, letter := range []string{"ä", "Ä", "ж", "Ж", "σ", "ς", "Σ", "ß", "ẞ", "ss", "ǆ", "ǅ", "Ǆ", "i", "İ", "ı", "ａ", "Ａ", "𐐨", "𐐀"} {
+		keys = append(keys, base+letter)
+	}
+	return keys
+}
+
 // saveEach saves one turn under each key, all of them different. It returns the
 // keys that the store did not refuse.
 func (p *probe) saveEach(keys []string) ([]string, error) {
@@ -95,13 +133,15 @@ func (p *probe) verifyEach(keys []string) error {
 	return nil
 }
 
-func similarKeys(p *probe) error {
-	keys := keysLike(p.session("k"))
-	keys, err := p.saveEach(keys)
-	if err != nil {
-		return err
+// apart returns a case whose keys must not be taken for one another.
+func apart(keys func(base string) []string) func(*probe) error {
+	return func(p *probe) error {
+		accepted, err := p.saveEach(keys(p.session("k")))
+		if err != nil {
+			return err
+		}
+		return p.verifyEach(accepted)
 	}
-	return p.verifyEach(keys)
 }
 
 // removeOne removes each of a number of similar keys in turn, and looks at the

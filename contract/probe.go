@@ -223,17 +223,25 @@ func together(n int, f func(i int) error) error {
 func (p *probe) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), 5*time.Second)
 	defer cancel()
-	for _, key := range p.sessions {
-		if d, ok := p.store.(Deleter); ok && p.Target.can(p.store, CanDelete) {
-			d.Delete(ctx, key) // what remains is in nobody's way
-		} else {
-			p.store.Clear(ctx, key)
+	together(p.Writers, func(w int) error {
+		for i := w; i < len(p.sessions) && ctx.Err() == nil; i += p.Writers {
+			p.remove(ctx, p.sessions[i])
 		}
-	}
+		return nil
+	})
 	for _, s := range p.handles {
 		s.Close()
 	}
 	for _, l := range p.lines {
 		l.Close()
+	}
+}
+
+// remove ignores errors: what remains is in nobody's way.
+func (p *probe) remove(ctx context.Context, key string) {
+	if d, ok := p.store.(Deleter); ok && p.Target.can(p.store, CanDelete) {
+		d.Delete(ctx, key)
+	} else {
+		p.store.Clear(ctx, key)
 	}
 }

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -127,4 +128,64 @@ func popOnce(p *probe) error {
 		}
 	}
 	return p.exactly(p.store, s, nil)
+}
+
+func clearedStays(p *probe) error {
+	return p.staysRemoved(0, func(ctx context.Context, session string) error { return p.store.Clear(ctx, session) })
+}
+
+func deletedStays(p *probe) error {
+	return p.staysRemoved(0, func(ctx context.Context, session string) error { return p.store.(Deleter).Delete(ctx, session) })
+}
+
+func trimmedStays(p *probe) error {
+	return p.staysRemoved(4, func(ctx context.Context, session string) error { return p.store.(Trimmer).Trim(ctx, session, 4) })
+}
+
+// poppedStays pops three of ten messages.
+func poppedStays(p *probe) error {
+	return p.staysRemoved(-7, func(ctx context.Context, session string) error {
+		for range 3 {
+			if _, ok, err := p.store.(Popper).Pop(ctx, session); err != nil || !ok {
+				return fmt.Errorf("pop: %v, %w", ok, err)
+			}
+		}
+		return nil
+	})
+}
+
+// staysRemoved removes something from a session of ten messages, restarts, and looks
+// for what is left: the newest ones, or if left is negative, the oldest. A second
+// session is not touched: a store that forgets everything has not shown that it
+// remembers the removal.
+func (p *probe) staysRemoved(left int, remove func(ctx context.Context, session string) error) error {
+	s, kept := p.session("removed"), p.session("kept")
+	all, err := p.filled(s, 10)
+	if err != nil {
+		return err
+	}
+	if err := p.fill(p.store, kept, 5); err != nil {
+		return err
+	}
+	ctx, cancel := p.op()
+	defer cancel()
+	if err := remove(ctx, s); err != nil {
+		return err
+	}
+	if err := p.anyRestart(); err != nil {
+		return err
+	}
+	h, err := p.reopened()
+	if err != nil {
+		return err
+	}
+	ms, err := p.load(h, kept)
+	if err == nil && len(ms) == 0 {
+		return lacksError("anything that survives a restart")
+	}
+	want := all[len(all)-max(left, 0):]
+	if left < 0 {
+		want = all[:-left]
+	}
+	return errors.Join(err, p.exactly(h, s, want))
 }

@@ -31,6 +31,12 @@ var restartCases = []Case{
 		Proves: "What is saved after a restart stands behind what was saved before."},
 	{Name: "cleared-stays-cleared", Incident: I3, Needs: []Capability{CanRestart}, run: clearedStays,
 		Proves: "What was cleared before a restart does not come back."},
+	{Name: "deleted-stays-deleted", Incident: I3, Needs: []Capability{CanRestart, CanDelete}, run: deletedStays,
+		Proves: "What was deleted before a restart does not come back."},
+	{Name: "trimmed-stays-trimmed", Incident: I3, Needs: []Capability{CanRestart, CanTrim}, run: trimmedStays,
+		Proves: "What was trimmed before a restart does not come back, and what was kept is there."},
+	{Name: "popped-stays-popped", Incident: I3, Needs: []Capability{CanRestart, CanPop}, run: poppedStays,
+		Proves: "What was popped before a restart does not come back, and what stood before it is there."},
 	{Name: "ttl-survives", Incident: I1, Needs: []Capability{CanRestart, CanExpire}, run: ttlSurvives,
 		Proves: "A restart neither forgets the end of a session nor brings it forward."},
 }
@@ -175,37 +181,6 @@ func orderGoesOn(p *probe) error {
 		return err
 	}
 	return p.verifyWhole(h, s)
-}
-
-// clearedStays has a second session which is not cleared: a store that forgets
-// everything has not shown that it remembers the clear.
-func clearedStays(p *probe) error {
-	cleared, kept := p.session("cleared"), p.session("kept")
-	for _, s := range []string{cleared, kept} {
-		if err := p.fill(p.store, s, 5); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := p.op()
-	defer cancel()
-	if err := p.store.Clear(ctx, cleared); err != nil {
-		return err
-	}
-	if err := p.anyRestart(); err != nil {
-		return err
-	}
-	h, err := p.reopened()
-	if err != nil {
-		return err
-	}
-	if err := p.exactly(h, cleared, nil); err != nil {
-		return err
-	}
-	ms, err := p.load(h, kept)
-	if err == nil && len(ms) == 0 {
-		return lacksError("anything that survives a restart")
-	}
-	return err
 }
 
 func ttlSurvives(p *probe) error {

@@ -25,8 +25,12 @@ var sequentialCases = []Case{
 		Proves: "An asynchronous save that reports success has saved."},
 	{Name: "tool-fields", Incident: I3, run: toolFields,
 		Proves: "Tool calls, their arguments and the ids that bind results to them come back."},
+	{Name: "tool-numbers", Incident: I3, run: toolNumbers,
+		Proves: "Large numbers in the arguments of tool calls keep every digit."},
 	{Name: "roles", Incident: I3, run: roles,
 		Proves: "The roles of a conversation come back as they were."},
+	{Name: "later-system", Incident: I3, run: laterSystem,
+		Proves: "A system message in the middle of a conversation stays where it was said, and replaces none before it."},
 	{Name: "clear", Incident: I3, run: clearSession,
 		Proves: "A cleared session is empty, and what is said afterwards stands alone."},
 	{Name: "clear-nothing", Incident: I3, run: clearNothing,
@@ -43,6 +47,8 @@ var sequentialCases = []Case{
 		Proves: "Popping returns the newest message and removes that one only."},
 	{Name: "list", Incident: I3, Needs: []Capability{CanList}, run: listSessions,
 		Proves: "Every session with messages is listed, once, and none of another prefix."},
+	{Name: "long-list", Incident: I3, Needs: []Capability{CanList}, run: longList,
+		Proves: "Nothing cuts a list of sessions: all of 1,050 are there."},
 }
 
 func roundtrip(p *probe) error {
@@ -193,6 +199,46 @@ func toolFields(p *probe) error {
 func roles(p *probe) error {
 	return p.comesBack(Message{Role: "system", Content: "Be brief."}, Message{Role: "user", Content: "hi"},
 		Message{Role: "assistant", Content: "Hello."}, Message{Role: "user", Content: "bye"})
+}
+
+// toolNumbers has whole numbers that no float holds: order numbers and ids are such.
+func toolNumbers(p *probe) error {
+	want := []Message{{Role: "user", Content: "Where are my orders?"}}
+	numbers := []string{"9007199254740993", "18446744073709551615", "123456789012345678901234567890"}
+	for range 5 {
+		numbers = append(numbers, fmt.Sprint(1<<53+1+2*p.random.Uint64N(1<<52))) // odd, beyond 2⁵³
+	}
+	for i, n := range numbers {
+		id := fmt.Sprintf("call_%d", i)
+		want = append(want,
+			Message{Role: "assistant", ToolCalls: []ToolCall{{ID: id, Name: "find_order", Arguments: `{"number":` + n + `,"lines":[1,` + n + `]}`}}},
+			Message{Role: "tool", ToolCallID: id, Content: `{"number":` + n + `}`})
+	}
+	return p.comesBack(want...)
+}
+
+// laterSystem saves turn by turn, so that also what comes in a later save can be seen
+// to move.
+func laterSystem(p *probe) error {
+	s := p.session("a")
+	turns := [][]Message{
+		{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "hi"}, {Role: "assistant", Content: "Hello."}},
+		{{Role: "system", Content: "The user has logged in."}, {Role: "user", Content: "my orders?"}, {Role: "assistant", Content: "Two."}},
+		{{Role: "user", Content: "thanks"}, {Role: "system", Content: "The user has left."}},
+	}
+	var want []Message
+	for _, turn := range turns {
+		ctx, cancel := p.op()
+		defer cancel()
+		if err := p.store.Add(ctx, s, turn...); err != nil {
+			return fmt.Errorf("add: %w", err)
+		}
+		want = append(want, turn...)
+		if err := p.exactly(p.store, s, want); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // comesBack saves messages as one turn and compares what is loaded, through the

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -81,4 +83,58 @@ func TestTheCorrectStoreIsNotAccused(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStrictStoresAreNotAccused: of anything. They are correct, and refuse clearly
+// what they cannot hold.
+func TestStrictStoresAreNotAccused(t *testing.T) {
+	for name, refuses := range map[string]func(key string, turn []contract.Message) bool{
+		"slashes":     func(key string, _ []contract.Message) bool { return strings.ContainsAny(key, `/\`) },
+		"long keys":   func(key string, _ []contract.Message) bool { return len(key) > 128 },
+		"odd letters": func(key string, _ []contract.Message) bool { return strings.ContainsFunc(key, isOdd) },
+		"long turns":  func(_ string, turn []contract.Message) bool { return len(turn) > 100 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := memory.New()
+			open := func(context.Context) (contract.Store, error) { return strict{server.Open(), refuses}, nil }
+			s := contract.Suite{Target: contract.Target{Name: name, Open: open, Claims: memory.Claims()},
+				Gates: []contract.Gate{contract.Sequential, contract.Isolation, contract.Edges}}
+			s.Run(t)
+		})
+	}
+}
+
+func isOdd(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-'
+}
+
+// strict refuses some keys, for whatever is done with them, and some turns.
+type strict struct {
+	*memory.Handle
+	refuses func(key string, turn []contract.Message) bool
+}
+
+// Supports leaves out what takes long and is not refused.
+func (s strict) Supports(c contract.Capability) bool { return c != contract.CanExpire }
+
+func (s strict) Add(ctx context.Context, session string, turn ...contract.Message) error {
+	if s.refuses(session, turn) {
+		return contract.Refusef("such a key or turn")
+	}
+	return s.Handle.Add(ctx, session, turn...)
+}
+
+func (s strict) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	if s.refuses(session, nil) {
+		return nil, contract.Refusef("such a key")
+	}
+	return s.Handle.Load(ctx, session)
+}
+
+func (s strict) Clear(ctx context.Context, session string) error {
+	if s.refuses(session, nil) {
+		return contract.Refusef("such a key")
+	}
+	return s.Handle.Clear(ctx, session)
 }

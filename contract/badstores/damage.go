@@ -3,11 +3,13 @@ package badstores
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/turnlog/turnlog/contract"
 	"github.com/turnlog/turnlog/contract/memory"
@@ -66,6 +68,62 @@ func losesToolCalls(h *memory.Handle) contract.Store {
 	}}
 }
 
+// reencodesArguments parses the arguments of tool calls, and every number becomes a
+// float.
+func reencodesArguments(h *memory.Handle) contract.Store {
+	return altering{h, func(m contract.Message) contract.Message {
+		m.ToolCalls = slices.Clone(m.ToolCalls)
+		for i, c := range m.ToolCalls {
+			var value any
+			if json.Unmarshal([]byte(c.Arguments), &value) != nil {
+				continue
+			}
+			var b strings.Builder
+			e := json.NewEncoder(&b)
+			e.SetEscapeHTML(false)
+			e.Encode(value) // what was JSON encodes
+			m.ToolCalls[i].Arguments = strings.TrimSpace(b.String())
+		}
+		return m
+	}}
+}
+
+const chunk = 64 << 10
+
+// splitsLetters stores text in chunks, each of which has to be text by itself.
+func splitsLetters(h *memory.Handle) contract.Store {
+	return text(h, func(s string) string {
+		if !utf8.ValidString(s) {
+			return s
+		}
+		var b strings.Builder
+		for c := range slices.Chunk([]byte(s), chunk) {
+			b.WriteString(strings.ToValidUTF8(string(c), "\ufffd"))
+		}
+		return b.String()
+	})
+}
+
+// systemInFront loads what the model is to read first as the first message.
+type systemInFront struct{ *memory.Handle }
+
+func systemFirst(h *memory.Handle) contract.Store { return systemInFront{h} }
+
+func (s systemInFront) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	ms, err := s.Handle.Load(ctx, session)
+	slices.SortStableFunc(ms, func(a, b contract.Message) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return ms, err
+}
+
+func rank(m contract.Message) int {
+	if m.Role == "system" {
+		return 0
+	}
+	return 1
+}
+
 // byTime keeps the order of messages by the millisecond in which they came.
 type byTime struct {
 	*memory.Handle
@@ -105,15 +163,6 @@ func (s *byTime) Load(ctx context.Context, session string) ([]contract.Message, 
 		return cmp.Or(cmp.Compare(x.ms, y.ms), cmp.Compare(x.tied, y.tied))
 	})
 	return ms, err
-}
-
-type cutOff struct{ *memory.Handle }
-
-func limit1000(h *memory.Handle) contract.Store { return cutOff{h} }
-
-func (s cutOff) Load(ctx context.Context, session string) ([]contract.Message, error) {
-	ms, err := s.Handle.Load(ctx, session)
-	return ms[:min(len(ms), 1000)], err
 }
 
 // byContent takes equal texts for retries.

@@ -4,20 +4,53 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/turnlog/turnlog/contract"
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
-// journal is what survives a restart: turns, in the order in which they were saved.
+// journal is what survives a restart: changes, in the order in which they were made.
 type journal struct {
-	mu    sync.Mutex
-	turns []journaledTurn
+	mu      sync.Mutex
+	changes []func(ctx context.Context, to *memory.Handle) error
+	forgets map[string]bool // kinds of changes that are not written
 }
 
-type journaledTurn struct {
-	session  string
-	messages []contract.Message
+// forgets returns a store whose journal lacks some kinds of changes.
+func forgets(kinds ...string) func(*memory.Server) (func(*memory.Handle) contract.Store, func(context.Context) error) {
+	return func(server *memory.Server) (wrap func(*memory.Handle) contract.Store, restart func(context.Context) error) {
+		j := &journal{forgets: map[string]bool{}}
+		for _, k := range kinds {
+			j.forgets[k] = true
+		}
+		wrap = func(h *memory.Handle) contract.Store { return journaled{h, j} }
+		restart = func(ctx context.Context) error {
+			server.Forget()
+			return j.replay(ctx, server.Open())
+		}
+		return wrap, restart
+	}
+}
+
+// change makes a change and writes it.
+func (j *journal) change(ctx context.Context, kind string, to *memory.Handle, f func(context.Context, *memory.Handle) error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	err := f(ctx, to)
+	if err == nil && !j.forgets[kind] {
+		j.changes = append(j.changes, f)
+	}
+	return err
+}
+
+func (j *journal) replay(ctx context.Context, to *memory.Handle) (err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, f := range j.changes {
+		err = errors.Join(err, f(ctx, to))
+	}
+	return err
 }
 
 type journaled struct {
@@ -25,28 +58,41 @@ type journaled struct {
 	journal *journal
 }
 
-func forgetsClears(server *memory.Server) (wrap func(*memory.Handle) contract.Store, restart func(context.Context) error) {
-	j := &journal{}
-	wrap = func(h *memory.Handle) contract.Store { return journaled{h, j} }
-	restart = func(ctx context.Context) error {
-		server.Forget()
-		return j.replay(ctx, server.Open())
-	}
-	return wrap, restart
-}
-
 func (s journaled) Add(ctx context.Context, session string, turn ...contract.Message) error {
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	s.journal.turns = append(s.journal.turns, journaledTurn{session, turn})
-	return s.Handle.Add(ctx, session, turn...)
+	return s.journal.change(ctx, "add", s.Handle, func(ctx context.Context, h *memory.Handle) error {
+		return h.Add(ctx, session, turn...)
+	})
 }
 
-func (j *journal) replay(ctx context.Context, to *memory.Handle) (err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, t := range j.turns {
-		err = errors.Join(err, to.Add(ctx, t.session, t.messages...))
-	}
-	return err
+func (s journaled) AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...contract.Message) error {
+	end := time.Now().Add(ttl)
+	return s.journal.change(ctx, "add", s.Handle, func(ctx context.Context, h *memory.Handle) error {
+		return h.AddTTL(ctx, session, max(time.Until(end), time.Nanosecond), turn...)
+	})
+}
+
+func (s journaled) Clear(ctx context.Context, session string) error {
+	return s.journal.change(ctx, "clear", s.Handle, func(ctx context.Context, h *memory.Handle) error {
+		return h.Clear(ctx, session)
+	})
+}
+
+func (s journaled) Delete(ctx context.Context, session string) error {
+	return s.journal.change(ctx, "delete", s.Handle, func(ctx context.Context, h *memory.Handle) error {
+		return h.Delete(ctx, session)
+	})
+}
+
+func (s journaled) Trim(ctx context.Context, session string, keep int) error {
+	return s.journal.change(ctx, "trim", s.Handle, func(ctx context.Context, h *memory.Handle) error {
+		return h.Trim(ctx, session, keep)
+	})
+}
+
+func (s journaled) Pop(ctx context.Context, session string) (m contract.Message, ok bool, err error) {
+	err = s.journal.change(ctx, "pop", s.Handle, func(ctx context.Context, h *memory.Handle) (err error) {
+		m, ok, err = h.Pop(ctx, session)
+		return err
+	})
+	return m, ok, err
 }

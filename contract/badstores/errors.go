@@ -3,10 +3,6 @@ package badstores
 import (
 	"context"
 	"errors"
-	"path"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/turnlog/turnlog/contract"
 	"github.com/turnlog/turnlog/contract/memory"
@@ -62,71 +58,6 @@ func (s resending) Add(ctx context.Context, session string, turn ...contract.Mes
 	err := s.Handle.Add(ctx, session, anonymous(turn)...)
 	if err != nil && !errors.Is(err, contract.ErrRefused) && ctx.Err() == nil {
 		err = s.Handle.Add(ctx, session, anonymous(turn)...)
-	}
-	return err
-}
-
-// firstTTL sets the time to live when it creates a session, and never again.
-type firstTTL struct {
-	*memory.Handle
-	mu   *sync.Mutex
-	ends map[string]time.Time
-}
-
-func ttlNotRefreshed() func(*memory.Handle) contract.Store {
-	mu, ends := new(sync.Mutex), map[string]time.Time{}
-	return func(h *memory.Handle) contract.Store { return &firstTTL{h, mu, ends} }
-}
-
-func (s *firstTTL) AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...contract.Message) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	end, ok := s.ends[session]
-	if left := time.Until(end); ok && left > 0 {
-		ttl = left
-	} else {
-		s.ends[session] = time.Now().Add(ttl)
-	}
-	return s.Handle.AddTTL(ctx, session, ttl, turn...)
-}
-
-type roundedTTL struct{ *memory.Handle }
-
-func ttlEarly(h *memory.Handle) contract.Store { return roundedTTL{h} }
-
-func (s roundedTTL) AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...contract.Message) error {
-	return s.Handle.AddTTL(ctx, session, ttl/2, turn...)
-}
-
-// folded takes keys for one another.
-type folded struct{ *memory.Handle }
-
-func foldsKeys(h *memory.Handle) contract.Store { return folded{h} }
-
-func fold(key string) string { return strings.ToLower(strings.TrimSpace(key)) }
-
-func (s folded) Add(ctx context.Context, session string, turn ...contract.Message) error {
-	return s.Handle.Add(ctx, fold(session), turn...)
-}
-
-func (s folded) Load(ctx context.Context, session string) ([]contract.Message, error) {
-	return s.Handle.Load(ctx, fold(session))
-}
-
-func (s folded) Clear(ctx context.Context, session string) error {
-	return s.Handle.Clear(ctx, fold(session))
-}
-
-type globbing struct{ *memory.Handle }
-
-func patternClear(h *memory.Handle) contract.Store { return globbing{h} }
-
-func (s globbing) Clear(ctx context.Context, session string) error {
-	keys, err := s.Sessions(ctx, "")
-	for _, key := range keys {
-		if match, _ := path.Match(session, key); match || key == session {
-			err = errors.Join(err, s.Handle.Clear(ctx, key))
-		}
 	}
 	return err
 }
