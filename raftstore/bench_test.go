@@ -102,7 +102,7 @@ func BenchmarkVet(b *testing.B) {
 	n := &Node{cfg: Config{Limits: turn.DefaultLimits()}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := n.fit(op); err != nil {
+		if _, _, err := n.fit(op); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ type Call struct {
 	ctx    context.Context
 	number uint64 // its tag is (origin of the table, number)
 	op     []byte
+	weight int // fsm.Weight of op
 	begun  time.Time
 
 	// Guarded by table.mu until done is closed.

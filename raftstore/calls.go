@@ -45,8 +45,8 @@ func newCalls(bounds CallBounds, origin uint64, now func() time.Time, waiting fu
 }
 
 // submit adds a call at the end of the table.
-func (t *calls) submit(ctx context.Context, op []byte) *Call {
-	c := &Call{table: t, ctx: ctx, op: op, begun: t.now(), done: make(chan struct{})}
+func (t *calls) submit(ctx context.Context, op []byte, weight int) *Call {
+	c := &Call{table: t, ctx: ctx, op: op, weight: weight, begun: t.now(), done: make(chan struct{})}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.submitted++
@@ -118,11 +118,12 @@ type batch struct {
 	calls    []*Call
 	commands []codec.Command
 	bytes    int
+	weight   int
 }
 
-// take hands out the next calls, at most as many as given but, if alone, one of
-// any size. It returns nil if there are none, or if gen is no longer current.
-func (t *calls) take(gen uint64, maxCommands, maxBytes int) *batch {
+// take hands out the next calls: at most as many, as large and as heavy as given but, if
+// alone, one of any size. It returns nil if there are none, or if gen is no longer current.
+func (t *calls) take(gen uint64, maxCommands, maxBytes, maxWeight int) *batch {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if gen != t.gen || t.cursor == t.base+uint64(len(t.queue)) {
@@ -132,7 +133,7 @@ func (t *calls) take(gen uint64, maxCommands, maxBytes int) *batch {
 	for t.cursor < t.base+uint64(len(t.queue)) && len(b.calls) < maxCommands {
 		c := t.queue[t.cursor-t.base]
 		if !c.ended {
-			if b.bytes > 0 && b.bytes+len(c.op) > maxBytes {
+			if b.bytes > 0 && b.bytes+len(c.op) > maxBytes || c.weight > 0 && b.weight+c.weight > maxWeight {
 				break
 			}
 			if c.attempt != 0 || c.exposed {
@@ -140,6 +141,7 @@ func (t *calls) take(gen uint64, maxCommands, maxBytes int) *batch {
 			}
 			c.attempt = gen
 			b.bytes += len(c.op)
+			b.weight += c.weight
 			b.calls = append(b.calls, c)
 			b.commands = append(b.commands, codec.Command{Origin: t.origin, Number: c.number, Op: c.op})
 		}

@@ -29,14 +29,14 @@ func newCallTable(t *testing.T) *callTable {
 
 func (c *callTable) add(n int) (out []*Call) {
 	for range n {
-		out = append(out, c.submit(context.Background(), []byte("12345678")))
+		out = append(out, c.submit(context.Background(), []byte("12345678"), 0))
 	}
 	return out
 }
 
 // took takes calls in the present generation and returns their numbers.
 func (c *callTable) took(gen uint64, n int) (*batch, []uint64) {
-	b := c.take(gen, n, 1<<20)
+	b := c.take(gen, n, 1<<20, fsm.EntryWeight)
 	if b == nil {
 		return nil, nil
 	}
@@ -111,12 +111,12 @@ func TestCallsAreTakenInOrderAndAgain(t *testing.T) {
 
 func TestBatchesHaveBounds(t *testing.T) {
 	c := newCallTable(t)
-	c.submit(context.Background(), make([]byte, 500))
-	c.submit(context.Background(), make([]byte, 20))
-	c.submit(context.Background(), make([]byte, 70))
-	c.submit(context.Background(), make([]byte, 20))
+	c.submit(context.Background(), make([]byte, 500), 0)
+	c.submit(context.Background(), make([]byte, 20), 0)
+	c.submit(context.Background(), make([]byte, 70), 0)
+	c.submit(context.Background(), make([]byte, 20), 0)
 	for _, want := range []int{1, 2, 1} {
-		if b := c.take(c.gen, 10, 100); b == nil || len(b.calls) != want {
+		if b := c.take(c.gen, 10, 100, fsm.EntryWeight); b == nil || len(b.calls) != want {
 			t.Fatalf("a batch of %+v, want %d calls", b, want)
 		}
 	}
@@ -180,9 +180,9 @@ func TestSkippedCalls(t *testing.T) {
 func TestCallersThatGiveUp(t *testing.T) {
 	c := newCallTable(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	sent := c.submit(ctx, []byte("a"))
+	sent := c.submit(ctx, []byte("a"), 0)
 	c.took(c.gen, 1)
-	unsent := c.submit(ctx, []byte("b"))
+	unsent := c.submit(ctx, []byte("b"), 0)
 	cancel()
 	_, err := sent.Wait()
 	kindIs(t, err, turn.Unknown)

@@ -76,7 +76,7 @@ func (f *forwarder) run(ctx context.Context) {
 func (s *outSession) run(ctx context.Context, changed <-chan struct{}) {
 	for {
 		for s.more() {
-			b := s.calls.take(s.gen, s.bounds.EntryCommands, s.bounds.EntryBytes)
+			b := s.calls.take(s.gen, s.bounds.EntryCommands, s.bounds.EntryBytes, fsm.EntryWeight)
 			if b == nil {
 				break
 			}
@@ -162,7 +162,7 @@ func (s *outSession) answered(b *batch, answer []byte, err error) bool {
 // inbox is the leader's end of all forwarding sessions.
 type inbox struct {
 	proposer *proposer
-	vet      func([]codec.Command) (fit []codec.Command, refused []fsm.Outcome, f *failure)
+	vet      func([]codec.Command) (vetted, *failure)
 
 	mu       sync.Mutex
 	sessions map[string]*inSession // by node id
@@ -181,7 +181,7 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 		reply(nil, err)
 		return
 	}
-	fit, unfit, refused := in.vet(f.commands)
+	v, refused := in.vet(f.commands)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := in.sessionLocked(r.From.NodeID, f)
@@ -193,20 +193,21 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 		reply(badly(refused), nil)
 		return
 	}
-	if len(fit) == 0 {
+	if len(v.fit) == 0 {
 		s.next++
-		reply(appendOutcomes([]byte{fared}, unfit), nil)
+		reply(appendOutcomes([]byte{fared}, v.refused), nil)
 		return
 	}
 	reign, refused := in.proposer.offer(&unit{
-		commands: fit,
+		commands: v.fit,
 		bytes:    len(r.Payload),
+		weight:   v.weight,
 		done: func(outs []fsm.Outcome, f *failure) {
 			if f != nil {
 				reply(badly(f), nil)
 				return
 			}
-			reply(appendOutcomes(appendOutcomes([]byte{fared}, outs), unfit), nil)
+			reply(appendOutcomes(appendOutcomes([]byte{fared}, outs), v.refused), nil)
 		},
 	}, s.reign)
 	if refused != nil {

@@ -153,7 +153,7 @@ func (n *Node) Submit(ctx context.Context, op turn.Op) *Call {
 	if err := ctx.Err(); err != nil {
 		return n.calls.failed(unavailable("the context ended before the operation began: %v", err))
 	}
-	return n.calls.submit(ctx, b)
+	return n.calls.submit(ctx, b, fsm.Weight(op))
 }
 
 // Apply performs an operation: see Submit and Call.Wait.

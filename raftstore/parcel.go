@@ -1,41 +1,34 @@
 package raftstore
 
-import "github.com/turnlog/turnlog/codec"
+import (
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/fsm"
+)
 
 // parcel is the content of an entry.
 type parcel struct {
 	commands []codec.Command
 	bytes    int
+	weight   int // see fsm.Weight
 	units    []*unit
 	own      *batch // of the calls' table, behind the units; may be nil
 }
 
-// gatherLocked takes what waits, up to the bounds of an entry. Own calls and
-// others share its room, so that neither starves.
+// gatherLocked takes what waits, up to the bounds of an entry. Own calls and others
+// share its room, and take turns where there is room for one of them only, so that
+// neither starves.
 func (p *proposer) gatherLocked(r *reign) *parcel {
 	var out parcel
-	room := p.bounds.EntryBytes
-	if p.calls.pending() > 0 {
-		room /= 2
+	if p.passed {
+		p.takeOwn(r, &out)
 	}
-	for len(p.units) > 0 {
-		u := p.units[0]
-		if len(out.units) > 0 && (out.bytes+u.bytes > room || len(out.commands)+len(u.commands) > p.bounds.EntryCommands) {
-			break
-		}
-		p.units[0] = nil
-		p.units = p.units[1:]
-		p.bytes -= u.bytes
-		out.bytes += u.bytes
-		out.units = append(out.units, u)
-		out.commands = append(out.commands, u.commands...)
+	p.takeUnitsLocked(&out)
+	if out.own == nil {
+		p.takeOwn(r, &out)
 	}
-	if n := p.bounds.EntryCommands - len(out.commands); n > 0 && (out.bytes == 0 || out.bytes < p.bounds.EntryBytes) {
-		out.own = p.takeOwn(r, n, p.bounds.EntryBytes-out.bytes)
-	}
+	p.passed = out.own == nil && p.calls.pending() > 0
 	if out.own != nil {
 		out.commands = append(out.commands, out.own.commands...)
-		out.bytes += out.own.bytes
 	}
 	if len(out.commands) == 0 {
 		return nil
@@ -43,18 +36,53 @@ func (p *proposer) gatherLocked(r *reign) *parcel {
 	return &out
 }
 
-// takeOwn takes calls of this node; on a full disk, those only that free space.
-func (p *proposer) takeOwn(r *reign, n, bytes int) *batch {
+// takeUnitsLocked takes units, in their order. The first one of an entry has room, whatever
+// its size.
+func (p *proposer) takeUnitsLocked(out *parcel) {
+	room := p.bounds.EntryBytes
+	if out.own == nil && p.calls.pending() > 0 {
+		room /= 2
+	}
+	own := 0
+	if out.own != nil {
+		own = len(out.own.calls)
+	}
+	for len(p.units) > 0 {
+		u := p.units[0]
+		if n := own + len(out.commands); n > 0 && (out.bytes+u.bytes > room || n+len(u.commands) > p.bounds.EntryCommands ||
+			u.weight > 0 && out.weight+u.weight > fsm.EntryWeight) {
+			return
+		}
+		p.units[0] = nil
+		p.units = p.units[1:]
+		p.bytes -= u.bytes
+		out.bytes += u.bytes
+		out.weight += u.weight
+		out.units = append(out.units, u)
+		out.commands = append(out.commands, u.commands...)
+	}
+}
+
+// takeOwn takes calls of this node, if there is room for any; on a full disk, those only
+// that free space.
+func (p *proposer) takeOwn(r *reign, out *parcel) {
+	n, bytes := p.bounds.EntryCommands-len(out.commands), p.bounds.EntryBytes-out.bytes
+	if n <= 0 || out.bytes > 0 && bytes <= 0 {
+		return
+	}
 	for {
-		b := p.calls.take(r.gen, n, bytes)
+		b := p.calls.take(r.gen, n, bytes, fsm.EntryWeight-out.weight)
 		if b == nil {
-			return nil
+			return
 		}
 		if rejected, why := p.space.split(b); why != nil {
 			p.calls.refused(rejected, why, true)
 		}
 		if len(b.calls) > 0 {
-			return b
+			out.own = b
+			out.bytes += b.bytes
+			out.weight += b.weight
+			return
 		}
 	}
 }

@@ -37,8 +37,9 @@ type proposer struct {
 	mu     sync.Mutex
 	reign  *reign // nil: not leading
 	units  []*unit
-	bytes  int // of units
-	flight int // entries on their way through Raft
+	bytes  int  // of units
+	passed bool // the last entry had no room for own calls: they come first
+	flight int  // entries on their way through Raft
 	// entering is the entry of them that is not in the log yet; nil: all are.
 	entering *parcel
 	held     int // by hold
@@ -69,6 +70,7 @@ func (r *reign) holds() bool {
 type unit struct {
 	commands []codec.Command
 	bytes    int
+	weight   int  // of all commands: see fsm.Weight
 	internal bool // proposed even if the disk is full
 	// done is called once, by any goroutine, with an outcome for each command,
 	// or with why there is none. It must not block.

@@ -58,6 +58,7 @@ func (d *diskSpace) split(b *batch) (rejected *batch, why *turn.Error) {
 		}
 		to.calls, to.commands = append(to.calls, b.calls[i]), append(to.commands, c)
 		to.bytes += len(c.Op)
+		to.weight += b.calls[i].weight
 	}
 	*b = kept
 	return rejected, why

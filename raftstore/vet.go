@@ -13,45 +13,53 @@ import (
 // good. The own calls were encoded here; those of other nodes are decoded before
 // they are proposed.
 
-// vet returns the commands of another node that may be proposed, and outcomes for
-// those that may not and never will. If the cluster is not, or not yet, at the level
-// that one of them needs, none may: the node is to ask again.
-func (n *Node) vet(commands []codec.Command) (fit []codec.Command, refused []fsm.Outcome, f *failure) {
-	fit = commands
+// vetted are the commands of another node that may be proposed, and outcomes for those
+// that may not and never will.
+type vetted struct {
+	fit     []codec.Command
+	weight  int // of fit: see fsm.Weight
+	refused []fsm.Outcome
+}
+
+// vet looks at the commands of another node. If the cluster is not, or not yet, at the
+// level that one of them needs, none may be proposed: the node is to ask again.
+func (n *Node) vet(commands []codec.Command) (vetted, *failure) {
+	v := vetted{fit: commands}
 	for i, c := range commands {
-		needs, err := n.fit(c.Op)
+		op, needs, err := n.fit(c.Op)
 		if err == nil {
 			if err := n.levelError(needs); err != nil {
-				return nil, nil, &failure{true, err}
+				return vetted{}, &failure{true, err}
 			}
-			if len(refused) > 0 {
-				fit = append(fit, c)
+			v.weight += fsm.Weight(op)
+			if len(v.refused) > 0 {
+				v.fit = append(v.fit, c)
 			}
 			continue
 		}
-		if len(refused) == 0 {
+		if len(v.refused) == 0 {
 			n.log.Error("another node forwarded an operation that cannot be applied; it is refused", "error", err)
-			fit = append([]codec.Command(nil), commands[:i]...)
+			v.fit = append([]codec.Command(nil), commands[:i]...)
 		}
-		refused = append(refused, fsm.Outcome{Origin: c.Origin, Number: c.Number, Err: err})
+		v.refused = append(v.refused, fsm.Outcome{Origin: c.Origin, Number: c.Number, Err: err})
 	}
-	return fit, refused, nil
+	return v, nil
 }
 
-// fit reports why an encoded operation can never be proposed, nil if it can, and the
-// level that it needs.
-func (n *Node) fit(encoded []byte) (turn.ClusterLevel, *turn.Error) {
+// fit decodes an operation and returns the level that it needs, or why it can never be
+// proposed.
+func (n *Node) fit(encoded []byte) (turn.Op, turn.ClusterLevel, *turn.Error) {
 	op, needs, err := codec.DecodeOpLevel(encoded)
 	if err != nil {
-		return 0, turn.Errorf(turn.Invalid, "the leader cannot decode the operation, which was not applied: %v", turn.AsError(err).Message)
+		return nil, 0, turn.Errorf(turn.Invalid, "the leader cannot decode the operation, which was not applied: %v", turn.AsError(err).Message)
 	}
 	if err := proposable(op); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
 	if err := op.Validate(n.hardLimits()); err != nil {
-		return 0, turn.AsError(err)
+		return nil, 0, turn.AsError(err)
 	}
-	return needs, nil
+	return op, needs, nil
 }
 
 // proposable refuses operations that only a leader proposes, by itself.

@@ -119,11 +119,11 @@ func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	ready := false
-	in := &inbox{proposer: n1.props, sessions: make(map[string]*inSession), vet: func(cs []codec.Command) ([]codec.Command, []fsm.Outcome, *failure) {
+	in := &inbox{proposer: n1.props, sessions: make(map[string]*inSession), vet: func(cs []codec.Command) (vetted, *failure) {
 		if !ready {
-			return nil, nil, &failure{true, n1.levelError(turn.Level1)}
+			return vetted{}, &failure{true, n1.levelError(turn.Level1)}
 		}
-		return cs, nil, nil
+		return vetted{fit: cs}, nil
 	}}
 	op, err := codec.EncodeOp(appendOp("s", "x"))
 	if err != nil {
@@ -175,7 +175,7 @@ func FuzzVet(f *testing.F) {
 	}
 	n := &Node{cfg: Config{Limits: turn.DefaultLimits()}}
 	f.Fuzz(func(t *testing.T, op []byte) {
-		if _, err := n.fit(op); err != nil {
+		if _, _, err := n.fit(op); err != nil {
 			return
 		}
 		m, err := fsm.Open(fsm.Config{Dir: t.TempDir()})

@@ -1,0 +1,32 @@
+package fsm
+
+import (
+	"math"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// As many operations as an entry may hold by their weight find room in it, even if each
+// costs as much as its weight foresees.
+func TestWeightsKeepToTheAllowance(t *testing.T) {
+	fits := func(name string, op turn.Op, cost int) {
+		t.Helper()
+		if n := EntryWeight / Weight(op); (n-1)*cost >= entryAllowance() {
+			t.Errorf("%d times %s cost %d, an entry may cost %d", n, name, cost, entryAllowance())
+		}
+	}
+	fits("search", &turn.RemoveElements{Key: sessionA}, turn.DefaultLimits().ForkMessages*passedCost)
+	fits("replacement", &turn.SetElement{Key: sessionA}, turn.DefaultLimits().ForkMessages*passedCost)
+	fits("pop", &turn.Pop{Key: sessionA, Count: 1}, 300_000)
+	fits("metadata", &turn.SetMeta{Key: sessionA}, turn.DefaultLimits().MetaBytes)
+	fits("fork", &turn.Fork{Key: sessionA}, entryAllowance())
+	fits("transaction", &turn.Tx{Steps: []turn.Step{{Op: &turn.Fork{Key: sessionA}}, {Op: &turn.Fork{Key: sessionA}}, {Query: &turn.GetString{Key: sessionA}}}},
+		entryAllowance())
+	if got := Weight(&turn.PopFirst{Count: math.MaxUint64}); got != EntryWeight {
+		t.Errorf("a pop of all weighs %d", got)
+	}
+	if got := Weight(&turn.Append{}); got != 0 {
+		t.Errorf("an append weighs %d", got)
+	}
+}
