@@ -3,6 +3,7 @@ package certs
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log/slog"
 	"net"
@@ -234,6 +235,36 @@ func TestIssueOverwritesNothing(t *testing.T) {
 	for _, bad := range []Request{{Dir: dir, Name: "n", Kind: Node, CA: "ca"}, {Dir: dir, Name: "n", Kind: Client, CA: "a"}, {Dir: dir, Name: "n", Kind: Client, CA: "none"}} {
 		if Issue(bad) == nil {
 			t.Errorf("%+v is accepted", bad)
+		}
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	dir := authorityIn(t)
+	leaf := func(name string, kind Kind) *x509.Certificate {
+		return store(t, issue(t, dir, name, kind, time.Hour), io.Discard).current().cert.Leaf
+	}
+	n1, shared := leaf("n1", Node), leaf("shared", Node)
+	for _, c := range []struct {
+		names NodeNames
+		cert  *x509.Certificate
+		id    string
+		ok    bool
+	}{
+		{nil, n1, "n1", true},
+		{nil, n1, "n2", false},
+		{nil, n1, "node.example", true}, // a DNS name
+		{nil, shared, "n1", false},
+		{NodeNames{"": {"shared"}}, shared, "n1", true},
+		{NodeNames{"": {"shared"}}, n1, "n2", false},
+		{NodeNames{"n1": {"shared"}}, shared, "n1", true},
+		{NodeNames{"n1": {"shared"}}, shared, "n2", false},
+		{NodeNames{"n1": {"shared"}}, n1, "n1", true},
+		{NodeNames{"": {""}}, &x509.Certificate{}, "n1", false},
+		{nil, &x509.Certificate{}, "", false},
+	} {
+		if err := c.names.Verify(c.cert, c.id); (err == nil) != c.ok {
+			t.Errorf("%v: the certificate of %s as node %s: %v", c.names, c.cert.Subject, c.id, err)
 		}
 	}
 }

@@ -88,6 +88,20 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "\t\tif v.handOver(ctx) {\n\t\t\treturn\n\t\t}\n", New: ""}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestLeaderWithoutSpaceHandsOver", Runs: 1}}},
 
+		// The nodes' port.
+		{Name: "secret-unproved", About: "a node is let in whatever it proves of the cluster secret",
+			Edits:    []edit{{Package: "peer", Old: "!s.proves(m.body, roleDialer, dialer, acceptor) {", New: "!s.proves(m.body, roleDialer, dialer, acceptor) && m.body == nil {"}},
+			Catchers: []catcher{{Package: "./peer", Test: "TestProofsAreNotReplayed", Runs: 1}}},
+		{Name: "any-certificate", About: "a certificate of the authority is good for any node",
+			Edits:    []edit{{Package: "certs", Old: "if name != \"\" && (name == nodeID ||", New: "if name != \"\" && (name != nodeID ||"}},
+			Catchers: []catcher{{Package: "./certs", Test: "TestNodeNames", Runs: 1}, {Package: "./cmd/turnlog", Test: "TestNodePortWithCertificates", Runs: 1}}},
+		{Name: "removed-and-connected", About: "the connections of a member that was removed go on",
+			Edits:    []edit{{Package: "raftstore", Old: "\tn.net.Cut(n.outsider)\n", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestRemovedNodeIsCutOff", Runs: 1}}},
+		{Name: "nobody-vouches", About: "a node that lags refuses the leader that was added meanwhile",
+			Edits:    []edit{{Package: "raftstore", Old: " || n.vouched(m.Remote) {", New: " {"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestLeaderThatWasAddedMeanwhile", Runs: 1}}},
+
 		// The state machine.
 		{Name: "index-ahead", About: "after a restart the state machine believes that it has applied one entry more",
 			Edits:    []edit{{Package: "fsm", Old: "\tm, err := decodeMeta(state)\n", New: "\tm, err := decodeMeta(state)\n\tm.index++\n"}},

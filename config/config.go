@@ -47,6 +47,13 @@ type Config struct {
 	TLSCert, TLSKey, TLSClientCA string
 	// Of the connections between nodes, which show certificates to each other.
 	NodeTLSCert, NodeTLSKey, NodeTLSCA string
+	// NodeTLSNames is "ID=NAME,NAME,…": what a node's certificate may be called instead
+	// of by the node's id; without an ID, that of any node.
+	NodeTLSNames string
+	// ClusterSecretFile has what the nodes prove to each other that they know; empty:
+	// nothing. ClusterSecretOptional has to do with nodes that prove nothing, too.
+	ClusterSecretFile     string
+	ClusterSecretOptional bool
 	// Insecure permits listening beyond loopback without TLS and users.
 	Insecure bool
 
@@ -120,6 +127,9 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.NodeTLSCert, "node-tls-cert", "", "PEM file of the certificate that this node shows to the others (default: no TLS between nodes)")
 	fs.StringVar(&c.NodeTLSKey, "node-tls-key", "", "PEM file of its key")
 	fs.StringVar(&c.NodeTLSCA, "node-tls-ca", "", "PEM file of the authority that signs the certificates of the nodes, and of nobody else who is not trusted as one")
+	fs.StringVar(&c.NodeTLSNames, "node-tls-names", "", "other names, as n1=db1.example,n2=db2.example, by which certificates may call nodes; NAME alone is good for any node (default: a certificate must have the node's id as its common name or a DNS name)")
+	fs.StringVar(&c.ClusterSecretFile, "cluster-secret-file", "", "file, for its owner only, with a secret that all nodes have and prove to each other; a second line is accepted but not used (default: none)")
+	fs.BoolVar(&c.ClusterSecretOptional, "cluster-secret-optional", false, "have to do with nodes that do not prove the cluster secret, too: while it is being introduced")
 	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and users")
 	fs.StringVar(&c.LogEngine, "log-engine", c.LogEngine, "engine of the write-ahead log, wal or boltdb; a data directory keeps the one it began with")
 	fs.DurationVar(&c.ElectionTimeout, "election-timeout", c.ElectionTimeout, "silence of the leader after which another is elected")

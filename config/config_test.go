@@ -112,6 +112,14 @@ func TestRefused(t *testing.T) {
 		{"client authority alone", "tls-client-ca: c\n", nil, "needs tls-cert"},
 		{"node without authority", "node-tls-cert: c\nnode-tls-key: k\n", nil, "node-tls-ca"},
 		{"open metrics without users", "open-metrics: true\n", nil, "users-file"},
+		{"cluster with users, nodes without a credential", "", []string{"--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"}, "cluster-secret-file"},
+		{"the same on a protected network", "", []string{"--insecure", "--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"}, "cluster-secret-file"},
+		{"client certificates, nodes without", "", []string{"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca", "--join"}, "cluster-secret-file"},
+		{"joining with users, without a credential", "", []string{"--users-file", "u", "--join"}, "cluster-secret-file"},
+		{"optional secret without one", "", []string{"--cluster-secret-optional"}, "cluster-secret-file"},
+		{"names of nodes without certificates", "", []string{"--node-tls-names", "n1=a"}, "node-tls-cert"},
+		{"no name of a node", "", []string{"--node-tls-names", "n1="}, "ID=NAME"},
+		{"secret is no encryption", "", []string{"--raft-addr", "10.0.0.1:7381", "--cluster-secret-file", "s"}, "set node-tls-cert"},
 		{"every interface", "", []string{"--http-addr", ":7380"}, "--insecure"},
 		{"no port", "", []string{"--raft-addr", "127.0.0.1"}, "HOST:PORT"},
 		{"bad level", "log-level: loud\n", nil, "log-level"},
@@ -136,6 +144,26 @@ func TestProtectedListensAnywhere(t *testing.T) {
 	const secured = "users-file: u\ntls-cert: c\ntls-key: k\nnode-tls-cert: c\nnode-tls-key: k\nnode-tls-ca: ca\n"
 	if _, err := load(t, secured, nil, "--resp-addr", "0.0.0.0:7379", "--http-addr", ":7380", "--raft-addr", "10.0.0.1:7381"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestNodeCredentials(t *testing.T) {
+	for _, args := range [][]string{
+		{"--users-file", "u"}, // alone
+		{"--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"},
+		{"--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2", "--cluster-secret-file", "s", "--cluster-secret-optional"},
+		{"--users-file", "u", "--join", "--node-tls-cert", "c", "--node-tls-key", "k", "--node-tls-ca", "ca"},
+	} {
+		if _, err := load(t, "", nil, args...); err != nil {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	c, err := load(t, "node-tls-cert: c\nnode-tls-key: k\nnode-tls-ca: ca\n", nil, "--node-tls-names", "n1=db1.example, any,n1=spiffe://example/n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, err := c.NodeNames(); fmt.Sprint(names) != "map[:[any] n1:[db1.example spiffe://example/n1]]" || err != nil {
+		t.Errorf("%v, %v", names, err)
 	}
 }
 

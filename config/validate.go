@@ -19,6 +19,9 @@ func (c *Config) Validate() error {
 	if err := c.checkTLS(); err != nil {
 		return err
 	}
+	if err := c.checkNodes(); err != nil {
+		return err
+	}
 	if err := c.checkAddresses(); err != nil {
 		return err
 	}
@@ -61,8 +64,7 @@ func (c *Config) Validate() error {
 	if _, err := c.IDPaths(); err != nil {
 		return err
 	}
-	_, err := c.Peers()
-	return err
+	return nil
 }
 
 func (c *Config) checkAddresses() error {
@@ -105,6 +107,28 @@ func (c *Config) checkTLS() error {
 		return fmt.Errorf("open-metrics: means nothing without users-file; everybody reads /metrics then")
 	case (c.NodeTLSCert == "") != (c.NodeTLSKey == "") || (c.NodeTLSCert == "") != (c.NodeTLSCA == ""):
 		return fmt.Errorf("node-tls-cert, node-tls-key and node-tls-ca: all of them are needed, or none")
+	}
+	return nil
+}
+
+// checkNodes refuses a cluster in which what clients are asked for could be passed by:
+// what another node wants is done whoever the user is.
+func (c *Config) checkNodes() error {
+	peers, err := c.Peers()
+	if err != nil {
+		return err
+	}
+	if _, err := c.NodeNames(); err != nil {
+		return err
+	}
+	switch {
+	case c.NodeTLSNames != "" && c.NodeTLSCert == "":
+		return fmt.Errorf("node-tls-names: needs node-tls-cert, node-tls-key and node-tls-ca")
+	case c.ClusterSecretOptional && c.ClusterSecretFile == "":
+		return fmt.Errorf("cluster-secret-optional: means nothing without cluster-secret-file")
+	case c.AsksClients() && !c.NodeCredential() && (c.Join || len(peers) > 1):
+		return fmt.Errorf("users-file or tls-client-ca: with these, the nodes need a credential, too, or any program on this machine could pass for one of them " +
+			"and do what no user may: set cluster-secret-file, or node-tls-cert, node-tls-key and node-tls-ca, on every node")
 	}
 	return nil
 }

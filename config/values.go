@@ -51,6 +51,27 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 	return all, nil
 }
 
+// AsksClients reports whether clients must prove who they are.
+func (c *Config) AsksClients() bool { return c.UsersFile != "" || c.TLSClientCA != "" }
+
+// NodeCredential reports whether nodes prove to each other that they are nodes.
+func (c *Config) NodeCredential() bool { return c.NodeTLSCert != "" || c.ClusterSecretFile != "" }
+
+// NodeNames returns NodeTLSNames by node id; names under "" are good for any node.
+func (c *Config) NodeNames() (map[string][]string, error) {
+	names := map[string][]string{}
+	for _, item := range list(c.NodeTLSNames) {
+		id, name, ok := strings.Cut(item, "=")
+		if !ok {
+			id, name = "", item
+		} else if id == "" || name == "" {
+			return nil, fmt.Errorf("node-tls-names: %q is not ID=NAME or NAME", item)
+		}
+		names[id] = append(names[id], name)
+	}
+	return names, nil
+}
+
 // Hosts returns the names under which clients may address the node over HTTP.
 func (c *Config) Hosts() []string {
 	return append(list(c.HTTPHosts), c.HTTPAddr, c.HTTPAdvertise)

@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"net"
@@ -25,11 +26,13 @@ type Request struct {
 }
 
 // TLS makes every connection a TLS connection. Client returns how to dial the node
-// at a host, which its certificate must name; Server is how to accept. For mutual
-// TLS, Server asks for client certificates.
+// at a host, which its certificate must name; Server is how to accept, and must ask
+// for a certificate. Verify returns an error unless a certificate, whose signature has
+// been verified, is that of the node.
 type TLS struct {
 	Client func(host string) *tls.Config
 	Server *tls.Config
+	Verify func(cert *x509.Certificate, nodeID string) error
 }
 
 // Config configures a Network. Listener and Self are required; a zero in any
@@ -64,6 +67,11 @@ type Config struct {
 	// Dial opens a connection; default: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	TLS  *TLS
+	// Secret, if set, is proved by both sides of each connection.
+	Secret *Secret
+	// Closed, if not empty, is why connections of other nodes are not accepted: each is
+	// closed at once.
+	Closed string
 
 	// Bounds. Per RPC connection, on the asking side as well as on the
 	// answering one: beyond them a request fails with ErrOverloaded at once.
@@ -76,11 +84,12 @@ type Config struct {
 	MaxWaiting int
 
 	// MaxGreetings bounds the accepted connections that are in their handshake: 256.
-	// MaxConns bounds those beyond it: 512. A further one is closed at once.
+	// For a further one the oldest is closed. MaxConns bounds those beyond it: 512. A
+	// further one is closed at once.
 	MaxGreetings, MaxConns int
 
 	DialTimeout      time.Duration // 1 s
-	HandshakeTimeout time.Duration // 2 s
+	HandshakeTimeout time.Duration // 2 s for all of it, that of TLS included
 	PingInterval     time.Duration // 500 ms: how often an RPC connection is probed
 	IdleTimeout      time.Duration // 3 s without a sign of life close an RPC connection
 	RetryMin         time.Duration // 20 ms: first pause between dials of a peer

@@ -14,6 +14,8 @@ type Facts struct {
 	Wall        time.Time // its wall clock, in whole milliseconds
 	Progress    uint64    // how far its state goes, in a measure of the caller's
 	Level       uint64    // the highest level that its version knows; 0 also if it tells none
+	LogIndex    uint64    // the end of its log, and the term there; 0 also if it tells none
+	LogTerm     uint64
 }
 
 // Purpose is what a connection is for.
@@ -61,6 +63,8 @@ const (
 	RefusedIncarnation      // the node id is taken by another incarnation
 	RefusedNode             // not the node that was meant, or not one of ours
 	RefusedLevel            // its version does not know the cluster's level
+	RefusedCredential       // it has not proved to be the node that it says it is
+	RefusedMember           // it is not, or no longer, a member of the cluster
 )
 
 // Refusal is a handshake turned down. An Admit callback returns one to say why;
@@ -79,7 +83,9 @@ const maxReason = 1024
 // then what those do not read.
 func appendGreeting(b []byte, f Facts, text string, limit int) []byte {
 	b = appendString(appendFacts(b, f), text, limit)
-	return binary.LittleEndian.AppendUint64(b, f.Level)
+	b = binary.LittleEndian.AppendUint64(b, f.Level)
+	b = binary.LittleEndian.AppendUint64(b, f.LogIndex)
+	return binary.LittleEndian.AppendUint64(b, f.LogTerm)
 }
 
 func appendFacts(b []byte, f Facts) []byte {
@@ -125,6 +131,10 @@ func (f *fields) greeting(limit int) (Facts, string) {
 	facts, text := f.facts(), f.string(limit)
 	if !f.bad && len(f.b) >= 8 {
 		facts.Level = binary.LittleEndian.Uint64(f.take(8))
+	}
+	if !f.bad && len(f.b) >= 16 {
+		facts.LogIndex = binary.LittleEndian.Uint64(f.take(8))
+		facts.LogTerm = binary.LittleEndian.Uint64(f.take(8))
 	}
 	return facts, text
 }

@@ -13,7 +13,7 @@ func TestGreetingsOfVersionsBeforeLevels(t *testing.T) {
 		t.Errorf("an old greeting is read as %+v, %q", got, text)
 	}
 	levelled := facts
-	levelled.Level = 3
+	levelled.Level, levelled.LogIndex, levelled.LogTerm = 3, 4, 5
 	b := appendGreeting(nil, levelled, "reason", maxReason)
 	for _, more := range []string{"", "of a later version"} {
 		f := fields{b: append(b[:len(b):len(b)], more...)}

@@ -1,74 +1,39 @@
 package peer
 
 import (
-	"encoding/binary"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"time"
 )
 
-// The handshake has three messages, each with the same header:
+// The handshake has three messages. Where there is a cluster secret, its proof comes
+// before them. The code of a hello is the Purpose, that of the others 0 or the Code of
+// a refusal.
 //
-//	4 bytes  "tlnp"
-//	byte     version
-//	byte     code: the Purpose in a hello, else 0 or the Code of a refusal
-//	2 bytes  length of the body, little endian
-//
-//	dialer   → acceptor  hello:  facts, id of the node that is meant (or empty), level
-//	acceptor → dialer    answer: facts, reason, level
+//	dialer   → acceptor  hello:  facts, id of the node that is meant (or empty), level, end of the log
+//	acceptor → dialer    answer: facts, reason, level, end of the log
 //	dialer   → acceptor  verdict: reason
 //
 // Versions before levels send none, and do not read what is behind the fields that
 // they know; more can be added there.
 //
 // The acceptor serves nothing before the verdict, the dialer may send right
-// behind it.
-
-const (
-	magic            = "tlnp"
-	handshakeVersion = 1
-	helloHeader      = 4 + 1 + 1 + 2
-	maxHello         = 4 * (maxFact + maxReason)
-)
-
-func writeHello(c io.Writer, code uint8, body []byte) error {
-	b := make([]byte, 0, helloHeader+len(body))
-	b = append(b, magic...)
-	b = append(b, handshakeVersion, code)
-	b = binary.LittleEndian.AppendUint16(b, uint16(len(body)))
-	_, err := c.Write(append(b, body...))
-	return err
-}
-
-func readHello(c io.Reader) (code uint8, body []byte, err error) {
-	var h [helloHeader]byte
-	if _, err := io.ReadFull(c, h[:]); err != nil {
-		return 0, nil, err
-	}
-	if string(h[:4]) != magic {
-		return 0, nil, errors.New("peer: what speaks there is not a turnlog node port (or only one side uses TLS)")
-	}
-	if h[4] != handshakeVersion {
-		return 0, nil, &Refusal{RefusedVersion,
-			fmt.Sprintf("the handshake has version %d, this turnlog speaks version %d", h[4], handshakeVersion)}
-	}
-	n := binary.LittleEndian.Uint16(h[6:])
-	if n > maxHello {
-		return 0, nil, fmt.Errorf("peer: handshake message of %d bytes, the limit is %d", n, maxHello)
-	}
-	body = make([]byte, n)
-	_, err = io.ReadFull(c, body)
-	return h[5], body, err
-}
-
-var errMalformed = errors.New("peer: malformed handshake message")
+// behind it. Nothing that a node says counts before its credential does: a refusal can
+// end a node.
 
 // greet is the dialer's side: it returns the other side's facts, or a *Refusal
 // by either side.
-func (n *Network) greet(c net.Conn, purpose Purpose, addr, meant string) (Facts, error) {
+func (n *Network) greet(c *tracked, purpose Purpose, addr, meant string, secret *Secret) (Facts, error) {
 	defer deadline(c, n.cfg.HandshakeTimeout)()
+	proven := ""
+	if secret != nil {
+		var err error
+		if proven, err = secret.meet(c, n.cfg.Self().NodeID); err != nil {
+			return Facts{}, err
+		}
+	}
 	if err := writeHello(c, uint8(purpose), appendGreeting(nil, n.cfg.Self(), meant, maxFact)); err != nil {
 		return Facts{}, err
 	}
@@ -82,17 +47,18 @@ func (n *Network) greet(c net.Conn, purpose Purpose, addr, meant string) (Facts,
 		return Facts{}, errMalformed
 	}
 	m := Meeting{Remote: remote, Purpose: purpose, Dialed: addr, Offset: n.offset(remote)}
-	if code != 0 {
+	if Code(code) == RefusedCredential {
+		return Facts{}, &Refusal{RefusedCredential, reason} // by what has not shown its own
+	}
+	r := n.identify(c, proven, remote.NodeID)
+	if r == nil && code != 0 {
 		r := &Refusal{Code(code), reason}
 		n.cfg.Refused(m, r)
 		return remote, r
 	}
-	if meant != "" && remote.NodeID != meant {
-		err = &Refusal{RefusedNode, fmt.Sprintf("node %s answers at %s, which is meant to be node %s", remote.NodeID, addr, meant)}
-	} else {
-		err = n.cfg.Admit(m)
+	if r == nil {
+		r = n.judgeAnswer(m, meant)
 	}
-	r := asRefusal(err)
 	if r == nil {
 		return remote, writeHello(c, 0, appendString(nil, "", maxReason))
 	}
@@ -100,23 +66,29 @@ func (n *Network) greet(c net.Conn, purpose Purpose, addr, meant string) (Facts,
 	return remote, r
 }
 
-// welcome is the acceptor's side.
-func (n *Network) welcome(c net.Conn) (Meeting, error) {
-	defer deadline(c, n.cfg.HandshakeTimeout)()
-	code, body, err := readHello(c)
-	var version *Refusal
-	if errors.As(err, &version) {
-		n.answer(c, version)
-		return Meeting{}, version
+func (n *Network) judgeAnswer(m Meeting, meant string) *Refusal {
+	if meant != "" && m.Remote.NodeID != meant {
+		return &Refusal{RefusedNode, fmt.Sprintf("node %s answers at %s, which is meant to be node %s", m.Remote.NodeID, m.Dialed, meant)}
 	}
+	return asRefusal(n.cfg.Admit(m))
+}
+
+// welcome is the acceptor's side.
+func (n *Network) welcome(c *tracked) (Meeting, error) {
+	defer deadline(c, n.cfg.HandshakeTimeout)()
+	proven, hello, err := n.firstHello(c)
 	if err != nil {
 		return Meeting{}, err
 	}
-	f := fields{b: body}
+	f := fields{b: hello.body}
 	remote, meant := f.greeting(maxFact)
-	m := Meeting{Remote: remote, Purpose: Purpose(code)}
+	m := Meeting{Remote: remote, Purpose: Purpose(hello.code)}
 	if f.bad {
 		return m, errMalformed
+	}
+	if r := n.identify(c, proven, remote.NodeID); r != nil {
+		n.turnAway(c, r)
+		return m, r
 	}
 	m.Offset = n.offset(m.Remote)
 	if err := n.judge(m, meant); err != nil {
@@ -127,7 +99,8 @@ func (n *Network) welcome(c net.Conn) (Meeting, error) {
 	if err := n.answer(c, nil); err != nil {
 		return m, err
 	}
-	if code, body, err = readHello(c); err != nil {
+	code, body, err := readHello(c)
+	if err != nil {
 		return m, err
 	}
 	if code != 0 {
@@ -137,6 +110,57 @@ func (n *Network) welcome(c net.Conn) (Meeting, error) {
 		return m, r
 	}
 	return m, nil
+}
+
+// firstHello has the other side prove the secret, if there is one, and reads its hello.
+func (n *Network) firstHello(c *tracked) (proven string, hello message, err error) {
+	var r *Refusal
+	hello, err = readMessage(c)
+	switch secret := n.cfg.Secret; {
+	case err != nil:
+		errors.As(err, &r) // another version
+	case hello.protocol == secretProof && secret == nil:
+		r = &Refusal{RefusedCredential, "this node has no cluster secret"}
+	case hello.protocol == secretProof:
+		proven, err = secret.admit(c, hello, n.cfg.Self().NodeID)
+		errors.As(err, &r)
+	case secret != nil && !secret.Optional:
+		r = &Refusal{RefusedCredential, "this node asks for a proof of the cluster secret"}
+	}
+	if r != nil {
+		n.turnAway(c, r)
+		return "", hello, r
+	}
+	if err == nil && hello.protocol == secretProof {
+		if hello, err = readMessage(c); err == nil && hello.protocol != handshake {
+			err = errMalformed
+		}
+	}
+	return proven, hello, err
+}
+
+// identify refuses a node that is not the one that it proved to be.
+func (n *Network) identify(c *tracked, proven, id string) *Refusal {
+	if proven != "" && proven != id {
+		return &Refusal{RefusedCredential, fmt.Sprintf("node %s says that it is node %s", proven, id)}
+	}
+	secured, ok := c.Conn.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	shown := secured.ConnectionState().PeerCertificates
+	if len(shown) == 0 {
+		return &Refusal{RefusedCredential, fmt.Sprintf("node %s shows no certificate", id)}
+	}
+	if err := n.cfg.TLS.Verify(shown[0], id); err != nil {
+		return &Refusal{RefusedCredential, err.Error()}
+	}
+	return nil
+}
+
+// turnAway answers what has not shown a credential. It learns nothing of this node.
+func (n *Network) turnAway(c net.Conn, r *Refusal) {
+	_ = writeHello(c, uint8(r.Code), appendGreeting(nil, Facts{}, r.Reason, maxReason))
 }
 
 func (n *Network) judge(m Meeting, meant string) error {
@@ -171,10 +195,4 @@ func asRefusal(err error) *Refusal {
 		return r
 	}
 	return &Refusal{RefusedOther, err.Error()}
-}
-
-// deadline bounds what c does until the returned function is called.
-func deadline(c net.Conn, d time.Duration) (clear func()) {
-	_ = c.SetDeadline(time.Now().Add(d))
-	return func() { _ = c.SetDeadline(time.Time{}) }
 }

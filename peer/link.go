@@ -73,6 +73,18 @@ func (n *Network) SetPeers(addrs map[string]string) {
 	}
 }
 
+// peerAt returns the id of the peer at an address; empty: there is none.
+func (n *Network) peerAt(addr string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, l := range n.links {
+		if l.addr == addr {
+			return id
+		}
+	}
+	return ""
+}
+
 func (n *Network) startLocked(l *link) {
 	ctx, cancel := context.WithCancel(n.running)
 	l.stop = cancel

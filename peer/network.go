@@ -19,15 +19,17 @@ type Network struct {
 	log     *slog.Logger
 	streams *Streams
 	done    chan struct{} // closed when Run begins to stop
-	greets  chan struct{} // a token for each accepted connection in its handshake
+	greets  *greetings    // accepted connections in their handshake
 	guests  chan struct{} // a token for each one beyond it
+
+	refusals, overflow throttle // of what is logged about them
 
 	wg sync.WaitGroup // goroutines that Run waits for
 
 	mu      sync.Mutex
 	running context.Context // Run's; nil before it
 	links   map[string]*link
-	conns   map[net.Conn]struct{} // all open connections
+	conns   map[net.Conn]*tracked // all open connections
 	closed  bool
 	session uint64
 }
@@ -39,10 +41,10 @@ func New(cfg Config) *Network {
 		cfg:    cfg,
 		log:    cfg.Logger,
 		done:   make(chan struct{}),
-		greets: make(chan struct{}, cfg.MaxGreetings),
+		greets: &greetings{max: cfg.MaxGreetings},
 		guests: make(chan struct{}, cfg.MaxConns),
 		links:  make(map[string]*link),
-		conns:  make(map[net.Conn]struct{}),
+		conns:  make(map[net.Conn]*tracked),
 	}
 	n.streams = &Streams{net: n, accepted: make(chan net.Conn)}
 	return n
@@ -111,30 +113,55 @@ func (n *Network) accept(ctx context.Context) error {
 			continue
 		}
 		pause = 5 * time.Millisecond
-		select {
-		case n.greets <- struct{}{}:
-			n.wg.Go(func() { n.serve(ctx, c) })
-		default:
-			n.log.Warn("too many connections in their handshake, closing one", "from", c.RemoteAddr())
-			_ = c.Close()
+		n.take(ctx, c)
+	}
+}
+
+// take begins the handshake of an accepted connection. It is not known yet whose it is,
+// so that of too many the oldest makes way: the handshake of a node takes a moment,
+// and that of a stranger as long as it may.
+func (n *Network) take(ctx context.Context, c net.Conn) {
+	if n.cfg.Closed != "" {
+		_ = c.Close()
+		n.logRefusal("from", c.RemoteAddr(), "reason", n.cfg.Closed)
+		return
+	}
+	leave, oldest := n.greets.enter(c)
+	if oldest != nil {
+		_ = oldest.Close()
+		if count, ok := n.overflow.pass(time.Now()); ok {
+			n.log.Warn("too many connections in their handshake, closing the oldest", "from", oldest.RemoteAddr(), "closed", count)
 		}
+	}
+	n.wg.Go(func() { n.serve(ctx, c, leave) })
+}
+
+// logRefusal logs that a connection was turned away, at most once a second.
+func (n *Network) logRefusal(args ...any) {
+	if count, ok := n.refusals.pass(time.Now()); ok {
+		n.log.Info("node connection turned away", append(args, "turned_away", count)...)
 	}
 }
 
 // serve sees an accepted connection through its handshake to its use.
-func (n *Network) serve(ctx context.Context, raw net.Conn) {
+func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 	c := n.track(raw)
 	if n.cfg.TLS != nil {
 		c.Conn = tls.Server(raw, n.cfg.TLS.Server)
 	}
 	m, err := n.welcome(c)
-	<-n.greets
+	leave()
+	if err == nil {
+		c.belongTo(m.Remote, m.Purpose)
+	}
 	switch {
 	case err == nil && m.Purpose != Probe && !n.keep(c):
-		n.log.Warn("too many connections of other nodes, closing one", "from", raw.RemoteAddr(), "node", m.Remote.NodeID)
+		if count, ok := n.overflow.pass(time.Now()); ok {
+			n.log.Warn("too many connections of other nodes, closing one", "from", raw.RemoteAddr(), "node", m.Remote.NodeID, "closed", count)
+		}
 		_ = c.Close()
 	case err != nil:
-		n.log.Info("node connection turned away", "from", raw.RemoteAddr(), "node", m.Remote.NodeID, "reason", err)
+		n.logRefusal("from", raw.RemoteAddr(), "node", m.Remote.NodeID, "reason", err)
 		_ = c.Close()
 	case m.Purpose == Stream:
 		n.streams.hand(c)
@@ -152,6 +179,14 @@ func (n *Network) serve(ctx context.Context, raw net.Conn) {
 func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string) (net.Conn, Facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.DialTimeout)
 	defer cancel()
+	c, remote, err := n.dial(ctx, purpose, addr, meant, n.cfg.Secret)
+	if s := n.cfg.Secret; s != nil && s.Optional && errors.Is(err, errNoSecret) {
+		return n.dial(ctx, purpose, addr, meant, nil)
+	}
+	return c, remote, err
+}
+
+func (n *Network) dial(ctx context.Context, purpose Purpose, addr, meant string, secret *Secret) (net.Conn, Facts, error) {
 	raw, err := n.cfg.Dial(ctx, addr)
 	if err != nil {
 		return nil, Facts{}, err
@@ -161,11 +196,12 @@ func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string)
 		host, _, _ := net.SplitHostPort(addr)
 		c.Conn = tls.Client(raw, n.cfg.TLS.Client(host))
 	}
-	remote, err := n.greet(c, purpose, addr, meant)
+	remote, err := n.greet(c, purpose, addr, meant, secret)
 	if err != nil {
 		_ = c.Close()
 		return nil, remote, err
 	}
+	c.belongTo(remote, purpose)
 	return c, remote, nil
 }
 
@@ -191,42 +227,3 @@ func (n *Network) Streams() *Streams { return n.streams }
 
 // Advertise returns the address under which others reach this node.
 func (n *Network) Advertise() string { return n.cfg.Advertise }
-
-// tracked is a connection that Network closes when it stops.
-type tracked struct {
-	net.Conn          // raw, or TLS over it
-	raw      net.Conn // key in Network.conns
-	net      *Network
-	guest    bool // it holds a token of Network.guests
-}
-
-// keep takes a token for an accepted connection, if there is one left.
-func (n *Network) keep(c *tracked) bool {
-	select {
-	case n.guests <- struct{}{}:
-		c.guest = true
-		return true
-	default:
-		return false
-	}
-}
-
-func (n *Network) track(raw net.Conn) *tracked {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.conns[raw] = struct{}{}
-	if n.closed {
-		_ = raw.Close()
-	}
-	return &tracked{Conn: raw, raw: raw, net: n}
-}
-
-func (c *tracked) Close() error {
-	c.net.mu.Lock()
-	if _, open := c.net.conns[c.raw]; open && c.guest {
-		<-c.net.guests
-	}
-	delete(c.net.conns, c.raw)
-	c.net.mu.Unlock()
-	return c.Conn.Close()
-}

@@ -359,8 +359,8 @@ func TestStrangersAreClosed(t *testing.T) {
 	for name, say := range map[string][]byte{
 		"http":    []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
 		"silence": nil,
-		"huge":    append([]byte(magic), handshakeVersion, byte(RPC), 0xff, 0xff),
-		"empty":   append([]byte(magic), handshakeVersion, byte(RPC), 0, 0),
+		"huge":    append([]byte(handshake), messageVersion, byte(RPC), 0xff, 0xff),
+		"empty":   append([]byte(handshake), messageVersion, byte(RPC), 0, 0),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := net.Dial("tcp", b.addr)

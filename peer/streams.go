@@ -29,11 +29,12 @@ func (s *Streams) Close() error { return nil }
 // Addr returns the address that the node advertises.
 func (s *Streams) Addr() net.Addr { return address(s.net.cfg.Advertise) }
 
-// Dial opens a stream to the node at addr.
+// Dial opens a stream to the node at addr, which must be the peer of that address, if
+// there is one.
 func (s *Streams) Dial(addr string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	c, _, err := s.net.open(ctx, Stream, addr, "")
+	c, _, err := s.net.open(ctx, Stream, addr, s.net.peerAt(addr))
 	return c, err
 }
 

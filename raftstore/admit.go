@@ -10,10 +10,11 @@ import (
 func (n *Node) facts() peer.Facts {
 	v := n.ident.get()
 	applied, _ := n.state.Applied()
+	end := n.logEnd()
 	return peer.Facts{
 		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
 		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: applied,
-		Level: uint64(n.knownLevel()),
+		Level: uint64(n.knownLevel()), LogIndex: end.index, LogTerm: end.term,
 	}
 }
 
@@ -42,6 +43,9 @@ func (n *Node) admit(m peer.Meeting) error {
 	if refusal := n.admitLevel(r); refusal != nil {
 		return refusal
 	}
+	if refusal := n.admitMember(m); refusal != nil {
+		return refusal
+	}
 	n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 	return nil
 }
@@ -59,7 +63,8 @@ func (n *Node) recorded(id string) string {
 // refused is told that another node wants nothing to do with this one. If that
 // is because this node lost its data, it must stop, unless it knows better: a
 // member that was added anew may meet nodes that have not heard of that yet. It
-// stops, too, if the cluster has gone to a level that its version does not know.
+// stops, too, if the cluster has gone to a level that its version does not know, or if
+// it was removed while it did not run.
 func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 	self := n.ident.get()
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
@@ -69,6 +74,10 @@ func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 	}
 	if r.Code == peer.RefusedLevel && self.ClusterID != "" && same {
 		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
+		return
+	}
+	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && n.recorded(n.id) == self.Incarnation {
+		n.fail(ErrRemoved)
 		return
 	}
 	n.log.Warn("turned away by another node", "peer", m.Remote.NodeID, "reason", r.Reason)

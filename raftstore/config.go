@@ -52,9 +52,13 @@ type Config struct {
 	Storage   StorageBounds
 
 	Clock Clock
-	// Dial and TLS are those of peer.Config.
-	Dial func(ctx context.Context, addr string) (net.Conn, error)
-	TLS  *peer.TLS
+	// Dial, TLS and Secret are those of peer.Config.
+	Dial   func(ctx context.Context, addr string) (net.Conn, error)
+	TLS    *peer.TLS
+	Secret *peer.Secret
+	// Closed, if not empty, is why this node has nothing to do with other nodes: none
+	// gets a connection, none can be added, and a member of a larger cluster does not open.
+	Closed string
 	// Greetings and Conns bound the connections that other nodes open: see peer.Config.
 	Greetings, Conns int
 	Logger           *slog.Logger // nil: discard

@@ -227,6 +227,9 @@ func (n *Node) addHere(ctx context.Context, r *reign, c change) error {
 	if err := memberIn(n.configuration(), c); err != nil {
 		return err
 	}
+	if n.cfg.Closed != "" {
+		return turn.Errorf(turn.Invalid, "node %s cannot be added: %s", c.ID, n.cfg.Closed)
+	}
 	if err := n.addLearner(ctx, r, c); err != nil {
 		return err
 	}

@@ -54,6 +54,8 @@ type Node struct {
 	far       rounds // of read indexes from a leader that is another node
 	space     *diskSpace
 	offsets   offsets
+	departed  departures
+	vouchers  vouchers
 	fresh     freshness
 	stats     counters
 

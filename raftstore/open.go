@@ -76,6 +76,9 @@ func (n *Node) openFiles() (err error) {
 	if n.state, err = n.openState(state); err != nil {
 		return beyondRepair(err)
 	}
+	if members := len(n.state.Members()); n.cfg.Closed != "" && members > 1 {
+		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Closed)
+	}
 	n.logs.known = n.known
 	n.snaps, err = openSnapshots(filepath.Join(dir, snapshotsName), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock)
 	if err != nil {
@@ -152,7 +155,7 @@ func (n *Node) wire() {
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
 		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
-		Dial: n.cfg.Dial, TLS: n.cfg.TLS, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
+		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
 	})
 	n.reach = newReach(n.replicates, n.net.Connected)
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, space: n.space, wake: make(chan struct{}, 1)}

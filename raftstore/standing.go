@@ -141,13 +141,17 @@ func (n *Node) tickIfDue(ctx context.Context, r *reign) {
 	}
 }
 
-// syncPeers keeps connections to all other servers of the configuration.
+// syncPeers keeps connections to all other servers of the configuration, and ends those
+// of nodes that are not members any more.
 func (n *Node) syncPeers() {
-	addrs := make(map[string]string)
+	addrs, members := make(map[string]string), make(map[string]bool)
 	for _, s := range n.configuration().Servers {
+		members[string(s.ID)] = true
 		if string(s.ID) != n.id {
 			addrs[string(s.ID)] = string(s.Address)
 		}
 	}
 	n.net.SetPeers(addrs)
+	n.departed.follow(members, time.Now(), n.grace())
+	n.net.Cut(n.outsider)
 }

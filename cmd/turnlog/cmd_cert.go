@@ -24,7 +24,7 @@ an authority already, use that one instead.
 
 Keys are ECDSA (P-256). NAME.crt and NAME.key go to --dir; keep ca.key off the
 nodes. A node's certificate serves its doors for clients as well as the connections
-between nodes; one for a client opens doors that ask for it (--tls-client-ca), and
+between nodes, for which NAME must be its --node-id; one for a client opens doors that ask for it (--tls-client-ca), and
 does not make its owner a node. Nodes notice new files within seconds.`
 	cmd.Example = `  turnlog cert ca
   turnlog cert node n1 --host 10.0.0.1 --host db1.example

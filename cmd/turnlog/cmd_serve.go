@@ -30,8 +30,12 @@ Each setting can stand in four places; the first of them wins:
 Beyond loopback it listens only if the network is protected (--insecure) or:
   for clients   --users-file, which ` + "`turnlog user add`" + ` makes, --tls-cert and --tls-key
   for nodes     --node-tls-cert, --node-tls-key and --node-tls-ca, on every node
-` + "`turnlog cert`" + ` makes certificates for a trial. The authority of the nodes opens
-the whole cluster to whoever has a certificate of it for servers.
+With users, the nodes of a cluster need a credential on loopback, too: these, or
+  --cluster-secret-file, which (umask 077; openssl rand -hex 32 > FILE) makes
+A certificate of a node must have its id as common name or DNS name, or a name of
+--node-tls-names. The secret does not encrypt. To introduce it, restart all nodes
+with --cluster-secret-optional, one by one, and then without.
+` + "`turnlog cert`" + ` makes certificates for a trial.
 
 Open files: each connection takes one, and so do each 64 MiB of data and of log.
 The limit (ulimit -n, LimitNOFILE=) is raised as far as it may be and divided: log,

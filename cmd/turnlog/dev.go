@@ -58,6 +58,13 @@ func (d *devCluster) prepare() error {
 	if err := d.checkShape(); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		return err
+	}
+	secret := filepath.Join(d.dir, "cluster-secret")
+	if err := makeClusterSecret(secret); err != nil {
+		return err
+	}
 	var peers []string
 	for i := range d.count {
 		n := newDevNode(d.dir, i, d.base+10*i)
@@ -68,7 +75,7 @@ func (d *devCluster) prepare() error {
 		peers = append(peers, n.id+"="+n.raft)
 	}
 	for _, n := range d.nodes {
-		n.args = append(n.args, "--initial-cluster", strings.Join(peers, ","))
+		n.args = append(n.args, "--initial-cluster", strings.Join(peers, ","), "--cluster-secret-file", secret)
 		n.args = append(n.args, d.extra...)
 	}
 	return d.writeShape()
@@ -103,9 +110,6 @@ func (d *devCluster) checkShape() error {
 }
 
 func (d *devCluster) writeShape() error {
-	if err := os.MkdirAll(d.dir, 0o755); err != nil {
-		return err
-	}
 	text, err := json.Marshal(shape{d.count, d.base})
 	if err != nil {
 		return err

@@ -20,9 +20,11 @@ import (
 // secrets is what a node keeps of files that say who may connect. A nil field is
 // not configured.
 type secrets struct {
-	users *access.Users
-	doors *certs.Store
-	nodes *certs.Store
+	users     *access.Users
+	doors     *certs.Store
+	nodes     *certs.Store
+	nodeNames certs.NodeNames
+	cluster   *peer.Secret
 }
 
 func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
@@ -43,7 +45,13 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 			return s, err
 		}
 	}
-	return s, nil
+	if s.nodeNames, err = cfg.NodeNames(); err != nil {
+		return s, err
+	}
+	if s.cluster, err = readClusterSecret(cfg); err == nil && s.cluster != nil && s.cluster.Optional {
+		log.Warn("the cluster secret is optional: any program that reaches this node's port passes for a node; drop --cluster-secret-optional once all nodes have the secret")
+	}
+	return s, err
 }
 
 // listener returns l with TLS, if clients are to use it.
@@ -65,7 +73,15 @@ func (s secrets) peerTLS() *peer.TLS {
 	if s.nodes == nil {
 		return nil
 	}
-	return &peer.TLS{Client: s.nodes.Client, Server: s.nodes.ServerForEqual()}
+	return &peer.TLS{Client: s.nodes.Client, Server: s.nodes.ServerForEqual(), Verify: s.nodeNames.Verify}
+}
+
+// closedPort says why no other node is let in, or nothing.
+func closedPort(cfg *config.Config) string {
+	if !cfg.AsksClients() || cfg.NodeCredential() {
+		return ""
+	}
+	return "it asks clients who they are and has no credential to tell other nodes by: set --cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
 }
 
 // run reads the files anew at each SIGHUP, until ctx ends. changed is called after

@@ -27,7 +27,9 @@ type secured struct {
 func newSecured(t *testing.T) *secured {
 	s := &secured{cli: cli{t, ""}, dir: t.TempDir(), secrets: make(map[string]string)}
 	s.ok("cert", "ca", "--dir", s.dir)
-	s.ok("cert", "node", "n", "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost")
+	for _, id := range []string{"n1", "n2", "n3", "n4"} {
+		s.ok("cert", "node", id, "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost")
+	}
 	s.user("root", "--right", "admin", "--allow-namespace", "*")
 	s.user("bot", "--allow-namespace", "0", "--allow-prefix", "chat:")
 	return s
@@ -40,10 +42,11 @@ func (s *secured) user(name string, more ...string) {
 	s.secrets[name] = strings.TrimSpace(s.ok(args...))
 }
 
-// flags are those of a node; its RESP and HTTP doors listen everywhere.
-func (s *secured) flags() []string {
-	return []string{"--users-file", s.file("users.yaml"), "--tls-cert", s.file("n.crt"), "--tls-key", s.file("n.key"),
-		"--node-tls-cert", s.file("n.crt"), "--node-tls-key", s.file("n.key"), "--node-tls-ca", s.file("ca.crt")}
+// flags are those of a node with users and TLS.
+func (s *secured) flags(id string) []string {
+	cert, key := s.file(id+".crt"), s.file(id+".key")
+	return []string{"--node-id", id, "--users-file", s.file("users.yaml"), "--tls-cert", cert, "--tls-key", key,
+		"--node-tls-cert", cert, "--node-tls-key", key, "--node-tls-ca", s.file("ca.crt")}
 }
 
 // as returns the global flags of a user.
@@ -69,7 +72,7 @@ func (s *secured) client() *http.Client {
 
 // start starts a node and waits until it is ready.
 func (s *secured) start(resp, http, raft string, more ...string) *process {
-	args := append([]string{"serve", "--resp-addr", resp, "--http-addr", http, "--raft-addr", raft}, s.flags()...)
+	args := append([]string{"serve", "--resp-addr", resp, "--http-addr", http, "--raft-addr", raft}, s.flags("n1")...)
 	p := startProcess(s.t, nil, append(args, more...)...)
 	client := s.client()
 	_, port, _ := strings.Cut(http, ":")
@@ -116,7 +119,7 @@ func TestProtectedNode(t *testing.T) {
 
 	// A user who is taken away is refused, on connections that stand.
 	s.ok("user", "remove", "bot", "--file", s.file("users.yaml"))
-	s.ok("cert", "node", "n", "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost", "--force")
+	s.ok("cert", "node", "n1", "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost", "--force")
 	p.cmd.Process.Signal(syscall.SIGHUP)
 	p.until("read anew", func() bool { return strings.Contains(p.text(), "users read anew") })
 	if err := rdb.LLen(t.Context(), "chat:1").Err(); err == nil || !strings.HasPrefix(err.Error(), "NOAUTH") {
@@ -158,8 +161,8 @@ func TestProtectedCluster(t *testing.T) {
 	cluster := fmt.Sprintf("n1=%s,n2=%s,n3=%s", raft[0], raft[1], raft[2])
 	var nodes []*process
 	for i := range 3 {
-		args := append([]string{"serve", "--node-id", fmt.Sprint("n", i+1), "--data-dir", s.file(fmt.Sprint("data", i)), "--initial-cluster", cluster,
-			"--resp-addr", resp[i], "--http-addr", web[i], "--raft-addr", raft[i]}, s.flags()...)
+		args := append([]string{"serve", "--data-dir", s.file(fmt.Sprint("data", i)), "--initial-cluster", cluster,
+			"--resp-addr", resp[i], "--http-addr", web[i], "--raft-addr", raft[i]}, s.flags(fmt.Sprint("n", i+1))...)
 		nodes = append(nodes, startProcess(t, nil, args...))
 	}
 	client := s.client()
@@ -178,8 +181,8 @@ func TestProtectedCluster(t *testing.T) {
 		s.fails(exitFailed, "FORBIDDEN", append(s.as("bot"), "append", "other", `{}`)...)
 	}
 	stranger := newSecured(t)
-	args := append([]string{"serve", "--node-id", "n4", "--data-dir", stranger.file("data"), "--initial-cluster", cluster, "--join",
-		"--resp-addr", resp[3], "--http-addr", web[3], "--raft-addr", raft[3]}, stranger.flags()...)
+	args := append([]string{"serve", "--data-dir", stranger.file("data"), "--initial-cluster", cluster, "--join",
+		"--resp-addr", resp[3], "--http-addr", web[3], "--raft-addr", raft[3]}, stranger.flags("n4")...)
 	p := startProcess(t, nil, args...)
 	p.until("listening", func() bool { return strings.Contains(p.text(), "msg=turnlog ") })
 	s.fails(exitFailed, "certificate", append(s.as("root"), "cluster", "join", "n4", raft[3])...)

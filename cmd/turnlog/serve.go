@@ -16,7 +16,6 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/admintoken"
 	"github.com/turnlog/turnlog/internal/descriptors"
-	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/server/httpapi"
 	"github.com/turnlog/turnlog/server/redis"
@@ -92,7 +91,7 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 		}
 		log.Info("profiles", "url", "http://"+s.pprofL.Addr().String()+"/debug/pprof/")
 	}
-	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr(), s.secrets.peerTLS(), s.descriptors); err != nil {
+	if s.node, err = openNode(cfg, log, s.respL.Addr(), s.httpL.Addr(), s.secrets, s.descriptors); err != nil {
 		return nil, err
 	}
 	if err := s.descriptors.Check(); err != nil {
@@ -147,7 +146,7 @@ func (s *server) countDescriptors() error {
 // limit says when it is too much. Go's default costs a tenth of all processor time.
 const gcPercent = 400
 
-func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *peer.TLS, d *descriptors.Budget) (*raftstore.Node, error) {
+func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, credentials secrets, d *descriptors.Budget) (*raftstore.Node, error) {
 	peers, err := cfg.Peers()
 	if err != nil {
 		return nil, err
@@ -182,7 +181,7 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, tls *pe
 		Storage:   raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes), SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
 		State:     stateBudget(int(cfg.MemoryBudget)),
 		Dial:      dialer(dials),
-		TLS:       tls,
+		TLS:       credentials.peerTLS(), Secret: credentials.cluster, Closed: closedPort(cfg),
 		Greetings: d.Greetings(), Conns: d.Members(),
 		Logger: log,
 	})

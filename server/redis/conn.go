@@ -99,7 +99,8 @@ func (s *Server) newConn(nc net.Conn) *conn {
 // serve reads and starts requests until the input ends, then waits until all of
 // them are answered.
 func (c *conn) serve() {
-	for c.next() {
+	for more := c.wire.shakeHands(c.gone) == nil; more; {
+		more = c.next()
 	}
 	c.hangUp(errLeft)
 	c.unsubscribeAll()

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -40,6 +42,21 @@ func (w *wire) read(p []byte) (int, error) {
 
 // begin notes that a request begins.
 func (w *wire) begin() { w.within, w.began, w.got = true, time.Now(), 0 }
+
+// handshakeTime bounds the TLS handshake of a client.
+const handshakeTime = 10 * time.Second
+
+// shakeHands begins TLS, if the connection has it. Without users no read has a deadline
+// until a request has begun, and with client certificates this is where strangers end.
+func (w *wire) shakeHands(ctx context.Context) error {
+	secured, ok := w.nc.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
+	defer cancel()
+	return secured.HandshakeContext(ctx)
+}
 
 // requestRate is how many bytes of a request have to arrive in a second, beyond those
 // of Config.ReadTimeout: a request that drips in holds its connection for no longer.
