@@ -81,6 +81,15 @@ func TestGoodHistories(t *testing.T) {
 			2-9 append b watch -> fail CONFLICT
 			3-4 append c watch -> 2 watched=2
 			9-10 final -> last=2 1:a 2:c`,
+		"a pipeline of which some calls are lost": `
+			0-9 append a pipe=1 -> 1
+			0-9 append b pipe=2 -> ?
+			0-8 append x -> 3
+			0-9 append c pipe=3 -> fail UNAVAILABLE
+			0-9 append d pipe=4 -> ?
+			0-9 read pipe=5 -> last=4 1:a 2:b 3:x 4:d
+			0-9 append e pipe=6 -> ?
+			19-20 final -> last=5 1:a 2:b 3:x 4:d 5:e`,
 		"pop, trim, clear, replace": `
 			0-1 append a,b,c -> 1-3 rev=3
 			2-3 pop n=1 -> rev=4 count=2 3:c
@@ -191,9 +200,16 @@ func TestBadHistories(t *testing.T) {
 		"list of another length":          {"not linearizable", "0-1 append a list -> count=2\n 2-3 final -> last=1 1:a"},
 		"list in another order":           {"not linearizable", "0-1 append a,b list -> count=2\n 1-2 pop n=2 list -> 0:a 0:b\n 2-3 final -> last=2 count=0"},
 		"list pop of what was popped":     {"not linearizable", "0-1 append a,b list -> count=2\n 1-2 pop n=1 list -> 0:b\n 3-4 pop n=1 list -> 0:b\n 5-6 final -> last=2 count=1 1:a"},
-		"expired early":                   {"expired early", "0-1 append a ttl=100 -> 1\n 50-60 read -> last=0\n 6000-6001 final -> last=0"},
-		"not renewed":                     {"expired early", "0-1 append a ttl=100 -> 1\n 50-51 append b ttl=100 -> 2\n 110-120 read -> last=0\n 6000-6001 final -> last=0"},
-		"never expires":                   {"not expired", "0-1 append a ttl=100 -> 1\n 6000-6001 final -> last=1 1:a"},
+		"a pipeline out of order":         {"pipelined calls changed order", "0-9 append a pipe=1 -> 2\n 0-9 append b pipe=2 -> 1\n 19-20 final -> last=2 1:b 2:a"},
+		"lost calls out of order":         {"pipelined calls changed order", "0-9 append a pipe=1 -> ?\n 0-9 append b pipe=2 -> ?\n 19-20 final -> last=2 1:b 2:a"},
+		"a late one of a pipeline":        {"pipelined calls changed order", "0-9 append a pipe=1 -> 2\n 0-9 append b pipe=2 -> ?\n 0-9 append c pipe=3 -> 1\n 0-9 append d pipe=4 -> 3\n 19-20 final -> last=3 1:c 2:a 3:d"},
+		"a read before its pipeline":      {"pipelined calls changed order", "0-9 append a pipe=1 -> 1\n 0-9 read pipe=2 -> last=0\n 19-20 final -> last=1 1:a"},
+		"a read of its pipeline's future": {"pipelined calls changed order", "0-9 read pipe=1 -> last=1 1:a\n 0-9 append a pipe=2 -> 1\n 19-20 final -> last=1 1:a"},
+		"a pipeline over two sessions": {"pipelined calls changed order", "session 0/x\n 0-9 append a pipe=1 -> 1 rev=5\n 19-20 final -> last=1 1:a\n" +
+			"session 0/y\n 0-9 append b pipe=2 -> 1 rev=4\n 19-20 final -> last=1 1:b"},
+		"expired early": {"expired early", "0-1 append a ttl=100 -> 1\n 50-60 read -> last=0\n 6000-6001 final -> last=0"},
+		"not renewed":   {"expired early", "0-1 append a ttl=100 -> 1\n 50-51 append b ttl=100 -> 2\n 110-120 read -> last=0\n 6000-6001 final -> last=0"},
+		"never expires": {"not expired", "0-1 append a ttl=100 -> 1\n 6000-6001 final -> last=1 1:a"},
 	} {
 		v := judge(t, c.text)
 		switch {

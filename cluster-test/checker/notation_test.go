@@ -92,6 +92,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 			c.Watch = true
 		case "latest":
 			c.Latest = true
+		case "pipe": // pipe=2 is the second call of the only pipeline
+			c.Pipeline, c.Position = 1, int(number)
 		case "expect":
 			c.Expect = &number
 		case "n":

@@ -27,6 +27,7 @@ const nowhere = math.MaxInt64
 // checkRealTime requires that the final order agrees with the clock: if X is
 // surely before Y in it, then Y had not ended before X began. For a session
 // that is only appended to, this and the rules on content are linearizability.
+// It also agrees with the order in which calls were sent, where that is known.
 func (l *log) checkRealTime() {
 	var spans []span
 	for _, t := range l.turns {
@@ -38,6 +39,7 @@ func (l *log) checkRealTime() {
 			spans = append(spans, s)
 		}
 	}
+	l.checkPipelines(spans)
 	byLow := slices.Clone(spans)
 	slices.SortFunc(byLow, func(a, b span) int { return cmp.Compare(a.low, b.low) })
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.high, b.high) })

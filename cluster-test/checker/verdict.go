@@ -105,6 +105,7 @@ func Check(ops []history.Operation, opts Options) *Verdict {
 	}
 	close(next)
 	workers.Wait()
+	total.Violations = append(total.Violations, checkPipelineRevisions(ops)...)
 	for _, list := range [][]Violation{total.Violations, total.Undecided} {
 		slices.SortStableFunc(list, func(a, b Violation) int { return cmp.Compare(a.Session, b.Session) })
 	}

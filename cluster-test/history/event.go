@@ -90,6 +90,10 @@ type Call struct {
 	// Watch: the call was made as a Redis transaction under WATCH, after the length
 	// had been asked for, and refused if anything had changed since.
 	Watch bool `json:"watch,omitempty"`
+	// Pipeline, if not 0, is the number of the pipeline in which the call was sent: on one
+	// connection, behind the call of the position before, without waiting for an answer.
+	Pipeline int64 `json:"pipeline,omitempty"`
+	Position int   `json:"position,omitempty"`
 	// Hasty: the caller gave the call less time than an election takes.
 	Hasty bool `json:"hasty,omitempty"`
 	// Final marks a read of the whole session after all faults have healed.

@@ -57,6 +57,12 @@ func listCommand(key string, c *history.Call) []string {
 			command = append(command, string(payload(v)))
 		}
 		return command
+	case c.Func == history.Append && c.Expect == nil && c.TTL == 0:
+		command := []string{"TURN.APPEND", key}
+		for _, v := range c.Values {
+			command = append(command, "MSG", v, string(payload(v)))
+		}
+		return command
 	case c.Func == history.Read && whole && c.Seq == history.TailOnly:
 		return []string{"LLEN", key}
 	case c.Func == history.Read && whole && c.Seq == 0:
@@ -70,6 +76,9 @@ func listCommand(key string, c *history.Call) []string {
 }
 
 func listResult(v resp.Value, c *history.Call) history.Result {
+	if c.Func == history.Append && c.IDs {
+		return appendResult(v)
+	}
 	n, _ := v.Int64()
 	r := history.Result{Count: uint64(n)}
 	for i := range v.Elems {
@@ -94,6 +103,26 @@ func listResult(v resp.Value, c *history.Call) history.Result {
 	return r
 }
 
+// appendResult reads the answer of TURN.APPEND.
+func appendResult(v resp.Value) (r history.Result) {
+	for i := 0; i+1 < len(v.Elems); i += 2 {
+		n, _ := v.Elems[i+1].Int64()
+		switch string(v.Elems[i].Str) {
+		case "first_seq":
+			r.First = uint64(n)
+		case "last_seq":
+			r.Last = uint64(n)
+		case "revision":
+			r.Revision = uint64(n)
+		case "count":
+			r.Count = uint64(n)
+		case "duplicate":
+			r.Duplicate = n != 0
+		}
+	}
+	return r
+}
+
 // command makes one round trip. After an error of the connection, nobody knows
 // whether a write was carried out.
 func (d *respDoor) command(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
@@ -103,11 +132,7 @@ func (d *respDoor) command(ctx context.Context, namespace string, writes bool, c
 	v, err := d.conn.roundTrip(ctx, command)
 	if err != nil {
 		d.Close()
-		kind := turn.Unavailable
-		if writes {
-			kind = turn.Unknown
-		}
-		return v, turn.Errorf(kind, "%v", err)
+		return v, turn.Errorf(lost(writes), "%v", err)
 	}
 	return v, replyError(v)
 }
@@ -139,17 +164,66 @@ func (d *respDoor) connect(ctx context.Context, namespace string) error {
 }
 
 func (c *respConn) roundTrip(ctx context.Context, command []string) (resp.Value, error) {
-	deadline, _ := ctx.Deadline()
-	if err := c.SetDeadline(deadline); err != nil {
-		return resp.Value{}, err
-	}
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	defer c.limit(ctx)()
 	c.w.Command(command...)
 	if err := c.w.Flush(); err != nil {
 		return resp.Value{}, err
 	}
 	return c.r.Next()
+}
+
+// limit has reads and writes fail when ctx ends, until stop is called.
+func (c *respConn) limit(ctx context.Context) (stop func() bool) {
+	deadline, _ := ctx.Deadline()
+	c.SetDeadline(deadline) // if it fails, so does what comes after
+	return context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
+}
+
+// pipeline implements pipeliner. When the connection breaks, nobody knows which of the
+// calls without an answer were carried out.
+func (d *respDoor) pipeline(ctx context.Context, calls []sent, ended func(i int, r history.Result, err error)) {
+	err := d.connect(ctx, calls[0].session.Key.Namespace)
+	if err != nil {
+		for i := range calls {
+			ended(i, history.Result{}, err)
+		}
+		return
+	}
+	conn := d.conn
+	defer conn.limit(ctx)()
+	flushed := make(chan struct{})
+	go func() { // ends with the connection at the latest
+		defer close(flushed)
+		for i := range calls {
+			conn.w.Command(listCommand(calls[i].session.Key.Name, &calls[i].call)...)
+		}
+		conn.w.Flush()
+	}()
+	for i := range calls {
+		var v resp.Value
+		if err == nil {
+			if v, err = conn.r.Next(); err != nil {
+				d.Close()
+			}
+		}
+		c := &calls[i].call
+		if err != nil {
+			ended(i, history.Result{}, turn.Errorf(lost(c.Func.Writes()), "%v", err))
+		} else if refused := replyError(v); refused != nil {
+			ended(i, history.Result{}, refused)
+		} else {
+			ended(i, listResult(v, c), nil)
+		}
+	}
+	<-flushed
+}
+
+// lost is the kind of error of a call whose connection broke.
+func lost(writes bool) turn.Kind {
+	if writes {
+		return turn.Unknown
+	}
+	return turn.Unavailable
 }
 
 // replyError reads an error reply, and takes it at its word: all but one mean
@@ -160,11 +234,16 @@ func replyError(v resp.Value) error {
 		return nil
 	}
 	code, _, _ := strings.Cut(err.Error(), " ")
+	kind, own := turn.ParseKind(code)
 	switch {
 	case strings.HasPrefix(code, "UNKNOWN"):
-		return turn.Errorf(turn.Unknown, "%v", err)
+		kind = turn.Unknown
 	case code == "LOADING":
-		return turn.Errorf(turn.Unavailable, "%v", err)
+		kind = turn.Unavailable
+	case code == "MISCONF":
+		kind = turn.ReadOnly
+	case !own:
+		kind = turn.Internal
 	}
-	return turn.Errorf(turn.Internal, "%v", err)
+	return turn.Errorf(kind, "%v", err)
 }

@@ -28,6 +28,7 @@ type Run struct {
 	counters  counters
 	tokens    atomic.Int64
 	processes atomic.Int64
+	pipelines atomic.Int64
 	mu        sync.Mutex
 	err       error // of the tester itself
 }
@@ -213,3 +214,7 @@ func (r *Run) pace(ctx context.Context, random *rand.Rand) bool {
 	}
 	return sleep(ctx, time.Duration(random.Int64N(int64(2*r.interval))))
 }
+
+// rest waits for as long as the worker would have for so many calls more, had it made
+// them one after the other.
+func (r *Run) rest(ctx context.Context, calls int) { sleep(ctx, time.Duration(calls)*r.interval) }

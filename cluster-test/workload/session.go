@@ -47,6 +47,13 @@ func (s *Session) answered(c *history.Call, r *history.Result) {
 	s.last = max(s.last, r.Last)
 }
 
+// called counts a call that was not promised when the session was picked.
+func (s *Session) called() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+}
+
 func (s *Session) conflicted(revision uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -43,8 +43,12 @@ func (w *worker) loop(ctx context.Context) {
 		if w.calls++; w.calls%moveEvery == 0 {
 			w.move()
 		}
-		s := w.pool.pick(w.rand)
-		w.do(ctx, s, w.workload.Next(w, s))
+		if w.workload.Pipeline > 0 {
+			w.pipeline(ctx)
+		} else {
+			s := w.pool.pick(w.rand)
+			w.do(ctx, s, w.workload.Next(w, s))
+		}
 		if w.run.Failed() != nil || w.workload.Rounds > 0 && w.written >= w.workload.Rounds {
 			return
 		}
@@ -86,10 +90,8 @@ func (w *worker) do(ctx context.Context, s *Session, c history.Call) {
 // attempt makes a call once, and records it. A call that has begun is not given
 // up when ctx ends, but by its own time limit.
 func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error {
-	limit := patience
-	if c.Hasty = w.rand.Float64() < shortTimeout; c.Hasty {
-		limit = time.Duration(1+w.rand.IntN(300)) * time.Millisecond // sooner than an election
-	}
+	var limit time.Duration
+	limit, c.Hasty = w.limit()
 	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	op, err := w.run.rec.Invoke(w.process, w.node.ID, w.doorName, s.Name(), *c)
@@ -97,28 +99,43 @@ func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error
 		return w.run.fail(err)
 	}
 	r, err := w.door.Do(callCtx, s.Key, c)
+	if err = w.settle(w.process, op, s, c, &r, err); turn.Is(err, turn.Unknown) {
+		w.process = w.run.newProcess()
+		if !c.Func.Writes() {
+			err = turn.Errorf(turn.Unavailable, "%v", err) // a read can always be repeated
+		}
+	}
+	return err
+}
+
+// limit is how long the next call may take, and whether that is less than an election.
+func (w *worker) limit() (limit time.Duration, hasty bool) {
+	if w.rand.Float64() < shortTimeout {
+		return time.Duration(1+w.rand.IntN(300)) * time.Millisecond, true
+	}
+	return patience, false
+}
+
+// settle records how a call ended, and returns its error.
+func (w *worker) settle(process int, op int64, s *Session, c *history.Call, r *history.Result, err error) error {
 	if err == nil {
-		w.run.rec.Return(w.process, op, history.OK, &r, nil)
-		w.run.counters.ok(c, &r, s)
-		w.note(c, &r)
-		s.answered(c, &r)
+		w.run.rec.Return(process, op, history.OK, r, nil)
+		w.run.counters.ok(c, r, s)
+		w.note(c, r)
+		s.answered(c, r)
 		return nil
 	}
 	e := turn.AsError(err)
 	record := &history.Error{Code: e.Kind.String(), Message: err.Error(), Revision: e.Revision}
 	w.run.counters.failed(c, e.Kind)
 	if e.Kind != turn.Unknown {
-		w.run.rec.Return(w.process, op, history.Fail, nil, record)
+		w.run.rec.Return(process, op, history.Fail, nil, record)
 		if e.Kind == turn.Conflict {
 			s.conflicted(e.Revision)
 		}
 		return err
 	}
-	if !c.Func.Writes() {
-		err = turn.Errorf(turn.Unavailable, "%v", err) // a read can always be repeated
-	}
-	w.run.rec.Return(w.process, op, history.Info, nil, record)
-	w.process = w.run.newProcess()
+	w.run.rec.Return(process, op, history.Info, nil, record)
 	if c.Func.Writes() {
 		s.mu.Lock()
 		s.unknown++

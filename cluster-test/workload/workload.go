@@ -26,7 +26,10 @@ type Workload struct {
 	// TTLs, in milliseconds, one of which each session has and each append renews.
 	TTLs    []int64
 	Removes bool // messages are removed: lists do not tell seqs
-	Rounds  int  // acknowledged writes after which a worker has done its work; 0: any
+	// Pipeline is how many calls a worker sends at a time, at most, without waiting for
+	// answers; 0: one after the other.
+	Pipeline int
+	Rounds   int // acknowledged writes after which a worker has done its work; 0: any
 	// Next makes up a call. It sets everything but Values' tokens: it asks w
 	// for those.
 	Next func(w *worker, s *Session) history.Call
@@ -45,6 +48,10 @@ func All() []*Workload {
 		{
 			Name: "append", About: "appends and reads, with and without ids, through every door",
 			Doors: []string{HTTP, Native, Client, RESP}, Sessions: 4, Calls: 400, Next: appendOrRead,
+		},
+		{
+			Name: "pipeline", About: "up to 200 appends and reads of two lists at a time, on one connection, without waiting for answers",
+			Doors: []string{RESP}, Sessions: 4, Calls: 600, Pipeline: 200, Next: pipelined,
 		},
 		{
 			Name: "cas", About: "read, then append if nothing changed meanwhile",
@@ -109,6 +116,16 @@ func appendOrRead(w *worker, s *Session) history.Call {
 		return w.read(s)
 	}
 	return w.append(1+w.rand.IntN(3), w.rand.IntN(4) > 0)
+}
+
+// pipelined makes mostly appends, half of them by TURN.APPEND, which tells revisions.
+func pipelined(w *worker, s *Session) history.Call {
+	if w.rand.IntN(8) == 0 {
+		return w.read(s)
+	}
+	c := w.append(1+w.rand.IntN(2), false)
+	c.IDs = w.rand.IntN(2) == 0
+	return c
 }
 
 func shortAppend(w *worker, _ *Session) history.Call { return w.append(1+w.rand.IntN(2), true) }
