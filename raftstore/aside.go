@@ -97,8 +97,8 @@ func forgetDamage(dir string) error {
 // hadOthers reports whether, as far as marker and log tell, there are other members.
 func (n *Node) hadOthers() bool {
 	servers, from := 0, n.logs.engine.FirstIndex()
-	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m != nil {
-		servers, from = len(m.Servers), max(from, m.ConfigAt+1)
+	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.best != nil {
+		servers, from = len(m.best.Servers), max(from, m.best.ConfigAt+1)
 	}
 	for i := from; from > 0 && i <= n.logs.engine.LastIndex(); i++ {
 		var l raft.Log

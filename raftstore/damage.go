@@ -41,10 +41,21 @@ func checkTermKept(dir string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, identityName)); errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if known, err := hasIdentity(dir); !known {
+		return err
 	}
 	return fmt.Errorf("raftstore: %s is missing, and with it what this node voted for; %s", path, reseed)
+}
+
+// hasIdentity reports whether a directory belongs to a node already.
+func hasIdentity(dir string) (bool, error) {
+	path := filepath.Join(dir, identityName)
+	for _, p := range []string{path, secondCopy(path)} {
+		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // checkLogKept refuses a directory of a cluster's member that has no log: a node

@@ -20,8 +20,12 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 		stableName + " shredded":  func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		walName + " lost":         os.RemoveAll,
 		"state.db shredded":       func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
-		identityName + " changed": func(path string) error { return replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`) },
-		identityName + " cut":     func(path string) error { return os.Truncate(path, 20) },
+		identityName + " changed": func(path string) error {
+			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`), os.Remove(secondCopy(path)))
+		},
+		identityName + " cut": func(path string) error {
+			return errors.Join(os.Truncate(path, 20), os.Truncate(secondCopy(path), 20))
+		},
 	} {
 		dir := t.TempDir()
 		open := func() error {
@@ -138,7 +142,7 @@ func TestIdentityVersions(t *testing.T) {
 		"newer":            {newer, "run the newer turnlog"},
 	} {
 		dir := t.TempDir()
-		if _, err := openIdentity(dir, "n1"); err != nil {
+		if _, err := openIdentity(dir, "n1", testLogger()); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, identityName)
@@ -146,10 +150,10 @@ func TestIdentityVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(c.change(string(b))), 0o600); err != nil {
+		if err := writeCopies(path, []byte(c.change(string(b)))); err != nil {
 			t.Fatal(err)
 		}
-		_, err = openIdentity(dir, "n1")
+		_, err = openIdentity(dir, "n1", testLogger())
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

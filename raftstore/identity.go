@@ -5,18 +5,17 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
-	"os"
+	"log/slog"
 	"path/filepath"
 	"sync"
 )
 
 // identity is who a data directory belongs to. The incarnation is drawn when
 // the directory is made: a node whose disk was wiped has another one, and the
-// cluster can tell that its memory of votes and entries is gone.
+// cluster can tell that its memory of votes and entries is gone. It is never
+// drawn again for a directory that has one: there are two copies (secondcopy.go).
 type identity struct {
 	path string
 
@@ -58,29 +57,38 @@ const (
 )
 
 // openIdentity reads the identity of dir, or gives it a new one.
-func openIdentity(dir, nodeID string) (*identity, error) {
+func openIdentity(dir, nodeID string, log *slog.Logger) (*identity, error) {
 	i := &identity{path: filepath.Join(dir, identityName)}
-	b, err := os.ReadFile(i.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		i.v = identityFile{Version: identityVersion, NodeID: nodeID, Incarnation: randomID()}
-		return i, i.write()
-	}
+	c, err := readCopies(i.path, decodeIdentity, func(second, first *identityFile) bool {
+		return second.Incarnation == first.Incarnation && first.ClusterID == ""
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(b, &i.v); err != nil {
-		return nil, fmt.Errorf("raftstore: %s is damaged: %w; %s", i.path, err, reseed)
+	if c.best == nil {
+		i.v = identityFile{Version: identityVersion, NodeID: nodeID, Incarnation: randomID()}
+		return i, i.write()
 	}
-	if sum, ok := jsonSum(b, "}"); ok && sum != i.v.Check || !ok && !i.v.unchecked(b) {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", i.path, reseed)
-	}
-	if i.v.Version > identityVersion {
-		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", i.path, i.v.Version, identityVersion)
-	}
+	i.v = *c.best
 	if i.v.NodeID != nodeID {
 		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir, i.v.NodeID, nodeID)
 	}
+	c.mend(i.path, i.write, log)
 	return i, nil
+}
+
+func decodeIdentity(path string, b []byte) (*identityFile, error) {
+	f := new(identityFile)
+	if err := json.Unmarshal(b, f); err != nil {
+		return nil, fmt.Errorf("raftstore: %s: %w: %w; %s", path, errDamagedCopy, err, reseed)
+	}
+	if sum, ok := jsonSum(b, "}"); ok && sum != f.Check || !ok && !f.unchecked(b) {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w; %s", path, errDamagedCopy, reseed)
+	}
+	if f.Version > identityVersion {
+		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, f.Version, identityVersion)
+	}
+	return f, nil
 }
 
 func (i *identity) write() error {
@@ -89,7 +97,7 @@ func (i *identity) write() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(i.path, append(b, '\n'))
+	return writeCopies(i.path, append(b, '\n'))
 }
 
 func (i *identity) get() identityFile {

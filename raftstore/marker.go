@@ -2,11 +2,8 @@ package raftstore
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
-	"os"
 
 	"github.com/hashicorp/raft"
 )
@@ -34,20 +31,22 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func readMarker(path string) (*marker, error) {
-	b, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
+// readMarker reads both copies of the marker. The one with the higher index is newer; of
+// those with the same, the one that says that the state was taken over already. Both were
+// true when they were written.
+func readMarker(path string) (copies[marker], error) {
+	return readCopies(path, decodeMarker, func(second, first *marker) bool {
+		return second.Index > first.Index || second.Index == first.Index && first.Received
+	})
+}
+
+func decodeMarker(path string, b []byte) (*marker, error) {
 	m := new(marker)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("raftstore: %s is damaged: %w; %s", path, err, reseed)
+		return nil, fmt.Errorf("raftstore: %s: %w: %w; %s", path, errDamagedCopy, err, reseed)
 	}
 	if sum, ok := jsonSum(b, markerUnchecked); !ok || sum != m.Check {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum; %s", path, reseed)
+		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w; %s", path, errDamagedCopy, reseed)
 	}
 	if m.Version > markerVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)

@@ -57,7 +57,7 @@ func (n *Node) openFiles() (err error) {
 	if n.stable, err = openStable(filepath.Join(dir, stableName), n.halt); err != nil {
 		return beyondRepair(err)
 	}
-	if n.ident, err = openIdentity(dir, n.id); err != nil {
+	if n.ident, err = openIdentity(dir, n.id, n.log); err != nil {
 		return err
 	}
 	if err := n.openLog(dir); err != nil {
@@ -80,7 +80,7 @@ func (n *Node) openFiles() (err error) {
 		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Closed)
 	}
 	n.logs.known = n.known
-	n.snaps, err = openSnapshots(filepath.Join(dir, snapshotsName), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock)
+	n.snaps, err = openSnapshots(filepath.Join(dir, snapshotsName), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock, n.log)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -29,7 +30,7 @@ import (
 // A snapshot that comes from a leader is a file of its own until the state
 // machine has taken it over; then it becomes a marker, too.
 //
-//	snapshot.json  the newest snapshot, replaced as a whole
+//	snapshot.json  the newest snapshot, replaced as a whole; see secondcopy.go
 //	received.dump  the state, if snapshot.json says "received"
 //	*.tmp          unfinished; removed when the store is opened
 type snapshotStore struct {
@@ -64,7 +65,7 @@ func (s *snapshotStore) passed(index uint64) bool {
 	return s.reached != nil && index < s.reached()
 }
 
-func openSnapshots(dir string, state *fsm.Machine, rate int64, clock Clock) (*snapshotStore, error) {
+func openSnapshots(dir string, state *fsm.Machine, rate int64, clock Clock, log *slog.Logger) (*snapshotStore, error) {
 	if err := (wal.Disk{}).MkdirAll(dir); err != nil {
 		return nil, err
 	}
@@ -78,8 +79,12 @@ func openSnapshots(dir string, state *fsm.Machine, rate int64, clock Clock) (*sn
 		}
 	}
 	s := &snapshotStore{dir: dir, state: state, rate: rate, sending: sending{clock: clock}}
-	if s.newest, err = readMarker(s.path(markerName)); err != nil {
+	c, err := readMarker(s.path(markerName))
+	if err != nil {
 		return nil, err
+	}
+	if s.newest = c.best; s.newest != nil {
+		c.mend(s.path(markerName), func() error { return s.write(*s.newest) }, log)
 	}
 	if s.newest == nil || !s.newest.Received { // a dump without its marker is unfinished, too
 		if err := os.Remove(s.path(dumpName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -127,17 +132,21 @@ func (s *snapshotStore) keepLocked(m marker) error {
 	if err := s.superseded(m); err != nil {
 		return err
 	}
-	b, err := m.encode()
-	if err != nil {
-		return err
-	}
-	if err := replaceFile(s.path(markerName), b); err != nil {
+	if err := s.write(m); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.newest = &m
 	s.mu.Unlock()
 	return nil
+}
+
+func (s *snapshotStore) write(m marker) error {
+	b, err := m.encode()
+	if err != nil {
+		return err
+	}
+	return writeCopies(s.path(markerName), b)
 }
 
 // position returns the newest snapshot's last entry; index 0 if there is none.

@@ -147,11 +147,7 @@ func stablePairs(tx *bbolt.Tx, path string) (map[string][]byte, error) {
 // checkNew refuses a file that holds nothing if it cannot be new: what it holds
 // is written before the identity.
 func checkNew(path string) error {
-	_, err := os.Stat(filepath.Join(filepath.Dir(path), identityName))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
+	if known, err := hasIdentity(filepath.Dir(path)); !known {
 		return err
 	}
 	return turn.Errorf(turn.Corrupt, "what this node voted for is missing")
