@@ -78,6 +78,13 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "for index++; index <= a.handed; index++ {", New: "for index++; index <= a.handed && false; index++ {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestMissedEntriesAreApplied", Runs: 1}}},
 
+		{Name: "stale-copy-taken", About: "the second copy of a file counts, even if it is older",
+			Edits:    []edit{{Package: "raftstore", Old: "return second.Index > first.Index ||", New: "return true ||"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestNewerCopyCounts", Runs: 1}}},
+		{Name: "stale-vote-taken", About: "a damaged vote is replaced by its second copy, even if that is older",
+			Edits:    []edit{{Package: "raftstore", Old: "case last == 0, last > copied:", New: "case last == 0:"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestStaleVoteCopyIsNotTaken", Runs: 1}}},
+
 		{Name: "full-for-good", About: "a full disk rejects what would free space, too",
 			Edits:    []edit{{Package: "raftstore", Old: "\treturn turn.Frees(op)\n", New: "\treturn false\n"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestFullDiskCanBeEmptied", Runs: 1}}},

@@ -19,18 +19,23 @@ const reseed = "keep a copy of the data directory, remove the node from the clus
 
 // beyondRepair adds to an error that tells of damage, or may, what to do about it.
 func beyondRepair(err error) error {
-	corrupt := turn.Is(err, turn.Corrupt)
-	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
-		corrupt = corrupt || errors.Is(err, damage)
-	}
 	switch {
-	case corrupt:
+	case isDamaged(err):
 		return fmt.Errorf("%w; %s", err, reseed)
 	case turn.Is(err, turn.Newer):
 		// Not every version number has a checksum.
 		return fmt.Errorf("%w; if no newer turnlog has run here, that is damage: %s", err, reseed)
 	}
 	return err
+}
+
+// isDamaged reports whether an error tells of bytes that are not what was written.
+func isDamaged(err error) bool {
+	damaged := turn.Is(err, turn.Corrupt)
+	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
+		damaged = damaged || errors.Is(err, damage)
+	}
+	return damaged
 }
 
 // checkTermKept refuses a directory that has an identity but no file with term

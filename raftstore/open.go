@@ -54,7 +54,7 @@ func (n *Node) openFiles() (err error) {
 		return err
 	}
 	// The term comes first: its file is locked while a process has it open.
-	if n.stable, err = openStable(filepath.Join(dir, stableName), n.halt); err != nil {
+	if n.stable, err = openStable(filepath.Join(dir, stableName), n.halt, n.log); err != nil {
 		return beyondRepair(err)
 	}
 	if n.ident, err = openIdentity(dir, n.id, n.log); err != nil {

@@ -3,7 +3,10 @@ package raftstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,10 +17,11 @@ import (
 // stableStore keeps Raft's term and vote, sealed (stableseal.go). It remembers the
 // highest term that it was ever asked to keep, which is never behind any vote that
 // this node gave: Raft persists a term before it grants a vote in it or takes entries
-// of it.
+// of it. There is a second copy of it (votecopy.go).
 type stableStore struct {
-	db   *bbolt.DB
-	halt func(error) // does not return
+	db     *bbolt.DB
+	second *voteCopy
+	halt   func(error) // does not return
 
 	mu       sync.Mutex // makes Set of the term and its maximum one step
 	values   map[string][]byte
@@ -36,27 +40,71 @@ const (
 // bucketStable is that of raft-boltdb, which the first versions used.
 var bucketStable = []byte("conf")
 
-func openStable(path string, halt func(error)) (*stableStore, error) {
-	pairs, err := readStable(path)
+func openStable(path string, halt func(error), log *slog.Logger) (*stableStore, error) {
+	c, err := openVoteCopy(filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, err
 	}
-	s := &stableStore{halt: halt}
-	if s.values, err = unsealAll(pairs); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	s := &stableStore{halt: halt, second: c}
+	pairs, err := s.read(path)
+	if err = s.restore(path, err, log); err == nil && s.values == nil {
+		pairs, err = s.read(path)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), c.Close())
 	}
 	s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), c.Close())
 	}
 	if err := s.sealAll(pairs); err != nil {
-		_ = s.db.Close()
-		return nil, fmt.Errorf("write %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), s.Close())
+	}
+	err = s.db.View(func(tx *bbolt.Tx) error { return c.keep(uint64(tx.ID()), s.values) })
+	if err != nil { // a node comes up on a full disk; the copy is an older one until it can be written
+		log.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path, "error", err)
 	}
 	for _, key := range []string{keyTerm, keyVoteTerm} {
 		s.promised.Store(max(s.promised.Load(), number(s.values[key])))
 	}
 	return s, nil
+}
+
+// read reads the file at path, with values nil if it cannot be believed.
+func (s *stableStore) read(path string) (stored map[string][]byte, err error) {
+	s.values = nil
+	if stored, err = readStable(path); err == nil {
+		s.values, err = unsealAll(stored)
+	}
+	return stored, err
+}
+
+// restore puts the second copy in the place of a file that is damaged, if damage says so, or
+// that is an older copy of itself. It returns what it cannot help with; if it helped, values
+// is nil.
+func (s *stableStore) restore(path string, damage error, log *slog.Logger) error {
+	if damage != nil && !isDamaged(damage) {
+		return damage
+	}
+	last, err := newestRoot(path)
+	if err != nil {
+		return err
+	}
+	switch copied := s.second.transaction(); {
+	case damage == nil && last >= copied:
+		return nil
+	case last == 0, last > copied:
+		return damage // nothing tells that the copy is as new as the file was
+	}
+	if damage == nil {
+		damage = errors.New("it is an older copy")
+	}
+	log.Warn("the file with term and vote is damaged; its second copy takes its place", "file", path, "reason", damage)
+	s.values = nil
+	if err := restoreStable(path, s.second); err != nil {
+		return fmt.Errorf("%w; its second copy cannot take its place: %w", damage, err)
+	}
+	return nil
 }
 
 // sealAll brings the file to the form in which nothing can be missing from it: with
@@ -106,11 +154,18 @@ func (s *stableStore) Set(key, val []byte) error {
 
 // put keeps a value, or ends the node. The caller holds mu.
 func (s *stableStore) put(key, val []byte) {
-	err := s.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucketStable).Put(key, seal(key, val)) })
+	var transaction uint64
+	err := s.db.Update(func(tx *bbolt.Tx) error {
+		transaction = uint64(tx.ID())
+		return tx.Bucket(bucketStable).Put(key, seal(key, val))
+	})
 	if err != nil {
 		s.halt(fmt.Errorf("raftstore: write Raft's vote: %w", err))
 	}
 	s.values[string(key)] = bytes.Clone(val)
+	if err := s.second.keep(transaction, s.values); err != nil {
+		s.halt(fmt.Errorf("raftstore: write the second copy of Raft's vote: %w", err))
+	}
 }
 
 // SetUint64 implements raft.StableStore. The term on disk never goes back, whatever
@@ -152,4 +207,4 @@ func (s *stableStore) GetUint64(key []byte) (uint64, error) {
 	return number(s.values[string(key)]), nil
 }
 
-func (s *stableStore) Close() error { return s.db.Close() }
+func (s *stableStore) Close() error { return errors.Join(s.db.Close(), s.second.Close()) }

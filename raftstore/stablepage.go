@@ -42,7 +42,6 @@ func checkPages(path string) error {
 	if _, err := f.ReadAt(b, leaf*at); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	const isLeaf = 2
 	if _, ok := leafEnd(b); !ok || binary.NativeEndian.Uint64(b) != uint64(leaf) ||
 		binary.NativeEndian.Uint16(b[8:]) != isLeaf || binary.NativeEndian.Uint32(b[12:]) != 0 {
 		return turn.Errorf(turn.Corrupt, "page %d is damaged", leaf)
@@ -81,11 +80,16 @@ func leafEnd(page []byte) (end int, ok bool) {
 		if value < bucketHeader {
 			return 0, false
 		}
-		if filled, ok := leafEnd(page[end-value+bucketHeader : end]); !ok || filled != value-bucketHeader {
+		root, inner := binary.NativeEndian.Uint64(page[end-value:]), page[end-value+bucketHeader:end]
+		filled, ok := leafEnd(inner)
+		if !ok || filled != value-bucketHeader || root != 0 || binary.NativeEndian.Uint16(inner[8:]) != isLeaf {
 			return 0, false
 		}
 	}
 	return end, true
 }
 
-const pageHeader = 16
+const (
+	pageHeader = 16
+	isLeaf     = 2 // among a page's flags
+)

@@ -1,0 +1,170 @@
+package raftstore
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func removeVoteCopy(path string) error {
+	err := os.Remove(filepath.Join(filepath.Dir(path), voteCopyName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// keptVote makes a store with a vote and an identity beside it, and returns a function that
+// brings it and its copy back to that.
+func keptVote(t *testing.T) (path string, again func()) {
+	t.Helper()
+	path = votedStore(t)
+	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := os.ReadFile(path)
+	page, err2 := os.ReadFile(copied)
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
+	return path, func() {
+		t.Helper()
+		if err := errors.Join(os.WriteFile(path, store, 0o600), os.WriteFile(copied, page, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whichever bit of either copy is flipped, or what else happens to one of them, the vote is
+// what it was, and both are whole after that.
+func TestFlippedBitCostsNoVote(t *testing.T) {
+	path, again := keptVote(t)
+	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	check := func(how string) {
+		t.Helper()
+		checkVoted(t, path, how)
+		if err := removeVoteCopy(path); err != nil {
+			t.Fatal(err)
+		}
+		checkVoted(t, path, how+", without the second copy after that")
+	}
+	every := 3
+	if testing.Short() {
+		every = 23
+	}
+	for _, file := range []string{path, copied} {
+		again()
+		sound, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := 0
+		for at, c := range sound {
+			if c == 0 && at%4096 >= pageHeader {
+				continue
+			}
+			if used++; used%every != 0 {
+				continue
+			}
+			again()
+			b := bytes.Clone(sound)
+			b[at] ^= 1 << (used / every % 8)
+			if err := os.WriteFile(file, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			check(filepath.Base(file) + " with a flipped bit")
+		}
+		for _, size := range []int64{4096, 200} {
+			again()
+			if err := os.Truncate(file, size); err != nil {
+				t.Fatal(err)
+			}
+			check(filepath.Base(file) + ", cut")
+		}
+	}
+	again()
+	if err := removeVoteCopy(path); err != nil {
+		t.Fatal(err)
+	}
+	check("without a second copy, as of an older version")
+}
+
+// A file that is older than its second copy was put back from somewhere.
+func TestOlderCopyOfTheVote(t *testing.T) {
+	path, again := keptVote(t)
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.SetUint64([]byte(keyTerm), 9), s.Close(), os.WriteFile(path, old, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = openStable(path, func(err error) { t.Fatal(err) }, testLogger()); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if term, _ := s.GetUint64([]byte(keyTerm)); term != 9 {
+		t.Errorf("the term is %d, it was 9", term)
+	}
+}
+
+// A version that does not know the second copy voted, and then its file was damaged. The
+// second copy tells of an older vote, and must not be taken.
+func TestStaleVoteCopyIsNotTaken(t *testing.T) {
+	path, again := keptVote(t)
+	again()
+	older := olderStore(t, path)
+	if err := errors.Join(older.SetUint64([]byte(keyVoteTerm), 8), older.Set([]byte(keyVote), []byte("n3:7000")), older.Close()); err != nil {
+		t.Fatal(err)
+	}
+	voted, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	page, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for at, c := range voted {
+		if c == 0 && at%4096 >= pageHeader {
+			continue
+		}
+		b := bytes.Clone(voted)
+		b[at] ^= 1 << (at % 8)
+		if err := errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(copied, page, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+		if turn.Is(err, turn.Corrupt) {
+			refused++
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		term, _ := s.GetUint64([]byte(keyVoteTerm))
+		vote, _ := s.Get([]byte(keyVote))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if term == 7 || string(vote) == "n2:7000" { // that version has no checksum of its vote
+			t.Fatalf("byte %d: a vote for %q in term %d; it was for n3:7000 in term 8", at, vote, term)
+		}
+	}
+	if refused == 0 {
+		t.Error("no flipped bit was refused")
+	}
+}
