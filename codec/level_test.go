@@ -84,8 +84,8 @@ func TestLevelOfKinds(t *testing.T) {
 		defer func() { *ks = before }()
 		ks.byNumber = append([]kind(nil), ks.byNumber...)
 	}
-	opKinds.byNumber[kindAddInt].level = 3
-	queryKinds.byNumber[kindGetString].level = 4
+	opKinds.byNumber[kindAddInt] = opKinds.byNumber[kindAddInt].since(3)
+	queryKinds.byNumber[kindGetString] = queryKinds.byNumber[kindGetString].since(4)
 	k := turn.Key{Namespace: "0", Name: "k"}
 	add, get, other := turn.Step{Op: &turn.AddInt{Key: k}}, turn.Step{Query: &turn.GetString{Key: k}}, turn.Step{Op: &turn.Clear{Key: k}}
 	for _, test := range []struct {
