@@ -312,7 +312,7 @@ func TestFlood(t *testing.T) {
 // The same secret shown many times at once is computed once.
 func TestHerd(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: ['*']"))
-	for range hashSlots { // nobody can compute yet
+	for range hashSlots() { // nobody can compute yet
 		u.queue.enter("elsewhere", "", false, time.Hour)
 	}
 	var herd sync.WaitGroup
@@ -334,7 +334,7 @@ func TestHerd(t *testing.T) {
 		}
 		runtime.Gosched()
 	}
-	for range hashSlots {
+	for range hashSlots() {
 		u.queue.leave()
 	}
 	herd.Wait()

@@ -2,6 +2,7 @@ package access
 
 import (
 	"net"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -26,11 +27,12 @@ type queueBounds struct {
 	likely, total, ofHost, ofPair int // waiters
 }
 
-// hashSlots is how many secrets are checked at a time.
-const hashSlots = 2
+// hashSlots is how many secrets are checked at a time: they keep half of the
+// processors busy at most, and two.
+func hashSlots() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 2) }
 
 func defaultBounds() queueBounds {
-	return queueBounds{slots: hashSlots, likely: 256, total: 1024, ofHost: 128, ofPair: 8}
+	return queueBounds{slots: hashSlots(), likely: 256, total: 1024, ofHost: 128, ofPair: 8}
 }
 
 type waiter struct {

@@ -117,7 +117,7 @@ func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := start()
-	for range hashSlots {
+	for range hashSlots() {
 		u.queue.enter("elsewhere", "", false, time.Hour)
 	}
 	sec := u.Current().users["ann"].own()
@@ -151,6 +151,32 @@ func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 		t.Error(err)
 	}
 	u.queue.leave()
+}
+
+// A client that is told that too many wait learns of it late: asking in a loop, it
+// asks once a second.
+func TestRefusalForManyIsLate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	write(t, path, head+user("ann", "s", "right: read\n    namespaces: ['*']"))
+	u, err := Open(path, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		u.queue = newQueue(queueBounds{slots: 1})
+		u.queue.enter("elsewhere", "", false, time.Hour)
+		began := time.Now()
+		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		u.patience = 3 * time.Second
+		u.queue = newQueue(queueBounds{slots: 1, total: 9, ofHost: 9, ofPair: 9})
+		u.queue.enter("elsewhere", "", false, time.Hour)
+		began = time.Now()
+		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != u.patience {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
 }
 
 func TestRunSaves(t *testing.T) {

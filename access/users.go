@@ -26,7 +26,8 @@ type Users struct {
 	queue    *queue
 	seen     *seen
 	patience time.Duration
-	dummy    hashed // what the secrets of users that do not exist are held against
+	pause    time.Duration // before a client learns that too many wait
+	dummy    hashed        // what the secrets of users that do not exist are held against
 	proves   func(h *hashed, secret string) bool
 
 	mu      sync.Mutex
@@ -68,7 +69,7 @@ type Login struct {
 // Open reads a users file. It starts nothing. What helps users in during a flood
 // after a restart is kept in the file seenPath; empty: nowhere. Run writes it.
 func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
-	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), patience: 5 * time.Second,
+	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), patience: 5 * time.Second, pause: time.Second,
 		dummy: ours(), proves: (*hashed).proves, flights: make(map[digest]*flight)}
 	rand.Read(u.pepper[:]) // never fails
 	u.dummy.salt, u.dummy.key = make([]byte, 16), make([]byte, 32)
@@ -209,7 +210,10 @@ func (u *Users) authenticate(name, secret, from string) (Login, error) {
 // prove computes, in one of the slots.
 func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
 	likely := u.seen.resembles(u.set.Load().users[name].own(), name, secret)
+	began := time.Now()
 	if !u.queue.enter(from, name, likely, u.patience) {
+		// Told at once, a flood would ask again at once.
+		time.Sleep(u.pause - time.Since(began))
 		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be checked; try again")
 	}
 	defer u.queue.leave()

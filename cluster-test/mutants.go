@@ -309,6 +309,14 @@ func mutants() []mutant {
 			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3},
 				{Package: "./client", Test: "TestTailResumes", Runs: 1}}},
 
+		// Floods of strangers.
+		{Name: "http-strangers-stay", About: "HTTP connections without a user do not give way to new ones",
+			Edits:    []edit{{Package: "server/httpapi", Old: "func (s *strangers) giveWay() bool { return s != nil && s.close(1) }", New: "func (s *strangers) giveWay() bool { return false }"}, {Package: "server/httpapi", Old: "\tif s.list.Len() < atLeast {", New: "\tif true {"}},
+			Catchers: []catcher{{Package: "./server/httpapi", Test: "TestStrangersGiveWay", Runs: 1}}},
+		{Name: "http-users-give-way", About: "an HTTP connection of a user gives way to strangers",
+			Edits:    []edit{{Package: "server/httpapi", Old: "\tc.known()\n", New: ""}},
+			Catchers: []catcher{{Package: "./server/httpapi", Test: "TestUsersDoNotGiveWay", Runs: 1}}},
+
 		// Redis clients that block.
 		{Name: "requests-behind-a-block", About: "requests behind one that blocks are begun, and the client is not looked for",
 			Edits:    []edit{{Package: "server/redis", Old: "\tif c.blocking == nil {", New: "\tif c.blocking = nil; c.blocking == nil {"}},

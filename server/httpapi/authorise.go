@@ -53,6 +53,7 @@ func (c *call) admit(r *route) error {
 	if c.login, err = c.server.cfg.Users.Authenticate(name, secret, c.request.RemoteAddr); err != nil {
 		return err
 	}
+	c.known()
 	u, err := c.user()
 	switch {
 	case err != nil:

@@ -1,18 +1,24 @@
 package httpapi
 
 import (
+	"container/list"
 	"net"
 	"sync"
 	"time"
 )
 
-// boundedListener refuses connections beyond a number, rather than let them
-// wait without a word.
+// boundedListener bounds the number of connections. Where there are users, the oldest
+// connection that has yet to authenticate gives way to a new one; otherwise a new one
+// that is too many is told so and closed.
 type boundedListener struct {
 	net.Listener
-	slots       chan struct{}
+	max         int
+	strangers   *strangers // nil: there are none
 	descriptors Descriptors
 	m           *instruments
+
+	mu    sync.Mutex
+	count int
 }
 
 // Descriptors says whether one more file descriptor may be taken for a client.
@@ -20,6 +26,8 @@ type Descriptors interface {
 	// Take takes one, unless too many are taken. Release gives it back.
 	Take() bool
 	Release()
+	// Size returns how many clients may have.
+	Size() int
 }
 
 func (l *boundedListener) Accept() (net.Conn, error) {
@@ -28,30 +36,38 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.take() {
-			l.m.connections.Inc()
-			return &boundedConn{Conn: conn, l: l}, nil
+		l.strangers.makeRoom()
+		for !l.take() {
+			if !l.strangers.giveWay() {
+				l.m.refused.Inc()
+				refuse(conn)
+				conn = nil
+				break
+			}
 		}
-		l.m.refused.Inc()
-		refuse(conn)
+		if conn != nil {
+			l.m.connections.Inc()
+			c := &boundedConn{Conn: conn, l: l}
+			l.strangers.meet(c)
+			return c, nil
+		}
 	}
 }
 
 func (l *boundedListener) take() bool {
-	select {
-	case l.slots <- struct{}{}:
-	default:
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count >= l.max || l.descriptors != nil && !l.descriptors.Take() {
 		return false
 	}
-	if l.descriptors == nil || l.descriptors.Take() {
-		return true
-	}
-	<-l.slots
-	return false
+	l.count++
+	return true
 }
 
 func (l *boundedListener) release() {
-	<-l.slots
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count--
 	if l.descriptors != nil {
 		l.descriptors.Release()
 	}
@@ -70,13 +86,15 @@ const tooManyConnections = `{"error":{"code":"OVERLOADED","message":"too many co
 
 type boundedConn struct {
 	net.Conn
-	l    *boundedListener
-	once sync.Once
+	l        *boundedListener
+	once     sync.Once
+	stranger *list.Element // guarded by strangers.mu; nil: it is none, or has given way
 }
 
 func (c *boundedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
+		c.l.strangers.forget(c)
 		c.l.release()
 		c.l.m.connections.Dec()
 	})

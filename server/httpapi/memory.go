@@ -37,9 +37,6 @@ func (c *call) hold(n int64) error {
 // firstRead is how much of a body is given memory before any of it has come.
 const firstRead = 64 << 10
 
-// bodyTime is how long a client may take to send a body.
-const bodyTime = time.Minute
-
 // body reads the request's body, of at most limit bytes. No body is read as {}.
 func (c *call) body(limit int) ([]byte, error) {
 	r := c.request
@@ -54,8 +51,7 @@ func (c *call) body(limit int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	_ = c.out.rc.SetReadDeadline(time.Now().Add(bodyTime))
-	// A deadline that passed later would look like a client that went away.
+	// The deadline of limitBody, if it passed later, would look like a client that went away.
 	defer func() { _ = c.out.rc.SetReadDeadline(time.Time{}) }()
 
 	// Memory is taken for what has come, not for what was announced: whoever

@@ -44,6 +44,7 @@ type Config struct {
 	Descriptors Descriptors   // bounds them further; nil: it does not
 	MemoryBytes int64         // of the bodies and answers in work together; default 256 MiB
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
+	BodyTime    time.Duration // in which a body has to arrive; default 1 min
 	Stall       time.Duration // for which a client may take nothing; default 20 s
 	Grace       time.Duration // for requests to end when the server stops; default 5 s
 }
@@ -58,6 +59,7 @@ func (c Config) withDefaults() Config {
 	c.MaxConns = or(c.MaxConns, 16<<10)
 	c.MemoryBytes = or(c.MemoryBytes, 256<<20)
 	c.Heartbeat = or(c.Heartbeat, 15*time.Second)
+	c.BodyTime = or(c.BodyTime, time.Minute)
 	c.Stall = or(c.Stall, 20*time.Second)
 	c.Grace = or(c.Grace, 5*time.Second)
 	return c
@@ -133,11 +135,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext:       noteConn,
 	}
-	var bounded net.Listener = &boundedListener{Listener: l, slots: make(chan struct{}, s.cfg.MaxConns), descriptors: s.cfg.Descriptors, m: s.instruments}
-	if s.cfg.TLS != nil {
-		bounded = tls.NewListener(bounded, s.cfg.TLS)
-	}
+	bounded := s.bound(l)
 	failed := make(chan error, 1)
 	go func() { failed <- hs.Serve(bounded) }()
 	select {
@@ -155,6 +155,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	<-failed
 	return nil
+}
+
+// bound returns l with the bounds and the TLS of the configuration.
+func (s *Server) bound(l net.Listener) net.Listener {
+	b := &boundedListener{Listener: l, max: s.cfg.MaxConns, descriptors: s.cfg.Descriptors, m: s.instruments}
+	if s.cfg.Users != nil {
+		b.strangers = newStrangers(s.cfg.MaxConns)
+		if d := s.cfg.Descriptors; d != nil {
+			b.strangers = newStrangers(min(s.cfg.MaxConns, d.Size()))
+		}
+	}
+	if s.cfg.TLS == nil {
+		return b
+	}
+	return tls.NewListener(b, s.cfg.TLS)
 }
 
 func (s *Server) newOutput(w http.ResponseWriter) *output {

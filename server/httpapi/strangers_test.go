@@ -1,0 +1,116 @@
+package httpapi
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// connect opens a connection and sends what a request begins with.
+func (d *door) connect(begin string) net.Conn {
+	d.t.Helper()
+	c, err := net.Dial("tcp", d.addr)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, begin); err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// get sends a request over a connection that stays.
+func get(t *testing.T, c net.Conn, replies *bufio.Reader, path, header string) (status int) {
+	t.Helper()
+	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", path, header)
+	res, err := http.ReadResponse(replies, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	io.Copy(io.Discard, res.Body)
+	return res.StatusCode
+}
+
+// Connections over which no user has authenticated give way when they are too many,
+// the oldest first: users come in, and those that are in stay.
+func TestStrangersGiveWay(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Users, c.MaxConns = testUsers(t), 8 })
+	known := d.connect("")
+	replies := bufio.NewReader(known)
+	if status := get(t, known, replies, "/v1/sessions", bearer("reader")); status != http.StatusOK {
+		t.Fatal(status)
+	}
+	first := d.connect("GET /v1")
+	for range 30 {
+		d.connect("GET /v1")
+		c := d.connect("")
+		if status := get(t, c, bufio.NewReader(c), "/v1/sessions", bearer("reader")); status != http.StatusOK {
+			t.Fatal(status)
+		}
+		c.Close()
+	}
+	first.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := io.ReadAll(first); err != nil && isTimeout(err) {
+		t.Error("the first stranger is still there")
+	}
+	if status := get(t, known, replies, "/v1/sessions", bearer("reader")); status != http.StatusOK {
+		t.Error(status)
+	}
+	if n := d.connections(); n > 8 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+func isTimeout(err error) bool {
+	e, ok := err.(net.Error)
+	return ok && e.Timeout()
+}
+
+// When users have all connections, strangers are told so, and users keep theirs.
+func TestUsersDoNotGiveWay(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Users, c.MaxConns = testUsers(t), 4 })
+	var in []net.Conn
+	for range 4 {
+		c := d.connect("")
+		if status := get(t, c, bufio.NewReader(c), "/v1/sessions", bearer("reader")); status != http.StatusOK {
+			t.Fatal(status)
+		}
+		in = append(in, c)
+	}
+	c := d.connect("")
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || res.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	for _, c := range in {
+		if status := get(t, c, bufio.NewReader(c), "/v1/sessions", bearer("reader")); status != http.StatusOK {
+			t.Error(status)
+		}
+	}
+}
+
+// A body that is refused holds its connection for a time only, however it drips.
+func TestRefusedBodiesEnd(t *testing.T) {
+	d := openDoor(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), 300*time.Millisecond })
+	c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n")
+	ended := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, c)
+		close(ended)
+	}()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-t.Context().Done():
+			t.Fatal("it does not end")
+		case <-time.After(20 * time.Millisecond):
+			io.WriteString(c, " ")
+		}
+	}
+}
