@@ -105,6 +105,9 @@ func (m *Machine) hold(e *elements) {
 }
 
 func (e *elements) get(name string) (value []byte, ok bool, err error) {
+	if name < e.front {
+		return nil, false, nil
+	}
 	key := elementKey(e.inc, name)
 	for _, l := range e.layers {
 		if c, known := l.Get(key); known {

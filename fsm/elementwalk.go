@@ -11,6 +11,7 @@ import (
 // way, each once.
 type elementWalk struct {
 	prefix string // of all their keys
+	front  string // no element with a lower key is left
 	layers []btree.MapIter[string, change]
 	valid  []bool
 	cursor *bbolt.Cursor // nil: the store holds none
@@ -54,7 +55,7 @@ func (e *elements) descend(before string, fn func(name string, value []byte) boo
 }
 
 func (e *elements) walk(down bool) *elementWalk {
-	w := &elementWalk{prefix: elementKey(e.inc, ""), valid: make([]bool, len(e.layers)), down: down}
+	w := &elementWalk{prefix: elementKey(e.inc, ""), front: elementKey(e.inc, e.front), valid: make([]bool, len(e.layers)), down: down}
 	for _, l := range e.layers {
 		w.layers = append(w.layers, l.Iter())
 	}
@@ -67,7 +68,7 @@ func (e *elements) walk(down bool) *elementWalk {
 func (w *elementWalk) each(fn func(name string, value []byte) bool) error {
 	for {
 		key, ok := w.next()
-		if !ok || !strings.HasPrefix(key, w.prefix) {
+		if !ok || !strings.HasPrefix(key, w.prefix) || key < w.front {
 			return nil
 		}
 		value, there, err := w.pass(key)

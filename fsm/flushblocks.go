@@ -109,7 +109,7 @@ func (s *tailWriter) bury() error {
 	}
 	start := min(s.low[0], s.low[1], s.start)
 	if start > 1 {
-		if err := s.discard(0, s.inc, start, ""); err != nil {
+		if err := s.discard(0, s.inc, waste{below: start}); err != nil {
 			return err
 		}
 	}

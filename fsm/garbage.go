@@ -38,37 +38,60 @@ func (w *writer) writeGraves() error {
 	})
 	for _, inc := range incs {
 		if err == nil {
-			err = w.discard(gone[inc].when, inc, maxSeq, gone[inc].grave)
+			err = w.discard(gone[inc].when, inc, waste{below: maxSeq, grave: gone[inc].grave})
 			w.pacer.did(smallCost)
 		}
 	}
 	return err
 }
 
-// discard notes that from cluster time when on, blocks of inc that hold only
-// seqs below are garbage, and so is the grave. Below maxSeq, all of inc is, its
-// elements too.
-func (w *writer) discard(when int64, inc, below uint64, grave string) error {
+// writeFloors notes what is to be removed of streams that were trimmed.
+func (w *writer) writeFloors() error {
+	for _, inc := range slices.Sorted(maps.Keys(w.table.floors)) {
+		if err := w.discard(0, inc, waste{names: w.table.floors[inc]}); err != nil {
+			return err
+		}
+		w.pacer.did(smallCost)
+	}
+	return nil
+}
+
+// waste is what may be removed of an incarnation.
+type waste struct {
+	below uint64 // blocks that hold only seqs below; maxSeq: all of it, elements too
+	grave string // key of the grave, if one goes with it
+	names string // elements with names below
+}
+
+// discard notes what is garbage of inc from cluster time when on.
+func (w *writer) discard(when int64, inc uint64, x waste) error {
 	b := w.tx.Bucket(bucketGarbage)
 	key := blockKey(uint64(when), inc)
 	if stored := b.Get(key); stored != nil {
-		old, _, err := decodeGarbage(key, stored)
+		old, err := decodeGarbage(key, stored)
 		if err != nil {
 			return err
 		}
-		below = max(below, old)
+		x.below, x.names = max(x.below, old.below), max(x.names, old.names)
 	}
-	return putSealed(b, key, appendString(uvarint(below), grave))
+	v := appendString(uvarint(x.below), x.grave)
+	if x.names != "" {
+		v = appendString(v, x.names)
+	}
+	return putSealed(b, key, v)
 }
 
-func decodeGarbage(key, stored []byte) (below uint64, grave string, err error) {
+func decodeGarbage(key, stored []byte) (x waste, err error) {
 	v, err := dumped(bucketGarbage, key, stored)
 	if err != nil {
-		return 0, "", err
+		return x, err
 	}
 	r := reader{b: v}
-	below, grave = r.uint(), r.string()
-	return below, grave, r.end("garbage entry")
+	x.below, x.grave = r.uint(), r.string()
+	if len(r.b) > 0 {
+		x.names = r.string()
+	}
+	return x, r.end("garbage entry")
 }
 
 // untidy reports whether there is garbage whose time has come, or a file to clean.
@@ -96,16 +119,16 @@ func (w *writer) collectGarbage() error {
 		if int64(when) > w.table.meta.clock {
 			return nil
 		}
-		below, grave, err := decodeGarbage(k, v)
+		x, err := decodeGarbage(k, v)
 		if err != nil {
 			return err
 		}
-		n, err := w.removeBlocks(inc, below, budget)
+		n, err := w.removeBlocks(inc, x.below, budget)
 		if err != nil {
 			return err
 		}
-		if below == maxSeq {
-			more, err := w.removeElements(inc, budget-n)
+		if x.below == maxSeq || x.names != "" {
+			more, err := w.removeElements(inc, &x, budget-n)
 			if err != nil {
 				return err
 			}
@@ -114,8 +137,8 @@ func (w *writer) collectGarbage() error {
 		if budget -= max(n, 1); budget <= 0 && n > 0 {
 			break // there may be more of this key
 		}
-		if grave != "" {
-			if err := w.tx.Bucket(bucketGraves).Delete([]byte(grave)); err != nil {
+		if x.grave != "" {
+			if err := w.tx.Bucket(bucketGraves).Delete([]byte(x.grave)); err != nil {
 				return err
 			}
 		}
@@ -158,13 +181,17 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 	return w.removeAll(w.space.remove, keys)
 }
 
-// removeElements removes up to limit elements of inc.
-func (w *writer) removeElements(inc uint64, limit int) (int, error) {
+// removeElements removes up to limit elements of inc that are waste.
+func (w *writer) removeElements(inc uint64, x *waste, limit int) (int, error) {
 	b := w.tx.Bucket(bucketElements)
 	var keys [][]byte
 	prefix := []byte(elementKey(inc, ""))
+	end := []byte(elementKey(inc, x.names))
 	c := b.Cursor()
 	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, _ = c.Next() {
+		if x.below != maxSeq && bytes.Compare(k, end) >= 0 {
+			break
+		}
 		keys = append(keys, slices.Clone(k))
 	}
 	return w.removeAll(b.Delete, keys)

@@ -94,7 +94,7 @@ func hashState(tx *reading) (string, error) {
 			return err
 		}
 		if h.typ != turn.TypeList {
-			return s.elements(&elements{inc: h.inc, tx: tx})
+			return s.elements(&elements{inc: h.inc, front: h.front, tx: tx})
 		}
 		v2 := view{inc: h.inc, low: h.floors(), tx: tx}
 		return s.messages(&v2, h.remembered())

@@ -20,10 +20,11 @@ type head struct {
 	last     uint64 // highest seq given out
 	lastID   uint64 // highest seq of a message that carried an id
 	moves    moves
-	// low, by side: messages of that side with a seq below it are dead.
+	// low, by side: messages of that side with a seq below it are dead. Of a stream, from
+	// turn.Level1 on: time and seq of an entry id up to which all entries are dead.
 	low [2]uint64
 	// live, by side: number of live messages. Of another type than a list, live[0]
-	// is the number of elements, and first, lastID and low are not used; last is
+	// is the number of elements, and first and lastID are not used; last is
 	// of a stream the number of entries ever added.
 	live  [2]uint64
 	bytes uint64 // payload bytes of live messages, or of elements with their names
@@ -46,7 +47,7 @@ type head struct {
 	in     *table    // that holds the head, or held it before it was deleted
 	tail   *tail     // of inc, in that table
 	window *windowOf // of inc; perhaps forgotten since
-	front  string    // of a stream: entries with a lower name were removed; as long as a memtable knows of that
+	front  string    // of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of them, others
 }
 
 const (
@@ -119,6 +120,7 @@ func decodeHead(b []byte) (*head, error) {
 		deadline: int64(r.uint()), slide: int64(r.uint()), armed: int64(r.uint()), graves: int64(r.uint()),
 		entry: turn.EntryID{Time: r.uint(), Seq: r.uint()},
 	}
+	h.front = h.streamFront()
 	if n := r.count(); n > 0 {
 		h.meta = make(map[string]string, n)
 		for range n {

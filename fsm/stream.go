@@ -95,44 +95,6 @@ func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID
 	return id, nil
 }
 
-// trimStream removes entries from the beginning of an owned head.
-func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
-	limit := h.count()
-	switch t.By {
-	case turn.TrimNothing:
-		return 0, nil
-	case turn.ToLength:
-		limit -= min(limit, t.Length)
-	}
-	if t.Limit > 0 {
-		limit = min(limit, t.Limit)
-	}
-	if limit == 0 {
-		return 0, nil
-	}
-	e, err := m.elements(h)
-	if err != nil {
-		return 0, err
-	}
-	var names []string
-	end := entryName(t.ID)
-	err = e.ascend("", func(name string, _ []byte) bool {
-		if t.By == turn.BeforeID && name >= end {
-			return false
-		}
-		names = append(names, name)
-		return uint64(len(names)) < limit
-	})
-	if err != nil {
-		return 0, err
-	}
-	removed, err = m.takeEntries(h, &e, names)
-	if len(names) > 0 && err == nil {
-		h.front = names[len(names)-1] + "\x00"
-	}
-	return removed, err
-}
-
 // takeEntries removes those entries of an owned head that are there.
 func (m *Machine) takeEntries(h *head, e *elements, names []string) (removed uint64, err error) {
 	for _, name := range names {

@@ -24,6 +24,9 @@ type table struct {
 	tails map[uint64]*tail
 	// elements: by elementKey.
 	elements overlay
+	// floors: by incarnation of a stream, the name below which this generation made all
+	// entries dead.
+	floors map[uint64]string
 	// due: additions to the due index, as dueKey. Entries leave the index only
 	// by falling due, in order, so the machine's dueFloor tells of removals.
 	due btree.Set[string]
@@ -99,6 +102,16 @@ func (t *table) setHead(key string, h *head) {
 		}
 	}
 	t.heads[key] = h
+}
+
+func (t *table) raiseFloor(inc uint64, name string) {
+	if t.floors == nil {
+		t.floors = make(map[uint64]string)
+	}
+	if _, known := t.floors[inc]; !known {
+		t.bytes += smallCost
+	}
+	t.floors[inc] = name
 }
 
 func (t *table) tail(inc uint64) *tail {

@@ -30,7 +30,7 @@ func (m *Machine) writer(t *table) *writer {
 
 func (w *writer) write() error {
 	for _, step := range []func() error{
-		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeNamespaces, w.writeMeta,
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeFloors, w.writeNamespaces, w.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return err

@@ -24,6 +24,7 @@ const (
 	//     remembered at most
 	//   - what an entry copies of what is stored, returns from it or passes in search of it is
 	//     bounded: the rest is TooLarge or Overloaded
+	//   - a trim of many entries of a stream raises a floor in its head
 	//   - Clear of a session that does not exist removes nothing, no longer NotFound
 	Level1
 )

@@ -1,0 +1,117 @@
+package fsm
+
+import (
+	"math"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// trimChunk is how many entries a trim removes one by one at most. Of more, it only raises
+// the stream's floor: what is below is dead, and removed from the store gradually. It
+// decides what the state is, so that it must stay as it is.
+const trimChunk = 256
+
+// trimStream removes entries from the beginning of an owned head.
+func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
+	limit := h.count()
+	switch t.By {
+	case turn.TrimNothing:
+		return 0, nil
+	case turn.ToLength:
+		limit -= min(limit, t.Length)
+	}
+	if t.Limit > 0 {
+		limit = min(limit, t.Limit)
+	}
+	if limit == 0 {
+		return 0, nil
+	}
+	e, err := m.elements(h)
+	if err != nil {
+		return 0, err
+	}
+	if t.By == turn.ToLength && limit > max(trimChunk, h.count()-limit) && m.level() >= turn.Level1 {
+		return limit, m.keepEntries(h, &e, h.count()-limit)
+	}
+	end := entryName(t.ID)
+	return m.trimEntriesOf(h, &e, func(name string) bool { return t.By == turn.ToLength || name < end }, limit)
+}
+
+// trimEntriesOf removes the first entries of an owned head, at most limit, up to the first
+// that does not go.
+func (m *Machine) trimEntriesOf(h *head, e *elements, goes func(name string) bool, limit uint64) (removed uint64, err error) {
+	var names []string // as long as they are few, and before levels: all
+	last, size := "", uint64(0)
+	err = e.ascend("", func(name string, value []byte) bool {
+		if !goes(name) {
+			return false
+		}
+		if removed < trimChunk || m.level() < turn.Level1 {
+			names = append(names, name)
+		}
+		last = name
+		removed++
+		size += uint64(len(name) + len(value))
+		return removed < limit
+	})
+	switch {
+	case err != nil || removed == 0:
+		return 0, err
+	case removed > uint64(len(names)):
+		h.live[0] -= removed
+		h.bytes -= size
+		m.raiseFloor(h, splitEntryName(last))
+		return removed, nil
+	}
+	removed, err = m.takeEntries(h, e, names)
+	if err == nil {
+		h.front = last + "\x00"
+	}
+	return removed, err
+}
+
+// keepEntries removes all but the last n entries of an owned head. It looks at those only.
+func (m *Machine) keepEntries(h *head, e *elements, n uint64) error {
+	left, size, first := n, uint64(0), ""
+	if n > 0 {
+		if err := e.descend(entryName(turn.MaxEntryID())+"\x00", func(name string, value []byte) bool {
+			first = name
+			size += uint64(len(name) + len(value))
+			left--
+			return left > 0
+		}); err != nil {
+			return err
+		}
+	}
+	floor := h.entry
+	if n > 0 {
+		floor = before(splitEntryName(first))
+	}
+	h.live[0], h.bytes = n, size
+	m.raiseFloor(h, floor)
+	return nil
+}
+
+// before returns the id before one that is not the lowest.
+func before(id turn.EntryID) turn.EntryID {
+	if id.Seq == 0 {
+		return turn.EntryID{Time: id.Time - 1, Seq: math.MaxUint64}
+	}
+	return turn.EntryID{Time: id.Time, Seq: id.Seq - 1}
+}
+
+// raiseFloor makes dead what an owned head of a stream has up to an id.
+func (m *Machine) raiseFloor(h *head, id turn.EntryID) {
+	h.low = [2]uint64{id.Time, id.Seq}
+	h.front = h.streamFront()
+	m.active.raiseFloor(h.inc, h.front)
+}
+
+// streamFront returns the name below which no entry is alive, by the floor; empty if the
+// key is no stream, or has none.
+func (h *head) streamFront() string {
+	if h.typ != turn.TypeStream || h.low == [2]uint64{} {
+		return ""
+	}
+	return entryName(turn.EntryID{Time: h.low[0], Seq: h.low[1]}) + "\x00"
+}
