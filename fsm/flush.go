@@ -22,8 +22,9 @@ type FlushStats struct {
 // flushRetry is how long a flush that found the disk full waits for its next try.
 const flushRetry = time.Second
 
-// Run flushes changes to the store until ctx ends, and a last time then. It
-// returns nil after a clean end, or the error that ended the machine.
+// Run flushes changes to the store until ctx ends, and a last time then, unless ctx was
+// cancelled with a cause: then the store is left as a crash would leave it. It returns
+// nil after a clean end, or the error that ended the machine.
 func (m *Machine) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -40,6 +41,9 @@ func (m *Machine) Run(ctx context.Context) error {
 		work := m.flush
 		select {
 		case <-ctx.Done():
+			if context.Cause(ctx) != ctx.Err() {
+				return nil
+			}
 			if err := m.Flush(context.WithoutCancel(ctx)); !errors.Is(err, ErrHalted) {
 				return err
 			}

@@ -121,6 +121,23 @@ func TestCursorIsAListedKey(t *testing.T) {
 	}
 }
 
+// What Run leaves in the store: all that was applied if it is told to end, and what was
+// there before if it is told why.
+func TestRunEndsAsItIsTold(t *testing.T) {
+	for cause, want := range map[error]uint64{nil: 1, errors.New("the node has failed"): 0} {
+		r := newRig(t)
+		r.apply(1, appendOf(turn.Key{Namespace: "0", Name: "a"}, "", "x"))
+		ctx, end := context.WithCancelCause(t.Context())
+		end(cause)
+		if err := r.m.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if index, _ := r.m.Durable(); index != want {
+			t.Errorf("ended with cause %v, the store has entry %d, want %d", cause, index, want)
+		}
+	}
+}
+
 // Readers, flushes and expiry at once, with a flush after every few entries: a
 // reader sees each session's messages without gap, in order, never fewer than a
 // moment before.

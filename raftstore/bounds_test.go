@@ -110,7 +110,7 @@ func TestDiskFull(t *testing.T) {
 		cfg.Storage.ReserveBytes, cfg.Storage.CheckEvery = 64<<20, 5*time.Millisecond
 		cfg.Storage.FreeBytes = func(string) (uint64, error) { return free.Load(), nil }
 	})
-	leader, f := c.leader(), c.follower()
+	leader, f := c.pair()
 	put(t, f, "s", "x")
 	free.Store(63 << 20)
 	c.rejecting(true)

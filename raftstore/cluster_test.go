@@ -88,9 +88,9 @@ func (c *cluster) config(id string, options ...func(*Config)) Config {
 			Heartbeat: 250 * time.Millisecond, Election: 250 * time.Millisecond, Lease: 200 * time.Millisecond,
 			Commit: 10 * time.Millisecond, RPC: time.Second,
 		},
-		// Where a test wants no caller to notice, a disk that is busy with other
+		// Where a test wants no caller to notice, a machine that is busy with other
 		// things must not make one notice.
-		Calls:   CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},
+		Calls:   CallBounds{LeaderWait: hang, OutcomeWait: hang, DrainWait: hang},
 		Storage: StorageBounds{ReserveBytes: 1, SegmentBytes: 1 << 20},
 		Logger:  testLogger(),
 	}
@@ -127,7 +127,7 @@ func (c *cluster) run(n *Node) *running {
 		select {
 		case <-r.done:
 			return r.err
-		case <-time.After(20 * time.Second):
+		case <-time.After(hang):
 			return fmt.Errorf("%s does not stop", n.id)
 		}
 	})
@@ -180,10 +180,14 @@ func (c *cluster) close() {
 	}
 }
 
-// eventuallyTrue waits for a condition, longer than it takes on a busy machine.
+// hang is longer than anything takes on a busy machine: what has not come about by then
+// never will.
+const hang = 3 * time.Minute
+
+// eventuallyTrue waits for a condition.
 func eventuallyTrue(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(hang); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("does not come true: %s", what)
 		}
@@ -223,14 +227,21 @@ func (c *cluster) leadBy(id string) {
 // follower waits for a leader and returns another running node.
 func (c *cluster) follower() *running {
 	c.t.Helper()
-	leader := c.leader()
+	_, f := c.pair()
+	return f
+}
+
+// pair waits for a leader and returns it and another running node.
+func (c *cluster) pair() (leader, follower *running) {
+	c.t.Helper()
+	leader = c.leader()
 	for _, id := range ids(len(c.addrs)) {
 		if r := c.nodes[id]; r != nil && r != leader {
-			return r
+			return leader, r
 		}
 	}
 	c.t.Fatal("no follower runs")
-	return nil
+	return nil, nil
 }
 
 // ready waits until all running nodes are ready.

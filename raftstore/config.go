@@ -82,6 +82,7 @@ type Consensus struct {
 type CallBounds struct {
 	LeaderWait  time.Duration // 2.5 s: how long a call waits for a leader to send it to
 	OutcomeWait time.Duration // 5 s: how long a call that was sent waits for its outcome
+	DrainWait   time.Duration // 5 s: how long a node that stops hands over and waits for its calls
 	MaxBytes    int           // 64 MiB of operations under way in this node's table
 	MaxCalls    int           // 32,768 of them; at most 65,536
 	// An entry of the log holds at most this many commands (1,024) and bytes
@@ -164,6 +165,7 @@ func (c *Consensus) setDefaults() {
 func (c *CallBounds) setDefaults() error {
 	def(&c.LeaderWait, 2500*time.Millisecond)
 	def(&c.OutcomeWait, 5*time.Second)
+	def(&c.DrainWait, 5*time.Second)
 	def(&c.MaxBytes, 64<<20)
 	def(&c.MaxCalls, 32768)
 	def(&c.EntryCommands, 1024)

@@ -55,6 +55,16 @@ func (w *writers) write(r *running, session, data string) {
 	}
 }
 
+// begun waits until each writer had a write acknowledged.
+func (w *writers) begun() {
+	w.t.Helper()
+	eventuallyTrue(w.t, "each writer's first write is acknowledged", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.acked) == len(w.unsure)
+	})
+}
+
 // end stops the writers and returns how many writes had which outcome.
 func (w *writers) end() (acked, unsure, failed int) {
 	w.stop.Store(true)
@@ -158,19 +168,19 @@ func TestLeaderKillsNeitherLoseNorDouble(t *testing.T) {
 func TestOrderlyStop(t *testing.T) {
 	c := newCluster(t, 3)
 	for range 3 {
-		leader := c.leader()
 		c.ready()
-		f := c.follower()
+		leader, f := c.pair()
 		writes := startWriters(t, "w", 4, func(int, int) *running { return f })
 		own := startWriters(t, "own", 4, func(int, int) *running { return leader })
-		time.Sleep(50 * time.Millisecond)
+		writes.begun()
+		own.begun()
 		c.stop(leader.id)
 		own.stop.Store(true)
 		put(t, f, "after", leader.id)
 		if _, unsure, failed := writes.end(); unsure+failed > 0 {
 			t.Fatal("the end of the leader was noticed by a caller of another node")
 		}
-		if acked, unsure, _ := own.end(); unsure > 0 || acked == 0 {
+		if _, unsure, _ := own.end(); unsure > 0 {
 			t.Fatal("a call at a node that stops in an orderly way has no known outcome")
 		}
 		writes.check(f)

@@ -89,6 +89,9 @@ func (n *Node) openFiles() (err error) {
 
 // openLog opens the log, and what proves that it is whole.
 func (n *Node) openLog(dir string) (err error) {
+	if err := n.checkEngine(dir); err != nil {
+		return err
+	}
 	if err := n.checkLogKept(dir); err != nil {
 		return err
 	}
@@ -115,18 +118,24 @@ const (
 	boltName = "log.db"
 )
 
-func (n *Node) openEngine(dir string) (engine, error) {
-	bolt, folder := filepath.Join(dir, boltName), filepath.Join(dir, walName)
+// checkEngine refuses a directory whose log is kept by another engine than the
+// configured one.
+func (n *Node) checkEngine(dir string) error {
+	other, name := "boltdb", boltName
 	if n.cfg.LogEngine == "boltdb" {
-		if _, err := os.Stat(folder); err == nil {
-			return nil, fmt.Errorf("raftstore: the log in %s is kept by engine wal", dir)
-		}
-		return openBoltLog(bolt)
+		other, name = "wal", walName
 	}
-	if _, err := os.Stat(bolt); err == nil {
-		return nil, fmt.Errorf("raftstore: the log in %s is kept by engine boltdb", dir)
+	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+		return fmt.Errorf("raftstore: the log in %s is kept by engine %s; set that one", dir, other)
 	}
-	l, err := wal.Open(folder, wal.Options{
+	return nil
+}
+
+func (n *Node) openEngine(dir string) (engine, error) {
+	if n.cfg.LogEngine == "boltdb" {
+		return openBoltLog(filepath.Join(dir, boltName))
+	}
+	l, err := wal.Open(filepath.Join(dir, walName), wal.Options{
 		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.LogDisk, Logger: n.log,
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -81,10 +80,10 @@ func TestNextEntryWaitsForItsTurn(t *testing.T) {
 // earlier configuration. Raft goes on with one that is not stored, so the node stops.
 func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	c := newCluster(t, 3)
-	n, other := c.leader(), c.follower().id
+	n, f := c.pair()
 	_, term, _ := n.raftState()
 	n.logs.reconfigureIn(term - 1)
-	n.raft.Load().RemoveServer(raft.ServerID(other), 0, time.Second)
+	n.raft.Load().RemoveServer(raft.ServerID(f.id), 0, hang)
 	<-n.failed
 	if err := n.reason(); !errors.Is(err, errOtherTerm) {
 		t.Fatalf("the node stopped: %v", err)

@@ -151,7 +151,7 @@ func TestLearnersDoNotConfirmALeader(t *testing.T) {
 	a := c.elect("n1")
 	c.addrs["n4"] = freeAddr(t)
 	learner := c.start("n4", func(cfg *Config) { cfg.Join = true })
-	if err := await(t.Context(), a.raft.Load().AddNonvoter("n4", raft.ServerAddress(c.addrs["n4"]), 0, time.Second)); err != nil {
+	if err := await(t.Context(), a.raft.Load().AddNonvoter("n4", raft.ServerAddress(c.addrs["n4"]), 0, hang)); err != nil {
 		t.Fatal(err)
 	}
 	put(t, a, "s", "old")

@@ -14,8 +14,8 @@ import (
 // Run runs the node until ctx ends or the node must stop. When ctx ends, a
 // leader hands over, calls under way are seen to their end, the state is flushed,
 // and the error is nil. Otherwise the error says why the node must stop: it has
-// stopped taking part at once, though a disk that hangs may keep files open. On
-// return everything is closed but for that.
+// stopped taking part at once and flushes nothing, though a disk that hangs may keep
+// files open. On return everything is closed but for that.
 func (n *Node) Run(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() { done <- n.run(ctx) }() // outlives Run only if a disk hangs
@@ -32,18 +32,14 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-const (
-	// drainTime bounds how long a node that stops waits for its calls.
-	drainTime = 5 * time.Second
-	// failTime bounds how long a node that failed takes to stop.
-	failTime = 2 * time.Second
-)
+// failTime bounds how long a node that failed takes to stop.
+const failTime = 2 * time.Second
 
 func (n *Node) run(ctx context.Context) error {
 	life, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stateLife, endState := context.WithCancel(context.Background())
-	defer endState()
+	stateLife, endState := context.WithCancelCause(context.Background())
+	defer endState(nil)
 	var wg, state sync.WaitGroup
 	wg.Go(func() {
 		if err := n.net.Run(life); err != nil {
@@ -84,7 +80,7 @@ func (n *Node) run(ctx context.Context) error {
 	n.calls.abandon()
 	wg.Wait()
 	n.waitRaft(stopped)
-	endState()
+	endState(n.reason())
 	state.Wait()
 	err := n.Close()
 	if reason := n.reason(); reason != nil {
@@ -196,7 +192,7 @@ func (n *Node) sweep(ctx context.Context) {
 // retire prepares a clean stop: the leader hands over, and calls under way, own
 // ones and other nodes', are seen to their end.
 func (n *Node) retire() {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
 	defer cancel()
 	n.stopping.Store(true)
 	n.calls.close(unavailable("the node is stopping"))
@@ -234,7 +230,7 @@ func (n *Node) waitRaft(stopped raft.Future) {
 	if stopped == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
 	defer cancel()
 	if err := await(ctx, stopped); err != nil {
 		n.log.Warn("Raft does not stop; going on without", "error", err)
