@@ -144,11 +144,14 @@ UNSTEADY = {
 
 
 def verdict(result, gate):
-    """holds, fails or –, and a word on it for the table."""
+    """holds, fails, undecided or –, and a word on it for the table. What is undecided is
+    counted apart: it is neither a pass nor a failure."""
     for g in result["gates"]:
         if g["gate"] == gate and g["status"] != "not supported":
-            bad = g["failed"] or g["undecided"]
-            return ("fails", f"**{bad} of {bad + g['passed']} fail**") if bad else ("holds", f"{g['passed']} hold")
+            undecided = f", {g['undecided']} undecided" if g["undecided"] else ""
+            if g["failed"]:
+                return "fails", f"**{g['failed']} of {g['failed'] + g['passed']} fail**{undecided}"
+            return "undecided" if undecided else "holds", f"{g['passed']} hold{undecided}"
     return "–", "–"
 
 

@@ -45,30 +45,32 @@ func (r *Report) Count(g Gate, s Status) int {
 	return n
 }
 
-// Gate is the verdict on a gate: Failed if any of its cases failed or is
-// undecided, Unsupported if none could be run, else Passed. ok is false if no
+// Gate is the verdict on a gate: Failed if any of its cases failed, else Undecided if
+// any is undecided, Unsupported if none could be run, else Passed. ok is false if no
 // case of it was selected.
 func (r *Report) Gate(g Gate) (s Status, ok bool) {
 	for i := range r.Results {
 		ok = ok || r.Results[i].Case.Gate == g
 	}
 	switch {
-	case r.Count(g, Failed)+r.Count(g, Undecided) > 0:
+	case r.Count(g, Failed) > 0:
 		return Failed, ok
+	case r.Count(g, Undecided) > 0:
+		return Undecided, ok
 	case r.Count(g, Passed) == 0:
 		return Unsupported, ok
 	}
 	return Passed, ok
 }
 
-// Missing returns the gates that do not hold although they should. With no gate
-// required, these are the failed ones; otherwise, those of the required ones that
-// failed or could not be run at all.
+// Missing returns the gates that are not seen to hold although they should. With no
+// gate required, these are the failed and undecided ones; otherwise, those of the
+// required ones that did not pass, or could not be run at all.
 func (r *Report) Missing(required ...Gate) []Gate {
 	var out []Gate
 	for _, g := range Gates {
 		s, ok := r.Gate(g)
-		if len(required) == 0 && s == Failed || slices.Contains(required, g) && (!ok || s != Passed) {
+		if len(required) == 0 && (s == Failed || s == Undecided) || slices.Contains(required, g) && (!ok || s != Passed) {
 			out = append(out, g)
 		}
 	}

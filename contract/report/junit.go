@@ -19,6 +19,7 @@ type junitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"` // undecided
 	Skipped  int         `xml:"skipped,attr"`
 	Cases    []junitCase `xml:"testcase"`
 }
@@ -28,6 +29,7 @@ type junitCase struct {
 	Class   string     `xml:"classname,attr"`
 	Time    string     `xml:"time,attr"`
 	Failure *junitNote `xml:"failure,omitempty"`
+	Error   *junitNote `xml:"error,omitempty"`
 	Skipped *junitNote `xml:"skipped,omitempty"`
 }
 
@@ -78,9 +80,12 @@ func (s *junitSuite) add(name string, elapsed time.Duration, status contract.Sta
 	c := junitCase{Name: name, Class: "contract." + s.Name, Time: fmt.Sprintf("%.3f", elapsed.Seconds())}
 	note := &junitNote{Message: proves, Text: detail}
 	switch status {
-	case contract.Failed, contract.Undecided:
+	case contract.Failed:
 		c.Failure = note
 		s.Failures++
+	case contract.Undecided:
+		c.Error = note
+		s.Errors++
 	case contract.Unsupported:
 		c.Skipped = &junitNote{Message: "not supported: " + detail}
 		s.Skipped++

@@ -29,9 +29,10 @@ func (o *Outcome) Broken() []string {
 			out = append(out, fmt.Sprintf("gate %s is required and was not run", g))
 		case s == contract.Unsupported:
 			out = append(out, fmt.Sprintf("gate %s is required and not supported", g))
+		case s == contract.Undecided:
+			out = append(out, fmt.Sprintf("gate %s: %d of %d cases are undecided", g, o.Count(g, contract.Undecided), o.cases(g)))
 		default:
-			out = append(out, fmt.Sprintf("gate %s: %d of %d cases do not hold", g,
-				o.Count(g, contract.Failed)+o.Count(g, contract.Undecided), o.cases(g)))
+			out = append(out, fmt.Sprintf("gate %s: %d of %d cases do not hold", g, o.Count(g, contract.Failed), o.cases(g)))
 		}
 	}
 	if o.MinAccuracy > 0 && len(o.Scores) == 0 {
