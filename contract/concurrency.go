@@ -43,7 +43,11 @@ var concurrencyCases = []Case{
 
 // crew returns one assignment for each writer.
 func (p *probe) crew(session string, turns, parts int) []assignment {
-	as := make([]assignment, p.Writers)
+	return p.crewOf(p.Writers, session, turns, parts)
+}
+
+func (p *probe) crewOf(n int, session string, turns, parts int) []assignment {
+	as := make([]assignment, n)
 	sc := p.script(session)
 	for i := range as {
 		as[i] = assignment{Session: session, Token: sc.token, Seed: sc.seed, Writer: i + 1, Turns: turns, Parts: parts}

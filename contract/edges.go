@@ -13,7 +13,7 @@ var edgeCases = []Case{
 		Proves: "Empty and one-letter messages come back, and are still messages."},
 	{Name: "mebibyte", Incident: I1, run: saying(strings.Repeat("0123456789abcde\n", 1<<16)),
 		Proves: "A message of one mebibyte comes back whole."},
-	{Name: "size-limit", Incident: I1, Needs: []Capability{HasBytes, HasLimit}, run: sizeLimit,
+	{Name: "size-limit", Incident: I1, Needs: []Capability{HasLimit}, run: sizeLimit,
 		Proves: "The longest allowed message is kept; one byte more is refused, and leaves nothing behind."},
 	{Name: "unicode", Incident: I1, run: saying(unicodeTexts...),
 		Proves: "Emoji with joiners, right-to-left text, combining marks and rare planes come back unchanged."},
@@ -129,7 +129,11 @@ func (p *probe) leftNothing(session string) error {
 func sizeLimit(p *probe) error {
 	limit := p.Target.Claims.MaxBytes
 	text := strings.Repeat("x", limit+1)
-	if err := p.comesBackOrRefused(p.session("long"), Message{Content: text[:limit]}); err != nil {
+	role := "user"
+	if p.Target.Claims.Bytes {
+		role = ""
+	}
+	if err := p.comesBackOrRefused(p.session("long"), Message{Role: role, Content: text[:limit]}); err != nil {
 		return err
 	}
 	if ms, err := p.load(p.store, p.session("long")); err != nil || len(ms) != 1 {
@@ -141,7 +145,7 @@ func sizeLimit(p *probe) error {
 	if err := p.add(p.store, s, 1, 1, 1); err != nil {
 		return err
 	}
-	err := p.store.Add(ctx, s, Message{Content: "innocent"}, Message{Content: text})
+	err := p.store.Add(ctx, s, Message{Role: role, Content: "innocent"}, Message{Role: role, Content: text})
 	if !errors.Is(err, ErrRefused) {
 		return fmt.Errorf("a message of %d bytes, one more than the limit, gives the error %v instead of ErrRefused", limit+1, err)
 	}

@@ -12,13 +12,13 @@ var faultCases = []Case{
 		Proves: "A load whose context has ended is an error or complete, never an empty history."},
 	{Name: "cancelled-save", Incident: I3, run: cancelledSave,
 		Proves: "A save whose context has ended tells the truth about what it did."},
-	{Name: "load-delayed", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(Delay),
+	{Name: "load-delayed", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, Delay),
 		Proves: "A load whose answer comes too late is an error, in time."},
-	{Name: "load-cut", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(CutBefore, CutAfter),
+	{Name: "load-cut", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, CutBefore, CutAfter),
 		Proves: "A load whose connection is cut is an error or complete, never an empty history."},
-	{Name: "load-half-open", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(HalfOpen),
+	{Name: "load-half-open", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, HalfOpen),
 		Proves: "A load over a connection that has died silently is an error, in time."},
-	{Name: "load-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(Answer),
+	{Name: "load-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, Answer),
 		Proves: "An error that the server answers to a load, such as LOADING, is an error for the caller."},
 	{Name: "save-delayed", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(Delay),
 		Proves: "A save whose confirmation comes too late is no success, and is there once at most."},
@@ -32,8 +32,16 @@ var faultCases = []Case{
 		Proves: "An error that the server answers to a save, such as OOM, is an error for the caller."},
 	{Name: "hidden-retries", Incident: I3, Needs: []Capability{HasLine}, run: hiddenRetries,
 		Proves: "When confirmations are lost, retries inside the client double nothing."},
-	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: clearUnder,
+	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: clearUnder(syncHandle),
 		Proves: "A clear that failed is an error, and what it did not clear is still there."},
+	{Name: "async-load-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncLoad}, run: loadUnder(asyncHandle, CutBefore, CutAfter, Answer),
+		Proves: "An asynchronous load that failed is an error or complete, never an empty history."},
+	{Name: "async-clear-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncClear}, run: clearUnder(asyncHandle),
+		Proves: "An asynchronous clear that failed is an error, and what it did not clear is still there."},
+	{Name: "pool-exhausted", Incident: I3, Needs: []Capability{HasLine}, run: poolExhausted,
+		Proves: "When more calls wait than there are connections, every save says truly whether it took place, and the handle recovers."},
+	{Name: "unreadable-row", Incident: I3, Needs: []Capability{CanCorrupt}, run: unreadableRow,
+		Proves: "A message that cannot be read is an error for the caller, never an empty or a shorter history."},
 	{Name: "flapping", Incident: I3, Needs: []Capability{HasLine}, run: flapping,
 		Proves: "While the connection comes and goes, every load is complete or an error."},
 	{Name: "recovers", Incident: I3, Needs: []Capability{HasLine}, run: recovers,
@@ -157,14 +165,15 @@ func (p *probe) filledLine(n int, breaks []Break) (line Line, h Store, s string,
 	return line, h, s, faults, err
 }
 
-func loadUnder(breaks ...Break) func(*probe) error {
+// loadUnder loads under each fault, through what via makes of a handle.
+func loadUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
 	return func(p *probe) error {
 		line, h, s, faults, err := p.filledLine(3, breaks)
 		if err != nil {
 			return err
 		}
 		for _, f := range faults {
-			if err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, h, s) }); err != nil {
+			if err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, via(h), s) }); err != nil {
 				return err
 			}
 			if h, err = p.fresh(line, h); err != nil {

@@ -68,36 +68,41 @@ func hiddenRetries(p *probe) error {
 	return p.verifyWhole(p.store, s)
 }
 
-func clearUnder(p *probe) error {
-	line, h, err := p.line()
-	if err != nil {
+// clearUnder clears under each fault that keeps the request from the store, through
+// what via makes of a handle.
+func clearUnder(via func(Store) Store) func(*probe) error {
+	return func(p *probe) error {
+		line, h, err := p.line()
+		if err != nil {
+			return err
+		}
+		for i, f := range append(faultsOf(line, []Break{Answer}), Fault{Break: CutBefore}) {
+			if err := p.clearBroken(line, via(h), p.session(fmt.Sprint(i)), f); err != nil {
+				return fmt.Errorf("%s: %w", f, err)
+			}
+			if h, err = p.fresh(line, h); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (p *probe) clearBroken(line Line, h Store, session string, f Fault) error {
+	if err := p.fill(p.store, session, 2); err != nil {
 		return err
 	}
-	for i, f := range append(faultsOf(line, []Break{Answer}), Fault{Break: CutBefore}) {
-		s := p.session(fmt.Sprint(i))
-		if err := p.fill(p.store, s, 2); err != nil {
-			return err
-		}
-		var cleared bool
-		err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) {
-			err := h.Clear(ctx, s)
-			cleared = err == nil
-			return err, backendError(err)
-		})
-		if err != nil {
-			return err
-		}
-		if cleared {
-			err = p.exactly(p.store, s, nil)
-		} else {
-			err = p.verify(p.store, s) // no such request reached the store
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", f, err)
-		}
-		if h, err = p.fresh(line, h); err != nil {
-			return err
-		}
+	var cleared bool
+	err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) {
+		err := h.Clear(ctx, session)
+		cleared = err == nil
+		return err, backendError(err)
+	})
+	switch {
+	case err != nil:
+		return err
+	case cleared:
+		return p.exactly(p.store, session, nil)
 	}
-	return nil
+	return p.verify(p.store, session) // no such request reached the store
 }

@@ -13,6 +13,8 @@ var isolationCases = []Case{
 		Proves: "Two chats that save at the same instant each keep their own messages."},
 	{Name: "same-instant-load", Incident: I2, run: sameInstantLoad,
 		Proves: "Loads of different sessions at the same instant never show each other's messages."},
+	{Name: "same-instant-async", Incident: I2, Needs: []Capability{CanAsyncLoad}, run: sameInstantAsync,
+		Proves: "Asynchronous loads of different sessions that are begun at once never show each other's messages."},
 	{Name: "similar-keys", Incident: I2, run: apart(keysLike),
 		Proves: "Keys that are alike when trimmed, truncated, case-folded or normalised are different sessions."},
 	{Name: "long-keys", Incident: I2, run: apart(longKeys),

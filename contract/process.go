@@ -109,9 +109,14 @@ func (c *child) next() (processLine, error) {
 	return l, json.Unmarshal(line, &l)
 }
 
+func (c *child) begin() error {
+	_, err := io.WriteString(c.in, "go\n")
+	return err
+}
+
 // follow tells the process to begin and notes what it does.
 func (c *child) follow(h *history) error {
-	if _, err := io.WriteString(c.in, "go\n"); err != nil {
+	if err := c.begin(); err != nil {
 		return err
 	}
 	for {
@@ -140,22 +145,30 @@ func (c *child) end(err error) error {
 	return err
 }
 
-// processes has every assignment carried out by a process of its own, all at once.
-func (p *probe) processes(ctx context.Context, as []assignment) error {
-	children := make([]*child, len(as))
-	defer func() {
+// spawnAll starts a process for each assignment. end, which must be called also after
+// an error, ends those that there are.
+func (p *probe) spawnAll(ctx context.Context, as []assignment) (children []*child, end func(), err error) {
+	end = func() {
 		for _, c := range children {
-			if c != nil {
-				c.end(nil) // only after an error elsewhere; those that ran are gone
-			}
+			c.end(nil) // those that ran are gone
 		}
-	}()
-	for i, a := range as {
+	}
+	for _, a := range as {
 		c, err := p.spawn(ctx, a)
 		if err != nil {
-			return err
+			return children, end, err
 		}
-		children[i] = c
+		children = append(children, c)
+	}
+	return children, end, nil
+}
+
+// processes has every assignment carried out by a process of its own, all at once.
+func (p *probe) processes(ctx context.Context, as []assignment) error {
+	children, end, err := p.spawnAll(ctx, as)
+	defer end()
+	if err != nil {
+		return err
 	}
 	return together(len(as), func(i int) error { return children[i].follow(&p.history) })
 }

@@ -37,6 +37,8 @@ var restartCases = []Case{
 		Proves: "What was trimmed before a restart does not come back, and what was kept is there."},
 	{Name: "popped-stays-popped", Incident: I3, Needs: []Capability{CanRestart, CanPop}, run: poppedStays,
 		Proves: "What was popped before a restart does not come back, and what stood before it is there."},
+	{Name: "blue-green", Incident: I4, Needs: []Capability{HasProcesses}, run: blueGreen,
+		Proves: "While a new process serves, old ones are killed in the midst of a save: what was acknowledged is there, whole, once, and the new one goes on."},
 	{Name: "ttl-survives", Incident: I1, Needs: []Capability{CanRestart, CanExpire}, run: ttlSurvives,
 		Proves: "A restart neither forgets the end of a session nor brings it forward."},
 }

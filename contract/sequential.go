@@ -23,6 +23,10 @@ var sequentialCases = []Case{
 		Proves: "Closing the handle right after a save loses nothing."},
 	{Name: "async-save", Incident: I1, Needs: []Capability{CanAsync}, run: asyncSave,
 		Proves: "An asynchronous save that reports success has saved."},
+	{Name: "async-load", Incident: I5, Needs: []Capability{CanAsyncLoad}, run: asyncLoad,
+		Proves: "An asynchronous load shows what any handle has saved before it began."},
+	{Name: "async-clear", Incident: I5, Needs: []Capability{CanAsyncClear}, run: asyncClear,
+		Proves: "An asynchronous clear that reports success has cleared, and nothing else."},
 	{Name: "tool-fields", Incident: I3, run: toolFields,
 		Proves: "Tool calls, their arguments and the ids that bind results to them come back."},
 	{Name: "tool-numbers", Incident: I3, run: toolNumbers,
@@ -158,29 +162,6 @@ func closeKeeps(p *probe) error {
 		}
 	}
 	return p.verify(p.store, s)
-}
-
-func asyncSave(p *probe) error {
-	s := p.session("a")
-	other, err := p.open()
-	if err != nil {
-		return err
-	}
-	for i := range p.Turns {
-		ms := p.turn(s, 1, i+1, 2)
-		err := p.noted(s, turnKey{1, i + 1}, 2, func() error {
-			ctx, cancel := p.op()
-			defer cancel()
-			return <-p.store.(AsyncAdder).AddAsync(ctx, s, ms...)
-		})
-		if err != nil {
-			return err
-		}
-		if err := p.verify(other, s); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func toolFields(p *probe) error {

@@ -75,6 +75,30 @@ type AsyncAdder interface {
 	AddAsync(ctx context.Context, session string, turn ...Message) <-chan error
 }
 
+// AsyncLoader begins a Load and returns at once. The channel, of capacity 1, gets what
+// was loaded.
+type AsyncLoader interface {
+	LoadAsync(ctx context.Context, session string) <-chan Loaded
+}
+
+// Loaded is what a Load returns.
+type Loaded struct {
+	Messages []Message
+	Err      error
+}
+
+// AsyncClearer begins a Clear and returns at once. The channel, of capacity 1, gets the
+// outcome; until then nothing is promised.
+type AsyncClearer interface {
+	ClearAsync(ctx context.Context, session string) <-chan error
+}
+
+// Corrupter makes one message of the session, which has several, unreadable behind the
+// store's back: as a program of another version, or a damaged disk, would leave it.
+type Corrupter interface {
+	Corrupt(ctx context.Context, session string) error
+}
+
 // Namespacer returns a handle on a keyspace of its own, in which the same session
 // keys name other sessions. Closing that handle leaves this one open.
 type Namespacer interface {
@@ -110,5 +134,22 @@ func Refusef(format string, args ...any) error {
 func Goroutine(ctx context.Context, s Store, session string, turn ...Message) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- s.Add(ctx, session, turn...) }()
+	return done
+}
+
+// GoroutineLoad makes an AsyncLoader out of any Store's Load.
+func GoroutineLoad(ctx context.Context, s Store, session string) <-chan Loaded {
+	done := make(chan Loaded, 1)
+	go func() {
+		ms, err := s.Load(ctx, session)
+		done <- Loaded{ms, err}
+	}()
+	return done
+}
+
+// GoroutineClear makes an AsyncClearer out of any Store's Clear.
+func GoroutineClear(ctx context.Context, s Store, session string) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- s.Clear(ctx, session) }()
 	return done
 }

@@ -37,7 +37,8 @@ type Claims struct {
 	Linearizable bool
 	// Bytes: a message without a Role is any bytes, and comes back as such.
 	Bytes bool
-	// MaxBytes is the longest message without a Role; a longer one is ErrRefused.
+	// MaxBytes is the longest Content of a message; a longer one is ErrRefused. A store
+	// that claims Bytes is asked with a message without a Role, others with a user's.
 	MaxBytes int
 }
 

@@ -6,7 +6,9 @@
 STORE is one of the names below, or MODULE:FUNCTION (a file FILE.py in the current
 directory is the module FILE). The function gets a session key and returns what an
 application would use for it: a LangChain BaseChatMessageHistory or an OpenAI Agents
-Session. If it has a second parameter, that is the time to live in seconds, or None.
+Session. If it has a second parameter, that is the time to live in seconds, or None. A
+function corrupt(session) of the module, if there is one, makes one of the messages
+unreadable, as another version of the application would leave it.
 
     langchain-memory          InMemoryChatMessageHistory, one per session
     langchain-file:DIR        FileChatMessageHistory, a file per session
@@ -17,6 +19,7 @@ Session. If it has a second parameter, that is the time to live in seconds, or N
 Options:
     --shared        other processes that run the same command see the same data
     --can NAME      the store promises this too, such as "ids" or "linearizable"
+    --max-bytes N   longer messages are refused ("size limit")
 
 It speaks JSON lines on standard input and output; docs/contract.md describes them.
 It needs Python 3.9 and the library under test, nothing else.
@@ -25,6 +28,7 @@ It needs Python 3.9 and the library under test, nothing else.
 import argparse
 import asyncio
 import base64
+import contextlib
 import hashlib
 import importlib
 import inspect
@@ -81,10 +85,11 @@ class LangChain:
     """A store of BaseChatMessageHistory objects, one made for each operation, as
     RunnableWithMessageHistory does."""
 
-    can = ["async"]
+    can = ["async", "async load", "async clear"]
 
-    def __init__(self, history):
+    def __init__(self, history, corrupt=None):
         self.history = history  # (session, ttl) -> BaseChatMessageHistory
+        self.corrupt = corrupt  # (session) -> None
 
     async def add(self, session, turn, ttl, as_async):
         messages = [self.message(m) for m in turn]
@@ -94,12 +99,17 @@ class LangChain:
         else:
             await in_thread(history.add_messages, messages)
 
-    async def load(self, session, last):
+    async def load(self, session, last, as_async):
         history = self.history(session, None)
-        return [self.wire(m) for m in await in_thread(lambda: list(history.messages))]
+        messages = await history.aget_messages() if as_async else await in_thread(lambda: list(history.messages))
+        return [self.wire(m) for m in messages]
 
-    async def clear(self, session):
-        await in_thread(self.history(session, None).clear)
+    async def clear(self, session, as_async):
+        history = self.history(session, None)
+        if as_async:
+            await history.aclear()
+        else:
+            await in_thread(history.clear)
 
     @staticmethod
     def message(wire):
@@ -130,24 +140,26 @@ class LangChain:
 
 
 class Agents:
-    """A store of Session objects, one made for each operation."""
+    """A store of Session objects, one made for each operation. All that they do is
+    asynchronous."""
 
-    can = ["async", "pop", "load last"]
+    can = ["async", "async load", "async clear", "pop", "load last"]
 
-    def __init__(self, session):
+    def __init__(self, session, corrupt=None):
         self.session = session  # (session, ttl) -> Session
+        self.corrupt = corrupt  # (session) -> None
 
     async def add(self, session, turn, ttl, as_async):
         await self.session(session, ttl).add_items([i for m in turn for i in self.items(m)])
 
-    async def load(self, session, last):
+    async def load(self, session, last, as_async):
         return self.wires(await self.session(session, None).get_items(limit=last))
 
     async def pop(self, session):
         item = await self.session(session, None).pop_item()
         return self.wires([item] if item else [])
 
-    async def clear(self, session):
+    async def clear(self, session, as_async):
         await self.session(session, None).clear_session()
 
     @staticmethod
@@ -182,6 +194,22 @@ class Agents:
 # --- the stores that have a name ------------------------------------------------
 
 
+# What a program may have left that knew a class which is gone.
+UNREADABLE = b"\x80\x04\x8c\x07chat.v1\x8c\x07Message\x93)\x81."
+
+
+def corrupt_list(url, key_of):
+    """Replaces the second element of a list in Redis."""
+
+    def corrupt(session):
+        import redis
+
+        with redis.Redis.from_url(url) as client:
+            client.lset(key_of(session), 1, UNREADABLE)
+
+    return corrupt
+
+
 def langchain_memory(_):
     from langchain_core.chat_history import InMemoryChatMessageHistory
 
@@ -197,18 +225,26 @@ def langchain_memory(_):
 def langchain_file(directory):
     from langchain_community.chat_message_histories.file import FileChatMessageHistory
 
-    def history(session, ttl):
+    def path(session):
         name = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
-        return FileChatMessageHistory(os.path.join(directory, name + ".json"), encoding="utf-8")
+        return os.path.join(directory, name + ".json")
+
+    def history(session, ttl):
+        return FileChatMessageHistory(path(session), encoding="utf-8")
+
+    def corrupt(session):
+        with open(path(session), "wb") as f:
+            f.write(UNREADABLE)
 
     os.makedirs(directory, exist_ok=True)
-    return LangChain(history), True, False
+    return LangChain(history, corrupt), True, False
 
 
 def langchain_redis(url):
     from langchain_community.chat_message_histories.redis import RedisChatMessageHistory
 
-    return LangChain(lambda session, ttl: RedisChatMessageHistory(session, url=url, ttl=ttl)), True, True
+    corrupt = corrupt_list(url, lambda session: "message_store:" + session)
+    return LangChain(lambda session, ttl: RedisChatMessageHistory(session, url=url, ttl=ttl), corrupt), True, True
 
 
 def agents_sqlite(path):
@@ -222,13 +258,21 @@ def agents_sqlite(path):
                 sessions[key] = SQLiteSession(key, path)
             return sessions[key]
 
-    return Agents(session), True, False
+    def corrupt(key):
+        import sqlite3
+
+        with contextlib.closing(sqlite3.connect(path)) as db, db:
+            db.execute("UPDATE agent_messages SET message_data = ? WHERE id = "
+                       "(SELECT id FROM agent_messages WHERE session_id = ? ORDER BY id LIMIT 1 OFFSET 1)", ("chat.v1 Message", key))
+
+    return Agents(session, corrupt), True, False
 
 
 def agents_redis(url):
     from agents.extensions.memory import RedisSession
 
-    return Agents(lambda key, ttl: RedisSession.from_url(key, url=url, ttl=ttl)), True, True
+    corrupt = corrupt_list(url, lambda session: f"agents:session:{session}:messages")
+    return Agents(lambda key, ttl: RedisSession.from_url(key, url=url, ttl=ttl), corrupt), True, True
 
 
 NAMED = {
@@ -246,12 +290,13 @@ def open_store(name):
     if head in NAMED:
         return NAMED[head](rest)
     sys.path.insert(0, os.getcwd())
-    function = getattr(importlib.import_module(head), rest)
+    module = importlib.import_module(head)
+    function = getattr(module, rest)
     has_ttl = len(inspect.signature(function).parameters) > 1
     factory = function if has_ttl else lambda session, ttl: function(session)
     sample = factory("turnlog-contract-probe", None)
     store = Agents if hasattr(sample, "get_items") else LangChain
-    return store(factory), False, has_ttl
+    return store(factory, getattr(module, "corrupt", None)), False, has_ttl
 
 
 # --- the protocol -----------------------------------------------------------------
@@ -280,9 +325,12 @@ async def answer(store, request):
         await store.add(session, request["turn"], ttl, request.get("async", False))
         return {}
     if op == "load":
-        return {"messages": await store.load(session, request.get("last"))}
+        return {"messages": await store.load(session, request.get("last"), request.get("async", False))}
     if op == "clear":
-        await store.clear(session)
+        await store.clear(session, request.get("async", False))
+        return {}
+    if op == "corrupt" and store.corrupt:
+        await in_thread(store.corrupt, session)
         return {}
     if op == "pop" and hasattr(store, "pop"):
         return {"messages": await store.pop(session)}
@@ -320,10 +368,11 @@ def main():
     parser.add_argument("store", metavar="STORE")
     parser.add_argument("--shared", action="store_true")
     parser.add_argument("--can", action="append", default=[], metavar="NAME")
+    parser.add_argument("--max-bytes", type=int, default=0, metavar="N")
     args = parser.parse_args()
     store, shared, has_ttl = open_store(args.store)
-    can = store.can + args.can + (["expiry"] if has_ttl else [])
-    hello = {"name": args.store, "can": can, "shared": shared or args.shared, "concurrent": True}
+    can = store.can + args.can + (["expiry"] if has_ttl else []) + (["corrupt"] if store.corrupt else [])
+    hello = {"name": args.store, "can": can, "shared": shared or args.shared, "concurrent": True, "max_bytes": args.max_bytes}
     asyncio.run(serve(store, hello))
 
 

@@ -9,7 +9,7 @@
 //
 // Options: --shared (other processes that run the same command see the same data),
 // --ttl (the function heeds its second argument), --can=NAME (the store promises
-// this too, such as "linearizable").
+// this too, such as "linearizable"), --max-bytes=N (longer messages are refused).
 //
 // It speaks JSON lines on standard input and output; docs/contract.md describes
 // them. It needs the library under test, nothing else.
@@ -102,7 +102,7 @@ async function langChain(history: Factory): Promise<Store> {
   const read = (m: any) => wire(roles[m.getType()] ?? m.getType(), typeof m.content === "string" ? m.content : JSON.stringify(m.content),
     (m.tool_calls ?? []).map((c: any) => ({ id: c.id ?? "", name: c.name, arguments: JSON.stringify(c.args) })), m.tool_call_id);
   return {
-    can: ["async"],
+    can: ["async", "async load", "async clear"],
     add: async (session, turn, ttl) => history(session, ttl).addMessages(turn.map(message)),
     load: async (session) => (await history(session).getMessages()).map(read),
     clear: async (session) => history(session).clear(),
@@ -129,7 +129,7 @@ function agents(session: Factory): Store {
     return out;
   };
   return {
-    can: ["async", "pop", "load last"],
+    can: ["async", "async load", "async clear", "pop", "load last"],
     add: (key, turn, ttl) => session(key, ttl).addItems(turn.flatMap(items)),
     load: async (key, last) => read(await session(key).getItems(last)),
     clear: (key) => session(key).clearSession(),
@@ -165,11 +165,12 @@ async function answer(store: Store, r: Request): Promise<object> {
 async function main() {
   const options = process.argv.slice(2).filter((a) => a.startsWith("--"));
   const name = process.argv.slice(2).find((a) => !a.startsWith("--"));
-  if (!name) throw new Error("usage: turnlog_contract.ts STORE [--shared] [--ttl] [--can=NAME]");
+  if (!name) throw new Error("usage: turnlog_contract.ts STORE [--shared] [--ttl] [--can=NAME] [--max-bytes=N]");
   const store = await open(name);
   const can = [...store.can, ...options.filter((o) => o.startsWith("--can=")).map((o) => o.slice(6))];
   if (options.includes("--ttl")) can.push("expiry");
-  const hello = { name, can, shared: options.includes("--shared"), concurrent: true };
+  const longest = Number(options.find((o) => o.startsWith("--max-bytes="))?.slice(12) ?? 0);
+  const hello = { name, can, shared: options.includes("--shared"), concurrent: true, max_bytes: longest };
   createInterface({ input: process.stdin }).on("line", async (line) => {
     const r: Request = JSON.parse(line);
     let reply: object;

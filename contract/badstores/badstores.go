@@ -24,6 +24,8 @@ type Bad struct {
 	per func() func(h *memory.Handle) contract.Store
 	// disk, if set, replaces wrap where something survives a restart.
 	disk func(s *memory.Server) (wrap func(h *memory.Handle) contract.Store, restart func(context.Context) error)
+	// shared, if set, is the store itself, without its directory.
+	shared *Shared
 }
 
 // All lists them.
@@ -115,6 +117,26 @@ func All() []Bad {
 			Defect: "loads stop after two thousand messages", wrap: limited(2000, 0, 0)},
 		{Name: "turn-128", Caught: "edges/large-turn",
 			Defect: "a turn is cut after 128 messages", wrap: limited(0, 128, 0)},
+		{Name: "async-cache", Caught: "sequential/async-load",
+			Defect: "asynchronous loads have a cache of their own", wrap: cachesAsync},
+		{Name: "async-clear-later", Caught: "sequential/async-clear",
+			Defect: "an asynchronous clear is reported as done when it has begun", wrap: clearsLater},
+		{Name: "async-shared", Caught: "isolation/same-instant-async",
+			Defect: "asynchronous loads keep the current session in one place", wrap: sharesAsync},
+		{Name: "async-swallows-errors", Caught: "faults/async-load-cut", Also: []string{"faults/async-clear-cut"},
+			Defect: "an asynchronous load or clear that failed reports no error", wrap: swallowsAsync},
+		{Name: "unreadable-is-empty", Caught: "faults/unreadable-row",
+			Defect: "a history with a row that cannot be read is empty", wrap: unreadable(none)},
+		{Name: "skips-unreadable", Caught: "faults/unreadable-row",
+			Defect: "rows that cannot be read are left out", wrap: unreadable(others)},
+		{Name: "pool-false-save", Caught: "faults/pool-exhausted",
+			Defect: "a save that gets no connection is logged and reported as done", wrap: withPool(true, false)},
+		{Name: "pool-leaks", Caught: "faults/pool-exhausted",
+			Defect: "a call that fails does not return its connection to the pool", wrap: withPool(false, true)},
+		{Name: "orphaned-lock", Caught: "restart/blue-green",
+			Defect: "a process that is killed leaves its lock behind", shared: &Shared{Locks: true}},
+		{Name: "process-buffer", Caught: "restart/blue-green",
+			Defect: "saves are collected in the process, and lost with it", shared: &Shared{Collects: true}},
 		{Name: "keeps-slices", Caught: "isolation/caller-keeps-slice",
 			Defect: "the caller's slices are stored and handed out without a copy", per: keepsSlices},
 	}
@@ -122,6 +144,9 @@ func All() []Bad {
 
 // Target returns a new store with the defect.
 func (b *Bad) Target() contract.Target {
+	if b.shared != nil {
+		return sharedTarget(b.Name, &Shared{Locks: b.shared.Locks, Collects: b.shared.Collects})
+	}
 	server := memory.New()
 	t := server.Target()
 	t.Name = b.Name

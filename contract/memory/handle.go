@@ -41,12 +41,24 @@ func (h *Handle) AddAsync(ctx context.Context, session string, turn ...contract.
 	return contract.Goroutine(ctx, h, session, turn...)
 }
 
+func (h *Handle) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	return contract.GoroutineLoad(ctx, h, session)
+}
+
+func (h *Handle) ClearAsync(ctx context.Context, session string) <-chan error {
+	return contract.GoroutineClear(ctx, h, session)
+}
+
 func (h *Handle) LoadVersion(ctx context.Context, session string) (ms []contract.Message, version string, err error) {
-	err = h.call(ctx, func() { ms, version = h.server.load(h.namespace, session) })
-	if err != nil {
-		return nil, "", err // what arrived too late has not arrived
+	if lost := h.call(ctx, func() { ms, version, err = h.server.load(h.namespace, session) }); lost != nil {
+		return nil, "", lost // what arrived too late has not arrived
 	}
-	return ms, version, nil
+	return ms, version, err
+}
+
+// Corrupt makes the second message of the session unreadable.
+func (h *Handle) Corrupt(_ context.Context, session string) error {
+	return h.server.corrupt(h.namespace, session)
 }
 
 func (h *Handle) Load(ctx context.Context, session string) ([]contract.Message, error) {
@@ -66,7 +78,9 @@ func (h *Handle) Trim(ctx context.Context, session string, keep int) error {
 }
 
 func (h *Handle) Pop(ctx context.Context, session string) (m contract.Message, ok bool, err error) {
-	err = h.call(ctx, func() { m, ok = h.server.pop(h.namespace, session) })
+	if lost := h.call(ctx, func() { m, ok, err = h.server.pop(h.namespace, session) }); lost != nil {
+		return m, ok, lost
+	}
 	return m, ok, err
 }
 

@@ -5,6 +5,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,13 @@ type session struct {
 	ids      map[string]contract.Message // every id that was ever saved
 	version  uint64
 	deadline time.Time // zero: none
+	broken   int       // place of the message that cannot be read, from 1; 0: none
 }
+
+// UnreadableError says that a message of a session cannot be read.
+type UnreadableError struct{ Rest []contract.Message } // the others
+
+func (e *UnreadableError) Error() string { return "a message cannot be read" }
 
 // New returns an empty Server.
 func New() *Server {
@@ -157,14 +164,30 @@ func clone(ms []contract.Message) []contract.Message {
 	return out
 }
 
-func (s *Server) load(namespace, key string) ([]contract.Message, string) {
+func (s *Server) load(namespace, key string) ([]contract.Message, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ss := s.sessionLocked(namespace, key, false)
 	if ss == nil {
-		return nil, ss.versionText()
+		return nil, ss.versionText(), nil
 	}
-	return clone(ss.messages), ss.versionText()
+	ms := clone(ss.messages)
+	if ss.broken > 0 {
+		return nil, "", &UnreadableError{slices.Delete(ms, ss.broken-1, ss.broken)}
+	}
+	return ms, ss.versionText(), nil
+}
+
+// corrupt makes the second message of a session unreadable.
+func (s *Server) corrupt(namespace, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ss := s.sessionLocked(namespace, key, false)
+	if ss == nil || len(ss.messages) < 2 {
+		return errors.New("the session has no second message")
+	}
+	ss.broken = 2
+	return nil
 }
 
 // keep removes all but the n newest messages.
@@ -172,23 +195,28 @@ func (s *Server) keep(namespace, key string, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ss := s.sessionLocked(namespace, key, false); ss != nil && len(ss.messages) > n {
-		ss.messages = slices.Clone(ss.messages[len(ss.messages)-n:])
+		cut := len(ss.messages) - n
+		ss.messages = slices.Clone(ss.messages[cut:])
+		ss.broken = max(0, ss.broken-cut)
 		s.changedLocked(ss)
 	}
 }
 
-func (s *Server) pop(namespace, key string) (contract.Message, bool) {
+func (s *Server) pop(namespace, key string) (contract.Message, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ss := s.sessionLocked(namespace, key, false)
 	if ss == nil || len(ss.messages) == 0 {
-		return contract.Message{}, false
+		return contract.Message{}, false, nil
 	}
 	last := len(ss.messages) - 1
+	if ss.broken == last+1 {
+		return contract.Message{}, false, &UnreadableError{clone(ss.messages[:last])}
+	}
 	m := ss.messages[last]
 	ss.messages = ss.messages[:last:last]
 	s.changedLocked(ss)
-	return m, true
+	return m, true, nil
 }
 
 func (s *Server) remove(namespace, key string) {

@@ -55,7 +55,7 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 	turn := fromWire(r.Turn)
 	switch r.Op {
 	case "hello":
-		return wireReply{Name: "test", Can: []string{"async", "delete", "trim", "load last", "pop", "list", "expiry", "conditions", "ids", "late ids", "linearizable", "bytes"}}, nil
+		return wireReply{Name: "test", Can: []string{"async", "async load", "async clear", "corrupt", "delete", "trim", "load last", "pop", "list", "expiry", "conditions", "ids", "late ids", "linearizable", "bytes"}, MaxBytes: memory.MaxBytes}, nil
 	case "add":
 		switch {
 		case r.TTL > 0:
@@ -72,6 +72,8 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 		return wireReply{Messages: toWire(ms), Version: version}, err
 	case "clear":
 		return reply, store.Clear(ctx, r.Session)
+	case "corrupt":
+		return reply, store.Corrupt(ctx, r.Session)
 	case "delete":
 		return reply, store.Delete(ctx, r.Session)
 	case "trim":
@@ -97,6 +99,9 @@ func TestAdapter(t *testing.T) {
 	restarts := target.Restarts
 	target.Restarts = nil
 	runGates(t, target)
+	if r := verdict(t, target, 1, "edges/size-limit")["edges/size-limit"]; r.Status != contract.Passed {
+		t.Errorf("size-limit: %s %s", r.Status, r.Detail)
+	}
 	target.Restarts = restarts
 	if r := verdict(t, target, 1, "restart/kill")["restart/kill"]; r.Status != contract.Failed || !strings.Contains(r.Detail, "lost") {
 		t.Errorf("after kill -9: %s %s", r.Status, r.Detail)

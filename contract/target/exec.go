@@ -54,7 +54,7 @@ func openExec(ctx context.Context, command string, o Options) (*Target, error) {
 	t.Open = a.open
 	can := func(c contract.Capability) bool { return slices.Contains(a.hello.Can, string(c)) }
 	t.Claims = contract.Claims{IDs: can(contract.HasIDs), LateIDs: can(contract.HasLateIDs),
-		Linearizable: can(contract.HasLinear), Bytes: can(contract.HasBytes)}
+		Linearizable: can(contract.HasLinear), Bytes: can(contract.HasBytes), MaxBytes: a.hello.MaxBytes}
 	t.Restarts = []contract.Restart{
 		{Kind: contract.CanStop, Do: func(context.Context) error { return a.restart(false) }},
 		{Kind: contract.CanKill, Do: func(context.Context) error { return a.restart(true) }},

@@ -147,6 +147,14 @@ func (s *httpStore) AddAsync(ctx context.Context, session string, ms ...contract
 	return contract.Goroutine(ctx, s, session, ms...)
 }
 
+func (s *httpStore) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	return contract.GoroutineLoad(ctx, s, session)
+}
+
+func (s *httpStore) ClearAsync(ctx context.Context, session string) <-chan error {
+	return contract.GoroutineClear(ctx, s, session)
+}
+
 // LoadVersion reads page by page until all pages are of one revision.
 func (s *httpStore) LoadVersion(ctx context.Context, session string) ([]contract.Message, string, error) {
 	for {

@@ -102,6 +102,14 @@ func (s *postgresStore) AddAsync(ctx context.Context, session string, ms ...cont
 	return contract.Goroutine(ctx, s, session, ms...)
 }
 
+func (s *postgresStore) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	return contract.GoroutineLoad(ctx, s, session)
+}
+
+func (s *postgresStore) ClearAsync(ctx context.Context, session string) <-chan error {
+	return contract.GoroutineClear(ctx, s, session)
+}
+
 // LoadVersion is one statement, and so sees one moment.
 func (s *postgresStore) LoadVersion(ctx context.Context, session string) ([]contract.Message, string, error) {
 	rows, err := s.pool.Query(ctx, `SELECT s.version, m.id, m.data FROM turnlog_contract_sessions s
@@ -189,6 +197,13 @@ func (s *postgresStore) Sessions(ctx context.Context, prefix string) ([]string, 
 		out[i] = string(k)
 	}
 	return out, err
+}
+
+// Corrupt leaves bytes that are no message in the second row of a session.
+func (s *postgresStore) Corrupt(ctx context.Context, session string) error {
+	_, err := s.pool.Exec(ctx, `UPDATE turnlog_contract_messages SET data = $2 WHERE key = $1 AND seq = (
+		SELECT seq FROM turnlog_contract_messages WHERE key = $1 ORDER BY seq OFFSET 1 LIMIT 1)`, []byte(session), []byte(pickle))
+	return err
 }
 
 func (s *postgresStore) Close() error {

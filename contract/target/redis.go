@@ -63,6 +63,9 @@ func openRedis(t *Target, u *url.URL) error {
 	return nil
 }
 
+// pickle is what a program in Python may have left of a class that is gone.
+const pickle = "\x80\x04\x95\x1c\x00\x00\x00\x00\x00\x00\x00\x8c\x08chat.v1\x94\x8c\x07Message\x94\x93\x94)\x81\x94."
+
 // redisStore is what both layouts have in common: a key for each session.
 type redisStore struct {
 	c      *redis.Client
@@ -120,6 +123,18 @@ func (s *redisList) AddTTL(ctx context.Context, session string, ttl time.Duratio
 
 func (s *redisList) AddAsync(ctx context.Context, session string, ms ...contract.Message) <-chan error {
 	return contract.Goroutine(ctx, s, session, ms...)
+}
+
+func (s *redisList) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	return contract.GoroutineLoad(ctx, s, session)
+}
+
+func (s *redisList) ClearAsync(ctx context.Context, session string) <-chan error {
+	return contract.GoroutineClear(ctx, s, session)
+}
+
+func (s *redisList) Corrupt(ctx context.Context, session string) error {
+	return s.c.LSet(ctx, s.key(session), 1, pickle).Err()
 }
 
 func (s *redisList) Load(ctx context.Context, session string) ([]contract.Message, error) {
@@ -200,6 +215,10 @@ func (s *rmwStore) read(ctx context.Context, session string) ([]string, error) {
 		out[i] = string(raw[i])
 	}
 	return out, nil
+}
+
+func (s *rmwStore) Corrupt(ctx context.Context, session string) error {
+	return s.c.Set(ctx, s.key(session), pickle, redis.KeepTTL).Err()
 }
 
 func (s *rmwStore) Load(ctx context.Context, session string) ([]contract.Message, error) {

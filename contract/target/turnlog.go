@@ -117,6 +117,14 @@ func (s *turnlogStore) AddAsync(ctx context.Context, session string, ms ...contr
 	return contract.Goroutine(ctx, s, session, ms...)
 }
 
+func (s *turnlogStore) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	return contract.GoroutineLoad(ctx, s, session)
+}
+
+func (s *turnlogStore) ClearAsync(ctx context.Context, session string) <-chan error {
+	return contract.GoroutineClear(ctx, s, session)
+}
+
 // LoadVersion reads in one answer, or if that is too long for one, in several of
 // the same revision.
 func (s *turnlogStore) LoadVersion(ctx context.Context, session string) ([]contract.Message, string, error) {

@@ -39,6 +39,7 @@ type wireReply struct {
 	Can        []string `json:"can,omitempty"`
 	Shared     bool     `json:"shared,omitempty"`
 	Concurrent bool     `json:"concurrent,omitempty"`
+	MaxBytes   int      `json:"max_bytes,omitempty"`
 	// the other operations
 	Messages []wireMessage `json:"messages,omitempty"`
 	Version  string        `json:"version,omitempty"`
@@ -160,6 +161,33 @@ func (s *execStore) AddAsync(ctx context.Context, session string, turn ...contra
 		done <- err
 	}()
 	return done
+}
+
+func (s *execStore) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	r := on("load", session)
+	r.Async = true
+	done := make(chan contract.Loaded, 1)
+	go func() {
+		ms, _, err := s.load(ctx, r)
+		done <- contract.Loaded{Messages: ms, Err: err}
+	}()
+	return done
+}
+
+func (s *execStore) ClearAsync(ctx context.Context, session string) <-chan error {
+	r := on("clear", session)
+	r.Async = true
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.p.call(ctx, r)
+		done <- err
+	}()
+	return done
+}
+
+func (s *execStore) Corrupt(ctx context.Context, session string) error {
+	_, err := s.p.call(ctx, on("corrupt", session))
+	return err
 }
 
 func (s *execStore) load(ctx context.Context, r wireRequest) ([]contract.Message, string, error) {

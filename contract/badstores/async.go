@@ -1,0 +1,92 @@
+package badstores
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/memory"
+)
+
+// asyncCache answers asynchronous loads with what it has loaded asynchronously before.
+type asyncCache struct {
+	*memory.Handle
+	mu   sync.Mutex
+	seen map[string]contract.Loaded
+}
+
+func cachesAsync(h *memory.Handle) contract.Store {
+	return &asyncCache{Handle: h, seen: map[string]contract.Loaded{}}
+}
+
+func (s *asyncCache) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, ok := s.seen[session]
+	if !ok {
+		l = <-s.Handle.LoadAsync(ctx, session)
+		s.seen[session] = l
+	}
+	done := make(chan contract.Loaded, 1)
+	done <- l
+	return done
+}
+
+// forgetful reports an asynchronous clear as done when it has begun.
+type forgetful struct{ *memory.Handle }
+
+func clearsLater(h *memory.Handle) contract.Store { return forgetful{h} }
+
+func (s forgetful) ClearAsync(_ context.Context, session string) <-chan error {
+	done := make(chan error, 1)
+	done <- nil
+	go func() {
+		time.Sleep(10 * hop)
+		s.Handle.Clear(context.Background(), session)
+	}()
+	return done
+}
+
+// asyncShared keeps the current session in one place for all coroutines.
+type asyncShared struct {
+	*memory.Handle
+	current *current
+}
+
+func sharesAsync(h *memory.Handle) contract.Store {
+	return &asyncShared{h, &current{Handle: h}}
+}
+
+func (s *asyncShared) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	s.current.enter(session)
+	done := make(chan contract.Loaded, 1)
+	go func() {
+		ms, err := s.Handle.Load(ctx, s.current.here())
+		done <- contract.Loaded{Messages: ms, Err: err}
+	}()
+	return done
+}
+
+// asyncQuiet loses the errors of its coroutines, as tasks that nobody waits for do.
+type asyncQuiet struct{ *memory.Handle }
+
+func swallowsAsync(h *memory.Handle) contract.Store { return asyncQuiet{h} }
+
+func (s asyncQuiet) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
+	done := make(chan contract.Loaded, 1)
+	go func() {
+		ms, _ := s.Handle.Load(ctx, session)
+		done <- contract.Loaded{Messages: ms}
+	}()
+	return done
+}
+
+func (s asyncQuiet) ClearAsync(ctx context.Context, session string) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		s.Handle.Clear(ctx, session)
+		done <- nil
+	}()
+	return done
+}
