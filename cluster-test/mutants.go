@@ -242,6 +242,12 @@ func mutants() []mutant {
 		{Name: "terms-mixed", About: "an entry that was proposed in one term may be stored in a later one",
 			Edits:    []edit{{Package: "raftstore", Old: "term != 0 && term != l.Term {", New: "term != 0 && term == 0 {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestEntriesForAnotherTermAreNotStored", Shows: []string{"for the term before"}, Runs: 1}}},
+		{Name: "resent-backwards", About: "calls that are sent again after a change of leader are sent in the opposite order",
+			Edits: []edit{{Package: "raftstore", Old: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\treturn b\n",
+				New: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\tfor i, j := 0, len(b.calls)-1; b.calls[0].exposed && i < j; i, j = i+1, j-1 {\n" +
+					"\t\tb.commands[i], b.commands[j] = b.commands[j], b.commands[i]\n\t}\n\treturn b\n"}},
+			Catchers: []catcher{{Scenario: "restarts", Time: 12 * time.Second, Nemesis: "stop-leader,transfer", Workloads: "pipeline", Rate: 3000,
+				Shows: []string{"pipelined calls changed order"}, Runs: 10}}},
 		{Name: "snapshots-overlap", About: "two snapshots that finish at the same time may leave the older one",
 			Edits:    []edit{{Package: "raftstore", Old: "\ts.keeping.Lock()\n\tdefer s.keeping.Unlock()\n\treturn s.keepLocked(m)\n", New: "\treturn s.keepLocked(m)\n"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestOverlappingSnapshotsLeaveTheNewer", Shows: []string{"of the snapshots at"}, Runs: 3}}},
@@ -301,6 +307,14 @@ func mutants() []mutant {
 			Catchers: []catcher{{Scenario: "lost-replies", Time: 6 * time.Second, Nemesis: "lost-replies", Workloads: "append",
 				Shows: []string{"two values", "doubled"}, Runs: 5},
 				{Package: "./client", Test: "TestLostRepliesStoreOnce", Runs: 1}}},
+
+		// Pipelines.
+		{Name: "reads-do-not-wait", About: "a read is answered without the writes before it in its pipeline",
+			Edits:    []edit{{Package: "server/redis", Old: "\t\tfor _, w := range before {\n\t\t\tc.srv.await(w)\n\t\t}\n", New: ""}},
+			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "pipeline", Shows: []string{"pipelined calls changed order"}, Runs: 2}}},
+		{Name: "reads-overtaken", About: "a write does not wait for the reads of its key before it in its pipeline",
+			Edits:    []edit{{Package: "server/redis", Old: "\t\t\tc.await(read)\n", New: "\t\t\t_ = read\n"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "pipeline", Shows: []string{"pipelined calls changed order"}, Runs: 2}}},
 
 		// Tails.
 		{Name: "stream-skips", About: "a stream of events leaves out each message after the last one of a page",
