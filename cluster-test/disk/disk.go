@@ -30,6 +30,10 @@ type Faults struct {
 	// the disk, though it can be read back until the power is cut.
 	Fail Op
 	Path string
+	// Lies: syncs succeed at once, and nothing becomes durable by them.
+	Lies bool
+	// Flip makes the next read, of a file whose path contains Path, return a wrong bit.
+	Flip bool
 	// Full: nothing that takes space succeeds. Low: there is little left.
 	Full, Low bool
 }
@@ -39,8 +43,8 @@ const lowBytes = 16 << 20
 // Set changes what is wrong.
 func (d *Disk) Set(f Faults) { d.fault.Store(&state{Faults: f}) }
 
-// Failed returns the path of the file on which an operation was made to fail
-// since Set; "" if none was.
+// Failed returns the path of the file on which an operation was made to fail, or of
+// which a wrong bit was read, since Set; "" if none was.
 func (d *Disk) Failed() string {
 	if path := d.fault.Load().failed.Load(); path != nil {
 		return *path
@@ -52,7 +56,17 @@ func (d *Disk) Failed() string {
 // that begins before the next Set and ends after it counts for the former.
 func (d *Disk) fails(op Op, path string) bool {
 	f := d.fault.Load()
-	return f.Fail == op && strings.Contains(path, f.Path) && f.failed.CompareAndSwap(nil, &path)
+	return f.Fail == op && d.once(f, path)
+}
+
+// flips is fails for Faults.Flip.
+func (d *Disk) flips(path string) bool {
+	f := d.fault.Load()
+	return f.Flip && d.once(f, path)
+}
+
+func (d *Disk) once(f *state, path string) bool {
+	return strings.Contains(path, f.Path) && f.failed.CompareAndSwap(nil, &path)
 }
 
 // Loss is how much of what was not synced a power cut takes away.

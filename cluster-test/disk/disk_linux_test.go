@@ -206,3 +206,31 @@ func TestFaults(t *testing.T) {
 		t.Errorf("a slow sync took %v", took)
 	}
 }
+
+func TestADiskThatLiesAboutSyncs(t *testing.T) {
+	d, at := mounted(t)
+	old, changed := bytes.Repeat([]byte("old."), 3000), bytes.Repeat([]byte("new!"), 3000)
+	put(t, at("file"), old, true, true)
+	d.Set(Faults{Lies: true})
+	put(t, at("file"), changed, true, true)
+	put(t, at("created"), changed, true, true)
+	want(t, at("file"), changed)
+	d.Off()
+	must(t, d.Cut(Everything, 1))
+	want(t, at("file"), old)
+	want(t, at("created"), nil)
+}
+
+func TestAReadWithAWrongBit(t *testing.T) {
+	d, at := mounted(t)
+	content := bytes.Repeat([]byte("good"), 3000)
+	put(t, at("file"), content, true, true)
+	d.Set(Faults{Flip: true, Path: "file"})
+	got, err := os.ReadFile(at("file"))
+	must(t, err)
+	if len(got) != len(content) || bytes.Equal(got, content) || d.Failed() == "" {
+		t.Errorf("%d bytes of %d, equal: %t, failed: %q", len(got), len(content), bytes.Equal(got, content), d.Failed())
+	}
+	d.Set(Faults{})
+	want(t, at("file"), content)
+}

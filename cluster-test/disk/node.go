@@ -4,6 +4,8 @@ package disk
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -120,7 +122,7 @@ type lister interface {
 
 // Fsyncdir makes the folder's entries durable.
 func (f *folder) Fsyncdir(context.Context, uint32) syscall.Errno {
-	if errno := f.disk.syncing(f.path); errno != 0 {
+	if errno := f.disk.syncing(f.path); errno != 0 || f.disk.fault.Load().Lies {
 		return errno
 	}
 	f.disk.syncFolder(f.path)
@@ -171,7 +173,22 @@ func (f *file) Read(_ context.Context, buf []byte, off int64) (fuse.ReadResult, 
 	if f.disk.fails(Read, f.Name()) {
 		return nil, syscall.EIO
 	}
+	if f.disk.flips(f.Name()) {
+		n, err := f.ReadAt(buf, off)
+		if n == 0 {
+			return fuse.ReadResultData(nil), fs.ToErrno(ignoreEOF(err))
+		}
+		buf[n/2] ^= 1
+		return fuse.ReadResultData(buf[:n]), fs.ToErrno(ignoreEOF(err))
+	}
 	return fuse.ReadResultFd(f.Fd(), off, len(buf)), 0
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
 }
 
 func (f *file) Write(_ context.Context, data []byte, off int64) (uint32, syscall.Errno) {
@@ -193,6 +210,9 @@ func (f *file) Fsync(context.Context, uint32) syscall.Errno {
 	errno := f.disk.syncing(f.Name())
 	if f.disk.isOff() {
 		return syscall.EIO // what becomes of the pages is up to the power cut
+	}
+	if f.disk.fault.Load().Lies {
+		return errno
 	}
 	if err := f.disk.synced(f.File, errno == 0); err != 0 {
 		return err

@@ -2,20 +2,23 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 )
 
-// These need nodes whose clocks can be put wrong. One clock is wrong at a time,
-// which the others make up for.
+// These need nodes whose clocks can be put wrong. One clock is wrong at a time, or two
+// in opposite directions, which the others make up for.
 func clockFaults() []Fault {
 	return []Fault{
 		{Name: "clock-offset", About: "a node starts with a wall clock that is wrong by up to hours", Nodes: 3, Alone: true, Clocks: true,
 			Pick: to(mostlyLeader, clockOffset), Hold: seconds(1, 6)},
 		{Name: "clock-jump", About: "a node's wall clock jumps forth and back while it runs, also just before it comes to lead", Nodes: 3, Alone: true, Clocks: true,
 			Pick: to(someNode, clockJump), Hold: seconds(1, 6)},
+		{Name: "two-clocks", About: "one node's wall clock is fast and another's slow at the same time", Nodes: 3, Alone: true, Clocks: true,
+			Pick: toAll(twoClocks), Hold: seconds(1, 6)},
 		{Name: "clock-drift", About: "a node's clocks run 1 to 5 % fast or slow", Nodes: 3, Alone: true, Clocks: true,
 			Pick: to(mostlyLeader, clockDrift), Hold: seconds(2, 8)},
 	}
@@ -77,6 +80,32 @@ func clockJump(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 		sleep(ctx, between(e.Rand, seconds(0.1, 2)))
 	}
 	return rightClock(n), nil
+}
+
+// twoClocks has each of the two lead, too: between a fast clock and a slow one, the
+// third is right.
+func twoClocks(ctx context.Context, e *Env) (healer, error) {
+	nodes := e.Rand.Perm(len(e.Cluster.Nodes))
+	fast, slow := e.Cluster.Nodes[nodes[0]], e.Cluster.Nodes[nodes[1]]
+	right := func(ctx context.Context) error {
+		return errors.Join(rightClock(fast)(ctx), rightClock(slow)(ctx))
+	}
+	offset := e.offset().Abs()
+	e.Recorder.Note(fast.ID, fmt.Sprintf("clock jumps to %v", offset))
+	e.Recorder.Note(slow.ID, fmt.Sprintf("clock jumps to %v", -offset))
+	if err := errors.Join(fast.SetClock(offset, 0), slow.SetClock(-offset, 0)); err != nil {
+		return right, err
+	}
+	for _, n := range []*cluster.Node{fast, slow} {
+		if !n.Running() {
+			continue
+		}
+		e.elect(ctx, n)
+		if err := e.clusterTime(ctx, n); err != nil {
+			return right, err
+		}
+	}
+	return right, nil
 }
 
 func clockDrift(_ context.Context, e *Env, n *cluster.Node) (healer, error) {

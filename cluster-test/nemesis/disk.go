@@ -16,6 +16,10 @@ func diskFaults() []Fault {
 	return []Fault{
 		{Name: "power-cut", About: "a node's machine loses power, and what was not synced", Disks: true, Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
 		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll), Hold: seconds(0, 1)},
+		{Name: "lying-disk", About: "a follower's disk says that it has synced, and has not; then the power is cut, while the others are well", Nodes: 3, Alone: true,
+			Disks: true, Pick: to(aFollower, lyingDisk)},
+		{Name: "bit-error", About: "a read returns a wrong bit, while a node runs or starts: nobody may be told it", Nodes: 3, Alone: true, Disks: true,
+			Pick: to(aFollower, bitError)},
 		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync), Hold: seconds(2, 8)},
 		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that", Nodes: 3, Alone: true, Disks: true,
 			Pick: to(theLeader, hungDisk), Hold: seconds(1, 4)},

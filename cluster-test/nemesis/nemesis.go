@@ -58,7 +58,7 @@ type (
 
 // All returns every fault.
 func All() []Fault {
-	return slices.Concat(processFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(), rollbackFaults(), clockFaults())
+	return slices.Concat(processFaults(), resourceFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(), rollbackFaults(), clockFaults())
 }
 
 // ByName returns the faults of these names.

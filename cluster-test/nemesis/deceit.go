@@ -1,0 +1,60 @@
+package nemesis
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/disk"
+)
+
+// lyingDisk takes from a node what it has acknowledged. A write may be on this disk and
+// on the leader's only, so the leader has to stay until the node has come back.
+func lyingDisk(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	well, cancel := context.WithTimeout(ctx, hangTime)
+	defer cancel()
+	if err := e.Cluster.WaitReady(well); err != nil {
+		return nil, nil
+	}
+	n.Disk.Set(disk.Faults{Lies: true})
+	sleep(ctx, between(e.Rand, seconds(0.3, 4)))
+	if err := n.PowerCut(e.loss(), e.Rand.Uint64()); err != nil {
+		return nil, err
+	}
+	return nil, e.comesBack(context.WithoutCancel(ctx), n)
+}
+
+// bitError has a node read a wrong bit, of any file. It may repair itself, or refuse
+// with advice; what the disk has is right.
+func bitError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	ctx = context.WithoutCancel(ctx)
+	file := []string{"", "/wal/", "state", "blocks"}[e.Rand.IntN(4)]
+	n.Expect(true)
+	n.Disk.Set(disk.Faults{Flip: true, Path: file})
+	waiting, cancel := context.WithTimeout(ctx, errorWait/2)
+	defer cancel()
+	if err := cluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil && n.Running() {
+		if err := n.Kill(); err != nil { // it reads more when it starts
+			return nil, err
+		}
+	}
+	if n.Running() {
+		sleep(ctx, between(e.Rand, seconds(0, 1)))
+	}
+	e.Recorder.Note(n.ID, "a wrong bit read of "+n.Disk.Failed())
+	return nil, e.comesBack(ctx, n)
+}
+
+// comesBack starts a node if it is down, on a disk that works, and requires it to be as
+// the others, by itself or as it advises.
+func (e *Env) comesBack(ctx context.Context, n *cluster.Node) error {
+	if !n.Running() {
+		if err := n.Start(); err != nil {
+			return err
+		}
+	}
+	n.Expect(true)
+	defer n.Expect(false)
+	err := e.recovered(ctx, n)
+	n.Disk.Set(disk.Faults{})
+	return err
+}
