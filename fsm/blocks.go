@@ -36,6 +36,9 @@ type reading struct {
 // reading begins to read the store as of the last flush. The caller holds mu, at
 // least for reading.
 func (m *Machine) reading() (*reading, error) {
+	if err := m.rooted(); err != nil {
+		return nil, err
+	}
 	pin := m.files.Pin()
 	last := m.committed.Load()
 	tx, err := m.db.Begin(false)

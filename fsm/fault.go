@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -27,6 +28,20 @@ func guarded(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// rooted returns an error if the store's file ends before its two roots do, which lie on its
+// first pages. A transaction begins there, and holds locks: a fault in that cannot be made
+// an error any more.
+func (m *Machine) rooted() error {
+	info, err := m.dbFile.Stat()
+	if err != nil {
+		return err
+	}
+	if least := 2 * int64(os.Getpagesize()); info.Size() < least {
+		return turn.Errorf(turn.Corrupt, "%s is damaged: it has %d bytes, its roots take %d", storeName, info.Size(), least)
+	}
+	return nil
 }
 
 // ofStore reports whether a panic, which is under way, comes from a damaged store: from

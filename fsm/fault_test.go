@@ -14,7 +14,9 @@ import (
 // goes on with another state.
 func TestStateFileDamagedInUse(t *testing.T) {
 	for name, damage := range map[string]func(path string, old []byte) error{
-		"cut": func(path string, _ []byte) error { return os.Truncate(path, 2*pageBytes) },
+		"cut":       func(path string, _ []byte) error { return os.Truncate(path, 2*pageBytes) },
+		"roots cut": func(path string, _ []byte) error { return os.Truncate(path, pageBytes) },
+		"emptied":   func(path string, _ []byte) error { return os.Truncate(path, 0) },
 		"zeroed": func(path string, old []byte) error {
 			return writeAt(path, make([]byte, len(old)-2*pageBytes), 2*pageBytes)
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -194,6 +195,9 @@ func (m *Machine) commit(w *writer, change func() error) error {
 
 // update is bbolt's Update. After a panic in it bbolt may hold locks for good.
 func (m *Machine) update(change func(*bbolt.Tx) error) error {
+	if err := m.rooted(); err != nil {
+		return err
+	}
 	err := guarded(func() error { return m.db.Update(change) })
 	m.stuck = m.stuck || errors.As(err, new(storeFault))
 	return err
@@ -201,7 +205,8 @@ func (m *Machine) update(change func(*bbolt.Tx) error) error {
 
 // closeStore closes a store, unless bbolt would wait for ever for what a damaged one left
 // locked: then its file stays open until the process ends.
-func (m *Machine) closeStore(db *bbolt.DB) error {
+func (m *Machine) closeStore(db *bbolt.DB, file *os.File) error {
+	_ = file.Close() // it was only asked for its size
 	if m.stuck {
 		return nil
 	}

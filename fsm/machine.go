@@ -33,6 +33,7 @@ type Machine struct {
 	// room is signalled when the frozen table has been taken up; uses mu.
 	room   *sync.Cond
 	db     *bbolt.DB // replaced by Restore
+	dbFile *os.File  // the file of db, to ask for its size
 	files  *blockfile.Set
 	cache  *blockCache
 	spaces sync.Pool // of *workspace
@@ -102,12 +103,15 @@ func Open(cfg Config) (*Machine, error) {
 		kick:    make(chan struct{}, 1),
 	}
 	m.room = sync.NewCond(&m.mu)
+	if m.dbFile, err = os.Open(db.Path()); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	if err := m.openFiles(); err != nil {
-		_ = db.Close()
+		_ = m.closeStore(db, m.dbFile)
 		return nil, err
 	}
 	if err := m.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(), db.Close())
+		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(), m.closeStore(db, m.dbFile))
 	}
 	if cfg.Damaged != nil {
 		m.damage, m.halted, m.broken = cfg.Damaged, true, true
@@ -174,7 +178,7 @@ func (m *Machine) Close() error {
 	m.mu.Lock()
 	m.fail(errClosed)
 	m.mu.Unlock()
-	return errors.Join(m.closeStore(m.db), m.files.Close())
+	return errors.Join(m.closeStore(m.db, m.dbFile), m.files.Close())
 }
 
 var errClosed = errors.New("the state machine is closed")

@@ -29,41 +29,41 @@ func (m *Machine) Restore(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("restore the state: %w", errors.Join(err, m.files.Rollback()))
 	}
-	old, err := m.swapStore(building, built.index)
+	old, oldFile, err := m.swapStore(building, built.index)
 	if err != nil {
 		return fmt.Errorf("restore the state: %w", errors.Join(err, m.files.Rollback()))
 	}
 	m.removeFiles(built.unused)
 	m.watches.notifyAll()
 	// Waits for reads of the old state that are under way.
-	err = m.closeStore(old)
+	err = m.closeStore(old, oldFile)
 	m.stuck = false
 	return err
 }
 
 // swapStore puts the file building, of a state as of index, in the place of the store and
-// returns the store that was.
-func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, err error) {
+// returns the store that was, with its file.
+func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFile *os.File, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failed != nil {
-		return nil, m.failed
+		return nil, nil, m.failed
 	}
 	if index < m.meta.index {
-		return nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.index)
+		return nil, nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.index)
 	}
 	if err := m.cfg.disk.rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// From here on the old state is gone: what goes wrong is fatal.
-	old = m.db
+	old, oldFile = m.db, m.dbFile
 	if err := m.adoptStore(); err != nil {
 		m.fail(err)
-		return nil, err
+		return nil, nil, err
 	}
 	m.room.Broadcast()
 	m.waiters.wake(m.meta.index)
-	return old, nil
+	return old, oldFile, nil
 }
 
 func (m *Machine) adoptStore() error {
@@ -74,7 +74,11 @@ func (m *Machine) adoptStore() error {
 	if err != nil {
 		return err
 	}
-	m.db = db
+	file, err := os.Open(db.Path())
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	m.db, m.dbFile = db, file
 	m.committed.Store(0)
 	return m.load()
 }

@@ -45,10 +45,21 @@ func Picture(w io.Writer, ops []history.Operation, session string, timeout time.
 }
 
 // searchable selects the operations that say something about linearizability.
+//
+// Attempts at one append under ids of which nobody knows what became count as one, that
+// may take place at any time from the first of them on: the ids let one take place only,
+// and each more would double what has to be searched.
 func searchable(ops []*history.Operation) []porcupine.Operation {
 	var out []porcupine.Operation
+	open := map[string]*history.Call{} // by the first value
 	for _, op := range ops {
 		c := &op.Call
+		if op.Outcome == history.Info && c.Func == history.Append && c.IDs {
+			if before := open[c.Values[0]]; before != nil && sameAttempt(before, c) {
+				continue
+			}
+			open[c.Values[0]] = c
+		}
 		switch {
 		case c.Stale, c.Func == history.Tail:
 			continue // promise less; the linear checker judges them
@@ -60,6 +71,11 @@ func searchable(ops []*history.Operation) []porcupine.Operation {
 		out = append(out, porcupine.Operation{ClientId: op.Process, Input: op, Output: op, Call: op.Invoke, Return: op.Return})
 	}
 	return out
+}
+
+func sameAttempt(a, b *history.Call) bool {
+	return slices.Equal(a.Values, b.Values) && a.TTL == b.TTL && (a.Expect == nil) == (b.Expect == nil) &&
+		(a.Expect == nil || *a.Expect == *b.Expect)
 }
 
 func isNotFound(op *history.Operation) bool {
