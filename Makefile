@@ -11,7 +11,7 @@ ETCD := $(shell command -v etcd 2>/dev/null)
 # Packages whose tests are worth running under the race detector.
 RACE = ./access ./certs ./client ./fsm/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
 
-.PHONY: client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,13 @@ contract-adapters: build test-deps ## hold LangChain's histories to the contract
 contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad and good stores, turnlog in every way (an hour)
 	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
 	TURNLOG_LONG=1 $(GO) test -timeout 1h -v -run TestVerifyTurnlog ./cmd/turnlog
+
+flood: ## 12,812 hostile clients of a node with users, without TLS and with it: users wait 250 ms at most, memory is bounded (three minutes, on a machine that does nothing else)
+	TURNLOG_LONG=1 $(GO) test -v -run '^TestFlood$$' ./cmd/turnlog
+
+FUZZTIME ?= 2m
+fuzz: ## send what nobody meant to every parser that strangers reach: Redis, HTTP, node to node; FUZZTIME=10m for each of the targets
+	scripts/fuzz.sh $(FUZZTIME)
 
 compat: build ## drive published chat-history libraries while nodes are killed, and all below; ARGS=--write keeps the results
 	compat/install.sh

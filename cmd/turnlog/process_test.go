@@ -21,6 +21,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(crowdEnv) != "" {
+		runCrowd()
+	}
 	dir, err := os.MkdirTemp("", "turnlog-test")
 	if err != nil {
 		panic(err)
