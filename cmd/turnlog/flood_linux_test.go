@@ -48,7 +48,7 @@ func testFlood(t *testing.T, secure bool) {
 		Ramp: 5 * time.Second, Drip: 20 * time.Second, User: "bot", Pass: s.secrets["bot"]}
 	calm, during := 3*time.Second, 60*time.Second
 	if !long {
-		f.Drippers, f.Announcers, f.Guessers, f.Ramp = 500, 100, 40, time.Second
+		f.Drippers, f.Announcers, f.Guessers, f.Ramp, f.Drip = 500, 100, 40, time.Second, time.Second
 		calm, during = time.Second, 5*time.Second
 	}
 	// The short form has few clients; a low limit of open files makes them too many.
