@@ -80,10 +80,10 @@ func openIdentity(dir, nodeID string, log *slog.Logger) (*identity, error) {
 func decodeIdentity(path string, b []byte) (*identityFile, error) {
 	f := new(identityFile)
 	if err := json.Unmarshal(b, f); err != nil {
-		return nil, fmt.Errorf("raftstore: %s: %w: %w; %s", path, errDamagedCopy, err, reseed)
+		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, errDamagedCopy, err)
 	}
 	if sum, ok := jsonSum(b, "}"); ok && sum != f.Check || !ok && !f.unchecked(b) {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w; %s", path, errDamagedCopy, reseed)
+		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, errDamagedCopy)
 	}
 	if f.Version > identityVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, f.Version, identityVersion)

@@ -105,6 +105,9 @@ func (s *logStore) GetLog(index uint64, log *raft.Log) error {
 		return nil
 	}
 	if !errors.Is(err, raft.ErrLogNotFound) {
+		if corrupt := (*wal.CorruptError)(nil); errors.As(err, &corrupt) {
+			err = fmt.Errorf("start the node again: it replaces its log if it can, and says so if not: %w", err)
+		}
 		s.halt(fmt.Errorf("raftstore: read log entry %d: %w", index, err))
 	}
 	s.mu.Lock()

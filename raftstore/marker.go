@@ -43,10 +43,10 @@ func readMarker(path string) (copies[marker], error) {
 func decodeMarker(path string, b []byte) (*marker, error) {
 	m := new(marker)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("raftstore: %s: %w: %w; %s", path, errDamagedCopy, err, reseed)
+		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, errDamagedCopy, err)
 	}
 	if sum, ok := jsonSum(b, markerUnchecked); !ok || sum != m.Check {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w; %s", path, errDamagedCopy, reseed)
+		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, errDamagedCopy)
 	}
 	if m.Version > markerVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)

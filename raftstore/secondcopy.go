@@ -70,8 +70,11 @@ func readCopies[T any](path string, decode func(path string, b []byte) (*T, erro
 			c.best = v
 		}
 	}
-	if c.best == nil {
-		return c, c.damage
+	switch {
+	case c.best == nil && c.damage != nil:
+		return c, fmt.Errorf("%w; %s", c.damage, reseed)
+	case c.best == nil:
+		return c, nil
 	}
 	c.damage = errors.Join(c.damage, missing)
 	c.differ = !bytes.Equal(content[0], content[1])
