@@ -128,9 +128,9 @@ func (h *hunt) once(ctx context.Context, seed uint64) (hunted, error) {
 	return hunted{took: time.Since(began)}, nil
 }
 
-// testLimit is how long a test may take to notice something. What a test waits for in
-// vain takes it minutes.
-const testLimit = 6 * time.Minute
+// testLimit is how long a test may take to notice something: longer than it waits in
+// vain for an event.
+const testLimit = 4 * time.Minute
 
 // test runs the Go test. It returns what was found, if that shows the mutant.
 func (h *hunt) test(ctx context.Context, seed uint64) (string, error) {

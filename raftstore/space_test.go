@@ -17,14 +17,14 @@ type disks map[string]*atomic.Uint64
 const plenty = 1 << 40
 
 // newSpaceCluster is a cluster of three whose disks have as much space as a test says.
-func newSpaceCluster(t *testing.T) (*cluster, disks) {
+func newSpaceCluster(t *testing.T, options ...func(*Config)) (*cluster, disks) {
 	d := disks{"n1": new(atomic.Uint64), "n2": new(atomic.Uint64), "n3": new(atomic.Uint64)}
 	d.set(plenty, "n1", "n2", "n3")
-	return newCluster(t, 3, func(cfg *Config) {
+	return newCluster(t, 3, append(options, func(cfg *Config) {
 		free := d[cfg.NodeID]
 		cfg.Storage.ReserveBytes, cfg.Storage.CheckEvery = 64<<20, 5*time.Millisecond
 		cfg.Storage.FreeBytes = func(string) (uint64, error) { return free.Load(), nil }
-	}), d
+	})...), d
 }
 
 func (d disks) set(free uint64, ids ...string) {
@@ -113,8 +113,9 @@ func TestDeletionsBesideRejectedWrites(t *testing.T) {
 // Where a quorum cannot do without a follower whose disk is full, the leader
 // rejects what needs space, and every node says so.
 func TestFollowersWithoutSpace(t *testing.T) {
-	c, d := newSpaceCluster(t)
-	c.leadBy("n1")
+	c, d := newSpaceCluster(t, patient) // no leader with a full disk takes over
+	defer c.killAll()
+	c.elect("n1")
 	put(t, c.leader(), "s", "x")
 	c.ready()
 	d.set(1<<20, "n2", "n3")
