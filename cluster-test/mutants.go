@@ -282,7 +282,7 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "if known >= level {", New: "if known >= level || true {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestNodeBelowTheLevelIsRefused", Runs: 1}}},
 		{Name: "poison-proposed", About: "what another node forwards is proposed as it comes",
-			Edits:    []edit{{Package: "raftstore", Old: "fit, unfit, refused := in.vet(f.commands)", New: "fit, unfit, refused := f.commands, []fsm.Outcome(nil), (*failure)(nil)"}},
+			Edits:    []edit{{Package: "raftstore", Old: "v, refused := in.vet(f.commands)", New: "v, refused := vetted{fit: f.commands}, (*failure)(nil)"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestPoisonIsNotProposed", Runs: 1}}},
 		{Name: "wiped-let-in", About: "a node that lost its data is let in under its old name",
 			Edits: []edit{{Package: "raftstore", Old: `known != "" && known != r.Incarnation`, New: `known == "never"`}},
