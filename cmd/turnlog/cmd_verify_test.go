@@ -73,8 +73,13 @@ func TestVerifyTurnlog(t *testing.T) {
 				t.Parallel()
 			}
 			start := time.Now()
+			killing := strings.Contains(tt.target, "kill-leader")
 			r := cli{t, "127.0.0.1:1"}.run(args...)
 			o := verifyJSON(t, r)
+			for tries := 0; killing && strings.HasSuffix(o.Note, " 0 times") && tries < 5; tries++ {
+				r = cli{t, "127.0.0.1:1"}.run(args...) // the cases were over before there was a leader to kill
+				o = verifyJSON(t, r)
+			}
 			if r.status != exitOK || !o.Holds {
 				t.Errorf("status %d: %s", r.status, r.stderr)
 			}
@@ -93,7 +98,6 @@ func TestVerifyTurnlog(t *testing.T) {
 					t.Errorf("accuracy after %s: %.1f %%", a.Restart, a.After)
 				}
 			}
-			killing := strings.Contains(tt.target, "kill-leader")
 			if killing && (o.Note == "" || strings.HasSuffix(o.Note, " 0 times")) {
 				t.Errorf("no leader was killed: %q", o.Note)
 			}
