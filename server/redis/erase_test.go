@@ -40,9 +40,9 @@ func TestDeletionWaitsForRoom(t *testing.T) {
 		c.receive()
 	}
 	flush := func(steps int, last error) {
+		left, _ := strconv.Atoi(show(other.do("DBSIZE"))) // before the first step
 		c.send("FLUSHDB")
 		c.w.Flush()
-		left, _ := strconv.Atoi(show(other.do("DBSIZE")))
 		for step := range steps {
 			select {
 			case <-e.asked:
