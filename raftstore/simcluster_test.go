@@ -25,8 +25,8 @@ import (
 // machine, on a network in memory and logs on disks in memory, in fake time.
 //
 // Votes and states are kept in real files; bbolt's transactions are whole or not
-// there, whenever a node dies, and of votes none that was not synced. What a power cut leaves of the state file is tried
-// in package fsm, sector by sector.
+// there, whenever a node dies, and of votes none that was not synced. What a power
+// cut leaves of the state file is tried in package fsm, sector by sector.
 type simCluster struct {
 	t     *testing.T
 	rnd   *rand.Rand // of the faults
@@ -48,8 +48,8 @@ type simNode struct {
 	*Node
 	disk *simdisk.Disk
 	slow *slowEngine
-	// votes is the file of term and vote as the node found it.
-	votes []byte
+	// votes are the files of term and vote as the node found them, by name.
+	votes map[string][]byte
 	done  chan struct{}
 	err   error // valid after done is closed
 	stop  context.CancelFunc
@@ -158,8 +158,11 @@ func (c *simCluster) start(id string) {
 	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
 		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
 	n.logs.engine = r.slow
-	if r.votes, err = os.ReadFile(filepath.Join(cfg.DataDir, stableName)); err != nil {
-		c.t.Fatal(err)
+	r.votes = make(map[string][]byte)
+	for _, name := range []string{stableName, voteCopyName} {
+		if r.votes[name], err = os.ReadFile(filepath.Join(cfg.DataDir, name)); err != nil {
+			c.t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
@@ -232,14 +235,17 @@ func (c *simCluster) crash(id string) {
 	c.cutVotes(n)
 }
 
-// cutVotes takes away what the file of term and vote had not synced: bbolt syncs
-// every transaction, or none of them.
+// cutVotes takes away what the files of term and vote had not synced: bbolt syncs
+// every transaction, or none of them, and what does not sync one file is taken to
+// sync neither.
 func (c *simCluster) cutVotes(n *simNode) {
 	if !n.stable.db.NoSync {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(c.dir, n.id, stableName), n.votes, 0o600); err != nil {
-		c.t.Error(err)
+	for name, b := range n.votes {
+		if err := os.WriteFile(filepath.Join(c.dir, n.id, name), b, 0o600); err != nil {
+			c.t.Error(err)
+		}
 	}
 }
 
