@@ -112,6 +112,14 @@ func TestGoodHistories(t *testing.T) {
 			6-7 read list -> count=1 0:a
 			8-9 trim n=2 list ->
 			10-11 final -> last=3 count=1 1:a`,
+		"a queue": `
+			0-5 pop n=1 oldest blocks list -> 0:a
+			1-9 pop n=1 oldest blocks list -> 0:b
+			2-3 append a,b,c list -> count=3
+			3-7 pop n=1 blocks list ->
+			4-8 pop n=1 blocks list -> 0:c
+			9-20 pop n=1 blocks list ->
+			30-31 final -> last=3 count=0`,
 		"unknown delete": `
 			0-1 append a -> 1 rev=3
 			2-3 delete -> ?
@@ -193,6 +201,9 @@ func TestBadHistories(t *testing.T) {
 		"seq used again after a pop":      {"not linearizable", "0-1 append a -> 1 rev=3\n 2-3 pop n=1 -> rev=4 1:a\n 4-5 append b -> 1 rev=5\n 6-7 final -> last=1 rev=5 1:b"},
 		"popped twice":                    {"not linearizable", "0-1 append a -> 1 rev=3\n 2-3 pop n=1 -> rev=4 1:a\n 4-5 pop n=1 -> rev=5 1:a\n 6-7 final -> last=1 rev=5 count=0"},
 		"popped and there":                {"not linearizable", "0-1 append a -> 1 rev=3\n 2-3 pop n=1 -> rev=4 1:a\n 6-7 final -> last=1 rev=4 1:a"},
+		"two clients, one element":        {"not linearizable", "0-9 pop n=1 oldest blocks list -> 0:a\n 0-9 pop n=1 oldest blocks list -> 0:a\n 1-2 append a list -> count=1\n 19-20 final -> last=1 count=0"},
+		"the newest for the oldest":       {"not linearizable", "0-1 append a,b list -> count=2\n 2-9 pop n=1 oldest list -> 0:b\n 19-20 final -> last=2 1:a"},
+		"an element for nobody":           {"not linearizable", "0-1 append a list -> count=1\n 2-9 pop n=1 blocks list -> fail UNAVAILABLE\n 19-20 final -> last=1 count=0"},
 		"trim undone":                     {"not linearizable", "0-1 append a,b -> 1-2 rev=3\n 2-3 trim n=1 -> rev=4 removed=1 count=1\n 6-7 final -> last=2 rev=4 1:a 2:b"},
 		"deleted and back":                {"not linearizable", "0-1 append a -> 1 rev=3\n 2-3 delete -> removed=1 rev=4\n 6-7 final -> last=1 rev=3 1:a"},
 		"ids forgotten by a delete":       {"not linearizable", "0-1 append a ids -> 1 rev=3\n 2-3 delete -> removed=1 rev=4\n 4-5 append a ids -> 1 rev=5\n 6-7 final -> last=1 rev=5 1:a"},

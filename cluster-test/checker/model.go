@@ -57,6 +57,12 @@ func (s *state) apply(c *history.Call) (*state, reply) {
 	case history.Read:
 		return s, s.read(c)
 	case history.Pop:
+		if c.Oldest {
+			n := min(int(c.N), len(s.messages))
+			next, r := s.keep(s.messages[n:])
+			r.Messages, r.Removed = s.messages[:n], 0
+			return next, r
+		}
 		keep := len(s.messages) - min(int(c.N), len(s.messages))
 		popped := slices.Clone(s.messages[keep:])
 		slices.Reverse(popped)

@@ -88,6 +88,10 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 			c.Stale, c.MaxAge = true, int64(number)
 		case "list":
 			c.List = true
+		case "oldest":
+			c.Oldest = true
+		case "blocks":
+			c.Blocks = true
 		case "watch":
 			c.Watch = true
 		case "latest":

@@ -63,6 +63,8 @@ func searchable(ops []*history.Operation) []porcupine.Operation {
 		switch {
 		case c.Stale, c.Func == history.Tail:
 			continue // promise less; the linear checker judges them
+		case c.Blocks && op.Outcome == history.OK && len(op.Result.Messages) == 0:
+			continue // its time was over, perhaps behind others that wait, or without a leader
 		case op.Outcome == history.Info && !c.Func.Writes():
 			continue
 		case op.Outcome == history.Fail && !isConflict(op) && !isNotFound(op):

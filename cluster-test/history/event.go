@@ -31,7 +31,7 @@ const (
 	Append  Func = "append"
 	Read    Func = "read"
 	Tail    Func = "tail" // messages after a seq, as a subscription delivered them
-	Pop     Func = "pop"  // the messages with the highest seqs
+	Pop     Func = "pop"  // the messages with the highest seqs, or the lowest
 	Trim    Func = "trim" // keep the N messages with the highest seqs
 	Replace Func = "replace"
 	Clear   Func = "clear"
@@ -87,6 +87,10 @@ type Call struct {
 	// List: the call was made as a plain Redis list command, whose answer tells
 	// lengths and values but no seqs.
 	List bool `json:"list,omitempty"`
+	// Oldest: a Pop takes the messages with the lowest seqs. Blocks: it waits for a
+	// while for a message if there is none.
+	Oldest bool `json:"oldest,omitempty"`
+	Blocks bool `json:"blocks,omitempty"`
 	// Watch: the call was made as a Redis transaction under WATCH, after the length
 	// had been asked for, and refused if anything had changed since.
 	Watch bool `json:"watch,omitempty"`

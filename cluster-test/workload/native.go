@@ -70,7 +70,11 @@ func (d *nativeDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (his
 		return history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count, Duplicate: r.Duplicate,
 			Removed: r.Removed}, err
 	case history.Pop:
-		ms, err := s.Pop(ctx, int(c.N), turn.Newest)
+		end := turn.Newest
+		if c.Oldest {
+			end = turn.Head
+		}
+		ms, err := s.Pop(ctx, int(c.N), end)
 		return history.Result{Messages: messages(ms)}, err
 	case history.Trim:
 		r, err := s.TrimKeep(ctx, c.N)

@@ -68,16 +68,33 @@ func listCommand(key string, c *history.Call) []string {
 	case c.Func == history.Read && whole && c.Seq == 0:
 		return []string{"LRANGE", key, "0", "-1"}
 	case c.Func == history.Pop && c.List:
-		return []string{"RPOP", key, n}
+		return popCommand(key, n, c)
 	case c.Func == history.Trim && c.List:
 		return []string{"LTRIM", key, "-" + n, "-1"}
 	}
 	return nil
 }
 
+// blockFor is how long a pop waits for a message, in seconds.
+const blockFor = "0.15"
+
+func popCommand(key, n string, c *history.Call) []string {
+	name := "RPOP"
+	if c.Oldest {
+		name = "LPOP"
+	}
+	if c.Blocks {
+		return []string{"B" + name, key, blockFor}
+	}
+	return []string{name, key, n}
+}
+
 func listResult(v resp.Value, c *history.Call) history.Result {
 	if c.Func == history.Append && c.IDs {
 		return appendResult(v)
+	}
+	if c.Blocks && len(v.Elems) == 2 {
+		v.Elems = v.Elems[1:] // the key comes first
 	}
 	n, _ := v.Int64()
 	r := history.Result{Count: uint64(n)}

@@ -70,6 +70,10 @@ func All() []*Workload {
 			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 40, Unknowns: 3, Removes: true, Next: mixed,
 		},
 		{
+			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
+			Doors: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
+		},
+		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
 			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, Unknowns: 3, TTLs: []int64{300, 1000, 2500}, Next: expiring,
 		},
@@ -186,7 +190,7 @@ func mixed(w *worker, s *Session) history.Call {
 	n := 1 + w.rand.Uint64N(3)
 	switch w.rand.IntN(20) {
 	case 0, 1:
-		return history.Call{Func: history.Pop, N: n}
+		return history.Call{Func: history.Pop, N: n, Oldest: w.doorName != HTTP && w.rand.IntN(2) == 0}
 	case 2:
 		return history.Call{Func: history.Trim, N: 2 * n}
 	case 3:
@@ -209,9 +213,11 @@ func mixed(w *worker, s *Session) history.Call {
 func list(w *worker, s *Session) history.Call {
 	n := 1 + w.rand.Uint64N(3)
 	var c history.Call
-	switch w.rand.IntN(8) {
+	switch w.rand.IntN(9) {
 	case 0:
-		c = history.Call{Func: history.Pop, N: n}
+		c = history.Call{Func: history.Pop, N: n, Oldest: w.rand.IntN(2) == 0}
+	case 8:
+		c = history.Call{Func: history.Pop, N: 1, Oldest: w.rand.IntN(2) == 0, Blocks: true}
 	case 1:
 		c = history.Call{Func: history.Trim, N: 2 * n}
 	case 2, 3, 4:
@@ -221,6 +227,16 @@ func list(w *worker, s *Session) history.Call {
 	}
 	c.List = true
 	return c
+}
+
+// queue keeps the list short, so that clients have to wait.
+func queue(w *worker, _ *Session) history.Call {
+	if w.rand.IntN(2) == 0 {
+		c := w.append(1, false)
+		c.List = true
+		return c
+	}
+	return history.Call{Func: history.Pop, N: 1, Oldest: w.rand.IntN(3) > 0, Blocks: w.rand.IntN(4) > 0, List: true}
 }
 
 // LongestTTL is the longest time that the workload gives a session.
