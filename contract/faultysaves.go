@@ -70,13 +70,13 @@ func hiddenRetries(p *probe) error {
 
 // clearUnder clears under each fault that keeps the request from the store, through
 // what via makes of a handle.
-func clearUnder(via func(Store) Store) func(*probe) error {
+func clearUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
 	return func(p *probe) error {
 		line, h, err := p.line()
 		if err != nil {
 			return err
 		}
-		for i, f := range append(faultsOf(line, []Break{Answer}), Fault{Break: CutBefore}) {
+		for i, f := range faultsOf(line, breaks) {
 			if err := p.clearBroken(line, via(h), p.session(fmt.Sprint(i)), f); err != nil {
 				return fmt.Errorf("%s: %w", f, err)
 			}
