@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// crowd is more callers than connection pools have connections by default.
-const crowd = 48
+const (
+	crowd    = 48              // more callers than connection pools have connections by default
+	poolTime = 5 * time.Second // for the pool to be whole again
+)
 
 // poolExhausted has a crowd wait for answers that do not come. Those who get no
 // connection must be told so, and afterwards there must be connections again.
@@ -30,13 +32,13 @@ func poolExhausted(p *probe) error {
 	if err := p.verifyWhole(p.store, s); err != nil {
 		return fmt.Errorf("what %d saves at once said does not hold: %w", crowd/2, err)
 	}
-	for end := time.Now().Add(healTime); ; {
+	for end := time.Now().Add(poolTime); ; {
 		err := together(crowd, func(int) error { return p.verify(h, s) })
 		if err == nil {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%w: %s after %d calls were waiting at once, the handle cannot carry out so many: %w", errLate, healTime, crowd, err)
+			return fmt.Errorf("%w: %s after %d calls were waiting at once, the handle cannot carry out so many: %w", errLate, poolTime, crowd, err)
 		}
 		pause(p.ctx, 50*time.Millisecond)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -55,21 +56,42 @@ func (s *Suite) Run(t *testing.T) {
 		if len(group) == 0 {
 			continue
 		}
-		t.Run(string(g), func(t *testing.T) {
-			for _, c := range group {
-				t.Run(c.Name, func(t *testing.T) {
-					if c.waits {
-						t.Parallel()
-					}
-					switch r := run.one(t.Context(), c); r.Status {
-					case Unsupported:
-						t.Skipf("not supported: %s", r.Detail)
-					case Failed, Undecided:
-						t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident, Incidents[c.Incident], r.Case.Seed)
-					}
-				})
-			}
-		})
+		t.Run(string(g), func(t *testing.T) { run.gate(t, group) })
+	}
+}
+
+// gate makes each case a subtest. Those that merely wait are carried out last, all at
+// once.
+func (r *run) gate(t *testing.T, cases []Case) {
+	waiting := map[string]chan Result{}
+	for _, c := range cases {
+		if c.waits {
+			waiting[c.Name] = make(chan Result, 1)
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) { report(t, r.one(t.Context(), c)) })
+	}
+	var group sync.WaitGroup
+	defer group.Wait() // also for those whose subtests -run leaves out
+	for _, c := range cases {
+		if done := waiting[c.Name]; done != nil {
+			group.Go(func() { done <- r.one(t.Context(), c) })
+		}
+	}
+	for _, c := range cases {
+		if done := waiting[c.Name]; done != nil {
+			t.Run(c.Name, func(t *testing.T) { report(t, <-done) })
+		}
+	}
+}
+
+func report(t *testing.T, r Result) {
+	t.Helper()
+	switch c := &r.Case; r.Status {
+	case Unsupported:
+		t.Skipf("not supported: %s", r.Detail)
+	case Failed, Undecided:
+		t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident, Incidents[c.Incident], c.Seed)
 	}
 }
 
