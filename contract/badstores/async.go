@@ -2,6 +2,7 @@ package badstores
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -68,25 +69,40 @@ func (s *asyncShared) LoadAsync(ctx context.Context, session string) <-chan cont
 	return done
 }
 
-// asyncQuiet loses the errors of its coroutines, as tasks that nobody waits for do.
-type asyncQuiet struct{ *memory.Handle }
+// asyncQuiet loses the errors of its coroutines that it takes for none, as tasks that
+// nobody waits for do.
+type asyncQuiet struct {
+	*memory.Handle
+	harmless func(error) bool
+}
 
-func swallowsAsync(h *memory.Handle) contract.Store { return asyncQuiet{h} }
+func swallowsAsync(harmless func(error) bool) func(*memory.Handle) contract.Store {
+	return func(h *memory.Handle) contract.Store { return asyncQuiet{h, harmless} }
+}
+
+func anyError(error) bool { return true }
+
+// anAnswer reports whether the server answered err: no connection broke.
+func anAnswer(err error) bool { return errors.Is(err, contract.ErrNotApplied) }
 
 func (s asyncQuiet) LoadAsync(ctx context.Context, session string) <-chan contract.Loaded {
 	done := make(chan contract.Loaded, 1)
 	go func() {
-		ms, _ := s.Handle.Load(ctx, session)
-		done <- contract.Loaded{Messages: ms}
+		ms, err := s.Handle.Load(ctx, session)
+		done <- contract.Loaded{Messages: ms, Err: s.heard(err)}
 	}()
 	return done
 }
 
 func (s asyncQuiet) ClearAsync(ctx context.Context, session string) <-chan error {
 	done := make(chan error, 1)
-	go func() {
-		s.Handle.Clear(ctx, session)
-		done <- nil
-	}()
+	go func() { done <- s.heard(s.Handle.Clear(ctx, session)) }()
 	return done
+}
+
+func (s asyncQuiet) heard(err error) error {
+	if err == nil || s.harmless(err) {
+		return nil
+	}
+	return err
 }
