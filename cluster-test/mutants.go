@@ -336,6 +336,9 @@ func mutants() []mutant {
 			Catchers: []catcher{{Package: "./server/httpapi", Test: "TestUsersDoNotGiveWay", Runs: 1}}},
 
 		// Redis clients that block.
+		{Name: "rights-kept-while-waiting", About: "who waits for a key gets what comes, though the right has been taken away",
+			Edits:    []edit{{Package: "server/redis", Old: "\t\tuser := c.srv.cfg.Users.Current().Find(login)\n\t\tif user == nil {", New: "\t\treturn \"\"\n\t\tuser := c.srv.cfg.Users.Current().Find(login)\n\t\tif user == nil {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestRightsLeaveThoseWhoWait", Runs: 1}}},
 		{Name: "requests-behind-a-block", About: "requests behind one that blocks are begun, and the client is not looked for",
 			Edits:    []edit{{Package: "server/redis", Old: "\tif c.blocking == nil {", New: "\tif c.blocking = nil; c.blocking == nil {"}},
 			Catchers: []catcher{{Package: "./server/redis", Test: "TestManyThatBlockAndLeave", Runs: 1}}},
