@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -38,7 +40,7 @@ func (c *call) hold(n int64) error {
 const firstRead = 64 << 10
 
 // body reads the request's body, of at most limit bytes. No body is read as {}.
-func (c *call) body(limit int) ([]byte, error) {
+func (c *call) body(limit int) (_ []byte, err error) {
 	r := c.request
 	if e := r.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		return nil, turn.Errorf(turn.Invalid, "Content-Encoding %.32q is not supported", e)
@@ -51,11 +53,17 @@ func (c *call) body(limit int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	// The deadline of limitBody, if it passed later, would look like a client that went away.
-	defer func() { _ = c.out.rc.SetReadDeadline(time.Time{}) }()
+	// If the deadline of limitBody passed after the body was read, it would look like a
+	// client that disconnected. After an error it stays: net/http reads the rest of the
+	// body before it sends the response, and must not wait for ever.
+	defer func() {
+		if err == nil {
+			_ = c.out.rc.SetReadDeadline(time.Time{})
+		}
+	}()
 
-	// Memory is taken for what has come, not for what was announced: whoever
-	// announces much and sends nothing must not keep others out.
+	// Memory is taken for the bytes that have arrived, not for those announced: a client
+	// that announces many and sends none must not keep others out.
 	buf, err := c.grow(nil, min(max(r.ContentLength, 511), firstRead)+1) // one more, to see the end
 	for err == nil {
 		var n int
@@ -68,6 +76,8 @@ func (c *call) body(limit int) ([]byte, error) {
 			return []byte("{}"), nil
 		case err == io.EOF:
 			return buf, nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, turn.Errorf(turn.Invalid, "body: incomplete after %d bytes and %v", len(buf), c.server.cfg.BodyTime)
 		case err != nil:
 			return nil, turn.Errorf(turn.Invalid, "body: incomplete after %d bytes: %v", len(buf), err)
 		case len(buf) == cap(buf):

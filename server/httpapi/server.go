@@ -116,6 +116,9 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// maxHead is how many bytes the request line and the headers may have together.
+const maxHead = 64 << 10
+
 // Run listens on Addr and serves until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Addr)
@@ -133,7 +136,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		Handler:           s,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
+		MaxHeaderBytes:    maxHead - 4<<10, // net/http reads 4 KiB more than it is told
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext:       noteConn,
 	}

@@ -208,6 +208,26 @@ func TestUnfinishedRequests(t *testing.T) {
 	}
 }
 
+// A body that stops arriving is given up after BodyTime, whether it is read or not.
+func TestBodiesThatStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		memory int64
+		want   int
+		says   string
+	}{
+		"read":     {64 << 20, 400, "incomplete after 8 bytes and 300ms"},
+		"rejected": {1000, 503, "OVERLOADED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := openDoor(t, func(cfg *Config) { cfg.MemoryBytes, cfg.BodyTime = c.memory, 300*time.Millisecond })
+			a := d.send("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n{\"messag")
+			if a.status != c.want || !strings.Contains(a.body, c.says) {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		})
+	}
+}
+
 func TestStopLetsRequestsFinish(t *testing.T) {
 	d := openDoor(t)
 	c, err := net.Dial("tcp", d.addr)
