@@ -103,6 +103,8 @@ func (s *Store) loadLocked() error {
 		}
 	}
 	l.server = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}
+	// Small records at the beginning of a connection cost a write each; answers are small anyway.
+	l.server.DynamicRecordSizingDisabled = true
 	if l.ca != nil {
 		l.server.ClientAuth, l.server.ClientCAs = tls.RequireAndVerifyClientCert, l.ca
 		l.server.SessionTicketsDisabled = true // so that each connection shows a certificate
@@ -175,7 +177,10 @@ func (s *Store) Server() *tls.Config {
 // the CA.
 func (s *Store) Client(host string) *tls.Config {
 	l := s.current()
-	return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{l.cert}, RootCAs: l.ca, ServerName: host}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{l.cert}, RootCAs: l.ca, ServerName: host,
+		DynamicRecordSizingDisabled: true,
+	}
 }
 
 // ServerForEqual is Server for those who accept and dial each other: a certificate

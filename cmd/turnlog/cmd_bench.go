@@ -97,7 +97,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.cfg.Last, "last", f.cfg.Last, "messages that a read asks for")
 	fs.StringVar(&f.cfg.Prefix, "prefix", f.cfg.Prefix, "what the keys of the sessions begin with")
 	fs.BoolVar(&f.fill, "fill", true, "before workloads that read, append to every session as many messages as a read asks for")
-	fs.BoolVar(&f.cfg.Goroutines, "goroutines", false, "a goroutine for each connection, as in a service written in Go, in place of one thread for all")
+	fs.BoolVar(&f.cfg.Goroutines, "goroutines", false, "a goroutine for each connection, as in a service written in Go, in place of one thread for all; always if a target has TLS")
 	fs.StringSliceVar(&f.profiles, "pprof-addrs", nil, "--pprof-addr of the target's nodes: after each measurement, tell where they spend processor time")
 	f.standard.register(fs)
 	f.trials.register(fs)
@@ -137,6 +137,9 @@ func (a *app) benchTargets(ctx context.Context, f *benchFlags, names []string) e
 	targets, err := a.benchTargetsOf(f)
 	if err != nil {
 		return usageError{err: err}
+	}
+	for _, t := range targets { // what is compared is driven in the same way
+		f.cfg.Goroutines = f.cfg.Goroutines || t.TLS
 	}
 	var workloads []bench.Workload
 	reads := false
