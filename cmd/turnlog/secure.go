@@ -84,17 +84,22 @@ func closedPort(cfg *config.Config) string {
 	return "it asks clients who they are and has no credential to tell other nodes by: set --cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
 }
 
-// run reads the files anew at each SIGHUP, until ctx ends. changed is called after
-// the users were.
-func (s secrets) run(ctx context.Context, changed func()) {
+// catchReloads catches SIGHUP, which ends a process that does not, until stop is called.
+// One signal waits until run is there to take it.
+func catchReloads() (reloads <-chan os.Signal, stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
+	return hup, func() { signal.Stop(hup) }
+}
+
+// run reads the files anew at each reload, until ctx ends. changed is called after
+// the users were.
+func (s secrets) run(ctx context.Context, reloads <-chan os.Signal, changed func()) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-hup:
+		case <-reloads:
 			if s.reload() == nil {
 				changed()
 			}

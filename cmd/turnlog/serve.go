@@ -28,13 +28,15 @@ func (a *app) serve(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
+	reloads, stop := catchReloads()
+	defer stop()
 	s, err := openServer(cfg, log)
 	if err != nil {
 		return fmt.Errorf("the node cannot start: %w", err)
 	}
 	log.Info("turnlog", "version", version, "node", cfg.NodeID, "data", cfg.DataDir,
 		"resp", s.respL.Addr(), "http", s.httpL.Addr(), "raft", cfg.RaftAddr)
-	if err := s.run(ctx); err != nil {
+	if err := s.run(ctx, reloads); err != nil {
 		return fmt.Errorf("the node stopped: %w", err)
 	}
 	log.Info("stopped")
@@ -218,14 +220,14 @@ func (s *server) close() {
 // run runs the doors until ctx ends, then the node until it has handed over: so
 // what the doors still have in flight is finished. It returns why the node or a
 // door failed, nil if none did.
-func (s *server) run(ctx context.Context) error {
+func (s *server) run(ctx context.Context, reloads <-chan os.Signal) error {
 	doorsCtx, closeDoors := context.WithCancelCause(ctx)
 	defer closeDoors(nil)
 	nodeCtx, stopNode := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopNode()
 
 	doors := []func() error{
-		func() error { s.secrets.run(doorsCtx, s.redis.UsersChanged); return nil },
+		func() error { s.secrets.run(doorsCtx, reloads, s.redis.UsersChanged); return nil },
 		func() error { return s.redis.Run(doorsCtx) },
 		func() error { return s.http.Serve(doorsCtx, s.httpL) },
 	}
