@@ -181,10 +181,13 @@ func (h *hunt) scenario(ctx context.Context, seed uint64) (string, error) {
 		}
 	}
 	if c.Mix {
-		args = append(args, "--mix", mixYes, "--old-commit", h.old)
+		args = append(args, "--mix", yes, "--old-commit", h.old)
 		if h.oldBinary != "" {
 			args = append(args, "--old-binary", h.oldBinary)
 		}
+	}
+	if c.Secure {
+		args = append(args, "--secure", yes)
 	}
 	if c.Rate != 0 {
 		args = append(args, "--rate", fmt.Sprint(c.Rate))

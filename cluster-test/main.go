@@ -11,13 +11,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,6 +52,7 @@ type arguments struct {
 	old       string
 	oldBinary string
 	mixing    string
+	securing  string
 
 	totals totals // of what has run
 }
@@ -109,6 +110,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
 	fs.StringVar(&a.mixing, "mix", "", "give some nodes the older version, where a scenario can have such: yes, no, or by-seed, which is half of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
+	fs.StringVar(&a.securing, "secure", "", "let clients and nodes need certificates, and clients be users, where that can be: yes, no, or by-seed, which is a third of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
 	fs.BoolVar(&a.pictures, "pictures", true, "draw the sessions in which something is wrong")
 	fs.BoolVar(&a.soak, "soak", false, "run again and again, each time with another seed, until something fails or Ctrl-C")
@@ -139,7 +141,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 				fmt.Printf("----  %s: LEFT OUT, because of this machine: %v\n", s.Name, problem)
 				continue
 			}
-			s = a.mix(s, a.seed+uint64(i))
+			s = a.secure(a.mix(s, a.seed+uint64(i)), a.seed+uint64(i))
 			if err := a.provide(ctx, &b, s); err != nil {
 				return false, err
 			}
@@ -184,8 +186,8 @@ func (a *arguments) choose() ([]Scenario, error) {
 	if a.network != "" && a.network != "proxy" && a.network != netns {
 		return nil, fmt.Errorf("--network is proxy or %s, not %q", netns, a.network)
 	}
-	if a.mixing != "" && !slices.Contains([]string{mixBySeed, mixYes, mixNo}, a.mixing) {
-		return nil, fmt.Errorf("--mix is %s, %s or %s, not %q", mixYes, mixNo, mixBySeed, a.mixing)
+	if err := errors.Join(choice("mix", a.mixing), choice("secure", a.securing)); err != nil {
+		return nil, err
 	}
 	chosen, err := named(a.scenarios)
 	if err != nil {
@@ -241,7 +243,10 @@ func (a *arguments) command(s Scenario, seed uint64) string {
 		c += " --network " + netns
 	}
 	if s.Mixed {
-		c += " --mix " + mixYes
+		c += " --mix " + yes
+	}
+	if s.Secure {
+		c += " --secure " + yes
 	}
 	if (s.Upgrade || s.Mixed) && a.old != oldCommit {
 		c += " --old-commit " + a.old

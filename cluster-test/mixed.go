@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,25 +13,10 @@ import (
 // it changes: what the newer one does differently must wait until the older ones are
 // gone, or the nodes' states differ at the end.
 
-// Choices of --mix.
-const (
-	mixBySeed = "by-seed" // half of the runs, as the seed has it
-	mixYes    = "yes"
-	mixNo     = "no"
-)
-
-// mix makes the scenario a mixed one if this run is to be, and can be.
+// mix makes the scenario a mixed one if this run is to be, and can be: half of those of a
+// group are.
 func (a *arguments) mix(s Scenario, seed uint64) Scenario {
-	how := a.mixing
-	if how == "" {
-		how = mixNo
-		if slices.Contains(groups, a.scenarios) {
-			how = mixBySeed
-		}
-	}
-	name := fnv.New64a()
-	_, _ = name.Write([]byte(s.Name))
-	if how == mixNo || how == mixBySeed && rand.New(rand.NewPCG(seed, name.Sum64())).IntN(2) == 0 {
+	if !a.byChoice(a.mixing, "", &s, seed, 2) {
 		return s
 	}
 	if mixed, ok := s.mixed(); ok {

@@ -32,7 +32,7 @@ func TestMixing(t *testing.T) {
 			if a.mix(s, seed).Mixed {
 				t.Errorf("%s is mixed though nobody asked for it", s.Name)
 			}
-			a.mixing = mixYes
+			a.mixing = yes
 			if !a.mix(s, seed).Mixed {
 				t.Errorf("%s is not mixed", s.Name)
 			}

@@ -40,6 +40,7 @@ type catcher struct {
 	Nemesis   string // in place of the scenario's; as on the command line
 	Workloads string
 	Rate      int
+	Secure    bool // with users and certificates
 	Mix       bool // with nodes of two versions, of which the older one is no mutant
 
 	Package, Test string

@@ -329,6 +329,14 @@ func mutants() []mutant {
 			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3},
 				{Package: "./client", Test: "TestTailResumes", Runs: 1}}},
 
+		// Users and certificates.
+		{Name: "rights-remembered", About: "a Redis connection keeps the rights that its user had",
+			Edits:    []edit{{Package: "server/redis", Old: "\tif set == c.who.set {\n\t\treturn\n\t}\n\tc.who.set = set\n", New: "\tif set == c.who.set || c.who.user != nil {\n\t\treturn\n\t}\n\tc.who.set = set\n"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 12 * time.Second, Nemesis: "rights-lost", Workloads: "append", Secure: true, Shows: []string{"without the right"}, Runs: 3}}},
+		{Name: "certificates-kept", About: "a node shows the certificate that it was started with",
+			Edits:    []edit{{Package: "certs", Old: "\terr := s.loadLocked()\n\tif err != nil {\n\t\ts.cfg", New: "\terr := error(nil)\n\tif err != nil {\n\t\ts.cfg"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 12 * time.Second, Nemesis: "renewed", Workloads: "append", Secure: true, Shows: []string{"answers as before"}, Runs: 3}}},
+
 		// Floods of strangers.
 		{Name: "http-strangers-stay", About: "HTTP connections without a user do not give way to new ones",
 			Edits:    []edit{{Package: "server/httpapi", Old: "func (s *strangers) giveWay() bool { return s != nil && s.close(1) }", New: "func (s *strangers) giveWay() bool { return false }"}, {Package: "server/httpapi", Old: "\tif s.list.Len() < atLeast {", New: "\tif true {"}},

@@ -32,6 +32,8 @@ type Scenario struct {
 	Flags []string
 	// Disks: nodes get disks that can fail. Clocks: and clocks that can go wrong.
 	Disks, Clocks bool
+	// Secure: clients and nodes need certificates, and clients are users (secure.go).
+	Secure bool
 	// Upgrade: the nodes begin with an older version of turnlog.
 	Upgrade bool
 	// Mixed: some of them keep it (mixed.go).
@@ -123,7 +125,7 @@ func (s *Scenario) setDefaults() {
 func (s *Scenario) equip() {
 	list, _ := nemesis.ByName(s.Nemesis) // check tells
 	for _, f := range list {
-		s.Disks, s.Clocks = s.Disks || f.Disks, s.Clocks || f.Clocks
+		s.Disks, s.Clocks, s.Secure = s.Disks || f.Disks, s.Clocks || f.Clocks, s.Secure || f.Secure
 	}
 }
 

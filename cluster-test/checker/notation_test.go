@@ -16,6 +16,7 @@ import (
 //	6-9 read -> last=2 rev=4 1:a 2:b
 //	6-9 append c -> ?                     nobody knows
 //	6-9 append c -> fail UNAVAILABLE
+//	6-9 append c as=visitor -> fail FORBIDDEN
 //	6-9 append c expect=2 -> fail CONFLICT rev=4
 //	9-10 final -> last=2 rev=4 1:a 2:b    the read after all faults
 //
@@ -80,6 +81,8 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 		switch name {
 		case "ids":
 			c.IDs = true
+		case "as":
+			c.User = value
 		case "retries":
 			c.Retries = true
 		case "stale":

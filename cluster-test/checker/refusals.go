@@ -10,12 +10,12 @@ import (
 // checkRefusals requires that calls fail only in ways that the faults of the run
 // explain. A caller that gave a call less time than an election takes cannot tell
 // why it got no answer.
-func (s *session) checkRefusals(allowed []string) {
+func (s *session) checkRefusals(allowed []string, losses []history.RightsLoss) {
 	if allowed == nil {
 		return
 	}
 	for _, op := range s.ops {
-		if op.Error == nil || slices.Contains(allowed, op.Error.Code) || meant(op) {
+		if op.Error == nil || slices.Contains(allowed, op.Error.Code) || meant(op) || withoutRights(op, losses) {
 			continue
 		}
 		s.violation("refusal", fmt.Sprintf("%s failed with %v, which nothing that was done to the cluster explains", describe(op), op.Error), op)

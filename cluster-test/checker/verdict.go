@@ -65,6 +65,8 @@ type Options struct {
 	// Refusals are the codes of errors with which calls may fail, beside those that
 	// an operation's own meaning asks for. nil: any.
 	Refusals []string
+	// Rights are the times in which users had lost rights.
+	Rights []history.RightsLoss
 	// ClockSlack is how much sooner than promised a deadline may seem to pass.
 	ClockSlack time.Duration
 	// PresentRevisions: the cluster may be below level 1, where the retry of an append
@@ -138,7 +140,8 @@ type session struct {
 func checkSession(name string, ops []*history.Operation, homes map[string]string, opts Options) *Verdict {
 	s := &session{name: name, ops: ops, homes: homes, out: &Verdict{Operations: len(ops), Sessions: 1}}
 	s.checkForeign()
-	s.checkRefusals(opts.Refusals)
+	s.checkRefusals(opts.Refusals, opts.Rights)
+	s.checkRights(opts.Rights)
 	switch kind(ops) {
 	case expiring:
 		s.checkExpiry(int64(opts.ClockSlack))

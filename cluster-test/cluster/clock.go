@@ -123,11 +123,11 @@ func (n *Node) HasClock() bool { return n.clock != nil }
 // WallOffset is how far the node's wall clock is from the tester's, to about a
 // second, as the node's answers show it.
 func (n *Node) WallOffset(ctx context.Context) (time.Duration, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.HTTPAddr+"/livez", nil)
+	req, err := n.request(ctx, http.MethodGet, "/livez", nil)
 	if err != nil {
 		return 0, err
 	}
-	resp, err := tester.Do(req)
+	resp, err := n.client().Do(req)
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,12 +28,15 @@ type Config struct {
 	Disks               bool // each node's data lies on a disk.Disk
 	Namespaces          bool // a network of the kernel's instead of proxies between nodes
 	Clocks              bool // Binary is one whose clock can be put wrong
+	Secure              bool // clients and nodes need certificates, clients are users
 }
 
 // Cluster is a number of nodes and what lies between them.
 type Cluster struct {
 	Nodes   []*Node
 	Network *Network
+	// Security is nil where everybody may do everything.
+	Security *Security
 }
 
 // New prepares a cluster; Start runs it.
@@ -47,6 +51,9 @@ func New(cfg Config) (*Cluster, error) {
 		b.ids = append(b.ids, id)
 	}
 	c.Network = b.network()
+	if b.err == nil && cfg.Secure {
+		c.Security, b.err = newSecurity(filepath.Join(cfg.Dir, "security"))
+	}
 	for _, id := range b.ids {
 		if b.err == nil {
 			c.Nodes = append(c.Nodes, b.node(id, c))
@@ -109,7 +116,7 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	}
 	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
-		Log: filepath.Join(b.cfg.Dir, id+".log")}
+		Log: filepath.Join(b.cfg.Dir, id+".log"), security: c.Security}
 	if b.err == nil && b.cfg.Clocks {
 		n.clock, b.err = newClock(filepath.Join(b.cfg.Dir, id+".clock"))
 	}
@@ -136,8 +143,18 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	} else {
 		n.args = append(n.args, "--dial-map", b.proxied.dialMap(id))
 	}
-	b.err = os.MkdirAll(filepath.Dir(n.Dir), 0o755)
+	if b.err = os.MkdirAll(filepath.Dir(n.Dir), 0o755); b.err == nil && c.Security != nil {
+		var flags []string
+		flags, b.err = c.Security.flags(id, []string{hostOf(n.RESP.Addr()), hostOf(resp)})
+		n.args = append(n.args, flags...)
+	}
 	return n
+}
+
+// hostOf is the host of an address that the tester has made.
+func hostOf(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	return host
 }
 
 func (b *builder) proxy(target string, n *Node) *Proxy {

@@ -32,6 +32,8 @@ type Node struct {
 	args   []string
 	within []string // a command that runs the binary where it belongs, if any
 	clock  *clock   // nil if it cannot be put wrong
+	// security is the cluster's, nil if it has none.
+	security *Security
 
 	mu      sync.Mutex
 	process *process // nil when it is not running

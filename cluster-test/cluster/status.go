@@ -89,14 +89,39 @@ func (n *Node) call(ctx context.Context, method, path string, into any) error {
 	return n.send(ctx, method, path, nil, into)
 }
 
+// request is one that an administrator makes, past the proxies.
+func (n *Node) request(ctx context.Context, method, path string, content io.Reader) (*http.Request, error) {
+	scheme := "http://"
+	if n.security != nil {
+		scheme = "https://"
+	}
+	req, err := http.NewRequestWithContext(ctx, method, scheme+n.HTTPAddr+path, content)
+	if err != nil {
+		return nil, err
+	}
+	if n.security == nil {
+		admintoken.Authorize(req, n.Dir)
+		return req, nil
+	}
+	e := n.security.entry(Operator)
+	req.SetBasicAuth(e.User, e.Password)
+	return req, nil
+}
+
+func (n *Node) client() *http.Client {
+	if n.security == nil {
+		return tester
+	}
+	return n.security.http
+}
+
 // send makes a request and decodes the answer into into, unless that is nil.
 func (n *Node) send(ctx context.Context, method, path string, content io.Reader, into any) error {
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+n.HTTPAddr+path, content)
+	req, err := n.request(ctx, method, path, content)
 	if err != nil {
 		return err
 	}
-	admintoken.Authorize(req, n.Dir)
-	resp, err := tester.Do(req)
+	resp, err := n.client().Do(req)
 	if err != nil {
 		return err
 	}

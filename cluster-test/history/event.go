@@ -98,6 +98,8 @@ type Call struct {
 	// connection, behind the call of the position before, without waiting for an answer.
 	Pipeline int64 `json:"pipeline,omitempty"`
 	Position int   `json:"position,omitempty"`
+	// User is who makes the call, where there are users.
+	User string `json:"user,omitempty"`
 	// Hasty: the caller gave the call less time than an election takes.
 	Hasty bool `json:"hasty,omitempty"`
 	// Final marks a read of the whole session after all faults have healed.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -71,5 +72,17 @@ func TestParseTornAndMalformed(t *testing.T) {
 		if _, err := Parse(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+func TestRightsLosses(t *testing.T) {
+	h := &History{}
+	for i, stage := range []RightsStage{RightsGoing, RightsGone, RightsComing, RightsBack} {
+		h.Marks = append(h.Marks, Event{Type: Note, Time: int64(i + 1), Text: RightsNote("visitor", true, stage)})
+	}
+	h.Marks = append(h.Marks, Event{Type: Note, Time: 5, Text: "leader n1"}, Event{Type: Note, Time: 6, Text: RightsNote("visitor", false, RightsGoing)})
+	want := []RightsLoss{{"visitor", true, 1, 2, 3, 4}, {"visitor", false, 6, Forever, Forever, Forever}}
+	if got := h.RightsLosses(); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

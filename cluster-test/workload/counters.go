@@ -17,6 +17,7 @@ type Counts struct {
 	Unknown    int64 `json:"unknown"`   // writes without an answer
 	Refused    int64 `json:"refused"`   // calls that surely did not take place
 	ReadOnly   int64 `json:"read_only"` // writes refused for want of disk space
+	NoRight    int64 `json:"no_right"`  // calls refused for want of a right
 	Expired    int64 `json:"expired"`   // reads that found a session gone after its time
 	// FinalRetries counts reads after all faults that had to be repeated: the
 	// cluster was unavailable although nothing was done to it.
@@ -61,6 +62,8 @@ func (k *counters) failed(c *history.Call, kind turn.Kind) {
 		k.c.Conflicts++
 	case kind == turn.ReadOnly:
 		k.c.ReadOnly++
+	case kind == turn.Unauthorized, kind == turn.Forbidden:
+		k.c.NoRight++
 	case kind == turn.Unknown && c.Func.Writes():
 		k.c.Unknown++
 	default:

@@ -3,7 +3,6 @@ package workload
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
@@ -29,15 +28,16 @@ const (
 	TX     = "tx"     // transactions of Redis
 )
 
-// open returns a new Door into node n; the Door named Client knows all nodes.
-func open(door string, c *cluster.Cluster, n *cluster.Node) Door {
+// open returns a new Door into node n for a user; the Door named Client knows all nodes.
+func open(door string, c *cluster.Cluster, n *cluster.Node, user string) Door {
+	entry := c.Entry(user)
 	switch door {
 	case HTTP:
-		return &httpDoor{base: "http://" + n.HTTP.Addr(), client: newHTTPClient()}
+		return newHTTPDoor(n.HTTP.Addr(), entry)
 	case Native:
-		return &nativeDoor{addrs: []string{n.RESP.Addr()}, retryFor: -1}
+		return &nativeDoor{addrs: []string{n.RESP.Addr()}, entry: entry, retryFor: -1}
 	case Client:
-		d := &nativeDoor{follow: true, retryFor: 10 * time.Second, addrs: []string{n.RESP.Addr()}}
+		d := &nativeDoor{follow: true, entry: entry, retryFor: 10 * time.Second, addrs: []string{n.RESP.Addr()}}
 		for _, other := range c.Nodes {
 			if other != n {
 				d.addrs = append(d.addrs, other.RESP.Addr())
@@ -45,19 +45,11 @@ func open(door string, c *cluster.Cluster, n *cluster.Node) Door {
 		}
 		return d
 	case RESP:
-		return &respDoor{addr: n.RESP.Addr()}
+		return &respDoor{addr: n.RESP.Addr(), entry: entry}
 	case TX:
-		return &txDoor{respDoor{addr: n.RESP.Addr()}}
+		return &txDoor{respDoor{addr: n.RESP.Addr(), entry: entry}}
 	}
 	panic("no such door: " + door)
-}
-
-func newHTTPClient() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		MaxIdleConnsPerHost: 1,
-		IdleConnTimeout:     30 * time.Second,
-		DisableCompression:  true,
-	}}
 }
 
 func unsupported(door string, c *history.Call) error {

@@ -16,10 +16,13 @@ type finalReader struct {
 	doors   []Door // by node
 }
 
+// finalUser is the number of a user who keeps all rights.
+const finalUser = 4
+
 func newFinalReader(r *Run) *finalReader {
 	f := &finalReader{run: r, process: r.newProcess()}
 	for _, n := range r.cluster.Nodes {
-		f.doors = append(f.doors, open(HTTP, r.cluster, n))
+		f.doors = append(f.doors, open(HTTP, r.cluster, n, r.user(finalUser)))
 	}
 	return f
 }

@@ -14,7 +14,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -22,7 +24,21 @@ import (
 // httpDoor speaks the HTTP API as its reference describes it.
 type httpDoor struct {
 	base   string
+	entry  cluster.Entry
 	client *http.Client
+}
+
+func newHTTPDoor(addr string, entry cluster.Entry) *httpDoor {
+	scheme := "http://"
+	if entry.TLS != nil {
+		scheme = "https://"
+	}
+	return &httpDoor{base: scheme + addr, entry: entry, client: &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: 1,
+		IdleConnTimeout:     30 * time.Second,
+		DisableCompression:  true,
+		TLSClientConfig:     entry.TLS,
+	}}}
 }
 
 func (d *httpDoor) Close() { d.client.CloseIdleConnections() }
@@ -184,6 +200,9 @@ func (d *httpDoor) send(ctx context.Context, key turn.Key, r *request) (io.ReadC
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if d.entry.User != "" {
+		req.SetBasicAuth(d.entry.User, d.entry.Password)
 	}
 	resp, err := d.client.Do(req)
 	if err != nil {

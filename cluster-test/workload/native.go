@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -13,6 +14,7 @@ import (
 // nativeDoor goes through the Go client.
 type nativeDoor struct {
 	addrs    []string
+	entry    cluster.Entry
 	retryFor time.Duration
 	follow   bool
 
@@ -23,7 +25,8 @@ func (d *nativeDoor) client(namespace string) (*client.Client, error) {
 	if c := d.clients[namespace]; c != nil {
 		return c, nil
 	}
-	c, err := client.New(client.Config{Addrs: d.addrs, Namespace: namespace, RetryFor: d.retryFor, FollowLeader: d.follow, Conns: 1})
+	c, err := client.New(client.Config{Addrs: d.addrs, Namespace: namespace, RetryFor: d.retryFor, FollowLeader: d.follow, Conns: 1,
+		Username: d.entry.User, Password: d.entry.Password, TLS: d.entry.TLS})
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (w *worker) pipeline(ctx context.Context) {
 	calls := w.sequence(1 + w.rand.IntN(w.workload.Pipeline))
 	for i := range calls {
 		c := &calls[i]
-		c.call.Hasty = hasty
+		c.call.Hasty, c.call.User = hasty, w.user
 		var err error
 		if c.op, err = w.run.rec.Invoke(c.process, w.node.ID, w.doorName, c.session.Name(), c.call); err != nil {
 			w.run.fail(err)

@@ -2,11 +2,13 @@ package workload
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
@@ -16,8 +18,9 @@ import (
 // RPUSH, LRANGE, LLEN, RPOP and LTRIM. In a session that only grows, and on the
 // right, the length of the list tells the seqs; elsewhere calls are marked List.
 type respDoor struct {
-	addr string
-	conn *respConn // nil until it is needed, and after an error
+	addr  string
+	entry cluster.Entry
+	conn  *respConn // nil until it is needed, and after an error
 }
 
 type respConn struct {
@@ -159,25 +162,46 @@ func (d *respDoor) connect(ctx context.Context, namespace string) error {
 		return nil
 	}
 	d.Close()
-	dialer := net.Dialer{Timeout: 2 * time.Second}
-	c, err := dialer.DialContext(ctx, "tcp", d.addr)
+	c, err := d.dial(ctx)
 	if err != nil {
 		return turn.Errorf(turn.Unavailable, "%v", err)
 	}
 	d.conn = &respConn{Conn: c, w: resp.NewWriter(c), r: resp.NewReplyReader(c, resp.Limits{}), namespace: namespace}
-	selection := []string{"TURN.NS", namespace}
-	if _, err := strconv.Atoi(namespace); err == nil {
-		selection = []string{"SELECT", namespace}
-	}
-	v, err := d.conn.roundTrip(ctx, selection)
-	if err == nil {
-		err = v.Err()
-	}
-	if err != nil {
+	for _, command := range d.greeting(namespace) {
+		v, err := d.conn.roundTrip(ctx, command)
+		if err == nil {
+			err = v.Err()
+		}
+		if err == nil {
+			continue
+		}
 		d.Close()
-		return turn.Errorf(turn.Unavailable, "%s: %v", selection[0], err)
+		if refused := replyError(v); turn.Is(refused, turn.Unauthorized) || turn.Is(refused, turn.Forbidden) {
+			return refused
+		}
+		return turn.Errorf(turn.Unavailable, "%s: %v", command[0], err)
 	}
 	return nil
+}
+
+func (d *respDoor) dial(ctx context.Context) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 2 * time.Second}
+	if d.entry.TLS == nil {
+		return dialer.DialContext(ctx, "tcp", d.addr)
+	}
+	secured := tls.Dialer{NetDialer: dialer, Config: d.entry.TLS}
+	return secured.DialContext(ctx, "tcp", d.addr)
+}
+
+// greeting is what a connection says first.
+func (d *respDoor) greeting(namespace string) (commands [][]string) {
+	if d.entry.User != "" {
+		commands = append(commands, []string{"AUTH", d.entry.User, d.entry.Password})
+	}
+	if _, err := strconv.Atoi(namespace); err == nil {
+		return append(commands, []string{"SELECT", namespace})
+	}
+	return append(commands, []string{"TURN.NS", namespace})
 }
 
 func (c *respConn) roundTrip(ctx context.Context, command []string) (resp.Value, error) {
@@ -259,6 +283,12 @@ func replyError(v resp.Value) error {
 		kind = turn.Unavailable
 	case code == "MISCONF":
 		kind = turn.ReadOnly
+	case code == "NOAUTH", code == "WRONGPASS":
+		kind = turn.Unauthorized
+	case code == "NOPERM":
+		kind = turn.Forbidden
+	case code == "EXECABORT": // users were read again, by which what is queued was not allowed
+		kind = turn.Unavailable
 	case !own:
 		kind = turn.Internal
 	}

@@ -61,13 +61,14 @@ func New(cfg Config) *Run {
 		door := p.w.Doors[i/len(r.pools)%len(p.w.Doors)]
 		w := &worker{run: r, workload: p.w, pool: p, doorName: door,
 			rand: rand.New(rand.NewPCG(cfg.Seed, uint64(i))), process: r.newProcess()}
+		w.user = r.user(i / len(r.pools))
 		w.node = r.cluster.Nodes[i%len(r.cluster.Nodes)]
-		w.door = open(door, r.cluster, w.node)
+		w.door = w.open()
 		r.workers = append(r.workers, w)
 	}
 	for _, p := range r.pools {
 		for i := range p.w.Tailers {
-			r.tailers = append(r.tailers, newTailer(r, p, p.w.Doors[i%len(p.w.Doors)], uint64(i)))
+			r.tailers = append(r.tailers, newTailer(r, p, p.w.Doors[i%len(p.w.Doors)], r.user(i), uint64(i)))
 		}
 	}
 	return r
@@ -95,7 +96,7 @@ func (r *Run) Finish(ctx context.Context) error {
 		all.Go(func() {
 			defer func() { w.door.Close() }()
 			w.node = r.cluster.Nodes[i%len(r.cluster.Nodes)]
-			w.door = open(w.doorName, r.cluster, w.node)
+			w.door = w.open()
 			if err := w.last(ctx); err != nil {
 				problems <- err
 			}
@@ -188,6 +189,18 @@ func (r *Run) fail(err error) error {
 		r.err = err
 	}
 	return turn.Errorf(turn.Internal, "%v", err)
+}
+
+// user is the user that the i-th worker of a workload is: none where there are no users,
+// else the visitor or the member. The workers of one door are both.
+func (r *Run) user(i int) string {
+	switch {
+	case r.cluster.Security == nil:
+		return ""
+	case i%5 < 2:
+		return cluster.Visitor
+	}
+	return cluster.Member
 }
 
 func (r *Run) newProcess() int { return int(r.processes.Add(1)) }

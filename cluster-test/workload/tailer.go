@@ -29,14 +29,15 @@ type tailer struct {
 	pool     *pool
 	rand     *rand.Rand
 	doorName string
+	user     string
 	process  int
 
 	session *Session // that it follows
 	after   uint64   // seq of the last message that it saw there
 }
 
-func newTailer(r *Run, p *pool, door string, seed uint64) *tailer {
-	return &tailer{run: r, pool: p, doorName: door, process: r.newProcess(), rand: rand.New(rand.NewPCG(seed, 21))}
+func newTailer(r *Run, p *pool, door, user string, seed uint64) *tailer {
+	return &tailer{run: r, pool: p, doorName: door, user: user, process: r.newProcess(), rand: rand.New(rand.NewPCG(seed, 21))}
 }
 
 func (t *tailer) loop(ctx context.Context) {
@@ -72,7 +73,7 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 		sleep(ctx, 100*time.Millisecond)
 		return
 	}
-	door := open(t.doorName, t.run.cluster, n)
+	door := open(t.doorName, t.run.cluster, n, t.user)
 	defer door.Close()
 	d, ok := door.(subscriber)
 	if !ok {
@@ -102,7 +103,7 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 }
 
 func (t *tailer) invoke(n *cluster.Node) (int64, error) {
-	op, err := t.run.rec.Invoke(t.process, n.ID, t.doorName, t.session.Name(), history.Call{Func: history.Tail, Seq: t.after})
+	op, err := t.run.rec.Invoke(t.process, n.ID, t.doorName, t.session.Name(), history.Call{Func: history.Tail, Seq: t.after, User: t.user})
 	if err != nil {
 		t.run.fail(err)
 	}

@@ -24,6 +24,7 @@ type worker struct {
 	pool     *pool
 	rand     *rand.Rand
 	doorName string
+	user     string // "" where there are none
 
 	node    *cluster.Node
 	door    Door
@@ -59,8 +60,10 @@ func (w *worker) loop(ctx context.Context) {
 func (w *worker) move() {
 	w.door.Close()
 	w.node = w.run.pickNode(w.rand, w.node)
-	w.door = open(w.doorName, w.run.cluster, w.node)
+	w.door = w.open()
 }
+
+func (w *worker) open() Door { return open(w.doorName, w.run.cluster, w.node, w.user) }
 
 // do makes a call until it is settled, as far as that is safe: a write that may
 // have taken place is repeated only under ids.
@@ -92,6 +95,7 @@ func (w *worker) do(ctx context.Context, s *Session, c history.Call) {
 func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error {
 	var limit time.Duration
 	limit, c.Hasty = w.limit()
+	c.User = w.user
 	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	op, err := w.run.rec.Invoke(w.process, w.node.ID, w.doorName, s.Name(), *c)

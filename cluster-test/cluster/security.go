@@ -1,0 +1,190 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/certs"
+)
+
+// Users of a secured cluster. The visitor's rights change while the cluster works.
+const (
+	Operator = "operator" // the tester itself
+	Member   = "member"
+	Visitor  = "visitor"
+)
+
+// Security is what a secured cluster has beside its nodes: certificates for clients and
+// nodes, and users. Its methods may be called from any goroutine.
+type Security struct {
+	dir   string
+	hosts map[string][]string // node id → names in its certificate
+	proof map[string]secret
+	tls   *tls.Config // of clients
+	http  *http.Client
+
+	mu    sync.Mutex
+	right access.Right // of the visitor; None: there is no such user
+}
+
+// secret is what a user proves, and what the users file has of it.
+type secret struct{ plain, hash string }
+
+// Entry is how a client gets into a node. The zero Entry is that of a cluster without
+// security.
+type Entry struct {
+	User, Password string
+	TLS            *tls.Config
+}
+
+const authorityName = "ca"
+
+// newSecurity makes an authority and users in dir.
+func newSecurity(dir string) (*Security, error) {
+	s := &Security{dir: dir, hosts: map[string][]string{}, proof: map[string]secret{}, right: access.Write}
+	if err := s.issue(certs.Request{Name: authorityName, Kind: certs.Authority}); err != nil {
+		return nil, err
+	}
+	pool, err := certs.Pool(s.path(authorityName + ".crt"))
+	if err != nil {
+		return nil, err
+	}
+	s.tls = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}
+	s.http = &http.Client{Timeout: tester.Timeout, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.tls}}
+	draft, err := access.Edit(s.usersFile())
+	if err != nil {
+		return nil, err
+	}
+	for name, right := range map[string]access.Right{Operator: access.Admin, Member: access.Write, Visitor: access.Write} {
+		plain := access.NewSecret()
+		hash, err := access.HashSecret(plain, rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		s.proof[name] = secret{plain, hash}
+		if err := draft.Add(user(name, right), hash); err != nil {
+			return nil, err
+		}
+	}
+	return s, draft.Save()
+}
+
+func user(name string, right access.Right) access.User {
+	return access.User{Name: name, Right: right, Namespaces: []string{"*"}}
+}
+
+func (s *Security) path(name string) string { return filepath.Join(s.dir, name) }
+func (s *Security) usersFile() string       { return s.path("users.yaml") }
+
+// issue makes a certificate that is good whatever a node's clock shows.
+func (s *Security) issue(r certs.Request) error {
+	r.Dir, r.CA, r.Force = s.dir, authorityName, true
+	r.From, r.For = time.Now().AddDate(-10, 0, 0), 20*365*24*time.Hour
+	return certs.Issue(r)
+}
+
+// flags makes a certificate for a node that clients call by these names, and returns the
+// flags with which it is started.
+func (s *Security) flags(id string, hosts []string) ([]string, error) {
+	s.hosts[id] = hosts
+	cert, key := s.path(id+".crt"), s.path(id+".key")
+	return []string{"--users-file", s.usersFile(), "--tls-cert", cert, "--tls-key", key,
+		"--node-tls-cert", cert, "--node-tls-key", key, "--node-tls-ca", s.path(authorityName + ".crt")}, s.Renew(id)
+}
+
+// Renew gives the node another certificate, of which it is not told.
+func (s *Security) Renew(id string) error {
+	return s.issue(certs.Request{Name: id, Kind: certs.Node, Hosts: s.hosts[id]})
+}
+
+// SetVisitor changes the visitor's right in the users file, of which nodes are not told.
+// With access.None there is no such user any more.
+func (s *Security) SetVisitor(right access.Right) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	draft, err := access.Edit(s.usersFile())
+	if err != nil {
+		return err
+	}
+	if s.right != access.None {
+		if err := draft.Remove(Visitor); err != nil {
+			return err
+		}
+	}
+	if right != access.None {
+		if err := draft.Add(user(Visitor, right), s.proof[Visitor].hash); err != nil {
+			return err
+		}
+	}
+	if err := draft.Save(); err != nil {
+		return err
+	}
+	s.right = right
+	return nil
+}
+
+// entry is how a user gets in. A nil Security asks for nothing.
+func (s *Security) entry(user string) Entry {
+	if s == nil {
+		return Entry{}
+	}
+	return Entry{User: user, Password: s.proof[user].plain, TLS: s.tls}
+}
+
+// Entry is how a user gets into the cluster's nodes.
+func (c *Cluster) Entry(user string) Entry { return c.Security.entry(user) }
+
+// Reload has the node read its users and certificates again. It must have begun to serve:
+// before, the signal ends a process.
+func (n *Node) Reload() error {
+	_, err := n.signal(syscall.SIGHUP, false)
+	return err
+}
+
+// MayVisitorWrite asks a node, past the proxies, whether the visitor may write.
+func (n *Node) MayVisitorWrite(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, glance)
+	defer cancel()
+	req, err := n.request(ctx, http.MethodPost, "/v1/ns/tester/sessions/none/clear", strings.NewReader("{}"))
+	if err != nil {
+		return false, err
+	}
+	e := n.security.entry(Visitor)
+	req.SetBasicAuth(e.User, e.Password)
+	resp, err := n.client().Do(req)
+	if err != nil {
+		return false, err
+	}
+	defer resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return false, nil
+	case http.StatusOK, http.StatusNotFound: // there is nothing to clear
+		return true, nil
+	}
+	return false, fmt.Errorf("%s was asked for the visitor's rights: %s", n.ID, resp.Status)
+}
+
+// Certificate returns the file with the certificate that a node should show.
+func (s *Security) Certificate(id string) ([]byte, error) { return os.ReadFile(s.path(id + ".crt")) }
+
+// Certificate returns the certificate that the node shows to clients.
+func (n *Node) Certificate(ctx context.Context) ([]byte, error) {
+	d := tls.Dialer{Config: n.security.tls}
+	c, err := d.DialContext(ctx, "tcp", n.HTTPAddr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw, nil
+}

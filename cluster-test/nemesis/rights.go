@@ -1,0 +1,120 @@
+package nemesis
+
+import (
+	"bytes"
+	"context"
+	"encoding/pem"
+	"fmt"
+	"time"
+
+	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/history"
+)
+
+// Changes of users and certificates reach nodes of which one is killed meanwhile.
+func rightsFaults() []Fault {
+	return []Fault{
+		{Name: "rights-lost", Secure: true, About: "a user loses the right to write, or all rights, and gets them back", Pick: toAll(rightsLost), Hold: seconds(1, 4)},
+		{Name: "renewed", Secure: true, About: "every node gets another certificate", Pick: toAll(renewed)},
+	}
+}
+
+// spreadLimit is how long a node may take to go by users and certificates of which it was told.
+const spreadLimit = 10 * time.Second
+
+func rightsLost(ctx context.Context, e *Env) (healer, error) {
+	right, reads := access.Read, e.Rand.IntN(3) == 0
+	if reads {
+		right = access.None
+	}
+	note := func(stage history.RightsStage) {
+		e.Recorder.Note("", history.RightsNote(cluster.Visitor, reads, stage))
+	}
+	set := func(ctx context.Context, right access.Right, from, to history.RightsStage) error {
+		note(from)
+		if err := e.Cluster.Security.SetVisitor(right); err != nil {
+			return err
+		}
+		if err := e.killOne(); err != nil {
+			return err
+		}
+		all, err := e.spread(ctx, "whether the visitor may write", func(ctx context.Context, n *cluster.Node) (bool, error) {
+			may, err := n.MayVisitorWrite(ctx)
+			return may == (right == access.Write), err
+		})
+		if all {
+			note(to)
+		}
+		return err
+	}
+	// Not to be interrupted: nobody else would give the rights back.
+	ctx = context.WithoutCancel(ctx)
+	heal := func(ctx context.Context) error {
+		return set(ctx, access.Write, history.RightsComing, history.RightsBack)
+	}
+	return heal, set(ctx, right, history.RightsGoing, history.RightsGone)
+}
+
+func renewed(ctx context.Context, e *Env) (healer, error) {
+	for _, n := range e.Cluster.Nodes {
+		if err := e.Cluster.Security.Renew(n.ID); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.killOne(); err != nil {
+		return nil, err
+	}
+	_, err := e.spread(context.WithoutCancel(ctx), "for its certificate", func(ctx context.Context, n *cluster.Node) (bool, error) {
+		file, err := e.Cluster.Security.Certificate(n.ID)
+		if err != nil {
+			return false, err
+		}
+		shown, err := n.Certificate(ctx)
+		block, _ := pem.Decode(file)
+		return err == nil && bytes.Equal(block.Bytes, shown), err
+	})
+	return nil, err
+}
+
+// killOne kills a node, mostly, and starts it again.
+func (e *Env) killOne() error {
+	n := e.anyone()
+	if n == nil || e.Rand.IntN(4) == 0 {
+		return nil
+	}
+	if err := n.Kill(); err != nil {
+		return err
+	}
+	return start(n)
+}
+
+// spread tells the nodes of a change until each that runs goes by it, and reports whether
+// all of them do. A node that answers and does not is an error; one that is down, or does not answer, will
+// learn of it from the files or from the signal that waits for it.
+func (e *Env) spread(ctx context.Context, what string, follows func(context.Context, *cluster.Node) (bool, error)) (all bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, spreadLimit)
+	defer cancel()
+	all = true
+	for _, n := range e.Cluster.Nodes {
+		behind := false // by the last answer
+		waited := cluster.Until(ctx, "", func() bool {
+			if !n.Running() {
+				return true
+			}
+			ok, err := follows(ctx, n)
+			if err == nil {
+				behind = !ok
+			}
+			if behind || !n.Healthy() {
+				_ = n.Reload() // or it has just ended
+			}
+			return err == nil && ok
+		})
+		if waited != nil && behind {
+			return false, fmt.Errorf("%v after the change, %s, asked %s, answers as before", spreadLimit, n.ID, what)
+		}
+		all = all && waited == nil
+	}
+	return all, nil
+}
