@@ -111,8 +111,8 @@ func (c *Config) checkTLS() error {
 	return nil
 }
 
-// checkNodes refuses a cluster in which what clients are asked for could be passed by:
-// what another node wants is done whoever the user is.
+// checkNodes rejects a cluster in which clients could get round their authentication:
+// requests from other nodes are not checked against the rights of users.
 func (c *Config) checkNodes() error {
 	peers, err := c.Peers()
 	if err != nil {

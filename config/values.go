@@ -51,7 +51,7 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 	return all, nil
 }
 
-// AsksClients reports whether clients must prove who they are.
+// AsksClients reports whether clients must authenticate.
 func (c *Config) AsksClients() bool { return c.UsersFile != "" || c.TLSClientCA != "" }
 
 // NodeCredential reports whether nodes prove to each other that they are nodes.

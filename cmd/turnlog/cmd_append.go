@@ -36,7 +36,7 @@ from standard input. Every message has an id: one that you give with --id, so th
 a repetition of the command is recognised and stores nothing, or one made for it.`,
 		Example: `  turnlog append alice '{"role":"user","content":"Where is my order?"}'
   turnlog append alice --role user 'Where is my order?'        # the same, wrapped
-  turnlog append alice --id q1 --role user 'hi' --expect 17    # only if nobody wrote since revision 17
+  turnlog append alice --id q1 --role user 'hi' --expect 17    # only if it is still at revision 17
   turnlog append alice --lines < turn.jsonl                    # one message a line`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -42,7 +42,7 @@ Targets of workloads:
   turnlog://HOST:PORT[,HOST:PORT...][/NAMESPACE]    TURN.* commands, with message ids
   redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=N]   RPUSH and LRANGE, of Redis or of turnlog
   rediss://…                                        the same, with TLS (SSL_CERT_FILE names another authority)
-  http://HOST:PORT[/NAMESPACE]                      turnlog's HTTP door
+  http://HOST:PORT[/NAMESPACE]                      turnlog's HTTP API
 
 With --compare, two targets are measured in alternating rounds. Messages stay in
 the target: the keys begin with --prefix.

@@ -23,9 +23,10 @@ func (a *app) certCommand() *cobra.Command {
 an authority already, use that one instead.
 
 Keys are ECDSA (P-256). NAME.crt and NAME.key go to --dir; keep ca.key off the
-nodes. A node's certificate serves its doors for clients as well as the connections
-between nodes, for which NAME must be its --node-id; one for a client opens doors that ask for it (--tls-client-ca), and
-does not make its owner a node. Nodes notice new files within seconds.`
+nodes. A node shows its certificate to clients and to other nodes; for the latter
+NAME must be its --node-id. A client's certificate is for listeners that ask for one
+(--tls-client-ca); it is not accepted as a node's. Nodes notice new files within
+seconds.`
 	cmd.Example = `  turnlog cert ca
   turnlog cert node n1 --host 10.0.0.1 --host db1.example
   turnlog cert client support-bot

@@ -24,8 +24,8 @@ any other in "data_base64". Deadlines are not exported.
 
 Each session is read as it is at that moment; the whole is not one snapshot.
 
-With --to it writes to a Redis instead: keys of all types, as turnlog's Redis door
-shows them, with their deadlines, and compares every key afterwards. Ids, numbers
+With --to it writes to a Redis instead: keys of all types, as Redis
+clients of turnlog see them, with their deadlines, and compares every key afterwards. Ids, numbers
 and times of messages, and metadata, have no place there. Everything that
 "turnlog import --help" says of redis:// holds here, the other way round.`,
 		Example: `  turnlog export -o backup.jsonl.gz --gzip

@@ -20,7 +20,7 @@ func (a *app) rmCommand() *cobra.Command {
 		Use:   "rm (KEY... | --prefix PREFIX --yes)",
 		Short: "Delete sessions",
 		Example: `  turnlog rm alice
-  turnlog rm alice --expect 17              # only if nobody wrote since
+  turnlog rm alice --expect 17              # only if it is still at revision 17
   turnlog rm --prefix user/42/ --yes        # every session of user 42`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			byPrefix := cmd.Flags().Changed("prefix")

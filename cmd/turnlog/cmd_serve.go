@@ -40,13 +40,14 @@ with --cluster-secret-optional, one by one, and then without.
 Open files: each connection takes one, and so do each 64 MiB of data and of log.
 The limit (ulimit -n, LimitNOFILE=) is raised as far as it may be and divided: log,
 state and other nodes have a reserve, clients the rest, Redis and HTTP three quarters of
-that each at most; who comes beyond it is told so. Below 128 the node does not start.
+that each at most; more are rejected with an error. Below 128 the node does not start.
 4,096 and one for each 64 MiB of data are plenty for most. /metrics has the figures:
 turnlog_descriptors_limit, _reserved and _clients.
 
-SIGHUP reads the users file and the certificates anew; changed certificates are
-noticed without it, too. What is wrong in them is logged, and what was stays. A
-user who is gone, or has less right, is refused from his next request on.
+SIGHUP makes the node read the users file and the certificates again; it also notices
+changed certificates by itself. If one cannot be used, the error is logged and the old
+one stays in use. A removed user, or a right that was taken away, is rejected from the
+next request on.
 
 SIGTERM or SIGINT: the node answers what is in flight, hands leadership over,
 writes its state and exits with 0. A second signal ends it at once, which is as

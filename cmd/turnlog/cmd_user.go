@@ -24,9 +24,9 @@ it to all of them, then send each SIGHUP. Until then nothing changes.
 
 A user has one right (read; write, which includes it; admin, which includes both
 and looks after the cluster), in some namespaces, and for some keys: those that
-begin with one of his prefixes. Redis clients use the name and the secret with
+begin with one of the user's prefixes. Redis clients use the name and the secret with
 AUTH, HTTP clients as Basic or Bearer credentials, turnlog's commands with --user.
-The user "default" is the one that Redis clients mean who give a password only.`
+Redis clients that give only a password are the user "default".`
 	cmd.Example = `  turnlog user add support-bot --right write --allow-namespace 0 --allow-prefix chat:
   turnlog user add default --right admin --allow-namespace '*' --ask
   turnlog user list

@@ -35,7 +35,7 @@ not be turnlog. TARGET is one of
   turnlog:?through=n2                        ... with all requests through that node
   turnlog:?kill-leader=3s                    ... whose leader is killed again and again meanwhile
   turnlog://HOST:PORT[,HOST:PORT...]         a running cluster
-  http://HOST:PORT                           the same, through its HTTP door
+  http://HOST:PORT                           the same, over HTTP
   redis://[USER:PASSWORD@]HOST:PORT[/DB]     a list for each session, as chat-history libraries have it; rediss:// with TLS
   redis://HOST:PORT?layout=rmw               a string for each session, read and written back
   postgres://USER:PASSWORD@HOST:PORT/DB      a table, with a transaction for each append

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // blocks returns the commands of a page that stand in blocks marked sh.
@@ -51,4 +54,20 @@ func TestSecuringACluster(t *testing.T) {
 			t.Errorf("missing: %s\n%s", says, text)
 		}
 	}
+}
+
+// Quotes of a flag's help name its argument: `turnlog user` in one would stand for it.
+func TestFlagsNameTheirArguments(t *testing.T) {
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if name, _ := pflag.UnquoteUsage(f); strings.Contains(name, " ") {
+				t.Errorf("%s --%s %s: the help shows that as the name of its argument", cmd.CommandPath(), f.Name, name)
+			}
+		})
+		for _, c := range cmd.Commands() {
+			walk(c)
+		}
+	}
+	walk((&app{getenv: func(string) string { return "" }}).root())
 }

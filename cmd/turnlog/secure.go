@@ -17,8 +17,8 @@ import (
 	"github.com/turnlog/turnlog/peer"
 )
 
-// secrets is what a node keeps of files that say who may connect. A nil field is
-// not configured.
+// secrets holds what a node read from its files of users, certificates and secrets. A
+// nil field is not configured.
 type secrets struct {
 	users     *access.Users
 	doors     *certs.Store
@@ -49,7 +49,7 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 		return s, err
 	}
 	if s.cluster, err = readClusterSecret(cfg); err == nil && s.cluster != nil && s.cluster.Optional {
-		log.Warn("the cluster secret is optional: any program that reaches this node's port passes for a node; drop --cluster-secret-optional once all nodes have the secret")
+		log.Warn("the cluster secret is optional: any program that reaches this node's port is accepted as a node; drop --cluster-secret-optional once all nodes have the secret")
 	}
 	return s, err
 }
@@ -76,24 +76,24 @@ func (s secrets) peerTLS() *peer.TLS {
 	return &peer.TLS{Client: s.nodes.Client, Server: s.nodes.ServerForEqual(), Verify: s.nodeNames.Verify}
 }
 
-// closedPort says why no other node is let in, or nothing.
+// closedPort returns why the port for nodes is closed, or "" if it is not.
 func closedPort(cfg *config.Config) string {
 	if !cfg.AsksClients() || cfg.NodeCredential() {
 		return ""
 	}
-	return "it asks clients who they are and has no credential to tell other nodes by: set --cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
+	return "it authenticates clients, and has no credential by which to recognise other nodes: set --cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
 }
 
-// catchReloads catches SIGHUP, which ends a process that does not, until stop is called.
-// One signal waits until run is there to take it.
+// catchReloads catches SIGHUP, which by default ends a process, until stop is called. One
+// signal is kept until run receives it.
 func catchReloads() (reloads <-chan os.Signal, stop func()) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	return hup, func() { signal.Stop(hup) }
 }
 
-// run reads the files anew at each reload, until ctx ends. changed is called after
-// the users were.
+// run reads the files again at each reload, until ctx ends. It calls changed after the
+// users were read.
 func (s secrets) run(ctx context.Context, reloads <-chan os.Signal, changed func()) {
 	for {
 		select {
@@ -107,7 +107,7 @@ func (s secrets) run(ctx context.Context, reloads <-chan os.Signal, changed func
 	}
 }
 
-// reload reads everything anew; what fails is logged there.
+// reload reads all files again. Errors are logged where they occur.
 func (s secrets) reload() error {
 	for _, store := range []*certs.Store{s.doors, s.nodes} {
 		if store != nil {
