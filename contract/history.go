@@ -86,6 +86,18 @@ func (h *history) of(session string) []event {
 	return out
 }
 
+// lastError is that of the newest call that failed.
+func (h *history) lastError() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range slices.Backward(h.events) {
+		if e.Err != "" {
+			return e.Err
+		}
+	}
+	return "none"
+}
+
 func (e *event) what() string {
 	switch e.Op {
 	case opAdd:

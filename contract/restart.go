@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
@@ -105,7 +104,8 @@ func survives(kind Capability) func(*probe) error {
 }
 
 // amid restarts while a crew is saving: as soon as a third of the turns are
-// acknowledged. Writers go on until they are through.
+// acknowledged. Writers go on until they are through. It is an error if they are through
+// before: then so many saves failed that nothing can be said about the restart.
 func (p *probe) amid(kind Capability, as []assignment) error {
 	total := 0
 	for i := range as {
@@ -114,19 +114,29 @@ func (p *probe) amid(kind Capability, as []assignment) error {
 	}
 	ctx, stop := context.WithCancel(p.ctx)
 	defer stop()
-	var group sync.WaitGroup
-	var restartErr error
-	group.Go(func() {
-		for p.history.saved.Load() < int64(total/3) && ctx.Err() == nil {
-			pause(ctx, time.Millisecond)
-		}
-		if restartErr = p.restart(kind); restartErr != nil {
+	restarted := make(chan error, 1)
+	go func() {
+		err := p.restartAfter(ctx, total/3, kind)
+		if err != nil {
 			stop() // there is nothing to wait for
 		}
-	})
+		restarted <- err
+	}()
 	err := p.work(ctx, nil, as)
-	group.Wait()
-	return errors.Join(restartErr, err)
+	stop()
+	return errors.Join(<-restarted, err)
+}
+
+// restartAfter restarts when so many turns are acknowledged.
+func (p *probe) restartAfter(ctx context.Context, turns int, kind Capability) error {
+	for p.history.saved.Load() < int64(turns) {
+		if ctx.Err() != nil {
+			return fmt.Errorf("only %d turns were saved, and it takes %d before %s; the last error: %s",
+				p.history.saved.Load(), turns, kind, p.history.lastError())
+		}
+		pause(ctx, time.Millisecond)
+	}
+	return p.restart(kind)
 }
 
 func whileSaving(kind Capability) func(*probe) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/turnlog/turnlog/contract"
@@ -21,6 +22,9 @@ type chat struct {
 	facts   []fact
 	store   contract.Store // nil: opened when needed
 	turns   int
+
+	patience   time.Duration // with a store that fails and is not restarting
+	restarting *atomic.Bool
 }
 
 func (c *chat) end() {
@@ -59,17 +63,25 @@ func (c *chat) ask(ctx context.Context, fs []fact, score *tally) error {
 }
 
 // say is a turn: the agent loads what was said, answers out of that alone, and
-// saves both messages as one. It returns the answer that was saved.
+// saves both messages as one. It returns the answer that was saved. What fails is tried
+// again: for as long as a restart takes, and then for as long as there is patience.
 func (c *chat) say(ctx context.Context, text string) (string, error) {
 	c.turns++
+	end := time.Now().Add(c.patience)
 	for {
 		answer, err := c.attempt(ctx, text)
 		if err == nil {
 			return answer, nil
 		}
+		if c.restarting.Load() {
+			end = time.Now().Add(c.patience)
+		}
 		if c.store != nil {
 			c.store.Close() // it may be broken
 			c.store = nil
+		}
+		if time.Now().After(end) {
+			return "", err
 		}
 		select {
 		case <-time.After(retryTime):

@@ -24,6 +24,9 @@ type Script struct {
 	Facts         int // told in each, the last few of them corrections: 12
 	// Timeout bounds what is done for one kind of restart: 90 s.
 	Timeout time.Duration
+	// Patience is how long a call that fails is repeated while the store serves, before
+	// the conversation is given up: 10 s.
+	Patience time.Duration
 	// Began, if set, is told of each kind.
 	Began func(kind contract.Capability)
 }
@@ -73,6 +76,9 @@ func (s Script) Run(ctx context.Context) []Score {
 	if s.Timeout <= 0 {
 		s.Timeout = 90 * time.Second
 	}
+	if s.Patience <= 0 {
+		s.Patience = 10 * time.Second
+	}
 	var scores []Score
 	for i, r := range s.Target.Restarts {
 		if ctx.Err() != nil {
@@ -92,12 +98,13 @@ func (s *Script) play(ctx context.Context, r contract.Restart, run uint64) Score
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	var before, after tally
-	chats := make([]*chat, s.Conversations)
-	for i := range chats {
-		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("contract-recall-%x-%d", run, i), facts: facts(random, s.Facts)}
-		defer chats[i].end()
-	}
+	var restarting atomic.Bool
+	chats := s.chats(run, &restarting)
+	defer func() {
+		for _, c := range chats {
+			c.end()
+		}
+	}()
 	half := s.Facts / 2
 	err := each(chats, func(c *chat) error { return c.tell(ctx, c.facts[:half], nil) })
 	if err == nil {
@@ -106,7 +113,13 @@ func (s *Script) play(ctx context.Context, r contract.Restart, run uint64) Score
 	var told atomic.Int64
 	restarted := make(chan error, 1)
 	stop := make(chan struct{})
-	go func() { restarted <- restartAmid(ctx, r, &told, int64(s.Conversations*(s.Facts-half)/3), stop) }()
+	go func() {
+		waitFor(&told, int64(s.Conversations*(s.Facts-half)/3), stop)
+		restarting.Store(true)
+		err := r.Do(ctx)
+		restarting.Store(false)
+		restarted <- err
+	}()
 	if err == nil {
 		err = each(chats, func(c *chat) error { return c.tell(ctx, c.facts[half:], &told) })
 	}
@@ -120,19 +133,28 @@ func (s *Script) play(ctx context.Context, r contract.Restart, run uint64) Score
 	return Score{Kind: r.Kind, Before: before.Accuracy, After: after.Accuracy, Err: err}
 }
 
-// restartAmid restarts when enough was told, or at the end of the telling.
-func restartAmid(ctx context.Context, r contract.Restart, told *atomic.Int64, enough int64, stop <-chan struct{}) error {
+// chats returns the conversations of a run, before their first words.
+func (s *Script) chats(run uint64, restarting *atomic.Bool) []*chat {
+	chats := make([]*chat, s.Conversations)
+	for i := range chats {
+		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
+		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("contract-recall-%x-%d", run, i), facts: facts(random, s.Facts),
+			patience: s.Patience, restarting: restarting}
+	}
+	return chats
+}
+
+// waitFor returns when enough was told, or at the end of the telling.
+func waitFor(told *atomic.Int64, enough int64, stop <-chan struct{}) {
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
 	for told.Load() < enough {
 		select {
 		case <-poll.C:
-			continue
 		case <-stop:
+			return
 		}
-		break
 	}
-	return r.Do(ctx)
 }
 
 // each calls f for all conversations at once.

@@ -2,7 +2,10 @@ package recall_test
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/contract"
 	"github.com/turnlog/turnlog/contract/memory"
@@ -34,5 +37,50 @@ func TestScores(t *testing.T) {
 	}
 	if p := scores[1].After.Percent(); p > 90 {
 		t.Errorf("a store that forgot scores %.0f", p)
+	}
+}
+
+// halfRead is a store in which the session that is first to be loaded so often cannot be
+// read from then on.
+type halfRead struct {
+	*memory.Handle
+	*reads
+}
+
+type reads struct {
+	often int
+
+	mu  sync.Mutex
+	of  map[string]int
+	bad string
+}
+
+func (h halfRead) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.of[session]++
+	if h.bad == "" && h.of[session] == h.often {
+		h.bad = session
+	}
+	if h.bad == session {
+		return nil, errors.New("not JSON")
+	}
+	return h.Handle.Load(ctx, session)
+}
+
+// TestOneConversationIsLost: a conversation that cannot be read any more is forgotten,
+// and takes no other one with it.
+func TestOneConversationIsLost(t *testing.T) {
+	const conversations, facts = 8, 12
+	server := memory.New()
+	target := server.Target()
+	r := &reads{often: facts + 1, of: map[string]int{}} // half are told and asked: now the restart may come
+	target.Open = func(context.Context) (contract.Store, error) { return halfRead{server.Open(), r}, nil }
+	target.Restarts = []contract.Restart{{Kind: contract.CanKill, Do: func(context.Context) error { return nil }}}
+	script := recall.Script{Target: target, Seed: 1, Conversations: conversations, Facts: facts,
+		Timeout: 10 * time.Second, Patience: 10 * time.Millisecond}
+	s := script.Run(t.Context())[0]
+	if percent := s.After.Percent(); percent < 80 || percent > 95 || s.Err == nil {
+		t.Errorf("remembered after one of %d conversations became unreadable: %.0f %%; %v", conversations, percent, s.Err)
 	}
 }
