@@ -67,20 +67,22 @@ func (c *chat) ask(ctx context.Context, fs []fact, score *tally) error {
 // again: for as long as a restart takes, and then for as long as there is patience.
 func (c *chat) say(ctx context.Context, text string) (string, error) {
 	c.turns++
-	end := time.Now().Add(c.patience)
+	var failing time.Time // since then, if it is set
 	for {
 		answer, err := c.attempt(ctx, text)
 		if err == nil {
 			return answer, nil
 		}
-		if c.restarting.Load() {
-			end = time.Now().Add(c.patience)
-		}
 		if c.store != nil {
 			c.store.Close() // it may be broken
 			c.store = nil
 		}
-		if time.Now().After(end) {
+		switch {
+		case c.restarting.Load():
+			failing = time.Time{}
+		case failing.IsZero():
+			failing = time.Now()
+		case time.Since(failing) > c.patience:
 			return "", err
 		}
 		select {
@@ -92,15 +94,15 @@ func (c *chat) say(ctx context.Context, text string) (string, error) {
 }
 
 func (c *chat) attempt(ctx context.Context, text string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
 	if c.store == nil {
-		s, err := c.target.Open(ctx)
+		s, err := c.target.Open(ctx) // may start an interpreter, which takes as long as it takes
 		if err != nil {
 			return "", err
 		}
 		c.store = s
 	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
 	history, err := c.store.Load(ctx, c.session)
 	if err != nil {
 		return "", err

@@ -3,6 +3,7 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -82,5 +83,24 @@ func TestOneConversationIsLost(t *testing.T) {
 	s := script.Run(t.Context())[0]
 	if percent := s.After.Percent(); percent < 80 || percent > 95 || s.Err == nil {
 		t.Errorf("remembered after one of %d conversations became unreadable: %.0f %%; %v", conversations, percent, s.Err)
+	}
+}
+
+// TestSlowOpening: the time to open a handle, which may start an interpreter, is none
+// that a call of the store takes.
+func TestSlowOpening(t *testing.T) {
+	server := memory.New()
+	target := server.Target()
+	target.Open = func(ctx context.Context) (contract.Store, error) {
+		end, _ := ctx.Deadline()
+		if left := time.Until(end); left < time.Minute {
+			return nil, fmt.Errorf("only %s to open a handle", left)
+		}
+		return server.Open(), nil
+	}
+	target.Restarts = []contract.Restart{{Kind: contract.CanStop, Do: func(context.Context) error { return nil }}}
+	s := recall.Script{Target: target, Seed: 1, Timeout: time.Hour, Patience: time.Millisecond}.Run(t.Context())[0]
+	if s.Err != nil || s.After.Percent() != 100 {
+		t.Errorf("%v, %v", s.After, s.Err)
 	}
 }
