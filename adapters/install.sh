@@ -19,7 +19,7 @@ fi
 if [[ ! -x bin/venv/bin/python ]]; then
 	python3 -m venv bin/venv
 fi
-bin/venv/bin/pip install --quiet --disable-pip-version-check --no-compile -r "$wanted"
+bin/venv/bin/pip install --quiet --disable-pip-version-check -r "$wanted"
 
 if [[ ${1:-} == --all ]]; then
 	mkdir -p bin/node

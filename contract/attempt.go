@@ -67,9 +67,10 @@ func isLate(err error) bool {
 // contexts fails the case instead of stopping the suite. Attempts of a case share no
 // sessions.
 func (r *run) attempt(ctx context.Context, c Case, number int) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("%w: the case did not end within %s", errLate, r.Timeout))
+	p := newProbe(r, c, number)
+	ctx, cancel := p.openings.bound(ctx, r.Timeout, fmt.Errorf("%w: the case did not end within %s", errLate, r.Timeout))
 	defer cancel()
-	p := newProbe(ctx, r, c, number)
+	p.ctx = ctx
 	done := make(chan error, 1)
 	go func() {
 		defer func() {

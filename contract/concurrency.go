@@ -60,7 +60,7 @@ func (p *probe) crewOf(n int, session string, turns, parts int) []assignment {
 func (p *probe) work(ctx context.Context, shared Store, as []assignment) error {
 	writers := make([]*writer, len(as))
 	for i, a := range as {
-		w := &writer{assignment: a, store: shared, open: p.Target.Open, emit: p.history.record}
+		w := &writer{assignment: a, store: shared, open: p.opened, emit: p.history.record}
 		if err := w.handle(ctx); err != nil {
 			return err
 		}

@@ -102,12 +102,8 @@ func (p *probe) line() (Line, Store, error) {
 		return nil, nil, err
 	}
 	p.keepLine(line)
-	h, err := line.Open(p.ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening a handle: %w", err)
-	}
-	p.keep(h)
-	return line, h, nil
+	h, err := p.openedOn(line)
+	return line, h, err
 }
 
 // oneAnswer stands for Answer with the first of Line.Answers, in a case that has a
@@ -196,12 +192,7 @@ func loadUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
 // fresh returns a handle in working order.
 func (p *probe) fresh(line Line, old Store) (Store, error) {
 	old.Close()
-	h, err := line.Open(p.ctx)
-	if err != nil {
-		return nil, err
-	}
-	p.keep(h)
-	return h, nil
+	return p.openedOn(line)
 }
 
 func flapping(p *probe) error {

@@ -20,6 +20,8 @@ type probe struct {
 	history history
 	store   Store // a handle that is open when the case begins
 
+	openings openings // of handles
+
 	mu       sync.Mutex
 	handles  []Store
 	lines    []Line
@@ -27,8 +29,8 @@ type probe struct {
 	slowest  time.Duration // add so far that was acknowledged
 }
 
-func newProbe(ctx context.Context, r *run, c Case, attempt int) *probe {
-	return &probe{run: r, c: c, attempt: attempt, ctx: ctx, random: rand.New(rand.NewPCG(c.Seed, ownSeed(c.ID())))}
+func newProbe(r *run, c Case, attempt int) *probe {
+	return &probe{run: r, c: c, attempt: attempt, random: rand.New(rand.NewPCG(c.Seed, ownSeed(c.ID())))}
 }
 
 // try opens the first handle, and runs the case if the store can be held to it.
@@ -47,7 +49,29 @@ func (p *probe) try() (err error) {
 
 // open returns a new handle, which is closed after the case.
 func (p *probe) open() (Store, error) {
-	s, err := p.Target.Open(p.ctx)
+	s, err := p.opened(p.ctx)
+	if err != nil {
+		return nil, fmt.Errorf("opening a handle: %w", err)
+	}
+	p.keep(s)
+	return s, nil
+}
+
+// opened returns a new handle, which the caller closes.
+func (p *probe) opened(ctx context.Context) (s Store, err error) {
+	err = p.openings.measure(func() error {
+		s, err = p.Target.Open(ctx)
+		return err
+	})
+	return s, err
+}
+
+// openedOn returns a new handle that uses the line, which is closed after the case.
+func (p *probe) openedOn(l Line) (s Store, err error) {
+	err = p.openings.measure(func() error {
+		s, err = l.Open(p.ctx)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening a handle: %w", err)
 	}

@@ -153,14 +153,17 @@ func (p *probe) spawnAll(ctx context.Context, as []assignment) (children []*chil
 			c.end(nil) // those that ran are gone
 		}
 	}
-	for _, a := range as {
-		c, err := p.spawn(ctx, a)
-		if err != nil {
-			return children, end, err
+	err = p.openings.measure(func() error {
+		for _, a := range as {
+			c, err := p.spawn(ctx, a)
+			if err != nil {
+				return err
+			}
+			children = append(children, c)
 		}
-		children = append(children, c)
-	}
-	return children, end, nil
+		return nil
+	})
+	return children, end, err
 }
 
 // processes has every assignment carried out by a process of its own, all at once.

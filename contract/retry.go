@@ -237,10 +237,9 @@ func (p *probe) untilSaved(line Line, h *Store, session string, turn int) error 
 		if attempt == 10 {
 			return fmt.Errorf("not saved in %d attempts, although only one request in each was lost: %w", attempt, err)
 		}
-		if *h, err = line.Open(p.ctx); err != nil {
+		if *h, err = p.openedOn(line); err != nil {
 			return err
 		}
-		p.keep(*h)
 		pause(p.ctx, 10*time.Millisecond)
 	}
 }

@@ -150,7 +150,7 @@ func savedMeansSaved(p *probe) error {
 func closeKeeps(p *probe) error {
 	s := p.session("a")
 	for range 5 {
-		h, err := p.Target.Open(p.ctx)
+		h, err := p.opened(p.ctx)
 		if err != nil {
 			return err
 		}

@@ -95,11 +95,11 @@ func (w *writer) turn(ctx context.Context, k turnKey) error {
 	if w.Condition {
 		return w.conditional(ctx, k)
 	}
-	ctx, cancel := context.WithTimeout(ctx, defaultOp)
-	defer cancel()
 	if err := w.handle(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, defaultOp)
+	defer cancel()
 	return w.attempt(event{Op: opAdd, Key: k}, func(ms []Message) error { return w.store.Add(ctx, w.Session, ms...) })
 }
 
@@ -128,11 +128,11 @@ func (w *writer) conditional(ctx context.Context, k turnKey) error {
 
 // upon reads, and adds upon what it has read.
 func (w *writer) upon(ctx context.Context, k turnKey) error {
-	ctx, cancel := context.WithTimeout(ctx, defaultOp)
-	defer cancel()
 	if err := w.handle(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, defaultOp)
+	defer cancel()
 	store := w.store.(Conditional)
 	l := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
 	ms, version, err := store.LoadVersion(ctx, w.Session)
@@ -148,11 +148,11 @@ func (w *writer) upon(ctx context.Context, k turnKey) error {
 }
 
 func (w *writer) load(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, defaultOp)
-	defer cancel()
 	if err := w.handle(ctx); err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, defaultOp)
+	defer cancel()
 	e := event{Op: opLoad, Session: w.Session, Key: turnKey{Writer: w.Writer}, Start: now()}
 	ms, err := w.store.Load(ctx, w.Session)
 	e.Seen = turnsOf(ms)

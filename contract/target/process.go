@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	helloTime = 60 * time.Second // for an adapter to start: interpreters load libraries
-	endTime   = 5 * time.Second  // for it to end by itself
+	helloTime = 2 * time.Minute // for an adapter to start: interpreters load libraries
+	endTime   = 5 * time.Second // for it to end by itself
 )
 
 // process is a running adapter. Its methods may be called by any goroutine.

@@ -1,0 +1,63 @@
+package contract
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// openings measures for how long handles are being opened in a case. That may start
+// interpreters, and says little about the store.
+type openings struct {
+	mu    sync.Mutex
+	open  int       // that are in flight
+	since time.Time // from then on there were some
+	spent time.Duration
+}
+
+// measure calls f, which opens a handle.
+func (o *openings) measure(f func() error) error {
+	o.mu.Lock()
+	if o.open++; o.open == 1 {
+		o.since = time.Now()
+	}
+	o.mu.Unlock()
+	defer func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.open--; o.open == 0 {
+			o.spent += time.Since(o.since)
+		}
+	}()
+	return f()
+}
+
+// total is the time in which at least one handle was being opened.
+func (o *openings) total() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == 0 {
+		return o.spent
+	}
+	return o.spent + time.Since(o.since)
+}
+
+// bound returns a context that ends, for this cause, when a case has taken longer than
+// limit. Openings do not count, unless they take longer than limit themselves.
+func (o *openings) bound(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		granted := time.Duration(0)
+		for left := limit; left > 0; {
+			select {
+			case <-time.After(left):
+			case <-ctx.Done():
+				return
+			}
+			total := min(o.total(), limit)
+			left, granted = total-granted, total
+		}
+		cancel(cause)
+	}()
+	return ctx, func() { cancel(nil) }
+}
