@@ -1,16 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/turnlog/turnlog/turn"
 )
 
 // blocks returns the commands of a page that stand in blocks marked sh.
@@ -53,6 +57,77 @@ func TestSecuringACluster(t *testing.T) {
 		if !strings.Contains(text, says) {
 			t.Errorf("missing: %s\n%s", says, text)
 		}
+	}
+}
+
+// The session in the README's "Three minutes" goes as it is shown.
+func TestThreeMinutes(t *testing.T) {
+	for _, tool := range []string{"curl", "redis-cli"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("the README uses " + tool)
+		}
+	}
+	base := freeBase(t)
+	dev := startProcess(t, nil, "dev", "--data-dir", t.TempDir(), "--port-base", strconv.Itoa(base))
+	dev.until("ready", func() bool { return strings.Contains(dev.text(), "Ctrl-C stops the cluster") })
+	ports := regexp.MustCompile(`\b7[34]\d\d\b`)
+	times := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
+
+	for _, step := range session(t, "../../README.md", "## Three minutes") {
+		command := ports.ReplaceAllStringFunc(step.command, func(port string) string {
+			n, _ := strconv.Atoi(port)
+			return strconv.Itoa(base + n - 7379)
+		})
+		command = strings.ReplaceAll(command, "bin/turnlog", binary)
+		if strings.Contains(command, "PID-OF-THE-LEADER") {
+			leader := cli{t, fmt.Sprintf("127.0.0.1:%d", base)}.field("leader", "cluster", "status")
+			pid := regexp.MustCompile(leader + ` .*pid (\d+)`).FindStringSubmatch(dev.text())
+			command = strings.ReplaceAll(command, "PID-OF-THE-LEADER", pid[1])
+		}
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Env = append(cleanEnv(), fmt.Sprintf("TURNLOG_ADDR=127.0.0.1:%d", base))
+		out, err := cmd.CombinedOutput()
+		if step.output == "" && err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+		got, want := times.ReplaceAllString(string(out), "TIME"), times.ReplaceAllString(step.output, "TIME")
+		if step.output != "" && got != want {
+			t.Fatalf("%s says\n%s\nthe README shows\n%s", command, got, want)
+		}
+	}
+}
+
+// step is a command that a page shows, and the output that it shows for it.
+type step struct{ command, output string }
+
+// session returns the commands of the first block behind a heading, each behind a $.
+func session(t *testing.T, page, heading string) (steps []step) {
+	t.Helper()
+	_, after, _ := strings.Cut(string(read(t, page)), "\n"+heading+"\n")
+	_, block, _ := strings.Cut(after, "\n```\n")
+	block, _, ok := strings.Cut(block, "\n```\n")
+	if !ok {
+		t.Fatalf("%s: no block behind %s", page, heading)
+	}
+	for line := range strings.Lines(block + "\n") {
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		switch {
+		case isCommand:
+			steps = append(steps, step{command: command})
+		case line != "\n":
+			steps[len(steps)-1].output += line
+		}
+	}
+	return steps
+}
+
+// The README's limits are those that hold by default.
+func TestLimitsAreDocumented(t *testing.T) {
+	l := turn.DefaultLimits()
+	want := fmt.Sprintf("Message %d MiB · append call %d MiB or 1,000 messages · key %d bytes · id %d bytes · metadata %d KiB.",
+		l.MessageBytes>>20, l.AppendBytes>>20, l.KeyBytes, l.IDBytes, l.MetaBytes>>10)
+	if l.AppendMessages != 1000 || turn.MaxNamespaceBytes != 64 || !strings.Contains(string(read(t, "../../README.md")), want) {
+		t.Errorf("the README does not say: %s", want)
 	}
 }
 
