@@ -37,8 +37,11 @@ func Picture(w io.Writer, ops []history.Operation, session string, timeout time.
 		return errors.New("no operations on session " + session)
 	}
 	m := model
-	if kind(list) == expiring {
+	switch kind(list) {
+	case expiring:
 		m = expiringModel(clockBounds{early: int64(clockSlack), late: expiryGrace})
+	case valued:
+		m = valueModel
 	}
 	_, info := porcupine.CheckOperationsVerbose(m, searchable(list), timeout)
 	return porcupine.Visualize(m, info, w)

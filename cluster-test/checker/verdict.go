@@ -7,7 +7,8 @@
 //   - a session whose messages had a deadline is judged by the clock (ttl.go), and
 //     by search, in which it may expire at any moment that the clock allows (expiry.go);
 //   - a session that was also popped, trimmed, cleared or deleted is judged by
-//     search for a legal order of its operations (search.go), and is kept small.
+//     search for a legal order of its operations (search.go), and is kept small;
+//   - so is a key of Redis, of whatever type (values.go).
 //
 // What cannot be decided is not passed: it is reported as undecided.
 package checker
@@ -149,6 +150,8 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 		if len(s.out.Violations) == 0 {
 			s.searchExpiring(opts.SearchTimeout, int64(opts.ClockSlack))
 		}
+	case valued:
+		s.checkValue(opts.SearchTimeout)
 	case changing:
 		s.checkAgreement()
 		s.checkIdentity()
@@ -198,6 +201,7 @@ const (
 	growing  sessionKind = iota // appended to and read
 	changing                    // messages were removed as well
 	expiring                    // messages had a deadline
+	valued                      // a key of Redis, of any type
 )
 
 func kind(ops []*history.Operation) sessionKind {
@@ -211,6 +215,8 @@ func kind(ops []*history.Operation) sessionKind {
 			if op.Call.List {
 				k = changing
 			}
+		case history.Do, history.Ask:
+			return valued
 		default:
 			k = changing
 		}

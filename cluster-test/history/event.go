@@ -36,10 +36,12 @@ const (
 	Replace Func = "replace"
 	Clear   Func = "clear"
 	Delete  Func = "delete"
+	Do      Func = "do"  // a Redis command on a key of any type
+	Ask     Func = "ask" // one that changes nothing
 )
 
 // Writes reports whether f may change a session.
-func (f Func) Writes() bool { return f != Read && f != Tail }
+func (f Func) Writes() bool { return f != Read && f != Tail && f != Ask }
 
 // Event is one line of a history.
 type Event struct {
@@ -91,6 +93,8 @@ type Call struct {
 	// while for a message if there is none.
 	Oldest bool `json:"oldest,omitempty"`
 	Blocks bool `json:"blocks,omitempty"`
+	// Command is what Do and Ask ask for, without its key.
+	Command []string `json:"command,omitempty"`
 	// Watch: the call was made as a Redis transaction under WATCH, after the length
 	// had been asked for, and refused if anything had changed since.
 	Watch bool `json:"watch,omitempty"`
@@ -127,6 +131,8 @@ type Result struct {
 	// Watched is one more than the number of messages there were under WATCH.
 	Watched  uint64    `json:"watched,omitempty"`
 	Messages []Message `json:"messages,omitempty"`
+	// Answer is that of a Do or Ask, as package value writes it.
+	Answer string `json:"answer,omitempty"`
 }
 
 // Error is why a call failed.

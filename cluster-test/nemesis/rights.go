@@ -21,7 +21,7 @@ func rightsFaults() []Fault {
 }
 
 // spreadLimit is how long a node may take to go by users and certificates of which it was told.
-const spreadLimit = 10 * time.Second
+const spreadLimit = 6 * time.Second
 
 func rightsLost(ctx context.Context, e *Env) (healer, error) {
 	right, reads := access.Read, e.Rand.IntN(3) == 0

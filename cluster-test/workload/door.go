@@ -26,6 +26,7 @@ const (
 	Client = "client" // the Go client as applications use it: it retries, and finds the leader
 	RESP   = "resp"   // plain Redis list commands
 	TX     = "tx"     // transactions of Redis
+	VALUES = "values" // any Redis command on one key
 )
 
 // open returns a new Door into node n for a user; the Door named Client knows all nodes.
@@ -46,6 +47,8 @@ func open(door string, c *cluster.Cluster, n *cluster.Node, user string) Door {
 		return d
 	case RESP:
 		return &respDoor{addr: n.RESP.Addr(), entry: entry}
+	case VALUES:
+		return &valueDoor{respDoor{addr: n.RESP.Addr(), entry: entry}}
 	case TX:
 		return &txDoor{respDoor{addr: n.RESP.Addr(), entry: entry}}
 	}

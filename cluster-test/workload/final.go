@@ -3,17 +3,20 @@ package workload
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/cluster-test/value"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// finalReader reads whole sessions at every node, over HTTP.
+// finalReader reads whole sessions at every node, over HTTP, and values as Redis does.
 type finalReader struct {
 	run     *Run
 	process int
 	doors   []Door // by node
+	values  []Door
 }
 
 // finalUser is the number of a user who keeps all rights.
@@ -23,12 +26,13 @@ func newFinalReader(r *Run) *finalReader {
 	f := &finalReader{run: r, process: r.newProcess()}
 	for _, n := range r.cluster.Nodes {
 		f.doors = append(f.doors, open(HTTP, r.cluster, n, r.user(finalUser)))
+		f.values = append(f.values, open(VALUES, r.cluster, n, r.user(finalUser)))
 	}
 	return f
 }
 
 func (f *finalReader) close() {
-	for _, d := range f.doors {
+	for _, d := range slices.Concat(f.doors, f.values) {
 		d.Close()
 	}
 }
@@ -53,12 +57,20 @@ func (f *finalReader) read(ctx context.Context, s *Session) error {
 }
 
 func (f *finalReader) attempt(ctx context.Context, i int, s *Session) error {
-	c := history.Call{Func: history.Read, Final: true, Stale: i != 0}
-	op, err := f.run.rec.Invoke(f.process, f.run.cluster.Nodes[i].ID, HTTP, s.Name(), c)
+	c, door := history.Call{Func: history.Read, Final: true, Stale: i != 0}, HTTP
+	if s.kind != "" {
+		c, door = history.Call{Func: history.Ask, Final: true, Command: value.Whole(s.kind)}, VALUES
+	}
+	op, err := f.run.rec.Invoke(f.process, f.run.cluster.Nodes[i].ID, door, s.Name(), c)
 	if err != nil {
 		return f.run.fail(err)
 	}
-	r, err := pages(ctx, f.doors[i], s.Key, c)
+	var r history.Result
+	if s.kind != "" {
+		r, err = f.values[i].Do(ctx, s.Key, &c)
+	} else {
+		r, err = pages(ctx, f.doors[i], s.Key, c)
+	}
 	if err != nil {
 		e := turn.AsError(err)
 		f.run.rec.Return(f.process, op, history.Info, nil, &history.Error{Code: e.Kind.String(), Message: err.Error()})

@@ -146,6 +146,15 @@ func appendResult(v resp.Value) (r history.Result) {
 // command makes one round trip. After an error of the connection, nobody knows
 // whether a write was carried out.
 func (d *respDoor) command(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
+	v, err := d.roundTrip(ctx, namespace, writes, command)
+	if err != nil {
+		return v, err
+	}
+	return v, replyError(v)
+}
+
+// roundTrip is command, with error replies for answers.
+func (d *respDoor) roundTrip(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
 	if err := d.connect(ctx, namespace); err != nil {
 		return resp.Value{}, err
 	}
@@ -154,7 +163,7 @@ func (d *respDoor) command(ctx context.Context, namespace string, writes bool, c
 		d.Close()
 		return v, turn.Errorf(lost(writes), "%v", err)
 	}
-	return v, replyError(v)
+	return v, nil
 }
 
 func (d *respDoor) connect(ctx context.Context, namespace string) error {

@@ -117,19 +117,24 @@ func (r *Run) Finish(ctx context.Context) error {
 	return r.Failed()
 }
 
-// last makes appends of its workload's kind at its node until one succeeds.
+// last makes writes of its workload's kind at its node until one succeeds.
 func (w *worker) last(ctx context.Context) error {
 	s := w.pool.pick(w.rand)
 	for {
-		c := w.append(1, true)
-		c.TTL = s.ttl
-		c.List = w.workload.Removes && w.doorName == RESP
+		var c history.Call
+		if w.workload.Values {
+			c = w.write(s)
+		} else {
+			c = w.append(1, true)
+			c.TTL = s.ttl
+			c.List = w.workload.Removes && w.doorName == RESP
+		}
 		err := w.attempt(ctx, s, &c)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("after all faults have healed, %s does not accept an append at the door %s: %w", w.node.ID, w.doorName, err)
+			return fmt.Errorf("after all faults have healed, %s does not accept a write at the door %s: %w", w.node.ID, w.doorName, err)
 		}
 		if !sleep(ctx, 20*time.Millisecond) {
 			continue // one more attempt, for its error

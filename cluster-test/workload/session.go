@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/cluster-test/value"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -13,6 +14,8 @@ import (
 type Session struct {
 	Key turn.Key
 	ttl int64 // milliseconds that each append gives it, where the workload is about that
+	// kind is the type of value that it is, as Redis calls it, where the workload is about those.
+	kind string
 
 	mu sync.Mutex
 	// What the latest answer told; workers use it to ask sensible questions,
@@ -91,6 +94,9 @@ func (p *pool) newLocked(i int) *Session {
 	}}
 	if len(p.w.TTLs) > 0 {
 		s.ttl = p.w.TTLs[p.counter%len(p.w.TTLs)]
+	}
+	if p.w.Values {
+		s.kind = value.Kind(p.counter)
 	}
 	p.counter++
 	p.all = append(p.all, s)

@@ -26,6 +26,7 @@ type Workload struct {
 	// TTLs, in milliseconds, one of which each session has and each append renews.
 	TTLs    []int64
 	Removes bool // messages are removed: lists do not tell seqs
+	Values  bool // sessions are keys of Redis, each of some type
 	// Pipeline is how many calls a worker sends at a time, at most, without waiting for
 	// answers; 0: one after the other.
 	Pipeline int
@@ -72,6 +73,10 @@ func All() []*Workload {
 		{
 			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
 			Doors: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
+		},
+		{
+			Name: "values", About: "lists, hashes, sets, sorted sets, streams and strings of Redis, by all that changes them",
+			Doors: []string{VALUES}, Sessions: 6, Calls: 40, Unknowns: 3, Values: true, Next: command,
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",

@@ -1,0 +1,78 @@
+package workload
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/cluster-test/value"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// valueDoor carries out commands as they are.
+type valueDoor struct{ respDoor }
+
+func (d *valueDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
+	if len(c.Command) == 0 {
+		return history.Result{}, unsupported(VALUES, c)
+	}
+	words := append([]string{c.Command[0], key.Name}, c.Command[1:]...)
+	v, err := d.roundTrip(ctx, key.Namespace, c.Func.Writes(), words)
+	if err != nil {
+		return history.Result{}, err
+	}
+	if refused := v.Err(); refused != nil && !strings.HasPrefix(refused.Error(), "ERR ") {
+		return history.Result{}, replyError(v)
+	}
+	return history.Result{Answer: value.Answer(c.Command[0], v)}, nil
+}
+
+// command makes up a command for the type that the session is.
+func command(w *worker, s *Session) history.Call {
+	words := strings.Fields(w.one(commands[s.kind]))
+	for i, word := range words {
+		switch word {
+		case "v": // not often the same, so that nothing lost is made good
+			words[i] = w.run.token()
+		case "a": // often the same, so that it is met
+			words[i] = string("abcd"[w.rand.IntN(4)])
+		case "n":
+			words[i] = strconv.Itoa(w.rand.IntN(7) - 3)
+		case "m":
+			words[i] = strconv.Itoa(1 + w.rand.IntN(4))
+		case "id":
+			words[i] = strconv.FormatInt(w.run.tokens.Add(1)-w.rand.Int64N(3), 10) + "-0"
+		}
+	}
+	c := history.Call{Func: history.Do, Command: words}
+	if asks[words[0]] {
+		c.Func = history.Ask
+	}
+	return c
+}
+
+func (w *worker) one(of []string) string { return of[w.rand.IntN(len(of))] }
+
+// write makes up calls until one is a write.
+func (w *worker) write(s *Session) history.Call {
+	for {
+		if c := w.workload.Next(w, s); c.Func.Writes() {
+			return c
+		}
+	}
+}
+
+// commands are, by type, what is asked for, each as likely; see command for the letters.
+var commands = map[string][]string{
+	"list": {"RPUSH v", "RPUSH a v", "RPUSH a", "LPUSH v", "LPUSH a v", "LPUSH a a", "LSET n v", "LSET n a", "LREM n a", "LREM n a", "LINSERT BEFORE a v", "LINSERT AFTER a a",
+		"LPOP", "RPOP", "LTRIM 0 m", "LTRIM n -1", "DEL", "LRANGE 0 -1", "LRANGE 0 -1", "LRANGE n m", "LINDEX n", "LLEN"},
+	"hash":   {"HSET a v", "HSET a v a v", "HSETNX a v", "HDEL a", "HDEL a a", "HINCRBY count n", "HINCRBY count n", "DEL", "HGET a", "HGET count", "HGETALL", "HGETALL", "HLEN"},
+	"set":    {"SADD a", "SADD a a", "SADD v", "SREM a", "SREM a a", "DEL", "SISMEMBER a", "SMEMBERS", "SMEMBERS", "SCARD"},
+	"zset":   {"ZADD n a", "ZADD n v", "ZADD NX n a", "ZADD XX n a", "ZADD GT n a", "ZADD LT n a", "ZINCRBY n a", "ZREM a", "ZREM a a", "DEL", "ZSCORE a", "ZRANK a", "ZRANGE 0 -1 WITHSCORES", "ZCARD"},
+	"stream": {"XADD id a v", "XADD id a v", "XADD id a v", "XADD MAXLEN m id a v", "XDEL id", "XTRIM MAXLEN m", "DEL", "XRANGE - +", "XRANGE - +", "XLEN"},
+	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL", "DEL", "GET", "GET"},
+}
+
+var asks = map[string]bool{"LRANGE": true, "LINDEX": true, "LLEN": true, "HGET": true, "HGETALL": true, "HLEN": true, "SISMEMBER": true, "SMEMBERS": true,
+	"SCARD": true, "ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "XRANGE": true, "XLEN": true, "GET": true}
