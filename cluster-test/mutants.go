@@ -350,6 +350,9 @@ func mutants() []mutant {
 		{Name: "http-users-give-way", About: "an HTTP connection of a user gives way to strangers",
 			Edits:    []edit{{Package: "server/httpapi", Old: "\tc.known()\n", New: ""}},
 			Catchers: []catcher{{Package: "./server/httpapi", Test: "TestUsersDoNotGiveWay", Runs: 1}}},
+		{Name: "subscriptions-charged-on", About: "a subscription's memory is not given back while the connection has another",
+			Edits:    []edit{{Package: "server/redis", Old: "fewer > 0 {", New: "fewer > 0 && c.subs.count() == 0 {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestSubscriptionsAreChargedOnce", Runs: 1}}},
 
 		// Redis clients that block.
 		{Name: "rights-kept-while-waiting", About: "who waits for a key gets what comes, though the right has been taken away",

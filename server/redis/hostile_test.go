@@ -250,3 +250,38 @@ func FuzzConnection(f *testing.F) {
 		}
 	})
 }
+
+// What a subscription takes of the memory is given back when it ends, whatever others
+// the connection has, and taken once, however often it is asked for.
+func TestSubscriptionsAreChargedOnce(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: 1 << 20})
+	c := dial(t, s.addr())
+	c.do("HELLO", "3")
+	kept := int64(0)
+	change := func(by int, confirmations int, args ...string) {
+		t.Helper()
+		c.send(args...)
+		for range confirmations {
+			if got := show(c.receive()); strings.HasPrefix(got, "-") {
+				t.Fatalf("%.40q: %s", args, got)
+			}
+		}
+		kept += int64(by)
+		if n := s.Metrics().ReceiveBytes; n != kept {
+			t.Fatalf("%.40q: %d bytes are charged, want %d", args, n, kept)
+		}
+	}
+	long := strings.Repeat("x", 5000)
+	for _, kind := range []string{"", "P"} {
+		change(6+topicOverhead, 1, kind+"SUBSCRIBE", "anchor")
+		for range 3 {
+			change(len(long)+topicOverhead, 1, kind+"SUBSCRIBE", long)
+			change(0, 3, kind+"SUBSCRIBE", long, "anchor", long)
+			change(-len(long)-topicOverhead, 2, kind+"UNSUBSCRIBE", long, "none")
+		}
+		change(2+2*topicOverhead, 3, kind+"SUBSCRIBE", "a", "a", "b")
+		change(-1-topicOverhead, 2, kind+"UNSUBSCRIBE", "a", "a")
+	}
+	change(-7-2*topicOverhead, 2, "UNSUBSCRIBE")
+	change(-7-2*topicOverhead, 2, "PUNSUBSCRIBE")
+}

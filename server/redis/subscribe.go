@@ -19,13 +19,15 @@ const (
 type subscriptions struct {
 	channels, patterns map[topic]struct{}
 	bytes              int // of the names
-	charged            int // to the connection's memory, until the last one ends
 }
 
 // topicOverhead is the bookkeeping bytes of a subscription.
 const topicOverhead = 256
 
 func (s *subscriptions) count() int { return len(s.channels) + len(s.patterns) }
+
+// charge is what the connection's memory is charged with for them.
+func (s *subscriptions) charge() int { return s.bytes + s.count()*topicOverhead }
 
 // subscription is SUBSCRIBE or PSUBSCRIBE, or what ends it.
 type subscription struct {
@@ -53,19 +55,10 @@ type confirmation struct {
 func subscribe(kind subscription) handler {
 	return func(c *conn, args [][]byte) action {
 		names := names(args[1:])
-		bytes := 0
-		for _, name := range names {
-			bytes += len(name)
-		}
-		if c.subs.count()+len(names) > maxSubscriptions || c.subs.bytes+bytes > maxSubscriptionBytes {
-			return refuse(replyError(errorText(turn.Errorf(turn.TooLarge,
-				"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes), false)))
-		}
-		if !c.memory.Take(bytes + len(names)*topicOverhead) {
-			return refuse(errCrowded)
-		}
-		c.subs.charged += bytes + len(names)*topicOverhead
 		mine := kind.mine(&c.subs)
+		if err := c.takeSubscriptions(names, *mine); err != "" {
+			return refuse(err)
+		}
 		if *mine == nil {
 			*mine = make(map[topic]struct{})
 		}
@@ -82,6 +75,30 @@ func subscribe(kind subscription) handler {
 			return confirmed
 		})
 	}
+}
+
+// takeSubscriptions charges the connection's memory with those of the names that it is
+// not subscribed to yet.
+func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) replyError {
+	more := subscriptions{channels: make(map[topic]struct{})}
+	for _, name := range names {
+		t := topic{scopeOf(c.namespace), name}
+		_, have := mine[t]
+		_, twice := more.channels[t]
+		if !have && !twice {
+			more.channels[t] = struct{}{}
+			more.bytes += len(name)
+		}
+	}
+	// Names count as often as they are given: the confirmations take memory, too.
+	if c.subs.count()+len(names) > maxSubscriptions || c.subs.bytes+more.bytes > maxSubscriptionBytes {
+		return replyError(errorText(turn.Errorf(turn.TooLarge,
+			"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes), false))
+	}
+	if !c.memory.Take(more.charge()) {
+		return errCrowded
+	}
+	return ""
 }
 
 // unsubscribe makes the handler of UNSUBSCRIBE and PUNSUBSCRIBE. Without names it
@@ -122,8 +139,12 @@ func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confir
 	c.awaitBarrier()
 	c.replies.share()
 	h := c.srv.hub
+	charged := c.subs.charge()
 	h.mu.Lock()
 	confirmed := change(h)
+	if fewer := charged - c.subs.charge(); fewer > 0 {
+		c.memory.Give(fewer)
+	}
 	c.replies.push(pushed{gate: true, write: func(w *resp.Writer) {
 		for _, o := range confirmed {
 			w.Push(3)
@@ -137,10 +158,6 @@ func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confir
 		}
 	}})
 	h.mu.Unlock()
-	if c.subs.count() == 0 {
-		c.memory.Give(c.subs.charged)
-		c.subs.charged = 0
-	}
 	c.noteSubscriptions()
 	return action{gate: true}
 }
@@ -166,7 +183,7 @@ func (c *conn) unsubscribeAll() {
 		h.patterns.remove(t, c)
 	}
 	h.mu.Unlock()
-	c.memory.Give(c.subs.charged)
+	c.memory.Give(c.subs.charge())
 	c.subs = subscriptions{}
 	c.noteSubscriptions()
 }
