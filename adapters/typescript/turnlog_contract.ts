@@ -67,6 +67,16 @@ function contentOf(m: WireMessage): string {
   return m.content_base64 === undefined ? m.content : textOf(m.content_base64);
 }
 
+// LangChain.js holds the arguments of a tool call as an object, whose numbers are
+// JavaScript's: beyond 2^53 they would lose digits before any history sees them.
+function argumentsOf(json: string): any {
+  const integers = json.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d+(?![\d.eE])/g) ?? [];
+  if (integers.some((i) => BigInt(i) !== BigInt(Number(i)))) {
+    throw new Refused("a JavaScript number cannot hold these digits");
+  }
+  return JSON.parse(json);
+}
+
 const loneSurrogate = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
 
 function wire(role: string, text: string, calls: WireCall[] = [], result = ""): WireMessage {
@@ -93,7 +103,7 @@ async function langChain(history: Factory): Promise<Store> {
       case "system": return new lc.SystemMessage(fields);
       case "tool": return new lc.ToolMessage({ ...fields, tool_call_id: m.tool_call_id });
       case "assistant":
-        fields.tool_calls = (m.tool_calls ?? []).map((c) => ({ id: c.id, name: c.name, args: JSON.parse(c.arguments) }));
+        fields.tool_calls = (m.tool_calls ?? []).map((c) => ({ id: c.id, name: c.name, args: argumentsOf(c.arguments) }));
         return new lc.AIMessage(fields);
     }
     throw new Refused(`no message of role ${m.role}`);

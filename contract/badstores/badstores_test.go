@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -139,6 +141,7 @@ func TestStrictStoresAreNotAccused(t *testing.T) {
 		"long keys":   func(key string, _ []contract.Message) bool { return len(key) > 128 },
 		"odd letters": func(key string, _ []contract.Message) bool { return strings.ContainsFunc(key, isOdd) },
 		"long turns":  func(_ string, turn []contract.Message) bool { return len(turn) > 100 },
+		"numbers":     func(_ string, turn []contract.Message) bool { return slices.ContainsFunc(turn, hasLongNumber) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +156,13 @@ func TestStrictStoresAreNotAccused(t *testing.T) {
 
 func isOdd(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-'
+}
+
+var longNumber = regexp.MustCompile(`[0-9]{16}`)
+
+// hasLongNumber: the calls of m have arguments that are no numbers in JavaScript.
+func hasLongNumber(m contract.Message) bool {
+	return slices.ContainsFunc(m.ToolCalls, func(c contract.ToolCall) bool { return longNumber.MatchString(c.Arguments) })
 }
 
 // strict refuses some keys, for whatever is done with them, and some turns.
