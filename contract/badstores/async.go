@@ -10,6 +10,20 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// asyncDefects are what goes wrong with asynchronous calls.
+var asyncDefects = []Bad{
+	{Name: "async-cache", Caught: "sequential/async-load",
+		Defect: "asynchronous loads have a cache of their own", build: eachHandle(cachesAsync)},
+	{Name: "async-clear-later", Caught: "sequential/async-clear",
+		Defect: "an asynchronous clear is reported as done when it has begun", build: eachHandle(clearsLater)},
+	{Name: "async-shared", Caught: "isolation/same-instant-async",
+		Defect: "asynchronous loads keep the current session in one place", build: eachHandle(sharesAsync)},
+	{Name: "async-swallows-errors", Caught: "faults/async-load-cut", Also: []string{"faults/async-clear-cut"},
+		Defect: "an asynchronous load or clear that failed reports no error", build: eachHandle(swallowsAsync(anyError))},
+	{Name: "async-swallows-answers", Caught: "faults/async-load-cut", Also: []string{"faults/async-clear-cut"},
+		Defect: "an error that the server answers to an asynchronous load or clear is dropped", build: eachHandle(swallowsAsync(anAnswer))},
+}
+
 // asyncCache answers asynchronous loads with what it has loaded asynchronously before.
 type asyncCache struct {
 	*memory.Handle
@@ -76,7 +90,7 @@ type asyncQuiet struct {
 	harmless func(error) bool
 }
 
-func swallowsAsync(harmless func(error) bool) func(*memory.Handle) contract.Store {
+func swallowsAsync(harmless func(error) bool) wrapper {
 	return func(h *memory.Handle) contract.Store { return asyncQuiet{h, harmless} }
 }
 

@@ -15,6 +15,32 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// damageDefects are what happens to messages.
+var damageDefects = []Bad{
+	{Name: "latin-1", Caught: "edges/latin1", Also: []string{"edges/unicode"},
+		Defect: "text is stored as Latin-1, other letters become question marks", build: eachHandle(latin1)},
+	{Name: "trims-space", Caught: "edges/white-space",
+		Defect: "white space at the ends is trimmed", build: eachHandle(trimsSpace)},
+	{Name: "loses-nul", Caught: "edges/control-bytes",
+		Defect: "NUL bytes are dropped", build: eachHandle(losesNUL)},
+	{Name: "repairs-utf8", Caught: "edges/invalid-utf8", Also: []string{"edges/lone-surrogates"},
+		Defect: "what is no valid UTF-8 is replaced", build: eachHandle(repairsUTF8)},
+	{Name: "normalises", Caught: "edges/not-normalised",
+		Defect: "letters are composed before they are stored", build: eachHandle(normalises)},
+	{Name: "splits-letters", Caught: "edges/long-letters",
+		Defect: "text is stored in chunks of 64 KiB, and a letter between two of them is lost", build: eachHandle(splitsLetters)},
+	{Name: "loses-tool-calls", Caught: "sequential/tool-fields",
+		Defect: "only role and content are stored", build: eachHandle(losesToolCalls)},
+	{Name: "reencodes-arguments", Caught: "sequential/tool-numbers",
+		Defect: "the arguments of tool calls are parsed and written again, and large numbers lose digits", build: eachHandle(reencodesArguments)},
+	{Name: "millisecond-order", Caught: "sequential/same-millisecond",
+		Defect: "messages are sorted by their time in milliseconds", build: eachHandle(millisecondOrder)},
+	{Name: "system-first", Caught: "sequential/later-system",
+		Defect: "system messages are moved to the front", build: eachHandle(systemFirst)},
+	{Name: "dedups-content", Caught: "edges/same-text-twice",
+		Defect: "a message whose text is there already is taken for a retry", build: eachHandle(dedupsContent)},
+}
+
 // altering changes messages before it stores them.
 type altering struct {
 	*memory.Handle

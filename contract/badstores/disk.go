@@ -10,6 +10,23 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// restartDefects are what a restart brings to light.
+var restartDefects = []Bad{
+	{Name: "process-memory", Caught: "restart/stop", Also: []string{"restart/kill"},
+		Defect: "everything lives in the process", build: eachHandle(correct)},
+	{Name: "forgets-clears", Caught: "restart/cleared-stays-cleared",
+		Defect: "only saves are written to disk, so that a restart brings back what was cleared", build: restarted(forgets("clear", "trim", "delete", "pop"))},
+	{Name: "forgets-pops", Caught: "restart/popped-stays-popped",
+		Defect: "a pop is not written to disk, so that a restart undoes it", build: restarted(forgets("pop"))},
+	{Name: "forgets-trims", Caught: "restart/trimmed-stays-trimmed",
+		Defect: "a trim is not written to disk, so that a restart undoes it", build: restarted(forgets("trim"))},
+	{Name: "forgets-deletes", Caught: "restart/deleted-stays-deleted",
+		Defect: "a deletion is not written to disk, so that a restart undoes it", build: restarted(forgets("delete"))},
+}
+
+// correct is a store whose only defect is that it lives in this process.
+func correct(h *memory.Handle) contract.Store { return h }
+
 // journal is what survives a restart: changes, in the order in which they were made.
 type journal struct {
 	mu      sync.Mutex
@@ -18,8 +35,8 @@ type journal struct {
 }
 
 // forgets returns a store whose journal lacks some kinds of changes.
-func forgets(kinds ...string) func(*memory.Server) (func(*memory.Handle) contract.Store, func(context.Context) error) {
-	return func(server *memory.Server) (wrap func(*memory.Handle) contract.Store, restart func(context.Context) error) {
+func forgets(kinds ...string) func(*memory.Server) (wrapper, func(context.Context) error) {
+	return func(server *memory.Server) (wrap wrapper, restart func(context.Context) error) {
 		j := &journal{forgets: map[string]bool{}}
 		for _, k := range kinds {
 			j.forgets[k] = true

@@ -8,6 +8,22 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// errorDefects are what is made of errors.
+var errorDefects = []Bad{
+	{Name: "swallows-errors", Caught: "faults/load-cut", Also: []string{"faults/load-error-answer", "faults/flapping"},
+		Defect: "a load that failed is an empty history", build: eachHandle(swallowsLoad)},
+	{Name: "false-success", Caught: "faults/save-cut-before", Also: []string{"faults/save-error-answer", "retry/request-lost"},
+		Defect: "a save that failed is logged and reported as done", build: eachHandle(swallowsSave)},
+	{Name: "drops-ids", Caught: "retry/same-ids", Also: []string{"retry/reply-lost"},
+		Defect: "ids are dropped, so that a retry doubles the turn", build: eachHandle(dropsIDs)},
+	{Name: "hidden-retry", Caught: "faults/hidden-retries",
+		Defect: "the client library sends again by itself, without ids", build: eachHandle(hiddenRetry)},
+	{Name: "unreadable-is-empty", Caught: "faults/unreadable-row",
+		Defect: "a history with a row that cannot be read is empty", build: eachHandle(unreadable(none))},
+	{Name: "skips-unreadable", Caught: "faults/unreadable-row",
+		Defect: "rows that cannot be read are left out", build: eachHandle(unreadable(others))},
+}
+
 type quietLoad struct{ *memory.Handle }
 
 func swallowsLoad(h *memory.Handle) contract.Store { return quietLoad{h} }
@@ -26,7 +42,7 @@ type guessing struct {
 	keep func(rest []contract.Message) []contract.Message
 }
 
-func unreadable(keep func([]contract.Message) []contract.Message) func(*memory.Handle) contract.Store {
+func unreadable(keep func([]contract.Message) []contract.Message) wrapper {
 	return func(h *memory.Handle) contract.Store { return guessing{h, keep} }
 }
 

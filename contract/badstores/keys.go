@@ -11,6 +11,24 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// keyDefects are what happens to session keys.
+var keyDefects = []Bad{
+	{Name: "folds-keys", Caught: "isolation/similar-keys",
+		Defect: "session keys are compared without case and white space", build: eachHandle(keysBy(fold))},
+	{Name: "pattern-clear", Caught: "isolation/clear-one",
+		Defect: "clear takes the key as a pattern", build: eachHandle(patternClear)},
+	{Name: "cuts-keys-300", Caught: "isolation/long-keys",
+		Defect: "session keys are cut at 300 bytes", build: eachHandle(keysBy(cutAt300))},
+	{Name: "cuts-keys-nul", Caught: "isolation/key-ends",
+		Defect: "session keys end at the first NUL", build: eachHandle(keysBy(cutAtNUL))},
+	{Name: "chomps-keys", Caught: "isolation/key-ends",
+		Defect: "line ends at the end of a session key are dropped", build: eachHandle(keysBy(chomp))},
+	{Name: "cleans-paths", Caught: "isolation/key-paths",
+		Defect: "session keys are cleaned as paths", build: eachHandle(keysBy(cleanPath))},
+	{Name: "folds-beyond-ascii", Caught: "isolation/key-case",
+		Defect: "letters beyond ASCII are compared without case", build: eachHandle(keysBy(foldBeyondASCII))},
+}
+
 // renamed takes some keys for others.
 type renamed struct {
 	*memory.Handle
@@ -18,7 +36,7 @@ type renamed struct {
 }
 
 // keysBy returns stores that know a session by what name makes of its key.
-func keysBy(name func(string) string) func(*memory.Handle) contract.Store {
+func keysBy(name func(string) string) wrapper {
 	return func(h *memory.Handle) contract.Store { return renamed{h, name} }
 }
 

@@ -9,6 +9,14 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// poolDefects are what goes wrong when connections run out.
+var poolDefects = []Bad{
+	{Name: "pool-false-save", Caught: "faults/pool-exhausted",
+		Defect: "a save that gets no connection is logged and reported as done", build: eachHandle(withPool(true, false))},
+	{Name: "pool-leaks", Caught: "faults/pool-exhausted",
+		Defect: "a call that fails does not return its connection to the pool", build: eachHandle(withPool(false, true))},
+}
+
 const (
 	poolConnections = 10
 	poolTime        = 300 * time.Millisecond // to wait for a connection
@@ -24,7 +32,7 @@ type pooled struct {
 	leaky bool // a call that fails keeps its connection
 }
 
-func withPool(quiet, leaky bool) func(*memory.Handle) contract.Store {
+func withPool(quiet, leaky bool) wrapper {
 	return func(h *memory.Handle) contract.Store {
 		s := pooled{h, make(chan struct{}, poolConnections), quiet, leaky}
 		for range poolConnections {

@@ -10,6 +10,14 @@ import (
 	"github.com/turnlog/turnlog/contract"
 )
 
+// processDefects are what a process that is killed leaves, or takes with it.
+var processDefects = []Bad{
+	{Name: "orphaned-lock", Caught: "restart/blue-green",
+		Defect: "a process that is killed leaves its lock behind", ByChance: true, build: shared(func() *Shared { return &Shared{Locks: true} })},
+	{Name: "process-buffer", Caught: "restart/blue-green",
+		Defect: "saves are collected in the process, and lost with it", ByChance: true, build: shared(func() *Shared { return &Shared{Collects: true} })},
+}
+
 // processEnv holds, in a writer process, the defects of the store that it shares, and
 // its directory.
 const processEnv = "TURNLOG_BADSTORE"
@@ -31,8 +39,8 @@ func WriterMain(ctx context.Context, in io.Reader, out io.Writer) (writer bool, 
 func (s *Shared) open(context.Context) (contract.Store, error) { return s.Open(), nil }
 
 // sharedTarget returns s in a new directory for temporary files.
-func sharedTarget(name string, s *Shared) contract.Target {
-	t := contract.Target{Name: name}
+func sharedTarget(s *Shared) contract.Target {
+	t := contract.Target{Name: "files"}
 	t.Open = func(context.Context) (_ contract.Store, err error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -50,4 +58,4 @@ func sharedTarget(name string, s *Shared) contract.Target {
 }
 
 // Files returns a correct store that processes share.
-func Files() contract.Target { return sharedTarget("files", &Shared{}) }
+func Files() contract.Target { return sharedTarget(&Shared{}) }

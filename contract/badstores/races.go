@@ -9,6 +9,26 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// raceDefects are what goes wrong between callers.
+var raceDefects = []Bad{
+	{Name: "read-modify-write", Caught: "concurrency/many-handles", Also: []string{"concurrency/one-handle", "concurrency/first-turn"},
+		Defect: "append reads the whole list, adds to it and writes it back", build: allHandles(readModifyWrite)},
+	{Name: "shared-buffer", Caught: "isolation/same-instant", Also: []string{"concurrency/many-sessions"},
+		Defect: "one object holds the current session, for all conversations", build: eachHandle(sharedBuffer)},
+	{Name: "write-behind", Caught: "sequential/saved-means-saved",
+		Defect: "save returns before it has written", build: eachHandle(writeBehind)},
+	{Name: "one-by-one", Caught: "concurrency/turns-whole",
+		Defect: "the messages of a turn are saved one after another", build: eachHandle(oneByOne)},
+	{Name: "stale-replica", Caught: "concurrency/linearizable", Also: []string{"concurrency/own-writes"},
+		Defect: "loads are answered by a replica that lags behind", build: eachHandle(staleReplica)},
+	{Name: "check-then-act", Caught: "conflict/one-winner", Also: []string{"conflict/one-founder"},
+		Defect: "the condition is checked first, and the append made later", build: eachHandle(checkThenAct)},
+	{Name: "reading-cache", Caught: "sequential/second-handle",
+		Defect: "a handle caches the history that it has read", build: eachHandle(readingCache)},
+	{Name: "keeps-slices", Caught: "isolation/caller-keeps-slice",
+		Defect: "the caller's slices are stored and handed out without a copy", build: allHandles(keepsSlices)},
+}
+
 // hop is how long a request to the next machine takes.
 const hop = 200 * time.Microsecond
 
@@ -19,7 +39,7 @@ type getSet struct {
 	data map[string][]contract.Message
 }
 
-func readModifyWrite() func(*memory.Handle) contract.Store {
+func readModifyWrite() wrapper {
 	mu, data := new(sync.Mutex), map[string][]contract.Message{}
 	return func(h *memory.Handle) contract.Store { return &getSet{h, mu, data} }
 }
@@ -204,7 +224,7 @@ type aliasing struct {
 	data map[string][][]contract.Message
 }
 
-func keepsSlices() func(*memory.Handle) contract.Store {
+func keepsSlices() wrapper {
 	mu, data := new(sync.Mutex), map[string][][]contract.Message{}
 	return func(h *memory.Handle) contract.Store { return &aliasing{h, mu, data} }
 }

@@ -9,13 +9,27 @@ import (
 	"github.com/turnlog/turnlog/contract/memory"
 )
 
+// expiryDefects are what goes wrong with the end of sessions.
+var expiryDefects = []Bad{
+	{Name: "ttl-not-refreshed", Caught: "edges/ttl-refreshed",
+		Defect: "only the first save sets the end of the session", build: allHandles(refreshedIf(never))},
+	{Name: "ttl-early", Caught: "edges/ttl-not-early",
+		Defect: "the end of the session is rounded down", build: eachHandle(ttlBy(half))},
+	{Name: "ttl-300ms-early", Caught: "edges/ttl-not-early",
+		Defect: "sessions end 300 ms before their time", build: eachHandle(ttlBy(early))},
+	{Name: "ttl-late-refresh", Caught: "edges/ttl-refreshed-late",
+		Defect: "a save in the last 300 ms of a session does not move its end", build: allHandles(refreshedIf(beforeTheSweep))},
+	{Name: "ttl-rare-refresh", Caught: "edges/ttl-refreshed-at-once",
+		Defect: "a save within 300 ms of another one does not move the end", build: allHandles(refreshedIf(nowAndThen))},
+}
+
 // shortTTL sets another time to live than it is asked for.
 type shortTTL struct {
 	*memory.Handle
 	change func(time.Duration) time.Duration
 }
 
-func ttlBy(change func(time.Duration) time.Duration) func(*memory.Handle) contract.Store {
+func ttlBy(change func(time.Duration) time.Duration) wrapper {
 	return func(h *memory.Handle) contract.Store { return shortTTL{h, change} }
 }
 
@@ -42,8 +56,8 @@ type refreshing struct {
 
 // refreshedIf returns stores in which a save to a session that is there moves its
 // end only if moves says so.
-func refreshedIf(moves func(l lifetime, now time.Time) bool) func() func(*memory.Handle) contract.Store {
-	return func() func(*memory.Handle) contract.Store {
+func refreshedIf(moves func(l lifetime, now time.Time) bool) func() wrapper {
+	return func() wrapper {
 		e := &ends{of: map[string]lifetime{}, moves: moves}
 		return func(h *memory.Handle) contract.Store { return refreshing{h, e} }
 	}
