@@ -262,8 +262,8 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// While strangers flood, the memory for hashing stays bounded, users who have been
-// seen are let in at once, and nobody waits for ever.
+// During a flood of wrong secrets the memory for hashing stays bounded, users who have
+// authenticated before get in at once, and no request waits for ever.
 func TestFlood(t *testing.T) {
 	hash, err := HashSecret("s1", strings.NewReader(strings.Repeat("x", 16)))
 	if err != nil {
@@ -312,7 +312,7 @@ func TestFlood(t *testing.T) {
 // The same secret shown many times at once is computed once.
 func TestHerd(t *testing.T) {
 	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: ['*']"))
-	for range hashSlots() { // nobody can compute yet
+	for range hashSlots() { // no slot is free yet
 		u.queue.enter("elsewhere", "", false, time.Hour)
 	}
 	var herd sync.WaitGroup
@@ -414,7 +414,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// A wrong secret costs as many hashes whoever it is for: the time tells neither
+// A wrong secret costs the same number of hashes for every name: the time reveals neither
 // whether a user exists nor how many secrets the user has.
 func TestWrongSecretsCostTheSame(t *testing.T) {
 	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    secrets: ['" + cheap("a") + "', '" + cheap("b") + "']\n" +

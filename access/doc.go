@@ -1,9 +1,9 @@
-// Package access says who may do what: it keeps the users of a users file, proves
-// their secrets, and answers whether one of them may touch a key.
+// Package access authenticates and authorises users: it reads the users file, verifies
+// secrets, and decides whether a user may use a namespace, a key or a channel.
 //
 // # The users file
 //
-// A YAML document; what is unknown in it is an error:
+// A YAML document; an unknown field is an error:
 //
 //	version: 1
 //	users:
@@ -18,18 +18,18 @@
 //	                             # if prefixes are given, else those of the namespaces (all of
 //	                             # the databases 0 to 15 are needed)
 //
-// The file is read when the node starts and on Reload. What is wrong in it then
+// The file is read when the node starts and by Reload. If it has an error, Reload
 // leaves the users as they were.
 //
 // # Secrets
 //
-// They are kept as Argon2id hashes, which take tens of milliseconds and megabytes
-// to check. The first proof of a secret is remembered for as long as the user has
-// it, as a keyed digest, so that later ones are cheap; the same secret presented
-// many times at once is computed once; and all computing takes place in a few
-// slots, for which nobody waits long. Addresses take turns at these, and the names
-// that one address shows do. Over restarts a few bits of each proof are kept in a
-// file, which let a user's secret go before a flood of wrong ones. Strangers can thus
-// delay users who have never authenticated at this node, if they send from as many
-// addresses, or as many names from the users' own address.
+// They are stored as Argon2id hashes, which take tens of milliseconds and megabytes to
+// verify. The first verification of a secret is kept in memory as a keyed digest, for as
+// long as the user has the secret, so that later ones are cheap. Equal requests at the
+// same time share one computation. All hashing takes place in at most two slots, and no
+// request waits longer than five seconds for one. Slots go to addresses in turn, and to
+// the names of an address in turn. A few bits of each verification are kept in a file
+// across restarts, so that a user's secret is checked before a flood of wrong ones. A
+// flood can thus delay only users who have never authenticated at this node, and only if
+// it comes from many addresses, or with many names from the users' own address.
 package access

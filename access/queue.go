@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// queue decides whose secret is computed next. Computing is dear by design, so a
-// flood of wrong secrets must not decide it: a waiter whose secret resembles one
-// that was proven before goes first; otherwise addresses take turns, and within an
-// address names do.
+// queue decides which secret is hashed next. Hashing is expensive by design, and a flood
+// of wrong secrets must not keep users out. So a waiter whose secret resembles one that
+// was verified before goes first; otherwise addresses take turns, and the names of an
+// address do.
 type queue struct {
 	bounds queueBounds
 
@@ -27,8 +27,8 @@ type queueBounds struct {
 	likely, total, ofHost, ofPair int // waiters
 }
 
-// hashSlots is how many secrets are checked at a time: they keep half of the
-// processors busy at most, and two.
+// hashSlots is how many secrets are hashed at a time: at most two, and on at most half of
+// the processors.
 func hashSlots() int { return min(max(runtime.GOMAXPROCS(0)/2, 1), 2) }
 
 func defaultBounds() queueBounds {
@@ -40,14 +40,14 @@ type waiter struct {
 	ready      chan struct{} // closed when the waiter has a slot
 }
 
-// hostQueue is the waiters of one address.
+// hostQueue holds the waiters of one address.
 type hostQueue struct {
 	turn  uint64 // the lowest is served next
 	names map[string]*nameQueue
 	count int
 }
 
-// nameQueue is the waiters of one address and name, first come first served.
+// nameQueue holds the waiters of one address and name, in the order of their arrival.
 type nameQueue struct {
 	turn    uint64
 	waiters []*waiter
@@ -57,8 +57,8 @@ func newQueue(b queueBounds) *queue {
 	return &queue{bounds: b, free: b.slots, hosts: make(map[string]*hostQueue)}
 }
 
-// enter waits for a slot, as long as patience. ok is false if there was none, or if
-// too many wait already; otherwise leave is to be called.
+// enter waits for a slot for at most patience. ok is false if there was none, or if too
+// many wait already; otherwise the caller must call leave.
 func (q *queue) enter(from, name string, likely bool, patience time.Duration) (ok bool) {
 	host, _, err := net.SplitHostPort(from)
 	if err != nil {
@@ -133,7 +133,7 @@ func (q *queue) pushLocked(w *waiter, likely bool) bool {
 	return true
 }
 
-// popLocked takes out who is next; nil: nobody waits.
+// popLocked removes and returns the next waiter, nil if there is none.
 func (q *queue) popLocked() *waiter {
 	if len(q.likely) > 0 {
 		w := q.likely[0]

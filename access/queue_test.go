@@ -183,7 +183,7 @@ func TestRunSaves(t *testing.T) {
 	dir := t.TempDir()
 	path, seenPath := filepath.Join(dir, "users.yaml"), filepath.Join(dir, "seen-users")
 	write(t, path, head+user("ann", "s", "right: read\n    namespaces: ['*']"))
-	write(t, seenPath, "what is damaged is begun anew")
+	write(t, seenPath, "a damaged file is replaced")
 	u, err := Open(path, seenPath, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -14,11 +14,11 @@ import (
 	"sync"
 )
 
-// seen remembers over restarts, in a file, a little of each secret that was proven:
-// eight bits of a keyed digest. They tell which of many unproven secrets to check
-// first, so that users get in during a flood; one in 256 of the flood's gets as far.
-// More bits would tell more apart, and let a thief of both this file and the users
-// file try that many more guesses in the same time.
+// seen keeps, in a file, eight bits of a keyed digest of each secret that was verified.
+// After a restart they tell which of many unknown secrets to hash first, so that users
+// get in during a flood; one in 256 of the flood's secrets passes, too. More bits would
+// exclude more of them, but would also let a thief of both this file and the users file
+// try that many more guesses in the same time.
 //
 // The file is JSON: {"version":1,"key":HEX,"seen":{HEX:0..255}}, the names of seen
 // being the first 16 bytes of the SHA-256 of a secret's hash as the users file has it.
@@ -38,8 +38,8 @@ type seenFile struct {
 
 const seenVersion = 1
 
-// openSeen reads the file. One that cannot be read is begun anew: it is a help,
-// and nothing is lost with it.
+// openSeen reads the file. If the file cannot be read, it starts with an empty one: the
+// file only speeds up verification, so nothing is lost.
 func openSeen(path string) *seen {
 	s := &seen{path: path, changed: make(chan struct{}, 1)}
 	text, err := os.ReadFile(path)
@@ -56,7 +56,7 @@ func randomKey() []byte {
 	return key
 }
 
-// resembles reports whether what is shown for a name may be one of the secrets.
+// resembles reports whether the secret shown for a name may be one of the secrets.
 func (s *seen) resembles(secrets []*secret, name, shown string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *seen) resembles(secrets []*secret, name, shown string) bool {
 	return false
 }
 
-// note remembers that shown proved to be the secret.
+// note records that shown was verified as the secret.
 func (s *seen) note(sec *secret, name, shown string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

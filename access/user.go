@@ -30,7 +30,7 @@ func ParseRight(name string) (Right, bool) {
 // everyNamespace stands for all in a user's namespaces.
 const everyNamespace = "*"
 
-// User is somebody who may connect. It does not change; its methods may be called
+// User is a user who may connect. It does not change; its methods may be called
 // by any goroutine. A nil *User may do everything: it stands for everybody where
 // no users are configured.
 type User struct {

@@ -82,7 +82,7 @@ func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
 	return u, nil
 }
 
-// Reload reads the file anew. If that fails, the users stay as they were.
+// Reload reads the file again. If that fails, the users stay as they were.
 func (u *Users) Reload() error {
 	set, err := u.read()
 	if err != nil {
@@ -90,7 +90,7 @@ func (u *Users) Reload() error {
 		return err
 	}
 	u.set.Store(set)
-	u.log.Info("users read anew", "file", u.path, "count", len(set.users))
+	u.log.Info("users file read again", "file", u.path, "count", len(set.users))
 	return nil
 }
 
@@ -159,9 +159,9 @@ func (s *Set) Find(l Login) *User {
 // Has reports whether there is a user of that name.
 func (s *Set) Has(name string) bool { return s.users[name] != nil }
 
-// Authenticate proves that somebody who knows secret is the user of that name. The
-// error is Unauthorized, whether the name or the secret is wrong, or Overloaded if
-// too many unproven secrets wait to be checked. from, an address, is for the log.
+// Authenticate verifies the secret of the user of that name. The error is Unauthorized if
+// the name or the secret is wrong, or Overloaded if too many unknown secrets wait to be
+// verified. from is the address of the client: for the log, and to queue fairly.
 func (u *Users) Authenticate(name, secret, from string) (Login, error) {
 	l, err := u.authenticate(name, secret, from)
 	if err != nil {
@@ -226,13 +226,13 @@ func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
 			return Login{name, sec.text}, nil
 		}
 	}
-	for range set.most - len(secrets) { // the time tells neither who exists nor who has how many
+	for range set.most - len(secrets) { // the time reveals neither whether a user exists nor how many secrets it has
 		u.proves(&u.dummy, secret)
 	}
 	return Login{}, errDenied()
 }
 
-// own returns the user's secrets; a user who does not exist has none.
+// own returns the user's secrets: none for a user that does not exist.
 func (user *User) own() []*secret {
 	if user == nil {
 		return nil
