@@ -249,8 +249,8 @@ func mutants() []mutant {
 			Edits: []edit{{Package: "raftstore", Old: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\treturn b\n",
 				New: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\tfor i, j := 0, len(b.calls)-1; b.calls[0].exposed && i < j; i, j = i+1, j-1 {\n" +
 					"\t\tb.commands[i], b.commands[j] = b.commands[j], b.commands[i]\n\t}\n\treturn b\n"}},
-			Catchers: []catcher{{Scenario: "restarts", Time: 12 * time.Second, Nemesis: "stop-leader,transfer", Workloads: "pipeline", Rate: 3000,
-				Shows: []string{"pipelined calls changed order"}, Runs: 10}}},
+			Catchers: []catcher{{Scenario: "leader-kill", Time: 12 * time.Second, Workloads: "pipeline", Rate: 3000, // where a leader hands over, nothing is sent again
+				Shows: []string{"pipelined calls changed order"}, Runs: 5}}},
 		{Name: "snapshots-overlap", About: "two snapshots that finish at the same time may leave the older one",
 			Edits:    []edit{{Package: "raftstore", Old: "\ts.keeping.Lock()\n\tdefer s.keeping.Unlock()\n\treturn s.keepLocked(m)\n", New: "\treturn s.keepLocked(m)\n"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestOverlappingSnapshotsLeaveTheNewer", Shows: []string{"of the snapshots at"}, Runs: 3}}},

@@ -72,7 +72,7 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 	if r.rec, err = history.Create(filepath.Join(r.dir, "history.jsonl")); err != nil {
 		return nil, "", err
 	}
-	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks, Clocks: s.Clocks, Namespaces: o.namespaces, Secure: s.Secure}
+	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks, Clocks: s.Clocks, Namespaces: o.namespaces, Secure: s.Secure, Spares: s.Spares}
 	if o.ports != "" {
 		if _, err := fmt.Sscanf(o.ports, "%d-%d", &cfg.FirstPort, &cfg.LastPort); err != nil {
 			return nil, "", fmt.Errorf("--ports %s: %w", o.ports, err)

@@ -34,6 +34,8 @@ type Scenario struct {
 	Disks, Clocks bool
 	// Secure: clients and nodes need certificates, and clients are users (secure.go).
 	Secure bool
+	// Spares: so many nodes are no members at first.
+	Spares int
 	// Upgrade: the nodes begin with an older version of turnlog.
 	Upgrade bool
 	// Mixed: some of them keep it (mixed.go).
@@ -81,7 +83,7 @@ func scenarios() []Scenario {
 			Nemesis: []string{"starved", "few-descriptors", "killed-for-memory"}, Must: []string{"unknown"}},
 		{Name: "wiped", About: "a node comes back without its data", Workloads: []string{"append", "cas"}, Nemesis: []string{"wiped", "kill-leader"}},
 		{Name: "membership", About: "nodes are replaced while leaders change", Workloads: []string{"append", "cas", "mixed", "tail"},
-			Nemesis: []string{"replaced", "leader-removed", "transfer", "kill-leader"}, Flags: smallLog, Must: []string{"leader changes"}},
+			Nemesis: []string{"replaced", "leader-removed", "grown", "transfer", "kill-leader"}, Spares: 2, Flags: smallLog, Must: []string{"leader changes"}},
 		{Name: "snapshots", About: "nodes that were away for long catch up by snapshot", Workloads: []string{"append", "turns", "mixed", "ttl"},
 			Nemesis: []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog, Must: []string{"snapshot installs", "duplicates"}},
 		{Name: "disks", About: "disks lose power, fail, fill up and get slow", Workloads: everything, Disks: true,
@@ -103,7 +105,7 @@ func scenarios() []Scenario {
 			Flags: append([]string{"--log-engine", "boltdb"}, smallLog...), Must: []string{"leader changes"}},
 		{Name: "five-nodes", About: "everything at once, on five nodes", Workloads: everything, Nodes: 5, Nemesis: allFaults(), Flags: smallLog},
 		{Name: "chaos-disks", About: "everything at once, with disks that fail as well", Workloads: everything, Disks: true, Nemesis: allFaults(), Flags: smallLog},
-		{Name: "chaos", About: "everything at once", Workloads: everything, Nemesis: allFaults(), Flags: smallLog,
+		{Name: "chaos", About: "everything at once", Workloads: everything, Spares: 2, Nemesis: allFaults(), Flags: smallLog,
 			Must: []string{"leader changes", "unknown", "duplicates", "conflicts"}},
 	}
 	list = append(list, evidence()...)
@@ -126,6 +128,7 @@ func (s *Scenario) equip() {
 	list, _ := nemesis.ByName(s.Nemesis) // check tells
 	for _, f := range list {
 		s.Disks, s.Clocks, s.Secure = s.Disks || f.Disks, s.Clocks || f.Clocks, s.Secure || f.Secure
+		s.Spares = max(s.Spares, f.Spares)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,12 +29,15 @@ type Config struct {
 	Disks               bool // each node's data lies on a disk.Disk
 	Namespaces          bool // a network of the kernel's instead of proxies between nodes
 	Clocks              bool // Binary is one whose clock can be put wrong
-	Secure              bool // clients and nodes need certificates, clients are users
+	// Spares are nodes that are no members, until somebody starts and adds them.
+	Spares int
+	Secure bool // clients and nodes need certificates, clients are users
 }
 
 // Cluster is a number of nodes and what lies between them.
 type Cluster struct {
 	Nodes   []*Node
+	Spares  []*Node // without disks and clocks of the tester's own
 	Network *Network
 	// Security is nil where everybody may do everything.
 	Security *Security
@@ -46,7 +50,7 @@ func New(cfg Config) (*Cluster, error) {
 	}
 	c := &Cluster{}
 	b := &builder{cfg: cfg, ports: newPorts(cfg.FirstPort, cfg.LastPort), raft: map[string]string{}}
-	for i := range cfg.Nodes {
+	for i := range cfg.Nodes + cfg.Spares {
 		id := fmt.Sprintf("n%d", i+1)
 		b.ids = append(b.ids, id)
 	}
@@ -54,9 +58,14 @@ func New(cfg Config) (*Cluster, error) {
 	if b.err == nil && cfg.Secure {
 		c.Security, b.err = newSecurity(filepath.Join(cfg.Dir, "security"))
 	}
-	for _, id := range b.ids {
-		if b.err == nil {
+	for i, id := range b.ids {
+		switch {
+		case b.err != nil:
+		case i < cfg.Nodes:
 			c.Nodes = append(c.Nodes, b.node(id, c))
+		default:
+			b.cfg.Clocks, b.cfg.Disks = false, false
+			c.Spares = append(c.Spares, b.node(id, c))
 		}
 	}
 	if b.err != nil {
@@ -130,7 +139,7 @@ func (b *builder) node(id string, c *Cluster) *Node {
 		return n
 	}
 	var initial []string
-	for _, other := range b.ids {
+	for _, other := range b.ids[:b.cfg.Nodes] {
 		initial = append(initial, other+"="+b.raft[other])
 	}
 	n.args = append([]string{"serve", "--node-id", id, "--data-dir", n.Dir,
@@ -179,9 +188,9 @@ func (c *Cluster) Start(ctx context.Context) error {
 	return c.WaitReady(ctx)
 }
 
-// Node returns the node of that name, nil if there is none.
+// Node returns the node of that name, which may be a spare, nil if there is none.
 func (c *Cluster) Node(id string) *Node {
-	for _, n := range c.Nodes {
+	for _, n := range slices.Concat(c.Nodes, c.Spares) {
 		if n.ID == id {
 			return n
 		}
@@ -232,7 +241,7 @@ func (c *Cluster) Heal() error {
 
 // Deaths are the ends of processes that the tester did not cause.
 func (c *Cluster) Deaths() (all []string) {
-	for _, n := range c.Nodes {
+	for _, n := range slices.Concat(c.Nodes, c.Spares) {
 		all = append(all, n.Deaths()...)
 	}
 	return all
@@ -260,7 +269,7 @@ func (c *Cluster) StopAll(limit time.Duration) error {
 
 // Close kills what still runs and ends the proxies.
 func (c *Cluster) Close() {
-	for _, n := range c.Nodes {
+	for _, n := range slices.Concat(c.Nodes, c.Spares) {
 		if n.Running() {
 			n.Kill()
 		}
@@ -268,7 +277,7 @@ func (c *Cluster) Close() {
 	if c.Network != nil {
 		c.Network.Close()
 	}
-	for _, n := range c.Nodes {
+	for _, n := range slices.Concat(c.Nodes, c.Spares) {
 		for _, p := range []*Proxy{n.RESP, n.HTTP} {
 			if p != nil {
 				p.Close()

@@ -38,6 +38,8 @@ type Fault struct {
 	Clocks bool
 	// Secure: it needs a cluster with users and certificates.
 	Secure bool
+	// Spares is how many nodes it needs that are no members.
+	Spares int
 	// Shapes: it needs a network that can do more than cut.
 	Shapes bool
 	// Open: turnlog does not pass it yet. It is injected only by name.
@@ -60,7 +62,7 @@ type (
 
 // All returns every fault.
 func All() []Fault {
-	return slices.Concat(processFaults(), resourceFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(), rollbackFaults(), clockFaults(), rightsFaults())
+	return slices.Concat(processFaults(), resourceFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(), rollbackFaults(), clockFaults(), rightsFaults(), memberFaults())
 }
 
 // ByName returns the faults of these names.
@@ -104,7 +106,7 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 func (e *Env) possible(f Fault) bool {
 	nodes := e.Cluster.Nodes
 	return len(nodes) >= f.Nodes && (!f.Disks || nodes[0].Disk != nil) && (!f.Clocks || nodes[0].HasClock()) &&
-		(!f.Shapes || e.Cluster.Network.Shapes()) && (!f.Secure || e.Cluster.Security != nil)
+		(!f.Shapes || e.Cluster.Network.Shapes()) && len(e.Cluster.Spares) >= f.Spares && (!f.Secure || e.Cluster.Security != nil)
 }
 
 // both has one fault happen during another.
