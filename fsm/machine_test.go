@@ -148,6 +148,7 @@ type generator struct {
 	rnd   *rand.Rand
 	model *model
 	sent  []turn.Op
+	next  func() turn.Op // nil: op
 }
 
 // raise brings machine and model to a level.
@@ -288,8 +289,12 @@ func (g *generator) step(r *rig, stamp int64) {
 	var ops []turn.Op
 	var want []turn.Result
 	var wantErr []*turn.Error
+	next := g.op
+	if g.next != nil {
+		next = g.next
+	}
 	for range 1 + g.rnd.IntN(4) {
-		op := g.op()
+		op := next()
 		res, err := g.model.apply(op)
 		ops, want, wantErr = append(ops, op), append(want, res), append(wantErr, err)
 	}

@@ -302,6 +302,7 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 
 func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side turn.Side) turn.Result {
 	r := turn.Result{First: s.last + 1}
+	s.appended, s.list = slices.Clone(s.appended), slices.Clone(s.list)
 	for _, n := range ms {
 		s.last++
 		msg := turn.Message{Seq: s.last, Time: m.clock, ID: n.ID, Data: n.Data}
@@ -309,11 +310,11 @@ func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side tur
 		if m.level >= turn.Level1 && n.ID != "" {
 			revision = m.now(k) + 1
 		}
-		s.appended = append(slices.Clone(s.appended), modelAppended{msg, revision})
+		s.appended = append(s.appended, modelAppended{msg, revision})
 		if side == turn.Head {
 			s.list = append([]turn.Message{msg}, s.list...)
 		} else {
-			s.list = append(slices.Clone(s.list), msg)
+			s.list = append(s.list, msg)
 		}
 	}
 	r.Last = s.last
@@ -664,20 +665,19 @@ func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) 
 // between it and the nearer end are numbered anew, the one next to it first.
 func (m *model) edit(k turn.Key, s *modelSession, from, to int, data []byte) turn.Result {
 	left, right := slices.Clone(s.list[:from]), slices.Clone(s.list[to:])
+	if s.was, s.moved = maps.Clone(s.was), maps.Clone(s.moved); s.moved == nil {
+		s.moved = make(map[uint64]uint64)
+	}
 	give := func(msg *turn.Message) {
 		revision := s.revisionOf(msg.Seq)
 		s.last++
 		if was, edited := s.was[msg.Seq]; edited {
-			s.was = maps.Clone(s.was)
 			s.was[s.last] = was
 		}
 		msg.Seq = s.last
 		if m.level < turn.Level1 {
-			s.appended = append(slices.Clone(s.appended), modelAppended{*msg, revision})
+			s.appended = append(slices.Clip(s.appended), modelAppended{*msg, revision})
 			return
-		}
-		if s.moved = maps.Clone(s.moved); s.moved == nil {
-			s.moved = make(map[uint64]uint64)
 		}
 		s.moved[s.last] = revision
 	}

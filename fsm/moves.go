@@ -49,14 +49,12 @@ func (v moves) windowStart(last uint64) uint64 {
 	return v.seq(appended - turn.IDWindow + 1)
 }
 
-// with returns v with the run x, which ends with the highest seq given out. No message
-// with a higher seq than lastID has an id that counts.
-func (v moves) with(x span, lastID uint64) moves {
+// with returns v with the run x, which ends with the highest seq given out. Runs before the
+// window are left out, whether or not an id is in the window: one that comes later must
+// find the runs that it holds.
+func (v moves) with(x span) moves {
 	out := moves{total: v.total + x.len()}
 	start := moves{out.total, append(v.runs[:len(v.runs):len(v.runs)], x)}.windowStart(x.to)
-	if lastID < start {
-		return out // no id is remembered: where the window begins does not matter
-	}
 	for _, run := range v.runs {
 		if run.to >= start {
 			out.runs = append(out.runs, run)
@@ -125,7 +123,7 @@ func (m *Machine) replaceRun(h *head, rs []record) {
 		}
 	}
 	if !counted {
-		h.moves = h.moves.with(span{first, h.last}, h.lastID)
+		h.moves = h.moves.with(span{first, h.last})
 	}
 }
 
