@@ -28,13 +28,15 @@ func (m *Machine) StateHash() (index uint64, sum string) {
 }
 
 // takeHash has the state as of now hashed, by freezing it: what is in the store
-// after that flush is exactly the state as of this entry. The caller holds mu.
+// after that flush is exactly the state as of this entry. The caller holds mu, and gives
+// it away while it waits for the flush before: if the state was halted or replaced
+// since, no hash is taken.
 func (m *Machine) takeHash() {
-	for m.frozen != nil && m.failed == nil {
+	for m.frozen != nil && m.usable() == nil {
 		poke(m.kick)
 		m.room.Wait()
 	}
-	if m.failed != nil {
+	if m.usable() != nil || m.meta.index != m.hash.wanted {
 		return
 	}
 	m.freeze()
