@@ -14,8 +14,6 @@ type namespace struct {
 	// revision is that of the last change. 0: there was none from turn.Level1 on; then
 	// it is the state description's.
 	revision uint64
-	// in is the table that holds it; what is in another than the active one is not changed.
-	in *table
 }
 
 func (n *namespace) encode() []byte {
@@ -42,17 +40,16 @@ func namespaceOf(key string) string {
 }
 
 // namespace returns what is known of a namespace as part of the active table, to be
-// changed.
+// changed. What another table holds is not changed.
 func (m *Machine) namespace(name string) *namespace {
 	old := m.namespaces[name]
-	if old != nil && old.in == m.active {
+	if old != nil && m.active.namespaces[name] == old {
 		return old
 	}
 	n := new(namespace)
 	if old != nil {
 		*n = *old
 	}
-	n.in = m.active
 	m.namespaces[name], m.active.namespaces[name] = n, n
 	return n
 }

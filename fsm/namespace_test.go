@@ -3,7 +3,9 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -151,4 +153,30 @@ func TestRevisionsOfANamespace(t *testing.T) {
 			t.Error("a transaction was aborted by what others did to their namespace")
 		}
 	})
+}
+
+// What is kept of a namespace keeps nothing else in memory: not the changes that were made
+// with the last one of its own.
+func TestIdleNamespacesHoldNoTables(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	var tables []weak.Pointer[table]
+	for i := range 8 {
+		tables = append(tables, weak.Make(r.m.active))
+		r.do(appendOf(turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"}, "id", "x"))
+		r.do(appendOf(sessionA, "", "x"))
+		r.flush()
+	}
+	runtime.GC()
+	for i, old := range tables {
+		if old.Value() != nil {
+			t.Errorf("the changes of flush %d are still in memory", i)
+		}
+	}
+	for i := range 8 { // and they are still known
+		r.do(appendOf(turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"}, "", "x"))
+		if n := r.query(&turn.Count{Namespace: fmt.Sprint("n", i)}).Count; n != 1 {
+			t.Errorf("namespace %d has %d keys", i, n)
+		}
+	}
 }
