@@ -84,6 +84,9 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "for index++; index <= a.handed; index++ {", New: "for index++; index <= a.handed && false; index++ {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestMissedEntriesAreApplied", Runs: 1}}},
 
+		{Name: "lost-log-votes", About: "a node whose damaged log was replaced votes as if it had lost nothing",
+			Edits:    []edit{{Package: "raftstore", Old: "err = n.mark.lost(loss{had: n.mark.position(), doubt: n.stable.Promised()})", New: "n.mark.mark = position{}"}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestDamagedLogLosesNothing", Runs: 1}}},
 		{Name: "stale-copy-taken", About: "the second copy of a file counts, even if it is older",
 			Edits:    []edit{{Package: "raftstore", Old: "return second.Index > first.Index ||", New: "return true ||"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestNewerCopyCounts", Runs: 1}}},

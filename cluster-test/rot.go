@@ -23,6 +23,8 @@ const (
 	// rotWait bounds how long a damaged node may take until it has the state of the
 	// others again, or has refused to go on.
 	rotWait = 45 * time.Second
+
+	refusedReplaced = "refused, replaced"
 )
 
 // rotFlags have nodes flush and compact often, so that there is something in all files.
@@ -30,8 +32,8 @@ var rotFlags = []string{"--log-compact-bytes", "512KiB", "--log-tail-bytes", "12
 
 // rotTrial damages files of nodes at random, one node at a time, while it is stopped or
 // running. After each time all nodes must have the same state, and that all that was
-// acknowledged. A node may refuse to start, or end: then it has to say what to do, and
-// that has to work when it is done to the letter.
+// acknowledged. Where more than one bit is damaged, a node may refuse to start: then it has to
+// say what to do, and that has to work when it is done to the letter.
 type rotTrial struct {
 	*run
 	rand   *rand.Rand
@@ -98,6 +100,7 @@ func (t *rotTrial) round(ctx context.Context, number int) error {
 	if err != nil || what == "" {
 		return cmpErr(err, t.start(n))
 	}
+	heals := strings.HasPrefix(what, "bit ") && nemesis.HealsFlippedBits(n)
 	state := "stopped"
 	if running {
 		state = "running"
@@ -114,6 +117,10 @@ func (t *rotTrial) round(ctx context.Context, number int) error {
 		}
 	}
 	outcome, err := t.settle(ctx, n)
+	if err == nil && heals && outcome == refusedReplaced {
+		t.bad++
+		t.report.Fail("round %d: %s: the node refused, and did not repair it", number, what)
+	}
 	if err != nil {
 		t.bad++
 		t.report.Fail("round %d: %s: %v", number, what, err)
@@ -219,7 +226,7 @@ func (t *rotTrial) settle(ctx context.Context, n *cluster.Node) (outcome string,
 		case n.Running():
 			return "", agreed
 		case strings.Contains(text, "add it a"): // again, anew
-			return "refused, replaced", t.replaced(ctx, n)
+			return refusedReplaced, t.replaced(ctx, n)
 		case starts == 2:
 			return "", fmt.Errorf("it ends again and again, without advice: %s", lastLines(text))
 		}

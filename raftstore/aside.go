@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -95,19 +93,7 @@ func forgetDamage(dir string) error {
 }
 
 // hadOthers reports whether, as far as marker and log tell, there are other members.
-func (n *Node) hadOthers() bool {
-	servers, from := 0, n.logs.engine.FirstIndex()
-	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.best != nil {
-		servers, from = len(m.best.Servers), max(from, m.best.ConfigAt+1)
-	}
-	for i := from; from > 0 && i <= n.logs.engine.LastIndex(); i++ {
-		var l raft.Log
-		if n.logs.engine.Get(i, &l) == nil && l.Type == raft.LogConfiguration {
-			servers = len(raft.DecodeConfiguration(l.Data).Servers)
-		}
-	}
-	return servers > 1
-}
+func (n *Node) hadOthers() bool { return len(n.lastServers(n.logs.engine)) > 1 }
 
 // alone reports whether this node is the only member.
 func (n *Node) alone() bool {

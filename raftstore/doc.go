@@ -76,9 +76,11 @@
 //
 // # What it does not do
 //
-// It does not repair a log that is damaged before its end; the error says
-// how to seed the node again from the others. What the end of a log lost, a leader
-// sends again (highwater.go, ballot.go, exchange.go). A damaged state it does repair, from
-// another member (repair.go). It does not hold up if a majority of disks lose data at
+// What a log lost, at its end (highwater.go, ballot.go, exchange.go) or by damage
+// before it (logaside.go), a leader sends again. Identity, snapshot marker, term and
+// vote have second copies (secondcopy.go, votecopy.go). A damaged state is replaced
+// from another member (repair.go). A damaged log is not replaced under engine boltdb,
+// nor where the other voters are no majority; the error says how to seed the node
+// again from the others. It does not hold up if a majority of disks lose data at
 // once, or report syncs that did not happen, or if a node lies.
 package raftstore

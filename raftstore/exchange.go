@@ -44,6 +44,7 @@ func (n *Node) exchange(ctx context.Context) {
 		ids := n.others()
 		n.tell(ctx, ids, answered)
 		n.trust(answered)
+		n.forgetLog()
 		next := exchangeEvery
 		if slices.ContainsFunc(ids, func(id string) bool { return !answered[id] }) {
 			if n.ballot.ready() != nil {

@@ -92,14 +92,14 @@ func (n *Node) openLog(dir string) (err error) {
 	if err := n.checkEngine(dir); err != nil {
 		return err
 	}
+	if n.cfg.LogEngine != "boltdb" && n.cfg.LogDisk == nil {
+		if err := finishLog(dir); err != nil {
+			return err
+		}
+	}
 	if err := n.checkLogKept(dir); err != nil {
 		return err
 	}
-	e, err := n.openEngine(dir)
-	if err != nil {
-		return err
-	}
-	n.logs = newLogStore(e, n.fail, n.halt)
 	var disk wal.FS = wal.Disk{}
 	if n.cfg.LogDisk != nil {
 		disk = n.cfg.LogDisk
@@ -107,6 +107,13 @@ func (n *Node) openLog(dir string) (err error) {
 	if n.mark, err = openHighWater(disk, dir, n.ident.get().Incarnation, n.halt, n.log); err != nil {
 		return err
 	}
+	e, err := n.openEngine(dir)
+	if err != nil {
+		if e, err = n.renewLog(dir, err); err != nil {
+			return err
+		}
+	}
+	n.logs = newLogStore(e, n.fail, n.halt)
 	n.logs.mark = n.mark
 	n.ballot = &ballot{mark: n.mark, clock: time.Now}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)

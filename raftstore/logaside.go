@@ -1,0 +1,209 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/wal"
+)
+
+// A log that is damaged before its end is put aside, and a new one begins with what comes
+// before the damage. From there on it is a log that has lost its end: a leader sends the rest,
+// and until then the node does not vote, nor stand for election (see ballot).
+//
+// That is sound because what this node acknowledged is in the logs of a majority that it may
+// not be counted to any more, and is not: it votes for nobody in or before the term that it
+// was in, and after that for those only whose log goes beyond that term, or it has been told
+// by the leader that it follows what it had acknowledged. It does so in doubt, as if an
+// older copy had been put back, since what can be read of a damaged log does not prove where
+// that ended. The doubt is durable before the damaged log is touched.
+//
+// It is done only if the other voters are a majority without this node: if not, they could
+// not elect a leader that sends the rest, and what is readable behind the damage may be the
+// only copy.
+//
+//	damaged-log  the log as it was, until a leader has sent what was in it
+//	new-log      the one that is to take its place, in the making
+const (
+	logAsideName = "damaged-log"
+	newLogName   = "new-log"
+)
+
+// renewLog replaces a damaged log by what can be read of it before the damage. If it cannot,
+// it returns the damage, and the log is as it was.
+func (n *Node) renewLog(dir string, damage error) (engine, error) {
+	var corrupt *wal.CorruptError
+	if !errors.As(damage, &corrupt) || n.cfg.LogDisk != nil {
+		return nil, damage
+	}
+	folder, fresh := filepath.Join(dir, walName), filepath.Join(dir, newLogName)
+	if err := os.RemoveAll(fresh); err != nil {
+		return nil, errors.Join(damage, err)
+	}
+	err := n.salvage(folder, fresh)
+	if err == nil {
+		err = n.mark.lost(loss{had: n.mark.position(), doubt: n.stable.Promised()})
+	}
+	if err == nil {
+		err = putLogAside(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(damage, err, os.RemoveAll(fresh))
+	}
+	n.log.Error("the log is damaged; it is put aside, and the node goes on with what comes before the damage. It does not vote, "+
+		"nor stand for election, until a leader has sent it the rest", "folder", filepath.Join(dir, logAsideName), "error", corrupt.Reason,
+		"file", corrupt.File, "offset", corrupt.Offset)
+	return n.openEngine(dir)
+}
+
+// salvage makes a new log of what comes before the damage in another one. It refuses if
+// nobody else is known to have the rest.
+func (n *Node) salvage(from, to string) error {
+	// What the log would have held if it ended there; the damage itself is known.
+	report, _ := wal.Walk(from, wal.Options{}, nil)
+	log, err := wal.Open(to, wal.Options{SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: -1, Logger: n.log})
+	if err != nil {
+		return err
+	}
+	e := &walLog{Log: log}
+	if report.LastIndex > 0 {
+		err = copyPrefix(from, log, report.FirstIndex, report.LastIndex)
+	}
+	if err == nil {
+		err = n.checkOthersElect(n.lastServers(e))
+	}
+	return errors.Join(err, log.Close())
+}
+
+// copyPrefix copies the records from first to last, which come before the damage.
+func copyPrefix(from string, to *wal.Log, first, last uint64) error {
+	var records []wal.Record
+	bytes, next := 0, first
+	flush := func() error {
+		err := to.Append(records)
+		records, bytes = nil, 0
+		return err
+	}
+	_, err := wal.Walk(from, wal.Options{}, func(b wal.Batch) error {
+		batch, err := b.Records()
+		if err != nil {
+			return err
+		}
+		if b.Index < next && b.Index >= first { // it takes the place of some
+			if err := flush(); err != nil {
+				return err
+			}
+			if err := to.TruncateAfter(b.Index - 1); err != nil {
+				return err
+			}
+			next = b.Index
+		}
+		for _, r := range batch {
+			if r.Index != next || r.Index > last {
+				continue
+			}
+			records, next = append(records, r), next+1
+			if bytes += len(r.Data); bytes >= maxAppend/4 {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	var corrupt *wal.CorruptError
+	if err != nil && !errors.As(err, &corrupt) {
+		return err
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	if to.LastIndex() != last {
+		return fmt.Errorf("of the damaged log, entries %d to %d are readable, and %d was copied last", first, last, to.LastIndex())
+	}
+	return nil
+}
+
+// checkOthersElect refuses unless the other voters can elect a leader without this node.
+func (n *Node) checkOthersElect(servers []raft.Server) error {
+	voters, others := 0, 0
+	for _, s := range servers {
+		if s.Suffrage == raft.Voter {
+			voters++
+			if string(s.ID) != n.id {
+				others++
+			}
+		}
+	}
+	if others < voters/2+1 {
+		return fmt.Errorf("raftstore: of %d voters, as far as is known, %d are other nodes: they cannot replace what this one lost", voters, others)
+	}
+	if n.stable.Promised() == 0 {
+		return errors.New("raftstore: it is not known what terms this node has been in")
+	}
+	return nil
+}
+
+// putLogAside has the new log change places with the damaged one. After a crash in between
+// there is no log, and finishLog puts the damaged one back.
+func putLogAside(dir string) error {
+	folder, aside := filepath.Join(dir, walName), filepath.Join(dir, logAsideName)
+	if _, err := os.Stat(aside); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(folder, aside); err != nil {
+			return err
+		}
+	} else if err := os.RemoveAll(folder); err != nil { // the first one had more
+		return err
+	}
+	if err := os.Rename(filepath.Join(dir, newLogName), folder); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// finishLog undoes what a crash left of putLogAside.
+func finishLog(dir string) error {
+	folder, aside := filepath.Join(dir, walName), filepath.Join(dir, logAsideName)
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(aside, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// forgetLog removes what was put aside when the log has again what it had.
+func (n *Node) forgetLog() {
+	if _, missing := n.mark.lacks(); missing {
+		return
+	}
+	aside := filepath.Join(n.cfg.DataDir, logAsideName)
+	if _, err := os.Stat(aside); err != nil {
+		return
+	}
+	if err := os.RemoveAll(aside); err != nil {
+		n.log.Warn("cannot remove a damaged log that is not needed any more", "folder", aside, "error", err)
+	}
+}
+
+// lastServers returns the newest configuration that marker and log tell of; none if there is
+// none.
+func (n *Node) lastServers(e engine) (servers []raft.Server) {
+	from := e.FirstIndex()
+	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.best != nil {
+		servers, from = m.best.Servers, max(from, m.best.ConfigAt+1)
+	}
+	for i := from; i > 0 && i <= e.LastIndex(); i++ {
+		var l raft.Log
+		if e.Get(i, &l) == nil && l.Type == raft.LogConfiguration {
+			servers = raft.DecodeConfiguration(l.Data).Servers
+		}
+	}
+	return servers
+}

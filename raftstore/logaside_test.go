@@ -1,0 +1,171 @@
+package raftstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/wal"
+)
+
+// rotLog flips a bit in the middle of a log, which is not its end.
+func rotLog(t *testing.T, dir string) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, walName, "*.seg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if used := len(bytes.TrimRight(b, "\x00")); used > 4096 { // else it is prepared and unused
+			b[4096+(used-4096)/2] ^= 4
+			if err := os.WriteFile(name, b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("there is nothing in %v", names)
+}
+
+// healed waits until a node with a new log has again what the old one had.
+func (c *cluster) healed(r *running) {
+	c.t.Helper()
+	eventuallyTrue(c.t, r.id+" has again what it had", func() bool { _, missing := r.mark.lacks(); return !missing })
+	eventuallyTrue(c.t, "the damaged log is gone", func() bool {
+		_, err := os.Stat(filepath.Join(c.dir, r.id, logAsideName))
+		return errors.Is(err, os.ErrNotExist)
+	})
+	c.ready()
+	c.sameState()
+}
+
+// A log that is damaged, wherever, is replaced while the others go on, and without help.
+func TestDamagedLogIsReplaced(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"middle": rotLog,
+		"manifest": func(t *testing.T, dir string) {
+			if err := os.WriteFile(filepath.Join(dir, walName, "manifest"), make([]byte, 8192), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"segment lost": func(t *testing.T, dir string) {
+			names, _ := filepath.Glob(filepath.Join(dir, walName, "*.seg"))
+			slices.Sort(names)
+			if err := os.Remove(names[0]); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"putting aside interrupted": func(t *testing.T, dir string) {
+			rotLog(t, dir)
+			if err := os.Rename(filepath.Join(dir, walName), filepath.Join(dir, logAsideName)); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		for _, role := range []string{"leader", "follower"} {
+			t.Run(name+" of a "+role, func(t *testing.T) {
+				c := newCluster(t, 3)
+				id := c.leader().id
+				c.ready()
+				if role == "follower" {
+					id = c.follower().id
+				}
+				for i := range 20 {
+					put(t, c.leader(), "s", fmt.Sprint("before", i))
+				}
+				c.level()
+				for _, r := range c.nodes { // so that each knows the members beside its log
+					if err := r.Snapshot(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for i := range 20 {
+					put(t, c.leader(), "s", fmt.Sprint("after", i))
+				}
+				c.kill(id)
+				damage(t, filepath.Join(c.dir, id))
+				others := c.leader()
+				writes := startWriters(t, "w", 3, func(int, int) *running { return others })
+				n := c.open(id)
+				if l, missing := n.mark.lacks(); !missing || l.doubt == 0 {
+					t.Errorf("the node that lost its log believes that it lacks %v", l)
+				}
+				r := c.run(n)
+				c.healed(r)
+				writes.end()
+				writes.check(r)
+				if got := texts(t, r, "s", turn.Linearizable); len(got) != 40 {
+					t.Errorf("%d messages of 40 are there", len(got))
+				}
+				c.forget(id)
+				c.healed(c.nodes[id])
+			})
+		}
+	}
+}
+
+// What was lost with a damaged log, this node votes for nobody without.
+func TestDamagedLogLosesNothing(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option)
+	divided(c, w, func() {})
+	mark := c.nodes["n2"].mark.position()
+	c.killBoth()
+	rotLog(t, filepath.Join(c.dir, "n2"))
+	lostEntry(c, w, mark, true)
+}
+
+// If the others are no majority, nobody could replace what is lost, and the log stays.
+func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
+	for _, nodes := range []int{1, 2} {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			c := newCluster(t, nodes)
+			id := c.leader().id
+			c.ready()
+			for i := range 10 {
+				put(t, c.leader(), "s", fmt.Sprint(i))
+			}
+			c.killAll()
+			dir := filepath.Join(c.dir, id)
+			rotLog(t, dir)
+			_, err := Open(c.config(id))
+			if err == nil || !strings.Contains(err.Error(), "remove the node from the cluster") {
+				t.Fatal(err)
+			}
+			for _, name := range []string{logAsideName, newLogName} {
+				if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if l, missing := markLoss(t, dir); missing {
+				t.Errorf("a loss was noted of a log that is still there: %v", l)
+			}
+		})
+	}
+}
+
+// markLoss reads what the mark of a node that is down says.
+func markLoss(t *testing.T, dir string) (loss, bool) {
+	t.Helper()
+	i, err := openIdentity(dir, filepath.Base(dir), testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := openHighWater(wal.Disk{}, dir, i.get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	return h.lacks()
+}
