@@ -102,9 +102,9 @@ func (s *sightings) met(id string, now sighting) (before sighting) {
 	return before
 }
 
-// acked notes that a node's log is durable up to p.
+// acked notes that a node's log is durable up to p, for which it was in that term.
 func (s *sightings) acked(id string, p position) {
-	s.note(id, func(now *sighting) { now.Index, now.Term = p.index, p.term })
+	s.note(id, func(now *sighting) { now.Index, now.Term, now.Promised = p.index, p.term, p.term })
 }
 
 // voted notes that a node was in a term.
