@@ -83,22 +83,26 @@ func (c *conn) readEach(names [][]byte, query func(turn.Key) turn.Query, answer 
 // ask does the queries of a, each from a state that comprises those before it.
 // That a key holds another type is for the answer to deal with; other errors
 // are final.
-func (s *Server) ask(ctx context.Context, a *action) (reply, error) {
+func (s *Server) ask(ctx context.Context, a *action) (_ reply, seen states, _ error) {
 	var one [1]outcome
 	os := one[:0]
 	index, left := uint64(0), s.engine.Limits().ReadBytes
 	for _, q := range a.queries {
 		r, err := s.since(ctx, index, q)
 		if err != nil && turn.KindOf(err) != turn.WrongType {
-			return nil, err
+			return nil, states{}, err
+		}
+		if seen = seen.with(r.Index); err != nil { // which does not tell of what state
+			seen = unknownStates
 		}
 		if left -= size(&r); left < 0 && len(os) > 0 {
-			return nil, s.tooLong()
+			return nil, seen, s.tooLong()
 		}
 		os = append(os, outcome{r, err})
 		index = max(index, r.Index)
 	}
-	return a.answer(os)
+	r, err := a.answer(os)
+	return r, seen, err
 }
 
 // size is how many bytes of values an answer has that is one of several.

@@ -20,28 +20,32 @@ type order struct {
 	written   atomic.Uint64   // the log entry of the last one that has ended, as far as noted: see noteWrite
 }
 
-// keyOrder is what is under way on a key. Writes end in the order in which they
-// were submitted, so the last one stands for all.
+// keyOrder is what is in flight on a key. Writes end in the order in which they were
+// submitted, and so do reads, so the last one stands for all.
 type keyOrder struct {
-	write <-chan struct{}   // closed when the last write has ended; nil: none
-	reads []<-chan struct{} // those since the last write
+	write <-chan struct{} // closed when the last write has ended; nil: none
+	read  *reading        // the last one since that write; nil: none
 }
 
 // pruneAt is the number of keys at which those with nothing under way are dropped.
 const pruneAt = 256
 
-// beforeRead returns what a read of k must wait for, nil for nothing, and notes
-// that the read is under way until done is closed.
-func (o *order) beforeRead(k turn.Key, done <-chan struct{}) (write <-chan struct{}) {
+// beforeRead has r wait for what is before it on k, and notes that it is in flight.
+func (o *order) beforeRead(k turn.Key, r *reading) {
 	e := o.entry(k)
-	e.reads = append(running(e.reads), done)
-	return e.write
+	if e.write != nil {
+		r.writes = append(r.writes, e.write)
+	}
+	if e.read != nil && e.read != r && !closed(e.read.done) {
+		r.before = append(r.before, e.read)
+	}
+	e.read = r
 }
 
-// beforeWrite returns the reads that a write of k must wait for.
-func (o *order) beforeWrite(k turn.Key) []<-chan struct{} {
-	if e := o.keys[k]; e != nil {
-		return running(e.reads)
+// beforeWrite returns what a write of k must wait for; nil: nothing.
+func (o *order) beforeWrite(k turn.Key) (read <-chan struct{}) {
+	if e := o.keys[k]; e != nil && e.read != nil {
+		return e.read.done
 	}
 	return nil
 }
@@ -49,7 +53,7 @@ func (o *order) beforeWrite(k turn.Key) []<-chan struct{} {
 // wrote notes that a write of k is under way until done is closed.
 func (o *order) wrote(k turn.Key, done <-chan struct{}) {
 	e := o.entry(k)
-	e.write, e.reads = done, nil
+	e.write, e.read = done, nil
 }
 
 // alone notes that nothing is under way but what closes done when it has ended, and
@@ -94,21 +98,10 @@ func (o *order) entry(k turn.Key) *keyOrder {
 
 func (o *order) prune() {
 	for k, e := range o.keys {
-		if len(running(e.reads)) == 0 && (e.write == nil || closed(e.write)) {
+		if (e.read == nil || closed(e.read.done)) && (e.write == nil || closed(e.write)) {
 			delete(o.keys, k)
 		}
 	}
-}
-
-// running returns those that are not closed, in the memory of cs.
-func running(cs []<-chan struct{}) []<-chan struct{} {
-	out := cs[:0]
-	for _, c := range cs {
-		if !closed(c) {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 func closed(c <-chan struct{}) bool {

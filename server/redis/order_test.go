@@ -1,7 +1,9 @@
 package redis
 
 import (
+	"context"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/turnlog/turnlog/turn"
@@ -10,23 +12,25 @@ import (
 func TestOrderOfOneKey(t *testing.T) {
 	var o order
 	a, b := turn.Key{Name: "a"}, turn.Key{Name: "b"}
-	w1, r1, r2 := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	w1 := make(chan struct{})
+	r1, r2, r3 := &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})}
 	if o.beforeWrite(a) != nil {
 		t.Error("the first write waits")
 	}
 	o.wrote(a, w1)
-	if o.beforeRead(b, r2) != nil {
+	if o.beforeRead(b, r2); len(r2.writes)+len(r2.before) > 0 {
 		t.Error("a read waits for a write of another key")
 	}
-	if o.beforeRead(a, r1) != w1 {
-		t.Error("a read does not wait for the write before it")
+	if o.beforeRead(a, r1); len(r1.writes) != 1 || r1.writes[0] != w1 || len(r1.before) > 0 {
+		t.Errorf("a read behind a write waits for %v, %v", r1.writes, r1.before)
 	}
-	if rs := o.beforeWrite(a); len(rs) != 1 || rs[0] != r1 {
-		t.Errorf("a write waits for %v", rs)
+	o.beforeRead(a, r3)
+	o.beforeRead(a, r3) // it names its key twice
+	if len(r3.before) != 1 || r3.before[0] != r1 {
+		t.Errorf("a read behind another one waits for %v", r3.before)
 	}
-	close(r1)
-	if rs := o.beforeWrite(a); len(rs) != 0 {
-		t.Error("a write waits for a read that has ended")
+	if read := o.beforeWrite(a); read != r3.done {
+		t.Error("a write does not wait for the last read")
 	}
 }
 
@@ -47,6 +51,46 @@ func TestOrderForgetsWhatEnded(t *testing.T) {
 	for i := 0; i < 10*pruneAt; i += 100 {
 		if o.keys[turn.Key{Name: strconv.Itoa(i)}] == nil {
 			t.Errorf("key %d is forgotten while a write is under way", i)
+		}
+	}
+}
+
+// overtaken is a real engine that answers a List not before a write of the same key has
+// been acknowledged, which an Info that was asked later did not see.
+type overtaken struct {
+	Engine
+	key   turn.Key
+	wrote chan struct{} // closed when it has
+	once  *sync.Once
+}
+
+func (o overtaken) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	switch q.(type) {
+	case *turn.List:
+		select {
+		case <-o.wrote:
+		case <-ctx.Done():
+		}
+	case *turn.Info:
+		defer o.once.Do(func() {
+			if _, err := o.Engine.Submit(ctx, &turn.Append{Key: o.key, Messages: []turn.NewMessage{{Data: []byte("y")}}}).Wait(); err == nil {
+				close(o.wrote)
+			}
+		})
+	}
+	return o.Engine.Query(ctx, q, c)
+}
+
+// Of two reads of a key in one pipeline, the second one shows no older state.
+func TestReadsOfAKeyGoForward(t *testing.T) {
+	e := overtaken{openEngine(t, turn.DefaultLimits()), turn.Key{Namespace: "0", Name: "k"}, make(chan struct{}), new(sync.Once)}
+	c := dial(t, open(t, Config{Engine: e}).addr())
+	c.send("LRANGE", "k", "0", "-1")
+	c.send("LLEN", "k")
+	c.send("EXISTS", "k", "other")
+	for _, want := range []string{`["y"]`, "1", "1"} {
+		if got := show(c.receive()); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (c *conn) inline(a action) (r reply, err error, ok bool) {
 		return nil, nil, false
 	}
 	if a.op == nil {
-		r, err = c.srv.perform(c.srv.work, &a)
+		r, _, err = c.srv.perform(c.srv.work, &a)
 	} else {
 		p := c.srv.engine.Submit(c.srv.work, a.op)
 		c.order.lastWrite = p

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"errors"
 
 	"github.com/turnlog/turnlog/resp"
@@ -82,9 +81,7 @@ func (c *conn) start(cmd *command, a action, bytes int) {
 func (c *conn) submit(a action) started {
 	c.awaitBarrier()
 	for _, k := range a.keys {
-		for _, read := range c.order.beforeWrite(k) {
-			c.await(read)
-		}
+		c.await(c.order.beforeWrite(k))
 	}
 	p := c.srv.engine.Submit(c.srv.work, a.op)
 	for _, k := range a.keys {
@@ -100,16 +97,13 @@ func (c *conn) submit(a action) started {
 // launch runs work in a goroutine of its own.
 func (c *conn) launch(a action) started {
 	c.awaitBarrier()
-	done := make(chan struct{})
-	var before []<-chan struct{}
+	read := &reading{done: make(chan struct{})}
 	if a.keys == nil {
 		c.replies.drain()
-		c.order.alone(done)
+		c.order.alone(read.done)
 	}
 	for _, k := range a.keys {
-		if w := c.order.beforeRead(k, done); w != nil {
-			before = append(before, w)
-		}
+		c.order.beforeRead(k, read)
 	}
 	weight := 1
 	if a.bulky {
@@ -122,28 +116,17 @@ func (c *conn) launch(a action) started {
 		if a.blocks {
 			defer c.wake()
 		}
-		defer close(done)
+		defer close(read.done)
 		if a.blocks {
 			defer c.endBlock()
 		}
-		for _, w := range before {
-			c.srv.await(w)
-		}
-		r, err = c.srv.perform(c.srv.work, &a)
+		r, err = c.srv.read(read, &a)
 	}()
 	outcome := func() (reply, error) {
-		<-done
+		<-read.done
 		return r, err
 	}
-	return started{ready: done, outcome: outcome, written: func() { c.order.release(weight) }}
-}
-
-// perform does what a asks of the engine.
-func (s *Server) perform(ctx context.Context, a *action) (reply, error) {
-	if a.work != nil {
-		return a.work(ctx)
-	}
-	return s.ask(ctx, a)
+	return started{ready: read.done, outcome: outcome, written: func() { c.order.release(weight) }}
 }
 
 // await waits for something under way. Replies that were written directly must
