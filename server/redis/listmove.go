@@ -1,131 +1,13 @@
 package redis
 
 import (
-	"cmp"
 	"context"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/resp"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// taking is a removal from the first of several lists that holds something, which
-// may wait until one does.
-type taking struct {
-	c     *conn
-	keys  []turn.Key
-	op    func(keys []turn.Key) turn.Op // of those that hold a list
-	done  func(w *resp.Writer, k turn.Key, r turn.Result)
-	none  reply         // there was nothing
-	wait  bool          // for something, at most …
-	block time.Duration // … so long; 0: for ever
-	// refused says whether the user may still take something.
-	refused func() replyError
-}
-
-// take makes the action of a request. In a transaction it does not wait.
-func (c *conn) take(t taking, cmd string, args [][]byte) action {
-	if !t.wait || c.tx.open != nil {
-		return action{keys: t.keys, op: t.op(t.keys), done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
-	}
-	t.c, t.refused = c, c.permission(c.srv.table.lookup(cmd), args)
-	return blocking(t.run)
-}
-
-func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
-	if !r.Found {
-		t.none(w)
-		return
-	}
-	t.done(w, keys[r.Number], r)
-}
-
-// run waits until one of the keys holds a list, and takes from it in an operation of its
-// own, or another request does that for it: see lines. If somebody else was first, it
-// waits on. Nothing is taken for a client that is known to have gone.
-func (t *taking) run(ctx context.Context) (reply, error) {
-	srv := t.c.srv
-	changed, stop := srv.watchAll(t.keys)
-	defer stop()
-	w := &waiter{taking: t, look: changed}
-	srv.lines.join(w)
-	defer srv.lines.leave(w)
-	until := srv.cfg.Now().Add(cmp.Or(t.block, forever))
-	index := uint64(0)
-	for first := true; ; first = false {
-		over := t.c.gone.Err() != nil || !first && !srv.cfg.Now().Before(until)
-		if out := srv.lines.outcome(w, over); over || out != nil {
-			return t.end(out)
-		}
-		keys, n, err := t.find(ctx, w, &index, first)
-		if err != nil {
-			return t.fail(w, err)
-		}
-		if served := srv.lines.claim(w, keys, n); len(served) > 0 {
-			index = max(index, srv.takeFor(ctx, served, keys))
-			continue
-		}
-		if err := t.c.waitFor(changed, &until); err != nil {
-			return t.fail(w, err)
-		}
-	}
-}
-
-// end answers with what was taken.
-func (t *taking) end(out *taken) (reply, error) {
-	switch {
-	case out == nil && t.c.hasLeft():
-		return nil, errLeft
-	case out == nil:
-		return t.none, nil
-	case out.err != nil:
-		return nil, out.err
-	}
-	t.c.order.noteWrite(out.result.Index)
-	return func(w *resp.Writer) { t.answer(w, out.keys, out.result) }, nil
-}
-
-// fail answers with an error, unless something was taken by then.
-func (t *taking) fail(w *waiter, err error) (reply, error) {
-	if out := t.c.srv.lines.outcome(w, true); out != nil {
-		return t.end(out)
-	}
-	return nil, err
-}
-
-// find returns those of the keys that hold lists, of which no other request of this node
-// waits for longer, and how many elements the first one holds. At first a key that holds
-// another type is an error, unless a list comes before it.
-func (t *taking) find(ctx context.Context, w *waiter, index *uint64, first bool) (lists []turn.Key, n uint64, err error) {
-	own := t.c.srv.lines.first(w, t.keys)
-	keys, any := own, false
-	if first {
-		keys = t.keys
-	}
-	for _, k := range keys {
-		r, err := t.c.srv.since(ctx, *index, infoOf(k))
-		if err != nil {
-			return nil, 0, err
-		}
-		*index = max(*index, r.Index)
-		switch {
-		case !exists(r):
-		case r.Session.Type == turn.TypeList:
-			any = true
-			if !slices.Contains(own, k) {
-				continue
-			}
-			if lists = append(lists, k); len(lists) == 1 {
-				n = r.Session.Count
-			}
-		case first && !any:
-			return nil, 0, errWrongType
-		}
-	}
-	return lists, n, nil
-}
 
 // watchAll announces changes of any of the keys.
 func (s *Server) watchAll(keys []turn.Key) (changed chan struct{}, stop func()) {

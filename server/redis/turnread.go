@@ -180,6 +180,9 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 	until := t.c.srv.cfg.Now().Add(t.block)
 	var index, incarnation uint64
 	for {
+		if !until.IsZero() && !t.c.srv.cfg.Now().Before(until) {
+			index = 0 // the last look: linearizable, since this node can be behind the others
+		}
 		r, err := t.c.srv.since(ctx, index, &t.q)
 		if err != nil {
 			return nil, err

@@ -167,6 +167,9 @@ func (x *streamReader) run(ctx context.Context) (reply, error) {
 		if until.IsZero() { // ended by CLIENT UNBLOCK
 			return (*resp.Writer).NullArray, nil
 		}
+		if !x.c.srv.cfg.Now().Before(until) {
+			index = 0 // the last look: linearizable, since this node can be behind the others
+		}
 		found, left := false, x.c.srv.engine.Limits().ReadBytes
 		os := make([]outcome, 0, len(x.keys))
 		for i, q := range x.queries() {
