@@ -42,8 +42,11 @@ func (o *openings) total() time.Duration {
 	return o.spent + time.Since(o.since)
 }
 
+// mostOpening bounds the time in which handles are being opened, in limits of a case.
+const mostOpening = 5
+
 // bound returns a context that ends, for this cause, when a case has taken longer than
-// limit. Openings do not count, unless they take longer than limit themselves.
+// limit. Openings do not count, up to mostOpening times the limit.
 func (o *openings) bound(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -54,7 +57,7 @@ func (o *openings) bound(ctx context.Context, limit time.Duration, cause error) 
 			case <-ctx.Done():
 				return
 			}
-			total := min(o.total(), limit)
+			total := min(o.total(), mostOpening*limit)
 			left, granted = total-granted, total
 		}
 		cancel(cause)

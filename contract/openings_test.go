@@ -17,7 +17,8 @@ func TestOpeningsDoNotCount(t *testing.T) {
 	}{
 		{"none", 0, limit},
 		{"shorter than the limit", 50 * time.Second, limit + 50*time.Second},
-		{"longer than the limit", time.Hour, 2 * limit},
+		{"longer than the limit", 3 * limit, 4 * limit},
+		{"without an end", time.Hour, limit + mostOpening*limit},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -148,21 +148,20 @@ func (c *child) end(err error) error {
 // spawnAll starts a process for each assignment. end, which must be called also after
 // an error, ends those that there are.
 func (p *probe) spawnAll(ctx context.Context, as []assignment) (children []*child, end func(), err error) {
+	children = make([]*child, len(as))
+	err = p.openings.measure(func() error {
+		return together(len(as), func(i int) (err error) {
+			children[i], err = p.spawn(ctx, as[i])
+			return err
+		})
+	})
 	end = func() {
 		for _, c := range children {
-			c.end(nil) // those that ran are gone
+			if c != nil {
+				c.end(nil) // those that ran are gone
+			}
 		}
 	}
-	err = p.openings.measure(func() error {
-		for _, a := range as {
-			c, err := p.spawn(ctx, a)
-			if err != nil {
-				return err
-			}
-			children = append(children, c)
-		}
-		return nil
-	})
 	return children, end, err
 }
 
