@@ -4,7 +4,6 @@ import (
 	"container/list"
 	"net"
 	"sync"
-	"time"
 )
 
 // greetings are the accepted connections in their handshake, oldest first. Its methods
@@ -30,25 +29,4 @@ func (g *greetings) enter(c net.Conn) (leave func(), oldest net.Conn) {
 		defer g.mu.Unlock()
 		g.conns.Remove(e) // if it is still there
 	}, oldest
-}
-
-// throttle says when to log what strangers can make happen as often as they like.
-// Its methods may be called by any goroutine.
-type throttle struct {
-	mu    sync.Mutex
-	last  time.Time
-	count int
-}
-
-// pass reports whether to log at now, at most once a second, and how often it happened
-// since the last time.
-func (t *throttle) pass(now time.Time) (count int, ok bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.count++
-	if now.Sub(t.last) < time.Second {
-		return 0, false
-	}
-	count, t.last, t.count = t.count, now, 0
-	return count, true
 }

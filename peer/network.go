@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/throttle"
 )
 
 // Network is a node's end of all connections to and from its peers. New makes
@@ -22,7 +24,7 @@ type Network struct {
 	greets  *greetings    // accepted connections in their handshake
 	guests  chan struct{} // a token for each one beyond it
 
-	refusals, overflow throttle // of what is logged about them
+	refusals, overflow throttle.Throttle // of what is logged about them
 
 	wg sync.WaitGroup // goroutines that Run waits for
 
@@ -129,7 +131,7 @@ func (n *Network) take(ctx context.Context, c net.Conn) {
 	leave, oldest := n.greets.enter(c)
 	if oldest != nil {
 		_ = oldest.Close()
-		if count, ok := n.overflow.pass(time.Now()); ok {
+		if count, ok := n.overflow.Pass(time.Now()); ok {
 			n.log.Warn("too many connections in their handshake, closing the oldest", "from", oldest.RemoteAddr(), "closed", count)
 		}
 	}
@@ -138,7 +140,7 @@ func (n *Network) take(ctx context.Context, c net.Conn) {
 
 // logRefusal logs that a connection was turned away, at most once a second.
 func (n *Network) logRefusal(args ...any) {
-	if count, ok := n.refusals.pass(time.Now()); ok {
+	if count, ok := n.refusals.Pass(time.Now()); ok {
 		n.log.Info("node connection turned away", append(args, "turned_away", count)...)
 	}
 }
@@ -156,7 +158,7 @@ func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 	}
 	switch {
 	case err == nil && m.Purpose != Probe && !n.keep(c):
-		if count, ok := n.overflow.pass(time.Now()); ok {
+		if count, ok := n.overflow.Pass(time.Now()); ok {
 			n.log.Warn("too many connections of other nodes, closing one", "from", raw.RemoteAddr(), "node", m.Remote.NodeID, "closed", count)
 		}
 		_ = c.Close()

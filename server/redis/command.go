@@ -59,7 +59,6 @@ func (k keySpec) of(args [][]byte) [][]byte {
 	return keys
 }
 
-// keysOf returns the arguments that are keys.
 // keyRun returns a run of arguments of which every step-th is a key, without making a
 // list where the keys stand in a row.
 func (cmd *command) keyRun(args [][]byte) (run [][]byte, step int) {
@@ -77,6 +76,7 @@ func (cmd *command) keyRun(args [][]byte) (run [][]byte, step int) {
 	return args[first:max(first, min(last+1, len(args)))], cmd.keys.step
 }
 
+// keysOf returns the arguments that are keys.
 func (cmd *command) keysOf(args [][]byte) [][]byte {
 	if cmd.movable != nil {
 		return cmd.movable(args)

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"os"
 	"strconv"
@@ -138,7 +139,7 @@ func (c *conn) next() bool {
 		c.start(nil, refuse(replyError("ERR "+protocol.Error())), 0)
 		c.wire.abort = true
 	case errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping():
-		c.srv.log.Info("redis: closing connection that paused within a request", "client", c.wire.remote())
+		c.srv.endings.paused.log(&c.wire, slog.LevelInfo, "that paused within a request")
 	}
 	return false
 }
@@ -156,7 +157,7 @@ func (c *conn) handle(args [][]byte) bool {
 	cmd, err := c.srv.table.find(args)
 	if cmd == nil && (is(args[0], "POST") || is(args[0], "Host:")) {
 		// A web page made a browser talk to this port; nothing it sends is meant.
-		c.srv.log.Warn("redis: closing connection that speaks HTTP", "client", c.wire.remote())
+		c.srv.endings.http.log(&c.wire, slog.LevelWarn, "that speaks HTTP")
 		return false
 	}
 	if err == "" {

@@ -18,6 +18,7 @@ type Server struct {
 	cfg     Config
 	engine  Engine
 	log     *slog.Logger
+	endings endings
 	table   *table
 	stats   *stats
 	receive *resp.Budget

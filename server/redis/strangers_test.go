@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
@@ -192,5 +193,24 @@ func TestKeysIsBounded(t *testing.T) {
 	}
 	if got := show(c.do("KEYS", "*")); !strings.HasPrefix(got, "-TOO_LARGE") && !strings.HasPrefix(got, "-ERR") {
 		t.Errorf("%s", got)
+	}
+}
+
+// Strangers do not fill the log.
+func TestStrangersAreLoggedOnceASecond(t *testing.T) {
+	var log bytes.Buffer
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""})
+	s, stop := openStoppable(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	begun := time.Now()
+	for range 100 {
+		c := dial(t, s.addr())
+		c.send("Host:")
+		c.w.Flush()
+		c.expectClosed()
+	}
+	seconds := int(time.Since(begun)/time.Second) + 1
+	stop()
+	if n := strings.Count(log.String(), "speaks HTTP"); n < 1 || n > seconds+1 {
+		t.Errorf("%d lines in %d s", n, seconds)
 	}
 }

@@ -109,8 +109,7 @@ func (w *wire) Write(p []byte) (n int, err error) {
 	w.srv.stats.sent.Add(uint64(n))
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) && !w.wasCut.Load() {
-			w.srv.log.Warn("redis: closing connection of a client that does not read its replies",
-				"client", w.remote(), slog.Duration("waited", w.srv.cfg.WriteTimeout))
+			w.srv.endings.unread.log(w, slog.LevelWarn, "of a client that does not read its replies", "waited", w.srv.cfg.WriteTimeout)
 		}
 		w.nc.Close() // ends the input as well
 	}
@@ -199,7 +198,7 @@ func (c *conn) cut() {
 	if c.wire.wasCut.Swap(true) {
 		return
 	}
-	c.srv.log.Warn("redis: closing connection of a subscriber that does not read its messages", "client", c.wire.remote())
+	c.srv.endings.unheard.log(&c.wire, slog.LevelWarn, "of a subscriber that does not read its messages")
 	c.stop()
 	c.wire.nc.SetWriteDeadline(past)
 }
