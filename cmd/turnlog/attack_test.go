@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,4 +99,29 @@ func TestAdministrationKeepsToItsTimeout(t *testing.T) {
 	defer silent.Close()
 	n := startNode(t, t.TempDir(), "--http-advertise", silent.Addr().String())
 	n.fails(exitUnknown, "UNKNOWN_OUTCOME", "cluster", "checksum", "--timeout", "300ms")
+}
+
+// TestImpostorGetsNoToken: another program of this machine, asked in place of a node,
+// names that node's file, and is not sent what is in it.
+func TestImpostorGetsNoToken(t *testing.T) {
+	dir := t.TempDir()
+	startNode(t, dir)
+	token := filepath.Join(dir, "admin-token")
+	heard := make(chan string, 8)
+	impostor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heard <- r.Header.Get("Authorization")
+		w.Header().Set("Turnlog-Admin-Token-File", token)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer impostor.Close()
+	n := startNode(t, t.TempDir(), "--http-advertise", impostor.Listener.Addr().String())
+	n.fails(exitUnknown, "names "+token, "cluster", "checksum")
+	if len(heard) == 0 {
+		t.Error("it was not even asked")
+	}
+	for range len(heard) {
+		if got := <-heard; got != "" {
+			t.Errorf("it was told %q", got)
+		}
+	}
 }

@@ -7,8 +7,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,11 +25,14 @@ const FileHeader = "Turnlog-Admin-Token-File"
 
 // Write draws a token and writes it to the data directory dir, in the place of an
 // older one. It returns the token and the absolute path of its file.
-func Write(dir string) (token, path string, err error) {
+//
+// The token ends with the address at which the node listens, so that whoever has it
+// can see to whom it may be shown.
+func Write(dir string, at net.Addr) (token, path string, err error) {
 	if path, err = filepath.Abs(filepath.Join(dir, Name)); err != nil {
 		return "", "", err
 	}
-	token = rand.Text()
+	token = rand.Text() + "@" + at.String()
 	temp := path + ".tmp"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", "", err
@@ -45,28 +51,46 @@ func Write(dir string) (token, path string, err error) {
 	return token, path, os.Rename(temp, path)
 }
 
-// Read returns the token in a file that somebody named who may be an impostor: it
-// reads nothing that Write could not have written.
-func Read(file string) (string, error) {
+// Read returns the token in a file, and the address of the node that it is for: it
+// must be shown to nobody else. Whoever named the file may be an impostor; what does
+// not look as Write made it is refused.
+func Read(file string) (token string, at netip.AddrPort, err error) {
 	if filepath.Base(file) != Name {
-		return "", fmt.Errorf("%q is no file of an admin token", file)
+		return "", at, fmt.Errorf("%q is no file of an admin token", file)
 	}
 	info, err := os.Lstat(file)
 	if err != nil {
-		return "", err
+		return "", at, err
 	}
-	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() > 256 {
-		return "", fmt.Errorf("%s is not a file that a node made: others may read it, or it is too large", file)
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return "", at, fmt.Errorf("%s is not a file that a node made: it is no regular file, or others may read it", file)
 	}
-	text, err := os.ReadFile(file)
-	return strings.TrimSpace(string(text)), err
+	f, err := os.Open(file)
+	if err != nil {
+		return "", at, err
+	}
+	defer f.Close()
+	if opened, err := f.Stat(); err != nil || !os.SameFile(info, opened) {
+		return "", at, errors.Join(fmt.Errorf("%s has been replaced", file), err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 257))
+	if err != nil {
+		return "", at, err
+	}
+	token, ended := strings.CutSuffix(string(text), "\n")
+	secret, addr, _ := strings.Cut(token, "@")
+	at, err = netip.ParseAddrPort(addr)
+	if !ended || err != nil || len(secret) < len(rand.Text()) || strings.Trim(secret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+		return "", at, fmt.Errorf("%s does not hold what a node writes there", file)
+	}
+	return token, at, nil
 }
 
 // Authorize proves to the node whose data directory is dir that req may
 // administer it. A node that has no token there, as one of an older version, is
 // sent none.
 func Authorize(req *http.Request, dir string) {
-	if token, err := Read(filepath.Join(dir, Name)); err == nil {
+	if token, _, err := Read(filepath.Join(dir, Name)); err == nil {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 }
