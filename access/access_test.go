@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,7 @@ import (
 // cheap hashes a secret with the least effort that is allowed.
 func cheap(secret string) string {
 	salt := []byte("saltsalt")
-	h := hashed{memory: 8, passes: 1, lanes: 1, salt: salt, key: argon2.IDKey([]byte(secret), salt, 1, 8, 1, 32)}
+	h := hashed{cost: cost{memory: 8, passes: 1, lanes: 1}, salt: salt, key: argon2.IDKey([]byte(secret), salt, 1, 8, 1, 32)}
 	return h.String()
 }
 
@@ -414,22 +415,25 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// A wrong secret costs the same number of hashes for every name: the time reveals neither
-// whether a user exists nor how many secrets the user has.
+// A wrong secret costs the same hashes for every name: the time reveals neither
+// whether a user exists nor which secrets the user has.
 func TestWrongSecretsCostTheSame(t *testing.T) {
+	other := hashed{cost: cost{memory: 64, passes: 3, lanes: 2}, salt: make([]byte, 16), key: make([]byte, 32)}
 	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    secrets: ['" + cheap("a") + "', '" + cheap("b") + "']\n" +
+		"  - name: dear\n    right: read\n    namespaces: ['*']\n    secrets: ['" + other.String() + "']\n" +
 		user("one", "c", "right: read\n    namespaces: ['*']")
 	u, _ := open(t, text)
-	hashes := func(name string) (n int) {
-		u.proves = func(*hashed, string) bool { n++; return false }
+	hashes := func(name string) (memory []int) {
+		u.proves = func(h *hashed, _ string) bool { memory = append(memory, int(h.memory)); return false }
 		if _, err := u.Authenticate(name, "wrong", "test"); turn.KindOf(err) != turn.Unauthorized {
 			t.Fatal(err)
 		}
-		return n
+		slices.Sort(memory)
+		return memory
 	}
-	for _, name := range []string{"one", "two", "none"} {
-		if n := hashes(name); n != 2 {
-			t.Errorf("%s: %d hashes", name, n)
+	for _, name := range []string{"one", "two", "dear", "none"} {
+		if got := hashes(name); !slices.Equal(got, []int{8, 8, 64}) {
+			t.Errorf("%s: hashes with KiB %v", name, got)
 		}
 	}
 }

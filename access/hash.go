@@ -16,15 +16,20 @@ const MaxSecret = 1024
 
 // hashed is a secret as the users file has it: how to compute its key, and the key.
 type hashed struct {
+	cost
+	salt []byte
+	key  []byte
+}
+
+// cost is what it takes to compute a key.
+type cost struct {
 	memory uint32 // KiB
 	passes uint32
 	lanes  uint8
-	salt   []byte
-	key    []byte
 }
 
 // ours is how new secrets are hashed: some 30 ms of one core and 19 MiB.
-func ours() hashed { return hashed{memory: 19 << 10, passes: 2, lanes: 1} }
+func ours() cost { return cost{memory: 19 << 10, passes: 2, lanes: 1} }
 
 // HashSecret returns what the users file keeps of a secret, with a salt from
 // random (crypto/rand.Reader): Argon2id in the form $argon2id$v=…$m=…,t=…,p=…$salt$key.
@@ -32,8 +37,7 @@ func HashSecret(secret string, random io.Reader) (string, error) {
 	if secret == "" || len(secret) > MaxSecret {
 		return "", fmt.Errorf("a secret must have 1 to %d bytes, this one has %d", MaxSecret, len(secret))
 	}
-	h := ours()
-	h.salt = make([]byte, 16)
+	h := hashed{cost: ours(), salt: make([]byte, 16)}
 	if _, err := io.ReadFull(random, h.salt); err != nil {
 		return "", err
 	}

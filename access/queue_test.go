@@ -123,7 +123,7 @@ func TestSeenUserPassesAFloodAfterARestart(t *testing.T) {
 	sec := u.Current().users["ann"].own()
 	wrong := 0
 	for i := 0; wrong < 2*defaultBounds().ofPair; i++ { // wrong secrets that look wrong
-		if guess := fmt.Sprint("guess", i); !u.seen.resembles(sec, "ann", guess) {
+		if guess := fmt.Sprint("guess", i); !u.seen.resembles(sec, 1, "ann", guess) {
 			wrong++
 			go u.Authenticate("ann", guess, "127.0.0.1:2")
 		}
@@ -203,4 +203,27 @@ func TestRunSaves(t *testing.T) {
 	}
 	cancel()
 	<-ended
+}
+
+// Guesses go first equally often whatever the name: else the time that they take
+// would tell who exists.
+func TestGuessesGoFirstForAnyName(t *testing.T) {
+	s := openSeen("")
+	known, fresh := &secret{text: "known"}, &secret{text: "fresh"}
+	s.note(known, "known", "right")
+	for name, secrets := range map[string][]*secret{"known": {known}, "fresh": {fresh}, "both": {known, fresh}, "none": nil} {
+		first := 0
+		for i := range 1 << 15 {
+			if s.resembles(secrets, 2, name, fmt.Sprint("guess", i)) {
+				first++
+			}
+		}
+		// 256 on the average; 128 if the two of a name happen to be alike.
+		if first < 64 || first > 384 {
+			t.Errorf("%s: %d of %d guesses go first", name, first, 1<<15)
+		}
+	}
+	if !s.resembles([]*secret{known}, 2, "known", "right") {
+		t.Error("the right secret does not go first")
+	}
 }

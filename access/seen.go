@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"strconv"
 	"sync"
 )
 
@@ -56,23 +57,32 @@ func randomKey() []byte {
 	return key
 }
 
-// resembles reports whether the secret shown for a name may be one of the secrets.
-func (s *seen) resembles(secrets []*secret, name, shown string) bool {
+// resembles reports whether the secret shown for a name may be one of the secrets, of
+// which a name has at most most. In place of a secret that does not exist, or was not
+// seen yet, it compares with bits that depend on the key: guesses for any name go first
+// equally often, so their time does not reveal whether the user exists.
+func (s *seen) resembles(secrets []*secret, most int, name, shown string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, sec := range secrets {
-		if bits, ok := s.state.Seen[seenName(sec)]; ok && bits == s.bitsLocked(name, shown) {
-			return true
+	bits := s.bitsLocked(name, "\x00", shown)
+	found := false
+	for i := range most {
+		expected := s.bitsLocked("\x00", name, "\x00", strconv.Itoa(i))
+		if i < len(secrets) {
+			if known, ok := s.state.Seen[seenName(secrets[i])]; ok {
+				expected = known
+			}
 		}
+		found = found || bits == expected
 	}
-	return false
+	return found
 }
 
 // note records that shown was verified as the secret.
 func (s *seen) note(sec *secret, name, shown string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.Seen[seenName(sec)] = s.bitsLocked(name, shown)
+	s.state.Seen[seenName(sec)] = s.bitsLocked(name, "\x00", shown)
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -92,11 +102,12 @@ func (s *seen) keep(users map[string]*User) {
 	maps.DeleteFunc(s.state.Seen, func(name string, _ uint8) bool { return !names[name] })
 }
 
-func (s *seen) bitsLocked(name, shown string) uint8 {
+// bitsLocked is the digest of some text. No name has a zero byte: it ends one.
+func (s *seen) bitsLocked(text ...string) uint8 {
 	m := hmac.New(sha256.New, []byte(s.state.Key))
-	m.Write([]byte(name))
-	m.Write([]byte{0}) // no name has it
-	m.Write([]byte(shown))
+	for _, t := range text {
+		m.Write([]byte(t))
+	}
 	return m.Sum(nil)[0]
 }
 

@@ -7,11 +7,13 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/throttle"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -27,13 +29,12 @@ type Users struct {
 	seen     *seen
 	patience time.Duration
 	pause    time.Duration // before a client learns that too many wait
-	dummy    hashed        // what the secrets of users that do not exist are held against
 	proves   func(h *hashed, secret string) bool
+
+	refusals throttle.Throttle // of what is logged about them
 
 	mu      sync.Mutex
 	flights map[digest]*flight // proofs under way
-	refused int                // authentications since the last one that was logged
-	noted   time.Time
 }
 
 // digest stands for a name and a secret in the memory of this process.
@@ -56,7 +57,8 @@ type secret struct {
 // Set is the users of one reading of the file. It does not change.
 type Set struct {
 	users map[string]*User
-	most  int // secrets that a user has
+	most  int          // secrets that a user has
+	costs map[cost]int // how many of them a user has at most of each cost
 }
 
 // Login is the proof that somebody is a user. It holds for as long as the file
@@ -70,9 +72,8 @@ type Login struct {
 // after a restart is kept in the file seenPath; empty: nowhere. Run writes it.
 func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
 	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), patience: 5 * time.Second, pause: time.Second,
-		dummy: ours(), proves: (*hashed).proves, flights: make(map[digest]*flight)}
+		proves: (*hashed).proves, flights: make(map[digest]*flight)}
 	rand.Read(u.pepper[:]) // never fails
-	u.dummy.salt, u.dummy.key = make([]byte, 16), make([]byte, 32)
 	set, err := u.read()
 	if err != nil {
 		return nil, err
@@ -110,15 +111,28 @@ func (u *Users) read() (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("users file %s: %w", u.path, err)
 	}
-	set := &Set{users: users, most: 1}
-	for _, user := range users {
-		set.most = max(set.most, len(user.secrets))
-	}
+	set := newSet(users)
 	if old := u.set.Load(); old != nil {
 		set.inherit(old)
 	}
 	u.seen.keep(users)
 	return set, nil
+}
+
+func newSet(users map[string]*User) *Set {
+	set := &Set{users: users, most: 1, costs: make(map[cost]int)}
+	for _, user := range users {
+		set.most = max(set.most, len(user.secrets))
+		own := make(map[cost]int)
+		for _, sec := range user.secrets {
+			own[sec.cost]++
+			set.costs[sec.cost] = max(set.costs[sec.cost], own[sec.cost])
+		}
+	}
+	if len(set.costs) == 0 {
+		set.costs[ours()] = 1
+	}
+	return set
 }
 
 // inherit takes over the secrets that were proven.
@@ -172,12 +186,8 @@ func (u *Users) Authenticate(name, secret, from string) (Login, error) {
 
 // note logs a refusal, at most one a second.
 func (u *Users) note(name, from string, err error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.refused++
-	if now := time.Now(); now.Sub(u.noted) >= time.Second {
-		u.log.Info("authentication refused", "user", name[:min(len(name), 64)], "from", from, "error", err, "refused", u.refused)
-		u.noted, u.refused = now, 0
+	if refused, ok := u.refusals.Pass(time.Now()); ok {
+		u.log.Info("authentication refused", "user", name[:min(len(name), 64)], "from", from, "error", err, "refused", refused)
 	}
 }
 
@@ -209,7 +219,8 @@ func (u *Users) authenticate(name, secret, from string) (Login, error) {
 
 // prove computes, in one of the slots.
 func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
-	likely := u.seen.resembles(u.set.Load().users[name].own(), name, secret)
+	now := u.set.Load()
+	likely := u.seen.resembles(now.users[name].own(), now.most, name, secret)
 	began := time.Now()
 	if !u.queue.enter(from, name, likely, u.patience) {
 		// Told at once, a flood would ask again at once.
@@ -218,16 +229,19 @@ func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
 	}
 	defer u.queue.leave()
 	set := u.set.Load()
-	secrets := set.users[name].own()
-	for _, sec := range secrets {
+	left := maps.Clone(set.costs)
+	for _, sec := range set.users[name].own() {
+		left[sec.cost]--
 		if u.proves(&sec.hashed, secret) {
 			sec.proven.Store(&d)
 			u.seen.note(sec, name, secret)
 			return Login{name, sec.text}, nil
 		}
 	}
-	for range set.most - len(secrets) { // the time reveals neither whether a user exists nor how many secrets it has
-		u.proves(&u.dummy, secret)
+	for c, n := range left { // the time reveals neither whether a user exists nor which secrets it has
+		for range n {
+			u.proves(&hashed{cost: c, salt: make([]byte, 16), key: make([]byte, 32)}, secret)
+		}
 	}
 	return Login{}, errDenied()
 }
