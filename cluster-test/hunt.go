@@ -47,9 +47,10 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 type hunt struct {
 	*arguments
 	prey
-	dir    string
-	binary string // of the catcher: the harness, or a test
-	hunts  []hunted
+	dir     string
+	goflags string // with which Go programs are built that are broken
+	binary  string // of the catcher: the harness, or a test
+	hunts   []hunted
 }
 
 type hunted struct {
@@ -88,6 +89,7 @@ func (h *hunt) build(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	h.goflags = "GOFLAGS=" + strings.Join(append(flags, "-buildvcs=false"), " ")
 	root, err := cluster.ModuleRoot(ctx)
 	if err != nil {
 		return err
@@ -144,7 +146,7 @@ func (h *hunt) test(ctx context.Context, seed uint64) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, h.binary, args...)
 	cmd.Dir = filepath.Join(root, h.by.Package)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed), "TURNLOG_SEEDS=1")
+	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed), "TURNLOG_SEEDS=1", h.goflags) // tests of the program build it
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err == nil || !errors.As(err, &exit) {
 		return "", err

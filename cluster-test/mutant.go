@@ -116,7 +116,7 @@ func (m *mutant) flags(ctx context.Context, dir string) ([]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			flags = append(flags, "-modfile", mod)
+			flags = append(flags, "-modfile="+mod)
 			continue
 		}
 		changed := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(place.path)))
@@ -130,7 +130,7 @@ func (m *mutant) flags(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, "overlay.json")
-	return append(flags, "-overlay", file), os.WriteFile(file, b, 0o644)
+	return append(flags, "-overlay="+file), os.WriteFile(file, b, 0o644)
 }
 
 // changedModule copies a module with a changed file, and returns a go.mod that
