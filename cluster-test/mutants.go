@@ -121,8 +121,11 @@ func mutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "\tn.net.Cut(n.outsider)\n", New: ""}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestRemovedNodeIsCutOff", Runs: 1}}},
 		{Name: "nobody-vouches", About: "a node that lags refuses the leader that was added meanwhile",
-			Edits:    []edit{{Package: "raftstore", Old: " || n.vouched(m.Remote) {", New: " {"}},
+			Edits:    []edit{{Package: "raftstore", Old: "\t\tif n.vouched(m.Remote) {\n\t\t\treturn nil\n\t\t}\n", New: ""}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestLeaderThatWasAddedMeanwhile", Runs: 1}}},
+		{Name: "refusal-believed", About: "a node that another one refuses as no member stops, though that one lags",
+			Edits:    []edit{{Package: "raftstore", Old: " && applied > n.appliedIndex()", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestRefusalByANodeThatLags", Runs: 1}}},
 
 		// The state machine.
 		{Name: "index-ahead", About: "after a restart the state machine believes that it has applied one entry more",

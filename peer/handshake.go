@@ -91,12 +91,14 @@ func (n *Network) welcome(c *tracked) (Meeting, error) {
 		return m, r
 	}
 	m.Offset = n.offset(m.Remote)
+	// What a refusal says of this node is what it knew, at least, when it judged.
+	knew := n.cfg.Self()
 	if err := n.judge(m, meant); err != nil {
 		r := asRefusal(err)
-		n.answer(c, r)
+		_ = n.answer(c, knew, r) // it is refused, told or not
 		return m, r
 	}
-	if err := n.answer(c, nil); err != nil {
+	if err := n.answer(c, n.cfg.Self(), nil); err != nil {
 		return m, err
 	}
 	code, body, err := readHello(c)
@@ -173,12 +175,12 @@ func (n *Network) judge(m Meeting, meant string) error {
 	return n.cfg.Admit(m)
 }
 
-func (n *Network) answer(c net.Conn, r *Refusal) error {
+func (n *Network) answer(c net.Conn, self Facts, r *Refusal) error {
 	code, reason := uint8(0), ""
 	if r != nil {
 		code, reason = uint8(r.Code), r.Reason
 	}
-	return writeHello(c, code, appendGreeting(nil, n.cfg.Self(), reason, maxReason))
+	return writeHello(c, code, appendGreeting(nil, self, reason, maxReason))
 }
 
 func (n *Network) offset(remote Facts) time.Duration {

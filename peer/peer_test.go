@@ -379,3 +379,23 @@ func TestStrangersAreClosed(t *testing.T) {
 		})
 	}
 }
+
+// A refusal tells what the acceptor knew when it judged, or less. What it has learned since
+// then is not what the refusal stands on.
+func TestRefusalTellsWhatWasKnown(t *testing.T) {
+	told := make(chan uint64, 1)
+	var progress atomic.Uint64
+	progress.Store(1)
+	b := start(t, "b", func(c *Config) {
+		self := c.Self
+		c.Self = func() Facts { f := self(); f.Progress = progress.Load(); return f }
+		c.Admit = func(Meeting) error { progress.Store(2); return &Refusal{RefusedMember, "no member"} }
+	})
+	a := start(t, "a", func(c *Config) { c.Refused = func(m Meeting, _ *Refusal) { told <- m.Remote.Progress } })
+	if _, err := a.Probe(t.Context(), b.addr); err == nil {
+		t.Fatal("it is let in")
+	}
+	if got := <-told; got != 1 {
+		t.Errorf("it judged at 1, and says that it was at %d", got)
+	}
+}

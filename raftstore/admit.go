@@ -43,11 +43,32 @@ func (n *Node) admit(m peer.Meeting) error {
 	if refusal := n.admitLevel(r); refusal != nil {
 		return refusal
 	}
+	if err := n.overtaken(r); err != nil {
+		n.fail(err)
+		return err
+	}
 	if refusal := n.admitMember(m); refusal != nil {
 		return refusal
 	}
 	n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 	return nil
+}
+
+// overtaken returns why this node, the only voter, must stop: another node of the cluster has a
+// log that is ahead. The log of a cluster's only voter is ahead of all others, unless an older
+// copy of it was put back, from before other voters were added.
+//
+// Both log ends are compared as an election compares them. A copy that has been in as many
+// terms by itself as the others meanwhile is not found out.
+func (n *Node) overtaken(r peer.Facts) error {
+	own := n.ident.get().ClusterID
+	others, voter := n.voters()
+	if !voter || len(others) > 0 || own == "" || own != r.ClusterID || r.LogTerm == 0 || !n.ahead(r) {
+		return nil
+	}
+	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of the same cluster "+
+		"has %v: an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
+		n.logEnd(), r.NodeID, position{r.LogIndex, r.LogTerm}, reseed)
 }
 
 // recorded returns the incarnation that a member is known by; empty: none.
@@ -76,11 +97,18 @@ func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
-	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && n.recorded(n.id) == self.Incarnation {
+	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && n.removedBy(m.Remote.Progress) {
 		n.fail(ErrRemoved)
 		return
 	}
 	n.log.Warn("turned away by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
+}
+
+// removedBy reports whether a node whose state does not have this one as a member, as of the
+// log entry applied, knows of its removal. A node that has applied less than this one may
+// not know yet that this one was added: what it says is no reason to stop.
+func (n *Node) removedBy(applied uint64) bool {
+	return n.recorded(n.id) == n.ident.get().Incarnation && applied > n.appliedIndex()
 }
 
 // connected is told that requests to another node get through now.

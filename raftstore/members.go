@@ -87,16 +87,12 @@ func (n *Node) watchMembers(ctx context.Context) {
 // knows, if its state comprises more than the own one, in which this node is
 // recorded, and does not have that record.
 func (n *Node) removed(ctx context.Context) bool {
-	if n.recorded(n.id) != n.ident.get().Incarnation {
-		return false
-	}
-	applied, _ := n.state.Applied()
 	for _, s := range n.configuration().Servers {
 		if string(s.ID) == n.id {
 			continue
 		}
 		st, err := n.statusOf(ctx, string(s.ID))
-		if err == nil && st.Applied > applied && !slices.Contains(st.Members, n.id) {
+		if err == nil && n.removedBy(st.Applied) && !slices.Contains(st.Members, n.id) {
 			return true
 		}
 	}

@@ -54,8 +54,16 @@ func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 			return &peer.Refusal{Code: peer.RefusedNode, Reason: fmt.Sprintf("node %s answers at %s, the address of node %s", m.Remote.NodeID, m.Dialed, s.ID)}
 		}
 	}
-	if !n.outsider(m.Remote, m.Purpose) || n.vouched(m.Remote) {
+	if !n.outsider(m.Remote, m.Purpose) {
 		return nil
+	}
+	// A node that was removed is not ahead of one that knows of it. So one that is ahead is
+	// not told that it is no member: it may have been added in entries that are not here yet.
+	if n.ahead(m.Remote) {
+		if n.vouched(m.Remote) {
+			return nil
+		}
+		return &peer.Refusal{Code: peer.RefusedOther, Reason: fmt.Sprintf("node %s is not a member as far as node %s knows, whose log is behind; it is to try again", m.Remote.NodeID, n.id)}
 	}
 	return &peer.Refusal{Code: peer.RefusedMember, Reason: fmt.Sprintf("node %s is not, or no longer, a member of the cluster; `turnlog cluster join` makes a new one", m.Remote.NodeID)}
 }

@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -57,11 +56,17 @@ func (v *vouchers) learn(members []string, index uint64) {
 }
 
 // vouched asks the members that this node knows about one that it does not, which says
-// that it is ahead. It takes a moment, and is done seldom.
+// that it is ahead. It takes a moment, and is done seldom. All that they know counts, so
+// that it does not matter which node's handshake made this one ask.
 func (n *Node) vouched(r peer.Facts) bool {
-	if !n.ahead(r) || !n.vouchers.turn(time.Now()) {
-		return false
+	if n.vouchers.turn(time.Now()) {
+		n.askMembers()
 	}
+	return n.vouchers.know(r.NodeID, n.appliedIndex())
+}
+
+// askMembers takes over which members those know that have applied more than this node.
+func (n *Node) askMembers() {
 	ctx, cancel := context.WithTimeout(context.Background(), vouchTime)
 	defer cancel()
 	var wg sync.WaitGroup
@@ -71,11 +76,10 @@ func (n *Node) vouched(r peer.Facts) bool {
 		}
 		wg.Go(func() {
 			st, err := n.statusOf(ctx, string(s.ID))
-			if err == nil && st.Applied > n.appliedIndex() && slices.Contains(st.Members, r.NodeID) {
+			if err == nil && st.Applied > n.appliedIndex() {
 				n.vouchers.learn(st.Members, st.Applied)
 			}
 		})
 	}
 	wg.Wait()
-	return n.vouchers.know(r.NodeID, n.appliedIndex())
 }

@@ -1,0 +1,142 @@
+package raftstore
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// stillRuns fails the test if a node is to stop.
+func (c *cluster) stillRuns(id string) {
+	c.t.Helper()
+	if why := c.nodes[id].reason(); why != nil {
+		c.t.Errorf("%s stops: %v", id, why)
+		delete(c.nodes, id)
+	}
+}
+
+// A node stops if another one refuses it as no member, and has applied more. One that has
+// applied less may lack the entries that made it a member.
+func TestRefusalByANodeThatLags(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	f := c.follower()
+	refusedBy := func(applied uint64) {
+		f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.get().ClusterID, NodeID: "n9", Progress: applied}},
+			&peer.Refusal{Code: peer.RefusedMember})
+	}
+	refusedBy(0)
+	refusedBy(f.appliedIndex())
+	if err := f.reason(); err != nil {
+		t.Fatalf("it stops: %v", err)
+	}
+	refusedBy(f.appliedIndex() + 1000)
+	if err := c.ended(f); !errors.Is(err, ErrRemoved) {
+		t.Errorf("the node ends with: %v", err)
+	}
+}
+
+// A member that was away while another was added, and that can ask nobody, refuses it for
+// now. Neither stops for that.
+func TestMemberThatLagsStopsNobody(t *testing.T) {
+	c := newCluster(t, 3, certified(t, "n4"))
+	c.recordedAll()
+	away := c.follower()
+	c.kill(away.id)
+	before := c.addrs
+	c.addrs = map[string]string{"n4": freeAddr(t)}
+	for id, addr := range before {
+		c.addrs[id] = addr
+	}
+	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
+	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	put(t, c.leader(), "s", "x")
+	eventuallyTrue(t, "n4 knows itself", func() bool { return n4.recorded("n4") == n4.ident.get().Incarnation })
+	for id := range before { // they would tell it
+		if id != away.id {
+			c.kill(id)
+		}
+	}
+	c.start(away.id, func(cfg *Config) {
+		cfg.InitialCluster = before
+		cfg.Dial = func(context.Context, string) (net.Conn, error) { return nil, errors.New("cut") }
+	})
+	eventuallyTrue(t, "n4 is refused", func() bool {
+		_, err := n4.statusOf(t.Context(), away.id)
+		var r *peer.Refusal
+		return n4.reason() != nil || errors.As(err, &r) && (r.Code == peer.RefusedMember || r.Code == peer.RefusedOther)
+	})
+	c.stillRuns("n4")
+	c.kill(away.id)
+	for id := range before {
+		c.start(id)
+	}
+	put(t, c.leader(), "s", "y")
+	c.sameState()
+}
+
+// A node that began alone is put back from a copy of that time. The members that it does not
+// know go on; it stops.
+func TestOldCopyOfALoneNode(t *testing.T) {
+	c := newCluster(t, 1)
+	c.recordedAll()
+	put(t, c.leader(), "s", "x")
+	alone, aside, dir := map[string]string{"n1": c.addrs["n1"]}, t.TempDir(), filepath.Join(c.dir, "n1")
+	c.copied("n1", "", aside)
+	for _, id := range []string{"n2", "n3"} {
+		c.addrs[id] = freeAddr(t)
+		c.start(id, func(cfg *Config) { cfg.Join = true })
+		c.change(func(leader *running) error { return leader.AddNode(t.Context(), id, c.addrs[id]) })
+	}
+	c.recordedAll()
+	for _, id := range []string{"n2", "n3", "n2", "n3"} { // later terms than that in which the copy leads
+		c.leadBy(id)
+		put(t, c.leader(), "s", "y")
+	}
+	c.stop("n1")
+	restore(t, aside, dir)
+	n1 := c.start("n1", func(cfg *Config) { cfg.InitialCluster = alone })
+	if err := c.ended(n1); err == nil || errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), "older copy") || !strings.Contains(err.Error(), reseed) {
+		t.Errorf("the copy ends with: %v", err)
+	}
+	c.stillRuns("n2")
+	c.stillRuns("n3")
+	put(t, c.leader(), "s", "z")
+	if got := texts(t, c.leader(), "s", turn.Linearizable); len(got) != 6 {
+		t.Errorf("the others have %d messages", len(got))
+	}
+}
+
+// What a stranger makes a node ask vouches for the members, too: it cannot use up the time
+// in which the node asks.
+func TestStrangersDoNotHoldBackVouching(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c := newSimCluster(t, 1, dir, 3)
+		defer c.abandon()
+		c.recover()
+		for c.leader().id == "n1" {
+			_ = c.leader().TransferLeadership(t.Context())
+			c.recover()
+		}
+		lags := c.node("n1")
+		for _, o := range c.others("n1") {
+			c.net.set(o, "n1", func(l *line) { l.kinds = map[messageKind]time.Duration{{rpcEntries, false}: time.Hour} })
+		}
+		if _, err := c.leader().Apply(t.Context(), appendOp("s", "x")); err != nil {
+			t.Fatal(err)
+		}
+		if lags.vouched(peer.Facts{NodeID: "stranger", LogTerm: 1 << 40}) {
+			t.Error("the members vouch for a stranger")
+		}
+		if !lags.vouchers.know("n3", lags.appliedIndex()) {
+			t.Error("nobody vouches for a member")
+		}
+	})
+}
