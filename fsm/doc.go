@@ -17,7 +17,7 @@
 // end keeps that true, so one bit per message carries the second order. An element
 // that is put among others moves those up to the nearer end: they are appended
 // again (listedit.go), without counting among the messages whose ids are remembered
-// (moves.go). One that is replaced stays where it is (edits.go).
+// (moves.go). A message whose payload is replaced keeps its place (edits.go).
 //
 // A key holds a session or a value of another of Redis's types, which is a set of
 // elements (element.go): pairs of name and value in one order over all keys, looked

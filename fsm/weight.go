@@ -2,18 +2,18 @@ package fsm
 
 import "github.com/turnlog/turnlog/turn"
 
-// EntryWeight is what the operations of one entry may weigh together, so that its
+// EntryWeight is the most that the operations of one entry may weigh together, so that its
 // allowance suffices for all of them: see Weight.
 const EntryWeight = 256
 
-// searchWeight lets as many searches into an entry as there is allowance for if each
-// passes as many messages as a fork may copy.
+// searchWeight is the weight of a search: as many fit into an entry as its allowance
+// covers, if each passes as many messages as a fork may copy.
 const searchWeight = EntryWeight / 12
 
 // Weight estimates, from the operation alone, how much of an entry's allowance it will
-// need: EntryWeight if it may need all, 0 if none. A message that is taken out counts as
-// 1, as if it had up to 300 KB. The leader packs entries by it. It is no promise: a
-// session of larger messages, or a longer list, still has its neighbours refused.
+// need: EntryWeight if it may need all, 0 if none. A removed message counts as 1, which
+// covers 300 KB. The leader packs entries by it. The estimate can be too low: after an
+// operation on larger messages or a longer list, later ones of the entry are rejected.
 func Weight(op turn.Op) int {
 	switch o := op.(type) {
 	case *turn.Fork, *turn.InsertElement:

@@ -5,8 +5,8 @@
 // connections, which carry many concurrent requests, and transfers, each of which
 // is handled by a function of its own. In the handshake both
 // sides say who they are — cluster, node, incarnation — and either may refuse,
-// with a reason that the other side gets to see. With TLS or a Secret, both prove
-// before that which node they are.
+// with a reason that the other side gets to see. With TLS or a Secret, both prove their
+// identity before that.
 //
 // # Requests
 //

@@ -52,8 +52,8 @@
 //	watchDisk      free space, and how long the disk takes
 //	watchMembers   cluster id and members → disk; notices the node's removal
 //	watchStart     asks what there is to catch up with
-//	repair         replaces a damaged state by another node's
-//	exchange       tells the others how far the node is; learns what they have seen of it
+//	repair         replaces a damaged state by that of another member
+//	exchange       tells the other nodes how far this one is; learns what they have seen of it
 //	receive        other nodes' messages → Raft, but for those that the ballot refuses
 //	and the Run of the state machine, of the log, of its mark and of the connections
 //
@@ -76,11 +76,11 @@
 //
 // # What it does not do
 //
-// What a log lost, at its end (highwater.go, ballot.go, exchange.go) or by damage
-// before it (logaside.go), a leader sends again. Identity, snapshot marker, term and
-// vote have second copies (secondcopy.go, votecopy.go). A damaged state is replaced
-// from another member (repair.go). A damaged log is not replaced under engine boltdb,
-// nor where the other voters are no majority; the error says how to seed the node
-// again from the others. It does not hold up if a majority of disks lose data at
+// A leader sends again what a log lost, at its end (highwater.go, ballot.go, exchange.go)
+// or by damage before its end (logaside.go). Identity, snapshot marker, term and vote
+// have second copies (secondcopy.go, votecopy.go). A damaged state is replaced by that of
+// another member (repair.go). A damaged log is not replaced with the engine boltdb, nor
+// if the other voters are no majority; the error says how to seed the node again from
+// the others. The node does not hold up if a majority of disks lose data at
 // once, or report syncs that did not happen, or if a node lies.
 package raftstore

@@ -48,7 +48,7 @@ type Limits struct {
 	// argOverhead for each argument. A longer one, within MaxBulk and MaxArgs,
 	// is read past and reported as a RequestError: MaxBulk.
 	MaxRequest int
-	// Memory, if set, is what unfinished large requests are charged to.
+	// Memory, if set, is charged with unfinished large requests.
 	Memory Memory
 
 	// MaxDepth is how deep aggregates of a reply may nest: 32.

@@ -40,8 +40,9 @@
 // # What it does not do
 //
 // It does not repair. A copy of the records exists on other nodes, and only they can tell a lost record from one that never was.
-// It cannot tell damage to the very last batch from a batch that a crash tore, unless the batch is older than the last mark (see Options.MarkInterval):
-// whoever acknowledges records has to remember how far, as package raftstore does.
+// It cannot distinguish damage to the last batch from a batch that a crash cut short, unless
+// the batch is older than the last mark (see Options.MarkInterval). A caller that
+// acknowledges records must record how far, as package raftstore does.
 // It does not compress or encrypt, and keeps four bytes of memory per record to find it.
 //
 // FORMAT.md draws the files; recover.go tells how they are read back.

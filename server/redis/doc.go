@@ -18,8 +18,8 @@
 // connection's earlier writes to the same key, and a write for its earlier reads
 // of the same key. A request that names no key (KEYS, DBSIZE, FLUSHDB) waits for
 // everything before it, and everything after waits for it. So does one that blocks;
-// what is received behind that is kept unread, so that the goroutine that reads
-// requests sees the client leave.
+// requests received behind it are kept undecoded, so that the goroutine that reads
+// requests notices when the client disconnects.
 //
 // # Transactions
 //
