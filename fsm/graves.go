@@ -17,8 +17,12 @@ type graveWalk struct {
 	found []grave
 }
 
-// weight is what a grave counts of the limit: its messages, each with an id at most.
-func (g grave) weight() uint64 { return min(g.last-g.moves.total, turn.IDWindow) }
+// weight is what a tombstone counts of the limit: its messages, each with an id at most. To
+// look at it costs something however few they are.
+func (g grave) weight() uint64 {
+	const least = turn.GraveMessages / turn.DeletedSessions
+	return max(least, min(g.last-g.moves.total, turn.IDWindow))
+}
 
 // add takes a grave in, and reports whether more may follow it from the same source.
 func (w *graveWalk) add(g grave) bool {
@@ -31,7 +35,8 @@ func (w *graveWalk) add(g grave) bool {
 }
 
 // graves returns what is remembered of sessions deleted under key, the one deleted last
-// first. From turn.Level1 on it is no more than turn.GraveMessages messages of each key.
+// first. From turn.Level1 on it is no more than turn.GraveMessages messages of each key,
+// and turn.DeletedSessions sessions.
 func (m *Machine) graves(key string) ([]grave, error) {
 	limit := uint64(turn.GraveMessages)
 	if m.level() < turn.Level1 {

@@ -43,6 +43,36 @@ func TestBoundOfIDsOfDeletedSessions(t *testing.T) {
 	}
 }
 
+// An append looks at so many deleted sessions of its key at most, however few messages they
+// had: an entry of appends shall not take seconds.
+func TestBoundOfDeletedSessions(t *testing.T) {
+	for _, flush := range []bool{false, true} {
+		t.Run(fmt.Sprint("flush=", flush), func(t *testing.T) {
+			r := newRig(t)
+			r.raise(turn.Level1)
+			const more = 20
+			for i := range turn.DeletedSessions + more {
+				r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), 1)})
+				r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+				if flush && i%100 == 50 {
+					r.flush()
+				}
+			}
+			looked, err := r.m.graves(joinKey(sessionA))
+			r.m.closeTx()
+			if err != nil || len(looked) != turn.DeletedSessions {
+				t.Errorf("an append looks at %d deleted sessions, %v", len(looked), err)
+			}
+			for i := range turn.DeletedSessions + more {
+				again := r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), 1)})
+				if want := i >= more; again.Duplicate != want {
+					t.Errorf("an id of deleted session %d is known: %v, want %v", i, again.Duplicate, want)
+				}
+			}
+		})
+	}
+}
+
 // However often a key was deleted, an append looks for what is remembered of that once,
 // not for each of its ids.
 func TestAppendLooksOnceForDeletedSessions(t *testing.T) {

@@ -46,7 +46,7 @@ type modelSession struct {
 func (g *modelGrave) weight() int {
 	for _, a := range g.appended {
 		if a.ID != "" && a.Seq >= windowFrom(g.last, g.moved) {
-			return min(int(g.last)-len(g.moved), turn.IDWindow)
+			return max(turn.GraveMessages/turn.DeletedSessions, min(int(g.last)-len(g.moved), turn.IDWindow))
 		}
 	}
 	return 0

@@ -21,7 +21,7 @@ const (
 	//   - SetElement replaces a payload under its seq; what an edit of a list moves does
 	//     not count among the messages whose ids are remembered
 	//   - of the deleted sessions of a key, the ids of GraveMessages messages are
-	//     remembered at most
+	//     remembered at most, and of DeletedSessions sessions
 	//   - what an entry copies of what is stored, returns from it or passes in search of it is
 	//     bounded: the rest is TooLarge or Overloaded
 	//   - a trim of many entries of a stream raises a floor in its head

@@ -48,6 +48,10 @@ const GraveTime = 10 * 60 * 1000
 // remembered, the latest ones, to the end of the session in which the bound is reached.
 const GraveMessages = 16 * IDWindow
 
+// DeletedSessions bounds of how many deleted sessions of one key ids are remembered: in
+// GraveMessages, each counts as GraveMessages/DeletedSessions messages or more.
+const DeletedSessions = 256
+
 // MaxTTL is the longest time to live, in milliseconds, that a request may ask for. What
 // is left below the highest number is more than the time since 1970, so that a deadline,
 // which is the cluster's time and it, does not overflow before the year 2109.
