@@ -151,7 +151,7 @@ func (a access) value(k turn.Key, typ turn.Type, s stay, r *turn.Result, fn func
 		defer tx.end()
 		e.tx = tx
 	}
-	m.hold(&e)
+	m.hold(&e, &mine)
 	m.mu.unshare(since)
 	return readValue(&mine, &e, k, typ, r, fn)
 }
@@ -165,7 +165,7 @@ func readValue(h *head, e *elements, k turn.Key, typ turn.Type, r *turn.Result, 
 		return err
 	}
 	h.describeIn(k, r)
-	e.inc, e.front = h.inc, h.front
+	e.of(h)
 	return fn(e)
 }
 

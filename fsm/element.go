@@ -63,11 +63,17 @@ func (t *table) setElement(inc uint64, name string, c change) {
 type elements struct {
 	inc    uint64
 	front  string     // no element with a lower name is left
+	gaps   *gaps      // by elementKey; nil: none are known
 	layers []*overlay // newest first
 	// tx reads the store; nil if the layers hold everything, or if partial.
 	tx *reading
 	// partial: the store may hold more, but is not read. missed: that was asked for.
 	partial, missed bool
+	// passed counts the elements that walks have shown. What they passed besides was
+	// removed: dead counts it, and edge is where the last of it ends, in the direction of
+	// the walk. Both differ between nodes.
+	passed, dead uint64
+	edge         string
 }
 
 // elementsIn returns what the generations in memory know of the elements of an
@@ -87,7 +93,7 @@ func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
 // elements returns a key's elements, store included. Only for use in Apply.
 func (m *Machine) elements(h *head) (elements, error) {
 	e, whole := m.elementsIn(h.inc)
-	e.front = h.front
+	e.of(h)
 	if whole {
 		return e, nil
 	}
@@ -96,11 +102,15 @@ func (m *Machine) elements(h *head) (elements, error) {
 	return e, err
 }
 
-// hold makes e, which was found in memory under mu, valid beyond it: the active
-// table goes on from a copy of what was shared.
-func (m *Machine) hold(e *elements) {
+// of takes from a head what it knows of its elements.
+func (e *elements) of(h *head) { e.inc, e.front, e.gaps = h.inc, h.front, h.gaps }
+
+// hold makes e and its head, which were found in memory under mu, valid beyond it: the
+// active table goes on from a copy of what was shared.
+func (m *Machine) hold(e *elements, h *head) {
 	m.copying.Lock()
 	e.layers[0] = e.layers[0].IsoCopy()
+	h.gaps = h.gaps.copied()
 	m.copying.Unlock()
 }
 

@@ -23,35 +23,15 @@ type elementWalk struct {
 // fn returns false.
 func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
 	w := e.walk(false)
-	at := elementKey(e.inc, max(from, e.front))
-	for i := range w.layers {
-		w.valid[i] = w.layers[i].Seek(at)
-	}
-	if w.cursor != nil {
-		w.k, w.v = w.cursor.Seek([]byte(at))
-	}
-	return w.each(fn)
+	w.seek(elementKey(e.inc, max(from, e.front)))
+	return e.each(w, fn)
 }
 
 // descend is ascend the other way, with names below before.
 func (e *elements) descend(before string, fn func(name string, value []byte) bool) error {
 	w := e.walk(true)
-	at := elementKey(e.inc, before)
-	for i := range w.layers {
-		if w.layers[i].Seek(at) {
-			w.valid[i] = w.layers[i].Prev()
-		} else {
-			w.valid[i] = w.layers[i].Last()
-		}
-	}
-	if w.cursor != nil {
-		if k, _ := w.cursor.Seek([]byte(at)); k != nil {
-			w.k, w.v = w.cursor.Prev()
-		} else {
-			w.k, w.v = w.cursor.Last()
-		}
-	}
-	return w.each(fn)
+	w.seek(elementKey(e.inc, before))
+	return e.each(w, fn)
 }
 
 func (e *elements) walk(down bool) *elementWalk {
@@ -65,19 +45,69 @@ func (e *elements) walk(down bool) *elementWalk {
 	return w
 }
 
-func (w *elementWalk) each(fn func(name string, value []byte) bool) error {
+// seek goes to the first key from at on or, down, to the last one before it.
+func (w *elementWalk) seek(at string) {
+	for i := range w.layers {
+		switch it := &w.layers[i]; {
+		case !w.down:
+			w.valid[i] = it.Seek(at)
+		case it.Seek(at):
+			w.valid[i] = it.Prev()
+		default:
+			w.valid[i] = it.Last()
+		}
+	}
+	if w.cursor == nil {
+		return
+	}
+	w.k, w.v = w.cursor.Seek([]byte(at))
+	switch {
+	case !w.down:
+	case w.k != nil:
+		w.k, w.v = w.cursor.Prev()
+	default:
+		w.k, w.v = w.cursor.Last()
+	}
+}
+
+// each calls fn with what w comes to, until fn returns false.
+func (e *elements) each(w *elementWalk, fn func(name string, value []byte) bool) error {
+	e.edge = ""
 	for {
 		key, ok := w.next()
 		if !ok || !strings.HasPrefix(key, w.prefix) || key < w.front {
 			return nil
 		}
 		value, there, err := w.pass(key)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !there:
+			e.skip(w, key)
+			continue
 		}
-		if there && !fn(key[incSize:], value) {
+		e.passed++
+		if !fn(key[incSize:], value) {
 			return nil
 		}
+	}
+}
+
+// skip goes behind the gap that a removed element is in, if one is known.
+func (e *elements) skip(w *elementWalk, key string) {
+	e.dead++
+	x, ok := e.gaps.at(key)
+	switch {
+	case ok && w.down:
+		e.edge = x.from
+		w.seek(e.edge)
+	case ok:
+		e.edge = x.to
+		w.seek(e.edge)
+	case w.down:
+		e.edge = key
+	default:
+		e.edge = key + "\x00"
 	}
 }
 

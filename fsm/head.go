@@ -47,6 +47,7 @@ type head struct {
 	in     *table    // that holds the head, or held it before it was deleted
 	tail   *tail     // of inc, in that table
 	window *windowOf // of inc; perhaps forgotten since
+	gaps   *gaps     // between its elements, by elementKey; nil: none are known
 	front  string    // of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of them, others
 }
 

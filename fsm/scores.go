@@ -122,10 +122,10 @@ func (m *Machine) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score
 	var was []byte
 	if had {
 		was = encodeScore(old)
-		m.active.setElement(h.inc, scoreName(old, s.Member), change{gone: true})
+		m.removeElementOf(h, scoreName(old, s.Member))
 	}
 	m.put(h, memberName(s.Member), encodeScore(score), was, had)
-	m.active.setElement(h.inc, scoreName(score, s.Member), change{})
+	m.setElementOf(h, scoreName(score, s.Member), nil)
 	return true, nil
 }
 
@@ -134,7 +134,7 @@ func (m *Machine) takeMember(h *head, e *elements, member string) (had bool, err
 	score, had, err := e.score(member)
 	if had {
 		m.take(h, memberName(member), encodeScore(score))
-		m.active.setElement(h.inc, scoreName(score, member), change{gone: true})
+		m.removeElementOf(h, scoreName(score, member))
 	}
 	return had, err
 }

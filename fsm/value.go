@@ -40,14 +40,28 @@ func (m *Machine) put(h *head, name string, value, old []byte, had bool) {
 		h.bytes += uint64(len(name))
 	}
 	h.bytes += uint64(len(value)) - uint64(len(old))
+	m.setElementOf(h, name, value)
+}
+
+// setElementOf gives an element of an owned head a value in the active table.
+func (m *Machine) setElementOf(h *head, name string, value []byte) {
+	if h.gaps != nil {
+		h.gaps.cut(elementKey(h.inc, name))
+	}
 	m.active.setElement(h.inc, name, change{value: value})
+}
+
+// removeElementOf removes one that is there.
+func (m *Machine) removeElementOf(h *head, name string) {
+	m.active.setElement(h.inc, name, change{gone: true})
+	m.noteGap(h, name)
 }
 
 // take removes an element, whose value is old, from an owned head.
 func (m *Machine) take(h *head, name string, old []byte) {
 	h.live[0]--
 	h.bytes -= uint64(len(name) + len(old))
-	m.active.setElement(h.inc, name, change{gone: true})
+	m.removeElementOf(h, name)
 }
 
 // settleValue finishes an operation on the elements of an owned head, which held

@@ -1,0 +1,274 @@
+package fsm
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+var gapsKey = turn.Key{Namespace: "0", Name: "gaps"}
+
+// fewDead is how many removed elements a walk may pass: those of which none was looked at
+// since. That there are more has a chance of (1-gapChance)^fewDead.
+const fewDead = 250
+
+// gapWalk asks for the first or last elements of a value.
+type gapWalk struct {
+	typ  turn.Type
+	walk func(e *elements, fn func(string, []byte) bool) error
+}
+
+func gapWalks() map[string]gapWalk {
+	up := func(from string) func(*elements, func(string, []byte) bool) error {
+		return func(e *elements, fn func(string, []byte) bool) error { return e.ascend(from, fn) }
+	}
+	down := func(before string) func(*elements, func(string, []byte) bool) error {
+		return func(e *elements, fn func(string, []byte) bool) error { return e.descend(before, fn) }
+	}
+	return map[string]gapWalk{
+		"lowest score":  {turn.TypeZSet, up(byScore)},
+		"highest score": {turn.TypeZSet, down(pastScore)},
+		"first member":  {turn.TypeZSet, up(byMember)},
+		"last member":   {turn.TypeZSet, down(byScore)},
+		"first field":   {turn.TypeHash, up("")},
+		"oldest entry":  {turn.TypeStream, up("")},
+		"newest entry":  {turn.TypeStream, down(entryName(turn.MaxEntryID()) + "\x00")},
+	}
+}
+
+// fillNumbered adds n elements, of which the i-th has the i-th lowest name, score or id.
+func (r *rig) fillNumbered(typ turn.Type, from, to int) {
+	r.t.Helper()
+	var ops []turn.Op
+	for i := from; i <= to; i++ {
+		name := fmt.Sprintf("%06d", i)
+		switch typ {
+		case turn.TypeZSet:
+			ops = append(ops, &turn.SetScores{Key: gapsKey, Members: []turn.Score{{Member: name, Score: float64(i)}}})
+		case turn.TypeHash:
+			ops = append(ops, &turn.SetFields{Key: gapsKey, Type: typ, Fields: []turn.Field{{Name: name}}})
+		case turn.TypeStream:
+			ops = append(ops, &turn.AddEntry{Key: gapsKey, ID: turn.EntryID{Time: 1, Seq: uint64(i)}, Fields: []turn.Field{{Name: "f"}}})
+		}
+	}
+	r.apply(1, ops...)
+}
+
+// removeEnd removes what a walk comes to first, and returns how many removed elements the walk
+// passed.
+func (r *rig) removeEnd(w gapWalk) (dead uint64) {
+	r.t.Helper()
+	name := ""
+	err := access{r.m, false}.value(gapsKey, w.typ, long, new(turn.Result), func(e *elements) error {
+		err := w.walk(e, func(n string, _ []byte) bool {
+			name = n
+			return false
+		})
+		dead = e.dead
+		return err
+	})
+	if err != nil || name == "" {
+		r.t.Fatalf("the walk came to %q: %v", name, err)
+	}
+	switch {
+	case w.typ == turn.TypeStream:
+		r.do(&turn.RemoveEntries{Key: gapsKey, IDs: []turn.EntryID{splitEntryName(name)}})
+	case w.typ == turn.TypeHash:
+		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{name}})
+	case name[:1] == byScore:
+		_, member := splitScoreName(name)
+		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{member}})
+	default:
+		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{name[1:]}})
+	}
+	return dead
+}
+
+// Who takes the first or last element of a value again and again passes few of those that
+// were taken before, also when others are added there meanwhile.
+func TestTakingFromAnEndPassesFewRemoved(t *testing.T) {
+	const n = 2000
+	for name, w := range gapWalks() {
+		for _, adding := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/adding=%v", name, adding), func(t *testing.T) {
+				r := newRig(t)
+				r.fillNumbered(w.typ, 1000, 1000+n)
+				r.flush()
+				for i := range n - 10 {
+					if dead := r.removeEnd(w); dead > fewDead {
+						t.Fatalf("after %d, a walk passes %d that were removed", i, dead)
+					}
+					if adding && w.typ != turn.TypeStream && i%3 == 0 {
+						r.fillNumbered(w.typ, 999-i, 999-i)
+					} else if adding && i%3 == 0 {
+						r.fillNumbered(w.typ, 5000+i, 5000+i)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Members that get higher and higher scores leave nothing behind that walks pass.
+func TestRescoringPassesFewRemoved(t *testing.T) {
+	r := newRig(t)
+	r.fillNumbered(turn.TypeZSet, 1, 100)
+	r.flush()
+	for i := range 2000 {
+		lowest := r.query(&turn.Scores{Key: gapsKey, By: turn.ByRank, Stop: 0}).Elements[0]
+		if want := fmt.Sprintf("%06d", 1+i%100); lowest.Name != want {
+			t.Fatalf("the lowest is %s, want %s", lowest.Name, want)
+		}
+		r.do(&turn.SetScores{Key: gapsKey, Members: []turn.Score{{Member: lowest.Name, Score: lowest.Score + 100}}})
+		var dead uint64
+		if err := (access{r.m, false}).value(gapsKey, turn.TypeZSet, long, new(turn.Result), func(e *elements) error {
+			err := e.ascend(byScore, func(string, []byte) bool { return true })
+			dead = e.dead
+			return err
+		}); err != nil || dead > fewDead {
+			t.Fatalf("after %d, a walk passes %d that were moved: %v", i, dead, err)
+		}
+	}
+}
+
+// A stream that is emptied again and again does not pass what was in it.
+func TestEmptiedStreamPassesFewRemoved(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		r := newRig(t)
+		r.fillNumbered(turn.TypeStream, 1, 1)
+		r.flush()
+		name := map[bool]string{false: "oldest entry", true: "newest entry"}[down]
+		for i := range 500 {
+			if dead := r.removeEnd(gapWalks()[name]); dead > fewDead {
+				t.Fatalf("after %d, a walk to the %s passes %d that were removed", i, name, dead)
+			}
+			r.fillNumbered(turn.TypeStream, 2+i, 2+i)
+		}
+	}
+}
+
+// Whatever is added and removed where, walks that know the gaps show what others do.
+func TestGapsHideNothing(t *testing.T) {
+	for seed := range uint64(6) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		typ := []turn.Type{turn.TypeZSet, turn.TypeStream, turn.TypeHash}[seed%3]
+		r, next := newRig(t), 3000
+		r.fillNumbered(typ, 1000, 1200)
+		for range 150 {
+			switch at := 900 + rnd.IntN(400); {
+			case rnd.IntN(20) == 0:
+				r.flush()
+			case rnd.IntN(3) > 0:
+				for _, w := range gapWalks() {
+					if w.typ == typ && r.query(&turn.Info{Key: gapsKey}).Count > 2 {
+						r.removeEnd(w)
+					}
+				}
+			case typ == turn.TypeStream:
+				next++
+				r.fillNumbered(typ, next, next)
+			default:
+				r.fillNumbered(typ, at, at+rnd.IntN(20))
+			}
+			r.compareGaps(typ)
+		}
+	}
+}
+
+// compareGaps walks with the gaps and without them.
+func (r *rig) compareGaps(typ turn.Type) {
+	r.t.Helper()
+	for name, w := range gapWalks() {
+		if w.typ != typ {
+			continue
+		}
+		var names [2][]string
+		if err := (access{r.m, false}).value(gapsKey, typ, long, new(turn.Result), func(e *elements) error {
+			for i := range names {
+				first := ""
+				if err := w.walk(e, func(n string, _ []byte) bool {
+					if first == "" {
+						first = n[:1]
+					}
+					if typ == turn.TypeZSet && n[:1] != first {
+						return false
+					}
+					names[i] = append(names[i], n)
+					return true
+				}); err != nil {
+					return err
+				}
+				e.gaps = nil
+			}
+			return nil
+		}); err != nil {
+			r.t.Fatal(err)
+		}
+		if !slices.Equal(names[0], names[1]) {
+			r.t.Fatalf("%s: a walk shows %d elements, want %d", name, len(names[0]), len(names[1]))
+		}
+	}
+}
+
+// Gaps know, of each key, whether it was in a range that was added and was not cut out since.
+func TestGaps(t *testing.T) {
+	keys := make([]string, 540)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("%03d", i)
+	}
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		g, dead := new(gaps), make(map[string]bool)
+		for range 150 {
+			at := rnd.IntN(500)
+			if rnd.IntN(3) > 0 {
+				g.cut(keys[at])
+				delete(dead, keys[at])
+			} else {
+				to := at + 1 + rnd.IntN(30)
+				g.add(gap{keys[at], keys[to]})
+				for ; at < to; at++ {
+					dead[keys[at]] = true
+				}
+			}
+			last := ""
+			g.ranges.Scan(func(from, to string) bool {
+				if from >= to || from < last {
+					t.Fatalf("a gap from %q to %q comes after one to %q", from, to, last)
+				}
+				last = to
+				return true
+			})
+			for _, key := range keys {
+				if x, in := g.at(key); in != dead[key] {
+					t.Fatalf("%s in gap %v: %v, want %v", key, x, in, dead[key])
+				}
+			}
+		}
+	}
+}
+
+// So many gaps are kept at most; the copy that a query has stays as it is.
+func TestGapsAreBounded(t *testing.T) {
+	g := new(gaps)
+	g.add(gap{"0", "9"})
+	before := g.copied()
+	for i := range 10 * maxGaps {
+		g.cut(fmt.Sprintf("%06d", 2*i))
+		if n := g.ranges.Len(); n > maxGaps {
+			t.Fatalf("there are %d gaps", n)
+		}
+	}
+	for i := range 10 * maxGaps {
+		g.add(gap{fmt.Sprintf("%06d", 2*i), fmt.Sprintf("%06d", 2*i+1)})
+		if n := g.ranges.Len(); n > maxGaps {
+			t.Fatalf("there are %d gaps", n)
+		}
+	}
+	if x, ok := before.at("5"); !ok || x != (gap{"0", "9"}) || before.ranges.Len() != 1 {
+		t.Errorf("the copy has %d gaps, %v", before.ranges.Len(), x)
+	}
+}
