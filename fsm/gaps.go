@@ -116,3 +116,32 @@ func (m *Machine) noteGap(h *head, name string) {
 	}
 	h.gaps.add(x)
 }
+
+// deadRun follows a walk through keys that are gone, to find gaps.
+type deadRun struct {
+	gaps   *gaps
+	learns bool // the walk is alone with the state, and may add to the gaps
+	n      int  // keys in a row, a gap counting as one
+	gap
+}
+
+// add notes a key that is gone. jumps tells that none is left before to.
+func (r *deadRun) add(key string) (to string, jumps bool) {
+	known, jumps := r.gaps.at(key)
+	if r.n++; r.n == 1 {
+		r.from = key
+	}
+	r.to = key + "\x00"
+	if jumps {
+		r.to = known.to
+	}
+	return r.to, jumps
+}
+
+// end ends a run.
+func (r *deadRun) end() {
+	if r.learns && r.n >= leastGap {
+		r.gaps.add(r.gap)
+	}
+	r.n = 0
+}

@@ -272,3 +272,61 @@ func TestGapsAreBounded(t *testing.T) {
 		t.Errorf("the copy has %d gaps, %v", before.ranges.Len(), x)
 	}
 }
+
+// deadKeys counts the deleted keys that a walk of Apply through all keys passes.
+func (r *rig) deadKeys() (n int, live []string) {
+	r.t.Helper()
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	defer r.m.closeTx()
+	tx, err := r.m.storeTx()
+	if err == nil {
+		err = r.m.eachSession(tx, "0", "", "", func(key string, h *head) bool {
+			if h == nil {
+				n++
+			} else {
+				live = append(live, splitKey(key).Name)
+			}
+			return true
+		})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n, live
+}
+
+// To erase what is erased already, again and again, passes the deleted keys once; keys that
+// come back in between are found.
+func TestErasePassesDeletedKeysOnce(t *testing.T) {
+	const keys = 3000
+	key := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprintf("key%05d", i)} }
+	r := newRig(t)
+	erase := func() {
+		for cursor, done := "", false; !done; done = cursor == "" {
+			cursor = r.do(&turn.Erase{Namespace: "0", Cursor: cursor, Limit: 100}).Cursor
+		}
+	}
+	var ops []turn.Op
+	for i := range keys {
+		ops = append(ops, &turn.SetString{Key: key(i), Value: []byte("v")})
+	}
+	r.apply(1, ops...)
+	r.flush()
+	erase()
+	for round := range 30 {
+		if n, live := r.deadKeys(); round > 1 && n > 100 || len(live) > 0 {
+			t.Fatalf("round %d: a walk passes %d deleted keys and shows %q", round, n, live)
+		}
+		var back []string
+		for i := range round % 3 {
+			k := key(round*97 + i*31)
+			back = append(back, k.Name)
+			r.do(&turn.SetString{Key: k, Value: []byte("v")})
+		}
+		if _, live := r.deadKeys(); !slices.Equal(live, back) {
+			t.Fatalf("round %d: a walk shows %q, want %q", round, live, back)
+		}
+		erase()
+	}
+}

@@ -73,7 +73,8 @@ func (w *heads) lowest() (key string, ok bool) {
 
 // eachSession calls fn with the sessions of a namespace whose names begin with
 // prefix and come after the name after (all, if it is empty), in order, until
-// fn returns false. Of one that was deleted or has expired, h is nil.
+// fn returns false. Of one that was deleted or has expired, h is nil; of those in a gap
+// between keys it shows one. Walks of Apply look for gaps.
 func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
 	from := joinKey(turn.Key{Namespace: ns, Name: prefix})
 	end := from
@@ -81,6 +82,8 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		from = max(from, joinKey(turn.Key{Namespace: ns, Name: after})+"\x00")
 	}
 	w := m.headsFrom(tx, from)
+	run := deadRun{gaps: &m.keyGaps, learns: tx == m.tx}
+	defer run.end()
 	for {
 		key, h, ok, err := w.next()
 		if err != nil || !ok || !strings.HasPrefix(key, end) {
@@ -88,6 +91,11 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		}
 		if h != nil && h.expired(m.meta.clock) {
 			h = nil
+		}
+		if h != nil {
+			run.end()
+		} else if to, jumps := run.add(key); jumps {
+			w = m.headsFrom(tx, to)
 		}
 		if !fn(key, h) {
 			return nil

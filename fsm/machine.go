@@ -49,6 +49,7 @@ type Machine struct {
 	kept       int       // bytes of that entry that became payloads of the active table
 	namespaces map[string]*namespace
 	windows    *windows
+	keyGaps    gaps  // between the keys that exist
 	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
 	durable    position
 	// committed is the store's last transaction.
@@ -164,6 +165,7 @@ func (m *Machine) load() error {
 	m.damage, m.broken = nil, false
 	m.beginTable()
 	m.windows.clear()
+	m.keyGaps = gaps{}
 	m.durable = position{m.meta.index, m.meta.term}
 	m.tx = tx
 	m.nextDue, err = m.firstDue()

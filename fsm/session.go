@@ -132,6 +132,7 @@ func (m *Machine) begin(key string, typ turn.Type) *head {
 	m.meta.lastInc++
 	h := &head{inc: m.meta.lastInc, typ: typ, created: m.meta.clock}
 	m.active.setHead(key, h)
+	m.keyGaps.cut(key)
 	m.active.tailOf(h).complete = true
 	return h
 }
