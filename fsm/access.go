@@ -229,10 +229,14 @@ func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*head, *view
 	if err := checkType(h, turn.TypeList); err != nil {
 		return err
 	}
+	if err := m.search(); err != nil {
+		return err
+	}
 	v, err := m.view(h)
 	if err != nil {
 		return err
 	}
+	defer func() { m.searched(v.passed) }()
 	return fn(h, &v)
 }
 
@@ -244,10 +248,14 @@ func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func
 	if err := checkType(h, typ); err != nil {
 		return err
 	}
+	if err := m.search(); err != nil {
+		return err
+	}
 	e, err := m.elements(h)
 	if err != nil {
 		return err
 	}
+	defer func() { m.passedElements(e.passed) }()
 	h.describeIn(k, r)
 	return fn(&e)
 }

@@ -14,9 +14,12 @@ type allowance struct {
 
 const (
 	// messageCost is what a message costs besides its payload and id, passedCost what it
-	// costs to pass one in search of another.
-	messageCost = 96
-	passedCost  = 64
+	// costs to pass one in search of another, and the next ones the same of an element and
+	// a key.
+	messageCost   = 96
+	passedCost    = 64
+	passedElement = 16
+	passedKey     = 256
 )
 
 // entryAllowance lets one fork be as large as any may be, and one answer.
@@ -33,7 +36,7 @@ func (a *allowance) fits(n uint64) error {
 	case n <= uint64(a.left):
 		return nil
 	case a.whole:
-		return turn.Errorf(turn.TooLarge, "one operation, or transaction, may copy or return %d MiB of what is stored; "+
+		return turn.Errorf(turn.TooLarge, "one operation, or transaction, may copy or return %d MiB of what is stored, or pass as much in search of it; "+
 			"this is more, do it in parts", entryAllowance()>>20)
 	}
 	return turn.Errorf(turn.Overloaded, "too much is copied at once; send it again")
@@ -66,10 +69,17 @@ func (m *Machine) search() error {
 	return m.allowance.fits(1)
 }
 
-// searched takes the cost of a search off the allowance.
-func (m *Machine) searched(messages uint64) {
+// searched takes the cost of a search off the allowance. What was passed must be the same
+// on every node: no removed ones.
+func (m *Machine) searched(messages uint64) { m.spendUpTo(passedCost * messages) }
+
+func (m *Machine) passedElements(n uint64) { m.spendUpTo(passedElement * n) }
+
+func (m *Machine) passedKeys(n uint64) { m.spendUpTo(passedKey * n) }
+
+func (m *Machine) spendUpTo(n uint64) {
 	if m.limited() {
-		m.allowance.spend(passedCost * messages)
+		m.allowance.spend(n)
 	}
 }
 

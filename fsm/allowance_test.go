@@ -203,3 +203,54 @@ func TestWholeEntriesAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// What the queries of transactions pass and return is bounded for all of an entry, whoever
+// sent them: a few bytes could otherwise have every node count to a million again and again.
+func TestTransactionQueriesBounded(t *testing.T) {
+	const n = 2000
+	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
+	r := newRig(t)
+	r.raise(turn.Level1)
+	var ops []turn.Op
+	for i := range n {
+		ops = append(ops, &turn.SetString{Key: key(fmt.Sprintf("s%05d", i))})
+	}
+	set, list := &turn.SetScores{Key: key("z")}, &turn.Append{Key: key("l")}
+	for i := range n {
+		set.Members = append(set.Members, turn.Score{Member: fmt.Sprintf("%05d", i), Score: float64(i)})
+		list.Messages = append(list.Messages, turn.NewMessage{Data: []byte("m")})
+	}
+	big := &turn.SetString{Key: key("big"), Value: make([]byte, 8<<20)}
+	r.apply(1, append(ops, set, list, big)...)
+	for name, c := range map[string]struct {
+		q    turn.Query
+		cost int
+	}{
+		"rank":    {&turn.Rank{Key: key("z"), Member: fmt.Sprintf("%05d", n-1)}, n * passedElement},
+		"scores":  {&turn.Scores{Key: key("z"), By: turn.ByRank, Start: n / 2, Stop: n / 2}, n / 2 * passedElement},
+		"list":    {&turn.List{Key: key("l"), Start: n / 2, Stop: n / 2}, n / 2 * passedCost},
+		"listing": {&turn.Sessions{Namespace: "0", Limit: 1, List: true, Type: turn.TypeStream}, n * passedKey},
+		"answer":  {&turn.GetString{Key: key("big")}, 8 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tx := &turn.Tx{}
+			for range 2 + entryAllowance()/c.cost/4 {
+				tx.Steps = append(tx.Steps, turn.Step{Query: c.q})
+			}
+			kinds := make(map[turn.Kind]int)
+			for _, out := range r.apply(2, tx, tx, tx, tx, tx) {
+				for _, s := range out.Result.Steps {
+					if s.Err != nil {
+						kinds[s.Err.Kind]++
+					}
+				}
+			}
+			if kinds[turn.Overloaded] == 0 || len(kinds) != 1 {
+				t.Errorf("steps failed: %v", kinds)
+			}
+			if out := r.apply(2, tx)[0]; out.Err != nil || out.Result.Steps[0].Err != nil {
+				t.Errorf("one for itself: %v", out)
+			}
+		})
+	}
+}

@@ -21,6 +21,19 @@ type listing struct {
 	last   string // name of the last of these
 }
 
+// listing answers with a page of sessions.
+func (a access) listing(q *turn.Sessions, r *turn.Result) error {
+	l := listing{m: a.Machine, q: q, r: r, after: q.Cursor}
+	if !a.within {
+		return a.keys(r, l.part)
+	}
+	if err := a.search(); err != nil {
+		return err
+	}
+	defer func() { a.passedKeys(uint64(l.looked)) }()
+	return a.keys(r, l.part)
+}
+
 // part looks at some more keys, and tells whether the page is whole.
 func (l *listing) part(tx *reading) (done bool, err error) {
 	limit := l.passed + partLooked

@@ -29,8 +29,7 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Info:
 		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
-		l := listing{m: m, q: q, r: r, after: q.Cursor}
-		return a.keys(r, l.part)
+		return a.listing(q, r)
 	case *turn.Count:
 		return a.keys(r, func(*reading) (bool, error) {
 			r.Count = m.keys(q.Namespace)

@@ -53,10 +53,11 @@ func (m *Machine) step(index uint64, s *turn.Step, r *turn.Result, left *int) er
 	if err := m.answer(access{m, true}, s.Query, r); err != nil {
 		return err
 	}
-	if *left -= answerBytes(r); *left < 0 {
+	size := answerBytes(r)
+	if *left -= size; *left < 0 {
 		return turn.Errorf(turn.TooLarge, "the answers of the transaction have more than %d bytes", m.cfg.ReadBytes)
 	}
-	return nil
+	return m.spend(uint64(size))
 }
 
 // sessionBytes is what a session counts for in an answer.

@@ -27,7 +27,8 @@ type view struct {
 	tx *reading
 	// scratch is reused from block to block.
 	scratch []record
-	blocks  int // read so far
+	blocks  int    // read so far
+	passed  uint64 // live messages that walks have shown
 }
 
 // keepBlocks is how many blocks of one view go into the cache at most: a walk through
@@ -206,6 +207,7 @@ func (v *view) newest(side turn.Side, from uint64, fn func(*record) bool) error 
 			case r.seq < floor:
 				return false
 			case v.wanted(side, r):
+				v.passed++
 				return fn(r)
 			}
 			to := v.below(side, r.seq)
@@ -262,6 +264,7 @@ func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error 
 		from, next = next, 0
 		if err := v.ascend(from, func(r *record) bool {
 			if v.wanted(side, r) {
+				v.passed++
 				return fn(r)
 			}
 			to := v.above(side, r.seq)

@@ -35,11 +35,27 @@ func Weight(op turn.Op) int {
 		for i := range o.Steps {
 			if op := o.Steps[i].Op; op != nil {
 				sum += Weight(op)
+			} else {
+				sum += queryWeight(o.Steps[i].Query)
 			}
 		}
 		return min(sum, EntryWeight)
 	}
 	return 0
+}
+
+// rangeWeight is the weight of a step that asks for a range: as if it had 1.3 MB, or passed
+// 20,000 messages or 80,000 elements in search of it.
+const rangeWeight = EntryWeight / 64
+
+func queryWeight(q turn.Query) int {
+	switch q.(type) {
+	case *turn.Info, *turn.Count:
+		return 0
+	case *turn.GetString, *turn.Fields:
+		return 1
+	}
+	return rangeWeight
 }
 
 func taking(messages uint64) int { return int(min(messages, EntryWeight)) }

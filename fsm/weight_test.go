@@ -23,6 +23,10 @@ func TestWeightsKeepToTheAllowance(t *testing.T) {
 	fits("fork", &turn.Fork{Key: sessionA}, entryAllowance())
 	fits("transaction", &turn.Tx{Steps: []turn.Step{{Op: &turn.Fork{Key: sessionA}}, {Op: &turn.Fork{Key: sessionA}}, {Query: &turn.GetString{Key: sessionA}}}},
 		entryAllowance())
+	step := func(q turn.Query) turn.Op { return &turn.Tx{Steps: []turn.Step{{Query: q}}} }
+	fits("range", step(&turn.List{Key: sessionA}), 20_000*passedCost)
+	fits("rank", step(&turn.Rank{Key: sessionA}), 80_000*passedElement)
+	fits("string", step(&turn.GetString{Key: sessionA}), 300_000)
 	if got := Weight(&turn.PopFirst{Count: math.MaxUint64}); got != EntryWeight {
 		t.Errorf("a pop of all weighs %d", got)
 	}
