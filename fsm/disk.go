@@ -9,6 +9,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // disk is how the store's file comes about, reaches stable storage and is
@@ -30,7 +31,7 @@ type disk interface {
 func fullDisk(err error) bool {
 	var failed *fs.PathError
 	return errors.As(err, &failed) && failed.Op != "sync" &&
-		(errors.Is(failed, syscall.ENOSPC) || errors.Is(failed, syscall.EMFILE) || errors.Is(failed, syscall.ENFILE))
+		(errors.Is(failed, syscall.ENOSPC) || descriptors.Missing(failed))
 }
 
 type osDisk struct{}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // Disk is the operating system's file system.
@@ -49,7 +51,7 @@ func (Disk) List(dir string) ([]string, error) {
 
 // Create makes an empty file, readable by its owner only.
 func (Disk) Create(name string) (File, error) {
-	f, err := openPatiently(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) })
+	f, err := descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) })
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func (Disk) Create(name string) (File, error) {
 
 // Open opens an existing file.
 func (Disk) Open(name string) (File, error) {
-	f, err := openPatiently(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR, 0) })
+	f, err := descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR, 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (Disk) Remove(name string) error { return os.Remove(name) }
 
 // SyncDir syncs a folder.
 func (Disk) SyncDir(dir string) error {
-	f, err := openPatiently(func() (*os.File, error) { return os.Open(dir) })
+	f, err := descriptors.Open(func() (*os.File, error) { return os.Open(dir) })
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 var (
@@ -58,5 +60,5 @@ func (e *FailedError) Unwrap() error { return e.Err }
 // isNoSpace tells a full disk (or quota) from a sick one. A missing file descriptor
 // is like a full disk: nothing was written, and it may be there later.
 func isNoSpace(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || noDescriptor(err)
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || descriptors.Missing(err)
 }

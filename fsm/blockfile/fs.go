@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // FS is what a Set needs of a file system.
@@ -58,17 +60,17 @@ func (OS) List(dir string) ([]string, error) {
 }
 
 func (OS) Create(name string) (File, error) {
-	return wrap(openPatiently(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) }))
+	return wrap(descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) }))
 }
 
 func (OS) Open(name string) (File, error) {
-	return wrap(openPatiently(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR, 0) }))
+	return wrap(descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, os.O_RDWR, 0) }))
 }
 
 func (OS) Remove(name string) error { return os.Remove(name) }
 
 func (OS) SyncDir(dir string) error {
-	d, err := openPatiently(func() (*os.File, error) { return os.Open(dir) })
+	d, err := descriptors.Open(func() (*os.File, error) { return os.Open(dir) })
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,6 @@
 // Package descriptors divides the file descriptors of a process between what it
-// needs to go on, its log, its state and the other nodes, and its clients.
+// needs to go on, its log, its state and the other nodes, and its clients. Open opens the
+// files of the former also when there is no descriptor at the moment.
 package descriptors
 
 import (
