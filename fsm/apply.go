@@ -22,9 +22,9 @@ type Outcome struct {
 // that expire at once do not hold up appends. What remains is due at once again.
 const dueChunk = 256
 
-// Apply applies the log entry at index. Entries that the state already
-// comprises are passed over, with nil. After an error, of which Fatal tells, and
-// while the machine is halted, nothing is applied.
+// Apply applies the log entry at index. It skips entries that the
+// state already includes, and returns nil. After an error that Fatal reports, and while
+// the machine is halted, it applies nothing.
 //
 // Payloads of entry become part of the state: the caller must not write to it
 // again. Apply waits while too many changes await their flush.

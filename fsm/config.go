@@ -35,8 +35,8 @@ type Config struct {
 	// OnFlush, if set, is called after each flush with what it took.
 	OnFlush func(FlushStats)
 	// OnDamage, if set, is called when stored data is found to be damaged, once until it
-	// is replaced. It must not wait, nor call the Machine. Whoever sets it sees to it that
-	// the state is replaced; without it, damage that cannot be passed by ends the machine.
+	// is replaced. It must not wait, nor call the Machine. The owner must then
+	// replace the state. If it is not set, damage that halts the machine ends it.
 	OnDamage func(error)
 	// Damaged, if set, is damage that is known from before: the machine opens halted.
 	Damaged error

@@ -20,9 +20,9 @@ import (
 //     then may hold half an entry.
 //
 // A halted machine answers no query, applies nothing and flushes nothing, but stays
-// open: Restore gives it the state of another node, and Resume lets it go on. That needs
-// somebody who does so, which Config.OnDamage tells of. Without it, what would halt the
-// machine ends it.
+// open: Restore gives it the state of another node, and Resume lets it go on. The
+// owner of the machine does so when Config.OnDamage is called. Without OnDamage, damage
+// that would halt the machine ends it.
 
 // blockDamage is the error for a block that is not what was written.
 type blockDamage struct{ error }
@@ -60,7 +60,7 @@ func (m *Machine) Damage() (err error, halted bool) {
 }
 
 // Halt halts the machine, so that its state can be replaced. It returns the index of the
-// last entry that the state comprises. err is damage for which the state cannot be used
+// last entry that the state includes. err is damage for which the state cannot be used
 // again, nil if there is none: then Resume alone ends the halt.
 func (m *Machine) Halt(err error) (applied uint64) {
 	m.mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// edits holds, by seq, messages whose payloads a memtable's operations replaced, as
-// they are since. The records themselves are immutable: a flush writes them anew.
+// edits holds, by seq, the new records of messages whose payloads operations of a memtable
+// replaced. Records in blocks are immutable: a flush writes new ones.
 type edits = btree.Map[uint64, record]
 
 // edited returns the record with another payload. Of a message with an id it remembers

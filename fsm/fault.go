@@ -44,9 +44,9 @@ func (m *Machine) rooted() error {
 	return nil
 }
 
-// ofStore reports whether a panic, which is under way, comes from a damaged store: from
-// bbolt, or from an address without memory, which a mapped file that was cut has. In the
-// midst of a transaction's beginning bbolt holds locks: there is no going on then.
+// ofStore reports whether the current panic comes from a damaged store: from bbolt, or from
+// an access to a mapped file behind its end, after the file was truncated. While bbolt
+// begins a transaction it holds locks, and the process cannot continue.
 func ofStore(p any) bool {
 	_, address := p.(interface{ Addr() uintptr })
 	callers := make([]uintptr, 32)

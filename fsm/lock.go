@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stateLock guards the state: whoever changes it holds it alone, and readers hold it
-// together. It measures for how long at a time it is held: so long others wait.
+// stateLock guards the state: a writer holds it exclusively, readers share it. It measures
+// how long it is held at a time, which is how long others wait.
 type stateLock struct {
 	sync.RWMutex
 	since   time.Time // when it was taken alone
@@ -27,8 +27,7 @@ func (l *stateLock) Unlock() {
 	l.changes.add(held)
 }
 
-// share is RLock for who may hold the lock for more than a look at a few fields. What it
-// returns is for unshare.
+// share is RLock for callers that read more than a few fields. Its result is for unshare.
 func (l *stateLock) share() (since time.Time) {
 	l.RLock()
 	return time.Now()

@@ -43,7 +43,7 @@ type Machine struct {
 	warm   *table // what the store took up last; nil: none
 	// meta is the current one; tables hold copies. meta.tags is unused here.
 	meta       meta
-	reached    atomic.Uint64 // meta.level, for who must not wait for mu
+	reached    atomic.Uint64 // meta.level, for callers that must not wait for mu
 	tags       tags
 	allowance  allowance // of the entry that is applied
 	kept       int       // bytes of that entry that became payloads of the active table

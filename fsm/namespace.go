@@ -119,9 +119,9 @@ func (m *Machine) splitRevisions() {
 	}
 }
 
-// revisionThen is what a duplicate is told: the revision after the append that brought
-// its last message, so that who goes on from there is refused if others wrote since. If
-// that is not known, it is one that no session has. h is what the key holds now.
+// revisionThen returns the revision for the answer to a duplicate: that after the append of
+// its last message, so that a condition on it fails if other clients have written since. If
+// it is not known, it returns one that no session has. h is the current head of the key.
 func (m *Machine) revisionThen(then uint64, h *head) uint64 {
 	switch {
 	case m.level() >= turn.Level1 && then == 0:

@@ -64,7 +64,7 @@ func (o *order) settle(fresh []string) {
 	insertSorted(sorted, fresh[done:])
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.done == done { // else somebody who walked has sorted them
+	if o.done == done { // else another walk has sorted them
 		o.sorted, o.done = sorted, len(fresh)
 	}
 }

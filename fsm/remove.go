@@ -86,7 +86,7 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 	return append(rs, rest...), nil
 }
 
-// dropFrom is takeFrom for messages that nobody asks for.
+// dropFrom is takeFrom for messages that are not returned.
 func (m *Machine) dropFrom(h *head, end turn.Side, n uint64) error {
 	v, err := m.view(h)
 	if err != nil {

@@ -120,7 +120,7 @@ func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
 
 // built is a store that buildStore made.
 type built struct {
-	index  uint64   // of the last entry that it comprises
+	index  uint64   // of the last entry that it includes
 	unused []uint64 // block files that it has no use for
 }
 

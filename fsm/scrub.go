@@ -10,10 +10,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// A pair whose key was damaged is not found any more, and its checksum not looked at:
-// to who asks for it, it does not exist. A damaged block of messages is noticed only when
-// it is read, by which time other nodes may have lost their copy, too. So all pairs and
-// all blocks are read after each start, and once a day.
+// A pair whose key is damaged is not found, so its checksum is not verified, and a reader
+// takes it for absent. A damaged block is noticed only when it is read, by which time other
+// nodes may have lost their copy, too. So all pairs and all blocks are read after each
+// start, and once a day.
 const (
 	scrubEvery = 24 * time.Hour
 	// scrubBytes are read in one transaction: the store cannot reuse space meanwhile.

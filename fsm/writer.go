@@ -62,7 +62,7 @@ func (w *writer) writeElements() error {
 func (w *writer) writeHeads() error {
 	b := w.tx.Bucket(bucketHeads)
 	var err error
-	w.table.order.settle(w.table.order.fresh) // who lists keys waits for no more than a part of it
+	w.table.order.settle(w.table.order.fresh) // a listing waits for a part of it at most
 	w.table.order.walk().Scan(func(key string) bool {
 		w.pacer.did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// Secret is what the nodes of a cluster know and nobody else does. Each side of a
-// connection proves that it knows it before either says or believes anything else. The
+// Secret is a secret shared by the nodes of a cluster. Each side of a connection proves
+// that it knows the secret before either sends or accepts anything else. The
 // secret itself is not sent, and a proof is good for one connection. What follows on
 // the connection is neither encrypted nor authenticated: that takes TLS.
 //

@@ -14,13 +14,12 @@ import (
 // ballot keeps this node from votes that would break what it promised before it lost
 // a part of its data: to damage, or to an older copy of its directory or of its log.
 //
-// A vote says that the candidate has all that this node has acknowledged. A node that
-// lost the end of its log cannot say so of a candidate whose log ends there, too; of
-// one whose log reaches the mark it can. So it votes as if its log still ended at the
-// mark, and it does not stand for election, until a leader has sent it the rest. If
-// the mark itself is of an older copy, it votes for nobody until then, but for one that
-// has followed a leader of a later term. A term in which it may have voted, and
-// forgotten it, is over for this node.
+// A vote says that the candidate has all entries that this node has acknowledged. A node
+// that lost the end of its log can say so only of a candidate whose log reaches the mark.
+// So it votes as if its log still ended at the mark, and does not stand for election,
+// until a leader has sent it the rest. If the mark itself is of an older copy, it votes
+// until then only for candidates whose log ends in a later term. In a term in which it may
+// have voted and forgotten the vote, it does not vote again.
 //
 // When it starts, it does not know yet whether others have seen more of it. So it
 // does neither before all of them have answered, or askTime is over (see sightings).
@@ -29,7 +28,7 @@ type ballot struct {
 	clock func() time.Time // its monotonic reading counts
 
 	mu    sync.Mutex
-	until time.Time // when to vote whoever has not answered; zero: all have
+	until time.Time // when to vote although some have not answered; zero: all have
 }
 
 var errAsking = errors.New("this node has just started and asks the others what they have seen of it")

@@ -114,8 +114,8 @@ func (n *Node) checkLog(snap position) error {
 	return n.mark.lost(loss{had: had})
 }
 
-// checkHelp refuses a node whose log has lost its end, and that knows of nobody who
-// could send it what is missing.
+// checkHelp fails if the log has lost its end and no other node is known that could send
+// the missing entries.
 func (n *Node) checkHelp(r *raft.Raft) error {
 	servers := r.GetConfiguration().Configuration().Servers
 	lost, missing := n.mark.lacks()

@@ -15,7 +15,7 @@ import (
 
 const (
 	// askTime bounds how long a node that starts waits for the answers of the others.
-	// By default nobody stands for election that early.
+	// By default no node stands for election that early.
 	askTime = 600 * time.Millisecond
 	// exchangeEvery is how often the nodes tell each other how far they are.
 	exchangeEvery = time.Second

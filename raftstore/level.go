@@ -128,7 +128,7 @@ func (g gate) enter(ctx context.Context) bool {
 	}
 }
 
-// try is enter for who can come again later.
+// try is enter without waiting, for callers that can try again later.
 func (g gate) try() bool {
 	select {
 	case g <- struct{}{}:

@@ -61,8 +61,8 @@ func (n *Node) renewLog(dir string, damage error) (engine, error) {
 	return n.openEngine(dir)
 }
 
-// salvage makes a new log of what comes before the damage in another one. It refuses if
-// nobody else is known to have the rest.
+// salvage makes a new log of the entries before the damage in another one. It fails if no
+// other node is known to have the rest.
 func (n *Node) salvage(from, to string) error {
 	// What the log would have held if it ended there; the damage itself is known.
 	report, _ := wal.Walk(from, wal.Options{}, nil)

@@ -268,8 +268,8 @@ func (s *logStore) markEnd() error {
 // has none behind that.
 func (s *logStore) end() (position, error) { return s.at(s.engine.LastIndex()) }
 
-// at returns the position of the entry at index, that of the newest snapshot if that
-// comprises it.
+// at returns the position of the entry at index, or that of the newest snapshot if the
+// snapshot includes the entry.
 func (s *logStore) at(index uint64) (position, error) {
 	s.mu.Lock()
 	floor := s.floor

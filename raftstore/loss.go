@@ -4,9 +4,10 @@ import "fmt"
 
 // loss is what a node lost of its log.
 //
-// If the log is shorter than the mark, the mark tells what it had. If others have seen
-// more than the mark tells, an older copy of everything was put back, and nobody knows
-// what this node acknowledged besides: doubt is the term up to which that is so.
+// If the log ends before the mark, the mark is the position that it had. If other nodes
+// have seen a later position than the mark, an older copy of the whole directory was
+// restored, and what this node acknowledged after that copy is unknown: doubt is the last
+// term of which that is so.
 type loss struct {
 	had   position
 	doubt uint64

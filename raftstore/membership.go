@@ -120,8 +120,8 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 	return []byte{fared}, nil
 }
 
-// changeHere makes a change as the leader. All of it takes place in one reign, each
-// step on the configuration that it was decided on: see reconfigure.
+// changeHere makes a change as the leader. All steps take place in one leader term,
+// each on the configuration for which it was decided: see reconfigure.
 func (n *Node) changeHere(ctx context.Context, c change) error {
 	r := n.props.current()
 	if r == nil || !r.holds() {
@@ -163,10 +163,10 @@ func (n *Node) removeHere(ctx context.Context, r *reign, id string) error {
 	return nil
 }
 
-// reconfigure makes one change of the configuration. decide is shown the latest one,
-// and begins a change of it, or says why there is none to make. Between the two nobody
-// else changes it: within a reign there is one change at a time, and what Raft would
-// take in a later term only, after another leader's changes, the log store rejects.
+// reconfigure makes one change of the configuration. decide gets the latest configuration,
+// and begins a change of it, or returns why there is none to make. Nothing else changes the
+// configuration in between: a leader makes one change at a time, and the log store rejects
+// a change that Raft would append only in a later term, after another leader's changes.
 func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.Configuration) (raft.Future, error)) error {
 	if !n.changing.enter(ctx) {
 		return unavailable("the configuration was not changed: another change of it takes too long (%v)", ctx.Err())

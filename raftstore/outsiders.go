@@ -77,7 +77,7 @@ func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 // is none, Raft's connections are for any node whose log is ahead, as an election
 // compares them: with the votes of those that lag it may have to become the leader.
 // A node that is being added is in none of the configurations that it goes through at
-// first, and judges nobody.
+// first, and takes no node for an outsider.
 func (n *Node) outsider(r peer.Facts, purpose peer.Purpose) bool {
 	if purpose == peer.Probe {
 		return false

@@ -17,9 +17,9 @@ import (
 // cluster loses no majority. Until it is done it sends its state to no node, hands
 // leadership over, and has the leader answer what it cannot.
 //
-// The state that it takes comprises every entry that its own does, and every one that its
-// log has dropped; and its log has the last entry of that state, with the same term. So
-// what it takes is what its own log leads to, and it goes on from there by that.
+// The state that it accepts includes every entry that its own state includes, and every one
+// that its log has dropped; and its log has the last entry of that state, with the same
+// term. So its own log leads to that state, and continues it.
 
 const (
 	// repairPause is how long a node waits before it looks again for a state to fetch.

@@ -127,7 +127,7 @@ func (s *snapshotStore) superseded(m marker) error {
 	return nil
 }
 
-// keepLocked is keep for who holds keeping.
+// keepLocked is keep for callers that hold keeping.
 func (s *snapshotStore) keepLocked(m marker) error {
 	if err := s.superseded(m); err != nil {
 		return err

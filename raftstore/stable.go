@@ -183,7 +183,7 @@ func (s *stableStore) SetUint64(key []byte, val uint64) error {
 	return nil
 }
 
-// spend makes sure that this node votes for nobody more in a term: it may have done so.
+// spend prevents further votes in a term, in which this node may have voted already.
 func (s *stableStore) spend(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func (s steady) Write(b []byte) (int, error) {
 	return s.Conn.Write(b)
 }
 
-// askState asks for a state that comprises the entry least. The dump follows on in.
+// askState asks for a state that includes the entry least. The dump follows on in.
 func askState(in io.ReadWriter, least uint64) (last position, err error) {
 	if _, err := in.Write(binary.LittleEndian.AppendUint64(nil, least)); err != nil {
 		return last, err

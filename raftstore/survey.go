@@ -55,8 +55,8 @@ func (v *survey) decide(ctx context.Context) {
 	v.moveTime(ctx)
 }
 
-// moveTime has cluster time go on while nobody may write: what was deleted is
-// removed from the disks when it has come to a deadline.
+// moveTime advances cluster time while writes are rejected: deleted data is removed from
+// the disks only when its deadline has passed.
 func (v *survey) moveTime(ctx context.Context) {
 	n := v.node
 	if n.space.refusal() == nil || time.Now().Before(v.tick) {

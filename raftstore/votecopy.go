@@ -142,8 +142,8 @@ func (c *voteCopy) Close() error {
 	return c.file.Close()
 }
 
-// restoreStable makes the file at path anew from the copy. Its transactions go on behind
-// those of the copy, so that it is not the older one of the two.
+// restoreStable makes a new file at path from the copy. Its transaction numbers continue
+// those of the copy, so that the copy is not the newer one of the two.
 func restoreStable(path string, c *voteCopy) (err error) {
 	lock, err := wal.Disk{}.Lock(path) // bbolt's lock, too: no process has it open
 	if err != nil {

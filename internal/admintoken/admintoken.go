@@ -1,6 +1,6 @@
-// Package admintoken holds the proof that a request for administration comes
-// from somebody who may read a node's files: a token, drawn at each start of a node
-// without users, in a file of its data directory that only its owner may read.
+// Package admintoken authorises administration of a node without users: by a token that
+// the node draws at each start and writes to a file of its data directory that only the
+// owner may read.
 package admintoken
 
 import (

@@ -71,9 +71,9 @@ func (c *call) admit(r *route) error {
 	return nil
 }
 
-// admitLocal lets a request for administration in where there are no users. It
-// must prove that it comes from somebody who may read the node's own files, which
-// web pages and other users of the machine may not.
+// admitLocal admits a request for administration where there are no users. The request
+// must have the token from the node's data directory, which web pages and other users of
+// the machine cannot read.
 func (c *call) admitLocal() error {
 	cfg := &c.server.cfg
 	if cfg.AdminToken == "" {

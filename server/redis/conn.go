@@ -222,7 +222,7 @@ func (c *conn) touch(cmd *command) {
 }
 
 // vanish takes the connection out of CLIENT LIST: once the client has the answer to its
-// last request, nobody sees it any more, as in Redis.
+// last request, the connection is not listed any more, as in Redis.
 func (c *conn) vanish() {
 	c.about.mu.Lock()
 	c.about.ending = true

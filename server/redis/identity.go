@@ -19,11 +19,11 @@ type identity struct {
 // stranger reports whether the client has yet to authenticate.
 func (i *identity) stranger() bool { return i.all != nil && i.user == nil }
 
-// outdated reports whether the users have been read anew since the client's user
+// outdated reports whether the users file was read again since the client's user
 // was looked up.
 func (i *identity) outdated() bool { return i.all != nil && i.all.Current() != i.set }
 
-// follow looks the user up again if the users have been read anew.
+// follow looks the user up again if the users file was read again.
 func (c *conn) follow() {
 	set := c.who.all.Current()
 	if set == c.who.set {
@@ -62,9 +62,9 @@ func (c *conn) admit(u *access.User) {
 	c.moveAccount(s.receiveUnknown, s.addressShare(c.wire.nc))
 }
 
-// errSubscribed keeps subscriptions with the user who was allowed to make them: the
-// connection would go on hearing what another user may not, or when the first one
-// is removed.
+// errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
+// the connection would still receive messages that another user may not see, or after
+// the first user was removed.
 const errSubscribed replyError = "ERR unsubscribe before authenticating as another user"
 
 // logIn makes the connection that of a user, if the secret is right; if not, it
@@ -88,7 +88,7 @@ func (c *conn) logIn(name, secret []byte) replyError {
 	set := users.Current()
 	user := set.Find(login)
 	if user == nil {
-		return errWrongPass // the users were read anew at this moment
+		return errWrongPass // the users file was read again at this moment
 	}
 	if c.subs.count() > 0 && c.who.login.Name != login.Name {
 		return errSubscribed
@@ -119,9 +119,9 @@ func (s *Server) isUser(name string) bool {
 
 func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
 
-// UsersChanged is to be called when the users were read anew. What is asked from
-// then on is authorised by what they are now, without it; it ends connections to
-// which messages of channels would still come although their user is gone or another.
+// UsersChanged must be called after the users file was read again. Requests are authorised
+// by the current users without it; it closes connections whose subscriptions would still
+// deliver messages although their user was removed or changed.
 func (s *Server) UsersChanged() {
 	set := s.cfg.Users.Current()
 	for _, c := range s.clients() {

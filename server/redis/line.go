@@ -24,7 +24,7 @@ type waiter struct {
 	*taking
 	// look: there may be something to do for the request. cap 1.
 	look    chan struct{}
-	claimed bool // somebody takes for it
+	claimed bool // a request takes for it
 	taken   *taken
 }
 
@@ -111,8 +111,8 @@ func (l *lines) claim(w *waiter, keys []turn.Key, n uint64) (served []*waiter) {
 	return served
 }
 
-// takeFor takes from the first of the keys for all who were claimed, in their order and
-// in one log entry; for the first of them from its other keys, too. It returns that entry.
+// takeFor takes from the first of the keys for all claimed waiters, in their order and in
+// one log entry; for the first waiter also from its other keys. It returns that entry.
 func (s *Server) takeFor(ctx context.Context, served []*waiter, keys []turn.Key) (index uint64) {
 	outs := make([]taken, len(served))
 	var ops []turn.Op
@@ -159,8 +159,8 @@ func (s *Server) together(ctx context.Context, ops []turn.Op, outs []*taken) (in
 	return r.Index
 }
 
-// settle says what became of those who were claimed, each in its place. Those who have
-// something leave their lines.
+// settle stores the outcome of each claimed waiter. Waiters that got something leave their
+// lines.
 func (l *lines) settle(served []*waiter, outs []taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -176,8 +176,8 @@ func (l *lines) settle(served []*waiter, outs []taken) {
 	}
 }
 
-// outcome returns what was taken for w, nil if nothing was. It waits while another is
-// about to take for it. If w is to withdraw, nobody does any more.
+// outcome returns what was taken for w, nil if nothing was. It waits while another
+// request is about to take for w. With withdraw, no request takes for w afterwards.
 func (l *lines) outcome(w *waiter, withdraw bool) *taken {
 	for {
 		l.mu.Lock()

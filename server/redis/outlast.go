@@ -11,8 +11,8 @@ import (
 	"github.com/turnlog/turnlog/resp"
 )
 
-// errLeft ends what blocks when the client has closed the connection, or its side of
-// it, as Redis understands it. Nobody waits for the answer.
+// errLeft ends a blocking request when the client has closed the connection, or its
+// sending half, as in Redis. There is no reply.
 var errLeft = errors.New("the client has closed the connection")
 
 // hasLeft reports whether the client is known to have closed the connection.
@@ -88,7 +88,7 @@ func (c *conn) awaitEnd() error {
 		<-c.blocking
 		return os.ErrDeadlineExceeded
 	}
-	// It looks anew whenever something happens to the socket.
+	// Read calls hungUp again at each event of the socket.
 	if err := raw.Read(hungUp); err != nil {
 		return err
 	}

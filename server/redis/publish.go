@@ -23,7 +23,7 @@ type receipt struct {
 
 func publish(c *conn, args [][]byte) action {
 	if string(args[1]) == switchMaster {
-		return refuse(errOwnChannel) // who follows it connects, with its secret, where it says
+		return refuse(errOwnChannel) // its subscribers connect, with their secrets, to the address in it
 	}
 	return action{publish: &message{scopeOf(c.namespace), string(args[1]), c.payload(args[2])}}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // strangers are the connections that have yet to authenticate, the oldest first.
-// When there are too many, the oldest gives way to the newest: a flood of
-// connections cannot keep a user out who authenticates as soon as it is connected.
+// When there are too many, the newest replaces the oldest: a flood of connections cannot
+// keep out a client that authenticates as soon as it is connected.
 type strangers struct {
 	mu   sync.Mutex
 	list list.List // of *conn

@@ -42,8 +42,8 @@ func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
 }
 
 // run waits until one of the keys holds a list, and takes from it in an operation of its
-// own, or another request does that for it: see lines. If somebody else was first, it
-// waits on. Nothing is taken for a client that is known to have gone. When its time is over
+// own, or another request does that for it: see lines. If another client was first, it
+// keeps waiting. Nothing is taken for a client that is known to have disconnected. When its time is over
 // it looks once more, since this node can be behind the others.
 func (t *taking) run(ctx context.Context) (reply, error) {
 	srv := t.c.srv
@@ -55,7 +55,7 @@ func (t *taking) run(ctx context.Context) (reply, error) {
 	until := srv.cfg.Now().Add(cmp.Or(t.block, forever))
 	index := uint64(0)
 	for first := true; ; first = false {
-		gone := t.c.hasLeft() || until.IsZero() // nobody waits, or CLIENT UNBLOCK has ended it
+		gone := t.c.hasLeft() || until.IsZero() // the client has left, or CLIENT UNBLOCK has ended it
 		if out := srv.lines.outcome(w, gone); gone || out != nil {
 			return t.end(out)
 		}

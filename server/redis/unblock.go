@@ -11,7 +11,7 @@ const forever = 100 * 365 * 24 * time.Hour
 
 // block is the request that blocks its connection. CLIENT LIST shows whether it waits,
 // and CLIENT UNBLOCK ends its wait. Between its waits it looks whether it has what it
-// waits for; who asks meanwhile is answered when that is known, as in Redis, where it
+// waits for; requests about it are answered when that is known, as in Redis, where it
 // takes no time.
 type block struct {
 	mu      sync.Mutex
