@@ -205,7 +205,9 @@ func (t *calls) lost(b *batch) {
 }
 
 // answered takes the leader's outcomes. One that was skipped took place earlier;
-// this node's own state machine will tell the result.
+// this node's own state machine will tell the result. So it will of a call that failed and
+// that an earlier leader may have in its log: the present one may have refused it before it
+// was proposed, and the earlier attempt can take place yet.
 func (t *calls) answered(outs []fsm.Outcome) { t.resolve(outs, false) }
 
 // applied takes the outcomes of an entry that this node's state machine applied.
@@ -224,6 +226,7 @@ func (t *calls) resolve(outs []fsm.Outcome, own bool) {
 		}
 		c := t.queue[o.Number-t.base]
 		switch {
+		case !own && o.Err != nil && c.exposed:
 		case !o.Skipped:
 			t.endLocked(c, &o.Result, o.Err)
 		case own:

@@ -243,3 +243,21 @@ func TestLeaderClock(t *testing.T) {
 type handClock struct{ now time.Time }
 
 func (c *handClock) Now() time.Time { return c.now }
+
+// A call that an earlier leader may have in its log is not ended by what a later one says of
+// it: that one may have refused it before it was proposed.
+func TestLaterLeaderDoesNotRefuseAnExposedCall(t *testing.T) {
+	c := newCallTable(t)
+	calls := c.add(2)
+	first, _ := c.took(1, 1)
+	c.lost(first)
+	c.took(c.rewind(), 2)
+	refused := ok(1, 2)
+	for i := range refused {
+		refused[i].Err = turn.Errorf(turn.TooLarge, "beyond the limits of this leader")
+	}
+	c.answered(refused)
+	c.want(calls, -2, int(turn.TooLarge))
+	c.applied(ok(1)) // by the first attempt
+	c.want(calls, -1, int(turn.TooLarge))
+}

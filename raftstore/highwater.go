@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/turnlog/turnlog/wal"
@@ -30,6 +32,7 @@ type highWater struct {
 	owner uint64
 	halt  func(error) // does not return
 	log   *slog.Logger
+	fulls atomic.Uint64 // times that the disk was full
 
 	mu       sync.Mutex
 	sequence uint64
@@ -37,6 +40,7 @@ type highWater struct {
 	doubt    uint64
 	missing  bool // the log has not what it had
 	dirty    bool // written and not synced
+	behind   bool // the file has an older mark: the disk was full
 }
 
 // markSync is how often the mark is synced while it moves.
@@ -50,14 +54,28 @@ func (p position) before(q position) bool {
 func (p position) String() string { return fmt.Sprintf("entry %d of term %d", p.index, p.term) }
 
 // set makes p the mark, and notes the doubt. The caller holds mu.
-func (h *highWater) set(p position, doubt uint64) {
-	if p == h.mark && doubt == h.doubt {
-		return
+func (h *highWater) set(p position, doubt uint64) error {
+	if p == h.mark && doubt == h.doubt && !h.behind {
+		return nil
 	}
 	h.mark, h.doubt = p, doubt
-	if err := h.write(); err != nil {
-		h.halt(fmt.Errorf("raftstore: write %s: %w", h.path, err))
+	err := h.write()
+	if h.behind = err != nil; err != nil {
+		return fmt.Errorf("raftstore: write %s: %w", h.path, err)
 	}
+	return nil
+}
+
+// advisory returns an error of the file, unless the disk is full: an older mark than the log
+// has is a lower bound, as after a power cut.
+func (h *highWater) advisory(err error) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	if h.fulls.Add(1) == 1 {
+		h.log.Warn("the disk is full: the log's high-water mark is not kept until it has room", "error", err)
+	}
+	return nil
 }
 
 // reached notes that the log is durable up to p, where it ends.
@@ -65,30 +83,45 @@ func (h *highWater) reached(p position) {
 	if h == nil {
 		return
 	}
+	if err := h.advisory(h.raise(p)); err != nil {
+		h.halt(err)
+	}
+}
+
+// raise makes p the mark unless it is behind it.
+func (h *highWater) raise(p position) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if p.before(h.mark) {
-		return
+		return nil
 	}
+	var err error
 	if h.missing && (loss{h.mark, h.doubt}).covers(p) {
-		h.wholeLocked(p)
+		err = h.wholeLocked(p)
 	}
-	h.set(p, h.doubt)
+	return errors.Join(err, h.set(p, h.doubt))
 }
 
 // trusted ends a doubt: the log, which goes to end, is that of a leader that knows.
 func (h *highWater) trusted(doubt uint64, end position) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.doubt == doubt { // there is no new one
-		h.wholeLocked(end)
+	if err := h.advisory(h.endDoubt(doubt, end)); err != nil {
+		h.halt(err)
 	}
 }
 
-func (h *highWater) wholeLocked(end position) {
+func (h *highWater) endDoubt(doubt uint64, end position) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.doubt != doubt { // there is a new one
+		return nil
+	}
+	return h.wholeLocked(end)
+}
+
+func (h *highWater) wholeLocked(end position) error {
 	h.log.Info("the log holds again what it had lost; the node votes again", "lost", loss{h.mark, h.doubt}, "end", end)
 	h.missing = false
-	h.set(h.mark, 0)
+	return h.set(h.mark, 0)
 }
 
 // cut notes, durably, that the log is to end at p, and rightly: nothing behind it was
@@ -98,26 +131,32 @@ func (h *highWater) cut(p position) {
 		return
 	}
 	h.reached(p)
-	h.mu.Lock()
-	if !h.missing {
-		h.set(p, 0)
-	}
-	h.mu.Unlock()
-	if err := h.sync(); err != nil {
+	if err := errors.Join(h.lower(p), h.sync()); err != nil {
 		h.halt(err)
 	}
 }
 
-// lost notes a loss, durably.
-func (h *highWater) lost(l loss) error {
+// lower makes p the mark, unless the log has lost entries.
+func (h *highWater) lower(p position) error {
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.missing {
+		return nil
+	}
+	return h.set(p, 0)
+}
+
+// lost notes a loss, durably.
+func (h *highWater) lost(l loss) error { return errors.Join(h.lose(l), h.sync()) }
+
+func (h *highWater) lose(l loss) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.missing = true
 	if l.had.before(h.mark) {
 		l.had = h.mark
 	}
-	h.set(l.had, max(h.doubt, l.doubt))
-	h.mu.Unlock()
-	return h.sync()
+	return h.set(l.had, max(h.doubt, l.doubt))
 }
 
 // lacks returns what the log has lost; false: nothing.
@@ -144,6 +183,9 @@ func (h *highWater) sync() error {
 		return nil
 	}
 	if err := h.file.Sync(); err != nil {
+		h.mu.Lock()
+		h.dirty, h.behind = true, true
+		h.mu.Unlock()
 		return fmt.Errorf("raftstore: sync %s: %w", h.path, err)
 	}
 	return nil
@@ -158,7 +200,7 @@ func (h *highWater) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := h.sync(); err != nil {
+			if err := h.advisory(h.sync()); err != nil {
 				return err
 			}
 		}

@@ -202,3 +202,40 @@ func TestRottenTailIsNotATornOne(t *testing.T) {
 		}
 	}
 }
+
+// On a full disk the mark stays behind, which makes it a lower bound; what it must not be is
+// lower than the log is to be cut, or without a loss.
+func TestHighWaterOnAFullDisk(t *testing.T) {
+	disk := simdisk.New()
+	h := openMark(t, disk)
+	h.reached(position{5, 1})
+	full := true
+	disk.Fail(func(op simdisk.Op) error {
+		if full && op.Changes() {
+			return syscall.EDQUOT
+		}
+		return nil
+	})
+	for i := range uint64(4) {
+		h.reached(position{6 + i, 1})
+	}
+	if got := h.position(); got != (position{9, 1}) {
+		t.Errorf("the log is durable up to entry 9, the mark is %v", got)
+	}
+	if got := openMark(t, disk.Kill()).position(); got != (position{5, 1}) {
+		t.Errorf("the file has %v", got)
+	}
+	if err := h.lost(loss{had: position{9, 1}, doubt: 2}); !errors.Is(err, syscall.EDQUOT) {
+		t.Errorf("a loss is noted: %v", err)
+	}
+	if _, stopped := try(func() error { h.cut(position{7, 1}); return nil }); !stopped {
+		t.Error("a cut is noted")
+	}
+	full = false
+	if err := h.lost(loss{had: position{9, 1}, doubt: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{position{9, 1}, 2}) {
+		t.Errorf("when the disk has room, the file has %v, %v", l, missing)
+	}
+}

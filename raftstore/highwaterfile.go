@@ -134,5 +134,8 @@ func (h *highWater) write() error {
 	binary.LittleEndian.PutUint32(b[12:], markSum(b[:]))
 	_, err := h.file.WriteAt(b[:], int64(h.sequence%2)*markPage)
 	h.dirty = true
+	if err != nil {
+		h.sequence-- // the next attempt is for the same page: the other one is whole
+	}
 	return err
 }

@@ -172,6 +172,9 @@ func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.C
 		return unavailable("the configuration was not changed: another change of it takes too long (%v)", ctx.Err())
 	}
 	defer n.changing.leave()
+	if err := n.roomForChange(ctx); err != nil {
+		return err
+	}
 	n.logs.reconfigureIn(r.term)
 	if !r.holds() {
 		return notLeader().err
@@ -181,6 +184,23 @@ func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.C
 		return err
 	}
 	return changed(await(ctx, begun))
+}
+
+// roomForChange returns why a change of the configuration may find no room in the log, nil if
+// it will. Raft goes on with a change as if it were stored, so that a node must stop if it is
+// not (see logStore.rejected); and the retry would stop the next leader.
+func (n *Node) roomForChange(ctx context.Context) error {
+	n.checkSpace()
+	room := func() bool { return n.cfg.LogEngine == "boltdb" || n.logs.engine.Room() >= n.logMargin() }
+	for end := time.Now().Add(time.Second); !room() && time.Now().Before(end); { // the next segment is being made
+		if !pause(ctx, nil, 5*time.Millisecond, false) {
+			break
+		}
+	}
+	if n.space.exhausted.Load() || n.space.logFull.Load() || !room() {
+		return turn.Errorf(turn.ReadOnly, "the configuration was not changed: the disk of node %s, or of too many others, has no room for the log: %s", n.id, onFullDisk)
+	}
+	return nil
 }
 
 // serverIn returns a server of a configuration.

@@ -3,12 +3,14 @@ package raftstore
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/wal"
 )
 
 // An entry that Raft takes in another term than that for which it was proposed does
@@ -113,4 +115,53 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 		t.Fatalf("a change began beside another: %v", err)
 	}
 	n.changing.leave()
+}
+
+// fullable is a log whose disk can be full.
+type fullable struct {
+	engine
+	full *atomic.Bool
+}
+
+func (f fullable) Append(logs []*raft.Log) error {
+	if f.full.Load() {
+		return wal.ErrNoSpace
+	}
+	return f.engine.Append(logs)
+}
+
+func (f fullable) Room() int64 {
+	if f.full.Load() {
+		return 0
+	}
+	return f.engine.Room()
+}
+
+// A change of the configuration for which there is no room in the log is refused, and stops
+// no node: Raft would go on with it as if it were stored.
+func TestConfigurationOnAFullDisk(t *testing.T) {
+	c := reserve(t, 3)
+	full := make(map[string]*atomic.Bool)
+	for _, id := range ids(3) {
+		full[id] = new(atomic.Bool)
+		n := c.open(id)
+		n.logs.engine = fullable{n.logs.engine, full[id]}
+		c.run(n)
+	}
+	c.recordedAll()
+	leader, f := c.pair()
+	r := leader.props.current()
+	full[leader.id].Store(true)
+	err := leader.removeHere(t.Context(), r, f.id)
+	full[leader.id].Store(false)
+	if !turn.Is(err, turn.ReadOnly) {
+		t.Errorf("the change ends with: %v", err)
+	}
+	if why := leader.reason(); why != nil {
+		t.Fatalf("the leader stops: %v", why)
+	}
+	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), f.id) })
+	if err := c.ended(f); !errors.Is(err, ErrRemoved) {
+		t.Errorf("the removed node ends with: %v", err)
+	}
 }

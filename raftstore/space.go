@@ -173,9 +173,11 @@ const onFullDisk = "delete or trim sessions, or free some space; that and reads 
 // logIsFull reports whether the log has room for a few more entries only, and the
 // disk has none for another segment.
 func (n *Node) logIsFull(free uint64) bool {
-	segment := n.cfg.Storage.SegmentBytes
 	if n.cfg.LogEngine == "boltdb" {
 		return free < 8<<20 // it has nothing in reserve
 	}
-	return free < uint64(segment) && n.logs.engine.Room() < min(1<<20, segment/16)
+	return free < uint64(n.cfg.Storage.SegmentBytes) && n.logs.engine.Room() < n.logMargin()
 }
+
+// logMargin is how much room, in bytes, the log keeps for what must not fail.
+func (n *Node) logMargin() int64 { return min(1<<20, n.cfg.Storage.SegmentBytes/16) }

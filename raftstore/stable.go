@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -22,6 +23,7 @@ type stableStore struct {
 	db     *bbolt.DB
 	second *voteCopy
 	halt   func(error) // does not return
+	log    *slog.Logger
 
 	mu       sync.Mutex // makes Set of the term and its maximum one step
 	values   map[string][]byte
@@ -45,7 +47,7 @@ func openStable(path string, halt func(error), log *slog.Logger) (*stableStore, 
 	if err != nil {
 		return nil, err
 	}
-	s := &stableStore{halt: halt, second: c}
+	s := &stableStore{halt: halt, second: c, log: log}
 	pairs, err := s.read(path)
 	if err = s.restore(path, err, log); err == nil && s.values == nil {
 		pairs, err = s.read(path)
@@ -60,7 +62,7 @@ func openStable(path string, halt func(error), log *slog.Logger) (*stableStore, 
 	if err := s.sealAll(pairs); err != nil {
 		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), s.Close())
 	}
-	err = s.db.View(func(tx *bbolt.Tx) error { return c.keep(uint64(tx.ID()), s.values) })
+	err = s.db.View(func(tx *bbolt.Tx) error { return s.copied(uint64(tx.ID())) })
 	if err != nil { // a node comes up on a full disk; the copy is an older one until it can be written
 		log.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path, "error", err)
 	}
@@ -163,9 +165,20 @@ func (s *stableStore) put(key, val []byte) {
 		s.halt(fmt.Errorf("raftstore: write Raft's vote: %w", err))
 	}
 	s.values[string(key)] = bytes.Clone(val)
-	if err := s.second.keep(transaction, s.values); err != nil {
+	if err := s.copied(transaction); err != nil {
 		s.halt(fmt.Errorf("raftstore: write the second copy of Raft's vote: %w", err))
 	}
+}
+
+// copied keeps the second copy as of a transaction. On a full disk the node goes on without
+// one, rather than with one that is older than the file.
+func (s *stableStore) copied(transaction uint64) error {
+	err := s.second.keep(transaction, s.values)
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	s.log.Warn("the disk is full: term and vote have no second copy until it has room", "file", s.second.path, "error", err)
+	return s.second.drop()
 }
 
 // SetUint64 implements raft.StableStore. The term on disk never goes back, whatever

@@ -135,6 +135,16 @@ func (c *voteCopy) keep(transaction uint64, values map[string][]byte) (err error
 	return nil
 }
 
+// drop removes the copy, durably.
+func (c *voteCopy) drop() error {
+	err := c.Close()
+	c.file, c.page = nil, nil
+	if gone := os.Remove(c.path); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return errors.Join(err, syncDir(filepath.Dir(c.path)))
+}
+
 func (c *voteCopy) Close() error {
 	if c.file == nil {
 		return nil

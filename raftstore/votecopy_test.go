@@ -168,3 +168,44 @@ func TestStaleVoteCopyIsNotTaken(t *testing.T) {
 		t.Error("no flipped bit was refused")
 	}
 }
+
+// A node whose disk is full goes on without a second copy, rather than with an older one, and
+// makes it again later.
+func TestVoteOnAFullDisk(t *testing.T) {
+	for _, had := range []bool{false, true} {
+		path, _ := keptVote(t)
+		copied := filepath.Join(filepath.Dir(path), voteCopyName)
+		if !had { // as an older version leaves it
+			if err := errors.Join(os.Remove(copied), os.Symlink("/dev/full", copied)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := openStable(path, func(err error) { t.Errorf("the node halts: %v", err) }, testLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if had {
+			_ = s.second.file.Close()
+		}
+		s.second.file = full
+		before := s.Promised()
+		if err := s.SetUint64([]byte(keyTerm), before+1); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Lstat(copied); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("there is an older copy: %v", err)
+		}
+		if err := errors.Join(s.SetUint64([]byte(keyTerm), before+2), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := openVoteCopy(filepath.Dir(path))
+		if err != nil || c.page == nil || number(c.values()[keyTerm]) != before+2 {
+			t.Errorf("the copy made later: %v, %v", c, err)
+		}
+		_ = c.Close()
+	}
+}
