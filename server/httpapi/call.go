@@ -24,6 +24,7 @@ type call struct {
 	namespace string
 	path      map[string]string // what the names in the route's pattern stand for
 	held      int64             // bytes of the server's memory
+	admitted  bool              // the request is one that its user may make
 	login     access.Login
 }
 
@@ -49,11 +50,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o := s.newOutput(w)
 	c := &call{server: s, request: r, ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
 	defer func() { s.memory.give(c.held) }()
+	c.headRead()
 	c.limitBody()
 	t, err := s.router.find(r.Method, r.URL)
 	var answer any
 	if err == nil {
 		answer, err = c.serve(t)
+	}
+	if !c.admitted {
+		c.leaveBody()
 	}
 	s.respond(o, answer, err)
 	pattern, method := "none", "other"
@@ -121,6 +126,7 @@ func (c *call) serve(t target) (answer any, err error) {
 	if err = c.admit(t.route); err != nil {
 		return nil, err
 	}
+	c.admitted = true
 	if c.params, err = parseParams(c.request.URL.RawQuery, t.route.params); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -68,6 +69,10 @@ func TestRejectedBeforeItIsARequest(t *testing.T) {
 		505: "GET /livez HTTP/3.0\r\n" + end,
 	}
 	rows := documentedErrors(t)
+	page, err := os.ReadFile("../../docs/http.md")
+	if bound := fmt.Sprintf("exceed %d KiB or %d lines", maxHead>>10, maxHeadLines); err != nil || !strings.Contains(string(page), bound) {
+		t.Errorf("docs/http.md does not say %q of heads: %v", bound, err)
+	}
 	for status := range rows {
 		if _, tried := requests[status]; !tried && !strings.Contains(rows[status], "`") {
 			t.Errorf("docs/http.md says %d, and nothing here shows it", status)

@@ -2,7 +2,12 @@ package httpapi
 
 import (
 	"container/list"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,7 +18,8 @@ import (
 type boundedListener struct {
 	net.Listener
 	max         int
-	strangers   *strangers // nil: there are none
+	tls         *tls.Config // nil: none
+	strangers   *strangers  // nil: there are none
 	descriptors Descriptors
 	m           *instruments
 
@@ -47,11 +53,20 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		if conn != nil {
 			l.m.connections.Inc()
-			c := &boundedConn{Conn: conn, l: l}
-			l.strangers.meet(c)
-			return c, nil
+			return l.welcome(conn), nil
 		}
 	}
+}
+
+func (l *boundedListener) welcome(conn net.Conn) net.Conn {
+	c := &boundedConn{Conn: conn, socket: conn, l: l}
+	l.strangers.meet(c)
+	if l.tls == nil {
+		return c
+	}
+	secured := tls.Server(conn, l.tls)
+	c.Conn = secured
+	return &secureConn{c, secured}
 }
 
 func (l *boundedListener) take() bool {
@@ -84,19 +99,78 @@ func refuse(conn net.Conn) {
 
 const tooManyConnections = `{"error":{"code":"OVERLOADED","message":"too many connections","outcome":"not_applied","retry":true}}` + "\n"
 
+// boundedConn is a connection of a client. Of one with TLS, it has what is within.
 type boundedConn struct {
 	net.Conn
+	socket   net.Conn
 	l        *boundedListener
+	head     head
 	once     sync.Once
-	stranger *list.Element // guarded by strangers.mu; nil: it is none, or has given way
+	stranger *list.Element // nil: it is none, or has given way. Guarded by strangers.mu, as is:
+	held     int64         // bytes of the head, if it is one
 }
 
 func (c *boundedConn) Close() error {
 	err := c.Conn.Close()
+	c.release()
+	return err
+}
+
+// cut closes the connection without a word to the client, for which others would wait.
+func (c *boundedConn) cut() {
+	_ = c.socket.Close()
+	c.release()
+}
+
+func (c *boundedConn) release() {
 	c.once.Do(func() {
 		c.l.strangers.forget(c)
 		c.l.release()
 		c.l.m.connections.Dec()
 	})
-	return err
+}
+
+// CloseWrite is how net/http lets a client read an answer before all is closed.
+func (c *boundedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// secureConn is a boundedConn with TLS.
+type secureConn struct {
+	*boundedConn
+	tls *tls.Conn
+}
+
+// handshakeTime bounds the TLS handshake of a client.
+const handshakeTime = 10 * time.Second
+
+// ConnectionState is what net/http asks for before it reads. So this is where the
+// handshake takes place; if it fails, so does what is read.
+func (c *secureConn) ConnectionState() tls.ConnectionState {
+	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
+	defer cancel()
+	var not tls.RecordHeaderError
+	if errors.As(c.tls.HandshakeContext(ctx), &not) && not.Conn != nil && isHTTP(not.RecordHeader) {
+		_, _ = io.WriteString(not.Conn, "HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis port takes HTTPS only\n")
+	}
+	return c.tls.ConnectionState()
+}
+
+// isHTTP reports whether what should begin a TLS record looks like a request.
+func isHTTP(b [5]byte) bool {
+	return !slices.ContainsFunc(b[:3], func(c byte) bool { return c < 'A' || c > 'Z' })
+}
+
+// boundedOf returns the boundedConn that conn is; nil: it is none.
+func boundedOf(conn net.Conn) *boundedConn {
+	switch c := conn.(type) {
+	case *boundedConn:
+		return c
+	case *secureConn:
+		return c.boundedConn
+	}
+	return nil
 }

@@ -116,9 +116,6 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// maxHead is how many bytes the request line and the headers may have together.
-const maxHead = 64 << 10
-
 // Run listens on Addr and serves until ctx ends.
 func (s *Server) Run(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Addr)
@@ -139,6 +136,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes:    maxHead - 4<<10, // net/http reads 4 KiB more than it is told
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext:       noteConn,
+		ConnState:         noteState,
 	}
 	bounded := s.bound(l)
 	failed := make(chan error, 1)
@@ -162,17 +160,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // bound returns l with the bounds and the TLS of the configuration.
 func (s *Server) bound(l net.Listener) net.Listener {
-	b := &boundedListener{Listener: l, max: s.cfg.MaxConns, descriptors: s.cfg.Descriptors, m: s.instruments}
+	b := &boundedListener{Listener: l, tls: s.cfg.TLS, max: s.cfg.MaxConns, descriptors: s.cfg.Descriptors, m: s.instruments}
 	if s.cfg.Users != nil {
-		b.strangers = newStrangers(s.cfg.MaxConns)
+		most := s.cfg.MaxConns
 		if d := s.cfg.Descriptors; d != nil {
-			b.strangers = newStrangers(min(s.cfg.MaxConns, d.Size()))
+			most = min(most, d.Size())
 		}
+		b.strangers = newStrangers(most, s.cfg.MemoryBytes)
 	}
-	if s.cfg.TLS == nil {
-		return b
-	}
-	return tls.NewListener(b, s.cfg.TLS)
+	return b
 }
 
 func (s *Server) newOutput(w http.ResponseWriter) *output {

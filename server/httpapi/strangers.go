@@ -10,17 +10,21 @@ import (
 
 // strangers are the connections over which no user has authenticated yet, the oldest
 // first. They can be a quarter of all connections; the oldest gives way to the newest
-// beyond that, so that a flood of them does not keep users out. A nil strangers has none.
+// beyond that, so that a flood of them does not keep users out. So it does when the
+// heads of their requests take too much memory. A nil strangers has none.
 type strangers struct {
-	most int
+	most      int
+	mostBytes int64
 
-	mu   sync.Mutex
-	list list.List // of *boundedConn
+	mu    sync.Mutex
+	list  list.List // of *boundedConn
+	bytes int64     // of heads
 }
 
-// newStrangers returns those among connections of which there can be so many.
-func newStrangers(connections int) *strangers {
-	return &strangers{most: max(connections/4, 1)}
+// newStrangers returns those among connections of which there can be so many, beside
+// so many bytes for the bodies of users.
+func newStrangers(connections int, bodies int64) *strangers {
+	return &strangers{most: max(connections/4, 1), mostBytes: bodies / 16}
 }
 
 func (s *strangers) meet(c *boundedConn) {
@@ -40,9 +44,48 @@ func (s *strangers) forget(c *boundedConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.stranger != nil {
-		s.list.Remove(c.stranger)
-		c.stranger = nil
+		s.remove(c)
 	}
+}
+
+// remove is called with mu held.
+func (s *strangers) remove(c *boundedConn) {
+	s.list.Remove(c.stranger)
+	s.bytes -= c.held
+	c.stranger, c.held = nil, 0
+}
+
+// hold notes that the head of a stranger's request takes so many bytes more. The oldest
+// strangers give way if that is too much.
+func (s *strangers) hold(c *boundedConn, bytes int) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	if c.stranger != nil {
+		c.held += int64(bytes)
+		s.bytes += int64(bytes)
+	}
+	s.mu.Unlock()
+	for s.crowded() && s.close(2) {
+	}
+}
+
+func (s *strangers) crowded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes > s.mostBytes
+}
+
+// settle notes that a request has ended, and with it its head.
+func (s *strangers) settle(c *boundedConn) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes -= c.held
+	c.held = 0
 }
 
 // makeRoom closes the oldest stranger if there cannot be one more.
@@ -62,11 +105,11 @@ func (s *strangers) close(atLeast int) bool {
 		s.mu.Unlock()
 		return false
 	}
-	c := s.list.Remove(s.list.Front()).(*boundedConn)
-	c.stranger = nil
+	c := s.list.Front().Value.(*boundedConn)
+	s.remove(c)
 	s.mu.Unlock()
 	c.l.m.refused.Inc()
-	_ = c.Close()
+	c.cut()
 	return true
 }
 
@@ -75,18 +118,33 @@ type connKey struct{}
 
 // noteConn lets requests know their connection.
 func noteConn(ctx context.Context, conn net.Conn) context.Context {
-	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = secure.NetConn()
-	}
-	return context.WithValue(ctx, connKey{}, conn)
+	return context.WithValue(ctx, connKey{}, boundedOf(conn))
 }
 
 // known notes that a user has authenticated over the request's connection.
 func (c *call) known() {
-	if conn, ok := c.ctx.Value(connKey{}).(*boundedConn); ok {
+	if conn, ok := c.ctx.Value(connKey{}).(*boundedConn); ok && conn != nil {
 		conn.l.strangers.forget(conn)
 	}
 }
+
+// headRead notes that what comes next is no head.
+func (c *call) headRead() {
+	if conn, ok := c.ctx.Value(connKey{}).(*boundedConn); ok && conn != nil {
+		conn.head.past.Store(true)
+	}
+}
+
+// leaveBody has the response sent before the rest of a body that nobody wants, which
+// has little time to arrive then, and the connection closed.
+func (c *call) leaveBody() {
+	if c.request.ContentLength != 0 {
+		c.out.w.Header().Set("Connection", "close")
+		_ = c.out.rc.SetReadDeadline(time.Now().Add(lateBodyTime))
+	}
+}
+
+const lateBodyTime = time.Second
 
 // limitBody limits the time that a client takes to send a body, whether it is read or
 // dropped after the response.
