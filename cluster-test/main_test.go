@@ -14,33 +14,22 @@ import (
 
 // TestShort is a real cluster with real faults, for as long as a test may take.
 func TestShort(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts processes")
-	}
-	binary, err := cluster.Build(t.Context(), cluster.BuildOptions{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	s, _ := scenario("smoke")
 	s.Time, s.Rate, s.MinRate = 10*time.Second, 600, 20
 	s.Workloads = []string{"append", "cas", "turns", "tail", "mixed", "namespaces", "stale"}
-	seed := uint64(time.Now().UnixNano() % 1e9)
-	command := "go run ./cluster-test --scenario smoke --time 10s --workload " + strings.Join(s.Workloads, ",")
-	t.Logf("%s --seed %d", command, seed)
-	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), draw: true, say: t.Logf}, command)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text strings.Builder
-	r.Print(&text)
-	t.Logf("%s\n%s", dir, &text)
-	if !r.Passed {
-		t.Error("the scenario failed; run the tests with -artifacts to keep its directory")
-	}
+	passes(t, s, "go run ./cluster-test --scenario smoke --time 10s --workload "+strings.Join(s.Workloads, ","))
 }
 
 // TestDamageAtRandom is the scenario rot, for as long as a test may take.
 func TestDamageAtRandom(t *testing.T) {
+	s, _ := scenario("rot")
+	s.Time = 25 * time.Second
+	passes(t, s, "go run ./cluster-test --scenario rot --time 25s")
+}
+
+// passes runs a scenario, which the command repeats.
+func passes(t *testing.T, s Scenario, command string) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
@@ -48,12 +37,9 @@ func TestDamageAtRandom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := scenario("rot")
-	s.Time = 25 * time.Second
 	seed := uint64(time.Now().UnixNano() % 1e9)
-	command := "go run ./cluster-test --scenario rot --time 25s"
 	t.Logf("%s --seed %d", command, seed)
-	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), say: t.Logf}, command)
+	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), draw: true, say: t.Logf}, command)
 	if err != nil {
 		t.Fatal(err)
 	}

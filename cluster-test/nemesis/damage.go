@@ -69,14 +69,10 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 			e.Recorder.Note(n.ID, what+": started")
 			return nil, e.unharmed(ctx, n, what)
 		}
-		if text := n.Output(); !strings.Contains(text, advice) || strings.Contains(text, "goroutine 1 [") {
-			return nil, fmt.Errorf("%s: the node did not say what to do: %s", what, text)
-		}
 		if heals {
 			return nil, fmt.Errorf("%s: the node refused, and did not repair it: %s", what, n.Output())
 		}
-		e.Recorder.Note(n.ID, "damage refused: "+what)
-		return nil, e.Replace(ctx, n)
+		return nil, e.advised(ctx, n, what)
 	}
 }
 
@@ -85,6 +81,15 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 // the members from its log alone.
 func HealsFlippedBits(n *cluster.Node) bool {
 	return len(files(n, "snapshots/snapshot-copy.json")) > 0
+}
+
+// advised requires a node that has refused to start to say what to do, and does it.
+func (e *Env) advised(ctx context.Context, n *cluster.Node, what string) error {
+	if text := n.Output(); !strings.Contains(text, advice) || strings.Contains(text, "goroutine 1 [") {
+		return fmt.Errorf("%s: the node did not say what to do: %s", what, text)
+	}
+	e.Recorder.Note(n.ID, "damage refused: "+what)
+	return e.Replace(ctx, n)
 }
 
 // unharmed requires a node that was damaged and started to have the state that

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
@@ -135,11 +134,7 @@ func (e *Env) recovered(ctx context.Context, n *cluster.Node) error {
 		return err
 	}
 	if !n.Running() {
-		if text := n.Output(); !strings.Contains(text, advice) {
-			return fmt.Errorf("%s did not say what to do: %s", n.ID, text)
-		}
-		e.Recorder.Note(n.ID, "damage refused")
-		return e.Replace(ctx, n)
+		return e.advised(ctx, n, "a loss")
 	}
 	_, err := e.Cluster.WaitHashes(ctx)
 	return err

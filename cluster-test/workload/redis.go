@@ -124,23 +124,14 @@ func listResult(v resp.Value, c *history.Call) history.Result {
 }
 
 // appendResult reads the answer of TURN.APPEND.
-func appendResult(v resp.Value) (r history.Result) {
-	for i := 0; i+1 < len(v.Elems); i += 2 {
-		n, _ := v.Elems[i+1].Int64()
-		switch string(v.Elems[i].Str) {
-		case "first_seq":
-			r.First = uint64(n)
-		case "last_seq":
-			r.Last = uint64(n)
-		case "revision":
-			r.Revision = uint64(n)
-		case "count":
-			r.Count = uint64(n)
-		case "duplicate":
-			r.Duplicate = n != 0
-		}
+func appendResult(v resp.Value) history.Result {
+	field := func(name string) uint64 {
+		f, _ := v.Field(name)
+		n, _ := f.Int64()
+		return uint64(n)
 	}
-	return r
+	return history.Result{First: field("first_seq"), Last: field("last_seq"), Revision: field("revision"),
+		Count: field("count"), Duplicate: field("duplicate") != 0}
 }
 
 // command makes one round trip. After an error of the connection, nobody knows
