@@ -53,7 +53,7 @@ type Scenario struct {
 // smallLog makes logs so short that nodes which were away need snapshots.
 var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
 
-var everything = []string{"append", "pipeline", "cas", "turns", "tail", "mixed", "queue", "values", "ttl", "namespaces", "tx", "stale"}
+var everything = []string{"append", "pipeline", "cas", "turns", "tail", "mixed", "tail-trim", "queue", "values", "forks", "ttl", "namespaces", "tx", "stale"}
 
 // scenarios returns the table of all scenarios.
 func scenarios() []Scenario {

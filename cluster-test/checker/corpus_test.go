@@ -120,6 +120,14 @@ func TestGoodHistories(t *testing.T) {
 			4-8 pop n=1 blocks list -> 0:c
 			9-20 pop n=1 blocks list ->
 			30-31 final -> last=3 count=0`,
+		"a tail over trims": `
+			0-1 append a,b,c -> 1-3 rev=3
+			2-3 trim n=1 -> rev=4 removed=2 count=1
+			0-4 tail -> 1:a
+			4-5 tail seq=1 -> 3:c
+			6-7 append d -> 4 rev=5 count=2
+			5-8 tail seq=3 -> 4:d
+			10-11 final -> last=4 rev=5 count=2 3:c 4:d`,
 		"unknown delete": `
 			0-1 append a -> 1 rev=3
 			2-3 delete -> ?
@@ -204,6 +212,11 @@ func TestBadHistories(t *testing.T) {
 		"two clients, one element":        {"not linearizable", "0-9 pop n=1 oldest blocks list -> 0:a\n 0-9 pop n=1 oldest blocks list -> 0:a\n 1-2 append a list -> count=1\n 19-20 final -> last=1 count=0"},
 		"the newest for the oldest":       {"not linearizable", "0-1 append a,b list -> count=2\n 2-9 pop n=1 oldest list -> 0:b\n 19-20 final -> last=2 1:a"},
 		"an element for nobody":           {"not linearizable", "0-1 append a list -> count=1\n 2-9 pop n=1 blocks list -> fail UNAVAILABLE\n 19-20 final -> last=1 count=0"},
+		"a tail skips what is there":      {"tail skips", "0-1 append a,b,c -> 1-3 rev=3\n 2-3 tail -> 2:b\n 4-5 trim n=3 -> count=3\n 6-7 final -> last=3 rev=3 1:a 2:b 3:c"},
+		"a tail skips what is popped":     {"tail skips", "0-1 append a,b -> 1-2 rev=3\n 2-3 tail seq=1 -> 2:b\n 2-3 tail -> 2:b\n 4-5 pop n=2 -> rev=4 2:b 1:a\n 6-7 final -> last=2 rev=4 count=0"},
+		"a tail repeats":                  {"tail repeats", "0-1 append a,b -> 1-2 rev=3\n 2-3 tail seq=2 -> 2:b\n 4-5 trim n=1 -> rev=4 removed=1 count=1\n 6-7 final -> last=2 rev=4 count=1 2:b"},
+		"a tail invents":                  {"two values", "0-1 append a,b -> 1-2 rev=3\n 2-3 tail seq=1 -> 2:a\n 4-5 trim n=1 -> rev=4 removed=1 count=1\n 6-7 final -> last=2 rev=4 count=1 2:b"},
+		"a tail foresees":                 {"real time", "2-3 tail -> 1:a\n 4-5 append a,b -> 1-2 rev=3\n 5-6 trim n=1 -> rev=4 removed=1 count=1\n 6-7 final -> last=2 rev=4 count=1 2:b"},
 		"trim undone":                     {"not linearizable", "0-1 append a,b -> 1-2 rev=3\n 2-3 trim n=1 -> rev=4 removed=1 count=1\n 6-7 final -> last=2 rev=4 1:a 2:b"},
 		"deleted and back":                {"not linearizable", "0-1 append a -> 1 rev=3\n 2-3 delete -> removed=1 rev=4\n 6-7 final -> last=1 rev=3 1:a"},
 		"ids forgotten by a delete":       {"not linearizable", "0-1 append a ids -> 1 rev=3\n 2-3 delete -> removed=1 rev=4\n 4-5 append a ids -> 1 rev=5\n 6-7 final -> last=1 rev=5 1:a"},

@@ -41,7 +41,7 @@ func Picture(w io.Writer, ops []history.Operation, session string, timeout time.
 	case expiring:
 		m = expiringModel(clockBounds{early: int64(clockSlack), late: expiryGrace})
 	case valued:
-		m = valueModel
+		m = valueModel(list)
 	}
 	_, info := porcupine.CheckOperationsVerbose(m, searchable(list), timeout)
 	return porcupine.Visualize(m, info, w)

@@ -19,32 +19,37 @@ func (s *session) checkValue(timeout time.Duration) {
 		s.undecided("no final read", "the key was not read after the faults")
 		return
 	}
-	s.searchWith(valueModel, timeout)
+	s.searchWith(valueModel(s.ops), timeout)
 }
 
-// held is a value and what makes it equal to another.
+// held is what there is and what makes it equal to another.
 type held struct {
-	value.Value
+	value.State
 	key string
 }
 
 // valueModel has *history.Operation as input and output, held as state.
-var valueModel = porcupine.Model{
-	Init: func() any { return held{key: value.Value{}.String()} },
-	Step: func(st, in, _ any) (bool, any) {
-		op := in.(*history.Operation)
-		before := st.(held)
-		next, answer := before.Do(op.Call.Command)
-		if op.Outcome == history.OK && answer != op.Result.Answer {
-			return false, before
-		}
-		return true, held{next, next.String()}
-	},
-	Equal: func(a, b any) bool { return a.(held).key == b.(held).key },
-	Hash:  func(st any) uint64 { return maphash.String(seed, st.(held).key) },
-	DescribeOperation: func(in, _ any) string {
-		op := in.(*history.Operation)
-		return fmt.Sprintf("%q → %s", op.Call.Command, op.Result.Answer)
-	},
-	DescribeState: func(st any) string { return st.(held).key },
+func valueModel(ops []*history.Operation) porcupine.Model {
+	return porcupine.Model{
+		Init: func() any {
+			nothing := value.New(ops[0].Call.Command)
+			return held{nothing, nothing.String()}
+		},
+		Step: func(st, in, _ any) (bool, any) {
+			op := in.(*history.Operation)
+			before := st.(held)
+			next, answer := before.Do(op.Call.Command)
+			if op.Outcome == history.OK && answer != op.Result.Answer {
+				return false, before
+			}
+			return true, held{next, next.String()}
+		},
+		Equal: func(a, b any) bool { return a.(held).key == b.(held).key },
+		Hash:  func(st any) uint64 { return maphash.String(seed, st.(held).key) },
+		DescribeOperation: func(in, _ any) string {
+			op := in.(*history.Operation)
+			return fmt.Sprintf("%q → %s", op.Call.Command, op.Result.Answer)
+		},
+		DescribeState: func(st any) string { return st.(held).key },
+	}
 }

@@ -155,6 +155,7 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	case changing:
 		s.checkAgreement()
 		s.checkIdentity()
+		s.checkTails()
 		s.search(opts.SearchTimeout)
 	default:
 		s.checkAgreement()

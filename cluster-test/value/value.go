@@ -10,28 +10,49 @@ import (
 	"strings"
 )
 
-// kinds are the types of values, as Redis calls them.
-var kinds = []kind{
-	{"list", []string{"LRANGE", "0", "-1"}},
-	{"hash", []string{"HGETALL"}},
-	{"set", []string{"SMEMBERS"}},
-	{"zset", []string{"ZRANGE", "0", "-1", "WITHSCORES"}},
-	{"stream", []string{"XRANGE", "-", "+"}},
-	{"string", []string{"GET"}},
+// State is what a key holds, or several that belong together. It does not change.
+type State interface {
+	// Do carries out a command, and returns what is held then and the answer.
+	Do(command []string) (State, string)
+	// String is the same for equal States only.
+	String() string
 }
 
-type kind struct {
-	name  string
-	whole []string // the command that reads all of it
+// New returns what there is before the first command, which is one of these.
+func New(command []string) State {
+	if strings.HasPrefix(command[0], "TURN.") {
+		return Sessions{}
+	}
+	return Value{}
 }
 
-// Kind returns the i-th type of all, again and again.
-func Kind(i int) string { return kinds[i%len(kinds)].name }
+// Whole are the commands that read all there is, by its type.
+func Whole(kind string) [][]string {
+	return map[string][][]string{
+		"list":   {{"LRANGE", "0", "-1"}},
+		"hash":   {{"HGETALL"}},
+		"set":    {{"SMEMBERS"}},
+		"zset":   {{"ZRANGE", "0", "-1", "WITHSCORES"}},
+		"stream": {{"XRANGE", "-", "+"}},
+		"string": {{"GET"}},
+		"session": {{"TURN.READ", "@0"}, {"TURN.INFO", "@0"}, {"TURN.READ", "@1"}, {"TURN.INFO", "@1"},
+			{"TURN.READ", "@2"}, {"TURN.INFO", "@2"}},
+	}[kind]
+}
 
-// Whole is the command that reads all that a key of a type holds.
-func Whole(name string) []string {
-	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
-	return kinds[i].whole
+// Words is the command as a node takes it: its key comes first, or stands where there is an @, with
+// a number behind it if there are several.
+func Words(command []string, key string) []string {
+	words := slices.Clone(command)
+	if !strings.HasPrefix(command[0], "TURN.") {
+		return slices.Insert(words, 1, key)
+	}
+	for i, w := range words {
+		if number, ok := strings.CutPrefix(w, "@"); ok {
+			words[i] = key + ":" + number
+		}
+	}
+	return words
 }
 
 // Value is what a key holds: its elements, fields, members or entries in their order, or one
@@ -72,9 +93,8 @@ func bulk(text string) string     { return strconv.Quote(text) }
 func array(parts []string) string { return "[" + strings.Join(parts, " ") + "]" }
 func failed(text string) string   { return "!" + text }
 
-// Do carries out a command, which is written without its key, and returns what the key holds
-// then and the answer.
-func (v Value) Do(command []string) (Value, string) {
+// Do implements State. The command is written without its key.
+func (v Value) Do(command []string) (State, string) {
 	args := command[1:]
 	do := commands[command[0]]
 	if do == nil {

@@ -57,20 +57,26 @@ func (f *finalReader) read(ctx context.Context, s *Session) error {
 }
 
 func (f *finalReader) attempt(ctx context.Context, i int, s *Session) error {
-	c, door := history.Call{Func: history.Read, Final: true, Stale: i != 0}, HTTP
-	if s.kind != "" {
-		c, door = history.Call{Func: history.Ask, Final: true, Command: value.Whole(s.kind)}, VALUES
+	if s.kind == "" {
+		c := history.Call{Func: history.Read, Final: true, Stale: i != 0}
+		return f.ask(i, HTTP, s, c, func() (history.Result, error) { return pages(ctx, f.doors[i], s.Key, c) })
 	}
+	for _, command := range value.Whole(s.kind) {
+		c := history.Call{Func: history.Ask, Final: true, Command: command}
+		if err := f.ask(i, VALUES, s, c, func() (history.Result, error) { return f.values[i].Do(ctx, s.Key, &c) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask records a call and how it ends.
+func (f *finalReader) ask(i int, door string, s *Session, c history.Call, do func() (history.Result, error)) error {
 	op, err := f.run.rec.Invoke(f.process, f.run.cluster.Nodes[i].ID, door, s.Name(), c)
 	if err != nil {
 		return f.run.fail(err)
 	}
-	var r history.Result
-	if s.kind != "" {
-		r, err = f.values[i].Do(ctx, s.Key, &c)
-	} else {
-		r, err = pages(ctx, f.doors[i], s.Key, c)
-	}
+	r, err := do()
 	if err != nil {
 		e := turn.AsError(err)
 		f.run.rec.Return(f.process, op, history.Info, nil, &history.Error{Code: e.Kind.String(), Message: err.Error()})

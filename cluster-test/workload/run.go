@@ -122,7 +122,7 @@ func (w *worker) last(ctx context.Context) error {
 	s := w.pool.pick(w.rand)
 	for {
 		var c history.Call
-		if w.workload.Values {
+		if len(w.workload.Values) > 0 {
 			c = w.write(s)
 		} else {
 			c = w.append(1, true)

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/turnlog/turnlog/cluster-test/history"
-	"github.com/turnlog/turnlog/cluster-test/value"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -95,8 +94,8 @@ func (p *pool) newLocked(i int) *Session {
 	if len(p.w.TTLs) > 0 {
 		s.ttl = p.w.TTLs[p.counter%len(p.w.TTLs)]
 	}
-	if p.w.Values {
-		s.kind = value.Kind(p.counter)
+	if kinds := p.w.Values; len(kinds) > 0 {
+		s.kind = kinds[p.counter%len(kinds)]
 	}
 	p.counter++
 	p.all = append(p.all, s)

@@ -42,7 +42,7 @@ func newTailer(r *Run, p *pool, door, user string, seed uint64) *tailer {
 
 func (t *tailer) loop(ctx context.Context) {
 	for ctx.Err() == nil && t.run.Failed() == nil {
-		if t.session == nil || t.pool.retired(t.session) && t.after >= t.session.Last() {
+		if t.session == nil || t.pool.retired(t.session) && (t.pool.w.Removes || t.after >= t.session.Last()) {
 			all := t.pool.sessions()
 			t.session, t.after = all[max(0, len(all)-1-t.rand.IntN(t.pool.w.Sessions))], 0
 		}
@@ -53,8 +53,12 @@ func (t *tailer) loop(ctx context.Context) {
 	}
 }
 
-// catchUp follows the session, which nobody appends to any more, to its end.
+// catchUp follows the session, which nobody appends to any more, to its end. Where messages are removed, the
+// end may not be there to be seen.
 func (t *tailer) catchUp(ctx context.Context) error {
+	if t.pool.w.Removes {
+		return nil
+	}
 	for t.session != nil && t.after < t.session.Last() {
 		if ctx.Err() != nil {
 			return fmt.Errorf("a subscriber of %s has seen seq %d and waits in vain for %d", t.session.Name(), t.after, t.session.Last())

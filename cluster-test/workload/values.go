@@ -17,26 +17,38 @@ func (d *valueDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (hist
 	if len(c.Command) == 0 {
 		return history.Result{}, unsupported(VALUES, c)
 	}
-	words := append([]string{c.Command[0], key.Name}, c.Command[1:]...)
-	v, err := d.roundTrip(ctx, key.Namespace, c.Func.Writes(), words)
+	v, err := d.roundTrip(ctx, key.Namespace, c.Func.Writes(), value.Words(c.Command, key.Name))
 	if err != nil {
 		return history.Result{}, err
 	}
-	if refused := v.Err(); refused != nil && !strings.HasPrefix(refused.Error(), "ERR ") {
-		return history.Result{}, replyError(v)
+	if refused := replyError(v); refused != nil && !meant(v.Err().Error()) {
+		return history.Result{}, refused
 	}
 	return history.Result{Answer: value.Answer(c.Command[0], v)}, nil
+}
+
+// meant reports whether an error is an answer that follows from what there is.
+func meant(text string) bool {
+	code, _, _ := strings.Cut(text, " ")
+	return code == "ERR" || code == turn.NotFound.String() || code == turn.Exists.String()
 }
 
 // command makes up a command for the type that the session is.
 func command(w *worker, s *Session) history.Call {
 	words := strings.Fields(w.one(commands[s.kind]))
+	key := w.rand.IntN(3)
 	for i, word := range words {
 		switch word {
+		case "all":
+			words[i] = "@"
 		case "v": // not often the same, so that nothing lost is made good
 			words[i] = w.run.token()
 		case "a": // often the same, so that it is met
 			words[i] = string("abcd"[w.rand.IntN(4)])
+		case "@":
+			words[i] = "@" + strconv.Itoa(key)
+		case "other":
+			words[i] = "@" + strconv.Itoa((key+1+w.rand.IntN(2))%3)
 		case "n":
 			words[i] = strconv.Itoa(w.rand.IntN(7) - 3)
 		case "m":
@@ -46,7 +58,7 @@ func command(w *worker, s *Session) history.Call {
 		}
 	}
 	c := history.Call{Func: history.Do, Command: words}
-	if asks[words[0]] {
+	if asks[words[0]] || words[0] == "TURN.READ" || words[0] == "TURN.INFO" {
 		c.Func = history.Ask
 	}
 	return c
@@ -71,6 +83,8 @@ var commands = map[string][]string{
 	"set":    {"SADD a", "SADD a a", "SADD v", "SREM a", "SREM a a", "DEL", "SISMEMBER a", "SMEMBERS", "SMEMBERS", "SCARD"},
 	"zset":   {"ZADD n a", "ZADD n v", "ZADD NX n a", "ZADD XX n a", "ZADD GT n a", "ZADD LT n a", "ZINCRBY n a", "ZREM a", "ZREM a a", "DEL", "ZSCORE a", "ZRANK a", "ZRANGE 0 -1 WITHSCORES", "ZCARD"},
 	"stream": {"XADD id a v", "XADD id a v", "XADD id a v", "XADD MAXLEN m id a v", "XDEL id", "XTRIM MAXLEN m", "DEL", "XRANGE - +", "XRANGE - +", "XLEN"},
+	"session": {"TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.FORK @ other", "TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.META @ SET a v", "TURN.META @ UNSET a",
+		"TURN.EXPIRE @ PX 3600000", "TURN.EXPIRE @ NEVER", "TURN.DELETE @", "TURN.ERASE PREFIX all", "TURN.READ @", "TURN.READ @", "TURN.INFO @", "TURN.INFO @"},
 	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL", "DEL", "GET", "GET"},
 }
 

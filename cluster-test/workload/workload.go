@@ -26,7 +26,9 @@ type Workload struct {
 	// TTLs, in milliseconds, one of which each session has and each append renews.
 	TTLs    []int64
 	Removes bool // messages are removed: lists do not tell seqs
-	Values  bool // sessions are keys of Redis, each of some type
+	// Values: sessions are not read and written as such, but each is what one of these commands
+	// are for, by type.
+	Values []string
 	// Pipeline is how many calls a worker sends at a time, at most, without waiting for
 	// answers; 0: one after the other.
 	Pipeline int
@@ -71,12 +73,21 @@ func All() []*Workload {
 			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 40, Unknowns: 3, Removes: true, Next: mixed,
 		},
 		{
+			Name: "tail-trim", About: "subscribers of sessions from which messages are removed",
+			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 2, Next: shrinking,
+		},
+		{
 			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
 			Doors: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
 		},
 		{
 			Name: "values", About: "lists, hashes, sets, sorted sets, streams and strings of Redis, by all that changes them",
-			Doors: []string{VALUES}, Sessions: 6, Calls: 40, Unknowns: 3, Values: true, Next: command,
+			Doors: []string{VALUES}, Sessions: 6, Calls: 40, Unknowns: 3, Next: command,
+			Values: []string{"list", "hash", "set", "zset", "stream", "string"},
+		},
+		{
+			Name: "forks", About: "sessions that are forked, described, given deadlines, deleted and erased, three at a time",
+			Doors: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"},
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
@@ -212,6 +223,21 @@ func mixed(w *worker, s *Session) history.Call {
 		return conditional(w, s)
 	}
 	return w.append(1+w.rand.IntN(2), w.rand.IntN(3) > 0)
+}
+
+// shrinking keeps a session short, and lets no subscriber see all of it.
+func shrinking(w *worker, _ *Session) history.Call {
+	switch w.rand.IntN(10) {
+	case 0, 1:
+		return history.Call{Func: history.Trim, N: 1 + w.rand.Uint64N(4)}
+	case 2:
+		return history.Call{Func: history.Pop, N: 1 + w.rand.Uint64N(2)}
+	case 3:
+		return history.Call{Func: history.Clear}
+	case 4, 5:
+		return history.Call{Func: history.Read}
+	}
+	return w.append(1+w.rand.IntN(4), true)
 }
 
 // list is what chat libraries do with a list.

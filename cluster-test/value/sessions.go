@@ -1,0 +1,121 @@
+package value
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Sessions are three sessions that belong together, under the keys @0, @1 and @2: forks of one
+// another, with metadata and deadlines that are far away, erased together. It does not change.
+type Sessions map[string]session
+
+type session struct {
+	messages []string // seq and payload of each
+	last     int
+	meta     map[string]string
+	deadline bool
+}
+
+// String is the same for equal Sessions only.
+func (s Sessions) String() string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(s)) {
+		is := s[key]
+		fmt.Fprintf(&b, "%s %q %d %s %t;", key, is.messages, is.last, pairs(is.meta), is.deadline)
+	}
+	return b.String()
+}
+
+// Do implements State.
+func (s Sessions) Do(command []string) (State, string) {
+	if command[0] == "TURN.ERASE" {
+		return Sessions{}, fields("removed", number(len(s)))
+	}
+	key, args := command[1], command[2:]
+	is, exists := s[key]
+	switch command[0] {
+	case "TURN.READ":
+		return s, fields("count", number(len(is.messages)), "last_seq", number(is.last), "messages", array(is.messages))
+	case "TURN.INFO":
+		if !exists {
+			return s, none
+		}
+		return s, fields("count", number(len(is.messages)), "deadline", fmt.Sprint(is.deadline), "last_seq", number(is.last), "meta", pairs(is.meta))
+	case "TURN.DELETE":
+		next := maps.Clone(s)
+		delete(next, key)
+		return next, fields("removed", number(len(s)-len(next)))
+	case "TURN.FORK":
+		return s.fork(is, exists, args)
+	case "TURN.APPEND":
+		is.last++
+		is.messages = append(slices.Clone(is.messages), array([]string{number(is.last), bulk(args[2])}))
+		return s.with(key, is), fields("count", number(len(is.messages)), "duplicate", "0", "first_seq", number(is.last), "last_seq", number(is.last))
+	case "TURN.META":
+		return s.with(key, is.described(args)), fields()
+	case "TURN.EXPIRE":
+		before := is.deadline
+		if is.deadline = args[0] == "PX"; !exists || !is.deadline && !before {
+			return s, number(0)
+		}
+		return s.with(key, is), number(1)
+	}
+	panic("no such command: " + command[0])
+}
+
+func (s Sessions) with(key string, is session) Sessions {
+	next := maps.Clone(s)
+	next[key] = is
+	return next
+}
+
+// fork is TURN.FORK key to [AT seq].
+func (s Sessions) fork(is session, exists bool, args []string) (State, string) {
+	at := is.last
+	if len(args) == 3 {
+		at = integer(args[2])
+	}
+	if !exists {
+		return s, failed("NOT_FOUND")
+	}
+	if _, there := s[args[0]]; there {
+		return s, failed("EXISTS")
+	}
+	if at > is.last {
+		return s, failed("NOT_FOUND")
+	}
+	// Nothing but a deletion removes messages: the seq tells the place.
+	is.messages, is.last, is.deadline = is.messages[:at], at, false
+	first := 0
+	if at > 0 {
+		first = 1
+	}
+	return s.with(args[0], is), fields("count", number(at), "first_seq", number(first), "last_seq", number(at))
+}
+
+// described returns the session after TURN.META key SET name value or UNSET name.
+func (is session) described(args []string) session {
+	meta := maps.Clone(is.meta)
+	if args[0] == "UNSET" {
+		delete(meta, args[1])
+	} else if meta == nil {
+		meta = map[string]string{args[1]: args[2]}
+	} else {
+		meta[args[1]] = args[2]
+	}
+	is.meta = meta
+	return is
+}
+
+// fields is an answer with names; pairs is one whose names the clients choose.
+func fields(namesAndValues ...string) string { return "{" + strings.Join(namesAndValues, " ") + "}" }
+
+func pairs(m map[string]string) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		words = append(words, bulk(name), bulk(m[name]))
+	}
+	return fields(words...)
+}
