@@ -69,6 +69,7 @@ func TestThreeMinutes(t *testing.T) {
 	}
 	base := freeBase(t)
 	dev := startProcess(t, nil, "dev", "--data-dir", t.TempDir(), "--port-base", strconv.Itoa(base))
+	t.Cleanup(func() { dev.stop(os.Interrupt) }) // before its directory is removed
 	dev.until("ready", func() bool { return strings.Contains(dev.text(), "Ctrl-C stops the cluster") })
 	ports := regexp.MustCompile(`\b7[34]\d\d\b`)
 	times := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
