@@ -1,0 +1,31 @@
+package main
+
+// blockingMutants break Redis clients that block.
+func blockingMutants() []mutant {
+	return []mutant{
+		{Name: "guesses-tell-names", About: "guesses for names without a proven secret never go first",
+			Edits:    []edit{{Package: "access", Old: "found = found || bits == expected\n", New: "found = found || bits == expected && i < len(secrets)\n"}},
+			Catchers: []catcher{{Package: "./access", Test: "TestGuessesGoFirstForAnyName", Runs: 1}}},
+		{Name: "token-for-anybody", About: "the admin token of a node is sent to whoever names its file",
+			Edits: []edit{{Package: "cmd/turnlog", Old: "if req.URL.Port() != strconv.Itoa(int(at.Port())) {", New: "if strconv.Itoa(int(at.Port())) == \"\" {"},
+				{Package: "cmd/turnlog", Old: "again.URL.Host = at.String()", New: "_ = at"}},
+			Catchers: []catcher{{Package: "./cmd/turnlog", Test: "TestImpostorGetsNoToken", Runs: 1}}},
+		{Name: "rights-kept-while-waiting", About: "who waits for a key gets what comes, though the right has been taken away",
+			Edits:    []edit{{Package: "server/redis", Old: "\t\tuser := c.srv.cfg.Users.Current().Find(login)\n\t\tif user == nil {", New: "\t\treturn \"\"\n\t\tuser := c.srv.cfg.Users.Current().Find(login)\n\t\tif user == nil {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestRightsLeaveThoseWhoWait", Runs: 1}}},
+		{Name: "requests-behind-a-block", About: "requests behind one that blocks are begun, and the client is not looked for",
+			Edits:    []edit{{Package: "server/redis", Old: "\tif c.blocking == nil {", New: "\tif c.blocking = nil; c.blocking == nil {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestManyThatBlockAndLeave", Runs: 1}}},
+		{Name: "end-behind-input-unseen", About: "that a client has left is not noticed behind more input than is kept",
+			Edits:    []edit{{Package: "server/redis", Old: "return err == nil && n > 0\n", New: "return err == nil && n > 0 && false\n"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestClientThatLeavesWhileItBlocks", Shows: []string{"still there"}, Runs: 1}}},
+		{Name: "line-jumped", About: "a request that waits for a list takes from it though others wait for longer",
+			Edits: []edit{{Package: "server/redis", Old: "len(line) > 0 && line[0] == w {", New: "len(line) > 0 {"},
+				{Package: "server/redis", Old: "if len(line) == 0 || line[0] != w || w.claimed {", New: "if line = []*waiter{w}; w.claimed {"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestOrderOfWaitingSameAsRedis", Runs: 1}}},
+		{Name: "unblocked-and-served", About: "something is taken for a request although CLIENT UNBLOCK has ended its wait",
+			Edits: []edit{{Package: "server/redis", Old: "b.held = b.now == nil || !b.now.ended\n", New: "b.held = false\n"},
+				{Package: "server/redis", Old: "\treturn b.held\n", New: "\treturn true\n"}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestUnblockedOrServed", Runs: 1}}},
+	}
+}

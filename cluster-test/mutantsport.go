@@ -1,0 +1,25 @@
+package main
+
+// portMutants break the nodes' port.
+func portMutants() []mutant {
+	return []mutant{
+		{Name: "secret-unproved", About: "a node is let in whatever it proves of the cluster secret",
+			Edits:    []edit{{Package: "peer", Old: "!s.proves(m.body, roleDialer, dialer, acceptor) {", New: "!s.proves(m.body, roleDialer, dialer, acceptor) && m.body == nil {"}},
+			Catchers: []catcher{{Package: "./peer", Test: "TestProofsAreNotReplayed", Runs: 1}}},
+		{Name: "any-certificate", About: "a certificate of the authority is good for any node",
+			Edits:    []edit{{Package: "certs", Old: "if name != \"\" && (name == nodeID ||", New: "if name != \"\" && (name != nodeID ||"}},
+			Catchers: []catcher{{Package: "./certs", Test: "TestNodeNames", Runs: 1}}},
+		{Name: "removed-and-connected", About: "the connections of a member that was removed go on",
+			Edits:    []edit{{Package: "raftstore", Old: "\tn.net.Cut(n.outsider)\n", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestRemovedNodeIsCutOff", Runs: 1}}},
+		{Name: "nobody-vouches", About: "a node that lags refuses the leader that was added meanwhile",
+			Edits:    []edit{{Package: "raftstore", Old: "\t\tif n.vouched(m.Remote) {\n\t\t\treturn nil\n\t\t}\n", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestLeaderThatWasAddedMeanwhile", Runs: 1}}},
+		{Name: "refusal-after-exposure", About: "a call that an earlier leader may have logged ends as a later one refuses it",
+			Edits:    []edit{{Package: "raftstore", Old: "\t\tcase !own && o.Err != nil && c.exposed:\n", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestLaterLeaderDoesNotRefuseAnExposedCall", Runs: 1}}},
+		{Name: "refusal-believed", About: "a node that another one refuses as no member stops, though that one lags",
+			Edits:    []edit{{Package: "raftstore", Old: " && applied > n.appliedIndex()", New: ""}},
+			Catchers: []catcher{{Package: "./raftstore", Test: "TestRefusalByANodeThatLags", Runs: 1}}},
+	}
+}

@@ -1,0 +1,21 @@
+package main
+
+import "time"
+
+// tailMutants break tails.
+func tailMutants() []mutant {
+	return []mutant{
+		{Name: "stream-skips", About: "a stream of events leaves out each message after the last one of a page",
+			Edits: []edit{{Package: "server/httpapi", Old: "st.after = m.Seq", New: "st.after = m.Seq + 1"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3},
+				{Package: "./server/httpapi", Test: "TestStreamOfManyMessages", Runs: 1}}},
+		{Name: "stream-skips-behind-a-trim", About: "a stream of events leaves out the first message behind removed ones",
+			Edits: []edit{{Package: "server/httpapi", Old: "\tfor i := range res.Messages {\n\t\tm := &res.Messages[i]\n\t\tst.out.text(\"id: \")",
+				New: "\tif len(res.Messages) > 1 && res.Messages[0].Seq > st.after+1 {\n\t\tres.Messages = res.Messages[1:]\n\t}\n\tfor i := range res.Messages {\n\t\tm := &res.Messages[i]\n\t\tst.out.text(\"id: \")"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "tail-trim", Shows: []string{"tail skips"}, Runs: 3}}},
+		{Name: "tail-repeats", About: "the Go client's tail goes on with the last message that it has shown",
+			Edits: []edit{{Package: "client", Old: "\t\tt.after = m.Seq\n\t\tif !t.yield", New: "\t\tt.after = m.Seq - 1\n\t\tif !t.yield"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail", Shows: []string{"gap"}, Runs: 3},
+				{Package: "./client", Test: "TestTailResumes", Runs: 1}}},
+	}
+}
