@@ -61,11 +61,11 @@ mutants: ## break turnlog on purpose, in many ways, and see that each is caught 
 mutants-ci: ## the same with a few of them, others each time, in about a minute; it prints the seed
 	$(GO) run ./cluster-test --mutants ci $(ARGS)
 
-compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (fifteen minutes)
+compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (half an hour)
 	adapters/install.sh --all
 	adapters/compare.py --write
 
-contract-adapters: build test-deps ## hold LangChain's histories to the contract; fails when the table in docs/contract.md is stale
+contract-adapters: build test-deps ## hold LangChain's histories to the contract; fails when the table in docs/contract.md is stale (two minutes)
 	adapters/install.sh
 	adapters/check.py
 

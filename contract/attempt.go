@@ -68,7 +68,8 @@ func isLate(err error) bool {
 // sessions.
 func (r *run) attempt(ctx context.Context, c Case, number int) error {
 	p := newProbe(r, c, number)
-	ctx, cancel := p.openings.bound(ctx, r.Timeout, fmt.Errorf("%w: the case did not end within %s", errLate, r.Timeout))
+	limit := c.bound(r.Timeout)
+	ctx, cancel := p.openings.bound(ctx, limit, fmt.Errorf("%w: the case did not end within %s", errLate, limit))
 	defer cancel()
 	p.ctx = ctx
 	done := make(chan error, 1)

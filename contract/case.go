@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Gate is a group of cases.
@@ -58,6 +59,20 @@ type Case struct {
 	run func(*probe) error
 	// waits: the case spends its time waiting, and can do so beside others.
 	waits bool
+	// long: the case makes many calls one after another, which a slow store may carry
+	// out in its own time, as long as each of them ends.
+	long bool
+}
+
+// longFactor is how much longer a case may take that is long.
+const longFactor = 5
+
+// bound is how long the case may take, if others may take limit.
+func (c *Case) bound(limit time.Duration) time.Duration {
+	if c.long {
+		return longFactor * limit
+	}
+	return limit
 }
 
 // ID is gate/name.
