@@ -109,7 +109,7 @@ func (p *probe) script(session string) script { return newScript(p.c.Seed, p.id,
 
 // op returns a context for one operation in good weather.
 func (p *probe) op() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(p.ctx, defaultOp)
+	return context.WithTimeout(p.ctx, p.c.bound(defaultOp))
 }
 
 // turn returns the messages of a turn of a session.
