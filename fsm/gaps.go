@@ -32,7 +32,7 @@ func (g *gaps) at(key string) (found gap, ok bool) {
 	return found, ok
 }
 
-// add remembers a gap, which comprises those that it touches.
+// add remembers a gap. It absorbs the gaps that it touches.
 func (g *gaps) add(x gap) {
 	if before, ok := g.at(x.from); ok {
 		x.from = before.from
@@ -82,13 +82,13 @@ func (g *gaps) copied() *gaps {
 	return &gaps{ranges: *g.ranges.IsoCopy()}
 }
 
-// gapChance is how likely it is that, after an element was removed, a gap is looked for: so
-// often that a walk passes few, wherever others are removed, and so rarely that who removes
-// some here and there hardly pays for it.
+// gapChance is the probability that the removal of an element looks for a gap around it. It
+// is high enough that a walk passes few removed elements wherever they were, and low enough
+// that the removal of scattered elements costs little more.
 const gapChance = 1. / 8
 
 // noteGap looks sometimes whether an element of an owned head, just removed, is in a gap.
-// What cannot be read is left to who needs it.
+// A read error is left to the operation that needs what is damaged.
 func (m *Machine) noteGap(h *head, name string) {
 	if m.active.tailOf(h).complete || m.cfg.Rand() >= gapChance {
 		return // nothing is left of it

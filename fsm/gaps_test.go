@@ -87,8 +87,8 @@ func (r *rig) removeEnd(w gapWalk) (dead uint64) {
 	return dead
 }
 
-// Who takes the first or last element of a value again and again passes few of those that
-// were taken before, also when others are added there meanwhile.
+// A client that takes the first or last element of a value, again and again, passes few of
+// those that were taken before, also when others are added there.
 func TestTakingFromAnEndPassesFewRemoved(t *testing.T) {
 	const n = 2000
 	for name, w := range gapWalks() {

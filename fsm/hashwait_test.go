@@ -10,8 +10,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// An entry that asks for a hash waits for the flush that is under way, which takes its time
-// no more then: all that comes after it waits, too.
+// An entry that asks for a hash waits for the flush in flight, which is not paced any more
+// then: all later entries wait, too.
 func TestHashHurriesTheFlushBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := Open(Config{Dir: t.TempDir(), FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler)})
