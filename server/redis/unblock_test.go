@@ -139,10 +139,10 @@ func TestUnblockedOrServed(t *testing.T) {
 	g := popGate{openEngine(t, turn.DefaultLimits()), make(chan struct{}), make(chan struct{})}
 	addr := open(t, Config{Engine: g}).addr()
 	p, other := dial(t, addr), dial(t, addr)
-	var waiting [4]*client
+	var waiting, unblocking [4]*client
 	var ids [len(waiting)]string
 	for i := range waiting {
-		waiting[i] = dial(t, addr)
+		waiting[i], unblocking[i] = dial(t, addr), dial(t, addr)
 		ids[i] = strconv.FormatInt(waiting[i].do("CLIENT", "ID").Int, 10)
 	}
 	for range 50 {
@@ -154,23 +154,22 @@ func TestUnblockedOrServed(t *testing.T) {
 		<-g.submitted
 		other.expect("1", "CLIENT", "UNBLOCK", ids[3])
 		other.expect("0", "CLIENT", "UNBLOCK", ids[3])
-		for _, id := range ids[:3] {
-			other.send("CLIENT", "UNBLOCK", id)
+		for i, id := range ids[:3] { // each on a connection of its own: it is answered when the pop is
+			unblocking[i].send("CLIENT", "UNBLOCK", id)
+			unblocking[i].w.Flush()
 		}
-		other.send("PING")
-		other.w.Flush()
+		other.expect("PONG", "PING")
 		g.allowed <- struct{}{}
 		for i, want := range []string{`["k" "a"]`, `["k" "b"]`, `["k" "c"]`, "null"} {
 			if got := show(waiting[i].receive()); got != want {
 				t.Fatalf("client %d: %s, want %s", i, got, want)
 			}
 			if i < 3 {
-				if got := show(other.receive()); got != "0" {
+				if got := show(unblocking[i].receive()); got != "0" {
 					t.Fatalf("CLIENT UNBLOCK of client %d, which is served: %s", i, got)
 				}
 			}
 		}
-		other.receive()
 		p.expect("0", "EXISTS", "k")
 	}
 }
