@@ -26,6 +26,6 @@ func blockingMutants() []mutant {
 		{Name: "unblocked-and-served", About: "something is taken for a request although CLIENT UNBLOCK has ended its wait",
 			Edits: []edit{{Package: "server/redis", Old: "b.held = b.now == nil || !b.now.ended\n", New: "b.held = false\n"},
 				{Package: "server/redis", Old: "\treturn b.held\n", New: "\treturn true\n"}},
-			Catchers: []catcher{{Package: "./server/redis", Test: "TestUnblockedOrServed", Runs: 1}}},
+			Catchers: []catcher{{Package: "./server/redis", Test: "TestHeldWaitIsNotEnded", Runs: 1}}},
 	}
 }
