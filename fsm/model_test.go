@@ -15,8 +15,9 @@ type model struct {
 	clock    int64
 	level    turn.ClusterLevel
 	revision uint64 // at Level0
-	// revisions of namespaces, from Level1 on; those that are missing begin at revision.
+	// revisions of namespaces with keys, from Level1 on; the others begin at floor.
 	revisions map[string]uint64
+	floor     uint64
 	sessions  map[turn.Key]*modelSession
 	graves    []modelGrave
 }
@@ -73,6 +74,7 @@ func newModel() *model {
 func (m *model) raise(level turn.ClusterLevel) {
 	if m.level == turn.Level0 && m.revision > 0 {
 		m.revision++ // given to nobody
+		m.floor = m.revision
 	}
 	m.level = level
 }
@@ -82,7 +84,10 @@ func (m *model) now(k turn.Key) uint64 {
 	if m.level == turn.Level0 {
 		return m.revision
 	}
-	return max(m.revision, m.revisions[k.Namespace])
+	if now := m.revisions[k.Namespace]; now > 0 {
+		return now
+	}
+	return max(m.revision, m.floor)
 }
 
 // next gives out the revision of a change of a key.
@@ -91,8 +96,16 @@ func (m *model) next(k turn.Key) uint64 {
 		m.revision++
 		return m.revision
 	}
-	m.revisions[k.Namespace] = m.now(k) + 1
-	return m.revisions[k.Namespace]
+	next := m.now(k) + 1
+	for other, s := range m.sessions {
+		if other.Namespace == k.Namespace && s.held() {
+			m.revisions[k.Namespace] = next
+			return next
+		}
+	}
+	delete(m.revisions, k.Namespace)
+	m.floor = max(m.floor, next)
+	return next
 }
 
 // windowFrom is the seq of the oldest of the last messages that were appended, and not

@@ -7,8 +7,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// namespace is what the state holds of a namespace besides its keys. It stays when the
-// keys are gone, so that no revision is given twice.
+// namespace is what the state holds of a namespace besides its keys, as long as it has some.
 type namespace struct {
 	keys uint64 // that Redis sees
 	// revision is that of the last change. 0: there was none from turn.Level1 on; then
@@ -81,15 +80,18 @@ func (m *Machine) count(key string, before, after bool) {
 }
 
 // Revisions number the changes of a namespace: each has a counter of its own, which only
-// rises, whatever is deleted. Before turn.Level1 one counter served all of them, the one
-// in the state description; all the others begin where it ended.
+// rises, whatever is deleted. Of those without keys no counter is kept: one floor, which no
+// counter of theirs was above, serves all of them, and each goes on from it when it has
+// keys again. Before turn.Level1 one counter served all namespaces, the one in the state
+// description; all the others begin where it ended.
 
-// revision returns the revision of the last change in a key's namespace.
+// revision returns the revision of the last change in a key's namespace, or a higher one
+// if that has no keys.
 func (m *Machine) revision(key string) uint64 {
 	if n := m.namespaces[namespaceOf(key)]; n != nil && n.revision != 0 {
 		return n.revision
 	}
-	return m.meta.revision
+	return max(m.meta.revision, m.meta.revisionFloor)
 }
 
 // advance gives a change of a key its revision.
@@ -98,9 +100,17 @@ func (m *Machine) advance(key string) uint64 {
 		m.meta.revision++
 		return m.meta.revision
 	}
-	n := m.namespace(namespaceOf(key))
-	n.revision = max(n.revision, m.meta.revision) + 1
-	return n.revision
+	next, name := m.revision(key)+1, namespaceOf(key)
+	switch n := m.namespaces[name]; {
+	case n != nil && n.keys > 0:
+		m.namespace(name).revision = next
+		return next
+	case n != nil:
+		*m.namespace(name) = namespace{} // to be removed from the store
+		delete(m.namespaces, name)
+	}
+	m.meta.revisionFloor = max(m.meta.revisionFloor, next)
+	return next
 }
 
 // nextRevision returns what advance will return, for messages to keep; 0 if they keep none.

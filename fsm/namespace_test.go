@@ -7,6 +7,8 @@ import (
 	"testing"
 	"weak"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -179,4 +181,61 @@ func TestIdleNamespacesHoldNoTables(t *testing.T) {
 			t.Errorf("namespace %d has %d keys", i, n)
 		}
 	}
+}
+
+// A namespace without keys takes no memory, and no place in the store: one number stands for
+// the counters of all such. What begins again goes on above what was given out.
+func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level1)
+		named := func(i int) turn.Key { return turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"} }
+		last := make(map[int]uint64)
+		for i := range 30 {
+			for range 1 + i%7 {
+				last[i] = r.do(appendOf(named(i), "", "x")).Revision
+			}
+		}
+		move()
+		for i := range 30 {
+			switch i % 5 {
+			case 0:
+				last[i] = r.do(&turn.Delete{Keys: []turn.Key{named(i)}}).Revision
+			case 1:
+				last[i] = r.do(&turn.Clear{Key: named(i)}).Revision
+			case 2:
+				last[i] = r.do(&turn.Pop{Key: named(i), From: turn.Head, Count: 9, List: true}).Revision
+			case 3:
+				r.do(&turn.Expire{Key: named(i), HasAt: true, At: 1})
+			}
+		}
+		r.flush()
+		move()
+		if n := len(r.m.namespaces); n != 6 {
+			t.Errorf("%d namespaces are in memory, 6 have keys", n)
+		}
+		if n := r.pairs(bucketNamespaces); n != 6 {
+			t.Errorf("%d namespaces are in the store, 6 have keys", n)
+		}
+		for i := range 30 {
+			got := r.do(appendOf(named(i), "", "x")).Revision
+			if got <= last[i] {
+				t.Errorf("namespace %d has revision %d, had %d", i, got, last[i])
+			}
+			if more := r.do(appendOf(named(i), "", "x")).Revision; more != got+1 {
+				t.Errorf("namespace %d has revision %d after %d", i, more, got)
+			}
+		}
+	})
+}
+
+// pairs counts those of a bucket of the store.
+func (r *rig) pairs(bucket []byte) (n int) {
+	r.t.Helper()
+	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+		n = tx.Bucket(bucket).Stats().KeyN
+		return nil
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	return n
 }

@@ -75,7 +75,8 @@ type Result struct {
 	// Revision is that of the session after the operation. Each namespace has a counter,
 	// which every applied change in it raises by one; a session's revision is that of
 	// its last change. Of a duplicate it is the revision after the original append;
-	// after a deletion, and of a deletion that found nothing, the counter's value.
+	// after a deletion, and of a deletion that found nothing, the counter's value. The
+	// counter of a namespace without keys may rise by more.
 	Revision  uint64
 	Count     uint64
 	Removed   uint64
