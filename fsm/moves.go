@@ -68,6 +68,9 @@ func (v moves) with(x span) moves {
 	return out
 }
 
+// size estimates the memory of the runs.
+func (v moves) size() int { return spanCost * len(v.runs) }
+
 func (s span) len() uint64 { return s.to - s.from + 1 }
 
 // append appends the stored form: uvarints total and number of runs, then for each its
@@ -123,7 +126,9 @@ func (m *Machine) replaceRun(h *head, rs []record) {
 		}
 	}
 	if !counted {
+		before := h.moves.size()
 		h.moves = h.moves.with(span{first, h.last})
+		m.active.bytes += h.moves.size() - before
 	}
 }
 

@@ -177,3 +177,26 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 		})
 	}
 }
+
+// What is kept of moved messages counts as memory of the changes that keep it.
+func TestMovesAreCounted(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	const runs = 300
+	r.do(appendOf(sessionA, "id", "new"))
+	for i := range runs {
+		r.do(&turn.InsertElement{Key: sessionA, Pivot: []byte("new"), Data: []byte("new")})
+		r.do(appendOf(sessionA, fmt.Sprint("a", i), "x"))
+	}
+	r.flush()
+	for _, op := range []turn.Op{&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
+		&turn.InsertElement{Key: sessionA, Pivot: []byte("new"), Data: []byte("new")},
+		&turn.Delete{Keys: []turn.Key{sessionA}}} {
+		before := r.m.active.bytes
+		r.do(op)
+		if grown := r.m.active.bytes - before; grown < runs*spanCost || grown > 2*runs*spanCost {
+			t.Errorf("%T takes %d bytes, of %d for what was moved", op, grown, runs*spanCost)
+		}
+		r.flush()
+	}
+}

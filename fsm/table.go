@@ -98,7 +98,7 @@ func (t *table) setHead(key string, h *head) {
 	if h != nil {
 		h.in, h.tail = t, nil
 		if old == nil {
-			t.bytes += headCost
+			t.bytes += headCost + h.moves.size()
 		}
 	}
 	t.heads[key] = h
@@ -149,8 +149,9 @@ func (t *table) add(h *head, r record) {
 
 func (t *table) kill(inc uint64, side turn.Side, s spans) {
 	w := t.tail(inc)
+	before := len(w.kills[side])
 	w.kills[side] = w.kills[side].with(s)
-	t.bytes += spanCost * len(s)
+	t.bytes += spanCost * max(0, len(w.kills[side])-before)
 }
 
 // killTop records that all messages of a side from x.from on were removed, of which
@@ -169,7 +170,7 @@ func (t *table) arm(deadline int64, key string) {
 
 func (t *table) bury(key string, g grave) {
 	t.graves.Set(graveKey(key, g.inc), g)
-	t.bytes += smallCost + len(key)
+	t.bytes += smallCost + len(key) + g.moves.size()
 }
 
 // dueKey orders by deadline, then key.
