@@ -13,11 +13,12 @@ type allowance struct {
 }
 
 const (
-	// messageCost is what a message costs besides its payload and id, passedCost what it
-	// costs to pass one in search of another, and the next ones the same of an element and
-	// a key.
+	// messageCost is what a message costs besides its payload and id. To pass one in search
+	// of another costs passedCost, and a byte for each passedBytes of its payload; to pass
+	// an element or a key the next two.
 	messageCost   = 96
 	passedCost    = 64
+	passedBytes   = 16
 	passedElement = 16
 	passedKey     = 256
 )
@@ -39,7 +40,7 @@ func (a *allowance) fits(n uint64) error {
 		return turn.Errorf(turn.TooLarge, "one operation, or transaction, may copy or return %d MiB of what is stored, or pass as much in search of it; "+
 			"this is more, do it in parts", entryAllowance()>>20)
 	}
-	return turn.Errorf(turn.Overloaded, "too much is copied at once; send it again")
+	return turn.Errorf(turn.Overloaded, "too much is copied or searched at once; send it again")
 }
 
 // spend takes n off, which must have been found to fit, or else what is left.
@@ -81,6 +82,24 @@ func (m *Machine) spendUpTo(n uint64) {
 	if m.limited() {
 		m.allowance.spend(n)
 	}
+}
+
+// searchList calls fn with the elements of a list from an end of it on, until it returns
+// false, and takes the cost of that off the allowance. A search ends with an error where
+// that is used up: all others wait for it, however long the list is.
+func (m *Machine) searchList(v *view, from turn.Side, fn func(*record) bool) error {
+	if err := m.search(); err != nil {
+		return err
+	}
+	defer v.passing()()
+	cost, left := uint64(0), uint64(m.allowance.left)
+	if err := v.list(from, func(r *record) bool {
+		cost += passedCost + uint64(len(r.data))/passedBytes
+		return (cost <= left || !m.limited()) && fn(r)
+	}); err != nil {
+		return err
+	}
+	return m.spend(cost)
 }
 
 // cost of a copy of the record.

@@ -165,6 +165,81 @@ func TestPopBounded(t *testing.T) {
 	}
 }
 
+// A search holds the state's lock while it passes messages: it ends where the allowance
+// does, by their number or by their bytes, and nothing was done.
+func TestSearchBounded(t *testing.T) {
+	pivot := []byte("0 aaaaaaaa")
+	for _, c := range []struct {
+		level   turn.ClusterLevel
+		allowed int // messages that may be passed
+		size    int
+		want    turn.Kind // Internal: it takes place
+	}{
+		{turn.Level1, 30, 10, turn.TooLarge}, {turn.Level1, 31, 10, turn.Internal},
+		{turn.Level1, 31, 1000, turn.TooLarge}, {turn.Level1, 70, 1000, turn.Internal}, {turn.Level0, 1, 1000, turn.Internal},
+	} {
+		for _, op := range []turn.Op{&turn.RemoveElements{Key: sessionA, Data: []byte("none")},
+			&turn.InsertElement{Key: sessionA, Pivot: []byte("none"), Data: pivot}} {
+			r := newRig(t)
+			r.raise(c.level)
+			r.fill(31, c.size)
+			before := r.query(&turn.Info{Key: sessionA}).Session
+			left := c.allowed * passedCost
+			got := turn.Internal
+			r.m.mu.Lock()
+			r.m.allowance = allowance{left: left, whole: true}
+			if err := r.m.applyOp(r.index, op, new(turn.Result)); err != nil {
+				got = turn.KindOf(err)
+			}
+			r.m.closeTx()
+			used := left - r.m.allowance.left
+			r.m.mu.Unlock()
+			if got != c.want {
+				t.Errorf("level %d, %d messages of %d bytes, %T: %v, want %v", c.level, 31, c.size, op, got, c.want)
+			}
+			if c.level == turn.Level1 && used < 31*passedCost && used != left {
+				t.Errorf("%d messages of %d bytes, %T cost %d", 31, c.size, op, used)
+			}
+			if after := r.query(&turn.Info{Key: sessionA}).Session; after.Revision != before.Revision {
+				t.Errorf("%T that found nothing changed %+v", op, after)
+			}
+		}
+	}
+}
+
+// What is removed from among others takes memory by the gaps that it leaves.
+func TestRemovedElementsTakeLittleMemory(t *testing.T) {
+	for _, end := range []int64{1, -1} {
+		r := newRig(t)
+		r.raise(turn.Level1)
+		const n = 10_000
+		for side := range turn.Side(2) {
+			for range n / 1000 {
+				ms := make([]turn.NewMessage, 1000)
+				for i := range ms {
+					ms[i].Data = []byte("x")
+				}
+				r.do(&turn.Append{Key: sessionA, Messages: ms, Side: side})
+			}
+		}
+		r.do(appendOf(sessionA, "", "y"))
+		before := r.m.active.bytes
+		if got := r.do(&turn.RemoveElements{Key: sessionA, Data: []byte("x"), Count: end * n * 2}).Removed; got != 2*n {
+			t.Fatalf("%d were removed", got)
+		}
+		if grown := r.m.active.bytes - before; grown > 1000 {
+			t.Errorf("to remove %d elements takes %d bytes", 2*n, grown)
+		}
+		if got := r.elements(0, -1); got != "y" {
+			t.Errorf("%q is left", got)
+		}
+		r.flush()
+		if got := r.elements(0, -1); got != "y" {
+			t.Errorf("%q is left in the store", got)
+		}
+	}
+}
+
 // A small payload keeps all of the entry that it came in: that counts, so that a flush
 // comes in time. What is moved or copied does not keep the entry that it once came in.
 func TestWholeEntriesAreCounted(t *testing.T) {

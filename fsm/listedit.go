@@ -2,8 +2,6 @@ package fsm
 
 import (
 	"bytes"
-
-	"cmp"
 	"math"
 	"slices"
 
@@ -48,16 +46,12 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	if h == nil || err != nil {
 		return err
 	}
-	if err := m.search(); err != nil {
-		return err
-	}
 	v, err := m.view(h)
 	if err != nil {
 		return err
 	}
 	i, found := uint64(0), false
-	stop := v.passing()
-	if err := v.list(turn.Head, func(rec *record) bool {
+	if err := m.searchList(&v, turn.Head, func(rec *record) bool {
 		found = bytes.Equal(rec.data, o.Pivot)
 		if !found {
 			i++
@@ -66,8 +60,6 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	}); err != nil {
 		return err
 	}
-	stop()
-	m.searched(i)
 	if !found {
 		r.Number, r.Count, r.Revision = -1, h.count(), h.revision
 		return nil
@@ -170,45 +162,25 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	case o.Count == 0:
 		most = math.MaxUint64
 	}
-	if err := m.search(); err != nil {
-		return err
-	}
-	var hits []hit
-	passed := uint64(0)
-	end := v.passing()
-	if err := v.list(from, func(rec *record) bool {
-		passed++
+	var out picked
+	if err := m.searchList(&v, from, func(rec *record) bool {
 		if bytes.Equal(rec.data, o.Data) {
-			hits = append(hits, hit{rec.seq, len(rec.data), rec.side})
+			out.take(rec)
+		} else {
+			out.pass(rec)
 		}
-		return uint64(len(hits)) < most
+		return out.n < most
 	}); err != nil {
 		return err
 	}
-	end()
-	m.searched(passed)
-	if r.Removed = uint64(len(hits)); r.Removed == 0 {
+	if r.Removed = out.n; r.Removed == 0 {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
 	h = m.own(key, h)
 	before := h.count()
-	m.pick(h, hits)
+	m.dropPicked(h, &out)
 	err = m.settle(key, h, before, true)
 	r.Count, r.Revision = h.count(), h.revision
 	return err
-}
-
-// pick removes live messages, wherever they stand, from an owned head.
-func (m *Machine) pick(h *head, hits []hit) {
-	slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.seq, b.seq) })
-	var kills [2]spans
-	for _, x := range hits {
-		h.live[x.side]--
-		h.bytes -= uint64(x.size)
-		kills[x.side] = append(kills[x.side], span{x.seq, x.seq})
-	}
-	for side, s := range kills {
-		m.active.kill(h.inc, turn.Side(side), s)
-	}
 }

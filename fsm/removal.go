@@ -65,10 +65,3 @@ func (v *view) passing() (end func()) {
 	v.tx.lent.passing = true
 	return func() { v.tx.lent.passing, v.tx.lent.passed = false, nil }
 }
-
-// hit is a message that goes from among others.
-type hit struct {
-	seq  uint64
-	size int
-	side turn.Side
-}
