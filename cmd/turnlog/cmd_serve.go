@@ -40,7 +40,8 @@ with --cluster-secret-optional, one by one, and then without.
 Open files: each connection takes one, and so do each 64 MiB of data and of log.
 The limit (ulimit -n, LimitNOFILE=) is raised as far as it may be and divided: log,
 state and other nodes have a reserve, clients the rest, Redis and HTTP three quarters of
-that each at most; more are rejected with an error. Below 128 the node does not start.
+that each at most; more are rejected with an error. With users, an eighth of what clients
+have, 32 at most, is for admins. Below 128 the node does not start.
 4,096 and one for each 64 MiB of data are plenty for most. /metrics has the figures:
 turnlog_descriptors_limit, _reserved and _clients.
 

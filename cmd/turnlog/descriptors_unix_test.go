@@ -121,3 +121,39 @@ func TestDescriptorsAreMeasured(t *testing.T) {
 		t.Error("no connection was turned away")
 	}
 }
+
+// One user who opens as many connections as he gets, as himself and as nobody, at both
+// ports, keeps no administrator out of either.
+func TestUserLeavesConnectionsToAdministrators(t *testing.T) {
+	s := newSecured(t)
+	ports := freePorts(t, 3)
+	s.serveFlooded(ports, false, 256)
+	open := func(user, addr string) (net.Conn, bool) {
+		c := idle(t, addr, 1)
+		c.SetDeadline(time.Now().Add(30 * time.Second))
+		replies := bufio.NewReader(c)
+		if addr == ports[0] {
+			fmt.Fprintf(c, "AUTH %s %s\r\n", user, s.secrets[user])
+			line, err := replies.ReadString('\n')
+			return c, err == nil && line == "+OK\r\n"
+		}
+		req, _ := http.NewRequest("GET", "http://"+addr+"/v1/cluster", nil)
+		req.SetBasicAuth(user, s.secrets[user])
+		if req.Write(c) != nil {
+			return c, false
+		}
+		res, err := http.ReadResponse(replies, req)
+		return c, err == nil && res.StatusCode == http.StatusOK
+	}
+	for _, addr := range []string{ports[1], ports[0]} {
+		for in := true; in; {
+			_, in = open("bot", addr)
+		}
+	}
+	for _, addr := range ports[:2] {
+		idle(t, addr, 256)
+		if _, in := open("root", addr); !in {
+			t.Errorf("an administrator does not get in at %s of %v", addr, ports[:2])
+		}
+	}
+}

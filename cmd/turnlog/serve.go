@@ -103,18 +103,21 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: s.descriptors.Pool()})
+	redisPool, httpPool := s.descriptors.Pool(), s.descriptors.Pool()
+	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: redisPool})
 	registry := prometheus.NewRegistry()
-	if s.http, err = httpapi.New(httpConfig(cfg, s, log, registry)); err != nil {
+	if s.http, err = httpapi.New(httpConfig(cfg, s, log, registry, httpPool)); err != nil {
 		return nil, err
 	}
+	redisPool.Yields(s.redis.GiveWay)
+	httpPool.Yields(s.http.GiveWay)
 	return s, registerMetrics(registry, s.node, s.redis, s.descriptors)
 }
 
-func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry) httpapi.Config {
+func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry, pool *descriptors.Pool) httpapi.Config {
 	c := httpapi.Config{
 		Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
-		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS(), Descriptors: s.descriptors.Pool(),
+		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS(), Descriptors: pool,
 		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
 	}
 	if s.secrets.users == nil {

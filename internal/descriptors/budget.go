@@ -5,6 +5,7 @@ package descriptors
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -24,6 +25,8 @@ type Budget struct {
 
 	mu    sync.Mutex
 	taken int // by clients
+	known int // … whose user is known
+	pools []*Pool
 }
 
 // New returns the budget of a process that may have limit descriptors. files
@@ -69,12 +72,78 @@ func (b *Budget) Taken() int {
 
 // Pool returns a share of the clients' descriptors for one listener. Each may take
 // three quarters of them, so that a flood at one leaves some for another.
-func (b *Budget) Pool() *Pool { return &Pool{budget: b} }
+func (b *Budget) Pool() *Pool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := &Pool{budget: b}
+	b.pools = append(b.pools, p)
+	return p
+}
 
 // Pool is the share of a listener. A nil Pool has no bound.
 type Pool struct {
 	budget *Budget
-	taken  int // guarded by budget.mu
+	// taken, and what closes a stranger's connection and releases its descriptor, are
+	// guarded by budget.mu.
+	taken   int
+	giveWay func() bool
+}
+
+// Yields says what closes the connection of a stranger of this pool, and releases its
+// descriptor, when another pool needs it; it reports whether there was one.
+func (p *Pool) Yields(giveWay func() bool) {
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.giveWay = giveWay
+}
+
+// MakeRoom has a stranger of another pool give way, and reports whether one did and
+// this pool may take a descriptor at all.
+func (p *Pool) MakeRoom() bool {
+	if p == nil {
+		return false
+	}
+	own := p.Size()
+	p.budget.mu.Lock()
+	var others []func() bool
+	for _, o := range p.budget.pools {
+		if o != p && o.giveWay != nil && p.taken < own {
+			others = append(others, o.giveWay)
+		}
+	}
+	p.budget.mu.Unlock()
+	return slices.ContainsFunc(others, func(giveWay func() bool) bool { return giveWay() })
+}
+
+// forAdmins is how many of so many connections users who are no administrators leave
+// to administrators.
+func forAdmins(connections int) int { return min(connections/8, 32) }
+
+// Know notes that a connection that has taken a descriptor is a user's. It reports
+// false, and notes nothing, if only administrators may have one more. What it noted is
+// undone by Forget.
+func (p *Pool) Know(administrator bool) bool {
+	if p == nil {
+		return true
+	}
+	all := p.budget.Clients()
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	if !administrator && p.budget.known >= all-forAdmins(all) {
+		return false
+	}
+	p.budget.known++
+	return true
+}
+
+// Forget notes that the connection is no user's any more.
+func (p *Pool) Forget() {
+	if p == nil {
+		return
+	}
+	p.budget.mu.Lock()
+	defer p.budget.mu.Unlock()
+	p.budget.known--
 }
 
 // Size returns how many connections the pool may have at the moment.

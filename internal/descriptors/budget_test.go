@@ -49,3 +49,43 @@ func TestPools(t *testing.T) {
 		t.Error("a pool without a bound has one")
 	}
 }
+
+// Users who are no administrators leave some descriptors, of all pools together, to
+// those who are; strangers of another pool give way while a pool is not full.
+func TestDescriptorsForAdministrators(t *testing.T) {
+	b := New(256, func() int { return 0 })
+	one, other := b.Pool(), b.Pool()
+	users := 0
+	for _, p := range []*Pool{one, other} {
+		for p.Take() {
+			if p.Know(false) {
+				users++
+			}
+		}
+	}
+	if want := b.Clients() - b.Clients()/8; users != want {
+		t.Errorf("%d users came in, want %d", users, want)
+	}
+	if !other.Know(true) || other.Know(false) {
+		t.Error("what is left is not for administrators")
+	}
+	strangers := 1
+	one.Yields(func() bool {
+		if strangers == 0 {
+			return false
+		}
+		strangers--
+		one.Release()
+		return true
+	})
+	if !other.MakeRoom() || !other.Take() || other.MakeRoom() {
+		t.Error("one stranger of the other pool does not give way once")
+	}
+	strangers = 1
+	if one.MakeRoom() {
+		t.Error("a pool is its own stranger")
+	}
+	for range users - one.Size() {
+		one.Forget()
+	}
+}

@@ -53,8 +53,10 @@ func (c *call) admit(r *route) error {
 	if c.login, err = c.server.cfg.Users.Authenticate(name, secret, c.request.RemoteAddr); err != nil {
 		return err
 	}
-	c.known()
 	u, err := c.user()
+	if err == nil {
+		err = c.known(u)
+	}
 	switch {
 	case err != nil:
 		return err

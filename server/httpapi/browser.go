@@ -59,6 +59,7 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) (answered b
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PATCH, DELETE")
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Last-Event-ID, "+namespaceHeader)
 	h.Set("Access-Control-Max-Age", "600")
+	leaveBody(w, r)
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

@@ -58,7 +58,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer, err = c.serve(t)
 	}
 	if !c.admitted {
-		c.leaveBody()
+		leaveBody(w, r)
 	}
 	s.respond(o, answer, err)
 	pattern, method := "none", "other"

@@ -32,6 +32,13 @@ type Descriptors interface {
 	// Take takes one, unless too many are taken. Release gives it back.
 	Take() bool
 	Release()
+	// MakeRoom has a stranger of another listener give way, so that Take can be tried
+	// again; false: none did, or it would not help.
+	MakeRoom() bool
+	// Know notes that a descriptor is a user's, unless only administrators may have one
+	// more. Forget undoes it, before Release.
+	Know(administrator bool) bool
+	Forget()
 	// Size returns how many clients may have.
 	Size() int
 }
@@ -44,7 +51,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 		}
 		l.strangers.makeRoom()
 		for !l.take() {
-			if !l.strangers.giveWay() {
+			if !l.strangers.giveWay() && !l.othersGiveWay() {
 				l.m.refused.Inc()
 				refuse(conn)
 				conn = nil
@@ -70,19 +77,61 @@ func (l *boundedListener) welcome(conn net.Conn) net.Conn {
 }
 
 func (l *boundedListener) take() bool {
+	if l.descriptors != nil && !l.descriptors.Take() {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.count >= l.max || l.descriptors != nil && !l.descriptors.Take() {
+	if l.count >= l.max {
+		if l.descriptors != nil {
+			l.descriptors.Release()
+		}
 		return false
 	}
 	l.count++
 	return true
 }
 
+// othersGiveWay has a stranger of another listener give way, if that is of any use.
+func (l *boundedListener) othersGiveWay() bool {
+	l.mu.Lock()
+	full := l.count >= l.max
+	l.mu.Unlock()
+	return !full && l.descriptors != nil && l.descriptors.MakeRoom()
+}
+
+// know notes that a user has authenticated over c. It reports false if the connections
+// that are left are for administrators.
+func (l *boundedListener) know(c *boundedConn, administrator bool) bool {
+	s := l.strangers
+	if s == nil {
+		return true
+	}
+	l.mu.Lock()
+	count := l.count
+	l.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.stranger == nil: // known before, or gone
+		return true
+	case !administrator && count-s.list.Len() >= s.connections-min(s.connections/8, keptForAdmins):
+		return false
+	case l.descriptors != nil && !l.descriptors.Know(administrator):
+		return false
+	}
+	c.known = true
+	s.remove(c)
+	return true
+}
+
+// keptForAdmins is how many connections other users leave to administrators.
+const keptForAdmins = 32
+
 func (l *boundedListener) release() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.count--
+	l.mu.Unlock()
 	if l.descriptors != nil {
 		l.descriptors.Release()
 	}
@@ -108,6 +157,7 @@ type boundedConn struct {
 	once     sync.Once
 	stranger *list.Element // nil: it is none, or has given way. Guarded by strangers.mu, as is:
 	held     int64         // bytes of the head, if it is one
+	known    bool          // a user has authenticated over it
 }
 
 func (c *boundedConn) Close() error {
@@ -124,7 +174,9 @@ func (c *boundedConn) cut() {
 
 func (c *boundedConn) release() {
 	c.once.Do(func() {
-		c.l.strangers.forget(c)
+		if c.l.strangers.forget(c) && c.l.descriptors != nil {
+			c.l.descriptors.Forget()
+		}
 		c.l.release()
 		c.l.m.connections.Dec()
 	})

@@ -82,6 +82,7 @@ type Server struct {
 	hosts       Hosts
 	origins     *http.CrossOriginProtection // keeps web pages of others from writing through a browser
 	memory      memory
+	strangers   *strangers    // nil: there are no users
 	buffers     sync.Pool     // of *output
 	stopping    chan struct{} // closed when streams are to end
 	stop        sync.Once
@@ -109,6 +110,13 @@ func New(cfg Config) (*Server, error) {
 		if err := s.origins.AddTrustedOrigin(o); err != nil {
 			return nil, fmt.Errorf("httpapi: origin %q: %w", o, err)
 		}
+	}
+	if cfg.Users != nil {
+		most := cfg.MaxConns
+		if d := cfg.Descriptors; d != nil {
+			most = min(most, d.Size())
+		}
+		s.strangers = newStrangers(most, cfg.MemoryBytes)
 	}
 	s.router.routes = s.routes()
 	s.memory.left.Store(cfg.MemoryBytes)
@@ -160,16 +168,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // bound returns l with the bounds and the TLS of the configuration.
 func (s *Server) bound(l net.Listener) net.Listener {
-	b := &boundedListener{Listener: l, tls: s.cfg.TLS, max: s.cfg.MaxConns, descriptors: s.cfg.Descriptors, m: s.instruments}
-	if s.cfg.Users != nil {
-		most := s.cfg.MaxConns
-		if d := s.cfg.Descriptors; d != nil {
-			most = min(most, d.Size())
-		}
-		b.strangers = newStrangers(most, s.cfg.MemoryBytes)
-	}
-	return b
+	return &boundedListener{Listener: l, tls: s.cfg.TLS, max: s.cfg.MaxConns, strangers: s.strangers, descriptors: s.cfg.Descriptors, m: s.instruments}
 }
+
+// GiveWay closes the oldest connection over which no user has authenticated, and
+// reports whether there was one.
+func (s *Server) GiveWay() bool { return s.strangers.giveWay() }
 
 func (s *Server) newOutput(w http.ResponseWriter) *output {
 	o := s.buffers.Get().(*output)

@@ -4,8 +4,12 @@ import (
 	"container/list"
 	"context"
 	"net"
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // strangers are the connections over which no user has authenticated yet, the oldest
@@ -13,8 +17,9 @@ import (
 // beyond that, so that a flood of them does not keep users out. So it does when the
 // heads of their requests take too much memory. A nil strangers has none.
 type strangers struct {
-	most      int
-	mostBytes int64
+	connections int // that there can be
+	most        int
+	mostBytes   int64
 
 	mu    sync.Mutex
 	list  list.List // of *boundedConn
@@ -24,7 +29,7 @@ type strangers struct {
 // newStrangers returns those among connections of which there can be so many, beside
 // so many bytes for the bodies of users.
 func newStrangers(connections int, bodies int64) *strangers {
-	return &strangers{most: max(connections/4, 1), mostBytes: bodies / 16}
+	return &strangers{connections: connections, most: max(connections/4, 1), mostBytes: bodies / 16}
 }
 
 func (s *strangers) meet(c *boundedConn) {
@@ -36,16 +41,17 @@ func (s *strangers) meet(c *boundedConn) {
 	c.stranger = s.list.PushBack(c)
 }
 
-// forget notes that c is a stranger no more.
-func (s *strangers) forget(c *boundedConn) {
+// forget notes that c has ended, and reports whether it was a user's.
+func (s *strangers) forget(c *boundedConn) (known bool) {
 	if s == nil {
-		return
+		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if c.stranger != nil {
 		s.remove(c)
 	}
+	return c.known
 }
 
 // remove is called with mu held.
@@ -121,11 +127,15 @@ func noteConn(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, boundedOf(conn))
 }
 
-// known notes that a user has authenticated over the request's connection.
-func (c *call) known() {
-	if conn, ok := c.ctx.Value(connKey{}).(*boundedConn); ok && conn != nil {
-		conn.l.strangers.forget(conn)
+// known notes that u has authenticated over the request's connection, which ends if
+// there are too many and u is no administrator.
+func (c *call) known(u *access.User) error {
+	conn, ok := c.ctx.Value(connKey{}).(*boundedConn)
+	if !ok || conn == nil || conn.l.know(conn, u.May(access.Admin)) {
+		return nil
 	}
+	c.out.w.Header().Set("Connection", "close")
+	return turn.Errorf(turn.Overloaded, "too many connections; those that are left are for administrators")
 }
 
 // headRead notes that what comes next is no head.
@@ -137,10 +147,10 @@ func (c *call) headRead() {
 
 // leaveBody has the response sent before the rest of a body that nobody wants, which
 // has little time to arrive then, and the connection closed.
-func (c *call) leaveBody() {
-	if c.request.ContentLength != 0 {
-		c.out.w.Header().Set("Connection", "close")
-		_ = c.out.rc.SetReadDeadline(time.Now().Add(lateBodyTime))
+func leaveBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lateBodyTime))
 	}
 }
 

@@ -6,8 +6,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // connect opens a connection and sends what a request begins with.
@@ -112,5 +115,48 @@ func TestRefusedBodiesEnd(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 			io.WriteString(c, " ")
 		}
+	}
+}
+
+// The last connections are kept for administrators: of the listener's, and of the
+// descriptors of all listeners.
+func TestConnectionsForAdministrators(t *testing.T) {
+	b := descriptors.New(256, func() int { return 0 })
+	other := b.Pool()
+	for other.Take() && other.Know(false) { // the user's at the other listener
+	}
+	for name, change := range map[string]func(*Config){
+		"connections": func(c *Config) { c.MaxConns = 16 },
+		"descriptors": func(c *Config) { c.Descriptors = b.Pool() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := openDoor(t, func(c *Config) { c.Users = testUsers(t) }, change)
+			in := 0
+			for status := http.StatusOK; status == http.StatusOK; in++ {
+				c := d.connect("")
+				status = get(t, c, bufio.NewReader(c), "/v1/sessions", bearer("reader"))
+			}
+			if name == "connections" && in != 15 {
+				t.Errorf("a user has %d connections and is refused the next", in-1)
+			}
+			for range 2 {
+				c := d.connect("")
+				if status := get(t, c, bufio.NewReader(c), "/v1/sessions", bearer("root")); status != http.StatusOK {
+					t.Errorf("an administrator: %d", status)
+				}
+			}
+		})
+	}
+}
+
+// A preflight does not hold its connection for a body that it has no use for.
+func TestPreflightsWithBodiesEnd(t *testing.T) {
+	const app = "https://app.example"
+	d := openDoor(t, func(c *Config) { c.Origins = []string{app} })
+	c := d.connect("OPTIONS /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nOrigin: " + app +
+		"\r\nAccess-Control-Request-Method: POST\r\nContent-Length: 10\r\n\r\n")
+	c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 204 ") {
+		t.Errorf("%q, %v", b, err)
 	}
 }

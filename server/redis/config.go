@@ -78,6 +78,13 @@ type Descriptors interface {
 	// Take takes one, unless too many are taken. Release gives it back.
 	Take() bool
 	Release()
+	// MakeRoom has a stranger of another listener give way, so that Take can be tried
+	// again; false: none did, or it would not help.
+	MakeRoom() bool
+	// Know notes that a descriptor is a user's, unless only administrators may have one
+	// more. Forget undoes it, before Release.
+	Know(administrator bool) bool
+	Forget()
 	// Size is how many may be taken.
 	Size() int
 }

@@ -52,6 +52,7 @@ type conn struct {
 	// had to give way. It is guarded by strangers.mu.
 	stranger *list.Element
 	gaveWay  bool
+	known    bool // its descriptor is noted as a user's
 
 	about about
 }
@@ -112,6 +113,7 @@ func (c *conn) serve() {
 	c.kept.drop()
 	c.memory.Give(c.memory.taken)
 	c.srv.shares.release(c.memory.share)
+	c.unknow()
 }
 
 // next handles one request. It reports whether another may follow.

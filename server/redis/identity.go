@@ -52,11 +52,13 @@ func (c *conn) admit(u *access.User) {
 	s := c.srv
 	c.in.Unauthenticated(u == nil)
 	if u != nil {
+		c.know(true) // it is in, whatever it may have been before
 		c.wire.loginBy = time.Time{}
 		s.strangers.forget(c)
 		c.moveAccount(s.receive, s.userShare(u.Name))
 		return
 	}
+	c.unknow()
 	c.wire.loginBy = time.Now().Add(s.cfg.ReadTimeout)
 	s.strangers.meet(c)
 	c.moveAccount(s.receiveUnknown, s.addressShare(c.wire.nc))
@@ -93,7 +95,7 @@ func (c *conn) logIn(name, secret []byte) replyError {
 	if c.subs.count() > 0 && c.who.login.Name != login.Name {
 		return errSubscribed
 	}
-	if c.who.user == nil && !c.srv.mayStay(user) {
+	if c.who.user == nil && !c.mayStay(user) {
 		return errMaxClients
 	}
 	c.who.login, c.who.set = login, set

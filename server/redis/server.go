@@ -112,10 +112,10 @@ func (s *Server) accept(ctx context.Context) error {
 func (s *Server) welcome(nc net.Conn) {
 	s.stats.accepted.Add(1)
 	keepAlive(nc, s.cfg.DeadPeerTimeout)
-	inherits := s.giveWay() // a descriptor
+	taken := s.takeDescriptor()
 	c := s.newConn(nc)
 	s.mu.Lock()
-	full := len(s.conns) >= s.cfg.MaxClients || s.cfg.Descriptors != nil && !inherits && !s.cfg.Descriptors.Take()
+	full := len(s.conns) >= s.cfg.MaxClients || !taken
 	if !full {
 		s.conns[c.id] = c
 		s.open.Add(1)
@@ -124,7 +124,7 @@ func (s *Server) welcome(nc net.Conn) {
 	if full {
 		s.stats.rejected.Add(1)
 		c.hangUp(nil)
-		if gone := s.strangers.forget(c); inherits && !gone && s.cfg.Descriptors != nil {
+		if gone := s.strangers.forget(c); taken && !gone && s.cfg.Descriptors != nil {
 			s.cfg.Descriptors.Release()
 		}
 		s.shares.release(c.memory.share)

@@ -60,6 +60,22 @@ func (s *Server) giveWay() bool {
 	if full {
 		atLeast = 1
 	}
+	return s.closeOldest(atLeast)
+}
+
+// GiveWay closes the oldest stranger, and releases its descriptor for another listener.
+// It reports whether there was one.
+func (s *Server) GiveWay() bool {
+	if !s.closeOldest(1) {
+		return false
+	}
+	s.cfg.Descriptors.Release()
+	return true
+}
+
+// closeOldest closes the oldest stranger if there are so many at least. Whoever calls it
+// has its descriptor then.
+func (s *Server) closeOldest(atLeast int) bool {
 	c := s.strangers.oldest(atLeast)
 	if c == nil {
 		return false
@@ -72,6 +88,21 @@ func (s *Server) giveWay() bool {
 	return true
 }
 
+// takeDescriptor takes a descriptor for a new connection: one that is left, or that of
+// a stranger.
+func (s *Server) takeDescriptor() bool {
+	d := s.cfg.Descriptors
+	for taken := s.giveWay() || d == nil || d.Take(); !taken; taken = d.Take() {
+		if s.closeOldest(1) {
+			return true
+		}
+		if !d.MakeRoom() {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *strangers) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,15 +111,33 @@ func (s *strangers) count() int {
 
 // mayStay reports whether a connection that has proved to be a user's may go on:
 // the last connections are kept for administrators.
-func (s *Server) mayStay(u *access.User) bool {
+func (c *conn) mayStay(u *access.User) bool {
+	s := c.srv
 	if u.May(access.Admin) {
-		return true
+		return c.know(true)
 	}
 	most := s.maxClients()
 	s.mu.Lock()
 	known := len(s.conns) - s.strangers.count()
 	s.mu.Unlock()
-	return known < most-min(most/8, keptForAdmins)
+	return known < most-min(most/8, keptForAdmins) && c.know(false)
+}
+
+// know notes that the connection's descriptor is a user's, if it may be.
+func (c *conn) know(administrator bool) bool {
+	if d := c.srv.cfg.Descriptors; d != nil && !c.known {
+		c.known = d.Know(administrator)
+		return c.known
+	}
+	return true
+}
+
+// unknow undoes know.
+func (c *conn) unknow() {
+	if c.known {
+		c.srv.cfg.Descriptors.Forget()
+		c.known = false
+	}
 }
 
 // keptForAdmins is how many connections other users leave to administrators.
