@@ -29,6 +29,24 @@ type ballot struct {
 
 	mu    sync.Mutex
 	until time.Time // when to vote although some have not answered; zero: all have
+	floor uint64    // a term that another member was in when this node had started
+}
+
+// past notes a term that another member was in when this node asked at its start. This node
+// may have been in it, too, and have forgotten that if its data is an older copy: so it gives
+// no vote up to that term, and follows no leader of an earlier one.
+func (b *ballot) past(term uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.floor = max(b.floor, term)
+}
+
+// forgotten returns a term up to which this node may have promised what it does not know of.
+func (b *ballot) forgotten() uint64 {
+	l, _ := b.mark.lacks()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return max(b.floor, l.doubt)
 }
 
 var errAsking = errors.New("this node has just started and asks the others what they have seen of it")
@@ -71,18 +89,18 @@ func (b *ballot) stands() error {
 // leads returns why this node may not follow a leader of that term, and the term that
 // it has been in; nil if it may.
 func (b *ballot) leads(term uint64) (since uint64, err error) {
-	l, _ := b.mark.lacks()
-	if term < l.doubt {
-		err = fmt.Errorf("this node has been in term %d", l.doubt)
+	since = b.forgotten()
+	if term < since {
+		err = fmt.Errorf("this node may have been in term %d", since)
 	}
-	return l.doubt, err
+	return since, err
 }
 
 // elects returns why this node may not give its vote in that term, to itself either;
 // nil if it may.
 func (b *ballot) elects(term uint64) error {
-	if l, _ := b.mark.lacks(); l.doubt > 0 && term <= l.doubt {
-		return fmt.Errorf("this node may have voted in term %d", l.doubt)
+	if since := b.forgotten(); since > 0 && term <= since {
+		return fmt.Errorf("this node may have voted in term %d", since)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/peer"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
@@ -109,4 +110,59 @@ func TestNoVoteBeforeTheOthersAnswer(t *testing.T) {
 			t.Error("a node waits for those who have answered")
 		}
 	})
+}
+
+// A term that others were in when this node started is over for it: it may have promised
+// something in it, and have lost that with its data.
+func TestTermsOfOthersAreOver(t *testing.T) {
+	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
+	b.past(7)
+	b.past(5)
+	for name, c := range map[string]struct {
+		message any
+		passes  bool
+	}{
+		"a vote in it":             {&raft.RequestVoteRequest{Term: 7}, false},
+		"a vote before it":         {&raft.RequestVoteRequest{Term: 6}, false},
+		"a vote after it":          {&raft.RequestVoteRequest{Term: 8}, true},
+		"its leader":               {&raft.AppendEntriesRequest{Term: 7}, true},
+		"the leader of an earlier": {&raft.AppendEntriesRequest{Term: 6}, false},
+	} {
+		if got := reachesRaft(b, c.message); got != c.passes {
+			t.Errorf("%s reaches Raft: %v, want %v", name, got, c.passes)
+		}
+	}
+}
+
+// Each node tells what term it was in, and that of an older turnlog, which cannot tell what
+// it saw, ends no doubt.
+func TestAnswersOfOthers(t *testing.T) {
+	c := newCluster(t, 1)
+	c.leader()
+	c.addrs["n9"] = freeAddr(t)
+	n := c.open("n9")
+	defer n.Close()
+	n.lead.setLeader("n1")
+	if err := n.mark.lost(loss{doubt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(answers)
+	n.heard(answered, "n1", nil, &peer.RemoteError{})
+	n.trust(answered)
+	if _, missing := n.mark.lacks(); !missing || !answered.has("n1") {
+		t.Errorf("the answers are %v, and an older turnlog ended the doubt", answered)
+	}
+	told, err := c.nodes["n1"].answerSeen(peer.Facts{NodeID: "n9"}, []byte("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered = make(answers)
+	n.heard(answered, "n1", told, nil)
+	if floor := n.ballot.forgotten(); floor != c.nodes["n1"].stable.Promised() || floor == 0 {
+		t.Errorf("it was told of term %d", floor)
+	}
+	n.trust(answered)
+	if _, missing := n.mark.lacks(); missing {
+		t.Error("the leader that it follows ends no doubt")
+	}
 }

@@ -29,7 +29,7 @@ const (
 // seen of it. After a start it votes when all have answered; one that does not answer
 // is not waited for longer than others wait for a leader.
 func (n *Node) exchange(ctx context.Context) {
-	answered := make(map[string]bool)
+	answered := make(answers)
 	saved := time.Now()
 	wait := time.NewTimer(0)
 	defer wait.Stop()
@@ -46,7 +46,7 @@ func (n *Node) exchange(ctx context.Context) {
 		n.trust(answered)
 		n.forgetLog()
 		next := exchangeEvery
-		if slices.ContainsFunc(ids, func(id string) bool { return !answered[id] }) {
+		if slices.ContainsFunc(ids, func(id string) bool { return !answered.has(id) }) {
 			if n.ballot.ready() != nil {
 				next = exchangeSoon
 			}
@@ -68,9 +68,18 @@ func (n *Node) saveSightings() {
 	}
 }
 
+// answers are the nodes that have answered since the start, and whether they could tell
+// what they had seen: an older turnlog cannot.
+type answers map[string]bool
+
+func (a answers) has(id string) bool {
+	_, has := a[id]
+	return has
+}
+
 // tell tells the given nodes, and notes in answered which of them have answered. What
 // they have seen counts the first time: what this node said in between is no news.
-func (n *Node) tell(ctx context.Context, ids []string, answered map[string]bool) {
+func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	p := n.mark.position()
@@ -83,26 +92,42 @@ func (n *Node) tell(ctx context.Context, ids []string, answered map[string]bool)
 	for _, id := range ids {
 		wg.Go(func() {
 			answer, err := n.net.Call(ctx, id, kindSeen, payload)
-			var old *peer.RemoteError // an older turnlog does not know the question
-			if err != nil && !errors.As(err, &old) {
-				return
-			}
 			mu.Lock()
 			defer mu.Unlock()
-			answered[id] = answered[id] || err != nil || n.compare(id, answer)
+			n.heard(answered, id, answer, err)
 		})
 	}
 	wg.Wait()
+}
+
+// heard notes another node's answer.
+func (n *Node) heard(answered answers, id string, answer []byte, err error) {
+	var old *peer.RemoteError // an older turnlog does not know the question
+	switch {
+	case answered.has(id):
+	case errors.As(err, &old):
+		answered[id] = false
+	case err == nil && n.compare(id, answer):
+		answered[id] = true
+	}
+}
+
+// seenAnswer is what a node answers: what it has seen of the one that asks, and the
+// highest term that it was in itself (0 from an older turnlog).
+type seenAnswer struct {
+	sighting
+	Own uint64 `json:"own_term,omitempty"`
 }
 
 // compare holds what another node has seen of this one against what this node has. It
 // reports whether the other could say anything.
 func (n *Node) compare(id string, answer []byte) bool {
 	content, f, err := open(answer)
-	var seen sighting
+	var seen seenAnswer
 	if f != nil || err != nil || json.Unmarshal(content, &seen) != nil {
 		return false
 	}
+	n.ballot.past(seen.Own)
 	have := sighting{Index: n.mark.position().index, Term: n.mark.position().term, Promised: n.stable.Promised()}
 	if !have.position().before(seen.position()) && have.Promised >= seen.Promised {
 		return true
@@ -121,8 +146,9 @@ func (n *Node) compare(id string, answer []byte) bool {
 
 // trust ends a doubt when the leader that this node follows has told what it has seen,
 // and the log has entries of its term, as far as that: a leader knows what was
-// acknowledged to it, and its log has what was to those before it.
-func (n *Node) trust(answered map[string]bool) {
+// acknowledged to it, and its log has what was to those before it. One of an older turnlog
+// does not know that: then an entry of a later term ends the doubt.
+func (n *Node) trust(answered answers) {
 	l, missing := n.mark.lacks()
 	if leader, _ := n.lead.leader(); !missing || l.doubt == 0 || !answered[leader] {
 		return
@@ -148,6 +174,6 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 	if slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
 		before = n.seen.met(from.NodeID, now)
 	}
-	b, err := json.Marshal(before)
+	b, err := json.Marshal(seenAnswer{before, n.stable.Promised()})
 	return append([]byte{fared}, b...), err
 }

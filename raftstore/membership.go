@@ -36,13 +36,26 @@ func (n *Node) RemoveNode(ctx context.Context, id string) error {
 	return n.change(ctx, change{Remove: true, ID: id})
 }
 
+// moved marks an error of a node that was asked for a change and does not lead, or is about to
+// lead no more. Nothing was changed, and the next leader is to be asked.
+type moved struct{ error }
+
+func (m moved) Unwrap() error { return m.error }
+
 // change has the leader make a change, again if its outcome is unknown: a change
-// that took place already is not made twice.
+// that took place already is not made twice. If leadership moves, the next leader is asked,
+// for as long as others wait for one.
 func (n *Node) change(ctx context.Context, c change) error {
-	for again := false; ; again = true {
+	limit := time.Now().Add(n.cfg.Calls.LeaderWait)
+	for again := false; ; {
 		err := n.changeOnce(ctx, c)
 		if err == nil {
 			return nil
+		}
+		if errors.As(err, new(moved)) && time.Now().Before(limit) {
+			if _, changed := n.lead.leader(); pause(ctx, changed, 50*time.Millisecond, false) {
+				continue
+			}
 		}
 		if again {
 			err = afterUnknown(err)
@@ -53,6 +66,7 @@ func (n *Node) change(ctx context.Context, c change) error {
 		case kind != turn.Unknown:
 			return err
 		}
+		again = true
 		_, changed := n.lead.leader()
 		if !pause(ctx, changed, 50*time.Millisecond, false) {
 			return err
@@ -87,7 +101,10 @@ func (n *Node) changeOnce(ctx context.Context, c change) error {
 		return turn.Errorf(turn.Unknown, "the leader was asked for the change, but did not answer: %v", err)
 	}
 	_, f, err := open(answer)
-	if f != nil {
+	switch {
+	case f != nil && answer[0] == notTheLeader:
+		return moved{f.err}
+	case f != nil:
 		return f.err
 	}
 	return err
@@ -114,6 +131,9 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 		return nil, err
 	}
 	if err := n.changeHere(ctx, c); err != nil {
+		if errors.As(err, new(moved)) {
+			return []byte{notTheLeader}, nil
+		}
 		e := turn.AsError(err)
 		return badly(&failure{e.Kind != turn.Unknown, e}), nil
 	}
@@ -125,7 +145,7 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 func (n *Node) changeHere(ctx context.Context, c change) error {
 	r := n.props.current()
 	if r == nil || !r.holds() {
-		return notLeader().err
+		return moved{notLeader().err}
 	}
 	if c.Transfer {
 		return n.TransferLeadership(ctx)
@@ -134,33 +154,6 @@ func (n *Node) changeHere(ctx context.Context, c change) error {
 		return n.removeHere(ctx, r, c.ID)
 	}
 	return n.addHere(ctx, r, c)
-}
-
-func (n *Node) removeHere(ctx context.Context, r *reign, id string) error {
-	if others, _ := n.voters(); id == n.id && len(others) > 0 {
-		if err := n.TransferLeadership(ctx); err != nil {
-			return err
-		}
-		return turn.Errorf(turn.Unknown, "the new leader is to remove node %s: ask again", id)
-	}
-	err := n.reconfigure(ctx, r, func(now raft.Configuration) (raft.Future, error) {
-		if _, found := serverIn(now, id); !found {
-			return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
-		}
-		if id == n.id {
-			return nil, turn.Errorf(turn.Invalid, "node %s is the last voter", id)
-		}
-		return r.raft.RemoveServer(raft.ServerID(id), 0, time.Second), nil
-	})
-	if err != nil {
-		return err
-	}
-	done, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true})
-	if err != nil {
-		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
-	}
-	n.spread(ctx, done.Index)
-	return nil
 }
 
 // reconfigure makes one change of the configuration. decide gets the latest configuration,
@@ -177,7 +170,7 @@ func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.C
 	}
 	n.logs.reconfigureIn(r.term)
 	if !r.holds() {
-		return notLeader().err
+		return moved{notLeader().err}
 	}
 	begun, err := decide(n.configuration())
 	if err != nil {
@@ -238,7 +231,7 @@ func changed(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
-		return unavailable("the configuration was not changed: %v", err)
+		return moved{unavailable("the configuration was not changed: %v", err)}
 	}
 	return turn.Errorf(turn.Unknown, "the configuration change was begun, its outcome is unknown: %v; see the cluster's status", err)
 }

@@ -133,8 +133,12 @@ func (c *cluster) keepConnections(from *running, to string) {
 	wg.Wait()
 }
 
-// askVote asks for a vote in a term that is long over, which is only answered.
+// askVote asks for a vote in a term that is long over, which is only answered. That the node
+// would not ask for one in such a term is passed over.
 func (c *cluster) askVote(from *running, to string) error {
+	from.ballot.mu.Lock()
+	from.ballot.floor = 0
+	from.ballot.mu.Unlock()
 	req := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	return from.trans.RequestVote(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req, &raft.RequestVoteResponse{})
 }

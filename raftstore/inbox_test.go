@@ -1,0 +1,71 @@
+package raftstore
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// A leader takes the batches of a session in their order. After one that it refused it takes
+// none of those behind it, whatever becomes possible meanwhile: the sender begins a new
+// session with the first call that has no outcome.
+func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	full := false
+	in := &inbox{proposer: n.props, sessions: make(map[string]*inSession), vet: func(cs []codec.Command) (vetted, *failure) {
+		if full {
+			return vetted{}, &failure{true, turn.Errorf(turn.Overloaded, "too much is in flight")}
+		}
+		return vetted{fit: cs}, nil
+	}}
+	// forward sends the call of that number, and reports whether its batch was taken.
+	forward := func(session, place, number uint64) bool {
+		t.Helper()
+		op, err := codec.EncodeOp(appendOp("s", strconv.FormatUint(number, 10)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := make(chan []byte, 1)
+		batch := appendForwarded(forwarded{7, session, place, []codec.Command{{Origin: 7, Number: number, Op: op}}})
+		in.take(peer.Request{From: peer.Facts{NodeID: "n2"}, Payload: batch}, func(b []byte, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- b
+		})
+		_, f, err := open(<-answers)
+		if err != nil || f != nil && !f.definite {
+			t.Fatalf("call %d, place %d of session %d: %+v, %v", number, place, session, f, err)
+		}
+		return f == nil
+	}
+	for _, step := range []struct {
+		what                   string
+		full                   bool
+		session, place, number uint64
+		taken                  bool
+	}{
+		{"the first", false, 1, 0, 1, true},
+		{"one that is refused", true, 1, 1, 2, false},
+		{"the one behind it", false, 1, 2, 3, false},
+		{"one behind that", false, 1, 3, 4, false},
+		{"a new session's second", false, 2, 1, 3, false},
+		{"its first", false, 2, 0, 2, true},
+		{"its second", false, 2, 1, 3, true},
+		{"a late one of the old session", false, 1, 1, 2, false},
+		{"its third", false, 2, 2, 4, true},
+	} {
+		full = step.full
+		if taken := forward(step.session, step.place, step.number); taken != step.taken {
+			t.Errorf("%s: taken: %v", step.what, taken)
+		}
+	}
+	if got := texts(t, n, "s", turn.Linearizable); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
+		t.Errorf("what was appended: %q", got)
+	}
+}

@@ -1,0 +1,90 @@
+package raftstore
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (n *Node) removeHere(ctx context.Context, r *reign, id string) error {
+	if err := n.checkRemaining(ctx, id); err != nil {
+		return err
+	}
+	if others, _ := n.voters(); id == n.id && len(others) > 0 {
+		if err := n.TransferLeadership(ctx); err != nil {
+			return err
+		}
+		return turn.Errorf(turn.Unknown, "the new leader is to remove node %s: ask again", id)
+	}
+	err := n.reconfigure(ctx, r, func(now raft.Configuration) (raft.Future, error) {
+		if _, found := serverIn(now, id); !found {
+			return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
+		}
+		if id == n.id {
+			return nil, turn.Errorf(turn.Invalid, "node %s is the last voter", id)
+		}
+		return r.raft.RemoveServer(raft.ServerID(id), 0, time.Second), nil
+	})
+	if err != nil {
+		return err
+	}
+	done, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true})
+	if err != nil {
+		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
+	}
+	n.spread(ctx, done.Index)
+	return nil
+}
+
+// checkRemaining refuses to remove a voter if those that remain and can be reached are no
+// majority: they could not commit even the removal, and the leader would step down over it.
+func (n *Node) checkRemaining(ctx context.Context, id string) error {
+	remaining, voter := n.voters()
+	removed := slices.Index(remaining, id)
+	switch {
+	case id == n.id && voter:
+		voter = false
+	case removed >= 0:
+		remaining = slices.Delete(remaining, removed, removed+1)
+	default:
+		return nil
+	}
+	if len(remaining) == 0 {
+		return nil // it is the last one, or this one goes on alone
+	}
+	need := majority(len(remaining), voter)
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+	defer cancel()
+	for {
+		reached := n.reachable(ctx, remaining)
+		if reached >= need {
+			return nil
+		}
+		if !pause(ctx, nil, 50*time.Millisecond, false) {
+			return unavailable("node %s was not removed: of the %d other voters that would remain, %d can be reached, and %d have to be; "+
+				"bring back those that are down, or remove them first", id, len(remaining), reached, need)
+		}
+	}
+}
+
+// reachable returns how many of the nodes answer.
+func (n *Node) reachable(ctx context.Context, ids []string) int {
+	var reached atomic.Int32
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			if _, err := n.statusOf(ctx, id); err == nil {
+				reached.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return int(reached.Load())
+}
