@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"strings"
 )
 
@@ -14,6 +15,9 @@ const (
 	payloadStart = `{"v":"`
 	payloadPad   = `","pad":"`
 	payloadEnd   = `"}`
+
+	// sized stands in a token before the size of its payload in KiB.
+	sized = "~"
 )
 
 // payload returns the message that carries token. Most are as short as a chat
@@ -28,6 +32,10 @@ func payload(token string) []byte {
 		pad = 20_000
 	case sum%7 == 0: // longer than a sector of a disk
 		pad = int(sum>>8) % 4000
+	}
+	if _, size, ok := strings.Cut(token, sized); ok {
+		kib, _ := strconv.Atoi(size)
+		pad = max(0, kib<<10-len(payloadStart+token+payloadPad+payloadEnd))
 	}
 	unit := fmt.Sprintf("%08x ", sum)
 	text := strings.Repeat(unit, pad/len(unit)+1)[:pad]

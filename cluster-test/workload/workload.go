@@ -65,6 +65,10 @@ func All() []*Workload {
 			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 80, Next: manyMessages,
 		},
 		{
+			Name: "large", About: "appends and reads, a few of up to 8 MiB, which is the most that a message can have",
+			Doors: []string{HTTP, Native}, Sessions: 1, Calls: 400, Next: large,
+		},
+		{
 			Name: "tail", About: "appends, and subscribers that must see each message once",
 			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 300, Tailers: 2, Next: shortAppend,
 		},
@@ -145,6 +149,18 @@ func pipelined(w *worker, s *Session) history.Call {
 	}
 	c := w.append(1+w.rand.IntN(2), false)
 	c.IDs = w.rand.IntN(2) == 0
+	return c
+}
+
+// large makes one message in a hundred as large as it can be, or nearly.
+func large(w *worker, _ *Session) history.Call {
+	if w.rand.IntN(3) == 0 {
+		return history.Call{Func: history.Read, Latest: true, N: 1 + w.rand.Uint64N(2)}
+	}
+	c := w.append(1, true)
+	if w.rand.IntN(100) == 0 {
+		c.Values[0] += sized + w.one([]string{"64", "1024", "4097", "8192"})
+	}
 	return c
 }
 

@@ -65,3 +65,10 @@ func TestRetirement(t *testing.T) {
 		}
 	}
 }
+
+func TestSizedPayload(t *testing.T) {
+	const name = "abcd-7" + sized + "8192"
+	if p := payload(name); len(p) != 8<<20 || token(p) != name {
+		t.Errorf("%d bytes, %.60q", len(p), token(p))
+	}
+}
