@@ -28,8 +28,8 @@ import (
 // pages of the payloads.
 const (
 	blockVersion = 1
-	// revBlockVersion is that of blocks with revisions: before turn.Level1 there are none.
-	// Two bits from every other first byte of a value (blocks.go).
+	// revBlockVersion is that of blocks with revisions, or edited messages: before turn.Level1
+	// there are none. Two bits from every other first byte of a value (blocks.go).
 	revBlockVersion = 7
 	blockHeader     = 1 + 4
 
@@ -38,6 +38,8 @@ const (
 	flagRev  = 1 << 2 // has a revision
 	// flagEdited: before the payload, data has the digest of what it was at first.
 	flagEdited = 1 << 3
+
+	knownFlags = flagHead | flagDead | flagRev | flagEdited
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -79,7 +81,10 @@ func encodeBlock(buf []byte, first uint64, records []record) []byte {
 		b = binary.AppendUvarint(b, uint64(r.storedLen()))
 		if r.revision != 0 {
 			b = binary.AppendVarint(b, int64(r.revision-revision))
-			b[0], revision = revBlockVersion, r.revision
+			revision = r.revision
+		}
+		if r.flags()&(flagRev|flagEdited) != 0 {
+			b[0] = revBlockVersion
 		}
 		seq, time = r.seq, r.time
 	}
@@ -233,6 +238,9 @@ func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
 		idBytes += e.idLen
 		dataBytes += e.dataLen
 		r.bad = r.bad || e.flags&flagRev != 0 && !revisions
+		if e.flags&^knownFlags != 0 && !r.bad {
+			return nil, nil, turn.Errorf(turn.Newer, "stored block has a message with flags %#x, of a newer version of turnlog", e.flags)
+		}
 	}
 	if r.bad || idBytes+dataBytes != len(r.b) {
 		return nil, nil, damagedBlock("stored block has a malformed directory")
