@@ -138,9 +138,9 @@ type lookup struct {
 	key string
 	h   *head // nil: there is no session
 	ms  []turn.NewMessage
-	// buried is found for all of ms when an id is not in the session.
-	buried buried
-	dug    bool
+	// deleted is found for all of ms when an id is not in the session.
+	deleted deletedOrigins
+	looked  bool
 }
 
 // find returns the message that carried id. inc is 0 if there is none.
@@ -154,13 +154,13 @@ func (l *lookup) find(id string) (rec record, inc uint64, err error) {
 			return record{}, 0, nil
 		}
 	}
-	if !l.dug {
-		if l.buried, err = m.buried(l.key, l.ms); err != nil {
+	if !l.looked {
+		if l.deleted, err = m.deletedOrigins(l.key, l.ms); err != nil {
 			return record{}, 0, err
 		}
-		l.dug = true
+		l.looked = true
 	}
-	return m.lookupBuried(l.buried, id)
+	return m.lookupDeleted(l.deleted, id)
 }
 
 // lookupIn finds id among what is remembered of an incarnation, whose window is w if it

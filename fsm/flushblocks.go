@@ -91,7 +91,7 @@ func (s *tailWriter) kept(r record) (record, bool) {
 }
 
 // bury takes removed messages out of the stored blocks. Blocks that nothing is
-// left of are garbage, to be removed by and by.
+// left of are garbage, to be removed gradually.
 func (s *tailWriter) bury() error {
 	t := s.tail
 	for _, kills := range t.kills {

@@ -7,9 +7,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// graveWalk lists what is remembered of sessions deleted under a key, the one deleted
+// tombstoneWalk lists what is remembered of sessions deleted under a key, the one deleted
 // last first, up to a number of messages whose ids are remembered.
-type graveWalk struct {
+type tombstoneWalk struct {
 	now   int64
 	key   string
 	limit uint64
@@ -25,7 +25,7 @@ func (g grave) weight() uint64 {
 }
 
 // add takes a grave in, and reports whether more may follow it from the same source.
-func (w *graveWalk) add(g grave) bool {
+func (w *tombstoneWalk) add(g grave) bool {
 	if g.deadline <= w.now {
 		return false // those before it were deleted earlier
 	}
@@ -49,8 +49,8 @@ func (m *Machine) latestGraves(key string, limit uint64) ([]grave, error) {
 	if m.meta.graveMax <= m.meta.clock {
 		return nil, nil
 	}
-	w := &graveWalk{now: m.meta.clock, key: key, limit: limit, left: limit}
-	if err := m.storedGraves(w); err != nil {
+	w := &tombstoneWalk{now: m.meta.clock, key: key, limit: limit, left: limit}
+	if err := m.storedTombstones(w); err != nil {
 		return nil, err
 	}
 	for _, t := range m.tables() {
@@ -73,8 +73,8 @@ func (m *Machine) latestGraves(key string, limit uint64) ([]grave, error) {
 	return w.found, nil
 }
 
-// storedGraves adds those of the store.
-func (m *Machine) storedGraves(w *graveWalk) error {
+// storedTombstones adds those of the store.
+func (m *Machine) storedTombstones(w *tombstoneWalk) error {
 	tx, err := m.storeTx()
 	if err != nil {
 		return err
@@ -120,11 +120,11 @@ func (p *prints) has(print uint32) bool {
 	return p.bits[print>>6&(1<<10-1)]&(1<<(print&63)) != 0 && p.all[print]
 }
 
-// buried are the messages of deleted sessions that may have carried some ids, by
+// deletedOrigins are the messages of deleted sessions that may have carried some ids, by
 // fingerprint, the latest first. They are looked for once for all ids of an append.
-type buried map[uint32][]origin
+type deletedOrigins map[uint32][]origin
 
-func (m *Machine) buried(key string, ms []turn.NewMessage) (buried, error) {
+func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigins, error) {
 	graves, err := m.graves(key)
 	if len(graves) == 0 || err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (m *Machine) buried(key string, ms []turn.NewMessage) (buried, error) {
 			wanted.add(m.windows.print(ms[i].ID))
 		}
 	}
-	found := make(buried)
+	found := make(deletedOrigins)
 	for _, g := range graves {
 		w := m.windows.get(g.inc)
 		if w == nil {
@@ -150,8 +150,8 @@ func (m *Machine) buried(key string, ms []turn.NewMessage) (buried, error) {
 	return found, nil
 }
 
-// lookupBuried finds the message that carried id among those found.
-func (m *Machine) lookupBuried(found buried, id string) (rec record, inc uint64, err error) {
+// lookupDeleted finds the message that carried id among those found.
+func (m *Machine) lookupDeleted(found deletedOrigins, id string) (rec record, inc uint64, err error) {
 	for _, at := range found[m.windows.print(id)] {
 		v, err := m.wholeIDs(at.inc)
 		if err != nil {

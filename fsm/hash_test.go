@@ -9,7 +9,7 @@ import (
 )
 
 // An entry that wants a hash waits for the flush before it, but not on a machine that is
-// halted: whoever repairs that waits for the entry. The hash is not taken then, neither of
+// halted: its repair waits for the entry. The hash is not taken then, neither of
 // this state nor of the one that takes its place.
 func TestHashIsNotAwaitedOnAHaltedMachine(t *testing.T) {
 	for _, replaced := range []bool{false, true} {

@@ -16,7 +16,7 @@ import (
 // start, and once a day.
 const (
 	scrubEvery = 24 * time.Hour
-	// scrubBytes are read in one transaction: the store cannot reuse space meanwhile.
+	// scrubBytes are read in one transaction: the store cannot reuse space until it ends.
 	scrubBytes = 1 << 20
 	// scrubShare: of the time, the scrub takes one part in so many.
 	scrubShare = 5
