@@ -120,6 +120,12 @@ func TestGoodHistories(t *testing.T) {
 			4-8 pop n=1 blocks list -> 0:c
 			9-20 pop n=1 blocks list ->
 			30-31 final -> last=3 count=0`,
+		"a tail before the retry": `
+			0-1 append a ids -> ?
+			2-3 tail -> 1:a
+			4-5 append a ids -> 1 rev=3 dup
+			6-7 trim n=1 -> count=1
+			10-11 final -> last=1 rev=3 1:a`,
 		"a tail over trims": `
 			0-1 append a,b,c -> 1-3 rev=3
 			2-3 trim n=1 -> rev=4 removed=2 count=1

@@ -10,6 +10,7 @@ import (
 // as it is not deleted: its seqs only rise. What a subscriber was not shown must have been removed by then: nobody
 // may see it later.
 func (s *session) checkTails() {
+	first := s.firstAppends()
 	at := map[uint64]*history.Operation{}       // seq → the append that was given it
 	lastSeen := map[uint64]*history.Operation{} // seq → the last read or pop that began while it was there
 	for _, op := range s.ops {
@@ -31,13 +32,13 @@ func (s *session) checkTails() {
 	}
 	for _, op := range s.ops {
 		if op.Call.Func == history.Tail && op.Outcome == history.OK {
-			s.checkTail(op, at, lastSeen)
+			s.checkTail(op, first, at, lastSeen)
 		}
 	}
 }
 
 // checkTail judges what a subscriber was shown next.
-func (s *session) checkTail(op *history.Operation, at, lastSeen map[uint64]*history.Operation) {
+func (s *session) checkTail(op *history.Operation, first map[string]*history.Operation, at, lastSeen map[uint64]*history.Operation) {
 	next := op.Call.Seq + 1
 	for _, m := range op.Result.Messages {
 		if m.Seq < next {
@@ -51,12 +52,10 @@ func (s *session) checkTail(op *history.Operation, at, lastSeen map[uint64]*hist
 			}
 		}
 		next++
-		from := at[m.Seq]
-		switch {
-		case from == nil: // nobody was told
-		case from.Invoke > op.Return:
+		if from := first[m.Value]; from != nil && from.Invoke > op.Return {
 			s.violation("real time", fmt.Sprintf("seq %d was shown before it was appended", m.Seq), from, op)
-		case from.Call.Values[m.Seq-from.Result.First] != m.Value:
+		}
+		if from := at[m.Seq]; from != nil && from.Call.Values[m.Seq-from.Result.First] != m.Value {
 			s.violation("two values", fmt.Sprintf("seq %d was shown as %q, and is another message", m.Seq, m.Value), from, op)
 		}
 	}

@@ -160,11 +160,16 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	default:
 		s.checkAgreement()
 		s.checkLog(opts.PresentRevisions)
-		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 {
+		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) {
 			s.search(opts.SearchTimeout)
 		}
 	}
 	return s.out
+}
+
+// pipelined reports whether so many operations overlap that no search ends.
+func pipelined(ops []*history.Operation) bool {
+	return slices.ContainsFunc(ops, func(op *history.Operation) bool { return op.Call.Pipeline != 0 })
 }
 
 // perRule is how many findings by one rule a session may have: what is doubled
