@@ -49,7 +49,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	o := s.newOutput(w)
 	c := &call{server: s, request: r, ctx: r.Context(), out: o, limits: s.cfg.Engine.Limits()}
-	defer func() { s.memory.give(c.held) }()
+	defer func() { s.memory.take(c.who(), -c.held) }()
 	c.headRead()
 	c.limitBody()
 	t, err := s.router.find(r.Method, r.URL)

@@ -42,7 +42,7 @@ type Config struct {
 
 	MaxConns    int           // open connections; default 16,384
 	Descriptors Descriptors   // bounds them further; nil: it does not
-	MemoryBytes int64         // of the bodies and answers in work together; default 256 MiB
+	MemoryBytes int64         // of the bodies and answers in work together, of one user or address 3/4 of it; default 256 MiB
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
 	BodyTime    time.Duration // in which a body has to arrive; default 1 min
 	Stall       time.Duration // for which a client may take nothing; default 20 s
@@ -120,6 +120,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.router.routes = s.routes()
 	s.memory.left.Store(cfg.MemoryBytes)
+	s.memory.each, s.memory.held = cfg.MemoryBytes/4*3, make(map[string]int64)
 	s.buffers.New = func() any { return &output{stall: cfg.Stall} }
 	return s, nil
 }

@@ -137,7 +137,7 @@ func (d *door) connections() int {
 
 // Large requests beyond the memory set aside for them are refused at once.
 func TestMemoryIsBounded(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.MemoryBytes = 2 << 20 })
+	d := openDoor(t, func(c *Config) { c.MemoryBytes = 8 << 20 / 3 }) // of which one address has 2 MiB
 	payload := `"` + strings.Repeat("x", 600<<10) + `"`
 	d.append("a", payload)
 	d.append("a", payload)

@@ -160,3 +160,23 @@ func TestPreflightsWithBodiesEnd(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 }
+
+// A user whose requests stop before their end holds three quarters of the memory for
+// bodies at most: there is some for another.
+func TestOneUserLeavesMemory(t *testing.T) {
+	const all = 4 << 20
+	d := openDoor(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), all })
+	held := func() int64 { return all - d.server.memory.left.Load() }
+	for range 60 {
+		d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\n" + bearer("owner") +
+			"\r\nContent-Type: application/json\r\nContent-Length: 70000\r\n\r\n" + strings.Repeat(" ", 69000))
+	}
+	eventually(t, "much is held", func() bool { return held() > all*3/4-200_000 })
+	body := `{"messages":[{"data":"` + strings.Repeat("x", 70_000) + `"}]}`
+	if a := d.do("POST", "/v1/sessions/z/messages", body, bearer("root")); a.status != http.StatusOK {
+		t.Errorf("another user: %d %s", a.status, a.body)
+	}
+	if n := held(); n > all*3/4 {
+		t.Errorf("one user holds %d of %d bytes", n, all)
+	}
+}

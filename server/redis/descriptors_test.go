@@ -2,6 +2,7 @@ package redis
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/descriptors"
@@ -12,12 +13,12 @@ import (
 func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	b := descriptors.New(256, func() int { return 0 })
 	pool, other := b.Pool(), b.Pool()
-	theirs := 0
+	var theirs atomic.Int64 // strangers
 	other.Yields(func() bool {
-		if theirs == 0 {
+		if theirs.Load() == 0 {
 			return false
 		}
-		theirs--
+		theirs.Add(-1)
 		other.Release()
 		return true
 	})
@@ -25,16 +26,14 @@ func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	first := dial(t, s.addr())
 	first.do("PING") // refused, and served
 	for other.Take() {
-		theirs++
 	}
 	for b.Taken() < b.Clients() && pool.Take() { // a descriptor of nobody's
 	}
-	theirs = 0
 	s.as(t, "ann").expect("PONG", "PING")
 	closes(t, first.nc, nil)
-	theirs = 1
+	theirs.Store(1)
 	s.as(t, "root").expect("PONG", "PING")
-	if theirs != 0 {
+	if theirs.Load() != 0 {
 		t.Error("the other listener's stranger is still there")
 	}
 	if c := dial(t, s.addr()); !strings.HasPrefix(show(c.receive()), string("-"+errMaxClients)) {
