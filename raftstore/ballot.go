@@ -22,12 +22,14 @@ import (
 // have voted and forgotten the vote, it does not vote again.
 //
 // When it starts, it does not know yet whether others have seen more of it. So it
-// does neither before all of them have answered, or askTime is over (see sightings).
+// does neither before all of them have answered, or askTime is over (see sightings). Nor does
+// it acknowledge entries: their sender may be a leader that was replaced by its vote.
 type ballot struct {
 	mark  *highWater
 	clock func() time.Time // its monotonic reading counts
 
 	mu    sync.Mutex
+	began bool      // to ask; nothing is promised before
 	until time.Time // when to vote although some have not answered; zero: all have
 	floor uint64    // a term that another member was in when this node had started
 }
@@ -55,7 +57,7 @@ var errAsking = errors.New("this node has just started and asks the others what 
 func (b *ballot) ask(limit time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.until = b.clock().Add(limit)
+	b.began, b.until = true, b.clock().Add(limit)
 }
 
 // asked ends it.
@@ -69,7 +71,7 @@ func (b *ballot) asked() {
 func (b *ballot) ready() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.clock().Before(b.until) {
+	if !b.began || b.clock().Before(b.until) {
 		return errAsking
 	}
 	return nil
@@ -86,14 +88,16 @@ func (b *ballot) stands() error {
 	return nil
 }
 
-// leads returns why this node may not follow a leader of that term, and the term that
-// it has been in; nil if it may.
-func (b *ballot) leads(term uint64) (since uint64, err error) {
-	since = b.forgotten()
-	if term < since {
-		err = fmt.Errorf("this node may have been in term %d", since)
+// follows returns why this node may not take a leader's message, and the term that it may have
+// been in, if that is why; nil if it may.
+func (b *ballot) follows(m *raft.AppendEntriesRequest) (since uint64, err error) {
+	if since = b.forgotten(); m.Term < since {
+		return since, fmt.Errorf("this node may have been in term %d", since)
 	}
-	return since, err
+	if len(m.Entries) > 0 {
+		return 0, b.ready()
+	}
+	return 0, nil
 }
 
 // elects returns why this node may not give its vote in that term, to itself either;
@@ -128,14 +132,15 @@ func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	switch m := rpc.Command.(type) {
 	case *raft.RequestVoteRequest:
 		err = b.grants(m.Term, position{m.LastLogIndex, m.LastLogTerm})
-		refusal = &raft.RequestVoteResponse{RPCHeader: header}
+		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: b.forgotten()} // the candidate goes on to it
 	case *raft.RequestPreVoteRequest:
 		err = b.grants(m.Term, position{m.LastLogIndex, m.LastLogTerm})
 		refusal = &raft.RequestPreVoteResponse{RPCHeader: header}
 	case *raft.AppendEntriesRequest:
 		var since uint64
-		since, err = b.leads(m.Term)
-		refusal = &raft.AppendEntriesResponse{RPCHeader: header, Term: since} // has the other step down
+		if since, err = b.follows(m); since > 0 {
+			refusal = &raft.AppendEntriesResponse{RPCHeader: header, Term: since} // has the other step down
+		}
 	case *raft.TimeoutNowRequest:
 		err = b.stands()
 	}

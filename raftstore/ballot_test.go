@@ -47,7 +47,7 @@ func TestBallot(t *testing.T) {
 		"older: a leader from before":       {&loss{position{10, 3}, 4}, &raft.AppendEntriesRequest{Term: 3}, false},
 		"older: a leader":                   {&loss{position{10, 3}, 4}, &raft.AppendEntriesRequest{Term: 4}, true},
 	} {
-		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
+		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
 		b.mark.reached(position{8, 3})
 		if c.loss != nil {
 			if err := b.mark.lost(*c.loss); err != nil {
@@ -82,7 +82,7 @@ func TestLossEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.reached(c.end)
-		b := &ballot{mark: h, clock: time.Now}
+		b := &ballot{mark: h, clock: time.Now, began: true}
 		if _, missing := h.lacks(); missing == c.whole || (b.stands() == nil) != c.stands {
 			t.Errorf("%s: missing %v, stands: %v", name, missing, b.stands())
 		}
@@ -95,13 +95,19 @@ func TestLossEnds(t *testing.T) {
 func TestNoVoteBeforeTheOthersAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
-		b.ask(time.Second)
 		vote := &raft.RequestVoteRequest{Term: 9, LastLogTerm: 9, LastLogIndex: 9}
-		if reachesRaft(b, vote) || b.stands() == nil {
-			t.Error("a node votes before it has asked")
+		entries := &raft.AppendEntriesRequest{Term: 9, Entries: []*raft.Log{{Index: 10, Term: 9}}}
+		for range 2 { // before it asks, too
+			if reachesRaft(b, vote) || b.stands() == nil || b.ready() == nil {
+				t.Error("a node votes before it has asked")
+			}
+			if reachesRaft(b, entries) || !reachesRaft(b, &raft.AppendEntriesRequest{Term: 9}) {
+				t.Error("a node acknowledges entries before it has asked, or follows no leader")
+			}
+			b.ask(time.Second)
 		}
 		time.Sleep(time.Second)
-		if !reachesRaft(b, vote) || b.stands() != nil {
+		if !reachesRaft(b, vote) || !reachesRaft(b, entries) || b.stands() != nil {
 			t.Error("a node waits for ever")
 		}
 		b.ask(time.Second)
@@ -115,7 +121,7 @@ func TestNoVoteBeforeTheOthersAnswer(t *testing.T) {
 // A term that others were in when this node started is over for it: it may have promised
 // something in it, and have lost that with its data.
 func TestTermsOfOthersAreOver(t *testing.T) {
-	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
+	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
 	b.past(7)
 	b.past(5)
 	for name, c := range map[string]struct {
@@ -164,5 +170,21 @@ func TestAnswersOfOthers(t *testing.T) {
 	n.trust(answered)
 	if _, missing := n.mark.lacks(); missing {
 		t.Error("the leader that it follows ends no doubt")
+	}
+}
+
+// A candidate whose term is over for a node in doubt hears which one is, so that it need not
+// come to it election by election.
+func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
+	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
+	if err := b.mark.lost(loss{position{10, 3}, 4000}); err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan raft.RPCResponse, 1)
+	if !b.answer(raft.RPC{Command: &raft.RequestVoteRequest{Term: 4}, RespChan: answers}, slog.New(slog.DiscardHandler)) {
+		t.Fatal("Raft is to answer")
+	}
+	if r := (<-answers).Response.(*raft.RequestVoteResponse); r.Granted || r.Term != 4000 {
+		t.Errorf("answer: %+v", r)
 	}
 }

@@ -133,7 +133,7 @@ func (n *Node) compare(id string, answer []byte) bool {
 		return true
 	}
 	n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
-		"nor stand for election, until a leader that others elected has sent it what is missing",
+		"nor stand for election, until a leader that others elected has sent it what is missing; "+ifAllRestored,
 		"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", have.position(), "have_term", have.Promised)
 	if err := n.mark.lost(loss{had: seen.position(), doubt: max(have.Promised, seen.Promised)}); err != nil {
 		n.fail(err)

@@ -2,6 +2,12 @@ package raftstore
 
 import "fmt"
 
+// ifAllRestored is what to do if no leader can be elected, since too many nodes wait for one:
+// they were restored from copies of different times.
+const ifAllRestored = "if all nodes were restored from backups and no leader is elected, stop all of them, delete " + markName +
+	" and " + sightingsName + " in each data directory, and start them again; what the backups lack is lost; " +
+	"a node that stops by itself after that is to be removed, and added again with an empty data directory"
+
 // loss is what a node lost of its log.
 //
 // If the log ends before the mark, the mark is the position that it had. If other nodes

@@ -260,3 +260,51 @@ func TestAcknowledgementTellsTheTerm(t *testing.T) {
 		t.Errorf("seen of n2: %+v", got)
 	}
 }
+
+// All nodes are restored from a rolling backup: one after the other was stopped, copied and
+// started again. Those with older copies wait for a leader, and say what to do; after that there is one.
+func TestRollingBackupIsRestored(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	aside := t.TempDir()
+	for _, id := range ids(3) {
+		c.copied(id, "", filepath.Join(aside, id))
+		put(t, c.leader(), "s", "after "+id)
+		c.level()
+		end := c.nodes[id].mark.position()
+		eventuallyTrue(t, "the others have seen more of "+id+" than its copy has", func() bool {
+			for o, n := range c.nodes {
+				n.seen.mu.Lock()
+				seen := n.seen.byID[id].position()
+				n.seen.mu.Unlock()
+				if o != id && seen.before(end) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	for _, id := range ids(3) {
+		c.stop(id)
+		restore(t, filepath.Join(aside, id), filepath.Join(c.dir, id))
+	}
+	for _, id := range ids(3) {
+		c.start(id)
+	}
+	for _, id := range []string{"n1", "n2"} {
+		eventuallyTrue(t, id+" says what to do", func() bool { _, reasons := c.nodes[id].Ready(); return slices.Contains(reasons, ifAllRestored) })
+	}
+	c.killAll()
+	for _, id := range ids(3) {
+		for _, name := range []string{markName, sightingsName} {
+			if err := os.Remove(filepath.Join(c.dir, id, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, id := range ids(3) {
+		c.start(id)
+	}
+	c.leader()
+	c.killAll() // a node that had more than the others that elected the leader may have stopped
+}

@@ -16,6 +16,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// roleRecovering is that of a voter whose log has lost entries: it stands for no election.
+const roleRecovering = "recovering"
+
 // nodeStatus is a node's own view of itself.
 type nodeStatus struct {
 	ID          string `json:"id"`
@@ -70,14 +73,14 @@ func (n *Node) status() nodeStatus {
 	case raft.Candidate:
 		s.Role = "candidate"
 		if _, missing := n.mark.lacks(); missing {
-			s.Role = "recovering"
+			s.Role = roleRecovering
 		}
 	case raft.Follower:
 		s.Role = "follower"
 		if _, voter := n.voters(); !voter {
 			s.Role = "learner"
 		} else if _, missing := n.mark.lacks(); missing {
-			s.Role = "recovering"
+			s.Role = roleRecovering
 		}
 	default:
 		s.Role = "stopping"
@@ -205,6 +208,9 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	}
 	if l, missing := n.mark.lacks(); missing {
 		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, and has not got it back yet", l))
+		if leader, _ := n.lead.leader(); leader == "" && l.doubt > 0 {
+			reasons = append(reasons, ifAllRestored)
+		}
 	}
 	if leader, _ := n.lead.leader(); leader == "" {
 		reasons = append(reasons, "there is no leader")

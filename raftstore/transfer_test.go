@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,34 @@ func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
 			}
 		}
 		c.net.promptly()
+		c.recover()
+		c.sameState()
+		c.close()
+	})
+}
+
+// Leadership is not handed to a voter that stands for no election, though its log is as long.
+func TestHeirIsNotRecovering(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c := newSimCluster(t, 1, dir, 3)
+		defer c.abandon()
+		c.recover()
+		leader := c.leader()
+		n := c.node(c.others(leader.id)[0]) // of equal ones, the first is the choice
+		c.within(5*time.Second, "all logs are equal", func() bool {
+			return !slices.ContainsFunc(c.running(), func(o *simNode) bool { return o.raft.Load().LastIndex() != leader.raft.Load().LastIndex() })
+		})
+		end := n.mark.position()
+		if err := n.mark.lost(loss{had: position{end.index + 1000, end.term}}); err != nil {
+			t.Fatal(err)
+		}
+		if heir, ok := leader.heir(t.Context()); !ok || string(heir.ID) == n.id {
+			t.Errorf("%v is to lead, while %s is recovering", heir.ID, n.id)
+		}
+		if err := leader.TransferLeadership(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.within(5*time.Second, n.id+" has an entry of the next term", func() bool { _, missing := n.mark.lacks(); return !missing })
 		c.recover()
 		c.sameState()
 		c.close()
