@@ -399,3 +399,19 @@ func TestRefusalTellsWhatWasKnown(t *testing.T) {
 		t.Errorf("it judged at 1, and says that it was at %d", got)
 	}
 }
+
+// While it is judged which connections are to go, nothing that needs the Network waits.
+func TestCutHoldsNobodyUp(t *testing.T) {
+	a, b := start(t, "a"), start(t, "b")
+	join(t, a, b, "b")
+	judged, answered := make(chan struct{}), make(chan struct{})
+	go func() {
+		a.Cut(func(Facts, Purpose) bool { close(judged); <-answered; return true })
+	}()
+	<-judged
+	if _, err := a.Call(t.Context(), "b", 1, nil); err != nil {
+		t.Error(err)
+	}
+	close(answered)
+	until(t, func() bool { return a.Connected("b") }) // again
+}

@@ -32,16 +32,27 @@ func (c *tracked) belongTo(f Facts, p Purpose) {
 	c.remote, c.purpose = &f, p
 }
 
-// Cut closes the connections, dialed and accepted, of the nodes that are to go.
+// Cut closes the connections, dialed and accepted, of the nodes that are to go. The callback
+// may take its time, and use the Network.
 func (n *Network) Cut(goes func(Facts, Purpose) bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for raw, c := range n.conns {
-		if c.remote != nil && goes(*c.remote, c.purpose) {
-			n.log.Info("closing the connection of a node", "node", c.remote.NodeID, "addr", raw.RemoteAddr())
-			_ = raw.Close()
+	for _, c := range n.greeted() {
+		if goes(*c.remote, c.purpose) {
+			n.log.Info("closing the connection of a node", "node", c.remote.NodeID, "addr", c.raw.RemoteAddr())
+			_ = c.raw.Close()
 		}
 	}
+}
+
+// greeted returns copies of the connections whose handshake is over.
+func (n *Network) greeted() (list []tracked) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, c := range n.conns {
+		if c.remote != nil {
+			list = append(list, tracked{raw: c.raw, remote: c.remote, purpose: c.purpose})
+		}
+	}
+	return list
 }
 
 // keep takes a token for an accepted connection, if there is one left.

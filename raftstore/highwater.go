@@ -34,7 +34,9 @@ type highWater struct {
 	log   *slog.Logger
 	fulls atomic.Uint64 // times that the disk was full
 
-	mu       sync.Mutex
+	shown atomic.Pointer[position] // mark, for those who must not wait for the disk
+
+	mu       sync.Mutex // held while the file is written
 	sequence uint64
 	mark     position
 	doubt    uint64
@@ -59,6 +61,7 @@ func (h *highWater) set(p position, doubt uint64) error {
 		return nil
 	}
 	h.mark, h.doubt = p, doubt
+	h.shown.Store(&p)
 	err := h.write()
 	if h.behind = err != nil; err != nil {
 		return fmt.Errorf("raftstore: write %s: %w", h.path, err)
@@ -166,12 +169,8 @@ func (h *highWater) lacks() (loss, bool) {
 	return loss{h.mark, h.doubt}, h.missing
 }
 
-// position returns the mark.
-func (h *highWater) position() position {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.mark
-}
+// position returns the mark. It does not wait for the disk.
+func (h *highWater) position() position { return *h.shown.Load() }
 
 // sync makes the mark durable. The file may be written meanwhile.
 func (h *highWater) sync() error {

@@ -239,3 +239,30 @@ func TestHighWaterOnAFullDisk(t *testing.T) {
 		t.Errorf("when the disk has room, the file has %v, %v", l, missing)
 	}
 }
+
+// stuckFile is a file whose disk does not answer.
+type stuckFile struct {
+	wal.File
+	entered, release chan struct{}
+}
+
+func (f stuckFile) WriteAt(b []byte, at int64) (int, error) {
+	close(f.entered)
+	<-f.release
+	return f.File.WriteAt(b, at)
+}
+
+// What a handshake tells of the log does not wait for the disk.
+func TestHighWaterIsReadWhileItIsWritten(t *testing.T) {
+	h := openMark(t, simdisk.New())
+	f := stuckFile{h.file, make(chan struct{}), make(chan struct{})}
+	h.file = f
+	done := make(chan struct{})
+	go func() { defer close(done); h.reached(position{1, 1}) }()
+	<-f.entered
+	if got := h.position(); got != (position{1, 1}) { // would wait for ever
+		t.Errorf("the mark is %v", got)
+	}
+	close(f.release)
+	<-done
+}

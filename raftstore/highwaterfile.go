@@ -39,6 +39,7 @@ func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 	owner := fnv.New64a()
 	_, _ = io.WriteString(owner, incarnation) // cannot fail
 	h := &highWater{path: filepath.Join(dir, markName), owner: owner.Sum64(), halt: halt, log: log}
+	h.shown.Store(&position{})
 	if err := disk.MkdirAll(dir); err != nil {
 		return nil, err
 	}
@@ -59,6 +60,8 @@ func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 		_ = h.file.Close()
 		return nil, err
 	}
+	read := h.mark
+	h.shown.Store(&read)
 	return h, nil
 }
 
