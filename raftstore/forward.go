@@ -181,12 +181,16 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 		reply(nil, err)
 		return
 	}
+	if !in.due(r.From.NodeID, f) {
+		reply(badly(outOfTurn()), nil)
+		return
+	}
 	v, refused := in.vet(f.commands)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := in.sessionLocked(r.From.NodeID, f)
 	if s == nil {
-		reply(badly(&failure{true, unavailable("an earlier batch of this session was refused")}), nil)
+		reply(badly(outOfTurn()), nil)
 		return
 	}
 	if refused != nil {
@@ -216,6 +220,17 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 	}
 	s.next++
 	s.reign = reign
+}
+
+func outOfTurn() *failure {
+	return &failure{true, unavailable("an earlier batch of this session was refused")}
+}
+
+// due reports whether it is a batch's turn. One that is out of turn need not be decoded.
+func (in *inbox) due(node string, f forwarded) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.sessionLocked(node, f) != nil
 }
 
 // sessionLocked returns the batch's session if it is that batch's turn.

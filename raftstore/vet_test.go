@@ -189,3 +189,22 @@ func FuzzVet(f *testing.F) {
 		}
 	})
 }
+
+// After a batch that was refused, those behind it in its session are not even decoded.
+func TestBatchesOutOfTurnAreNotDecoded(t *testing.T) {
+	in := &inbox{sessions: make(map[string]*inSession), vet: func([]codec.Command) (vetted, *failure) {
+		t.Error("a batch is decoded")
+		return vetted{}, nil
+	}}
+	var got *failure
+	in.take(peer.Request{From: peer.Facts{NodeID: "n2"}, Payload: appendForwarded(forwarded{7, 1, 3, []codec.Command{{Origin: 7, Number: 4}}})},
+		func(answer []byte, err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, got, _ = open(answer)
+		})
+	if got == nil || !got.definite {
+		t.Errorf("the batch ends with %+v", got)
+	}
+}
