@@ -23,6 +23,11 @@ func (c *cluster) recordedAll() {
 		}
 		return true
 	})
+	for id, r := range c.nodes { // the nodes do so by themselves, a little later
+		if err := r.state.Flush(c.t.Context()); err != nil {
+			c.t.Fatalf("%s: %v", id, err)
+		}
+	}
 }
 
 // change has the leader change the membership, and holds the outcome to a kind of error,
