@@ -9,7 +9,7 @@ export GOFLAGS ?= -buildvcs=false
 ETCD := $(shell command -v etcd 2>/dev/null)
 
 # Packages whose tests are worth running under the race detector.
-RACE = ./access ./certs ./client ./fsm/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
+RACE = ./access ./certs ./client ./fsm/... ./internal/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
 
 .PHONY: flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 

@@ -151,3 +151,27 @@ func TestTLS(t *testing.T) {
 		t.Errorf("plain HTTP: %+v", a)
 	}
 }
+
+// Handshakes that do not end are counted, and have an end.
+func TestHandshakesAreBounded(t *testing.T) {
+	change, dial := withTLS(t)
+	d := openDoor(t, change)
+	var slow []net.Conn
+	for range 3 {
+		c, err := net.Dial("tcp", d.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte("\x16\x03\x01\x40\x00\x01")); err != nil { // the beginning of a long ClientHello
+			t.Fatal(err)
+		}
+		slow = append(slow, c)
+	}
+	eventually(t, "they are counted", func() bool { return d.server.handshakes.Count() == len(slow) })
+	dial(d.addr)
+	for _, c := range slow {
+		c.Close()
+	}
+	eventually(t, "they have ended", func() bool { return d.server.handshakes.Count() == 0 })
+}

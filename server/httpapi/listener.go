@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/handshakes"
 )
 
 // boundedListener bounds the number of connections. Where there are users, the oldest
@@ -19,7 +21,8 @@ type boundedListener struct {
 	net.Listener
 	max         int
 	tls         *tls.Config // nil: none
-	strangers   *strangers  // nil: there are none
+	handshakes  *handshakes.Limit
+	strangers   *strangers // nil: there are none
 	descriptors Descriptors
 	m           *instruments
 
@@ -204,6 +207,12 @@ const handshakeTime = 10 * time.Second
 func (c *secureConn) ConnectionState() tls.ConnectionState {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
+	leave, err := c.l.handshakes.Enter(ctx, c.socket)
+	if err != nil {
+		_ = c.socket.Close()
+		return c.tls.ConnectionState()
+	}
+	defer leave()
 	var not tls.RecordHeaderError
 	if errors.As(c.tls.HandshakeContext(ctx), &not) && not.Conn != nil && isHTTP(not.RecordHeader) {
 		_, _ = io.WriteString(not.Conn, "HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis port takes HTTPS only\n")

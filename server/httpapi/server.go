@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/turnlog/turnlog/access"
+	"github.com/turnlog/turnlog/internal/handshakes"
 )
 
 // Config says what a Server needs. The zero value of a field with a default
@@ -82,7 +83,8 @@ type Server struct {
 	hosts       Hosts
 	origins     *http.CrossOriginProtection // keeps web pages of others from writing through a browser
 	memory      memory
-	strangers   *strangers    // nil: there are no users
+	strangers   *strangers // nil: there are no users
+	handshakes  *handshakes.Limit
 	buffers     sync.Pool     // of *output
 	stopping    chan struct{} // closed when streams are to end
 	stop        sync.Once
@@ -104,6 +106,7 @@ func New(cfg Config) (*Server, error) {
 		instruments: m,
 		hosts:       NewHosts(cfg.Hosts...),
 		origins:     http.NewCrossOriginProtection(),
+		handshakes:  handshakes.New(handshakes.Max),
 		stopping:    make(chan struct{}),
 	}
 	for _, o := range cfg.Origins {
@@ -169,7 +172,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 
 // bound returns l with the bounds and the TLS of the configuration.
 func (s *Server) bound(l net.Listener) net.Listener {
-	return &boundedListener{Listener: l, tls: s.cfg.TLS, max: s.cfg.MaxConns, strangers: s.strangers, descriptors: s.cfg.Descriptors, m: s.instruments}
+	return &boundedListener{
+		Listener: l, max: s.cfg.MaxConns, tls: s.cfg.TLS, handshakes: s.handshakes,
+		strangers: s.strangers, descriptors: s.cfg.Descriptors, m: s.instruments,
+	}
 }
 
 // GiveWay closes the oldest connection over which no user has authenticated, and

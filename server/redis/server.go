@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/resp"
 )
 
@@ -27,6 +28,7 @@ type Server struct {
 	receiveUnknown *resp.Budget
 	shares         shares
 	strangers      strangers
+	handshakes     *handshakes.Limit
 	cursors        *cursors
 	hub            *hub
 	pushing        pushBudget
@@ -58,7 +60,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, stats: newStats(t),
 		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), cursors: new(cursors), hub: newHub(),
-		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
+		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(), handshakes: handshakes.New(handshakes.Max),
 	}
 	for db := range databases {
 		s.databases = append(s.databases, strconv.Itoa(db))

@@ -214,3 +214,22 @@ func TestStrangersAreLoggedOnceASecond(t *testing.T) {
 		t.Errorf("%d lines in %d s", n, seconds)
 	}
 }
+
+// Handshakes that do not end are counted, and have an end.
+func TestHandshakesAreBounded(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Listener: listenTLS(t)})
+	var slow []*client
+	for range 3 {
+		c := dial(t, s.addr())
+		if _, err := c.nc.Write([]byte("\x16\x03\x01\x40\x00\x01")); err != nil { // the beginning of a long ClientHello
+			t.Fatal(err)
+		}
+		slow = append(slow, c)
+	}
+	eventually(t, "they are counted", func() bool { return s.handshakes.Count() == len(slow) })
+	dialTLS(t, s.addr()).expect("PONG", "PING")
+	for _, c := range slow {
+		c.nc.Close()
+	}
+	eventually(t, "they have ended", func() bool { return s.handshakes.Count() == 0 })
+}

@@ -55,6 +55,11 @@ func (w *wire) shakeHands(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, handshakeTime)
 	defer cancel()
+	leave, err := w.srv.handshakes.Enter(ctx, secured.NetConn())
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return secured.HandshakeContext(ctx)
 }
 
