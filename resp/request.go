@@ -145,6 +145,12 @@ func (r *RequestReader) slice() [][]byte {
 
 // readArray reads "*n" and n bulk strings. An array without elements is no
 // request, as in Redis.
+// What a client hears that has not authenticated, and sends more than that takes.
+const (
+	ErrArrayUnauthenticated ProtocolError = "unauthenticated multibulk length"
+	ErrBulkUnauthenticated  ProtocolError = "unauthenticated bulk length"
+)
+
 func (r *RequestReader) readArray() error {
 	n, err := r.header("too big mbulk count string", "invalid multibulk length")
 	if err != nil {
@@ -154,7 +160,7 @@ func (r *RequestReader) readArray() error {
 		return ProtocolError("invalid multibulk length")
 	}
 	if r.stranger && n > 10 {
-		return ProtocolError("unauthenticated multibulk length")
+		return ErrArrayUnauthenticated
 	}
 	for range n {
 		if err := r.readArg(); err != nil {
@@ -180,7 +186,7 @@ func (r *RequestReader) readArg() error {
 		return ProtocolError("invalid bulk length")
 	}
 	if r.stranger && n > 16<<10 {
-		return ProtocolError("unauthenticated bulk length")
+		return ErrBulkUnauthenticated
 	}
 	r.size += int(n) + argOverhead
 	if r.drop == nil && r.size > r.lim.MaxRequest {

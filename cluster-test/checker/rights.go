@@ -54,8 +54,8 @@ func (s *session) firstAppends() map[string]*history.Operation {
 }
 
 // withoutRights reports whether the operation failed since its user may just have lost
-// the right to it. One who is no user any more may be one of too many who try, and may ask
-// for little: as in Redis, more is an error of the protocol.
+// the right to it. A user that was removed may also be told that too many unproven secrets
+// wait; and nodes of older versions answer its large requests with an error of the protocol.
 func withoutRights(op *history.Operation, losses []history.RightsLoss) bool {
 	for _, l := range losses {
 		if op.Call.User != l.User || op.Invoke > l.Back || op.End < l.Going {
@@ -66,7 +66,7 @@ func withoutRights(op *history.Operation, losses []history.RightsLoss) bool {
 			return true
 		case "OVERLOADED":
 			return l.Reads
-		case "INVALID":
+		case "INVALID", "INTERNAL":
 			return l.Reads && strings.Contains(op.Error.Message, "unauthenticated")
 		}
 	}

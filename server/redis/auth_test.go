@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,32 @@ func TestReloadTakesRightsAway(t *testing.T) {
 	ann = testUser{"ann", "write", "['0']", ""}
 	reload(ann, testUser{"root", "admin", "['*']", ""})
 	c.expect("2", "LLEN", "k") // the user is back, with the same secret
+}
+
+// A user that was removed is told so whatever the size of the request, and not that the
+// request was malformed, as clients that never authenticated are.
+func TestLargeRequestsOfARemovedUser(t *testing.T) {
+	root, ann := testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['0']", ""}
+	file, users := newUsersFile(t, root, ann)
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
+	for _, large := range [][]string{append([]string{"DEL"}, slices.Repeat([]string{"k"}, 20)...), {"RPUSH", "k", strings.Repeat("x", 20<<10)}} {
+		file.write(root, ann)
+		if err := users.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		c := s.as(t, "ann")
+		file.write(root)
+		if err := users.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		c.expect("-"+string(errNoAuth), "LLEN", "k")
+		c.expect("-"+string(errNoAuth), large...)
+		c.expectClosed()
+		stranger := dial(t, s.addr())
+		if got := show(stranger.do(large...)); !strings.HasPrefix(got, "-ERR Protocol error: unauthenticated") {
+			t.Errorf("a client that never authenticated hears %s", got)
+		}
+	}
 }
 
 // Messages stop when their reader may not have them any more.

@@ -138,12 +138,22 @@ func (c *conn) next() bool {
 		return true
 	case errors.As(err, &protocol):
 		c.srv.log.Debug("redis: closing connection", "client", c.wire.remote(), "error", err)
-		c.start(nil, refuse(replyError("ERR "+protocol.Error())), 0)
+		c.start(nil, refuse(c.broken(protocol)), 0)
 		c.wire.abort = true
 	case errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping():
 		c.srv.endings.paused.log(&c.wire, slog.LevelInfo, "that paused within a request")
 	}
 	return false
+}
+
+// broken is what a client hears whose request cannot be read. Since a user who was removed
+// may still send large requests, these are refused as small ones are.
+func (c *conn) broken(e resp.ProtocolError) replyError {
+	tooMuch := e == resp.ErrArrayUnauthenticated || e == resp.ErrBulkUnauthenticated
+	if tooMuch && c.who.login.Name != "" {
+		return errNoAuth
+	}
+	return replyError("ERR " + e.Error())
 }
 
 func oversized(e *resp.RequestError) replyError {
