@@ -20,6 +20,7 @@ func lyingDisk(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	if err := n.PowerCut(e.loss(), e.Rand.Uint64()); err != nil {
 		return nil, err
 	}
+	n.Disk.Set(disk.Faults{}) // what replaces the lost log is written to a disk that works
 	return nil, e.comesBack(context.WithoutCancel(ctx), n)
 }
 
