@@ -40,7 +40,7 @@ func (s Scenario) mixed() (Scenario, bool) {
 	}
 	s.Mixed, s.Nemesis = true, faults
 	s.Workloads = slices.DeleteFunc(slices.Clone(s.Workloads), func(name string) bool { return name == "pipeline" }) // calls could change order
-	s.Must = slices.DeleteFunc(slices.Clone(s.Must), func(what string) bool { return what == "read-only" || what == "damage refused" })
+	s.Must = slices.DeleteFunc(slices.Clone(s.Must), func(what string) bool { return what == "read-only" || what == "damage noticed" })
 	return s, true
 }
 

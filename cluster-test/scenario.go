@@ -94,7 +94,7 @@ func scenarios() []Scenario {
 		{Name: "rot", About: "200 times, a bit, a sector, the end or the whole of any file of a node is damaged, while the node is stopped or running",
 			Alone: damageAtRandom, Time: 12 * time.Minute, Flags: rotFlags},
 		{Name: "damage", About: "files are damaged while a node is down", Workloads: []string{"append", "cas", "mixed", "tail"},
-			Nemesis: damages(), Flags: smallLog, Must: []string{"damage refused"}},
+			Nemesis: damages(), Flags: smallLog, Must: []string{"damage noticed"}},
 		{Name: "clocks", About: "clocks are wrong, jump and drift", Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,
 			Nemesis: []string{"clock-offset", "clock-jump", "two-clocks", "clock-drift", "transfer"}, Must: []string{"leader changes", "expired"}},
 		{Name: "upgrade", About: "nodes of an older version are upgraded one by one, and work together meanwhile", Workloads: []string{"append", "cas", "turns", "tail", "mixed", "ttl", "namespaces"},
@@ -166,7 +166,7 @@ func ciRuns() map[string]ciRun {
 		"smoke":     {25 * time.Second, []string{"leader changes"}},
 		"chaos":     {50 * time.Second, []string{"leader changes", "unknown"}},
 		"disks":     {40 * time.Second, []string{"leader changes"}},
-		"damage":    {25 * time.Second, []string{"damage refused"}},
+		"damage":    {25 * time.Second, []string{"damage noticed"}},
 		"snapshots": {30 * time.Second, []string{"snapshot installs"}},
 		"upgrade":   {time.Minute, []string{"leader changes"}},
 	}

@@ -16,7 +16,7 @@ type totals struct {
 
 // wanted is what all runs of the matrix together must have met.
 var wanted = []string{"leader changes", "unknown", "duplicates", "conflicts", "expired", "read-only",
-	"snapshot installs", "snapshots taken", "torn tails", "damage refused", "no right"}
+	"snapshot installs", "snapshots taken", "torn tails", "damage refused", "damage noticed", "no right"}
 
 func (t *totals) add(r *report.Report) {
 	t.runs++

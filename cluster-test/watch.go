@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,14 +35,19 @@ func watchLeader(ctx context.Context, c *cluster.Cluster, rec *history.Recorder)
 }
 
 // signs are messages in the nodes' logs that tell of events which a long run
-// has to have seen: it would otherwise not have tried what it is there for.
-var signs = map[string]string{
-	"snapshot installs": "snapshot installed",
-	"snapshots taken":   "snapshot taken",
-	"torn tails":        "wal dropped an incomplete batch",
-	"damage refused":    "add it a", // a node's advice
-	"losses made good":  "the log holds again what it had lost",
+// has to have seen: it would otherwise not have tried what it is there for. Each has
+// one of some texts.
+var signs = map[string][]string{
+	"snapshot installs": {"snapshot installed"},
+	"snapshots taken":   {"snapshot taken"},
+	"torn tails":        {"wal dropped an incomplete batch"},
+	"damage refused":    {advice},
+	"damage noticed":    {advice, "stored data is damaged", "the state cannot be opened", "the log is damaged", "its place"},
+	"losses made good":  {"the log holds again what it had lost"},
 }
+
+// advice is a part of what a node says that cannot go on with its data.
+const advice = "add it a"
 
 // sometimes counts the signs.
 func (r *run) sometimes() map[string]float64 {
@@ -54,8 +60,8 @@ func (r *run) sometimes() map[string]float64 {
 		in := bufio.NewScanner(f)
 		in.Buffer(nil, 16<<20)
 		for in.Scan() {
-			for name, sign := range signs {
-				if strings.Contains(in.Text(), sign) {
+			for name, texts := range signs {
+				if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(in.Text(), text) }) {
 					counts[name]++
 				}
 			}
