@@ -42,7 +42,7 @@ var signs = map[string][]string{
 	"snapshots taken":   {"snapshot taken"},
 	"torn tails":        {"wal dropped an incomplete batch"},
 	"damage refused":    {advice},
-	"damage noticed":    {advice, "stored data is damaged", "the state cannot be opened", "the log is damaged", "its place"},
+	"damage noticed":    {advice, "stored data is damaged", "the state cannot be opened", "the log is damaged", "older copy", "its place"},
 	"losses made good":  {"the log holds again what it had lost"},
 }
 
