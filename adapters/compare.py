@@ -19,7 +19,7 @@ from stores import GATES, ROOT, STORES, UNSTEADY, measured_with, verdict, verify
 
 PAGE = os.path.join(ROOT, "docs", "contract.md")
 KEPT = os.path.join(ROOT, "bin", "compare")
-SCALE = ["--timeout", "120s"]  # so that a busy machine accuses nobody
+SCALE = ["--timeout", "120s"]  # so that no store fails because the machine is busy
 # How the JSON of a gate counts what its cases came to.
 COUNTED = {"passed": "pass", "failed": "FAIL", "undecided": "undecided", "not_supported": "not supported"}
 BEGIN, END = "<!-- comparison: written by adapters/compare.py -->", "<!-- end of comparison -->"

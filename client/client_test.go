@@ -324,7 +324,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// A user without a password would be sent as nobody, without a word.
+// Without a password, requests of a configured user would be sent without authentication.
 func TestUserWithoutPasswordIsRefused(t *testing.T) {
 	if _, err := New(Config{Addrs: []string{"127.0.0.1:1"}, Username: "ann"}); err == nil || !strings.Contains(err.Error(), "no password") {
 		t.Errorf("%v", err)

@@ -68,7 +68,7 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.Username != "" && c.Password == "" {
-		return c, fmt.Errorf("client: user %q has no password: it would be sent as nobody", c.Username)
+		return c, fmt.Errorf("client: user %q has no password: requests would be sent without authentication", c.Username)
 	}
 	if c.Namespace == "" {
 		c.Namespace = turn.DefaultNamespace

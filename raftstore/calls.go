@@ -193,7 +193,7 @@ func (t *calls) refused(b *batch, why *turn.Error, final bool) {
 	}
 }
 
-// lost says that nobody knows what became of the batch.
+// lost says that the outcome of the batch is unknown.
 func (t *calls) lost(b *batch) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

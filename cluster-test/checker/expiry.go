@@ -11,7 +11,7 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/history"
 )
 
-// mortal is a session with a deadline, as the search sees it. Nobody is told when it
+// mortal is a session with a deadline, as the search sees it. No operation tells when it
 // expires: between the earliest and the latest moment at which its deadline can
 // have been, any operation may find it there or gone, and once gone it is gone for
 // all that follow. Ids of its messages stay known.

@@ -49,7 +49,7 @@ func Picture(w io.Writer, ops []history.Operation, session string, timeout time.
 
 // searchable selects the operations that say something about linearizability.
 //
-// Attempts at one append under ids of which nobody knows what became count as one, that
+// Attempts at one append under ids whose outcome is unknown count as one, that
 // may take place at any time from the first of them on: the ids let one take place only,
 // and each more would double what has to be searched.
 func searchable(ops []*history.Operation) []porcupine.Operation {

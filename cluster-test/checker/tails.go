@@ -7,8 +7,8 @@ import (
 )
 
 // checkTails judges what subscribers saw of a session from which messages are removed, as long
-// as it is not deleted: its seqs only rise. What a subscriber was not shown must have been removed by then: nobody
-// may see it later.
+// as it is not deleted: its seqs only rise. A message that a subscriber was not shown must have
+// been removed by then: no later read may return it.
 func (s *session) checkTails() {
 	first := s.firstAppends()
 	at := map[uint64]*history.Operation{}       // seq → the append that was given it

@@ -8,7 +8,7 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/history"
 )
 
-// keyHistory reads lines such as "0-5 SET 1 NX → OK"; without an answer, nobody knows.
+// keyHistory reads lines such as "0-5 SET 1 NX → OK"; without an answer, the outcome is unknown.
 func keyHistory(t *testing.T, text string) []history.Operation {
 	var ops []history.Operation
 	for line := range strings.SplitSeq(text, ";") {
