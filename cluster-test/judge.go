@@ -62,8 +62,9 @@ func (r *run) requirements() {
 		r.report.Fail("only %.1f writes a second were acknowledged, at least %d are wanted", rate, r.MinRate)
 	}
 	for i, rate := range r.report.Figures.Quarters {
-		if rate < float64(r.MinRate)/4 && r.Special == nil {
-			r.report.Fail("only %.1f writes a second were acknowledged in quarter %d of the time", rate, i+1)
+		share := r.report.Figures.Quorum[i]
+		if rate < float64(r.MinRate)/4*share && r.Special == nil {
+			r.report.Fail("only %.1f writes a second were acknowledged in quarter %d of the time, although there was a quorum for %.0f %% of it", rate, i+1, 100*share)
 		}
 	}
 	if r.to-r.from < r.Time-time.Second {

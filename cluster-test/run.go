@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/checker"
@@ -102,12 +103,10 @@ func (r *run) phases(ctx context.Context) error {
 	r.from = r.rec.Now()
 	defer func() { r.report.Seconds = (r.to - r.from).Seconds() }()
 	watched, stopWatch := context.WithCancel(ctx)
-	watchEnded := make(chan struct{})
-	go func() {
-		defer close(watchEnded)
-		watchLeader(watched, r.cluster, r.rec)
-	}()
-	defer func() { stopWatch(); <-watchEnded }()
+	var watches sync.WaitGroup
+	watches.Go(func() { watchLeader(watched, r.cluster, r.rec) })
+	watches.Go(func() { watchQuorum(watched, r.cluster, r.rec) })
+	defer func() { stopWatch(); watches.Wait() }()
 
 	if r.Alone != nil {
 		err := r.Alone(ctx, r)

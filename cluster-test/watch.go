@@ -34,6 +34,27 @@ func watchLeader(ctx context.Context, c *cluster.Cluster, rec *history.Recorder)
 	}
 }
 
+// watchQuorum notes until ctx ends when the faults leave no quorum, and when there is one again.
+func watchQuorum(ctx context.Context, c *cluster.Cluster, rec *history.Recorder) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for had := true; ; {
+		switch has := c.Quorum(); {
+		case had && !has:
+			rec.Note("all", report.QuorumGoneNote)
+			had = false
+		case has && !had:
+			rec.Note("all", report.QuorumBackNote)
+			had = true
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
 // signs are messages in the nodes' logs that tell of events which a long run
 // has to have seen: it would otherwise not have tried what it is there for. Each has
 // one of some texts.

@@ -1,9 +1,14 @@
 package cluster
 
+import "sync"
+
 // Network is what lies between the nodes.
 type Network struct {
 	nodes []string
 	wires
+
+	mu      sync.Mutex
+	severed map[[2]string]bool // from one node to another nothing arrives
 }
 
 // wires are what a Network is made of.
@@ -31,7 +36,22 @@ func pairs(nodes []string, f func(a, b string)) {
 }
 
 // Set changes what happens to bytes from one node to another.
-func (n *Network) Set(from, to string, f Flow) { n.set(from, to, f) }
+func (n *Network) Set(from, to string, f Flow) {
+	n.mu.Lock()
+	if n.severed == nil {
+		n.severed = map[[2]string]bool{}
+	}
+	n.severed[[2]string{from, to}] = f.Cut || f.Hold
+	n.mu.Unlock()
+	n.set(from, to, f)
+}
+
+// joined reports whether bytes pass between two nodes, both ways.
+func (n *Network) joined(a, b string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.severed[[2]string{a, b}] && !n.severed[[2]string{b, a}]
+}
 
 // SetBoth does so in both directions.
 func (n *Network) SetBoth(a, b string, f Flow) {

@@ -13,7 +13,10 @@ import (
 type Figures struct {
 	WritesPerSecond float64 `json:"writes_per_second"`
 	// Quarters are the acknowledged writes a second of each quarter of the work.
-	Quarters      [4]float64          `json:"quarters"`
+	Quarters [4]float64 `json:"quarters"`
+	// Quorum is the share of each quarter in which writes can be asked for: the faults left a
+	// quorum, and had for electionTime.
+	Quorum        [4]float64          `json:"quorum"`
 	LongestPause  int64               `json:"longest_pause_ns"` // between two acknowledged writes
 	Write         Latency             `json:"write_latency"`
 	Read          Latency             `json:"read_latency"`
@@ -47,8 +50,17 @@ type Recovery struct {
 	HealWorst  int64 `json:"heal_worst_ns"`
 }
 
-// LeaderNote begins the notes that tell of a new leader.
-const LeaderNote = "leader"
+// LeaderNote begins the notes that tell of a new leader. The others tell that the nodes that
+// run and reach one another are no majority, and that they are one again.
+const (
+	LeaderNote     = "leader"
+	QuorumGoneNote = "no quorum"
+	QuorumBackNote = "quorum again"
+)
+
+// electionTime is how long nodes that are a majority again may take to elect a leader, starting
+// and catching up included.
+const electionTime = 3 * time.Second
 
 // Measure takes the figures of the work between two times of a history.
 func Measure(h *history.History, from, to time.Duration) Figures {
@@ -75,6 +87,7 @@ func Measure(h *history.History, from, to time.Duration) Figures {
 			first, _ := slices.BinarySearch(acks, int64(from+time.Duration(i)*quarter))
 			last, _ := slices.BinarySearch(acks, int64(from+time.Duration(i+1)*quarter))
 			f.Quarters[i] = float64(last-first) / quarter.Seconds()
+			f.Quorum[i] = quorumShare(h, int64(from+time.Duration(i)*quarter), int64(from+time.Duration(i+1)*quarter))
 		}
 		f.WritesPerSecond = float64(len(acks)) / (to - from).Seconds()
 	}
@@ -87,6 +100,32 @@ func Measure(h *history.History, from, to time.Duration) Figures {
 	f.LeaderChanges = max(0, f.LeaderChanges-1) // the first was no change
 	f.measureFaults(faults(h), acks)
 	return f
+}
+
+// quorumShare is the share of [from, to) in which there was a quorum, elections left out.
+func quorumShare(h *history.History, from, to int64) float64 {
+	var without int64
+	gone := int64(-1) // when the quorum was lost that is missing
+	counted := from   // up to here
+	span := func(end int64) {
+		end = min(end, to)
+		without += max(0, end-max(gone, counted))
+		counted = max(counted, end)
+	}
+	for _, m := range h.Marks {
+		switch {
+		case m.Type != history.Note:
+		case m.Text == QuorumGoneNote && gone < 0:
+			gone = m.Time
+		case m.Text == QuorumBackNote && gone >= 0:
+			span(m.Time + int64(electionTime))
+			gone = -1
+		}
+	}
+	if gone >= 0 {
+		span(to)
+	}
+	return 1 - float64(without)/float64(to-from)
 }
 
 func latency(d []int64) Latency {

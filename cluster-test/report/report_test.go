@@ -129,3 +129,23 @@ func checkXML(t *testing.T, svg string) {
 		}
 	}
 }
+
+// TestQuorumShare: writes cannot be asked for while the faults leave no quorum, nor before a
+// leader can have been elected after that.
+func TestQuorumShare(t *testing.T) {
+	h := sample()
+	note := func(at int64, text string) {
+		h.Marks = append(h.Marks, history.Event{Type: history.Note, Time: at * second, Node: "all", Text: text})
+	}
+	if f := Measure(h, 0, 8*time.Second); f.Quorum != [4]float64{1, 1, 1, 1} {
+		t.Errorf("without a loss: %v", f.Quorum)
+	}
+	note(1, QuorumGoneNote)
+	note(2, QuorumBackNote)
+	note(3, QuorumGoneNote) // before a leader can have been elected
+	note(3, QuorumBackNote) // counts again from 6 s on
+	note(7, QuorumGoneNote)
+	if f := Measure(h, 0, 8*time.Second); f.Quorum != [4]float64{0.5, 0, 0, 0.5} {
+		t.Errorf("lost from 1 s to 3 s and from 7 s on: %v", f.Quorum)
+	}
+}
