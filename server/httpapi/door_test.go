@@ -151,6 +151,15 @@ type door struct {
 }
 
 func openDoor(t testing.TB, change ...func(*Config)) *door {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openDoorAt(t, l, change...)
+}
+
+// openDoorAt opens a door at l, which it closes.
+func openDoorAt(t testing.TB, l net.Listener, change ...func(*Config)) *door {
 	d := &door{t: t, node: newTestNode(t), admin: &testAdmin{}, client: &http.Client{
 		Transport: &http.Transport{ExpectContinueTimeout: time.Minute},
 	}}
@@ -160,10 +169,6 @@ func openDoor(t testing.TB, change ...func(*Config)) *door {
 		f(&cfg)
 	}
 	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

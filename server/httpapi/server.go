@@ -45,7 +45,7 @@ type Config struct {
 	Descriptors Descriptors   // bounds them further; nil: it does not
 	MemoryBytes int64         // of the bodies and answers in work together, of one user or address 3/4 of it; default 256 MiB
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
-	BodyTime    time.Duration // in which a body has to arrive; default 1 min
+	BodyTime    time.Duration // for which a body may arrive slower than 8 KiB/s; default 20 s
 	Stall       time.Duration // for which a client may take nothing; default 20 s
 	Grace       time.Duration // for requests to end when the server stops; default 5 s
 }
@@ -60,7 +60,7 @@ func (c Config) withDefaults() Config {
 	c.MaxConns = or(c.MaxConns, 16<<10)
 	c.MemoryBytes = or(c.MemoryBytes, 256<<20)
 	c.Heartbeat = or(c.Heartbeat, 15*time.Second)
-	c.BodyTime = or(c.BodyTime, time.Minute)
+	c.BodyTime = or(c.BodyTime, 20*time.Second)
 	c.Stall = or(c.Stall, 20*time.Second)
 	c.Grace = or(c.Grace, 5*time.Second)
 	return c

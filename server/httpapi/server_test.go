@@ -215,7 +215,7 @@ func TestBodiesThatStop(t *testing.T) {
 		want   int
 		says   string
 	}{
-		"read":     {64 << 20, 400, "incomplete after 8 bytes and 300ms"},
+		"read":     {64 << 20, 400, "incomplete after 8 bytes: slower than 8 KiB/s for 300ms"},
 		"rejected": {1000, 503, "OVERLOADED"},
 	} {
 		t.Run(name, func(t *testing.T) {

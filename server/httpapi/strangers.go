@@ -156,8 +156,8 @@ func leaveBody(w http.ResponseWriter, r *http.Request) {
 
 const lateBodyTime = time.Second
 
-// limitBody limits the time that a client takes to send a body, whether it is read or
-// dropped after the response.
+// limitBody limits the time that a client takes to begin a body, or to send one that is
+// dropped after the response. That of a body which is read is bounded by bodyReader.
 func (c *call) limitBody() {
 	if c.request.ContentLength != 0 {
 		_ = c.out.rc.SetReadDeadline(time.Now().Add(c.server.cfg.BodyTime))

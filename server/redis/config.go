@@ -60,10 +60,9 @@ type Config struct {
 	// WriteTimeout is how long a client may leave replies unread before its
 	// connection is closed: 30 s without accepting any bytes.
 	WriteTimeout time.Duration
-	// ReadTimeout is how long a client may pause within a request: 30 s. The whole of it
-	// may take so long and a second for each 8 KiB. Where there are Users, it is also
-	// the time in which a connection has to authenticate. Between requests, a user's may
-	// be silent for ever.
+	// ReadTimeout is how long a client may pause within a request, or be slower than
+	// 8 KiB/s: 30 s. Where there are Users, it is also the time in which a connection has
+	// to authenticate. Between requests, a user's may be silent for ever.
 	ReadTimeout time.Duration
 	// DeadPeerTimeout is how long a client's machine may answer nothing, not even
 	// probes, before its connection is closed: 2 min. It is counted in seconds.

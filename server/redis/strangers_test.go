@@ -47,15 +47,15 @@ func closes(t *testing.T, nc net.Conn, drip func() error) {
 }
 
 // A request that drips in, or requests that never authenticate, hold a connection
-// for ReadTimeout, however often a byte comes.
+// for ReadTimeout, however often a byte comes and however many came at first.
 func TestDrippingConnectionsEnd(t *testing.T) {
 	s := protected(t, Config{ReadTimeout: 300 * time.Millisecond})
-	known := s.as(t, "ann").nc
+	known, other := s.as(t, "ann").nc, s.as(t, "bob").nc
 	const begun = "*2\r\n$4\r\nECHO\r\n$9999\r\n"
 	for _, c := range []struct {
 		nc           net.Conn
 		before, drip string
-	}{{dial(t, s.addr()).nc, begun, "x"}, {dial(t, s.addr()).nc, "", "PING\r\n"}, {known, begun, "x"}} {
+	}{{dial(t, s.addr()).nc, begun, "x"}, {dial(t, s.addr()).nc, "", "PING\r\n"}, {known, begun, "x"}, {other, "*2\r\n$4\r\nECHO\r\n$1000000\r\n" + strings.Repeat("x", 900_000), "x"}} {
 		io.WriteString(c.nc, c.before)
 		closes(t, c.nc, func() error { _, err := io.WriteString(c.nc, c.drip); return err })
 	}

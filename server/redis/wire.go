@@ -10,17 +10,19 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/minrate"
 )
 
 // wire is a connection's socket: how long a read or a write of it may take, and how
 // it is closed. Its fields belong to the goroutine that reads requests, but for
 // wasCut and for writeBy, which goes with the Writer: see replies.
 type wire struct {
-	srv    *Server
-	nc     net.Conn
-	within bool      // part of a request was received
-	began  time.Time // … at this time
-	got    int       // bytes since then
+	srv     *Server
+	nc      net.Conn
+	within  bool // part of a request was received
+	request minrate.Deadline
+	got     int // bytes that request does not know of yet
 	// loginBy is until when the client has to authenticate; zero: it has, or need not.
 	loginBy time.Time
 	timed   bool // the socket has a read deadline
@@ -41,7 +43,9 @@ func (w *wire) read(p []byte) (int, error) {
 }
 
 // begin notes that a request begins.
-func (w *wire) begin() { w.within, w.began, w.got = true, time.Now(), 0 }
+func (w *wire) begin() {
+	w.within, w.request, w.got = true, minrate.Begin(time.Now(), w.srv.cfg.ReadTimeout), 0
+}
 
 // handshakeTime bounds the TLS handshake of a client.
 const handshakeTime = 10 * time.Second
@@ -63,21 +67,15 @@ func (w *wire) shakeHands(ctx context.Context) error {
 	return secured.HandshakeContext(ctx)
 }
 
-// requestRate is how many bytes of a request have to arrive in a second, beyond those
-// of Config.ReadTimeout: a request that drips in holds its connection for no longer.
-const requestRate = 8 << 10
-
-// limitRead bounds a pause within a request, the time for the whole of it, and that in
-// which a stranger has to authenticate; users may take their time between requests.
+// limitRead bounds the time for more of a request, and that in which a stranger has to
+// authenticate; users may take their time between requests.
 func (w *wire) limitRead() error {
 	by := w.loginBy
 	if w.within {
-		pause, whole := time.Now().Add(w.srv.cfg.ReadTimeout), w.began.Add(w.srv.cfg.ReadTimeout+time.Duration(w.got)*time.Second/requestRate)
-		for _, t := range []time.Time{pause, whole} {
-			if by.IsZero() || t.Before(by) {
-				by = t
-			}
+		if t := w.request.Next(time.Now(), w.got); by.IsZero() || t.Before(by) {
+			by = t
 		}
+		w.got = 0
 	}
 	switch {
 	case !by.IsZero():
