@@ -36,8 +36,9 @@ func (r *run) finish(ctx context.Context) error {
 		opts.ClockSlack = wrongClockSlack
 	}
 	opts.PresentRevisions = r.Upgrade || r.Mixed
-	r.report.Checked = checker.Check(h.Operations, opts)
 	sum := report.Measure(h, r.from, r.to)
+	opts.Calm = len(r.Nemesis) == 0 && r.Drive == nil && sum.LeaderChanges == 0
+	r.report.Checked = checker.Check(h.Operations, opts)
 	sum.StateHash, sum.HashIndex = r.report.Figures.StateHash, r.report.Figures.HashIndex
 	sum.Sometimes, sum.AnswersLost = r.sometimes(), lost
 	r.report.Figures = sum

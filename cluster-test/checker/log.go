@@ -34,10 +34,12 @@ type turn struct {
 func (t *turn) last() uint64 { return t.first + uint64(len(t.values)) - 1 }
 
 func (s *session) checkLog(presentRevisions bool) {
-	l := &log{session: s,
+	own := *s // with operations of its own
+	l := &log{session: &own,
 		owner: map[string]*turn{}, values: map[uint64]string{}, seqs: map[string]uint64{},
 		seenBy: map[uint64]*history.Operation{}, turnEnds: map[uint64]*turn{},
 		revisions: map[uint64]uint64{}, revSeenBy: map[uint64]*history.Operation{}}
+	l.ops = splitRepeats(l.ops)
 	l.collectTurns()
 	l.place()
 	if !l.checkFinal() {

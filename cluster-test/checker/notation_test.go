@@ -81,10 +81,14 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 		switch name {
 		case "ids":
 			c.IDs = true
+		case "again":
+			c.Again = true
 		case "as":
 			c.User = value
 		case "retries":
 			c.Retries = true
+		case "on": // on=7 is the subscription of process 7
+			op.Process = 1000 + int(number)
 		case "stale":
 			c.Stale = true
 		case "maxage":

@@ -37,7 +37,7 @@ func (s *session) checkRights(losses []history.RightsLoss) {
 // within reports whether the user made the call while the right was lost. What a tail
 // shows may have been sent before.
 func within(l *history.RightsLoss, op *history.Operation) bool {
-	return op.Call.User == l.User && op.Invoke > l.Gone && op.Call.Func != history.Tail
+	return op.Call.User == l.User && op.Invoke > l.Gone && op.Call.Func != history.Tail && op.Call.Func != history.Listen
 }
 
 // firstAppends returns, by value, the first attempt to append it.

@@ -8,7 +8,8 @@
 //     by search, in which it may expire at any moment that the clock allows (expiry.go);
 //   - a session that was also popped, trimmed, cleared or deleted is judged by
 //     search for a legal order of its operations (search.go), and is kept small;
-//   - so is a key of Redis, of whatever type (values.go).
+//   - so is a key of Redis, of whatever type (values.go);
+//   - a channel of Redis is judged by what each subscriber received (publish.go).
 //
 // What cannot be decided is not passed: it is reported as undecided.
 package checker
@@ -73,6 +74,8 @@ type Options struct {
 	// PresentRevisions: the cluster may be below level 1, where the retry of an append
 	// hears the session's present revision.
 	PresentRevisions bool
+	// Calm: nothing was done to the cluster, and its leader stayed.
+	Calm bool
 }
 
 // DefaultOptions suit a run of a few minutes.
@@ -152,6 +155,8 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 		}
 	case valued:
 		s.checkValue(opts.SearchTimeout)
+	case published:
+		s.checkPublished(opts.Calm)
 	case changing:
 		s.checkAgreement()
 		s.checkIdentity()
@@ -160,7 +165,7 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	default:
 		s.checkAgreement()
 		s.checkLog(opts.PresentRevisions)
-		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) {
+		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) && len(repeatedValues(ops)) == 0 {
 			s.search(opts.SearchTimeout)
 		}
 	}
@@ -204,10 +209,11 @@ func (s *session) finding(rule, text string, ops []*history.Operation) Violation
 type sessionKind int
 
 const (
-	growing  sessionKind = iota // appended to and read
-	changing                    // messages were removed as well
-	expiring                    // messages had a deadline
-	valued                      // a key of Redis, of any type
+	growing   sessionKind = iota // appended to and read
+	changing                     // messages were removed as well
+	expiring                     // messages had a deadline
+	valued                       // a key of Redis, of any type
+	published                    // a channel of Redis
 )
 
 func kind(ops []*history.Operation) sessionKind {
@@ -223,6 +229,8 @@ func kind(ops []*history.Operation) sessionKind {
 			}
 		case history.Do, history.Ask:
 			return valued
+		case history.Publish, history.Listen:
+			return published
 		default:
 			k = changing
 		}

@@ -38,10 +38,14 @@ const (
 	Delete  Func = "delete"
 	Do      Func = "do"  // a Redis command on a key of any type
 	Ask     Func = "ask" // one that changes nothing
+	Publish Func = "publish"
+	// Listen is to subscribe to a channel, or, on the same connection, to receive its next
+	// message. The operations of one subscription have a process of their own.
+	Listen Func = "listen"
 )
 
 // Writes reports whether f may change a session.
-func (f Func) Writes() bool { return f != Read && f != Tail && f != Ask }
+func (f Func) Writes() bool { return f != Read && f != Tail && f != Ask && f != Listen }
 
 // Event is one line of a history.
 type Event struct {
@@ -70,6 +74,9 @@ type Call struct {
 	// IDs: every message is sent with its token as its id, so that the call
 	// may be repeated and takes place at most once.
 	IDs bool `json:"ids,omitempty"`
+	// Again: the caller repeats a call that it had an answer to, perhaps so late that its ids
+	// are forgotten.
+	Again bool `json:"again,omitempty"`
 	// Retries: the client library repeats the call by itself, under the ids.
 	Retries bool `json:"retries,omitempty"`
 

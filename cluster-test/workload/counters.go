@@ -12,7 +12,9 @@ type Counts struct {
 	Writes     int64 `json:"writes"` // acknowledged
 	Reads      int64 `json:"reads"`
 	Tailed     int64 `json:"tailed"` // messages seen by subscribers
+	Heard      int64 `json:"heard"`  // published messages, received by subscribers
 	Duplicates int64 `json:"duplicates"`
+	Forgotten  int64 `json:"forgotten"` // appends that were repeated and took place again
 	Conflicts  int64 `json:"conflicts"`
 	Unknown    int64 `json:"unknown"`   // writes without an answer
 	Refused    int64 `json:"refused"`   // calls that surely did not take place
@@ -41,6 +43,8 @@ func (k *counters) ok(c *history.Call, r *history.Result, s *Session) {
 	switch {
 	case c.Func == history.Tail:
 		k.c.Tailed += int64(len(r.Messages))
+	case c.Func == history.Listen:
+		k.c.Heard += int64(len(r.Messages))
 	case !c.Func.Writes():
 		k.c.Reads++
 		if r.Last == 0 && s.ttl > 0 && s.Last() > 0 {
@@ -51,6 +55,9 @@ func (k *counters) ok(c *history.Call, r *history.Result, s *Session) {
 		k.c.Writes++
 	default:
 		k.c.Writes++
+		if c.Again {
+			k.c.Forgotten++
+		}
 	}
 }
 

@@ -54,6 +54,8 @@ func listCommand(key string, c *history.Call) []string {
 	whole := !c.Latest && c.N == 0 && !c.Stale
 	n := strconv.FormatUint(c.N, 10)
 	switch {
+	case c.Func == history.Publish:
+		return []string{"PUBLISH", key, string(payload(c.Values[0]))}
 	case c.Func == history.Append && !c.IDs && c.Expect == nil && c.TTL == 0:
 		command := []string{"RPUSH", key}
 		for _, v := range c.Values {

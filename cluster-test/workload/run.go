@@ -20,10 +20,11 @@ type Run struct {
 	prefix  string
 	// interval is the mean time between two calls of a worker, beyond what the
 	// calls take.
-	interval time.Duration
-	pools    []*pool
-	workers  []*worker
-	tailers  []*tailer
+	interval  time.Duration
+	pools     []*pool
+	workers   []*worker
+	tailers   []*tailer
+	listeners []*listener
 
 	counters  counters
 	tokens    atomic.Int64
@@ -70,6 +71,9 @@ func New(cfg Config) *Run {
 		for i := range p.w.Tailers {
 			r.tailers = append(r.tailers, newTailer(r, p, p.w.Doors[i%len(p.w.Doors)], r.user(i), uint64(i)))
 		}
+		for i := range p.w.Listeners {
+			r.listeners = append(r.listeners, newListener(r, p, i))
+		}
 	}
 	return r
 }
@@ -83,6 +87,9 @@ func (r *Run) Work(ctx context.Context) error {
 	for _, t := range r.tailers {
 		all.Go(func() { t.loop(ctx) })
 	}
+	for _, l := range r.listeners {
+		all.Go(func() { l.loop(ctx) })
+	}
 	all.Wait()
 	return r.Failed()
 }
@@ -90,7 +97,7 @@ func (r *Run) Work(ctx context.Context) error {
 // Finish is called when every fault has healed. Every node has to accept a write
 // at every door that was used, and every worker has to succeed, before ctx ends.
 func (r *Run) Finish(ctx context.Context) error {
-	problems := make(chan error, len(r.workers)+len(r.tailers))
+	problems := make(chan error, len(r.workers)+len(r.tailers)+len(r.listeners))
 	var all sync.WaitGroup
 	for i, w := range r.workers {
 		all.Go(func() {
@@ -109,6 +116,13 @@ func (r *Run) Finish(ctx context.Context) error {
 			}
 		})
 	}
+	for _, l := range r.listeners {
+		all.Go(func() {
+			if err := l.catchUp(ctx); err != nil {
+				problems <- err
+			}
+		})
+	}
 	all.Wait()
 	close(problems)
 	for err := range problems {
@@ -122,7 +136,7 @@ func (w *worker) last(ctx context.Context) error {
 	s := w.pool.pick(w.rand)
 	for {
 		var c history.Call
-		if len(w.workload.Values) > 0 {
+		if len(w.workload.Values) > 0 || w.workload.Listeners > 0 {
 			c = w.write(s)
 		} else {
 			c = w.append(1, true)
@@ -163,6 +177,9 @@ func (r *Run) ReadAll(ctx context.Context, workers int) error {
 		})
 	}
 	for _, p := range r.pools {
+		if p.w.Listeners > 0 {
+			continue // nothing is stored
+		}
 		for _, s := range p.sessions() {
 			work <- s
 		}

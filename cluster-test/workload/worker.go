@@ -35,6 +35,7 @@ type worker struct {
 	// For workloads that read before they write.
 	hasRead  bool
 	revision uint64 // of the session when the worker last read it
+	repeats  []repeat
 }
 
 // loop works until ctx ends.

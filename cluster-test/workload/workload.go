@@ -23,6 +23,8 @@ type Workload struct {
 	Calls      int // on one session, then it is retired
 	Unknowns   int // calls without an answer after which it is retired; 0: any
 	Tailers    int // workers that follow sessions instead
+	// Listeners are connections that subscribe; sessions are then channels.
+	Listeners int
 	// TTLs, in milliseconds, one of which each session has and each append renews.
 	TTLs    []int64
 	Removes bool // messages are removed: lists do not tell seqs
@@ -57,6 +59,10 @@ func All() []*Workload {
 			Doors: []string{RESP}, Sessions: 4, Calls: 600, Pipeline: 200, Next: pipelined,
 		},
 		{
+			Name: "window", About: "appends that are repeated later, some before the session has 1,024 more messages and some after",
+			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 1200, Next: repeated,
+		},
+		{
 			Name: "cas", About: "read, then append if nothing changed meanwhile",
 			Doors: []string{HTTP, Native, Client}, Sessions: 3, Calls: 300, Next: conditional,
 		},
@@ -83,6 +89,10 @@ func All() []*Workload {
 		{
 			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
 			Doors: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
+		},
+		{
+			Name: "publish", About: "up to 60 messages at a time, published at all nodes, and subscribers of their channels, by name and by pattern",
+			Doors: []string{RESP}, Sessions: 2, Calls: 2000, Pipeline: 60, Listeners: 6, Next: publish,
 		},
 		{
 			Name: "values", About: "lists, hashes, sets, sorted sets, streams and strings of Redis, by all that changes them",
@@ -150,6 +160,10 @@ func pipelined(w *worker, s *Session) history.Call {
 	c := w.append(1+w.rand.IntN(2), false)
 	c.IDs = w.rand.IntN(2) == 0
 	return c
+}
+
+func publish(w *worker, _ *Session) history.Call {
+	return history.Call{Func: history.Publish, Values: []string{w.run.token()}}
 }
 
 // large makes one message in a hundred as large as it can be, or nearly.
