@@ -126,6 +126,66 @@ func TestDamagedLogLosesNothing(t *testing.T) {
 	lostEntry(c, w, mark, true)
 }
 
+// A bit of an entry that was compacted away is of no consequence: the node has its whole log, is in no doubt, and nothing is put aside.
+func TestDamageOfCompactedEntries(t *testing.T) {
+	for _, nodes := range []int{1, 3} {
+		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			c := newCluster(t, nodes, func(cfg *Config) { cfg.Storage.TailBytes = 1 })
+			id := c.leader().id
+			c.ready()
+			for i := range 30 {
+				put(t, c.nodes[id], "s", fmt.Sprint(i))
+			}
+			c.cutLogs(20)
+			put(t, c.nodes[id], "s", "30")
+			c.stop(id)
+			dir := filepath.Join(c.dir, id)
+			rotEntry(t, dir, 10)
+			n := c.open(id)
+			if l, missing := n.mark.lacks(); missing {
+				t.Errorf("the node believes that it lacks %v", l)
+			}
+			r := c.run(n)
+			c.leader()
+			c.ready()
+			c.sameState()
+			if got := texts(t, r, "s", turn.Linearizable); len(got) != 31 {
+				t.Errorf("%d messages of 31 are there", len(got))
+			}
+			if _, err := os.Stat(filepath.Join(dir, logAsideName)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: %v", logAsideName, err)
+			}
+		})
+	}
+}
+
+// rotEntry flips a bit of one entry in the log of a node that is down.
+func rotEntry(t *testing.T, dir string, index uint64) {
+	t.Helper()
+	folder, found := filepath.Join(dir, walName), false
+	report, err := wal.Walk(folder, wal.Options{}, func(b wal.Batch) error {
+		if index < b.Index || index >= b.Index+uint64(b.Count) {
+			return nil
+		}
+		found = true
+		f, err := os.OpenFile(filepath.Join(folder, fmt.Sprintf("%020d.seg", b.Segment)), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		last := []byte{0}
+		if _, err := f.ReadAt(last, b.Offset+b.Bytes-1); err != nil {
+			return err
+		}
+		last[0] ^= 4
+		_, err = f.WriteAt(last, b.Offset+b.Bytes-1)
+		return err
+	})
+	if err != nil || !found || index >= report.FirstIndex {
+		t.Fatalf("no dropped entry was damaged: %v, the log begins at %d: %v", found, report.FirstIndex, err)
+	}
+}
+
 // If the others are no majority, nobody could replace what is lost, and the log stays.
 func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
 	for _, nodes := range []int{1, 2} {

@@ -25,7 +25,8 @@
 //   - Nothing invented: a record is returned only if its checksum, its index, its place in the file and the identity of the file's present
 //     use agree. Old bytes in recycled files cannot pass for records.
 //   - Torn tail cut, damage never: a batch that a crash left incomplete at the very end is dropped by Open. Anything else that does
-//     not verify is a [*CorruptError], at Open or at Get, and the files are left as they are.
+//     not verify is a [*CorruptError], at Open or at Get, and the files are left as they are; except where only records can have been that
+//     the log has dropped.
 //   - Fail-stop: after the first failed write or sync every later call returns that same error (a [*FailedError]). A failed sync is never
 //     repeated: the kernel may have dropped the very pages that it could not write, and a second sync would then report success.
 //   - A full disk is not a failure: space is taken before it is needed, and a call that cannot have it returns [ErrNoSpace], with nothing

@@ -70,7 +70,8 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{2, 3, 0, 1, 2, 65, 65, 3, 66, 66, 66, 0, 0, 0, 2, 9, 1, 67, 4, 1, 1, 1, 1, 0, 0})
 	f.Add([]byte{1, 2, 7, 3, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 1, 5, 5, 5, 5, 5, 5, 255, 3, 9, 248, 254, 129, 1, 2, 3})
-	f.Add([]byte{0, 1, 0, 1, 0, 1, 65, 0, 249, 2, 0, 2, 0}) // a record under another number
+	f.Add([]byte{0, 1, 0, 1, 0, 1, 65, 0, 249, 2, 0, 2, 0})                                          // a record under another number
+	f.Add([]byte{1, 1, 16, 3, 3, 0, 1, 0, 0, 255, 5, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 248, 0}) // a dropped record is damaged
 	f.Add([]byte("\x03\x05 a small log with \xff odd \xfd batches \xfc in it \xfb and so on, and on \xf9 and on \xf8"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := script(data)

@@ -99,6 +99,10 @@ func (p *printer) report(r Report) {
 	if r.Torn != nil {
 		p.printf("incomplete batch at the end, left by a crash or being written now: %s offset %d: %s\n", r.Torn.File, r.Torn.Offset, r.Torn.Reason)
 	}
+	for _, d := range r.DroppedDamage {
+		p.printf("dropped records are damaged, which does no harm: %s offset %d: %s; whole again from %s offset %d on\n",
+			d.File, d.Offset, d.Reason, d.UntilFile, d.UntilOffset)
+	}
 	if r.ManifestDamage != "" {
 		p.printf("one copy of the manifest is damaged: %s\n", r.ManifestDamage)
 	}

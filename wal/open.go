@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Open opens the log in dir, and makes an empty one if there is none. It verifies every record, drops a torn last batch, and takes the
+// Open opens the log in dir, and makes an empty one if there is none. It verifies every record, drops a torn last batch, warns of damage to dropped records, and takes the
 // space of the first segment. It starts nothing: see Run.
 // Errors: *CorruptError, ErrNewer, ErrLocked, ErrNoSpace, or that of a failed file operation. Nothing is changed if it is one of the first three.
 func Open(dir string, opts Options) (*Log, error) {
@@ -58,6 +58,10 @@ func (l *Log) open() error {
 	if r.torn != nil {
 		l.counters.tornTail.Store(true)
 		l.opts.Logger.Warn("wal dropped an incomplete batch at its end, as after a crash", "file", r.torn.File, "offset", r.torn.Offset, "reason", r.torn.Reason)
+	}
+	if n := len(r.gaps); n > 0 {
+		l.opts.Logger.Warn("wal has damage among records that it had dropped; every live record is whole", "places", n,
+			"file", r.gaps[0].File, "offset", r.gaps[0].Offset, "reason", r.gaps[0].Reason)
 	}
 	l.admin.Lock()
 	defer l.admin.Unlock()

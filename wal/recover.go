@@ -17,6 +17,8 @@ import (
 //
 // What remains is a frame that was being written when the machine stopped, or nothing at all. Its bytes stay where they are; the epoch
 // that Open begins makes them invalid for good.
+//
+// Damage that only dropped records can have suffered does not matter: see gap.go.
 
 // recovered is what the files say.
 type recovered struct {
@@ -24,6 +26,7 @@ type recovered struct {
 	last  frame      // the newest frame, in the table's last segment; zero if there is none
 	ready []*segment // segments after the tail, prepared and unused
 	torn  *TornTail
+	gaps  []DroppedDamage // damage among records that are dropped
 }
 
 // visitor sees each frame, with where its records are. The slice is reused.
@@ -31,18 +34,40 @@ type visitor func(s *segment, f frame, offsets []uint32) error
 
 // recoverTable replays the segments that m names, past visit if that is not nil. On an error it returns what was recovered before.
 func recoverTable(m manifest, segments []*segment, visit visitor) (*recovered, error) {
+	once := &visitOnce{visit: visit}
+	r, err := replay(m, segments, once.pass(), false)
+	var damage *CorruptError
+	if !errors.As(err, &damage) || once.err != nil {
+		return r, err
+	}
+	// Nothing behind the damage is shown before it is certain that the damage does not matter.
+	around, failed := replay(m, unread(segments), nil, true)
+	if failed != nil {
+		return r, err
+	}
+	if visit == nil {
+		return around, nil
+	}
+	return replay(m, unread(segments), once.pass(), true)
+}
+
+// replay reads the segments once. With passGaps it goes on behind what is damaged, and fails if anything live may be lost there.
+func replay(m manifest, segments []*segment, visit visitor, passGaps bool) (*recovered, error) {
 	r := &recovered{}
-	ends, used, err := usedSegments(m, segments)
+	ends, used, err := usedSegments(m, segments, passGaps)
 	if err != nil {
 		return r, err
 	}
-	p := replayer{manifest: m, recovered: r, visit: visit}
+	p := replayer{manifest: m, recovered: r, visit: visit, passGaps: passGaps}
 	for i := range used {
-		if err := p.segment(segments[i], ends[i]); err != nil {
+		if err := p.segment(segments[i], ends[i], i == used-1); err != nil {
 			return r, err
 		}
 	}
 	if err := p.noLater(segments[used:]); err != nil {
+		return r, err
+	}
+	if err := p.checkGaps(); err != nil {
 		return r, err
 	}
 	// A last segment in which not even one frame is whole is unused after all; the tail is the one before.
@@ -50,13 +75,15 @@ func recoverTable(m manifest, segments []*segment, visit visitor) (*recovered, e
 	return r, p.checkWhole(segments)
 }
 
-// unknownEnd stands for the end of the tail segment.
+// unknownEnd stands for the end of the tail segment, and of one whose successor begins with a damaged frame.
 const unknownEnd = -1
 
-// usedSegments finds how many segments are in use and where the frames of each end.
-func usedSegments(m manifest, segments []*segment) (ends []int64, used int, err error) {
+// usedSegments finds how many segments are in use and where the frames of each end. A first frame that is damaged is an error, unless
+// it may lie in a gap.
+func usedSegments(m manifest, segments []*segment, passGaps bool) (ends []int64, used int, err error) {
 	heads := make([]frame, len(segments))
 	bad := make([]error, len(segments))
+	inGap := func(s *segment) bool { return passGaps && m.mark.covers(s.id, headerSize) }
 	for i, s := range segments {
 		c := newScanner(s, m)
 		c.window.chunk = 0 // the head and no more
@@ -65,7 +92,7 @@ func usedSegments(m manifest, segments []*segment) (ends []int64, used int, err 
 		if bad[i] != nil && !errors.As(bad[i], &b) {
 			return nil, 0, s.readError(bad[i], headerSize, 0)
 		}
-		if bad[i] == nil {
+		if bad[i] == nil || inGap(s) {
 			used = i + 1
 		} else if m.mark.covers(s.id, headerSize) {
 			return nil, 0, &CorruptError{File: s.path, Offset: headerSize, Reason: bad[i].Error() + "; the log was synced beyond this place"}
@@ -73,12 +100,12 @@ func usedSegments(m manifest, segments []*segment) (ends []int64, used int, err 
 	}
 	ends = make([]int64, used)
 	for i := range used {
-		if bad[i] != nil {
+		if bad[i] != nil && !inGap(segments[i]) {
 			return nil, 0, &CorruptError{File: segments[i].path, Offset: headerSize,
 				Reason: fmt.Sprintf("%v, and segment %d after it is in use", bad[i], segments[i+1].id)}
 		}
 		ends[i] = unknownEnd
-		if i+1 < used {
+		if i+1 < used && bad[i+1] == nil {
 			ends[i] = int64(heads[i+1].back)
 		}
 	}
@@ -90,10 +117,12 @@ type replayer struct {
 	*recovered
 	visit    visitor
 	markSeen bool
+	passGaps bool
+	gap      gap
 }
 
-// segment replays one used segment. end is unknownEnd for the last one.
-func (p *replayer) segment(s *segment, end int64) error {
+// segment replays one used segment. end may be unknownEnd; last says that this is the last one.
+func (p *replayer) segment(s *segment, end int64, last bool) error {
 	c := newScanner(s, p.manifest)
 	at := int64(headerSize)
 	for at != end {
@@ -101,13 +130,16 @@ func (p *replayer) segment(s *segment, end int64) error {
 		f, err := c.frame(at)
 		var bad *badFrame
 		if errors.As(err, &bad) {
-			if end == unknownEnd {
-				return p.tail(c, at, bad)
+			next, err := p.unreadable(c, at, end, last, bad)
+			if err != nil || next == atTail {
+				return err
 			}
-			return p.damage(s, bad, "")
+			at = next
+			continue
 		} else if err != nil {
 			return s.readError(err, at, p.next)
 		}
+		p.readable(s, f)
 		if reason := p.check(f); reason != "" {
 			return &CorruptError{File: s.path, Offset: at, Index: f.index, Reason: reason}
 		}
@@ -124,7 +156,23 @@ func (p *replayer) segment(s *segment, end int64) error {
 		at = f.end()
 	}
 	p.passMark(s, at)
+	p.leave(s, end)
 	return nil
+}
+
+// atTail stands for the place where the log ends.
+const atTail = -2
+
+// unreadable decides what a place without a valid frame is, and returns where the replay goes on.
+func (p *replayer) unreadable(c *scanner, at, end int64, last bool, bad *badFrame) (next int64, err error) {
+	switch {
+	case p.passGaps && p.manifest.mark.covers(c.id, at):
+		p.enter(c.segment, bad)
+		return c.next(at, end)
+	case last:
+		return atTail, p.tail(c, at, bad)
+	}
+	return 0, p.damage(c.segment, bad, "")
 }
 
 // tail decides what the bad frame at the end of the last segment is: the end, a torn batch, or damage.
@@ -170,7 +218,7 @@ func (p *replayer) damage(s *segment, bad *badFrame, why string) error {
 
 // passMark notes that a frame begins or the log ends at the mark, with the records that the mark says.
 func (p *replayer) passMark(s *segment, at int64) {
-	if s.id == p.manifest.mark.segment && at == p.manifest.mark.offset && p.next == p.manifest.mark.next {
+	if !p.gap.open && s.id == p.manifest.mark.segment && at == p.manifest.mark.offset && p.next == p.manifest.mark.next {
 		p.markSeen = true
 	}
 }

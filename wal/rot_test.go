@@ -3,77 +3,12 @@ package wal_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/turnlog/turnlog/wal"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
-
-// TestRot flips bytes of the log's files (with -long, every one of them) in turn. Opened, the log is whole or refused; it never shows anything else.
-func TestRot(t *testing.T) {
-	r := newRand(t)
-	disk := simdisk.New()
-	l := simLog(t, disk)
-	var m model
-	for m.next < 40 {
-		b := records(max(1, m.next), 3, 700+r.IntN(300))
-		mustAppend(t, l, b)
-		m = m.append(b)
-	}
-	if err := errors.Join(l.TruncateBefore(4), l.TruncateAfter(38), l.Close()); err != nil {
-		t.Fatal(err)
-	}
-	m = m.truncateBefore(4).truncateAfter(38)
-	report, err := wal.Verify(simDir, wal.Options{FS: disk})
-	if err != nil {
-		t.Fatal(err)
-	}
-	used := map[string]int64{"manifest": 8192}
-	for _, s := range report.Segments {
-		used[s.File] = s.Used
-	}
-	if len(used) < 4 {
-		t.Fatalf("too few files for this test: %v", used)
-	}
-	refused, repaired := 0, 0
-	for file, end := range used {
-		step := int64(7)
-		if *long {
-			step = 1
-		}
-		for offset := r.Int64N(step); offset < end; offset += step {
-			hurt := disk.Kill()
-			if err := hurt.Rot(simDir+"/"+file, offset, byte(1)<<r.IntN(8)); err != nil {
-				t.Fatal(err)
-			}
-			covered := file != "manifest" && (offset < 52 || offset >= 4096)
-			switch after, err := wal.Open(simDir, simOptions(hurt)); {
-			case err == nil && covered:
-				t.Fatalf("%s byte %d changed, and nobody noticed", file, offset)
-			case err == nil:
-				repaired++
-				if d := m.diff(after); d != "" {
-					t.Fatalf("%s byte %d changed: %s", file, offset, d)
-				}
-			default:
-				refused++
-				mustBeCorrupt(t, err, file, offset)
-			}
-		}
-	}
-	t.Logf("%d refused, %d without consequence", refused, repaired)
-}
-
-func mustBeCorrupt(t *testing.T, err error, file string, offset int64) {
-	t.Helper()
-	var corrupt *wal.CorruptError
-	if !errors.As(err, &corrupt) || errors.Is(err, wal.ErrNewer) {
-		t.Fatalf("%s byte %d changed: %v", file, offset, err)
-	}
-	if corrupt.File != simDir+"/"+file {
-		t.Fatalf("%s byte %d changed, and the error names %s: %v", file, offset, corrupt.File, err)
-	}
-}
 
 // TestRotWhileOpen flips bytes behind an open log: Get says so and goes on with the other records.
 func TestRotWhileOpen(t *testing.T) {
@@ -291,4 +226,86 @@ func TestManifestOfYesterday(t *testing.T) {
 	if l.LastIndex() != forgotten+1 {
 		t.Fatalf("the log had records up to %d, and has up to %d now", forgotten+1, l.LastIndex())
 	}
+}
+
+// TestRotOfRandomLogs damages a few places of logs that random calls made: opened, such a log is refused or exactly as it was.
+func TestRotOfRandomLogs(t *testing.T) {
+	r := newRand(t)
+	runs := 60
+	if *long {
+		runs = 3000
+	}
+	opened, refused := 0, 0
+	for range runs {
+		disk, m := randomLog(t, r)
+		report, err := wal.Verify(simDir, wal.Options{FS: disk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			hurt := disk.Kill()
+			where := rotSomewhere(t, r, hurt, report.Segments)
+			for again := range 2 {
+				after, err := wal.Open(simDir, simOptions(hurt))
+				if err != nil && again == 0 {
+					refused++
+					break
+				}
+				opened++
+				if err != nil {
+					t.Fatalf("damaged at %s, opened again: %v", where, err)
+				}
+				if d := m.diff(after); d != "" {
+					t.Fatalf("damaged at %s: %s", where, d)
+				}
+				if err := after.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if t.Logf("%d opened, %d refused", opened, refused); opened == 0 || refused == 0 {
+		t.Fatal("the test shows nothing")
+	}
+}
+
+// randomLog makes a log with random calls and closes it. Of some of them little is live.
+func randomLog(t *testing.T, r *rand.Rand) (*simdisk.Disk, model) {
+	disk := simdisk.New()
+	l := simLog(t, disk)
+	var m model
+	take := func(s step) {
+		if err := s.do(l); err != nil {
+			t.Fatalf("%s: %v", s.name, err)
+		}
+		m = s.after
+	}
+	for range 20 + r.IntN(60) {
+		take(randomStep(m, r))
+	}
+	if index := m.next - min(m.next-m.first, r.Uint64N(4)); index > 0 && r.IntN(2) == 0 {
+		take(step{"truncate before", func(l *wal.Log) error { return l.TruncateBefore(index) }, m.truncateBefore(index)})
+		b := batch(m, r, 3, 300)
+		take(step{"append", func(l *wal.Log) error { return l.Append(b) }, m.append(b)})
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return disk, m
+}
+
+// rotSomewhere damages up to three places among the batches, and returns where.
+func rotSomewhere(t *testing.T, r *rand.Rand, disk *simdisk.Disk, segments []wal.SegmentReport) (where string) {
+	for range 1 + r.IntN(3) {
+		s := segments[r.IntN(len(segments))]
+		mask := make([]byte, 1+r.IntN(60))
+		mask[0] = 1 << r.IntN(8)
+		mask[len(mask)-1] = 1 << r.IntN(8)
+		at := 4096 + r.Int64N(max(1, s.Used-4096-int64(len(mask))))
+		where += fmt.Sprintf("%s %d+%d ", s.File, at, len(mask))
+		if err := disk.Rot(simDir+"/"+s.File, at, mask...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return where
 }

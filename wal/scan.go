@@ -140,7 +140,12 @@ func (c *scanner) record(f frame, at int64, index uint64) (size int64, err error
 // later looks beyond offset for a frame head that is valid at its own place. Appends are synced one by one, so a frame that was
 // written after the one at offset proves that the one at offset was durable once.
 func (c *scanner) later(offset int64) (found int64, ok bool, err error) {
-	for at := offset + 8; at+frameHeadSize <= c.size; at += 8 {
+	return c.laterBefore(offset, c.size)
+}
+
+// laterBefore is later for a head that lies before limit.
+func (c *scanner) laterBefore(offset, limit int64) (found int64, ok bool, err error) {
+	for at := offset + 8; at+frameHeadSize <= limit; at += 8 {
 		b, err := c.window.slice(at, frameHeadSize)
 		if err != nil {
 			return 0, false, err
@@ -153,6 +158,25 @@ func (c *scanner) later(offset int64) (found int64, ok bool, err error) {
 		}
 	}
 	return 0, false, nil
+}
+
+// next returns where the frame after the damaged one at offset may begin: where its own head says that it ends, or at the next head. It
+// returns end, known or not, if there is none.
+func (c *scanner) next(offset, end int64) (int64, error) {
+	limit := end
+	if end == unknownEnd {
+		limit = c.size
+	}
+	if f, err := c.head(offset); err == nil && f.end() <= limit {
+		return f.end(), nil
+	}
+	at, found, err := c.laterBefore(offset, limit)
+	if err != nil {
+		return 0, c.readError(err, offset, 0)
+	} else if !found {
+		return end, nil
+	}
+	return at, nil
 }
 
 func allZero(b []byte) bool {

@@ -32,6 +32,15 @@ func newSegment(dir folder, h header, file File) *segment {
 	return &segment{header: h, name: name, path: dir.path(name), file: file, key: h.seed(), end: headerSize}
 }
 
+// unread returns the same segments without what was learnt from their frames.
+func unread(segments []*segment) []*segment {
+	fresh := make([]*segment, len(segments))
+	for i, s := range segments {
+		fresh[i] = &segment{header: s.header, name: s.name, path: s.path, file: s.file, key: s.key, end: headerSize}
+	}
+	return fresh
+}
+
 // openSegment opens a segment that the manifest names.
 func openSegment(dir folder, logID, id uint64) (*segment, error) {
 	path := dir.path(segmentName(id))

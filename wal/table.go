@@ -63,6 +63,14 @@ func (t *table) cut(index uint64) {
 	}
 }
 
+// forget leaves the segments in the table without any record, as a reset does, ready for a frame that may begin anywhere.
+func (t *table) forget() {
+	for _, s := range t.segments {
+		s.base, s.offsets = 0, nil
+	}
+	t.first, t.next = 0, 0
+}
+
 // find returns where the live record index is. The extent may be longer than the record.
 func (t *table) find(index uint64) (s *segment, start, end int64) {
 	i := sort.Search(len(t.segments), func(i int) bool { return t.segments[i].base > index }) - 1

@@ -16,10 +16,12 @@ type Report struct {
 	LastIndex  uint64
 	NextIndex  uint64 // 0: any
 	Batches    uint64 // truncations included
-	Records    uint64 // dropped ones included
+	Records    uint64 // dropped ones included, unless they are damaged
 	Segments   []SegmentReport
 	// Torn is set if the last batch is incomplete. Open would drop it. In the folder of a running node it may be just being written.
 	Torn *TornTail `json:",omitempty"`
+	// DroppedDamage lists where records are damaged that the log had dropped. Open ignores them: every live record is whole.
+	DroppedDamage []DroppedDamage `json:",omitempty"`
 	// ManifestDamage says which of the manifest's two copies is damaged, if one is. Open would repair it.
 	ManifestDamage string `json:",omitempty"`
 }
@@ -143,7 +145,7 @@ func (report *Report) fill(r *recovered) {
 	if !r.empty() {
 		report.FirstIndex, report.LastIndex = r.first, r.next-1
 	}
-	report.Torn = r.torn
+	report.Torn, report.DroppedDamage = r.torn, r.gaps
 	for i, s := range r.segments {
 		state := "sealed"
 		if i == len(r.segments)-1 {
@@ -167,17 +169,26 @@ const verifyAttempts = 8
 // among others. It changes nothing, takes no lock, and may be used beside a running node: damage is reported only if it is seen twice
 // in the same place. Of opts only FS is used.
 func Verify(dir string, opts Options) (Report, error) {
-	var before *CorruptError
+	var before error
 	for range verifyAttempts {
 		report, err := Walk(dir, opts, nil)
-		var now *CorruptError
-		if !errors.As(err, &now) {
-			return report, err
-		}
-		if before != nil && *before == *now {
+		now := report.damage(err)
+		if now == nil || before != nil && before.Error() == now.Error() {
 			return report, err
 		}
 		before = now
 	}
-	return Report{Dir: dir}, fmt.Errorf("wal: %s is changing too fast to be verified; try again, or stop the node first; last seen: %w", dir, error(before))
+	return Report{Dir: dir}, fmt.Errorf("wal: %s is changing too fast to be verified; try again, or stop the node first; last seen: %w", dir, before)
+}
+
+// damage is what one reading found, and the next one should confirm: the error if it is a *CorruptError, or the damage among dropped records.
+func (report *Report) damage(err error) error {
+	var corrupt *CorruptError
+	switch {
+	case errors.As(err, &corrupt):
+		return corrupt
+	case err == nil && len(report.DroppedDamage) > 0:
+		return fmt.Errorf("dropped records are damaged: %+v", report.DroppedDamage)
+	}
+	return nil
 }

@@ -49,6 +49,11 @@ func (a *app) walVerifyCommand() *cobra.Command {
 			}
 			_, err = fmt.Fprintf(a.stdout, "sound: %d records in %d segments, index %d to %d%s\n",
 				report.Records, len(report.Segments), report.FirstIndex, report.LastIndex, torn)
+			for _, d := range report.DroppedDamage {
+				if err == nil {
+					_, err = fmt.Fprintf(a.stdout, "dropped records are damaged, and no live one is: %s offset %d: %s\n", d.File, d.Offset, d.Reason)
+				}
+			}
 			return err
 		},
 	}
