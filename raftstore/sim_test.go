@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/checker"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // TestSimulation lets clusters go through minutes of faults in seconds, and has
@@ -52,6 +53,7 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	defer c.abandon()
 	defer c.net.safety.judge(t)
 	c.recover()
+	c.within(30*time.Second, "the cluster's level is raised", func() bool { return c.leader() != nil && c.leader().Level() == turn.Level1 })
 	w := newSimWork(c)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -68,18 +70,22 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	workers.Wait()
 	c.recover()
 	c.sameState()
+	time.Sleep(simExpired)
 	w.readAll()
+	w.checkPairs()
 	_, term, _ := c.leader().raftState()
 	c.close()
-	v := checker.Check(w.ops, checker.DefaultOptions())
+	opts := checker.DefaultOptions()
+	opts.ClockSlack += 2 * simExactSkew
+	v := checker.Check(w.ops, opts)
 	for _, f := range append(v.Violations, v.Undecided...) {
 		t.Error(f)
 	}
 	if w.acked < 100 {
 		t.Errorf("only %d writes were acknowledged", w.acked)
 	}
-	t.Logf("%d nodes, %d calls, %d writes acknowledged, %d with an unknown outcome, %d sessions, %d terms, %d crashes, %d snapshots installed",
-		nodes, len(w.ops), w.acked, w.unknown, v.Sessions, term, c.crashes, c.installed)
+	t.Logf("%d nodes, %d calls, %d writes acknowledged, %d with an unknown outcome, %d transactions, %d sessions, %d terms, %d crashes, %d snapshots installed, %d members replaced",
+		nodes, len(w.ops), w.acked, w.unknown, len(w.pairs), v.Sessions, term, c.crashes, c.installed, c.replaced)
 }
 
 // storm does one or two things to the cluster, for a while.
@@ -108,7 +114,7 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		return func() {}
 	}
 	others := c.others(id)
-	switch c.rnd.IntN(17) {
+	switch c.rnd.IntN(19) {
 	case 0, 1:
 		c.crash(id)
 	case 2:
@@ -153,6 +159,8 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		}
 	case 14, 15, 16:
 		c.electAmidDelays(last)
+	case 17, 18:
+		return c.replaceMember(id)
 	}
 	return func() {
 		c.net.heal()

@@ -40,8 +40,11 @@ type simCluster struct {
 	nodes map[string]*simNode // those that run
 	disks map[string]*simdisk.Disk
 
+	skew time.Duration // that a clock is wrong by at most
+
 	crashes   int
 	installed uint64 // snapshots
+	replaced  int    // members
 }
 
 type simNode struct {
@@ -111,6 +114,9 @@ func newSimCluster(t *testing.T, seed uint64, dir string, nodes int) *simCluster
 		nodes: make(map[string]*simNode), disks: make(map[string]*simdisk.Disk),
 	}
 	c.tardy = c.ids[c.rnd.IntN(nodes)]
+	if c.skew = time.Minute; c.exact(seed) {
+		c.skew = simExactSkew
+	}
 	for _, id := range c.ids {
 		c.disks[id] = simdisk.New()
 		c.start(id)
@@ -131,7 +137,7 @@ func (c *simCluster) config(id string) Config {
 			SegmentBytes: 64 << 10, CompactBytes: 48 << 10, TailBytes: 8 << 10,
 			FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
 		},
-		Clock:  skewedClock(time.Duration(c.rnd.Int64N(int64(2*time.Minute))) - time.Minute),
+		Clock:  skewedClock(time.Duration(c.rnd.Int64N(int64(2*c.skew))) - c.skew),
 		Logger: testLogger().With("at", "sim"),
 	}
 	cfg.State.FlushBytes = 64 << 10
@@ -144,8 +150,10 @@ func (c *simCluster) config(id string) Config {
 	return cfg
 }
 
-func (c *simCluster) start(id string) {
-	cfg := c.config(id)
+func (c *simCluster) start(id string) { c.startWith(c.config(id)) }
+
+func (c *simCluster) startWith(cfg Config) {
+	id := cfg.NodeID
 	// The node looks for its log in the real file system, too.
 	if err := os.MkdirAll(filepath.Join(cfg.DataDir, walName), 0o700); err != nil {
 		c.t.Fatal(err)
@@ -257,7 +265,7 @@ func (c *simCluster) halt(id string) {
 	}
 	n.stop()
 	c.join(n)
-	if n.err != nil {
+	if n.err != nil && !errors.Is(n.err, ErrRemoved) {
 		c.t.Errorf("stop of %s: %v", id, n.err)
 	}
 	c.disks[id] = n.disk.Kill()
@@ -271,7 +279,7 @@ func (c *simCluster) join(n *simNode) {
 		c.t.Errorf("%s does not stop", n.id)
 		return
 	}
-	if n.err != nil && !errors.Is(n.err, errKilled) {
+	if n.err != nil && !errors.Is(n.err, errKilled) && !errors.Is(n.err, ErrRemoved) {
 		c.t.Errorf("%s stopped: %v", n.id, n.err)
 	}
 	if l, _ := n.mark.lacks(); l.doubt > 0 { // no disk here is put back
@@ -310,9 +318,17 @@ func (c *simCluster) recover() {
 	for _, n := range c.running() {
 		n.slow.set(0)
 	}
-	c.within(30*time.Second, "all nodes are ready", func() bool {
+	if c.soon(30*time.Second, func() bool {
 		return c.leader() != nil && !slices.ContainsFunc(c.running(), func(n *simNode) bool { ok, _ := n.Ready(); return !ok })
-	})
+	}) {
+		return
+	}
+	for _, n := range c.running() {
+		ok, why := n.Ready()
+		applied, _ := n.state.Applied()
+		c.t.Logf("%s: ready %v (%v), level %d, applied %d, configuration %v", n.id, ok, why, n.state.Level(), applied, n.configuration().Servers)
+	}
+	c.t.Fatal("not all nodes are ready within 30s")
 }
 
 // sameState holds all nodes to the same state hash.

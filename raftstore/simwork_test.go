@@ -24,13 +24,15 @@ type simWork struct {
 	process  int
 	acked    int
 	unknown  int
+	pairs    []simPair
 }
 
-// simSession is a session in use: one that only grows, or one from which messages
-// are removed, too.
+// simSession is a session in use: one that only grows, one from which messages
+// are removed, too, or one that expires.
 type simSession struct {
 	name     string
 	removes  bool
+	ttl      int64 // of each append, in milliseconds; 0: none
 	calls    int
 	unknown  int
 	revision uint64 // as of the last answer
@@ -54,7 +56,11 @@ func newSimWork(c *simCluster) *simWork {
 
 func (w *simWork) newSessionLocked() *simSession {
 	w.token++
-	return &simSession{name: fmt.Sprint("s", w.token), removes: w.token%3 == 0}
+	s := &simSession{name: fmt.Sprint("s", w.token), removes: w.token%3 == 0}
+	if w.skew == simExactSkew && w.token%3 == 1 {
+		s.ttl = 500 * (1 + int64(w.token)%8)
+	}
+	return s
 }
 
 // pick returns a session for a call.
@@ -63,7 +69,7 @@ func (w *simWork) pick(rnd *rand.Rand) *simSession {
 	defer w.mu.Unlock()
 	i := rnd.IntN(len(w.sessions))
 	s := w.sessions[i]
-	if s.calls++; s.calls > simCalls || s.removes && s.unknown >= simUnknown {
+	if s.calls++; s.calls > simCalls || (s.removes || s.ttl > 0) && s.unknown >= simUnknown {
 		w.retired = append(w.retired, s)
 		s = w.newSessionLocked()
 		w.sessions[i] = s
@@ -78,6 +84,10 @@ func (w *simWork) run(ctx context.Context, seed uint64) {
 	for ctx.Err() == nil {
 		time.Sleep(time.Duration(rnd.Int64N(int64(120 * time.Millisecond))))
 		s := w.pick(rnd)
+		if rnd.IntN(12) == 0 {
+			process = w.transact(rnd, s, process)
+			continue
+		}
 		c := w.call(rnd, s)
 		for attempt := 0; ; attempt++ {
 			nodes := w.running()
@@ -113,17 +123,17 @@ func (w *simWork) newProcess() int {
 func (w *simWork) call(rnd *rand.Rand, s *simSession) history.Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := history.Call{Func: history.Append, IDs: rnd.IntN(3) > 0}
+	c := history.Call{Func: history.Append, IDs: rnd.IntN(3) > 0, TTL: s.ttl}
 	switch kind := rnd.IntN(10); {
 	case kind < 4:
-		return history.Call{Func: history.Read, Stale: !s.removes && rnd.IntN(4) == 0}
+		return history.Call{Func: history.Read, Stale: !s.removes && s.ttl == 0 && rnd.IntN(4) == 0, TTL: s.ttl}
 	case kind == 4 && s.removes:
 		return history.Call{Func: history.Pop, N: 1 + rnd.Uint64N(3)}
 	case kind == 5 && s.removes:
 		return history.Call{Func: history.Trim, N: rnd.Uint64N(6)}
 	case kind == 6 && s.removes && rnd.IntN(3) == 0:
 		return history.Call{Func: history.Delete}
-	case kind < 7:
+	case kind < 7 && s.ttl == 0:
 		expect := s.revision
 		c.Expect = &expect
 	}
@@ -193,7 +203,7 @@ func simDo(ctx context.Context, n *simNode, key turn.Key, c history.Call) (histo
 	case history.Read:
 		return simRead(ctx, n, key, c)
 	case history.Append:
-		o := &turn.Append{Key: key, Expect: c.Expect}
+		o := &turn.Append{Key: key, Expect: c.Expect, TTL: c.TTL}
 		for _, v := range c.Values {
 			m := turn.NewMessage{Data: []byte(v)}
 			if c.IDs {
