@@ -83,7 +83,7 @@ func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	p := n.mark.position()
-	payload, err := json.Marshal(sighting{Index: p.index, Term: p.term, Promised: n.stable.Promised()})
+	payload, err := json.Marshal(seenQuestion{sighting{Index: p.index, Term: p.term, Promised: n.stable.Promised()}, n.calls.origin})
 	if err != nil {
 		return // plain numbers: it cannot fail
 	}
@@ -110,6 +110,14 @@ func (n *Node) heard(answered answers, id string, answer []byte, err error) {
 	case err == nil && n.compare(id, answer):
 		answered[id] = true
 	}
+}
+
+// seenQuestion is what a node tells of itself, and the number of its start: random, not 0, and
+// missing from an older turnlog. An answer to one start does not tell of acknowledgements that
+// an earlier one gave and that are still on their way: see sightings.acked.
+type seenQuestion struct {
+	sighting
+	Boot uint64 `json:"boot,omitempty"`
 }
 
 // seenAnswer is what a node answers: what it has seen of the one that asks, and the
@@ -165,14 +173,14 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 	if n.raft.Load() == nil {
 		return badly(&failure{true, unavailable("the node is starting")}), nil
 	}
-	var now sighting
+	var now seenQuestion
 	if err := json.Unmarshal(payload, &now); err != nil {
 		return nil, err
 	}
 	now.Incarnation = from.Incarnation
 	before := sighting{}
 	if slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
-		before = n.seen.met(from.NodeID, now)
+		before = n.seen.met(from.NodeID, now.sighting, now.Boot)
 	}
 	b, err := json.Marshal(seenAnswer{before, n.stable.Promised()})
 	return append([]byte{fared}, b...), err

@@ -25,7 +25,8 @@ type sightings struct {
 
 	mu      sync.Mutex
 	byID    map[string]sighting
-	changed bool // since the file was written
+	boots   map[string]uint64 // by node: the start that told last what it has; not in the file
+	changed bool              // since the file was written
 }
 
 // sighting is what was seen of one node.
@@ -64,7 +65,7 @@ const (
 // openSightings reads the file, if there is one. One that is damaged or newer is passed
 // over: it is of use to the others only.
 func openSightings(path string, log *slog.Logger) (*sightings, error) {
-	s := &sightings{path: path, byID: make(map[string]sighting)}
+	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]uint64)}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -90,11 +91,13 @@ func openSightings(path string, log *slog.Logger) (*sightings, error) {
 	return s, nil
 }
 
-// met notes what a node says of itself, and returns what was seen of it before.
-func (s *sightings) met(id string, now sighting) (before sighting) {
+// met notes what a node says of itself, and returns what was seen of it before. boot is
+// the number of its start, 0 from an older turnlog.
+func (s *sightings) met(id string, now sighting, boot uint64) (before sighting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before = s.byID[id]
+	s.boots[id] = boot
 	s.noteLocked(id, before.with(now))
 	if before.Incarnation != now.Incarnation {
 		return sighting{}
@@ -102,20 +105,36 @@ func (s *sightings) met(id string, now sighting) (before sighting) {
 	return before
 }
 
-// acked notes that a node's log is durable up to p, for which it was in that term.
-func (s *sightings) acked(id string, p position) {
-	s.note(id, func(now *sighting) { now.Index, now.Term, now.Promised = p.index, p.term, p.term })
+// boot returns the number of the start that told last what it has; 0 if none has.
+func (s *sightings) boot(id string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.boots[id]
+}
+
+// acked notes that a node's log is durable up to p, for which it was in that term. boot is what
+// boot returned before the entries were sent. It reports false, and notes nothing, if another
+// start of the node was met since: that one was told what was seen of it without this
+// acknowledgement, and may not have the entries. So they must not be counted as its own.
+func (s *sightings) acked(id string, boot uint64, p position) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.boots[id] != boot {
+		return false
+	}
+	s.addLocked(id, func(now *sighting) { now.Index, now.Term, now.Promised = p.index, p.term, p.term })
+	return true
 }
 
 // voted notes that a node was in a term.
 func (s *sightings) voted(id string, term uint64) {
-	s.note(id, func(now *sighting) { now.Promised = term })
-}
-
-// note adds to what was seen of a node whose directory is known.
-func (s *sightings) note(id string, what func(*sighting)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.addLocked(id, func(now *sighting) { now.Promised = term })
+}
+
+// addLocked adds to what was seen of a node whose directory is known.
+func (s *sightings) addLocked(id string, what func(*sighting)) {
 	before, known := s.byID[id]
 	if !known {
 		return
@@ -142,6 +161,7 @@ func (s *sightings) keep(ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.byID, func(id string, _ sighting) bool { return !members[id] })
+	maps.DeleteFunc(s.boots, func(id string, _ uint64) bool { return !members[id] })
 }
 
 // save writes the file if anything has changed.

@@ -74,6 +74,8 @@ func newTransport(n *Node) *transport {
 //
 // And it returns when this node's own log is durable as far as the message goes:
 // what the other acknowledges is then on two disks.
+//
+// An acknowledgement that comes after the other was started again does not count.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if !t.leads() {
 		return errNotLeading
@@ -87,12 +89,13 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 			return err
 		}
 	}
+	boot := t.seen.boot(string(id))
 	if err := t.NetworkTransport.AppendEntries(id, target, args, resp); err != nil || len(args.Entries) == 0 {
 		return err
 	}
 	last := args.Entries[len(args.Entries)-1]
-	if resp.Success {
-		t.seen.acked(string(id), position{last.Index, last.Term})
+	if resp.Success && !t.seen.acked(string(id), boot, position{last.Index, last.Term}) {
+		return errStartedAnew
 	}
 	return t.durable(last.Index)
 }
@@ -104,6 +107,9 @@ func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
 func (t *transport) run(ctx context.Context, log *slog.Logger) {
 	t.ballot.pass(ctx, t.NetworkTransport.Consumer(), t.rpcs, log)
 }
+
+// errStartedAnew has Raft send the entries again.
+var errStartedAnew = errors.New("the node was started again while it was sent entries: whether it has them is unknown")
 
 var errNotLeading = errors.New("this node does not lead any more")
 

@@ -1,0 +1,96 @@
+package raftstore
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/hashicorp/raft"
+)
+
+// tcpTransport returns one end of Raft's own transport, and its address.
+func tcpTransport(t *testing.T) (*raft.NetworkTransport, raft.ServerAddress) {
+	t.Helper()
+	n, err := raft.NewTCPTransportWithLogger("127.0.0.1:0", nil, 1, hang, &raftLogger{log: testLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { n.Close() })
+	return n, n.LocalAddr()
+}
+
+// A node acknowledges entries, and the acknowledgement arrives when the node has been started
+// again and was told what was seen of it without them: it does not count.
+func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before uint64 // the start that was met when the entries were sent
+		during uint64 // the one that is met before the acknowledgement arrives
+		counts bool
+	}{
+		{"same start", 7, 7, true},
+		{"started again", 7, 8, false},
+		{"met for the first time", 0, 8, false},
+		{"older turnlog", 0, 0, true},
+		{"started again as an older turnlog", 7, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			leader, _ := tcpTransport(t)
+			other, addr := tcpTransport(t)
+			had := sighting{Incarnation: "x", Index: 90, Term: 3, Promised: 3}
+			s := &sightings{byID: map[string]sighting{"n2": had}, boots: make(map[string]uint64)}
+			s.met("n2", had, c.before)
+			tr := &transport{NetworkTransport: leader, maxBytes: 1 << 20, leads: func() bool { return true },
+				durable: func(uint64) error { return nil }, seen: s,
+				reach: newReach(func(string) bool { return true }, func(string) bool { return true })}
+			told := make(chan sighting, 1)
+			go func() {
+				rpc := <-other.Consumer()
+				told <- s.met("n2", had, c.during) // the question of a start overtakes the acknowledgement
+				rpc.Respond(&raft.AppendEntriesResponse{Term: 3, LastLog: 100, Success: true}, nil)
+			}()
+			args := raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 99, PrevLogTerm: 3, Entries: []*raft.Log{{Index: 100, Term: 3}}}
+			var resp raft.AppendEntriesResponse
+			err := tr.AppendEntries("n2", addr, &args, &resp)
+			if (err == nil) != c.counts || err != nil && !errors.Is(err, errStartedAnew) {
+				t.Errorf("the entries were sent: %v", err)
+			}
+			if seen := s.byID["n2"].position(); (seen == position{100, 3}) != c.counts {
+				t.Errorf("seen of the node: %v", seen)
+			}
+			if before := <-told; before != had {
+				t.Errorf("the node was told %+v", before)
+			}
+		})
+	}
+}
+
+// Every start tells another number, which nodes that do not know it pass over.
+func TestStartsAreTold(t *testing.T) {
+	b, err := json.Marshal(seenQuestion{sighting{Index: 9, Term: 4, Promised: 5}, 1 << 63})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old sighting
+	if err := json.Unmarshal(b, &old); err != nil || old != (sighting{Index: 9, Term: 4, Promised: 5}) {
+		t.Fatalf("an older turnlog reads %+v, %v", old, err)
+	}
+	c := newCluster(t, 3)
+	c.ready()
+	leader, x := c.pair()
+	known := func(r *running) func() bool { return func() bool { return leader.seen.boot(x.id) == r.calls.origin } }
+	eventuallyTrue(t, "the leader knows the start of the other", known(x))
+	first := x.calls.origin
+	c.kill(x.id)
+	again := c.start(x.id)
+	eventuallyTrue(t, "it knows the next one", known(again))
+	if again.calls.origin == first || first == 0 {
+		t.Fatal("both starts have the same number")
+	}
+	put(t, leader, "s", "a")
+	eventuallyTrue(t, "acknowledgements of the new start count", func() bool {
+		leader.seen.mu.Lock()
+		defer leader.seen.mu.Unlock()
+		return !leader.seen.byID[x.id].position().before(leader.mark.position())
+	})
+}
