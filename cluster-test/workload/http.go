@@ -289,9 +289,8 @@ func readEvents(body io.Reader, yield func(history.Message, error) bool) error {
 				if !yield(m.message(), nil) {
 					return nil
 				}
-			case event != "":
-				// "failure" tells why the stream ends; "reset" that the session
-				// was deleted, which nobody does to one that is followed.
+			case event == "reset": // the messages of the next session of the key follow
+			case event != "": // "failure" tells why the stream ends
 				return fmt.Errorf("event %s: %s", event, data)
 			}
 			event, data = "", ""

@@ -87,6 +87,10 @@ func All() []*Workload {
 			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 2, Next: shrinking,
 		},
 		{
+			Name: "tail-delete", About: "subscribers of sessions that are deleted, and begin again at once",
+			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 4, Next: restarting,
+		},
+		{
 			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
 			Doors: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
 		},
@@ -265,6 +269,20 @@ func shrinking(w *worker, _ *Session) history.Call {
 	case 3:
 		return history.Call{Func: history.Clear}
 	case 4, 5:
+		return history.Call{Func: history.Read}
+	}
+	return w.append(1+w.rand.IntN(4), true)
+}
+
+// restarting has a session begin again after a few messages: a subscriber that was at its end
+// may next look when the new one is longer.
+func restarting(w *worker, s *Session) history.Call {
+	switch w.rand.IntN(12) {
+	case 0, 1:
+		return history.Call{Func: history.Delete}
+	case 2:
+		return shrinking(w, s)
+	case 3, 4, 5, 6:
 		return history.Call{Func: history.Read}
 	}
 	return w.append(1+w.rand.IntN(4), true)
