@@ -109,14 +109,14 @@ func (m *mutant) flags(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	replace := map[string]string{}
+	modules := map[string]map[string]string{} // module → path → text
 	var flags []string
 	for place, text := range texts {
 		if place.module != "" {
-			mod, err := changedModule(ctx, dir, place, text)
-			if err != nil {
-				return nil, err
+			if modules[place.module] == nil {
+				modules[place.module] = map[string]string{}
 			}
-			flags = append(flags, "-modfile="+mod)
+			modules[place.module][place.path] = text
 			continue
 		}
 		changed := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(place.path)))
@@ -124,6 +124,13 @@ func (m *mutant) flags(ctx context.Context, dir string) ([]string, error) {
 			return nil, err
 		}
 		replace[place.path] = changed
+	}
+	for module, texts := range modules { // of which a mutant changes one
+		mod, err := changedModule(ctx, dir, module, texts)
+		if err != nil {
+			return nil, err
+		}
+		flags = append(flags, "-modfile="+mod)
 	}
 	b, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -133,14 +140,14 @@ func (m *mutant) flags(ctx context.Context, dir string) ([]string, error) {
 	return append(flags, "-overlay="+file), os.WriteFile(file, b, 0o644)
 }
 
-// changedModule copies a module with a changed file, and returns a go.mod that
+// changedModule copies a module with changed files, and returns a go.mod that
 // uses it.
-func changedModule(ctx context.Context, dir string, p place, text string) (string, error) {
+func changedModule(ctx context.Context, dir, module string, texts map[string]string) (string, error) {
 	root, err := cluster.ModuleRoot(ctx)
 	if err != nil {
 		return "", err
 	}
-	from, err := moduleDir(ctx, p.module)
+	from, err := moduleDir(ctx, module)
 	if err != nil {
 		return "", err
 	}
@@ -148,14 +155,16 @@ func changedModule(ctx context.Context, dir string, p place, text string) (strin
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		return "", err
 	}
-	name, err := filepath.Rel(from, p.path)
-	if err != nil {
-		return "", err
-	}
-	// The copy is as read-only as the module cache.
-	changed := filepath.Join(to, name)
-	if err := errors.Join(os.Remove(changed), os.WriteFile(changed, []byte(text), 0o644)); err != nil {
-		return "", err
+	for path, text := range texts {
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return "", err
+		}
+		// The copy is as read-only as the module cache.
+		changed := filepath.Join(to, name)
+		if err := errors.Join(os.Remove(changed), os.WriteFile(changed, []byte(text), 0o644)); err != nil {
+			return "", err
+		}
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		b, err := os.ReadFile(filepath.Join(root, name))
@@ -163,7 +172,7 @@ func changedModule(ctx context.Context, dir string, p place, text string) (strin
 			return "", err
 		}
 		if name == "go.mod" {
-			b = fmt.Appendf(b, "\nreplace %s => %s\n", p.module, to)
+			b = fmt.Appendf(b, "\nreplace %s => %s\n", module, to)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
 			return "", err

@@ -1,5 +1,7 @@
 package main
 
+import "time"
+
 // blockingMutants break Redis clients that block.
 func blockingMutants() []mutant {
 	return []mutant{
@@ -23,6 +25,11 @@ func blockingMutants() []mutant {
 			Edits: []edit{{Package: "server/redis", Old: "len(line) > 0 && line[0] == w {", New: "len(line) > 0 {"},
 				{Package: "server/redis", Old: "if len(line) == 0 || line[0] != w || w.claimed {", New: "if line = []*waiter{w}; w.claimed {"}},
 			Catchers: []catcher{{Package: "./server/redis", Test: "TestOrderOfWaitingSameAsRedis", Runs: 1}}},
+		{Name: "waits-look-at-home", About: "a client that blocks is told that there is nothing by what its node knows, which may be cut off",
+			Edits: []edit{{Package: "server/redis", Old: "\tindex := uint64(0)\n\tfor first := true", New: "\tindex := uint64(1)\n\tfor first := true"},
+				{Package: "server/redis", Old: "index = 0 // linearizable", New: "index = 1"}},
+			Catchers: []catcher{{Scenario: "partitions", Time: 20 * time.Second, Nemesis: "partition-halves,one-way", Workloads: "queue", Rate: 600,
+				Shows: []string{"not linearizable"}, Runs: 5}}},
 		{Name: "unblocked-and-served", About: "something is taken for a request although CLIENT UNBLOCK has ended its wait",
 			Edits: []edit{{Package: "server/redis", Old: "b.held = b.now == nil || !b.now.ended\n", New: "b.held = false\n"},
 				{Package: "server/redis", Old: "\treturn b.held\n", New: "\treturn true\n"}},

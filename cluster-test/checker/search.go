@@ -66,8 +66,6 @@ func searchable(ops []*history.Operation) []porcupine.Operation {
 		switch {
 		case c.Stale, c.Func == history.Tail:
 			continue // promise less; the linear checker judges them
-		case c.Blocks && op.Outcome == history.OK && len(op.Result.Messages) == 0:
-			continue // its time was over, perhaps behind others that wait, or without a leader
 		case op.Outcome == history.Info && !c.Func.Writes():
 			continue
 		case op.Outcome == history.Fail && !isConflict(op) && !isNotFound(op):
@@ -76,6 +74,12 @@ func searchable(ops []*history.Operation) []porcupine.Operation {
 		out = append(out, porcupine.Operation{ClientId: op.Process, Input: op, Output: op, Call: op.Invoke, Return: op.Return})
 	}
 	return out
+}
+
+// endedWait reports whether op waited for an element, and its time was over: then the list was
+// empty at some time while it waited. Versions before cluster level 1 do not promise that.
+func endedWait(op *history.Operation) bool {
+	return op.Call.Blocks && op.Outcome == history.OK && len(op.Result.Messages) == 0
 }
 
 func sameAttempt(a, b *history.Call) bool {
