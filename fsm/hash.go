@@ -30,8 +30,9 @@ func (m *Machine) StateHash() (index uint64, sum string) {
 // takeHash has the state as of now hashed, by freezing it: what is in the store
 // after that flush is exactly the state as of this entry. The caller holds mu, and gives
 // it away while it waits for the flush before, which it hurries: if the state was halted
-// or replaced since, no hash is taken.
+// or replaced since, no hash is taken. The transaction that reads the store ends before.
 func (m *Machine) takeHash() {
+	m.closeTx()
 	m.hurries.Add(1)
 	defer m.hurries.Add(-1)
 	for m.frozen != nil && m.usable() == nil {

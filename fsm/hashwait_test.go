@@ -41,3 +41,30 @@ func TestHashHurriesTheFlushBefore(t *testing.T) {
 		}
 	})
 }
+
+// An entry that waits for a flush before its hash is taken gives the state away: it must not
+// keep a transaction of the store open, which a restored state would wait for without end.
+func TestHashWaitsWithoutATransaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.apply(1, appendOf(sessionA, "", "x"))
+		r.flush()
+		r.m.mu.Lock()
+		r.m.frozen = newTable() // as if it were on its way to the store
+		r.m.mu.Unlock()
+		applied := make(chan struct{})
+		go func() {
+			defer close(applied)
+			r.m.Apply(r.index+1, 1, encodeOps(t, appendOf(sessionA, "", "y"), &codec.Checksum{}))
+		}()
+		synctest.Wait()
+		r.m.mu.Lock()
+		if r.m.tx != nil {
+			t.Error("the store is being read while the entry waits")
+		}
+		r.m.frozen = nil
+		r.m.room.Broadcast()
+		r.m.mu.Unlock()
+		<-applied
+	})
+}
