@@ -13,6 +13,17 @@ type access struct {
 	within bool
 }
 
+// readBytes returns how many bytes an answer may have. In a transaction that is the same on
+// every node, whatever its configuration: what queries pass and answer with is taken off the
+// allowance, and so decides what becomes of the operations behind them. Before turn.Level1
+// operations had none.
+func (a access) readBytes() int {
+	if a.within && a.limited() {
+		return turn.DefaultLimits().ReadBytes
+	}
+	return a.cfg.ReadBytes
+}
+
 // stay tells how much is read of a value.
 type stay uint8
 

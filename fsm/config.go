@@ -29,7 +29,8 @@ type Config struct {
 	// CacheBytes bounds the memory of blocks of messages that were read of late.
 	// Default 16 MiB; negative: none are kept.
 	CacheBytes int
-	// ReadBytes bounds the payload of one answer. Default turn.Limits.ReadBytes.
+	// ReadBytes bounds the payload of one answer; in transactions, from turn.Level1 on,
+	// the default does. Default turn.Limits.ReadBytes.
 	ReadBytes int
 	Logger    *slog.Logger // default: slog.Default()
 	// OnFlush, if set, is called after each flush with what it took.

@@ -112,7 +112,7 @@ func (m *Machine) addToField(o *turn.AddToField, r *turn.Result) error {
 	return nil
 }
 
-func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
+func (a access) fields(q *turn.Fields, r *turn.Result) error {
 	s := brief
 	if len(q.Names) > maxBrief {
 		s = long
@@ -132,8 +132,8 @@ func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
 				return err
 			}
 			el.Name, el.Missing = name, !ok
-			if size += len(el.Value); size > m.cfg.ReadBytes {
-				return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", m.cfg.ReadBytes)
+			if size += len(el.Value); size > a.readBytes() {
+				return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", a.readBytes())
 			}
 		}
 		return nil
@@ -146,8 +146,8 @@ func (m *Machine) fields(a access, q *turn.Fields, r *turn.Result) error {
 	return err
 }
 
-func (m *Machine) allFields(q *turn.AllFields, e *elements, r *turn.Result) error {
-	p := page{limit: q.Limit, bytes: m.cfg.ReadBytes}
+func (a access) allFields(q *turn.AllFields, e *elements, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: a.readBytes()}
 	prefix := ""
 	if q.Type == turn.TypeZSet {
 		prefix = byMember

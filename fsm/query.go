@@ -22,10 +22,10 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	switch q := q.(type) {
 	case *turn.Read:
 		return a.session(q.Key, r, func(_ *head, v *view) bool { return v.holdsRead(q) },
-			func(h *head, v *view) error { return m.read(q, h, v, r) })
+			func(h *head, v *view) error { return a.read(q, h, v, r) })
 	case *turn.List:
 		return a.session(q.Key, r, func(h *head, v *view) bool { return v.holdsList(q, h) },
-			func(h *head, v *view) error { return m.listPart(q, h, v, r) })
+			func(h *head, v *view) error { return a.listPart(q, h, v, r) })
 	case *turn.Info:
 		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
@@ -38,20 +38,20 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.GetString:
 		return a.value(q.Key, turn.TypeString, brief, r, func(e *elements) error { return getString(e, r) })
 	case *turn.Fields:
-		return m.fields(a, q, r)
+		return a.fields(q, r)
 	case *turn.AllFields:
-		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return m.allFields(q, e, r) })
+		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return a.allFields(q, e, r) })
 	case *turn.Scores:
-		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return m.scores(q, e, r) })
+		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return a.scores(q, e, r) })
 	case *turn.Rank:
 		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return rank(q, e, r) })
 	case *turn.Entries:
-		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return m.entries(q, e, r) })
+		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return a.entries(q, e, r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }
 
-func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
+func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 	newest := q.From != turn.FromAfter
 	walk := func(fn func(*record) bool) error {
 		switch {
@@ -65,9 +65,9 @@ func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 		return nil
 	}
 	if q.MaxBytes > 0 || q.MaxTokens > 0 {
-		return m.readBudget(q, newest, walk, r)
+		return a.readBudget(q, newest, walk, r)
 	}
-	g := gather{limit: q.Limit, bytes: m.cfg.ReadBytes, records: make([]record, 0, min(max(q.Limit, 1), 64))}
+	g := gather{limit: q.Limit, bytes: a.readBytes(), records: make([]record, 0, min(max(q.Limit, 1), 64))}
 	if err := walk(g.take); err != nil {
 		return err
 	}
@@ -79,11 +79,11 @@ func (m *Machine) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 }
 
 // readBudget is read under a budget, which keeps tool calls and results together.
-func (m *Machine) readBudget(q *turn.Read, newest bool, walk func(func(*record) bool) error, r *turn.Result) (err error) {
+func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*record) bool) error, r *turn.Result) (err error) {
 	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
 		err = guarded(func() error { return walk(func(rec *record) bool { return yield(rec.message()) }) })
 	})
-	b := turn.Budget{Messages: q.Limit, Bytes: int64(m.cfg.ReadBytes), Tokens: q.MaxTokens}
+	b := turn.Budget{Messages: q.Limit, Bytes: int64(a.readBytes()), Tokens: q.MaxTokens}
 	if q.MaxBytes > 0 {
 		b.Bytes = min(b.Bytes, q.MaxBytes)
 	}
@@ -137,28 +137,35 @@ func messages(rs []record) []turn.Message {
 
 // listPart reads a range of the session as a Redis list: the head side from its
 // highest seq down, then the tail side from its lowest up.
-func (m *Machine) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
+func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
 	first, n := listRange(q.Start, q.Stop, h.count())
+	room := a.readBytes()
+	fits := func(rec *record) bool {
+		room -= len(rec.data)
+		return room >= 0
+	}
 	heads, tails := h.live[turn.Head], h.live[turn.Tail]
 	skip := min(first, heads) // of the head side, at the top
 	fromHead := min(n, heads-skip)
-	left, err := v.ranks(turn.Head, heads-skip-fromHead, fromHead, heads)
+	left, err := v.ranksWhile(turn.Head, heads-skip-fromHead, fromHead, heads, fits)
 	if err != nil {
 		return err
+	}
+	if room < 0 {
+		return a.rangeTooLong()
 	}
 	reverse(left)
-	right, err := v.ranks(turn.Tail, first-skip, n-fromHead, tails)
+	right, err := v.ranksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
 	if err != nil {
 		return err
 	}
-	elements := append(left, right...)
-	total := 0
-	for i := range elements {
-		total += len(elements[i].data)
+	if room < 0 {
+		return a.rangeTooLong()
 	}
-	if total > m.cfg.ReadBytes {
-		return turn.Errorf(turn.TooLarge, "the range has %d bytes, one answer may have %d; read it in parts", total, m.cfg.ReadBytes)
-	}
-	r.Messages = messages(elements)
+	r.Messages = messages(append(left, right...))
 	return nil
+}
+
+func (a access) rangeTooLong() error {
+	return turn.Errorf(turn.TooLarge, "the range has more than the %d bytes that one answer may have; read it in parts", a.readBytes())
 }

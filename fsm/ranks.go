@@ -6,19 +6,28 @@ import "github.com/turnlog/turnlog/turn"
 // counted from the lowest seq, in that order; total is how many there are.
 // It walks from the nearer end.
 func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]record, error) {
+	return v.ranksWhile(side, skip, n, total, func(*record) bool { return true })
+}
+
+// ranksWhile is ranks, but ends the walk with the first message for which more is false.
+func (v *view) ranksWhile(side turn.Side, skip, n, total uint64, more func(*record) bool) ([]record, error) {
 	if skip >= total || n == 0 {
 		return nil, nil
 	}
 	out := make([]record, 0, min(n, total-skip, 4096))
-	err := v.ranked(side, skip, n, total, func(r *record) { out = append(out, *r) })
+	err := v.ranked(side, skip, n, total, func(r *record) bool {
+		out = append(out, *r)
+		return more(r)
+	})
 	if len(out) > 1 && out[0].seq > out[1].seq {
 		reverse(out)
 	}
 	return out, err
 }
 
-// ranked calls fn with the messages that ranks returns, in either order.
-func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record)) error {
+// ranked calls fn with the messages that ranks returns, in either order, until it returns
+// false.
+func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record) bool) error {
 	if skip >= total || n == 0 {
 		return nil
 	}
@@ -28,9 +37,8 @@ func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record)) e
 			skip--
 			return true
 		}
-		fn(r)
 		n--
-		return n > 0
+		return fn(r) && n > 0
 	}
 	if after := total - skip - n; after < skip {
 		skip = after

@@ -28,7 +28,10 @@ func removalOf(rs []record) (x removal) {
 // pass is ranks for messages that are not kept: it holds one block of them at a time.
 func (v *view) pass(side turn.Side, skip, n, total uint64) (x removal, err error) {
 	defer v.passing()()
-	err = v.ranked(side, skip, n, total, x.add)
+	err = v.ranked(side, skip, n, total, func(r *record) bool {
+		x.add(r)
+		return true
+	})
 	return x, err
 }
 

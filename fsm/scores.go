@@ -139,12 +139,12 @@ func (m *Machine) takeMember(h *head, e *elements, member string) (had bool, err
 	return had, err
 }
 
-func (m *Machine) scores(q *turn.Scores, e *elements, r *turn.Result) error {
+func (a access) scores(q *turn.Scores, e *elements, r *turn.Result) error {
 	var err error
 	size, fits := 0, true
 	take := func(el turn.Element) bool {
 		size += len(el.Name) + elementCost
-		if fits = size <= m.cfg.ReadBytes; fits {
+		if fits = size <= a.readBytes(); fits {
 			r.Elements = append(r.Elements, el)
 		}
 		return fits
@@ -158,7 +158,7 @@ func (m *Machine) scores(q *turn.Scores, e *elements, r *turn.Result) error {
 		err = scoresByName(q, e, paged(q, take))
 	}
 	if err == nil && !fits {
-		err = turn.Errorf(turn.TooLarge, "the range has more than the %d bytes that one answer may have; read it in parts", m.cfg.ReadBytes)
+		err = a.rangeTooLong()
 	}
 	return err
 }

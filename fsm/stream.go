@@ -147,8 +147,8 @@ func (m *Machine) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint6
 	return nil
 }
 
-func (m *Machine) entries(q *turn.Entries, e *elements, r *turn.Result) error {
-	p := page{limit: q.Limit, bytes: m.cfg.ReadBytes}
+func (a access) entries(q *turn.Entries, e *elements, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: a.readBytes()}
 	low, high := entryName(q.Min), entryName(q.Max)
 	var bad error
 	each := func(name string, value []byte) bool {

@@ -21,10 +21,11 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 		}
 	}
 	r.Steps = make([]turn.Outcome, len(o.Steps))
-	left := m.cfg.ReadBytes
+	a := access{m, true}
+	left := a.readBytes()
 	for i := range o.Steps {
 		out := &r.Steps[i]
-		err := m.step(index, &o.Steps[i], &out.Result, &left)
+		err := a.step(index, &o.Steps[i], &out.Result, &left)
 		out.Result.Index, out.Result.Time = index, m.meta.clock
 		if err == nil {
 			continue
@@ -42,22 +43,22 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 }
 
 // step takes one step. left is how many bytes queries may still answer with.
-func (m *Machine) step(index uint64, s *turn.Step, r *turn.Result, left *int) error {
+func (a access) step(index uint64, s *turn.Step, r *turn.Result, left *int) error {
 	if s.Query == nil {
 		switch s.Op.(type) {
 		case *turn.Tx, *codec.Tick, *codec.Epoch, *codec.Member, *codec.Checksum, *codec.SetLevel:
 			return turn.Errorf(turn.Invalid, "%T cannot be a step of a transaction", s.Op)
 		}
-		return m.applyOp(index, s.Op, r)
+		return a.applyOp(index, s.Op, r)
 	}
-	if err := m.answer(access{m, true}, s.Query, r); err != nil {
+	if err := a.answer(a, s.Query, r); err != nil {
 		return err
 	}
 	size := answerBytes(r)
 	if *left -= size; *left < 0 {
-		return turn.Errorf(turn.TooLarge, "the answers of the transaction have more than %d bytes", m.cfg.ReadBytes)
+		return turn.Errorf(turn.TooLarge, "the answers of the transaction have more than %d bytes", a.readBytes())
 	}
-	return m.spend(uint64(size))
+	return a.spend(uint64(size))
 }
 
 // sessionBytes is what a session counts for in an answer.

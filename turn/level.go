@@ -25,7 +25,7 @@ const (
 	//     remembered at most, and of DeletedSessions sessions
 	//   - what an entry copies of what is stored, returns from it or passes in search of it is
 	//     bounded, queries of transactions included: the rest is TooLarge or Overloaded.
-	//     Trims are not
+	//     Trims are not. What such queries answer with is bounded by DefaultLimits
 	//   - a trim of many entries of a stream raises a floor in its head
 	//   - Clear of a session that does not exist removes nothing, no longer NotFound
 	Level1

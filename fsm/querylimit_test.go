@@ -1,0 +1,59 @@
+package fsm
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Nodes whose configurations bound answers differently come to the same state, whatever a
+// transaction asks for: what its queries pass and answer with decides what is left for
+// the operations behind it.
+func TestAnswersOfTransactionsAreNoMatterOfConfiguration(t *testing.T) {
+	zset := turn.Key{Namespace: "0", Name: "zset"}
+	left := func(readBytes int, q turn.Query) int {
+		r := newRig(t)
+		r.m.cfg.ReadBytes = readBytes
+		r.raise(turn.Level1)
+		r.fill(200, 10<<10)
+		scores := &turn.SetScores{Key: zset}
+		for i := range 1000 {
+			scores.Members = append(scores.Members, turn.Score{Member: fmt.Sprint(i), Score: float64(i)})
+		}
+		r.apply(1, scores)
+		steps := []turn.Step{{Query: q}, {Query: q}, {Query: q}}
+		r.apply(2, &turn.Tx{Steps: steps}, &turn.Tx{Steps: steps})
+		return r.m.allowance.left
+	}
+	for _, q := range []turn.Query{
+		&turn.List{Key: sessionA, Stop: -1},
+		&turn.Read{Key: sessionA, From: turn.FromLast},
+		&turn.Read{Key: sessionA, From: turn.FromAfter, MaxTokens: 1 << 40},
+		&turn.Scores{Key: zset, By: turn.ByRank, Stop: -1},
+		&turn.AllFields{Key: zset, Type: turn.TypeZSet},
+	} {
+		if small, large := left(10<<10, q), left(64<<20, q); small != large || large == entryAllowance() {
+			t.Errorf("%+v: of the allowance is left %d, and %d on another node", q, small, large)
+		}
+	}
+}
+
+// A range of a list is refused as soon as it is too long for an answer, before all of it
+// is in memory.
+func TestLongRangesAreNotGathered(t *testing.T) {
+	r := newRig(t)
+	r.m.cfg.ReadBytes, r.m.cache = 1<<20, nil
+	r.fill(1000, 64<<10)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := r.m.Query(&turn.List{Key: sessionA, Stop: -1})
+	runtime.ReadMemStats(&after)
+	if turn.KindOf(err) != turn.TooLarge {
+		t.Errorf("the range of 64 MB is answered with %v", err)
+	}
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 8 {
+		t.Errorf("that took %d MiB of memory, of an answer of 1 MiB", took)
+	}
+}
