@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,14 +24,21 @@ type storeCheck struct {
 	file io.ReaderAt
 	meta pageMeta
 	used []bool // by page
-	// pace, if set, is told of each page that was read; its error ends the check.
-	pace func(bytes int) error
 	buf  []byte
+	took uint64 // bytes read
+	// part, if set, says which part of the tree is looked through.
+	part *pagePart
 }
 
-// checkPages looks through the pages of the store at path as of the transaction txid, or of
-// the last one if that is 0. gone: that transaction's root is not in the file any more.
-func checkPages(path string, txid uint64, pace func(bytes int) error) (gone bool, err error) {
+// checkPages looks through the pages of the store at path.
+func checkPages(path string) error {
+	_, err := checkAsOf(path, 0, (*storeCheck).all)
+	return err
+}
+
+// checkAsOf has look look through the store at path as of the transaction txid, or of the
+// last one if that is 0. gone: that transaction's root is not in the file any more.
+func checkAsOf(path string, txid uint64, look func(*storeCheck) error) (gone bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return false, err
@@ -50,20 +55,29 @@ func checkPages(path string, txid uint64, pace func(bytes int) error) (gone bool
 	if has, needs := uint64(info.Size()), meta.high*meta.pageSize; has/meta.pageSize < meta.high {
 		return false, pageDamage("it has %d bytes, of %d", has, needs)
 	}
-	c := storeCheck{file: f, meta: meta, used: make([]bool, meta.high), pace: pace}
+	c := storeCheck{file: f, meta: meta, used: make([]bool, meta.high)}
 	c.used[0], c.used[1] = true, true
+	return false, look(&c)
+}
+
+// all looks through all pages.
+func (c *storeCheck) all() error {
 	if err := c.freelist(); err != nil {
-		return false, err
+		return err
 	}
-	if err := c.tree(meta.root, keyRange{}, c.bucket); err != nil {
-		return false, err
+	if err := c.tree(c.meta.root, keyRange{}, c.bucket); err != nil {
+		return err
 	}
 	for id, used := range c.used {
 		if !used {
-			return false, pageDamage("page %d is neither on the tree nor free", id)
+			return lostPage(uint64(id))
 		}
 	}
-	return false, nil
+	return nil
+}
+
+func lostPage(id uint64) error {
+	return pageDamage("page %d is neither on the tree nor free", id)
 }
 
 func pageDamage(format string, args ...any) error {
@@ -137,6 +151,21 @@ func findMeta(f io.ReaderAt, txid uint64) (found pageMeta, ok bool, err error) {
 // page reads a page, with those that it continues in, and marks them as used. The bytes
 // are valid until the next call.
 func (c *storeCheck) page(id uint64) ([]byte, error) {
+	page, err := c.load(id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range uint64(len(page)) / c.meta.pageSize {
+		if c.used[id+i] {
+			return nil, pageDamage("page %d is used twice", id+i)
+		}
+		c.used[id+i] = true
+	}
+	return page, nil
+}
+
+// load is page without the marks.
+func (c *storeCheck) load(id uint64) ([]byte, error) {
 	size := c.meta.pageSize
 	if id >= c.meta.high {
 		return nil, pageDamage("page %d is beyond its end", id)
@@ -156,15 +185,6 @@ func (c *storeCheck) page(id uint64) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for i := id; i <= id+more; i++ {
-		if c.used[i] {
-			return nil, pageDamage("page %d is used twice", i)
-		}
-		c.used[i] = true
-	}
-	if c.pace != nil {
-		return c.buf, c.pace(len(c.buf))
-	}
 	return c.buf, nil
 }
 
@@ -173,6 +193,7 @@ func (c *storeCheck) read(at, n uint64) error {
 		c.buf = make([]byte, n)
 	}
 	c.buf = c.buf[:n]
+	c.took += n
 	if _, err := c.file.ReadAt(c.buf, int64(at)); errors.Is(err, io.EOF) {
 		return pageDamage("it ends before byte %d", at+n)
 	} else if err != nil {
@@ -208,163 +229,4 @@ func (c *storeCheck) freelist() error {
 		c.used[id], last = true, id
 	}
 	return nil
-}
-
-// keyRange bounds the keys that may be on a page; nil: no bound.
-type keyRange struct{ from, before []byte }
-
-// element is what a page says of a pair, or of a page below it.
-type pageElement struct {
-	flags      uint32
-	key, value []byte
-	child      uint64
-}
-
-// tree looks through a page and those below it, and hands each pair to leaf.
-func (c *storeCheck) tree(id uint64, within keyRange, leaf func(pageElement) error) error {
-	page, err := c.page(id)
-	if err != nil {
-		return err
-	}
-	elements, end, err := pageElements(page, id, within)
-	if err != nil {
-		return err
-	}
-	// What fits exactly got one page more from older versions of bbolt.
-	size, has := c.meta.pageSize, uint64(len(page))
-	if need := (end + size - 1) / size * size; has != max(need, size) && has != (end/size+1)*size {
-		return pageDamage("page %d takes %d bytes for %d", id, has, end)
-	}
-	if native.Uint16(page[8:]) == leafPage {
-		for _, e := range elements {
-			if err := leaf(e); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	// The memory of the page is used again below.
-	for i := range elements {
-		elements[i].key = bytes.Clone(elements[i].key)
-	}
-	for i, e := range elements {
-		below := keyRange{e.key, within.before}
-		if i+1 < len(elements) {
-			below.before = elements[i+1].key
-		}
-		if err := c.tree(e.child, below, leaf); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pageElements returns what is on a page of a tree, and where that ends.
-func pageElements(page []byte, id uint64, within keyRange) (elements []pageElement, end uint64, err error) {
-	flags, n := native.Uint16(page[8:]), uint64(native.Uint16(page[10:]))
-	end = pageHeader + n*elementHead
-	if flags != leafPage && (flags != branchPage || n == 0) || end > uint64(len(page)) {
-		return nil, 0, pageDamage("page %d has the flags %#x and %d elements", id, flags, n)
-	}
-	elements = make([]pageElement, n)
-	last := within.from
-	for i := range elements {
-		at := uint64(pageHeader + i*elementHead)
-		e, pos, key, value := parseElement(page[at:], flags == leafPage)
-		if at+pos != end || key == 0 || end+key+value > uint64(len(page)) {
-			return nil, 0, pageDamage("element %d of page %d is not where it belongs", i, id)
-		}
-		e.key, e.value = page[end:][:key:key], page[end+key:][:value:value]
-		after := bytes.Compare(e.key, last)
-		if after < 0 || after == 0 && i > 0 || within.before != nil && bytes.Compare(e.key, within.before) >= 0 {
-			return nil, 0, pageDamage("key %x does not belong to where it is on page %d", e.key, id)
-		}
-		elements[i], last = e, e.key
-		end += key + value
-	}
-	return elements, end, nil
-}
-
-// parseElement returns an element's head: where its key begins, from the head on, and the
-// lengths of key and value.
-func parseElement(b []byte, leaf bool) (e pageElement, pos, key, value uint64) {
-	if leaf {
-		e.flags = native.Uint32(b)
-		return e, uint64(native.Uint32(b[4:])), uint64(native.Uint32(b[8:])), uint64(native.Uint32(b[12:]))
-	}
-	e.child = native.Uint64(b[8:])
-	return e, uint64(native.Uint32(b)), uint64(native.Uint32(b[4:])), 0
-}
-
-// bucket looks through a bucket, given as the pair that stands for it. Small ones are
-// part of that.
-func (c *storeCheck) bucket(e pageElement) error {
-	if e.flags != 1 || len(e.value) < 16 || !knownBucket(e.key) {
-		return pageDamage("%q is not a bucket of the store", e.key)
-	}
-	if root := native.Uint64(e.value); root != 0 {
-		return c.apart(func() error { return c.tree(root, keyRange{}, checkFlags) })
-	}
-	inline := e.value[16:]
-	if len(inline) < pageHeader {
-		return pageDamage("bucket %s is cut", e.key)
-	}
-	elements, end, err := pageElements(inline, 0, keyRange{})
-	if err == nil && end != uint64(len(inline)) {
-		err = pageDamage("bucket %s has %d bytes, of %d", e.key, len(inline), end)
-	}
-	for _, e := range elements {
-		if err == nil {
-			err = checkFlags(e)
-		}
-	}
-	return err
-}
-
-// apart reads other pages, and leaves those that were read before as they are.
-func (c *storeCheck) apart(read func() error) error {
-	before := c.buf
-	c.buf = nil
-	err := read()
-	c.buf = before
-	return err
-}
-
-func checkFlags(e pageElement) error {
-	if e.flags != 0 {
-		return pageDamage("key %x has the flags %#x", e.key, e.flags)
-	}
-	return nil
-}
-
-func knownBucket(name []byte) bool {
-	for _, known := range append(buckets(), bucketFiles, bucketSums) {
-		if bytes.Equal(name, known) {
-			return true
-		}
-	}
-	return false
-}
-
-// scrubPages looks through the pages of the store while it is in use.
-func (m *Machine) scrubPages(ctx context.Context) error {
-	for ctx.Err() == nil {
-		m.mu.RLock()
-		if err := m.stopped(); err != nil {
-			defer m.mu.RUnlock()
-			return err
-		}
-		path := m.db.Path()
-		tx, err := m.reading()
-		m.mu.RUnlock()
-		if err != nil {
-			return err
-		}
-		gone, err := checkPages(path, uint64(tx.ID()), newRate(ctx).did)
-		tx.end()
-		if !gone { // else there were two flushes since the transaction began
-			return err
-		}
-	}
-	return ctx.Err()
 }

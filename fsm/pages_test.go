@@ -144,7 +144,7 @@ func TestSoundPagesAreSound(t *testing.T) {
 				appendOf(sessionA, fmt.Sprint(i, len(r.log)), "more"))
 			r.flush()
 		}
-		gone, err := checkPages(path, uint64(tx.ID()), nil)
+		gone, err := checkAsOf(path, uint64(tx.ID()), (*storeCheck).all)
 		if err != nil || gone && i%4 == 0 {
 			t.Errorf("after %d flushes: gone %v, %v", i%4, gone, err)
 		}
@@ -152,7 +152,7 @@ func TestSoundPagesAreSound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := checkPages(path, 0, nil); err != nil {
+	if err := checkPages(path); err != nil {
 		t.Error(err)
 	}
 }
@@ -182,7 +182,7 @@ func BenchmarkCheckPages(b *testing.B) {
 	info, _ := os.Stat(path)
 	b.SetBytes(info.Size())
 	for b.Loop() {
-		if _, err := checkPages(path, 0, nil); err != nil {
+		if err := checkPages(path); err != nil {
 			b.Fatal(err)
 		}
 	}

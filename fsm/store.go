@@ -52,7 +52,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 			return nil, fmt.Errorf("create %s: %w", path, err)
 		}
 	}
-	if _, err := checkPages(path, 0, nil); err != nil {
+	if err := checkPages(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db, err := disk.open(path, &bbolt.Options{

@@ -1,0 +1,206 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// scanOf returns a scan of a file that is not in use, one page a part.
+func scanOf(path string) pageScan {
+	return pageScan{
+		asOfNow: func(look func(*storeCheck) error) error {
+			_, err := checkAsOf(path, 0, look)
+			return err
+		},
+		rest: func(uint64) error { return nil },
+	}
+}
+
+// What is found in the pages at once is found part by part, too.
+func TestScanFindsWhatTheCheckFinds(t *testing.T) {
+	r := pagesRig(t)
+	if err := r.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(r.dir, storeName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta, ok, err := findMeta(bytes.NewReader(whole), 0)
+	if !ok || err != nil {
+		t.Fatal(err)
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	page := func() []byte { return whole[(2+rnd.IntN(int(meta.high)-2))*pageBytes:][:pageBytes] }
+	path := filepath.Join(t.TempDir(), storeName)
+	damaged, rounds := 0, 200
+	if testing.Short() {
+		rounds = 40
+	}
+	for i := range rounds {
+		b := bytes.Clone(whole)
+		whole, b = b, whole // page is of the one that is changed
+		switch i % 4 {
+		case 0:
+			p := page()
+			p[rnd.IntN(pageHeader+64*elementHead)] ^= 1 << rnd.IntN(8)
+		case 1: // a write that was lost, or went to another place
+			copy(page(), page())
+		case 2:
+			clear(page()[:sector])
+		case 3:
+			list := whole[meta.freelist*meta.pageSize:][:meta.pageSize]
+			n := int(native.Uint16(list[10:]))
+			list[pageHeader+rnd.IntN(8*n)] ^= 1 << rnd.IntN(8)
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		whole = b
+		at, scan := checkPages(path), scanOf(path)
+		if at != nil {
+			damaged++
+		}
+		if err := scan.run(); (err == nil) != (at == nil) {
+			t.Errorf("round %d: at once %v, part by part %v", i, at, err)
+		}
+	}
+	if damaged < rounds/3 {
+		t.Errorf("%d of %d files were found damaged", damaged, rounds)
+	}
+}
+
+// change writes some of the keys of pagesRig, the longer ones too.
+func (r *rig) change(rnd *rand.Rand) {
+	for range 20 {
+		i := rnd.IntN(500)
+		r.apply(9, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint("session", i)}, "", "more"))
+		if i%4 == 0 {
+			r.apply(9, &turn.SetString{Key: turn.Key{Namespace: "1", Name: fmt.Sprint(100 * rnd.IntN(5))}, Value: make([]byte, rnd.IntN(40_000))})
+		}
+	}
+	r.flush()
+}
+
+// Pages are written again while the scan is under way, at other places: none is taken for
+// damaged, nor for lost because it was in no part. Each is found on the tree, wherever it is
+// there, or is free.
+func TestScanBesideFlushes(t *testing.T) {
+	r := pagesRig(t)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	for range 3 {
+		s := pageScan{asOfNow: r.m.pagesAsOfNow, rest: func(uint64) error {
+			r.change(rnd)
+			return nil
+		}}
+		if err := s.run(); err != nil {
+			t.Fatal(err)
+		}
+		clear(s.seen)
+		s.seen[0], s.seen[1] = true, true // the roots are no part of the tree
+		s.bytes = 100 * pageBytes
+		parts := 0
+		for done := false; !done; parts++ {
+			if err := s.asOfNow(func(c *storeCheck) (err error) {
+				done, err = s.unseen(c)
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			r.change(rnd)
+		}
+		if parts < 3 {
+			t.Errorf("%d pages were looked for in %d parts", len(s.seen), parts)
+		}
+	}
+}
+
+// A page that is lost, and looks sound, is found.
+func TestScanFindsALostPage(t *testing.T) {
+	r := pagesRig(t)
+	s := pageScan{asOfNow: r.m.pagesAsOfNow, rest: func(uint64) error { return nil }}
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(r.dir, storeName), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	meta, _, err := findMeta(f, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The list of free pages has one less: that is the last.
+	b := make([]byte, 2)
+	at := int64(meta.freelist*meta.pageSize) + 10
+	if _, err := f.ReadAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	native.PutUint16(b, native.Uint16(b)-1)
+	if _, err := f.WriteAt(b, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.m.scrubPages(t.Context()); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("the scrub ended with %v", err)
+	}
+}
+
+// However long a scrub takes, the pages that flushes free meanwhile are used again.
+func TestScanKeepsNoPagesFromReuse(t *testing.T) {
+	r := pagesRig(t)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	high := func() int {
+		f, err := os.Open(filepath.Join(r.dir, storeName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		meta, _, err := findMeta(f, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return int(meta.high)
+	}
+	for range 60 {
+		r.change(rnd)
+	}
+	before, flushes := high(), 0
+	s := pageScan{asOfNow: r.m.pagesAsOfNow, rest: func(uint64) error {
+		for range 2 {
+			flushes++
+			r.change(rnd)
+		}
+		return nil
+	}}
+	if err := s.run(); err != nil {
+		t.Fatal(err)
+	}
+	grown := high() - before
+	// So much more does a transaction that lasts as long take.
+	tx, err := r.m.reading()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = high()
+	for range flushes {
+		r.change(rnd)
+	}
+	tx.end()
+	pinned := high() - before
+	t.Logf("beside %d flushes the file grew by %d pages, with one transaction by %d", flushes, grown, pinned)
+	if flushes < 20 || grown > pinned/3 {
+		t.Error("the scan kept pages from reuse")
+	}
+}
