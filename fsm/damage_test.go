@@ -305,3 +305,18 @@ func TestFlippedVersionIsDamage(t *testing.T) {
 		flipBit(t, path, 7, bit)
 	}
 }
+
+// A halted machine writes nothing, garbage included: its store may be damaged, and is to be replaced.
+func TestHaltedMachineRemovesNoGarbage(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	r.flush()
+	r.m.Halt(errors.New("as if"))
+	before := r.m.committed.Load()
+	if more, err := r.m.tidy(); more || !errors.Is(err, ErrHalted) {
+		t.Errorf("tidy: %v, %v", more, err)
+	}
+	if after := r.m.committed.Load(); after != before {
+		t.Errorf("transaction %d was written after %d", after, before)
+	}
+}

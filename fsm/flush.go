@@ -138,11 +138,14 @@ func (m *Machine) flush() (more bool, err error) {
 }
 
 // tidy removes garbage, a bounded amount, and nothing else: a generation that has
-// only begun is left to gather more.
+// only begun is left to gather more. A halted machine does not.
 func (m *Machine) tidy() (more bool, err error) {
 	m.flushing.Lock()
 	defer m.flushing.Unlock()
-	if err := m.Err(); err != nil {
+	m.mu.RLock()
+	err = m.usable()
+	m.mu.RUnlock()
+	if err != nil {
 		return false, err
 	}
 	w := m.writer(newTable())
