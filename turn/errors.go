@@ -3,6 +3,7 @@ package turn
 import (
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Kind is the class of an error. Kinds cross the wire by number: the list
@@ -28,6 +29,9 @@ const (
 	Forbidden                // credentials do not allow this
 )
 
+// None is no error. No *Error has it, and it never crosses the wire.
+const None Kind = math.MaxUint8
+
 // kinds holds, by Kind: its code on the wire, and whether sending the same
 // request again may succeed.
 var kinds = [...]struct {
@@ -52,10 +56,13 @@ var kinds = [...]struct {
 	Forbidden:    {"FORBIDDEN", false},
 }
 
-// String returns the code of k as every door writes it, such as "CONFLICT".
+// String returns the code of k as every API writes it, such as "CONFLICT"; "NONE" of None.
 func (k Kind) String() string {
-	if int(k) < len(kinds) {
+	switch {
+	case int(k) < len(kinds):
 		return kinds[k].code
+	case k == None:
+		return "NONE"
 	}
 	return "INTERNAL"
 }
@@ -102,17 +109,22 @@ func Errorf(k Kind, format string, args ...any) *Error {
 	return &Error{Kind: k, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns err as an *Error; an error of another type becomes Internal.
+// AsError returns err as an *Error; an error of another type becomes Internal, nil stays nil.
 func AsError(err error) *Error {
 	var e *Error
-	if errors.As(err, &e) {
+	if err == nil || errors.As(err, &e) {
 		return e
 	}
 	return &Error{Kind: Internal, Message: err.Error()}
 }
 
-// KindOf returns the Kind of err, Internal if err is not an *Error.
-func KindOf(err error) Kind { return AsError(err).Kind }
+// KindOf returns the Kind of err, Internal if err is not an *Error, None if it is nil.
+func KindOf(err error) Kind {
+	if e := AsError(err); e != nil {
+		return e.Kind
+	}
+	return None
+}
 
 // Is reports whether err is, or wraps, an *Error of kind k.
 func Is(err error, k Kind) bool {
