@@ -9,22 +9,40 @@ import (
 // order keeps the operations of one connection on one key in sequence, without
 // making those on different keys wait for each other: many clients send the
 // requests of all their callers over one connection. What names no key has the
-// barrier; what has to do with all writes goes by the last one.
+// barrier.
 //
 // It belongs to the goroutine that reads requests, but for reading and written.
 type order struct {
 	keys      map[turn.Key]*keyOrder
 	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
 	reading   chan struct{}   // tokens of the reads under way, see maxReads
+	writes    inFlight        // of all keys
 	lastWrite Pending         // the last one that was handed over at once
 	written   atomic.Uint64   // the log entry of the last one that has ended, as far as noted: see noteWrite
 }
 
-// keyOrder is what is in flight on a key. Writes end in the order in which they were
-// submitted, and so do reads, so the last one stands for all.
+// keyOrder is what is in flight on a key. Reads end in the order in which they were requested, so
+// the last one stands for all.
 type keyOrder struct {
-	write <-chan struct{} // closed when the last write has ended; nil: none
-	read  *reading        // the last one since that write; nil: none
+	writes inFlight
+	read   *reading // the last one since the last write; nil: none
+}
+
+// inFlight has, for each write in the order of submission, what is closed when it has ended. One that
+// no leader was found for can end before an earlier one that was sent to a leader that failed.
+// The first in the list has not ended, as far as noted.
+type inFlight []<-chan struct{}
+
+// prune drops the first writes that have ended: nearly always, all that have.
+func (f *inFlight) prune() {
+	for len(*f) > 0 && closed((*f)[0]) {
+		*f = (*f)[1:]
+	}
+}
+
+func (f *inFlight) add(done <-chan struct{}) {
+	f.prune()
+	*f = append(*f, done)
 }
 
 // pruneAt is the number of keys at which those with nothing under way are dropped.
@@ -33,9 +51,8 @@ const pruneAt = 256
 // beforeRead has r wait for what is before it on k, and notes that it is in flight.
 func (o *order) beforeRead(k turn.Key, r *reading) {
 	e := o.entry(k)
-	if e.write != nil {
-		r.writes = append(r.writes, e.write)
-	}
+	e.writes.prune()
+	r.writes = append(r.writes, e.writes...)
 	if e.read != nil && e.read != r && !closed(e.read.done) {
 		r.before = append(r.before, e.read)
 	}
@@ -53,7 +70,9 @@ func (o *order) beforeWrite(k turn.Key) (read <-chan struct{}) {
 // wrote notes that a write of k is under way until done is closed.
 func (o *order) wrote(k turn.Key, done <-chan struct{}) {
 	e := o.entry(k)
-	e.write, e.read = done, nil
+	e.writes.add(done)
+	e.read = nil
+	o.writes.add(done)
 }
 
 // alone notes that nothing is under way but what closes done when it has ended, and
@@ -98,7 +117,7 @@ func (o *order) entry(k turn.Key) *keyOrder {
 
 func (o *order) prune() {
 	for k, e := range o.keys {
-		if (e.read == nil || closed(e.read.done)) && (e.write == nil || closed(e.write)) {
+		if e.writes.prune(); (e.read == nil || closed(e.read.done)) && len(e.writes) == 0 {
 			delete(o.keys, k)
 		}
 	}

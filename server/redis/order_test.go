@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -31,6 +32,34 @@ func TestOrderOfOneKey(t *testing.T) {
 	}
 	if read := o.beforeWrite(a); read != r3.done {
 		t.Error("a write does not wait for the last read")
+	}
+}
+
+// A write that is refused at once, since there is no leader, may end before the one that was sent
+// ahead of it: a read behind both waits for both.
+func TestReadsWaitForAllWrites(t *testing.T) {
+	var o order
+	k := turn.Key{Name: "k"}
+	first, refused := make(chan struct{}), make(chan struct{})
+	o.wrote(k, first)
+	o.wrote(k, refused)
+	close(refused)
+	r := &reading{done: make(chan struct{})}
+	if o.beforeRead(k, r); !slices.Contains(r.writes, (<-chan struct{})(first)) {
+		t.Errorf("a read does not wait for a write in flight, only for %d others", len(r.writes))
+	}
+	if !slices.Contains(o.writes, (<-chan struct{})(first)) {
+		t.Error("what waits for all writes does not wait for one in flight")
+	}
+	close(first)
+	for range 10 {
+		o.wrote(k, refused)
+	}
+	if r = (&reading{done: make(chan struct{})}); len(o.writes) > 1 {
+		t.Errorf("%d writes are kept that have ended", len(o.writes))
+	}
+	if o.beforeRead(k, r); len(r.writes) > 0 {
+		t.Errorf("a read waits for %d writes that have ended", len(r.writes))
 	}
 }
 

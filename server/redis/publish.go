@@ -47,8 +47,8 @@ func (s *Server) publish(ctx context.Context, m *message) *receipt {
 // so that who receives it can read them.
 func (c *conn) tell(m *message) started {
 	c.awaitBarrier()
-	if c.order.lastWrite != nil {
-		c.await(c.order.lastWrite.Done())
+	for _, w := range c.order.writes {
+		c.await(w)
 	}
 	if c.subs.count() > 0 {
 		c.replies.drain() // the message may come back, and not before earlier replies
