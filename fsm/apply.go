@@ -98,6 +98,7 @@ func decodeBatch(entry []byte) (b batch, err error) {
 	b.ops, b.errs = make([]turn.Op, len(b.Commands)), make([]error, len(b.Commands))
 	for i := range b.Commands {
 		b.ops[i], b.errs[i] = codec.DecodeOp(b.Commands[i].Op)
+		orderNames(b.ops[i])
 	}
 	return b, nil
 }
