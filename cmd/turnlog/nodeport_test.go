@@ -105,7 +105,7 @@ func (i *intruder) getsNothing(what string) {
 		i.t.Errorf("%s: a session is read: %q, %v", what, text, err)
 	}
 	member, _ := json.Marshal(map[string]string{"id": "n9", "addr": i.Advertise()})
-	for kind, payload := range map[peer.Kind][]byte{0x81: {0}, 0x82: {0}, 0x83: {0}, 2: nil, 3: nil, 4: member, 5: []byte("{}")} {
+	for kind, payload := range map[peer.Kind][]byte{0x81: poison(), 0x82: {0}, 0x83: {0}, 2: nil, 3: nil, 4: member, 5: []byte("{}")} {
 		if answer, err := i.ask(kind, payload); !errors.Is(err, peer.ErrNotSent) {
 			i.t.Errorf("%s: request %#x is answered: %q, %v", what, kind, answer, err)
 		}
@@ -113,6 +113,13 @@ func (i *intruder) getsNothing(what string) {
 	if err := i.raise(); err == nil {
 		i.t.Errorf("%s: a term is raised", what)
 	}
+}
+
+// poison returns a batch of one operation that no node can decode: a leader that writes it
+// to the log stops, and so does the next one.
+func poison() []byte {
+	header := [24]byte{0: 7, 8: 1} // origin, session, place in the session
+	return codec.AppendEntry(header[:], 0, []codec.Command{{Origin: 7, Number: 1, Op: []byte{0xff}}})
 }
 
 // factsOf returns what a node says of itself, from its directory: more than a stranger
@@ -141,7 +148,9 @@ func TestNodePortOfATrial(t *testing.T) {
 	dir := t.TempDir()
 	n := startNode(t, dir)
 	n.ok("append", "alice", "a secret")
-	i := intrude(t, "n1", n.raft(), factsOf(t, dir))
+	says := factsOf(t, dir)
+	says.LogIndex, says.LogTerm = 0, 0 // not as if it were a newer copy of the node's data, which stops it
+	i := intrude(t, "n1", n.raft(), says)
 	if text, err := i.read("alice"); !strings.Contains(text, "a secret") {
 		t.Errorf("read %q, %v", text, err)
 	}
