@@ -14,6 +14,7 @@ import (
 	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/certs"
 	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/peer"
 )
 
@@ -59,7 +60,7 @@ func (s secrets) listener(l net.Listener) net.Listener {
 	if s.doors == nil {
 		return l
 	}
-	return tls.NewListener(l, s.doors.Server())
+	return tls.NewListener(handshakes.Listener(l), s.doors.Server())
 }
 
 func (s secrets) doorTLS() *tls.Config {

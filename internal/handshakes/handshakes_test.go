@@ -102,3 +102,86 @@ func TestHandshakesWaitForEachOther(t *testing.T) {
 		}
 	})
 }
+
+// TestQueueIsInOrder: those that wait for a place have their turn as they came, however
+// often others look for one.
+func TestQueueIsInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(1)
+		conn, _ := net.Pipe()
+		leave, err := l.Enter(t.Context(), conn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := make(chan int, 100)
+		for i := range cap(order) {
+			go func() {
+				if leave, err := l.Enter(t.Context(), conn); err == nil {
+					order <- i
+					leave()
+				}
+			}()
+			time.Sleep(time.Millisecond) // it is in the queue
+		}
+		leave()
+		for want := range cap(order) {
+			if got := <-order; got != want {
+				t.Fatalf("%d has its turn in place of %d", got, want)
+			}
+		}
+	})
+}
+
+// TestNobodyWaitsLongForSlowClients: clients that send nothing give way as soon as others
+// wait, but not those whose handshakes have taken as long because of the server.
+func TestNobodyWaitsLongForSlowClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Max)
+		ours, theirs := net.Pipe()
+		busy := Track(ours)
+		leave, err := l.Enter(t.Context(), busy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const many = 4 * Max
+		gone := make(chan struct{}, many)
+		var slow []net.Conn
+		for range many {
+			ours, _ := net.Pipe()
+			conn := Track(ours)
+			slow = append(slow, conn)
+			go func() {
+				leave, err := l.Enter(t.Context(), conn)
+				if err == nil {
+					_, _ = conn.Read(make([]byte, 1))
+					leave()
+				}
+				gone <- struct{}{}
+			}()
+		}
+		time.Sleep(time.Microsecond) // they are in the queue
+		began := time.Now()
+		user, err := l.Enter(t.Context(), busy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(began); waited > 5*(enough+again) {
+			t.Errorf("%d slow clients have another wait for %v", many, waited)
+		}
+		user()
+		go theirs.Write([]byte{1})
+		if _, err := busy.Read(make([]byte, 1)); err != nil {
+			t.Errorf("a client that was not slow gave way: %v", err)
+		}
+		leave()
+		for _, c := range slow { // those that nobody waits for have not given way
+			c.Close()
+		}
+		for range many {
+			<-gone
+		}
+		if n := l.Count(); n != 0 {
+			t.Errorf("%d places are taken", n)
+		}
+	})
+}

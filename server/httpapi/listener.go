@@ -74,9 +74,10 @@ func (l *boundedListener) welcome(conn net.Conn) net.Conn {
 	if l.tls == nil {
 		return c
 	}
-	secured := tls.Server(conn, l.tls)
+	tracked := handshakes.Track(conn)
+	secured := tls.Server(tracked, l.tls)
 	c.Conn = secured
-	return &secureConn{c, secured}
+	return &secureConn{c, tracked, secured}
 }
 
 func (l *boundedListener) take() bool {
@@ -196,7 +197,8 @@ func (c *boundedConn) CloseWrite() error {
 // secureConn is a boundedConn with TLS.
 type secureConn struct {
 	*boundedConn
-	tls *tls.Conn
+	tracked *handshakes.Conn
+	tls     *tls.Conn
 }
 
 // handshakeTime bounds the TLS handshake of a client.
@@ -207,7 +209,7 @@ const handshakeTime = 10 * time.Second
 func (c *secureConn) ConnectionState() tls.ConnectionState {
 	ctx, cancel := context.WithTimeout(context.Background(), handshakeTime)
 	defer cancel()
-	leave, err := c.l.handshakes.Enter(ctx, c.socket)
+	leave, err := c.l.handshakes.Enter(ctx, c.tracked)
 	if err != nil {
 		_ = c.socket.Close()
 		return c.tls.ConnectionState()

@@ -176,10 +176,13 @@ func keepAlive(nc net.Conn, timeout time.Duration) {
 
 // socket returns what is under TLS, if it is that.
 func socket(nc net.Conn) net.Conn {
-	if wrapped, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		return wrapped.NetConn()
+	for {
+		wrapped, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nc
+		}
+		nc = wrapped.NetConn()
 	}
-	return nc
 }
 
 func (s *Server) shutDown() {
