@@ -115,6 +115,12 @@ func TestReloadTakesRightsAway(t *testing.T) {
 	waiting.w.Flush()
 	eventually(t, "TURN.TAIL waits", func() bool { return strings.Contains(s.as(t, "root").do("CLIENT", "LIST").Text(), "cmd=turn.tail") })
 
+	unchanged := s.as(t, "ann")
+	unchanged.expect("OK", "MULTI")
+	unchanged.expect("QUEUED", "LLEN", "k")
+	reload(ann, testUser{"root", "admin", "['*']", ""}, testUser{"bob", "read", "['0']", ""})
+	unchanged.expect("[1]", "EXEC") // somebody else's rights have changed
+
 	ann.right = "read"
 	reload(ann, testUser{"root", "admin", "['*']", ""})
 	c.expect("-"+string(errNoCommandPerm(s.table.lookup("rpush"))), "RPUSH", "k", "y")

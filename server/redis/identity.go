@@ -30,8 +30,11 @@ func (c *conn) follow() {
 		return
 	}
 	c.who.set = set
+	before := c.who.user
 	c.become(set.Find(c.who.login))
-	c.tx.spoil() // what is queued was allowed by rules that hold no more
+	if !before.Same(c.who.user) {
+		c.tx.spoil() // what is queued was allowed by rules that hold no more
+	}
 }
 
 // become makes u the connection's user; nil: nobody, who may send small requests
