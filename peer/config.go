@@ -49,6 +49,12 @@ type Config struct {
 	Admit func(Meeting) error
 	// Refused is told that the other side turned this node down. It must not block.
 	Refused func(Meeting, *Refusal)
+	// Say returns what the dialing side says in addition once it admits the other one: at
+	// most 1024 bytes, and nil for nothing. It must not block.
+	Say func(Meeting) []byte
+	// Begin is called on the accepting side when the handshake of a stream is over, before
+	// the stream is used. It may block until ctx ends. An error closes the stream.
+	Begin func(ctx context.Context, m Meeting) error
 	// Connected is told that the RPC connection to a peer stands. It must not block.
 	Connected func(id string)
 
@@ -120,6 +126,12 @@ func (c *Config) setDefaults() {
 	}
 	if c.Refused == nil {
 		c.Refused = func(Meeting, *Refusal) {}
+	}
+	if c.Say == nil {
+		c.Say = func(Meeting) []byte { return nil }
+	}
+	if c.Begin == nil {
+		c.Begin = func(context.Context, Meeting) error { return nil }
 	}
 	if c.Connected == nil {
 		c.Connected = func(string) {}

@@ -51,6 +51,9 @@ type Meeting struct {
 	// Offset is the remote wall clock minus the own one, as far as the
 	// handshake can tell: it errs by the time that the message was under way.
 	Offset time.Duration
+	// Said is what the dialer's Config.Say returned, on the accepting side once the
+	// handshake is over; empty of a version that says nothing.
+	Said []byte
 }
 
 // Code classifies a Refusal. Codes cross the wire: the list grows at its end.

@@ -14,10 +14,10 @@ import (
 //
 //	dialer   → acceptor  hello:  facts, id of the node that is meant (or empty), level, end of the log
 //	acceptor → dialer    answer: facts, reason, level, end of the log
-//	dialer   → acceptor  verdict: reason
+//	dialer   → acceptor  verdict: reason, what Config.Say returned
 //
-// Versions before levels send none, and do not read what is behind the fields that
-// they know; more can be added there.
+// Versions that do not know the last fields of a message do not send them, nor read what is
+// behind the fields that they know; more can be added there.
 //
 // The acceptor serves nothing before the verdict, the dialer may send right
 // behind it. Nothing that a node says counts before its credential does: a refusal can
@@ -60,7 +60,7 @@ func (n *Network) greet(c *tracked, purpose Purpose, addr, meant string, secret 
 		r = n.judgeAnswer(m, meant)
 	}
 	if r == nil {
-		return remote, writeHello(c, 0, appendString(nil, "", maxReason))
+		return remote, writeHello(c, 0, appendString(appendString(nil, "", maxReason), string(n.cfg.Say(m)), maxReason))
 	}
 	_ = writeHello(c, uint8(r.Code), appendString(nil, r.Reason, maxReason)) // it is refused, told or not
 	return remote, r
@@ -105,11 +105,15 @@ func (n *Network) welcome(c *tracked) (Meeting, error) {
 	if err != nil {
 		return m, err
 	}
+	f = fields{b: body}
+	reason := f.string(maxReason)
 	if code != 0 {
-		f := fields{b: body}
-		r := &Refusal{Code(code), f.string(maxReason)}
+		r := &Refusal{Code(code), reason}
 		n.cfg.Refused(m, r)
 		return m, r
+	}
+	if m.Said = []byte(f.string(maxReason)); f.bad {
+		m.Said = nil
 	}
 	return m, nil
 }

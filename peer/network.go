@@ -166,7 +166,7 @@ func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 		n.logRefusal("from", raw.RemoteAddr(), "node", m.Remote.NodeID, "reason", err)
 		_ = c.Close()
 	case m.Purpose == Stream:
-		n.streams.hand(c)
+		n.begin(ctx, c, m)
 	case m.Purpose == RPC:
 		n.answerCalls(ctx, c, m.Remote)
 	case m.Purpose == Transfer:

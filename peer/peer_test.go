@@ -415,3 +415,64 @@ func TestCutHoldsNobodyUp(t *testing.T) {
 	close(answered)
 	until(t, func() bool { return a.Connected("b") }) // again
 }
+
+// What the dialer says in addition is there before its stream is used, and an error then closes
+// the stream. A version that says nothing is let in.
+func TestSaidBeforeAStreamIsUsed(t *testing.T) {
+	said := make(chan string, 2)
+	b := start(t, "b", func(cfg *Config) {
+		cfg.Begin = func(_ context.Context, m Meeting) error {
+			said <- m.Remote.NodeID + ": " + string(m.Said)
+			if string(m.Said) == "no" {
+				return errors.New("not that")
+			}
+			return nil
+		}
+	})
+	for text, accepted := range map[string]bool{"yes": true, "": true, "no": false} {
+		a := start(t, "a", func(cfg *Config) {
+			cfg.Say = func(m Meeting) []byte {
+				if m.Remote.NodeID != "b" || m.Purpose != Stream {
+					t.Errorf("asked what to say to %+v", m)
+				}
+				return []byte(text)
+			}
+		})
+		c, err := a.Streams().Dial(b.addr, 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := <-said; got != "a: "+text {
+			t.Errorf("said was %q", got)
+		}
+		if accepted {
+			if _, err := b.Streams().Accept(); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := c.Read(make([]byte, 1)); err == nil {
+			t.Error("the stream goes on")
+		}
+		c.Close()
+	}
+	c, err := net.Dial("tcp", b.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	old := Facts{ClusterID: "c", NodeID: "old", Incarnation: "i", Wall: time.Now()}
+	if err := writeHello(c, uint8(Stream), appendGreeting(nil, old, "b", maxFact)); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, err := readHello(c); code != 0 || err != nil {
+		t.Fatalf("the answer is %d, %v", code, err)
+	}
+	if err := writeHello(c, 0, appendString(nil, "", maxReason)); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-said; got != "old: " {
+		t.Errorf("said was %q", got)
+	}
+	if _, err := b.Streams().Accept(); err != nil {
+		t.Fatal(err)
+	}
+}

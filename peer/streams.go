@@ -38,6 +38,16 @@ func (s *Streams) Dial(addr string, timeout time.Duration) (net.Conn, error) {
 	return c, err
 }
 
+// begin hands a stream over when Config.Begin lets it.
+func (n *Network) begin(ctx context.Context, c net.Conn, m Meeting) {
+	if err := n.cfg.Begin(ctx, m); err != nil {
+		n.logRefusal("node", m.Remote.NodeID, "reason", err)
+		_ = c.Close()
+		return
+	}
+	n.streams.hand(c)
+}
+
 // hand waits until the stream is accepted, or nobody will.
 func (s *Streams) hand(c net.Conn) {
 	select {
