@@ -5,7 +5,7 @@ import "slices"
 // mutants returns the table of all mutants, family by family. README.md shows how often each is
 // caught.
 func mutants() []mutant {
-	return slices.Concat(storageMutants(), portMutants(), stateMutants(), consensusMutants(), callsMutants(), pipelineMutants(), tailMutants(), accessMutants(), strangerMutants(), blockingMutants(), publishMutants(), windowMutants(), memberMutants())
+	return slices.Concat(storageMutants(), restoredMutants(), portMutants(), stateMutants(), consensusMutants(), callsMutants(), pipelineMutants(), tailMutants(), accessMutants(), strangerMutants(), blockingMutants(), publishMutants(), windowMutants(), memberMutants())
 }
 
 // simulation is a catcher that takes a second, not ten, and shows more than one

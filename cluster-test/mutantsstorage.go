@@ -128,7 +128,7 @@ func storageMutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "\t\tanswered[id] = false\n", New: "\t\tanswered[id] = true\n"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestAnswersOfOthers", Runs: 1}}},
 		{Name: "others-terms-ignored", About: "a node that starts may vote in a term that another member is in already",
-			Edits:    []edit{{Package: "raftstore", Old: "\tn.ballot.past(seen.Own)\n", New: ""}},
+			Edits:    []edit{{Package: "raftstore", Old: "\tb.floor = max(b.floor, term)\n", New: ""}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestAnswersOfOthers", Runs: 1}}},
 		{Name: "stale-copy-taken", About: "the second copy of a file counts, even if it is older",
 			Edits:    []edit{{Package: "raftstore", Old: "return second.Index > first.Index ||", New: "return true ||"}},

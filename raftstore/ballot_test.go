@@ -40,12 +40,12 @@ func TestBallot(t *testing.T) {
 		"shorter: candidate with as much":   {&loss{had: position{10, 3}}, vote(4, 3, 10), true},
 		"shorter: a leader":                 {&loss{had: position{10, 3}}, &raft.AppendEntriesRequest{Term: 3}, true},
 		"shorter: a transfer":               {&loss{had: position{10, 3}}, &raft.TimeoutNowRequest{}, false},
-		"older: candidate with as much":     {&loss{position{10, 3}, 4}, vote(6, 3, 10), false},
-		"older: candidate of the term":      {&loss{position{10, 3}, 4}, vote(6, 4, 10), false},
-		"older: candidate of a later one":   {&loss{position{10, 3}, 4}, vote(6, 5, 1), true},
-		"older: in the term of doubt":       {&loss{position{10, 3}, 4}, vote(4, 9, 99), false},
-		"older: a leader from before":       {&loss{position{10, 3}, 4}, &raft.AppendEntriesRequest{Term: 3}, false},
-		"older: a leader":                   {&loss{position{10, 3}, 4}, &raft.AppendEntriesRequest{Term: 4}, true},
+		"older: candidate with as much":     {&loss{had: position{10, 3}, doubt: 4}, vote(6, 3, 10), false},
+		"older: candidate of the term":      {&loss{had: position{10, 3}, doubt: 4}, vote(6, 4, 10), false},
+		"older: candidate of a later one":   {&loss{had: position{10, 3}, doubt: 4}, vote(6, 5, 1), true},
+		"older: in the term of doubt":       {&loss{had: position{10, 3}, doubt: 4}, vote(4, 9, 99), false},
+		"older: a leader from before":       {&loss{had: position{10, 3}, doubt: 4}, &raft.AppendEntriesRequest{Term: 3}, false},
+		"older: a leader":                   {&loss{had: position{10, 3}, doubt: 4}, &raft.AppendEntriesRequest{Term: 4}, true},
 	} {
 		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
 		b.mark.reached(position{8, 3})
@@ -72,8 +72,8 @@ func TestLossEnds(t *testing.T) {
 		"not yet":             {loss{had: position{10, 3}}, position{9, 3}, false, false},
 		"the mark":            {loss{had: position{10, 3}}, position{10, 3}, true, true},
 		"another leader":      {loss{had: position{10, 3}}, position{9, 4}, true, true},
-		"doubt: the mark":     {loss{position{10, 3}, 3}, position{10, 3}, false, false},
-		"doubt: a later term": {loss{position{10, 3}, 3}, position{9, 4}, true, true},
+		"doubt: the mark":     {loss{had: position{10, 3}, doubt: 3}, position{10, 3}, false, false},
+		"doubt: a later term": {loss{had: position{10, 3}, doubt: 3}, position{9, 4}, true, true},
 	} {
 		disk := simdisk.New()
 		h := openMark(t, disk)
@@ -177,7 +177,7 @@ func TestAnswersOfOthers(t *testing.T) {
 // come to it election by election.
 func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
 	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-	if err := b.mark.lost(loss{position{10, 3}, 4000}); err != nil {
+	if err := b.mark.lost(loss{had: position{10, 3}, doubt: 4000}); err != nil {
 		t.Fatal(err)
 	}
 	answers := make(chan raft.RPCResponse, 1)

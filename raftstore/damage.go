@@ -115,12 +115,12 @@ func (n *Node) checkLog(snap position) error {
 }
 
 // checkHelp fails if the log has lost its end and no other node is known that could send
-// the missing entries.
+// the missing entries. If an older copy was put back, there are others: they have told so.
 func (n *Node) checkHelp(r *raft.Raft) error {
 	servers := r.GetConfiguration().Configuration().Servers
 	lost, missing := n.mark.lacks()
 	switch {
-	case !missing || len(servers) > 1:
+	case !missing || lost.restored || len(servers) > 1:
 		return nil
 	case len(servers) == 0:
 		return fmt.Errorf("raftstore: the log has lost %v, and with it who the members are; %s", lost, reseed)

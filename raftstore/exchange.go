@@ -127,29 +127,57 @@ type seenAnswer struct {
 	Own uint64 `json:"own_term,omitempty"`
 }
 
-// compare holds what another node has seen of this one against what this node has. It
-// reports whether the other could say anything.
+// compare holds what another node answered against what this node has. It reports whether
+// the other could say anything.
 func (n *Node) compare(id string, answer []byte) bool {
 	content, f, err := open(answer)
 	var seen seenAnswer
 	if f != nil || err != nil || json.Unmarshal(content, &seen) != nil {
 		return false
 	}
-	n.ballot.past(seen.Own)
-	have := sighting{Index: n.mark.position().index, Term: n.mark.position().term, Promised: n.stable.Promised()}
-	if !have.position().before(seen.position()) && have.Promised >= seen.Promised {
-		return true
-	}
-	n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
-		"nor stand for election, until a leader that others elected has sent it what is missing; "+ifAllRestored,
-		"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", have.position(), "have_term", have.Promised)
-	if err := n.mark.lost(loss{had: seen.position(), doubt: max(have.Promised, seen.Promised)}); err != nil {
+	n.past(seen.Own)
+	n.judge(id, seen)
+	return true
+}
+
+// past notes a term that another node was in: this one may have been in it before it started,
+// and if it runs with an older copy, have acknowledged entries in it.
+func (n *Node) past(term uint64) {
+	n.ballot.past(term)
+	if err := n.mark.prolong(term); err != nil {
 		n.fail(err)
 	}
-	if have.Promised < seen.Promised {
-		_ = n.stable.SetUint64([]byte(keyTerm), seen.Promised) // it ends the node rather than fail
+}
+
+// judge holds what another node has seen of this one against what this node had. What the log
+// was cut by rightly counts as had: what took its place is acknowledged as of a later term.
+//
+// If the other has seen more, an older copy of this node's data was put back. Then this node may
+// have been in any term that others are in, unseen, and have acknowledged entries of it.
+func (n *Node) judge(id string, seen seenAnswer) {
+	had, promised := n.mark.ever(), n.stable.Promised()
+	if had.before(seen.position()) || promised < seen.Promised {
+		n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
+			"nor stand for election, until a leader that others elected has sent it what is missing; "+ifAllRestored,
+			"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", had, "have_term", promised)
+		n.noteLoss(seen.sighting, max(promised, seen.Promised, seen.Own, n.ballot.forgotten()))
 	}
-	return true
+}
+
+// noteLoss notes, durably, that an older copy was put back. It may end in between. So the doubt
+// comes first: with the term alone the next start would know of no loss. And the mark comes last:
+// the next start would refuse one of a term that this node does not know.
+func (n *Node) noteLoss(seen sighting, doubt uint64) {
+	err := n.mark.lost(loss{doubt: doubt, restored: true})
+	if term := max(seen.Term, seen.Promised); err == nil && n.stable.Promised() < term {
+		_ = n.stable.SetUint64([]byte(keyTerm), term) // it ends the node rather than fail
+	}
+	if err == nil {
+		err = n.mark.lost(loss{had: seen.position(), doubt: doubt, restored: true})
+	}
+	if err != nil {
+		n.fail(err)
+	}
 }
 
 // trust ends a doubt when the leader that this node follows has told what it has seen,

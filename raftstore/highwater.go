@@ -34,12 +34,15 @@ type highWater struct {
 	log   *slog.Logger
 	fulls atomic.Uint64 // times that the disk was full
 
-	shown atomic.Pointer[position] // mark, for those who must not wait for the disk
+	shown    atomic.Pointer[position] // mark, for those who must not wait for the disk
+	furthest atomic.Pointer[position] // peak, for the same
 
 	mu       sync.Mutex // held while the file is written
 	sequence uint64
 	mark     position
+	peak     position // the furthest mark ever: of what is behind mark, the log was cut rightly
 	doubt    uint64
+	restored bool // see loss
 	missing  bool // the log has not what it had
 	dirty    bool // written and not synced
 	behind   bool // the file has an older mark: the disk was full
@@ -55,18 +58,31 @@ func (p position) before(q position) bool {
 
 func (p position) String() string { return fmt.Sprintf("entry %d of term %d", p.index, p.term) }
 
-// set makes p the mark, and notes the doubt. The caller holds mu.
-func (h *highWater) set(p position, doubt uint64) error {
-	if p == h.mark && doubt == h.doubt && !h.behind {
+// lossLocked returns the mark, and what is in doubt. The caller holds mu.
+func (h *highWater) lossLocked() loss { return loss{h.mark, h.doubt, h.restored} }
+
+// set makes l.had the mark, and notes the doubt. The caller holds mu.
+func (h *highWater) set(l loss) error {
+	if l == h.lossLocked() && !h.behind {
 		return nil
 	}
-	h.mark, h.doubt = p, doubt
-	h.shown.Store(&p)
+	h.mark, h.doubt, h.restored = l.had, l.doubt, l.restored
+	if h.peak.before(h.mark) {
+		h.peak = h.mark
+	}
+	h.show()
 	err := h.write()
 	if h.behind = err != nil; err != nil {
 		return fmt.Errorf("raftstore: write %s: %w", h.path, err)
 	}
 	return nil
+}
+
+// show publishes mark and peak. The caller holds mu, or is the only one yet.
+func (h *highWater) show() {
+	mark, peak := h.mark, h.peak
+	h.shown.Store(&mark)
+	h.furthest.Store(&peak)
 }
 
 // advisory returns an error of the file, unless the disk is full: an older mark than the log
@@ -99,10 +115,10 @@ func (h *highWater) raise(p position) error {
 		return nil
 	}
 	var err error
-	if h.missing && (loss{h.mark, h.doubt}).covers(p) {
+	if h.missing && h.lossLocked().covers(p) {
 		err = h.wholeLocked(p)
 	}
-	return errors.Join(err, h.set(p, h.doubt))
+	return errors.Join(err, h.set(loss{p, h.doubt, h.restored}))
 }
 
 // trusted ends a doubt: the log, which goes to end, is that of a leader that knows.
@@ -122,9 +138,9 @@ func (h *highWater) endDoubt(doubt uint64, end position) error {
 }
 
 func (h *highWater) wholeLocked(end position) error {
-	h.log.Info("the log holds again what it had lost; the node votes again", "lost", loss{h.mark, h.doubt}, "end", end)
+	h.log.Info("the log holds again what it had lost; the node votes again", "lost", h.lossLocked(), "end", end)
 	h.missing = false
-	return h.set(h.mark, 0)
+	return h.set(loss{had: h.mark})
 }
 
 // cut notes, durably, that the log is to end at p, and rightly: nothing behind it was
@@ -146,7 +162,7 @@ func (h *highWater) lower(p position) error {
 	if h.missing {
 		return nil
 	}
-	return h.set(p, 0)
+	return h.set(loss{had: p})
 }
 
 // lost notes a loss, durably.
@@ -159,18 +175,34 @@ func (h *highWater) lose(l loss) error {
 	if l.had.before(h.mark) {
 		l.had = h.mark
 	}
-	return h.set(l.had, max(h.doubt, l.doubt))
+	l.doubt, l.restored = max(h.doubt, l.doubt), h.restored || l.restored
+	return h.set(l)
+}
+
+// prolong has a doubt that is due to an older copy include that term, durably.
+func (h *highWater) prolong(term uint64) error { return errors.Join(h.extend(term), h.sync()) }
+
+func (h *highWater) extend(term uint64) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.restored || term <= h.doubt {
+		return nil
+	}
+	return h.set(loss{h.mark, term, true})
 }
 
 // lacks returns what the log has lost; false: nothing.
 func (h *highWater) lacks() (loss, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return loss{h.mark, h.doubt}, h.missing
+	return h.lossLocked(), h.missing
 }
 
 // position returns the mark. It does not wait for the disk.
 func (h *highWater) position() position { return *h.shown.Load() }
+
+// ever returns the furthest mark that there was. It does not wait for the disk.
+func (h *highWater) ever() position { return *h.furthest.Load() }
 
 // sync makes the mark durable. The file may be written meanwhile.
 func (h *highWater) sync() error {

@@ -83,7 +83,7 @@ func TestHighWaterSurvivesDamage(t *testing.T) {
 		}
 	}
 	disk := marked()
-	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{position{12, 3}, 5}) {
+	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{had: position{12, 3}, doubt: 5}) {
 		t.Errorf("after a restart: %v, %v", l, missing)
 	}
 	if err := disk.Cut("/data/"+markName, 20); err != nil {
@@ -235,7 +235,7 @@ func TestHighWaterOnAFullDisk(t *testing.T) {
 	if err := h.lost(loss{had: position{9, 1}, doubt: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{position{9, 1}, 2}) {
+	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{had: position{9, 1}, doubt: 2}) {
 		t.Errorf("when the disk has room, the file has %v, %v", l, missing)
 	}
 }
@@ -265,4 +265,36 @@ func TestHighWaterIsReadWhileItIsWritten(t *testing.T) {
 	}
 	close(f.release)
 	<-done
+}
+
+// How far the log ever went is kept over a cut and a restart, until it goes further. Of a version
+// that does not keep it, the mark is all that is known, and a doubt may be due to an older copy.
+func TestFurthestMarkIsKept(t *testing.T) {
+	disk := simdisk.New()
+	h := openMark(t, disk)
+	h.reached(position{8, 2})
+	h.cut(position{6, 1})
+	h.reached(position{7, 1})
+	for _, d := range []*simdisk.Disk{disk.Kill(), disk.Crash(simdisk.Policies()[0], rand.New(rand.NewPCG(1, 1)))} {
+		if got := openMark(t, d); got.ever() != (position{8, 2}) || got.position().index > 7 {
+			t.Errorf("after a restart the mark is %v, the furthest %v", got.position(), got.ever())
+		}
+	}
+	if err := h.lost(loss{had: position{7, 1}, doubt: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if got := openMark(t, disk.Kill()); got.lossLocked() != (loss{had: position{7, 1}, doubt: 2}) || got.ever() != (position{8, 2}) {
+		t.Errorf("after a restart, lost is %+v, the furthest %v", got.lossLocked(), got.ever())
+	}
+	old := disk.Kill() // an older version wrote its bytes of the page
+	if err := old.Rot("/data/"+markName, int64(h.sequence%2)*markPage+56, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := openMark(t, old); got.lossLocked() != (loss{position{7, 1}, 2, true}) || got.ever() != (position{7, 1}) {
+		t.Errorf("of an older version, lost is %+v, the furthest %v", got.lossLocked(), got.ever())
+	}
+	h.reached(position{7, 3})
+	if got := openMark(t, disk.Kill()); got.ever() != (position{7, 3}) || got.position() != (position{7, 3}) {
+		t.Errorf("the mark is %v, the furthest %v", got.position(), got.ever())
+	}
 }

@@ -25,12 +25,21 @@ import (
 //	32  term      u64
 //	40  owner     u64  FNV-1a of the node's incarnation
 //	48  doubt     u64  see loss; 0: none
+//	56  index     u64  of the furthest mark ever
+//	64  term      u64
+//	72  restored  u32  see loss; 1: yes
+//	76  crc       u32  CRC32C of bytes 0–75
+//
+// Versions that do not know what is behind the doubt write nothing there. So it counts only if
+// its checksum, which includes all before it, is right. If not, the mark is the furthest one,
+// and a doubt may be due to an older copy.
 const (
 	markName    = "highwater"
 	markMagic   = "turnmark"
 	markVersion = 1
 	markPage    = 4096
-	markBytes   = 56
+	markFirst   = 56 // bytes that all versions write
+	markBytes   = 80
 )
 
 // openHighWater opens the mark in dir, or makes one. A mark that is damaged or another
@@ -39,7 +48,7 @@ func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 	owner := fnv.New64a()
 	_, _ = io.WriteString(owner, incarnation) // cannot fail
 	h := &highWater{path: filepath.Join(dir, markName), owner: owner.Sum64(), halt: halt, log: log}
-	h.shown.Store(&position{})
+	h.show()
 	if err := disk.MkdirAll(dir); err != nil {
 		return nil, err
 	}
@@ -60,8 +69,7 @@ func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 		_ = h.file.Close()
 		return nil, err
 	}
-	read := h.mark
-	h.shown.Store(&read)
+	h.show()
 	return h, nil
 }
 
@@ -115,12 +123,17 @@ func (h *highWater) read() (found bool, err error) {
 		h.mark = position{binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[32:])}
 		h.doubt = binary.LittleEndian.Uint64(b[48:])
 		h.missing = h.doubt > 0
+		h.peak, h.restored = h.mark, h.missing
+		if binary.LittleEndian.Uint32(b[76:]) == crc32.Checksum(b[:76], castagnoli) {
+			h.peak = position{binary.LittleEndian.Uint64(b[56:]), binary.LittleEndian.Uint64(b[64:])}
+			h.restored = b[72] == 1
+		}
 	}
 	return found, nil
 }
 
 func markSum(b []byte) uint32 {
-	return crc32.Update(crc32.Checksum(b[:12], castagnoli), castagnoli, b[16:markBytes])
+	return crc32.Update(crc32.Checksum(b[:12], castagnoli), castagnoli, b[16:markFirst])
 }
 
 // write writes the mark to the page that has the older one. The caller holds mu.
@@ -134,7 +147,13 @@ func (h *highWater) write() error {
 	binary.LittleEndian.PutUint64(b[32:], h.mark.term)
 	binary.LittleEndian.PutUint64(b[40:], h.owner)
 	binary.LittleEndian.PutUint64(b[48:], h.doubt)
+	binary.LittleEndian.PutUint64(b[56:], h.peak.index)
+	binary.LittleEndian.PutUint64(b[64:], h.peak.term)
+	if h.restored {
+		b[72] = 1
+	}
 	binary.LittleEndian.PutUint32(b[12:], markSum(b[:]))
+	binary.LittleEndian.PutUint32(b[76:], crc32.Checksum(b[:76], castagnoli))
 	_, err := h.file.WriteAt(b[:], int64(h.sequence%2)*markPage)
 	h.dirty = true
 	if err != nil {

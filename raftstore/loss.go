@@ -15,8 +15,9 @@ const ifAllRestored = "if all nodes were restored from backups and no leader is 
 // restored, and what this node acknowledged after that copy is unknown: doubt is the last
 // term of which that is so.
 type loss struct {
-	had   position
-	doubt uint64
+	had      position
+	doubt    uint64
+	restored bool // the doubt is due to an older copy: the terms that the node was in are unknown, too
 }
 
 // covers reports whether a log that ends there surely has all that was committed with

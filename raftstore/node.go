@@ -72,6 +72,7 @@ type Node struct {
 	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
 	failOnce sync.Once
+	checked  chan struct{} // closed when the log was held against its mark
 	failed   chan struct{} // closed by fail
 	failure  error         // why; read it only after failed is closed
 	stopping atomic.Bool

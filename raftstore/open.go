@@ -23,8 +23,8 @@ func Open(cfg Config) (_ *Node, err error) {
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:     newLeadership(cfg.NodeID),
 		standing: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
-		failed: make(chan struct{}),
-		space:  newDiskSpace(),
+		failed: make(chan struct{}), checked: make(chan struct{}),
+		space: newDiskSpace(),
 
 		levelGate: newGate(),
 	}
@@ -169,7 +169,7 @@ func (n *Node) wire() {
 	n.inbox = &inbox{proposer: n.props, vet: n.vet, sessions: make(map[string]*inSession)}
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
-		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
+		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
 		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
 		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
 	})

@@ -113,6 +113,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	if err := n.checkLog(snap); err != nil {
 		return err
 	}
+	close(n.checked)
 	n.trans = newTransport(n)
 	if err := n.bootstrap(ctx); err != nil {
 		return err

@@ -105,6 +105,16 @@ func (s *sightings) met(id string, now sighting, boot uint64) (before sighting) 
 	return before
 }
 
+// of returns what was seen of a node with that directory.
+func (s *sightings) of(id, incarnation string) sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if seen := s.byID[id]; seen.Incarnation == incarnation {
+		return seen
+	}
+	return sighting{}
+}
+
 // boot returns the number of the start that told last what it has; 0 if none has.
 func (s *sightings) boot(id string) uint64 {
 	s.mu.Lock()

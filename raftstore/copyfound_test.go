@@ -1,0 +1,270 @@
+package raftstore
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// A copy of a node's directory from before the node was added is put back. The node knows no
+// member that it could ask what it has forgotten. The candidate that asks it for its vote tells it.
+func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 2, w.option)
+	c.leadBy("n1")
+	put(t, c.nodes["n1"], "s", "a")
+	joins := func(cfg *Config) { cfg.Join = true }
+	c.addrs["n3"] = freeAddr(t)
+	dir, aside := filepath.Join(c.dir, "n3"), t.TempDir()
+	c.start("n3", joins)
+	c.stop("n3")
+	if err := os.CopyFS(aside, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	c.start("n3", joins)
+	c.change(func(l *running) error { return l.AddNode(t.Context(), "n3", c.addrs["n3"]) })
+	c.recordedAll()
+	c.level()
+	eventuallyTrue(t, "n2 has seen something of n3", func() bool {
+		n2 := c.nodes["n2"]
+		n2.seen.mu.Lock()
+		defer n2.seen.mu.Unlock()
+		return n2.seen.byID["n3"].Index > 0
+	})
+	c.leadBy("n1")
+	c.isolate(w, "n2", []string{"n1", "n3"}, true)
+	put(t, c.nodes["n1"], "s", "b") // n1 and n3 acknowledge it
+	eventuallyTrue(t, "n2 does not lead", func() bool { return !c.nodes["n2"].leading() })
+	c.kill("n1")
+	c.kill("n3")
+	restore(t, aside, dir)
+	n3 := c.start("n3", joins)
+	c.isolate(w, "n2", []string{"n1", "n3"}, false)
+	eventuallyTrue(t, "n3 hears what it has lost", func() bool {
+		if c.nodes["n2"].leading() {
+			t.Fatal("n2 leads without a write that was acknowledged")
+		}
+		_, missing := n3.mark.lacks()
+		return missing
+	})
+	c.stop("n3")
+	n3 = c.start("n3", joins) // it knows of the loss still, and of no member
+	c.start("n1")
+	for _, id := range ids(3) {
+		eventuallyTrue(t, id+" has all writes", func() bool { return slices.Equal(texts(t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
+	}
+	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.lacks(); return !missing })
+	c.ready()
+	c.sameState()
+}
+
+// answerOf is another node's answer to the question what it has seen.
+func answerOf(t *testing.T, a seenAnswer) []byte {
+	t.Helper()
+	b, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte{fared}, b...)
+}
+
+// A node was in a term without being seen in it by those that tell: the doubt goes as far as the
+// terms that they were in themselves, whatever order they answer in.
+func TestDoubtIncludesTheTermsOfOthers(t *testing.T) {
+	more := seenAnswer{sighting{Index: 5, Term: 2, Promised: 2}, 2}
+	nothing := seenAnswer{Own: 3}
+	c := reserve(t, 1)
+	for name, told := range map[string][]seenAnswer{
+		"one node":              {{sighting{Index: 5, Term: 2, Promised: 2}, 3}},
+		"the higher term last":  {more, nothing},
+		"the higher term first": {nothing, more},
+	} {
+		n := c.open("n1")
+		for _, a := range told {
+			n.compare("n2", answerOf(t, a))
+		}
+		n.ballot.ask(0)
+		if err := n.ballot.grants(4, position{6, 3}); err == nil {
+			t.Errorf("%s: it votes for a candidate of a term in which it may have acknowledged more", name)
+		}
+		if err := n.ballot.grants(5, position{6, 4}); err != nil {
+			t.Errorf("%s: it does not vote for a candidate of a later term: %v", name, err)
+		}
+		n.mark.reached(position{6, 3})
+		if _, missing := n.mark.lacks(); !missing {
+			t.Errorf("%s: an entry of that term ends the doubt", name)
+		}
+		if err := n.Close(); err != nil {
+			t.Fatal(err)
+		}
+		c.wipe("n1")
+	}
+}
+
+// The terms of others do not prolong the doubt of a node whose log was damaged: it knows what
+// terms it was in.
+func TestDamageIsNoCopy(t *testing.T) {
+	c := reserve(t, 1)
+	n := c.open("n1")
+	defer n.Close()
+	if err := n.mark.lost(loss{had: position{5, 2}, doubt: 2}); err != nil {
+		t.Fatal(err)
+	}
+	n.compare("n2", answerOf(t, seenAnswer{Own: 3}))
+	if l, _ := n.mark.lacks(); l.doubt != 2 {
+		t.Errorf("the doubt includes term %d", l.doubt)
+	}
+}
+
+// A node that is killed while it notes what it has lost starts again, and notes the rest.
+func TestKilledWhileItNotesALoss(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	c.leadBy("n1")
+	put(t, c.nodes["n1"], "s", "a")
+	c.level()
+	c.stop("n2")
+	n := c.open("n2")
+	end, term := n.mark.position(), n.stable.Promised()
+	if err := n.stable.db.Close(); err != nil { // as a full disk: the term cannot be written
+		t.Fatal(err)
+	}
+	seen := seenAnswer{sighting{Index: end.index + 3, Term: term + 2, Promised: term + 2}, term + 2}
+	done := make(chan struct{})
+	go func() { defer close(done); n.compare("n1", answerOf(t, seen)) }()
+	<-done
+	if n.reason() == nil {
+		t.Fatal("the term was written")
+	}
+	n.Close() // it fails to close again what is closed
+	n = c.open("n2")
+	if l, missing := n.mark.lacks(); !missing || l.doubt < term+2 {
+		t.Errorf("it has lost %v, %v", l, missing)
+	}
+	n2 := c.run(n)
+	eventuallyTrue(t, "n2 votes again", func() bool {
+		if err := n2.reason(); err != nil {
+			t.Fatalf("n2 stops: %v", err)
+		}
+		_, missing := n2.mark.lacks()
+		return !missing
+	})
+	c.ready()
+	c.sameState()
+}
+
+// A node is killed when it has cut its log, as the leader of a later term told it to, and has not
+// stored yet what takes the place of that. The others had seen it with more; it has lost nothing.
+func TestRightlyCutLogIsNoCopy(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	c.leadBy("n1")
+	put(t, c.nodes["n1"], "s", "a")
+	c.level()
+	c.stop("n2")
+	n := c.open("n2")
+	end := n.mark.position()
+	if err := n.logs.StoreLogs(entries(end.index+1, end.index+1, end.term)); err != nil {
+		t.Fatal(err)
+	}
+	n1 := c.nodes["n1"]
+	inc := n.ident.get().Incarnation
+	n1.seen.met("n2", sighting{Incarnation: inc, Index: end.index + 1, Term: end.term, Promised: end.term}, 0)
+	if err := n.logs.DeleteRange(end.index+1, end.index+1); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n2 := c.start("n2")
+	c.asked("n2")
+	for _, id := range []string{"n1", "n3"} {
+		answer, err := c.nodes[id].answerSeen(n2.facts(), []byte("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n2.compare(id, answer)
+	}
+	if l, missing := n2.mark.lacks(); missing {
+		t.Errorf("a healthy node has lost %v", l)
+	}
+	put(t, n1, "s", "b")
+	c.sameState()
+}
+
+// What a node says that opens a connection puts no healthy node in doubt, nor keeps it from
+// voting: be the other behind, ahead in its term, or one that knew another directory.
+func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	put(t, n, "s", "x")
+	eventuallyTrue(t, "n1 has asked", func() bool { return n.ballot.ready() == nil })
+	at, term, self := n.mark.position(), n.stable.Promised(), n.ident.get().Incarnation
+	for name, says := range map[string]seenAnswer{
+		"nothing":             {},
+		"behind":              {sighting{self, 1, 1, 1}, 1},
+		"all":                 {sighting{self, at.index, at.term, term}, term},
+		"a candidate":         {sighting{self, at.index, at.term, term}, term + 7},
+		"another directory's": {sighting{"other", at.index + 9, term + 9, term + 9}, term + 9},
+	} {
+		said, err := json.Marshal(says)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: said}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if l, missing := n.mark.lacks(); missing {
+			t.Errorf("%s: it has lost %v", name, l)
+		}
+		if err := n.ballot.grants(term+1, at); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream}); err != nil {
+		t.Errorf("an older version: %v", err)
+	}
+	if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: []byte("{")}); err == nil {
+		t.Error("what cannot be read is let in")
+	}
+}
+
+// Before the log was held against its mark, which may be behind it after a power cut, nothing
+// is judged.
+func TestNothingIsJudgedBeforeTheLogIsChecked(t *testing.T) {
+	c := reserve(t, 1)
+	synctest.Test(t, func(t *testing.T) {
+		n := c.open("n1")
+		defer n.Close()
+		said := n.say(peer.Meeting{Purpose: peer.Stream, Remote: n.facts()})
+		ended := make(chan error, 1)
+		begin := func(ctx context.Context) {
+			go func() { ended <- n.begin(ctx, peer.Meeting{Purpose: peer.Stream, Said: said}) }()
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		begin(ctx)
+		if len(ended) > 0 {
+			t.Fatal("a stream begins before the log was checked")
+		}
+		cancel()
+		if err := <-ended; err != context.Canceled {
+			t.Errorf("it ends with: %v", err)
+		}
+		begin(t.Context())
+		close(n.checked)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if n.say(peer.Meeting{Purpose: peer.RPC, Remote: n.facts()}) != nil {
+			t.Error("something is said on another connection")
+		}
+	})
+}
