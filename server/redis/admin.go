@@ -100,14 +100,9 @@ func parseWait(arg []byte) (time.Duration, replyError) {
 }
 
 // awaitCopies waits until this node, if that is asked for, and enough others have
-// the connection's last write on disk, or for the timeout; then it answers.
+// all that the connection has written on disk, or for the timeout; then it answers.
 func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) reply) action {
-	last := c.order.lastWrite
 	return blocking(func(ctx context.Context) (reply, error) {
-		if last != nil {
-			r, _ := last.Wait()
-			c.order.noteWrite(r.Index)
-		}
 		until := c.srv.cfg.Now().Add(timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()

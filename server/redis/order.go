@@ -13,12 +13,11 @@ import (
 //
 // It belongs to the goroutine that reads requests, but for reading and written.
 type order struct {
-	keys      map[turn.Key]*keyOrder
-	barrier   <-chan struct{} // what everything must wait for before it starts; nil: nothing
-	reading   chan struct{}   // tokens of the reads under way, see maxReads
-	writes    inFlight        // of all keys
-	lastWrite Pending         // the last one that was handed over at once
-	written   atomic.Uint64   // the log entry of the last one that has ended, as far as noted: see noteWrite
+	keys    map[turn.Key]*keyOrder
+	barrier <-chan struct{} // what everything must wait for before it starts; nil: nothing
+	reading chan struct{}   // tokens of the reads under way, see maxReads
+	writes  inFlight        // of all keys
+	written atomic.Uint64   // the last log entry of those that have been answered: see noteWrite
 }
 
 // keyOrder is what is in flight on a key. Reads end in the order in which they were requested, so
@@ -96,9 +95,16 @@ func (o *order) release(weight int) {
 	}
 }
 
-// noteWrite notes the log entry of a write that has ended. Whoever calls it has the
-// connection for himself.
-func (o *order) noteWrite(index uint64) { o.written.Store(max(index, o.written.Load())) }
+// noteWrite notes the log entry of a write before it is answered; 0: there is none. Any
+// goroutine may call it.
+func (o *order) noteWrite(index uint64) {
+	for {
+		known := o.written.Load()
+		if index <= known || o.written.CompareAndSwap(known, index) {
+			return
+		}
+	}
+}
 
 func (o *order) entry(k turn.Key) *keyOrder {
 	if e := o.keys[k]; e != nil {

@@ -123,3 +123,40 @@ func TestReadsOfAKeyGoForward(t *testing.T) {
 		}
 	}
 }
+
+// asked is a real engine that notes whose copies are asked for.
+type asked struct {
+	Engine
+	index chan uint64
+}
+
+func (a asked) Copies(_ context.Context, index uint64, _ int) (own bool, others int) {
+	a.index <- index
+	return true, 9
+}
+
+// WAIT goes by the last write that took place, also if a later one was refused.
+func TestWaitBehindARefusedWrite(t *testing.T) {
+	e := asked{openEngine(t, turn.DefaultLimits()), make(chan uint64, 9)}
+	c := dial(t, open(t, Config{Engine: e}).addr())
+	ask := func(writes ...[]string) uint64 {
+		for _, w := range append(writes, []string{"WAIT", "1", "100"}) {
+			c.send(w...)
+		}
+		for range writes {
+			c.receive()
+		}
+		if got := show(c.receive()); got != "9" {
+			t.Fatalf("WAIT: %s", got)
+		}
+		return <-e.index
+	}
+	before := ask([]string{"RPUSH", "list", "a"})
+	if after := ask([]string{"RPUSH", "list", "b"}, []string{"INCR", "list"}); after <= before {
+		t.Errorf("after a write that was refused, copies of entry %d are asked for, and that of the write before it comes after %d", after, before)
+	}
+	before = ask([]string{"RPUSH", "list", "c"})
+	if c.do("RPUSH", "list", "d"); ask() <= before {
+		t.Error("a write that was alone does not count")
+	}
+}

@@ -96,9 +96,9 @@ func (c *conn) inline(a action) (r reply, err error, ok bool) {
 		r, _, err = c.srv.perform(c.srv.work, &a)
 	} else {
 		p := c.srv.engine.Submit(c.srv.work, a.op)
-		c.order.lastWrite = p
 		var res turn.Result
 		res, err = p.Wait()
+		c.order.noteWrite(res.Index)
 		r = func(w *resp.Writer) { a.done(w, res) }
 	}
 	c.pace.served()

@@ -146,13 +146,14 @@ func (c *conn) executePublishing(a action, queue []queued) action {
 	var p Pending
 	if tx := a.op.(*turn.Tx); len(tx.Steps)+len(tx.Watch) > 0 {
 		p = c.srv.engine.Submit(c.srv.work, tx)
-		c.order.lastWrite = p
 	}
 	return alone(func(ctx context.Context) (reply, error) {
 		var result turn.Result
 		if p != nil {
 			var err error
-			if result, err = p.Wait(); err != nil || result.Aborted {
+			result, err = p.Wait()
+			c.order.noteWrite(result.Index)
+			if err != nil || result.Aborted {
 				return func(w *resp.Writer) { a.done(w, result) }, err
 			}
 		}

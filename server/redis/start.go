@@ -87,9 +87,9 @@ func (c *conn) submit(a action) started {
 	for _, k := range a.keys {
 		c.order.wrote(k, p.Done())
 	}
-	c.order.lastWrite = p
 	return started{ready: p.Done(), outcome: func() (reply, error) {
 		r, err := p.Wait()
+		c.order.noteWrite(r.Index)
 		return func(w *resp.Writer) { a.done(w, r) }, err
 	}}
 }
