@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -25,7 +27,8 @@ import (
 //
 // It is done only if the other voters are a majority without this node: if not, they could
 // not elect a leader that sends the rest, and what is readable behind the damage may be the
-// only copy.
+// only copy. What is readable may name members that were removed behind the damage, so the
+// others must be a majority of the members that the state records, too.
 //
 //	damaged-log  the log as it was, until a leader has sent what was in it
 //	new-log      the one that is to take its place, in the making
@@ -75,7 +78,7 @@ func (n *Node) salvage(from, to string) error {
 		err = copyPrefix(from, log, report.FirstIndex, report.LastIndex)
 	}
 	if err == nil {
-		err = n.checkOthersElect(n.lastServers(e))
+		err = n.checkOthersElect(filepath.Dir(from), n.lastServers(e))
 	}
 	return errors.Join(err, log.Close())
 }
@@ -129,24 +132,43 @@ func copyPrefix(from string, to *wal.Log, first, last uint64) error {
 	return nil
 }
 
-// checkOthersElect refuses unless the other voters can elect a leader without this node.
-func (n *Node) checkOthersElect(servers []raft.Server) error {
-	voters, others := 0, 0
+// checkOthersElect refuses unless the other voters can elect a leader without this node:
+// those of the servers that the log tells of, and the members that the state in dir records.
+func (n *Node) checkOthersElect(dir string, servers []raft.Server) error {
+	var voters []string
 	for _, s := range servers {
 		if s.Suffrage == raft.Voter {
-			voters++
-			if string(s.ID) != n.id {
-				others++
-			}
+			voters = append(voters, string(s.ID))
 		}
 	}
-	if others < voters/2+1 {
-		return fmt.Errorf("raftstore: of %d voters, as far as is known, %d are other nodes: they cannot replace what this one lost", voters, others)
+	if err := n.checkMajority(voters, "by what is readable of the log"); err != nil {
+		return err
+	}
+	members, err := fsm.StoredMembers(dir)
+	if err != nil {
+		return fmt.Errorf("raftstore: who the members are is not known for certain: %w", err)
+	}
+	var recorded []string
+	for _, m := range members {
+		recorded = append(recorded, m.ID)
+	}
+	if err := n.checkMajority(recorded, "by the state"); err != nil {
+		return err
 	}
 	if n.stable.Promised() == 0 {
 		return errors.New("raftstore: it is not known what terms this node has been in")
 	}
 	return nil
+}
+
+// checkMajority refuses unless the others of the voters are a majority without this node.
+func (n *Node) checkMajority(voters []string, by string) error {
+	others := len(slices.DeleteFunc(slices.Clone(voters), func(id string) bool { return id == n.id }))
+	if others >= len(voters)/2+1 {
+		return nil
+	}
+	return fmt.Errorf("raftstore: of %d voters, as far as is known, %d are other nodes (%s): they cannot replace what this one lost. "+
+		"If no other node has it, put a whole copy of the data directory in its place", len(voters), others, by)
 }
 
 // putLogAside has the new log change places with the damaged one. After a crash in between

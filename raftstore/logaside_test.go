@@ -78,6 +78,7 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 				c := newCluster(t, 3)
 				id := c.leader().id
 				c.ready()
+				c.recordedAll()
 				if role == "follower" {
 					id = c.follower().id
 				}
@@ -119,7 +120,7 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 func TestDamagedLogLosesNothing(t *testing.T) {
 	w := newWires()
 	c := newCluster(t, 3, w.option)
-	divided(c, w, func() {})
+	divided(c, w, c.recordedAll)
 	mark := c.nodes["n2"].mark.position()
 	c.killBoth()
 	rotLog(t, filepath.Join(c.dir, "n2"))
@@ -228,4 +229,48 @@ func markLoss(t *testing.T, dir string) (loss, bool) {
 	}
 	defer h.Close()
 	return h.lacks()
+}
+
+// The readable start of a damaged log may tell of members that were removed since: the
+// state, which records the members, decides. A node that is the last one left has nobody
+// to send it the rest, and of two neither has.
+func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
+	for _, left := range []int{1, 2} {
+		t.Run(fmt.Sprint(left), func(t *testing.T) {
+			c := newCluster(t, 3)
+			c.ready()
+			c.recordedAll()
+			for i := range 60 { // so that the damage comes before the removals
+				put(t, c.leader(), "s", fmt.Sprintf("%d %01000d", i, 0))
+			}
+			for _, id := range ids(3)[left:] {
+				c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), id) })
+				if err := c.ended(c.nodes[id]); !errors.Is(err, ErrRemoved) {
+					t.Fatalf("the removed node ends with: %v", err)
+				}
+				delete(c.addrs, id)
+			}
+			c.recordedAll()
+			for i := range 5 {
+				put(t, c.nodes["n1"], "s", fmt.Sprint("after ", i))
+			}
+			c.killAll()
+			dir := filepath.Join(c.dir, "n1")
+			rotLog(t, dir)
+			n, err := Open(c.config("n1"))
+			if err == nil {
+				defer n.Close()
+				t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.engine))
+			}
+			if !strings.Contains(err.Error(), fmt.Sprintf("of %d voters, as far as is known, %d are other nodes", left, left-1)) {
+				t.Errorf("it does not open: %v", err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, logAsideName)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the log was put aside: %v", err)
+			}
+			if l, missing := markLoss(t, dir); missing {
+				t.Errorf("a loss was noted of a log that is still there: %v", l)
+			}
+		})
+	}
 }
