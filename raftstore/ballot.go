@@ -27,6 +27,8 @@ import (
 type ballot struct {
 	mark  *highWater
 	clock func() time.Time // its monotonic reading counts
+	// configuration returns the latest one, committed or not; nil: no node is known.
+	configuration func() raft.Configuration
 
 	mu    sync.Mutex
 	began bool      // to ask; nothing is promised before
@@ -131,10 +133,14 @@ func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}
 	switch m := rpc.Command.(type) {
 	case *raft.RequestVoteRequest:
-		err = b.grants(m.Term, position{m.LastLogIndex, m.LastLogTerm})
+		end := position{m.LastLogIndex, m.LastLogTerm}
+		err = b.grants(m.Term, end)
+		b.acceptNewVoter(&m.RPCHeader, end)
 		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: b.forgotten()} // the candidate goes on to it
 	case *raft.RequestPreVoteRequest:
-		err = b.grants(m.Term, position{m.LastLogIndex, m.LastLogTerm})
+		end := position{m.LastLogIndex, m.LastLogTerm}
+		err = b.grants(m.Term, end)
+		b.acceptNewVoter(&m.RPCHeader, end)
 		refusal = &raft.RequestPreVoteResponse{RPCHeader: header}
 	case *raft.AppendEntriesRequest:
 		var since uint64

@@ -115,7 +115,7 @@ func (n *Node) openLog(dir string) (err error) {
 	}
 	n.logs = newLogStore(e, n.fail, n.halt)
 	n.logs.mark = n.mark
-	n.ballot = &ballot{mark: n.mark, clock: time.Now}
+	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
 	return err
 }

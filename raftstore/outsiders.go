@@ -75,7 +75,9 @@ func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 // have yet; it may lead by now, and be the one to send them. So those count, too, that a
 // member knows (see vouchers). And where a credential is the same for all nodes, or there
 // is none, Raft's connections are for any node whose log is ahead, as an election
-// compares them: with the votes of those that lag it may have to become the leader.
+// compares them: with the votes of those that lag it may have to become the leader (see
+// acceptNewVoter). A node that this one follows as its leader gets all connections: before it
+// can send entries, it must be able to ask for more than votes.
 // A node that is being added is in none of the configurations that it goes through at
 // first, and takes no node for an outsider.
 func (n *Node) outsider(r peer.Facts, purpose peer.Purpose) bool {
@@ -90,6 +92,9 @@ func (n *Node) outsider(r peer.Facts, purpose peer.Purpose) bool {
 		self = self || string(s.ID) == n.id
 	}
 	if !self || n.recorded(r.NodeID) != "" || n.departed.recent(r.NodeID) || n.vouchers.know(r.NodeID, n.appliedIndex()) {
+		return false
+	}
+	if _, leader := n.raft.Load().LeaderWithID(); string(leader) == r.NodeID {
 		return false
 	}
 	return purpose != peer.Stream || n.cfg.TLS != nil || !n.ahead(r)

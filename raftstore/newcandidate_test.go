@@ -1,0 +1,101 @@
+package raftstore
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/wal/simdisk"
+)
+
+// A node that was down while one member was added and another one was removed votes for the
+// new member, which it does not know, and follows it: nobody else could lead.
+func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	c.leadBy("n2")
+	c.kill("n3")
+	c.addrs["n4"] = freeAddr(t)
+	c.start("n4", func(cfg *Config) { cfg.Join = true })
+	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), "n1") })
+	if err := c.ended(c.nodes["n1"]); err == nil {
+		t.Fatal("n1 was not removed")
+	}
+	put(t, c.leader(), "s", "x")
+	c.level()
+	c.kill("n2")
+	n3 := c.start("n3")
+	if id := c.leader().id; id != "n4" {
+		t.Fatalf("%s leads", id)
+	}
+	put(t, c.nodes["n4"], "s", "y")
+	eventuallyTrue(t, "n3 knows n4", func() bool { return n3.recorded("n4") != "" && n3.recorded("n1") == "" })
+	c.ready()
+	c.sameState()
+}
+
+// Raft gets a candidate that it does not know in the place of one that it does, only if its
+// log is ahead; all else is as the candidate says.
+func TestCandidateThatIsNotKnown(t *testing.T) {
+	voter := func(id raft.ServerID, s raft.ServerSuffrage) raft.Server { return raft.Server{ID: id, Suffrage: s} }
+	three := []raft.Server{voter("n0", raft.Nonvoter), voter("n1", raft.Voter), voter("n2", raft.Voter)}
+	ahead, level, longer := position{9, 3}, position{8, 3}, position{900, 2}
+	for name, c := range map[string]struct {
+		servers []raft.Server
+		id      string
+		end     position
+		want    string
+	}{
+		"ahead":             {three, "n4", ahead, "n1"},
+		"as far":            {three, "n4", level, "n4"},
+		"longer, but older": {three, "n4", longer, "n4"},
+		"known":             {three, "n2", ahead, "n2"},
+		"without a vote":    {three, "n0", ahead, "n1"},
+		"nobody is known":   {nil, "n4", ahead, "n4"},
+	} {
+		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
+		b.configuration = func() raft.Configuration { return raft.Configuration{Servers: c.servers} }
+		b.mark.reached(level)
+		header := raft.RPCHeader{ID: []byte(c.id), Addr: []byte("address")}
+		vote := &raft.RequestVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.index, LastLogTerm: c.end.term}
+		pre := &raft.RequestPreVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.index, LastLogTerm: c.end.term}
+		if b.answer(raft.RPC{Command: vote}, slog.New(slog.DiscardHandler)) || b.answer(raft.RPC{Command: pre}, slog.New(slog.DiscardHandler)) {
+			t.Fatalf("%s: Raft is to answer", name)
+		}
+		if string(vote.ID) != c.want || string(pre.ID) != c.want || string(vote.Addr) != "address" || string(pre.Addr) != "address" {
+			t.Errorf("%s: Raft gets candidate %s, %s, want %s", name, vote.ID, pre.ID, c.want)
+		}
+	}
+}
+
+// A candidate that was removed wins no vote of a node that knows of it, nor one that has a
+// leader, though it says that its log is ahead.
+func TestRemovedCandidateGetsNoVote(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	c.leadBy("n1")
+	for _, voter := range []string{"n1", "n2"} {
+		if c.wouldVote(voter, "n9", position{1 << 40, 1000}) {
+			t.Errorf("%s, which has a leader, would vote for another node", voter)
+		}
+	}
+	end := c.nodes["n2"].logEnd()
+	c.kill("n1")
+	c.kill("n3")
+	n2 := c.nodes["n2"]
+	eventuallyTrue(t, "n2 has no leader", func() bool { _, id := n2.raft.Load().LeaderWithID(); return id == "" })
+	for name, p := range map[string]position{"with the same log": end, "that lags": {end.index - 1, end.term}} {
+		if c.wouldVote("n2", "n9", p) {
+			t.Errorf("n2 would vote for a node that it does not know, %s", name)
+		}
+	}
+	if !c.wouldVote("n2", "n9", position{1 << 40, 1000}) {
+		t.Error("n2 would not vote for a node whose log is ahead")
+	}
+	c.start("n1")
+	c.start("n3")
+	c.leader()
+}
