@@ -83,7 +83,8 @@ func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
 	p := n.mark.position()
-	payload, err := json.Marshal(seenQuestion{sighting{Index: p.index, Term: p.term, Promised: n.stable.Promised()}, n.calls.origin})
+	l, missing := n.mark.lacks()
+	payload, err := json.Marshal(seenQuestion{sighting{Index: p.index, Term: p.term, Promised: n.stable.Promised()}, n.calls.origin, missing && l.doubt > 0})
 	if err != nil {
 		return // plain numbers: it cannot fail
 	}
@@ -117,7 +118,8 @@ func (n *Node) heard(answered answers, id string, answer []byte, err error) {
 // an earlier one gave and that are still on their way: see sightings.acked.
 type seenQuestion struct {
 	sighting
-	Boot uint64 `json:"boot,omitempty"`
+	Boot  uint64 `json:"boot,omitempty"`
+	Doubt bool   `json:"doubt,omitempty"` // see loss
 }
 
 // seenAnswer is what a node answers: what it has seen of the one that asks, and the
@@ -158,7 +160,7 @@ func (n *Node) judge(id string, seen seenAnswer) {
 	had, promised := n.mark.ever(), n.stable.Promised()
 	if had.before(seen.position()) || promised < seen.Promised {
 		n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
-			"nor stand for election, until a leader that others elected has sent it what is missing; "+ifAllRestored,
+			"nor stand for election, until a leader that others elected has sent it what is missing; "+n.howToElect(),
 			"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", had, "have_term", promised)
 		n.noteLoss(seen.sighting, max(promised, seen.Promised, seen.Own, n.ballot.forgotten()))
 	}
@@ -209,6 +211,7 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 	before := sighting{}
 	if slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
 		before = n.seen.met(from.NodeID, now.sighting, now.Boot)
+		n.seen.doubting(from.NodeID, now.Doubt)
 	}
 	b, err := json.Marshal(seenAnswer{before, n.stable.Promised()})
 	return append([]byte{fared}, b...), err

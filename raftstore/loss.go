@@ -8,6 +8,33 @@ const ifAllRestored = "if all nodes were restored from backups and no leader is 
 	" and " + sightingsName + " in each data directory, and start them again; what the backups lack is lost; " +
 	"a node that stops by itself after that is to be removed, and added again with an empty data directory"
 
+// oneOfTwoRestored is what to do if a node of two voters was restored from an older copy. The
+// other one is no majority without it. But it has all that was acknowledged, since that
+// needed both: only the memory of it keeps the restored node from voting.
+func oneOfTwoRestored(restored, other string) string {
+	return fmt.Sprintf("the data of node %[1]s is an older copy, and node %[2]s alone cannot elect a leader. If the cluster had the same members "+
+		"when the copy was made, node %[2]s has everything that was acknowledged: stop both nodes, delete %[3]s in the data directory of "+
+		"node %[1]s and %[4]s in that of node %[2]s, and start them again. If node %[2]s was restored from a copy, too, delete both "+
+		"files of both nodes; what the copies lack is lost", restored, other, markName, sightingsName)
+}
+
+// howToElect is what to do if no leader can be elected since this node is in doubt.
+func (n *Node) howToElect() string {
+	if others, voter := n.voters(); voter && len(others) == 1 {
+		return oneOfTwoRestored(n.id, others[0])
+	}
+	return ifAllRestored
+}
+
+// waitsForRestored returns what to do if this node cannot elect a leader since the only other
+// voter is in doubt; empty: that is not the case.
+func (n *Node) waitsForRestored() string {
+	if others, voter := n.voters(); voter && len(others) == 1 && n.seen.inDoubt(others[0]) {
+		return oneOfTwoRestored(others[0], n.id)
+	}
+	return ""
+}
+
 // loss is what a node lost of its log.
 //
 // If the log ends before the mark, the mark is the position that it had. If other nodes

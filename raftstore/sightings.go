@@ -26,6 +26,7 @@ type sightings struct {
 	mu      sync.Mutex
 	byID    map[string]sighting
 	boots   map[string]uint64 // by node: the start that told last what it has; not in the file
+	doubts  map[string]bool   // nodes that say that they are in doubt; not in the file
 	changed bool              // since the file was written
 }
 
@@ -65,7 +66,7 @@ const (
 // openSightings reads the file, if there is one. One that is damaged or newer is passed
 // over: it is of use to the others only.
 func openSightings(path string, log *slog.Logger) (*sightings, error) {
-	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]uint64)}
+	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]uint64), doubts: make(map[string]bool)}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -122,6 +123,24 @@ func (s *sightings) boot(id string) uint64 {
 	return s.boots[id]
 }
 
+// doubting notes whether a node says that it is in doubt, see loss.
+func (s *sightings) doubting(id string, is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is {
+		s.doubts[id] = true
+	} else {
+		delete(s.doubts, id)
+	}
+}
+
+// inDoubt reports whether a node last said that it is in doubt.
+func (s *sightings) inDoubt(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.doubts[id]
+}
+
 // acked notes that a node's log is durable up to p, for which it was in that term. boot is what
 // boot returned before the entries were sent. It reports false, and notes nothing, if another
 // start of the node was met since: that one was told what was seen of it without this
@@ -171,6 +190,7 @@ func (s *sightings) keep(ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.byID, func(id string, _ sighting) bool { return !members[id] })
+	maps.DeleteFunc(s.doubts, func(id string, _ bool) bool { return !members[id] })
 	maps.DeleteFunc(s.boots, func(id string, _ uint64) bool { return !members[id] })
 }
 

@@ -67,7 +67,7 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 
 // Every start tells another number, which nodes that do not know it pass over.
 func TestStartsAreTold(t *testing.T) {
-	b, err := json.Marshal(seenQuestion{sighting{Index: 9, Term: 4, Promised: 5}, 1 << 63})
+	b, err := json.Marshal(seenQuestion{sighting: sighting{Index: 9, Term: 4, Promised: 5}, Boot: 1 << 63, Doubt: true})
 	if err != nil {
 		t.Fatal(err)
 	}

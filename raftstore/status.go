@@ -209,11 +209,14 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	if l, missing := n.mark.lacks(); missing {
 		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, and has not got it back yet", l))
 		if leader, _ := n.lead.leader(); leader == "" && l.doubt > 0 {
-			reasons = append(reasons, ifAllRestored)
+			reasons = append(reasons, n.howToElect())
 		}
 	}
 	if leader, _ := n.lead.leader(); leader == "" {
 		reasons = append(reasons, "there is no leader")
+		if how := n.waitsForRestored(); how != "" {
+			reasons = append(reasons, how)
+		}
 	}
 	if why := n.space.refusal(); why != nil {
 		reasons = append(reasons, "writes that need space are rejected: "+why.Message)

@@ -1,0 +1,56 @@
+package raftstore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// One node of two is put back from an older copy. Neither can elect a leader then, and both
+// say what to do; when that is done, nothing is lost.
+func TestOlderCopyOfOneOfTwo(t *testing.T) {
+	c := newCluster(t, 2)
+	c.recordedAll()
+	put(t, c.leader(), "s", "a")
+	aside := t.TempDir()
+	c.copied("n2", "", aside)
+	put(t, c.leader(), "s", "b")
+	c.level()
+	n1, end := c.nodes["n1"], c.nodes["n2"].mark.position()
+	eventuallyTrue(t, "n1 has seen more of n2 than the copy has", func() bool {
+		n1.seen.mu.Lock()
+		defer n1.seen.mu.Unlock()
+		return !n1.seen.byID["n2"].position().before(end)
+	})
+	c.kill("n2")
+	restore(t, aside, filepath.Join(c.dir, "n2"))
+	eventuallyTrue(t, "n1 does not lead any more", func() bool { return !n1.leading() }) // it could send what n2 lost
+	c.start("n2")
+	for _, id := range ids(2) {
+		eventuallyTrue(t, id+" says what to do", func() bool {
+			_, reasons := c.nodes[id].Ready()
+			if slices.Contains(reasons, ifAllRestored) {
+				t.Fatalf("%s says that data is lost: %q", id, reasons)
+			}
+			return slices.Contains(reasons, oneOfTwoRestored("n2", "n1"))
+		})
+	}
+	c.killAll()
+	if err := errors.Join(os.Remove(filepath.Join(c.dir, "n2", markName)), os.Remove(filepath.Join(c.dir, "n1", sightingsName))); err != nil {
+		t.Fatal(err)
+	}
+	c.start("n1")
+	c.start("n2")
+	c.leader()
+	for _, id := range ids(2) {
+		if got := texts(t, c.nodes[id], "s", turn.Linearizable); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("%s has %q", id, got)
+		}
+	}
+	c.ready()
+	c.sameState()
+}
