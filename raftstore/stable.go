@@ -186,13 +186,14 @@ func (s *stableStore) copied(transaction uint64) error {
 func (s *stableStore) SetUint64(key []byte, val uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if k := string(key); k == keyTerm || k == keyVoteTerm {
-		defer func() { s.promised.Store(max(s.promised.Load(), val)) }()
-		if k == keyTerm && val < s.promised.Load() {
-			return nil
-		}
+	k := string(key)
+	if k == keyTerm && val < s.promised.Load() {
+		return nil
 	}
-	s.put(key, binary.BigEndian.AppendUint64(nil, val))
+	s.put(key, binary.BigEndian.AppendUint64(nil, val)) // does not return if it fails
+	if k == keyTerm || k == keyVoteTerm {
+		s.promised.Store(max(s.promised.Load(), val))
+	}
 	return nil
 }
 

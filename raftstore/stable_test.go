@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -54,6 +55,29 @@ func TestStableStore(t *testing.T) {
 	defer s.Close()
 	if s.Promised() != 7 {
 		t.Fatalf("promised %d after reopening", s.Promised())
+	}
+}
+
+// A term that could not be written was not promised, though the node ends over it.
+func TestTermThatWasNotWritten(t *testing.T) {
+	for _, key := range []string{keyTerm, keyVoteTerm} {
+		var failed error
+		s, err := openStable(filepath.Join(t.TempDir(), "raft.db"), func(err error) { failed = err; runtime.Goexit() }, testLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = s.SetUint64([]byte(key), 9)
+		}()
+		<-done
+		if failed == nil || s.Promised() != 0 {
+			t.Errorf("%s: promised %d after: %v", key, s.Promised(), failed)
+		}
 	}
 }
 
