@@ -41,12 +41,27 @@ func (n *Node) recordMembers(ctx context.Context, r *reign) (complete bool) {
 		}
 	}
 	for id := range recorded {
-		if _, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true}); err != nil {
+		if _, err := n.forgetMember(ctx, r, id); err != nil {
 			n.log.Info("removed member not forgotten yet", "member", id, "error", err)
 			complete = false
 		}
 	}
 	return complete
+}
+
+// forgetMember has the state machine forget a server that was removed, unless it is in the
+// configuration again: it may have been added, and recorded, since the caller looked. It is
+// not added meanwhile. The index is that of the entry, 0 if there is none.
+func (n *Node) forgetMember(ctx context.Context, r *reign, id string) (index uint64, err error) {
+	if !n.changing.enter(ctx) {
+		return 0, ctx.Err()
+	}
+	defer n.changing.leave()
+	if _, again := serverIn(n.configuration(), id); again {
+		return 0, nil
+	}
+	done, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true})
+	return done.Index, err
 }
 
 // watchMembers keeps on disk what admission depends on, as it becomes known: the

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,11 +34,11 @@ func (n *Node) removeHere(ctx context.Context, r *reign, id string) error {
 	if err != nil {
 		return err
 	}
-	done, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true})
+	index, err := n.forgetMember(ctx, r, id)
 	if err != nil {
 		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
 	}
-	n.spread(ctx, done.Index)
+	n.spread(ctx, index)
 	return nil
 }
 

@@ -1,0 +1,39 @@
+package raftstore
+
+import (
+	"testing"
+
+	"github.com/turnlog/turnlog/codec"
+)
+
+// The record of a member that is added again while a leader looks which records are to be
+// forgotten stays.
+func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option)
+	c.recordedAll()
+	c.leadBy("n1")
+	n1 := c.nodes["n1"]
+	c.addrs["n4"] = freeAddr(t)
+	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
+	r := n1.props.current()
+	old := &codec.Member{ID: "n4", Incarnation: "of a directory that is gone"}
+	if _, err := n1.propose(t.Context(), r, old); err != nil {
+		t.Fatal(err)
+	}
+	w.holdAnswers("n1", c.addrs["n3"], true) // n1 has to wait for what n3 says
+	looked := make(chan bool)
+	held := w.held("n1", c.addrs["n3"])
+	go func() { looked <- n1.recordMembers(t.Context(), r) }()
+	eventuallyTrue(t, "n1 waits for n3", func() bool { return w.held("n1", c.addrs["n3"]) > held })
+	if _, err := n1.propose(t.Context(), r, &codec.Member{ID: "n4", Remove: true}); err != nil {
+		t.Fatal(err)
+	}
+	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
+	w.holdAnswers("n1", c.addrs["n3"], false)
+	<-looked
+	if got, want := n1.recorded("n4"), n4.ident.get().Incarnation; got != want {
+		t.Errorf("n4 is recorded as %q, not %q", got, want)
+	}
+	c.leader()
+}
