@@ -44,13 +44,20 @@ func (n *Node) admit(m peer.Meeting) error {
 		return refusal
 	}
 	if err := n.overtaken(r); err != nil {
+		if m.Purpose == peer.Probe && n.cfg.TLS == nil && n.cfg.Secret == nil {
+			// Anyone may probe, and say what they like. A member connects by itself.
+			n.log.Error("a probe is ahead of this node", "error", err)
+			return &peer.Refusal{Code: peer.RefusedOther, Reason: err.Error()}
+		}
 		n.fail(err)
 		return err
 	}
 	if refusal := n.admitMember(m); refusal != nil {
 		return refusal
 	}
-	n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
+	if _, member := serverIn(n.configuration(), r.NodeID); member || n.recorded(r.NodeID) != "" {
+		n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
+	}
 	return nil
 }
 
@@ -89,7 +96,7 @@ func (n *Node) recorded(id string) string {
 func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 	self := n.ident.get()
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
-	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.recorded(n.id) != self.Incarnation {
+	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.soundState() && n.recorded(n.id) != self.Incarnation {
 		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
@@ -102,6 +109,13 @@ func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 		return
 	}
 	n.log.Warn("turned away by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
+}
+
+// soundState reports whether the state can be relied on. One that was put aside does not
+// record this node, whatever the cluster does.
+func (n *Node) soundState() bool {
+	damage, halted := n.state.Damage()
+	return damage == nil && !halted
 }
 
 // removedBy reports whether a node whose state does not have this one as a member, as of the

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 )
@@ -68,6 +69,13 @@ func (o *offsets) note(id string, d time.Duration, now time.Time) {
 		o.byID = make(map[string]offset)
 	}
 	o.byID[id] = offset{by: d, at: now, wall: now.Round(0)}
+}
+
+// keep forgets all nodes but the given ones.
+func (o *offsets) keep(ids map[string]bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	maps.DeleteFunc(o.byID, func(id string, _ offset) bool { return !ids[id] })
 }
 
 // of returns the known offsets of the given nodes. What the own wall clock has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,4 +140,74 @@ func TestStrangersDoNotHoldBackVouching(t *testing.T) {
 			t.Error("nobody vouches for a member")
 		}
 	})
+}
+
+// A node whose state was put aside does not know that it is a member again, with the
+// directory that it has: what a node says that lags does not stop it.
+func TestRefusalWhileTheStateIsAside(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	f := c.follower()
+	cluster, dir := f.ident.get().ClusterID, filepath.Join(c.dir, f.id)
+	c.killAll()
+	if err := os.Truncate(filepath.Join(dir, "state.db"), 0); err != nil {
+		t.Fatal(err)
+	}
+	f = c.start(f.id) // nobody is there to repair it
+	eventuallyTrue(t, "it runs", func() bool { return f.raft.Load() != nil })
+	if f.recorded(f.id) != "" {
+		t.Fatal("the state was not put aside")
+	}
+	f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: cluster, NodeID: "n9"}}, &peer.Refusal{Code: peer.RefusedIncarnation})
+	c.stillRuns(f.id)
+	for _, id := range ids(3) {
+		if id != f.id {
+			c.start(id)
+		}
+	}
+	c.ready()
+	c.sameState()
+}
+
+// Where nodes have no credential, a probe does not stop the only voter: anyone may say that
+// they are ahead. A node that connects as a member does, does.
+func TestProbeStopsNoNode(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	c.recordedAll()
+	put(t, n, "s", "x")
+	ahead := stranger(t, func() peer.Facts {
+		return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(), Level: n.facts().Level, LogIndex: 1 << 40, LogTerm: 1000}
+	})
+	var r *peer.Refusal
+	if _, err := ahead.Probe(t.Context(), n.cfg.Advertise); !errors.As(err, &r) || r.Code != peer.RefusedOther {
+		t.Errorf("the probe ended with: %v", err)
+	}
+	put(t, n, "s", "y")
+	ahead.SetPeers(map[string]string{n.id: n.cfg.Advertise})
+	if err := c.ended(n); err == nil || !strings.Contains(err.Error(), "an older copy of this node's data was put back") {
+		t.Errorf("the node ends with: %v", err)
+	}
+}
+
+// What strangers show of their clocks is not kept, nor that of members that were removed.
+func TestOffsetsOfMembersOnly(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	for _, id := range []string{"n7", "n8", "n9"} {
+		s := stranger(t, func() peer.Facts {
+			return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(), Level: n.facts().Level}
+		})
+		if _, err := s.Probe(t.Context(), n.cfg.Advertise); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := n.offsets.of([]string{"n7", "n8", "n9"}, time.Now()); len(got) > 0 {
+		t.Errorf("offsets %v are kept", got)
+	}
+	n.offsets.note("n9", time.Hour, time.Now())
+	n.syncPeers()
+	if got := n.offsets.of([]string{"n9"}, time.Now()); len(got) > 0 {
+		t.Errorf("offsets %v are kept", got)
+	}
 }

@@ -152,6 +152,7 @@ func (n *Node) syncPeers() {
 		}
 	}
 	n.net.SetPeers(addrs)
+	n.offsets.keep(members)
 	n.departed.follow(members, time.Now(), n.grace())
 	n.net.Cut(n.outsider)
 }
