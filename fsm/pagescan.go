@@ -37,11 +37,7 @@ type pageScan struct {
 
 // scrubPages looks through the pages of the store while it is in use.
 func (m *Machine) scrubPages(ctx context.Context) error {
-	pace := newRate(ctx)
-	s := pageScan{asOfNow: m.pagesAsOfNow, bytes: pagePartBytes, rest: func(read uint64) error {
-		pace.bytes = int(read)
-		return pace.rest()
-	}}
+	s := pageScan{asOfNow: m.pagesAsOfNow, bytes: pagePartBytes, rest: newRate(ctx).rest}
 	return s.run()
 }
 

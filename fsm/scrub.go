@@ -47,17 +47,16 @@ func (m *Machine) scrub(ctx context.Context) error {
 		m.damaged(err)
 		return err
 	}
+	pace := newRate(ctx)
 	for _, bucket := range buckets() {
 		for from := []byte{}; from != nil; {
-			pace := newRate(ctx)
 			next, read, err := m.scrubFrom(bucket, from)
 			if err != nil {
 				m.damaged(err)
 				return err
 			}
 			from = next
-			pace.bytes = read
-			if err := pace.rest(); err != nil {
+			if err := pace.rest(uint64(read)); err != nil {
 				return err
 			}
 		}
