@@ -51,7 +51,7 @@ func storageMutants() []mutant {
 			Edits:    []edit{{Package: "raftstore", Old: "missing {\n\t\treturn fmt.Errorf(\"this node's log has lost %v\", l)", New: "missing && false {\n\t\treturn fmt.Errorf(\"this node's log has lost %v\", l)"}},
 			Catchers: []catcher{{Scenario: "damage", Time: 15 * time.Second, Nemesis: "rot-tail", Workloads: "append,cas", Shows: []string{"lost", "two values", "committed"}, Runs: 4}}},
 		{Name: "older-copy-unnoticed", About: "a node does not mind that others have seen more of it",
-			Edits:    []edit{{Package: "raftstore", Old: "if !have.position().before(seen.position()) && have.Promised >= seen.Promised {", New: "if have.Promised+1 > 0 {"}},
+			Edits:    []edit{{Package: "raftstore", Old: "if had.before(seen.position()) || promised < seen.Promised {", New: "if had.before(seen.position()) && promised == 0 {"}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestOlderCopyOfANodeLosesNothing", Runs: 1}}},
 		{Name: "doubt-ignored", About: "what others have seen of a node that lost data is taken for all that there was",
 			Edits:    []edit{{Package: "raftstore", Old: "\tif l.doubt > 0 {\n\t\treturn end.term > l.doubt\n\t}\n", New: ""}},

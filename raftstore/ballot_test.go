@@ -167,10 +167,52 @@ func TestAnswersOfOthers(t *testing.T) {
 	if floor := n.ballot.forgotten(); floor != c.nodes["n1"].stable.Promised() || floor == 0 {
 		t.Errorf("it was told of term %d", floor)
 	}
-	n.trust(answered)
-	if _, missing := n.mark.lacks(); missing {
-		t.Error("the leader that it follows ends no doubt")
+	if n.trust(answered); !answered["n1"] {
+		t.Error("what the leader has seen does not count")
 	}
+}
+
+// A leader ends a doubt by entries of its term, unless there may have been a later leader, of
+// whose entries it does not know.
+func TestLeaderThatEndsADoubt(t *testing.T) {
+	l := loss{had: position{10, 3}, doubt: 5, restored: true}
+	for _, c := range []struct {
+		term uint64
+		end  position
+		want bool
+	}{
+		{3, position{12, 3}, false}, // others were in term 5
+		{4, position{12, 4}, false},
+		{5, position{12, 4}, false}, // it has not sent anything of its term yet
+		{5, position{11, 5}, true},
+		{6, position{11, 6}, true},
+	} {
+		if got := l.endedBy(c.term, c.end); got != c.want {
+			t.Errorf("a leader of term %d and a log up to %v end it: %v", c.term, c.end, got)
+		}
+	}
+}
+
+// The time in which the others are asked does not pass while Raft still reads its log.
+func TestOthersAreAskedAlsoIfTheLogIsLong(t *testing.T) {
+	bubble(t, func(t *testing.T, dir string) {
+		c := newSimCluster(t, 1, dir, 3)
+		defer c.abandon()
+		c.recover()
+		c.leader()
+		c.halt("n1")
+		c.within(10*time.Second, "the others have a leader", func() bool { return c.leader() != nil })
+		c.cut("n1", c.others("n1"), true, true)
+		c.slowReads = askTime
+		c.start("n1")
+		n := c.node("n1")
+		c.within(time.Minute, "it has read its log", func() bool { return n.raft.Load() != nil })
+		if n.ballot.ready() == nil {
+			t.Error("it votes, and has asked nobody")
+		}
+		c.slowReads = 0
+		c.recover()
+	})
 }
 
 // A candidate whose term is over for a node in doubt hears which one is, so that it need not

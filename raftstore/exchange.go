@@ -55,7 +55,7 @@ func (n *Node) exchange(ctx context.Context) {
 		}
 		if time.Since(saved) >= saveSightings {
 			saved = time.Now()
-			n.seen.keep(ids)
+			n.seen.keep(n.others())
 			n.saveSightings()
 		}
 		wait.Reset(next)
@@ -192,7 +192,7 @@ func (n *Node) trust(answered answers) {
 		return
 	}
 	_, term, _ := n.raftState()
-	if end, err := n.logs.end(); err == nil && end.term == term && !end.before(l.had) {
+	if end, err := n.logs.end(); err == nil && l.endedBy(term, end) {
 		n.stable.spend(l.doubt)
 		n.mark.trusted(l.doubt, end)
 	}

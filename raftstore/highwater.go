@@ -37,6 +37,8 @@ type highWater struct {
 	shown    atomic.Pointer[position] // mark, for those who must not wait for the disk
 	furthest atomic.Pointer[position] // peak, for the same
 
+	syncing sync.Mutex // held during a sync, and taken before mu
+
 	mu       sync.Mutex // held while the file is written
 	sequence uint64
 	mark     position
@@ -180,15 +182,21 @@ func (h *highWater) lose(l loss) error {
 }
 
 // prolong has a doubt that is due to an older copy include that term, durably.
-func (h *highWater) prolong(term uint64) error { return errors.Join(h.extend(term), h.sync()) }
+func (h *highWater) prolong(term uint64) error {
+	longer, err := h.extend(term)
+	if !longer {
+		return nil
+	}
+	return errors.Join(err, h.sync())
+}
 
-func (h *highWater) extend(term uint64) error {
+func (h *highWater) extend(term uint64) (longer bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.restored || term <= h.doubt {
-		return nil
+		return false, nil
 	}
-	return h.set(loss{h.mark, term, true})
+	return true, h.set(loss{h.mark, term, true})
 }
 
 // lacks returns what the log has lost; false: nothing.
@@ -204,8 +212,10 @@ func (h *highWater) position() position { return *h.shown.Load() }
 // ever returns the furthest mark that there was. It does not wait for the disk.
 func (h *highWater) ever() position { return *h.furthest.Load() }
 
-// sync makes the mark durable. The file may be written meanwhile.
+// sync makes durable what was set before the call. The file may be written meanwhile.
 func (h *highWater) sync() error {
+	h.syncing.Lock()
+	defer h.syncing.Unlock()
 	h.mu.Lock()
 	dirty := h.dirty
 	h.dirty = false

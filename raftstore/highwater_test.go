@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/wal"
 	"github.com/turnlog/turnlog/wal/simdisk"
@@ -296,5 +298,63 @@ func TestFurthestMarkIsKept(t *testing.T) {
 	h.reached(position{7, 3})
 	if got := openMark(t, disk.Kill()); got.ever() != (position{7, 3}) || got.position() != (position{7, 3}) {
 		t.Errorf("the mark is %v, the furthest %v", got.position(), got.ever())
+	}
+}
+
+// Terms of others that prolong no doubt cost no sync: a full disk would stop a healthy node.
+func TestTermsOfOthersOnAFullDisk(t *testing.T) {
+	disk := simdisk.New()
+	h := openMark(t, disk)
+	h.reached(position{8, 2})
+	disk.Fail(func(op simdisk.Op) error {
+		if op.Kind == simdisk.Sync {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	if err := h.prolong(9); err != nil {
+		t.Error(err)
+	}
+	if err := h.lost(loss{doubt: 3, restored: true}); err == nil {
+		t.Error("a doubt that is not on disk is taken for one that is")
+	}
+}
+
+// Whoever notes a loss that is being noted goes on when it is durable, not before.
+func TestLossIsDurableForAll(t *testing.T) {
+	disk := simdisk.New()
+	h := openMark(t, disk)
+	syncing, release := make(chan struct{}, 1), make(chan struct{})
+	var durable atomic.Bool
+	disk.Fail(func(op simdisk.Op) error {
+		if op.Kind == simdisk.Sync && !durable.Load() {
+			syncing <- struct{}{}
+			<-release
+			durable.Store(true)
+		}
+		return nil
+	})
+	l := loss{doubt: 3, restored: true}
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- h.lost(l) }()
+	<-syncing
+	go func() {
+		err := h.lost(l)
+		if !durable.Load() {
+			err = errors.New("it returned before the first one was durable")
+		}
+		second <- err
+	}()
+	select {
+	case err := <-second:
+		t.Error(err)
+		second <- nil
+	case <-time.After(100 * time.Millisecond): // enough for one that does not wait
+	}
+	close(release)
+	for _, done := range []chan error{first, second} {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -63,3 +63,10 @@ func (l loss) String() string {
 	}
 	return "entries up to " + l.had.String()
 }
+
+// endedBy reports whether a leader of that term, which has told what it has seen, ends the
+// doubt by having brought the log to end. One of a term before the last one in doubt does not:
+// it does not know what was acknowledged to the leaders after it.
+func (l loss) endedBy(term uint64, end position) bool {
+	return end.term == term && term >= l.doubt && !end.before(l.had)
+}

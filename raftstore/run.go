@@ -118,7 +118,6 @@ func (n *Node) start(ctx, life context.Context) error {
 	if err := n.bootstrap(ctx); err != nil {
 		return err
 	}
-	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
 	n.applier = &applier{
 		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
 		adopt: n.adopt, applied: n.applied, jumped: n.jumped, failed: n.fail,
@@ -140,6 +139,8 @@ func (n *Node) start(ctx, life context.Context) error {
 		return false
 	}))
 	n.snaps.follow(r.AppliedIndex)
+	// Not before Raft has read its log, which can take longer than the others are asked.
+	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
 	n.raft.Store(r)
 	poke(n.standing)
 	return nil

@@ -40,7 +40,8 @@ type simCluster struct {
 	nodes map[string]*simNode // those that run
 	disks map[string]*simdisk.Disk
 
-	skew time.Duration // that a clock is wrong by at most
+	skew      time.Duration // that a clock is wrong by at most
+	slowReads time.Duration // of a node that starts: each one of its log takes so long
 
 	crashes   int
 	installed uint64 // snapshots
@@ -65,6 +66,7 @@ type slowEngine struct {
 	engine
 	mu   sync.Mutex
 	most time.Duration
+	read time.Duration // that a read takes
 	gate chan struct{} // nil: open
 	rnd  *rand.Rand
 	// stored is told of what is about to be durable.
@@ -88,7 +90,15 @@ func (e *slowEngine) shut() (open func()) {
 func (e *slowEngine) set(most time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.most = most
+	e.most, e.read = most, 0
+}
+
+func (e *slowEngine) Get(index uint64, log *raft.Log) error {
+	e.mu.Lock()
+	wait := e.read
+	e.mu.Unlock()
+	time.Sleep(wait)
+	return e.engine.Get(index, log)
 }
 
 func (e *slowEngine) Append(logs []*raft.Log) error {
@@ -166,6 +176,7 @@ func (c *simCluster) startWith(cfg Config) {
 	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
 		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
 	n.logs.engine = r.slow
+	r.slow.read = c.slowReads
 	r.votes = make(map[string][]byte)
 	for _, name := range []string{stableName, voteCopyName} {
 		if r.votes[name], err = os.ReadFile(filepath.Join(cfg.DataDir, name)); err != nil {

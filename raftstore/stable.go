@@ -150,21 +150,34 @@ func (s *stableStore) Promised() uint64 { return s.promised.Load() }
 func (s *stableStore) Set(key, val []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(key, val)
+	s.put(stableValue{string(key), val})
 	return nil
 }
 
-// put keeps a value, or ends the node. The caller holds mu.
-func (s *stableStore) put(key, val []byte) {
+type stableValue struct {
+	key   string
+	value []byte
+}
+
+// put keeps values, all or none, or ends the node. The caller holds mu.
+func (s *stableStore) put(values ...stableValue) {
 	var transaction uint64
 	err := s.db.Update(func(tx *bbolt.Tx) error {
 		transaction = uint64(tx.ID())
-		return tx.Bucket(bucketStable).Put(key, seal(key, val))
+		b := tx.Bucket(bucketStable)
+		for _, v := range values {
+			if err := b.Put([]byte(v.key), seal([]byte(v.key), v.value)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		s.halt(fmt.Errorf("raftstore: write Raft's vote: %w", err))
 	}
-	s.values[string(key)] = bytes.Clone(val)
+	for _, v := range values {
+		s.values[v.key] = bytes.Clone(v.value)
+	}
 	if err := s.copied(transaction); err != nil {
 		s.halt(fmt.Errorf("raftstore: write the second copy of Raft's vote: %w", err))
 	}
@@ -183,6 +196,10 @@ func (s *stableStore) copied(transaction uint64) error {
 
 // SetUint64 implements raft.StableStore. The term on disk never goes back, whatever
 // Raft asks for.
+//
+// Raft writes the term of a vote first, and then for whom it is. In between there is no vote in
+// that term: with the candidate of the vote before, a node that was killed there would take it
+// for one that it has given already, and give it again without a look at the candidate's log.
 func (s *stableStore) SetUint64(key []byte, val uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +207,11 @@ func (s *stableStore) SetUint64(key []byte, val uint64) error {
 	if k == keyTerm && val < s.promised.Load() {
 		return nil
 	}
-	s.put(key, binary.BigEndian.AppendUint64(nil, val)) // does not return if it fails
+	values := []stableValue{{k, binary.BigEndian.AppendUint64(nil, val)}}
+	if k == keyVoteTerm {
+		values = append(values, stableValue{keyVote, nil})
+	}
+	s.put(values...) // does not return if it fails
 	if k == keyTerm || k == keyVoteTerm {
 		s.promised.Store(max(s.promised.Load(), val))
 	}
@@ -201,9 +222,8 @@ func (s *stableStore) SetUint64(key []byte, val uint64) error {
 func (s *stableStore) spend(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number(s.values[keyVoteTerm]) < term {
-		s.put([]byte(keyVoteTerm), binary.BigEndian.AppendUint64(nil, term))
-		s.put([]byte(keyVote), []byte("unknown"))
+	if voted := number(s.values[keyVoteTerm]); voted < term || voted == term && len(s.values[keyVote]) == 0 {
+		s.put(stableValue{keyVoteTerm, binary.BigEndian.AppendUint64(nil, term)}, stableValue{keyVote, []byte("unknown")})
 	}
 }
 

@@ -266,3 +266,39 @@ func updateStable(path string, change func(*bbolt.Tx) error) error {
 	}
 	return errors.Join(db.Update(change), db.Close())
 }
+
+// Raft writes the term of a vote, and then for whom it is. Killed in between, a node has not
+// voted in that term, for nobody: with the candidate of before it would vote for that one again
+// without a look at its log.
+func TestHalfAVoteIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "raft.db")
+	open := func() *stableStore {
+		s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	set := func(s *stableStore, err error) {
+		t.Helper()
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open()
+	set(s, errors.Join(s.SetUint64([]byte(keyVoteTerm), 5), s.Set([]byte(keyVote), []byte("x"))))
+	s = open()
+	set(s, s.SetUint64([]byte(keyVoteTerm), 6))
+	s = open()
+	if b, err := s.Get([]byte(keyVote)); b != nil || err != nil {
+		t.Errorf("in term 6 the vote is for %q, %v", b, err)
+	}
+	s.spend(6)
+	set(s, nil)
+	s = open()
+	if b, _ := s.Get([]byte(keyVote)); string(b) != "unknown" || s.Promised() != 6 {
+		t.Errorf("in term 6, which was spent, the vote is for %q, promised %d", b, s.Promised())
+	}
+	s.spend(6)
+	set(s, nil)
+}
