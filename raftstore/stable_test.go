@@ -16,15 +16,18 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+func reopenStable(t *testing.T, path string) *stableStore {
+	t.Helper()
+	s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestStableStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raft.db")
-	open := func() *stableStore {
-		s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	open := func() *stableStore { return reopenStable(t, path) }
 	set := func(s *stableStore, key string, v uint64) {
 		t.Helper()
 		if err := s.SetUint64([]byte(key), v); err != nil {
@@ -272,13 +275,7 @@ func updateStable(path string, change func(*bbolt.Tx) error) error {
 // without a look at its log.
 func TestHalfAVoteIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raft.db")
-	open := func() *stableStore {
-		s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
+	open := func() *stableStore { return reopenStable(t, path) }
 	set := func(s *stableStore, err error) {
 		t.Helper()
 		if err := errors.Join(err, s.Close()); err != nil {

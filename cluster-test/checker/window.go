@@ -96,7 +96,7 @@ func (r *repeats) name(value string, number int) string {
 }
 
 // rewrite returns op with the names of the appends that it is about. An append without an answer may be
-// any that nobody was told of.
+// any whose answer was lost.
 func (r *repeats) rewrite(op *history.Operation) []*history.Operation {
 	next := *op
 	if op.Call.Func != history.Append {
