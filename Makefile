@@ -33,12 +33,12 @@ lint: ## check formatting, vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-bench: build test-deps ## compare with redis-server, and etcd if it is installed; writes bench/RESULTS.md (half an hour); ARGS=--goroutines for the other generator
-	$(if $(ETCD),$(GO) -C bench/etcd build -o ../../bin/bench-etcd .)
-	bin/turnlog bench --standard --profile $(if $(ETCD),--etcd bin/bench-etcd) --write bench/RESULTS.md --commit "$(VERSION)" $(ARGS)
+bench: build test-deps ## compare with redis-server, and etcd if it is installed; writes docs/benchmarks.md (half an hour); ARGS=--goroutines for the other generator
+	$(if $(ETCD),$(GO) -C internal/bench/etcd build -o ../../../bin/bench-etcd .)
+	bin/turnlog bench --standard --profile $(if $(ETCD),--etcd bin/bench-etcd) --write docs/benchmarks.md --commit "$(VERSION)" $(ARGS)
 
-bench-growth: build ## what becomes slower with much data; writes bench/GROWTH.md (half an hour, 15 GB of disk)
-	bin/turnlog bench growth shapes ttl --restart --write bench/GROWTH.md --commit "$(VERSION)"
+bench-growth: build ## what becomes slower with much data; writes docs/growth.md (half an hour, 15 GB of disk)
+	bin/turnlog bench growth shapes ttl --restart --write docs/growth.md --commit "$(VERSION)"
 
 bench-quick: build test-deps ## the same in a minute, with coarse results, written nowhere
 	bin/turnlog bench --standard --quick
@@ -62,12 +62,12 @@ mutants-ci: ## the same with a few of them, others each time, in about a minute;
 	$(GO) run ./cluster-test --mutants ci $(ARGS)
 
 compare: build test-deps ## hold popular chat histories to the contract; rewrites the table in docs/contract.md (half an hour)
-	adapters/install.sh --all
-	adapters/compare.py --write
+	test/adapters/install.sh --all
+	test/adapters/compare.py --write
 
 contract-adapters: build test-deps ## hold LangChain's histories to the contract; fails when the table in docs/contract.md is stale (two minutes)
-	adapters/install.sh
-	adapters/check.py
+	test/adapters/install.sh
+	test/adapters/check.py
 
 contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad and good stores, turnlog in every way (an hour)
 	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
@@ -78,33 +78,33 @@ flood: ## 12,812 hostile clients of a node with users, without TLS and with it: 
 
 FUZZTIME ?= 2m
 fuzz: ## send what nobody meant to every parser that strangers reach: Redis, HTTP, node to node; FUZZTIME=10m for each of the targets
-	scripts/fuzz.sh $(FUZZTIME)
+	test/scripts/fuzz.sh $(FUZZTIME)
 
 compat: build ## drive published chat-history libraries while nodes are killed, and all below; ARGS=--write keeps the results
-	compat/install.sh
-	$(GO) run ./compat $(ARGS)
-	$(GO) run ./compat --handshakes
-	$(GO) run ./compat --hostile
+	test/compat/install.sh
+	$(GO) run ./test/compat $(ARGS)
+	$(GO) run ./test/compat --handshakes
+	$(GO) run ./test/compat --hostile
 
 compat-short: build ## a few of the libraries, for a minute
-	compat/install.sh python/langchain-openai.txt javascript
-	$(GO) run ./compat --short
+	test/compat/install.sh python/langchain-openai.txt javascript
+	$(GO) run ./test/compat --short
 
 compat-handshakes: build ## see that the table of what clients send on connecting is true
-	compat/install.sh python/redis-5.txt python/redis-6.txt python/redis-7.txt python/redis-8.txt javascript java
-	$(GO) run ./compat --handshakes $(ARGS)
+	test/compat/install.sh python/redis-5.txt python/redis-6.txt python/redis-7.txt python/redis-8.txt javascript java
+	$(GO) run ./test/compat --handshakes $(ARGS)
 
 compat-hostile: build ## ten thousand connections to a node, and clients that never read
-	$(GO) run ./compat --hostile
+	$(GO) run ./test/compat --hostile
 
 redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
-	scripts/redis-tests.sh "$(TESTS)" $(UNITS)
+	test/scripts/redis-tests.sh "$(TESTS)" $(UNITS)
 
 client-suites: build ## run the test suites of redis-py, go-redis and ioredis (ten minutes, as root on Linux); IOREDIS=/path/to/its/repository, SUITES="go-redis" for less, SERVER=redis to compare
-	IOREDIS="$(IOREDIS)" SERVER="$(SERVER)" scripts/client-suites/run.sh $(SUITES)
+	IOREDIS="$(IOREDIS)" SERVER="$(SERVER)" test/scripts/client-suites/run.sh $(SUITES)
 
 test-deps:
-	@./scripts/install-test-deps.sh
+	@./test/scripts/install-test-deps.sh
 
 clean: ## remove what was built; data of `make run` stays in .turnlog-dev
 	rm -rf bin

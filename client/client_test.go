@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 )
 
 // directBytes is the most that a caller writes by itself. So much fits into the

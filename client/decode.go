@@ -3,7 +3,7 @@ package client
 import (
 	"strconv"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 )
 
 // fake is a server whose every answer is scripted, for failures that a real one

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 

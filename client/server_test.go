@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/server/redis"
 	"github.com/turnlog/turnlog/raftstore"
-	"github.com/turnlog/turnlog/server/redis"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 )
 
 // ends answers a TURN.READ key AFTER n of a session whose last seq is last, and a

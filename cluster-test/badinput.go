@@ -14,7 +14,7 @@ import (
 
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 

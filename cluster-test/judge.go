@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/checker"
-	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/cluster-test/report"
+	"github.com/turnlog/turnlog/internal/lincheck"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // finish judges the run and writes the report.
@@ -30,7 +30,7 @@ func (r *run) finish(ctx context.Context) error {
 		return err
 	}
 	r.say("checking %d operations", len(h.Operations))
-	opts := checker.DefaultOptions()
+	opts := lincheck.DefaultOptions()
 	opts.Refusals, opts.Rights = r.refusals(), h.RightsLosses()
 	if r.Clocks {
 		opts.ClockSlack = wrongClockSlack
@@ -38,7 +38,7 @@ func (r *run) finish(ctx context.Context) error {
 	opts.PresentRevisions = r.Upgrade || r.Mixed
 	sum := report.Measure(h, r.from, r.to)
 	opts.Calm = len(r.Nemesis) == 0 && r.Drive == nil && sum.LeaderChanges == 0
-	r.report.Checked = checker.Check(h.Operations, opts)
+	r.report.Checked = lincheck.Check(h.Operations, opts)
 	sum.StateHash, sum.HashIndex = r.report.Figures.StateHash, r.report.Figures.HashIndex
 	sum.Sometimes, sum.AnswersLost = r.sometimes(), lost
 	r.report.Figures = sum
@@ -113,7 +113,7 @@ func (r *run) pictures(h *history.History) {
 		if err != nil {
 			return
 		}
-		if err := checker.Picture(f, h.Operations, v.Session, 10*time.Second); err != nil {
+		if err := lincheck.Picture(f, h.Operations, v.Session, 10*time.Second); err != nil {
 			r.say("picture of %s: %v", v.Session, err)
 		}
 		f.Close()

@@ -4,11 +4,11 @@ package main
 func portMutants() []mutant {
 	return []mutant{
 		{Name: "secret-unproved", About: "a node is let in whatever it proves of the cluster secret",
-			Edits:    []edit{{Package: "peer", Old: "!s.proves(m.body, roleDialer, dialer, acceptor) {", New: "!s.proves(m.body, roleDialer, dialer, acceptor) && m.body == nil {"}},
-			Catchers: []catcher{{Package: "./peer", Test: "TestProofsAreNotReplayed", Runs: 1}}},
+			Edits:    []edit{{Package: "internal/peer", Old: "!s.proves(m.body, roleDialer, dialer, acceptor) {", New: "!s.proves(m.body, roleDialer, dialer, acceptor) && m.body == nil {"}},
+			Catchers: []catcher{{Package: "./internal/peer", Test: "TestProofsAreNotReplayed", Runs: 1}}},
 		{Name: "any-certificate", About: "a certificate of the authority is good for any node",
-			Edits:    []edit{{Package: "certs", Old: "if name != \"\" && (name == nodeID ||", New: "if name != \"\" && (name != nodeID ||"}},
-			Catchers: []catcher{{Package: "./certs", Test: "TestNodeNames", Runs: 1}}},
+			Edits:    []edit{{Package: "internal/auth/certs", Old: "if name != \"\" && (name == nodeID ||", New: "if name != \"\" && (name != nodeID ||"}},
+			Catchers: []catcher{{Package: "./internal/auth/certs", Test: "TestNodeNames", Runs: 1}}},
 		{Name: "removed-and-connected", About: "the connections of a member that was removed go on",
 			Edits:    []edit{{Package: "raftstore", Old: "\tn.net.Cut(n.outsider)\n", New: ""}},
 			Catchers: []catcher{{Package: "./raftstore", Test: "TestRemovedNodeIsCutOff", Runs: 1}}},

@@ -18,7 +18,7 @@ func publishMutants() []mutant {
 					"\t\t\t\ttime.AfterFunc(time.Second, func() { b.send(id, payload, func([]byte, error) {}) })\n\t\t\t}\n"}},
 			Catchers: []catcher{{Scenario: "publish", Time: 20 * time.Second, Workloads: "publish", Nemesis: "partition-leader,flapping", Shows: []string{"received twice"}, Runs: 5}}},
 		{Name: "receivers-of-one-node", About: "PUBLISH tells of the receivers at its own node only",
-			Edits:    []edit{{Package: "server/redis", Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
+			Edits:    []edit{{Package: "internal/server/redis", Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
 			Catchers: []catcher{{Scenario: "publish-calm", Time: 3 * time.Second, Workloads: "publish", Shows: []string{"receivers"}, Runs: 1}}},
 	}
 }

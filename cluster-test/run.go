@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/checker"
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
 	"github.com/turnlog/turnlog/cluster-test/report"
 	"github.com/turnlog/turnlog/cluster-test/workload"
+	"github.com/turnlog/turnlog/internal/lincheck"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 const (
@@ -65,7 +65,7 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 	name := fmt.Sprintf("%s-%s-%d", time.Now().Format("20060102-150405"), s.Name, o.seed)
 	r := &run{Scenario: s, options: o, dir: filepath.Join(o.out, name)}
 	r.report = &report.Report{Scenario: s.Name, Command: command, Seed: o.seed, Commit: o.commit, Nodes: s.Nodes,
-		Started: time.Now(), Checked: &checker.Verdict{}}
+		Started: time.Now(), Checked: &lincheck.Verdict{}}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return nil, "", err
 	}

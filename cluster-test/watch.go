@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/cluster-test/report"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 const watchInterval = 100 * time.Millisecond

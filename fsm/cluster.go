@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

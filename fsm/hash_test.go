@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 )
 
 // An entry that wants a hash waits for the flush before it, but not on a machine that is

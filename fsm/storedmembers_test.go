@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 )
 
 // What the store says of the members is what a Machine says that is opened on it, whatever

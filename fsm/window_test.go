@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

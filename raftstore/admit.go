@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 func (n *Node) facts() peer.Facts {

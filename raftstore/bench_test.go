@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

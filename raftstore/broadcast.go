@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // broadcasts carries messages to all other nodes beside the log: each reaches a

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // ear notes the messages that a node hears, and answers with their number.

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

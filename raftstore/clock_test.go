@@ -60,7 +60,7 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 // clock. A time.Time, or a duration since one, does not.
 func TestIntervalsAreNotMeasuredWithWallTime(t *testing.T) {
 	entries := "logwal.go" // when an entry was made is told to people
-	for _, dir := range []string{".", "../peer", "../wal", "../fsm", "../fsm/blockfile", "../server/redis", "../server/httpapi", "../access", "../client"} {
+	for _, dir := range []string{".", "../internal/peer", "../wal", "../fsm", "../fsm/blockfile", "../internal/server/redis", "../internal/server/httpapi", "../internal/auth", "../client"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no Go files: %v", dir, err)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/turnlog/turnlog/codec"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 )
 
 // ErrRemoved ends Run on a node that is no longer a member of its cluster.

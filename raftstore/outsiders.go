@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // departures are the nodes that were members until a moment ago. They may stay for

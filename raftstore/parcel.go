@@ -1,8 +1,8 @@
 package raftstore
 
 import (
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/codec"
 )
 
 // parcel is the content of an entry.

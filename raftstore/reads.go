@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // reads gives out read indexes on the leader: log indexes such that a state

@@ -3,7 +3,7 @@ package raftstore
 import (
 	"testing"
 
-	"github.com/turnlog/turnlog/codec"
+	"github.com/turnlog/turnlog/internal/codec"
 )
 
 // The record of a member that is added again while a leader looks which records are to be

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/checker"
+	"github.com/turnlog/turnlog/internal/lincheck"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -75,9 +75,9 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	w.checkPairs()
 	_, term, _ := c.leader().raftState()
 	c.close()
-	opts := checker.DefaultOptions()
+	opts := lincheck.DefaultOptions()
 	opts.ClockSlack += 2 * simExactSkew
-	v := checker.Check(w.ops, opts)
+	v := lincheck.Check(w.ops, opts)
 	for _, f := range append(v.Violations, v.Undecided...) {
 		t.Error(f)
 	}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // messageKind is a kind of message between the Rafts of two nodes.
@@ -47,7 +47,7 @@ func (c *simConn) kindLocked(b []byte) (messageKind, bool) {
 	}
 	x.writes++
 	switch {
-	case x.writes == 1: // the handshake's hello, see peer/handshake.go
+	case x.writes == 1: // the handshake's hello, see internal/peer/handshake.go
 		x.streams = len(b) > 5 && peer.Purpose(b[5]) == peer.Stream
 	case x.writes == 2 || !x.streams:
 	case x.request == rpcNone:

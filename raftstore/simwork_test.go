@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // A node that repairs its state asks another for all of it, over a connection of its own:

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/turnlog/turnlog/codec"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 )
 

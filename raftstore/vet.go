@@ -3,8 +3,8 @@ package raftstore
 import (
 	"math"
 
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 )
 

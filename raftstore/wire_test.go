@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/turnlog/turnlog/access"
-	"github.com/turnlog/turnlog/certs"
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/auth/certs"
 )
 
 // Users of a secured cluster. The visitor's rights change while the cluster works.
@@ -34,7 +34,7 @@ type Security struct {
 	http  *http.Client
 
 	mu    sync.Mutex
-	right access.Right // of the visitor; None: there is no such user
+	right auth.Right // of the visitor; None: there is no such user
 }
 
 // secret is what a user proves, and what the users file has of it.
@@ -51,7 +51,7 @@ const authorityName = "ca"
 
 // newSecurity makes an authority and users in dir.
 func newSecurity(dir string) (*Security, error) {
-	s := &Security{dir: dir, hosts: map[string][]string{}, proof: map[string]secret{}, right: access.Write}
+	s := &Security{dir: dir, hosts: map[string][]string{}, proof: map[string]secret{}, right: auth.Write}
 	if err := s.issue(certs.Request{Name: authorityName, Kind: certs.Authority}); err != nil {
 		return nil, err
 	}
@@ -61,13 +61,13 @@ func newSecurity(dir string) (*Security, error) {
 	}
 	s.tls = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}
 	s.http = &http.Client{Timeout: tester.Timeout, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.tls}}
-	draft, err := access.Edit(s.usersFile())
+	draft, err := auth.Edit(s.usersFile())
 	if err != nil {
 		return nil, err
 	}
-	for name, right := range map[string]access.Right{Operator: access.Admin, Member: access.Write, Visitor: access.Write} {
-		plain := access.NewSecret()
-		hash, err := access.HashSecret(plain, rand.Reader)
+	for name, right := range map[string]auth.Right{Operator: auth.Admin, Member: auth.Write, Visitor: auth.Write} {
+		plain := auth.NewSecret()
+		hash, err := auth.HashSecret(plain, rand.Reader)
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +79,8 @@ func newSecurity(dir string) (*Security, error) {
 	return s, draft.Save()
 }
 
-func user(name string, right access.Right) access.User {
-	return access.User{Name: name, Right: right, Namespaces: []string{"*"}}
+func user(name string, right auth.Right) auth.User {
+	return auth.User{Name: name, Right: right, Namespaces: []string{"*"}}
 }
 
 func (s *Security) path(name string) string { return filepath.Join(s.dir, name) }
@@ -108,20 +108,20 @@ func (s *Security) Renew(id string) error {
 }
 
 // SetVisitor changes the visitor's right in the users file, of which nodes are not told.
-// With access.None there is no such user any more.
-func (s *Security) SetVisitor(right access.Right) error {
+// With auth.None there is no such user any more.
+func (s *Security) SetVisitor(right auth.Right) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	draft, err := access.Edit(s.usersFile())
+	draft, err := auth.Edit(s.usersFile())
 	if err != nil {
 		return err
 	}
-	if s.right != access.None {
+	if s.right != auth.None {
 		if err := draft.Remove(Visitor); err != nil {
 			return err
 		}
 	}
-	if right != access.None {
+	if right != auth.None {
 		if err := draft.Add(user(Visitor, right), s.proof[Visitor].hash); err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // Env is what faults act upon.

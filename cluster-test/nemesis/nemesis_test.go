@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 func testEnv(t *testing.T) (*Env, func() *history.History) {

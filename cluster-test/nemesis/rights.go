@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/turnlog/turnlog/access"
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // Changes of users and certificates reach nodes of which one is killed meanwhile.
@@ -24,14 +24,14 @@ func rightsFaults() []Fault {
 const spreadLimit = 6 * time.Second
 
 func rightsLost(ctx context.Context, e *Env) (healer, error) {
-	right, reads := access.Read, e.Rand.IntN(3) == 0
+	right, reads := auth.Read, e.Rand.IntN(3) == 0
 	if reads {
-		right = access.None
+		right = auth.None
 	}
 	note := func(stage history.RightsStage) {
 		e.Recorder.Note("", history.RightsNote(cluster.Visitor, reads, stage))
 	}
-	set := func(ctx context.Context, right access.Right, from, to history.RightsStage) error {
+	set := func(ctx context.Context, right auth.Right, from, to history.RightsStage) error {
 		note(from)
 		if err := e.Cluster.Security.SetVisitor(right); err != nil {
 			return err
@@ -41,7 +41,7 @@ func rightsLost(ctx context.Context, e *Env) (healer, error) {
 		}
 		all, err := e.spread(ctx, "whether the visitor may write", func(ctx context.Context, n *cluster.Node) (bool, error) {
 			may, err := n.MayVisitorWrite(ctx)
-			return may == (right == access.Write), err
+			return may == (right == auth.Write), err
 		})
 		if all {
 			note(to)
@@ -51,7 +51,7 @@ func rightsLost(ctx context.Context, e *Env) (healer, error) {
 	// Not to be interrupted: nobody else would give the rights back.
 	ctx = context.WithoutCancel(ctx)
 	heal := func(ctx context.Context) error {
-		return set(ctx, access.Write, history.RightsComing, history.RightsBack)
+		return set(ctx, auth.Write, history.RightsComing, history.RightsBack)
 	}
 	return heal, set(ctx, right, history.RightsGoing, history.RightsGone)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // Figures are what a history says in numbers. Times are nanoseconds.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/checker"
-	"github.com/turnlog/turnlog/cluster-test/history"
 	"github.com/turnlog/turnlog/cluster-test/workload"
+	"github.com/turnlog/turnlog/internal/lincheck"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // Report is the outcome of a run.
@@ -36,9 +36,9 @@ type Report struct {
 	// everything, after all faults.
 	Stall time.Duration `json:"stall_ns"`
 
-	Checked *checker.Verdict `json:"checked"`
-	Counts  workload.Counts  `json:"counts"`
-	Figures Figures          `json:"figures"`
+	Checked *lincheck.Verdict `json:"checked"`
+	Counts  workload.Counts   `json:"counts"`
+	Figures Figures           `json:"figures"`
 }
 
 // Fail notes a reason why the run did not pass.
@@ -118,7 +118,7 @@ func (r *Report) printFindings(w io.Writer) {
 	printFindings(w, "undecided", r.Checked.Undecided)
 }
 
-func printFindings(w io.Writer, word string, list []checker.Violation) {
+func printFindings(w io.Writer, word string, list []lincheck.Violation) {
 	for i, v := range list {
 		if i == shownFindings {
 			fmt.Fprintf(w, "  !   and %d more\n", len(list)-i)

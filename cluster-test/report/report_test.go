@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/checker"
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 const second = int64(time.Second)
@@ -68,7 +68,7 @@ func TestPauseThatNeverEnds(t *testing.T) {
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	h := sample()
-	r := &Report{Scenario: "a <b>", Command: "again", Checked: &checker.Verdict{}, Figures: Measure(h, 0, 10*time.Second)}
+	r := &Report{Scenario: "a <b>", Command: "again", Checked: &lincheck.Verdict{}, Figures: Measure(h, 0, 10*time.Second)}
 	if err := r.Write(dir, h); err != nil || !r.Passed {
 		t.Fatalf("%v, passed %v", err, r.Passed)
 	}
@@ -91,7 +91,7 @@ func TestWrite(t *testing.T) {
 func TestTable(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"calm", "chaos", "calm"} {
-		r := &Report{Scenario: name, Seconds: float64(i), Started: time.Unix(int64(i), 0), Checked: &checker.Verdict{}, Figures: Measure(sample(), 0, 10*time.Second)}
+		r := &Report{Scenario: name, Seconds: float64(i), Started: time.Unix(int64(i), 0), Checked: &lincheck.Verdict{}, Figures: Measure(sample(), 0, 10*time.Second)}
 		sub := filepath.Join(dir, fmt.Sprint(i))
 		if err := os.Mkdir(sub, 0o755); err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestUndecidedDoesNotPass(t *testing.T) {
-	r := &Report{Checked: &checker.Verdict{Undecided: []checker.Violation{{}}}}
+	r := &Report{Checked: &lincheck.Verdict{Undecided: []lincheck.Violation{{}}}}
 	if err := r.Write(t.TempDir(), sample()); err != nil || r.Passed {
 		t.Errorf("%v, passed %v", err, r.Passed)
 	}

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // plot is a picture of throughput and latency against faults.

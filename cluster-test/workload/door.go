@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -3,7 +3,7 @@ package workload
 import (
 	"context"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 	"github.com/turnlog/turnlog/turn"
 )
 

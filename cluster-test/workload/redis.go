@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
-	"github.com/turnlog/turnlog/cluster-test/history"
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -1,6 +1,6 @@
 package workload
 
-import "github.com/turnlog/turnlog/cluster-test/history"
+import "github.com/turnlog/turnlog/internal/lincheck/history"
 
 // repeat is an append that may be made again.
 type repeat struct {

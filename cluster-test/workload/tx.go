@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
 

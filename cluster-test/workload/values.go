@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
-	"github.com/turnlog/turnlog/cluster-test/value"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/internal/lincheck/value"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/turnlog/turnlog/cluster-test/history"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 func TestPayload(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/turnlog/turnlog/config"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 const (

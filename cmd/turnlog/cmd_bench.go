@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/turnlog/turnlog/bench"
+	"github.com/turnlog/turnlog/internal/bench"
 )
 
 // benchFlags are the flags of `turnlog bench`.

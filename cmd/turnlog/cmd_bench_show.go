@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/turnlog/turnlog/bench"
+	"github.com/turnlog/turnlog/internal/bench"
 )
 
 // benchShow shows a benchmark while it runs, on the stream for errors: a line

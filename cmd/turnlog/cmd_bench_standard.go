@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/turnlog/turnlog/bench"
+	"github.com/turnlog/turnlog/internal/bench"
 )
 
 // standardFlags are those of `turnlog bench` with servers of its own.
@@ -30,7 +30,7 @@ func (s *standardFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&s.write, "write", "", "with --standard or trials: write the report to this Markdown file")
 	fs.StringVar(&s.dir, "dir", "", "with --standard or trials: directory on the disk to measure (default: the system's for temporary files)")
 	fs.StringVar(&s.redis, "redis-server", "", "with --standard: the redis-server to compare with (default: the one in PATH)")
-	fs.StringVar(&s.etcd, "etcd", "", "with --standard: compare with the etcd in PATH, too, by this program, which is built from bench/etcd")
+	fs.StringVar(&s.etcd, "etcd", "", "with --standard: compare with the etcd in PATH, too, by this program, which is built from internal/bench/etcd")
 	fs.StringVar(&s.commit, "commit", "", "with --standard or trials: what to call the measured version (default: that of this binary)")
 }
 

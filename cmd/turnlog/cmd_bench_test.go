@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/turnlog/turnlog/bench"
+	"github.com/turnlog/turnlog/internal/bench"
 )
 
 // The benchmark runs every workload on a node through all doors, without errors.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/turnlog/turnlog/bench"
+	"github.com/turnlog/turnlog/internal/bench"
 )
 
 // trialFlags are those of the trials of `turnlog bench`.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/turnlog/turnlog/certs"
+	"github.com/turnlog/turnlog/internal/auth/certs"
 )
 
 // certFlags are common to all `turnlog cert` commands.

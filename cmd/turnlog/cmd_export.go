@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/client"
-	"github.com/turnlog/turnlog/migrate"
+	"github.com/turnlog/turnlog/internal/migrate"
 )
 
 func (a *app) exportCommand() *cobra.Command {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/internal/config"
 )
 
 func (a *app) serveCommand() *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/turnlog/turnlog/access"
-	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/config"
 )
 
 func (a *app) userCommand() *cobra.Command {
@@ -47,7 +47,7 @@ func (a *app) usersFile(cmd *cobra.Command) *string {
 }
 
 func (a *app) userAddCommand() *cobra.Command {
-	u := access.User{}
+	u := auth.User{}
 	right, ask := "", false
 	cmd := &cobra.Command{
 		Use:   "add NAME",
@@ -63,14 +63,14 @@ func (a *app) userAddCommand() *cobra.Command {
 	askFlag(cmd, &ask)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var ok bool
-		if u.Right, ok = access.ParseRight(right); !ok {
+		if u.Right, ok = auth.ParseRight(right); !ok {
 			return usagef("--right %s: must be read, write or admin", right)
 		}
-		if len(u.Namespaces) == 0 && u.Right != access.Admin {
+		if len(u.Namespaces) == 0 && u.Right != auth.Admin {
 			return usagef("--allow-namespace is missing: user %s could do nothing; * is every namespace, 0 the one where clients begin", args[0])
 		}
 		u.Name = args[0]
-		return a.changeSecret(*file, ask, u.Name, func(d *access.Draft, hash string) error { return d.Add(u, hash) })
+		return a.changeSecret(*file, ask, u.Name, func(d *auth.Draft, hash string) error { return d.Add(u, hash) })
 	}
 	return cmd
 }
@@ -90,25 +90,25 @@ func (a *app) userSecretCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&only, "only", false, "take the old secrets away")
 	askFlag(cmd, &ask)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return a.changeSecret(*file, ask, args[0], func(d *access.Draft, hash string) error { return d.AddSecret(args[0], hash, only) })
+		return a.changeSecret(*file, ask, args[0], func(d *auth.Draft, hash string) error { return d.AddSecret(args[0], hash, only) })
 	}
 	return cmd
 }
 
 // changeSecret changes the users file with the hash of a secret, and shows the
 // secret if it was made here.
-func (a *app) changeSecret(file string, ask bool, name string, change func(*access.Draft, string) error) error {
-	d, err := access.Edit(file)
+func (a *app) changeSecret(file string, ask bool, name string, change func(*auth.Draft, string) error) error {
+	d, err := auth.Edit(file)
 	if err != nil {
 		return err
 	}
-	secret := access.NewSecret()
+	secret := auth.NewSecret()
 	if ask {
 		if secret, err = a.askSecret(name); err != nil {
 			return err
 		}
 	}
-	hash, err := access.HashSecret(secret, rand.Reader)
+	hash, err := auth.HashSecret(secret, rand.Reader)
 	if err != nil {
 		return usageError{err: err}
 	}
@@ -160,7 +160,7 @@ func (a *app) userListCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "Show the users of a file", Args: cobra.NoArgs}
 	file := a.usersFile(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		d, err := access.Edit(*file)
+		d, err := auth.Edit(*file)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (a *app) userRemoveCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "remove NAME", Short: "Remove a user", Args: cobra.ExactArgs(1)}
 	file := a.usersFile(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		d, err := access.Edit(*file)
+		d, err := auth.Edit(*file)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/turnlog/turnlog/certs"
+	"github.com/turnlog/turnlog/internal/auth/certs"
 )
 
 // login is how a command shows the cluster who it is.

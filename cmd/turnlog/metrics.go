@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/server/redis"
 	"github.com/turnlog/turnlog/raftstore"
-	"github.com/turnlog/turnlog/server/redis"
 	"github.com/turnlog/turnlog/turn"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/redis/go-redis/v9/logging"
 	"github.com/spf13/cobra"
 
-	"github.com/turnlog/turnlog/config"
-	"github.com/turnlog/turnlog/migrate"
+	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/internal/migrate"
 )
 
 // mover is import from Redis and export to it: the same, in two directions.

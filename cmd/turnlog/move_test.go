@@ -18,7 +18,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/turnlog/turnlog/migrate"
+	"github.com/turnlog/turnlog/internal/migrate"
 )
 
 // startRedis starts a redis-server until the test ends.
@@ -27,9 +27,9 @@ func startRedis(t *testing.T) *redis.Client {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv("TURNLOG_REQUIRE_REDIS") == "1" {
-			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run scripts/install-test-deps.sh")
+			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run test/scripts/install-test-deps.sh")
 		}
-		t.Skip("redis-server is not installed: run scripts/install-test-deps.sh")
+		t.Skip("redis-server is not installed: run test/scripts/install-test-deps.sh")
 	}
 	addr := freePorts(t, 1)[0]
 	_, port, _ := net.SplitHostPort(addr)

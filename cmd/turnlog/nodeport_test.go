@@ -18,9 +18,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/turnlog/turnlog/certs"
-	"github.com/turnlog/turnlog/codec"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/auth/certs"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/turn"
 )
 

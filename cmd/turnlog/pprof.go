@@ -7,7 +7,7 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"github.com/turnlog/turnlog/server/httpapi"
+	"github.com/turnlog/turnlog/internal/server/httpapi"
 )
 
 // servePprof shows the profiles of Go's runtime until ctx ends. They tell what

@@ -11,17 +11,17 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/turnlog/turnlog/access"
-	"github.com/turnlog/turnlog/certs"
-	"github.com/turnlog/turnlog/config"
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/auth/certs"
+	"github.com/turnlog/turnlog/internal/config"
 	"github.com/turnlog/turnlog/internal/handshakes"
-	"github.com/turnlog/turnlog/peer"
+	"github.com/turnlog/turnlog/internal/peer"
 )
 
 // secrets holds what a node read from its files of users, certificates and secrets. A
 // nil field is not configured.
 type secrets struct {
-	users     *access.Users
+	users     *auth.Users
 	doors     *certs.Store
 	nodes     *certs.Store
 	nodeNames certs.NodeNames
@@ -30,7 +30,7 @@ type secrets struct {
 
 func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 	if cfg.UsersFile != "" {
-		if s.users, err = access.Open(cfg.UsersFile, filepath.Join(cfg.DataDir, "seen-users"), log); err != nil {
+		if s.users, err = auth.Open(cfg.UsersFile, filepath.Join(cfg.DataDir, "seen-users"), log); err != nil {
 			return s, err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/turnlog/turnlog/certs"
+	"github.com/turnlog/turnlog/internal/auth/certs"
 )
 
 // secured is a directory with everything that a protected cluster needs.

@@ -12,13 +12,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/turnlog/turnlog/config"
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/admintoken"
+	"github.com/turnlog/turnlog/internal/config"
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/server/httpapi"
+	"github.com/turnlog/turnlog/internal/server/redis"
 	"github.com/turnlog/turnlog/raftstore"
-	"github.com/turnlog/turnlog/server/httpapi"
-	"github.com/turnlog/turnlog/server/redis"
 	"github.com/turnlog/turnlog/turn"
 )
 

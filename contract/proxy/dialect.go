@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/turnlog/turnlog/resp"
+	"github.com/turnlog/turnlog/internal/resp"
 )
 
 // Dialect is what the proxy knows about a protocol.

@@ -21,9 +21,9 @@ const readyTime = 30 * time.Second
 func missing(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("TURNLOG_REQUIRE_DEPS") == "1" {
-		t.Fatalf("%s is missing, and TURNLOG_REQUIRE_DEPS=1; scripts/install-test-deps.sh installs it", what)
+		t.Fatalf("%s is missing, and TURNLOG_REQUIRE_DEPS=1; test/scripts/install-test-deps.sh installs it", what)
 	}
-	t.Skipf("%s is missing; scripts/install-test-deps.sh installs it", what)
+	t.Skipf("%s is missing; test/scripts/install-test-deps.sh installs it", what)
 }
 
 // server is a process that listens at addr.

@@ -1,0 +1,35 @@
+// Package auth authenticates and authorises users: it reads the users file, verifies
+// secrets, and decides whether a user may use a namespace, a key or a channel.
+//
+// # The users file
+//
+// A YAML document; an unknown field is an error:
+//
+//	version: 1
+//	users:
+//	  - name: support-bot
+//	    secrets:                 # one, or several while they are changed; see HashSecret
+//	      - $argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA
+//	    right: write             # read; write, which includes it; admin, which includes both
+//	    namespaces: ["0", "eu"]  # "*": every one; []: none
+//	    prefixes: ["chat:"]      # only keys that begin so; left out: every key
+//	    channels: ["chat:"]      # only channels of the namespaces that begin so (the databases
+//	                             # 0 to 15 share theirs: one of them is enough); left out: none
+//	                             # if prefixes are given, else those of the namespaces (all of
+//	                             # the databases 0 to 15 are needed)
+//
+// The file is read when the node starts and by Reload. If it has an error, Reload
+// leaves the users as they were.
+//
+// # Secrets
+//
+// They are stored as Argon2id hashes, which take tens of milliseconds and megabytes to
+// verify. The first verification of a secret is kept in memory as a keyed digest, for as
+// long as the user has the secret, so that later ones are cheap. Equal requests at the
+// same time share one computation. All hashing takes place in at most two slots, and no
+// request waits longer than five seconds for one. Slots go to addresses in turn, and to
+// the names of an address in turn. A few bits of each verification are kept in a file
+// across restarts, so that a user's secret is checked before a flood of wrong ones. A
+// flood can thus delay only users who have never authenticated at this node, and only if
+// it comes from many addresses, or with many names from the users' own address.
+package auth

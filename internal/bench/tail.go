@@ -1,0 +1,170 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/resp"
+)
+
+// In the workload tail each client is a pair: a writer that appends to a session
+// of its own in a closed loop, and a reader that follows the session over
+// another connection. An operation is a message's way from the moment when its
+// append was sent to the moment when the reader has it.
+const (
+	tailBlock = 200 * time.Millisecond // for which a reader's request waits
+	tailGrace = 5 * time.Second        // for which a message may be late at the end
+)
+
+// pair is what a writer and its reader share: the session, whose messages have
+// seqs from 1 on.
+type pair struct {
+	key    []byte
+	sent   []time.Time // of the messages that the reader does not have yet
+	acked  uint64
+	got    uint64    // messages that the reader has
+	over   time.Time // when the writer ended; zero: it goes on
+	broken bool      // an append failed: seqs cannot be told any more
+}
+
+// generateTail runs pairs until the time is up and every message has arrived.
+func generateTail(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder) error {
+	if t.Protocol != Turnlog {
+		return fmt.Errorf("%s: only targets of turnlog:// can be tailed", t.Name)
+	}
+	d := &turnDialect{respFrames{t}}
+	// Seqs begin at 1 in new sessions only.
+	prefix := fmt.Sprintf("%stail-%016x-", cfg.Prefix, r.Uint64())
+	acks := &recorder{live: new(Live)}
+	shared := load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, record: acks}
+	var clients []*client
+	for i := range cfg.Clients {
+		p := &pair{key: strconv.AppendInt([]byte(prefix), int64(i), 10)}
+		writer, reader := shared, shared
+		writer.role, reader.role = &tailWriter{p, rec.until}, &tailReader{p}
+		reader.record = rec
+		clients = append(clients, &client{load: &writer}, &client{load: &reader})
+	}
+	if err := connectAndDrive(ctx, t, d, cfg.Goroutines, clients); err != nil {
+		return err
+	}
+	rec.errors += acks.errors
+	if rec.first == nil {
+		rec.first = acks.first
+	}
+	return nil
+}
+
+// role is what a client does, if it is not to take the steps of operations.
+type role interface {
+	// begin puts the first request into c.out; received takes answers from c.in
+	// and puts the next one there, or makes the client idle.
+	begin(c *client, now time.Time)
+	received(c *client, now time.Time) error
+}
+
+// tailWriter appends, one message at a time.
+type tailWriter struct {
+	*pair
+	until time.Time
+}
+
+func (w *tailWriter) begin(c *client, now time.Time) {
+	if now.After(w.until) || w.broken {
+		w.over, c.idle = now, true
+		return
+	}
+	w.sent = append(w.sent, now)
+	c.out, c.owed = c.dialect.append(c.out[:0], w.key, 1, c.payloads)
+}
+
+func (w *tailWriter) received(c *client, now time.Time) error {
+	n, err := c.dialect.answer(c.in)
+	var no refusal
+	if errors.As(err, &no) {
+		c.record.failed(err)
+		w.broken = true
+	} else if err != nil {
+		return err
+	}
+	if n == 0 {
+		return nil
+	}
+	c.in = c.in[:copy(c.in, c.in[n:])]
+	w.acked++
+	w.begin(c, now)
+	return nil
+}
+
+// tailReader follows the session.
+type tailReader struct{ *pair }
+
+func (r *tailReader) begin(c *client, _ time.Time) {
+	out := words(c.out[:0], "TURN.TAIL", string(r.key), "AFTER", strconv.FormatUint(r.got, 10),
+		"BLOCK", strconv.FormatInt(tailBlock.Milliseconds(), 10))
+	c.out, c.owed = out, 1
+}
+
+func (r *tailReader) received(c *client, now time.Time) error {
+	n, err := c.dialect.answer(c.in)
+	var no refusal
+	if errors.As(err, &no) {
+		c.record.failed(err)
+		c.idle = true
+		return nil
+	}
+	if n == 0 || err != nil {
+		return err
+	}
+	seqs, err := tailSeqs(c.in[:n])
+	if err != nil {
+		return err
+	}
+	c.in = c.in[:copy(c.in, c.in[n:])]
+	if err := r.take(c, seqs, now); err != nil {
+		return err
+	}
+	switch {
+	case r.over.IsZero() || !r.broken && r.got < r.acked && now.Sub(r.over) < tailGrace:
+		r.begin(c, now)
+	case !r.broken && r.got < r.acked:
+		return fmt.Errorf("session %s: %d of %d acknowledged messages never came", r.key, r.acked-r.got, r.acked)
+	default:
+		c.idle = true
+	}
+	return nil
+}
+
+// take records messages, which must be those that are due.
+func (r *tailReader) take(c *client, seqs []uint64, now time.Time) error {
+	for _, seq := range seqs {
+		if seq != r.got+1 || len(r.sent) == 0 {
+			return fmt.Errorf("session %s: message %d came when %d was due", r.key, seq, r.got+1)
+		}
+		c.record.ended(r.sent[0], now)
+		r.sent = r.sent[1:]
+		r.got++
+	}
+	return nil
+}
+
+// tailSeqs returns the seqs of the messages in an answer to TURN.TAIL.
+func tailSeqs(answer []byte) ([]uint64, error) {
+	v, err := resp.NewReplyReader(bytes.NewReader(answer), resp.Limits{}).Next()
+	if err != nil {
+		return nil, err
+	}
+	var seqs []uint64
+	for _, m := range v.Elems {
+		if len(m.Elems) != 4 || m.Elems[0].Kind != resp.Integer {
+			return nil, fmt.Errorf("no message: %.80q", answer)
+		}
+		seqs = append(seqs, uint64(m.Elems[0].Int))
+	}
+	return seqs, nil
+}

@@ -1,0 +1,57 @@
+package value
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/internal/resp"
+)
+
+// What Redis 7 answers, one command after the other.
+func TestLikeRedis(t *testing.T) {
+	for name, script := range map[string]string{
+		"list": `RPUSH a b → 2; LPUSH c d → 4; LRANGE 0 -1 → ["d" "c" "a" "b"]; LSET -1 c → OK; LSET 4 x → !ERR index out of range; LINSERT BEFORE c e → 5;
+			LRANGE 1 2 → ["e" "c"]; LREM -1 c → 1; LRANGE 0 -1 → ["d" "e" "c" "a"]; LTRIM 1 -2 → OK; LPOP → "e"; RPOP → "c"; RPOP → nil; LSET 0 x → !ERR no such key; LINSERT AFTER a b → 0`,
+		"hash":   `HSET a 1 b 2 → 2; HSET a 3 c 4 → 1; HSETNX a 5 → 0; HINCRBY n -2 → -2; HINCRBY a 4 → 7; HGETALL → ["a" "7" "b" "2" "c" "4" "n" "-2"]; HDEL a a b → 2; HLEN → 2; HGET a → nil`,
+		"set":    `SADD b a b → 2; SADD c a → 1; SISMEMBER c → 1; SREM b x → 1; SMEMBERS → ["a" "c"]; SCARD → 2; DEL → 1; DEL → 0`,
+		"zset":   `ZADD 2 b → 1; ZADD 1 c → 1; ZADD 2 a → 1; ZADD GT 1 a → 0; ZADD LT 0 a → 0; ZADD XX 4 x → 0; ZADD NX 4 b → 0; ZINCRBY 5 c → "6"; ZRANGE 0 -1 WITHSCORES → ["a" "0" "b" "2" "c" "6"]; ZRANK c → 2; ZREM a → 1; ZSCORE a → nil`,
+		"stream": `XADD 5-0 f v → "5-0"; XADD 5-0 f v → !ERR The ID specified in XADD is equal or smaller than the target stream top item; XADD MAXLEN 1 7-0 f w → "7-0"; XRANGE - + → [["7-0" ["f" "w"]]]; XDEL 7-0 → 1; XLEN → 0; XADD 6-0 f v → !ERR The ID specified in XADD is equal or smaller than the target stream top item; DEL → 1; XADD 6-0 f v → "6-0"; XTRIM MAXLEN 0 → 1`,
+		"session": `TURN.FORK @0 @1 → !NOT_FOUND; TURN.APPEND @0 MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.META @0 SET k v → {}; TURN.EXPIRE @0 PX 9 → 1;
+			TURN.APPEND @0 MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.FORK @0 @1 AT 1 → {count 1 first_seq 1 last_seq 1}; TURN.FORK @0 @1 → !EXISTS; TURN.FORK @0 @2 AT 3 → !NOT_FOUND;
+			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 deadline false last_seq 1 meta {"k" "v"}}; TURN.INFO @0 → {count 2 deadline true last_seq 2 meta {"k" "v"}};
+			TURN.EXPIRE @0 NEVER → 1; TURN.EXPIRE @0 NEVER → 0; TURN.META @1 UNSET k → {}; TURN.DELETE @1 → {removed 1}; TURN.INFO @1 → nil; TURN.ERASE PREFIX @ → {removed 1}; TURN.READ @0 → {count 0 last_seq 0 messages []}`,
+		"string": `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
+	} {
+		v := New(strings.Fields(script))
+		for line := range strings.SplitSeq(script, ";") {
+			command, want, _ := strings.Cut(strings.TrimSpace(line), " → ")
+			before := v.String()
+			next, got := v.Do(strings.Fields(command))
+			if got != want {
+				t.Fatalf("%s: %s answers %s, want %s", name, command, got, want)
+			}
+			if v.String() != before {
+				t.Fatalf("%s: %s has changed the value before it", name, command)
+			}
+			v = next
+		}
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	text := func(s string) resp.Value { return resp.Value{Kind: resp.BulkString, Str: []byte(s)} }
+	for want, c := range map[string]struct {
+		command string
+		v       resp.Value
+	}{
+		`["a" "2" "b" "1"]`: {"HGETALL", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("1"), text("a"), text("2")}}},
+		`["b" "a"]`:         {"LRANGE", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("a")}}},
+		`nil`:               {"GET", resp.Value{Kind: resp.Null}},
+		`-3`:                {"INCRBY", resp.Value{Kind: resp.Integer, Int: -3}},
+		`!ERR no such key`:  {"LSET", resp.Value{Kind: resp.SimpleError, Str: []byte("ERR no such key")}},
+	} {
+		if got := Answer(c.command, c.v); got != want {
+			t.Errorf("%s: %s, want %s", c.command, got, want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"container/list"
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// strangers are the connections over which no user has authenticated yet, the oldest
+// first. They can be a quarter of all connections; the oldest gives way to the newest
+// beyond that, so that a flood of them does not keep users out. So it does when the
+// heads of their requests take too much memory. A nil strangers has none.
+type strangers struct {
+	connections int // that there can be
+	most        int
+	mostBytes   int64
+
+	mu    sync.Mutex
+	list  list.List // of *boundedConn
+	bytes int64     // of heads
+}
+
+// newStrangers returns those among connections of which there can be so many, beside
+// so many bytes for the bodies of users.
+func newStrangers(connections int, bodies int64) *strangers {
+	return &strangers{connections: connections, most: max(connections/4, 1), mostBytes: bodies / 16}
+}
+
+func (s *strangers) meet(c *boundedConn) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.stranger = s.list.PushBack(c)
+}
+
+// forget notes that c has ended, and reports whether it was a user's.
+func (s *strangers) forget(c *boundedConn) (known bool) {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.stranger != nil {
+		s.remove(c)
+	}
+	return c.known
+}
+
+// remove is called with mu held.
+func (s *strangers) remove(c *boundedConn) {
+	s.list.Remove(c.stranger)
+	s.bytes -= c.held
+	c.stranger, c.held = nil, 0
+}
+
+// hold notes that the head of a stranger's request takes so many bytes more. The oldest
+// strangers give way if that is too much.
+func (s *strangers) hold(c *boundedConn, bytes int) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	if c.stranger != nil {
+		c.held += int64(bytes)
+		s.bytes += int64(bytes)
+	}
+	s.mu.Unlock()
+	for s.crowded() && s.close(2) {
+	}
+}
+
+func (s *strangers) crowded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes > s.mostBytes
+}
+
+// settle notes that a request has ended, and with it its head.
+func (s *strangers) settle(c *boundedConn) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes -= c.held
+	c.held = 0
+}
+
+// makeRoom closes the oldest stranger if there cannot be one more.
+func (s *strangers) makeRoom() {
+	if s != nil {
+		s.close(s.most)
+	}
+}
+
+// giveWay closes the oldest stranger, and reports whether there was one.
+func (s *strangers) giveWay() bool { return s != nil && s.close(1) }
+
+// close closes the oldest stranger if there are so many at least.
+func (s *strangers) close(atLeast int) bool {
+	s.mu.Lock()
+	if s.list.Len() < atLeast {
+		s.mu.Unlock()
+		return false
+	}
+	c := s.list.Front().Value.(*boundedConn)
+	s.remove(c)
+	s.mu.Unlock()
+	c.l.m.refused.Inc()
+	c.cut()
+	return true
+}
+
+// connKey is the key of a request's *boundedConn in its context.
+type connKey struct{}
+
+// noteConn lets requests know their connection.
+func noteConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, boundedOf(conn))
+}
+
+// known notes that u has authenticated over the request's connection, which ends if
+// there are too many and u is no administrator.
+func (c *call) known(u *auth.User) error {
+	conn, ok := c.ctx.Value(connKey{}).(*boundedConn)
+	if !ok || conn == nil || conn.l.know(conn, u.May(auth.Admin)) {
+		return nil
+	}
+	c.out.w.Header().Set("Connection", "close")
+	return turn.Errorf(turn.Overloaded, "too many connections; those that are left are for administrators")
+}
+
+// headRead notes that what comes next is no head.
+func (c *call) headRead() {
+	if conn, ok := c.ctx.Value(connKey{}).(*boundedConn); ok && conn != nil {
+		conn.head.past.Store(true)
+	}
+}
+
+// leaveBody has the response sent before the rest of a body that nobody wants, which
+// has little time to arrive then, and the connection closed.
+func leaveBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(lateBodyTime))
+	}
+}
+
+const lateBodyTime = time.Second
+
+// limitBody limits the time that a client takes to begin a body, or to send one that is
+// dropped after the response. That of a body which is read is bounded by bodyReader.
+func (c *call) limitBody() {
+	if c.request.ContentLength != 0 {
+		_ = c.out.rc.SetReadDeadline(time.Now().Add(c.server.cfg.BodyTime))
+	}
+}

@@ -1,0 +1,123 @@
+package redis
+
+import (
+	"context"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// role says that this node takes writes, which any node does.
+func role(*conn, [][]byte) action {
+	return say(func(w *resp.Writer) {
+		w.Array(3)
+		w.BulkString("master")
+		w.Int(0)
+		w.Array(0)
+	})
+}
+
+// serverTime is the node's wall clock. Deadlines are kept in cluster time, which
+// follows the leader's.
+func serverTime(c *conn, _ [][]byte) action {
+	return say(func(w *resp.Writer) {
+		now := c.srv.cfg.Now()
+		w.Array(2)
+		w.BulkString(strconv.FormatInt(now.Unix(), 10))
+		w.BulkString(strconv.Itoa(now.Nanosecond() / 1000))
+	})
+}
+
+func dbSize(c *conn, _ [][]byte) action {
+	return action{queries: []turn.Query{&turn.Count{Namespace: c.namespace}}, answer: func(os []outcome) (reply, error) {
+		return sayInt(os[0].Count), os[0].err
+	}}
+}
+
+func moduleList(*conn, [][]byte) action {
+	return say(func(w *resp.Writer) { w.Array(0) })
+}
+
+func noCluster(*conn, [][]byte) action { return refuse(errNoCluster) }
+
+// waitPoll is how often WAIT looks at the other nodes.
+const waitPoll = 20 * time.Millisecond
+
+// waitReplicas is WAIT: how many other nodes have the connection's last write on
+// disk. A write that was acknowledged is on a majority.
+func waitReplicas(c *conn, args [][]byte) action {
+	want, ok := parseInt(args[1])
+	if !ok {
+		return refuse(errNotInteger)
+	}
+	timeout, err := parseWait(args[2])
+	if err != "" {
+		return refuse(err)
+	}
+	return c.awaitCopies(false, want, timeout, func(_ bool, others int64) reply {
+		return func(w *resp.Writer) { w.Int(others) }
+	})
+}
+
+// waitAOF is WAITAOF, whose first number asks for this node's own disk.
+func waitAOF(c *conn, args [][]byte) action {
+	local, ok := parseInt(args[1])
+	if !ok || local < 0 || local > 1 {
+		return refuse("ERR value is out of range, value must between 0 and 1")
+	}
+	want, ok := parseInt(args[2])
+	if !ok || want < 0 {
+		return refuse(errNotPositive)
+	}
+	timeout, err := parseWait(args[3])
+	if err != "" {
+		return refuse(err)
+	}
+	return c.awaitCopies(local == 1, want, timeout, func(own bool, others int64) reply {
+		return func(w *resp.Writer) {
+			w.Array(2)
+			w.Int(map[bool]int64{true: 1}[own])
+			w.Int(others)
+		}
+	})
+}
+
+// parseWait reads a time in milliseconds, at most maxBlock; 0: that.
+func parseWait(arg []byte) (time.Duration, replyError) {
+	ms, ok := parseInt(arg)
+	switch {
+	case !ok:
+		return 0, "ERR timeout is not an integer or out of range"
+	case ms < 0:
+		return 0, "ERR timeout is negative"
+	case ms == 0 || ms > maxBlock.Milliseconds():
+		return maxBlock, ""
+	}
+	return time.Duration(ms) * time.Millisecond, ""
+}
+
+// awaitCopies waits until this node, if that is asked for, and enough others have
+// all that the connection has written on disk, or for the timeout; then it answers.
+func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) reply) action {
+	return blocking(func(ctx context.Context) (reply, error) {
+		until := c.srv.cfg.Now().Add(timeout)
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		for {
+			have, n := c.srv.engine.Copies(ctx, c.order.written.Load(), int(min(others, math.MaxInt32)))
+			left := until.Sub(c.srv.cfg.Now())
+			if c.hasLeft() {
+				return nil, errLeft
+			}
+			if (have || !own) && int64(n) >= others || left <= 0 || c.gone.Err() != nil {
+				return answer(have, int64(n)), nil
+			}
+			if err := c.waitAtMost(nil, min(left, waitPoll), &until); err != nil {
+				return nil, err
+			}
+		}
+	})
+}

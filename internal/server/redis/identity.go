@@ -1,0 +1,142 @@
+package redis
+
+import (
+	"time"
+
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// identity is who a client is. It belongs to the goroutine that reads requests;
+// others see what about tells of it.
+type identity struct {
+	all   *auth.Users // nil: there are none
+	login auth.Login  // as whom the client has authenticated
+	set   *auth.Set   // in which user was looked up
+	user  *auth.User  // nil: nobody; or, where there are no users, anybody
+}
+
+// stranger reports whether the client has yet to authenticate.
+func (i *identity) stranger() bool { return i.all != nil && i.user == nil }
+
+// outdated reports whether the users file was read again since the client's user
+// was looked up.
+func (i *identity) outdated() bool { return i.all != nil && i.all.Current() != i.set }
+
+// follow looks the user up again if the users file was read again.
+func (c *conn) follow() {
+	set := c.who.all.Current()
+	if set == c.who.set {
+		return
+	}
+	c.who.set = set
+	before := c.who.user
+	c.become(set.Find(c.who.login))
+	if !before.Same(c.who.user) {
+		c.tx.spoil() // what is queued was allowed by rules that hold no more
+	}
+}
+
+// become makes u the connection's user; nil: nobody, who may send small requests
+// only, and soon.
+func (c *conn) become(u *auth.User) {
+	c.who.user = u
+	c.admit(u)
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	c.about.known, c.about.login, c.about.user = u, c.who.login, defaultUser
+	if u != nil {
+		c.about.user = u.Name
+	}
+}
+
+// admit gives the connection the time and the memory of u's; nil: of a stranger.
+func (c *conn) admit(u *auth.User) {
+	s := c.srv
+	c.in.Unauthenticated(u == nil)
+	if u != nil {
+		c.know(true) // it is in, whatever it may have been before
+		c.wire.loginBy = time.Time{}
+		s.strangers.forget(c)
+		c.moveAccount(s.receive, s.userShare(u.Name))
+		return
+	}
+	c.unknow()
+	c.wire.loginBy = time.Now().Add(s.cfg.ReadTimeout)
+	s.strangers.meet(c)
+	c.moveAccount(s.receiveUnknown, s.addressShare(c.wire.nc))
+}
+
+// errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
+// the connection would still receive messages that another user may not see, or after
+// the first user was removed.
+const errSubscribed replyError = "ERR unsubscribe before authenticating as another user"
+
+// logIn makes the connection that of a user, if the secret is right; if not, it
+// stays what it was.
+func (c *conn) logIn(name, secret []byte) replyError {
+	users := c.who.all
+	if users == nil {
+		if string(name) != defaultUser {
+			return errWrongPass
+		}
+		return "" // who has no password, so any is right
+	}
+	c.replies.flush() // computing can take its time
+	login, err := users.Authenticate(string(name), string(secret), c.wire.remote().String())
+	if err != nil {
+		if turn.KindOf(err) == turn.Unauthorized {
+			return errWrongPass
+		}
+		return replyError(errorText(err, false))
+	}
+	set := users.Current()
+	user := set.Find(login)
+	if user == nil {
+		return errWrongPass // the users file was read again at this moment
+	}
+	if c.subs.count() > 0 && c.who.login.Name != login.Name {
+		return errSubscribed
+	}
+	if c.who.user == nil && !c.mayStay(user) {
+		return errMaxClients
+	}
+	c.who.login, c.who.set = login, set
+	c.become(user)
+	return ""
+}
+
+// logOut makes the connection nobody's.
+func (c *conn) logOut() {
+	if c.who.all != nil {
+		c.who.login = auth.Login{}
+		c.become(nil)
+	}
+}
+
+// isUser reports whether there is a user of that name.
+func (s *Server) isUser(name string) bool {
+	if s.cfg.Users == nil {
+		return name == defaultUser
+	}
+	return s.cfg.Users.Current().Has(name)
+}
+
+func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
+
+// UsersChanged must be called after the users file was read again. Requests are authorised
+// by the current users without it; it closes connections whose subscriptions would still
+// deliver messages although their user was removed or changed.
+func (s *Server) UsersChanged() {
+	set := s.cfg.Users.Current()
+	for _, c := range s.clients() {
+		c.about.mu.Lock()
+		listens := c.about.channels+c.about.patterns > 0
+		known, login := c.about.known, c.about.login
+		c.about.mu.Unlock()
+		if listens && !known.Same(set.Find(login)) {
+			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.remote(), "user", login.Name)
+			c.stop()
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+const (
+	errNested      replyError = "ERR MULTI calls can not be nested"
+	errNoMulti     replyError = "ERR EXEC without MULTI"
+	errNoDiscard   replyError = "ERR DISCARD without MULTI"
+	errWatchWithin replyError = "ERR WATCH inside MULTI is not allowed"
+	errNotWithin   replyError = "ERR Command not allowed inside a transaction"
+	errExecAbort   replyError = "EXECABORT Transaction discarded because of previous errors."
+)
+
+func multi(c *conn, _ [][]byte) action {
+	if c.tx.open != nil {
+		return refuse(errNested)
+	}
+	c.tx.open = new(transaction)
+	return status("OK")
+}
+
+func discard(c *conn, _ [][]byte) action {
+	if c.tx.open == nil {
+		return refuse(errNoDiscard)
+	}
+	c.tx.forget()
+	return status("OK")
+}
+
+func watch(c *conn, args [][]byte) action {
+	if c.tx.open != nil {
+		return refuse(errWatchWithin)
+	}
+	if len(c.tx.watched)+len(args) > turn.MaxSteps {
+		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched", turn.MaxSteps), false)))
+	}
+	room := 0
+	for _, a := range args[1:] {
+		room += len(a) + watchedOverhead
+	}
+	if !c.memory.Take(room) {
+		return refuse(errCrowded)
+	}
+	c.tx.watching += room
+	var ws []*watched
+	for _, a := range args[1:] {
+		ws = append(ws, &watched{Watched: turn.Watched{Key: c.key(a)}})
+	}
+	c.tx.watched = append(c.tx.watched, ws...)
+	return alone(func(ctx context.Context) (reply, error) {
+		index := uint64(0)
+		for _, w := range ws {
+			r, err := c.srv.since(ctx, index, infoOf(w.Key))
+			if err != nil {
+				return nil, err
+			}
+			if r.Session != nil {
+				w.Revision = r.Session.Revision
+			}
+			w.known = true
+			index = r.Index
+		}
+		return sayStatus("OK"), nil
+	})
+}
+
+// unwatch in a transaction comes too late, as in Redis.
+func unwatch(c *conn, _ [][]byte) action {
+	if c.tx.open == nil {
+		c.tx.unwatch()
+	}
+	return status("OK")
+}
+
+// passes reports whether a command is done at once within a transaction.
+func (cmd *command) passes() bool {
+	switch cmd.name {
+	case "multi", "exec", "discard", "watch", "quit", "reset":
+		return true
+	}
+	return false
+}
+
+// enqueue queues a request; err says why it cannot be handled.
+func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) action {
+	t := c.tx.open
+	q := queued{cmd: cmd, steps: 0}
+	switch {
+	case err != "":
+	case cmd.stateful:
+		err = errNotWithin
+	case t.bytes+bytes > c.srv.cfg.PipelineBytes:
+		err = replyError(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d bytes", c.srv.cfg.PipelineBytes), false))
+	case !c.memory.Take(bytes + queuedOverhead):
+		err = errCrowded
+	default:
+		c.tx.queueing += bytes + queuedOverhead
+		q.action = cmd.handle(c, args)
+		q.steps = q.count()
+		switch {
+		case q.work != nil && q.queries == nil:
+			err = errNotWithin
+		case t.steps+max(1, q.steps) > turn.MaxSteps:
+			err = replyError(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d steps", turn.MaxSteps), false))
+		}
+	}
+	if err != "" {
+		t.dirty = true
+		return refuse(err)
+	}
+	t.queue = append(t.queue, q)
+	t.steps += max(1, q.steps)
+	t.bytes += bytes
+	return status("QUEUED")
+}
+
+// execute is EXEC: it makes one operation of the queue. Watched keys are compared when it is
+// applied.
+func execute(c *conn, _ [][]byte) action {
+	t, ws := c.tx.open, c.tx.watched
+	if t == nil {
+		return refuse(errNoMulti)
+	}
+	c.tx.forget()
+	if t.dirty {
+		return refuse(errExecAbort)
+	}
+	tx := new(turn.Tx)
+	if len(ws) > 0 {
+		c.awaitBarrier() // of the WATCH
+	}
+	for _, w := range ws {
+		if !w.known {
+			return say((*resp.Writer).NullArray)
+		}
+		tx.Watch = append(tx.Watch, w.Watched)
+	}
+	limits := c.srv.engine.Limits()
+	a := action{op: tx}
+	for i := range t.queue {
+		q := &t.queue[i]
+		q.addTo(tx, limits)
+		a.keys = append(a.keys, q.keys...)
+	}
+	a.done = func(w *resp.Writer, r turn.Result) {
+		if r.Aborted {
+			w.NullArray()
+			return
+		}
+		w.Array(len(t.queue))
+		for i := range t.queue {
+			q := &t.queue[i]
+			q.write(w, r.Steps[:q.steps])
+			r.Steps = r.Steps[q.steps:]
+		}
+	}
+	switch {
+	case publishes(t.queue):
+		return c.executePublishing(a, t.queue)
+	case len(tx.Steps)+len(tx.Watch) == 0:
+		return say(func(w *resp.Writer) { a.done(w, turn.Result{}) })
+	}
+	return a
+}

@@ -1,0 +1,109 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"github.com/turnlog/turnlog/internal/resp"
+)
+
+// errLeft ends a blocking request when the client has closed the connection, or its
+// sending half, as in Redis. There is no reply.
+var errLeft = errors.New("the client has closed the connection")
+
+// hasLeft reports whether the client is known to have closed the connection.
+func (c *conn) hasLeft() bool { return context.Cause(c.gone) == errLeft }
+
+// outlast waits for the end of the request that blocks the connection, if one does,
+// and reports whether the client is still there then. What comes meanwhile is kept and
+// not looked at: no request takes place behind one that blocks, so that none does when
+// the client leaves.
+func (c *conn) outlast() bool {
+	if c.blocking == nil {
+		return true
+	}
+	c.setOutlasts(true)
+	err := c.keepInput()
+	c.setOutlasts(false)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		<-c.blocking // it has ended, or stop ends it
+		c.blocking = nil
+		return true
+	}
+	return false
+}
+
+func (c *conn) setOutlasts(yes bool) {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	c.about.outlasts = yes
+	c.wire.timed = true // wake may have set the deadline
+}
+
+// wake ends keepInput. Any goroutine may call it, when blocking is closed.
+func (c *conn) wake() {
+	c.about.mu.Lock()
+	defer c.about.mu.Unlock()
+	if c.about.outlasts {
+		c.wire.nc.SetReadDeadline(past)
+	}
+}
+
+// keepInput reads until the connection ends, or with os.ErrDeadlineExceeded until it
+// is woken. When there is no room for more, it only looks for the end.
+func (c *conn) keepInput() error {
+	for {
+		err := c.in.Fill()
+		if err == resp.ErrFull {
+			err = c.keepMore()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (c *conn) keepMore() error {
+	if err := c.setReadDeadline(); err != nil {
+		return err
+	}
+	room := c.kept.room()
+	if room == nil {
+		return c.awaitEnd()
+	}
+	n, err := c.wire.read(room)
+	c.kept.grew(n)
+	return err
+}
+
+// awaitEnd waits until the client has closed the connection, with input before that
+// end which is not read. The deadline ends it.
+func (c *conn) awaitEnd() error {
+	raw := rawConn(socket(c.wire.nc))
+	if raw == nil {
+		<-c.blocking
+		return os.ErrDeadlineExceeded
+	}
+	// Read calls hungUp again at each event of the socket.
+	if err := raw.Read(hungUp); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// rawConn returns nil if nc has no descriptor.
+func rawConn(nc net.Conn) syscall.RawConn {
+	if s, ok := nc.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			return raw
+		}
+	}
+	return nil
+}
+
+// unread reports whether input was received that has not been read as requests.
+func (c *conn) unread() bool { return c.in.Buffered() > 0 || len(c.kept.buf) > 0 }

@@ -1,0 +1,171 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+const (
+	// maxTails is how many sessions one connection may follow.
+	maxTails = 100
+	// tailFrame is how many bytes of messages one frame has at most, unless a
+	// single message has more.
+	tailFrame = 256 << 10
+	// tailPause is how long a tail waits after a failed query, as while there is no
+	// leader.
+	tailPause = 100 * time.Millisecond
+)
+
+// pushTail is a TURN.TAIL … PUSH: it follows a session and pushes what is
+// appended, until it is stopped. It has one frame on its way at a time.
+type pushTail struct {
+	c           *conn
+	q           turn.Read
+	incarnation uint64            // of the session as the client knows it; 0: none
+	refused     func() replyError // whether the user may not read it any more
+	cancel      context.CancelFunc
+	ended       chan struct{} // closed when run has returned
+}
+
+// startTail follows a session from now on, in place of an earlier tail of it.
+func (c *conn) startTail(t *pushTail) action {
+	switch {
+	case c.tx.open != nil:
+		return alone(func(context.Context) (reply, error) { return nil, errNotWithin })
+	case c.proto < 3:
+		return refuse(invalid("PUSH needs RESP3: say HELLO 3 before"))
+	case c.tails[t.q.Key] == nil && len(c.tails) >= maxTails:
+		return refuse(replyError(nativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails))))
+	}
+	c.awaitBarrier()
+	c.replies.share()
+	c.stopTail(t.q.Key)
+	if c.tails == nil {
+		c.tails = make(map[turn.Key]*pushTail)
+	}
+	c.tails[t.q.Key] = t
+	ctx, cancel := context.WithCancel(c.gone)
+	t.cancel, t.ended = cancel, make(chan struct{})
+	c.replies.push(pushed{gate: true, write: sayStatus("OK")})
+	go func() {
+		defer close(t.ended)
+		t.run(ctx)
+	}()
+	return action{gate: true}
+}
+
+func (c *conn) stopTail(k turn.Key) (stopped bool) {
+	t := c.tails[k]
+	if t == nil {
+		return false
+	}
+	t.cancel()
+	<-t.ended
+	delete(c.tails, k)
+	return true
+}
+
+func (c *conn) stopTails() {
+	for k := range c.tails {
+		c.stopTail(k)
+	}
+}
+
+// turnUntail is TURN.UNTAIL [key …]. Nothing is pushed after its answer.
+func turnUntail(c *conn, args [][]byte) action {
+	c.awaitBarrier()
+	n := int64(0)
+	if len(args) == 1 {
+		n = int64(len(c.tails))
+		c.stopTails()
+	}
+	for _, name := range args[1:] {
+		if c.stopTail(c.key(name)) {
+			n++
+		}
+	}
+	if !c.replies.shared {
+		return integer(n)
+	}
+	c.replies.push(pushed{gate: true, write: func(w *resp.Writer) { w.Int(n) }})
+	return action{gate: true}
+}
+
+// run pushes frames until ctx ends. A query that fails is made again: whatever
+// happens to leaders meanwhile, the messages go on where they were.
+func (t *pushTail) run(ctx context.Context) {
+	srv := t.c.srv
+	changed, stop := srv.engine.Watch(t.q.Key)
+	defer stop()
+	index := uint64(0)
+	for ctx.Err() == nil && t.refused() == "" {
+		r, err := srv.since(ctx, index, &t.q)
+		if err != nil && turn.KindOf(err) != turn.WrongType {
+			wait(ctx, nil, tailPause)
+			continue
+		}
+		index = max(index, r.Index)
+		news := t.renew(r.Session)
+		if news && t.q.Seq > 0 {
+			t.q.Seq = 0
+			continue // read the new session from its beginning
+		}
+		if news && r.Session == nil || len(r.Messages) > 0 {
+			if !t.send(ctx, r.Messages) {
+				return
+			}
+			continue
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// renew notes whose messages come now, and reports whether that is another
+// session than before, or none any more.
+func (t *pushTail) renew(s *turn.Session) bool {
+	switch {
+	case s == nil:
+		had := t.incarnation != 0
+		t.incarnation, t.q.Seq = 0, 0
+		return had
+	case t.incarnation == s.Incarnation:
+		return false
+	}
+	anew := t.incarnation != 0 || s.Last < t.q.Seq
+	t.incarnation = s.Incarnation
+	return anew
+}
+
+// send pushes a frame and waits until it is written. It reports whether it was.
+func (t *pushTail) send(ctx context.Context, ms []turn.Message) bool {
+	sent := make(chan struct{})
+	bytes := int64(pushOverhead)
+	for i := range ms {
+		bytes += int64(len(ms[i].Data)) + pushOverhead
+	}
+	key, incarnation := t.q.Key.Name, t.incarnation
+	// It does not count as what waits for a subscriber: there is only one.
+	t.c.replies.push(pushed{share: bytes, write: func(w *resp.Writer) {
+		w.Push(4)
+		w.BulkString("turn.tail")
+		w.BulkString(key)
+		w.Int(int64(incarnation))
+		writeMessages(w, ms)
+		close(sent)
+	}})
+	select {
+	case <-sent:
+	case <-ctx.Done():
+		return false
+	}
+	if len(ms) > 0 {
+		t.q.Seq = ms[len(ms)-1].Seq
+	}
+	return true
+}

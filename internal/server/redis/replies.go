@@ -1,0 +1,260 @@
+package redis
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/turnlog/turnlog/internal/resp"
+)
+
+// owed is a reply that the connection owes.
+type owed struct {
+	ready <-chan struct{} // closed when write need not wait for an outcome; nil: it need not
+	write reply           // nil: the reply is the next gate among the pushes
+	bytes int             // of the request
+}
+
+// replies writes the replies of one connection in order. While some are owed, a
+// goroutine of its own writes them, and the Writer belongs to it; else the Writer
+// belongs to the goroutine that reads requests, which calls the methods. On a
+// connection that is shared with others, who push, it always belongs to the former.
+type replies struct {
+	w        *resp.Writer
+	maxCount int
+	maxBytes int
+	shared   bool // read and written by the goroutine that reads requests, and by run
+
+	mu      sync.Mutex
+	changed sync.Cond // the queue got shorter, or running or writing became false
+	queue   []owed
+	bytes   int  // of the requests in the queue
+	running bool // there is a goroutine in run
+	writing bool // it writes a reply that was owed
+
+	pushes pushes
+	wake   chan struct{} // cap 1: something was pushed
+	held   bool          // pushes wait: see own
+	row    int           // pushes written since the last reply
+}
+
+func newReplies(w *resp.Writer, maxCount, maxBytes int, budget *pushBudget) *replies {
+	q := &replies{w: w, maxCount: maxCount, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
+	q.pushes.budget = budget
+	q.changed.L = &q.mu
+	return q
+}
+
+// put adds a reply after all that are owed. It waits while too much is owed.
+func (q *replies) put(r owed) {
+	q.mu.Lock()
+	for len(q.queue) > 0 && (len(q.queue) >= q.maxCount || q.bytes+r.bytes > q.maxBytes) {
+		q.changed.Wait()
+	}
+	if !q.running && !q.shared && r.ready == nil {
+		q.mu.Unlock()
+		r.write(q.w)
+		return
+	}
+	q.queue = append(q.queue, r)
+	q.bytes += r.bytes
+	q.startLocked()
+	q.mu.Unlock()
+}
+
+func (q *replies) startLocked() {
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+// push adds a message after all that were pushed. Any goroutine may call it, on a
+// shared connection. It reports false if there was no room: then nothing is pushed
+// from now on, and the connection is to be closed.
+func (q *replies) push(p pushed) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.pushes.add(p) {
+		return false
+	}
+	if q.running {
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	} else if !q.held {
+		q.startLocked()
+	}
+	return true
+}
+
+// share makes room for pushes: from now on others write, too.
+func (q *replies) share() {
+	if !q.shared {
+		q.own(func(w *resp.Writer) { w.Flush() })
+		q.shared = true
+	}
+}
+
+// own calls f with the Writer when everything owed is written. What is pushed
+// meanwhile comes after it.
+func (q *replies) own(f func(w *resp.Writer)) {
+	q.mu.Lock()
+	q.held = true
+	for q.running {
+		q.changed.Wait()
+	}
+	q.mu.Unlock()
+	f(q.w)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.held = false; len(q.pushes.queue) > 0 {
+		q.startLocked()
+	}
+}
+
+// settle waits until everything is written that was owed or pushed before.
+func (q *replies) settle() {
+	if q.shared {
+		q.push(pushed{gate: true, write: func(*resp.Writer) {}})
+		q.put(owed{})
+		q.drain()
+	}
+}
+
+// close writes out everything owed and pushed. Nothing may be put after it, and
+// what is pushed is lost.
+func (q *replies) close() {
+	q.mu.Lock()
+	q.pushes.closed = true
+	for q.running {
+		q.changed.Wait()
+	}
+	q.mu.Unlock()
+	q.w.Flush()
+}
+
+// idle reports whether the Writer belongs to the goroutine that reads requests:
+// nothing is owed.
+func (q *replies) idle() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.running && !q.shared
+}
+
+// owing reports whether a reply is owed.
+func (q *replies) owing() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queue) > 0 || q.writing
+}
+
+// drain waits until everything owed is written.
+func (q *replies) drain() {
+	q.mu.Lock()
+	for len(q.queue) > 0 || q.writing {
+		q.changed.Wait()
+	}
+	q.mu.Unlock()
+}
+
+// flush writes out what has gathered, unless the goroutine in run will do it.
+func (q *replies) flush() {
+	if !q.idle() {
+		return
+	}
+	if q.w.Buffered() > 0 {
+		// Other connections whose outcomes are there by now prepare their replies
+		// first, so that all are sent one right after the other. Each client
+		// would have to be woken by itself otherwise, which costs more than a read.
+		runtime.Gosched()
+	}
+	q.w.Flush()
+}
+
+// run writes what is owed and what is pushed. It holds nothing back while it
+// waits, neither for an outcome nor for new requests.
+func (q *replies) run() {
+	for {
+		r, ok := q.next()
+		if !ok {
+			return
+		}
+		if r.ready != nil && !closed(r.ready) {
+			q.w.Flush()
+		}
+		r.write(q.w)
+	}
+}
+
+// next takes what is to be written next. When there is nothing and nothing
+// gathered, the goroutine in run must end.
+func (q *replies) next() (owed, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.writing {
+		q.writing = false
+		q.changed.Broadcast()
+	}
+	for flushed := false; ; flushed = true {
+		if r, ok := q.takeLocked(); ok {
+			return r, true
+		}
+		if len(q.queue) > 0 { // it is not ready
+			ready := q.queue[0].ready
+			q.mu.Unlock()
+			q.w.Flush()
+			select {
+			case <-ready:
+			case <-q.wake:
+			}
+			q.mu.Lock()
+			continue
+		}
+		if flushed {
+			q.running = false
+			q.changed.Broadcast()
+			return owed{}, false
+		}
+		q.mu.Unlock()
+		q.w.Flush()
+		q.mu.Lock()
+	}
+}
+
+// maxRow is how many pushes in a row are written while a reply is ready.
+const maxRow = 64
+
+// takeLocked takes the first push or the first reply, but no push from behind a
+// gate whose turn has not come.
+func (q *replies) takeLocked() (owed, bool) {
+	owing := len(q.queue) > 0
+	gate := owing && q.queue[0].write == nil
+	if p := q.pushes.first(); p != nil && !p.gate && !(q.held && !gate) {
+		if gate || q.row < maxRow || !owing || !q.readyLocked() {
+			q.row++
+			return owed{write: q.pushes.take().write}, true
+		}
+	}
+	if !owing || !gate && !q.readyLocked() {
+		return owed{}, false
+	}
+	q.row = 0
+	r := q.queue[0]
+	q.queue[0] = owed{}
+	q.queue = q.queue[1:]
+	q.bytes -= r.bytes
+	q.writing = true
+	q.changed.Broadcast()
+	if gate {
+		r.write = q.pushes.take().write
+	}
+	return r, true
+}
+
+// readyLocked reports whether the first reply may be waited for: on a shared
+// connection only if that takes no time, because pushes may come meanwhile.
+func (q *replies) readyLocked() bool {
+	ready := q.queue[0].ready
+	return !q.shared || ready == nil || closed(ready)
+}

@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/turnlog/turnlog/internal/resp"
+)
+
+// settings are what CONFIG GET shows: Redis's names for what holds here.
+func (s *Server) settings() map[string]string {
+	return map[string]string{
+		"appendfsync":            "always",
+		"appendonly":             "yes",
+		"cluster-enabled":        "no",
+		"databases":              strconv.Itoa(databases),
+		"maxclients":             strconv.Itoa(s.maxClients()),
+		"maxmemory":              "0",
+		"maxmemory-policy":       "noeviction",
+		"notify-keyspace-events": "",
+		"port":                   s.port(),
+		"proto-max-bulk-len":     "536870912",
+		"replica-read-only":      "no",
+		"save":                   "",
+		"slave-read-only":        "no",
+		"tcp-keepalive":          "60",
+		"timeout":                "0",
+	}
+}
+
+// configGet is CONFIG GET pattern ….
+func configGet(c *conn, args [][]byte) action {
+	all := c.srv.settings()
+	found := make(map[string]bool)
+	for _, a := range args[2:] {
+		pattern := strings.ToLower(string(a))
+		for name := range all {
+			if match(pattern, name) {
+				found[name] = true
+			}
+		}
+	}
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return say(func(w *resp.Writer) {
+		w.Map(len(names))
+		for _, name := range names {
+			w.BulkString(name)
+			w.BulkString(all[name])
+		}
+	})
+}
+
+// configSet refuses: settings come from the command line and the configuration file.
+func configSet(_ *conn, args [][]byte) action {
+	return refuse(replyError("ERR Unknown option or number of arguments for CONFIG SET - '" + clip(string(args[2]), 128) + "'"))
+}

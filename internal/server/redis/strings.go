@@ -1,0 +1,182 @@
+package redis
+
+import (
+	"math"
+	"strings"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func get(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	a := c.read(k, &turn.GetString{Key: k}, func(r turn.Result) (reply, error) {
+		return func(w *resp.Writer) { writeString(w, r) }, nil
+	})
+	a.bulky = true
+	return a
+}
+
+// writeString writes the string of a result, null if there is none.
+func writeString(w *resp.Writer, r turn.Result) {
+	if r.Found {
+		w.Bulk(r.Value)
+	} else {
+		w.Null()
+	}
+}
+
+func strlen(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	return c.read(k, &turn.GetString{Key: k}, func(r turn.Result) (reply, error) {
+		return sayInt(uint64(len(r.Value))), nil
+	})
+}
+
+// mget reads each key for itself. A key of another type is none to it.
+func mget(c *conn, args [][]byte) action {
+	query := func(k turn.Key) turn.Query { return &turn.GetString{Key: k} }
+	a := c.readEach(args[1:], query, func(os []outcome) (reply, error) {
+		return func(w *resp.Writer) {
+			w.Array(len(os))
+			for i := range os {
+				writeString(w, os[i].Result)
+			}
+		}, nil
+	})
+	a.bulky = true
+	return a
+}
+
+// set is SET key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL].
+func set(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	op := &turn.SetString{Key: k}
+	var when []byte
+	how := "" // the word before when
+	for i := 3; i < len(args); i++ {
+		word := strings.ToUpper(string(args[i]))
+		switch {
+		case word == "NX" && op.If == turn.SetAlways:
+			op.If = turn.SetIfAbsent
+		case word == "XX" && op.If != turn.SetIfAbsent:
+			op.If = turn.SetIfPresent
+		case word == "NX" && op.If == turn.SetIfAbsent:
+		case word == "GET":
+			op.Get = true
+		case word == "KEEPTTL" && when == nil:
+			op.KeepTTL = true
+		case (word == "EX" || word == "PX" || word == "EXAT" || word == "PXAT") && (how == "" || how == word) && !op.KeepTTL && i+1 < len(args):
+			i++
+			when, how = args[i], word
+		default:
+			return refuse(errSyntax)
+		}
+	}
+	if when != nil {
+		unit := int64(1000)
+		if how[0] == 'P' {
+			unit = 1
+		}
+		if err := c.deadline(op, when, unit, strings.HasSuffix(how, "AT"), "set"); err != "" {
+			return refuse(err)
+		}
+	}
+	op.Value = c.payload(args[2])
+	return write(k, op, func(w *resp.Writer, r turn.Result) {
+		switch {
+		case op.Get:
+			writeString(w, r)
+		case r.Count == 0:
+			w.Null()
+		default:
+			w.Status("OK")
+		}
+	})
+}
+
+// deadline reads the time of a SET, in units of so many milliseconds.
+func (c *conn) deadline(op *turn.SetString, arg []byte, unit int64, at bool, command string) replyError {
+	n, ok := parseInt(arg)
+	if !ok {
+		return errNotInteger
+	}
+	highest := int64(math.MaxInt64)
+	if !at {
+		highest = turn.MaxTTL
+	}
+	switch {
+	case n <= 0 || n > highest/unit:
+		return errExpireTime(command)
+	case at:
+		op.At = n * unit
+	default:
+		op.TTL = n * unit
+	}
+	return ""
+}
+
+// setFor makes the handler of SETEX and PSETEX.
+func setFor(unit int64, command string) handler {
+	return func(c *conn, args [][]byte) action {
+		k := c.key(args[1])
+		op := &turn.SetString{Key: k}
+		if err := c.deadline(op, args[2], unit, false, command); err != "" {
+			return refuse(err)
+		}
+		op.Value = c.payload(args[3])
+		return write(k, op, func(w *resp.Writer, _ turn.Result) { w.Status("OK") })
+	}
+}
+
+func setNew(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	op := &turn.SetString{Key: k, Value: c.payload(args[2]), If: turn.SetIfAbsent}
+	return write(k, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Count) })
+}
+
+func getSet(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	return write(k, &turn.SetString{Key: k, Value: c.payload(args[2]), Get: true}, writeString)
+}
+
+// getDel sets a deadline that has passed, which deletes the key.
+func getDel(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	return write(k, &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, At: 1}, writeString)
+}
+
+// add makes the handler of INCR, DECR, INCRBY and DECRBY.
+func add(sign int64) handler {
+	return func(c *conn, args [][]byte) action {
+		n := int64(1)
+		if len(args) > 2 {
+			var ok bool
+			if n, ok = parseInt(args[2]); !ok {
+				return refuse(errNotInteger)
+			}
+		}
+		if sign < 0 && n == math.MinInt64 {
+			return refuse("ERR decrement would overflow")
+		}
+		k := c.key(args[1])
+		return write(k, &turn.AddInt{Key: k, Delta: sign * n}, sayNumber)
+	}
+}
+
+func sayNumber(w *resp.Writer, r turn.Result) { w.Int(r.Number) }
+
+// mset is one operation, of several steps.
+func mset(c *conn, args [][]byte) action {
+	if len(args)%2 == 0 {
+		return refuse(errArity("mset"))
+	}
+	tx := new(turn.Tx)
+	a := action{op: tx, done: sayOK}
+	for i := 1; i < len(args); i += 2 {
+		k := c.key(args[i])
+		a.keys = append(a.keys, k)
+		tx.Steps = append(tx.Steps, turn.Step{Op: &turn.SetString{Key: k, Value: c.payload(args[i+1])}})
+	}
+	return a
+}

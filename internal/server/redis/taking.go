@@ -1,0 +1,161 @@
+package redis
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// taking is a removal from the first of several lists that holds something, which
+// may wait until one does.
+type taking struct {
+	c     *conn
+	keys  []turn.Key
+	op    func(keys []turn.Key) turn.Op // of those that hold a list
+	done  func(w *resp.Writer, k turn.Key, r turn.Result)
+	none  reply         // there was nothing
+	wait  bool          // for something, at most …
+	block time.Duration // … so long; 0: for ever
+	// refused says whether the user may still take something.
+	refused func() replyError
+}
+
+// take makes the action of a request. In a transaction it does not wait.
+func (c *conn) take(t taking, cmd string, args [][]byte) action {
+	if !t.wait || c.tx.open != nil {
+		return action{keys: t.keys, op: t.op(t.keys), done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
+	}
+	t.c, t.refused = c, c.permission(c.srv.table.lookup(cmd), args)
+	return blocking(t.run)
+}
+
+func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
+	if !r.Found {
+		t.none(w)
+		return
+	}
+	t.done(w, keys[r.Number], r)
+}
+
+// run waits until one of the keys holds a list, and takes from it in an operation of its
+// own, or another request does that for it: see lines. If another client was first, it
+// keeps waiting. Nothing is taken for a client that is known to have disconnected. When its time is over
+// it looks once more, since this node can be behind the others.
+func (t *taking) run(ctx context.Context) (reply, error) {
+	srv := t.c.srv
+	changed, stop := srv.watchAll(t.keys)
+	defer stop()
+	w := &waiter{taking: t, look: changed}
+	srv.lines.join(w)
+	defer srv.lines.leave(w)
+	until := srv.cfg.Now().Add(cmp.Or(t.block, forever))
+	index := uint64(0)
+	for first := true; ; first = false {
+		gone := t.c.hasLeft() || until.IsZero() // the client has left, or CLIENT UNBLOCK has ended it
+		if out := srv.lines.outcome(w, gone); gone || out != nil {
+			return t.end(out)
+		}
+		late := !first && (t.c.gone.Err() != nil || !srv.cfg.Now().Before(until))
+		if late {
+			index = 0 // linearizable
+		}
+		found, err := t.find(ctx, w, &index, first || late)
+		if err == nil && first && found.wrongType {
+			err = errWrongType
+		}
+		if err != nil {
+			return t.fail(w, err)
+		}
+		if served := srv.lines.claim(w, found.lists, found.n); len(served) > 0 {
+			index = max(index, srv.takeFor(ctx, served, found.lists))
+			continue
+		}
+		if late && !found.any {
+			return t.end(srv.lines.outcome(w, true))
+		}
+		if err := t.await(changed, &until, late); err != nil {
+			return t.fail(w, err)
+		}
+	}
+}
+
+// behindWait is how long a request goes on after its time is over if there are lists, from
+// which others take that wait for longer.
+const behindWait = 5 * time.Second
+
+// await waits for a change, or for the end of the request's time; if that is over, until those
+// are served that wait for longer.
+func (t *taking) await(changed <-chan struct{}, until *time.Time, late bool) error {
+	if !late {
+		return t.c.waitFor(changed, until)
+	}
+	if t.c.gone.Err() != nil || t.c.srv.cfg.Now().Sub(*until) > behindWait {
+		return turn.Errorf(turn.Unavailable, "others that wait for the list for longer were not served in time")
+	}
+	return t.c.waitAtMost(changed, waitPoll, until)
+}
+
+// end answers with what was taken.
+func (t *taking) end(out *taken) (reply, error) {
+	switch {
+	case out == nil && t.c.hasLeft():
+		return nil, errLeft
+	case out == nil:
+		return t.none, nil
+	case out.err != nil:
+		return nil, out.err
+	}
+	t.c.order.noteWrite(out.result.Index)
+	return func(w *resp.Writer) { t.answer(w, out.keys, out.result) }, nil
+}
+
+// fail answers with an error, unless something was taken by then.
+func (t *taking) fail(w *waiter, err error) (reply, error) {
+	if out := t.c.srv.lines.outcome(w, true); out != nil {
+		return t.end(out)
+	}
+	return nil, err
+}
+
+// found is what a request that waits for lists has found.
+type found struct {
+	lists     []turn.Key // that no other request of this node waits for longer
+	n         uint64     // elements of the first of them
+	any       bool       // one of the keys that were looked at holds a list
+	wrongType bool       // one of them holds another type, and none before it a list
+}
+
+// find looks at those of the keys of which no other request of this node waits for longer,
+// or at all of them.
+func (t *taking) find(ctx context.Context, w *waiter, index *uint64, all bool) (f found, err error) {
+	own := t.c.srv.lines.first(w, t.keys)
+	keys := own
+	if all {
+		keys = t.keys
+	}
+	for _, k := range keys {
+		r, err := t.c.srv.since(ctx, *index, infoOf(k))
+		if err != nil {
+			return f, err
+		}
+		*index = max(*index, r.Index)
+		switch {
+		case !exists(r):
+		case r.Session.Type != turn.TypeList:
+			f.wrongType = f.wrongType || !f.any
+		default:
+			f.any = true
+			if !slices.Contains(own, k) {
+				continue
+			}
+			if f.lists = append(f.lists, k); len(f.lists) == 1 {
+				f.n = r.Session.Count
+			}
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,68 @@
+package redis
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// turnMeta is TURN.META key [SET k v …] [UNSET k …] [EXPECT rev]. SET and UNSET
+// take what follows up to the end or to a word that begins another option; to
+// set a key that is called like one, repeat SET or UNSET before it.
+func turnMeta(c *conn, args [][]byte) action {
+	k := c.key(args[1])
+	if len(args) == 2 {
+		return c.getMeta(k)
+	}
+	op := &turn.SetMeta{Key: k, Set: make(map[string]string)}
+	o := options{args: args[2:]}
+	section := ""
+	for o.more() {
+		word := string(o.take("an option"))
+		switch {
+		case isMetaOption(word):
+			if section = word; is([]byte(word), "EXPECT") {
+				op.Expect = o.expect()
+				continue
+			}
+			word = string(o.take("a metadata key"))
+		case section == "" || is([]byte(section), "EXPECT"):
+			o.unknown(word)
+		}
+		if is([]byte(section), "SET") {
+			op.Set[word] = string(o.take("the value of " + clip(word, 40)))
+		} else {
+			op.Unset = append(op.Unset, word)
+		}
+	}
+	if o.err != "" {
+		return refuse(o.err)
+	}
+	return write(k, op, func(w *resp.Writer, r turn.Result) { fields(w, "revision", r.Revision) })
+}
+
+func isMetaOption(word string) bool {
+	return is([]byte(word), "SET") || is([]byte(word), "UNSET") || is([]byte(word), "EXPECT")
+}
+
+func (c *conn) getMeta(k turn.Key) action {
+	return c.readSession(k, func(s *turn.Session) reply {
+		return func(w *resp.Writer) {
+			if s == nil {
+				w.Map(0)
+				return
+			}
+			writeMeta(w, s.Meta)
+		}
+	})
+}
+
+func writeMeta(w *resp.Writer, meta map[string]string) {
+	w.Map(len(meta))
+	for _, k := range slices.Sorted(maps.Keys(meta)) {
+		w.BulkString(k)
+		w.BulkString(meta[k])
+	}
+}
