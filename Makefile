@@ -9,7 +9,7 @@ export GOFLAGS ?= -buildvcs=false
 ETCD := $(shell command -v etcd 2>/dev/null)
 
 # Packages whose tests are worth running under the race detector.
-RACE = ./access ./certs ./client ./fsm/... ./internal/... ./migrate ./peer ./raftstore ./resp ./server/... ./wal
+RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
 .PHONY: flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
@@ -28,10 +28,11 @@ test: test-deps ## run the standard test suite (under five minutes on two cores)
 race: test-deps ## run the tests of the concurrent packages under the race detector
 	$(GO) test -race -short $(RACE)
 
-lint: ## check formatting, vet and staticcheck
+lint: ## check formatting, vet, staticcheck and the choice of words
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	$(GO) run ./test/words
 
 bench: build test-deps ## compare with redis-server, and etcd if it is installed; writes docs/benchmarks.md (half an hour); ARGS=--goroutines for the other generator
 	$(if $(ETCD),$(GO) -C internal/bench/etcd build -o ../../../bin/bench-etcd .)

@@ -1,0 +1,92 @@
+package main
+
+import "strings"
+
+// where tells in which text a word is looked for.
+type where int
+
+const (
+	everywhere where = iota
+	names            // identifiers and file names only: in a sentence the word is plain English
+	alone            // whole identifiers only
+	sentences        // comments, strings and documents only
+)
+
+type rule struct {
+	instead string
+	in      where
+}
+
+// replaced maps a replaced word, or phrase, to what is used instead of it. A word also matches its
+// regular plural; identifiers are split at capital letters and underscores first.
+var replaced = map[string]rule{
+	"door":      {"server, API or listener", everywhere},
+	"reign":     {"term, or leader", everywhere},
+	"ascend":    {"become leader", everywhere},
+	"office":    {"leadership", everywhere},
+	"heir":      {"transfer target", everywhere},
+	"dismiss":   {"step down", everywhere},
+	"parcel":    {"batch", everywhere},
+	"lent":      {"borrowed", everywhere},
+	"lend":      {"borrow", everywhere},
+	"fared":     {"outcome or status", everywhere},
+	"spells":    {"timings", alone},
+	"patience":  {"deadline or timeout, of what it bounds", everywhere},
+	"stay":      {"lookup mode, or what ends", alone},
+	"beside":    {"parallel, or pipelined", alone},
+	"own":       {"local", alone},
+	"far":       {"remote", alone},
+	"reach":     {"what it is a timeout of, or a scope of", alone},
+	"grave":     {"tombstone", everywhere},
+	"bury":      {"add a tombstone", everywhere},
+	"buried":    {"has a tombstone", everywhere},
+	"torment":   {"inject faults", everywhere},
+	"storm":     {"fault phase", everywhere},
+	"prey":      {"target", everywhere},
+	"victim":    {"target", everywhere},
+	"whoever":   {"a client that, the node that", everywhere},
+	"nobody":    {"no node, no client", everywhere},
+	"he":        {"they, it", sentences},
+	"his":       {"their, its", sentences},
+	"him":       {"them, it", sentences},
+	"anew":      {"again", everywhere},
+	"by and by": {"gradually", sentences},
+	"under way": {"in flight, running", sentences},
+	"comprises": {"includes", everywhere},
+	"comprise":  {"include", everywhere},
+}
+
+// phrases are the entries of several words.
+var phrases = func() (list []string) {
+	for w := range replaced {
+		if strings.Contains(w, " ") {
+			list = append(list, w)
+		}
+	}
+	return list
+}()
+
+// unfinished are the directories, with all below them, in which the words are still being replaced.
+var unfinished = []string{
+	".",
+	"client",
+	"cluster-test",
+	"cmd",
+	"contract",
+	"docs",
+	"fsm",
+	"internal",
+	"raftstore",
+	"test",
+	"turn",
+	"wal",
+}
+
+func pending(dir string) bool {
+	for _, d := range unfinished {
+		if dir == d || strings.HasPrefix(dir, d+"/") {
+			return true
+		}
+	}
+	return false
+}
