@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/report"
 )
 
@@ -23,12 +22,16 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	read, err := readCode(ctx)
+	if err != nil {
+		return false, err
+	}
 	fmt.Printf("====  mutants: go run ./cluster-test --mutants %s --repeat %d --seed %d\n", names, a.repeat, a.seed)
 	all := true
 	table := []string{"| mutant | has to be caught by | caught | runs needed, at most | median time |", "|---|---|---|---|---|"}
 	for _, p := range chosen {
 		fmt.Printf("====  %s: %s\n", p.Name, p.About)
-		h := &hunt{arguments: a, prey: p}
+		h := &hunt{arguments: a, prey: p, code: read}
 		if err := h.run(ctx); err != nil {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
@@ -47,6 +50,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 type hunt struct {
 	*arguments
 	prey
+	code    *code
 	dir     string
 	goflags string // with which Go programs are built that are broken
 	binary  string // of the catcher: the harness, or a test
@@ -85,23 +89,23 @@ func (h *hunt) run(ctx context.Context) (err error) {
 // build compiles the mutant and what has to catch it. The harness is made of
 // changed sources, too: the Go client is part of it.
 func (h *hunt) build(ctx context.Context) error {
-	flags, err := h.flags(ctx, h.dir)
+	flags, err := h.flags(h.code, h.dir)
 	if err != nil {
 		return err
 	}
 	h.goflags = "GOFLAGS=" + strings.Join(append(flags, "-buildvcs=false"), " ")
-	root, err := cluster.ModuleRoot(ctx)
-	if err != nil {
-		return err
-	}
 	h.binary = filepath.Join(h.dir, "catcher")
 	builds := [][]string{{"build", "-o", h.binary, "./cluster-test"}, {"build", "-o", h.program(), "./cmd/turnlog"}}
 	if h.by.Test != "" {
-		builds = [][]string{{"test", "-c", "-o", h.binary, h.by.Package}}
+		t, err := h.code.test(h.by.Test)
+		if err != nil {
+			return err
+		}
+		builds = [][]string{{"test", "-c", "-o", h.binary, "./" + t.folder}}
 	}
 	for _, args := range builds {
 		cmd := exec.CommandContext(ctx, "go", slices.Concat(args[:1], []string{"-buildvcs=false"}, flags, args[1:])...)
-		cmd.Dir = root
+		cmd.Dir = h.code.root
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("build: %w\n%s", err, out)
 		}
@@ -136,23 +140,23 @@ const testLimit = 4 * time.Minute
 
 // test runs the Go test. It returns what was found, if that shows the mutant.
 func (h *hunt) test(ctx context.Context, seed uint64) (string, error) {
-	root, err := cluster.ModuleRoot(ctx)
+	t, err := h.code.test(h.by.Test)
 	if err != nil {
 		return "", err
 	}
-	args := []string{"-test.run", "^" + h.by.Test + "$", "-test.timeout", testLimit.String()}
+	args := []string{"-test.run", "^" + t.name + "$", "-test.timeout", testLimit.String()}
 	if h.by.SeedFlag != "" {
 		args = append(args, fmt.Sprintf("-%s=%d", h.by.SeedFlag, seed))
 	}
 	cmd := exec.CommandContext(ctx, h.binary, args...)
-	cmd.Dir = filepath.Join(root, h.by.Package)
+	cmd.Dir = filepath.Join(h.code.root, t.folder)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed), "TURNLOG_SEEDS=1", h.goflags) // tests of the program build it
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err == nil || !errors.As(err, &exit) {
 		return "", err
 	}
 	text := string(out)
-	if !strings.Contains(text, "--- FAIL: "+h.by.Test) {
+	if !strings.Contains(text, "--- FAIL: "+t.name) {
 		return "", fmt.Errorf("%s ended in another way than by failing: %w\n%s", h.by, err, out)
 	}
 	for line := range strings.Lines(text) {

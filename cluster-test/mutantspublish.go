@@ -3,22 +3,22 @@ package main
 import "time"
 
 // numbersIgnored has a node take published messages in whatever order, and as often, as they come.
-var numbersIgnored = edit{Package: "raftstore", Old: "if last.origin != this.origin || last.number < this.number {",
+var numbersIgnored = edit{Old: "if last.origin != this.origin || last.number < this.number {",
 	New: "if last != this || last == this {"}
 
 // publishMutants break what is published.
 func publishMutants() []mutant {
 	return []mutant{
 		{Name: "casts-overtake", About: "what one connection publishes in a row may overtake one another on the way to another node",
-			Edits:    []edit{numbersIgnored, {Package: "raftstore", Old: "\t\tb.send(id, payload, func(", New: "\t\tgo b.send(id, payload, func("}},
+			Edits:    []edit{numbersIgnored, {Old: "\t\tb.send(id, payload, func(", New: "\t\tgo b.send(id, payload, func("}},
 			Catchers: []catcher{{Scenario: "publish-calm", Time: 4 * time.Second, Workloads: "publish", Shows: []string{"changed order"}, Runs: 3}}},
 		{Name: "casts-sent-again", About: "a published message that a node did not answer is sent to it again",
-			Edits: []edit{numbersIgnored, {Package: "raftstore", Old: "\t\t\tb.leaveNode(id, len(payload))\n",
+			Edits: []edit{numbersIgnored, {Old: "\t\t\tb.leaveNode(id, len(payload))\n",
 				New: "\t\t\tb.leaveNode(id, len(payload))\n\t\t\tif err != nil {\n" +
 					"\t\t\t\ttime.AfterFunc(time.Second, func() { b.send(id, payload, func([]byte, error) {}) })\n\t\t\t}\n"}},
 			Catchers: []catcher{{Scenario: "publish", Time: 20 * time.Second, Workloads: "publish", Nemesis: "partition-leader,flapping", Shows: []string{"received twice"}, Runs: 5}}},
 		{Name: "receivers-of-one-node", About: "PUBLISH tells of the receivers at its own node only",
-			Edits:    []edit{{Package: "internal/server/redis", Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
+			Edits:    []edit{{Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
 			Catchers: []catcher{{Scenario: "publish-calm", Time: 3 * time.Second, Workloads: "publish", Shows: []string{"receivers"}, Runs: 1}}},
 	}
 }
