@@ -28,7 +28,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 	}
 	fmt.Printf("====  mutants: go run ./cluster-test --mutants %s --repeat %d --seed %d\n", names, a.repeat, a.seed)
 	all := true
-	table := []string{"| mutant | has to be caught by | caught | runs needed, at most | median time |", "|---|---|---|---|---|"}
+	var table []string
 	for _, p := range chosen {
 		fmt.Printf("====  %s: %s\n", p.Name, p.About)
 		h := &hunt{arguments: a, prey: p, code: read}
@@ -39,10 +39,16 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 			fmt.Printf("      the hunt failed: %v\n", err)
 		}
 		all = all && h.passed()
-		table = append(table, h.row())
-		fmt.Println(h.row())
+		row := fmt.Sprintf("| %s | `%s` | %s |", h.Name, h.by, h.figures(time.Now()))
+		table = append(table, row)
+		fmt.Println(row)
+		if a.record && !h.control() && len(h.hunts) == a.repeat {
+			if err := record(read.root, map[pairing]figures{{h.Name, h.by.String()}: h.figures(time.Now())}); err != nil {
+				return false, err
+			}
+		}
 	}
-	fmt.Println(strings.Join(table, "\n"))
+	fmt.Printf("====  mutant, caught by, times, most runs, median time\n%s\n", strings.Join(table, "\n"))
 	return all, ctx.Err()
 }
 
@@ -280,17 +286,16 @@ func (h *hunt) caught() (n int) {
 	return n
 }
 
-// row is the mutant's line in the table.
-func (h *hunt) row() string {
-	runs, times := 0, make([]time.Duration, 0, len(h.hunts))
+// summary returns the most runs that one of the hunts took, and their median time.
+func (h *hunt) summary() (runs int, median time.Duration) {
+	times := make([]time.Duration, 0, len(h.hunts))
 	for _, one := range h.hunts {
 		runs = max(runs, one.runs)
 		times = append(times, one.took)
 	}
 	slices.Sort(times)
 	if len(times) == 0 {
-		times = append(times, 0)
+		return 0, 0
 	}
-	return fmt.Sprintf("| %s: %s | %s | %d of %d | %d of %d | %v |", h.Name, h.About, h.by,
-		h.caught(), len(h.hunts), runs, h.by.Runs, times[len(times)/2].Round(100*time.Millisecond))
+	return runs, times[len(times)/2]
 }

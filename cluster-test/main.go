@@ -46,6 +46,7 @@ type arguments struct {
 	soak      bool
 	repeat    int
 	mutants   string
+	record    bool
 	pictures  bool
 	ports     string
 	network   string
@@ -106,6 +107,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
 	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas; with tests or scenarios among them, by these only; or ci: a few, in about a minute, by the seed; or control: nothing is broken, and nothing may be caught")
+	fs.BoolVar(&a.record, "record", false, "with --mutants: write the figures into cluster-test/"+recordName)
 	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns, which is network namespaces and needs root")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")

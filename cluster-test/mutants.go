@@ -1,11 +1,36 @@
 package main
 
-import "slices"
+// family is mutants that break something of one kind.
+type family struct {
+	about   string
+	mutants []mutant
+}
 
-// mutants returns the table of all mutants, family by family. README.md shows how often each is
-// caught.
-func mutants() []mutant {
-	return slices.Concat(storageMutants(), restoredMutants(), portMutants(), stateMutants(), consensusMutants(), callsMutants(), pipelineMutants(), tailMutants(), accessMutants(), strangerMutants(), blockingMutants(), publishMutants(), windowMutants(), memberMutants())
+func families() []family {
+	return []family{
+		{"The log, the state file, votes and disk space", storageMutants()},
+		{"An older copy of a node's data", restoredMutants()},
+		{"The port of the cluster", portMutants()},
+		{"The state machine", stateMutants()},
+		{"Consensus, reads and the client", consensusMutants()},
+		{"Calls from node to node", callsMutants()},
+		{"Pipelines", pipelineMutants()},
+		{"Tails", tailMutants()},
+		{"Users and certificates", accessMutants()},
+		{"Strangers", strangerMutants()},
+		{"Clients that block", blockingMutants()},
+		{"Channels", publishMutants()},
+		{"The window of ids", windowMutants()},
+		{"Members", memberMutants()},
+	}
+}
+
+// mutants returns all mutants. MUTANTS.md shows how often each is caught.
+func mutants() (all []mutant) {
+	for _, f := range families() {
+		all = append(all, f.mutants...)
+	}
+	return all
 }
 
 // simulation is a catcher that takes a second, not ten, and shows more than one
