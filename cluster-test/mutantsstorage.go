@@ -119,7 +119,7 @@ func storageMutants() []mutant {
 			Edits:    []edit{{Old: "err = n.mark.lost(loss{had: n.mark.position(), doubt: n.stable.Promised()})", New: "n.mark.mark = position{}"}},
 			Catchers: []catcher{{Test: "TestDamagedLogLosesNothing", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",
-			Edits:    []edit{{Old: "answered && a.work == nil && seen.oldest < newest", New: "answered && a.work == nil && false"}},
+			Edits:    []edit{{Old: "answered && t.repeatable && seen.oldest < newest", New: "answered && t.repeatable && false"}},
 			Catchers: []catcher{{Test: "TestReadsOfAKeyGoForward", Runs: 1}}},
 		{Name: "last-look-at-home", About: "a blocking pop whose time is over answers by the state of its own node",
 			Edits:    []edit{{In: "(*taking).run", Old: "index = 0", New: ""}},

@@ -11,8 +11,8 @@ import (
 )
 
 // role says that this node takes writes, which any node does.
-func role(*conn, [][]byte) action {
-	return say(func(w *resp.Writer) {
+func role(*conn, [][]byte) Action {
+	return Reply(func(w *resp.Writer) {
 		w.Array(3)
 		w.BulkString("master")
 		w.Int(0)
@@ -22,8 +22,8 @@ func role(*conn, [][]byte) action {
 
 // serverTime is the node's wall clock. Deadlines are kept in cluster time, which
 // follows the leader's.
-func serverTime(c *conn, _ [][]byte) action {
-	return say(func(w *resp.Writer) {
+func serverTime(c *conn, _ [][]byte) Action {
+	return Reply(func(w *resp.Writer) {
 		now := c.srv.cfg.Now()
 		w.Array(2)
 		w.BulkString(strconv.FormatInt(now.Unix(), 10))
@@ -31,52 +31,52 @@ func serverTime(c *conn, _ [][]byte) action {
 	})
 }
 
-func dbSize(c *conn, _ [][]byte) action {
-	return action{queries: []turn.Query{&turn.Count{Namespace: c.namespace}}, answer: func(os []outcome) (reply, error) {
-		return sayInt(os[0].Count), os[0].err
+func dbSize(c *conn, _ [][]byte) Action {
+	return &Read{Queries: []turn.Query{&turn.Count{Namespace: c.namespace}}, Answer: func(os []outcome) (Reply, error) {
+		return count(os[0].Count), os[0].err
 	}}
 }
 
-func moduleList(*conn, [][]byte) action {
-	return say(func(w *resp.Writer) { w.Array(0) })
+func moduleList(*conn, [][]byte) Action {
+	return Reply(func(w *resp.Writer) { w.Array(0) })
 }
 
-func noCluster(*conn, [][]byte) action { return refuse(errNoCluster) }
+func noCluster(*conn, [][]byte) Action { return errNoCluster }
 
 // waitPoll is how often WAIT looks at the other nodes.
 const waitPoll = 20 * time.Millisecond
 
 // waitReplicas is WAIT: how many other nodes have the connection's last write on
 // disk. A write that was acknowledged is on a majority.
-func waitReplicas(c *conn, args [][]byte) action {
+func waitReplicas(c *conn, args [][]byte) Action {
 	want, ok := parseInt(args[1])
 	if !ok {
-		return refuse(errNotInteger)
+		return errNotInteger
 	}
 	timeout, err := parseWait(args[2])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
-	return c.awaitCopies(false, want, timeout, func(_ bool, others int64) reply {
+	return c.awaitCopies(false, want, timeout, func(_ bool, others int64) Reply {
 		return func(w *resp.Writer) { w.Int(others) }
 	})
 }
 
 // waitAOF is WAITAOF, whose first number asks for this node's own disk.
-func waitAOF(c *conn, args [][]byte) action {
+func waitAOF(c *conn, args [][]byte) Action {
 	local, ok := parseInt(args[1])
 	if !ok || local < 0 || local > 1 {
-		return refuse("ERR value is out of range, value must between 0 and 1")
+		return Error("ERR value is out of range, value must between 0 and 1")
 	}
 	want, ok := parseInt(args[2])
 	if !ok || want < 0 {
-		return refuse(errNotPositive)
+		return errNotPositive
 	}
 	timeout, err := parseWait(args[3])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
-	return c.awaitCopies(local == 1, want, timeout, func(own bool, others int64) reply {
+	return c.awaitCopies(local == 1, want, timeout, func(own bool, others int64) Reply {
 		return func(w *resp.Writer) {
 			w.Array(2)
 			w.Int(map[bool]int64{true: 1}[own])
@@ -86,7 +86,7 @@ func waitAOF(c *conn, args [][]byte) action {
 }
 
 // parseWait reads a time in milliseconds, at most maxBlock; 0: that.
-func parseWait(arg []byte) (time.Duration, replyError) {
+func parseWait(arg []byte) (time.Duration, Error) {
 	ms, ok := parseInt(arg)
 	switch {
 	case !ok:
@@ -101,8 +101,8 @@ func parseWait(arg []byte) (time.Duration, replyError) {
 
 // awaitCopies waits until this node, if that is asked for, and enough others have
 // all that the connection has written on disk, or for the timeout; then it answers.
-func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) reply) action {
-	return blocking(func(ctx context.Context) (reply, error) {
+func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) Reply) Action {
+	return &Wait{func(ctx context.Context) (Reply, error) {
 		until := c.srv.cfg.Now().Add(timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -119,5 +119,5 @@ func (c *conn) awaitCopies(own bool, others int64, timeout time.Duration, answer
 				return nil, err
 			}
 		}
-	})
+	}}
 }

@@ -26,7 +26,7 @@ func is(arg []byte, word string) bool { return strings.EqualFold(string(arg), wo
 // everything it returns is zero and more is false.
 type options struct {
 	args [][]byte
-	err  replyError
+	err  Error
 }
 
 func (o *options) more() bool { return o.err == "" && len(o.args) > 0 }

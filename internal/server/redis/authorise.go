@@ -40,23 +40,23 @@ func (cmd *command) neededRight() auth.Right {
 }
 
 const (
-	errNoAuth       replyError = "NOAUTH Authentication required."
-	errNoAuthHello  replyError = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
-	errNoKeyPerm    replyError = "NOPERM this user has no permissions to access one of the keys used as arguments"
-	errNoChanPerm   replyError = "NOPERM this user has no permissions to access one of the channels used as arguments"
-	errNoDBPerm     replyError = "NOPERM this user has no permissions to access this namespace"
-	errNoWholePerm  replyError = "NOPERM this user has no permissions to access all keys that the command concerns"
-	errNoPrefixPerm replyError = "NOPERM this user has no permissions to access all keys with this prefix"
+	errNoAuth       Error = "NOAUTH Authentication required."
+	errNoAuthHello  Error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	errNoKeyPerm    Error = "NOPERM this user has no permissions to access one of the keys used as arguments"
+	errNoChanPerm   Error = "NOPERM this user has no permissions to access one of the channels used as arguments"
+	errNoDBPerm     Error = "NOPERM this user has no permissions to access this namespace"
+	errNoWholePerm  Error = "NOPERM this user has no permissions to access all keys that the command concerns"
+	errNoPrefixPerm Error = "NOPERM this user has no permissions to access all keys with this prefix"
 )
 
-func errNoCommandPerm(cmd *command) replyError {
-	return replyError("NOPERM this user has no permissions to run the '" + cmd.name + "' command")
+func errNoCommandPerm(cmd *command) Error {
+	return Error("NOPERM this user has no permissions to run the '" + cmd.name + "' command")
 }
 
 // authorise decides whether the connection's user may make a request. It is the
 // only place that does, for requests that are queued, too, and knows nothing but
 // what stands in the table of commands.
-func (c *conn) authorise(cmd *command, args [][]byte) replyError {
+func (c *conn) authorise(cmd *command, args [][]byte) Error {
 	if c.srv.cfg.Users == nil {
 		return ""
 	}
@@ -71,7 +71,7 @@ func (c *conn) authorise(cmd *command, args [][]byte) replyError {
 }
 
 // permit decides whether a user may make a request in a namespace.
-func (s *Server) permit(u *auth.User, cmd *command, ns string, args [][]byte) replyError {
+func (s *Server) permit(u *auth.User, cmd *command, ns string, args [][]byte) Error {
 	if !u.May(cmd.right) {
 		return errNoCommandPerm(cmd)
 	}
@@ -118,7 +118,7 @@ func (s *Server) permit(u *auth.User, cmd *command, ns string, args [][]byte) re
 }
 
 // permitKeys goes through the arguments that are keys, without making a list.
-func permitKeys(u *auth.User, cmd *command, ns string, args [][]byte) replyError {
+func permitKeys(u *auth.User, cmd *command, ns string, args [][]byte) Error {
 	if !u.MayEnter(ns) {
 		return errNoDBPerm
 	}
@@ -140,36 +140,36 @@ func (s *Server) mayHear(u *auth.User, ns string, prefix []byte) bool {
 }
 
 // guard lets reads that block answer only if the user may still know it by then.
-func (c *conn) guard(cmd *command, args [][]byte, a action) action {
+func (c *conn) guard(cmd *command, args [][]byte, a Action) Action {
 	if hears := cmd.reach == reachHeard || cmd.reach == reachHeardAll; hears && c.who.outdated() {
 		c.stop() // UsersChanged may have come too early to see the subscription
 	}
-	if c.srv.cfg.Users == nil || !cmd.blocks || cmd.is("write") || a.work == nil {
+	wait, ok := a.(*Wait)
+	if !ok || c.srv.cfg.Users == nil || !cmd.blocks || cmd.is("write") {
 		return a
 	}
-	still, work := c.permission(cmd, args), a.work
-	a.work = func(ctx context.Context) (reply, error) {
-		r, err := work(ctx)
+	still := c.permission(cmd, args)
+	return &Wait{func(ctx context.Context) (Reply, error) {
+		r, err := wait.Run(ctx)
 		if refusal := still(); refusal != "" {
 			return nil, refusal
 		}
 		return r, err
-	}
-	return a
+	}}
 }
 
 // permission returns a function that any goroutine may ask whether the connection's
 // user may still do what he may do now.
-func (c *conn) permission(cmd *command, args [][]byte) func() replyError {
+func (c *conn) permission(cmd *command, args [][]byte) func() Error {
 	if c.srv.cfg.Users == nil {
-		return func() replyError { return "" }
+		return func() Error { return "" }
 	}
 	kept := make([][]byte, len(args))
 	for i := range args {
 		kept[i] = append([]byte(nil), args[i]...)
 	}
 	login, ns := c.who.login, c.namespace
-	return func() replyError {
+	return func() Error {
 		user := c.srv.cfg.Users.Current().Find(login)
 		if user == nil {
 			return errNoAuth

@@ -10,24 +10,24 @@ import (
 	"github.com/turnlog/turnlog/internal/resp"
 )
 
-func clientID(c *conn, _ [][]byte) action { return integer(int64(c.id)) }
+func clientID(c *conn, _ [][]byte) Action { return integer(int64(c.id)) }
 
-func clientGetName(c *conn, _ [][]byte) action {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	if c.about.name == "" {
+func clientGetName(c *conn, _ [][]byte) Action {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	if c.info.name == "" {
 		return null()
 	}
-	return text(c.about.name)
+	return text(c.info.name)
 }
 
-func clientSetName(c *conn, args [][]byte) action {
+func clientSetName(c *conn, args [][]byte) Action {
 	name := string(args[2])
 	if !validName(name) {
-		return refuse(errClientName)
+		return errClientName
 	}
 	if len(name) > maxNameBytes {
-		return refuse(tooLarge("a client's name can have %d bytes", maxNameBytes))
+		return tooLarge("a client's name can have %d bytes", maxNameBytes)
 	}
 	c.setName(name)
 	return status("OK")
@@ -36,53 +36,53 @@ func clientSetName(c *conn, args [][]byte) action {
 // maxNameBytes is how long what a client tells of itself can be.
 const maxNameBytes = 1024
 
-func clientSetInfo(c *conn, args [][]byte) action {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
+func clientSetInfo(c *conn, args [][]byte) Action {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
 	var field *string
 	var what string
 	switch {
 	case is(args[2], "LIB-NAME"):
-		field, what = &c.about.libName, "lib-name"
+		field, what = &c.info.libName, "lib-name"
 	case is(args[2], "LIB-VER"):
-		field, what = &c.about.libVer, "lib-ver"
+		field, what = &c.info.libVer, "lib-ver"
 	default:
-		return refuse(replyError("ERR Unrecognized option '" + clip(string(args[2]), 128) + "'"))
+		return Error("ERR Unrecognized option '" + clip(string(args[2]), 128) + "'")
 	}
 	if !validName(string(args[3])) {
-		return refuse(replyError("ERR " + what + " cannot contain spaces, newlines or special characters."))
+		return Error("ERR " + what + " cannot contain spaces, newlines or special characters.")
 	}
 	if len(args[3]) > maxNameBytes {
-		return refuse(tooLarge("%s can have %d bytes", what, maxNameBytes))
+		return tooLarge("%s can have %d bytes", what, maxNameBytes)
 	}
 	*field = string(args[3])
 	return status("OK")
 }
 
-func clientInfo(c *conn, _ [][]byte) action {
+func clientInfo(c *conn, _ [][]byte) Action {
 	line := c.describe() + "\n"
-	return say(func(w *resp.Writer) { w.Verbatim("txt", line) })
+	return Reply(func(w *resp.Writer) { w.Verbatim("txt", line) })
 }
 
 // clientList is CLIENT LIST [TYPE type] [ID id …].
-func clientList(c *conn, args [][]byte) action {
+func clientList(c *conn, args [][]byte) Action {
 	keep := func(*conn) bool { return true }
 	switch {
 	case len(args) == 2:
 	case len(args) == 4 && is(args[2], "TYPE"):
 		wanted, err := clientType(args[3])
 		if err != "" {
-			return refuse(err)
+			return err
 		}
 		keep = func(other *conn) bool { return other.kind() == wanted }
 	case len(args) > 3 && is(args[2], "ID"):
 		ids, ok := clientIDs(args[3:])
 		if !ok {
-			return refuse("ERR Invalid client ID")
+			return Error("ERR Invalid client ID")
 		}
 		keep = func(other *conn) bool { return slices.Contains(ids, other.id) }
 	default:
-		return refuse(errSyntax)
+		return errSyntax
 	}
 	cs := c.srv.clients()
 	slices.SortFunc(cs, func(a, b *conn) int { return int(a.id) - int(b.id) })
@@ -92,23 +92,23 @@ func clientList(c *conn, args [][]byte) action {
 			b.WriteString(other.describe() + "\n")
 		}
 	}
-	return say(func(w *resp.Writer) { w.Verbatim("txt", b.String()) })
+	return Reply(func(w *resp.Writer) { w.Verbatim("txt", b.String()) })
 }
 
 // clientType reads a type of connection: see kind.
-func clientType(arg []byte) (string, replyError) {
+func clientType(arg []byte) (string, Error) {
 	switch name := strings.ToLower(string(arg)); name {
 	case "normal", "master", "replica", "slave", "pubsub":
 		return name, ""
 	}
-	return "", replyError("ERR Unknown client type '" + clip(string(arg), 128) + "'")
+	return "", Error("ERR Unknown client type '" + clip(string(arg), 128) + "'")
 }
 
 // kind is the connection's type: pubsub if it has subscriptions, else normal.
 func (c *conn) kind() string {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	if c.about.channels+c.about.patterns > 0 {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	if c.info.channels+c.info.patterns > 0 {
 		return "pubsub"
 	}
 	return "normal"
@@ -127,9 +127,9 @@ func clientIDs(args [][]byte) (ids []uint64, ok bool) {
 
 // describe is a line of CLIENT LIST.
 func (c *conn) describe() string {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	a := &c.about
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	a := &c.info
 	now := c.srv.cfg.Now()
 	cmd := a.command
 	if cmd == "" {
@@ -154,16 +154,16 @@ func (c *conn) describe() string {
 
 // clientKill is CLIENT KILL addr, or CLIENT KILL with filters. The connections
 // end as at shutdown: what they have sent is answered.
-func clientKill(c *conn, args [][]byte) action {
+func clientKill(c *conn, args [][]byte) Action {
 	if len(args) == 3 {
 		return c.killAddr(string(args[2]))
 	}
 	f, err := parseKill(args[2:])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
 	if f.user != "" && !c.srv.isUser(f.user) {
-		return refuse(replyError("ERR No such user '" + clip(f.user, 128) + "'"))
+		return Error("ERR No such user '" + clip(f.user, 128) + "'")
 	}
 	n, self := int64(0), false
 	for _, other := range c.srv.clients() {
@@ -177,23 +177,24 @@ func clientKill(c *conn, args [][]byte) action {
 			other.stop()
 		}
 	}
-	a := integer(n)
-	a.last = self
-	return a
+	if self {
+		return Last{integer(n)}
+	}
+	return integer(n)
 }
 
-func (c *conn) killAddr(addr string) action {
+func (c *conn) killAddr(addr string) Action {
 	for _, other := range c.srv.clients() {
 		if other.wire.remote().String() != addr {
 			continue
 		}
-		a := status("OK")
-		if a.last = other == c; !a.last {
-			other.stop()
+		if other == c {
+			return Last{status("OK")}
 		}
-		return a
+		other.stop()
+		return status("OK")
 	}
-	return refuse(errNoSuchClient)
+	return errNoSuchClient
 }
 
 // killFilter selects connections; a zero field does not.
@@ -205,7 +206,7 @@ type killFilter struct {
 	skipMe      bool
 }
 
-func parseKill(args [][]byte) (killFilter, replyError) {
+func parseKill(args [][]byte) (killFilter, Error) {
 	f := killFilter{skipMe: true}
 	for i := 0; i < len(args); i += 2 {
 		if i+1 == len(args) {
@@ -250,12 +251,12 @@ func (f killFilter) match(c *conn) bool {
 
 // userName is whose the connection is, as others may ask.
 func (c *conn) userName() string {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	return c.about.user
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	return c.info.user
 }
 
-func clientReply(c *conn, args [][]byte) action {
+func clientReply(c *conn, args [][]byte) Action {
 	switch {
 	case is(args[2], "ON"):
 		c.quiet = false
@@ -266,34 +267,34 @@ func clientReply(c *conn, args [][]byte) action {
 			c.skip = 2 // this reply and the next
 		}
 	default:
-		return refuse(errSyntax)
+		return errSyntax
 	}
 	return status("OK")
 }
 
-func clientNoEvict(c *conn, args [][]byte) action {
+func clientNoEvict(c *conn, args [][]byte) Action {
 	if !is(args[2], "ON") && !is(args[2], "OFF") {
-		return refuse(errSyntax)
+		return errSyntax
 	}
-	c.about.mu.Lock()
-	c.about.noEvict = is(args[2], "ON")
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.noEvict = is(args[2], "ON")
+	c.info.mu.Unlock()
 	return status("OK")
 }
 
-func clientNoTouch(_ *conn, args [][]byte) action {
+func clientNoTouch(_ *conn, args [][]byte) Action {
 	if !is(args[2], "ON") && !is(args[2], "OFF") {
-		return refuse(errSyntax)
+		return errSyntax
 	}
 	return status("OK")
 }
 
 // clientTracking accepts to go on without client-side caching.
-func clientTracking(_ *conn, args [][]byte) action {
+func clientTracking(_ *conn, args [][]byte) Action {
 	if len(args) == 3 && is(args[2], "OFF") {
 		return status("OK")
 	}
-	return refuse("ERR client tracking is not supported")
+	return Error("ERR client tracking is not supported")
 }
 
-func clientGetRedir(*conn, [][]byte) action { return integer(-1) }
+func clientGetRedir(*conn, [][]byte) Action { return integer(-1) }

@@ -38,7 +38,7 @@ type command struct {
 
 // handler makes an action of a request. args[0] is the name of the command, and
 // args are valid until it returns.
-type handler func(c *conn, args [][]byte) action
+type handler func(c *conn, args [][]byte) Action
 
 // keySpec says which arguments are keys: from first to last, every step-th one.
 // A negative last counts from the end. Zero: none.
@@ -151,7 +151,7 @@ func (t *table) add(cmd *command) {
 func (t *table) lookup(name string) *command { return t.byName[strings.ToLower(name)] }
 
 // find returns the command of a request, and the error if it may not be handled.
-func (t *table) find(args [][]byte) (*command, replyError) {
+func (t *table) find(args [][]byte) (*command, Error) {
 	var buf [64]byte
 	cmd := t.byName[string(lower(buf[:0], args[0]))]
 	if cmd == nil || strings.Contains(cmd.name, "|") {

@@ -17,7 +17,7 @@ import (
 )
 
 // conn is one client's connection. Its fields belong to the goroutine in serve,
-// but for about, and for what wire and order say of theirs.
+// but for info, and for what wire and order say of theirs.
 type conn struct {
 	srv     *Server
 	id      uint64
@@ -37,9 +37,9 @@ type conn struct {
 	subs      subscriptions
 	tails     map[turn.Key]*pushTail
 
-	order order
-	pace  pace
-	burst burst
+	order    order
+	pacing   pacing
+	pipeline pipeline
 
 	// gone ends when what blocks must end: because the client has left, which is
 	// its cause then, or because the connection is told to stop.
@@ -54,11 +54,11 @@ type conn struct {
 	gaveWay  bool
 	known    bool // its descriptor is noted as a user's
 
-	about about
+	info publicInfo
 }
 
-// about is what other connections may see and do.
-type about struct {
+// publicInfo is what other connections may see and do.
+type publicInfo struct {
 	mu       sync.Mutex
 	stopping bool      // no further input is waited for
 	stopBy   time.Time // … from then on at the latest
@@ -92,9 +92,9 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	c.block.changed.L = &c.block.mu
 	c.kept.budget, c.kept.max = c.memory, s.cfg.PipelineBytes
 	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
-	c.about.proto, c.about.active, c.about.user = 2, now, defaultUser
+	c.info.proto, c.info.active, c.info.user = 2, now, defaultUser
 	c.logOut()
-	c.pace = newPace(nc)
+	c.pacing = newPacing(nc)
 	return c
 }
 
@@ -134,11 +134,10 @@ func (c *conn) next() bool {
 		return c.handle(args)
 	case errors.As(err, &tooLong):
 		c.tx.spoil()
-		c.start(nil, refuse(oversized(tooLong)), 0)
-		return true
+		return c.execute(nil, oversized(tooLong), 0)
 	case errors.As(err, &protocol):
 		c.srv.log.Debug("redis: closing connection", "client", c.wire.remote(), "error", err)
-		c.start(nil, refuse(c.broken(protocol)), 0)
+		c.execute(nil, c.broken(protocol), 0)
 		c.wire.abort = true
 	case errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping():
 		c.srv.endings.paused.log(&c.wire, slog.LevelInfo, "that paused within a request")
@@ -148,61 +147,63 @@ func (c *conn) next() bool {
 
 // broken is what a client hears whose request cannot be read. Since a user who was removed
 // may still send large requests, these are refused as small ones are.
-func (c *conn) broken(e resp.ProtocolError) replyError {
+func (c *conn) broken(e resp.ProtocolError) Error {
 	tooMuch := e == resp.ErrArrayUnauthenticated || e == resp.ErrBulkUnauthenticated
 	if tooMuch && c.who.login.Name != "" {
 		return errNoAuth
 	}
-	return replyError("ERR " + e.Error())
+	return Error("ERR " + e.Error())
 }
 
-func oversized(e *resp.RequestError) replyError {
+func oversized(e *resp.RequestError) Error {
 	kind := turn.TooLarge
 	if e.Limit == 0 {
 		kind = turn.Overloaded
 	}
-	return replyError(kind.String() + " " + e.Error() + "; nothing was changed")
+	return Error(kind.String() + " " + e.Error() + "; nothing was changed")
 }
 
-func (c *conn) handle(args [][]byte) bool {
+// handle takes a request its way: it looks the command up, authorises it, decides whether
+// and when it is handled, and performs the action that its handler makes of it. It reports
+// whether another request may follow.
+func (c *conn) handle(args [][]byte) (more bool) {
 	bytes := c.in.Bytes() // before a handler takes the payloads away
-	cmd, err := c.srv.table.find(args)
-	if cmd == nil && (is(args[0], "POST") || is(args[0], "Host:")) {
-		// A web page made a browser talk to this port; nothing it sends is meant.
+	cmd, refusal := c.srv.table.find(args)
+	if cmd == nil && speaksHTTP(args) {
 		c.srv.endings.http.log(&c.wire, slog.LevelWarn, "that speaks HTTP")
 		return false
 	}
-	if err == "" {
-		err = c.authorise(cmd, args)
+	if refusal == "" {
+		refusal = c.authorise(cmd, args)
 	}
-	if err == "" {
-		err = c.checkKeys(cmd, args)
+	if refusal == "" {
+		refusal = c.checkKeys(cmd, args)
 	}
-	a := refuse(err)
+	a := c.decide(cmd, args, refusal, bytes)
+	c.touch(cmd, a)
+	return c.execute(cmd, a, bytes)
+}
+
+// speaksHTTP recognises a web page that made a browser talk to this port: nothing that it
+// sends is meant.
+func speaksHTTP(args [][]byte) bool { return is(args[0], "POST") || is(args[0], "Host:") }
+
+// decide makes an action of a request: it is queued, refused or handled now.
+func (c *conn) decide(cmd *command, args [][]byte, refusal Error, bytes int) Action {
 	switch {
 	case c.tx.open != nil && (cmd == nil || !cmd.passes()):
-		a = c.enqueue(cmd, args, err, bytes)
-	case err == "" && c.listening() && !cmd.whileListening():
-		a = refuse(errListening(cmd.name))
-	case err == "":
-		a = c.guard(cmd, args, cmd.handle(c, args))
-	default:
+		return c.enqueue(cmd, args, refusal, bytes)
+	case refusal != "":
 		c.tx.spoil()
+		return refusal
+	case c.listening() && !cmd.whileListening():
+		return errListening(cmd.name)
 	}
-	if a.last {
-		c.vanish()
-	}
-	if a.blocks {
-		c.touch(nil) // it is shown when it waits or has ended
-	} else {
-		c.touch(cmd)
-	}
-	c.start(cmd, a, bytes)
-	return !a.last
+	return c.guard(cmd, args, cmd.handle(c, args))
 }
 
 // checkKeys refuses keys that are too long before anything is kept of them.
-func (c *conn) checkKeys(cmd *command, args [][]byte) replyError {
+func (c *conn) checkKeys(cmd *command, args [][]byte) Error {
 	most := c.srv.engine.Limits().KeyBytes
 	keys, step := cmd.keyRun(args)
 	if cmd.blocks && len(keys) > maxBlockingKeys*step {
@@ -216,43 +217,46 @@ func (c *conn) checkKeys(cmd *command, args [][]byte) replyError {
 	return ""
 }
 
-func tooLarge(format string, args ...any) replyError {
-	return replyError(errorText(turn.Errorf(turn.TooLarge, format, args...), false))
+func tooLarge(format string, args ...any) Error {
+	return Error(errorText(turn.Errorf(turn.TooLarge, format, args...), false))
 }
 
 // maxBlockingKeys is how many keys a request can wait for.
 const maxBlockingKeys = 1000
 
-func (c *conn) touch(cmd *command) {
+// touch notes for CLIENT LIST that a request was received. A command that waits is shown
+// when it does, or has ended.
+func (c *conn) touch(cmd *command, a Action) {
 	now := c.srv.cfg.Now()
-	c.about.mu.Lock()
-	c.about.active = now
-	if cmd != nil {
-		c.about.command = cmd.name
+	_, waits := a.(*Wait)
+	c.info.mu.Lock()
+	c.info.active = now
+	if cmd != nil && !waits {
+		c.info.command = cmd.name
 	}
-	c.about.mu.Unlock()
+	c.info.mu.Unlock()
 }
 
 // vanish takes the connection out of CLIENT LIST: once the client has the answer to its
 // last request, the connection is not listed any more, as in Redis.
 func (c *conn) vanish() {
-	c.about.mu.Lock()
-	c.about.ending = true
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.ending = true
+	c.info.mu.Unlock()
 }
 
 // isEnding reports whether the last request was handled.
 func (c *conn) isEnding() bool {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	return c.about.ending
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	return c.info.ending
 }
 
 // show makes a command the last one that CLIENT LIST shows.
 func (c *conn) show(command string) {
-	c.about.mu.Lock()
-	c.about.command = command
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.command = command
+	c.info.mu.Unlock()
 }
 
 func (c *conn) key(name []byte) turn.Key {
@@ -266,7 +270,7 @@ func (c *conn) enter(ns string) {
 	if err != nil {
 		db = -1
 	}
-	c.about.mu.Lock()
-	c.about.db = db
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.db = db
+	c.info.mu.Unlock()
 }

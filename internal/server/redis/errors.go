@@ -9,46 +9,41 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// replyError is the whole text of an error reply, code first.
-type replyError string
-
-func (e replyError) Error() string { return string(e) }
-
 // Redis's own texts, which clients compare.
 const (
-	errSyntax       replyError = "ERR syntax error"
-	errNotInteger   replyError = "ERR value is not an integer or out of range"
-	errNotInt32     replyError = "ERR value is out of range, value must between -2147483648 and 2147483647"
-	errNotPositive  replyError = "ERR value is out of range, must be positive"
-	errDBRange      replyError = "ERR DB index is out of range"
-	errNoCluster    replyError = "ERR This instance has cluster support disabled"
-	errMaxClients   replyError = "ERR max number of clients reached"
-	errWrongPass    replyError = "WRONGPASS invalid username-password pair or user is disabled."
-	errNoPassword   replyError = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
-	errNoProto      replyError = "NOPROTO unsupported protocol version"
-	errClientName   replyError = "ERR Client names cannot contain spaces, newlines or special characters."
-	errWrongType    replyError = "WRONGTYPE Operation against a key holding the wrong kind of value"
-	errScanCursor   replyError = "ERR invalid cursor"
-	errLostCursor   replyError = "ERR invalid cursor: the place at which it stood is gone; begin again with 0"
-	errExpireNX     replyError = "ERR NX and XX, GT or LT options at the same time are not compatible"
-	errExpireGTLT   replyError = "ERR GT and LT options at the same time are not compatible"
-	errNoSuchKey    replyError = "ERR no such key"
-	errNotFloat     replyError = "ERR value is not a valid float"
-	errMinMaxFloat  replyError = "ERR min or max is not a float"
-	errMinMaxName   replyError = "ERR min or max not valid string range item"
-	errNoSuchClient replyError = "ERR No such client"
+	errSyntax       Error = "ERR syntax error"
+	errNotInteger   Error = "ERR value is not an integer or out of range"
+	errNotInt32     Error = "ERR value is out of range, value must between -2147483648 and 2147483647"
+	errNotPositive  Error = "ERR value is out of range, must be positive"
+	errDBRange      Error = "ERR DB index is out of range"
+	errNoCluster    Error = "ERR This instance has cluster support disabled"
+	errMaxClients   Error = "ERR max number of clients reached"
+	errWrongPass    Error = "WRONGPASS invalid username-password pair or user is disabled."
+	errNoPassword   Error = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	errNoProto      Error = "NOPROTO unsupported protocol version"
+	errClientName   Error = "ERR Client names cannot contain spaces, newlines or special characters."
+	errWrongType    Error = "WRONGTYPE Operation against a key holding the wrong kind of value"
+	errScanCursor   Error = "ERR invalid cursor"
+	errLostCursor   Error = "ERR invalid cursor: the place at which it stood is gone; begin again with 0"
+	errExpireNX     Error = "ERR NX and XX, GT or LT options at the same time are not compatible"
+	errExpireGTLT   Error = "ERR GT and LT options at the same time are not compatible"
+	errNoSuchKey    Error = "ERR no such key"
+	errNotFloat     Error = "ERR value is not a valid float"
+	errMinMaxFloat  Error = "ERR min or max is not a float"
+	errMinMaxName   Error = "ERR min or max not valid string range item"
+	errNoSuchClient Error = "ERR No such client"
 )
 
-func errArity(name string) replyError {
-	return replyError("ERR wrong number of arguments for '" + name + "' command")
+func errArity(name string) Error {
+	return Error("ERR wrong number of arguments for '" + name + "' command")
 }
 
-func errUnknownSubcommand(sub, container string) replyError {
-	return replyError(fmt.Sprintf("ERR unknown subcommand '%s'. Try %s HELP.", clip(sub, 128), strings.ToUpper(container)))
+func errUnknownSubcommand(sub, container string) Error {
+	return Error(fmt.Sprintf("ERR unknown subcommand '%s'. Try %s HELP.", clip(sub, 128), strings.ToUpper(container)))
 }
 
 // errUnknownCommand quotes the first arguments, up to 128 bytes of them.
-func errUnknownCommand(args [][]byte) replyError {
+func errUnknownCommand(args [][]byte) Error {
 	var b strings.Builder
 	for _, a := range args[1:] {
 		if b.Len() >= 128 {
@@ -56,7 +51,7 @@ func errUnknownCommand(args [][]byte) replyError {
 		}
 		fmt.Fprintf(&b, "'%s' ", clip(string(a), 128-b.Len()))
 	}
-	return replyError(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", clip(string(args[0]), 128), b.String()))
+	return Error(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", clip(string(args[0]), 128), b.String()))
 }
 
 // clip cuts s at n bytes and, as Redis does, at a NUL.
@@ -72,7 +67,7 @@ func clip(s string, n int) string {
 // to them as they should: they may send the request again after LOADING, and
 // after no other code. docs/redis.md explains the choices.
 func errorText(err error, native bool) string {
-	var own replyError
+	var own Error
 	if errors.As(err, &own) {
 		return string(own)
 	}
@@ -109,10 +104,10 @@ func nativeText(e *turn.Error) string {
 }
 
 // invalid is an error of a TURN.* request.
-func invalid(format string, args ...any) replyError {
-	return replyError(nativeText(turn.Errorf(turn.Invalid, format, args...)))
+func invalid(format string, args ...any) Error {
+	return Error(nativeText(turn.Errorf(turn.Invalid, format, args...)))
 }
 
-func errExpireTime(command string) replyError {
-	return replyError("ERR invalid expire time in '" + command + "' command")
+func errExpireTime(command string) Error {
+	return Error("ERR invalid expire time in '" + command + "' command")
 }

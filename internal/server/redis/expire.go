@@ -11,14 +11,14 @@ import (
 // expire makes the handler of EXPIRE and its kin: unit is the number of
 // milliseconds that the argument counts in, at says that it is a point in time.
 func expire(unit int64, at bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		cond, err := parseExpireIf(args[3:])
 		if err != "" {
-			return refuse(err)
+			return err
 		}
 		n, ok := parseInt(args[2])
 		if !ok {
-			return refuse(errNotInteger)
+			return errNotInteger
 		}
 		k := c.key(args[1])
 		op := &turn.Expire{Key: k, If: cond, List: true}
@@ -30,7 +30,7 @@ func expire(unit int64, at bool) handler {
 			highest = turn.MaxTTL
 		}
 		if n > highest/unit || n < math.MinInt64/unit {
-			return refuse(errExpireTime(string(lower(nil, args[0]))))
+			return errExpireTime(string(lower(nil, args[0])))
 		}
 		op.TTL, op.At = n*unit, n*unit
 		if at {
@@ -43,7 +43,7 @@ func expire(unit int64, at bool) handler {
 }
 
 // parseExpireIf reads the options NX, XX, GT, LT.
-func parseExpireIf(args [][]byte) (turn.ExpireIf, replyError) {
+func parseExpireIf(args [][]byte) (turn.ExpireIf, Error) {
 	var nx, xx, gt, lt bool
 	for _, a := range args {
 		switch strings.ToUpper(string(a)) {
@@ -56,7 +56,7 @@ func parseExpireIf(args [][]byte) (turn.ExpireIf, replyError) {
 		case "LT":
 			lt = true
 		default:
-			return 0, replyError("ERR Unsupported option " + clip(string(a), 128))
+			return 0, Error("ERR Unsupported option " + clip(string(a), 128))
 		}
 	}
 	switch {
@@ -78,7 +78,7 @@ func parseExpireIf(args [][]byte) (turn.ExpireIf, replyError) {
 	return turn.Always, ""
 }
 
-func persist(c *conn, args [][]byte) action {
+func persist(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	return write(k, &turn.Expire{Key: k, List: true}, func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) })
 }
@@ -86,9 +86,9 @@ func persist(c *conn, args [][]byte) action {
 // ttl makes the handler of TTL, PTTL, EXPIRETIME, PEXPIRETIME: the deadline or
 // what is left to it, in units of that many milliseconds.
 func ttl(unit int64, absolute bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
-		return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
+		return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (Reply, error) {
 			n := int64(-2)
 			switch {
 			case !exists(r):

@@ -11,9 +11,9 @@ func sayRemoved(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }
 
 // hset makes the handler of HSET and HMSET, which differ in the answer.
 func hset(answer func(*resp.Writer, turn.Result)) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		if len(args)%2 == 1 {
-			return refuse(errArity(string(lower(nil, args[0]))))
+			return errArity(string(lower(nil, args[0])))
 		}
 		k := c.key(args[1])
 		return write(k, &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: c.fields(args[2:])}, answer)
@@ -31,21 +31,21 @@ func (c *conn) fields(args [][]byte) []turn.Field {
 
 func sayOK(w *resp.Writer, _ turn.Result) { w.Status("OK") }
 
-func hsetnx(c *conn, args [][]byte) action {
+func hsetnx(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	return write(k, &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: c.fields(args[2:]), OnlyNew: true}, sayNumber)
 }
 
-func hincrby(c *conn, args [][]byte) action {
+func hincrby(c *conn, args [][]byte) Action {
 	n, ok := parseInt(args[3])
 	if !ok {
-		return refuse(errNotInteger)
+		return errNotInteger
 	}
 	k := c.key(args[1])
 	return write(k, &turn.AddToField{Key: k, Name: string(args[2]), Delta: n}, sayNumber)
 }
 
-func sadd(c *conn, args [][]byte) action {
+func sadd(c *conn, args [][]byte) Action {
 	fs := make([]turn.Field, 0, len(args)-2)
 	for _, a := range args[2:] {
 		fs = append(fs, turn.Field{Name: string(a)})
@@ -56,7 +56,7 @@ func sadd(c *conn, args [][]byte) action {
 
 // removeNamed makes the handler of HDEL, SREM and ZREM.
 func removeNamed(typ turn.Type) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
 		return write(k, &turn.RemoveFields{Key: k, Type: typ, Names: names(args[2:])}, sayRemoved)
 	}
@@ -65,9 +65,9 @@ func removeNamed(typ turn.Type) handler {
 // lookUp makes the handler of a command that asks for named elements and answers
 // each of them with one value; many: in an array.
 func lookUp(typ turn.Type, many bool, one func(*resp.Writer, *turn.Element)) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
-		a := c.read(k, &turn.Fields{Key: k, Type: typ, Names: names(args[2:])}, func(r turn.Result) (reply, error) {
+		a := c.read(k, &turn.Fields{Key: k, Type: typ, Names: names(args[2:])}, func(r turn.Result) (Reply, error) {
 			return func(w *resp.Writer) {
 				if many {
 					w.Array(len(r.Elements))
@@ -77,7 +77,7 @@ func lookUp(typ turn.Type, many bool, one func(*resp.Writer, *turn.Element)) han
 				}
 			}, nil
 		})
-		a.bulky = typ == turn.TypeHash
+		a.Bulky = typ == turn.TypeHash
 		return a
 	}
 }
@@ -111,9 +111,9 @@ func oneScore(w *resp.Writer, e *turn.Element) {
 // allOf makes the handler of HGETALL, HKEYS, HVALS and SMEMBERS. Like LRANGE, the
 // answer is never cut.
 func allOf(typ turn.Type, head func(*resp.Writer, int), one func(*resp.Writer, *turn.Element)) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
-		a := c.read(k, &turn.AllFields{Key: k, Type: typ}, func(r turn.Result) (reply, error) {
+		a := c.read(k, &turn.AllFields{Key: k, Type: typ}, func(r turn.Result) (Reply, error) {
 			if r.Cursor != "" {
 				return nil, turn.Errorf(turn.TooLarge, "the answer would have more than %d bytes; go through the %s with %s",
 					c.srv.engine.Limits().ReadBytes, typ, map[turn.Type]string{turn.TypeHash: "HSCAN", turn.TypeSet: "SSCAN"}[typ])
@@ -125,7 +125,7 @@ func allOf(typ turn.Type, head func(*resp.Writer, int), one func(*resp.Writer, *
 				}
 			}, nil
 		})
-		a.bulky = true
+		a.Bulky = true
 		return a
 	}
 }

@@ -15,16 +15,16 @@ const smallValue = 128
 // scanOf makes the handler of HSCAN, SSCAN and ZSCAN. They go through the elements
 // in the order of names, so one that stays meanwhile is returned once.
 func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		number, err := strconv.ParseUint(string(args[2]), 10, 64)
 		if err != nil {
-			return refuse(errScanCursor)
+			return errScanCursor
 		}
 		o, fail := parseScan(args[3:], false)
 		k := c.key(args[1])
 		q := turn.AllFields{Key: k, Type: typ, Limit: int(min(max(o.count, smallValue), keysPage))}
 		place := k.Namespace + "\x00" + k.Name
-		answer := func(r turn.Result) (reply, error) {
+		answer := func(r turn.Result) (Reply, error) {
 			switch {
 			case r.Session == nil || !r.Session.Held():
 				return scanReply(0, nil), nil
@@ -37,7 +37,7 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) han
 		if number == 0 {
 			return c.read(k, &q, answer)
 		}
-		return action{keys: []turn.Key{k}, work: func(ctx context.Context) (reply, error) {
+		return &Work{Keys: []turn.Key{k}, Run: func(ctx context.Context) (Reply, error) {
 			if q.Cursor, err = c.srv.resumeFields(ctx, q, place, number); err != nil {
 				return nil, err
 			}

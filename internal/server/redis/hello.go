@@ -18,15 +18,15 @@ const databases = 16
 // connection is where no users are configured.
 const defaultUser = "default"
 
-func hello(c *conn, args [][]byte) action {
+func hello(c *conn, args [][]byte) Action {
 	proto := int64(c.proto)
 	if len(args) > 1 {
 		n, ok := parseInt(args[1])
 		if !ok {
-			return refuse("ERR Protocol version is not an integer or out of range")
+			return Error("ERR Protocol version is not an integer or out of range")
 		}
 		if n < 2 || n > 3 {
-			return refuse(errNoProto)
+			return errNoProto
 		}
 		proto = n
 	}
@@ -35,27 +35,27 @@ func hello(c *conn, args [][]byte) action {
 		switch {
 		case is(args[i], "AUTH") && i+2 < len(args):
 			if err := c.logIn(args[i+1], args[i+2]); err != "" {
-				return refuse(err)
+				return err
 			}
 			i += 2
 		case is(args[i], "SETNAME") && i+1 < len(args):
 			name, named = string(args[i+1]), true
 			if !validName(name) {
-				return refuse(errClientName)
+				return errClientName
 			}
 			i++
 		default:
-			return refuse(replyError("ERR Syntax error in HELLO option '" + clip(string(args[i]), 128) + "'"))
+			return Error("ERR Syntax error in HELLO option '" + clip(string(args[i]), 128) + "'")
 		}
 	}
 	if c.who.stranger() {
-		return refuse(errNoAuthHello)
+		return errNoAuthHello
 	}
 	if named {
 		c.setName(name)
 	}
 	c.setProtocol(int(proto))
-	return say(func(w *resp.Writer) {
+	return Reply(func(w *resp.Writer) {
 		w.Map(7)
 		w.BulkString("server")
 		w.BulkString("redis")
@@ -82,15 +82,15 @@ func (c *conn) setProtocol(version int) {
 	c.replies.settle()
 	c.replies.own(func(w *resp.Writer) { w.SetProtocol(version) })
 	c.proto = version
-	c.about.mu.Lock()
-	c.about.proto = version
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.proto = version
+	c.info.mu.Unlock()
 }
 
 func (c *conn) setName(name string) {
-	c.about.mu.Lock()
-	c.about.name = name
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.name = name
+	c.info.mu.Unlock()
 }
 
 // validName reports whether s consists of printable characters without spaces.
@@ -104,56 +104,56 @@ func validName(s string) bool {
 }
 
 // auth is AUTH [username] password.
-func authenticate(c *conn, args [][]byte) action {
+func authenticate(c *conn, args [][]byte) Action {
 	name, secret := []byte(defaultUser), args[len(args)-1]
 	switch {
 	case len(args) > 3:
-		return refuse(errSyntax)
+		return errSyntax
 	case len(args) == 3:
 		name = args[1]
 	case c.srv.cfg.Users == nil:
-		return refuse(errNoPassword)
+		return errNoPassword
 	}
 	if err := c.logIn(name, secret); err != "" {
-		return refuse(err)
+		return err
 	}
 	return status("OK")
 }
 
-func selectDB(c *conn, args [][]byte) action {
+func selectDB(c *conn, args [][]byte) Action {
 	n, ok := parseInt(args[1])
 	switch {
 	case !ok:
-		return refuse(errNotInteger)
+		return errNotInteger
 	case n != int64(int32(n)):
-		return refuse(errNotInt32)
+		return errNotInt32
 	case n < 0 || n >= databases:
-		return refuse(errDBRange)
+		return errDBRange
 	}
 	c.enter(strconv.FormatInt(n, 10))
 	return status("OK")
 }
 
 // namespace is TURN.NS: SELECT for a namespace of any name.
-func namespace(c *conn, args [][]byte) action {
+func namespace(c *conn, args [][]byte) Action {
 	if len(args) == 1 {
 		return text(c.namespace)
 	}
 	ns := string(args[1])
 	if err := (&turn.Count{Namespace: ns}).Validate(c.srv.engine.Limits()); err != nil {
-		return refuse(replyError(errorText(err, true)))
+		return Error(errorText(err, true))
 	}
 	c.enter(ns)
 	return status("OK")
 }
 
-func ping(c *conn, args [][]byte) action {
+func ping(c *conn, args [][]byte) Action {
 	if c.listening() && len(args) <= 2 {
 		message := ""
 		if len(args) == 2 {
 			message = string(args[1])
 		}
-		return say(func(w *resp.Writer) {
+		return Reply(func(w *resp.Writer) {
 			w.Array(2)
 			w.BulkString("pong")
 			w.BulkString(message)
@@ -165,18 +165,16 @@ func ping(c *conn, args [][]byte) action {
 	case 2:
 		return text(string(args[1]))
 	}
-	return refuse(errArity("ping"))
+	return errArity("ping")
 }
 
-func echo(_ *conn, args [][]byte) action { return text(string(args[1])) }
+func echo(_ *conn, args [][]byte) Action { return text(string(args[1])) }
 
-func quit(*conn, [][]byte) action {
-	a := status("OK")
-	a.last = true
-	return a
+func quit(*conn, [][]byte) Action {
+	return Last{status("OK")}
 }
 
-func reset(c *conn, _ [][]byte) action {
+func reset(c *conn, _ [][]byte) Action {
 	c.awaitBarrier()
 	c.unsubscribeAll()
 	c.setProtocol(2)

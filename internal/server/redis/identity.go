@@ -42,11 +42,11 @@ func (c *conn) follow() {
 func (c *conn) become(u *auth.User) {
 	c.who.user = u
 	c.admit(u)
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	c.about.known, c.about.login, c.about.user = u, c.who.login, defaultUser
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	c.info.known, c.info.login, c.info.user = u, c.who.login, defaultUser
 	if u != nil {
-		c.about.user = u.Name
+		c.info.user = u.Name
 	}
 }
 
@@ -70,11 +70,11 @@ func (c *conn) admit(u *auth.User) {
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
 // the connection would still receive messages that another user may not see, or after
 // the first user was removed.
-const errSubscribed replyError = "ERR unsubscribe before authenticating as another user"
+const errSubscribed Error = "ERR unsubscribe before authenticating as another user"
 
 // logIn makes the connection that of a user, if the secret is right; if not, it
 // stays what it was.
-func (c *conn) logIn(name, secret []byte) replyError {
+func (c *conn) logIn(name, secret []byte) Error {
 	users := c.who.all
 	if users == nil {
 		if string(name) != defaultUser {
@@ -88,7 +88,7 @@ func (c *conn) logIn(name, secret []byte) replyError {
 		if turn.KindOf(err) == turn.Unauthorized {
 			return errWrongPass
 		}
-		return replyError(errorText(err, false))
+		return Error(errorText(err, false))
 	}
 	set := users.Current()
 	user := set.Find(login)
@@ -122,7 +122,7 @@ func (s *Server) isUser(name string) bool {
 	return s.cfg.Users.Current().Has(name)
 }
 
-func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
+func aclWhoAmI(c *conn, _ [][]byte) Action { return text(c.userName()) }
 
 // UsersChanged must be called after the users file was read again. Requests are authorised
 // by the current users without it; it closes connections whose subscriptions would still
@@ -130,10 +130,10 @@ func aclWhoAmI(c *conn, _ [][]byte) action { return text(c.userName()) }
 func (s *Server) UsersChanged() {
 	set := s.cfg.Users.Current()
 	for _, c := range s.clients() {
-		c.about.mu.Lock()
-		listens := c.about.channels+c.about.patterns > 0
-		known, login := c.about.known, c.about.login
-		c.about.mu.Unlock()
+		c.info.mu.Lock()
+		listens := c.info.channels+c.info.patterns > 0
+		known, login := c.info.known, c.info.login
+		c.info.mu.Unlock()
 		if listens && !known.Same(set.Find(login)) {
 			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.remote(), "user", login.Name)
 			c.stop()

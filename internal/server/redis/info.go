@@ -57,16 +57,16 @@ func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\
 // info is INFO [section …]. It answers without a leader, too: clients ask for it
 // to find out whether the server is there. In a transaction it tells of the moment at
 // which the reply to EXEC is written.
-func info(c *conn, args [][]byte) action {
+func info(c *conn, args [][]byte) Action {
 	var wanted []string
 	for _, a := range args[1:] {
 		wanted = append(wanted, strings.ToLower(string(a)))
 	}
 	user := c.who.user
 	if c.tx.open != nil {
-		return say(func(w *resp.Writer) { w.Verbatim("txt", c.srv.describe(c.srv.work, wanted, user)) })
+		return Reply(func(w *resp.Writer) { w.Verbatim("txt", c.srv.describe(c.srv.work, wanted, user)) })
 	}
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		text := c.srv.describe(ctx, wanted, user)
 		return func(w *resp.Writer) { w.Verbatim("txt", text) }, nil
 	})

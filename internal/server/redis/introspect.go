@@ -7,15 +7,15 @@ import (
 	"github.com/turnlog/turnlog/internal/resp"
 )
 
-func commandCount(c *conn, _ [][]byte) action { return integer(int64(len(c.srv.table.list))) }
+func commandCount(c *conn, _ [][]byte) Action { return integer(int64(len(c.srv.table.list))) }
 
 // commandAll is COMMAND without a subcommand.
-func commandAll(c *conn, args [][]byte) action {
-	return say(func(w *resp.Writer) { writeCommands(w, c.srv.table.list) })
+func commandAll(c *conn, args [][]byte) Action {
+	return Reply(func(w *resp.Writer) { writeCommands(w, c.srv.table.list) })
 }
 
 // commandInfo is COMMAND INFO [name …].
-func commandInfo(c *conn, args [][]byte) action {
+func commandInfo(c *conn, args [][]byte) Action {
 	cmds := c.srv.table.list
 	if len(args) > 2 {
 		cmds = nil
@@ -23,7 +23,7 @@ func commandInfo(c *conn, args [][]byte) action {
 			cmds = append(cmds, c.srv.table.lookup(string(a))) // nil is written as null
 		}
 	}
-	return say(func(w *resp.Writer) { writeCommands(w, cmds) })
+	return Reply(func(w *resp.Writer) { writeCommands(w, cmds) })
 }
 
 func writeCommands(w *resp.Writer, cmds []*command) {
@@ -100,7 +100,7 @@ func writeSpec(w *resp.Writer, kind string, pairs ...any) {
 }
 
 // commandDocs is COMMAND DOCS [name …].
-func commandDocs(c *conn, args [][]byte) action {
+func commandDocs(c *conn, args [][]byte) Action {
 	cmds := c.srv.table.list
 	if len(args) > 2 {
 		cmds = nil
@@ -110,7 +110,7 @@ func commandDocs(c *conn, args [][]byte) action {
 			}
 		}
 	}
-	return say(func(w *resp.Writer) {
+	return Reply(func(w *resp.Writer) {
 		w.Map(len(cmds))
 		for _, cmd := range cmds {
 			writeDocs(w, cmd)
@@ -137,11 +137,11 @@ func writeDocs(w *resp.Writer, cmd *command) {
 }
 
 // commandList is COMMAND LIST [FILTERBY MODULE name|ACLCAT category|PATTERN pattern].
-func commandList(c *conn, args [][]byte) action {
+func commandList(c *conn, args [][]byte) Action {
 	keep := func(*command) bool { return true }
 	if len(args) > 2 {
 		if len(args) != 5 || !is(args[2], "FILTERBY") {
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		value := strings.ToLower(string(args[4]))
 		switch {
@@ -152,7 +152,7 @@ func commandList(c *conn, args [][]byte) action {
 		case is(args[3], "PATTERN"):
 			keep = func(cmd *command) bool { return match(value, cmd.name) }
 		default:
-			return refuse(errSyntax)
+			return errSyntax
 		}
 	}
 	var names []string
@@ -161,32 +161,32 @@ func commandList(c *conn, args [][]byte) action {
 			names = append(names, cmd.name)
 		}
 	}
-	return say(func(w *resp.Writer) { writeNames(w, names) })
+	return Reply(func(w *resp.Writer) { writeNames(w, names) })
 }
 
 // commandGetKeys is COMMAND GETKEYS command [arg …].
-func commandGetKeys(c *conn, args [][]byte) action {
+func commandGetKeys(c *conn, args [][]byte) Action {
 	request := args[2:]
 	cmd, err := c.srv.table.find(request)
 	switch {
 	case cmd == nil:
-		return refuse("ERR Invalid command specified")
+		return Error("ERR Invalid command specified")
 	case err != "":
-		return refuse("ERR Invalid number of arguments specified for command")
+		return Error("ERR Invalid number of arguments specified for command")
 	}
 	var names []string
 	for _, k := range cmd.keysOf(request) {
 		names = append(names, string(k))
 	}
 	if len(names) == 0 {
-		return refuse("ERR The command has no key arguments")
+		return Error("ERR The command has no key arguments")
 	}
-	return say(func(w *resp.Writer) { writeNames(w, names) })
+	return Reply(func(w *resp.Writer) { writeNames(w, names) })
 }
 
 // help makes the handler of a container's HELP.
 func help(container string) handler {
-	return func(c *conn, _ [][]byte) action {
+	return func(c *conn, _ [][]byte) Action {
 		cmd := c.srv.table.lookup(container)
 		lines := []string{strings.ToUpper(container) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
 		for i := range cmd.subs {
@@ -194,7 +194,7 @@ func help(container string) handler {
 			_, word, _ := strings.Cut(sub.name, "|")
 			lines = append(lines, strings.TrimSpace(strings.ToUpper(word)+" "+sub.args), "    "+sub.summary)
 		}
-		return say(func(w *resp.Writer) {
+		return Reply(func(w *resp.Writer) {
 			w.Array(len(lines))
 			for _, l := range lines {
 				w.Status(l)

@@ -12,16 +12,16 @@ import (
 const delBatch = 1000
 
 // del is DEL and UNLINK. Beyond delBatch keys it is not atomic.
-func del(c *conn, args [][]byte) action {
+func del(c *conn, args [][]byte) Action {
 	keys := make([]turn.Key, 0, len(args)-1)
 	for _, a := range args[1:] {
 		keys = append(keys, c.key(a))
 	}
 	if len(keys) <= delBatch {
-		return action{op: &turn.Delete{Keys: keys, List: true}, keys: keys,
-			done: func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }}
+		return &Write{Op: &turn.Delete{Keys: keys, List: true}, Keys: keys,
+			Done: func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }}
 	}
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		var batches []Pending
 		for batch := range slices.Chunk(keys, delBatch) {
 			batches = append(batches, c.srv.engine.Submit(ctx, &turn.Delete{Keys: batch, List: true}))
@@ -38,7 +38,7 @@ func del(c *conn, args [][]byte) action {
 		if failed != nil {
 			return nil, partly(failed, removed)
 		}
-		return sayInt(removed), nil
+		return count(removed), nil
 	})
 }
 
@@ -52,27 +52,27 @@ func partly(err error, removed uint64) error {
 	return turn.Errorf(turn.Unknown, "%d keys were deleted, then: %s", removed, e.Message)
 }
 
-func existing(c *conn, args [][]byte) action {
-	return c.readEach(args[1:], infoOf, func(os []outcome) (reply, error) {
+func existing(c *conn, args [][]byte) Action {
+	return c.readEach(args[1:], infoOf, func(os []outcome) (Reply, error) {
 		n := uint64(0)
 		for i := range os {
 			if exists(os[i].Result) {
 				n++
 			}
 		}
-		return sayInt(n), nil
+		return count(n), nil
 	})
 }
 
 func infoOf(k turn.Key) turn.Query { return &turn.Info{Key: k} }
 
-func typeOf(c *conn, args [][]byte) action {
+func typeOf(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
-	return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+	return c.read(k, infoOf(k), func(r turn.Result) (Reply, error) {
 		if !exists(r) {
-			return sayStatus("none"), nil
+			return status("none"), nil
 		}
-		return sayStatus(r.Session.Type.String()), nil
+		return status(r.Session.Type.String()), nil
 	})
 }
 
@@ -82,16 +82,16 @@ func exists(r turn.Result) bool { return r.Session != nil && r.Session.Held() }
 // sizeOf makes the handler of LLEN and its kin: how many elements a value of that
 // type has.
 func sizeOf(typ turn.Type) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
-		return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+		return c.read(k, infoOf(k), func(r turn.Result) (Reply, error) {
 			switch {
 			case !exists(r):
-				return sayInt(0), nil
+				return count(0), nil
 			case r.Session.Type != typ:
 				return nil, errWrongType
 			}
-			return sayInt(r.Session.Count), nil
+			return count(r.Session.Count), nil
 		})
 	}
 }
@@ -101,11 +101,11 @@ const keysPage = 10_000
 
 // keys is KEYS pattern. It is put together from several pages, so that a key that
 // comes or goes meanwhile may or may not be listed; one that stays is.
-func keys(c *conn, args [][]byte) action {
+func keys(c *conn, args [][]byte) Action {
 	pattern := string(args[1])
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
 	user := c.who.user
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		var found []string
 		var index uint64
 		room := c.srv.engine.Limits().ReadBytes // names are kept until all are found
@@ -143,15 +143,15 @@ func writeNames(w *resp.Writer, names []string) {
 // flush makes the handler of FLUSHDB and FLUSHALL. They delete in steps: keys
 // made meanwhile may or may not stay.
 func flush(all bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		if len(args) > 2 || len(args) == 2 && !is(args[1], "ASYNC") && !is(args[1], "SYNC") {
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		namespaces := []string{c.namespace}
 		if all {
 			namespaces = c.srv.databases
 		}
-		return alone(func(ctx context.Context) (reply, error) {
+		return alone(func(ctx context.Context) (Reply, error) {
 			removed := uint64(0)
 			for _, ns := range namespaces {
 				n, err := c.erase(ctx, ns, "")
@@ -159,7 +159,7 @@ func flush(all bool) handler {
 					return nil, partly(err, removed)
 				}
 			}
-			return sayStatus("OK"), nil
+			return status("OK"), nil
 		})
 	}
 }

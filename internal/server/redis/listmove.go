@@ -36,10 +36,10 @@ func (c *conn) do(ctx context.Context, op turn.Op) (turn.Result, error) {
 
 // blockingPop makes the handler of BLPOP and BRPOP.
 func blockingPop(cmd string, side turn.Side) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		block, err := parseTimeout(args[len(args)-1])
 		if err != "" {
-			return refuse(err)
+			return err
 		}
 		return c.take(taking{
 			keys: c.keysOf(args[1 : len(args)-1]), op: popFirst(side, 1), none: (*resp.Writer).NullArray, wait: true, block: block,
@@ -67,35 +67,35 @@ func (c *conn) keysOf(names [][]byte) []turn.Key {
 // popMany makes the handler of LMPOP and BLMPOP; at is where the number of keys
 // stands.
 func popMany(cmd string, at int) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		t := taking{none: (*resp.Writer).NullArray, wait: at == 2}
 		n, ok := parseInt(args[at])
 		if !ok || n <= 0 {
-			return refuse("ERR numkeys should be greater than 0")
+			return Error("ERR numkeys should be greater than 0")
 		}
 		rest := args[at+1:]
 		if n >= int64(len(rest)) {
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		names, rest := rest[:n], rest[n:]
 		side, ok := parseListEnd(rest[0])
 		if !ok {
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		count, rest := uint64(1), rest[1:]
 		if len(rest) >= 2 && is(rest[0], "COUNT") {
 			if count, ok = parseCount(rest[1]); !ok || count == 0 {
-				return refuse("ERR count should be greater than 0")
+				return Error("ERR count should be greater than 0")
 			}
 			rest = rest[2:]
 		}
 		if len(rest) > 0 {
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		if t.wait {
 			block, err := parseTimeout(args[1])
 			if err != "" {
-				return refuse(err)
+				return err
 			}
 			t.block = block
 		}
@@ -125,7 +125,7 @@ func countedKeys(at int) func(args [][]byte) [][]byte {
 
 // move makes the handlers of LMOVE and BLMOVE, RPOPLPUSH and BRPOPLPUSH.
 func move(cmd string, sided, blocking bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		from, on, ok := turn.Tail, turn.Head, true
 		if sided {
 			var ok1, ok2 bool
@@ -134,13 +134,13 @@ func move(cmd string, sided, blocking bool) handler {
 			ok = ok1 && ok2
 		}
 		if !ok {
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		t := taking{none: (*resp.Writer).Null, wait: blocking}
 		if blocking {
 			block, err := parseTimeout(args[len(args)-1])
 			if err != "" {
-				return refuse(err)
+				return err
 			}
 			t.block = block
 		}
@@ -149,8 +149,8 @@ func move(cmd string, sided, blocking bool) handler {
 		t.op = func([]turn.Key) turn.Op { return &turn.MoveElement{Key: k, To: to, From: from, On: on} }
 		t.done = func(w *resp.Writer, _ turn.Key, r turn.Result) { w.Bulk(r.Messages[0].Data) }
 		a := c.take(t, cmd, args)
-		if a.op != nil {
-			a.keys = append(a.keys, to)
+		if w, ok := a.(*Write); ok {
+			w.Keys = append(w.Keys, to)
 		}
 		return a
 	}
@@ -168,7 +168,7 @@ func parseListEnd(arg []byte) (side turn.Side, ok bool) {
 }
 
 // parseTimeout reads a time in seconds, 0 for ever.
-func parseTimeout(arg []byte) (time.Duration, replyError) {
+func parseTimeout(arg []byte) (time.Duration, Error) {
 	seconds, ok := parseFloat(arg)
 	switch {
 	case !ok:
@@ -184,16 +184,16 @@ func parseTimeout(arg []byte) (time.Duration, replyError) {
 	return max(time.Millisecond, time.Duration(min(seconds, longest.Seconds())*float64(time.Second))), ""
 }
 
-func msetnx(c *conn, args [][]byte) action {
+func msetnx(c *conn, args [][]byte) Action {
 	if len(args)%2 == 0 {
-		return refuse(errArity("msetnx"))
+		return errArity("msetnx")
 	}
 	op := new(turn.SetNew)
 	for i := 1; i < len(args); i += 2 {
 		op.Keys = append(op.Keys, c.key(args[i]))
 		op.Values = append(op.Values, c.payload(args[i+1]))
 	}
-	return action{op: op, keys: op.Keys, done: func(w *resp.Writer, r turn.Result) {
+	return &Write{Op: op, Keys: op.Keys, Done: func(w *resp.Writer, r turn.Result) {
 		if r.Count > 0 {
 			w.Int(1)
 			return

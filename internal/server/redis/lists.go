@@ -9,7 +9,7 @@ import (
 
 // push makes the handler of RPUSH, LPUSH, RPUSHX, LPUSHX.
 func push(side turn.Side, onlyExisting bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
 		ms := c.payloads(args[2:])
 		var op turn.Op = &turn.Append{Key: k, Messages: ms, Side: side, OnlyExisting: onlyExisting}
@@ -22,7 +22,7 @@ func push(side turn.Side, onlyExisting bool) handler {
 
 // pop makes the handler of LPOP and RPOP.
 func pop(side turn.Side) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
 		if len(args) == 2 {
 			op := &turn.Pop{Key: k, From: side, Count: 1, List: true}
@@ -35,12 +35,12 @@ func pop(side turn.Side) handler {
 			})
 		}
 		if len(args) > 3 {
-			return refuse(errArity(string(lower(nil, args[0]))))
+			return errArity(string(lower(nil, args[0])))
 		}
 		n, ok := parseCount(args[2])
 		switch {
 		case !ok:
-			return refuse(errNotPositive)
+			return errNotPositive
 		case n == 0:
 			return c.popNone(k)
 		}
@@ -56,8 +56,8 @@ func pop(side turn.Side) handler {
 }
 
 // popNone answers a pop of no elements: an empty array if the list exists.
-func (c *conn) popNone(k turn.Key) action {
-	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (reply, error) {
+func (c *conn) popNone(k turn.Key) Action {
+	return c.read(k, &turn.Info{Key: k}, func(r turn.Result) (Reply, error) {
 		switch {
 		case !exists(r):
 			return (*resp.Writer).NullArray, nil
@@ -76,10 +76,10 @@ func writePayloads(w *resp.Writer, ms []turn.Message) {
 }
 
 // lindex looks at the index only if there is a list, as Redis does.
-func lindex(c *conn, args [][]byte) action {
+func lindex(c *conn, args [][]byte) Action {
 	i, ok := parseInt(args[2])
 	k := c.key(args[1])
-	return c.read(k, &turn.List{Key: k, Start: i, Stop: i}, func(r turn.Result) (reply, error) {
+	return c.read(k, &turn.List{Key: k, Start: i, Stop: i}, func(r turn.Result) (Reply, error) {
 		switch {
 		case !ok && exists(r):
 			return nil, errNotInteger
@@ -90,11 +90,11 @@ func lindex(c *conn, args [][]byte) action {
 	})
 }
 
-func ltrim(c *conn, args [][]byte) action {
+func ltrim(c *conn, args [][]byte) Action {
 	start, ok1 := parseInt(args[2])
 	stop, ok2 := parseInt(args[3])
 	if !ok1 || !ok2 {
-		return refuse(errNotInteger)
+		return errNotInteger
 	}
 	k := c.key(args[1])
 	op := &turn.Trim{Key: k, By: turn.ListRange, Start: start, Stop: stop}
@@ -102,26 +102,26 @@ func ltrim(c *conn, args [][]byte) action {
 }
 
 // lrange is never cut: the engine refuses a range that exceeds Limits.ReadBytes.
-func lrange(c *conn, args [][]byte) action {
+func lrange(c *conn, args [][]byte) Action {
 	start, ok1 := parseInt(args[2])
 	stop, ok2 := parseInt(args[3])
 	if !ok1 || !ok2 {
-		return refuse(errNotInteger)
+		return errNotInteger
 	}
 	k := c.key(args[1])
-	a := c.read(k, &turn.List{Key: k, Start: start, Stop: stop}, func(r turn.Result) (reply, error) {
+	a := c.read(k, &turn.List{Key: k, Start: start, Stop: stop}, func(r turn.Result) (Reply, error) {
 		return func(w *resp.Writer) { writePayloads(w, r.Messages) }, nil
 	})
-	a.bulky = true
+	a.Bulky = true
 	return a
 }
 
 // lset looks at the index only if there is a list, as Redis does.
-func lset(c *conn, args [][]byte) action {
+func lset(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	i, ok := parseInt(args[2])
 	if !ok {
-		return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+		return c.read(k, infoOf(k), func(r turn.Result) (Reply, error) {
 			switch {
 			case !exists(r):
 				return nil, errNoSuchKey
@@ -135,20 +135,20 @@ func lset(c *conn, args [][]byte) action {
 	return write(k, op, func(w *resp.Writer, _ turn.Result) { w.Status("OK") })
 }
 
-func linsert(c *conn, args [][]byte) action {
+func linsert(c *conn, args [][]byte) Action {
 	after := is(args[2], "AFTER")
 	if !after && !is(args[2], "BEFORE") {
-		return refuse(errSyntax)
+		return errSyntax
 	}
 	k := c.key(args[1])
 	op := &turn.InsertElement{Key: k, Pivot: bytes.Clone(args[3]), After: after, Data: c.payload(args[4])}
 	return write(k, op, func(w *resp.Writer, r turn.Result) { w.Int(r.Number) })
 }
 
-func lrem(c *conn, args [][]byte) action {
+func lrem(c *conn, args [][]byte) Action {
 	n, ok := parseInt(args[2])
 	if !ok {
-		return refuse(errNotInteger)
+		return errNotInteger
 	}
 	k := c.key(args[1])
 	op := &turn.RemoveElements{Key: k, Count: n, Data: bytes.Clone(args[3])}

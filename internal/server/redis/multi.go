@@ -8,43 +8,43 @@ import (
 )
 
 const (
-	errNested      replyError = "ERR MULTI calls can not be nested"
-	errNoMulti     replyError = "ERR EXEC without MULTI"
-	errNoDiscard   replyError = "ERR DISCARD without MULTI"
-	errWatchWithin replyError = "ERR WATCH inside MULTI is not allowed"
-	errNotWithin   replyError = "ERR Command not allowed inside a transaction"
-	errExecAbort   replyError = "EXECABORT Transaction discarded because of previous errors."
+	errNested      Error = "ERR MULTI calls can not be nested"
+	errNoMulti     Error = "ERR EXEC without MULTI"
+	errNoDiscard   Error = "ERR DISCARD without MULTI"
+	errWatchWithin Error = "ERR WATCH inside MULTI is not allowed"
+	errNotWithin   Error = "ERR Command not allowed inside a transaction"
+	errExecAbort   Error = "EXECABORT Transaction discarded because of previous errors."
 )
 
-func multi(c *conn, _ [][]byte) action {
+func multi(c *conn, _ [][]byte) Action {
 	if c.tx.open != nil {
-		return refuse(errNested)
+		return errNested
 	}
 	c.tx.open = new(transaction)
 	return status("OK")
 }
 
-func discard(c *conn, _ [][]byte) action {
+func discard(c *conn, _ [][]byte) Action {
 	if c.tx.open == nil {
-		return refuse(errNoDiscard)
+		return errNoDiscard
 	}
 	c.tx.forget()
 	return status("OK")
 }
 
-func watch(c *conn, args [][]byte) action {
+func watch(c *conn, args [][]byte) Action {
 	if c.tx.open != nil {
-		return refuse(errWatchWithin)
+		return errWatchWithin
 	}
 	if len(c.tx.watched)+len(args) > turn.MaxSteps {
-		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched", turn.MaxSteps), false)))
+		return Error(errorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched", turn.MaxSteps), false))
 	}
 	room := 0
 	for _, a := range args[1:] {
 		room += len(a) + watchedOverhead
 	}
 	if !c.memory.Take(room) {
-		return refuse(errCrowded)
+		return errCrowded
 	}
 	c.tx.watching += room
 	var ws []*watched
@@ -52,7 +52,7 @@ func watch(c *conn, args [][]byte) action {
 		ws = append(ws, &watched{Watched: turn.Watched{Key: c.key(a)}})
 	}
 	c.tx.watched = append(c.tx.watched, ws...)
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		index := uint64(0)
 		for _, w := range ws {
 			r, err := c.srv.since(ctx, index, infoOf(w.Key))
@@ -65,12 +65,12 @@ func watch(c *conn, args [][]byte) action {
 			w.known = true
 			index = r.Index
 		}
-		return sayStatus("OK"), nil
+		return status("OK"), nil
 	})
 }
 
 // unwatch in a transaction comes too late, as in Redis.
-func unwatch(c *conn, _ [][]byte) action {
+func unwatch(c *conn, _ [][]byte) Action {
 	if c.tx.open == nil {
 		c.tx.unwatch()
 	}
@@ -87,7 +87,7 @@ func (cmd *command) passes() bool {
 }
 
 // enqueue queues a request; err says why it cannot be handled.
-func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) action {
+func (c *conn) enqueue(cmd *command, args [][]byte, err Error, bytes int) Action {
 	t := c.tx.open
 	q := queued{cmd: cmd, steps: 0}
 	switch {
@@ -95,23 +95,22 @@ func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) a
 	case cmd.stateful:
 		err = errNotWithin
 	case t.bytes+bytes > c.srv.cfg.PipelineBytes:
-		err = replyError(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d bytes", c.srv.cfg.PipelineBytes), false))
+		err = Error(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d bytes", c.srv.cfg.PipelineBytes), false))
 	case !c.memory.Take(bytes + queuedOverhead):
 		err = errCrowded
 	default:
 		c.tx.queueing += bytes + queuedOverhead
 		q.action = cmd.handle(c, args)
-		q.steps = q.count()
-		switch {
-		case q.work != nil && q.queries == nil:
+		switch q.steps = countSteps(q.action); {
+		case !inTransaction(q.action):
 			err = errNotWithin
 		case t.steps+max(1, q.steps) > turn.MaxSteps:
-			err = replyError(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d steps", turn.MaxSteps), false))
+			err = Error(errorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d steps", turn.MaxSteps), false))
 		}
 	}
 	if err != "" {
 		t.dirty = true
-		return refuse(err)
+		return err
 	}
 	t.queue = append(t.queue, q)
 	t.steps += max(1, q.steps)
@@ -121,14 +120,14 @@ func (c *conn) enqueue(cmd *command, args [][]byte, err replyError, bytes int) a
 
 // execute is EXEC: it makes one operation of the queue. Watched keys are compared when it is
 // applied.
-func execute(c *conn, _ [][]byte) action {
+func execute(c *conn, _ [][]byte) Action {
 	t, ws := c.tx.open, c.tx.watched
 	if t == nil {
-		return refuse(errNoMulti)
+		return errNoMulti
 	}
 	c.tx.forget()
 	if t.dirty {
-		return refuse(errExecAbort)
+		return errExecAbort
 	}
 	tx := new(turn.Tx)
 	if len(ws) > 0 {
@@ -136,18 +135,17 @@ func execute(c *conn, _ [][]byte) action {
 	}
 	for _, w := range ws {
 		if !w.known {
-			return say((*resp.Writer).NullArray)
+			return nullArray()
 		}
 		tx.Watch = append(tx.Watch, w.Watched)
 	}
 	limits := c.srv.engine.Limits()
-	a := action{op: tx}
+	a := &Write{Op: tx}
 	for i := range t.queue {
 		q := &t.queue[i]
-		q.addTo(tx, limits)
-		a.keys = append(a.keys, q.keys...)
+		a.Keys = append(a.Keys, q.addTo(tx, limits)...)
 	}
-	a.done = func(w *resp.Writer, r turn.Result) {
+	a.Done = func(w *resp.Writer, r turn.Result) {
 		if r.Aborted {
 			w.NullArray()
 			return
@@ -163,7 +161,7 @@ func execute(c *conn, _ [][]byte) action {
 	case publishes(t.queue):
 		return c.executePublishing(a, t.queue)
 	case len(tx.Steps)+len(tx.Watch) == 0:
-		return say(func(w *resp.Writer) { a.done(w, turn.Result{}) })
+		return Reply(func(w *resp.Writer) { a.Done(w, turn.Result{}) })
 	}
 	return a
 }

@@ -38,17 +38,17 @@ func (c *conn) outlast() bool {
 }
 
 func (c *conn) setOutlasts(yes bool) {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	c.about.outlasts = yes
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	c.info.outlasts = yes
 	c.wire.timed = true // wake may have set the deadline
 }
 
 // wake ends keepInput. Any goroutine may call it, when blocking is closed.
 func (c *conn) wake() {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	if c.about.outlasts {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	if c.info.outlasts {
 		c.wire.nc.SetReadDeadline(past)
 	}
 }

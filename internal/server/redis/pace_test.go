@@ -23,7 +23,7 @@ func TestPaceNoticesWhoSendsOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	p := newPace(server)
+	p := newPacing(server)
 	serve := func() bool {
 		if !p.single() {
 			return false
@@ -68,7 +68,7 @@ func TestPaceOfAConnectionThatCannotBeLookedInto(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
 	defer b.Close()
-	p := newPace(a)
+	p := newPacing(a)
 	if p.single() {
 		t.Fatal("served inline, although an eager client could not be noticed")
 	}

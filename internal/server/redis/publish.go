@@ -21,11 +21,11 @@ type receipt struct {
 	count int64
 }
 
-func publish(c *conn, args [][]byte) action {
+func publish(c *conn, args [][]byte) Action {
 	if string(args[1]) == switchMaster {
-		return refuse(errOwnChannel) // its subscribers connect, with their secrets, to the address in it
+		return errOwnChannel // its subscribers connect, with their secrets, to the address in it
 	}
-	return action{publish: &message{scopeOf(c.namespace), string(args[1]), c.payload(args[2])}}
+	return &Publish{message{scopeOf(c.namespace), string(args[1]), c.payload(args[2])}}
 }
 
 // publish hands a message to the subscribers of all nodes. Messages that one
@@ -43,9 +43,9 @@ func (s *Server) publish(ctx context.Context, m *message) *receipt {
 	return r
 }
 
-// tell publishes a message when all earlier writes of the connection are applied,
+// publish publishes a message when all earlier writes of the connection are applied,
 // so that who receives it can read them.
-func (c *conn) tell(m *message) started {
+func (c *conn) publish(m *message) started {
 	c.awaitBarrier()
 	for _, w := range c.order.writes {
 		c.await(w)
@@ -55,23 +55,23 @@ func (c *conn) tell(m *message) started {
 	}
 	c.replies.flush() // publishing can take its time
 	r := c.srv.publish(c.srv.work, m)
-	return started{ready: r.done, outcome: func() (reply, error) {
+	return started{ready: r.done, outcome: func() (Reply, error) {
 		<-r.done
 		return func(w *resp.Writer) { w.Int(r.count) }, nil
 	}}
 }
 
-func pubsubChannels(c *conn, args [][]byte) action {
+func pubsubChannels(c *conn, args [][]byte) Action {
 	pattern := "*"
 	switch len(args) {
 	case 2:
 	case 3:
 		pattern = string(args[2])
 	default:
-		return refuse(replyError("ERR unknown subcommand or wrong number of arguments for '" + clip(string(args[1]), 128) + "'. Try PUBSUB HELP."))
+		return Error("ERR unknown subcommand or wrong number of arguments for '" + clip(string(args[1]), 128) + "'. Try PUBSUB HELP.")
 	}
 	scope := scopeOf(c.namespace)
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		all := c.srv.hub.names(channelsOf, scope, pattern)
 		for _, a := range c.srv.everywhere(ctx, asking(whichChannel, scope, pattern)) {
 			in := parts{rest: a}
@@ -83,22 +83,22 @@ func pubsubChannels(c *conn, args [][]byte) action {
 	})
 }
 
-func pubsubNumPat(c *conn, _ [][]byte) action {
+func pubsubNumPat(c *conn, _ [][]byte) Action {
 	scope := scopeOf(c.namespace)
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		all := c.srv.hub.names(patternsOf, scope, "*")
 		for _, a := range c.srv.everywhere(ctx, asking(whichPattern, scope)) {
 			in := parts{rest: a}
 			all = append(all, in.texts()...)
 		}
 		slices.Sort(all)
-		return sayInt(uint64(len(slices.Compact(all)))), nil
+		return count(uint64(len(slices.Compact(all)))), nil
 	})
 }
 
-func pubsubNumSub(c *conn, args [][]byte) action {
+func pubsubNumSub(c *conn, args [][]byte) Action {
 	scope, channels := scopeOf(c.namespace), names(args[2:])
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		counts := c.srv.hub.counts(scope, channels)
 		for _, a := range c.srv.everywhere(ctx, asking(howMany, scope, channels...)) {
 			in := parts{rest: a}
@@ -135,39 +135,42 @@ func pubsubCommands() []command {
 
 // publishes reports whether a transaction has something to publish.
 func publishes(queue []queued) bool {
-	return slices.ContainsFunc(queue, func(q queued) bool { return q.publish != nil })
+	return slices.ContainsFunc(queue, func(q queued) bool {
+		_, ok := q.action.(*Publish)
+		return ok
+	})
 }
 
 // executePublishing is EXEC of a transaction that publishes: it does so when the
 // transaction has taken place, and only then.
-func (c *conn) executePublishing(a action, queue []queued) action {
+func (c *conn) executePublishing(a *Write, queue []queued) Action {
 	c.awaitBarrier()
 	c.replies.drain()
 	var p Pending
-	if tx := a.op.(*turn.Tx); len(tx.Steps)+len(tx.Watch) > 0 {
+	if tx := a.Op.(*turn.Tx); len(tx.Steps)+len(tx.Watch) > 0 {
 		p = c.srv.engine.Submit(c.srv.work, tx)
 	}
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		var result turn.Result
 		if p != nil {
 			var err error
 			result, err = p.Wait()
 			c.order.noteWrite(result.Index)
 			if err != nil || result.Aborted {
-				return func(w *resp.Writer) { a.done(w, result) }, err
+				return func(w *resp.Writer) { a.Done(w, result) }, err
 			}
 		}
 		var receipts []*receipt
 		for i := range queue {
-			if q := &queue[i]; q.publish != nil {
-				r := c.srv.publish(ctx, q.publish)
-				q.say = func(w *resp.Writer) { w.Int(r.count) }
+			if p, ok := queue[i].action.(*Publish); ok {
+				r := c.srv.publish(ctx, &p.message)
+				queue[i].action = Reply(func(w *resp.Writer) { w.Int(r.count) })
 				receipts = append(receipts, r)
 			}
 		}
 		for _, r := range receipts {
 			<-r.done
 		}
-		return func(w *resp.Writer) { a.done(w, result) }, nil
+		return func(w *resp.Writer) { a.Done(w, result) }, nil
 	})
 }

@@ -6,7 +6,7 @@ import "sync/atomic"
 // that has its place among them: it is written when the replies to all earlier
 // requests are, and those behind it wait for it.
 type pushed struct {
-	write reply
+	write Reply
 	gate  bool
 	bytes int // as its receiver is charged for it
 	// share is the memory that it takes: several receivers share a message.

@@ -24,21 +24,21 @@ const (
 type pushTail struct {
 	c           *conn
 	q           turn.Read
-	incarnation uint64            // of the session as the client knows it; 0: none
-	refused     func() replyError // whether the user may not read it any more
+	incarnation uint64       // of the session as the client knows it; 0: none
+	refused     func() Error // whether the user may not read it any more
 	cancel      context.CancelFunc
 	ended       chan struct{} // closed when run has returned
 }
 
 // startTail follows a session from now on, in place of an earlier tail of it.
-func (c *conn) startTail(t *pushTail) action {
+func (c *conn) startTail(t *pushTail) Action {
 	switch {
 	case c.tx.open != nil:
-		return alone(func(context.Context) (reply, error) { return nil, errNotWithin })
+		return alone(func(context.Context) (Reply, error) { return nil, errNotWithin })
 	case c.proto < 3:
-		return refuse(invalid("PUSH needs RESP3: say HELLO 3 before"))
+		return invalid("PUSH needs RESP3: say HELLO 3 before")
 	case c.tails[t.q.Key] == nil && len(c.tails) >= maxTails:
-		return refuse(replyError(nativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails))))
+		return Error(nativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails)))
 	}
 	c.awaitBarrier()
 	c.replies.share()
@@ -49,12 +49,12 @@ func (c *conn) startTail(t *pushTail) action {
 	c.tails[t.q.Key] = t
 	ctx, cancel := context.WithCancel(c.gone)
 	t.cancel, t.ended = cancel, make(chan struct{})
-	c.replies.push(pushed{gate: true, write: sayStatus("OK")})
+	c.replies.push(pushed{gate: true, write: status("OK")})
 	go func() {
 		defer close(t.ended)
 		t.run(ctx)
 	}()
-	return action{gate: true}
+	return Gate{}
 }
 
 func (c *conn) stopTail(k turn.Key) (stopped bool) {
@@ -75,7 +75,7 @@ func (c *conn) stopTails() {
 }
 
 // turnUntail is TURN.UNTAIL [key …]. Nothing is pushed after its answer.
-func turnUntail(c *conn, args [][]byte) action {
+func turnUntail(c *conn, args [][]byte) Action {
 	c.awaitBarrier()
 	n := int64(0)
 	if len(args) == 1 {
@@ -91,7 +91,7 @@ func turnUntail(c *conn, args [][]byte) action {
 		return integer(n)
 	}
 	c.replies.push(pushed{gate: true, write: func(w *resp.Writer) { w.Int(n) }})
-	return action{gate: true}
+	return Gate{}
 }
 
 // run pushes frames until ctx ends. A query that fails is made again: whatever

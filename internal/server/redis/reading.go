@@ -1,9 +1,6 @@
 package redis
 
-import (
-	"context"
-	"math"
-)
+import "math"
 
 // reading is a read in flight. Reads of a key run at the same time and end in the order of
 // their requests. None answers from an older state than one before it: it asks again.
@@ -27,22 +24,22 @@ func (s states) with(index uint64) states {
 	return states{min(s.oldest, index), max(s.newest, index)}
 }
 
-// read does what a asks of the engine, once its turn has come. The caller closes r.done.
-func (s *Server) read(r *reading, a *action) (answer reply, err error) {
+// read performs a task once its turn has come. The caller closes r.done.
+func (s *Server) read(r *reading, t *task) (answer Reply, err error) {
 	for _, w := range r.writes {
 		s.await(w)
 	}
 	var seen states
 	var newest uint64
-	if a.work != nil { // it cannot be told whether it has to be repeated
+	if !t.repeatable { // it cannot be told whether it has to be repeated
 		newest = r.newest(s)
 	}
-	answer, seen, err = s.perform(s.work, a)
-	if a.work == nil {
+	answer, seen, err = t.run(s.work)
+	if t.repeatable {
 		newest = r.newest(s)
 	}
-	if answered := seen != (states{}); answered && a.work == nil && seen.oldest < newest {
-		answer, seen, err = s.perform(s.work, a) // it begins after them, and sees what they saw
+	if answered := seen != (states{}); answered && t.repeatable && seen.oldest < newest {
+		answer, seen, err = t.run(s.work) // it begins after them, and sees what they saw
 	}
 	if seen == (states{}) { // nothing was answered
 		seen.newest = newest
@@ -60,15 +57,4 @@ func (r *reading) newest(s *Server) (index uint64) {
 		}
 	}
 	return index
-}
-
-// perform does what a asks of the engine, and returns the states that answered.
-func (s *Server) perform(ctx context.Context, a *action) (r reply, seen states, err error) {
-	if a.work == nil {
-		return s.ask(ctx, a)
-	}
-	if r, err = a.work(ctx); err == nil {
-		seen = unknownStates
-	}
-	return r, seen, err
 }

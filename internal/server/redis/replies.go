@@ -10,7 +10,7 @@ import (
 // owed is a reply that the connection owes.
 type owed struct {
 	ready <-chan struct{} // closed when write need not wait for an outcome; nil: it need not
-	write reply           // nil: the reply is the next gate among the pushes
+	write Reply           // nil: the reply is the next gate among the pushes
 	bytes int             // of the request
 }
 

@@ -14,18 +14,18 @@ import (
 
 // scan is SCAN cursor [MATCH pattern] [COUNT n] [TYPE type]. It goes through the
 // keys in order, so one that stays during the whole iteration is returned once.
-func scan(c *conn, args [][]byte) action {
+func scan(c *conn, args [][]byte) Action {
 	cursor, err := strconv.ParseUint(string(args[1]), 10, 64)
 	if err != nil {
-		return refuse(errScanCursor)
+		return errScanCursor
 	}
 	o, fail := parseScan(args[2:], true)
 	if fail != "" {
-		return refuse(fail)
+		return fail
 	}
 	q := turn.Sessions{Namespace: c.namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
 	user := c.who.user
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		if o.none {
 			return scanReply(0, nil), nil
 		}
@@ -54,7 +54,7 @@ type scanOptions struct {
 	none    bool      // no key can have the type wanted
 }
 
-func parseScan(args [][]byte, typed bool) (scanOptions, replyError) {
+func parseScan(args [][]byte, typed bool) (scanOptions, Error) {
 	o := scanOptions{pattern: "*", count: 10}
 	for i := 0; i < len(args); i += 2 {
 		if i+1 == len(args) {
@@ -83,7 +83,7 @@ func parseScan(args [][]byte, typed bool) (scanOptions, replyError) {
 	return o, ""
 }
 
-func scanReply(cursor uint64, names []string) reply {
+func scanReply(cursor uint64, names []string) Reply {
 	return func(w *resp.Writer) {
 		w.Array(2)
 		w.BulkString(strconv.FormatUint(cursor, 10))

@@ -15,16 +15,16 @@ import (
 // takes every request, but there it is not forwarded.
 const masterName = "mymaster"
 
-const errNoMaster replyError = "ERR No such master with that name"
+const errNoMaster Error = "ERR No such master with that name"
 
 // sentinel makes the handler of a SENTINEL subcommand, which answers about the
 // cluster. named: its argument must be masterName, else it answers unknown.
-func sentinel(named bool, unknown action, answer func(*resp.Writer, turn.Cluster)) handler {
-	return func(c *conn, args [][]byte) action {
+func sentinel(named bool, unknown Action, answer func(*resp.Writer, turn.Cluster)) handler {
+	return func(c *conn, args [][]byte) Action {
 		if named && string(args[2]) != masterName {
 			return unknown
 		}
-		return alone(func(ctx context.Context) (reply, error) {
+		return alone(func(ctx context.Context) (Reply, error) {
 			cl, err := c.srv.engine.Cluster(ctx)
 			if err != nil {
 				return nil, err
@@ -36,14 +36,14 @@ func sentinel(named bool, unknown action, answer func(*resp.Writer, turn.Cluster
 
 // sentinelMasters is SENTINEL MASTERS. StackExchange.Redis asks every server that
 // and takes one that answers for a Sentinel and nothing else.
-func sentinelMasters(c *conn, args [][]byte) action {
-	c.about.mu.Lock()
-	lib := c.about.libName
-	c.about.mu.Unlock()
+func sentinelMasters(c *conn, args [][]byte) Action {
+	c.info.mu.Lock()
+	lib := c.info.libName
+	c.info.mu.Unlock()
 	if strings.HasPrefix(lib, "SE.Redis") {
-		return refuse(errUnknownCommand(args))
+		return errUnknownCommand(args)
 	}
-	return sentinel(false, action{}, func(w *resp.Writer, cl turn.Cluster) {
+	return sentinel(false, nil, func(w *resp.Writer, cl turn.Cluster) {
 		w.Array(1)
 		writeMaster(w, cl)
 	})(c, args)
@@ -121,8 +121,8 @@ func (s *Server) sentinels(w *resp.Writer, cl turn.Cluster) {
 	}
 }
 
-func sentinelSentinels(c *conn, args [][]byte) action {
-	return sentinel(true, refuse(errNoMaster), c.srv.sentinels)(c, args)
+func sentinelSentinels(c *conn, args [][]byte) Action {
+	return sentinel(true, errNoMaster, c.srv.sentinels)(c, args)
 }
 
 // writeMap writes a map of names and texts that alternate.
@@ -137,10 +137,10 @@ func sentinelCommands() []command {
 	const since = "2.8.4"
 	return []command{
 		{name: "masters", arity: 2, flags: adminOnly, forAll: true, since: since, handle: sentinelMasters, summary: "The cluster as the one master, mymaster, at the leader's address."},
-		{name: "master", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, refuse(errNoMaster), writeMaster), args: "name", summary: "The same of one master, which is mymaster."},
-		{name: "get-master-addr-by-name", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, say((*resp.Writer).NullArray), writeMasterAddr), args: "name", summary: "The leader's address; null if there is none, or for another name."},
-		{name: "replicas", arity: 3, flags: adminOnly, forAll: true, since: "5.0.0", handle: sentinel(true, refuse(errNoMaster), writeReplicas), args: "name", summary: "The other nodes."},
-		{name: "slaves", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, refuse(errNoMaster), writeReplicas), args: "name", summary: "The same."},
+		{name: "master", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, errNoMaster, writeMaster), args: "name", summary: "The same of one master, which is mymaster."},
+		{name: "get-master-addr-by-name", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, nullArray(), writeMasterAddr), args: "name", summary: "The leader's address; null if there is none, or for another name."},
+		{name: "replicas", arity: 3, flags: adminOnly, forAll: true, since: "5.0.0", handle: sentinel(true, errNoMaster, writeReplicas), args: "name", summary: "The other nodes."},
+		{name: "slaves", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinel(true, errNoMaster, writeReplicas), args: "name", summary: "The same."},
 		{name: "sentinels", arity: 3, flags: adminOnly, forAll: true, since: since, handle: sentinelSentinels, args: "name", summary: "The nodes other than this one, which answer as Sentinels too."},
 		{name: "help", arity: 2, flags: "loading stale", since: "6.2.0", handle: help("sentinel"), summary: "List the subcommands."},
 	}

@@ -30,7 +30,7 @@ func (s *Server) settings() map[string]string {
 }
 
 // configGet is CONFIG GET pattern ….
-func configGet(c *conn, args [][]byte) action {
+func configGet(c *conn, args [][]byte) Action {
 	all := c.srv.settings()
 	found := make(map[string]bool)
 	for _, a := range args[2:] {
@@ -46,7 +46,7 @@ func configGet(c *conn, args [][]byte) action {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	return say(func(w *resp.Writer) {
+	return Reply(func(w *resp.Writer) {
 		w.Map(len(names))
 		for _, name := range names {
 			w.BulkString(name)
@@ -56,6 +56,6 @@ func configGet(c *conn, args [][]byte) action {
 }
 
 // configSet refuses: settings come from the command line and the configuration file.
-func configSet(_ *conn, args [][]byte) action {
-	return refuse(replyError("ERR Unknown option or number of arguments for CONFIG SET - '" + clip(string(args[2]), 128) + "'"))
+func configSet(_ *conn, args [][]byte) Action {
+	return Error("ERR Unknown option or number of arguments for CONFIG SET - '" + clip(string(args[2]), 128) + "'")
 }

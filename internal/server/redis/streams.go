@@ -9,7 +9,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-const errStreamID replyError = "ERR Invalid stream ID specified as stream command argument"
+const errStreamID Error = "ERR Invalid stream ID specified as stream command argument"
 
 func formatID(id turn.EntryID) string {
 	return strconv.FormatUint(id.Time, 10) + "-" + strconv.FormatUint(id.Seq, 10)
@@ -33,7 +33,7 @@ func parseUint(s string) (uint64, error) {
 }
 
 // parseEnd reads an end of an interval of ids.
-func parseEnd(arg []byte, high bool) (id turn.EntryID, fail replyError) {
+func parseEnd(arg []byte, high bool) (id turn.EntryID, fail Error) {
 	seq, which := uint64(0), "start"
 	if high {
 		seq, which = math.MaxUint64, "end"
@@ -60,25 +60,25 @@ func parseEnd(arg []byte, high bool) (id turn.EntryID, fail replyError) {
 		id, ok = id.Next()
 	}
 	if !ok {
-		return id, replyError("ERR invalid " + which + " ID for the interval")
+		return id, Error("ERR invalid " + which + " ID for the interval")
 	}
 	return id, ""
 }
 
 // xadd is XADD key [NOMKSTREAM] [MAXLEN|MINID [=|~] n [LIMIT n]] *|id field value ….
-func xadd(c *conn, args [][]byte) action {
+func xadd(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.AddEntry{Key: k}
 	t := trimming{trim: &op.Trim, add: op}
 	rest, err := t.parse(args[2:])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
 	if len(rest) < 2 || len(rest)%2 == 1 {
-		return refuse(errArity("xadd"))
+		return errArity("xadd")
 	}
 	if op.Make == turn.IDGiven && op.ID == (turn.EntryID{}) {
-		return refuse("ERR The ID specified in XADD must be greater than 0-0")
+		return Error("ERR The ID specified in XADD must be greater than 0-0")
 	}
 	op.Fields = c.fields(rest)
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
@@ -90,12 +90,12 @@ func xadd(c *conn, args [][]byte) action {
 	})
 }
 
-func xtrim(c *conn, args [][]byte) action {
+func xtrim(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.TrimEntries{Key: k}
 	t := trimming{trim: &op.Trim}
 	if _, err := t.parse(args[2:]); err != "" {
-		return refuse(err)
+		return err
 	}
 	return write(k, op, sayRemoved)
 }
@@ -112,7 +112,7 @@ type trimming struct {
 }
 
 // parse returns what follows the options and, of XADD, the id.
-func (t *trimming) parse(args [][]byte) (rest [][]byte, err replyError) {
+func (t *trimming) parse(args [][]byte) (rest [][]byte, err Error) {
 	t.args = args
 	for len(t.args) > 0 && !t.idSeen && err == "" {
 		err = t.option()
@@ -131,7 +131,7 @@ func (t *trimming) parse(args [][]byte) (rest [][]byte, err replyError) {
 	return t.args, ""
 }
 
-func (t *trimming) option() replyError {
+func (t *trimming) option() Error {
 	word := strings.ToUpper(string(t.args[0]))
 	more := len(t.args) > 1
 	switch {
@@ -158,7 +158,7 @@ func (t *trimming) option() replyError {
 	return ""
 }
 
-func (t *trimming) strategy(word string) replyError {
+func (t *trimming) strategy(word string) Error {
 	if t.trim.By != turn.TrimNothing {
 		return "ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
 	}
@@ -191,7 +191,7 @@ func (t *trimming) strategy(word string) replyError {
 }
 
 // id reads XADD's id.
-func (t *trimming) id() replyError {
+func (t *trimming) id() Error {
 	arg := t.args[0]
 	t.args, t.idSeen = t.args[1:], true
 	if string(arg) == "*" {
@@ -209,16 +209,16 @@ func (t *trimming) id() replyError {
 }
 
 // xdel looks at the ids only if there is a stream, as Redis does.
-func xdel(c *conn, args [][]byte) action {
+func xdel(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.RemoveEntries{Key: k}
 	for _, a := range args[2:] {
 		id, ok := parseID(a, 0)
 		if !ok {
-			return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+			return c.read(k, infoOf(k), func(r turn.Result) (Reply, error) {
 				switch {
 				case !exists(r):
-					return sayInt(0), nil
+					return count(0), nil
 				case r.Session.Type != turn.TypeStream:
 					return nil, errWrongType
 				}
@@ -232,33 +232,33 @@ func xdel(c *conn, args [][]byte) action {
 
 // xrange makes the handler of XRANGE and XREVRANGE.
 func xrange(reverse bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		low, high := args[2], args[3]
 		if reverse {
 			low, high = high, low
 		}
 		k := c.key(args[1])
 		q := &turn.Entries{Key: k, Reverse: reverse}
-		var err replyError
+		var err Error
 		if q.Min, err = parseEnd(low, false); err != "" {
-			return refuse(err)
+			return err
 		}
 		if q.Max, err = parseEnd(high, true); err != "" {
-			return refuse(err)
+			return err
 		}
 		count := int64(-1)
 		for rest := args[4:]; len(rest) > 0; rest = rest[2:] {
 			if !is(rest[0], "COUNT") || len(rest) < 2 {
-				return refuse(errSyntax)
+				return errSyntax
 			}
 			n, ok := parseInt(rest[1])
 			if !ok {
-				return refuse(errNotInteger)
+				return errNotInteger
 			}
 			count = max(0, n)
 		}
 		q.Limit = int(min(max(count, 0), math.MaxInt32))
-		a := c.read(k, q, func(r turn.Result) (reply, error) {
+		a := c.read(k, q, func(r turn.Result) (Reply, error) {
 			switch {
 			case count == 0 && r.Session != nil && r.Session.Held():
 				return (*resp.Writer).NullArray, nil
@@ -267,7 +267,7 @@ func xrange(reverse bool) handler {
 			}
 			return func(w *resp.Writer) { writeEntries(w, r.Entries) }, nil
 		})
-		a.bulky = true
+		a.Bulky = true
 		return a
 	}
 }

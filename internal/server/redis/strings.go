@@ -8,12 +8,12 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func get(c *conn, args [][]byte) action {
+func get(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
-	a := c.read(k, &turn.GetString{Key: k}, func(r turn.Result) (reply, error) {
+	a := c.read(k, &turn.GetString{Key: k}, func(r turn.Result) (Reply, error) {
 		return func(w *resp.Writer) { writeString(w, r) }, nil
 	})
-	a.bulky = true
+	a.Bulky = true
 	return a
 }
 
@@ -26,17 +26,17 @@ func writeString(w *resp.Writer, r turn.Result) {
 	}
 }
 
-func strlen(c *conn, args [][]byte) action {
+func strlen(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
-	return c.read(k, &turn.GetString{Key: k}, func(r turn.Result) (reply, error) {
-		return sayInt(uint64(len(r.Value))), nil
+	return c.read(k, &turn.GetString{Key: k}, func(r turn.Result) (Reply, error) {
+		return count(uint64(len(r.Value))), nil
 	})
 }
 
 // mget reads each key for itself. A key of another type is none to it.
-func mget(c *conn, args [][]byte) action {
+func mget(c *conn, args [][]byte) Action {
 	query := func(k turn.Key) turn.Query { return &turn.GetString{Key: k} }
-	a := c.readEach(args[1:], query, func(os []outcome) (reply, error) {
+	a := c.readEach(args[1:], query, func(os []outcome) (Reply, error) {
 		return func(w *resp.Writer) {
 			w.Array(len(os))
 			for i := range os {
@@ -44,12 +44,12 @@ func mget(c *conn, args [][]byte) action {
 			}
 		}, nil
 	})
-	a.bulky = true
+	a.Bulky = true
 	return a
 }
 
 // set is SET key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL].
-func set(c *conn, args [][]byte) action {
+func set(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.SetString{Key: k}
 	var when []byte
@@ -70,7 +70,7 @@ func set(c *conn, args [][]byte) action {
 			i++
 			when, how = args[i], word
 		default:
-			return refuse(errSyntax)
+			return errSyntax
 		}
 	}
 	if when != nil {
@@ -79,7 +79,7 @@ func set(c *conn, args [][]byte) action {
 			unit = 1
 		}
 		if err := c.deadline(op, when, unit, strings.HasSuffix(how, "AT"), "set"); err != "" {
-			return refuse(err)
+			return err
 		}
 	}
 	op.Value = c.payload(args[2])
@@ -96,7 +96,7 @@ func set(c *conn, args [][]byte) action {
 }
 
 // deadline reads the time of a SET, in units of so many milliseconds.
-func (c *conn) deadline(op *turn.SetString, arg []byte, unit int64, at bool, command string) replyError {
+func (c *conn) deadline(op *turn.SetString, arg []byte, unit int64, at bool, command string) Error {
 	n, ok := parseInt(arg)
 	if !ok {
 		return errNotInteger
@@ -118,46 +118,46 @@ func (c *conn) deadline(op *turn.SetString, arg []byte, unit int64, at bool, com
 
 // setFor makes the handler of SETEX and PSETEX.
 func setFor(unit int64, command string) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
 		op := &turn.SetString{Key: k}
 		if err := c.deadline(op, args[2], unit, false, command); err != "" {
-			return refuse(err)
+			return err
 		}
 		op.Value = c.payload(args[3])
 		return write(k, op, func(w *resp.Writer, _ turn.Result) { w.Status("OK") })
 	}
 }
 
-func setNew(c *conn, args [][]byte) action {
+func setNew(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.SetString{Key: k, Value: c.payload(args[2]), If: turn.SetIfAbsent}
 	return write(k, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Count) })
 }
 
-func getSet(c *conn, args [][]byte) action {
+func getSet(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	return write(k, &turn.SetString{Key: k, Value: c.payload(args[2]), Get: true}, writeString)
 }
 
 // getDel sets a deadline that has passed, which deletes the key.
-func getDel(c *conn, args [][]byte) action {
+func getDel(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	return write(k, &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, At: 1}, writeString)
 }
 
 // add makes the handler of INCR, DECR, INCRBY and DECRBY.
 func add(sign int64) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		n := int64(1)
 		if len(args) > 2 {
 			var ok bool
 			if n, ok = parseInt(args[2]); !ok {
-				return refuse(errNotInteger)
+				return errNotInteger
 			}
 		}
 		if sign < 0 && n == math.MinInt64 {
-			return refuse("ERR decrement would overflow")
+			return Error("ERR decrement would overflow")
 		}
 		k := c.key(args[1])
 		return write(k, &turn.AddInt{Key: k, Delta: sign * n}, sayNumber)
@@ -167,15 +167,15 @@ func add(sign int64) handler {
 func sayNumber(w *resp.Writer, r turn.Result) { w.Int(r.Number) }
 
 // mset is one operation, of several steps.
-func mset(c *conn, args [][]byte) action {
+func mset(c *conn, args [][]byte) Action {
 	if len(args)%2 == 0 {
-		return refuse(errArity("mset"))
+		return errArity("mset")
 	}
 	tx := new(turn.Tx)
-	a := action{op: tx, done: sayOK}
+	a := &Write{Op: tx, Done: sayOK}
 	for i := 1; i < len(args); i += 2 {
 		k := c.key(args[i])
-		a.keys = append(a.keys, k)
+		a.Keys = append(a.Keys, k)
 		tx.Steps = append(tx.Steps, turn.Step{Op: &turn.SetString{Key: k, Value: c.payload(args[i+1])}})
 	}
 	return a

@@ -53,11 +53,11 @@ type confirmation struct {
 
 // subscribe makes the handler of SUBSCRIBE and PSUBSCRIBE.
 func subscribe(kind subscription) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		names := names(args[1:])
 		mine := kind.mine(&c.subs)
 		if err := c.takeSubscriptions(names, *mine); err != "" {
-			return refuse(err)
+			return err
 		}
 		if *mine == nil {
 			*mine = make(map[topic]struct{})
@@ -79,7 +79,7 @@ func subscribe(kind subscription) handler {
 
 // takeSubscriptions charges the connection's memory with those of the names that it is
 // not subscribed to yet.
-func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) replyError {
+func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) Error {
 	more := subscriptions{channels: make(map[topic]struct{})}
 	for _, name := range names {
 		t := topic{scopeOf(c.namespace), name}
@@ -92,7 +92,7 @@ func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) replyE
 	}
 	// Names count as often as they are given: the confirmations take memory, too.
 	if c.subs.count()+len(names) > maxSubscriptions || c.subs.bytes+more.bytes > maxSubscriptionBytes {
-		return replyError(errorText(turn.Errorf(turn.TooLarge,
+		return Error(errorText(turn.Errorf(turn.TooLarge,
 			"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes), false))
 	}
 	if !c.memory.Take(more.charge()) {
@@ -104,7 +104,7 @@ func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) replyE
 // unsubscribe makes the handler of UNSUBSCRIBE and PUNSUBSCRIBE. Without names it
 // ends all, those made in other namespaces too.
 func unsubscribe(kind subscription) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		mine := *kind.mine(&c.subs)
 		var topics []topic
 		for _, name := range names(args[1:]) {
@@ -135,7 +135,7 @@ func unsubscribe(kind subscription) handler {
 
 // changeSubscriptions answers with a gate, so that messages come after the
 // confirmation of a subscription, and none after that of its end.
-func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confirmation) action {
+func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confirmation) Action {
 	c.awaitBarrier()
 	c.replies.share()
 	h := c.srv.hub
@@ -159,14 +159,14 @@ func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confir
 	}})
 	h.mu.Unlock()
 	c.noteSubscriptions()
-	return action{gate: true}
+	return Gate{}
 }
 
 // noteSubscriptions shows others what the connection is subscribed to.
 func (c *conn) noteSubscriptions() {
-	c.about.mu.Lock()
-	c.about.channels, c.about.patterns = len(c.subs.channels), len(c.subs.patterns)
-	c.about.mu.Unlock()
+	c.info.mu.Lock()
+	c.info.channels, c.info.patterns = len(c.subs.channels), len(c.subs.patterns)
+	c.info.mu.Unlock()
 }
 
 // unsubscribeAll ends all subscriptions, without confirmations.
@@ -201,10 +201,10 @@ func (cmd *command) whileListening() bool {
 	return false
 }
 
-func errListening(name string) replyError {
+func errListening(name string) Error {
 	code := "ERR "
 	if name == "exec" {
 		code = "EXECABORT Transaction discarded because of: "
 	}
-	return replyError(code + "Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+	return Error(code + "Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 }

@@ -11,7 +11,7 @@ import (
 // one: "name old-host old-port new-host new-port".
 const switchMaster = "+switch-master"
 
-const errOwnChannel replyError = "NOPERM only the cluster itself publishes on '" + switchMaster + "'"
+const errOwnChannel Error = "NOPERM only the cluster itself publishes on '" + switchMaster + "'"
 
 // watchLeader tells this node's subscribers of each change of the leader.
 func (s *Server) watchLeader(ctx context.Context) {

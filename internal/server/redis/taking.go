@@ -17,20 +17,20 @@ type taking struct {
 	keys  []turn.Key
 	op    func(keys []turn.Key) turn.Op // of those that hold a list
 	done  func(w *resp.Writer, k turn.Key, r turn.Result)
-	none  reply         // there was nothing
+	none  Reply         // there was nothing
 	wait  bool          // for something, at most …
 	block time.Duration // … so long; 0: for ever
 	// refused says whether the user may still take something.
-	refused func() replyError
+	refused func() Error
 }
 
 // take makes the action of a request. In a transaction it does not wait.
-func (c *conn) take(t taking, cmd string, args [][]byte) action {
+func (c *conn) take(t taking, cmd string, args [][]byte) Action {
 	if !t.wait || c.tx.open != nil {
-		return action{keys: t.keys, op: t.op(t.keys), done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
+		return &Write{Keys: t.keys, Op: t.op(t.keys), Done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
 	}
 	t.c, t.refused = c, c.permission(c.srv.table.lookup(cmd), args)
-	return blocking(t.run)
+	return &Wait{t.run}
 }
 
 func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
@@ -45,7 +45,7 @@ func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
 // own, or another request does that for it: see lines. If another client was first, it
 // keeps waiting. Nothing is taken for a client that is known to have disconnected. When its time is over
 // it looks once more, since this node can be behind the others.
-func (t *taking) run(ctx context.Context) (reply, error) {
+func (t *taking) run(ctx context.Context) (Reply, error) {
 	srv := t.c.srv
 	changed, stop := srv.watchAll(t.keys)
 	defer stop()
@@ -100,7 +100,7 @@ func (t *taking) await(changed <-chan struct{}, until *time.Time, late bool) err
 }
 
 // end answers with what was taken.
-func (t *taking) end(out *taken) (reply, error) {
+func (t *taking) end(out *taken) (Reply, error) {
 	switch {
 	case out == nil && t.c.hasLeft():
 		return nil, errLeft
@@ -114,7 +114,7 @@ func (t *taking) end(out *taken) (reply, error) {
 }
 
 // fail answers with an error, unless something was taken by then.
-func (t *taking) fail(w *waiter, err error) (reply, error) {
+func (t *taking) fail(w *waiter, err error) (Reply, error) {
 	if out := t.c.srv.lines.outcome(w, true); out != nil {
 		return t.end(out)
 	}

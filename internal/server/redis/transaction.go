@@ -41,7 +41,7 @@ const (
 )
 
 // errCrowded refuses what a connection would have to keep beyond its memory.
-var errCrowded = replyError(errorText(turn.Errorf(turn.Overloaded, "too much is kept for clients at the moment"), false))
+var errCrowded = Error(errorText(turn.Errorf(turn.Overloaded, "too much is kept for clients at the moment"), false))
 
 // transaction is what a connection has queued since MULTI.
 type transaction struct {
@@ -54,9 +54,9 @@ type transaction struct {
 // queued is a request as EXEC does it. Its handler has run already: handlers of
 // what may be queued change nothing.
 type queued struct {
-	cmd *command
-	action
-	steps int // of the transaction that are its own
+	cmd    *command
+	action Action
+	steps  int // of the transaction that are its own
 }
 
 // watched is a key that WATCH looked at. It belongs to the goroutine that looks
@@ -66,39 +66,58 @@ type watched struct {
 	known bool
 }
 
-// count returns how many steps a takes.
-func (a *action) count() int {
-	switch op := a.op.(type) {
-	case nil:
-		return len(a.queries)
-	case *turn.Tx:
-		return len(op.Steps)
+// inTransaction reports whether an action can be queued.
+func inTransaction(a Action) bool {
+	switch a.(type) {
+	case *Work, *Wait:
+		return false
 	}
-	return 1
+	return true
 }
 
-// addTo adds the steps of q. One that is malformed is refused by itself.
-func (q *queued) addTo(tx *turn.Tx, limits turn.Limits) {
+// countSteps returns how many steps of a transaction an action takes.
+func countSteps(a Action) int {
+	switch a := a.(type) {
+	case *Read:
+		return len(a.Queries)
+	case *Write:
+		if tx, ok := a.Op.(*turn.Tx); ok {
+			return len(tx.Steps)
+		}
+		return 1
+	}
+	return 0
+}
+
+// addTo adds the steps of q, and returns the keys that they concern. One that is malformed
+// is refused by itself.
+func (q *queued) addTo(tx *turn.Tx, limits turn.Limits) []turn.Key {
+	var keys []turn.Key
 	var steps []turn.Step
-	switch op := q.op.(type) {
-	case nil:
-		for _, query := range q.queries {
+	switch a := q.action.(type) {
+	case *Read:
+		keys = a.Keys
+		for _, query := range a.Queries {
 			steps = append(steps, turn.Step{Query: query})
 		}
-	case *turn.Tx:
-		steps = op.Steps
-	default:
-		steps = []turn.Step{{Op: op}}
+	case *Write:
+		keys = a.Keys
+		if whole, ok := a.Op.(*turn.Tx); ok {
+			steps = whole.Steps
+		} else {
+			steps = []turn.Step{{Op: a.Op}}
+		}
 	}
 	if err := (&turn.Tx{Steps: steps}).Validate(limits); err != nil {
-		q.action = refuse(replyError(errorText(err, q.cmd.native)))
+		q.action = Error(errorText(err, q.cmd.native))
 		q.steps = 0
-		return
+		return nil
 	}
 	tx.Steps = append(tx.Steps, steps...)
+	return keys
 }
 
-// write writes the reply, given what became of the steps.
+// write writes the reply, given the outcomes of the steps.
 func (q *queued) write(w *resp.Writer, outs []turn.Outcome) {
 	r, err := q.outcome(outs)
 	if err != nil {
@@ -108,28 +127,35 @@ func (q *queued) write(w *resp.Writer, outs []turn.Outcome) {
 	r(w)
 }
 
-func (q *queued) outcome(outs []turn.Outcome) (reply, error) {
-	switch {
-	case q.fail != "":
-		return nil, q.fail
-	case q.say != nil:
-		return q.say, nil
-	case q.op == nil:
-		os := make([]outcome, len(outs))
+func (q *queued) outcome(outs []turn.Outcome) (Reply, error) {
+	switch a := q.action.(type) {
+	case Error:
+		return nil, a
+	case Reply:
+		return a, nil
+	case *Read:
+		return a.outcomeOf(outs)
+	case *Write:
 		for i := range outs {
-			os[i].Result = outs[i].Result
-			if err := outs[i].Err; err != nil && err.Kind != turn.WrongType {
+			if err := outs[i].Err; err != nil {
 				return nil, err
-			} else if err != nil {
-				os[i].err = err
 			}
 		}
-		return q.answer(os)
+		return func(w *resp.Writer) { a.Done(w, outs[0].Result) }, nil
 	}
+	return nil, errNotWithin
+}
+
+// outcomeOf answers with the outcomes of the steps that the queries were.
+func (a *Read) outcomeOf(outs []turn.Outcome) (Reply, error) {
+	os := make([]outcome, len(outs))
 	for i := range outs {
-		if err := outs[i].Err; err != nil {
+		os[i].Result = outs[i].Result
+		if err := outs[i].Err; err != nil && err.Kind != turn.WrongType {
 			return nil, err
+		} else if err != nil {
+			os[i].err = err
 		}
 	}
-	return func(w *resp.Writer) { q.done(w, outs[0].Result) }, nil
+	return a.Answer(os)
 }

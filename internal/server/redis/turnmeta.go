@@ -11,7 +11,7 @@ import (
 // turnMeta is TURN.META key [SET k v …] [UNSET k …] [EXPECT rev]. SET and UNSET
 // take what follows up to the end or to a word that begins another option; to
 // set a key that is called like one, repeat SET or UNSET before it.
-func turnMeta(c *conn, args [][]byte) action {
+func turnMeta(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	if len(args) == 2 {
 		return c.getMeta(k)
@@ -38,7 +38,7 @@ func turnMeta(c *conn, args [][]byte) action {
 		}
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	return write(k, op, func(w *resp.Writer, r turn.Result) { fields(w, "revision", r.Revision) })
 }
@@ -47,8 +47,8 @@ func isMetaOption(word string) bool {
 	return is([]byte(word), "SET") || is([]byte(word), "UNSET") || is([]byte(word), "EXPECT")
 }
 
-func (c *conn) getMeta(k turn.Key) action {
-	return c.readSession(k, func(s *turn.Session) reply {
+func (c *conn) getMeta(k turn.Key) Action {
+	return c.readSession(k, func(s *turn.Session) Reply {
 		return func(w *resp.Writer) {
 			if s == nil {
 				w.Map(0)

@@ -28,29 +28,29 @@ func writeMessages(w *resp.Writer, ms []turn.Message) {
 
 // turnRead is TURN.READ key [LAST n | AFTER seq | BEFORE seq] [LIMIT n]
 // [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE|BOUNDED ms|STALE].
-func turnRead(c *conn, args [][]byte) action {
+func turnRead(c *conn, args [][]byte) Action {
 	q, how, err := parseRead(c.key(args[1]), args[2:])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
-	answer := func(r turn.Result) (reply, error) {
+	answer := func(r turn.Result) (Reply, error) {
 		return func(w *resp.Writer) { writeHistory(w, r, how) }, nil
 	}
-	a := c.read(q.Key, q, answer)
-	a.bulky = true
-	if how != linearizable {
-		a.work = func(ctx context.Context) (reply, error) {
-			r, err := c.srv.engine.Query(ctx, q, how)
-			if err != nil {
-				return nil, err
-			}
-			return answer(r)
-		}
+	if how == linearizable || c.tx.open != nil { // a transaction is linearizable as a whole
+		a := c.read(q.Key, q, answer)
+		a.Bulky = true
+		return a
 	}
-	return a
+	return &Work{Keys: []turn.Key{q.Key}, Bulky: true, Run: func(ctx context.Context) (Reply, error) {
+		r, err := c.srv.engine.Query(ctx, q, how)
+		if err != nil {
+			return nil, err
+		}
+		return answer(r)
+	}}
 }
 
-func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, fail replyError) {
+func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, fail Error) {
 	q = &turn.Read{Key: k}
 	o := options{args: args}
 	last, places := 0, 0
@@ -124,7 +124,7 @@ func writeHistory(w *resp.Writer, r turn.Result, how turn.Consistency) {
 }
 
 // turnTail is TURN.TAIL key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]].
-func turnTail(c *conn, args [][]byte) action {
+func turnTail(c *conn, args [][]byte) Action {
 	t := tail{c: c, q: turn.Read{Key: c.key(args[1]), From: turn.FromAfter, Limit: 1000}}
 	push, incarnation := false, uint64(0)
 	o := options{args: args[2:]}
@@ -152,15 +152,15 @@ func turnTail(c *conn, args [][]byte) action {
 	}
 	switch {
 	case o.err != "":
-		return refuse(o.err)
+		return o.err
 	case push:
 		t.q.MaxBytes = tailFrame
 		if err := t.q.Validate(c.srv.engine.Limits()); err != nil {
-			return refuse(replyError(errorText(err, true)))
+			return Error(errorText(err, true))
 		}
 		return c.startTail(&pushTail{c: c, q: t.q, incarnation: incarnation, refused: c.permission(c.srv.table.lookup("turn.tail"), args)})
 	}
-	return blocking(t.run)
+	return &Wait{t.run}
 }
 
 // tail waits for messages.
@@ -173,7 +173,7 @@ type tail struct {
 // run returns the first messages after q.Seq, waiting for them up to block. If
 // the session is deleted and made anew meanwhile, or has plainly been since the
 // client's last request, these are the first ones of the new session.
-func (t *tail) run(ctx context.Context) (reply, error) {
+func (t *tail) run(ctx context.Context) (Reply, error) {
 	engine, gone := t.c.srv.engine, t.c.gone
 	changed, stop := engine.Watch(t.q.Key)
 	defer stop()
@@ -209,9 +209,9 @@ func (t *tail) run(ctx context.Context) (reply, error) {
 }
 
 // turnInfo is TURN.INFO key.
-func turnInfo(c *conn, args [][]byte) action {
+func turnInfo(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
-	return c.readSession(k, func(s *turn.Session) reply {
+	return c.readSession(k, func(s *turn.Session) Reply {
 		if s == nil {
 			return (*resp.Writer).Null
 		}
@@ -221,8 +221,8 @@ func turnInfo(c *conn, args [][]byte) action {
 
 // readSession asks for the session of a key, nil if there is none. Another type
 // of value is an error.
-func (c *conn) readSession(k turn.Key, answer func(*turn.Session) reply) action {
-	return c.read(k, infoOf(k), func(r turn.Result) (reply, error) {
+func (c *conn) readSession(k turn.Key, answer func(*turn.Session) Reply) Action {
+	return c.read(k, infoOf(k), func(r turn.Result) (Reply, error) {
 		if s := r.Session; s != nil && s.Type != turn.TypeList {
 			return nil, turn.Errorf(turn.WrongType, "the key holds a %s, not a list", s.Type)
 		}
@@ -240,7 +240,7 @@ func writeSession(w *resp.Writer, s *turn.Session) {
 }
 
 // turnList is TURN.LIST [PREFIX p] [CURSOR c] [LIMIT n].
-func turnList(c *conn, args [][]byte) action {
+func turnList(c *conn, args [][]byte) Action {
 	q := turn.Sessions{Namespace: c.namespace, Limit: 100}
 	o := options{args: args[1:]}
 	for o.more() {
@@ -256,10 +256,10 @@ func turnList(c *conn, args [][]byte) action {
 		}
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	user := c.who.user
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return c.srv.engine.Query(ctx, &q, linearizable) })
 		if err != nil {
 			return nil, err
@@ -277,8 +277,8 @@ func turnList(c *conn, args [][]byte) action {
 }
 
 // turnCluster is TURN.CLUSTER: the cluster as JSON text.
-func turnCluster(c *conn, _ [][]byte) action {
-	return alone(func(ctx context.Context) (reply, error) {
+func turnCluster(c *conn, _ [][]byte) Action {
+	return alone(func(ctx context.Context) (Reply, error) {
 		cl, err := c.srv.engine.Cluster(ctx)
 		if err != nil {
 			return nil, err

@@ -35,7 +35,7 @@ func writePairs(w *resp.Writer, pairs ...any) {
 }
 
 // turnAppend is TURN.APPEND key [EXPECT rev] [PX ms] MSG id payload […].
-func turnAppend(c *conn, args [][]byte) action {
+func turnAppend(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.Append{Key: k}
 	o := options{args: args[2:]}
@@ -54,7 +54,7 @@ func turnAppend(c *conn, args [][]byte) action {
 		}
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	op.Messages = c.messages(ids, payloads)
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
@@ -63,7 +63,7 @@ func turnAppend(c *conn, args [][]byte) action {
 }
 
 // turnReplace is TURN.REPLACE key FROM seq [EXPECT rev] [MSG id payload …].
-func turnReplace(c *conn, args [][]byte) action {
+func turnReplace(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.Replace{Key: k}
 	o := options{args: args[2:]}
@@ -82,7 +82,7 @@ func turnReplace(c *conn, args [][]byte) action {
 		}
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	op.Messages = c.messages(ids, payloads)
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
@@ -92,7 +92,7 @@ func turnReplace(c *conn, args [][]byte) action {
 }
 
 // turnPop is TURN.POP key [COUNT n] [EXPECT rev] [FROM NEWEST|HEAD|TAIL].
-func turnPop(c *conn, args [][]byte) action {
+func turnPop(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.Pop{Key: k, From: turn.Newest, Count: 1}
 	o := options{args: args[2:]}
@@ -118,7 +118,7 @@ func turnPop(c *conn, args [][]byte) action {
 		}
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
 		w.Map(3)
@@ -129,7 +129,7 @@ func turnPop(c *conn, args [][]byte) action {
 }
 
 // turnTrim is TURN.TRIM key KEEP n|BEFORE seq [EXPECT rev].
-func turnTrim(c *conn, args [][]byte) action {
+func turnTrim(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.Trim{Key: k}
 	o := options{args: args[2:]}
@@ -156,7 +156,7 @@ func turnTrim(c *conn, args [][]byte) action {
 		o.err = invalid("KEEP n or BEFORE seq is missing")
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
 		fields(w, "removed", r.Removed, "count", r.Count, "revision", r.Revision)
@@ -164,7 +164,7 @@ func turnTrim(c *conn, args [][]byte) action {
 }
 
 // onlyExpect reads [EXPECT rev] at the end of a request.
-func onlyExpect(args [][]byte) (*uint64, replyError) {
+func onlyExpect(args [][]byte) (*uint64, Error) {
 	var expect *uint64
 	o := options{args: args}
 	for o.more() {
@@ -179,20 +179,20 @@ func onlyExpect(args [][]byte) (*uint64, replyError) {
 }
 
 // turnClear is TURN.CLEAR key [EXPECT rev].
-func turnClear(c *conn, args [][]byte) action {
+func turnClear(c *conn, args [][]byte) Action {
 	expect, err := onlyExpect(args[2:])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
 	k := c.key(args[1])
 	return write(k, &turn.Clear{Key: k, Expect: expect}, removal)
 }
 
 // turnDelete is TURN.DELETE key [EXPECT rev].
-func turnDelete(c *conn, args [][]byte) action {
+func turnDelete(c *conn, args [][]byte) Action {
 	expect, err := onlyExpect(args[2:])
 	if err != "" {
-		return refuse(err)
+		return err
 	}
 	k := c.key(args[1])
 	return write(k, &turn.Delete{Keys: []turn.Key{k}, Expect: expect}, removal)
@@ -201,7 +201,7 @@ func turnDelete(c *conn, args [][]byte) action {
 func removal(w *resp.Writer, r turn.Result) { fields(w, "removed", r.Removed, "revision", r.Revision) }
 
 // turnFork is TURN.FORK key to [AT seq] [EXPECT rev].
-func turnFork(c *conn, args [][]byte) action {
+func turnFork(c *conn, args [][]byte) Action {
 	op := &turn.Fork{Key: c.key(args[1]), To: c.key(args[2])}
 	o := options{args: args[3:]}
 	for o.more() {
@@ -215,15 +215,15 @@ func turnFork(c *conn, args [][]byte) action {
 		}
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
-	return action{op: op, keys: []turn.Key{op.Key, op.To}, done: func(w *resp.Writer, r turn.Result) {
+	return &Write{Op: op, Keys: []turn.Key{op.Key, op.To}, Done: func(w *resp.Writer, r turn.Result) {
 		fields(w, "first_seq", r.First, "last_seq", r.Last, "count", r.Count, "revision", r.Revision)
 	}}
 }
 
 // turnExpire is TURN.EXPIRE key PX ms [SLIDE] | PXAT ms | NEVER, and [EXPECT rev].
-func turnExpire(c *conn, args [][]byte) action {
+func turnExpire(c *conn, args [][]byte) Action {
 	op := &turn.Expire{Key: c.key(args[1])}
 	o := options{args: args[2:]}
 	hows := 0
@@ -249,25 +249,25 @@ func turnExpire(c *conn, args [][]byte) action {
 		o.err = invalid("give one of PX ms, PXAT ms and NEVER")
 	}
 	if o.err != "" {
-		return refuse(o.err)
+		return o.err
 	}
 	return write(op.Key, op, func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) })
 }
 
 // turnErase is TURN.ERASE PREFIX p [ALL].
-func turnErase(c *conn, args [][]byte) action {
+func turnErase(c *conn, args [][]byte) Action {
 	if !is(args[1], "PREFIX") {
-		return refuse(invalid("PREFIX p is missing"))
+		return invalid("PREFIX p is missing")
 	}
 	all := len(args) == 4 && is(args[3], "ALL")
 	switch {
 	case len(args) > 3 && !all:
-		return refuse(invalid("PREFIX p can be followed by ALL only"))
+		return invalid("PREFIX p can be followed by ALL only")
 	case len(args[2]) == 0 && !all:
-		return refuse(invalid("an empty prefix deletes every session of the namespace: add ALL to do it; nothing was deleted"))
+		return invalid("an empty prefix deletes every session of the namespace: add ALL to do it; nothing was deleted")
 	}
 	namespace, prefix := c.namespace, string(args[2])
-	return alone(func(ctx context.Context) (reply, error) {
+	return alone(func(ctx context.Context) (Reply, error) {
 		removed, err := c.erase(ctx, namespace, prefix)
 		if err != nil {
 			return nil, partly(err, removed)

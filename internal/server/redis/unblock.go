@@ -134,12 +134,12 @@ func (b *block) end(refusal error) bool {
 	return false
 }
 
-const errUnblocked = replyError("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+const errUnblocked = Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 
 // clientUnblock is CLIENT UNBLOCK id [TIMEOUT|ERROR].
-func clientUnblock(c *conn, args [][]byte) action {
+func clientUnblock(c *conn, args [][]byte) Action {
 	if len(args) > 4 {
-		return refuse(errSyntax)
+		return errSyntax
 	}
 	var refusal error
 	if len(args) == 4 {
@@ -147,20 +147,20 @@ func clientUnblock(c *conn, args [][]byte) action {
 		case is(args[3], "ERROR"):
 			refusal = errUnblocked
 		case !is(args[3], "TIMEOUT"):
-			return refuse("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+			return Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 		}
 	}
 	id, ok := parseInt(args[2])
 	if !ok {
-		return refuse(errNotInteger)
+		return errNotInteger
 	}
-	return alone(func(context.Context) (reply, error) {
+	return alone(func(context.Context) (Reply, error) {
 		n := uint64(0)
 		for _, other := range c.srv.clients() {
 			if int64(other.id) == id && other.block.end(refusal) {
 				n = 1
 			}
 		}
-		return sayInt(n), nil
+		return count(n), nil
 	})
 }

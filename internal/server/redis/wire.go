@@ -160,28 +160,28 @@ const stopTime = 2 * time.Second
 // setReadDeadline says until when to wait for more input. It holds the lock
 // meanwhile, so as not to undo what stop does.
 func (c *conn) setReadDeadline() error {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	if c.about.outlasts && (c.about.stopping || closed(c.blocking)) {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	if c.info.outlasts && (c.info.stopping || closed(c.blocking)) {
 		return os.ErrDeadlineExceeded
 	}
-	if !c.about.stopping {
+	if !c.info.stopping {
 		return c.wire.limitRead()
 	}
-	if c.wire.wasCut.Load() || time.Now().After(c.about.stopBy) || !c.pace.more() {
+	if c.wire.wasCut.Load() || time.Now().After(c.info.stopBy) || !c.pacing.more() {
 		return os.ErrDeadlineExceeded
 	}
-	return c.wire.nc.SetReadDeadline(c.about.stopBy)
+	return c.wire.nc.SetReadDeadline(c.info.stopBy)
 }
 
 // stop ends the input: what was received is answered, then the connection closes.
 // What blocks ends at once; the requests behind it could not be answered in time.
 func (c *conn) stop() {
 	c.hangUp(nil)
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	if !c.about.stopping {
-		c.about.stopping, c.about.stopBy = true, time.Now().Add(stopTime)
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	if !c.info.stopping {
+		c.info.stopping, c.info.stopBy = true, time.Now().Add(stopTime)
 	}
 	c.wire.nc.SetReadDeadline(past)
 }
@@ -190,9 +190,9 @@ func (c *conn) stop() {
 var past = time.Unix(1, 0)
 
 func (c *conn) isStopping() bool {
-	c.about.mu.Lock()
-	defer c.about.mu.Unlock()
-	return c.about.stopping
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	return c.info.stopping
 }
 
 // cut ends a connection that does not read what is pushed to it. It may be called

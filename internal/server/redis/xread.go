@@ -21,24 +21,21 @@ type streamReader struct {
 	fromEnd []bool
 	count   int
 	block   time.Duration // negative: do not wait
-	fail    replyError    // of the last key, whose id is bad: only the types of keys matter then
+	fail    Error         // of the last key, whose id is bad: only the types of keys matter then
 }
 
-func xread(c *conn, args [][]byte) action {
+func xread(c *conn, args [][]byte) Action {
 	x := streamReader{c: c, block: -1}
 	if err := x.parse(args[1:]); err != "" {
-		return refuse(err)
+		return err
 	}
-	a := action{keys: x.keys, queries: x.queries(), bulky: true, answer: func(os []outcome) (reply, error) {
-		return x.answer(os)
-	}}
 	if x.block >= 0 && len(x.keys) > maxBlockedStreams {
-		return refuse(replyError(errorText(turn.Errorf(turn.TooLarge, "at most %d streams can be waited for", maxBlockedStreams), false)))
+		return Error(errorText(turn.Errorf(turn.TooLarge, "at most %d streams can be waited for", maxBlockedStreams), false))
 	}
-	if x.block >= 0 && x.fail == "" {
-		a.keys, a.work, a.blocks = nil, x.run, true // in a transaction it does not wait
+	if x.block >= 0 && x.fail == "" && c.tx.open == nil { // in a transaction it does not wait
+		return &Wait{x.run}
 	}
-	return a
+	return &Read{Keys: x.keys, Queries: x.queries(), Answer: x.answer, Bulky: true}
 }
 
 // streamKeys finds the keys of an XREAD: the first half of what follows STREAMS.
@@ -51,7 +48,7 @@ func streamKeys(args [][]byte) [][]byte {
 	return nil
 }
 
-func (x *streamReader) parse(args [][]byte) replyError {
+func (x *streamReader) parse(args [][]byte) Error {
 	for ; len(args) > 1; args = args[2:] {
 		switch {
 		case is(args[0], "COUNT"):
@@ -80,7 +77,7 @@ func (x *streamReader) parse(args [][]byte) replyError {
 	return errSyntax
 }
 
-func (x *streamReader) streams(args [][]byte) replyError {
+func (x *streamReader) streams(args [][]byte) Error {
 	if len(args)%2 != 0 {
 		return "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
 	}
@@ -120,7 +117,7 @@ func (x *streamReader) queries() []turn.Query {
 }
 
 // answer says which streams have entries, null if none has.
-func (x *streamReader) answer(os []outcome) (reply, error) {
+func (x *streamReader) answer(os []outcome) (Reply, error) {
 	n := 0
 	for i := range os {
 		switch {
@@ -158,7 +155,7 @@ func (x *streamReader) answer(os []outcome) (reply, error) {
 }
 
 // run waits for entries. It ends early when the client has gone.
-func (x *streamReader) run(ctx context.Context) (reply, error) {
+func (x *streamReader) run(ctx context.Context) (Reply, error) {
 	changed, stop := x.c.srv.watchAll(x.keys)
 	defer stop()
 	until := x.c.srv.cfg.Now().Add(x.block)

@@ -21,33 +21,33 @@ type ranging struct {
 
 // zrange makes the handler of ZRANGE (auto) and of the older commands.
 func zrange(by turn.ScoresBy, reverse, auto bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		k := c.key(args[1])
 		r := ranging{q: turn.Scores{Key: k, By: by, Reverse: reverse}, auto: auto, count: -1}
 		if err := r.options(args[4:]); err != "" {
-			return refuse(err)
+			return err
 		}
 		if err := r.ends(args[2], args[3]); err != "" {
-			return refuse(err)
+			return err
 		}
 		r.page()
 		if r.empty {
-			return c.read(k, infoOf(k), func(res turn.Result) (reply, error) {
+			return c.read(k, infoOf(k), func(res turn.Result) (Reply, error) {
 				if exists(res) && res.Session.Type != turn.TypeZSet {
 					return nil, errWrongType
 				}
 				return func(w *resp.Writer) { w.Array(0) }, nil
 			})
 		}
-		a := c.read(k, &r.q, func(res turn.Result) (reply, error) {
+		a := c.read(k, &r.q, func(res turn.Result) (Reply, error) {
 			return func(w *resp.Writer) { writeRange(w, res.Elements, r.withScores) }, nil
 		})
-		a.bulky = true
+		a.Bulky = true
 		return a
 	}
 }
 
-func (r *ranging) options(args [][]byte) replyError {
+func (r *ranging) options(args [][]byte) Error {
 	for i := 0; i < len(args); i++ {
 		switch word := strings.ToUpper(string(args[i])); {
 		case word == "WITHSCORES":
@@ -82,7 +82,7 @@ func (r *ranging) options(args [][]byte) replyError {
 
 // ends reads the ends of the range. Reversed, that of scores or names begins with
 // the higher one.
-func (r *ranging) ends(low, high []byte) replyError {
+func (r *ranging) ends(low, high []byte) Error {
 	if r.q.Reverse && r.q.By != turn.ByRank {
 		low, high = high, low
 	}

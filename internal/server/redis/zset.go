@@ -22,7 +22,7 @@ func parseFloat(b []byte) (float64, bool) {
 }
 
 // zadd is ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member …].
-func zadd(c *conn, args [][]byte) action {
+func zadd(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	op := &turn.SetScores{Key: k}
 	rest := args[2:]
@@ -33,18 +33,18 @@ func zadd(c *conn, args [][]byte) action {
 	}
 	switch {
 	case len(rest) == 0 || len(rest)%2 != 0:
-		return refuse(errSyntax)
+		return errSyntax
 	case op.OnlyNew && op.OnlyExisting:
-		return refuse("ERR XX and NX options at the same time are not compatible")
+		return Error("ERR XX and NX options at the same time are not compatible")
 	case op.OnlyGreater && op.OnlyLess || op.OnlyNew && (op.OnlyGreater || op.OnlyLess):
-		return refuse("ERR GT, LT, and/or NX options at the same time are not compatible")
+		return Error("ERR GT, LT, and/or NX options at the same time are not compatible")
 	case op.Increment && len(rest) > 2:
-		return refuse("ERR INCR option supports a single increment-element pair")
+		return Error("ERR INCR option supports a single increment-element pair")
 	}
 	for i := 0; i < len(rest); i += 2 {
 		f, ok := parseFloat(rest[i])
 		if !ok {
-			return refuse(errNotFloat)
+			return errNotFloat
 		}
 		op.Members = append(op.Members, turn.Score{Member: string(rest[i+1]), Score: f})
 	}
@@ -82,10 +82,10 @@ func sayScore(w *resp.Writer, r turn.Result) {
 	}
 }
 
-func zincrby(c *conn, args [][]byte) action {
+func zincrby(c *conn, args [][]byte) Action {
 	f, ok := parseFloat(args[2])
 	if !ok {
-		return refuse(errNotFloat)
+		return errNotFloat
 	}
 	k := c.key(args[1])
 	return write(k, &turn.SetScores{Key: k, Increment: true, Members: []turn.Score{{Member: string(args[3]), Score: f}}}, sayScore)
@@ -93,23 +93,23 @@ func zincrby(c *conn, args [][]byte) action {
 
 // zrank makes the handlers of ZRANK and ZREVRANK.
 func zrank(name string, reverse bool) handler {
-	return func(c *conn, args [][]byte) action {
+	return func(c *conn, args [][]byte) Action {
 		withScore := len(args) == 4
 		switch {
 		case len(args) > 4:
-			return refuse(errArity(name))
+			return errArity(name)
 		case withScore && !is(args[3], "WITHSCORE"):
-			return refuse(errSyntax)
+			return errSyntax
 		}
 		k := c.key(args[1])
-		return c.read(k, &turn.Rank{Key: k, Member: string(args[2]), Reverse: reverse}, func(r turn.Result) (reply, error) {
+		return c.read(k, &turn.Rank{Key: k, Member: string(args[2]), Reverse: reverse}, func(r turn.Result) (Reply, error) {
 			switch {
 			case !r.Found && withScore:
 				return (*resp.Writer).NullArray, nil
 			case !r.Found:
 				return (*resp.Writer).Null, nil
 			case !withScore:
-				return sayInt(uint64(r.Number)), nil
+				return count(uint64(r.Number)), nil
 			}
 			return func(w *resp.Writer) {
 				w.Array(2)
@@ -120,17 +120,17 @@ func zrank(name string, reverse bool) handler {
 	}
 }
 
-func zcount(c *conn, args [][]byte) action {
+func zcount(c *conn, args [][]byte) Action {
 	k := c.key(args[1])
 	q := &turn.Scores{Key: k, By: turn.ByScore}
 	var ok1, ok2 bool
 	q.Min, ok1 = scoreBound(args[2])
 	q.Max, ok2 = scoreBound(args[3])
 	if !ok1 || !ok2 {
-		return refuse(errMinMaxFloat)
+		return errMinMaxFloat
 	}
-	a := c.read(k, q, func(r turn.Result) (reply, error) { return sayInt(uint64(len(r.Elements))), nil })
-	a.bulky = true
+	a := c.read(k, q, func(r turn.Result) (Reply, error) { return count(uint64(len(r.Elements))), nil })
+	a.Bulky = true
 	return a
 }
 

@@ -19,14 +19,14 @@ const (
 	calmAfter = 256
 )
 
-// pace is how a client sends its requests.
+// pacing is how a client sends its requests.
 //
 // One that waits for each answer before it sends the next request is served
 // inline, by the goroutine that reads: nothing could happen beside it, and two
 // changes of goroutine are saved for each request. An eager one, which sends on,
 // is noticed by input that is there before its answer went out; from then on its
 // requests are started as they come.
-type pace struct {
+type pacing struct {
 	raw   syscall.RawConn // nil: input cannot be looked for, so nothing is served inline
 	eager bool
 	// count is the number of requests served inline or, of an eager client, of
@@ -34,13 +34,13 @@ type pace struct {
 	count int
 }
 
-func newPace(nc net.Conn) pace {
-	return pace{raw: rawConn(nc)}
+func newPacing(nc net.Conn) pacing {
+	return pacing{raw: rawConn(nc)}
 }
 
 // single reports whether a request that came when nothing was under way is to
 // be served inline.
-func (p *pace) single() bool {
+func (p *pacing) single() bool {
 	if p.raw == nil {
 		return false
 	}
@@ -52,7 +52,7 @@ func (p *pace) single() bool {
 }
 
 // broken notes that a request came while something was under way.
-func (p *pace) broken() {
+func (p *pacing) broken() {
 	if p.eager {
 		p.count = 0
 	}
@@ -60,14 +60,14 @@ func (p *pace) broken() {
 
 // served looks, now and then, whether there is input although the answer has not
 // been sent.
-func (p *pace) served() {
+func (p *pacing) served() {
 	if p.count%peekEvery == 0 && p.more() {
 		p.eager, p.count = true, 0
 	}
 }
 
 // more reports whether there is input, as far as can be told.
-func (p *pace) more() (more bool) {
+func (p *pacing) more() (more bool) {
 	if p.raw == nil {
 		return false
 	}
@@ -79,28 +79,33 @@ func (p *pace) more() (more bool) {
 	return err == nil && more
 }
 
-// inline serves an action at once, if nothing else is under way and nothing is
-// expected to come meanwhile. Its outcome is to be answered directly.
-func (c *conn) inline(a action) (r reply, err error, ok bool) {
-	if a.keys == nil || a.op == nil && a.work == nil && a.queries == nil || c.replies.shared {
-		return nil, nil, false
+// inlines reports whether what concerns these keys is to be performed inline: nothing else
+// is in flight, and nothing is expected to come before it is answered.
+func (c *conn) inlines(keys []turn.Key) bool {
+	if keys == nil || c.replies.shared {
+		return false
 	}
 	if c.unread() || !c.replies.idle() {
-		c.pace.broken()
-		return nil, nil, false
+		c.pacing.broken()
+		return false
 	}
-	if !c.pace.single() {
-		return nil, nil, false
-	}
-	if a.op == nil {
-		r, _, err = c.srv.perform(c.srv.work, &a)
-	} else {
-		p := c.srv.engine.Submit(c.srv.work, a.op)
-		var res turn.Result
-		res, err = p.Wait()
-		c.order.noteWrite(res.Index)
-		r = func(w *resp.Writer) { a.done(w, res) }
-	}
-	c.pace.served()
-	return r, err, true
+	return c.pacing.single()
+}
+
+func (c *conn) writeNow(a *Write) (Reply, error) {
+	r, err := c.do(c.srv.work, a.Op)
+	c.pacing.served()
+	return func(w *resp.Writer) { a.Done(w, r) }, err
+}
+
+func (c *conn) readNow(a *Read) (Reply, error) {
+	r, _, err := c.srv.ask(c.srv.work, a)
+	c.pacing.served()
+	return r, err
+}
+
+func (c *conn) workNow(a *Work) (Reply, error) {
+	r, err := a.Run(c.srv.work)
+	c.pacing.served()
+	return r, err
 }

@@ -1,0 +1,137 @@
+package redis
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// maxReads is how many reads of one connection may be in flight, or wait for
+// their replies to be written, at once. A bulky one counts as bulkyReads, since
+// its reply can be as long as Limits.ReadBytes.
+const (
+	maxReads   = 32
+	bulkyReads = 8
+)
+
+// started is an action in flight.
+type started struct {
+	ready   <-chan struct{}       // closed when outcome will not wait; nil: it never does
+	outcome func() (Reply, error) // waits for the engine's answer
+	written func()                // to be called when the reply is written; may be nil
+}
+
+// known is started for what is answered at once.
+func known(r Reply, err error) started {
+	return started{outcome: func() (Reply, error) { return r, err }}
+}
+
+// submit hands a write over, in order and without waiting for earlier ones.
+func (c *conn) submit(a *Write) started {
+	c.awaitBarrier()
+	for _, k := range a.Keys {
+		c.await(c.order.beforeWrite(k))
+	}
+	p := c.srv.engine.Submit(c.srv.work, a.Op)
+	for _, k := range a.Keys {
+		c.order.wrote(k, p.Done())
+	}
+	return started{ready: p.Done(), outcome: func() (Reply, error) {
+		r, err := p.Wait()
+		c.order.noteWrite(r.Index)
+		return func(w *resp.Writer) { a.Done(w, r) }, err
+	}}
+}
+
+// task is what a goroutine of its own does for a request.
+type task struct {
+	keys  []turn.Key
+	bulky bool
+	// run returns the states that answered, too.
+	run        func(ctx context.Context) (Reply, states, error)
+	repeatable bool // run may be called again
+	// ending is called when run has returned, ended when its outcome is known; nil: nothing.
+	ending, ended func()
+}
+
+// readTask is the task of a Read.
+func (c *conn) readTask(a *Read) task {
+	return task{keys: a.Keys, bulky: a.Bulky, repeatable: true,
+		run: func(ctx context.Context) (Reply, states, error) { return c.srv.ask(ctx, a) }}
+}
+
+// unseen adds to run that it is not known what states answered.
+func unseen(run func(context.Context) (Reply, error)) func(context.Context) (Reply, states, error) {
+	return func(ctx context.Context) (r Reply, seen states, err error) {
+		if r, err = run(ctx); err == nil {
+			seen = unknownStates
+		}
+		return r, seen, err
+	}
+}
+
+// launchWait launches what may wait for other clients, and keeps the connection from handling
+// further requests until it has ended: see outlast.
+func (c *conn) launchWait(cmd *command, a *Wait) started {
+	c.beginBlock(cmd.name)
+	s := c.launch(task{run: unseen(a.Run), ending: c.endBlock, ended: c.wake})
+	c.blocking = s.ready
+	return s
+}
+
+// launch performs a task in a goroutine of its own.
+func (c *conn) launch(t task) started {
+	c.awaitBarrier()
+	read := &reading{done: make(chan struct{})}
+	if t.keys == nil {
+		c.replies.drain()
+		c.order.alone(read.done)
+	}
+	for _, k := range t.keys {
+		c.order.beforeRead(k, read)
+	}
+	weight := 1
+	if t.bulky {
+		weight = bulkyReads
+	}
+	c.order.admit(weight)
+	var r Reply
+	var err error
+	go func() {
+		if t.ended != nil {
+			defer t.ended()
+		}
+		defer close(read.done)
+		if t.ending != nil {
+			defer t.ending()
+		}
+		r, err = c.srv.read(read, &t)
+	}()
+	outcome := func() (Reply, error) {
+		<-read.done
+		return r, err
+	}
+	return started{ready: read.done, outcome: outcome, written: func() { c.order.release(weight) }}
+}
+
+// await waits for something in flight. Replies that were written directly must
+// not wait with it.
+func (c *conn) await(done <-chan struct{}) {
+	if done == nil || closed(done) {
+		return
+	}
+	c.replies.flush()
+	c.srv.await(done)
+}
+
+// awaitBarrier waits until what everything must wait for has ended.
+func (c *conn) awaitBarrier() { c.await(c.order.barrier) }
+
+// await waits for something in flight, or for the end of all work.
+func (s *Server) await(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-s.work.Done():
+	}
+}
