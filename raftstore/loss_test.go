@@ -255,7 +255,7 @@ func TestOlderSnapshotsFolderIsRefused(t *testing.T) {
 // A node that acknowledged an entry was in its term, whoever has heard of that otherwise.
 func TestAcknowledgementTellsTheTerm(t *testing.T) {
 	s := &sightings{byID: map[string]sighting{"n2": {Incarnation: "x", Index: 3, Term: 2, Promised: 2}}}
-	s.acked("n2", 0, position{9, 4})
+	s.acked("n2", boot{}, position{9, 4})
 	if got := s.byID["n2"]; got.Promised != 4 || got.position() != (position{9, 4}) {
 		t.Errorf("seen of n2: %+v", got)
 	}

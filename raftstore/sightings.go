@@ -25,9 +25,18 @@ type sightings struct {
 
 	mu      sync.Mutex
 	byID    map[string]sighting
-	boots   map[string]uint64 // by node: the start that told last what it has; not in the file
-	doubts  map[string]bool   // nodes that say that they are in doubt; not in the file
-	changed bool              // since the file was written
+	boots   map[string]boot // by node: the start that told last what it has; not in the file
+	changes uint64          // of the starts that told last
+	doubts  map[string]bool // nodes that say that they are in doubt; not in the file
+	changed bool            // since the file was written
+}
+
+// boot is a start of a node. Its number is random, so that of two starts it does not tell which
+// is the later one. A question that was delayed may come from the earlier one. So what counts is
+// that another start has told something in between, whichever it was.
+type boot struct {
+	number uint64 // 0 from an older turnlog
+	since  uint64 // how many changes there were when it was met
 }
 
 // sighting is what was seen of one node.
@@ -66,7 +75,7 @@ const (
 // openSightings reads the file, if there is one. One that is damaged or newer is passed
 // over: it is of use to the others only.
 func openSightings(path string, log *slog.Logger) (*sightings, error) {
-	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]uint64), doubts: make(map[string]bool)}
+	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]boot), doubts: make(map[string]bool)}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -92,13 +101,16 @@ func openSightings(path string, log *slog.Logger) (*sightings, error) {
 	return s, nil
 }
 
-// met notes what a node says of itself, and returns what was seen of it before. boot is
-// the number of its start, 0 from an older turnlog.
-func (s *sightings) met(id string, now sighting, boot uint64) (before sighting) {
+// met notes what a node says of itself, and returns what was seen of it before. number is
+// that of its start, 0 from an older turnlog.
+func (s *sightings) met(id string, now sighting, number uint64) (before sighting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before = s.byID[id]
-	s.boots[id] = boot
+	if s.boots[id].number != number {
+		s.changes++
+		s.boots[id] = boot{number, s.changes}
+	}
 	s.noteLocked(id, before.with(now))
 	if before.Incarnation != now.Incarnation {
 		return sighting{}
@@ -116,8 +128,8 @@ func (s *sightings) of(id, incarnation string) sighting {
 	return sighting{}
 }
 
-// boot returns the number of the start that told last what it has; 0 if none has.
-func (s *sightings) boot(id string) uint64 {
+// boot returns the start that told last what it has.
+func (s *sightings) boot(id string) boot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.boots[id]
@@ -141,14 +153,14 @@ func (s *sightings) inDoubt(id string) bool {
 	return s.doubts[id]
 }
 
-// acked notes that a node's log is durable up to p, for which it was in that term. boot is what
-// boot returned before the entries were sent. It reports false, and notes nothing, if another
+// acked notes that a node's log is durable up to p, for which it was in that term. by is what boot
+// returned before the entries were sent. It reports false, and notes nothing, if another
 // start of the node was met since: that one was told what was seen of it without this
 // acknowledgement, and may not have the entries. So they must not be counted as its own.
-func (s *sightings) acked(id string, boot uint64, p position) bool {
+func (s *sightings) acked(id string, by boot, p position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.boots[id] != boot {
+	if s.boots[id] != by {
 		return false
 	}
 	s.addLocked(id, func(now *sighting) { now.Index, now.Term, now.Promised = p.index, p.term, p.term })
@@ -191,7 +203,7 @@ func (s *sightings) keep(ids []string) {
 	defer s.mu.Unlock()
 	maps.DeleteFunc(s.byID, func(id string, _ sighting) bool { return !members[id] })
 	maps.DeleteFunc(s.doubts, func(id string, _ bool) bool { return !members[id] })
-	maps.DeleteFunc(s.boots, func(id string, _ uint64) bool { return !members[id] })
+	maps.DeleteFunc(s.boots, func(id string, _ boot) bool { return !members[id] })
 }
 
 // save writes the file if anything has changed.

@@ -24,21 +24,23 @@ func tcpTransport(t *testing.T) (*raft.NetworkTransport, raft.ServerAddress) {
 func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		before uint64 // the start that was met when the entries were sent
-		during uint64 // the one that is met before the acknowledgement arrives
+		before uint64   // the start that was met when the entries were sent
+		during []uint64 // those that are met, in this order, before the acknowledgement arrives
 		counts bool
 	}{
-		{"same start", 7, 7, true},
-		{"started again", 7, 8, false},
-		{"met for the first time", 0, 8, false},
-		{"older turnlog", 0, 0, true},
-		{"started again as an older turnlog", 7, 0, false},
+		{"same start", 7, []uint64{7}, true},
+		{"started again", 7, []uint64{8}, false},
+		{"met for the first time", 0, []uint64{8}, false},
+		{"older turnlog", 0, []uint64{0}, true},
+		{"started again as an older turnlog", 7, []uint64{0}, false},
+		{"started again, and a question of the earlier start comes late", 7, []uint64{8, 7}, false},
+		{"an older turnlog started again, and its question comes late", 0, []uint64{8, 0}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			leader, _ := tcpTransport(t)
 			other, addr := tcpTransport(t)
 			had := sighting{Incarnation: "x", Index: 90, Term: 3, Promised: 3}
-			s := &sightings{byID: map[string]sighting{"n2": had}, boots: make(map[string]uint64)}
+			s := &sightings{byID: map[string]sighting{"n2": had}, boots: make(map[string]boot)}
 			s.met("n2", had, c.before)
 			tr := &transport{NetworkTransport: leader, maxBytes: 1 << 20, leads: func() bool { return true },
 				durable: func(uint64) error { return nil }, seen: s,
@@ -46,7 +48,11 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 			told := make(chan sighting, 1)
 			go func() {
 				rpc := <-other.Consumer()
-				told <- s.met("n2", had, c.during) // the question of a start overtakes the acknowledgement
+				var before sighting
+				for _, boot := range c.during { // the question of a start overtakes the acknowledgement
+					before = s.met("n2", had, boot)
+				}
+				told <- before
 				rpc.Respond(&raft.AppendEntriesResponse{Term: 3, LastLog: 100, Success: true}, nil)
 			}()
 			args := raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 99, PrevLogTerm: 3, Entries: []*raft.Log{{Index: 100, Term: 3}}}
@@ -78,7 +84,9 @@ func TestStartsAreTold(t *testing.T) {
 	c := newCluster(t, 3)
 	c.ready()
 	leader, x := c.pair()
-	known := func(r *running) func() bool { return func() bool { return leader.seen.boot(x.id) == r.calls.origin } }
+	known := func(r *running) func() bool {
+		return func() bool { return leader.seen.boot(x.id).number == r.calls.origin }
+	}
 	eventuallyTrue(t, "the leader knows the start of the other", known(x))
 	first := x.calls.origin
 	c.kill(x.id)
