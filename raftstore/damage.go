@@ -116,18 +116,40 @@ func (n *Node) checkLog(snap position) error {
 
 // checkHelp fails if the log has lost its end and no other node is known that could send
 // the missing entries. If an older copy was put back, there are others: they have told so.
+//
+// What is left of the log may name members that were removed in what is lost. A state that goes
+// beyond the log knows.
 func (n *Node) checkHelp(r *raft.Raft) error {
 	servers := r.GetConfiguration().Configuration().Servers
 	lost, missing := n.mark.lacks()
+	beyond, err := n.stateBeyondLog()
 	switch {
-	case !missing || lost.restored || len(servers) > 1:
-		return nil
+	case err != nil || !missing || lost.restored:
+		return err
 	case len(servers) == 0:
 		return fmt.Errorf("raftstore: the log has lost %v, and with it who the members are; %s", lost, reseed)
+	case len(servers) > 1 && !(beyond && n.recordedAlone()):
+		return nil
+	}
+	advice := "; or, to go on without what is lost, delete the file " + n.mark.path + " and start again"
+	if beyond { // it would apply no entry that takes the place of one that is lost
+		advice = ". If there is none, begin with an empty data directory and import the last export; if the cluster has other members after all, " + reseed
 	}
 	return fmt.Errorf("raftstore: the log has lost %v, and no other node has it: to damage, or to an older copy that "+
-		"was put back. Put a whole and newer copy of the data directory in its place; or, to go on without what is lost, "+
-		"delete the file %s and start again", lost, n.mark.path)
+		"was put back. Put a whole and newer copy of the data directory in its place%s", lost, advice)
+}
+
+// stateBeyondLog reports whether the state includes entries that the log has lost.
+func (n *Node) stateBeyondLog() (bool, error) {
+	end, err := n.logs.end()
+	durable, _ := n.state.Durable()
+	return durable > end.index, err
+}
+
+// recordedAlone reports whether the state records this node as the only member.
+func (n *Node) recordedAlone() bool {
+	members := n.state.Members()
+	return len(members) == 1 && members[0].ID == n.id
 }
 
 // checkTermReached refuses a log whose last entry is of a higher term than the

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/codec"
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -28,7 +28,7 @@ import (
 // It is done only if the other voters are a majority without this node: if not, they could
 // not elect a leader that sends the rest, and what is readable behind the damage may be the
 // only copy. What is readable may name members that were removed behind the damage, so the
-// others must be a majority of the members that the state records, too.
+// others must be a majority of those voters, too, that the state still records.
 //
 //	damaged-log  the log as it was, until a leader has sent what was in it
 //	new-log      the one that is to take its place, in the making
@@ -132,27 +132,14 @@ func copyPrefix(from string, to *wal.Log, first, last uint64) error {
 	return nil
 }
 
-// checkOthersElect refuses unless the other voters can elect a leader without this node:
-// those of the servers that the log tells of, and the members that the state in dir records.
+// checkOthersElect refuses unless the other voters can elect a leader without this node, by the
+// servers that the log tells of and the members that the state in dir records.
 func (n *Node) checkOthersElect(dir string, servers []raft.Server) error {
-	var voters []string
-	for _, s := range servers {
-		if s.Suffrage == raft.Voter {
-			voters = append(voters, string(s.ID))
-		}
-	}
-	if err := n.checkMajority(voters, "by what is readable of the log"); err != nil {
-		return err
-	}
 	members, err := fsm.StoredMembers(dir)
 	if err != nil {
 		return fmt.Errorf("raftstore: who the members are is not known for certain: %w", err)
 	}
-	var recorded []string
-	for _, m := range members {
-		recorded = append(recorded, m.ID)
-	}
-	if err := n.checkMajority(recorded, "by the state"); err != nil {
+	if err := checkVoters(n.id, servers, members); err != nil {
 		return err
 	}
 	if n.stable.Promised() == 0 {
@@ -161,14 +148,39 @@ func (n *Node) checkOthersElect(dir string, servers []raft.Server) error {
 	return nil
 }
 
-// checkMajority refuses unless the others of the voters are a majority without this node.
-func (n *Node) checkMajority(voters []string, by string) error {
-	others := len(slices.DeleteFunc(slices.Clone(voters), func(id string) bool { return id == n.id }))
-	if others >= len(voters)/2+1 {
+// checkVoters refuses unless the others are a majority without the node self, of the voters that
+// the log tells of, and of those whom the state still records. The state does not tell voters
+// from learners, so that a member of which the log says nothing counts as a learner.
+func checkVoters(self string, servers []raft.Server, members []codec.Member) error {
+	recorded := make(map[string]bool)
+	for _, m := range members {
+		recorded[m.ID] = true
+	}
+	others, known := 0, 0
+	for _, s := range servers {
+		if s.Suffrage != raft.Voter || string(s.ID) == self {
+			continue
+		}
+		others++
+		if recorded[string(s.ID)] {
+			known++
+		}
+	}
+	if err := checkMajority(others, "by what is readable of the log"); err != nil {
+		return err
+	}
+	return checkMajority(known, "by the state")
+}
+
+// checkMajority refuses unless so many other voters are a majority without this node, which
+// counts as a voter: it may have become one behind the damage.
+func checkMajority(others int, by string) error {
+	voters := others + 1
+	if others >= voters/2+1 {
 		return nil
 	}
 	return fmt.Errorf("raftstore: of %d voters, as far as is known, %d are other nodes (%s): they cannot replace what this one lost. "+
-		"If no other node has it, put a whole copy of the data directory in its place", len(voters), others, by)
+		"If no other node has it, put a whole copy of the data directory in its place", voters, others, by)
 }
 
 // putLogAside has the new log change places with the damaged one. After a crash in between
