@@ -13,9 +13,12 @@ import (
 // A pair whose key is damaged is not found, so its checksum is not verified, and a reader
 // takes it for absent. A damaged block is noticed only when it is read, by which time other
 // nodes may have lost their copy, too. So all pairs and all blocks are read after each
-// start, and once a day.
+// start, and once a day. A scrub that fails, as it does while the machine is halted, is tried
+// again after scrubRetry, and after twice as long each time, up to scrubRetryMost.
 const (
-	scrubEvery = 24 * time.Hour
+	scrubEvery     = 24 * time.Hour
+	scrubRetry     = time.Second
+	scrubRetryMost = 10 * time.Minute
 	// scrubBytes are read in one transaction: the store cannot reuse space until it ends.
 	scrubBytes = 1 << 20
 	// scrubShare: of the time, the scrub takes one part in so many.
@@ -26,18 +29,32 @@ const (
 
 // scrubs scrubs the store until ctx ends.
 func (m *Machine) scrubs(ctx context.Context) {
+	var wait time.Duration
 	for {
 		began := time.Now()
-		switch err := m.scrub(ctx); {
+		err := m.scrub(ctx)
+		switch {
 		case err == nil:
 			m.cfg.Logger.Debug("the state file and the block files are sound", "duration", time.Since(began))
 		case ctx.Err() != nil || m.Err() != nil:
 			return
 		}
-		if pause(ctx, scrubEvery) != nil {
+		if wait = nextScrub(err, wait); pause(ctx, wait) != nil {
 			return
 		}
 	}
+}
+
+// nextScrub returns how long to wait after a scrub that ended with err, before which the wait
+// was last.
+func nextScrub(err error, last time.Duration) time.Duration {
+	switch {
+	case err == nil:
+		return scrubEvery
+	case last == 0 || last == scrubEvery:
+		return scrubRetry
+	}
+	return min(2*last, scrubRetryMost)
 }
 
 // scrub reads all pairs that have a seal, and all blocks. It returns an error when it has

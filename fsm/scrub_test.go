@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -197,4 +198,57 @@ func TestScrubOfManyPairs(t *testing.T) {
 			t.Errorf("the last element is damaged: %v", err)
 		}
 	})
+}
+
+// A scrub that could not go on while the machine was halted is tried again soon after that, and
+// seldom while it fails.
+func TestScrubIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for i := range 20 {
+			r.apply(1, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, "id", strings.Repeat("x", 3000)))
+		}
+		r.flush()
+		r.rot(13)
+		r.m.Halt(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.m.Run(ctx) }()
+		time.Sleep(3 * time.Hour)
+		if damage, _ := r.m.Damage(); damage != nil {
+			t.Fatalf("a halted machine was read: %v", damage)
+		}
+		if !r.m.Resume() {
+			t.Fatal("it does not go on")
+		}
+		time.Sleep(scrubRetryMost + time.Minute)
+		if damage, _ := r.m.Damage(); damage == nil {
+			t.Error("the damage is not found")
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestScrubRetries(t *testing.T) {
+	wait := time.Duration(0)
+	for i, want := range []time.Duration{scrubRetry, 2 * scrubRetry, 4 * scrubRetry} {
+		if wait = nextScrub(errors.New("halted"), wait); wait != want {
+			t.Errorf("after failure %d it waits %v, want %v", i+1, wait, want)
+		}
+	}
+	for range 100 {
+		wait = nextScrub(errors.New("halted"), wait)
+	}
+	if wait != scrubRetryMost {
+		t.Errorf("in the end it waits %v, want %v", wait, scrubRetryMost)
+	}
+	if wait = nextScrub(nil, wait); wait != scrubEvery {
+		t.Errorf("after a success it waits %v", wait)
+	}
+	if wait = nextScrub(errors.New("halted"), wait); wait != scrubRetry {
+		t.Errorf("at the first failure after that it waits %v", wait)
+	}
 }

@@ -42,9 +42,10 @@ func poison(t testing.TB) map[string][]byte {
 // What another node forwards is refused if it cannot be applied, and what it forwards
 // beside it takes place: every state machine would stop by it otherwise, at each start.
 func TestPoisonIsNotProposed(t *testing.T) {
-	c := newCluster(t, 3)
-	leader := c.leader()
-	f := c.follower()
+	c := newCluster(t, 3, patient) // a batch is for one leader, whatever the load of the machine
+	defer c.killAll()              // patient nodes do not hand over
+	leader, f := c.elect("n1"), c.nodes["n2"]
+	eventuallyTrue(t, "the leader takes batches", func() bool { return f.net.Connected("n1") && leader.props.current() != nil })
 	session := uint64(1 << 40) // beyond those of the node's own forwarder
 	const origin = 77
 	number := uint64(0)
@@ -82,7 +83,7 @@ func TestPoisonIsNotProposed(t *testing.T) {
 	for _, id := range ids(3) {
 		c.start(id)
 	}
-	put(t, c.leader(), "s", "after a restart")
+	put(t, c.elect("n1"), "s", "after a restart")
 }
 
 // wantOutcomes sees that each command was answered, and op alone refused.
