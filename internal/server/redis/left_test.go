@@ -184,7 +184,12 @@ func dialTLS(t testing.TB, addr string) *client {
 // listenTLS listens with a certificate that nobody has signed.
 func listenTLS(t testing.TB) net.Listener {
 	t.Helper()
+	return tls.NewListener(listen(t), certificate(t))
+}
+
+func certificate(t testing.TB) *tls.Config {
+	t.Helper()
 	web := httptest.NewTLSServer(nil) // it has one
 	web.Close()
-	return tls.NewListener(listen(t), &tls.Config{Certificates: web.TLS.Certificates})
+	return &tls.Config{Certificates: web.TLS.Certificates}
 }

@@ -203,7 +203,7 @@ func (s *Server) shutDown() {
 		return
 	}
 	for _, c := range s.clients() {
-		c.wire.nc.Close()
+		c.wire.cutOff()
 	}
 	<-done
 }

@@ -84,7 +84,7 @@ func (s *Server) closeOldest(atLeast int) bool {
 	delete(s.conns, c.id)
 	s.mu.Unlock()
 	s.stats.rejected.Add(1)
-	c.wire.nc.Close()
+	c.wire.cutOff()
 	return true
 }
 

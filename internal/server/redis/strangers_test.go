@@ -2,11 +2,13 @@ package redis
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,6 +80,86 @@ func TestStrangersGiveWay(t *testing.T) {
 	ann.expect("PONG", "PING")
 	if n := s.Metrics().Connections; n > 8 {
 		t.Errorf("%d connections", n)
+	}
+}
+
+// taps accepts connections as taps. They lie below TLS.
+type taps struct {
+	net.Listener
+	accepted chan *tap
+}
+
+func (l *taps) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &tap{Conn: nc}
+	l.accepted <- c
+	return c, nil
+}
+
+// tap is a socket that tells whether something was written to it between arm and Close.
+type tap struct {
+	net.Conn
+	mu    sync.Mutex
+	armed bool
+	wrote bool
+}
+
+func (c *tap) arm() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed = true
+}
+
+func (c *tap) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	c.wrote = c.wrote || c.armed
+	c.mu.Unlock()
+	return c.Conn.Write(p)
+}
+
+func (c *tap) Close() error {
+	c.mu.Lock()
+	c.armed = false
+	c.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// fill writes to the socket until it takes no more.
+func (c *tap) fill(t *testing.T) {
+	t.Helper()
+	c.Conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	for {
+		if _, err := c.Conn.Write(make([]byte, 1<<20)); err != nil {
+			break
+		}
+	}
+	if err := c.Conn.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A stranger that does not read gives way at once: TLS would write to it first, and whoever
+// accepts connections would wait for that.
+func TestStrangerThatDoesNotReadGivesWay(t *testing.T) {
+	sockets := &taps{Listener: listen(t), accepted: make(chan *tap, 8)}
+	s := protected(t, Config{Listener: tls.NewListener(sockets, certificate(t))})
+	c := dialTLS(t, s.addr())
+	if got := show(c.do("PING")); !strings.HasPrefix(got, "-NOAUTH") { // the handshake is over
+		t.Fatal(got)
+	}
+	socket := <-sockets.accepted
+	socket.fill(t)
+	socket.arm()
+	if !s.closeOldest(1) {
+		t.Fatal("no stranger gave way")
+	}
+	socket.mu.Lock()
+	defer socket.mu.Unlock()
+	if socket.wrote {
+		t.Error("something was written to the stranger before it was closed")
 	}
 }
 

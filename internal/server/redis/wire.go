@@ -126,6 +126,10 @@ func (w *wire) close() {
 	w.nc.Close()
 }
 
+// cutOff closes the socket without a word. With TLS, close writes first: a client that does
+// not read can make its caller wait for seconds. Any goroutine may call cutOff.
+func (w *wire) cutOff() { socket(w.nc).Close() }
+
 // linger lets the client read the last reply: closing a socket with unread input
 // would make the kernel take the reply back.
 func (w *wire) linger() {
