@@ -162,7 +162,7 @@ func (w *simWork) invoke(n *simNode, s *simSession, c history.Call, process int)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ops = append(w.ops, history.Operation{
-		ID: int64(len(w.ops) + 1), Process: process, Node: n.id, Door: "node", Session: "0/" + s.name, Call: c,
+		ID: int64(len(w.ops) + 1), Process: process, Node: n.id, API: "node", Session: "0/" + s.name, Call: c,
 		Invoke: int64(time.Since(w.began)), Return: history.Forever, Outcome: history.Info,
 	})
 	return len(w.ops) - 1

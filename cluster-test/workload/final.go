@@ -15,8 +15,8 @@ import (
 type finalReader struct {
 	run     *Run
 	process int
-	doors   []Door // by node
-	values  []Door
+	apis    []API // by node
+	values  []API
 }
 
 // finalUser is the number of a user who keeps all rights.
@@ -25,21 +25,21 @@ const finalUser = 4
 func newFinalReader(r *Run) *finalReader {
 	f := &finalReader{run: r, process: r.newProcess()}
 	for _, n := range r.cluster.Nodes {
-		f.doors = append(f.doors, open(HTTP, r.cluster, n, r.user(finalUser)))
+		f.apis = append(f.apis, open(HTTP, r.cluster, n, r.user(finalUser)))
 		f.values = append(f.values, open(VALUES, r.cluster, n, r.user(finalUser)))
 	}
 	return f
 }
 
 func (f *finalReader) close() {
-	for _, d := range slices.Concat(f.doors, f.values) {
+	for _, d := range slices.Concat(f.apis, f.values) {
 		d.Close()
 	}
 }
 
 // read reads s at each node: the node's own state at all but one of them.
 func (f *finalReader) read(ctx context.Context, s *Session) error {
-	for i := range f.doors {
+	for i := range f.apis {
 		for {
 			err := f.attempt(ctx, i, s)
 			if err == nil {
@@ -59,7 +59,7 @@ func (f *finalReader) read(ctx context.Context, s *Session) error {
 func (f *finalReader) attempt(ctx context.Context, i int, s *Session) error {
 	if s.kind == "" {
 		c := history.Call{Func: history.Read, Final: true, Stale: i != 0}
-		return f.ask(i, HTTP, s, c, func() (history.Result, error) { return pages(ctx, f.doors[i], s.Key, c) })
+		return f.ask(i, HTTP, s, c, func() (history.Result, error) { return pages(ctx, f.apis[i], s.Key, c) })
 	}
 	for _, command := range value.Whole(s.kind) {
 		c := history.Call{Func: history.Ask, Final: true, Command: command}
@@ -71,8 +71,8 @@ func (f *finalReader) attempt(ctx context.Context, i int, s *Session) error {
 }
 
 // ask records a call and how it ends.
-func (f *finalReader) ask(i int, door string, s *Session, c history.Call, do func() (history.Result, error)) error {
-	op, err := f.run.rec.Invoke(f.process, f.run.cluster.Nodes[i].ID, door, s.Name(), c)
+func (f *finalReader) ask(i int, api string, s *Session, c history.Call, do func() (history.Result, error)) error {
+	op, err := f.run.rec.Invoke(f.process, f.run.cluster.Nodes[i].ID, api, s.Name(), c)
 	if err != nil {
 		return f.run.fail(err)
 	}
@@ -90,7 +90,7 @@ func (f *finalReader) ask(i int, door string, s *Session, c history.Call, do fun
 const pageSize = 500
 
 // pages reads a session to its end.
-func pages(ctx context.Context, d Door, key turn.Key, c history.Call) (history.Result, error) {
+func pages(ctx context.Context, d API, key turn.Key, c history.Call) (history.Result, error) {
 	var whole history.Result
 	for c.N = pageSize; ; {
 		r, err := d.Do(ctx, key, &c)

@@ -21,19 +21,19 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// httpDoor speaks the HTTP API as its reference describes it.
-type httpDoor struct {
+// httpAPI speaks the HTTP API as its reference describes it.
+type httpAPI struct {
 	base   string
 	entry  cluster.Entry
 	client *http.Client
 }
 
-func newHTTPDoor(addr string, entry cluster.Entry) *httpDoor {
+func newHTTPAPI(addr string, entry cluster.Entry) *httpAPI {
 	scheme := "http://"
 	if entry.TLS != nil {
 		scheme = "https://"
 	}
-	return &httpDoor{base: scheme + addr, entry: entry, client: &http.Client{Transport: &http.Transport{
+	return &httpAPI{base: scheme + addr, entry: entry, client: &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: 1,
 		IdleConnTimeout:     30 * time.Second,
 		DisableCompression:  true,
@@ -41,7 +41,7 @@ func newHTTPDoor(addr string, entry cluster.Entry) *httpDoor {
 	}}}
 }
 
-func (d *httpDoor) Close() { d.client.CloseIdleConnections() }
+func (d *httpAPI) Close() { d.client.CloseIdleConnections() }
 
 // request is a call in HTTP's terms.
 type request struct {
@@ -50,7 +50,7 @@ type request struct {
 	body         map[string]any
 }
 
-func (d *httpDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
+func (d *httpAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
 	r, err := translate(c)
 	if err != nil {
 		return history.Result{}, err
@@ -181,7 +181,7 @@ func (a *httpAnswer) result(c *history.Call) history.Result {
 }
 
 // send makes the request and returns the body of a good answer.
-func (d *httpDoor) send(ctx context.Context, key turn.Key, r *request) (io.ReadCloser, error) {
+func (d *httpAPI) send(ctx context.Context, key turn.Key, r *request) (io.ReadCloser, error) {
 	var body io.Reader
 	if r.body != nil {
 		text, err := json.Marshal(r.body)
@@ -247,7 +247,7 @@ func httpError(r *request, resp *http.Response) error {
 }
 
 // tail follows a session by server-sent events.
-func (d *httpDoor) tail(ctx context.Context, key turn.Key, after uint64) iter.Seq2[history.Message, error] {
+func (d *httpAPI) tail(ctx context.Context, key turn.Key, after uint64) iter.Seq2[history.Message, error] {
 	return func(yield func(history.Message, error) bool) {
 		r := &request{method: http.MethodGet, path: "/messages/stream", query: url.Values{"after": {strconv.FormatUint(after, 10)}}}
 		body, err := d.send(ctx, key, r)

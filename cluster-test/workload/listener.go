@@ -28,7 +28,7 @@ type subscription struct {
 	run     *Run
 	channel *Session
 	node    *cluster.Node
-	door    *respDoor
+	api     *respAPI
 	process int
 	ended   chan struct{}
 
@@ -65,7 +65,7 @@ func (l *listener) loop(ctx context.Context) {
 // leave ends the subscription, if there is one, and waits until it is recorded.
 func (l *listener) leave() {
 	if l.sub != nil {
-		l.sub.door.Close()
+		l.sub.api.Close()
 		<-l.sub.ended
 		l.sub = nil
 	}
@@ -78,7 +78,7 @@ func (l *listener) subscribe(ctx context.Context, n *cluster.Node) error {
 	l.leave()
 	s := &subscription{run: l.run, channel: l.pool.pick(l.rand), node: n, process: l.run.newProcess(), ended: make(chan struct{}),
 		awaited: map[string]chan struct{}{},
-		door:    &respDoor{addr: n.RESP.Addr(), entry: l.run.cluster.Entry(l.run.user(finalUser))}}
+		api:     &respAPI{addr: n.RESP.Addr(), entry: l.run.cluster.Entry(l.run.user(finalUser))}}
 	op, err := s.invoke()
 	if err != nil {
 		return err
@@ -89,17 +89,17 @@ func (l *listener) subscribe(ctx context.Context, n *cluster.Node) error {
 	if l.pattern {
 		command = "PSUBSCRIBE"
 	}
-	if _, err := s.door.command(limited, s.channel.Key.Namespace, false, []string{command, s.channel.Key.Name}); err != nil {
-		s.door.Close()
+	if _, err := s.api.command(limited, s.channel.Key.Namespace, false, []string{command, s.channel.Key.Name}); err != nil {
+		s.api.Close()
 		s.end(op, err)
 		return err
 	}
 	s.run.rec.Return(s.process, op, history.OK, &history.Result{Count: 1}, nil)
-	if err := s.door.conn.SetDeadline(time.Time{}); err != nil {
+	if err := s.api.conn.SetDeadline(time.Time{}); err != nil {
 		return err
 	}
 	l.sub = s
-	go s.read(s.door.conn)
+	go s.read(s.api.conn)
 	return nil
 }
 
@@ -143,8 +143,8 @@ const pong = "pong"
 // telling the subscriber, who then has to ask.
 func (s *subscription) alive(ctx context.Context) bool {
 	answered := s.await(pong)
-	s.door.conn.w.Command("PING")
-	if s.door.conn.w.Flush() != nil {
+	s.api.conn.w.Command("PING")
+	if s.api.conn.w.Flush() != nil {
 		return false
 	}
 	limited, cancel := context.WithTimeout(ctx, receiveLimit)
@@ -221,8 +221,8 @@ const receiveLimit = time.Second
 
 // receives publishes a message at n and reports whether the subscriber receives it soon.
 func (l *listener) receives(ctx context.Context, n *cluster.Node) error {
-	door := &respDoor{addr: n.RESP.Addr(), entry: l.run.cluster.Entry(l.run.user(finalUser))}
-	defer door.Close()
+	api := &respAPI{addr: n.RESP.Addr(), entry: l.run.cluster.Entry(l.run.user(finalUser))}
+	defer api.Close()
 	c := history.Call{Func: history.Publish, Values: []string{l.run.token()}, User: l.run.user(finalUser)}
 	found := l.sub.await(c.Values[0])
 	process := l.run.newProcess()
@@ -232,7 +232,7 @@ func (l *listener) receives(ctx context.Context, n *cluster.Node) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, receiveLimit)
 	defer cancel()
-	r, err := door.Do(limited, l.sub.channel.Key, &c)
+	r, err := api.Do(limited, l.sub.channel.Key, &c)
 	if err != nil {
 		kind := history.Fail
 		if turn.Is(err, turn.Unknown) {

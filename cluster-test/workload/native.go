@@ -11,8 +11,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// nativeDoor goes through the Go client.
-type nativeDoor struct {
+// nativeAPI goes through the Go client.
+type nativeAPI struct {
 	addrs    []string
 	entry    cluster.Entry
 	retryFor time.Duration
@@ -21,7 +21,7 @@ type nativeDoor struct {
 	clients map[string]*client.Client // by namespace
 }
 
-func (d *nativeDoor) client(namespace string) (*client.Client, error) {
+func (d *nativeAPI) client(namespace string) (*client.Client, error) {
 	if c := d.clients[namespace]; c != nil {
 		return c, nil
 	}
@@ -37,14 +37,14 @@ func (d *nativeDoor) client(namespace string) (*client.Client, error) {
 	return c, nil
 }
 
-func (d *nativeDoor) Close() {
+func (d *nativeAPI) Close() {
 	for _, c := range d.clients {
 		c.Close()
 	}
 	d.clients = nil
 }
 
-func (d *nativeDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
+func (d *nativeAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
 	cl, err := d.client(key.Namespace)
 	if err != nil {
 		return history.Result{}, err
@@ -117,7 +117,7 @@ func readNative(ctx context.Context, s client.Session, c *history.Call) (history
 }
 
 // tail follows a session as an application would.
-func (d *nativeDoor) tail(ctx context.Context, key turn.Key, after uint64) iter.Seq2[history.Message, error] {
+func (d *nativeAPI) tail(ctx context.Context, key turn.Key, after uint64) iter.Seq2[history.Message, error] {
 	return func(yield func(history.Message, error) bool) {
 		cl, err := d.client(key.Namespace)
 		if err != nil {

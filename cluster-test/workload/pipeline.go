@@ -7,7 +7,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// pipeliner is a Door that can send calls without waiting for the answers to those
+// pipeliner is a API that can send calls without waiting for the answers to those
 // before them. The cluster has to carry them out in the order in which they are sent.
 type pipeliner interface {
 	// pipeline sends the calls of one namespace and tells of each how it ended, in
@@ -34,13 +34,13 @@ func (w *worker) pipeline(ctx context.Context) {
 		c := &calls[i]
 		c.call.Hasty, c.call.User = hasty, w.user
 		var err error
-		if c.op, err = w.run.rec.Invoke(c.process, w.node.ID, w.doorName, c.session.Name(), c.call); err != nil {
+		if c.op, err = w.run.rec.Invoke(c.process, w.node.ID, w.apiName, c.session.Name(), c.call); err != nil {
 			w.run.fail(err)
 			return
 		}
 	}
 	lost := false
-	w.door.(pipeliner).pipeline(callCtx, calls, func(i int, r history.Result, err error) {
+	w.api.(pipeliner).pipeline(callCtx, calls, func(i int, r history.Result, err error) {
 		c := &calls[i]
 		err = w.settle(c.process, c.op, c.session, &c.call, &r, err)
 		lost = lost || turn.Is(err, turn.Unknown) || turn.Is(err, turn.Unavailable)

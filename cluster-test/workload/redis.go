@@ -14,10 +14,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// respDoor sees a session as Redis libraries do: as a list, with nothing but
+// respAPI sees a session as Redis libraries do: as a list, with nothing but
 // RPUSH, LRANGE, LLEN, RPOP and LTRIM. In a session that only grows, and on the
 // right, the length of the list tells the seqs; elsewhere calls are marked List.
-type respDoor struct {
+type respAPI struct {
 	addr  string
 	entry cluster.Entry
 	conn  *respConn // nil until it is needed, and after an error
@@ -30,14 +30,14 @@ type respConn struct {
 	namespace string
 }
 
-func (d *respDoor) Close() {
+func (d *respAPI) Close() {
 	if d.conn != nil {
 		d.conn.Close()
 		d.conn = nil
 	}
 }
 
-func (d *respDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
+func (d *respAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
 	command := listCommand(key.Name, c)
 	if command == nil {
 		return history.Result{}, unsupported(RESP, c)
@@ -138,7 +138,7 @@ func appendResult(v resp.Value) history.Result {
 
 // command makes one round trip. After an error of the connection, nobody knows
 // whether a write was carried out.
-func (d *respDoor) command(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
+func (d *respAPI) command(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
 	v, err := d.roundTrip(ctx, namespace, writes, command)
 	if err != nil {
 		return v, err
@@ -147,7 +147,7 @@ func (d *respDoor) command(ctx context.Context, namespace string, writes bool, c
 }
 
 // roundTrip is command, with error replies for answers.
-func (d *respDoor) roundTrip(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
+func (d *respAPI) roundTrip(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
 	if err := d.connect(ctx, namespace); err != nil {
 		return resp.Value{}, err
 	}
@@ -159,7 +159,7 @@ func (d *respDoor) roundTrip(ctx context.Context, namespace string, writes bool,
 	return v, nil
 }
 
-func (d *respDoor) connect(ctx context.Context, namespace string) error {
+func (d *respAPI) connect(ctx context.Context, namespace string) error {
 	if d.conn != nil && d.conn.namespace == namespace {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (d *respDoor) connect(ctx context.Context, namespace string) error {
 	return nil
 }
 
-func (d *respDoor) dial(ctx context.Context) (net.Conn, error) {
+func (d *respAPI) dial(ctx context.Context) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 2 * time.Second}
 	if d.entry.TLS == nil {
 		return dialer.DialContext(ctx, "tcp", d.addr)
@@ -196,7 +196,7 @@ func (d *respDoor) dial(ctx context.Context) (net.Conn, error) {
 }
 
 // greeting is what a connection says first.
-func (d *respDoor) greeting(namespace string) (commands [][]string) {
+func (d *respAPI) greeting(namespace string) (commands [][]string) {
 	if d.entry.User != "" {
 		commands = append(commands, []string{"AUTH", d.entry.User, d.entry.Password})
 	}
@@ -224,7 +224,7 @@ func (c *respConn) limit(ctx context.Context) (stop func() bool) {
 
 // pipeline implements pipeliner. When the connection breaks, nobody knows which of the
 // calls without an answer were carried out.
-func (d *respDoor) pipeline(ctx context.Context, calls []sent, ended func(i int, r history.Result, err error)) {
+func (d *respAPI) pipeline(ctx context.Context, calls []sent, ended func(i int, r history.Result, err error)) {
 	err := d.connect(ctx, calls[0].session.Key.Namespace)
 	if err != nil {
 		for i := range calls {

@@ -58,18 +58,18 @@ func New(cfg Config) *Run {
 	}
 	for i := range workers {
 		p := r.pools[i%len(r.pools)]
-		// The workers of one workload take its doors in turn.
-		door := p.w.Doors[i/len(r.pools)%len(p.w.Doors)]
-		w := &worker{run: r, workload: p.w, pool: p, doorName: door,
+		// The workers of one workload take its APIs in turn.
+		api := p.w.APIs[i/len(r.pools)%len(p.w.APIs)]
+		w := &worker{run: r, workload: p.w, pool: p, apiName: api,
 			rand: rand.New(rand.NewPCG(cfg.Seed, uint64(i))), process: r.newProcess()}
 		w.user = r.user(i / len(r.pools))
 		w.node = r.cluster.Nodes[i%len(r.cluster.Nodes)]
-		w.door = w.open()
+		w.api = w.open()
 		r.workers = append(r.workers, w)
 	}
 	for _, p := range r.pools {
 		for i := range p.w.Tailers {
-			r.tailers = append(r.tailers, newTailer(r, p, p.w.Doors[i%len(p.w.Doors)], r.user(i), uint64(i)))
+			r.tailers = append(r.tailers, newTailer(r, p, p.w.APIs[i%len(p.w.APIs)], r.user(i), uint64(i)))
 		}
 		for i := range p.w.Listeners {
 			r.listeners = append(r.listeners, newListener(r, p, i))
@@ -95,15 +95,15 @@ func (r *Run) Work(ctx context.Context) error {
 }
 
 // Finish is called when every fault has healed. Every node has to accept a write
-// at every door that was used, and every worker has to succeed, before ctx ends.
+// at every API that was used, and every worker has to succeed, before ctx ends.
 func (r *Run) Finish(ctx context.Context) error {
 	problems := make(chan error, len(r.workers)+len(r.tailers)+len(r.listeners))
 	var all sync.WaitGroup
 	for i, w := range r.workers {
 		all.Go(func() {
-			defer func() { w.door.Close() }()
+			defer func() { w.api.Close() }()
 			w.node = r.cluster.Nodes[i%len(r.cluster.Nodes)]
-			w.door = w.open()
+			w.api = w.open()
 			if err := w.last(ctx); err != nil {
 				problems <- err
 			}
@@ -141,14 +141,14 @@ func (w *worker) last(ctx context.Context) error {
 		} else {
 			c = w.append(1, true)
 			c.TTL = s.ttl
-			c.List = w.workload.Removes && w.doorName == RESP
+			c.List = w.workload.Removes && w.apiName == RESP
 		}
 		err := w.attempt(ctx, s, &c)
 		if err == nil {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("after all faults have healed, %s does not accept a write at the door %s: %w", w.node.ID, w.doorName, err)
+			return fmt.Errorf("after all faults have healed, %s does not accept a write at the API %s: %w", w.node.ID, w.apiName, err)
 		}
 		if !sleep(ctx, 20*time.Millisecond) {
 			continue // one more attempt, for its error
@@ -214,7 +214,7 @@ func (r *Run) fail(err error) error {
 }
 
 // user is the user that the i-th worker of a workload is: none where there are no users,
-// else the visitor or the member. The workers of one door are both.
+// else the visitor or the member. The workers of one API are both.
 func (r *Run) user(i int) string {
 	switch {
 	case r.cluster.Security == nil:

@@ -13,7 +13,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// subscriber is a Door through which a session can be followed.
+// subscriber is a API through which a session can be followed.
 type subscriber interface {
 	// tail yields the messages after a seq, and then each new one, until ctx or
 	// the subscription ends.
@@ -25,19 +25,19 @@ var errLeft = errors.New("the subscriber left")
 // tailer follows sessions of a pool, one after the other: a session until it is
 // retired and all of it was seen.
 type tailer struct {
-	run      *Run
-	pool     *pool
-	rand     *rand.Rand
-	doorName string
-	user     string
-	process  int
+	run     *Run
+	pool    *pool
+	rand    *rand.Rand
+	apiName string
+	user    string
+	process int
 
 	session *Session // that it follows
 	after   uint64   // seq of the last message that it saw there
 }
 
-func newTailer(r *Run, p *pool, door, user string, seed uint64) *tailer {
-	return &tailer{run: r, pool: p, doorName: door, user: user, process: r.newProcess(), rand: rand.New(rand.NewPCG(seed, 21))}
+func newTailer(r *Run, p *pool, api, user string, seed uint64) *tailer {
+	return &tailer{run: r, pool: p, apiName: api, user: user, process: r.newProcess(), rand: rand.New(rand.NewPCG(seed, 21))}
 }
 
 func (t *tailer) loop(ctx context.Context) {
@@ -77,11 +77,11 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 		sleep(ctx, 100*time.Millisecond)
 		return
 	}
-	door := open(t.doorName, t.run.cluster, n, t.user)
-	defer door.Close()
-	d, ok := door.(subscriber)
+	api := open(t.apiName, t.run.cluster, n, t.user)
+	defer api.Close()
+	d, ok := api.(subscriber)
 	if !ok {
-		t.run.fail(fmt.Errorf("door %s has no subscriptions", t.doorName))
+		t.run.fail(fmt.Errorf("API %s has no subscriptions", t.apiName))
 		return
 	}
 	op, err := t.invoke(n)
@@ -107,7 +107,7 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 }
 
 func (t *tailer) invoke(n *cluster.Node) (int64, error) {
-	op, err := t.run.rec.Invoke(t.process, n.ID, t.doorName, t.session.Name(), history.Call{Func: history.Tail, Seq: t.after, User: t.user})
+	op, err := t.run.rec.Invoke(t.process, n.ID, t.apiName, t.session.Name(), history.Call{Func: history.Tail, Seq: t.after, User: t.user})
 	if err != nil {
 		t.run.fail(err)
 	}

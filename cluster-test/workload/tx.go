@@ -11,13 +11,13 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// txDoor does everything in transactions of Redis. A session is four keys: a
+// txAPI does everything in transactions of Redis. A session is four keys: a
 // list; another one, to which the same is pushed; a counter to which the length
 // is added, and one from which it is taken. Whenever they are seen together they
 // must agree.
-type txDoor struct{ respDoor }
+type txAPI struct{ respAPI }
 
-func (d *txDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
+func (d *txAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
 	keys := []string{key.Name, key.Name + ".twin", key.Name + ".up", key.Name + ".down"}
 	var steps [][]string
 	switch c.Func {
@@ -53,7 +53,7 @@ func (d *txDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history
 }
 
 // watch watches the keys and returns one more than the length of the first.
-func (d *txDoor) watch(ctx context.Context, namespace string, keys []string) (uint64, error) {
+func (d *txAPI) watch(ctx context.Context, namespace string, keys []string) (uint64, error) {
 	if _, err := d.command(ctx, namespace, false, append([]string{"WATCH"}, keys...)); err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ func (d *txDoor) watch(ctx context.Context, namespace string, keys []string) (ui
 }
 
 // exec carries out a transaction.
-func (d *txDoor) exec(ctx context.Context, namespace string, writes bool, steps [][]string) (resp.Value, error) {
+func (d *txAPI) exec(ctx context.Context, namespace string, writes bool, steps [][]string) (resp.Value, error) {
 	for _, step := range append([][]string{{"MULTI"}}, steps...) {
 		if _, err := d.command(ctx, namespace, false, step); err != nil {
 			d.Close() // and with it what is queued

@@ -10,10 +10,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// valueDoor carries out commands as they are.
-type valueDoor struct{ respDoor }
+// valueAPI carries out commands as they are.
+type valueAPI struct{ respAPI }
 
-func (d *valueDoor) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
+func (d *valueAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error) {
 	if len(c.Command) == 0 {
 		return history.Result{}, unsupported(VALUES, c)
 	}

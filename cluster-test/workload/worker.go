@@ -23,11 +23,11 @@ type worker struct {
 	workload *Workload
 	pool     *pool
 	rand     *rand.Rand
-	doorName string
+	apiName  string
 	user     string // "" where there are none
 
 	node    *cluster.Node
-	door    Door
+	api     API
 	process int // of the history; a new one after each call without an answer
 	calls   int
 	written int // acknowledged writes
@@ -40,7 +40,7 @@ type worker struct {
 
 // loop works until ctx ends.
 func (w *worker) loop(ctx context.Context) {
-	defer func() { w.door.Close() }()
+	defer func() { w.api.Close() }()
 	for w.run.pace(ctx, w.rand) {
 		if w.calls++; w.calls%moveEvery == 0 {
 			w.move()
@@ -59,12 +59,12 @@ func (w *worker) loop(ctx context.Context) {
 
 // move goes on at another node, if there is one.
 func (w *worker) move() {
-	w.door.Close()
+	w.api.Close()
 	w.node = w.run.pickNode(w.rand, w.node)
-	w.door = w.open()
+	w.api = w.open()
 }
 
-func (w *worker) open() Door { return open(w.doorName, w.run.cluster, w.node, w.user) }
+func (w *worker) open() API { return open(w.apiName, w.run.cluster, w.node, w.user) }
 
 // do makes a call until it is settled, as far as that is safe: a write that may
 // have taken place is repeated only under ids.
@@ -99,11 +99,11 @@ func (w *worker) attempt(ctx context.Context, s *Session, c *history.Call) error
 	c.User = w.user
 	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	op, err := w.run.rec.Invoke(w.process, w.node.ID, w.doorName, s.Name(), *c)
+	op, err := w.run.rec.Invoke(w.process, w.node.ID, w.apiName, s.Name(), *c)
 	if err != nil {
 		return w.run.fail(err)
 	}
-	r, err := w.door.Do(callCtx, s.Key, c)
+	r, err := w.api.Do(callCtx, s.Key, c)
 	if err = w.settle(w.process, op, s, c, &r, err); turn.Is(err, turn.Unknown) {
 		w.process = w.run.newProcess()
 		if !c.Func.Writes() {

@@ -1,5 +1,5 @@
 // Package workload makes the calls: workers that append to sessions and read
-// them through every node and door, and record each call before and after.
+// them through every node and API, and record each call before and after.
 package workload
 
 import (
@@ -16,7 +16,7 @@ import (
 type Workload struct {
 	Name  string
 	About string
-	Doors []string
+	APIs  []string
 	// Namespaces in which sessions live; default: one.
 	Namespaces []string
 	Sessions   int // in use at a time
@@ -51,83 +51,83 @@ func (w *Workload) namespaces() []string {
 func All() []*Workload {
 	return []*Workload{
 		{
-			Name: "append", About: "appends and reads, with and without ids, through every door",
-			Doors: []string{HTTP, Native, Client, RESP}, Sessions: 4, Calls: 400, Next: appendOrRead,
+			Name: "append", About: "appends and reads, with and without ids, through every API",
+			APIs: []string{HTTP, Native, Client, RESP}, Sessions: 4, Calls: 400, Next: appendOrRead,
 		},
 		{
 			Name: "pipeline", About: "up to 200 appends and reads of two lists at a time, on one connection, without waiting for answers",
-			Doors: []string{RESP}, Sessions: 4, Calls: 600, Pipeline: 200, Next: pipelined,
+			APIs: []string{RESP}, Sessions: 4, Calls: 600, Pipeline: 200, Next: pipelined,
 		},
 		{
 			Name: "window", About: "appends that are repeated later, some before the session has 1,024 more messages and some after",
-			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 1200, Next: repeated,
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 1200, Next: repeated,
 		},
 		{
 			Name: "cas", About: "read, then append if nothing changed meanwhile",
-			Doors: []string{HTTP, Native, Client}, Sessions: 3, Calls: 300, Next: conditional,
+			APIs: []string{HTTP, Native, Client}, Sessions: 3, Calls: 300, Next: conditional,
 		},
 		{
 			Name: "turns", About: "appends of many messages, small reads in between",
-			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 80, Next: manyMessages,
+			APIs: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 80, Next: manyMessages,
 		},
 		{
 			Name: "large", About: "appends and reads, a few of up to 8 MiB, which is the most that a message can have",
-			Doors: []string{HTTP, Native}, Sessions: 1, Calls: 400, Next: large,
+			APIs: []string{HTTP, Native}, Sessions: 1, Calls: 400, Next: large,
 		},
 		{
 			Name: "tail", About: "appends, and subscribers that must see each message once",
-			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 300, Tailers: 2, Next: shortAppend,
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 300, Tailers: 2, Next: shortAppend,
 		},
 		{
 			Name: "mixed", About: "append, pop, trim, replace, clear, delete and read in one session, also as a Redis list",
-			Doors: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 40, Unknowns: 3, Removes: true, Next: mixed,
+			APIs: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 40, Unknowns: 3, Removes: true, Next: mixed,
 		},
 		{
 			Name: "tail-trim", About: "subscribers of sessions from which messages are removed",
-			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 2, Next: shrinking,
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 2, Next: shrinking,
 		},
 		{
 			Name: "tail-delete", About: "subscribers of sessions that are deleted, and begin again at once",
-			Doors: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 4, Next: restarting,
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 4, Next: restarting,
 		},
 		{
 			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
-			Doors: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
+			APIs: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
 		},
 		{
 			Name: "publish", About: "up to 60 messages at a time, published at all nodes, and subscribers of their channels, by name and by pattern",
-			Doors: []string{RESP}, Sessions: 2, Calls: 2000, Pipeline: 60, Listeners: 6, Next: publish,
+			APIs: []string{RESP}, Sessions: 2, Calls: 2000, Pipeline: 60, Listeners: 6, Next: publish,
 		},
 		{
 			Name: "values", About: "lists, hashes, sets, sorted sets, streams and strings of Redis, by all that changes them",
-			Doors: []string{VALUES}, Sessions: 6, Calls: 40, Unknowns: 3, Next: command,
+			APIs: []string{VALUES}, Sessions: 6, Calls: 40, Unknowns: 3, Next: command,
 			Values: []string{"list", "hash", "set", "zset", "stream", "string"},
 		},
 		{
 			Name: "forks", About: "sessions that are forked, described, given deadlines, deleted and erased, three at a time",
-			Doors: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"},
+			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"},
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
-			Doors: []string{HTTP, Native}, Sessions: 4, Calls: 25, Unknowns: 3, TTLs: []int64{300, 1000, 2500}, Next: expiring,
+			APIs: []string{HTTP, Native}, Sessions: 4, Calls: 25, Unknowns: 3, TTLs: []int64{300, 1000, 2500}, Next: expiring,
 		},
 		{
 			// So many that some are left alone for as long as they live.
 			Name: "ttl-long", About: "the same, with longer times",
-			Doors: []string{HTTP, Native}, Sessions: 200, Calls: 20, Unknowns: 3, TTLs: []int64{4000, 8000}, Next: expiring,
+			APIs: []string{HTTP, Native}, Sessions: 200, Calls: 20, Unknowns: 3, TTLs: []int64{4000, 8000}, Next: expiring,
 		},
 		{
 			Name: "namespaces", About: "the same keys in three namespaces",
-			Doors: []string{HTTP, Native, RESP}, Namespaces: []string{"0", "1", "tenant-a"},
+			APIs: []string{HTTP, Native, RESP}, Namespaces: []string{"0", "1", "tenant-a"},
 			Sessions: 3, Calls: 200, Next: appendOrRead,
 		},
 		{
 			Name: "tx", About: "MULTI and EXEC over four keys that must agree, half of them under WATCH",
-			Doors: []string{TX}, Sessions: 2, Calls: 200, Next: transaction,
+			APIs: []string{TX}, Sessions: 2, Calls: 200, Next: transaction,
 		},
 		{
 			Name: "stale", About: "appends, and reads that may show the past, up to some age or any",
-			Doors: []string{HTTP, Native}, Sessions: 3, Calls: 300, Next: staleReads,
+			APIs: []string{HTTP, Native}, Sessions: 3, Calls: 300, Next: staleReads,
 		},
 	}
 }
@@ -136,7 +136,7 @@ func All() []*Workload {
 // condition that nothing has changed since, so many rounds.
 func Pair(rounds int) *Workload {
 	return &Workload{Name: "pair", About: "two workers, one session, each append conditional",
-		Doors: []string{HTTP, Native}, Sessions: 1, Calls: math.MaxInt, Rounds: rounds, Next: readThenAppend}
+		APIs: []string{HTTP, Native}, Sessions: 1, Calls: math.MaxInt, Rounds: rounds, Next: readThenAppend}
 }
 
 // ByName returns the workload of that name, nil if there is none.
@@ -148,7 +148,7 @@ func ByName(name string) *Workload {
 	return nil
 }
 
-// appendOrRead suits every door: plain Redis commands have no ids.
+// appendOrRead suits every API: plain Redis commands have no ids.
 func appendOrRead(w *worker, s *Session) history.Call {
 	if w.rand.IntN(2) == 0 {
 		return w.read(s)
@@ -234,13 +234,13 @@ func transaction(w *worker, _ *Session) history.Call {
 }
 
 func mixed(w *worker, s *Session) history.Call {
-	if w.doorName == RESP {
+	if w.apiName == RESP {
 		return list(w, s)
 	}
 	n := 1 + w.rand.Uint64N(3)
 	switch w.rand.IntN(20) {
 	case 0, 1:
-		return history.Call{Func: history.Pop, N: n, Oldest: w.doorName != HTTP && w.rand.IntN(2) == 0}
+		return history.Call{Func: history.Pop, N: n, Oldest: w.apiName != HTTP && w.rand.IntN(2) == 0}
 	case 2:
 		return history.Call{Func: history.Trim, N: 2 * n}
 	case 3:
@@ -338,20 +338,20 @@ func expiring(w *worker, s *Session) history.Call {
 
 // append makes up an append of n messages.
 func (w *worker) append(n int, ids bool) history.Call {
-	c := history.Call{Func: history.Append, IDs: ids && w.doorName != RESP && w.doorName != TX}
+	c := history.Call{Func: history.Append, IDs: ids && w.apiName != RESP && w.apiName != TX}
 	for range n {
 		c.Values = append(c.Values, w.run.token())
 	}
 	// The Go client always sends ids; under ones that it mints itself, a call
 	// is still made once only, but its retries stay its own affair.
-	c.Retries = w.doorName == Client
+	c.Retries = w.apiName == Client
 	return c
 }
 
 // read makes up a read.
 func (w *worker) read(s *Session) history.Call {
 	c := history.Call{Func: history.Read}
-	if w.doorName == RESP {
+	if w.apiName == RESP {
 		if w.rand.IntN(3) > 0 {
 			c.Seq = history.TailOnly
 		}

@@ -54,7 +54,7 @@ type Event struct {
 	Op      int64  `json:"op,omitempty"`
 	Process int    `json:"process,omitempty"`
 	Node    string `json:"node,omitempty"`    // contacted; with Fault, Note: concerned
-	Door    string `json:"door,omitempty"`    // http, resp, native
+	API     string `json:"api,omitempty"`     // http, resp, native
 	Session string `json:"session,omitempty"` // namespace/key
 
 	Call   *Call   `json:"call,omitempty"`   // of Invoke
@@ -129,7 +129,7 @@ func (c *Call) LengthOnly() bool {
 type Result struct {
 	First       uint64 `json:"first,omitempty"`    // seqs given to the messages of an append
 	Last        uint64 `json:"last,omitempty"`     // of an append; of a read: the highest seq ever given
-	Revision    uint64 `json:"revision,omitempty"` // 0 where the door does not tell it
+	Revision    uint64 `json:"revision,omitempty"` // 0 where the API does not tell it
 	Count       uint64 `json:"count,omitempty"`    // messages held after it
 	Removed     uint64 `json:"removed,omitempty"`
 	Incarnation uint64 `json:"incarnation,omitempty"`

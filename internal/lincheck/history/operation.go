@@ -18,7 +18,7 @@ type Operation struct {
 	ID      int64
 	Process int
 	Node    string
-	Door    string
+	API     string
 	Session string
 	Call    Call
 
@@ -100,7 +100,7 @@ func (h *History) add(e *Event, index map[int64]int) error {
 			return fmt.Errorf("operation %d is invoked twice", e.Op)
 		}
 		index[e.Op] = len(h.Operations)
-		h.Operations = append(h.Operations, Operation{ID: e.Op, Process: e.Process, Node: e.Node, Door: e.Door,
+		h.Operations = append(h.Operations, Operation{ID: e.Op, Process: e.Process, Node: e.Node, API: e.API,
 			Session: e.Session, Call: *e.Call, Invoke: e.Time, Return: Forever, Outcome: Info})
 		return nil
 	}

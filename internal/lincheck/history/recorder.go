@@ -33,11 +33,11 @@ func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
 // Invoke records that process is about to make a call and returns the number
 // of the operation. When it returns, the line is with the operating system.
 // If it fails, the call must not be made.
-func (r *Recorder) Invoke(process int, node, door, session string, call Call) (int64, error) {
+func (r *Recorder) Invoke(process int, node, api, session string, call Call) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lastOp++
-	r.writeLocked(&Event{Type: Invoke, Op: r.lastOp, Process: process, Node: node, Door: door,
+	r.writeLocked(&Event{Type: Invoke, Op: r.lastOp, Process: process, Node: node, API: api,
 		Session: session, Call: &call})
 	return r.lastOp, r.err
 }

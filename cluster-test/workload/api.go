@@ -10,16 +10,16 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Door is a way into one node. A Door is used by one worker.
-type Door interface {
+// API is a way into one node. A API is used by one worker.
+type API interface {
 	// Do makes one call. Its error is, or wraps, a *turn.Error: with kind
 	// Unknown if the call may have taken place.
 	Do(ctx context.Context, key turn.Key, c *history.Call) (history.Result, error)
-	// Close ends its connections. The Door may be used again.
+	// Close ends its connections. The API may be used again.
 	Close()
 }
 
-// The doors, as histories name them.
+// The APIs, as histories name them.
 const (
 	HTTP   = "http"
 	Native = "native" // the Go client, one attempt for each call
@@ -29,16 +29,16 @@ const (
 	VALUES = "values" // any Redis command on one key
 )
 
-// open returns a new Door into node n for a user; the Door named Client knows all nodes.
-func open(door string, c *cluster.Cluster, n *cluster.Node, user string) Door {
+// open returns a new API into node n for a user; the API named Client knows all nodes.
+func open(api string, c *cluster.Cluster, n *cluster.Node, user string) API {
 	entry := c.Entry(user)
-	switch door {
+	switch api {
 	case HTTP:
-		return newHTTPDoor(n.HTTP.Addr(), entry)
+		return newHTTPAPI(n.HTTP.Addr(), entry)
 	case Native:
-		return &nativeDoor{addrs: []string{n.RESP.Addr()}, entry: entry, retryFor: -1}
+		return &nativeAPI{addrs: []string{n.RESP.Addr()}, entry: entry, retryFor: -1}
 	case Client:
-		d := &nativeDoor{follow: true, entry: entry, retryFor: 10 * time.Second, addrs: []string{n.RESP.Addr()}}
+		d := &nativeAPI{follow: true, entry: entry, retryFor: 10 * time.Second, addrs: []string{n.RESP.Addr()}}
 		for _, other := range c.Nodes {
 			if other != n {
 				d.addrs = append(d.addrs, other.RESP.Addr())
@@ -46,17 +46,17 @@ func open(door string, c *cluster.Cluster, n *cluster.Node, user string) Door {
 		}
 		return d
 	case RESP:
-		return &respDoor{addr: n.RESP.Addr(), entry: entry}
+		return &respAPI{addr: n.RESP.Addr(), entry: entry}
 	case VALUES:
-		return &valueDoor{respDoor{addr: n.RESP.Addr(), entry: entry}}
+		return &valueAPI{respAPI{addr: n.RESP.Addr(), entry: entry}}
 	case TX:
-		return &txDoor{respDoor{addr: n.RESP.Addr(), entry: entry}}
+		return &txAPI{respAPI{addr: n.RESP.Addr(), entry: entry}}
 	}
-	panic("no such door: " + door)
+	panic("no such API: " + api)
 }
 
-func unsupported(door string, c *history.Call) error {
-	return turn.Errorf(turn.Invalid, "the tester cannot ask for %s through door %s", c.Func, door)
+func unsupported(api string, c *history.Call) error {
+	return turn.Errorf(turn.Invalid, "the tester cannot ask for %s through API %s", c.Func, api)
 }
 
 // messages translates what a read returned.
