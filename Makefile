@@ -47,7 +47,7 @@ bench-quick: build test-deps ## the same in a minute, with coarse results, writt
 bench-micro: ## run the micro-benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-cluster-test: build ## torment a cluster in all ways and judge its promises (an hour); ARGS="--scenario smoke" for less
+cluster-test: build ## inject all kinds of faults into a cluster and judge its promises (an hour); ARGS="--scenario smoke" for less
 	$(GO) run ./cluster-test --binary bin/turnlog $(or $(ARGS),--scenario matrix)
 
 cluster-test-ci: build ## the same in about five minutes, with another seed each time, which it prints
@@ -78,7 +78,7 @@ flood: ## 12,812 hostile clients of a node with users, without TLS and with it: 
 	TURNLOG_LONG=1 $(GO) test -v -run '^TestFlood$$' ./cmd/turnlog
 
 FUZZTIME ?= 2m
-fuzz: ## send what nobody meant to every parser that strangers reach: Redis, HTTP, node to node; FUZZTIME=10m for each of the targets
+fuzz: ## send malformed input to every parser that strangers reach: Redis, HTTP, node to node; FUZZTIME=10m for each of the targets
 	test/scripts/fuzz.sh $(FUZZTIME)
 
 compat: build ## drive published chat-history libraries while nodes are killed, and all below; ARGS=--write keeps the results

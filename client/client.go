@@ -53,10 +53,10 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// onOwnConnection runs f with a connection that nobody shares, for requests that
-// take their time. Patience 0: only ctx bounds it.
-func (c *Client) onOwnConnection(ctx context.Context, n *node, patience time.Duration, f func(*conn) error) error {
-	own, err := n.dial(ctx, patience)
+// onOwnConnection runs f with a connection that no other request shares, for requests that
+// take their time. StallTimeout 0: only ctx bounds it.
+func (c *Client) onOwnConnection(ctx context.Context, n *node, stallTimeout time.Duration, f func(*conn) error) error {
+	own, err := n.dial(ctx, stallTimeout)
 	if err != nil {
 		return dialError(n, err)
 	}

@@ -144,9 +144,9 @@ func TestContextEnds(t *testing.T) {
 	}
 }
 
-func TestPatienceEnds(t *testing.T) {
+func TestStalledConnectionIsReplaced(t *testing.T) {
 	f := newFake(t, steps(silent(t), silent(t), appended))
-	c := newTestClient(t, Config{Addrs: []string{f.addr()}, Patience: 50 * time.Millisecond})
+	c := newTestClient(t, Config{Addrs: []string{f.addr()}, StallTimeout: 50 * time.Millisecond})
 	if _, err := c.Session("s").Append(t.Context(), msg("a")); err != nil {
 		t.Fatal(err)
 	}

@@ -29,17 +29,17 @@ type Config struct {
 	TLS *tls.Config
 
 	// FollowLeader sends requests to the leader, which saves a hop, and finds
-	// it anew after a change. The other nodes' addresses are learned on the way.
+	// it again after a change. The other nodes' addresses are learned on the way.
 	FollowLeader bool
 
 	// RetryFor bounds how long a failing request is tried again, counted from
 	// its start; default 15 s, negative: no second attempt. A context that ends
 	// earlier wins. It must exceed an election (about 2.5 s) to hide one.
 	RetryFor time.Duration
-	// Patience is how long a connection may owe answers without sending a byte
+	// StallTimeout is how long a connection may owe answers without sending a byte
 	// until it is given up; default 8 s, which is a little more than a node takes
 	// at most to answer.
-	Patience time.Duration
+	StallTimeout time.Duration
 	// DialTimeout bounds connecting and the handshake; default 2 s.
 	DialTimeout time.Duration
 
@@ -77,7 +77,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	orDuration(&c.RetryFor, 15*time.Second)
-	orDuration(&c.Patience, 8*time.Second)
+	orDuration(&c.StallTimeout, 8*time.Second)
 	orDuration(&c.DialTimeout, 2*time.Second)
 	if c.Conns <= 0 {
 		c.Conns = 4

@@ -30,11 +30,11 @@ var errSilent = errors.New("the server sent nothing for too long")
 //
 // Two goroutines, writeLoop and readLoop, live until the connection ends.
 type conn struct {
-	nc       net.Conn
-	patience time.Duration // 0: none
-	ended    chan struct{} // closed when err is set
-	wake     chan struct{} // capacity 1: there is something to write
-	loops    sync.WaitGroup
+	nc           net.Conn
+	stallTimeout time.Duration // 0: none
+	ended        chan struct{} // closed when err is set
+	wake         chan struct{} // capacity 1: there is something to write
+	loops        sync.WaitGroup
 
 	mu      sync.Mutex
 	out     []byte  // encoded requests that gather for the next write
@@ -54,11 +54,11 @@ type call struct {
 }
 
 // newConn takes over nc and starts the loops.
-func newConn(nc net.Conn, patience time.Duration) *conn {
-	c := &conn{nc: nc, patience: patience, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
+func newConn(nc net.Conn, stallTimeout time.Duration) *conn {
+	c := &conn{nc: nc, stallTimeout: stallTimeout, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
 	c.loops.Add(2)
 	go c.writeLoop()
-	go c.readLoop(resp.NewReplyReader(patientReader{c}, resp.Limits{}))
+	go c.readLoop(resp.NewReplyReader(answerReader{c}, resp.Limits{}))
 	return c
 }
 
@@ -129,8 +129,8 @@ func (c *conn) writeLocked() {
 	c.out, c.spare = c.spare, nil
 	c.unsent, c.writing = 0, true
 	c.mu.Unlock()
-	if c.patience > 0 {
-		c.nc.SetWriteDeadline(time.Now().Add(c.patience))
+	if c.stallTimeout > 0 {
+		c.nc.SetWriteDeadline(time.Now().Add(c.stallTimeout))
 	}
 	_, err := c.nc.Write(buf)
 	c.mu.Lock()
@@ -172,11 +172,11 @@ func (c *conn) readLoop(r *resp.ReplyReader) {
 	}
 }
 
-// patientReader is what answers are read from: every arrival of bytes renews the
-// patience, and with nothing in flight there is no hurry.
-type patientReader struct{ c *conn }
+// answerReader is what answers are read from: every arrival of bytes renews the
+// deadline, and with nothing in flight there is none.
+type answerReader struct{ c *conn }
 
-func (r patientReader) Read(p []byte) (int, error) {
+func (r answerReader) Read(p []byte) (int, error) {
 	c := r.c
 	c.mu.Lock()
 	c.expectAnswerLocked()
@@ -190,11 +190,11 @@ func (r patientReader) Read(p []byte) (int, error) {
 
 func (c *conn) expectAnswerLocked() {
 	switch {
-	case c.patience <= 0:
+	case c.stallTimeout <= 0:
 	case len(c.waiting) == 0:
 		c.nc.SetReadDeadline(time.Time{})
 	default:
-		c.nc.SetReadDeadline(time.Now().Add(c.patience))
+		c.nc.SetReadDeadline(time.Now().Add(c.stallTimeout))
 	}
 }
 

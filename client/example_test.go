@@ -13,7 +13,7 @@ import (
 )
 
 // An agent answers a user: it reads what was said, asks the model, and saves the
-// question with its answer as one turn, if nobody else has written meanwhile.
+// question with its answer as one turn, if no other client has written meanwhile.
 func Example() {
 	addr, stop := node()
 	defer stop()
@@ -64,7 +64,7 @@ func Example() {
 	// 4 {"content":"(having read 2 messages) Which order do you mean?","role":"assistant"}
 }
 
-// A repetition with the same id is recognised, whoever sends it.
+// A repetition with the same id is recognised, from any client.
 func ExampleSession_Append() {
 	c, stop := connected()
 	defer stop()

@@ -100,7 +100,7 @@ func TestLostPops(t *testing.T) {
 }
 
 // TestTailResumes: a tail over a connection that breaks all the time misses
-// nothing and repeats nothing, also when the session is made anew under it.
+// nothing and repeats nothing, also when the session is made again under it.
 func TestTailResumes(t *testing.T) {
 	const n = 400
 	server := realServer(t)

@@ -74,7 +74,7 @@ func (n *node) leastLoadedLocked() (best *conn, load int) {
 
 // open dials on behalf of everybody who waits for n.dialing.
 func (n *node) open(ctx context.Context) (*conn, error) {
-	c, err := n.dial(ctx, n.cfg.Patience)
+	c, err := n.dial(ctx, n.cfg.StallTimeout)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	close(n.dialing)
@@ -91,7 +91,7 @@ func (n *node) open(ctx context.Context) (*conn, error) {
 }
 
 // dial opens a connection, authenticated and in the client's namespace.
-func (n *node) dial(ctx context.Context, patience time.Duration) (*conn, error) {
+func (n *node) dial(ctx context.Context, stallTimeout time.Duration) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.DialTimeout)
 	defer cancel()
 	nc, err := n.cfg.Dial(ctx, "tcp", n.addr)
@@ -106,7 +106,7 @@ func (n *node) dial(ctx context.Context, patience time.Duration) (*conn, error) 
 		}
 		nc = tc
 	}
-	c := newConn(nc, patience)
+	c := newConn(nc, stallTimeout)
 	if err := n.greet(ctx, c); err != nil {
 		c.close(err)
 		return nil, err

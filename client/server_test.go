@@ -15,12 +15,12 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// engine gives a node the shape that the Redis door asks for.
+// engine gives a node the shape that the Redis server asks for.
 type engine struct{ *raftstore.Node }
 
 func (e engine) Submit(ctx context.Context, op turn.Op) redis.Pending { return e.Node.Submit(ctx, op) }
 
-// StartServer runs a node with its Redis door in this process and returns the
+// StartServer runs a node with its Redis server in this process and returns the
 // address; stop ends both. The examples, which are another package, use it too.
 func StartServer(dir string) (addr string, stop func(), err error) {
 	quiet := slog.New(slog.DiscardHandler)
@@ -37,11 +37,11 @@ func StartServer(dir string) (addr string, stop func(), err error) {
 		node.Close()
 		return "", nil, err
 	}
-	door := redis.New(redis.Config{Listener: l, Engine: engine{node}, Logger: quiet})
+	server := redis.New(redis.Config{Listener: l, Engine: engine{node}, Logger: quiet})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = node.Run(ctx) })
-	running.Go(func() { _ = door.Run(ctx) })
+	running.Go(func() { _ = server.Run(ctx) })
 	return l.Addr().String(), func() { cancel(); running.Wait() }, nil
 }
 

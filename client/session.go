@@ -133,7 +133,7 @@ func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...st
 }
 
 // Expire deletes the session when d has passed in cluster time. With slide,
-// every later append begins that time anew. It reports whether there was such a
+// every later append begins that time again. It reports whether there was such a
 // session.
 func (s Session) Expire(ctx context.Context, d time.Duration, slide bool) (bool, error) {
 	r := s.request(vExpire).strings("PX").int(millis(d))

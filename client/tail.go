@@ -17,7 +17,7 @@ const tailBlock = 5 * time.Second
 // that are there, then each as it is committed. It goes on over lost
 // connections and failing nodes; after an outage longer than Config.RetryFor,
 // or when ctx ends, it yields the error and stops. When the session is deleted
-// and made anew, it goes on with the first message of the new one, whose seqs
+// and made again, it goes on with the first message of the new one, whose seqs
 // begin at 1 again.
 //
 // A Tail holds one connection while it is ranged over.
@@ -45,7 +45,7 @@ type tail struct {
 func (t *tail) follow(ctx context.Context) {
 	c := t.s.c
 	n := c.router.pick()
-	err := c.onOwnConnection(ctx, n, tailBlock+c.cfg.Patience, func(own *conn) error { return t.read(ctx, n, own) })
+	err := c.onOwnConnection(ctx, n, tailBlock+c.cfg.StallTimeout, func(own *conn) error { return t.read(ctx, n, own) })
 	if t.done {
 		return
 	}
@@ -133,9 +133,9 @@ func (t *tail) take(h History) {
 	if h.Incarnation < t.incarnation || known && h.Incarnation == t.incarnation && h.Last < t.after {
 		return // deleted, or this node has yet to come to what the leader told before
 	}
-	anew := known && h.Incarnation > t.incarnation
+	restarted := known && h.Incarnation > t.incarnation
 	t.incarnation = h.Incarnation
-	if anew || h.Last < t.after { // the second: after comes from an earlier session
+	if restarted || h.Last < t.after { // the second: after comes from an earlier session
 		t.after = 0
 		return
 	}

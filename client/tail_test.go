@@ -34,7 +34,7 @@ func ends(last int, args []string, w *resp.Writer) {
 
 // TestTailOnALaggingNode: the leader answers the first read of a connection, the
 // node itself the later ones. One that was frozen for a while shows an older
-// state then; the tail must not take that for another session and begin anew.
+// state then; the tail must not take that for another session and begin again.
 func TestTailOnALaggingNode(t *testing.T) {
 	lasts := []int{3, 1, 1, 5}
 	reads := 0

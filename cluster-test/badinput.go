@@ -24,7 +24,7 @@ const (
 	inputLimit  = 30 * time.Second
 )
 
-// badCase sends something that nobody should, and returns an error if the node
+// badCase sends something that no client should, and returns an error if the node
 // does anything else than refuse it clearly.
 type badCase struct {
 	name string
@@ -82,7 +82,7 @@ func (r *run) resident() (most int64) {
 	return most
 }
 
-// sentinel requires the session that nobody touches to be as it was, and
+// sentinel requires the session that no case touches to be as it was, and
 // nothing to have been added beside it.
 func sentinel(ctx context.Context, s client.Session) error {
 	h, err := s.Last(ctx, 0)

@@ -30,7 +30,7 @@ func TestMixing(t *testing.T) {
 			}
 			a.scenarios = s.Name
 			if a.mix(s, seed).Mixed {
-				t.Errorf("%s is mixed though nobody asked for it", s.Name)
+				t.Errorf("%s is mixed though it was not asked for", s.Name)
 			}
 			a.mixing = yes
 			if !a.mix(s, seed).Mixed {

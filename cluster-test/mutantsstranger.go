@@ -14,7 +14,7 @@ func strangerMutants() []mutant {
 			Catchers: []catcher{{Test: "TestQueueIsInOrder", Runs: 1}}},
 		{Name: "handshakes-blamed", About: "a TLS handshake gives way that takes long because of the server",
 			Edits:    []edit{{Old: "\tif c, ok := h.conn.(*Conn); ok {\n", New: "\tif c, ok := h.conn.(*Conn); ok && c == nil {\n"}},
-			Catchers: []catcher{{Test: "TestNobodyWaitsLongForSlowClients", Runs: 1}}},
+			Catchers: []catcher{{Test: "TestSlowClientsDelayNoOthers", Runs: 1}}},
 		{Name: "http-users-give-way", About: "an HTTP connection of a user gives way to strangers",
 			Edits:    []edit{{Old: "\ts.remove(c)\n\treturn true\n", New: "\treturn true\n"}},
 			Catchers: []catcher{{Test: "TestUsersDoNotGiveWay", Runs: 1}}},

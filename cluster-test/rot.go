@@ -225,7 +225,7 @@ func (t *rotTrial) settle(ctx context.Context, n *cluster.Node) (outcome string,
 			return outcome, cmpErr(wrong, err)
 		case n.Running():
 			return "", agreed
-		case strings.Contains(text, "add it a"): // again, anew
+		case strings.Contains(text, "add it a"): // again; older versions end the sentence otherwise
 			return refusedReplaced, t.replaced(ctx, n)
 		case starts == 2:
 			return "", fmt.Errorf("it ends again and again, without advice: %s", lastLines(text))

@@ -25,7 +25,7 @@ const (
 	readLimit   = 5 * time.Minute
 	expiryGrace = 6 * time.Second
 	// Cluster time may follow a leader's clock by so much that is not right: two
-	// seconds of offset, which nobody corrects, and a drift of 5 %.
+	// seconds of offset, which is not corrected, and a drift of 5 %.
 	wrongClockSlack = 2800 * time.Millisecond
 	readers         = 8 // of whole sessions, at the end
 )
@@ -45,7 +45,7 @@ type options struct {
 	say        func(format string, args ...any)
 }
 
-// run is a scenario under way.
+// run is a scenario while it runs.
 type run struct {
 	Scenario
 	options
@@ -113,12 +113,12 @@ func (r *run) phases(ctx context.Context) error {
 		r.to = r.rec.Now()
 		return errors.Join(err, r.stop())
 	}
-	// Whatever the storm has met, what it has left behind is worth a look.
-	return errors.Join(r.storm(ctx), r.recover(ctx), r.stop())
+	// Whatever happened during the faults, what they have left behind is worth a look.
+	return errors.Join(r.faultPhase(ctx), r.recover(ctx), r.stop())
 }
 
-// storm lets workers work while faults happen.
-func (r *run) storm(ctx context.Context) error {
+// faultPhase lets workers work while faults happen.
+func (r *run) faultPhase(ctx context.Context) error {
 	r.work = workload.New(workload.Config{Cluster: r.cluster, Recorder: r.rec, Workloads: r.workloads(),
 		Workers: r.Workers, Seed: r.seed, Rate: r.Rate})
 	r.env = &nemesis.Env{Cluster: r.cluster, Recorder: r.rec, Rand: rand.New(rand.NewPCG(r.seed, 3))}
@@ -133,7 +133,7 @@ func (r *run) storm(ctx context.Context) error {
 	}()
 	err := r.faults(ctx)
 	r.to = r.rec.Now()
-	// The faults end first: what is still under way may be answered.
+	// The faults end first: what is still in flight may be answered.
 	err = errors.Join(err, r.cluster.Heal())
 	stop()
 	<-r.idle

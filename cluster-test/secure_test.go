@@ -9,7 +9,7 @@ func TestSecuring(t *testing.T) {
 	for _, s := range scenarios() {
 		asked := (&arguments{scenarios: s.Name, securing: yes}).secure(s, 1)
 		if (&arguments{scenarios: s.Name}).secure(s, 1).Secure || (&arguments{scenarios: "ci", securing: no}).secure(s, 1).Secure {
-			t.Errorf("%s is secure though nobody asked for it", s.Name)
+			t.Errorf("%s is secure though it was not asked for", s.Name)
 		}
 		if !asked.Secure {
 			continue

@@ -128,7 +128,7 @@ func (a *audit) presence(turns []seen, v *violation) {
 		}
 	}
 	for k := range have {
-		v.add("foreign", turnKey{}, "%s is there, and nobody wrote it in this session", k)
+		v.add("foreign", turnKey{}, "%s is there, and was not written in this session", k)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestAuditNamesMessages(t *testing.T) {
 		{"turns mixed", all, []Message{a1[0], a1[1], a2[0], b1[0], a2[1], b1[1]}, true, "torn,torn"},
 		{"turns mixed, and it does not matter", all, []Message{a1[0], a1[1], a2[0], b1[0], a2[1], b1[1]}, false, ""},
 		{"another session's", all, slices.Concat(a1, a2, b1, other), true, "foreign,foreign"},
-		{"nobody's", all[:2], slices.Concat(a1, a2, b1), true, "foreign"},
+		{"never written", all[:2], slices.Concat(a1, a2, b1), true, "foreign"},
 		{"unreadable", all, append(slices.Concat(a1, a2, b1), Message{Role: "user", Content: "?"}), true, "damaged"},
 		{"changed", all, damaged, true, "damaged,lost"},
 		{"unknown and there", []event{wrote(1, 1, 0, unknown)}, a1, true, ""},

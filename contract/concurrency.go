@@ -18,11 +18,11 @@ var concurrencyCases = []Case{
 	{Name: "first-turn", Incident: I1, run: firstTurn,
 		Proves: "Workers that all save the first turn of new sessions lose none."},
 	{Name: "turns-whole", Incident: I1, run: turnsWhole,
-		Proves: "The messages of one turn stay next to each other, whoever else is saving."},
+		Proves: "The messages of one turn stay next to each other, also while others are saving."},
 	{Name: "many-sessions", Incident: I2, run: manySessions,
 		Proves: "Writers to many sessions at once through one handle reach their own session only."},
 	{Name: "growing", Incident: I5, run: growing,
-		Proves: "Whoever reads while others save sees whole turns, and never fewer than before."},
+		Proves: "A reader sees whole turns while others save, and never fewer than before."},
 	{Name: "own-writes", Incident: I5, run: ownWrites,
 		Proves: "Every worker sees its own turns in the very next load, whatever the others do."},
 	{Name: "large-turns", Incident: I1, run: largeTurns,
@@ -261,7 +261,7 @@ func (p *probe) linear(work func([]assignment) error) error {
 	return p.oneOrder(p.store, s)
 }
 
-// oneOrder loads a session when nobody writes any more, and checks its history.
+// oneOrder loads a session when all writers have ended, and checks its history.
 func (p *probe) oneOrder(s Store, session string) error {
 	last := event{Op: opLoad, Session: session, Outcome: saved, Start: now()}
 	ms, err := p.load(s, session)

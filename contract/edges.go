@@ -196,7 +196,7 @@ func oddKeys(p *probe) error {
 	return nil
 }
 
-// sameTextTwice has messages without ids, since whoever dedups by content would
+// sameTextTwice has messages without ids, since a store that deduplicates by content would
 // also find different ids.
 func sameTextTwice(p *probe) error {
 	s := p.session("a")

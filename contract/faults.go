@@ -72,7 +72,7 @@ func (p *probe) loadedOrFailed(ctx context.Context, h Store, session string) (fa
 }
 
 // backendError reports an error that blames the caller for what the backend did. No
-// error blames nobody.
+// error blames no store.
 func backendError(err error) error {
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrRefused) {
 		return fmt.Errorf("a failure of the backend is reported as the caller's: %w", err)
@@ -134,16 +134,16 @@ func faultsOf(line Line, breaks []Break) []Fault {
 // must not be wrong. It reports how long that took beyond the deadline, if it was too
 // long, and a fault that no request met.
 func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) (failure, wrong error)) error {
-	patience := p.patience()
+	limit := p.callTimeout()
 	line.Break(f)
 	defer line.Heal()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	ctx, cancel := context.WithTimeout(p.ctx, limit)
 	defer cancel()
 	start := time.Now()
 	failure, wrong := call(ctx)
 	d := time.Since(start)
 	switch {
-	case d > patience+brokenGrace:
+	case d > limit+brokenGrace:
 		return fmt.Errorf("%w: %s: the call ignored its context and returned after %s", errLate, f, d.Round(time.Millisecond))
 	case wrong != nil:
 		return fmt.Errorf("%s: %w", f, wrong)
@@ -214,7 +214,7 @@ func flapping(p *probe) error {
 			f.Answer = line.Answers()[p.random.IntN(len(line.Answers()))]
 		}
 		line.Break(f)
-		ctx, cancel := context.WithTimeout(p.ctx, p.patience())
+		ctx, cancel := context.WithTimeout(p.ctx, p.callTimeout())
 		_, wrong := p.loadedOrFailed(ctx, h, s)
 		cancel()
 		line.Heal()

@@ -84,5 +84,5 @@ func (s script) message(l label) Message {
 // genuine reports whether m is unchanged, given the label that it bears.
 func (s script) genuine(l label, m Message) bool { return s.message(l).Equal(m) }
 
-var vocabulary = strings.Fields(`order number four seven parcel arrived late again please where is my invoice thank you
+var vocabulary = strings.Fields(`order number four seven package arrived late again please where is my invoice thank you
 	the red one not blue Größe é 東京 שלום 👩‍🚀 shipping address changed refund pending loan rate percent tomorrow`)

@@ -91,7 +91,7 @@ func (p *probe) keepLine(l Line) {
 	p.lines = append(p.lines, l)
 }
 
-// session returns a key that nobody else uses.
+// session returns a key that is used nowhere else.
 func (p *probe) session(name string) string {
 	key := fmt.Sprintf("%s%d-%s-%s-%s", p.id, p.attempt, p.c.Gate, p.c.Name, name)
 	p.use(key)
@@ -140,9 +140,9 @@ func (p *probe) noted(session string, k turnKey, parts int, f func() error) erro
 	return nil
 }
 
-// patience is how long a call may take while something is broken: longer for a store
+// callTimeout is how long a call may take while something is broken: longer for a store
 // that is slow anyway.
-func (p *probe) patience() time.Duration {
+func (p *probe) callTimeout() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(max(brokenOp, 5*p.slowest), brokenMost)
@@ -261,7 +261,7 @@ func (p *probe) cleanUp() {
 	}
 }
 
-// remove ignores errors: what remains is in nobody's way.
+// remove ignores errors: what remains disturbs nothing.
 func (p *probe) remove(ctx context.Context, key string) {
 	if d, ok := p.store.(Deleter); ok && p.Target.can(p.store, CanDelete) {
 		d.Delete(ctx, key)

@@ -122,7 +122,7 @@ func popOnce(p *probe) error {
 		switch got[m.Content] {
 		case 1:
 		case 0:
-			return fmt.Errorf("lost: nobody popped %s", m)
+			return fmt.Errorf("lost: no call returned %s", m)
 		default:
 			return fmt.Errorf("doubled: %d workers popped %s", got[m.Content], m)
 		}

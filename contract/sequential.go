@@ -41,7 +41,7 @@ var sequentialCases = []Case{
 	{Name: "clear-nothing", Incident: I3, run: clearNothing,
 		Proves: "Clearing a session that does not exist is no error."},
 	{Name: "delete", Incident: I3, Needs: []Capability{CanDelete}, run: deleteSession,
-		Proves: "A deleted session is empty, also for other handles, and can begin anew."},
+		Proves: "A deleted session is empty, also for other handles, and can begin again."},
 	{Name: "trim", Incident: I3, Needs: []Capability{CanTrim}, run: trimSession,
 		Proves: "Trimming keeps exactly the newest messages, in order."},
 	{Name: "trim-bounds", Incident: I3, Needs: []Capability{CanTrim}, run: trimBounds,

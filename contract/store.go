@@ -59,7 +59,7 @@ type Expirer interface {
 	AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...Message) error
 }
 
-// Conditional lets a caller who has read a session append only if nobody has
+// Conditional lets a caller who has read a session append only if no other has
 // changed it since.
 type Conditional interface {
 	// LoadVersion is Load, and returns what identifies this state of the session.

@@ -7,7 +7,7 @@ import (
 )
 
 // unreadableRow is incident I3: what a class of another version has written was read
-// as no history at all, and nobody was told.
+// as no history at all, and without an error.
 func unreadableRow(p *probe) error {
 	s, other := p.session("a"), p.session("b")
 	if err := errors.Join(p.fill(p.store, s, 3), p.fill(p.store, other, 2)); err != nil {

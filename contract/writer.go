@@ -117,7 +117,7 @@ func (w *writer) attempt(e event, f func([]Message) error) error {
 	return nil
 }
 
-// conditional reads and adds until nobody came in between.
+// conditional reads and adds until no other write came in between.
 func (w *writer) conditional(ctx context.Context, k turnKey) error {
 	for {
 		if err := w.upon(ctx, k); !errors.Is(err, ErrConflict) {

@@ -3,7 +3,7 @@
 //
 // It promises nothing by itself and imports nothing of turnlog. The semantics
 // of each operation are documented on its type here, once; the state machine
-// (package fsm) implements them and every door (RESP, HTTP, Go client, command
+// (package fsm) implements them and every API (RESP, HTTP, Go client, command
 // line) merely translates to and from these types.
 package turn
 

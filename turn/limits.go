@@ -67,7 +67,7 @@ const MaxNameBytes = 32_000
 // MaxElements bounds the elements that one operation or query names.
 const MaxElements = 100_000
 
-// EraseStep is how many sessions a door deletes with one Erase of many: other
+// EraseStep is how many sessions a server deletes with one Erase of many: other
 // operations wait for one step, not for all.
 const EraseStep = 100
 

@@ -13,7 +13,7 @@ type Tx struct {
 
 // Watched is a condition of a transaction: the revision of the key's session or
 // value still is Revision, 0 if there was none. A key that was deleted and made
-// anew has another revision.
+// again has another revision.
 type Watched struct {
 	Key      Key
 	Revision uint64

@@ -2,7 +2,7 @@
 //
 // It knows neither consensus nor messages. A [Record] is an index and two byte strings, Meta and Data, that mean nothing here. Indexes
 // are contiguous. The log grows at its end ([Log.Append]), loses records at either end ([Log.TruncateBefore], [Log.TruncateAfter]), or
-// starts anew somewhere else ([Log.Reset]). That is all that a replicated log asks for.
+// starts again somewhere else ([Log.Reset]). That is all that a replicated log asks for.
 //
 //	l, err := wal.Open(dir, wal.Options{})             // recovers; refuses a damaged log
 //	go l.Run(ctx)                                      // prepares segments ahead; the log is right without it, only slower

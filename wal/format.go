@@ -28,7 +28,7 @@ import (
 // A frame says: records below first and records from index on are void, and here are count records, numbered from index. So a frame
 // without records is a truncation, at either end or of everything, and each of those is as atomic as an append.
 //
-// The seed is the CRC32C of header bytes 16–40. The salt is drawn anew each time that a file begins a life as a segment, so bytes of an
+// The seed is the CRC32C of header bytes 16–40. The salt is drawn again each time that a file begins a life as a segment, so bytes of an
 // earlier life do not verify. The epoch does the same within one life: it rises with every Open, and bytes that a crash left beyond the
 // tail carry an older one. Together they mean that a place is written at most once under the same seed and epoch, so whatever
 // verifies there was written there, and as a part of that batch.

@@ -10,7 +10,7 @@ import (
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
-// A writer of the format that knows nothing but FORMAT.md. Each function returns bytes; whoever wants damage changes them.
+// A writer of the format that knows nothing but FORMAT.md. Each function returns bytes; a test that wants damage changes them.
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 

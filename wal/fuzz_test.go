@@ -64,7 +64,7 @@ func fuzzSegment(s *script, seg *formatSegment, epoch uint32, index uint64) uint
 	return index
 }
 
-// FuzzOpen opens folders that nobody's log ever wrote. Open refuses them, or the log that it returns is whole: every record can be read, it can be
+// FuzzOpen opens folders that no log ever wrote. Open refuses them, or the log that it returns is whole: every record can be read, it can be
 // used, and it is the same when it is opened again.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte{})

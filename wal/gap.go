@@ -9,7 +9,7 @@ import (
 // not stop a node that has every live record.
 //
 // A gap is a place before the manifest's mark where no frame verifies. The replay goes on with the first whole frame behind it: where
-// the damaged frame's own head says that it ends, or else at the next head that is valid at its own place. Nobody knows what stood in
+// the damaged frame's own head says that it ends, or else at the next head that is valid at its own place. It is unknown what was in
 // the gap: records, and truncations of either end, after which the records before the gap may have been replaced by others. So the frame behind
 // a gap counts as the first of the log: the table forgets all that came before.
 //

@@ -43,7 +43,7 @@ func goldenLog(t *testing.T) (*simdisk.Disk, model) {
 	return disk, m.truncateBefore(1002).truncateAfter(1024)
 }
 
-// newer makes a file that only its first 16 bytes describe: version 2, and the rest as nobody knows.
+// newer makes a file that only its first 16 bytes describe: version 2, and the rest unknown.
 func newer(magic string) []byte {
 	return append(formatPreamble(magic, 2), bytes.Repeat([]byte{0xd2}, 16<<10-16)...)
 }

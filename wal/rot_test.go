@@ -154,7 +154,7 @@ func TestRecycledSegment(t *testing.T) {
 }
 
 // TestTwiceTorn tears a batch so that its later records survive, and then another one of the same shape at the same place so that only
-// its earlier ones do. Together they look whole, but nobody wrote them together.
+// its earlier ones do. Together they look whole, but they were not written together.
 func TestTwiceTorn(t *testing.T) {
 	disk := simdisk.New()
 	mustAppend(t, simLog(t, disk), records(1, 1, 100))
@@ -184,7 +184,7 @@ func TestTwiceTorn(t *testing.T) {
 }
 
 // TestManifestOfYesterday puts an old manifest back, as a careless restore or a disk that lied about a sync would. The log forgets what
-// came after it, which nobody here can notice; but nothing of that may appear between records that are appended now.
+// came after it, which nothing here can notice; but nothing of that may appear between records that are appended now.
 func TestManifestOfYesterday(t *testing.T) {
 	opts := func(disk *simdisk.Disk) wal.Options {
 		o := simOptions(disk)

@@ -31,7 +31,7 @@ type counters struct {
 	appends, records, bytes      atomic.Uint64
 	syncs                        atomic.Uint64
 	syncTotal, syncLast, syncMax atomic.Int64
-	syncStarted                  atomic.Pointer[time.Time] // nil: none is under way
+	syncStarted                  atomic.Pointer[time.Time] // nil: none is in flight
 	hits, misses                 atomic.Uint64
 	tornTail                     atomic.Bool
 }

@@ -39,7 +39,7 @@ func (t *table) apply(s *segment, f frame, offsets []uint32) {
 	if n := len(t.segments); n == 0 || t.segments[n-1] != s {
 		t.segments = append(t.segments, s)
 	}
-	if s.base+uint64(len(s.offsets)) != f.index { // a new segment, or the log begins anew
+	if s.base+uint64(len(s.offsets)) != f.index { // a new segment, or the log begins again
 		s.base, s.offsets = f.index, nil
 	}
 	s.offsets = append(s.offsets, offsets...)

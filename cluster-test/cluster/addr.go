@@ -15,7 +15,7 @@ const (
 	lastPort  = 31999
 )
 
-// ports hands out addresses on loopback that nobody listens on.
+// ports hands out addresses on loopback that no process listens on.
 type ports struct {
 	first, last int
 	next        int

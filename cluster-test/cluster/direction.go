@@ -30,7 +30,7 @@ type Direction struct {
 	changed chan struct{} // closed and replaced at each change of flow
 }
 
-// Set changes what happens to bytes from now on, those under way included.
+// Set changes what happens to bytes from now on, those in flight included.
 func (d *Direction) Set(f Flow) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

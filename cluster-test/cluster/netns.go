@@ -56,7 +56,7 @@ func (n *namespaces) hardware(node string) string {
 	return fmt.Sprintf("02:00:00:00:77:%02x", n.index[node])
 }
 
-const nobodysHardware = "02:00:00:00:77:ff"
+const unusedHardware = "02:00:00:00:77:ff"
 
 // ip runs the command of that name.
 func (n *namespaces) ip(format string, args ...any) {
@@ -75,7 +75,7 @@ func (n *namespaces) ip(format string, args ...any) {
 func (n *namespaces) set(from, to string, f Flow) {
 	hardware := n.hardware(to)
 	if f.Hold || f.Cut {
-		hardware = nobodysHardware
+		hardware = unusedHardware
 	}
 	n.ip("-n %s neigh replace %s lladdr %s dev eth0 nud permanent", n.namespace(from), n.address(to), hardware)
 }

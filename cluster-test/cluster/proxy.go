@@ -14,7 +14,7 @@ import (
 
 const (
 	chunkSize   = 32 << 10
-	chunkQueue  = 256 // chunks under way in one direction of one connection
+	chunkQueue  = 256 // chunks in flight in one direction of one connection
 	dialTimeout = 2 * time.Second
 )
 
@@ -50,7 +50,7 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 
 // LoseAnswers makes the proxy reset a connection, with the given probability,
 // whenever the target's answer arrives on it: the request was carried out, and
-// whoever made it never knows.
+// the client that made it never knows.
 func (p *Proxy) LoseAnswers(probability float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,7 +203,7 @@ func (r *relay) pump(dst, src *net.TCPConn, d *Direction, loses func() bool) {
 	}
 }
 
-// queueEnd puts the end of a broken connection behind what is still under way:
+// queueEnd puts the end of a broken connection behind what is still in flight:
 // a chunk without data.
 func queueEnd(queue chan<- chunk, done <-chan struct{}) {
 	select {

@@ -33,7 +33,7 @@ type NodeStatus struct {
 }
 
 // tester is the tester's own way to the nodes, past the clients' proxies. Its
-// patience is for changes of membership; most callers have less.
+// timeout suits changes of membership; most callers set a shorter one.
 var tester = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // glance is how long a node may take to tell about itself.

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A fault that was taken back is met by nobody any more, not even by an operation
+// A fault that was taken back has no effect any more, not even on an operation
 // that began before that, if another has met it.
 func TestAFaultIsMetOnce(t *testing.T) {
 	d := new(Disk)

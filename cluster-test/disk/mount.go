@@ -73,7 +73,7 @@ func (d *Disk) Unmount() error {
 	}
 }
 
-// Off takes the power away: nothing that is under way or comes will succeed.
+// Off takes the power away: nothing that is in flight or comes will succeed.
 // Cut brings it back.
 func (d *Disk) Off() { close(d.off) }
 

@@ -39,7 +39,7 @@ func damageFaults() []Fault {
 }
 
 // advice is part of what a node says that is beyond repair.
-const advice = "add it a" // again, anew
+const advice = "add it a" // again; older versions end the sentence otherwise
 
 // besideOne is part of what a node says whose log is damaged, and before the damage tells of one
 // other voter only: it rightly does not rely on members that may have been added since.

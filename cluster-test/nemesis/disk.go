@@ -18,7 +18,7 @@ func diskFaults() []Fault {
 		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll), Hold: seconds(0, 1)},
 		{Name: "lying-disk", About: "a follower's disk says that it has synced, and has not; then the power is cut, while the others are well", Nodes: 3, Alone: true,
 			Disks: true, Pick: to(aFollower, lyingDisk)},
-		{Name: "bit-error", About: "a read returns a wrong bit, while a node runs or starts: nobody may be told it", Nodes: 3, Alone: true, Disks: true,
+		{Name: "bit-error", About: "a read returns a wrong bit, while a node runs or starts: no client may be told it", Nodes: 3, Alone: true, Disks: true,
 			Pick: to(aFollower, bitError)},
 		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync), Hold: seconds(2, 8)},
 		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that", Nodes: 3, Alone: true, Disks: true,
@@ -47,7 +47,7 @@ func (e *Env) loss() disk.Loss {
 }
 
 // beforeCut makes syncs slow for a while, so that much gathers for each, and
-// something is under way.
+// something is in flight.
 func (e *Env) beforeCut(ctx context.Context, nodes ...*cluster.Node) {
 	for _, n := range nodes {
 		n.Disk.Set(disk.Faults{SyncDelay: 150 * time.Millisecond})
@@ -127,7 +127,7 @@ const (
 )
 
 // ioError has one operation fail. The node must stop; then its machine is started
-// anew, as a sick one would be, without what had not got onto its disk.
+// again, as a sick one would be, without what had not got onto its disk.
 func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, error) {
 	return func(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 		ctx = context.WithoutCancel(ctx) // Heal would start a node that is about to stop
@@ -141,7 +141,7 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 			return goodDisk(n), nil // nothing was written to that file
 		}
 		if strings.HasSuffix(n.Disk.Failed(), ".tmp") {
-			// It is thrown away, and made anew, unless the node cannot go on without, as
+			// It is thrown away, and made again, unless the node cannot go on without, as
 			// with the next segment of its log.
 			return mayStop(n), nil
 		}

@@ -13,8 +13,8 @@ import (
 
 func memberFaults() []Fault {
 	return []Fault{
-		{Name: "replaced", About: "a node that lost its data is removed from the cluster and added anew", Nodes: 3, Alone: true, Pick: to(aFollower, replaced)},
-		{Name: "leader-removed", About: "the leader is removed while a follower is cut off, and added anew", Nodes: 3, Alone: true, Pick: to(theLeader, leaderRemoved)},
+		{Name: "replaced", About: "a node that lost its data is removed from the cluster and added again", Nodes: 3, Alone: true, Pick: to(aFollower, replaced)},
+		{Name: "leader-removed", About: "the leader is removed while a follower is cut off, and added again", Nodes: 3, Alone: true, Pick: to(theLeader, leaderRemoved)},
 		{Name: "grown", About: "two nodes are added and removed again, while the network splits around the change", Nodes: 3, Spares: 2, Alone: true, Pick: toAll(grown), Hold: seconds(0.5, 3)},
 	}
 }
@@ -42,7 +42,7 @@ func leaderRemoved(ctx context.Context, e *Env, n *cluster.Node) (healer, error)
 	n.Expect(true)
 	asked, cancel := context.WithTimeout(ctx, between(e.Rand, seconds(1, 4)))
 	defer cancel()
-	e.note(n, "removal", n.Remove(asked, n)) // nobody may be able to tell whether it took place
+	e.note(n, "removal", n.Remove(asked, n)) // its outcome may be unknown
 	e.Cluster.Network.Heal()
 	if n.Running() {
 		if err := n.Kill(); err != nil {
@@ -55,7 +55,7 @@ func leaderRemoved(ctx context.Context, e *Env, n *cluster.Node) (healer, error)
 // grown makes members of the spares, one by one, and ends that again: each change begins
 // while a node, or more, is cut off and does not hear of it.
 func grown(ctx context.Context, e *Env) (healer, error) {
-	// Not to be interrupted: nobody else would bring the members back to what they were.
+	// Not to be interrupted: nothing else would bring the members back to what they were.
 	ctx = context.WithoutCancel(ctx)
 	for _, n := range e.Cluster.Spares {
 		if err := n.Start("--join"); err != nil {
@@ -105,15 +105,15 @@ func (e *Env) amidSplit(ctx context.Context, what string, ask func(context.Conte
 	asked, stop := context.WithTimeout(ctx, between(e.Rand, seconds(1, 3)))
 	defer stop()
 	if leader := e.Cluster.Leader(asked); leader != nil {
-		e.note(leader, what, ask(asked, leader)) // nobody may be able to tell whether it took place
+		e.note(leader, what, ask(asked, leader)) // its outcome may be unknown
 	}
 	e.Cluster.Network.Heal()
 	return e.insist(ctx, what, func(leader *cluster.Node) error { return ask(ctx, leader) })
 }
 
-// Replace makes a node that is down a member anew, without its data.
+// Replace makes a node that is down a member again, without its data.
 func (e *Env) Replace(ctx context.Context, n *cluster.Node) error {
-	// Not to be interrupted: nobody else would make the node a member again.
+	// Not to be interrupted: nothing else would make the node a member again.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replacement)
 	defer cancel()
 	if err := e.insist(ctx, n.ID+" is removed", func(other *cluster.Node) error { return removed(ctx, other, n) }); err != nil {

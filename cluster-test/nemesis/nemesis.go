@@ -1,6 +1,6 @@
 // Package nemesis does to a cluster what machines, networks and operators do.
 //
-// A fault is a name, a condition and an action: it picks a victim, if there is
+// A fault is a name, a condition and an action: it picks a target, if there is
 // one now, does something to it, and undoes that. Which faults are injected when
 // follows from a seed.
 package nemesis
@@ -47,9 +47,9 @@ type Fault struct {
 	// Alone: it is not combined with others, since it waits for the cluster to
 	// work in between.
 	Alone bool
-	// Pick chooses a victim and what to do to it; a nil action means that there
-	// is no victim now.
-	Pick func(ctx context.Context, e *Env) (victim string, act action)
+	// Pick chooses a target and what to do to it; a nil action means that there
+	// is no target now.
+	Pick func(ctx context.Context, e *Env) (target string, act action)
 	// Hold is how long it lasts, at least and at most, beyond what the action takes.
 	Hold [2]time.Duration
 }
@@ -148,27 +148,27 @@ func (e *Env) Once(ctx context.Context, name string, hold time.Duration) error {
 // begin injects f; undo makes it good again, also when ctx has ended.
 func (e *Env) begin(ctx context.Context, f Fault) (undo func() error, err error) {
 	nothing := func() error { return nil }
-	victim, act := f.Pick(ctx, e)
+	target, act := f.Pick(ctx, e)
 	if act == nil {
 		return nothing, nil
 	}
-	e.Recorder.Fault(victim, f.Name, true)
+	e.Recorder.Fault(target, f.Name, true)
 	heal, err := act(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nothing, nil // interrupted; Cluster.Heal makes it good
 	}
 	if err != nil {
-		return nil, fmt.Errorf("nemesis %s on %q: %w", f.Name, victim, err)
+		return nil, fmt.Errorf("nemesis %s on %q: %w", f.Name, target, err)
 	}
 	return func() error {
 		if heal != nil {
 			healCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 			defer cancel()
 			if err := heal(healCtx); err != nil {
-				return fmt.Errorf("undo nemesis %s on %q: %w", f.Name, victim, err)
+				return fmt.Errorf("undo nemesis %s on %q: %w", f.Name, target, err)
 			}
 		}
-		e.Recorder.Fault(victim, f.Name, false)
+		e.Recorder.Fault(target, f.Name, false)
 		return nil
 	}, nil
 }

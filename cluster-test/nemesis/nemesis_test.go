@@ -48,7 +48,7 @@ func TestRunUndoesWhatItDoes(t *testing.T) {
 	e, load := testEnv(t)
 	var open, total, both int
 	faults := []Fault{counted("a", &open, &total, false), counted("b", &open, &total, false), counted("c", &open, &total, true),
-		{Name: "no-victim", Pick: func(context.Context, *Env) (string, action) { return "", nil }},
+		{Name: "no-target", Pick: func(context.Context, *Env) (string, action) { return "", nil }},
 		{Name: "too-few-nodes", Nodes: 3, Pick: func(context.Context, *Env) (string, action) { panic("on a cluster without nodes") }},
 		{Name: "watch", Pick: func(context.Context, *Env) (string, action) {
 			both = max(both, open)

@@ -125,7 +125,7 @@ func pause(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {
 }
 
 // stopLimit is how long a node may take to stop when it is asked to. Handing
-// over leadership and finishing what is under way are included.
+// over leadership and finishing what is in flight are included.
 const stopLimit = 15 * time.Second
 
 func stop(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {

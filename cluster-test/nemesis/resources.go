@@ -65,7 +65,7 @@ const (
 )
 
 // killForMemory is what the kernel does to who needs most of it. It comes when much is
-// under way, as with a large request or a snapshot.
+// in flight, as with a large request or a snapshot.
 func killForMemory(ctx context.Context, _ *Env, n *cluster.Node) (healer, error) {
 	most := n.ResidentBytes()
 	watch, cancel := context.WithTimeout(ctx, memoryWatch)

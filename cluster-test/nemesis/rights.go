@@ -48,7 +48,7 @@ func rightsLost(ctx context.Context, e *Env) (healer, error) {
 		}
 		return err
 	}
-	// Not to be interrupted: nobody else would give the rights back.
+	// Not to be interrupted: nothing else would give the rights back.
 	ctx = context.WithoutCancel(ctx)
 	heal := func(ctx context.Context) error {
 		return set(ctx, auth.Write, history.RightsComing, history.RightsBack)

@@ -219,7 +219,7 @@ func (d *httpAPI) send(ctx context.Context, key turn.Key, r *request) (io.ReadCl
 	return nil, httpError(r, resp)
 }
 
-// outcomeOf is the kind of an error after which nobody knows what happened.
+// outcomeOf is the kind of an error after which it is unknown what happened.
 func outcomeOf(r *request) turn.Kind {
 	if r.method == http.MethodGet {
 		return turn.Unavailable

@@ -49,13 +49,13 @@ func (l *listener) loop(ctx context.Context) {
 			sleep(ctx, 100*time.Millisecond)
 			continue
 		}
-		stay := time.NewTimer(time.Second + time.Duration(l.rand.Int64N(int64(9*time.Second))))
+		subscribed := time.NewTimer(time.Second + time.Duration(l.rand.Int64N(int64(9*time.Second))))
 		select {
 		case <-ctx.Done():
 		case <-l.sub.ended:
-		case <-stay.C:
+		case <-subscribed.C:
 		}
-		stay.Stop()
+		subscribed.Stop()
 		if ctx.Err() == nil {
 			l.leave()
 		}

@@ -136,7 +136,7 @@ func appendResult(v resp.Value) history.Result {
 		Count: field("count"), Duplicate: field("duplicate") != 0}
 }
 
-// command makes one round trip. After an error of the connection, nobody knows
+// command makes one round trip. After an error of the connection, it is unknown
 // whether a write was carried out.
 func (d *respAPI) command(ctx context.Context, namespace string, writes bool, command []string) (resp.Value, error) {
 	v, err := d.roundTrip(ctx, namespace, writes, command)
@@ -222,7 +222,7 @@ func (c *respConn) limit(ctx context.Context) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
 }
 
-// pipeline implements pipeliner. When the connection breaks, nobody knows which of the
+// pipeline implements pipeliner. When the connection breaks, it is unknown which of the
 // calls without an answer were carried out.
 func (d *respAPI) pipeline(ctx context.Context, calls []sent, ended func(i int, r history.Result, err error)) {
 	err := d.connect(ctx, calls[0].session.Key.Namespace)

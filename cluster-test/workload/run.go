@@ -156,7 +156,7 @@ func (w *worker) last(ctx context.Context) error {
 	}
 }
 
-// ReadAll reads every session whole, at every node. No write may be under way,
+// ReadAll reads every session whole, at every node. No write may be in flight,
 // and every node must have applied all of them.
 func (r *Run) ReadAll(ctx context.Context, workers int) error {
 	work := make(chan *Session)
@@ -229,7 +229,7 @@ func (r *Run) newProcess() int { return int(r.processes.Add(1)) }
 
 func (r *Run) token() string { return fmt.Sprintf("%s-%d", r.prefix, r.tokens.Add(1)) }
 
-// pickNode returns a running node, preferably another than not. Nobody would
+// pickNode returns a running node, preferably another than not. No workload would
 // choose one that is down; one that hangs looks like any other.
 func (r *Run) pickNode(random *rand.Rand, not *cluster.Node) *cluster.Node {
 	nodes := r.cluster.Nodes

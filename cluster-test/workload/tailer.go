@@ -47,13 +47,13 @@ func (t *tailer) loop(ctx context.Context) {
 			t.session, t.after = all[max(0, len(all)-1-t.rand.IntN(t.pool.w.Sessions))], 0
 		}
 		// Now and then a subscriber leaves and comes back where it was.
-		stay, cancel := context.WithTimeout(ctx, time.Second+time.Duration(t.rand.Int64N(int64(8*time.Second))))
-		t.follow(stay, t.run.pickNode(t.rand, nil))
+		limited, cancel := context.WithTimeout(ctx, time.Second+time.Duration(t.rand.Int64N(int64(8*time.Second))))
+		t.follow(limited, t.run.pickNode(t.rand, nil))
 		cancel()
 	}
 }
 
-// catchUp follows the session, which nobody appends to any more, to its end. Where messages are removed, the
+// catchUp follows the session, which is not appended to any more, to its end. Where messages are removed, the
 // end may not be there to be seen.
 func (t *tailer) catchUp(ctx context.Context) error {
 	if t.pool.w.Removes {
@@ -63,8 +63,8 @@ func (t *tailer) catchUp(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("a subscriber of %s has seen seq %d and waits in vain for %d", t.session.Name(), t.after, t.session.Last())
 		}
-		stay, cancel := context.WithTimeout(ctx, 2*time.Second)
-		t.follow(stay, t.run.cluster.Nodes[t.rand.IntN(len(t.run.cluster.Nodes))])
+		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
+		t.follow(limited, t.run.cluster.Nodes[t.rand.IntN(len(t.run.cluster.Nodes))])
 		cancel()
 	}
 	return nil

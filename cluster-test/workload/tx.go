@@ -78,7 +78,7 @@ func (d *txAPI) exec(ctx context.Context, namespace string, writes bool, steps [
 }
 
 // txResult makes one result of four answers, or, if they do not agree, one with
-// a message that nobody appended.
+// a message that was not appended.
 func txResult(v resp.Value, c *history.Call) history.Result {
 	if len(v.Elems) != 4 {
 		return apart("EXEC has %d answers", len(v.Elems))

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	patience     = 6 * time.Second // an election and the server's own waiting included
+	callTimeout  = 6 * time.Second // an election and the server's own waiting included
 	maxAttempts  = 40
 	moveEvery    = 50 // calls, after which a worker goes to another node
 	shortTimeout = 0.03
@@ -118,7 +118,7 @@ func (w *worker) limit() (limit time.Duration, hasty bool) {
 	if w.rand.Float64() < shortTimeout {
 		return time.Duration(1+w.rand.IntN(300)) * time.Millisecond, true
 	}
-	return patience, false
+	return callTimeout, false
 }
 
 // settle records how a call ended, and returns its error.

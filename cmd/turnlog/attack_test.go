@@ -57,8 +57,8 @@ func TestReboundPageGetsNothing(t *testing.T) {
 	}
 }
 
-// TestAdministrationOnThisMachine: whoever may read the node's files administers
-// it without further ado; nobody else does.
+// TestAdministrationOnThisMachine: a user who may read the node's files administers
+// it without further ado; no other user does.
 func TestAdministrationOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	n := startNode(t, dir)

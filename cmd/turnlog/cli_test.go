@@ -80,15 +80,15 @@ func TestStatuses(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, t.TempDir(), "--max-message-bytes", "1KiB", "--max-append-bytes", "2KiB")
 	n.ok("append", "s", "x", "--id", "x")
-	nobody := cli{t, freePorts(t, 1)[0]}
-	nobody.fails(exitFailed, "turnlog dev", "read", "s", "--timeout", "300ms")
-	nobody.fails(exitFailed, "Nothing was changed", "append", "s", "y", "--timeout", "300ms")
+	absent := cli{t, freePorts(t, 1)[0]}
+	absent.fails(exitFailed, "turnlog dev", "read", "s", "--timeout", "300ms")
+	absent.fails(exitFailed, "Nothing was changed", "append", "s", "y", "--timeout", "300ms")
 
 	n.fails(exitCondition, "at revision 1", "append", "s", "y", "--expect", "0")
 	n.fails(exitCondition, "ID_REUSED", "append", "s", "y", "--id", "x")
 	n.fails(exitCondition, "EXISTS", "fork", "s", "s2", "--expect", "1", "--json", "--at", "1", "--addr", seedFork(n))
-	n.fails(exitNotFound, "NOT_FOUND", "info", "nobody")
-	n.fails(exitNotFound, "NOT_FOUND", "expire", "nobody", "1h")
+	n.fails(exitNotFound, "NOT_FOUND", "info", "absent")
+	n.fails(exitNotFound, "NOT_FOUND", "expire", "absent", "1h")
 	n.fails(exitUsage, "TOO_LARGE", "append", "s", strings.Repeat("x", 1025))
 	n.fails(exitUsage, "TOO_LARGE", "append", strings.Repeat("k", 513), "x")
 	n.fails(exitUsage, "key is empty", "append", "", "x")

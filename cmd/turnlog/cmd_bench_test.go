@@ -10,7 +10,7 @@ import (
 	"github.com/turnlog/turnlog/internal/bench"
 )
 
-// The benchmark runs every workload on a node through all doors, without errors.
+// The benchmark runs every workload on a node through all APIs, without errors.
 func TestBench(t *testing.T) {
 	n := startNode(t, t.TempDir())
 	list := "redis://" + n.addr + "/3"

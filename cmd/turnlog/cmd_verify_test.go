@@ -109,8 +109,8 @@ func TestVerifyTurnlog(t *testing.T) {
 	}
 }
 
-// TestVerifyDoors: a running node keeps the contract through each of its doors.
-func TestVerifyDoors(t *testing.T) {
+// TestVerifyEveryAPI: a running node keeps the contract through each of its APIs.
+func TestVerifyEveryAPI(t *testing.T) {
 	n := startNode(t, t.TempDir())
 	for _, target := range []string{"turnlog://" + n.addr, "http://" + n.http, "redis://" + n.addr} {
 		o := verifyJSON(t, n.run("verify", target, "--json", "--turns", "8", "--gate", "sequential,concurrency,retry,conflict"))

@@ -122,7 +122,7 @@ func TestDescriptorsAreMeasured(t *testing.T) {
 	}
 }
 
-// One user who opens as many connections as he gets, as himself and as nobody, at both
+// One user who opens as many connections as possible, with and without a password, at both
 // ports, keeps no administrator out of either.
 func TestUserLeavesConnectionsToAdministrators(t *testing.T) {
 	s := newSecured(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // smallDisk is a disk of some MiB of its own, or the end of the test where the
-// system lets nobody make one.
+// system does not let this user make one.
 func smallDisk(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -13,15 +13,15 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// registerMetrics adds what the node, the Redis door and Go's runtime count to
-// what the HTTP door registers by itself.
-func registerMetrics(r *prometheus.Registry, node *raftstore.Node, door *redis.Server, d *descriptors.Budget) error {
+// registerMetrics adds what the node, the Redis server and Go's runtime count to
+// what the HTTP server registers by itself.
+func registerMetrics(r *prometheus.Registry, node *raftstore.Node, server *redis.Server, d *descriptors.Budget) error {
 	return errors.Join(
 		r.Register(collectors.NewGoCollector()),
 		r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 		r.Register(collector(func(out sink) { nodeMetrics(out, node.Stats()) })),
 		r.Register(collector(func(out sink) { descriptorMetrics(out, d) })),
-		r.Register(collector(func(out sink) { redisMetrics(out, door.Metrics()) })),
+		r.Register(collector(func(out sink) { redisMetrics(out, server.Metrics()) })),
 	)
 }
 
@@ -46,7 +46,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) { c(ch) }
 
 func nodeMetrics(out sink, s raftstore.Stats) {
 	out.counter("calls_total", "Writes that this node was asked for.", float64(s.Calls))
-	out.counter("calls_overloaded_total", "Writes that were refused because too many were under way.", float64(s.CallsOverloaded))
+	out.counter("calls_overloaded_total", "Writes that were refused because too many were in flight.", float64(s.CallsOverloaded))
 	out.counter("calls_retried_total", "Writes that were sent again after a change of leader.", float64(s.CallsRetried))
 	out.counter("calls_unknown_total", "Writes whose outcome could not be told.", float64(s.OutcomesUnknown))
 	out.counter("calls_unavailable_total", "Writes that failed for lack of a leader.", float64(s.OutcomesUnavailable))
@@ -57,7 +57,7 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 	out.counter("entry_bytes_proposed_total", "Bytes of these entries.", float64(s.EntryBytes))
 	out.counter("calls_forwarded_total", "Writes that were sent to the leader.", float64(s.Forwarded))
 	out.counter("forward_batches_total", "Batches in which they were sent.", float64(s.ForwardBatches))
-	out.counter("forward_resets_total", "Times at which forwarding had to begin anew.", float64(s.ForwardResets))
+	out.counter("forward_resets_total", "Times at which forwarding had to begin again.", float64(s.ForwardResets))
 	out.counter("read_rounds_total", "Rounds in which leadership was confirmed for reads.", float64(s.ReadRounds))
 	out.counter("reads_confirmed_total", "Linearizable reads that these rounds served.", float64(s.ReadsServed))
 	out.counter("queries_forwarded_total", "Queries that were sent to the leader.", float64(s.QueriesForwarded))

@@ -105,7 +105,7 @@ func (m *mover) run(source, target migrate.Place) error {
 	}
 	logging.Disable() // what fails for good is reported in the end
 	m.cfg.Source, m.cfg.Target = source, target
-	m.cfg.Rate, m.cfg.Patience = int64(m.rate), m.timeout
+	m.cfg.Rate, m.cfg.RetryFor = int64(m.rate), m.timeout
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	databases := []int{source.DB}

@@ -25,7 +25,7 @@ import (
 )
 
 // These attack the port at which nodes talk to each other: what is done there is done
-// whoever the user is.
+// for any user.
 
 // intruder is a program that speaks the nodes' protocol and says what it likes.
 type intruder struct {
@@ -289,7 +289,7 @@ func TestNodePortWithCertificates(t *testing.T) {
 	intrude(t, "n1", nodes[0].raft(), n2, shows("web")).getsNothing("a web server")
 	intrude(t, "n1", nodes[0].raft(), n2, shows("n2x")).getsNothing("a client")
 	intrude(t, "n1", nodes[0].raft(), n2, shows("n3")).getsNothing("another node")
-	intrude(t, "n1", nodes[0].raft(), n4, shows("n4")).getsNothing("a node that nobody announced")
+	intrude(t, "n1", nodes[0].raft(), n4, shows("n4")).getsNothing("a node that was not announced")
 	if text, err := intrude(t, "n1", nodes[0].raft(), n2, shows("n2")).read("alice"); errors.Is(err, peer.ErrNotSent) {
 		t.Errorf("what has the key of n2 is not n2: %q, %v", text, err)
 	}
@@ -299,7 +299,7 @@ func TestNodePortWithCertificates(t *testing.T) {
 }
 
 // A cluster with users and without a credential between its nodes does not start; with a
-// secret it goes on node by node, and nobody notices.
+// secret it goes on node by node, and no client notices.
 func TestSecretIsIntroduced(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t)

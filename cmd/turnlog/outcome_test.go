@@ -53,7 +53,7 @@ func TestAdminOutcomes(t *testing.T) {
 	if r := n.run("cluster", "checksum"); strings.Contains(r.stderr, "change") {
 		t.Errorf("a comparison speaks of changes: %s", r.stderr)
 	}
-	n = adminAt(t, freePorts(t, 1)[0]) // where nobody listens
+	n = adminAt(t, freePorts(t, 1)[0]) // where nothing listens
 	for _, c := range commands {
 		n.fails(exitFailed, "Nothing was changed", c...)
 	}

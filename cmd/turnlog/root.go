@@ -113,7 +113,7 @@ func (a *app) noteStart(c *cobra.Command) {
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM;
-// the second one ends the program as if nobody had asked for it.
+// the second one ends the program as if the program did not handle signals.
 func interruptible(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := signal.NotifyContext(parent, syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -134,13 +134,13 @@ func (a *app) connect() (*client.Client, error) {
 		return nil, err
 	}
 	c, err := client.New(client.Config{
-		Addrs:     splitAddrs(a.addr),
-		Username:  a.login.user,
-		Password:  secret,
-		TLS:       tls,
-		Namespace: a.namespace,
-		RetryFor:  a.timeout,
-		Patience:  min(a.timeout, 8*time.Second),
+		Addrs:        splitAddrs(a.addr),
+		Username:     a.login.user,
+		Password:     secret,
+		TLS:          tls,
+		Namespace:    a.namespace,
+		RetryFor:     a.timeout,
+		StallTimeout: min(a.timeout, 8*time.Second),
 	})
 	if err != nil {
 		return nil, usageError{err: err}

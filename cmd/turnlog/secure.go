@@ -22,7 +22,7 @@ import (
 // nil field is not configured.
 type secrets struct {
 	users     *auth.Users
-	doors     *certs.Store
+	clients   *certs.Store
 	nodes     *certs.Store
 	nodeNames certs.NodeNames
 	cluster   *peer.Secret
@@ -36,7 +36,7 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 	}
 	if cfg.TLSCert != "" {
 		files := certs.Files{Cert: cfg.TLSCert, Key: cfg.TLSKey, CA: cfg.TLSClientCA}
-		if s.doors, err = certs.Open(certs.Config{Files: files, Name: "doors for clients", Logger: log}); err != nil {
+		if s.clients, err = certs.Open(certs.Config{Files: files, Name: "listeners for clients", Logger: log}); err != nil {
 			return s, err
 		}
 	}
@@ -57,17 +57,17 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 
 // listener returns l with TLS, if clients are to use it.
 func (s secrets) listener(l net.Listener) net.Listener {
-	if s.doors == nil {
+	if s.clients == nil {
 		return l
 	}
-	return tls.NewListener(handshakes.Listener(l), s.doors.Server())
+	return tls.NewListener(handshakes.Listener(l), s.clients.Server())
 }
 
-func (s secrets) doorTLS() *tls.Config {
-	if s.doors == nil {
+func (s secrets) clientTLS() *tls.Config {
+	if s.clients == nil {
 		return nil
 	}
-	return s.doors.Server()
+	return s.clients.Server()
 }
 
 func (s secrets) peerTLS() *peer.TLS {
@@ -110,7 +110,7 @@ func (s secrets) run(ctx context.Context, reloads <-chan os.Signal, changed func
 
 // reload reads all files again. Errors are logged where they occur.
 func (s secrets) reload() error {
-	for _, store := range []*certs.Store{s.doors, s.nodes} {
+	for _, store := range []*certs.Store{s.clients, s.nodes} {
 		if store != nil {
 			_ = store.Reload()
 		}

@@ -88,7 +88,7 @@ func (s *secured) start(resp, http, raft string, more ...string) *process {
 }
 
 // A node with users and TLS listens on every interface, and lets in whom the users
-// file names, through every door.
+// file names, through every API.
 func TestProtectedNode(t *testing.T) {
 	s := newSecured(t)
 	ports := freePorts(t, 3)
@@ -121,7 +121,7 @@ func TestProtectedNode(t *testing.T) {
 	s.ok("user", "remove", "bot", "--file", s.file("users.yaml"))
 	s.ok("cert", "node", "n1", "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost", "--force")
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	p.until("read anew", func() bool { return strings.Contains(p.text(), "users file read again") })
+	p.until("read again", func() bool { return strings.Contains(p.text(), "users file read again") })
 	if err := rdb.LLen(t.Context(), "chat:1").Err(); err == nil || !strings.HasPrefix(err.Error(), "NOAUTH") {
 		t.Errorf("after the user was removed: %v", err)
 	}

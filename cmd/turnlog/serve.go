@@ -55,7 +55,7 @@ func newLogger(w io.Writer, cfg *config.Config) (*slog.Logger, error) {
 	return slog.New(slog.NewTextHandler(w, options)), nil
 }
 
-// server is a node with its doors.
+// server is a node with its servers.
 type server struct {
 	log          *slog.Logger
 	node         *raftstore.Node
@@ -117,7 +117,7 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry, pool *descriptors.Pool) httpapi.Config {
 	c := httpapi.Config{
 		Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
-		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.doorTLS(), Descriptors: pool,
+		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.clientTLS(), Descriptors: pool,
 		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
 	}
 	if s.secrets.users == nil {
@@ -220,55 +220,55 @@ func (s *server) close() {
 	}
 }
 
-// run runs the doors until ctx ends, then the node until it has handed over: so
-// what the doors still have in flight is finished. It returns why the node or a
-// door failed, nil if none did.
+// run runs the servers until ctx ends, then the node until it has handed over: so
+// what the servers still have in flight is finished. It returns why the node or a
+// server failed, nil if none did.
 func (s *server) run(ctx context.Context, reloads <-chan os.Signal) error {
-	doorsCtx, closeDoors := context.WithCancelCause(ctx)
-	defer closeDoors(nil)
+	serversCtx, closeServers := context.WithCancelCause(ctx)
+	defer closeServers(nil)
 	nodeCtx, stopNode := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopNode()
 
-	doors := []func() error{
-		func() error { s.secrets.run(doorsCtx, reloads, s.redis.UsersChanged); return nil },
-		func() error { return s.redis.Run(doorsCtx) },
-		func() error { return s.http.Serve(doorsCtx, s.httpL) },
+	servers := []func() error{
+		func() error { s.secrets.run(serversCtx, reloads, s.redis.UsersChanged); return nil },
+		func() error { return s.redis.Run(serversCtx) },
+		func() error { return s.http.Serve(serversCtx, s.httpL) },
 	}
 	if s.secrets.users != nil {
-		doors = append(doors, func() error { s.secrets.users.Run(doorsCtx); return nil })
+		servers = append(servers, func() error { s.secrets.users.Run(serversCtx); return nil })
 	}
 	if s.pprofL != nil {
-		doors = append(doors, func() error { return servePprof(doorsCtx, s.pprofL) })
+		servers = append(servers, func() error { return servePprof(serversCtx, s.pprofL) })
 	}
-	ended := make(chan error, len(doors))
+	ended := make(chan error, len(servers))
 	nodeEnded := make(chan error, 1)
 	go func() {
 		err := s.node.Run(nodeCtx)
-		closeDoors(err)
+		closeServers(err)
 		nodeEnded <- err
 	}()
-	for _, door := range doors {
+	for _, serve := range servers {
 		go func() {
-			err := door()
-			closeDoors(err)
+			err := serve()
+			closeServers(err)
 			ended <- err
 		}()
 	}
-	context.AfterFunc(doorsCtx, func() { s.log.Info("stopping") })
-	var doorErr error // of the first that failed
-	for range doors {
-		if err := <-ended; doorErr == nil {
-			doorErr = err
+	context.AfterFunc(serversCtx, func() { s.log.Info("stopping") })
+	var serverErr error // of the first that failed
+	for range servers {
+		if err := <-ended; serverErr == nil {
+			serverErr = err
 		}
 	}
 	stopNode()
 	if err := <-nodeEnded; err != nil {
 		return err
 	}
-	return doorErr
+	return serverErr
 }
 
-// redisEngine gives the node the shape that the Redis door asks for.
+// redisEngine gives the node the shape that the Redis server asks for.
 type redisEngine struct{ *raftstore.Node }
 
 func (e redisEngine) Submit(ctx context.Context, op turn.Op) redis.Pending {

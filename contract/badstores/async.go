@@ -84,7 +84,7 @@ func (s *asyncShared) LoadAsync(ctx context.Context, session string) <-chan cont
 }
 
 // asyncQuiet loses the errors of its coroutines that it takes for none, as tasks that
-// nobody waits for do.
+// that are not waited for do.
 type asyncQuiet struct {
 	*memory.Handle
 	harmless func(error) bool

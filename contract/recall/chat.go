@@ -23,7 +23,7 @@ type chat struct {
 	store   contract.Store // nil: opened when needed
 	turns   int
 
-	patience   time.Duration // with a store that fails and is not restarting
+	retryFor   time.Duration // with a store that fails and is not restarting
 	restarting *atomic.Bool
 }
 
@@ -33,7 +33,7 @@ func (c *chat) end() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
-	c.store.Clear(ctx, c.session) // what remains is in nobody's way
+	c.store.Clear(ctx, c.session) // what remains disturbs nothing
 	c.store.Close()
 }
 
@@ -64,7 +64,7 @@ func (c *chat) ask(ctx context.Context, fs []fact, score *tally) error {
 
 // say is a turn: the agent loads what was said, answers out of that alone, and
 // saves both messages as one. It returns the answer that was saved. What fails is tried
-// again: for as long as a restart takes, and then for as long as there is patience.
+// again: for as long as a restart takes, and then for retryFor.
 func (c *chat) say(ctx context.Context, text string) (string, error) {
 	c.turns++
 	var failing time.Time // since then, if it is set
@@ -82,7 +82,7 @@ func (c *chat) say(ctx context.Context, text string) (string, error) {
 			failing = time.Time{}
 		case failing.IsZero():
 			failing = time.Now()
-		case time.Since(failing) > c.patience:
+		case time.Since(failing) > c.retryFor:
 			return "", err
 		}
 		select {
@@ -107,7 +107,7 @@ func (c *chat) attempt(ctx context.Context, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// An earlier attempt may have been saved, although nobody said so.
+	// An earlier attempt may have been saved, although the store did not say so.
 	if n := len(history); n >= 2 && history[n-2].Content == c.numbered(text) {
 		return history[n-1].Content, nil
 	}

@@ -24,9 +24,9 @@ type Script struct {
 	Facts         int // told in each, the last few of them corrections: 12
 	// Timeout bounds what is done for one kind of restart: 90 s.
 	Timeout time.Duration
-	// Patience is how long a call that fails is repeated while the store serves, before
+	// RetryFor is how long a call that fails is repeated while the store serves, before
 	// the conversation is given up: 10 s.
-	Patience time.Duration
+	RetryFor time.Duration
 	// Began, if set, is told of each kind.
 	Began func(kind contract.Capability)
 }
@@ -76,8 +76,8 @@ func (s Script) Run(ctx context.Context) []Score {
 	if s.Timeout <= 0 {
 		s.Timeout = 90 * time.Second
 	}
-	if s.Patience <= 0 {
-		s.Patience = 10 * time.Second
+	if s.RetryFor <= 0 {
+		s.RetryFor = 10 * time.Second
 	}
 	var scores []Score
 	for i, r := range s.Target.Restarts {
@@ -139,7 +139,7 @@ func (s *Script) chats(run uint64, restarting *atomic.Bool) []*chat {
 	for i := range chats {
 		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("contract-recall-%x-%d", run, i), facts: facts(random, s.Facts),
-			patience: s.Patience, restarting: restarting}
+			retryFor: s.RetryFor, restarting: restarting}
 	}
 	return chats
 }

@@ -79,7 +79,7 @@ func TestOneConversationIsLost(t *testing.T) {
 	target.Open = func(context.Context) (contract.Store, error) { return halfRead{server.Open(), r}, nil }
 	target.Restarts = []contract.Restart{{Kind: contract.CanKill, Do: func(context.Context) error { return nil }}}
 	script := recall.Script{Target: target, Seed: 1, Conversations: conversations, Facts: facts,
-		Timeout: 10 * time.Second, Patience: 10 * time.Millisecond}
+		Timeout: 10 * time.Second, RetryFor: 10 * time.Millisecond}
 	s := script.Run(t.Context())[0]
 	if percent := s.After.Percent(); percent < 80 || percent > 95 || s.Err == nil {
 		t.Errorf("remembered after one of %d conversations became unreadable: %.0f %%; %v", conversations, percent, s.Err)
@@ -99,7 +99,7 @@ func TestSlowOpening(t *testing.T) {
 		return server.Open(), nil
 	}
 	target.Restarts = []contract.Restart{{Kind: contract.CanStop, Do: func(context.Context) error { return nil }}}
-	s := recall.Script{Target: target, Seed: 1, Timeout: time.Hour, Patience: time.Millisecond}.Run(t.Context())[0]
+	s := recall.Script{Target: target, Seed: 1, Timeout: time.Hour, RetryFor: time.Millisecond}.Run(t.Context())[0]
 	if s.Err != nil || s.After.Percent() != 100 {
 		t.Errorf("%v, %v", s.After, s.Err)
 	}

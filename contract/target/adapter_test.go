@@ -108,7 +108,7 @@ func TestAdapter(t *testing.T) {
 	}
 }
 
-// TestAdapterThatDies: what was under way fails, and so does what comes later.
+// TestAdapterThatDies: what was in flight fails, and so does what comes later.
 func TestAdapterThatDies(t *testing.T) {
 	t.Parallel()
 	target := openTest(t, `exec:echo '{"n":1,"can":[]}'; read hello; read request; echo bye >&2; exit 1`, Options{})

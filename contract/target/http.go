@@ -34,7 +34,7 @@ func openHTTP(t *Target, u *url.URL) error {
 	return nil
 }
 
-// httpStore speaks to turnlog's HTTP door. Payloads go in base64, which is the
+// httpStore speaks to turnlog's HTTP API. Payloads go in base64, which is the
 // form for any bytes.
 type httpStore struct {
 	c         *http.Client
@@ -103,7 +103,7 @@ func (s *httpStore) call(ctx context.Context, method, session, rest string, in, 
 	return json.Unmarshal(text, out)
 }
 
-// httpError reads turnlog's errors. Of an answer that is none, nobody knows
+// httpError reads turnlog's errors. After an answer that is none, it is unknown
 // whether it came from turnlog.
 func httpError(status int, text []byte) error {
 	var e struct {

@@ -246,7 +246,7 @@ func (c *nodes) lastWords() string {
 	return b.String()
 }
 
-// request asks the node's HTTP door.
+// request asks the node's HTTP API.
 func (n *node) request(ctx context.Context, method, path string, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -55,7 +55,7 @@ func openPostgres(t *Target, u *url.URL) error {
 	return nil
 }
 
-// A session's row is locked by whoever changes the session until the transaction
+// A session's row is locked by the client that changes the session until its transaction
 // ends. It stays when the session is emptied, so that versions never come again.
 const postgresSchema = `
 	SELECT pg_advisory_lock(7379);

@@ -6,7 +6,7 @@
 //	redis://[user:password@]host:port[/db]    a list a session, as chat-history libraries keep it
 //	redis://…?layout=rmw                      a string a session, read and written whole
 //	postgres://user:password@host:port/db     a table, a transaction an append
-//	http://host:port[?namespace=N]            turnlog's HTTP door
+//	http://host:port[?namespace=N]            turnlog's HTTP API
 //	exec:COMMAND                              a program that speaks JSON lines
 //	turnlog:[?nodes=N]                        a cluster of its own, of three nodes
 //	turnlog:?through=n2                       … all handles through that node

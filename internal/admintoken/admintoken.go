@@ -26,7 +26,7 @@ const FileHeader = "Turnlog-Admin-Token-File"
 // Write draws a token and writes it to the data directory dir, in the place of an
 // older one. It returns the token and the absolute path of its file.
 //
-// The token ends with the address at which the node listens, so that whoever has it
+// The token ends with the address at which the node listens, so that a process that has it
 // can see to whom it may be shown.
 func Write(dir string, at net.Addr) (token, path string, err error) {
 	if path, err = filepath.Abs(filepath.Join(dir, Name)); err != nil {
@@ -52,7 +52,7 @@ func Write(dir string, at net.Addr) (token, path string, err error) {
 }
 
 // Read returns the token in a file, and the address of the node that it is for: it
-// must be shown to nobody else. Whoever named the file may be an impostor; what does
+// must be shown to no other server. The server that named the file may be an impostor; what does
 // not look as Write made it is refused.
 func Read(file string) (token string, at netip.AddrPort, err error) {
 	if filepath.Base(file) != Name {

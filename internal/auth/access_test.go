@@ -274,14 +274,14 @@ func TestFlood(t *testing.T) {
 	if _, err := u.Authenticate("ann", "s1", "test"); err != nil {
 		t.Fatal(err)
 	}
-	u.patience = 300 * time.Millisecond
+	u.maxWait = 300 * time.Millisecond
 	const strangers = 200
 	var flood sync.WaitGroup
 	var mu sync.Mutex
 	kinds := make(map[turn.Kind]int)
 	for i := range strangers {
 		flood.Go(func() {
-			_, err := u.Authenticate([]string{"ann", "nobody"}[i%2], fmt.Sprint("guess", i), "test")
+			_, err := u.Authenticate([]string{"ann", "unknown"}[i%2], fmt.Sprint("guess", i), "test")
 			mu.Lock()
 			kinds[turn.KindOf(err)]++
 			mu.Unlock()

@@ -113,7 +113,7 @@ func (u *User) addSecret(v *yaml.Node) error {
 	return wrap(v, err)
 }
 
-// checkName refuses names that some door could not carry: in HTTP, a colon ends
+// checkName refuses names that some API could not carry: in HTTP, a colon ends
 // a user's name.
 func checkName(name string) error {
 	ok := len(name) >= 1 && len(name) <= 64

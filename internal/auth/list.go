@@ -7,7 +7,7 @@ import (
 )
 
 // List answers q with the user's keys only: ask is asked for those parts of what q
-// lists that are his, in order. A cursor never names a key of somebody else.
+// lists that are theirs, in order. A cursor never names a key of another user.
 func (u *User) List(q turn.Sessions, ask func(turn.Sessions) (turn.Result, error)) (turn.Result, error) {
 	if u == nil || u.Prefixes == nil {
 		return ask(q)

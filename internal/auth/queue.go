@@ -57,9 +57,9 @@ func newQueue(b queueBounds) *queue {
 	return &queue{bounds: b, free: b.slots, hosts: make(map[string]*hostQueue)}
 }
 
-// enter waits for a slot for at most patience. ok is false if there was none, or if too
+// enter waits for a slot for at most maxWait. ok is false if there was none, or if too
 // many wait already; otherwise the caller must call leave.
-func (q *queue) enter(from, name string, likely bool, patience time.Duration) (ok bool) {
+func (q *queue) enter(from, name string, likely bool, maxWait time.Duration) (ok bool) {
 	host, _, err := net.SplitHostPort(from)
 	if err != nil {
 		host = from
@@ -76,7 +76,7 @@ func (q *queue) enter(from, name string, likely bool, patience time.Duration) (o
 		return false
 	}
 	q.mu.Unlock()
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	select {
 	case <-w.ready:

@@ -169,11 +169,11 @@ func TestRefusalForManyIsLate(t *testing.T) {
 		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		u.patience = 3 * time.Second
+		u.maxWait = 3 * time.Second
 		u.queue = newQueue(queueBounds{slots: 1, total: 9, ofHost: 9, ofPair: 9})
 		u.queue.enter("elsewhere", "", false, time.Hour)
 		began = time.Now()
-		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != u.patience {
+		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != u.maxWait {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})

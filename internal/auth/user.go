@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Right is what a user may do where he may do anything at all. Each includes
+// Right is what users may do where they may do anything at all. Each includes
 // those before it.
 type Right uint8
 
@@ -43,7 +43,7 @@ type User struct {
 	secrets []*secret
 }
 
-// May reports whether the user has a right, where he has any.
+// May reports whether the user has a right, where they have any.
 func (u *User) May(r Right) bool { return u == nil || u.Right >= r }
 
 // MayEnter reports whether the user has to do with a namespace.
@@ -51,7 +51,7 @@ func (u *User) MayEnter(namespace string) bool {
 	return u == nil || slices.Contains(u.Namespaces, namespace) || slices.Contains(u.Namespaces, everyNamespace)
 }
 
-// MayTouch reports whether a key is the user's, given that he may enter its
+// MayTouch reports whether a key is the user's, given that they may enter its
 // namespace.
 func (u *User) MayTouch(key []byte) bool {
 	if u == nil || u.Prefixes == nil {

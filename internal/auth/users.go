@@ -24,23 +24,23 @@ type Users struct {
 	log  *slog.Logger
 	set  atomic.Pointer[Set]
 
-	pepper   [32]byte // of the digests that stand for proven secrets
-	queue    *queue
-	seen     *seen
-	patience time.Duration
-	pause    time.Duration // before a client learns that too many wait
-	proves   func(h *hashed, secret string) bool
+	pepper  [32]byte // of the digests that stand for proven secrets
+	queue   *queue
+	seen    *seen
+	maxWait time.Duration
+	pause   time.Duration // before a client learns that too many wait
+	proves  func(h *hashed, secret string) bool
 
 	refusals throttle.Throttle // of what is logged about them
 
 	mu      sync.Mutex
-	flights map[digest]*flight // proofs under way
+	flights map[digest]*flight // proofs being computed
 }
 
 // digest stands for a name and a secret in the memory of this process.
 type digest [sha256.Size]byte
 
-// flight is a proof under way; login and err are set when done is closed.
+// flight is a proof that is being computed; login and err are set when done is closed.
 type flight struct {
 	done  chan struct{}
 	login Login
@@ -71,7 +71,7 @@ type Login struct {
 // Open reads a users file. It starts nothing. What helps users in during a flood
 // after a restart is kept in the file seenPath; empty: nowhere. Run writes it.
 func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
-	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), patience: 5 * time.Second, pause: time.Second,
+	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), maxWait: 5 * time.Second, pause: time.Second,
 		proves: (*hashed).proves, flights: make(map[digest]*flight)}
 	rand.Read(u.pepper[:]) // never fails
 	set, err := u.read()
@@ -222,7 +222,7 @@ func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
 	now := u.set.Load()
 	likely := u.seen.resembles(now.users[name].own(), now.most, name, secret)
 	began := time.Now()
-	if !u.queue.enter(from, name, likely, u.patience) {
+	if !u.queue.enter(from, name, likely, u.maxWait) {
 		// Told at once, a flood would ask again at once.
 		time.Sleep(u.pause - time.Since(began))
 		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be checked; try again")

@@ -30,17 +30,17 @@ func (l *load) clients(n int) []*client {
 }
 
 // client is one connection and what it waits for. It does no input or output
-// itself: whoever drives it sends out, and gives what arrives to received.
+// itself: its driver sends out, and gives what arrives to received.
 type client struct {
 	*load
 	out   []byte // to be sent
 	in    []byte // received, not yet understood
 	key   []byte
 	steps []step // still to be taken
-	owed  int    // answers to the requests under way
+	owed  int    // answers to the requests in flight
 	begun time.Time
 	broke bool // the operation was refused in part
-	idle  bool // nothing is under way, and nothing will be
+	idle  bool // nothing is in flight, and nothing will be
 }
 
 // begin starts the next operation.

@@ -1,4 +1,4 @@
-// Package bench measures stores of sessions: turnlog through its doors, and
+// Package bench measures stores of sessions: turnlog through its APIs, and
 // whatever speaks Redis, with the same bytes and the same generator of load.
 //
 // The load is a closed loop: each client has one connection and sends its next

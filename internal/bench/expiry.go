@@ -58,7 +58,7 @@ func (s *Setup) fillExpiring(ctx context.Context, t Target, sessions int) (opens
 	cfg := s.Config
 	cfg.Prefix += expiringPrefix
 	// How long the filling will take must be known before: a part of it tells. The
-	// sessions of that part are made anew by the rest.
+	// sessions of that part are made again by the rest.
 	part := max(sessions/20, 1)
 	begun := time.Now()
 	if err := s.fillUntil(ctx, t, cfg, part, func(int) time.Time { return begun.Add(time.Hour) }); err != nil {

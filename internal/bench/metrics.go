@@ -61,10 +61,10 @@ var (
 )
 
 // since returns how often the work was done between two readings of one node,
-// and a span that comprises it, if it was. The span is exact if it was done once.
+// and a span that includes it, if it was. The span is exact if it was done once.
 func (w work) since(before, now metrics) (times int, p span) {
 	times = int(now[w.count] - before[w.count])
-	if times <= 0 { // less: the node was started anew
+	if times <= 0 { // less: the node was started again
 		return 0, p
 	}
 	end := now[w.last]

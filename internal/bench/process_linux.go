@@ -15,7 +15,7 @@ func ownGroup() *syscall.SysProcAttr {
 func syncData(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
 
 // occupied returns what a file takes of its disk, which is less than its size if
-// it has holes, and more if room was reserved for it.
+// it has holes, and more if space was reserved for it.
 func occupied(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Blocks) * 512

@@ -19,12 +19,12 @@ type Profile struct {
 
 // NodeProfile is the processor time of one node.
 type NodeProfile struct {
-	Elapsed time.Duration      `json:"elapsed_ns"`
-	Rooms   map[Room]RoomShare `json:"rooms"`
+	Elapsed    time.Duration                `json:"elapsed_ns"`
+	Components map[Component]ComponentShare `json:"components"`
 }
 
-// RoomShare is what one room used.
-type RoomShare struct {
+// ComponentShare is what one component used.
+type ComponentShare struct {
 	Total  time.Duration `json:"total_ns"`
 	System time.Duration `json:"system_ns"` // of Total, in system calls
 }
@@ -75,18 +75,18 @@ func profileNode(ctx context.Context, addr string, seconds int) (n NodeProfile, 
 	return summarize(raw), nil
 }
 
-// summarize adds up a profile of processor time by rooms.
+// summarize adds up a profile of processor time by components.
 func summarize(raw *profile.Profile) NodeProfile {
-	n := NodeProfile{Elapsed: time.Duration(raw.DurationNanos), Rooms: make(map[Room]RoomShare)}
+	n := NodeProfile{Elapsed: time.Duration(raw.DurationNanos), Components: make(map[Component]ComponentShare)}
 	for _, s := range raw.Sample {
-		room, system := roomOf(s)
+		component, system := componentOf(s)
 		spent := time.Duration(s.Value[len(s.Value)-1]) // after the number of samples comes their time
-		share := n.Rooms[room]
+		share := n.Components[component]
 		share.Total += spent
 		if system {
 			share.System += spent
 		}
-		n.Rooms[room] = share
+		n.Components[component] = share
 	}
 	return n
 }
@@ -97,9 +97,9 @@ func profileTables(all []*Profile) []Table {
 	var tables []Table
 	for _, p := range all {
 		if n := len(tables); n == 0 || tables[n-1].Title != profileTitle(p) {
-			t := Table{Title: profileTitle(p), Header: []string{"room"}}
-			for _, room := range rooms() {
-				t.Rows = append(t.Rows, []string{string(room)})
+			t := Table{Title: profileTitle(p), Header: []string{"component"}}
+			for _, component := range components() {
+				t.Rows = append(t.Rows, []string{string(component)})
 			}
 			t.Rows = append(t.Rows, []string{"all, of one processor"})
 			tables = append(tables, t)
@@ -111,7 +111,7 @@ func profileTables(all []*Profile) []Table {
 				nodes = p.Nodes[1:]
 			}
 			t.Header = append(t.Header, fmt.Sprintf("%d: %s", p.Clients, who))
-			for k, cell := range roomCells(nodes) {
+			for k, cell := range componentCells(nodes) {
 				t.Rows[k] = append(t.Rows[k], cell)
 			}
 		}
@@ -120,24 +120,24 @@ func profileTables(all []*Profile) []Table {
 }
 
 func profileTitle(p *Profile) string {
-	return fmt.Sprintf("%s: processor time of the nodes by room, in %%, and of that in system calls, by number of clients", p.Workload)
+	return fmt.Sprintf("%s: processor time of the nodes by component, in %%, and of that in system calls, by number of clients", p.Workload)
 }
 
-// roomCells returns what each room used of what some nodes used together, and how
+// componentCells returns what each component used of what some nodes used together, and how
 // much that was per node.
-func roomCells(nodes []NodeProfile) []string {
-	sum := make(map[Room]RoomShare)
+func componentCells(nodes []NodeProfile) []string {
+	sum := make(map[Component]ComponentShare)
 	total, elapsed := time.Duration(0), time.Duration(0)
 	for _, n := range nodes {
 		elapsed += n.Elapsed
-		for room, s := range n.Rooms {
-			sum[room] = RoomShare{sum[room].Total + s.Total, sum[room].System + s.System}
+		for component, s := range n.Components {
+			sum[component] = ComponentShare{sum[component].Total + s.Total, sum[component].System + s.System}
 			total += s.Total
 		}
 	}
 	var cells []string
-	for _, room := range rooms() {
-		s := sum[room]
+	for _, component := range components() {
+		s := sum[component]
 		cells = append(cells, fmt.Sprintf("%.1f (%.1f)", 100*ratio(s.Total, total), 100*ratio(s.System, total)))
 	}
 	return append(cells, fmt.Sprintf("%.0f %%", 100*ratio(total, elapsed)))

@@ -86,7 +86,7 @@ func (c *Cluster) replaceNode(ctx context.Context, leader, n *node) (time.Durati
 	if err != nil {
 		return 0, err
 	}
-	fresh := c.newNode(n.id+"-anew", addrs)
+	fresh := c.newNode(n.id+"-again", addrs)
 	fresh.args = append(fresh.args, "--join")
 	if err := c.start(fresh); err != nil {
 		return 0, err

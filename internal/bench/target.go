@@ -13,7 +13,7 @@ type Protocol string
 const (
 	Turnlog Protocol = "turnlog" // TURN.* commands, with message ids
 	Redis   Protocol = "redis"   // RPUSH and LRANGE, of Redis or of turnlog
-	HTTP    Protocol = "http"    // turnlog's HTTP door
+	HTTP    Protocol = "http"    // turnlog's HTTP API
 )
 
 // Target is a store to measure.

@@ -58,7 +58,7 @@ type Findings struct {
 	Trial    string    `json:"trial"`
 	Figures  any       `json:"figures"`
 	Verdicts []Verdict `json:"verdicts"`
-	// Errors counts operations that failed, which the figures do not comprise.
+	// Errors counts operations that failed, which the figures do not include.
 	Errors     uint64  `json:"errors"`
 	FirstError string  `json:"first_error,omitempty"`
 	Tables     []Table `json:"-"` // the figures, for people

@@ -9,7 +9,7 @@ import (
 // EntryVersion is the version of the entry layout that this package writes.
 const EntryVersion = 1
 
-// Command is an operation under way: its wire form, unchanged from the node
+// Command is an operation in flight: its wire form, unchanged from the node
 // that received it to every state machine, and its tag.
 type Command struct {
 	// Origin is a random number that a node draws at each process start, Number

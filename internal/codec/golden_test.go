@@ -14,7 +14,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "write the golden file again")
 
 // golden is an entry that holds each operation of Level0 once, with every field set.
 func golden(t *testing.T) []byte {

@@ -16,7 +16,7 @@ type Epoch struct {
 }
 
 // Member records a node's incarnation and client addresses. The incarnation of
-// a recorded member cannot be changed, only removed (Remove) and recorded anew:
+// a recorded member cannot be changed, only removed (Remove) and recorded again:
 // a node that lost its disk must not come back under its old name.
 type Member struct {
 	ID          string

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// source lends a math/rand/v2 generator to testing/quick, which knows only the
+// source gives a math/rand/v2 generator to testing/quick, which knows only the
 // old package.
 func source(r *rand.Rand) *oldrand.Rand { return oldrand.New(adapter{r}) }
 

@@ -36,7 +36,7 @@ func TestSlowHandshakesGiveWay(t *testing.T) {
 		first := slow(t, l)
 		time.Sleep(enough / 2)
 		second := slow(t, l)
-		time.Sleep(10 * enough) // nobody waits
+		time.Sleep(10 * enough) // no other waits
 		if len(first)+len(second) > 0 {
 			t.Fatal("one gave way although there was room for all")
 		}
@@ -85,7 +85,7 @@ func TestHandshakesWaitForEachOther(t *testing.T) {
 					time.Sleep(enough / 2)
 					leave()
 				}
-				go theirs.Write([]byte{1}) // nobody has closed ours
+				go theirs.Write([]byte{1}) // ours is still open
 				if _, failed := ours.Read(make([]byte, 1)); err == nil {
 					err = failed
 				}
@@ -132,9 +132,9 @@ func TestQueueIsInOrder(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsLongForSlowClients: clients that send nothing give way as soon as others
+// TestSlowClientsDelayNoOthers: clients that send nothing give way as soon as others
 // wait, but not those whose handshakes have taken as long because of the server.
-func TestNobodyWaitsLongForSlowClients(t *testing.T) {
+func TestSlowClientsDelayNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := New(Max)
 		ours, theirs := net.Pipe()
@@ -174,7 +174,7 @@ func TestNobodyWaitsLongForSlowClients(t *testing.T) {
 			t.Errorf("a client that was not slow gave way: %v", err)
 		}
 		leave()
-		for _, c := range slow { // those that nobody waits for have not given way
+		for _, c := range slow { // those that no other waits for have not given way
 			c.Close()
 		}
 		for range many {

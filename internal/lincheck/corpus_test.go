@@ -218,7 +218,7 @@ func TestBadHistories(t *testing.T) {
 		"two clients, one element":        {"not linearizable", "0-9 pop n=1 oldest blocks list -> 0:a\n 0-9 pop n=1 oldest blocks list -> 0:a\n 1-2 append a list -> count=1\n 19-20 final -> last=1 count=0"},
 		"the newest for the oldest":       {"not linearizable", "0-1 append a,b list -> count=2\n 2-9 pop n=1 oldest list -> 0:b\n 19-20 final -> last=2 1:a"},
 		"a wait beside an element":        {"not linearizable", "0-1 append a list -> count=1\n 2-9 pop n=1 blocks list ->\n 19-20 final -> last=1 1:a"},
-		"an element for nobody":           {"not linearizable", "0-1 append a list -> count=1\n 2-9 pop n=1 blocks list -> fail UNAVAILABLE\n 19-20 final -> last=1 count=0"},
+		"an element for no client":        {"not linearizable", "0-1 append a list -> count=1\n 2-9 pop n=1 blocks list -> fail UNAVAILABLE\n 19-20 final -> last=1 count=0"},
 		"a tail skips what is there":      {"tail skips", "0-1 append a,b,c -> 1-3 rev=3\n 2-3 tail -> 2:b\n 4-5 trim n=3 -> count=3\n 6-7 final -> last=3 rev=3 1:a 2:b 3:c"},
 		"a tail skips what is popped":     {"tail skips", "0-1 append a,b -> 1-2 rev=3\n 2-3 tail seq=1 -> 2:b\n 2-3 tail -> 2:b\n 4-5 pop n=2 -> rev=4 2:b 1:a\n 6-7 final -> last=2 rev=4 count=0"},
 		"a tail repeats":                  {"tail repeats", "0-1 append a,b -> 1-2 rev=3\n 2-3 tail seq=2 -> 2:b\n 4-5 trim n=1 -> rev=4 removed=1 count=1\n 6-7 final -> last=2 rev=4 count=1 2:b"},

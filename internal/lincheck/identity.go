@@ -34,7 +34,7 @@ func (s *session) checkIdentity() {
 }
 
 // checkAgreement requires that after the faults every node shows the same. The
-// nodes were asked when no write was under way any more.
+// nodes were asked when no write was in flight any more.
 func (s *session) checkAgreement() {
 	var first *history.Operation
 	for _, op := range s.ops {

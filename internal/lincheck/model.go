@@ -17,7 +17,7 @@ type state struct {
 	messages []history.Message
 	known    map[string]uint64 // id → seq that it was given, removed messages included
 	// revision is the session's, if exact; otherwise the session's is higher:
-	// a change happened whose revision nobody was told.
+	// a change happened whose revision no client was told.
 	revision uint64
 	exact    bool
 	key      string // of everything above: equal states have equal keys

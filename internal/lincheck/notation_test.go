@@ -14,7 +14,7 @@ import (
 //
 //	0-5 append a,b ids expect=3 -> 1-2 rev=4 dup
 //	6-9 read -> last=2 rev=4 1:a 2:b
-//	6-9 append c -> ?                     nobody knows
+//	6-9 append c -> ?                     outcome unknown
 //	6-9 append c -> fail UNAVAILABLE
 //	6-9 append c as=visitor -> fail FORBIDDEN
 //	6-9 append c expect=2 -> fail CONFLICT rev=4

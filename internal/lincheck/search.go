@@ -108,7 +108,7 @@ var seed = maphash.MakeSeed()
 
 // step carries out op and reports whether its answer is the right one. Without
 // an answer the operation is carried out: had it not taken place, the search
-// can still put it after everything else, where nobody looks.
+// can still put it after everything else, where no read sees it.
 func (s *state) step(op *history.Operation) (*state, bool) {
 	next, want := s.apply(&op.Call)
 	if op.Outcome == history.Info {
@@ -141,7 +141,7 @@ func (s *state) step(op *history.Operation) (*state, bool) {
 	return s.learn(rev)
 }
 
-// answers reports whether got is what the model says, as far as the door that
+// answers reports whether got is what the model says, as far as the API that
 // was used tells it.
 func answers(op *history.Operation, want history.Result) bool {
 	got := &op.Result

@@ -34,7 +34,7 @@ func TestKeysAreJudged(t *testing.T) {
 	}{
 		"one after the other":      {`0-1 SET 1 NX → OK; 2-3 SET 2 NX → nil; 9-10 GET → "1"`, true},
 		"two have the lock":        {`0-5 SET 1 NX → OK; 1-4 SET 2 NX → OK; 9-10 GET → "1"`, false},
-		"nobody has it":            {`0-1 SET 1 NX → OK; 2-3 DEL → 1; 4-5 SET 2 NX → nil; 9-10 GET → nil`, false},
+		"no client has it":         {`0-1 SET 1 NX → OK; 2-3 DEL → 1; 4-5 SET 2 NX → nil; 9-10 GET → nil`, false},
 		"both added":               {`0-5 INCRBY 1 → 2; 1-4 INCRBY 1 → 1; 9-10 GET → "2"`, true},
 		"one addition is lost":     {`0-5 INCRBY 1 → 1; 1-4 INCRBY 1 → 1; 9-10 GET → "1"`, false},
 		"it was carried out":       {`0-1 HINCRBY n 2; 4-5 HGETALL → []; 9-10 HGETALL → ["n" "2"]`, true},

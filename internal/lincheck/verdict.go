@@ -251,7 +251,7 @@ func (s *session) checkForeign() {
 			home, known := s.homes[m.Value]
 			switch {
 			case !known:
-				s.violation("foreign", fmt.Sprintf("message %d holds %q, which nobody appended", m.Seq, m.Value), op)
+				s.violation("foreign", fmt.Sprintf("message %d holds %q, which was not appended", m.Seq, m.Value), op)
 			case home != s.name:
 				s.violation("foreign", fmt.Sprintf("message %d holds %q, which was appended to session %q", m.Seq, m.Value, home), op)
 			default:

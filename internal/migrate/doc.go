@@ -9,7 +9,7 @@
 //   - A job that was killed is simply run again. What arrived is recognised by
 //     comparing it; a long value of which only a beginning arrived is continued.
 //   - A write whose answer was lost is repeated without being stored twice: the
-//     first one, should it still be under way, no longer finds its condition.
+//     first one, should it still be in flight, no longer finds its condition.
 //   - A key that holds something else at the target is left alone and reported,
 //     unless Config.Replace is set.
 //

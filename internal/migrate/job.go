@@ -28,14 +28,14 @@ type Config struct {
 	// and the messages get their numbers in the order of the conversation.
 	NewestFirst []string
 
-	Replace bool // write keys anew that hold something else at the target
+	Replace bool // write keys again that hold something else at the target
 	DryRun  bool // look and compare, write nothing
 	// Limits, if set, are what a dry run holds keys and elements against.
 	Limits *turn.Limits
 
 	Rate         int64         // bytes read from the source in a second; 0: no limit
-	Workers      int           // batches or long values under way; 8
-	Patience     time.Duration // how long an end may be out of reach; 15 s
+	Workers      int           // batches or long values in flight; 8
+	RetryFor     time.Duration // how long an end may be out of reach; 15 s
 	TTLTolerance time.Duration // within which two deadlines are the same; 5 s
 }
 
@@ -60,7 +60,7 @@ func New(cfg Config, report *Report) (*Job, error) {
 		}
 	}
 	cfg.Workers = cmp.Or(max(0, cfg.Workers), 8)
-	cfg.Patience = cmp.Or(cfg.Patience, 15*time.Second)
+	cfg.RetryFor = cmp.Or(cfg.RetryFor, 15*time.Second)
 	cfg.TTLTolerance = cmp.Or(cfg.TTLTolerance, 5*time.Second)
 	if cfg.Match == "" {
 		cfg.Match = GlobLiteral(cfg.StripPrefix) + "*"
@@ -162,7 +162,7 @@ func (j *Job) newestFirst(key string) bool {
 }
 
 // persist repeats f while it fails for a passing reason, until nothing at all has
-// got on for as long as Config.Patience.
+// got on for as long as Config.RetryFor.
 func (j *Job) persist(ctx context.Context, f func() error) error {
 	steps, since := j.steps.Load(), time.Now()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -176,8 +176,8 @@ func (j *Job) persist(ctx context.Context, f func() error) error {
 		if now := j.steps.Load(); now != steps {
 			steps, since = now, time.Now()
 		}
-		if time.Since(since) > j.cfg.Patience {
-			return fmt.Errorf("tried for %s: %w", j.cfg.Patience, err)
+		if time.Since(since) > j.cfg.RetryFor {
+			return fmt.Errorf("tried for %s: %w", j.cfg.RetryFor, err)
 		}
 		if serr := sleep(ctx, pause); serr != nil {
 			return serr

@@ -235,7 +235,7 @@ func TestLostAnswers(t *testing.T) {
 		defer mu.Unlock()
 		return 2_000 + r.Int64N(60_000)
 	})
-	cfg := Config{Workers: 4, Patience: time.Minute, NewestFirst: []string{"head*"},
+	cfg := Config{Workers: 4, RetryFor: time.Minute, NewestFirst: []string{"head*"},
 		Source: Place{Name: "source", Addrs: []string{"127.0.0.1:1", through}}, // the first one is not there
 		Target: Place{Name: "target", Addrs: []string{through}}}
 	j, report, from, to := between(t, cfg, addr)
@@ -267,8 +267,8 @@ func TestLostAnswers(t *testing.T) {
 // TestGivesUp: an end that cannot be reached is an error, not an endless wait.
 func TestGivesUp(t *testing.T) {
 	t.Parallel()
-	place := Place{Name: "nobody", Addrs: []string{"127.0.0.1:1"}}
-	j, err := New(Config{Source: place, Target: place, Patience: 50 * time.Millisecond}, NewReport())
+	place := Place{Name: "absent", Addrs: []string{"127.0.0.1:1"}}
+	j, err := New(Config{Source: place, Target: place, RetryFor: 50 * time.Millisecond}, NewReport())
 	must(t, err)
 	defer j.Close()
 	if err := j.Copy(t.Context()); err == nil || !strings.Contains(err.Error(), "tried for") {
@@ -294,6 +294,6 @@ func TestPacer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := p.wait(ctx, 1); err == nil {
-		t.Error("waits for nobody")
+		t.Error("waits for a server that is not there")
 	}
 }

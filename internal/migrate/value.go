@@ -19,7 +19,7 @@ type valueCopy struct {
 }
 
 // attempt is what one attempt finds and does. When it breaks off, the next one
-// looks anew at both ends.
+// looks again at both ends.
 type attempt struct {
 	digest *digest // nil: it cannot be told
 	amount Amount

@@ -71,7 +71,7 @@ func transact(ctx context.Context, tx *redis.Tx, commands [][]any) error {
 // found out about it does not hold any more.
 var errMoved = errors.New("somebody else changes the key all the time")
 
-// maxMoves is how often work on a key is begun anew because of errMoved.
+// maxMoves is how often work on a key is begun again because of errMoved.
 const maxMoves = 10
 
 // settled repeats f while keys move under its hands.

@@ -17,7 +17,7 @@
 // the requests were sent, one at a time, before the next frame is read, and must
 // not block; it may answer later.
 //
-// Frames are gathered: whoever sends while a write is under way has its frame
+// Frames are gathered: a sender that comes while a write is in flight has its frame
 // go out with the next write, together with all others that wait.
 //
 // A request that fails with ErrNotSent or ErrOverloaded was not handled. After

@@ -49,7 +49,7 @@ type Meeting struct {
 	// Dialed is the address that was dialed; empty on the accepting side.
 	Dialed string
 	// Offset is the remote wall clock minus the own one, as far as the
-	// handshake can tell: it errs by the time that the message was under way.
+	// handshake can tell: it errs by the time that the message was in flight.
 	Offset time.Duration
 	// Said is what the dialer's Config.Say returned, on the accepting side once the
 	// handshake is over; empty of a version that says nothing.

@@ -16,7 +16,7 @@ var (
 	ErrNotSent = errors.New("peer: not connected")
 	// ErrOverloaded: a bound was reached, here or at the peer. The request was
 	// not handled.
-	ErrOverloaded = errors.New("peer: too many requests under way")
+	ErrOverloaded = errors.New("peer: too many requests in flight")
 	// ErrLost: the connection broke before the answer came. The request may have
 	// been handled.
 	ErrLost = errors.New("peer: connection lost before the answer came")
@@ -48,7 +48,7 @@ type call struct {
 }
 
 // SetPeers replaces the set of peers, by node id. A peer whose address changes
-// is connected anew.
+// is connected again.
 func (n *Network) SetPeers(addrs map[string]string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -275,7 +275,7 @@ func watch(ctx context.Context, c net.Conn, box *outbox, heard *heard, cfg *Conf
 			cfg.Logger.Info("peer is silent, closing the connection", "addr", c.RemoteAddr(), "silent", silent)
 			return
 		}
-		_ = box.put(frame{typ: framePing}) // if it is full, something else is under way
+		_ = box.put(frame{typ: framePing}) // if it is full, something else is in flight
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // An outbox gathers the frames of one connection and writes them in batches:
-// all frames that come while a write is under way leave with the next one.
+// all frames that come while a write is in flight leave with the next one.
 // Its methods may be called by any goroutine.
 type outbox struct {
 	limit int // bytes that may wait
@@ -67,7 +67,7 @@ func (o *outbox) signalLocked() {
 	}
 }
 
-// close makes run return once it has nothing under way; what waits is dropped.
+// close makes run return once it has nothing in flight; what waits is dropped.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -86,7 +86,7 @@ func TestConcurrentCalls(t *testing.T) {
 	wg.Wait()
 }
 
-func TestSlowHandlerDelaysNobody(t *testing.T) {
+func TestSlowHandlerDelaysNoOther(t *testing.T) {
 	release := make(chan struct{})
 	a := start(t, "a")
 	b := start(t, "b", func(c *Config) {
@@ -230,7 +230,7 @@ func TestReconnect(t *testing.T) {
 	stop()
 	// The connection breaks before the handler's answer is out, or after it.
 	if err := <-lost; err == nil || errors.Is(err, ErrNotSent) || errors.Is(err, ErrOverloaded) {
-		t.Fatalf("a request under way when the peer stops: %v", err)
+		t.Fatalf("a request in flight when the peer stops: %v", err)
 	}
 	until(t, func() bool { _, err := a.Call(t.Context(), "b", 2, nil); return errors.Is(err, ErrNotSent) })
 	if ln, err = net.Listen("tcp", addr); err != nil {
@@ -401,7 +401,7 @@ func TestRefusalTellsWhatWasKnown(t *testing.T) {
 }
 
 // While it is judged which connections are to go, nothing that needs the Network waits.
-func TestCutHoldsNobodyUp(t *testing.T) {
+func TestCutDelaysNoOther(t *testing.T) {
 	a, b := start(t, "a"), start(t, "b")
 	join(t, a, b, "b")
 	judged, answered := make(chan struct{}), make(chan struct{})

@@ -258,7 +258,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &n) && n.Timeout()
 }
 
-// A closed port lets nobody say anything.
+// No node can say anything through a closed port.
 func TestClosedPort(t *testing.T) {
 	b := start(t, "b", func(c *Config) { c.Closed = "it has users and no credential" })
 	a := start(t, "a")
@@ -269,7 +269,7 @@ func TestClosedPort(t *testing.T) {
 	join(t, b, other, "c") // it may dial
 }
 
-// Cut ends the connections of a node, whoever dialed.
+// Cut ends the connections of a node, those that it dialed too.
 func TestCut(t *testing.T) {
 	var calls atomic.Int32
 	a, b := start(t, "a"), start(t, "b", func(c *Config) {

@@ -48,7 +48,7 @@ func (n *Network) begin(ctx context.Context, c net.Conn, m Meeting) {
 	n.streams.hand(c)
 }
 
-// hand waits until the stream is accepted, or nobody will.
+// hand waits until the stream is accepted, or never will be.
 func (s *Streams) hand(c net.Conn) {
 	select {
 	case s.accepted <- c:

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// Free returns so many loopback addresses, all different, at which nobody listens.
+// Free returns so many loopback addresses, all different, at which no process listens.
 // None has a port of the range that systems give to connections, of which one could take
 // it before the server listens.
 func Free(n int) (addrs []string, err error) {

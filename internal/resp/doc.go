@@ -16,7 +16,7 @@ package resp
 import "fmt"
 
 // ProtocolError says that the peer broke the format. Nothing more can be read
-// from that connection, since nobody knows where the next frame begins.
+// from that connection, since the start of the next frame is unknown.
 type ProtocolError string
 
 func (e ProtocolError) Error() string { return "Protocol error: " + string(e) }

@@ -68,7 +68,7 @@ func runHostile(ctx context.Context, binary, dir string) (bool, error) {
 		name  string
 		begin func(context.Context) error
 	}{
-		{"nobody else", func(context.Context) error { return nil }},
+		{"no others", func(context.Context) error { return nil }},
 		{fmt.Sprintf("%d idle connections", crowd-deaf-stalled), h.gather},
 		{fmt.Sprintf("and %d clients that ask for 1 MiB again and again and never read", deaf), h.ask},
 		{fmt.Sprintf("and %d clients that stop within a request of 8 MB", stalled), h.stall},
@@ -113,7 +113,7 @@ func (h *hostility) fill(ctx context.Context) error {
 // endure begins a hostility and has a good client write and read for a while, on
 // this node and another.
 func (h *hostility) endure(ctx context.Context, name string, begin func(context.Context) error) (bool, error) {
-	var waits [2]patience
+	var waits [2]waitTimes
 	var growth int64
 	good, stop := context.WithTimeout(ctx, hostileFor)
 	defer stop()
@@ -155,15 +155,15 @@ func (h *hostility) endure(ctx context.Context, name string, begin func(context.
 	return ok, nil
 }
 
-// patience is how long a good client waited for each of its calls.
-type patience struct {
+// waitTimes is how long a good client waited for each of its calls.
+type waitTimes struct {
 	took   []time.Duration
 	errors int
 	err    error // the last one
 }
 
 // work appends and reads until ctx ends.
-func (p *patience) work(ctx context.Context, addr string) {
+func (w *waitTimes) work(ctx context.Context, addr string) {
 	rdb := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	defer rdb.Close()
 	for n := 0; ctx.Err() == nil; n++ {
@@ -176,10 +176,10 @@ func (p *patience) work(ctx context.Context, addr string) {
 			err = rdb.LRange(call, key, -3, -1).Err()
 		}
 		cancel()
-		p.took = append(p.took, time.Since(start))
+		w.took = append(w.took, time.Since(start))
 		if err != nil {
-			p.errors++
-			p.err = err
+			w.errors++
+			w.err = err
 		}
 	}
 }

@@ -105,7 +105,7 @@ func words(script string) (all []string) {
 	return all
 }
 
-// What must not be is a failure, and copies are one only where nobody resends.
+// What must not be is a failure, and copies are one only where no client resends.
 func TestProblems(t *testing.T) {
 	bad := []verdict{{acked: 1, lost: 1}, {acked: 1, stale: 1}, {acked: 1, reordered: 1}, {acked: 1, foreign: 1}, {acked: 1, unread: 1}, {acked: 1, doubled: 1}, {}}
 	if len(result{verdict: verdict{acked: 1, appeared: 1, dishonest: 1}}.problems()) == 0 {

@@ -14,7 +14,7 @@ type library struct {
 	// that can be chosen.
 	retry bool
 	// resends names who may then store a message twice, if the node that the
-	// library talks to dies; empty: nobody.
+	// library talks to dies; empty: no client.
 	resends string
 	// ids puts the conversations into the database in which nodes find ids in the
 	// payloads, and so recognise what is sent again.
@@ -24,7 +24,7 @@ type library struct {
 
 const redisPy = "redis-py"
 
-// Where messages and items of these libraries have their ids; for storm.
+// Where messages and items of these libraries have their ids; for faultRun.
 const (
 	plainDatabase, idsDatabase = 0, 1
 

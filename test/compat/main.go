@@ -7,7 +7,7 @@
 //	go run ./test/compat --hostile              # ten thousand connections, and clients that never read
 //
 // The exit status is 0 if nothing was lost, reordered or foreign, nothing doubled
-// where nobody resends, and the documented handshakes are the real ones; 1 if not;
+// where no client resends, and the documented handshakes are the real ones; 1 if not;
 // 2 if the program could not do its work.
 package main
 
@@ -59,7 +59,7 @@ func main() {
 func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.short, "short", false, "a few libraries, for a short time")
 	fs.BoolVar(&a.handshakes, "handshakes", false, "instead, record what clients send on connecting, and compare it with "+page)
-	fs.BoolVar(&a.hostile, "hostile", false, "instead, hold ten thousand connections open, and send requests whose replies nobody reads")
+	fs.BoolVar(&a.hostile, "hostile", false, "instead, hold ten thousand connections open, and send requests whose replies no client reads")
 	fs.BoolVar(&a.write, "write", false, "put the results into "+page)
 	fs.StringVar(&a.libraries, "library", "", "which to drive, separated by commas (default: all)")
 	fs.StringVar(&a.modes, "mode", "", "kept: their node is never killed; killed: it is; both by default")
@@ -102,7 +102,7 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 	var tables []string
 	for _, m := range chosen.modes {
 		fmt.Printf("%s: %s, for %v\n", m.name, m.about, chosen.time)
-		s := storm{mode: m, binary: a.binary, dir: filepath.Join(dir, m.name), time: chosen.time}
+		s := faultRun{mode: m, binary: a.binary, dir: filepath.Join(dir, m.name), time: chosen.time}
 		results, err := s.run(ctx, chosen.libraries, places{installed: installed, goDriver: goDriver})
 		if err != nil {
 			return false, fmt.Errorf("%s (see %s): %w", m.name, dir, err)

@@ -44,7 +44,7 @@ func (r result) problems() (all []string) {
 		}
 	}
 	if r.doubled > 0 && (r.subject.resends == "" || r.subject.ids) {
-		all = append(all, fmt.Sprintf("%d messages doubled, though nobody resends or ids tell", r.doubled))
+		all = append(all, fmt.Sprintf("%d messages doubled, though no client resends or ids tell", r.doubled))
 	}
 	// If the client resends, the refusal is of another attempt than the one that was stored.
 	if r.dishonest > 0 && r.subject.resends == "" {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests run besides Go: redis-server, against which the Redis
-# door is compared, and it and PostgreSQL, which the contract suite is held
+# listener is compared, and it and PostgreSQL, which the contract suite is held
 # against. Without them, and without the right to install them, those tests are
 # skipped, and say so; with TURNLOG_REQUIRE_DEPS=1 they fail.
 set -euo pipefail

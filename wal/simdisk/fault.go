@@ -112,7 +112,7 @@ func (d *Disk) lookup(name string) (*inode, error) {
 	return node, nil
 }
 
-// Rot changes the durable bytes of a file behind the back of whoever has it open, and what readers see of them: b[i] ^= mask[i] from
+// Rot changes the durable bytes of a file behind the back of the process that has it open, and what readers see of them: b[i] ^= mask[i] from
 // offset on.
 func (d *Disk) Rot(name string, offset int64, mask ...byte) error {
 	d.mu.Lock()

@@ -189,7 +189,7 @@ func postgresBin() string {
 }
 
 // asPostgres returns how to run a command. PostgreSQL refuses to be run by root,
-// so root lends dir to the user postgres and runs it as that.
+// so root gives dir to the user postgres and runs it as that.
 func asPostgres(t testing.TB, dir string) func(name string, args ...string) *exec.Cmd {
 	t.Helper()
 	if os.Getuid() != 0 {

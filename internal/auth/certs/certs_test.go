@@ -123,9 +123,9 @@ func TestNodesMeet(t *testing.T) {
 			t.Errorf("%s: %v", c.what, err)
 		}
 	}
-	// At a door for clients, those of clients are what is wanted.
+	// At a listener for clients, those of clients are what is wanted.
 	if _, _, err := meet(t, a.Server(), client.Client("127.0.0.1")); err != nil {
-		t.Errorf("a client at a door: %v", err)
+		t.Errorf("a client at a listener: %v", err)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestReload(t *testing.T) {
 	files.CA = ""
 	var log bytes.Buffer
 	now := time.Now()
-	s, err := Open(Config{Files: files, Name: "doors", Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }})
+	s, err := Open(Config{Files: files, Name: "clients", Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestExpiryIsLogged(t *testing.T) {
 	files := issue(t, dir, "a", Node, 90*24*time.Hour)
 	var log bytes.Buffer
 	now := time.Now()
-	s, err := Open(Config{Files: files, Name: "doors", Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }})
+	s, err := Open(Config{Files: files, Name: "clients", Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func Open(cfg Config) (*Store, error) {
 	return s, s.loadLocked()
 }
 
-// Reload reads the files anew.
+// Reload reads the files again.
 func (s *Store) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	Invoke Type = "invoke" // a call is about to be made
 	OK     Type = "ok"     // it was answered
 	Fail   Type = "fail"   // it was refused: it surely did not take place
-	Info   Type = "info"   // nobody knows whether it took place
+	Info   Type = "info"   // its outcome is unknown
 	Fault  Type = "fault"  // the tester did something to the cluster
 	Note   Type = "note"   // the tester observed something, such as a new leader
 )

@@ -23,7 +23,7 @@ type Operation struct {
 	Call    Call
 
 	Invoke int64 // nanoseconds since the run began
-	// Return is Forever if nobody knows whether the operation took place.
+	// Return is Forever if the outcome of the operation is unknown.
 	Return  int64
 	End     int64 // when the caller had its answer or gave up; 0 if neither is recorded
 	Outcome Type  // OK, Fail or Info

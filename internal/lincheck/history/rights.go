@@ -50,7 +50,7 @@ func (h *History) RightsLosses() (all []RightsLoss) {
 		}
 		for i := len(all) - 1; i >= 0; i-- {
 			if all[i].User == user {
-				all[i].reach(stage, m.Time)
+				all[i].advance(stage, m.Time)
 				break
 			}
 		}
@@ -58,7 +58,7 @@ func (h *History) RightsLosses() (all []RightsLoss) {
 	return all
 }
 
-func (l *RightsLoss) reach(stage RightsStage, time int64) {
+func (l *RightsLoss) advance(stage RightsStage, time int64) {
 	switch stage {
 	case RightsGone:
 		l.Gone = time

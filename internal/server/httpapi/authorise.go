@@ -102,7 +102,7 @@ func credentials(r *http.Request) (name, secret string, ok bool) {
 	return strings.Cut(strings.TrimSpace(token), ":")
 }
 
-// user returns the user of the request, as he is now: a request can last longer
+// user returns the user of the request, with the rights of now: a request can last longer
 // than a right. It is nil where there are no users.
 func (c *call) user() (*auth.User, error) {
 	if c.server.cfg.Users == nil {

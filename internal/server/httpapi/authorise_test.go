@@ -51,11 +51,11 @@ func testUsers(t testing.TB) *auth.Users {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	usersFile(t, path,
 		"root: right: admin, namespaces: ['*']",
-		"owner: right: write, namespaces: ['0'], prefixes: [a, b, c, new, nobody, ke, kk, \"\\xff\"]",
+		"owner: right: write, namespaces: ['0'], prefixes: [a, b, c, new, absent, ke, kk, \"\\xff\"]",
 		"reader: right: read, namespaces: ['*']",
 		"foreigner: right: write, namespaces: [elsewhere]",
 		"neighbour: right: write, namespaces: ['0'], prefixes: [z]",
-		"nobody: right: read, namespaces: []")
+		"norights: right: read, namespaces: []")
 	return openUsers(t, path)
 }
 
@@ -71,7 +71,7 @@ func TestEveryOperationIsAuthorised(t *testing.T) {
 			continue // see TestStreamEndsWithTheRight
 		}
 		e := examples[op.id]["200"][0]
-		d := openDoor(t)
+		d := startServer(t)
 		d.seed()
 		rev := fmt.Sprint(d.ok("GET", "/v1/sessions/a", "")["revision"])
 		path := e.path
@@ -85,7 +85,7 @@ func TestEveryOperationIsAuthorised(t *testing.T) {
 		body := strings.ReplaceAll(e.body, "REV", rev)
 		d.server.cfg.Users = users
 		before := d.node.applied.Load()
-		for _, user := range []string{"", "stranger", "foreigner", "neighbour", "reader", "nobody"} {
+		for _, user := range []string{"", "stranger", "foreigner", "neighbour", "reader", "norights"} {
 			var headers []string
 			if user != "" {
 				headers = []string{bearer(user)}
@@ -116,7 +116,7 @@ func TestEveryOperationIsAuthorised(t *testing.T) {
 		d.server.cfg.Users = nil
 		clean := d.do(op.method, path+query, body)
 		for _, user := range []string{"root", "owner"} {
-			again := openDoor(t)
+			again := startServer(t)
 			again.seed()
 			again.server.cfg.Users = users
 			want := clean.status
@@ -131,7 +131,7 @@ func TestEveryOperationIsAuthorised(t *testing.T) {
 }
 
 func TestCredentials(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users = testUsers(t) })
+	d := startServer(t, func(c *Config) { c.Users = testUsers(t) })
 	basic := func(pair string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(pair))
 	}
@@ -161,7 +161,7 @@ func TestCredentials(t *testing.T) {
 
 // What is in the body or the query is authorised as what is in the path.
 func TestBodiesAreAuthorised(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a1", "1")
 	d.append("z1", "1")
 	d.append("z2", "1")
@@ -198,7 +198,7 @@ func TestStreamEndsWithTheRight(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "users.yaml")
 		usersFile(t, path, "ann: right: read, namespaces: ['0']")
 		users := openUsers(t, path)
-		d := openDoor(t, func(c *Config) { c.Users = users })
+		d := startServer(t, func(c *Config) { c.Users = users })
 		key := turn.Key{Namespace: "0", Name: "a"}
 		say := func(text string) {
 			if _, err := d.node.Apply(context.Background(), &turn.Append{Key: key, Messages: []turn.NewMessage{{Data: []byte(text)}}}); err != nil {

@@ -68,7 +68,7 @@ func TestSlowBodies(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := listenPipes()
-				d := openDoorAt(t, l, func(c *Config) { c.Users = testUsers(t) })
+				d := startServerAt(t, l, func(c *Config) { c.Users = testUsers(t) })
 				conn := l.connect()
 				began := time.Now()
 				sent := make(chan struct{})

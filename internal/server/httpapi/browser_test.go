@@ -18,7 +18,7 @@ const (
 
 // A page of another origin must not write through its reader's browser.
 func TestCrossOriginWritesAreRefused(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.fails(403, "FORBIDDEN", "POST", appendPath, appendBody1, jsonType, "Sec-Fetch-Site: cross-site", "Origin: https://evil.example")
 	d.fails(403, "FORBIDDEN", "POST", appendPath, appendBody1, jsonType, "Origin: https://evil.example")
 	d.fails(403, "FORBIDDEN", "POST", appendPath, appendBody1, jsonType, "Origin: null")
@@ -29,7 +29,7 @@ func TestCrossOriginWritesAreRefused(t *testing.T) {
 // A page whose name was made to resolve to this machine is of the same origin, as
 // far as its browser can tell.
 func TestReboundNamesAreRefused(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Hosts = []string{"db1.example:7380", ""} })
+	d := startServer(t, func(c *Config) { c.Hosts = []string{"db1.example:7380", ""} })
 	for _, host := range []string{"evil.example", "evil.example:7380", "EVIL.example.", "localhost.evil.example", "db1.example.evil.example", "127.0.0.1.evil.example"} {
 		for _, r := range [][3]string{{"GET", appendPath, ""}, {"POST", appendPath, appendBody1}, {"GET", "/v1/cluster", ""}, {"GET", "/metrics", ""},
 			{"POST", "/v1/cluster/nodes", `{"id":"n9","raft_addr":"127.0.0.1:1"}`}, {"GET", "/readyz", ""}} {
@@ -58,7 +58,7 @@ func TestNamesAreFreeWithTLS(t *testing.T) {
 // What a page can send to any server without asking it first is refused, whatever
 // the browser says or leaves out of where it comes from.
 func TestBodiesOfPagesAreRefused(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for _, kind := range []string{"text/plain", "text/plain;charset=UTF-8", "multipart/form-data; boundary=x", "application/jsonx", "nonsense;"} {
 		for _, r := range [][2]string{{"POST", appendPath}, {"POST", "/v1/sessions/a/clear"}, {"PATCH", "/v1/sessions/a"}, {"POST", "/v1/cluster/transfer"}} {
 			e := d.fails(400, "INVALID", r[0], r[1], appendBody1, "Content-Type: "+kind)
@@ -79,7 +79,7 @@ func TestBodiesOfPagesAreRefused(t *testing.T) {
 // Configured origins may read and write, after a preflight; others learn nothing.
 func TestOriginsThatAreConfigured(t *testing.T) {
 	const app = "https://app.example"
-	d := openDoor(t, func(c *Config) { c.Origins = []string{app, "http://localhost:3000"} })
+	d := startServer(t, func(c *Config) { c.Origins = []string{app, "http://localhost:3000"} })
 	asks := []string{"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: content-type"}
 	a := d.do("OPTIONS", appendPath, "", append(asks, "Origin: "+app)...)
 	if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != app || !strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "Content-Type") {
@@ -111,7 +111,7 @@ func TestOriginsThatAreConfigured(t *testing.T) {
 // Without users, administration takes the token, which web pages and other users
 // of the machine cannot read.
 func TestAdministrationTakesTheToken(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for _, auth := range []string{"Bearer", "Bearer wrong", "Basic " + testToken, "Bearer " + testToken + "x", "Bearer default:" + testToken, testToken} {
 		for _, r := range [][3]string{{"POST", "/v1/cluster/nodes", `{"id":"n9","raft_addr":"127.0.0.1:1"}`}, {"DELETE", "/v1/cluster/nodes?id=n1", ""},
 			{"POST", "/v1/cluster/transfer", ""}, {"POST", "/v1/cluster/snapshot", ""}, {"POST", "/v1/cluster/checksum", ""}} {
@@ -125,14 +125,14 @@ func TestAdministrationTakesTheToken(t *testing.T) {
 	}
 	d.ok("POST", "/v1/cluster/transfer", "", "Authorization: bearer "+testToken)
 
-	none := openDoor(t, func(c *Config) { c.AdminToken = "" })
+	none := startServer(t, func(c *Config) { c.AdminToken = "" })
 	none.fails(403, "FORBIDDEN", "POST", "/v1/cluster/transfer", "", "Authorization: Bearer ")
 }
 
 // A body that is announced and does not come takes no memory from others.
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	const most = 24 << 20
-	d := openDoor(t, func(c *Config) { c.MemoryBytes = most })
+	d := startServer(t, func(c *Config) { c.MemoryBytes = most })
 	for range 12 {
 		c, err := net.Dial("tcp", d.addr)
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/turnlog/turnlog/raftstore"
 )
 
-// A node is all that the door asks for.
+// A node is all that the server asks for.
 var (
 	_ httpapi.Engine = (*raftstore.Node)(nil)
 	_ httpapi.Admin  = (*raftstore.Node)(nil)
@@ -27,14 +27,14 @@ var (
 
 const adminToken = "a token"
 
-// member is a node with its door.
+// member is a node with its server.
 type member struct {
 	node *raftstore.Node
 	url  string
 	stop func()
 }
 
-// start runs a node, whose data outlive it in dir, and its door.
+// start runs a node, whose data outlive it in dir, and its server.
 func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string) *member {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -47,14 +47,14 @@ func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	door, err := net.Listen("tcp", "127.0.0.1:0")
+	httpL, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	served, ran := make(chan error, 1), make(chan error, 1)
-	go func() { served <- s.Serve(ctx, door) }()
+	go func() { served <- s.Serve(ctx, httpL) }()
 	go func() { ran <- node.Run(ctx) }()
-	m := &member{node: node, url: "http://" + door.Addr().String()}
+	m := &member{node: node, url: "http://" + httpL.Addr().String()}
 	m.stop = func() {
 		m.stop = func() {}
 		http.DefaultClient.CloseIdleConnections()
@@ -200,7 +200,7 @@ func TestOverThreeNodes(t *testing.T) {
 	}
 }
 
-// The door of a node, here without the listener of its own.
+// The server of a node, here without the listener of its own.
 func Example() {
 	dir, err := os.MkdirTemp("", "turnlog")
 	if err != nil {
@@ -215,11 +215,11 @@ func Example() {
 	stopped := make(chan error)
 	go func() { stopped <- node.Run(ctx) }()
 
-	door, err := httpapi.New(httpapi.Config{Engine: node})
+	handler, err := httpapi.New(httpapi.Config{Engine: node})
 	if err != nil {
 		panic(err)
 	}
-	server := httptest.NewServer(door)
+	server := httptest.NewServer(handler)
 
 	const messages = "/v1/sessions/alice/messages"
 	resp, err := http.Post(server.URL+messages, "application/json", strings.NewReader(

@@ -1,4 +1,4 @@
-// Package httpapi is turnlog's HTTP door: sessions and messages as JSON over
+// Package httpapi is turnlog's HTTP server: sessions and messages as JSON over
 // HTTP/1.1, a tail as server-sent events, health, metrics and a view of the
 // cluster. openapi.yaml, which it serves, is its exact description, and
 // docs/http.md its explanation.

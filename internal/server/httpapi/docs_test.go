@@ -55,7 +55,7 @@ func TestErrorsAreDocumented(t *testing.T) {
 // A request that is rejected before it is understood as one gets a status that the table
 // of errors has without a code.
 func TestRejectedBeforeItIsARequest(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	const end = "Host: localhost\r\nConnection: close\r\n\r\n"
 	head := func(size int) string {
 		const line = "GET /livez HTTP/1.1\r\nX: "
@@ -95,7 +95,7 @@ func TestRejectedBeforeItIsARequest(t *testing.T) {
 }
 
 // send sends bytes over a connection of their own and returns the answer.
-func (d *door) send(bytes string) answer {
+func (d *testServer) send(bytes string) answer {
 	d.t.Helper()
 	conn, err := net.Dial("tcp", d.addr)
 	if err != nil {

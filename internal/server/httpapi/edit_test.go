@@ -9,7 +9,7 @@ import (
 )
 
 func TestPopTrimReplaceClear(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1", "2", "3", "4", "5", "6", "7", "8")
 	pop := d.ok("POST", "/v1/sessions/a/pop", "")
 	if ms := pop["messages"].([]any); len(ms) != 1 || ms[0].(map[string]any)["data"] != 8.0 || pop["count"] != 7.0 {
@@ -30,7 +30,7 @@ func TestPopTrimReplaceClear(t *testing.T) {
 	if rep = d.ok("POST", "/v1/sessions/a/replace", `{"from":6,"messages":[{"id":"s","data":"summary"}]}`); rep["duplicate"] != true {
 		t.Errorf("replace again: %v", rep)
 	}
-	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/nobody/replace", `{"from":1}`)
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/absent/replace", `{"from":1}`)
 	d.fails(409, "CONFLICT", "POST", "/v1/sessions/a/clear", `{"expect":1}`)
 	if cl := d.ok("POST", "/v1/sessions/a/clear", `{}`); cl["removed"] != 3.0 || cl["count"] != 0.0 {
 		t.Errorf("clear: %v", cl)
@@ -38,21 +38,21 @@ func TestPopTrimReplaceClear(t *testing.T) {
 	if next := d.append("a", "9"); next["first_seq"] != 10.0 {
 		t.Errorf("the seq after clear is %v", next["first_seq"])
 	}
-	if pop := d.ok("POST", "/v1/sessions/nobody/pop", `{"count":3}`); len(pop["messages"].([]any)) != 0 {
+	if pop := d.ok("POST", "/v1/sessions/absent/pop", `{"count":3}`); len(pop["messages"].([]any)) != 0 {
 		t.Errorf("pop of nothing: %v", pop)
 	}
 	if _, err := d.node.Apply(t.Context(), &codec.SetLevel{Level: turn.Level1}); err != nil {
 		t.Fatal(err)
 	}
 	for call, body := range map[string]string{"trim": `{"keep_last":1}`, "clear": `{}`} {
-		if gone := d.ok("POST", "/v1/sessions/nobody/"+call, body); gone["removed"] != 0.0 || gone["revision"] != 0.0 {
+		if gone := d.ok("POST", "/v1/sessions/absent/"+call, body); gone["removed"] != 0.0 || gone["revision"] != 0.0 {
 			t.Errorf("%s of nothing: %v", call, gone)
 		}
 	}
 }
 
 func TestForkExpireDelete(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1", "2", "3")
 	d.ok("PATCH", "/v1/sessions/a", `{"metadata":{"owner":"x","gone":"y"}}`)
 	f := d.ok("POST", "/v1/sessions/a/fork", `{"to":"b/c","at":2}`)
@@ -62,7 +62,7 @@ func TestForkExpireDelete(t *testing.T) {
 	d.ok("POST", "/v1/sessions/a/fork", `{"to_base64":"/w=="}`)
 	d.ok("GET", "/v1/sessions/%FF", "")
 	d.fails(409, "EXISTS", "POST", "/v1/sessions/a/fork", `{"to":"b/c"}`)
-	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/nobody/fork", `{"to":"d"}`)
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/absent/fork", `{"to":"d"}`)
 	d.fails(400, "INVALID", "POST", "/v1/sessions/a/fork", `{"to":"a"}`)
 
 	if x := d.ok("POST", "/v1/sessions/a/expire", `{"ttl_ms":1000,"slide":true}`); x["changed"] != true {
@@ -80,7 +80,7 @@ func TestForkExpireDelete(t *testing.T) {
 	if s := d.ok("GET", "/v1/sessions/a", ""); s["expires_at"] != nil || s["slide_ms"] != 0.0 {
 		t.Errorf("session: %v", s)
 	}
-	if x := d.ok("POST", "/v1/sessions/nobody/expire", `{"ttl_ms":1000}`); x["changed"] != false {
+	if x := d.ok("POST", "/v1/sessions/absent/expire", `{"ttl_ms":1000}`); x["changed"] != false {
 		t.Errorf("expire of nothing: %v", x)
 	}
 	d.ok("PATCH", "/v1/sessions/a", `{"metadata":{"gone":null,"é":"ü"}}`)
@@ -101,7 +101,7 @@ func TestForkExpireDelete(t *testing.T) {
 }
 
 func TestBytesThatAreNotText(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	key := turn.Key{Namespace: "0", Name: "k\xff"}
 	if _, err := d.node.Apply(t.Context(), &turn.Append{Key: key, Messages: []turn.NewMessage{{ID: "i\xff", Data: []byte("1")}}}); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestBytesThatAreNotText(t *testing.T) {
 }
 
 func TestListAndDeleteByPrefix(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	var ops []turn.Op
 	for i := range 1203 {
 		ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("u/%04d\xff", i)}})

@@ -24,7 +24,7 @@ type tail struct {
 	events chan event // closed when the stream ends
 }
 
-func (d *door) tail(path string, headers ...string) *tail {
+func (d *testServer) tail(path string, headers ...string) *tail {
 	d.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, "GET", "http://"+d.addr+path, nil)

@@ -16,9 +16,9 @@ import (
 )
 
 // FuzzRequest sends requests that have the form of HTTP, and of which every part is
-// anything, as nobody, as a user or as an administrator. No request makes the server
+// anything, without a user, as a user or as an administrator. No request makes the server
 // fail for a reason of its own, keep memory, or answer with what is not JSON, and
-// nobody's changes or shows anything.
+// without a user changes or shows anything.
 func FuzzRequest(f *testing.F) {
 	f.Add(uint8(2), "POST", "/v1/sessions/a/messages", "", "Content-Type: application/json", `{"messages":[{"id":"i","data":{"a":[1,null]}}],"expect":0}`)
 	f.Add(uint8(1), "GET", "/v1/sessions/a/messages", "last=3&max_tokens=9&encoding=base64", "Turnlog-Namespace: 0", "")

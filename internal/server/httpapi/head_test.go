@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// withTLS gives a door a certificate, and returns what dials it.
+// withTLS gives a server a certificate, and returns what dials it.
 func withTLS(t *testing.T) (change func(*Config), dial func(addr string) net.Conn) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
@@ -39,11 +39,11 @@ func request(lines int, body string) string {
 // its buffer of 4 KiB with the request before.
 func TestLinesOfHeads(t *testing.T) {
 	change, secured := withTLS(t)
-	for name, connect := range map[string]func(d *door) net.Conn{
-		"plain": func(d *door) net.Conn { return d.connect("") }, "TLS": func(d *door) net.Conn { return secured(d.addr) },
+	for name, connect := range map[string]func(d *testServer) net.Conn{
+		"plain": func(d *testServer) net.Conn { return d.connect("") }, "TLS": func(d *testServer) net.Conn { return secured(d.addr) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := openDoor(t, func(c *Config) {
+			d := startServer(t, func(c *Config) {
 				if name == "TLS" {
 					change(c)
 				}
@@ -86,7 +86,7 @@ func TestLinesOfHeads(t *testing.T) {
 
 // The heads of strangers take so much memory and no more: the oldest give way.
 func TestHeadsOfStrangersGiveWay(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), 16*64<<10 })
+	d := startServer(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), 16*64<<10 })
 	known := d.connect("")
 	replies := bufio.NewReader(known)
 	if status := get(t, known, replies, "/v1/sessions", bearer("reader")); status != http.StatusOK {
@@ -105,7 +105,7 @@ func TestHeadsOfStrangersGiveWay(t *testing.T) {
 
 // Requests of a stranger over one connection hold no more than one of them does.
 func TestHeadsAreGivenBack(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), 16*64<<10 })
+	d := startServer(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), 16*64<<10 })
 	for range 2 {
 		c := d.connect("")
 		replies := bufio.NewReader(c)
@@ -120,10 +120,10 @@ func TestHeadsAreGivenBack(t *testing.T) {
 	}
 }
 
-// A stranger gets its answer before the body that nobody wants, for which its
+// A stranger gets its answer before the body that is not wanted, for which its
 // connection is not held.
 func TestRefusedBodiesAreNotAwaited(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), time.Hour })
+	d := startServer(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), time.Hour })
 	for header, want := range map[string]int{"Content-Length: 10": 401, "Transfer-Encoding: chunked": 401, "Content-Length: 10\r\n" + bearer("foreigner"): 403} {
 		c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n")
 		c.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -141,7 +141,7 @@ func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 // With TLS, every name of the server will do, and who speaks plain HTTP is told so.
 func TestTLS(t *testing.T) {
 	change, dial := withTLS(t)
-	d := openDoor(t, change)
+	d := startServer(t, change)
 	c := dial(d.addr)
 	fmt.Fprint(c, "GET /v1/sessions HTTP/1.1\r\nHost: any.name\r\n\r\n")
 	if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != 200 {
@@ -155,7 +155,7 @@ func TestTLS(t *testing.T) {
 // Handshakes that do not end are counted, and have an end.
 func TestHandshakesAreBounded(t *testing.T) {
 	change, dial := withTLS(t)
-	d := openDoor(t, change)
+	d := startServer(t, change)
 	var slow []net.Conn
 	for range 3 {
 		c, err := net.Dial("tcp", d.addr)

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// instruments are the door's metrics.
+// instruments are the server's metrics.
 type instruments struct {
 	requests    *prometheus.CounterVec
 	seconds     *prometheus.HistogramVec

@@ -14,7 +14,7 @@ import (
 )
 
 // raw sends a request whose target is exactly that, which http.Client would not.
-func (d *door) raw(method, target, body string) answer {
+func (d *testServer) raw(method, target, body string) answer {
 	d.t.Helper()
 	conn, err := net.Dial("tcp", d.addr)
 	if err != nil {
@@ -44,7 +44,7 @@ func escapeAll(key string) string {
 }
 
 func TestEveryKeyIsItsOwnSession(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	keys := []string{
 		"a", "A", "a b", "a+b", ".", "..", "...", "/", "//", "a/", "/a", "a//b", "a/../b", "./a", "../../livez", "%", "%2F", "a%2Fb",
 		"\x00", "a\x00", "a\x00b", "\xff\xfe", "é", "e\u0301", "messages", "a/messages", "?", "#", "a?b=c", "a;b", "a,b", ":", "*", "[a]", "{key}",
@@ -87,7 +87,7 @@ func TestEveryKeyIsItsOwnSession(t *testing.T) {
 
 // Nothing is cleaned or redirected: a path that is not one of ours is not there.
 func TestPathsAreTakenAsSent(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1")
 	d.append("%2E%2E", "2")
 	for target, want := range map[string]int{
@@ -128,7 +128,7 @@ func TestPathsAreTakenAsSent(t *testing.T) {
 }
 
 func TestNamespaces(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", `"zero"`)
 	d.ok("POST", "/v1/ns/n1/sessions/a/messages", `{"messages":[{"data":"one"}]}`)
 	d.ok("POST", "/v1/sessions/a/messages", `{"messages":[{"data":"two"}]}`, "Turnlog-Namespace: n2")
@@ -148,7 +148,7 @@ func TestNamespaces(t *testing.T) {
 }
 
 func TestUnknownPathsAndMethods(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.fails(404, "NOT_FOUND", "GET", "/v2/sessions", "")
 	d.fails(405, "INVALID", "PUT", "/v1/sessions/a", "")
 	if a := d.do("BREW", "/v1/sessions/a", ""); a.status != 405 || a.header.Get("Allow") != "DELETE, GET, PATCH" {

@@ -14,7 +14,7 @@ import (
 )
 
 func TestPayloadsComeBackByteForByte(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	big := `{"content":"` + strings.Repeat(`a<b>&\u2028é`, 20_000) + `"}`
 	payloads := []string{
 		`{}`, `null`, `0`, `"<script>&amp;\u003c"`, "\"\u2028\u2029\x7f\"", `{ "b" : 1 , "a":[ ],"a":1.0e+00}`, "[1,\n\t2,\r\n3]",
@@ -43,7 +43,7 @@ func TestPayloadsComeBackByteForByte(t *testing.T) {
 
 // A payload that is not plain JSON comes back as base64.
 func TestOtherPayloadsComeBackAsBase64(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	payloads := []string{
 		"", " ", "{", "hello", "1 2", " 1", "1\n", "\ufeff1", "\"\xff\"", "\x00", "NaN", strings.Repeat("\xff", 50_000),
 		strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999),
@@ -70,7 +70,7 @@ func TestOtherPayloadsComeBackAsBase64(t *testing.T) {
 }
 
 func TestAppend(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	const path = "/v1/sessions/a/messages"
 	first := d.ok("POST", path, `{"messages":[{"id":"x","data":1},{"id":"y","data":2}]}`)
 	if first["first_seq"] != 1.0 || first["last_seq"] != 2.0 || first["duplicate"] != false || first["count"] != 2.0 {
@@ -106,7 +106,7 @@ func TestAppend(t *testing.T) {
 }
 
 func TestReadPlaces(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for i := range 10 {
 		d.append("a", fmt.Sprint(i+1))
 	}
@@ -147,14 +147,14 @@ func TestReadPlaces(t *testing.T) {
 			t.Errorf("%s: the session is described as %v", query, m)
 		}
 	}
-	m := d.ok("GET", "/v1/sessions/nobody/messages", "")
+	m := d.ok("GET", "/v1/sessions/absent/messages", "")
 	if len(m["messages"].([]any)) != 0 || m["revision"] != 0.0 || m["count"] != 0.0 || m["more"] != false {
 		t.Errorf("a session that does not exist: %v", m)
 	}
 }
 
 func TestReadParametersAreStrict(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for _, query := range []string{
 		"last=0", "last=-1", "last=x", "last=", "last=1.5", "last=9007199254740993", "last=1&last=2", "last=1&after=1", "after=1&before=2",
 		"limit=5", "last=1&limit=5", "after=1&limit=0", "after=-1", "max_bytes=0", "max_tokens=-3", "lsat=1", "Last=1", "last=%zz", "last=1;a=2",
@@ -166,7 +166,7 @@ func TestReadParametersAreStrict(t *testing.T) {
 }
 
 func TestConsistencyReachesTheEngine(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for query, want := range map[string]turn.Consistency{
 		"":                                     {Level: turn.Linearizable},
 		"?consistency=stale":                   {Level: turn.Stale},
@@ -186,7 +186,7 @@ func TestConsistencyReachesTheEngine(t *testing.T) {
 
 // A budget does not part a tool call from its result.
 func TestReadKeepsToolCallsWhole(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", `"hello"`, `{"role":"assistant","tool_calls":[{"id":"c1"}]}`, `{"role":"tool","tool_call_id":"c1","content":"7"}`, `"bye"`)
 	m := d.ok("GET", "/v1/sessions/a/messages?max_bytes=60", "")
 	if got := m["messages"].([]any); len(got) != 1 || got[0].(map[string]any)["data"] != "bye" || m["more"] != true {
@@ -195,7 +195,7 @@ func TestReadKeepsToolCallsWhole(t *testing.T) {
 }
 
 func TestBodyLimits(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.node.limits.MessageBytes, d.node.limits.AppendBytes = 3<<20, 3<<20
 	message := func(n int) string {
 		return `{"messages":[{"data":"` + strings.Repeat("x", n-2) + `"}]}`

@@ -11,7 +11,7 @@ import (
 )
 
 func TestHealth(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	if m := d.ok("GET", "/livez", ""); m["status"] != "ok" || m["version"] != "test" {
 		t.Errorf("livez: %v", m)
 	}
@@ -27,7 +27,7 @@ func TestHealth(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	reg.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "somebody_elses", Help: "x"}))
-	d := openDoor(t, func(c *Config) { c.Registry = reg })
+	d := startServer(t, func(c *Config) { c.Registry = reg })
 	d.append("a", "1")
 	d.do("GET", "/v1/sessions/x", "")
 	d.do("GET", "/nowhere", "")
@@ -49,7 +49,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1")
 	m := d.ok("GET", "/v1/cluster", "")
 	n := m["nodes"].([]any)[0].(map[string]any)
@@ -70,14 +70,14 @@ func TestCluster(t *testing.T) {
 	if got := strings.Join(d.admin.asked, ", "); got != want {
 		t.Errorf("asked: %s; want %s", got, want)
 	}
-	without := openDoor(t, func(c *Config) { c.Admin = nil })
+	without := startServer(t, func(c *Config) { c.Admin = nil })
 	without.fails(403, "FORBIDDEN", "POST", "/v1/cluster/snapshot", "")
 	without.fails(403, "FORBIDDEN", "DELETE", "/v1/cluster/nodes?id=n1", "")
 }
 
 func TestAccessLog(t *testing.T) {
 	var buf lockedBuffer
-	d := openDoor(t, func(c *Config) {
+	d := startServer(t, func(c *Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	d.append("secret-session", `"secret words"`)

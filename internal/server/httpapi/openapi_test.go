@@ -38,9 +38,9 @@ func TestDocumentListsEveryRoute(t *testing.T) {
 type example struct {
 	query, body string
 	headers     []string
-	path        string      // instead of the operation's own with the key "a"
-	shows       func(*door) // brings about a fault beforehand
-	users       bool        // users are configured
+	path        string            // instead of the operation's own with the key "a"
+	shows       func(*testServer) // brings about a fault beforehand
+	users       bool              // users are configured
 }
 
 // examples has for each operation the requests that succeed, and for other
@@ -69,7 +69,7 @@ var examples = map[string]map[string][]example{
 	},
 	"replaceMessages": {
 		"200": {{body: `{"from":2,"messages":[{"id":"z","data":1}],"expect":REV}`}},
-		"404": {{body: `{"from":2}`, path: "/v1/sessions/nobody/replace"}},
+		"404": {{body: `{"from":2}`, path: "/v1/sessions/absent/replace"}},
 		"409": {{body: `{"from":2,"expect":99}`}},
 	},
 	"clearMessages": {
@@ -78,7 +78,7 @@ var examples = map[string]map[string][]example{
 	},
 	"forkSession": {
 		"200": {{body: `{"to":"b","at":1,"expect":REV}`}, {body: `{"to_base64":"Yw=="}`}},
-		"404": {{body: `{"to":"b"}`, path: "/v1/sessions/nobody/fork"}},
+		"404": {{body: `{"to":"b"}`, path: "/v1/sessions/absent/fork"}},
 		"409": {{body: `{"to":"b","expect":99}`}},
 	},
 	"expireSession": {
@@ -87,7 +87,7 @@ var examples = map[string]map[string][]example{
 	},
 	"getSession": {
 		"200": {{query: "consistency=bounded&max_age_ms=100"}, {path: "/v1/sessions/%FF"}},
-		"404": {{path: "/v1/sessions/nobody"}},
+		"404": {{path: "/v1/sessions/absent"}},
 	},
 	"patchSession": {
 		"200": {{body: `{"metadata":{"a":"b","c":null},"expect":REV}`}},
@@ -111,7 +111,7 @@ var examples = map[string]map[string][]example{
 	"getLive":         {"200": {{}}},
 	"getMetrics":      {"200": {{}}},
 	"getDescription":  {"200": {{}}},
-	"getReady":        {"200": {{}}, "503": {{shows: func(d *door) { d.node.notReady.Store(&[]string{"no leader"}) }}}},
+	"getReady":        {"200": {{}}, "503": {{shows: func(d *testServer) { d.node.notReady.Store(&[]string{"no leader"}) }}}},
 	"transferLeadership": {
 		"200": {{}},
 	},
@@ -123,8 +123,8 @@ var examples = map[string]map[string][]example{
 }
 
 // fault makes the engine fail.
-func fault(k turn.Kind) func(*door) {
-	return func(d *door) {
+func fault(k turn.Kind) func(*testServer) {
+	return func(d *testServer) {
 		err := turn.Errorf(k, "as it were")
 		failWith(&d.node.writeFault, err)
 		failWith(&d.node.readFault, err)
@@ -136,7 +136,7 @@ func fault(k turn.Kind) func(*door) {
 var general = map[string]example{
 	"400": {query: "no_such_parameter=1"},
 	"401": {users: true},
-	"403": {users: true, headers: []string{bearer("nobody")}},
+	"403": {users: true, headers: []string{bearer("norights")}},
 	"409": {shows: fault(turn.WrongType)},
 	"413": {body: strings.Repeat(" ", smallBody+1)},
 	"500": {shows: fault(turn.Corrupt)},
@@ -197,7 +197,7 @@ func TestDocumentIsTrue(t *testing.T) {
 }
 
 func (s *spec) try(t *testing.T, op operation, status string, e example) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.seed()
 	rev := fmt.Sprint(d.ok("GET", "/v1/sessions/a", "")["revision"])
 	path := e.path
@@ -242,7 +242,7 @@ func (s *spec) try(t *testing.T, op operation, status string, e example) {
 }
 
 // seed fills the store so that every field of a response has a reason to occur.
-func (d *door) seed() {
+func (d *testServer) seed() {
 	d.ok("POST", "/v1/sessions/a/messages", `{"messages":[{"id":"x","data":{"n":1}},{"data_base64":"/w=="},{"data":3},{"data":4}],"ttl_ms":100000}`)
 	d.ok("PATCH", "/v1/sessions/a", `{"metadata":{"a":"b"}}`)
 	key := turn.Key{Namespace: "0", Name: "\xff"}

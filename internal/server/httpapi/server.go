@@ -24,7 +24,7 @@ type Config struct {
 	Engine   Engine
 	Admin    Admin                // nil: the cluster cannot be changed over HTTP
 	Logger   *slog.Logger         // default: slog.Default
-	Registry *prometheus.Registry // gets the door's metrics; /metrics shows all that it has. Default: a new one
+	Registry *prometheus.Registry // gets the server's metrics; /metrics shows all that it has. Default: a new one
 	Version  string               // of the program, as /livez tells it
 
 	Users       *auth.Users // who may do what; nil: anybody may do anything
@@ -132,7 +132,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Addr)
 	if err != nil {
-		return fmt.Errorf("http door: %w", err)
+		return fmt.Errorf("http server: %w", err)
 	}
 	return s.Serve(ctx, l)
 }
@@ -156,14 +156,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err := <-failed:
 		_ = hs.Close()
-		return fmt.Errorf("http door: %w", err)
+		return fmt.Errorf("http server: %w", err)
 	case <-ctx.Done():
 	}
 	s.stop.Do(func() { close(s.stopping) })
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
 	defer cancel()
 	if err := hs.Shutdown(grace); err != nil {
-		s.log.Warn("http door: requests were cut off at shutdown", "error", err)
+		s.log.Warn("http server: requests were cut off at shutdown", "error", err)
 		_ = hs.Close()
 	}
 	<-failed

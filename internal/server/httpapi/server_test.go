@@ -15,7 +15,7 @@ import (
 )
 
 func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for kind, want := range statuses {
 		failWith(&d.node.writeFault, turn.Errorf(kind, "as it were"))
 		e := d.fails(want.code, kind.String(), "POST", "/v1/sessions/a/clear", `{}`)
@@ -37,7 +37,7 @@ func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
 
 // An error that does not say what became of a write must not say that nothing did.
 func TestUntypedErrorsOfWritesAreUnknown(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	failWith(&d.node.writeFault, errLost)
 	if e := d.fails(504, "UNKNOWN_OUTCOME", "POST", "/v1/sessions/a/clear", `{}`); e.Outcome != "unknown" {
 		t.Errorf("%+v", e)
@@ -51,7 +51,7 @@ func TestUntypedErrorsOfWritesAreUnknown(t *testing.T) {
 }
 
 func TestDeleteByPrefixStopsHalfWay(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	for i := range 600 {
 		if _, err := d.node.Apply(t.Context(), &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}}); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func (c *crowded) Calm(context.Context) error {
 }
 
 func TestDeleteByPrefixAsksForRoomAfterEachStep(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Engine = &crowded{c.Engine.(*testNode), 2} })
+	d := startServer(t, func(c *Config) { c.Engine = &crowded{c.Engine.(*testNode), 2} })
 	for i := range 4*turn.EraseStep + 1 {
 		d.append(fmt.Sprint(i), "1")
 	}
@@ -92,7 +92,7 @@ func TestDeleteByPrefixAsksForRoomAfterEachStep(t *testing.T) {
 }
 
 func TestConnectionsAreBounded(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.MaxConns = 3 })
+	d := startServer(t, func(c *Config) { c.MaxConns = 3 })
 	var open []net.Conn
 	for range 3 {
 		c, err := net.Dial("tcp", d.addr)
@@ -122,7 +122,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 }
 
 // connections is the number of open ones, by the metric.
-func (d *door) connections() int {
+func (d *testServer) connections() int {
 	families, err := d.server.cfg.Registry.Gather()
 	if err != nil {
 		d.t.Fatal(err)
@@ -137,7 +137,7 @@ func (d *door) connections() int {
 
 // Large requests beyond the memory set aside for them are refused at once.
 func TestMemoryIsBounded(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.MemoryBytes = 8 << 20 / 3 }) // of which one address has 2 MiB
+	d := startServer(t, func(c *Config) { c.MemoryBytes = 8 << 20 / 3 }) // of which one address has 2 MiB
 	payload := `"` + strings.Repeat("x", 600<<10) + `"`
 	d.append("a", payload)
 	d.append("a", payload)
@@ -154,7 +154,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 // A large answer that its client does not take is cut off, and seen to be cut.
 func TestAnswerToASlowReader(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Stall = 200 * time.Millisecond })
+	d := startServer(t, func(c *Config) { c.Stall = 200 * time.Millisecond })
 	for range 4 {
 		d.append("a", `"`+strings.Repeat("x", 7<<20)+`"`)
 	}
@@ -175,9 +175,9 @@ func TestAnswerToASlowReader(t *testing.T) {
 	}
 }
 
-// A body that never ends costs its sender the connection, and nobody else anything.
+// A body that never ends costs its sender the connection, and no other client anything.
 func TestUnfinishedRequests(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Grace = 50 * time.Millisecond })
+	d := startServer(t, func(c *Config) { c.Grace = 50 * time.Millisecond })
 	for _, head := range []string{
 		"", "G", "GET /livez HTTP/1.1\r\nHost", "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"mess",
 	} {
@@ -219,7 +219,7 @@ func TestBodiesThatStop(t *testing.T) {
 		"rejected": {1000, 503, "OVERLOADED"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := openDoor(t, func(cfg *Config) { cfg.MemoryBytes, cfg.BodyTime = c.memory, 300*time.Millisecond })
+			d := startServer(t, func(cfg *Config) { cfg.MemoryBytes, cfg.BodyTime = c.memory, 300*time.Millisecond })
 			a := d.send("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n{\"messag")
 			if a.status != c.want || !strings.Contains(a.body, c.says) {
 				t.Errorf("%d %s", a.status, a.body)
@@ -229,7 +229,7 @@ func TestBodiesThatStop(t *testing.T) {
 }
 
 func TestStopLetsRequestsFinish(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	c, err := net.Dial("tcp", d.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	_, _ = io.WriteString(c, body[5:])
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil || resp.StatusCode != 200 {
-		t.Fatalf("the request under way: %v, %v", resp, err)
+		t.Fatalf("the request in flight: %v, %v", resp, err)
 	}
 	if err := <-stopped; err != nil {
 		t.Fatal(err)

@@ -145,7 +145,7 @@ func (c *call) headRead() {
 	}
 }
 
-// leaveBody has the response sent before the rest of a body that nobody wants, which
+// leaveBody has the response sent before the rest of a body that is not wanted, which
 // has little time to arrive then, and the connection closed.
 func leaveBody(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 {

@@ -14,7 +14,7 @@ import (
 )
 
 // connect opens a connection and sends what a request begins with.
-func (d *door) connect(begin string) net.Conn {
+func (d *testServer) connect(begin string) net.Conn {
 	d.t.Helper()
 	c, err := net.Dial("tcp", d.addr)
 	if err != nil {
@@ -42,7 +42,7 @@ func get(t *testing.T, c net.Conn, replies *bufio.Reader, path, header string) (
 // Connections over which no user has authenticated give way when they are too many,
 // the oldest first: users come in, and those that are in stay.
 func TestStrangersGiveWay(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users, c.MaxConns = testUsers(t), 8 })
+	d := startServer(t, func(c *Config) { c.Users, c.MaxConns = testUsers(t), 8 })
 	known := d.connect("")
 	replies := bufio.NewReader(known)
 	if status := get(t, known, replies, "/v1/sessions", bearer("reader")); status != http.StatusOK {
@@ -76,7 +76,7 @@ func isTimeout(err error) bool {
 
 // When users have all connections, strangers are told so, and users keep theirs.
 func TestUsersDoNotGiveWay(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users, c.MaxConns = testUsers(t), 4 })
+	d := startServer(t, func(c *Config) { c.Users, c.MaxConns = testUsers(t), 4 })
 	var in []net.Conn
 	for range 4 {
 		c := d.connect("")
@@ -99,7 +99,7 @@ func TestUsersDoNotGiveWay(t *testing.T) {
 
 // A body that is refused holds its connection for a time only, however it drips.
 func TestRefusedBodiesEnd(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), 300*time.Millisecond })
+	d := startServer(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), 300*time.Millisecond })
 	c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n")
 	ended := make(chan struct{})
 	go func() {
@@ -130,7 +130,7 @@ func TestConnectionsForAdministrators(t *testing.T) {
 		"descriptors": func(c *Config) { c.Descriptors = b.Pool() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := openDoor(t, func(c *Config) { c.Users = testUsers(t) }, change)
+			d := startServer(t, func(c *Config) { c.Users = testUsers(t) }, change)
 			in := 0
 			for status := http.StatusOK; status == http.StatusOK; in++ {
 				c := d.connect("")
@@ -152,7 +152,7 @@ func TestConnectionsForAdministrators(t *testing.T) {
 // A preflight does not hold its connection for a body that it has no use for.
 func TestPreflightsWithBodiesEnd(t *testing.T) {
 	const app = "https://app.example"
-	d := openDoor(t, func(c *Config) { c.Origins = []string{app} })
+	d := startServer(t, func(c *Config) { c.Origins = []string{app} })
 	c := d.connect("OPTIONS /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nOrigin: " + app +
 		"\r\nAccess-Control-Request-Method: POST\r\nContent-Length: 10\r\n\r\n")
 	c.SetReadDeadline(time.Now().Add(30 * time.Second))
@@ -165,7 +165,7 @@ func TestPreflightsWithBodiesEnd(t *testing.T) {
 // bodies at most: there is some for another.
 func TestOneUserLeavesMemory(t *testing.T) {
 	const all = 4 << 20
-	d := openDoor(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), all })
+	d := startServer(t, func(c *Config) { c.Users, c.MemoryBytes = testUsers(t), all })
 	held := func() int64 { return all - d.server.memory.left.Load() }
 	for range 60 {
 		d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\n" + bearer("owner") +

@@ -161,7 +161,7 @@ func (st *stream) reset(s *turn.Session) bool {
 }
 
 // wait returns nil when the session has changed, or after a heartbeat, which
-// shows the client, and whoever stands between, that the stream is alive.
+// shows the client, and proxies between, that the stream is alive.
 func (st *stream) wait(changed <-chan struct{}) error {
 	heartbeat := time.NewTimer(st.server.cfg.Heartbeat)
 	defer heartbeat.Stop()

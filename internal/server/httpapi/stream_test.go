@@ -14,7 +14,7 @@ import (
 const streamPath = "/v1/sessions/a/messages/stream"
 
 func TestStreamSendsWhatIsThereAndWhatComes(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1", `{"two": "<2>"}`)
 	all, later := d.tail(streamPath), d.tail(streamPath+"?after=1")
 	resumed := d.tail(streamPath+"?after=7", "Last-Event-ID: 1")
@@ -30,14 +30,14 @@ func TestStreamSendsWhatIsThereAndWhatComes(t *testing.T) {
 }
 
 func TestStreamOfASessionToCome(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	tl := d.tail(streamPath)
 	d.append("a", "1")
 	tl.message(1, "1")
 }
 
 func TestStreamOfManyMessages(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	tl := d.tail(streamPath)
 	const n = 5*streamMessages + 7
 	go func() {
@@ -52,7 +52,7 @@ func TestStreamOfManyMessages(t *testing.T) {
 
 // A payload of several lines stays what it is.
 func TestStreamPayloadsByteForByte(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "{\n  \"a\": [\n\t1,\n\n 2]\n}", "[1,\r\n2]", "\"\u2028\"")
 	tl := d.tail(streamPath)
 	tl.message(1, "{\n  \"a\": [\n\t1,\n\n 2]\n}")
@@ -66,7 +66,7 @@ func TestStreamPayloadsByteForByte(t *testing.T) {
 }
 
 func TestStreamTellsOfDeletion(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1", "2", "3")
 	inc := d.ok("GET", "/v1/sessions/a", "")["incarnation"]
 	tl := d.tail(streamPath)
@@ -80,7 +80,7 @@ func TestStreamTellsOfDeletion(t *testing.T) {
 	d.append("a", "10")
 	tl.message(1, "10")
 
-	// Deleted and made anew, perhaps between two looks of the stream.
+	// Deleted and made again, perhaps between two looks of the stream.
 	d.ok("DELETE", "/v1/sessions/a", "")
 	for i := range 5 {
 		d.append("a", fmt.Sprint(20+i))
@@ -103,7 +103,7 @@ func TestStreamTellsOfDeletion(t *testing.T) {
 }
 
 func TestStreamTellsOfExpiry(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1")
 	tl := d.tail(streamPath)
 	tl.message(1, "1")
@@ -117,7 +117,7 @@ func TestStreamTellsOfExpiry(t *testing.T) {
 
 // Trimmed messages are gone, and the numbering goes on.
 func TestStreamAfterTrimAndClear(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1", "2", "3")
 	d.ok("POST", "/v1/sessions/a/trim", `{"keep_last":1}`)
 	tl := d.tail(streamPath)
@@ -128,7 +128,7 @@ func TestStreamAfterTrimAndClear(t *testing.T) {
 }
 
 func TestStreamHeartbeats(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Heartbeat = 5 * time.Millisecond })
+	d := startServer(t, func(c *Config) { c.Heartbeat = 5 * time.Millisecond })
 	tl := d.tail(streamPath)
 	for range 3 {
 		if e := <-tl.events; !e.comment {
@@ -141,7 +141,7 @@ func TestStreamHeartbeats(t *testing.T) {
 }
 
 func TestStreamErrors(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.fails(400, "INVALID", "GET", streamPath+"?after=x", "")
 	d.fails(400, "INVALID", "GET", streamPath, "", "Last-Event-ID: x")
 	d.fails(400, "INVALID", "GET", streamPath+"?last=5", "")
@@ -193,7 +193,7 @@ func (l *laggard) follow(t *testing.T, n int) {
 // takes the past for a deletion nor tells anything twice.
 func TestStreamFromANodeThatLags(t *testing.T) {
 	l := &laggard{own: newTestNode(t)}
-	d := openDoor(t, func(c *Config) {
+	d := startServer(t, func(c *Config) {
 		l.testNode = c.Engine.(*testNode)
 		c.Engine = l
 	})
@@ -215,7 +215,7 @@ func TestStreamFromANodeThatLags(t *testing.T) {
 }
 
 func TestStreamsEndWhenTheServerStops(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	d.append("a", "1")
 	tl := d.tail(streamPath)
 	tl.message(1, "1")
@@ -233,7 +233,7 @@ func TestStreamsEndWhenTheServerStops(t *testing.T) {
 
 // A client that does not read is cut off, and holds no more than a page until then.
 func TestStreamOfASlowReader(t *testing.T) {
-	d := openDoor(t, func(c *Config) { c.Stall = 200 * time.Millisecond })
+	d := startServer(t, func(c *Config) { c.Stall = 200 * time.Millisecond })
 	payload := `"` + strings.Repeat("x", 1<<20) + `"`
 	for range 32 {
 		d.append("a", payload)

@@ -10,7 +10,7 @@ import (
 
 // What Redis clients keep under a key as another type is no session.
 func TestValueOfAnotherTypeIsNoSession(t *testing.T) {
-	d := openDoor(t)
+	d := startServer(t)
 	k := turn.Key{Namespace: turn.DefaultNamespace, Name: "h"}
 	if _, err := d.node.Apply(t.Context(), &turn.SetString{Key: k, Value: []byte("x")}); err != nil {
 		t.Fatal(err)

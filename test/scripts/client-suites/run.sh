@@ -92,7 +92,7 @@ run_go-redis() {
 
 run_ioredis() {
 	cd "$into/ioredis"
-	# An error that nobody handles may end the whole run, and tests of scripts leave some.
+	# An error that is not handled may end the whole run, and tests of scripts leave some.
 	TS_NODE_TRANSPILE_ONLY=true NODE_ENV=test npx mocha --no-experimental-strip-types --reporter xunit --reporter-option "output=$1" \
 		--invert --grep "custom commands|parallel script|^scripting" \
 		"test/helpers/*.ts" "test/functional/**/*.ts"

@@ -32,7 +32,7 @@ func (c *nodes) leader(ctx context.Context) (*node, error) {
 	return found, err
 }
 
-// restarts are the ways in which the suite torments its own cluster.
+// restarts are the ways in which the suite restarts its own cluster.
 func (c *nodes) restarts() []contract.Restart {
 	kinds := []contract.Restart{
 		{Kind: contract.CanStop, Do: c.with(c.stopAll)},

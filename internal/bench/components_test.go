@@ -20,40 +20,40 @@ func TestRooms(t *testing.T) {
 		return l
 	}
 	for _, tt := range []struct {
-		stack  [][]string
-		room   Room
-		system bool
+		stack     [][]string
+		component Component
+		system    bool
 	}{
 		{[][]string{{"internal/runtime/syscall/linux.Syscall6"}, {"syscall.write"}, {"net.(*conn).Write"}, {ours + "internal/server/redis.(*conn).flush"}}, "server/redis", true},
 		{[][]string{{"syscall.Syscall"}, {"golang.org/x/sys/unix.Fdatasync"}, {ours + "wal.(*Log).Append"}, {ours + "raftstore.(*walLog).StoreLogs"}, {"github.com/hashicorp/raft.(*Raft).dispatchLogs"}}, "wal", true},
 		{[][]string{{"runtime.memmove"}, {"go.etcd.io/bbolt.(*node).write"}, {ours + "fsm.(*Machine).flush"}}, "bbolt", false},
 		{[][]string{{"runtime.mallocgc"}, {"github.com/vmihailenco/msgpack/v5.(*Decoder).DecodeString", ours + "internal/codec.DecodeOp"}, {ours + "fsm.(*Machine).Apply"}}, "codec, msgpack", false},
-		{[][]string{{"runtime.scanobject"}, {"runtime.gcDrain"}, {"runtime.gcBgMarkWorker"}}, roomGC, false},
-		{[][]string{{"runtime.scanobject"}, {"runtime.gcAssistAlloc"}, {"runtime.mallocgc"}, {ours + "fsm.(*Machine).Apply"}}, roomGC, false},
-		{[][]string{{"runtime.futex"}, {"runtime.futexwakeup"}, {"runtime.startm"}, {"runtime.wakep"}, {"runtime.ready"}, {"runtime.chansend"}, {ours + "raftstore.(*proposer).run"}}, roomScheduler, true},
-		{[][]string{{"internal/runtime/syscall/linux.EpollWait"}, {"runtime.netpoll"}, {"runtime.findRunnable"}, {"runtime.schedule"}, {"runtime.park_m"}}, roomScheduler, true},
-		{[][]string{{"net/http.(*conn).serve"}}, roomOther, false},
-		{[][]string{{ours + "walrus.Swim"}}, roomOther, false},
-		{nil, roomOther, false},
+		{[][]string{{"runtime.scanobject"}, {"runtime.gcDrain"}, {"runtime.gcBgMarkWorker"}}, componentGC, false},
+		{[][]string{{"runtime.scanobject"}, {"runtime.gcAssistAlloc"}, {"runtime.mallocgc"}, {ours + "fsm.(*Machine).Apply"}}, componentGC, false},
+		{[][]string{{"runtime.futex"}, {"runtime.futexwakeup"}, {"runtime.startm"}, {"runtime.wakep"}, {"runtime.ready"}, {"runtime.chansend"}, {ours + "raftstore.(*proposer).run"}}, componentScheduler, true},
+		{[][]string{{"internal/runtime/syscall/linux.EpollWait"}, {"runtime.netpoll"}, {"runtime.findRunnable"}, {"runtime.schedule"}, {"runtime.park_m"}}, componentScheduler, true},
+		{[][]string{{"net/http.(*conn).serve"}}, componentOther, false},
+		{[][]string{{ours + "walrus.Swim"}}, componentOther, false},
+		{nil, componentOther, false},
 	} {
 		s := new(profile.Sample)
 		for _, frame := range tt.stack {
 			s.Location = append(s.Location, location(frame...))
 		}
-		if room, system := roomOf(s); room != tt.room || system != tt.system {
-			t.Errorf("%q: %s, %v; want %s, %v", tt.stack, room, system, tt.room, tt.system)
+		if component, system := componentOf(s); component != tt.component || system != tt.system {
+			t.Errorf("%q: %s, %v; want %s, %v", tt.stack, component, system, tt.component, tt.system)
 		}
 	}
 	for _, p := range packages {
-		if !slices.Contains(rooms(), p.room) {
-			t.Errorf("room %q of %s is not listed", p.room, p.prefix)
+		if !slices.Contains(components(), p.component) {
+			t.Errorf("component %q of %s is not listed", p.component, p.prefix)
 		}
 	}
 }
 
 func TestProfileTables(t *testing.T) {
 	node := func(wal, fsm time.Duration) NodeProfile {
-		return NodeProfile{Elapsed: time.Second, Rooms: map[Room]RoomShare{"wal": {wal, wal / 2}, "fsm": {fsm, 0}}}
+		return NodeProfile{Elapsed: time.Second, Components: map[Component]ComponentShare{"wal": {wal, wal / 2}, "fsm": {fsm, 0}}}
 	}
 	nodes := []NodeProfile{node(300*time.Millisecond, 100*time.Millisecond), node(0, 100*time.Millisecond), node(100*time.Millisecond, 0)}
 	tables := profileTables([]*Profile{{"append", 1, nodes}, {"append", 64, nodes}, {"read", 1, nodes}})

@@ -7,22 +7,22 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Room is a part of a node's program, in the words of ARCHITECTURE.md.
-type Room string
+// Component is a part of a node's program, in the words of ARCHITECTURE.md.
+type Component string
 
 const (
-	roomScheduler Room = "Go's scheduler"
-	roomGC        Room = "Go's garbage collector"
-	roomOther     Room = "other"
+	componentScheduler Component = "Go's scheduler"
+	componentGC        Component = "Go's garbage collector"
+	componentOther     Component = "other"
 )
 
 const module = "github.com/turnlog/turnlog/"
 
-// packages says which room's time that of a package is. Packages that are not
-// here, the standard library's among them, work for whoever calls them.
+// packages says which component's time that of a package is. Packages that are not
+// here, the standard library's among them, work for their callers.
 var packages = []struct {
-	prefix string
-	room   Room
+	prefix    string
+	component Component
 }{
 	{module + "internal/server/redis", "server/redis"},
 	{module + "internal/server/httpapi", "server/httpapi"},
@@ -38,14 +38,14 @@ var packages = []struct {
 	{"go.etcd.io/bbolt", "bbolt"},
 }
 
-// rooms lists all rooms, in the order of a request's way.
-func rooms() []Room {
-	return []Room{"server/redis", "server/httpapi", "resp", "codec, msgpack", "raftstore", "peer", "hashicorp/raft", "wal", "fsm", "bbolt",
-		roomGC, roomScheduler, roomOther}
+// components lists all components, in the order of a request's way.
+func components() []Component {
+	return []Component{"server/redis", "server/httpapi", "resp", "codec, msgpack", "raftstore", "peer", "hashicorp/raft", "wal", "fsm", "bbolt",
+		componentGC, componentScheduler, componentOther}
 }
 
 // collecting and scheduling are functions of Go's runtime: whatever they call is
-// done for them, whoever called them.
+// done for them, by any caller.
 var (
 	collecting = []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart",
 		"runtime.gcMarkDone", "runtime.(*mheap).nextSpanForSweep", "runtime.deductSweepCredit"}
@@ -53,9 +53,9 @@ var (
 		"runtime.startm", "runtime.stopm", "runtime.sysmon", "runtime.mstart1", "runtime.goexit0", "runtime.gopreempt_m"}
 )
 
-// roomOf tells for which room the processor worked in a sample, and whether it
+// componentOf tells for which component the processor worked in a sample, and whether it
 // was in a system call.
-func roomOf(s *profile.Sample) (room Room, system bool) {
+func componentOf(s *profile.Sample) (component Component, system bool) {
 	system = len(s.Location) > 0 && isSystemCall(innermost(s.Location[0]))
 	for _, l := range s.Location {
 		for _, line := range l.Line { // from the innermost of inlined calls on
@@ -65,19 +65,19 @@ func roomOf(s *profile.Sample) (room Room, system bool) {
 			name := line.Function.Name
 			switch {
 			case slices.Contains(collecting, name):
-				return roomGC, system
+				return componentGC, system
 			case slices.Contains(scheduling, name):
-				return roomScheduler, system
+				return componentScheduler, system
 			}
 			pkg := packageOf(name)
 			for _, p := range packages {
 				if within(pkg, p.prefix) {
-					return p.room, system
+					return p.component, system
 				}
 			}
 		}
 	}
-	return roomOther, system
+	return componentOther, system
 }
 
 func innermost(l *profile.Location) string {

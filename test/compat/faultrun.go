@@ -28,14 +28,14 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{name: "kept", title: "The node that the libraries talk to is never killed",
-			about: "libraries talk to one node, at first a follower; whoever leads otherwise is killed"},
+			about: "libraries talk to one node, at first a follower; the leader is killed if it is another"},
 		{name: "killed", title: "Their own node is killed too", own: true,
 			about: "libraries talk to an address behind which a living node answers; that node and the leader are killed by turns"},
 	}
 }
 
-// storm is one run of drivers against a cluster.
-type storm struct {
+// faultRun is one run of drivers against a cluster.
+type faultRun struct {
 	mode   mode
 	binary string
 	dir    string
@@ -49,7 +49,7 @@ type storm struct {
 }
 
 // run returns what became of each library. An error means that there is no result.
-func (s *storm) run(ctx context.Context, libraries []library, p places) (results []result, err error) {
+func (s *faultRun) run(ctx context.Context, libraries []library, p places) (results []result, err error) {
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (s *storm) run(ctx context.Context, libraries []library, p places) (results
 		}
 		s.drivers = append(s.drivers, d)
 	}
-	if err := s.blow(ctx); err != nil {
+	if err := s.inject(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.settle(ctx); err != nil {
@@ -90,7 +90,7 @@ func (s *storm) run(ctx context.Context, libraries []library, p places) (results
 }
 
 // open starts the cluster and returns the address for the libraries.
-func (s *storm) open(ctx context.Context) (string, error) {
+func (s *faultRun) open(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	if err := s.cluster.Start(ctx); err != nil {
@@ -112,15 +112,15 @@ func (s *storm) open(ctx context.Context) (string, error) {
 }
 
 // other returns a node that is not n.
-func (s *storm) other(n *cluster.Node) *cluster.Node {
+func (s *faultRun) other(n *cluster.Node) *cluster.Node {
 	if s.cluster.Nodes[0] != n {
 		return s.cluster.Nodes[0]
 	}
 	return s.cluster.Nodes[1]
 }
 
-// blow lets the drivers write while nodes are killed.
-func (s *storm) blow(ctx context.Context) error {
+// inject lets the drivers write while nodes are killed.
+func (s *faultRun) inject(ctx context.Context) error {
 	for _, d := range s.drivers {
 		d.start()
 	}
@@ -136,18 +136,18 @@ func (s *storm) blow(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		victim, err := s.victim(ctx, turn)
+		target, err := s.target(ctx, turn)
 		if err != nil {
 			return err
 		}
-		if err := s.kill(ctx, victim); err != nil {
+		if err := s.kill(ctx, target); err != nil {
 			return err
 		}
 	}
 }
 
-// victim is the next node to kill.
-func (s *storm) victim(ctx context.Context, turn int) (*cluster.Node, error) {
+// target is the next node to kill.
+func (s *faultRun) target(ctx context.Context, turn int) (*cluster.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
 	if s.mode.own && turn%2 == 0 {
@@ -169,7 +169,7 @@ func (s *storm) victim(ctx context.Context, turn int) (*cluster.Node, error) {
 }
 
 // kill kills a node and has it back and serving when it returns.
-func (s *storm) kill(ctx context.Context, n *cluster.Node) error {
+func (s *faultRun) kill(ctx context.Context, n *cluster.Node) error {
 	if err := n.Kill(); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (s *storm) kill(ctx context.Context, n *cluster.Node) error {
 
 // settle lets the drivers finish, has them read everything through another node, and
 // sees that the nodes hold the same.
-func (s *storm) settle(ctx context.Context) error {
+func (s *faultRun) settle(ctx context.Context) error {
 	if err := together(s.drivers, func(d *driver) error { return d.stop(ctx) }); err != nil {
 		return err
 	}

@@ -139,8 +139,8 @@ func (a *testAdmin) AddNode(_ context.Context, id, addr string) error {
 }
 func (a *testAdmin) RemoveNode(_ context.Context, id string) error { return a.ask("remove", id) }
 
-// door is a running Server and a client of it.
-type door struct {
+// testServer is a running Server and a client of it.
+type testServer struct {
 	t      testing.TB
 	node   *testNode
 	admin  *testAdmin
@@ -150,17 +150,17 @@ type door struct {
 	stop   func() error // ends Serve and returns what it returned
 }
 
-func openDoor(t testing.TB, change ...func(*Config)) *door {
+func startServer(t testing.TB, change ...func(*Config)) *testServer {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return openDoorAt(t, l, change...)
+	return startServerAt(t, l, change...)
 }
 
-// openDoorAt opens a door at l, which it closes.
-func openDoorAt(t testing.TB, l net.Listener, change ...func(*Config)) *door {
-	d := &door{t: t, node: newTestNode(t), admin: &testAdmin{}, client: &http.Client{
+// startServerAt starts a server at l, which it closes.
+func startServerAt(t testing.TB, l net.Listener, change ...func(*Config)) *testServer {
+	d := &testServer{t: t, node: newTestNode(t), admin: &testAdmin{}, client: &http.Client{
 		Transport: &http.Transport{ExpectContinueTimeout: time.Minute},
 	}}
 	cfg := Config{Engine: d.node, Admin: d.admin, Logger: slog.New(slog.DiscardHandler), Version: "test",
@@ -202,7 +202,7 @@ const testToken = "a token"
 
 // do sends a request, with the admin token unless one of headers, which are
 // "Name: value", is Authorization or the server has users.
-func (d *door) do(method, path, body string, headers ...string) answer {
+func (d *testServer) do(method, path, body string, headers ...string) answer {
 	d.t.Helper()
 	req, err := http.NewRequest(method, "http://"+d.addr+path, strings.NewReader(body))
 	if err != nil {
@@ -231,7 +231,7 @@ func (d *door) do(method, path, body string, headers ...string) answer {
 }
 
 // ok is do, and decodes an answer that must be a success.
-func (d *door) ok(method, path, body string, headers ...string) map[string]any {
+func (d *testServer) ok(method, path, body string, headers ...string) map[string]any {
 	d.t.Helper()
 	a := d.do(method, path, body, headers...)
 	if a.status != http.StatusOK {
@@ -245,7 +245,7 @@ func (d *door) ok(method, path, body string, headers ...string) map[string]any {
 }
 
 // fails is do for what must fail, with the body's error.
-func (d *door) fails(status int, code, method, path, body string, headers ...string) errorBody {
+func (d *testServer) fails(status int, code, method, path, body string, headers ...string) errorBody {
 	d.t.Helper()
 	a := d.do(method, path, body, headers...)
 	var e errorReply
@@ -259,7 +259,7 @@ func (d *door) fails(status int, code, method, path, body string, headers ...str
 }
 
 // append appends payloads to session s and fails the test if that fails.
-func (d *door) append(s string, payloads ...string) map[string]any {
+func (d *testServer) append(s string, payloads ...string) map[string]any {
 	d.t.Helper()
 	return d.ok("POST", "/v1/sessions/"+s+"/messages", `{"messages":[{"data":`+strings.Join(payloads, `},{"data":`)+`}]}`)
 }
