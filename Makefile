@@ -28,11 +28,12 @@ test: test-deps ## run the standard test suite (under five minutes on two cores)
 race: test-deps ## run the tests of the concurrent packages under the race detector
 	$(GO) test -race -short $(RACE)
 
-lint: ## check formatting, vet, staticcheck and the choice of words
+lint: ## check formatting, vet, staticcheck, words, and the table "Where is" of ARCHITECTURE.md
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	$(GO) run ./test/words
+	$(GO) run ./test/where
 
 bench: build test-deps ## compare with redis-server, and etcd if it is installed; writes docs/benchmarks.md (half an hour); ARGS=--goroutines for the other generator
 	$(if $(ETCD),$(GO) -C internal/bench/etcd build -o ../../../bin/bench-etcd .)
