@@ -38,28 +38,28 @@ func (m *Machine) expireDue(limit int) error {
 	if m.nextDue == 0 || m.nextDue > m.meta.clock {
 		return nil
 	}
-	entry, err := m.firstDueKey()
+	it, err := m.dueIndex()
 	if err != nil {
 		return err
 	}
-	for ; entry != "" && limit > 0; limit-- {
+	entry, err := dueEntry(it)
+	for ; entry != "" && err == nil && limit > 0; limit-- {
 		deadline, key := splitDueKey(entry)
 		if deadline > m.meta.clock {
 			break
 		}
 		m.meta.dueFloor = entry
-		h, err := m.stored(key)
-		if err != nil {
+		var armed bool
+		if armed, err = m.fallDue(deadline, key); err != nil {
 			return err
 		}
-		// An entry that is not the one under which the session is armed is left
-		// over from a sooner or former deadline.
-		if h != nil && h.armed == deadline {
-			m.fallDue(key, h)
+		if armed { // the index has changed
+			it.seek(afterKey(entry))
 		}
-		if entry, err = m.firstDueKey(); err != nil {
-			return err
-		}
+		entry, err = dueEntry(it)
+	}
+	if err != nil {
+		return err
 	}
 	m.nextDue = 0
 	if entry != "" {
@@ -68,57 +68,67 @@ func (m *Machine) expireDue(limit int) error {
 	return nil
 }
 
-func (m *Machine) fallDue(key string, h *head) {
+// fallDue deals with an entry of the due index whose time has come, and tells whether it put
+// the key under a later one.
+func (m *Machine) fallDue(deadline int64, key string) (armed bool, err error) {
+	h, err := m.stored(key)
+	// An entry that is not the one under which the session is armed is left
+	// over from a sooner or former deadline.
+	if h == nil || err != nil || h.armed != deadline {
+		return false, err
+	}
 	if h.expired(m.meta.clock) {
 		m.remove(key, h)
-		return
+		return false, nil
 	}
 	h = m.own(key, h)
 	h.armed = 0
 	if h.deadline != 0 {
 		m.arm(key, h)
 	}
+	return h.armed != 0, nil
 }
 
 // firstDue returns the earliest deadline in the due index, 0 if it is empty.
 func (m *Machine) firstDue() (int64, error) {
-	key, err := m.firstDueKey()
-	if key == "" || err != nil {
+	it, err := m.dueIndex()
+	if err != nil {
 		return 0, err
 	}
-	deadline, _ := splitDueKey(key)
+	entry, err := dueEntry(it)
+	if entry == "" || err != nil {
+		return 0, err
+	}
+	deadline, _ := splitDueKey(entry)
 	return deadline, nil
 }
 
-func (m *Machine) firstDueKey() (first string, err error) {
+// dueIndex returns a walk through the entries of the due index behind the due floor.
+func (m *Machine) dueIndex() (*mergeIter[struct{}], error) {
 	tx, err := m.storeTx()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	floor := m.meta.dueFloor
-	c := tx.Bucket(bucketDue).Cursor()
-	k, v := c.Seek([]byte(floor))
-	if k != nil && string(k) == floor {
-		k, v = c.Next()
+	it := &mergeIter[struct{}]{low: afterKey(m.meta.dueFloor), cursor: tx.Bucket(bucketDue).Cursor()}
+	for _, t := range m.tables() {
+		it.addMemory(&t.due)
 	}
-	if k != nil {
+	it.seek(it.low)
+	return it, nil
+}
+
+// dueEntry returns the next entry, empty if there is none.
+func dueEntry(it *mergeIter[struct{}]) (string, error) {
+	if !it.next() {
+		return "", nil
+	}
+	if it.source == inStore {
+		k, v := it.stored()
 		if _, err := dumped(bucketDue, k, v); err != nil {
 			return "", err
 		}
 	}
-	first = string(k)
-	for _, t := range m.tables() {
-		t.due.Ascend(floor, func(k string) bool {
-			if k == floor {
-				return true
-			}
-			if first == "" || k < first {
-				first = k
-			}
-			return false
-		})
-	}
-	return first, nil
+	return it.key, nil
 }
 
 func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {

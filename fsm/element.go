@@ -80,7 +80,7 @@ type elements struct {
 // incarnation; whole tells that the store knows nothing more. It is valid while
 // mu is held.
 func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
-	e.inc = inc
+	e.inc, e.layers = inc, make([]*overlay, 0, maxTables)
 	for _, t := range m.tables() {
 		e.layers = append(e.layers, &t.elements)
 		if w := t.tails[inc]; w != nil && w.complete {

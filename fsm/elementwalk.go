@@ -1,159 +1,75 @@
 package fsm
 
-import (
-	"strings"
-
-	"github.com/tidwall/btree"
-	"go.etcd.io/bbolt"
-)
-
-// elementWalk goes through one key's elements in order of their names, either
-// way, each once.
-type elementWalk struct {
-	prefix string // of all their keys
-	front  string // no element with a lower key is left
-	layers []btree.MapIter[string, change]
-	valid  []bool
-	cursor *bbolt.Cursor // nil: the store holds none
-	k, v   []byte        // of the store
-	down   bool
-}
-
 // ascend calls fn with each element whose name is at least from, in order, until
 // fn returns false.
 func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
-	w := e.walk(false)
-	w.seek(elementKey(e.inc, max(from, e.front)))
-	return e.each(w, fn)
+	it := e.walk(false)
+	it.seek(elementKey(e.inc, from))
+	return e.each(it, fn)
 }
 
 // descend is ascend the other way, with names below before.
 func (e *elements) descend(before string, fn func(name string, value []byte) bool) error {
-	w := e.walk(true)
-	w.seek(elementKey(e.inc, before))
-	return e.each(w, fn)
+	it := e.walk(true)
+	it.seek(elementKey(e.inc, before))
+	return e.each(it, fn)
 }
 
-func (e *elements) walk(down bool) *elementWalk {
-	w := &elementWalk{prefix: elementKey(e.inc, ""), front: elementKey(e.inc, e.front), valid: make([]bool, len(e.layers)), down: down}
+// walk returns an iterator over the changes and the store, within the key's elements.
+func (e *elements) walk(down bool) *mergeIter[change] {
+	it := &mergeIter[change]{down: down, low: elementKey(e.inc, e.front), high: elementKey(e.inc+1, "")}
 	for _, l := range e.layers {
-		w.layers = append(w.layers, l.Iter())
+		it.addMemory(l)
 	}
 	if e.tx != nil {
-		w.cursor = e.tx.Bucket(bucketElements).Cursor()
+		it.cursor = e.tx.Bucket(bucketElements).Cursor()
 	}
-	return w
+	return it
 }
 
-// seek goes to the first key from at on or, down, to the last one before it.
-func (w *elementWalk) seek(at string) {
-	for i := range w.layers {
-		switch it := &w.layers[i]; {
-		case !w.down:
-			w.valid[i] = it.Seek(at)
-		case it.Seek(at):
-			w.valid[i] = it.Prev()
-		default:
-			w.valid[i] = it.Last()
-		}
-	}
-	if w.cursor == nil {
-		return
-	}
-	w.k, w.v = w.cursor.Seek([]byte(at))
-	switch {
-	case !w.down:
-	case w.k != nil:
-		w.k, w.v = w.cursor.Prev()
-	default:
-		w.k, w.v = w.cursor.Last()
-	}
-}
-
-// each calls fn with what w comes to, until fn returns false.
-func (e *elements) each(w *elementWalk, fn func(name string, value []byte) bool) error {
+// each calls fn with what it comes to, until fn returns false.
+func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte) bool) error {
 	e.edge = ""
-	for {
-		key, ok := w.next()
-		if !ok || !strings.HasPrefix(key, w.prefix) || key < w.front {
-			return nil
-		}
-		value, there, err := w.pass(key)
+	for it.next() {
+		value, there, err := elementAt(it)
 		switch {
 		case err != nil:
 			return err
 		case !there:
-			e.skip(w, key)
+			e.skip(it)
 			continue
 		}
 		e.passed++
-		if !fn(key[incSize:], value) {
+		if !fn(it.key[incSize:], value) {
 			return nil
 		}
 	}
+	return nil
+}
+
+// elementAt returns the element that it is at, unless that was removed.
+func elementAt(it *mergeIter[change]) (value []byte, there bool, err error) {
+	if c, ok := it.changed(); ok {
+		return c.value, !c.gone, nil
+	}
+	value, err = openElement(it.stored())
+	return value, err == nil, err
 }
 
 // skip goes behind the gap that a removed element is in, if one is known.
-func (e *elements) skip(w *elementWalk, key string) {
+func (e *elements) skip(it *mergeIter[change]) {
 	e.dead++
-	x, ok := e.gaps.at(key)
+	x, ok := e.gaps.at(it.key)
 	switch {
-	case ok && w.down:
+	case ok && it.down:
 		e.edge = x.from
-		w.seek(e.edge)
+		it.seek(e.edge)
 	case ok:
 		e.edge = x.to
-		w.seek(e.edge)
-	case w.down:
-		e.edge = key
+		it.seek(e.edge)
+	case it.down:
+		e.edge = it.key
 	default:
-		e.edge = key + "\x00"
+		e.edge = afterKey(it.key)
 	}
-}
-
-// next returns the key that comes first.
-func (w *elementWalk) next() (key string, ok bool) {
-	if w.k != nil {
-		key, ok = string(w.k), true
-	}
-	for i := range w.layers {
-		if w.valid[i] {
-			if k := w.layers[i].Key(); !ok || (k < key) != w.down {
-				key, ok = k, true
-			}
-		}
-	}
-	return key, ok
-}
-
-// pass moves all that stand at key on and returns what the newest says.
-func (w *elementWalk) pass(key string) (value []byte, there bool, err error) {
-	known := false
-	for i := range w.layers {
-		it := &w.layers[i]
-		if !w.valid[i] || it.Key() != key {
-			continue
-		}
-		if !known {
-			known, value, there = true, it.Value().value, !it.Value().gone
-		}
-		if w.down {
-			w.valid[i] = it.Prev()
-		} else {
-			w.valid[i] = it.Next()
-		}
-	}
-	if w.k == nil || string(w.k) != key {
-		return value, there, nil
-	}
-	if !known {
-		there = true
-		value, err = openElement(w.k, w.v)
-	}
-	if w.down {
-		w.k, w.v = w.cursor.Prev()
-	} else {
-		w.k, w.v = w.cursor.Next()
-	}
-	return value, there, err
 }

@@ -1,37 +1,16 @@
 package fsm
 
 import (
-	"cmp"
-	"slices"
+	"math"
 
 	"github.com/turnlog/turnlog/turn"
 )
-
-// tombstoneWalk lists what is remembered of sessions deleted under a key, the one deleted
-// last first, up to a number of messages whose ids are remembered.
-type tombstoneWalk struct {
-	now   int64
-	key   string
-	limit uint64
-	left  uint64 // of limit, for the source that is walked through
-	found []grave
-}
 
 // weight is what a tombstone counts of the limit: its messages, each with an id at most. To
 // look at it costs something however few they are.
 func (g grave) weight() uint64 {
 	const least = turn.GraveMessages / turn.DeletedSessions
 	return max(least, min(g.last-g.moves.total, turn.IDWindow))
-}
-
-// add takes a grave in, and reports whether more may follow it from the same source.
-func (w *tombstoneWalk) add(g grave) bool {
-	if g.deadline <= w.now {
-		return false // those before it were deleted earlier
-	}
-	w.found = append(w.found, g)
-	w.left -= min(w.left, g.weight())
-	return w.left > 0
 }
 
 // graves returns what is remembered of sessions deleted under key, the one deleted last
@@ -45,55 +24,46 @@ func (m *Machine) graves(key string) ([]grave, error) {
 	return m.latestGraves(key, limit)
 }
 
-func (m *Machine) latestGraves(key string, limit uint64) ([]grave, error) {
+// latestGraves returns those up to a number of messages whose ids are remembered.
+func (m *Machine) latestGraves(key string, left uint64) (found []grave, err error) {
 	if m.meta.graveMax <= m.meta.clock {
 		return nil, nil
 	}
-	w := &tombstoneWalk{now: m.meta.clock, key: key, limit: limit, left: limit}
-	if err := m.storedTombstones(w); err != nil {
-		return nil, err
-	}
-	for _, t := range m.tables() {
-		w.left = limit
-		t.graves.Descend(graveKey(key, ^uint64(0)), func(k string, g grave) bool {
-			if graveOf(k, key) {
-				return w.add(g)
-			}
-			return len(k) > len(key) && k[:len(key)+1] == key+"\x00"
-		})
-	}
-	slices.SortFunc(w.found, func(a, b grave) int { return cmp.Compare(b.inc, a.inc) })
-	w.found = slices.CompactFunc(w.found, func(a, b grave) bool { return a.inc == b.inc })
-	w.left = limit
-	for i, g := range w.found {
-		if w.left -= min(w.left, g.weight()); w.left == 0 {
-			return w.found[:i+1], nil
-		}
-	}
-	return w.found, nil
-}
-
-// storedTombstones adds those of the store.
-func (m *Machine) storedTombstones(w *tombstoneWalk) error {
 	tx, err := m.storeTx()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	prefix := w.key + "\x00"
-	c := tx.Bucket(bucketGraves).Cursor()
-	for k, v := lastUpTo(c, []byte(graveKey(w.key, ^uint64(0)))); k != nil && len(k) >= len(prefix) && string(k[:len(prefix)]) == prefix; k, v = c.Prev() {
-		if !graveOf(string(k), w.key) {
+	for it := m.gravesOf(tx, key); left > 0 && it.next(); {
+		if !graveOf(it.key, key) {
 			continue
 		}
-		g, err := decodeGrave(k, v)
-		if err != nil {
-			return err
+		g, known := it.changed()
+		if !known {
+			if g, err = decodeGrave(it.stored()); err != nil {
+				return nil, err
+			}
 		}
-		if !w.add(g) {
-			break
+		if g.deadline <= m.meta.clock {
+			break // those before it were deleted earlier
 		}
+		found = append(found, g)
+		left -= min(left, g.weight())
 	}
-	return nil
+	return found, nil
+}
+
+// gravesOf returns a walk, latest first, through the graves of key and those of names that
+// begin with it and a NUL.
+func (m *Machine) gravesOf(tx *reading, key string) *mergeIter[grave] {
+	it := &mergeIter[grave]{
+		down: true, low: key + "\x00", high: afterKey(graveKey(key, math.MaxUint64)),
+		cursor: tx.Bucket(bucketGraves).Cursor(),
+	}
+	for _, t := range m.tables() {
+		it.addMemory(&t.graves)
+	}
+	it.seek(it.high)
+	return it
 }
 
 // latestGrave returns the time until which ids of deleted sessions of key count.

@@ -1,74 +1,32 @@
 package fsm
 
 import (
-	"strings"
-
-	"github.com/tidwall/btree"
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
-// heads walks the sessions of all generations and the store in key order, each
-// once, as of one moment. It is valid while mu and the transaction are held.
-type heads struct {
+// keyWalk walks through the keys of the memtables and the store in order, as of one moment. It
+// is valid while mu and the transaction are held.
+type keyWalk struct {
+	mergeIter[struct{}]
 	tables []*table // newest first
-	iters  []btree.SetIter[string]
-	valid  []bool
-	cursor *bbolt.Cursor
-	k, v   []byte // of the store
 }
 
-// headsFrom starts a walk at the first key ≥ from.
-func (m *Machine) headsFrom(tx *reading, from string) *heads {
-	w := &heads{tables: m.tables(), cursor: tx.Bucket(bucketHeads).Cursor()}
+// keysWith returns a walk through the keys that begin with prefix.
+func (m *Machine) keysWith(tx *reading, prefix string) *keyWalk {
+	w := &keyWalk{tables: m.tables()}
+	w.low, w.high, w.cursor = prefix, prefixEnd(prefix), tx.Bucket(bucketHeads).Cursor()
 	for _, t := range w.tables {
-		it := t.order.walk().Iter()
-		w.valid = append(w.valid, it.Seek(from))
-		w.iters = append(w.iters, it)
+		w.addMemory(t.order.walk())
 	}
-	w.k, w.v = w.cursor.Seek([]byte(from))
 	return w
 }
 
-// next returns the next key; h is nil if it was deleted. ok is false at the end.
-func (w *heads) next() (key string, h *head, ok bool, err error) {
-	if key, ok = w.lowest(); !ok {
-		return "", nil, false, nil
+// head returns the head of the key that the walk is at, nil if it was deleted.
+func (w *keyWalk) head() (*head, error) {
+	if w.source != inStore {
+		return w.tables[w.source].heads[w.key], nil
 	}
-	known := false
-	for i, t := range w.tables {
-		if !w.valid[i] || w.iters[i].Key() != key {
-			continue
-		}
-		if !known {
-			h, known = t.heads[key], true
-		}
-		w.valid[i] = w.iters[i].Next()
-	}
-	if w.k != nil && string(w.k) == key {
-		if !known {
-			if h, err = openHead(w.k, w.v); err != nil {
-				return "", nil, false, err
-			}
-		}
-		w.k, w.v = w.cursor.Next()
-	}
-	return key, h, true, nil
-}
-
-func (w *heads) lowest() (key string, ok bool) {
-	if w.k != nil {
-		key, ok = string(w.k), true
-	}
-	for i := range w.tables {
-		if w.valid[i] {
-			if k := w.iters[i].Key(); !ok || k < key {
-				key, ok = k, true
-			}
-		}
-	}
-	return key, ok
+	return openHead(w.stored())
 }
 
 // eachSession calls fn with the sessions of a namespace whose names begin with
@@ -77,16 +35,17 @@ func (w *heads) lowest() (key string, ok bool) {
 // between keys it shows one. Walks of Apply look for gaps.
 func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
 	from := joinKey(turn.Key{Namespace: ns, Name: prefix})
-	end := from
+	w := m.keysWith(tx, from)
 	if after != "" {
-		from = max(from, joinKey(turn.Key{Namespace: ns, Name: after})+"\x00")
+		from = afterKey(joinKey(turn.Key{Namespace: ns, Name: after}))
 	}
-	w := m.headsFrom(tx, from)
+	w.seek(from)
 	run := deadRun{gaps: &m.keyGaps, learns: tx == m.tx}
 	defer run.end()
-	for {
-		key, h, ok, err := w.next()
-		if err != nil || !ok || !strings.HasPrefix(key, end) {
+	for w.next() {
+		key := w.key
+		h, err := w.head()
+		if err != nil {
 			return err
 		}
 		if h != nil && h.expired(m.meta.clock) {
@@ -95,12 +54,13 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		if h != nil {
 			run.end()
 		} else if to, jumps := run.add(key); jumps {
-			w = m.headsFrom(tx, to)
+			w.seek(to)
 		}
 		if !fn(key, h) {
 			return nil
 		}
 	}
+	return nil
 }
 
 // erase deletes a bounded number of the sessions that begin with a prefix.

@@ -18,7 +18,7 @@ type order struct {
 
 	settling sync.Mutex // held by settle
 	mu       sync.Mutex // of the rest
-	sorted   *btree.Set[string]
+	sorted   *btree.Map[string, struct{}]
 	done     int // so many of fresh are in sorted
 }
 
@@ -27,11 +27,11 @@ func (o *order) add(key string) { o.fresh = append(o.fresh, key) }
 
 // walk returns the keys in order. They stay valid while none is added. The caller holds
 // the machine's mu, unless no key is added any more.
-func (o *order) walk() *btree.Set[string] {
+func (o *order) walk() *btree.Map[string, struct{}] {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sorted == nil {
-		o.sorted = new(btree.Set[string])
+		o.sorted = new(btree.Map[string, struct{}])
 	}
 	insertSorted(o.sorted, o.fresh[o.done:])
 	o.done = len(o.fresh)
@@ -53,7 +53,7 @@ func (o *order) settle(fresh []string) {
 	defer o.settling.Unlock()
 	o.mu.Lock()
 	done := o.done
-	sorted := new(btree.Set[string])
+	sorted := new(btree.Map[string, struct{}])
 	if o.sorted != nil {
 		sorted = o.sorted.IsoCopy()
 	}
@@ -69,13 +69,13 @@ func (o *order) settle(fresh []string) {
 	}
 }
 
-func insertSorted(set *btree.Set[string], keys []string) {
+func insertSorted(set *btree.Map[string, struct{}], keys []string) {
 	if len(keys) == 0 {
 		return
 	}
 	keys = slices.Sorted(slices.Values(keys))
 	for _, key := range keys {
-		set.Insert(key)
+		set.Set(key, struct{}{})
 	}
 }
 

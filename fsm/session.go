@@ -25,9 +25,12 @@ func (m *Machine) closeTx() {
 	}
 }
 
+// maxTables is how many memtables there are at most: an active, a frozen and a warm one.
+const maxTables = 3
+
 // tables returns the generations in memory, newest first.
 func (m *Machine) tables() []*table {
-	ts := []*table{m.active}
+	ts := append(make([]*table, 0, maxTables), m.active)
 	for _, t := range [...]*table{m.frozen, m.warm} {
 		if t != nil {
 			ts = append(ts, t)

@@ -29,7 +29,7 @@ type table struct {
 	floors map[uint64]string
 	// due: additions to the due index, as dueKey. Entries leave the index only
 	// by falling due, in order, so the machine's dueFloor tells of removals.
-	due btree.Set[string]
+	due btree.Map[string, struct{}]
 	// graves: by graveKey.
 	graves     btree.Map[string, grave]
 	namespaces map[string]*namespace
@@ -164,7 +164,7 @@ func (t *table) killTop(inc uint64, side turn.Side, x span) {
 }
 
 func (t *table) arm(deadline int64, key string) {
-	t.due.Insert(dueKey(deadline, key))
+	t.due.Set(dueKey(deadline, key), struct{}{})
 	t.bytes += smallCost + len(key)
 }
 

@@ -63,7 +63,7 @@ func (w *writer) writeHeads() error {
 	b := w.tx.Bucket(bucketHeads)
 	var err error
 	w.table.order.settle(w.table.order.fresh) // a listing waits for a part of it at most
-	w.table.order.walk().Scan(func(key string) bool {
+	w.table.order.walk().Scan(func(key string, _ struct{}) bool {
 		w.pacer.did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)
 		if h := w.table.heads[key]; h != nil {
@@ -90,7 +90,7 @@ func (w *writer) writeDue() error {
 		}
 	}
 	var err error
-	w.table.due.Scan(func(k string) bool {
+	w.table.due.Scan(func(k string, _ struct{}) bool {
 		if k > w.table.meta.dueFloor {
 			err = putSealed(b, []byte(k), nil)
 		}
