@@ -37,7 +37,7 @@ func TestFlushOfADeletionTouchesNoBlock(t *testing.T) {
 	if out := r.apply(3, appendOf(key(7), "id", "other"))[0]; out.Err == nil || out.Err.Kind != turn.IDReused {
 		t.Errorf("another message under its id is answered with %+v, %v", out.Result, out.Err)
 	}
-	r.apply(4+turn.GraveTime, &turn.Clear{Key: key(0)})
+	r.apply(4+turn.TombstoneTime, &turn.Clear{Key: key(0)})
 	r.settle()
 	r.expectEmpty(bucketBlocks, bucketGarbage, bucketGraves)
 }

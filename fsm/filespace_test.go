@@ -150,7 +150,7 @@ func TestDumpOutlivesItsFiles(t *testing.T) {
 	}
 	defer d.Close()
 	r.apply(2, &turn.Erase{Namespace: "0", Limit: 1000})
-	r.apply(2+turn.GraveTime, appendOf(sessionA, "", "later"))
+	r.apply(2+turn.TombstoneTime, appendOf(sessionA, "", "later"))
 	r.settle()
 	if size, _ := r.spaceOf(); size > 40_000 {
 		t.Fatalf("the files of what was deleted still take %d bytes", size)

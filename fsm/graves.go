@@ -9,15 +9,15 @@ import (
 // weight is what a tombstone counts of the limit: its messages, each with an id at most. To
 // look at it costs something however few they are.
 func (g grave) weight() uint64 {
-	const least = turn.GraveMessages / turn.DeletedSessions
+	const least = turn.TombstoneMessages / turn.DeletedSessions
 	return max(least, min(g.last-g.moves.total, turn.IDWindow))
 }
 
 // graves returns what is remembered of sessions deleted under key, the one deleted last
-// first. From turn.Level1 on it is no more than turn.GraveMessages messages of each key,
+// first. From turn.Level1 on it is no more than turn.TombstoneMessages messages of each key,
 // and turn.DeletedSessions sessions.
 func (m *Machine) graves(key string) ([]grave, error) {
-	limit := uint64(turn.GraveMessages)
+	limit := uint64(turn.TombstoneMessages)
 	if m.level() < turn.Level1 {
 		limit = ^uint64(0)
 	}

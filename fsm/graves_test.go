@@ -24,7 +24,7 @@ func TestBoundOfIDsOfDeletedSessions(t *testing.T) {
 			t.Run(fmt.Sprintf("level=%d/flush=%v", level, flush), func(t *testing.T) {
 				r := newRig(t)
 				r.raise(level)
-				const sessions = turn.GraveMessages/turn.IDWindow + 2
+				const sessions = turn.TombstoneMessages/turn.IDWindow + 2
 				for i := range sessions {
 					r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), turn.IDWindow)})
 					r.do(&turn.Delete{Keys: []turn.Key{sessionA}})

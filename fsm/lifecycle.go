@@ -41,7 +41,7 @@ func (m *Machine) remove(key string, h *head) {
 		w.last, w.moves, w.cut = h.last, h.moves, h.last+1
 	}
 	if of := h.remembered(); of.any() {
-		g := grave{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.GraveTime)}
+		g := grave{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.TombstoneTime)}
 		m.active.bury(key, g)
 		m.meta.graveMax = max(m.meta.graveMax, g.deadline)
 	}

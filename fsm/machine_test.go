@@ -506,7 +506,7 @@ func TestAgainstModel(t *testing.T) {
 						}
 					}
 				case 3:
-					stamp += turn.GraveTime / 4
+					stamp += turn.TombstoneTime / 4
 				}
 				stamp += int64(rnd.IntN(200))
 				g.step(r, stamp)

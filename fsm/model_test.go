@@ -47,7 +47,7 @@ type modelSession struct {
 func (g *modelGrave) weight() int {
 	for _, a := range g.appended {
 		if a.ID != "" && a.Seq >= windowFrom(g.last, g.moved) {
-			return max(turn.GraveMessages/turn.DeletedSessions, min(int(g.last)-len(g.moved), turn.IDWindow))
+			return max(turn.TombstoneMessages/turn.DeletedSessions, min(int(g.last)-len(g.moved), turn.IDWindow))
 		}
 	}
 	return 0
@@ -153,7 +153,7 @@ func (m *model) advance(stamp int64) {
 
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
-	m.graves = append(m.graves, modelGrave{k, s.appended, s.moved, s.last, m.after(turn.GraveTime)})
+	m.graves = append(m.graves, modelGrave{k, s.appended, s.moved, s.last, m.after(turn.TombstoneTime)})
 	delete(m.sessions, k)
 	m.next(k)
 }
@@ -357,7 +357,7 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		if s != nil {
 			search(-1, s.appended, windowFrom(s.last, s.moved))
 		}
-		left := turn.GraveMessages
+		left := turn.TombstoneMessages
 		for i, g := range slices.Backward(m.graves) {
 			if g.key == key && g.deadline > m.clock && (left > 0 || m.level == turn.Level0) {
 				search(i, g.appended, windowFrom(g.last, g.moved))

@@ -97,7 +97,7 @@ func (c *powerCut) run(steps int) {
 		case 4:
 			c.restore()
 		case 5:
-			c.stamp += turn.GraveTime / 3
+			c.stamp += turn.TombstoneTime / 3
 		}
 		c.entry()
 		c.disk.claim(c.rig.m, c.rig.index)

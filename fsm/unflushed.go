@@ -14,5 +14,5 @@ func (m *Machine) Unflushed() uint64 {
 
 // ShortOfSpace says whether the disk is short of space. As long as it is, flushes
 // take the payloads of deleted sessions off the disk at once. Else those stay, with
-// the ids that are remembered, for turn.GraveTime, which spares reading them.
+// the ids that are remembered, for turn.TombstoneTime, which spares reading them.
 func (m *Machine) ShortOfSpace(short bool) { m.short.Store(short) }

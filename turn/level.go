@@ -21,7 +21,7 @@ const (
 	//     Namespaces without keys share one counter
 	//   - SetElement replaces a payload under its seq; what an edit of a list moves does
 	//     not count among the messages whose ids are remembered
-	//   - of the deleted sessions of a key, the ids of GraveMessages messages are
+	//   - of the deleted sessions of a key, the ids of TombstoneMessages messages are
 	//     remembered at most, and of DeletedSessions sessions
 	//   - what an entry copies of what is stored, returns from it or passes in search of it is
 	//     bounded, queries of transactions included: the rest is TooLarge or Overloaded.

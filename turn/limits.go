@@ -40,16 +40,16 @@ func DefaultLimits() Limits {
 // remembered.
 const IDWindow = 1024
 
-// GraveTime is how long, in milliseconds of cluster time, the ids of a deleted
+// TombstoneTime is how long, in milliseconds of cluster time, the ids of a deleted
 // or expired session are remembered.
-const GraveTime = 10 * 60 * 1000
+const TombstoneTime = 10 * 60 * 1000
 
-// GraveMessages bounds of how many messages of deleted sessions of one key the ids are
+// TombstoneMessages bounds of how many messages of deleted sessions of one key the ids are
 // remembered, the latest ones, to the end of the session in which the bound is reached.
-const GraveMessages = 16 * IDWindow
+const TombstoneMessages = 16 * IDWindow
 
 // DeletedSessions bounds of how many deleted sessions of one key ids are remembered: in
-// GraveMessages, each counts as GraveMessages/DeletedSessions messages or more.
+// TombstoneMessages, each counts as TombstoneMessages/DeletedSessions messages or more.
 const DeletedSessions = 256
 
 // MaxTTL is the longest time to live, in milliseconds, that a request may ask for. What

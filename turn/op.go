@@ -33,7 +33,7 @@ const (
 // If every message carries an id and all of these ids are among the session's
 // last 1,024 appended messages (trimmed, popped and cleared ones included, and
 // for ten minutes of cluster time those of a deleted or expired session of the
-// same key, of GraveMessages messages and DeletedSessions sessions at most), contiguous and
+// same key, of TombstoneMessages messages and DeletedSessions sessions at most), contiguous and
 // in the same order with the same payloads, nothing is appended and the Result has the
 // original seqs and revision, and Duplicate set. A known id with another payload is
 // IDReused; a batch that is known in part is Conflict.

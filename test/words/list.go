@@ -70,7 +70,6 @@ var unfinished = []string{
 	"fsm",
 	"internal/server/redis",
 	"raftstore",
-	"turn",
 }
 
 func pending(dir string) bool {
