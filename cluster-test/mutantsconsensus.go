@@ -37,7 +37,7 @@ func consensusMutants() []mutant {
 			Edits:    []edit{{Old: "\t\th.ID = []byte(servers[known].ID)\n", New: "\t\t_ = servers[known]\n"}},
 			Catchers: []catcher{{Test: "TestRemovedCandidateGetsNoVote", Shows: []string{"whose log is ahead"}, Runs: 1}}},
 		{Name: "any-candidate-accepted", About: "a node votes for a candidate that is no member, and is not ahead",
-			Edits:    []edit{{Old: "|| !b.mark.position().before(end) {", New: "{"}},
+			Edits:    []edit{{Old: "|| !b.mark.Position().Before(end) {", New: "{"}},
 			Catchers: []catcher{{Test: "TestRemovedCandidateGetsNoVote", Shows: []string{"does not know, with the same log"}, Runs: 1}}},
 		{Name: "added-again-forgotten", About: "a leader removes the record of a member that was added again meanwhile",
 			Edits:    []edit{{Old: "serverIn(n.configuration(), id); again {", New: "serverIn(n.configuration(), id); again && id == \"\" {"}},

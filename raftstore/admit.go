@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 func (n *Node) facts() peer.Facts {
@@ -14,7 +15,7 @@ func (n *Node) facts() peer.Facts {
 	return peer.Facts{
 		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
 		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: applied,
-		Level: uint64(n.knownLevel()), LogIndex: end.index, LogTerm: end.term,
+		Level: uint64(n.knownLevel()), LogIndex: end.Index, LogTerm: end.Term,
 	}
 }
 
@@ -75,7 +76,7 @@ func (n *Node) overtaken(r peer.Facts) error {
 	}
 	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of the same cluster "+
 		"has %v: an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
-		n.logEnd(), r.NodeID, position{r.LogIndex, r.LogTerm}, reseed)
+		n.logEnd(), r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm}, reseed)
 }
 
 // recorded returns the incarnation that a member is known by; empty: none.

@@ -93,7 +93,7 @@ func forgetDamage(dir string) error {
 }
 
 // hadOthers reports whether, as far as marker and log tell, there are other members.
-func (n *Node) hadOthers() bool { return len(n.lastServers(n.logs.engine)) > 1 }
+func (n *Node) hadOthers() bool { return len(n.lastServers(n.logs.LastServers)) > 1 }
 
 // alone reports whether this node is the only member.
 func (n *Node) alone() bool {

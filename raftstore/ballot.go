@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // ballot keeps this node from votes that would break what it promised before it lost
@@ -25,7 +27,7 @@ import (
 // does neither before all of them have answered, or askTime is over (see sightings). Nor does
 // it acknowledge entries: their sender may be a leader that was replaced by its vote.
 type ballot struct {
-	mark  *highWater
+	mark  *raftlog.HighWater
 	clock func() time.Time // its monotonic reading counts
 	// configuration returns the latest one, committed or not; nil: no node is known.
 	configuration func() raft.Configuration
@@ -47,10 +49,10 @@ func (b *ballot) past(term uint64) {
 
 // forgotten returns a term up to which this node may have promised what it does not know of.
 func (b *ballot) forgotten() uint64 {
-	l, _ := b.mark.lacks()
+	l, _ := b.mark.Lost()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return max(b.floor, l.doubt)
+	return max(b.floor, l.Doubt)
 }
 
 var errAsking = errors.New("this node has just started and asks the others what they have seen of it")
@@ -84,7 +86,7 @@ func (b *ballot) stands() error {
 	if err := b.ready(); err != nil {
 		return err
 	}
-	if l, missing := b.mark.lacks(); missing {
+	if l, missing := b.mark.Lost(); missing {
 		return fmt.Errorf("this node's log has lost %v", l)
 	}
 	return nil
@@ -113,14 +115,14 @@ func (b *ballot) elects(term uint64) error {
 
 // grants returns why this node may not vote, in that term, for a candidate whose log
 // ends there. Nil: Raft decides.
-func (b *ballot) grants(term uint64, end position) error {
+func (b *ballot) grants(term uint64, end raftlog.Position) error {
 	if err := b.ready(); err != nil {
 		return err
 	}
 	if err := b.elects(term); err != nil {
 		return err
 	}
-	if l, missing := b.mark.lacks(); missing && !l.covers(end) {
+	if l, missing := b.mark.Lost(); missing && !l.Covers(end) {
 		return fmt.Errorf("this node's log has lost %v, and the candidate may lack that, too", l)
 	}
 	return nil
@@ -133,12 +135,12 @@ func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}
 	switch m := rpc.Command.(type) {
 	case *raft.RequestVoteRequest:
-		end := position{m.LastLogIndex, m.LastLogTerm}
+		end := raftlog.Position{Index: m.LastLogIndex, Term: m.LastLogTerm}
 		err = b.grants(m.Term, end)
 		b.acceptNewVoter(&m.RPCHeader, end)
 		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: b.forgotten()} // the candidate goes on to it
 	case *raft.RequestPreVoteRequest:
-		end := position{m.LastLogIndex, m.LastLogTerm}
+		end := raftlog.Position{Index: m.LastLogIndex, Term: m.LastLogTerm}
 		err = b.grants(m.Term, end)
 		b.acceptNewVoter(&m.RPCHeader, end)
 		refusal = &raft.RequestPreVoteResponse{RPCHeader: header}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
@@ -27,30 +28,30 @@ func TestBallot(t *testing.T) {
 		return &raft.RequestVoteRequest{Term: term, LastLogTerm: lastTerm, LastLogIndex: last}
 	}
 	for name, c := range map[string]struct {
-		loss    *loss
+		loss    *raftlog.Loss
 		message any
 		passes  bool
 	}{
 		"healthy: vote":                     {nil, vote(4, 1, 1), true},
 		"healthy: a leader":                 {nil, &raft.AppendEntriesRequest{Term: 1}, true},
 		"healthy: a transfer":               {nil, &raft.TimeoutNowRequest{}, true},
-		"shorter: candidate with less":      {&loss{had: position{10, 3}}, vote(4, 3, 9), false},
-		"shorter: pre-vote":                 {&loss{had: position{10, 3}}, &raft.RequestPreVoteRequest{Term: 4, LastLogTerm: 3, LastLogIndex: 9}, false},
-		"shorter: longer, of an older term": {&loss{had: position{10, 3}}, vote(4, 2, 90), false},
-		"shorter: candidate with as much":   {&loss{had: position{10, 3}}, vote(4, 3, 10), true},
-		"shorter: a leader":                 {&loss{had: position{10, 3}}, &raft.AppendEntriesRequest{Term: 3}, true},
-		"shorter: a transfer":               {&loss{had: position{10, 3}}, &raft.TimeoutNowRequest{}, false},
-		"older: candidate with as much":     {&loss{had: position{10, 3}, doubt: 4}, vote(6, 3, 10), false},
-		"older: candidate of the term":      {&loss{had: position{10, 3}, doubt: 4}, vote(6, 4, 10), false},
-		"older: candidate of a later one":   {&loss{had: position{10, 3}, doubt: 4}, vote(6, 5, 1), true},
-		"older: in the term of doubt":       {&loss{had: position{10, 3}, doubt: 4}, vote(4, 9, 99), false},
-		"older: a leader from before":       {&loss{had: position{10, 3}, doubt: 4}, &raft.AppendEntriesRequest{Term: 3}, false},
-		"older: a leader":                   {&loss{had: position{10, 3}, doubt: 4}, &raft.AppendEntriesRequest{Term: 4}, true},
+		"shorter: candidate with less":      {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, vote(4, 3, 9), false},
+		"shorter: pre-vote":                 {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, &raft.RequestPreVoteRequest{Term: 4, LastLogTerm: 3, LastLogIndex: 9}, false},
+		"shorter: longer, of an older term": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, vote(4, 2, 90), false},
+		"shorter: candidate with as much":   {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, vote(4, 3, 10), true},
+		"shorter: a leader":                 {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, &raft.AppendEntriesRequest{Term: 3}, true},
+		"shorter: a transfer":               {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, &raft.TimeoutNowRequest{}, false},
+		"older: candidate with as much":     {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(6, 3, 10), false},
+		"older: candidate of the term":      {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(6, 4, 10), false},
+		"older: candidate of a later one":   {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(6, 5, 1), true},
+		"older: in the term of doubt":       {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(4, 9, 99), false},
+		"older: a leader from before":       {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, &raft.AppendEntriesRequest{Term: 3}, false},
+		"older: a leader":                   {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, &raft.AppendEntriesRequest{Term: 4}, true},
 	} {
 		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-		b.mark.reached(position{8, 3})
+		b.mark.Reached(raftlog.Position{Index: 8, Term: 3})
 		if c.loss != nil {
-			if err := b.mark.lost(*c.loss); err != nil {
+			if err := b.mark.NoteLoss(*c.loss); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -64,29 +65,29 @@ func TestBallot(t *testing.T) {
 // has an entry of a later term, or what the leader has that knows.
 func TestLossEnds(t *testing.T) {
 	for name, c := range map[string]struct {
-		loss   loss
-		end    position
+		loss   raftlog.Loss
+		end    raftlog.Position
 		whole  bool
 		stands bool
 	}{
-		"not yet":             {loss{had: position{10, 3}}, position{9, 3}, false, false},
-		"the mark":            {loss{had: position{10, 3}}, position{10, 3}, true, true},
-		"another leader":      {loss{had: position{10, 3}}, position{9, 4}, true, true},
-		"doubt: the mark":     {loss{had: position{10, 3}, doubt: 3}, position{10, 3}, false, false},
-		"doubt: a later term": {loss{had: position{10, 3}, doubt: 3}, position{9, 4}, true, true},
+		"not yet":             {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, raftlog.Position{Index: 9, Term: 3}, false, false},
+		"the mark":            {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, raftlog.Position{Index: 10, Term: 3}, true, true},
+		"another leader":      {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, raftlog.Position{Index: 9, Term: 4}, true, true},
+		"doubt: the mark":     {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3}, raftlog.Position{Index: 10, Term: 3}, false, false},
+		"doubt: a later term": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3}, raftlog.Position{Index: 9, Term: 4}, true, true},
 	} {
 		disk := simdisk.New()
 		h := openMark(t, disk)
-		h.reached(position{8, 3})
-		if err := h.lost(c.loss); err != nil {
+		h.Reached(raftlog.Position{Index: 8, Term: 3})
+		if err := h.NoteLoss(c.loss); err != nil {
 			t.Fatal(err)
 		}
-		h.reached(c.end)
+		h.Reached(c.end)
 		b := &ballot{mark: h, clock: time.Now, began: true}
-		if _, missing := h.lacks(); missing == c.whole || (b.stands() == nil) != c.stands {
+		if _, missing := h.Lost(); missing == c.whole || (b.stands() == nil) != c.stands {
 			t.Errorf("%s: missing %v, stands: %v", name, missing, b.stands())
 		}
-		if l, missing := openMark(t, disk.Kill()).lacks(); missing != (l.doubt > 0) || c.whole && missing {
+		if l, missing := openMark(t, disk.Kill()).Lost(); missing != (l.Doubt > 0) || c.whole && missing {
 			t.Errorf("%s, restarted: %v, %v", name, l, missing)
 		}
 	}
@@ -149,13 +150,13 @@ func TestAnswersOfOthers(t *testing.T) {
 	n := c.open("n9")
 	defer n.Close()
 	n.lead.setLeader("n1")
-	if err := n.mark.lost(loss{doubt: 1}); err != nil {
+	if err := n.mark.NoteLoss(raftlog.Loss{Doubt: 1}); err != nil {
 		t.Fatal(err)
 	}
 	answered := make(answers)
 	n.heard(answered, "n1", nil, &peer.RemoteError{})
 	n.trust(answered)
-	if _, missing := n.mark.lacks(); !missing || !answered.has("n1") {
+	if _, missing := n.mark.Lost(); !missing || !answered.has("n1") {
 		t.Errorf("the answers are %v, and an older turnlog ended the doubt", answered)
 	}
 	told, err := c.nodes["n1"].answerSeen(peer.Facts{NodeID: "n9"}, []byte("{}"))
@@ -175,19 +176,19 @@ func TestAnswersOfOthers(t *testing.T) {
 // A leader ends a doubt by entries of its term, unless there may have been a later leader, of
 // whose entries it does not know.
 func TestLeaderThatEndsADoubt(t *testing.T) {
-	l := loss{had: position{10, 3}, doubt: 5, restored: true}
+	l := raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 5, Restored: true}
 	for _, c := range []struct {
 		term uint64
-		end  position
+		end  raftlog.Position
 		want bool
 	}{
-		{3, position{12, 3}, false}, // others were in term 5
-		{4, position{12, 4}, false},
-		{5, position{12, 4}, false}, // it has not sent anything of its term yet
-		{5, position{11, 5}, true},
-		{6, position{11, 6}, true},
+		{3, raftlog.Position{Index: 12, Term: 3}, false}, // others were in term 5
+		{4, raftlog.Position{Index: 12, Term: 4}, false},
+		{5, raftlog.Position{Index: 12, Term: 4}, false}, // it has not sent anything of its term yet
+		{5, raftlog.Position{Index: 11, Term: 5}, true},
+		{6, raftlog.Position{Index: 11, Term: 6}, true},
 	} {
-		if got := l.endedBy(c.term, c.end); got != c.want {
+		if got := l.EndedBy(c.term, c.end); got != c.want {
 			t.Errorf("a leader of term %d and a log up to %v end it: %v", c.term, c.end, got)
 		}
 	}
@@ -219,7 +220,7 @@ func TestOthersAreAskedAlsoIfTheLogIsLong(t *testing.T) {
 // come to it election by election.
 func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
 	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-	if err := b.mark.lost(loss{had: position{10, 3}, doubt: 4000}); err != nil {
+	if err := b.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4000}); err != nil {
 		t.Fatal(err)
 	}
 	answers := make(chan raft.RPCResponse, 1)

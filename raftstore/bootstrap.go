@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // bootstrap gives an empty node the initial configuration as its first log
@@ -55,7 +56,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 // blank reports whether the node has no history. A term of 1 without a log is
 // what a bootstrap leaves that was cut short.
 func (n *Node) blank() bool {
-	return n.logs.engine.LastIndex() == 0 && n.snaps.position().index == 0 && n.mark.position() == (position{}) && n.stable.Promised() <= 1 &&
+	return n.logs.LastDurable() == 0 && n.snaps.position().Index == 0 && n.mark.Position() == (raftlog.Position{}) && n.stable.Promised() <= 1 &&
 		n.ident.get().ClusterID == ""
 }
 

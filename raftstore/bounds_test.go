@@ -147,7 +147,7 @@ func TestFollowerWithoutSpaceHeals(t *testing.T) {
 	}
 	disk.SetCapacity(1 << 30)
 	eventuallyTrue(t, "the follower catches up", func() bool {
-		return c.nodes["n3"].logs.engine.LastIndex() == c.leader().logs.engine.LastIndex()
+		return c.nodes["n3"].logs.LastDurable() == c.leader().logs.LastDurable()
 	})
 	c.sameState()
 }

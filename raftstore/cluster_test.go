@@ -158,7 +158,7 @@ func (c *cluster) level() {
 	eventuallyTrue(c.t, "all logs end alike", func() bool {
 		ends := make(map[uint64]bool)
 		for _, r := range c.nodes {
-			ends[r.logs.engine.LastIndex()] = true
+			ends[r.logs.LastDurable()] = true
 		}
 		return len(ends) == 1
 	})

@@ -30,7 +30,7 @@ func (n *Node) compact(ctx context.Context) {
 		if _, halted := n.state.Damage(); halted {
 			continue // what is not flushed is needed
 		}
-		if !n.compactForSpace(time.Now()) && n.logs.engine.IndexForTail(enough) <= n.snaps.position().index+1 {
+		if !n.compactForSpace(time.Now()) && n.logs.IndexForTail(enough) <= n.snaps.position().Index+1 {
 			continue
 		}
 		if err := n.Snapshot(ctx); err != nil && ctx.Err() == nil {
@@ -57,7 +57,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	}
 	settings := r.ReloadableConfig()
 	settings.TrailingLogs = 1 // so that what empties the log is never compaction
-	if tail, last := n.logs.engine.IndexForTail(n.tailBytes()), n.logs.engine.LastIndex(); tail < last {
+	if tail, last := n.logs.IndexForTail(n.tailBytes()), n.logs.LastDurable(); tail < last {
 		settings.TrailingLogs = last - tail + 1
 	}
 	if err := r.ReloadConfig(settings); err != nil {
@@ -73,7 +73,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	}
 	ended := time.Now()
 	n.stats.snapshots.add(ended.Sub(began), ended)
-	n.log.Info("snapshot taken", "index", n.snaps.position().index, "log_begins", n.logs.engine.FirstIndex())
+	n.log.Info("snapshot taken", "index", n.snaps.position().Index, "log_begins", n.logs.FirstDurable())
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -63,7 +64,8 @@ type Config struct {
 	Greetings, Conns int
 	Logger           *slog.Logger // nil: discard
 
-	unaware bool // for tests: of levels, as versions before them
+	unaware bool                                // for tests: of levels, as versions before them
+	wrapLog func(raftlog.Engine) raftlog.Engine // for tests: what is between the node and its log
 }
 
 // Consensus holds the settings of Raft.

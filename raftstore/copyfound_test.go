@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -51,7 +52,7 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 		if c.nodes["n2"].leading() {
 			t.Fatal("n2 leads without a write that was acknowledged")
 		}
-		_, missing := n3.mark.lacks()
+		_, missing := n3.mark.Lost()
 		return missing
 	})
 	c.stop("n3")
@@ -60,7 +61,7 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 	for _, id := range ids(3) {
 		eventuallyTrue(t, id+" has all writes", func() bool { return slices.Equal(texts(t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
 	}
-	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.lacks(); return !missing })
+	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.Lost(); return !missing })
 	c.ready()
 	c.sameState()
 }
@@ -91,14 +92,14 @@ func TestDoubtIncludesTheTermsOfOthers(t *testing.T) {
 			n.compare("n2", answerOf(t, a))
 		}
 		n.ballot.ask(0)
-		if err := n.ballot.grants(4, position{6, 3}); err == nil {
+		if err := n.ballot.grants(4, raftlog.Position{Index: 6, Term: 3}); err == nil {
 			t.Errorf("%s: it votes for a candidate of a term in which it may have acknowledged more", name)
 		}
-		if err := n.ballot.grants(5, position{6, 4}); err != nil {
+		if err := n.ballot.grants(5, raftlog.Position{Index: 6, Term: 4}); err != nil {
 			t.Errorf("%s: it does not vote for a candidate of a later term: %v", name, err)
 		}
-		n.mark.reached(position{6, 3})
-		if _, missing := n.mark.lacks(); !missing {
+		n.mark.Reached(raftlog.Position{Index: 6, Term: 3})
+		if _, missing := n.mark.Lost(); !missing {
 			t.Errorf("%s: an entry of that term ends the doubt", name)
 		}
 		if err := n.Close(); err != nil {
@@ -114,12 +115,12 @@ func TestDamageIsNoCopy(t *testing.T) {
 	c := reserve(t, 1)
 	n := c.open("n1")
 	defer n.Close()
-	if err := n.mark.lost(loss{had: position{5, 2}, doubt: 2}); err != nil {
+	if err := n.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: 5, Term: 2}, Doubt: 2}); err != nil {
 		t.Fatal(err)
 	}
 	n.compare("n2", answerOf(t, seenAnswer{Own: 3}))
-	if l, _ := n.mark.lacks(); l.doubt != 2 {
-		t.Errorf("the doubt includes term %d", l.doubt)
+	if l, _ := n.mark.Lost(); l.Doubt != 2 {
+		t.Errorf("the doubt includes term %d", l.Doubt)
 	}
 }
 
@@ -132,11 +133,11 @@ func TestKilledWhileItNotesALoss(t *testing.T) {
 	c.level()
 	c.stop("n2")
 	n := c.open("n2")
-	end, term := n.mark.position(), n.stable.Promised()
+	end, term := n.mark.Position(), n.stable.Promised()
 	if err := n.stable.db.Close(); err != nil { // as a full disk: the term cannot be written
 		t.Fatal(err)
 	}
-	seen := seenAnswer{sighting{Index: end.index + 3, Term: term + 2, Promised: term + 2}, term + 2}
+	seen := seenAnswer{sighting{Index: end.Index + 3, Term: term + 2, Promised: term + 2}, term + 2}
 	done := make(chan struct{})
 	go func() { defer close(done); n.compare("n1", answerOf(t, seen)) }()
 	<-done
@@ -145,7 +146,7 @@ func TestKilledWhileItNotesALoss(t *testing.T) {
 	}
 	n.Close() // it fails to close again what is closed
 	n = c.open("n2")
-	if l, missing := n.mark.lacks(); !missing || l.doubt < term+2 {
+	if l, missing := n.mark.Lost(); !missing || l.Doubt < term+2 {
 		t.Errorf("it has lost %v, %v", l, missing)
 	}
 	n2 := c.run(n)
@@ -153,7 +154,7 @@ func TestKilledWhileItNotesALoss(t *testing.T) {
 		if err := n2.reason(); err != nil {
 			t.Fatalf("n2 stops: %v", err)
 		}
-		_, missing := n2.mark.lacks()
+		_, missing := n2.mark.Lost()
 		return !missing
 	})
 	c.ready()
@@ -170,14 +171,14 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 	c.level()
 	c.stop("n2")
 	n := c.open("n2")
-	end := n.mark.position()
-	if err := n.logs.StoreLogs(entries(end.index+1, end.index+1, end.term)); err != nil {
+	end := n.mark.Position()
+	if err := n.logs.StoreLogs(entries(end.Index+1, end.Index+1, end.Term)); err != nil {
 		t.Fatal(err)
 	}
 	n1 := c.nodes["n1"]
 	inc := n.ident.get().Incarnation
-	n1.seen.met("n2", sighting{Incarnation: inc, Index: end.index + 1, Term: end.term, Promised: end.term}, 0)
-	if err := n.logs.DeleteRange(end.index+1, end.index+1); err != nil {
+	n1.seen.met("n2", sighting{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
+	if err := n.logs.DeleteRange(end.Index+1, end.Index+1); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.Close(); err != nil {
@@ -192,7 +193,7 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 		}
 		n2.compare(id, answer)
 	}
-	if l, missing := n2.mark.lacks(); missing {
+	if l, missing := n2.mark.Lost(); missing {
 		t.Errorf("a healthy node has lost %v", l)
 	}
 	put(t, n1, "s", "b")
@@ -206,13 +207,13 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 	n := c.leader()
 	put(t, n, "s", "x")
 	eventuallyTrue(t, "n1 has asked", func() bool { return n.ballot.ready() == nil })
-	at, term, self := n.mark.position(), n.stable.Promised(), n.ident.get().Incarnation
+	at, term, self := n.mark.Position(), n.stable.Promised(), n.ident.get().Incarnation
 	for name, says := range map[string]seenAnswer{
 		"nothing":             {},
 		"behind":              {sighting{self, 1, 1, 1}, 1},
-		"all":                 {sighting{self, at.index, at.term, term}, term},
-		"a candidate":         {sighting{self, at.index, at.term, term}, term + 7},
-		"another directory's": {sighting{"other", at.index + 9, term + 9, term + 9}, term + 9},
+		"all":                 {sighting{self, at.Index, at.Term, term}, term},
+		"a candidate":         {sighting{self, at.Index, at.Term, term}, term + 7},
+		"another directory's": {sighting{"other", at.Index + 9, term + 9, term + 9}, term + 9},
 	} {
 		said, err := json.Marshal(says)
 		if err != nil {
@@ -221,7 +222,7 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 		if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: said}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if l, missing := n.mark.lacks(); missing {
+		if l, missing := n.mark.Lost(); missing {
 			t.Errorf("%s: it has lost %v", name, l)
 		}
 		if err := n.ballot.grants(term+1, at); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -85,10 +86,10 @@ func (n *Node) checkLogKept(dir string) error {
 // checkLog holds the log against what else the node knows of it, and refuses what
 // cannot have come about. A log that has lost its end is not refused: the others have
 // what was in it, and the node does not vote without that (see ballot).
-func (n *Node) checkLog(snap position) error {
-	if first := n.logs.engine.FirstIndex(); first > snap.index+1 {
-		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.path(markerName), snap.index)
-		if snap.index == 0 {
+func (n *Node) checkLog(snap raftlog.Position) error {
+	if first := n.logs.FirstDurable(); first > snap.Index+1 {
+		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.path(markerName), snap.Index)
+		if snap.Index == 0 {
 			what = n.snaps.path(markerName) + ", which stands for those before, is missing"
 		}
 		return fmt.Errorf("raftstore: the log begins with entry %d, and %s; %s", first, what, reseed)
@@ -96,22 +97,22 @@ func (n *Node) checkLog(snap position) error {
 	if err := n.checkTermReached(); err != nil {
 		return err
 	}
-	end, err := n.logs.end()
+	end, err := n.logs.End()
 	if err != nil {
 		return err
 	}
-	had, by := n.mark.position(), markName
-	var state position
-	if state.index, state.term = n.state.Durable(); state.index > end.index && had.before(state) {
+	had, by := n.mark.Position(), raftlog.MarkName
+	var state raftlog.Position
+	if state.Index, state.Term = n.state.Durable(); state.Index > end.Index && had.Before(state) {
 		had, by = state, "the state"
 	}
-	if !end.before(had) {
-		n.mark.reached(end)
+	if !end.Before(had) {
+		n.mark.Reached(end)
 		return nil
 	}
 	n.log.Error("the log has lost its end: to damage, or to an older copy that was put back; the node does not vote for a "+
 		"candidate with less, nor stand for election, until a leader has sent it what is missing", "end", end, "had", had, "known_from", by)
-	return n.mark.lost(loss{had: had})
+	return n.mark.NoteLoss(raftlog.Loss{Had: had})
 }
 
 // checkHelp fails if the log has lost its end and no other node is known that could send
@@ -121,17 +122,17 @@ func (n *Node) checkLog(snap position) error {
 // beyond the log knows.
 func (n *Node) checkHelp(r *raft.Raft) error {
 	servers := r.GetConfiguration().Configuration().Servers
-	lost, missing := n.mark.lacks()
+	lost, missing := n.mark.Lost()
 	beyond, err := n.stateBeyondLog()
 	switch {
-	case err != nil || !missing || lost.restored:
+	case err != nil || !missing || lost.Restored:
 		return err
 	case len(servers) == 0:
 		return fmt.Errorf("raftstore: the log has lost %v, and with it who the members are; %s", lost, reseed)
 	case len(servers) > 1 && !(beyond && n.recordedAlone()):
 		return nil
 	}
-	advice := "; or, to go on without what is lost, delete the file " + n.mark.path + " and start again"
+	advice := "; or, to go on without what is lost, delete the file " + n.mark.Path() + " and start again"
 	if beyond { // it would apply no entry that takes the place of one that is lost
 		advice = ". If there is none, begin with an empty data directory and import the last export; if the cluster has other members after all, " + reseed
 	}
@@ -141,9 +142,9 @@ func (n *Node) checkHelp(r *raft.Raft) error {
 
 // stateBeyondLog reports whether the state includes entries that the log has lost.
 func (n *Node) stateBeyondLog() (bool, error) {
-	end, err := n.logs.end()
+	end, err := n.logs.End()
 	durable, _ := n.state.Durable()
-	return durable > end.index, err
+	return durable > end.Index, err
 }
 
 // recordedAlone reports whether the state records this node as the only member.
@@ -155,16 +156,16 @@ func (n *Node) recordedAlone() bool {
 // checkTermReached refuses a log whose last entry is of a higher term than the
 // node is known to have been in: it has forgotten that, and perhaps its vote.
 func (n *Node) checkTermReached() error {
-	end, err := n.logs.end()
+	end, err := n.logs.End()
 	if err != nil {
 		return err
 	}
-	if mark := n.mark.position(); end.term < mark.term {
+	if mark := n.mark.Position(); end.Term < mark.Term {
 		end = mark
 	}
-	if promised := n.stable.Promised(); end.term > promised {
+	if promised := n.stable.Promised(); end.Term > promised {
 		return fmt.Errorf("raftstore: the log had an entry of term %d, %s knows of term %d only; %s",
-			end.term, filepath.Join(n.cfg.DataDir, stableName), promised, reseed)
+			end.Term, filepath.Join(n.cfg.DataDir, stableName), promised, reseed)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -104,7 +105,7 @@ func TestForgottenTermOfALostEndIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	n.mark.reached(position{4, 7})
+	n.mark.Reached(raftlog.Position{Index: 4, Term: 7})
 	if err := n.stable.SetUint64([]byte(keyTerm), 6); err != nil {
 		t.Fatal(err)
 	}

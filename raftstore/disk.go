@@ -17,7 +17,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	for {
-		took := n.logs.underway()
+		took := n.logs.Appending()
 		switch leading, _, _ := n.raftState(); {
 		case took > s.StuckSync:
 			n.fail(fmt.Errorf("raftstore: a write to the log has been under way for %v: the disk seems to hang", took.Round(time.Second)))

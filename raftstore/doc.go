@@ -1,6 +1,7 @@
 // Package raftstore is a node of a replicated store: Raft around the state
-// machine of package fsm, over the log of package wal and the connections of
-// package peer. It is the one package that knows of Raft.
+// machine of package fsm, over the log of package raftlog and the connections of
+// package peer. It runs Raft; package raftlog stores its entries, and no other package
+// knows of it.
 //
 //	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
 //	go n.Run(ctx)                                  // until ctx ends, or the node must stop
@@ -57,10 +58,10 @@
 //	receive        other nodes' messages → Raft, but for those that the ballot refuses
 //	and the Run of the state machine, of the log, of its mark and of the connections
 //
-// While a leader's log is not as far as what it has sent, ahead.drain writes it;
-// closing the log waits for its end.
+// While a leader's entries are replicated before they are durable, a goroutine of package
+// raftlog writes them; closing the log waits for its end.
 //
-// Raft has its own; it calls applier (its FSM), logStore, stableStore and
+// Raft has its own; it calls applier (its FSM), raftlog.Store, stableStore and
 // snapshotStore, and through transport the other nodes.
 //
 // # What the library is not relied on for
@@ -70,13 +71,13 @@
 // followers apply the end of their own log if they are told a high commit index
 // by a short message: see transport.go. It accepts a server that lost its disk:
 // see admit.go. Its futures may never resolve after a shutdown: see await. It
-// goes on after failed writes: see logStore. It would change term and role beside its
+// goes on after failed writes: see raftlog.Store. It would change term and role beside its
 // main loop: see transport.SetHeartbeatHandler. It pauses for up to ten seconds
 // before it looks again for a node that was away: see reach.
 //
 // # What it does not do
 //
-// A leader sends again what a log lost, at its end (highwater.go, ballot.go, exchange.go)
+// A leader sends again what a log lost, at its end (raftlog.HighWater, ballot.go, exchange.go)
 // or by damage before its end (logaside.go). Identity, snapshot marker, term and vote
 // have second copies (secondcopy.go, votecopy.go). A damaged state is replaced by that of
 // another member (repair.go). A damaged log is not replaced with the engine boltdb, nor

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 const (
@@ -82,9 +83,9 @@ func (a answers) has(id string) bool {
 func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	ctx, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()
-	p := n.mark.position()
-	l, missing := n.mark.lacks()
-	payload, err := json.Marshal(seenQuestion{sighting{Index: p.index, Term: p.term, Promised: n.stable.Promised()}, n.calls.origin, missing && l.doubt > 0})
+	p := n.mark.Position()
+	l, missing := n.mark.Lost()
+	payload, err := json.Marshal(seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.calls.origin, missing && l.Doubt > 0})
 	if err != nil {
 		return // plain numbers: it cannot fail
 	}
@@ -119,7 +120,7 @@ func (n *Node) heard(answered answers, id string, answer []byte, err error) {
 type seenQuestion struct {
 	sighting
 	Boot  uint64 `json:"boot,omitempty"`
-	Doubt bool   `json:"doubt,omitempty"` // see loss
+	Doubt bool   `json:"doubt,omitempty"` // see raftlog.Loss
 }
 
 // seenAnswer is what a node answers: what it has seen of the one that asks, and the
@@ -146,7 +147,7 @@ func (n *Node) compare(id string, answer []byte) bool {
 // and if it runs with an older copy, have acknowledged entries in it.
 func (n *Node) past(term uint64) {
 	n.ballot.past(term)
-	if err := n.mark.prolong(term); err != nil {
+	if err := n.mark.ProlongDoubt(term); err != nil {
 		n.fail(err)
 	}
 }
@@ -157,8 +158,8 @@ func (n *Node) past(term uint64) {
 // If the other has seen more, an older copy of this node's data was put back. Then this node may
 // have been in any term that others are in, unseen, and have acknowledged entries of it.
 func (n *Node) judge(id string, seen seenAnswer) {
-	had, promised := n.mark.ever(), n.stable.Promised()
-	if had.before(seen.position()) || promised < seen.Promised {
+	had, promised := n.mark.Furthest(), n.stable.Promised()
+	if had.Before(seen.position()) || promised < seen.Promised {
 		n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
 			"nor stand for election, until a leader that others elected has sent it what is missing; "+n.howToElect(),
 			"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", had, "have_term", promised)
@@ -170,12 +171,12 @@ func (n *Node) judge(id string, seen seenAnswer) {
 // comes first: with the term alone the next start would know of no loss. And the mark comes last:
 // the next start would refuse one of a term that this node does not know.
 func (n *Node) noteLoss(seen sighting, doubt uint64) {
-	err := n.mark.lost(loss{doubt: doubt, restored: true})
+	err := n.mark.NoteLoss(raftlog.Loss{Doubt: doubt, Restored: true})
 	if term := max(seen.Term, seen.Promised); err == nil && n.stable.Promised() < term {
 		_ = n.stable.SetUint64([]byte(keyTerm), term) // it ends the node rather than fail
 	}
 	if err == nil {
-		err = n.mark.lost(loss{had: seen.position(), doubt: doubt, restored: true})
+		err = n.mark.NoteLoss(raftlog.Loss{Had: seen.position(), Doubt: doubt, Restored: true})
 	}
 	if err != nil {
 		n.fail(err)
@@ -187,14 +188,14 @@ func (n *Node) noteLoss(seen sighting, doubt uint64) {
 // acknowledged to it, and its log has what was to those before it. One of an older turnlog
 // does not know that: then an entry of a later term ends the doubt.
 func (n *Node) trust(answered answers) {
-	l, missing := n.mark.lacks()
-	if leader, _ := n.lead.leader(); !missing || l.doubt == 0 || !answered[leader] {
+	l, missing := n.mark.Lost()
+	if leader, _ := n.lead.leader(); !missing || l.Doubt == 0 || !answered[leader] {
 		return
 	}
 	_, term, _ := n.raftState()
-	if end, err := n.logs.end(); err == nil && l.endedBy(term, end) {
-		n.stable.spend(l.doubt)
-		n.mark.trusted(l.doubt, end)
+	if end, err := n.logs.End(); err == nil && l.EndedBy(term, end) {
+		n.stable.spend(l.Doubt)
+		n.mark.EndDoubt(l.Doubt, end)
 	}
 }
 

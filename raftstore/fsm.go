@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // applier is the state machine as Raft sees it. Raft calls it from one goroutine.
@@ -24,7 +25,7 @@ type applier struct {
 
 	state *fsm.Machine
 	snaps *snapshotStore
-	logs  *logStore
+	logs  *raftlog.Store
 	ctx   context.Context // the Node's
 	// adopt takes over the snapshot that came.
 	// applied is told of each entry's outcomes, jumped that a snapshot took the
@@ -103,17 +104,17 @@ func (a *applier) Restore(io.ReadCloser) error {
 	err := a.adopt()
 	p := a.snaps.position()
 	if err == nil {
-		err = a.logs.covered(p.index, p.term)
+		err = a.logs.FitToSnapshot(p.Index, p.Term)
 	}
 	if err == nil {
-		err = a.logs.markEnd()
+		err = a.logs.MarkEnd()
 	}
 	if err != nil {
 		a.failed(err)
 		return err
 	}
 	a.mu.Lock()
-	a.handed = max(a.handed, p.index)
+	a.handed = max(a.handed, p.Index)
 	a.mu.Unlock()
 	a.resume() // if it was halted, and has a new state now
 	a.jumped()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -39,7 +40,7 @@ const (
 
 // renewLog replaces a damaged log by what can be read of it before the damage. If it cannot,
 // it returns the damage, and the log is as it was.
-func (n *Node) renewLog(dir string, damage error) (engine, error) {
+func (n *Node) renewLog(dir string, damage error) (raftlog.Engine, error) {
 	var corrupt *wal.CorruptError
 	if !errors.As(damage, &corrupt) || n.cfg.LogDisk != nil {
 		return nil, damage
@@ -50,7 +51,7 @@ func (n *Node) renewLog(dir string, damage error) (engine, error) {
 	}
 	err := n.salvage(folder, fresh)
 	if err == nil {
-		err = n.mark.lost(loss{had: n.mark.position(), doubt: n.stable.Promised()})
+		err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: n.stable.Promised()})
 	}
 	if err == nil {
 		err = putLogAside(dir)
@@ -73,15 +74,16 @@ func (n *Node) salvage(from, to string) error {
 	if err != nil {
 		return err
 	}
-	e := &walLog{Log: log}
 	if report.LastIndex > 0 {
 		err = copyPrefix(from, log, report.FirstIndex, report.LastIndex)
 	}
 	if err == nil {
-		err = n.checkOthersElect(filepath.Dir(from), n.lastServers(e))
+		err = n.checkOthersElect(filepath.Dir(from), n.lastServers(func(from uint64) []raft.Server { return raftlog.LastServers(raftlog.OverWAL(log), from) }))
 	}
 	return errors.Join(err, log.Close())
 }
+
+const copyBytes = 4 << 20 // of records at a time
 
 // copyPrefix copies the records from first to last, which come before the damage.
 func copyPrefix(from string, to *wal.Log, first, last uint64) error {
@@ -111,7 +113,7 @@ func copyPrefix(from string, to *wal.Log, first, last uint64) error {
 				continue
 			}
 			records, next = append(records, r), next+1
-			if bytes += len(r.Data); bytes >= maxAppend/4 {
+			if bytes += len(r.Data); bytes >= copyBytes {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -214,7 +216,7 @@ func finishLog(dir string) error {
 
 // forgetLog removes what was put aside when the log has again what it had.
 func (n *Node) forgetLog() {
-	if _, missing := n.mark.lacks(); missing {
+	if _, missing := n.mark.Lost(); missing {
 		return
 	}
 	aside := filepath.Join(n.cfg.DataDir, logAsideName)
@@ -227,17 +229,14 @@ func (n *Node) forgetLog() {
 }
 
 // lastServers returns the newest configuration that marker and log tell of; none if there is
-// none.
-func (n *Node) lastServers(e engine) (servers []raft.Server) {
-	from := e.FirstIndex()
+// none. inLog returns the newest one in the log's entries from an index on, nil if there is none.
+func (n *Node) lastServers(inLog func(from uint64) []raft.Server) (servers []raft.Server) {
+	var from uint64
 	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.best != nil {
-		servers, from = m.best.Servers, max(from, m.best.ConfigAt+1)
+		servers, from = m.best.Servers, m.best.ConfigAt+1
 	}
-	for i := from; i > 0 && i <= e.LastIndex(); i++ {
-		var l raft.Log
-		if e.Get(i, &l) == nil && l.Type == raft.LogConfiguration {
-			servers = raft.DecodeConfiguration(l.Data).Servers
-		}
+	if later := inLog(from); later != nil {
+		return later
 	}
 	return servers
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -41,7 +42,7 @@ func rotLog(t *testing.T, dir string) {
 // healed waits until a node with a new log has again what the old one had.
 func (c *cluster) healed(r *running) {
 	c.t.Helper()
-	eventuallyTrue(c.t, r.id+" has again what it had", func() bool { _, missing := r.mark.lacks(); return !missing })
+	eventuallyTrue(c.t, r.id+" has again what it had", func() bool { _, missing := r.mark.Lost(); return !missing })
 	eventuallyTrue(c.t, "the damaged log is gone", func() bool {
 		_, err := os.Stat(filepath.Join(c.dir, r.id, logAsideName))
 		return errors.Is(err, os.ErrNotExist)
@@ -99,7 +100,7 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 				others := c.leader()
 				writes := startWriters(t, "w", 3, func(int, int) *running { return others })
 				n := c.open(id)
-				if l, missing := n.mark.lacks(); !missing || l.doubt == 0 {
+				if l, missing := n.mark.Lost(); !missing || l.Doubt == 0 {
 					t.Errorf("the node that lost its log believes that it lacks %v", l)
 				}
 				r := c.run(n)
@@ -121,7 +122,7 @@ func TestDamagedLogLosesNothing(t *testing.T) {
 	w := newWires()
 	c := newCluster(t, 3, w.option)
 	divided(c, w, c.recordedAll)
-	mark := c.nodes["n2"].mark.position()
+	mark := c.nodes["n2"].mark.Position()
 	c.killBoth()
 	rotLog(t, filepath.Join(c.dir, "n2"))
 	lostEntry(c, w, mark, true)
@@ -143,7 +144,7 @@ func TestDamageOfCompactedEntries(t *testing.T) {
 			dir := filepath.Join(c.dir, id)
 			rotEntry(t, dir, 10)
 			n := c.open(id)
-			if l, missing := n.mark.lacks(); missing {
+			if l, missing := n.mark.Lost(); missing {
 				t.Errorf("the node believes that it lacks %v", l)
 			}
 			r := c.run(n)
@@ -217,18 +218,18 @@ func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
 }
 
 // markLoss reads what the mark of a node that is down says.
-func markLoss(t *testing.T, dir string) (loss, bool) {
+func markLoss(t *testing.T, dir string) (raftlog.Loss, bool) {
 	t.Helper()
 	i, err := openIdentity(dir, filepath.Base(dir), testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := openHighWater(wal.Disk{}, dir, i.get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
+	h, err := raftlog.OpenHighWater(wal.Disk{}, dir, i.get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	return h.lacks()
+	return h.Lost()
 }
 
 // The readable start of a damaged log may tell of members that were removed since: the
@@ -260,7 +261,7 @@ func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
 			n, err := Open(c.config("n1"))
 			if err == nil {
 				defer n.Close()
-				t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.engine))
+				t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.LastServers))
 			}
 			if !strings.Contains(err.Error(), fmt.Sprintf("of %d voters, as far as is known, %d are other nodes", left, left-1)) {
 				t.Errorf("it does not open: %v", err)

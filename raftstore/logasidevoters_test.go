@@ -41,7 +41,7 @@ func TestDamagedLogBesideLearnersIsRefused(t *testing.T) {
 	n, err := Open(c.config("n1"))
 	if err == nil {
 		defer n.Close()
-		t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.engine))
+		t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.LastServers))
 	}
 	if !strings.Contains(err.Error(), "of 1 voters, as far as is known, 0 are other nodes") {
 		t.Errorf("it does not open: %v", err)

@@ -1,10 +1,14 @@
 package raftstore
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
+)
 
 // ifAllRestored is what to do if no leader can be elected, since too many nodes wait for one:
 // they were restored from copies of different times.
-const ifAllRestored = "if all nodes were restored from backups and no leader is elected, stop all of them, delete " + markName +
+const ifAllRestored = "if all nodes were restored from backups and no leader is elected, stop all of them, delete " + raftlog.MarkName +
 	" and " + sightingsName + " in each data directory, and start them again; what the backups lack is lost; " +
 	"a node that stops by itself after that is to be removed, and added again with an empty data directory"
 
@@ -15,7 +19,7 @@ func oneOfTwoRestored(restored, other string) string {
 	return fmt.Sprintf("the data of node %[1]s is an older copy, and node %[2]s alone cannot elect a leader. If the cluster had the same members "+
 		"when the copy was made, node %[2]s has everything that was acknowledged: stop both nodes, delete %[3]s in the data directory of "+
 		"node %[1]s and %[4]s in that of node %[2]s, and start them again. If node %[2]s was restored from a copy, too, delete both "+
-		"files of both nodes; what the copies lack is lost", restored, other, markName, sightingsName)
+		"files of both nodes; what the copies lack is lost", restored, other, raftlog.MarkName, sightingsName)
 }
 
 // howToElect is what to do if no leader can be elected since this node is in doubt.
@@ -33,40 +37,4 @@ func (n *Node) waitsForRestored() string {
 		return oneOfTwoRestored(others[0], n.id)
 	}
 	return ""
-}
-
-// loss is what a node lost of its log.
-//
-// If the log ends before the mark, the mark is the position that it had. If other nodes
-// have seen a later position than the mark, an older copy of the whole directory was
-// restored, and what this node acknowledged after that copy is unknown: doubt is the last
-// term of which that is so.
-type loss struct {
-	had      position
-	doubt    uint64
-	restored bool // the doubt is due to an older copy: the terms that the node was in are unknown, too
-}
-
-// covers reports whether a log that ends there surely has all that was committed with
-// the help of what was lost. What was committed in or before the term of doubt is in
-// the log of each leader after it.
-func (l loss) covers(end position) bool {
-	if l.doubt > 0 {
-		return end.term > l.doubt
-	}
-	return !end.before(l.had)
-}
-
-func (l loss) String() string {
-	if l.doubt > 0 {
-		return fmt.Sprintf("an unknown number of entries, at least up to %v, in terms up to %d", l.had, l.doubt)
-	}
-	return "entries up to " + l.had.String()
-}
-
-// endedBy reports whether a leader of that term, which has told what it has seen, ends the
-// doubt by having brought the log to end. One of a term before the last one in doubt does not:
-// it does not know what was acknowledged to the leaders after it.
-func (l loss) endedBy(term uint64, end position) bool {
-	return end.term == term && term >= l.doubt && !end.before(l.had)
 }

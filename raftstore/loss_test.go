@@ -9,18 +9,19 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // wouldVote asks a node whether it would vote for another one, if that had a log up to
 // some position. Asking binds nobody.
-func (c *cluster) wouldVote(voter, candidate string, end position) bool {
+func (c *cluster) wouldVote(voter, candidate string, end raftlog.Position) bool {
 	c.t.Helper()
 	r := c.nodes[voter]
 	req := &raft.RequestPreVoteRequest{
 		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(candidate), Addr: []byte(c.addrs[candidate])},
-		Term:      1000, LastLogIndex: end.index, LastLogTerm: end.term,
+		Term:      1000, LastLogIndex: end.Index, LastLogTerm: end.Term,
 	}
 	answers := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: req, RespChan: answers}
@@ -49,8 +50,8 @@ func divided(c *cluster, w *wires, before func()) {
 	c.isolate(w, "n3", []string{"n1", "n2"}, true)
 	c.leadBy("n1")
 	put(c.t, c.nodes["n1"], "s", "b")
-	last := c.nodes["n1"].logs.engine.LastIndex()
-	eventuallyTrue(c.t, "n2 has the last entry", func() bool { return c.nodes["n2"].logs.engine.LastIndex() == last })
+	last := c.nodes["n1"].logs.LastDurable()
+	eventuallyTrue(c.t, "n2 has the last entry", func() bool { return c.nodes["n2"].logs.LastDurable() == last })
 }
 
 func (c *cluster) killBoth() {
@@ -60,24 +61,24 @@ func (c *cluster) killBoth() {
 
 // lost checks that n2, which lost "b" and is in reach of n3 alone, helps nobody to rule
 // without it, and gets it back from n1.
-func lostEntry(c *cluster, w *wires, mark position, doubt bool) {
+func lostEntry(c *cluster, w *wires, mark raftlog.Position, doubt bool) {
 	c.t.Helper()
 	c.isolate(w, "n3", []string{"n1", "n2"}, false)
 	n2, n3 := c.start("n2"), c.nodes["n3"]
 	c.asked("n2")
-	if _, missing := n2.mark.lacks(); !missing && !doubt {
+	if _, missing := n2.mark.Lost(); !missing && !doubt {
 		c.t.Fatal("n2 does not know that it lost entries")
 	}
-	eventuallyTrue(c.t, "n2 hears that it lost entries", func() bool { _, missing := n2.mark.lacks(); return missing })
-	if end, err := n3.logs.end(); err != nil || c.wouldVote("n2", "n3", end) {
+	eventuallyTrue(c.t, "n2 hears that it lost entries", func() bool { _, missing := n2.mark.Lost(); return missing })
+	if end, err := n3.logs.End(); err != nil || c.wouldVote("n2", "n3", end) {
 		c.t.Fatalf("n2 would vote for n3, which ends at %v, %v", end, err)
 	}
-	l, _ := n2.mark.lacks()
-	if (l.doubt > 0) != doubt {
+	l, _ := n2.mark.Lost()
+	if (l.Doubt > 0) != doubt {
 		c.t.Fatalf("n2 lost %v", l)
 	}
 	// There may have been an election after the copy was made, on a busy machine.
-	if can, may := c.wouldVote("n2", "n1", mark), !doubt || mark.term > l.doubt; can != may {
+	if can, may := c.wouldVote("n2", "n1", mark), !doubt || mark.Term > l.Doubt; can != may {
 		c.t.Fatalf("n2, which lost %v, would vote for n1, which ends at %v: %v", l, mark, can)
 	}
 	if n2.status().Role != "recovering" {
@@ -90,7 +91,7 @@ func lostEntry(c *cluster, w *wires, mark position, doubt bool) {
 	for _, id := range ids(3) {
 		eventuallyTrue(c.t, id+" has all writes", func() bool { return slices.Equal(texts(c.t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
 	}
-	eventuallyTrue(c.t, "n2 votes again", func() bool { _, missing := n2.mark.lacks(); return !missing })
+	eventuallyTrue(c.t, "n2 votes again", func() bool { _, missing := n2.mark.Lost(); return !missing })
 	c.ready()
 	c.sameState()
 }
@@ -105,7 +106,7 @@ func TestRotInTheLastBatchLosesNothing(t *testing.T) {
 		}
 	})
 	divided(c, w, func() {})
-	mark := c.nodes["n2"].mark.position()
+	mark := c.nodes["n2"].mark.Position()
 	disk = disk.Kill() // as it is now; what Close still writes is not seen
 	c.killBoth()
 	rotLastBatch(t, disk, filepath.Join(c.dir, "n2", walName))
@@ -146,14 +147,14 @@ func rotLastBatch(t *testing.T, disk *simdisk.Disk, dir string) {
 }
 
 // markOf reads the mark of a node that is down.
-func markOf(t *testing.T, dir string) position {
+func markOf(t *testing.T, dir string) raftlog.Position {
 	t.Helper()
 	n, err := Open(Config{NodeID: filepath.Base(dir), DataDir: dir, RaftAddr: "127.0.0.1:0", Logger: testLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	return n.mark.position()
+	return n.mark.Position()
 }
 
 // An older copy of a node's log is put back, and nothing else.
@@ -173,7 +174,7 @@ func TestOlderCopyOfTheLogLosesNothing(t *testing.T) {
 	if err := os.CopyFS(now, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	mark := c.nodes["n2"].mark.position()
+	mark := c.nodes["n2"].mark.Position()
 	c.killBoth()
 	restore(t, now, dir)
 	restore(t, aside, filepath.Join(dir, walName))
@@ -191,11 +192,11 @@ func TestOlderCopyOfANodeLosesNothing(t *testing.T) {
 		put(t, c.leader(), "other", "x")
 		c.level()
 		n3 := c.nodes["n3"]
-		end := n3.mark.position()
+		end := n3.mark.Position()
 		eventuallyTrue(t, "n3 has seen n2 farther than the copy", func() bool {
 			n3.seen.mu.Lock()
 			defer n3.seen.mu.Unlock()
-			return !n3.seen.byID["n2"].position().before(end)
+			return !n3.seen.byID["n2"].position().Before(end)
 		})
 	})
 	c.killBoth()
@@ -255,8 +256,8 @@ func TestOlderSnapshotsFolderIsRefused(t *testing.T) {
 // A node that acknowledged an entry was in its term, whoever has heard of that otherwise.
 func TestAcknowledgementTellsTheTerm(t *testing.T) {
 	s := &sightings{byID: map[string]sighting{"n2": {Incarnation: "x", Index: 3, Term: 2, Promised: 2}}}
-	s.acked("n2", boot{}, position{9, 4})
-	if got := s.byID["n2"]; got.Promised != 4 || got.position() != (position{9, 4}) {
+	s.acked("n2", boot{}, raftlog.Position{Index: 9, Term: 4})
+	if got := s.byID["n2"]; got.Promised != 4 || got.position() != (raftlog.Position{Index: 9, Term: 4}) {
 		t.Errorf("seen of n2: %+v", got)
 	}
 }
@@ -271,13 +272,13 @@ func TestRollingBackupIsRestored(t *testing.T) {
 		c.copied(id, "", filepath.Join(aside, id))
 		put(t, c.leader(), "s", "after "+id)
 		c.level()
-		end := c.nodes[id].mark.position()
+		end := c.nodes[id].mark.Position()
 		eventuallyTrue(t, "the others have seen more of "+id+" than its copy has", func() bool {
 			for o, n := range c.nodes {
 				n.seen.mu.Lock()
 				seen := n.seen.byID[id].position()
 				n.seen.mu.Unlock()
-				if o != id && seen.before(end) {
+				if o != id && seen.Before(end) {
 					return false
 				}
 			}
@@ -296,7 +297,7 @@ func TestRollingBackupIsRestored(t *testing.T) {
 	}
 	c.killAll()
 	for _, id := range ids(3) {
-		for _, name := range []string{markName, sightingsName} {
+		for _, name := range []string{raftlog.MarkName, sightingsName} {
 			if err := os.Remove(filepath.Join(c.dir, id, name)); err != nil {
 				t.Fatal(err)
 			}

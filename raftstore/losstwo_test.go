@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -20,11 +21,11 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 	c.copied("n2", "", aside)
 	put(t, c.leader(), "s", "b")
 	c.level()
-	n1, end := c.nodes["n1"], c.nodes["n2"].mark.position()
+	n1, end := c.nodes["n1"], c.nodes["n2"].mark.Position()
 	eventuallyTrue(t, "n1 has seen more of n2 than the copy has", func() bool {
 		n1.seen.mu.Lock()
 		defer n1.seen.mu.Unlock()
-		return !n1.seen.byID["n2"].position().before(end)
+		return !n1.seen.byID["n2"].position().Before(end)
 	})
 	c.kill("n2")
 	restore(t, aside, filepath.Join(c.dir, "n2"))
@@ -40,7 +41,7 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 		})
 	}
 	c.killAll()
-	if err := errors.Join(os.Remove(filepath.Join(c.dir, "n2", markName)), os.Remove(filepath.Join(c.dir, "n1", sightingsName))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(c.dir, "n2", raftlog.MarkName)), os.Remove(filepath.Join(c.dir, "n1", sightingsName))); err != nil {
 		t.Fatal(err)
 	}
 	c.start("n1")

@@ -168,7 +168,7 @@ func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.C
 	if err := n.roomForChange(ctx); err != nil {
 		return err
 	}
-	n.logs.reconfigureIn(r.term)
+	n.logs.ReconfigureIn(r.term)
 	if !r.holds() {
 		return moved{notLeader().err}
 	}
@@ -181,10 +181,10 @@ func (n *Node) reconfigure(ctx context.Context, r *reign, decide func(now raft.C
 
 // roomForChange returns why a change of the configuration may find no room in the log, nil if
 // it will. Raft goes on with a change as if it were stored, so that a node must stop if it is
-// not (see logStore.rejected); and the retry would stop the next leader.
+// not (see rejected in raftlog/proposal.go); and the retry would stop the next leader.
 func (n *Node) roomForChange(ctx context.Context) error {
 	n.checkSpace()
-	room := func() bool { return n.cfg.LogEngine == "boltdb" || n.logs.engine.Room() >= n.logMargin() }
+	room := func() bool { return n.cfg.LogEngine == "boltdb" || n.logs.Room() >= n.logMargin() }
 	for end := time.Now().Add(time.Second); !room() && time.Now().Before(end); { // the next segment is being made
 		if !pause(ctx, nil, 5*time.Millisecond, false) {
 			break

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // acceptNewVoter has Raft consider a candidate whose log is ahead of this node's, although this
@@ -21,8 +23,8 @@ import (
 // removal has a log that is ahead of it, since the removal was committed by a majority and
 // the removed node's log lacks it; or the removed node has it, too, and does not stand.
 // Connections are admitted before (see outsider), so no stranger gets here.
-func (b *ballot) acceptNewVoter(h *raft.RPCHeader, end position) {
-	if b.configuration == nil || len(h.ID) == 0 || !b.mark.position().before(end) {
+func (b *ballot) acceptNewVoter(h *raft.RPCHeader, end raftlog.Position) {
+	if b.configuration == nil || len(h.ID) == 0 || !b.mark.Position().Before(end) {
 		return
 	}
 	servers := b.configuration().Servers

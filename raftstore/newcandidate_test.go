@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
@@ -42,11 +43,11 @@ func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
 func TestCandidateThatIsNotKnown(t *testing.T) {
 	voter := func(id raft.ServerID, s raft.ServerSuffrage) raft.Server { return raft.Server{ID: id, Suffrage: s} }
 	three := []raft.Server{voter("n0", raft.Nonvoter), voter("n1", raft.Voter), voter("n2", raft.Voter)}
-	ahead, level, longer := position{9, 3}, position{8, 3}, position{900, 2}
+	ahead, level, longer := raftlog.Position{Index: 9, Term: 3}, raftlog.Position{Index: 8, Term: 3}, raftlog.Position{Index: 900, Term: 2}
 	for name, c := range map[string]struct {
 		servers []raft.Server
 		id      string
-		end     position
+		end     raftlog.Position
 		want    string
 	}{
 		"ahead":             {three, "n4", ahead, "n1"},
@@ -58,10 +59,10 @@ func TestCandidateThatIsNotKnown(t *testing.T) {
 	} {
 		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
 		b.configuration = func() raft.Configuration { return raft.Configuration{Servers: c.servers} }
-		b.mark.reached(level)
+		b.mark.Reached(level)
 		header := raft.RPCHeader{ID: []byte(c.id), Addr: []byte("address")}
-		vote := &raft.RequestVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.index, LastLogTerm: c.end.term}
-		pre := &raft.RequestPreVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.index, LastLogTerm: c.end.term}
+		vote := &raft.RequestVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index, LastLogTerm: c.end.Term}
+		pre := &raft.RequestPreVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index, LastLogTerm: c.end.Term}
 		if b.answer(raft.RPC{Command: vote}, slog.New(slog.DiscardHandler)) || b.answer(raft.RPC{Command: pre}, slog.New(slog.DiscardHandler)) {
 			t.Fatalf("%s: Raft is to answer", name)
 		}
@@ -78,7 +79,7 @@ func TestRemovedCandidateGetsNoVote(t *testing.T) {
 	c.recordedAll()
 	c.leadBy("n1")
 	for _, voter := range []string{"n1", "n2"} {
-		if c.wouldVote(voter, "n9", position{1 << 40, 1000}) {
+		if c.wouldVote(voter, "n9", raftlog.Position{Index: 1 << 40, Term: 1000}) {
 			t.Errorf("%s, which has a leader, would vote for another node", voter)
 		}
 	}
@@ -87,12 +88,12 @@ func TestRemovedCandidateGetsNoVote(t *testing.T) {
 	c.kill("n3")
 	n2 := c.nodes["n2"]
 	eventuallyTrue(t, "n2 has no leader", func() bool { _, id := n2.raft.Load().LeaderWithID(); return id == "" })
-	for name, p := range map[string]position{"with the same log": end, "that lags": {end.index - 1, end.term}} {
+	for name, p := range map[string]raftlog.Position{"with the same log": end, "that lags": {Index: end.Index - 1, Term: end.Term}} {
 		if c.wouldVote("n2", "n9", p) {
 			t.Errorf("n2 would vote for a node that it does not know, %s", name)
 		}
 	}
-	if !c.wouldVote("n2", "n9", position{1 << 40, 1000}) {
+	if !c.wouldVote("n2", "n9", raftlog.Position{Index: 1 << 40, Term: 1000}) {
 		t.Error("n2 would not vote for a node whose log is ahead")
 	}
 	c.start("n1")

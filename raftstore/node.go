@@ -16,6 +16,7 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -31,10 +32,10 @@ type Node struct {
 
 	state   *fsm.Machine
 	applier *applier // nil until Run has started Raft
-	logs    *logStore
+	logs    *raftlog.Store
 	stable  *stableStore
 	snaps   *snapshotStore
-	mark    *highWater
+	mark    *raftlog.HighWater
 	ballot  *ballot
 	seen    *sightings
 	net     *peer.Network
@@ -238,10 +239,10 @@ func (n *Node) raftState() (leader bool, term, commit uint64) {
 }
 
 // known returns what this node knows to be committed.
-func (n *Node) known() known {
-	var k known
-	k.applied.index, k.applied.term = n.state.Applied()
-	_, _, k.commit = n.raftState()
+func (n *Node) known() raftlog.Known {
+	var k raftlog.Known
+	k.Applied.Index, k.Applied.Term = n.state.Applied()
+	_, _, k.Commit = n.raftState()
 	return k
 }
 

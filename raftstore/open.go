@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -79,7 +80,6 @@ func (n *Node) openFiles() (err error) {
 	if members := len(n.state.Members()); n.cfg.Closed != "" && members > 1 {
 		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Closed)
 	}
-	n.logs.known = n.known
 	n.snaps, err = openSnapshots(filepath.Join(dir, snapshotsName), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock, n.log)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (n *Node) openLog(dir string) (err error) {
 	if n.cfg.LogDisk != nil {
 		disk = n.cfg.LogDisk
 	}
-	if n.mark, err = openHighWater(disk, dir, n.ident.get().Incarnation, n.halt, n.log); err != nil {
+	if n.mark, err = raftlog.OpenHighWater(disk, dir, n.ident.get().Incarnation, n.halt, n.log); err != nil {
 		return err
 	}
 	e, err := n.openEngine(dir)
@@ -113,8 +113,13 @@ func (n *Node) openLog(dir string) (err error) {
 			return err
 		}
 	}
-	n.logs = newLogStore(e, n.fail, n.halt)
-	n.logs.mark = n.mark
+	if n.cfg.wrapLog != nil {
+		e = n.cfg.wrapLog(e)
+	}
+	n.logs = raftlog.New(e, raftlog.Config{
+		Mark: n.mark, Fail: n.fail, Halt: n.halt,
+		Known: n.known, Placed: func() { n.props.taken() }, Leads: n.leading,
+	})
 	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
 	return err
@@ -138,9 +143,9 @@ func (n *Node) checkEngine(dir string) error {
 	return nil
 }
 
-func (n *Node) openEngine(dir string) (engine, error) {
+func (n *Node) openEngine(dir string) (raftlog.Engine, error) {
 	if n.cfg.LogEngine == "boltdb" {
-		return openBoltLog(filepath.Join(dir, boltName))
+		return raftlog.OpenBolt(filepath.Join(dir, boltName))
 	}
 	l, err := wal.Open(filepath.Join(dir, walName), wal.Options{
 		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.LogDisk, Logger: n.log,
@@ -148,7 +153,7 @@ func (n *Node) openEngine(dir string) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &walLog{Log: l}, nil
+	return raftlog.OverWAL(l), nil
 }
 
 func (n *Node) listen() (err error) {
@@ -165,7 +170,6 @@ func (n *Node) listen() (err error) {
 func (n *Node) wire() {
 	n.calls = newCalls(n.cfg.Calls, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
 	n.props = newProposer(n.cfg.Calls, n.calls, n.space, n.log)
-	n.logs.taken, n.logs.leads = n.props.taken, n.leading
 	n.inbox = &inbox{proposer: n.props, vet: n.vet, sessions: make(map[string]*inSession)}
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // departures are the nodes that were members until a moment ago. They may stay for
@@ -106,7 +107,7 @@ func (n *Node) ahead(r peer.Facts) bool {
 	if r.LogTerm == 0 {
 		return r.Progress > n.appliedIndex()
 	}
-	return n.logEnd().before(position{r.LogIndex, r.LogTerm})
+	return n.logEnd().Before(raftlog.Position{Index: r.LogIndex, Term: r.LogTerm})
 }
 
 func (n *Node) appliedIndex() uint64 {
@@ -115,9 +116,9 @@ func (n *Node) appliedIndex() uint64 {
 }
 
 // logEnd returns where this node's log ends, as far as it is durable.
-func (n *Node) logEnd() position {
-	end, snap := n.mark.position(), n.snaps.position()
-	if end.before(snap) {
+func (n *Node) logEnd() raftlog.Position {
+	end, snap := n.mark.Position(), n.snaps.position()
+	if end.Before(snap) {
 		return snap
 	}
 	return end

@@ -55,9 +55,9 @@ func TestOnlyMembersGetIn(t *testing.T) {
 		in   bool
 	}{
 		"a stranger":                 {claim(func(*peer.Facts) {}), false},
-		"with the same log":          {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.index, end.term }), false},
-		"with a longer, older log":   {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.index+100, end.term-1 }), false},
-		"with entries not known yet": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.index+1000, end.term }), true},
+		"with the same log":          {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index, end.Term }), false},
+		"with a longer, older log":   {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+100, end.Term-1 }), false},
+		"with entries not known yet": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+1000, end.Term }), true},
 		"of an older version, ahead": {claim(func(f *peer.Facts) { f.Progress = 1 << 40 }), true},
 	} {
 		s, err := stranger(t, test.says).Streams().Dial(n.cfg.Advertise, 5*time.Second)

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -26,8 +27,8 @@ func TestEntriesForAnotherTermAreNotStored(t *testing.T) {
 	_, term, _ := n.raftState()
 	entry := codec.AppendEntry(nil, 1, []codec.Command{{Op: op}})
 	last := n.raft.Load().LastIndex()
-	err = n.raft.Load().ApplyLog(newProposal(term-1, entry), 0).Error()
-	if f := classify(err); !errors.Is(err, errOtherTerm) || !f.definite {
+	err = n.raft.Load().ApplyLog(raftlog.NewProposal(term-1, entry), 0).Error()
+	if f := classify(err); !errors.Is(err, raftlog.ErrOtherTerm) || !f.definite {
 		t.Fatalf("an entry for the term before: %v, %+v", err, f)
 	}
 	var log raft.Log
@@ -84,10 +85,10 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	c := newCluster(t, 3)
 	n, f := c.pair()
 	_, term, _ := n.raftState()
-	n.logs.reconfigureIn(term - 1)
+	n.logs.ReconfigureIn(term - 1)
 	n.raft.Load().RemoveServer(raft.ServerID(f.id), 0, hang)
 	<-n.failed
-	if err := n.reason(); !errors.Is(err, errOtherTerm) {
+	if err := n.reason(); !errors.Is(err, raftlog.ErrOtherTerm) {
 		t.Fatalf("the node stopped: %v", err)
 	}
 	<-n.done
@@ -119,7 +120,7 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 
 // fullable is a log whose disk can be full.
 type fullable struct {
-	engine
+	raftlog.Engine
 	full *atomic.Bool
 }
 
@@ -127,14 +128,14 @@ func (f fullable) Append(logs []*raft.Log) error {
 	if f.full.Load() {
 		return wal.ErrNoSpace
 	}
-	return f.engine.Append(logs)
+	return f.Engine.Append(logs)
 }
 
 func (f fullable) Room() int64 {
 	if f.full.Load() {
 		return 0
 	}
-	return f.engine.Room()
+	return f.Engine.Room()
 }
 
 // A change of the configuration for which there is no room in the log is refused, and stops
@@ -144,9 +145,9 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	full := make(map[string]*atomic.Bool)
 	for _, id := range ids(3) {
 		full[id] = new(atomic.Bool)
-		n := c.open(id)
-		n.logs.engine = fullable{n.logs.engine, full[id]}
-		c.run(n)
+		c.start(id, func(cfg *Config) {
+			cfg.wrapLog = func(e raftlog.Engine) raftlog.Engine { return fullable{e, full[id]} }
+		})
 	}
 	c.recordedAll()
 	leader, f := c.pair()

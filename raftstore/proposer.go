@@ -13,6 +13,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -26,7 +27,7 @@ import (
 // The first entry that fails ends the reign, and everything that waits is
 // refused: a later command must not overtake an earlier one that has to be sent
 // again. For the same reason an entry is given to Raft only when the one before it
-// has its place in the log, see proposal.go.
+// has its place in the log, see raftlog.NewProposal.
 type proposer struct {
 	bounds CallBounds
 	calls  *calls
@@ -214,7 +215,7 @@ func (p *proposer) propose(r *reign, out *parcel) {
 	p.stats.bytes.Add(uint64(len(entry)))
 	// Without a timeout: Raft's main loop takes it, or Raft is shut down. What
 	// waits for the outcome has deadlines of its own.
-	future := r.raft.ApplyLog(newProposal(r.term, entry), 0)
+	future := r.raft.ApplyLog(raftlog.NewProposal(r.term, entry), 0)
 	go func() { // ends when Raft resolves the future, or is lost with it at a shutdown
 		err := future.Error()
 		outs, _ := future.Response().([]fsm.Outcome)
@@ -237,7 +238,7 @@ func classify(err error) *failure {
 		errors.Is(err, raft.ErrEnqueueTimeout),
 		errors.Is(err, raft.ErrLeadershipTransferInProgress),
 		errors.Is(err, raft.ErrAbortedByRestore),
-		errors.Is(err, errOtherTerm):
+		errors.Is(err, raftlog.ErrOtherTerm):
 		return notLeader()
 	}
 	return &failure{false, turn.Errorf(turn.Unknown, "the leader lost its office before the outcome was known: %v", err)}

@@ -180,12 +180,6 @@ func answerConfirm(question []byte, promised func() uint64) ([]byte, error) {
 	return binary.LittleEndian.AppendUint64(question[:8:8], promised()), nil
 }
 
-// votersIn counts the voters of a configuration.
-func votersIn(c raft.Configuration) int {
-	others, _ := votersOf(c, "")
-	return len(others)
-}
-
 // votersOf splits the voters of a configuration into the others and self.
 func votersOf(c raft.Configuration, self string) (others []string, isVoter bool) {
 	for _, s := range c.Servers {

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // A node whose state is damaged (fsm/damage.go) repairs it without help: it fetches the
@@ -162,15 +163,15 @@ func (n *Node) fetchState(ctx context.Context, from raft.Server) (index uint64, 
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	// From here on nothing is applied: the state that comes shall not be behind.
-	least := max(n.state.Halt(nil), n.snaps.position().index, max(n.logs.engine.FirstIndex(), 1)-1)
+	least := max(n.state.Halt(nil), n.snaps.position().Index, max(n.logs.FirstDurable(), 1)-1)
 	defer n.applier.resume()
 	in := steady{c}
 	got, err := askState(in, least)
 	if err != nil {
 		return 0, err
 	}
-	if got.index < least {
-		return 0, fmt.Errorf("its state ends at log entry %d, entry %d is needed", got.index, least)
+	if got.Index < least {
+		return 0, fmt.Errorf("its state ends at log entry %d, entry %d is needed", got.Index, least)
 	}
 	if err := n.reachEntry(ctx, got); err != nil {
 		return 0, err
@@ -185,19 +186,19 @@ func (n *Node) fetchState(ctx context.Context, from raft.Server) (index uint64, 
 // reachEntry waits until this node's log has an entry, with its term, or a snapshot in its
 // place. A state that was ahead of the log would vouch for entries that the log does not
 // have.
-func (n *Node) reachEntry(ctx context.Context, p position) error {
+func (n *Node) reachEntry(ctx context.Context, p raftlog.Position) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	for n.snaps.position() != p {
-		if n.logs.engine.LastIndex() >= p.index {
+		if n.logs.LastDurable() >= p.Index {
 			var l raft.Log
-			if err := n.logs.GetLog(p.index, &l); err != nil || l.Term == p.term {
+			if err := n.logs.GetLog(p.Index, &l); err != nil || l.Term == p.Term {
 				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("this node's log ends at entry %d, the state at entry %d of term %d", n.logs.engine.LastIndex(), p.index, p.term)
+			return fmt.Errorf("this node's log ends at entry %d, the state at entry %d of term %d", n.logs.LastDurable(), p.Index, p.Term)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

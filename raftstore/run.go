@@ -105,8 +105,8 @@ func (n *Node) start(ctx, life context.Context) error {
 		return err
 	}
 	snap := n.snaps.position()
-	if snap.index > 0 {
-		if err := n.logs.covered(snap.index, snap.term); err != nil {
+	if snap.Index > 0 {
+		if err := n.logs.FitToSnapshot(snap.Index, snap.Term); err != nil {
 			return err
 		}
 	}
@@ -122,7 +122,7 @@ func (n *Node) start(ctx, life context.Context) error {
 		state: n.state, snaps: n.snaps, logs: n.logs, ctx: life,
 		adopt: n.adopt, applied: n.applied, jumped: n.jumped, failed: n.fail,
 	}
-	r, err := raft.NewRaft(n.raftConfig(), n.applier, n.logs, terms{n.stable, n.logs.ahead.newTerm}, n.snaps, n.trans)
+	r, err := raft.NewRaft(n.raftConfig(), n.applier, n.logs, terms{n.stable, n.logs.NewTerm}, n.snaps, n.trans)
 	if err != nil {
 		return fmt.Errorf("raftstore: start Raft: %w", err)
 	}

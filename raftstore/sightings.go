@@ -10,6 +10,8 @@ import (
 	"maps"
 	"os"
 	"sync"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // sightings is what this node last saw of the others: how far their logs were durable,
@@ -47,14 +49,14 @@ type sighting struct {
 	Promised    uint64 `json:"promised"` // the highest term that it was in
 }
 
-func (s sighting) position() position { return position{s.Index, s.Term} }
+func (s sighting) position() raftlog.Position { return raftlog.Position{Index: s.Index, Term: s.Term} }
 
 // with returns what is known after both sightings of one directory.
 func (s sighting) with(o sighting) sighting {
 	if s.Incarnation != o.Incarnation {
 		return o
 	}
-	if s.position().before(o.position()) {
+	if s.position().Before(o.position()) {
 		s.Index, s.Term = o.Index, o.Term
 	}
 	s.Promised = max(s.Promised, o.Promised)
@@ -135,7 +137,7 @@ func (s *sightings) boot(id string) boot {
 	return s.boots[id]
 }
 
-// doubting notes whether a node says that it is in doubt, see loss.
+// doubting notes whether a node says that it is in doubt, see raftlog.Loss.
 func (s *sightings) doubting(id string, is bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,13 +159,13 @@ func (s *sightings) inDoubt(id string) bool {
 // returned before the entries were sent. It reports false, and notes nothing, if another
 // start of the node was met since: that one was told what was seen of it without this
 // acknowledgement, and may not have the entries. So they must not be counted as its own.
-func (s *sightings) acked(id string, by boot, p position) bool {
+func (s *sightings) acked(id string, by boot, p raftlog.Position) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.boots[id] != by {
 		return false
 	}
-	s.addLocked(id, func(now *sighting) { now.Index, now.Term, now.Promised = p.index, p.term, p.term })
+	s.addLocked(id, func(now *sighting) { now.Index, now.Term, now.Promised = p.Index, p.Term, p.Term })
 	return true
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // tcpTransport returns one end of Raft's own transport, and its address.
@@ -61,7 +63,7 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 			if (err == nil) != c.counts || err != nil && !errors.Is(err, errStartedAnew) {
 				t.Errorf("the entries were sent: %v", err)
 			}
-			if seen := s.byID["n2"].position(); (seen == position{100, 3}) != c.counts {
+			if seen := s.byID["n2"].position(); (seen == raftlog.Position{Index: 100, Term: 3}) != c.counts {
 				t.Errorf("seen of the node: %v", seen)
 			}
 			if before := <-told; before != had {
@@ -99,6 +101,6 @@ func TestStartsAreTold(t *testing.T) {
 	eventuallyTrue(t, "acknowledgements of the new start count", func() bool {
 		leader.seen.mu.Lock()
 		defer leader.seen.mu.Unlock()
-		return !leader.seen.byID[x.id].position().before(leader.mark.position())
+		return !leader.seen.byID[x.id].position().Before(leader.mark.Position())
 	})
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
@@ -63,7 +64,7 @@ type simNode struct {
 // before it enters the engine: fake time does not pass while a goroutine waits for
 // a mutex.
 type slowEngine struct {
-	engine
+	raftlog.Engine
 	mu   sync.Mutex
 	most time.Duration
 	read time.Duration // that a read takes
@@ -98,7 +99,7 @@ func (e *slowEngine) Get(index uint64, log *raft.Log) error {
 	wait := e.read
 	e.mu.Unlock()
 	time.Sleep(wait)
-	return e.engine.Get(index, log)
+	return e.Engine.Get(index, log)
 }
 
 func (e *slowEngine) Append(logs []*raft.Log) error {
@@ -110,7 +111,7 @@ func (e *slowEngine) Append(logs []*raft.Log) error {
 		<-gate
 	}
 	e.stored(logs)
-	return e.engine.Append(logs)
+	return e.Engine.Append(logs)
 }
 
 // skewedClock is wrong by so much.
@@ -168,15 +169,18 @@ func (c *simCluster) startWith(cfg Config) {
 	if err := os.MkdirAll(filepath.Join(cfg.DataDir, walName), 0o700); err != nil {
 		c.t.Fatal(err)
 	}
+	slow := &slowEngine{rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
+		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
+	cfg.wrapLog = func(e raftlog.Engine) raftlog.Engine {
+		slow.Engine = e
+		return slow
+	}
 	n, err := Open(cfg)
 	if err != nil {
 		c.t.Fatalf("open %s: %v", id, err)
 	}
-	r := &simNode{Node: n, disk: c.disks[id], done: make(chan struct{})}
-	r.slow = &slowEngine{engine: n.logs.engine, rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
-		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
-	n.logs.engine = r.slow
-	r.slow.read = c.slowReads
+	slow.read = c.slowReads
+	r := &simNode{Node: n, disk: c.disks[id], slow: slow, done: make(chan struct{})}
 	r.votes = make(map[string][]byte)
 	for _, name := range []string{stableName, voteCopyName} {
 		if r.votes[name], err = os.ReadFile(filepath.Join(cfg.DataDir, name)); err != nil {
@@ -293,7 +297,7 @@ func (c *simCluster) join(n *simNode) {
 	if n.err != nil && !errors.Is(n.err, errKilled) && !errors.Is(n.err, ErrRemoved) {
 		c.t.Errorf("%s stopped: %v", n.id, n.err)
 	}
-	if l, _ := n.mark.lacks(); l.doubt > 0 { // no disk here is put back
+	if l, _ := n.mark.Lost(); l.Doubt > 0 { // no disk here is put back
 		c.t.Errorf("%s believes that it lost %v", n.id, l)
 	}
 }

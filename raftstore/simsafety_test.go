@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // raftSafety judges what the nodes of a cluster send and store by two properties
@@ -17,8 +19,8 @@ type raftSafety struct {
 	seed maphash.Seed
 
 	mu      sync.Mutex
-	leaders map[uint64]string    // by term: election safety
-	entries map[position]logItem // log matching
+	leaders map[uint64]string            // by term: election safety
+	entries map[raftlog.Position]logItem // log matching
 	broken  []string
 }
 
@@ -28,7 +30,7 @@ type logItem struct {
 }
 
 func newRaftSafety() *raftSafety {
-	return &raftSafety{seed: maphash.MakeSeed(), leaders: make(map[uint64]string), entries: make(map[position]logItem)}
+	return &raftSafety{seed: maphash.MakeSeed(), leaders: make(map[uint64]string), entries: make(map[raftlog.Position]logItem)}
 }
 
 // sent notes the leader of a term by a message without entries that it sends.
@@ -56,10 +58,10 @@ func (s *raftSafety) stored(id string, logs []*raft.Log) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range logs {
-		p, sum := position{l.Index, l.Term}, maphash.Bytes(s.seed, append([]byte{byte(l.Type)}, l.Data...))
+		p, sum := raftlog.Position{Index: l.Index, Term: l.Term}, maphash.Bytes(s.seed, append([]byte{byte(l.Type)}, l.Data...))
 		known, ok := s.entries[p]
 		if ok && known.sum != sum {
-			s.reportLocked(fmt.Sprintf("entry %d of term %d is one on %s and another on %s", p.index, p.term, known.on, id))
+			s.reportLocked(fmt.Sprintf("entry %d of term %d is one on %s and another on %s", p.Index, p.Term, known.on, id))
 		}
 		if !ok {
 			s.entries[p] = logItem{sum, id}

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -121,8 +122,8 @@ func (s *snapshotStore) keepReceived(m marker, file string) error {
 }
 
 func (s *snapshotStore) superseded(m marker) error {
-	if p := s.position(); m.Index < p.index {
-		return fmt.Errorf("raftstore: the snapshot at log entry %d is superseded by the one at %d", m.Index, p.index)
+	if p := s.position(); m.Index < p.Index {
+		return fmt.Errorf("raftstore: the snapshot at log entry %d is superseded by the one at %d", m.Index, p.Index)
 	}
 	return nil
 }
@@ -150,13 +151,13 @@ func (s *snapshotStore) write(m marker) error {
 }
 
 // position returns the newest snapshot's last entry; index 0 if there is none.
-func (s *snapshotStore) position() position {
+func (s *snapshotStore) position() raftlog.Position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.newest == nil {
-		return position{}
+		return raftlog.Position{}
 	}
-	return position{s.newest.Index, s.newest.Term}
+	return raftlog.Position{Index: s.newest.Index, Term: s.newest.Term}
 }
 
 // check holds the state against the marker: it must not end before that says, unless what

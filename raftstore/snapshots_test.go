@@ -237,8 +237,8 @@ func TestReceivedSnapshotAndCrashes(t *testing.T) {
 		receive(t, from, to, true)
 		to, m = reopen(dir, m)
 		check(t, to, m, 20) // what the sender's state comprised, which is more than the marker says
-		if p := to.position(); p.index != 15 {
-			t.Fatalf("the snapshot is at %d", p.index)
+		if p := to.position(); p.Index != 15 {
+			t.Fatalf("the snapshot is at %d", p.Index)
 		}
 	})
 	t.Run("after the restore", func(t *testing.T) {
@@ -280,8 +280,8 @@ func TestSnapshotsDoNotGoBack(t *testing.T) {
 	if err := takeLocal(t, s, 8); err == nil {
 		t.Fatal("an older snapshot takes the place of a newer one")
 	}
-	if p := s.position(); p.index != 9 {
-		t.Fatalf("the snapshot is at %d", p.index)
+	if p := s.position(); p.Index != 9 {
+		t.Fatalf("the snapshot is at %d", p.Index)
 	}
 }
 
@@ -394,8 +394,8 @@ func TestOverlappingSnapshotsLeaveTheNewer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := 2*i + 1; s.position().index != want || m.best.Index != want || m.differ {
-			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want, s.position().index, m.best.Index)
+		if want := 2*i + 1; s.position().Index != want || m.best.Index != want || m.differ {
+			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want, s.position().Index, m.best.Index)
 		}
 	}
 }

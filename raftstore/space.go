@@ -176,7 +176,7 @@ func (n *Node) logIsFull(free uint64) bool {
 	if n.cfg.LogEngine == "boltdb" {
 		return free < 8<<20 // it has nothing in reserve
 	}
-	return free < uint64(n.cfg.Storage.SegmentBytes) && n.logs.engine.Room() < n.logMargin()
+	return free < uint64(n.cfg.Storage.SegmentBytes) && n.logs.Room() < n.logMargin()
 }
 
 // logMargin is how much room, in bytes, the log keeps for what must not fail.

@@ -242,3 +242,17 @@ func (s *stableStore) GetUint64(key []byte) (uint64, error) {
 }
 
 func (s *stableStore) Close() error { return errors.Join(s.db.Close(), s.second.Close()) }
+
+// terms is Raft's stable store. A term begins when the log is settled.
+type terms struct {
+	*stableStore
+	begin func(term uint64)
+}
+
+// SetUint64 implements raft.StableStore.
+func (t terms) SetUint64(key []byte, val uint64) error {
+	if string(key) == keyTerm {
+		t.begin(val)
+	}
+	return t.stableStore.SetUint64(key, val)
+}

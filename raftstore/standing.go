@@ -93,7 +93,7 @@ func (n *Node) rule(ctx context.Context, r *reign, epoch func(context.Context) (
 		poke(n.standing)
 		return
 	}
-	n.logs.ahead.lead(r.term, votersIn(n.configuration()))
+	n.logs.Lead(r.term, n.configuration())
 	n.lead.setServing(r.term)
 	var members time.Time // when to look after them next
 	for {

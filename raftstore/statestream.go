@@ -11,6 +11,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // A node that repairs its state asks another for all of it, over a connection of its own:
@@ -46,7 +47,7 @@ func (s steady) Write(b []byte) (int, error) {
 }
 
 // askState asks for a state that includes the entry least. The dump follows on in.
-func askState(in io.ReadWriter, least uint64) (last position, err error) {
+func askState(in io.ReadWriter, least uint64) (last raftlog.Position, err error) {
 	if _, err := in.Write(binary.LittleEndian.AppendUint64(nil, least)); err != nil {
 		return last, err
 	}
@@ -63,7 +64,7 @@ func askState(in io.ReadWriter, least uint64) (last position, err error) {
 		return last, errors.Join(fmt.Errorf("it sends no state: %s", reason), err)
 	}
 	_, err = io.ReadFull(in, b[:])
-	return position{binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:])}, err
+	return raftlog.Position{Index: binary.LittleEndian.Uint64(b[:]), Term: binary.LittleEndian.Uint64(b[8:])}, err
 }
 
 // sendState answers askState.

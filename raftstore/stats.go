@@ -88,11 +88,11 @@ func (n *Node) Stats() Stats {
 		SnapshotTime: n.stats.snapshots.spent(), SnapshotEnded: n.stats.snapshots.ended(),
 		Flushes: n.stats.flushes.count.Load(), FlushBytes: n.stats.flushBytes.Load(),
 		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),
-		LogAppends: n.logs.syncs.Load(), LogAppendTime: time.Duration(n.logs.syncNanos.Load()),
-		FirstIndex: n.logs.engine.FirstIndex(), LastIndex: n.logs.engine.LastIndex(),
+		FirstIndex: n.logs.FirstDurable(), LastIndex: n.logs.LastDurable(),
 		ReadOnly: n.space.refusal() != nil, ShortOfSpace: n.space.short.Load() != nil, FreeBytes: n.space.free.Load(),
 		Level: n.state.Level(),
 	}
+	s.LogAppends, s.LogAppendTime = n.logs.Appends()
 	n.casts.mu.Lock()
 	s.BroadcastsDropped = n.casts.dropped
 	n.casts.mu.Unlock()

@@ -48,7 +48,7 @@ func (n *Node) status() nodeStatus {
 	s := nodeStatus{
 		ID: n.id, Incarnation: n.ident.get().Incarnation,
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
-		Role: "starting", Last: max(n.logs.engine.LastIndex(), n.snaps.position().index),
+		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.position().Index),
 		NoLog: n.space.logFull.Load(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
 	}
@@ -72,14 +72,14 @@ func (n *Node) status() nodeStatus {
 		s.Role = "leader"
 	case raft.Candidate:
 		s.Role = "candidate"
-		if _, missing := n.mark.lacks(); missing {
+		if _, missing := n.mark.Lost(); missing {
 			s.Role = roleRecovering
 		}
 	case raft.Follower:
 		s.Role = "follower"
 		if _, voter := n.voters(); !voter {
 			s.Role = "learner"
-		} else if _, missing := n.mark.lacks(); missing {
+		} else if _, missing := n.mark.Lost(); missing {
 			s.Role = roleRecovering
 		}
 	default:
@@ -206,9 +206,9 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	if _, voter := n.voters(); !voter {
 		reasons = append(reasons, "the node is not a voter")
 	}
-	if l, missing := n.mark.lacks(); missing {
+	if l, missing := n.mark.Lost(); missing {
 		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, and has not got it back yet", l))
-		if leader, _ := n.lead.leader(); leader == "" && l.doubt > 0 {
+		if leader, _ := n.lead.leader(); leader == "" && l.Doubt > 0 {
 			reasons = append(reasons, n.howToElect())
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -75,8 +76,8 @@ func TestHeirIsNotRecovering(t *testing.T) {
 		c.within(5*time.Second, "all logs are equal", func() bool {
 			return !slices.ContainsFunc(c.running(), func(o *simNode) bool { return o.raft.Load().LastIndex() != leader.raft.Load().LastIndex() })
 		})
-		end := n.mark.position()
-		if err := n.mark.lost(loss{had: position{end.index + 1000, end.term}}); err != nil {
+		end := n.mark.Position()
+		if err := n.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: end.Index + 1000, Term: end.Term}}); err != nil {
 			t.Fatal(err)
 		}
 		if heir, ok := leader.heir(t.Context()); !ok || string(heir.ID) == n.id {
@@ -85,7 +86,7 @@ func TestHeirIsNotRecovering(t *testing.T) {
 		if err := leader.TransferLeadership(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		c.within(5*time.Second, n.id+" has an entry of the next term", func() bool { _, missing := n.mark.lacks(); return !missing })
+		c.within(5*time.Second, n.id+" has an entry of the next term", func() bool { _, missing := n.mark.Lost(); return !missing })
 		c.recover()
 		c.sameState()
 		c.close()

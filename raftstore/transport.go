@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // keptConns is how many connections to each node are kept for the next messages.
@@ -23,7 +24,7 @@ type transport struct {
 	*raft.NetworkTransport
 	maxBytes int
 	leads    func() bool // as far as Raft's main loop has got
-	// durable waits until this node's log is durable up to an index, see ahead.
+	// durable waits until this node's log is durable up to an index: see raftlog.Store.AwaitDurable.
 	durable func(index uint64) error
 	reach   *reach
 	ballot  *ballot
@@ -46,7 +47,7 @@ func newTransport(n *Node) *transport {
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
 		leads:    n.leading,
-		durable:  n.logs.ahead.durable,
+		durable:  n.logs.AwaitDurable,
 		reach:    n.reach,
 		ballot:   n.ballot,
 		seen:     n.seen,
@@ -94,7 +95,7 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 		return err
 	}
 	last := args.Entries[len(args.Entries)-1]
-	if resp.Success && !t.seen.acked(string(id), boot, position{last.Index, last.Term}) {
+	if resp.Success && !t.seen.acked(string(id), boot, raftlog.Position{Index: last.Index, Term: last.Term}) {
 		return errStartedAnew
 	}
 	return t.durable(last.Index)

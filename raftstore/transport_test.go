@@ -44,14 +44,14 @@ func TestStaleSuffixIsNotApplied(t *testing.T) {
 	a := c.elect("n1")
 	put(t, a, "s", "common")
 	c.level()
-	before := a.logs.engine.LastIndex()
+	before := a.logs.LastDurable()
 	var prev raft.Log
 	if err := a.logs.GetLog(before, &prev); err != nil {
 		t.Fatal(err)
 	}
 	c.isolate(w, "n1", others, true)
 	a.Submit(t.Context(), appendOp("s", "stale"))
-	eventuallyTrue(t, "the old leader has an entry of its own", func() bool { return a.logs.engine.LastIndex() > before })
+	eventuallyTrue(t, "the old leader has an entry of its own", func() bool { return a.logs.LastDurable() > before })
 	b := c.elect("n2")
 	put(t, b, "s", "new")
 

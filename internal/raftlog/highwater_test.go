@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"errors"
@@ -16,9 +16,9 @@ import (
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
-func openMark(t *testing.T, disk *simdisk.Disk) *highWater {
+func openMark(t *testing.T, disk *simdisk.Disk) *HighWater {
 	t.Helper()
-	h, err := openHighWater(disk, "/data", "me", func(err error) { panic(halted{err}) }, slog.New(slog.DiscardHandler))
+	h, err := OpenHighWater(disk, "/data", "me", func(err error) { panic(halted{err}) }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,27 +33,27 @@ func TestHighWaterOverPowerCuts(t *testing.T) {
 		for steps := range 60 {
 			disk := simdisk.New()
 			h := openMark(t, disk)
-			set := []position{{}} // since the last sync, which made the first one durable
+			set := []Position{{}} // since the last sync, which made the first one durable
 			for i := range steps {
-				p := position{uint64(i/2 + 1), uint64(i/7 + 1)}
+				p := Position{uint64(i/2 + 1), uint64(i/7 + 1)}
 				if i%11 == 10 {
 					h.cut(p)
 					set = nil
 				} else {
-					h.reached(p)
+					h.Reached(p)
 				}
-				set = append(set, h.position())
+				set = append(set, h.Position())
 				if i%5 == 4 {
 					if err := h.sync(); err != nil {
 						t.Fatal(err)
 					}
-					set = []position{h.position()}
+					set = []Position{h.Position()}
 				}
 			}
-			if got := openMark(t, disk.Crash(policy, rnd)).position(); !slices.Contains(set, got) {
+			if got := openMark(t, disk.Crash(policy, rnd)).Position(); !slices.Contains(set, got) {
 				t.Fatalf("%v, %d steps: the mark is %v, want one of %v", policy, steps, got, set)
 			}
-			if got, want := openMark(t, disk.Kill()).position(), h.position(); got != want {
+			if got, want := openMark(t, disk.Kill()).Position(), h.Position(); got != want {
 				t.Fatalf("%d steps and a kill: the mark is %v, want %v", steps, got, want)
 			}
 		}
@@ -65,9 +65,9 @@ func TestHighWaterSurvivesDamage(t *testing.T) {
 		disk := simdisk.New()
 		h := openMark(t, disk)
 		for i := range uint64(9) {
-			h.reached(position{i + 1, 3})
+			h.Reached(Position{i + 1, 3})
 		}
-		if err := errors.Join(h.lost(loss{had: position{12, 3}, doubt: 5}), h.Close()); err != nil {
+		if err := errors.Join(h.NoteLoss(Loss{Had: Position{12, 3}, Doubt: 5}), h.Close()); err != nil {
 			t.Fatal(err)
 		}
 		return disk
@@ -77,45 +77,46 @@ func TestHighWaterSurvivesDamage(t *testing.T) {
 			continue
 		}
 		disk := marked()
-		if err := disk.Rot("/data/"+markName, offset, 0x10); err != nil {
+		if err := disk.Rot("/data/"+MarkName, offset, 0x10); err != nil {
 			t.Fatal(err)
 		}
-		if got := openMark(t, disk).position(); got != (position{12, 3}) && got != (position{9, 3}) {
+		if got := openMark(t, disk).Position(); got != (Position{12, 3}) && got != (Position{9, 3}) {
 			t.Fatalf("byte %d flipped: the mark is %v", offset, got)
 		}
 	}
 	disk := marked()
-	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{had: position{12, 3}, doubt: 5}) {
+	if l, missing := openMark(t, disk.Kill()).Lost(); !missing || l != (Loss{Had: Position{12, 3}, Doubt: 5}) {
 		t.Errorf("after a restart: %v, %v", l, missing)
 	}
-	if err := disk.Cut("/data/"+markName, 20); err != nil {
+	if err := disk.Cut("/data/"+MarkName, 20); err != nil {
 		t.Fatal(err)
 	}
 	h := openMark(t, disk)
-	if got := h.position(); got != (position{}) {
+	if got := h.Position(); got != (Position{}) {
 		t.Errorf("a file that is cut off: the mark is %v", got)
 	}
-	other, err := openHighWater(disk, "/data", "other", h.halt, h.log)
-	if err != nil || other.position() != (position{}) {
-		t.Errorf("another node's mark: %v, %v", other.position(), err)
+	other, err := OpenHighWater(disk, "/data", "other", h.halt, h.log)
+	if err != nil || other.Position() != (Position{}) {
+		t.Errorf("another node's mark: %v, %v", other.Position(), err)
 	}
 }
 
 // logOn opens a log with its mark on a disk in memory.
-func logOn(t *testing.T, disk *simdisk.Disk) *logStore {
+func logOn(t *testing.T, disk *simdisk.Disk) *Store {
 	t.Helper()
-	l, err := wal.Open("/data/"+walName, wal.Options{SegmentBytes: 64 << 10, FS: disk, Logger: slog.New(slog.DiscardHandler)})
+	l, err := wal.Open("/data/wal", wal.Options{SegmentBytes: 64 << 10, FS: disk, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newLogStore(&walLog{Log: l}, func(error) {}, func(err error) { panic(halted{err}) })
-	s.mark = openMark(t, disk)
-	return s
+	return New(OverWAL(l), Config{
+		Mark: openMark(t, disk), Fail: func(error) {}, Halt: func(err error) { panic(halted{err}) },
+		Known: func() Known { return Known{} }, Placed: func() {}, Leads: func() bool { return false },
+	})
 }
 
-func (s *logStore) mustEnd(t *testing.T) position {
+func (s *Store) mustEnd(t *testing.T) Position {
 	t.Helper()
-	p, err := s.end()
+	p, err := s.End()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func (s *logStore) mustEnd(t *testing.T) position {
 // never taken for one that lost something.
 func TestHealthyLogReachesItsMark(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 9))
-	work := func(s *logStore) {
+	work := func(s *Store) {
 		for i := range uint64(12) {
 			term := i/4 + 1
 			if i%4 == 0 && i > 0 {
@@ -152,7 +153,7 @@ func TestHealthyLogReachesItsMark(t *testing.T) {
 		_, stopped := try(func() error { work(s); return nil })
 		for _, policy := range simdisk.Policies() {
 			after := logOn(t, disk.Crash(policy, rnd))
-			if end, mark := after.mustEnd(t), after.mark.position(); end.before(mark) {
+			if end, mark := after.mustEnd(t), after.cfg.Mark.Position(); end.Before(mark) {
 				t.Fatalf("cut at operation %d, %v: the log ends at %v, its mark is %v", cut, policy, end, mark)
 			}
 		}
@@ -167,7 +168,7 @@ func TestHealthyLogReachesItsMark(t *testing.T) {
 
 // Rot in the last batch, and in any before it, is not taken for a torn end.
 func TestRottenTailIsNotATornOne(t *testing.T) {
-	const segment = "/data/" + walName + "/00000000000000000001.seg"
+	const segment = "/data/wal/00000000000000000001.seg"
 	for batches := 1; batches <= 3; batches++ {
 		for _, width := range []int{1, 512, 4096} {
 			t.Run(fmt.Sprintf("%d batches, %d bytes", batches, width), func(t *testing.T) {
@@ -196,7 +197,7 @@ func TestRottenTailIsNotATornOne(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if mark := openMark(t, killed).position(); l.LastIndex() == uint64(2*batches) || mark != (position{uint64(2 * batches), 1}) {
+					if mark := openMark(t, killed).Position(); l.LastIndex() == uint64(2*batches) || mark != (Position{uint64(2 * batches), 1}) {
 						t.Fatalf("rot at %d: the log ends at %d, its mark is %v", at, l.LastIndex(), mark)
 					}
 				}
@@ -210,7 +211,7 @@ func TestRottenTailIsNotATornOne(t *testing.T) {
 func TestHighWaterOnAFullDisk(t *testing.T) {
 	disk := simdisk.New()
 	h := openMark(t, disk)
-	h.reached(position{5, 1})
+	h.Reached(Position{5, 1})
 	full := true
 	disk.Fail(func(op simdisk.Op) error {
 		if full && op.Changes() {
@@ -219,25 +220,25 @@ func TestHighWaterOnAFullDisk(t *testing.T) {
 		return nil
 	})
 	for i := range uint64(4) {
-		h.reached(position{6 + i, 1})
+		h.Reached(Position{6 + i, 1})
 	}
-	if got := h.position(); got != (position{9, 1}) {
+	if got := h.Position(); got != (Position{9, 1}) {
 		t.Errorf("the log is durable up to entry 9, the mark is %v", got)
 	}
-	if got := openMark(t, disk.Kill()).position(); got != (position{5, 1}) {
+	if got := openMark(t, disk.Kill()).Position(); got != (Position{5, 1}) {
 		t.Errorf("the file has %v", got)
 	}
-	if err := h.lost(loss{had: position{9, 1}, doubt: 2}); !errors.Is(err, syscall.EDQUOT) {
+	if err := h.NoteLoss(Loss{Had: Position{9, 1}, Doubt: 2}); !errors.Is(err, syscall.EDQUOT) {
 		t.Errorf("a loss is noted: %v", err)
 	}
-	if _, stopped := try(func() error { h.cut(position{7, 1}); return nil }); !stopped {
+	if _, stopped := try(func() error { h.cut(Position{7, 1}); return nil }); !stopped {
 		t.Error("a cut is noted")
 	}
 	full = false
-	if err := h.lost(loss{had: position{9, 1}, doubt: 2}); err != nil {
+	if err := h.NoteLoss(Loss{Had: Position{9, 1}, Doubt: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if l, missing := openMark(t, disk.Kill()).lacks(); !missing || l != (loss{had: position{9, 1}, doubt: 2}) {
+	if l, missing := openMark(t, disk.Kill()).Lost(); !missing || l != (Loss{Had: Position{9, 1}, Doubt: 2}) {
 		t.Errorf("when the disk has room, the file has %v, %v", l, missing)
 	}
 }
@@ -260,9 +261,9 @@ func TestHighWaterIsReadWhileItIsWritten(t *testing.T) {
 	f := stuckFile{h.file, make(chan struct{}), make(chan struct{})}
 	h.file = f
 	done := make(chan struct{})
-	go func() { defer close(done); h.reached(position{1, 1}) }()
+	go func() { defer close(done); h.Reached(Position{1, 1}) }()
 	<-f.entered
-	if got := h.position(); got != (position{1, 1}) { // would wait for ever
+	if got := h.Position(); got != (Position{1, 1}) { // would wait for ever
 		t.Errorf("the mark is %v", got)
 	}
 	close(f.release)
@@ -274,30 +275,30 @@ func TestHighWaterIsReadWhileItIsWritten(t *testing.T) {
 func TestFurthestMarkIsKept(t *testing.T) {
 	disk := simdisk.New()
 	h := openMark(t, disk)
-	h.reached(position{8, 2})
-	h.cut(position{6, 1})
-	h.reached(position{7, 1})
+	h.Reached(Position{8, 2})
+	h.cut(Position{6, 1})
+	h.Reached(Position{7, 1})
 	for _, d := range []*simdisk.Disk{disk.Kill(), disk.Crash(simdisk.Policies()[0], rand.New(rand.NewPCG(1, 1)))} {
-		if got := openMark(t, d); got.ever() != (position{8, 2}) || got.position().index > 7 {
-			t.Errorf("after a restart the mark is %v, the furthest %v", got.position(), got.ever())
+		if got := openMark(t, d); got.Furthest() != (Position{8, 2}) || got.Position().Index > 7 {
+			t.Errorf("after a restart the mark is %v, the furthest %v", got.Position(), got.Furthest())
 		}
 	}
-	if err := h.lost(loss{had: position{7, 1}, doubt: 2}); err != nil {
+	if err := h.NoteLoss(Loss{Had: Position{7, 1}, Doubt: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if got := openMark(t, disk.Kill()); got.lossLocked() != (loss{had: position{7, 1}, doubt: 2}) || got.ever() != (position{8, 2}) {
-		t.Errorf("after a restart, lost is %+v, the furthest %v", got.lossLocked(), got.ever())
+	if got := openMark(t, disk.Kill()); got.lossLocked() != (Loss{Had: Position{7, 1}, Doubt: 2}) || got.Furthest() != (Position{8, 2}) {
+		t.Errorf("after a restart, lost is %+v, the furthest %v", got.lossLocked(), got.Furthest())
 	}
 	old := disk.Kill() // an older version wrote its bytes of the page
-	if err := old.Rot("/data/"+markName, int64(h.sequence%2)*markPage+56, 1); err != nil {
+	if err := old.Rot("/data/"+MarkName, int64(h.sequence%2)*markPage+56, 1); err != nil {
 		t.Fatal(err)
 	}
-	if got := openMark(t, old); got.lossLocked() != (loss{position{7, 1}, 2, true}) || got.ever() != (position{7, 1}) {
-		t.Errorf("of an older version, lost is %+v, the furthest %v", got.lossLocked(), got.ever())
+	if got := openMark(t, old); got.lossLocked() != (Loss{Position{7, 1}, 2, true}) || got.Furthest() != (Position{7, 1}) {
+		t.Errorf("of an older version, lost is %+v, the furthest %v", got.lossLocked(), got.Furthest())
 	}
-	h.reached(position{7, 3})
-	if got := openMark(t, disk.Kill()); got.ever() != (position{7, 3}) || got.position() != (position{7, 3}) {
-		t.Errorf("the mark is %v, the furthest %v", got.position(), got.ever())
+	h.Reached(Position{7, 3})
+	if got := openMark(t, disk.Kill()); got.Furthest() != (Position{7, 3}) || got.Position() != (Position{7, 3}) {
+		t.Errorf("the mark is %v, the furthest %v", got.Position(), got.Furthest())
 	}
 }
 
@@ -305,22 +306,22 @@ func TestFurthestMarkIsKept(t *testing.T) {
 func TestTermsOfOthersOnAFullDisk(t *testing.T) {
 	disk := simdisk.New()
 	h := openMark(t, disk)
-	h.reached(position{8, 2})
+	h.Reached(Position{8, 2})
 	disk.Fail(func(op simdisk.Op) error {
 		if op.Kind == simdisk.Sync {
 			return syscall.ENOSPC
 		}
 		return nil
 	})
-	if err := h.prolong(9); err != nil {
+	if err := h.ProlongDoubt(9); err != nil {
 		t.Error(err)
 	}
-	if err := h.lost(loss{doubt: 3, restored: true}); err == nil {
+	if err := h.NoteLoss(Loss{Doubt: 3, Restored: true}); err == nil {
 		t.Error("a doubt that is not on disk is taken for one that is")
 	}
 }
 
-// Whoever notes a loss that is being noted goes on when it is durable, not before.
+// A caller that notes a loss that is being noted goes on when it is durable, not before.
 func TestLossIsDurableForAll(t *testing.T) {
 	disk := simdisk.New()
 	h := openMark(t, disk)
@@ -334,12 +335,12 @@ func TestLossIsDurableForAll(t *testing.T) {
 		}
 		return nil
 	})
-	l := loss{doubt: 3, restored: true}
+	l := Loss{Doubt: 3, Restored: true}
 	first, second := make(chan error, 1), make(chan error, 1)
-	go func() { first <- h.lost(l) }()
+	go func() { first <- h.NoteLoss(l) }()
 	<-syncing
 	go func() {
-		err := h.lost(l)
+		err := h.NoteLoss(l)
 		if !durable.Load() {
 			err = errors.New("it returned before the first one was durable")
 		}

@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// ahead is the end of a leader's log that is on its way to its disk.
+// parallelAppend is the end of a leader's log that is written while it is replicated.
 //
 // A leader may send an entry to the others while it writes the entry itself, if
 // it does not count itself among those who have it before it is durable (Ongaro,
@@ -18,18 +18,18 @@ import (
 //
 //   - Where there are two voters or more, an entry is committed when a follower's
 //     acknowledgement of it is counted. The transport passes an acknowledgement on
-//     to Raft when this node's own log is durable as far as it reaches.
-//   - Only commands of the node's own term run ahead, in a term in which it leads.
-//     Whatever else is stored, a configuration above all, waits for what went before
-//     and is then stored durably.
+//     to Raft when the local log is durable up to the same entry (AwaitDurable).
+//   - Only commands of the current term are appended in parallel, while the node leads
+//     in it. Whatever else is stored, a configuration above all, waits for what went
+//     before and is then stored durably.
 //   - Before the node goes on to another term, in which it can be a follower and
 //     acknowledge what is in its log, all of that is durable.
-//   - Entries run ahead only into space that the log has allocated: a full disk
-//     shows when Raft can still be told.
+//   - Entries are appended in parallel only into space that the log has allocated: a
+//     full disk shows when Raft can still be told.
 //
 // A leader that crashes may lose entries that it has sent. It never counted as
 // having them, and cannot lead in that term again.
-type ahead struct {
+type parallelAppend struct {
 	store func([]*raft.Log) error // makes entries durable
 	halt  func(error)             // does not return
 
@@ -40,14 +40,14 @@ type ahead struct {
 	busy    bool   // a goroutine is in drain
 	lost    error  // the log has failed
 	highest uint64 // term that Raft has gone on to
-	term    uint64 // in which this node leads and may run ahead; 0: none
+	term    uint64 // in which this node leads and may append in parallel; 0: none
 	voters  int    // of the last configuration, 0: unknown
 }
 
-// lead lets commands of a term run ahead in which this node leads. voters are
-// those of the configuration that Raft works with. One that was stored in this
-// term may not be at work yet: the lower number counts.
-func (a *ahead) lead(term uint64, voters int) {
+// lead lets commands of a term be appended in parallel in which this node leads.
+// voters are those of the configuration that Raft works with. One that was stored in
+// this term may not be at work yet: the lower number counts.
+func (a *parallelAppend) lead(term uint64, voters int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if term != a.highest {
@@ -60,7 +60,7 @@ func (a *ahead) lead(term uint64, voters int) {
 }
 
 // newTerm is to be called before Raft goes on to a term.
-func (a *ahead) newTerm(term uint64) {
+func (a *parallelAppend) newTerm(term uint64) {
 	a.mu.Lock()
 	a.highest = max(a.highest, term)
 	a.term, a.voters = 0, 0
@@ -69,15 +69,15 @@ func (a *ahead) newTerm(term uint64) {
 }
 
 // configured notes how many voters a configuration has that was stored.
-func (a *ahead) configured(voters int) {
+func (a *parallelAppend) configured(voters int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.voters = voters
 }
 
-// take takes entries that may run ahead; false: they may not. room is what the log
-// has space for.
-func (a *ahead) take(logs []*raft.Log, room int64) bool {
+// take takes entries that may be appended in parallel; false: they may not. room is
+// what the log has space for.
+func (a *parallelAppend) take(logs []*raft.Log, room int64) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.term == 0 || a.voters < 2 || a.lost != nil {
@@ -107,7 +107,7 @@ func entrySize(l *raft.Log) int64 {
 }
 
 // drain makes durable what is there, in one write each time.
-func (a *ahead) drain() {
+func (a *parallelAppend) drain() {
 	a.mu.Lock()
 	for len(a.logs) > 0 {
 		batch := a.logs
@@ -115,7 +115,7 @@ func (a *ahead) drain() {
 		err := a.store(batch)
 		a.mu.Lock()
 		if err != nil {
-			a.lost = fmt.Errorf("raftstore: append to the log: %w", err)
+			a.lost = fmt.Errorf("raftlog: append to the log: %w", err)
 			a.changed.Broadcast()
 			a.mu.Unlock()
 			a.halt(a.lost)
@@ -133,7 +133,7 @@ func (a *ahead) drain() {
 
 // durable waits until the entry at index is durable, if it is in the log. It
 // fails if the log does.
-func (a *ahead) durable(index uint64) error {
+func (a *parallelAppend) durable(index uint64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for a.lost == nil && len(a.logs) > 0 && a.logs[0].Index <= index {
@@ -144,7 +144,7 @@ func (a *ahead) durable(index uint64) error {
 
 // settle waits until everything that is there is durable. It does not return if
 // that fails.
-func (a *ahead) settle() {
+func (a *parallelAppend) settle() {
 	last := a.last()
 	if last == 0 {
 		return
@@ -155,7 +155,7 @@ func (a *ahead) settle() {
 }
 
 // idle waits until nothing of the log is used any more from here.
-func (a *ahead) idle() {
+func (a *parallelAppend) idle() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for a.busy && a.lost == nil {
@@ -164,7 +164,7 @@ func (a *ahead) idle() {
 }
 
 // last returns the index of the last entry that is not durable, 0 if there is none.
-func (a *ahead) last() uint64 {
+func (a *parallelAppend) last() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.logs) == 0 {
@@ -174,7 +174,7 @@ func (a *ahead) last() uint64 {
 }
 
 // get copies an entry that is not durable yet.
-func (a *ahead) get(index uint64, log *raft.Log) bool {
+func (a *parallelAppend) get(index uint64, log *raft.Log) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.logs) == 0 || index < a.logs[0].Index || index > a.logs[len(a.logs)-1].Index {
@@ -182,18 +182,4 @@ func (a *ahead) get(index uint64, log *raft.Log) bool {
 	}
 	*log = *a.logs[index-a.logs[0].Index]
 	return true
-}
-
-// terms is Raft's stable store. A term begins when the log is settled.
-type terms struct {
-	*stableStore
-	begin func(term uint64)
-}
-
-// SetUint64 implements raft.StableStore.
-func (t terms) SetUint64(key []byte, val uint64) error {
-	if string(key) == keyTerm {
-		t.begin(val)
-	}
-	return t.stableStore.SetUint64(key, val)
 }

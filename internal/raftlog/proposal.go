@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"encoding/binary"
@@ -22,27 +22,27 @@ import (
 // A change of the configuration has no extension. Its term is the one that was named
 // last by reconfigureIn. Where one is not stored the node stops: see rejected.
 
-// errOtherTerm: what was proposed is not in the log, and never will be.
-var errOtherTerm = errors.New("it was proposed for another term than the one that has begun")
+// ErrOtherTerm: what was proposed is not in the log, and never will be.
+var ErrOtherTerm = errors.New("it was proposed for another term than the one that has begun")
 
-// newProposal returns an entry of commands as a proposal for a term.
-func newProposal(term uint64, entry []byte) raft.Log {
+// NewProposal returns an entry of commands as a proposal for a term.
+func NewProposal(term uint64, entry []byte) raft.Log {
 	return raft.Log{Data: entry, Extensions: binary.LittleEndian.AppendUint64(nil, term)}
 }
 
 // takeProposals rejects what this node proposed for another term than the one in
 // which Raft is about to store it. Of the other proposals it makes mere entries, and
 // tells the proposer.
-func (s *logStore) takeProposals(logs []*raft.Log) error {
+func (s *Store) takeProposals(logs []*raft.Log) error {
 	for _, l := range logs {
 		if term := s.proposedFor(l); term != 0 && term != l.Term {
-			return errOtherTerm
+			return ErrOtherTerm
 		}
 	}
 	for _, l := range logs {
 		if len(l.Extensions) > 0 {
 			l.Extensions = nil
-			s.taken()
+			s.cfg.Placed()
 		}
 	}
 	return nil
@@ -51,26 +51,26 @@ func (s *logStore) takeProposals(logs []*raft.Log) error {
 // proposedFor returns the term for which this node proposed an entry; 0: it did not,
 // or for any term. What Raft stores while this node leads is proposed here: role and
 // term change on the goroutine that stores.
-func (s *logStore) proposedFor(l *raft.Log) uint64 {
+func (s *Store) proposedFor(l *raft.Log) uint64 {
 	switch {
 	case len(l.Extensions) == 8:
 		return binary.LittleEndian.Uint64(l.Extensions)
-	case l.Type == raft.LogConfiguration && s.leads():
+	case l.Type == raft.LogConfiguration && s.cfg.Leads():
 		return s.changes.Load()
 	}
 	return 0
 }
 
-// reconfigureIn has changes of the configuration that this node makes from here on
+// ReconfigureIn has changes of the configuration that this node makes from here on
 // take place in a term, or not at all.
-func (s *logStore) reconfigureIn(term uint64) { s.changes.Store(term) }
+func (s *Store) ReconfigureIn(term uint64) { s.changes.Store(term) }
 
 // rejected returns why entries are not stored, unless there is a change of the
 // configuration by this node among them: Raft goes on with that as if it were stored.
-func (s *logStore) rejected(logs []*raft.Log, why error) error {
+func (s *Store) rejected(logs []*raft.Log, why error) error {
 	for _, l := range logs {
-		if l.Type == raft.LogConfiguration && s.leads() {
-			s.halt(fmt.Errorf("raftstore: store a change of the configuration: %w; the configuration is as before: start the node again", why))
+		if l.Type == raft.LogConfiguration && s.cfg.Leads() {
+			s.cfg.Halt(fmt.Errorf("raftlog: store a change of the configuration: %w; the configuration is as before: start the node again", why))
 		}
 	}
 	return why

@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"context"
@@ -13,20 +13,21 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// highWater is the high-water mark of the log: the last position that this node has
+// HighWater is the high-water mark of the log: the last position that this node has
 // made durable, and so may have acknowledged.
 //
 // The log alone cannot tell a last batch that a crash cut short from one that was
 // durable and is damaged, nor whether it was replaced by an older copy. So each
 // append leaves its last position here, after its sync. If the log ends before the
-// mark at the next start, it has lost entries: see ballot.
+// mark at the next start, it has lost entries, and the node must not vote
+// as if it had them.
 //
 // The mark is written, but not synced with each append. A process that dies leaves
 // it exact; a power cut takes it back by markSync at most, which it tolerates: what
 // the mark says was durable before it was written.
 //
-// A nil *highWater keeps nothing.
-type highWater struct {
+// A nil *HighWater keeps nothing.
+type HighWater struct {
 	file  wal.File
 	path  string
 	owner uint64
@@ -34,17 +35,17 @@ type highWater struct {
 	log   *slog.Logger
 	fulls atomic.Uint64 // times that the disk was full
 
-	shown    atomic.Pointer[position] // mark, for those who must not wait for the disk
-	furthest atomic.Pointer[position] // peak, for the same
+	shown    atomic.Pointer[Position] // mark, for callers that must not wait for the disk
+	furthest atomic.Pointer[Position] // peak, for the same
 
 	syncing sync.Mutex // held during a sync, and taken before mu
 
 	mu       sync.Mutex // held while the file is written
 	sequence uint64
-	mark     position
-	peak     position // the furthest mark ever: of what is behind mark, the log was cut rightly
+	mark     Position
+	peak     Position // the furthest mark ever: of what is behind mark, the log was cut rightly
 	doubt    uint64
-	restored bool // see loss
+	restored bool // see Loss
 	missing  bool // the log has not what it had
 	dirty    bool // written and not synced
 	behind   bool // the file has an older mark: the disk was full
@@ -53,35 +54,28 @@ type highWater struct {
 // markSync is how often the mark is synced while it moves.
 const markSync = time.Second
 
-// before orders positions as Raft does when it compares logs.
-func (p position) before(q position) bool {
-	return p.term < q.term || p.term == q.term && p.index < q.index
-}
-
-func (p position) String() string { return fmt.Sprintf("entry %d of term %d", p.index, p.term) }
-
 // lossLocked returns the mark, and what is in doubt. The caller holds mu.
-func (h *highWater) lossLocked() loss { return loss{h.mark, h.doubt, h.restored} }
+func (h *HighWater) lossLocked() Loss { return Loss{h.mark, h.doubt, h.restored} }
 
 // set makes l.had the mark, and notes the doubt. The caller holds mu.
-func (h *highWater) set(l loss) error {
+func (h *HighWater) set(l Loss) error {
 	if l == h.lossLocked() && !h.behind {
 		return nil
 	}
-	h.mark, h.doubt, h.restored = l.had, l.doubt, l.restored
-	if h.peak.before(h.mark) {
+	h.mark, h.doubt, h.restored = l.Had, l.Doubt, l.Restored
+	if h.peak.Before(h.mark) {
 		h.peak = h.mark
 	}
 	h.show()
 	err := h.write()
 	if h.behind = err != nil; err != nil {
-		return fmt.Errorf("raftstore: write %s: %w", h.path, err)
+		return fmt.Errorf("raftlog: write %s: %w", h.path, err)
 	}
 	return nil
 }
 
 // show publishes mark and peak. The caller holds mu, or is the only one yet.
-func (h *highWater) show() {
+func (h *HighWater) show() {
 	mark, peak := h.mark, h.peak
 	h.shown.Store(&mark)
 	h.furthest.Store(&peak)
@@ -89,7 +83,7 @@ func (h *highWater) show() {
 
 // advisory returns an error of the file, unless the disk is full: an older mark than the log
 // has is a lower bound, as after a power cut.
-func (h *highWater) advisory(err error) error {
+func (h *HighWater) advisory(err error) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
@@ -99,8 +93,8 @@ func (h *highWater) advisory(err error) error {
 	return nil
 }
 
-// reached notes that the log is durable up to p, where it ends.
-func (h *highWater) reached(p position) {
+// Reached notes that the log is durable up to p, where it ends.
+func (h *HighWater) Reached(p Position) {
 	if h == nil {
 		return
 	}
@@ -110,27 +104,27 @@ func (h *highWater) reached(p position) {
 }
 
 // raise makes p the mark unless it is behind it.
-func (h *highWater) raise(p position) error {
+func (h *HighWater) raise(p Position) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p.before(h.mark) {
+	if p.Before(h.mark) {
 		return nil
 	}
 	var err error
-	if h.missing && h.lossLocked().covers(p) {
+	if h.missing && h.lossLocked().Covers(p) {
 		err = h.wholeLocked(p)
 	}
-	return errors.Join(err, h.set(loss{p, h.doubt, h.restored}))
+	return errors.Join(err, h.set(Loss{p, h.doubt, h.restored}))
 }
 
-// trusted ends a doubt: the log, which goes to end, is that of a leader that knows.
-func (h *highWater) trusted(doubt uint64, end position) {
-	if err := h.advisory(h.endDoubt(doubt, end)); err != nil {
+// EndDoubt ends a doubt: the log, which goes to end, is that of a leader that knows.
+func (h *HighWater) EndDoubt(doubt uint64, end Position) {
+	if err := h.advisory(h.clearDoubt(doubt, end)); err != nil {
 		h.halt(err)
 	}
 }
 
-func (h *highWater) endDoubt(doubt uint64, end position) error {
+func (h *HighWater) clearDoubt(doubt uint64, end Position) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.doubt != doubt { // there is a new one
@@ -139,50 +133,50 @@ func (h *highWater) endDoubt(doubt uint64, end position) error {
 	return h.wholeLocked(end)
 }
 
-func (h *highWater) wholeLocked(end position) error {
+func (h *HighWater) wholeLocked(end Position) error {
 	h.log.Info("the log holds again what it had lost; the node votes again", "lost", h.lossLocked(), "end", end)
 	h.missing = false
-	return h.set(loss{had: h.mark})
+	return h.set(Loss{Had: h.mark})
 }
 
 // cut notes, durably, that the log is to end at p, and rightly: nothing behind it was
 // committed. What was lost stays lost, unless p is beyond it.
-func (h *highWater) cut(p position) {
+func (h *HighWater) cut(p Position) {
 	if h == nil {
 		return
 	}
-	h.reached(p)
+	h.Reached(p)
 	if err := errors.Join(h.lower(p), h.sync()); err != nil {
 		h.halt(err)
 	}
 }
 
 // lower makes p the mark, unless the log has lost entries.
-func (h *highWater) lower(p position) error {
+func (h *HighWater) lower(p Position) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.missing {
 		return nil
 	}
-	return h.set(loss{had: p})
+	return h.set(Loss{Had: p})
 }
 
-// lost notes a loss, durably.
-func (h *highWater) lost(l loss) error { return errors.Join(h.lose(l), h.sync()) }
+// NoteLoss notes a loss, durably.
+func (h *HighWater) NoteLoss(l Loss) error { return errors.Join(h.lose(l), h.sync()) }
 
-func (h *highWater) lose(l loss) error {
+func (h *HighWater) lose(l Loss) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.missing = true
-	if l.had.before(h.mark) {
-		l.had = h.mark
+	if l.Had.Before(h.mark) {
+		l.Had = h.mark
 	}
-	l.doubt, l.restored = max(h.doubt, l.doubt), h.restored || l.restored
+	l.Doubt, l.Restored = max(h.doubt, l.Doubt), h.restored || l.Restored
 	return h.set(l)
 }
 
-// prolong has a doubt that is due to an older copy include that term, durably.
-func (h *highWater) prolong(term uint64) error {
+// ProlongDoubt has a doubt that is due to an older copy include that term, durably.
+func (h *HighWater) ProlongDoubt(term uint64) error {
 	longer, err := h.extend(term)
 	if !longer {
 		return nil
@@ -190,30 +184,30 @@ func (h *highWater) prolong(term uint64) error {
 	return errors.Join(err, h.sync())
 }
 
-func (h *highWater) extend(term uint64) (longer bool, err error) {
+func (h *HighWater) extend(term uint64) (longer bool, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.restored || term <= h.doubt {
 		return false, nil
 	}
-	return true, h.set(loss{h.mark, term, true})
+	return true, h.set(Loss{h.mark, term, true})
 }
 
-// lacks returns what the log has lost; false: nothing.
-func (h *highWater) lacks() (loss, bool) {
+// Lost returns what the log has lost; false: nothing.
+func (h *HighWater) Lost() (Loss, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.lossLocked(), h.missing
 }
 
-// position returns the mark. It does not wait for the disk.
-func (h *highWater) position() position { return *h.shown.Load() }
+// Position returns the mark. It does not wait for the disk.
+func (h *HighWater) Position() Position { return *h.shown.Load() }
 
-// ever returns the furthest mark that there was. It does not wait for the disk.
-func (h *highWater) ever() position { return *h.furthest.Load() }
+// Furthest returns the furthest mark that there was. It does not wait for the disk.
+func (h *HighWater) Furthest() Position { return *h.furthest.Load() }
 
 // sync makes durable what was set before the call. The file may be written meanwhile.
-func (h *highWater) sync() error {
+func (h *HighWater) sync() error {
 	h.syncing.Lock()
 	defer h.syncing.Unlock()
 	h.mu.Lock()
@@ -227,13 +221,16 @@ func (h *highWater) sync() error {
 		h.mu.Lock()
 		h.dirty, h.behind = true, true
 		h.mu.Unlock()
-		return fmt.Errorf("raftstore: sync %s: %w", h.path, err)
+		return fmt.Errorf("raftlog: sync %s: %w", h.path, err)
 	}
 	return nil
 }
 
+// Path returns the path of the mark's file.
+func (h *HighWater) Path() string { return h.path }
+
 // Run syncs the mark from time to time until ctx ends.
-func (h *highWater) Run(ctx context.Context) error {
+func (h *HighWater) Run(ctx context.Context) error {
 	tick := time.NewTicker(markSync)
 	defer tick.Stop()
 	for {
@@ -249,4 +246,4 @@ func (h *highWater) Run(ctx context.Context) error {
 }
 
 // Close syncs the mark and closes its file.
-func (h *highWater) Close() error { return errors.Join(h.sync(), h.file.Close()) }
+func (h *HighWater) Close() error { return errors.Join(h.sync(), h.file.Close()) }

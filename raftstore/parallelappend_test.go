@@ -58,13 +58,13 @@ func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
 			c, leader, call, open := aheadCluster(t, dir, nodes)
 			defer c.abandon()
 			defer open()
-			end := leader.logs.engine.LastIndex()
+			end := leader.logs.LastDurable()
 			for _, n := range c.running() {
 				_, _, commit := n.raftState()
 				if applied, _ := n.state.Applied(); commit > end || applied > end {
 					t.Errorf("%s has entry %d committed, %d applied; the leader's log ends at %d", n.id, commit, applied, end)
 				}
-				if last := n.logs.engine.LastIndex(); n != leader && last <= end {
+				if last := n.logs.LastDurable(); n != leader && last <= end {
 					t.Errorf("the log of %s ends at %d: the leader does not send what it stores", n.id, last)
 				}
 			}

@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// boltLog is the alternative engine: raft-boltdb, one file.
-type boltLog struct {
+// boltEngine is the alternative engine: raft-boltdb, one file.
+type boltEngine struct {
 	db *raftboltdb.BoltStore
 
 	mu sync.Mutex
@@ -25,7 +25,8 @@ type boltLog struct {
 	sizes []int32
 }
 
-func openBoltLog(path string) (*boltLog, error) {
+// OpenBolt opens the engine on raft-boltdb in a file, or makes one.
+func OpenBolt(path string) (Engine, error) {
 	db, err := raftboltdb.New(raftboltdb.Options{
 		Path:        path,
 		BoltOptions: &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
@@ -33,7 +34,7 @@ func openBoltLog(path string) (*boltLog, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	b := &boltLog{db: db}
+	b := &boltEngine{db: db}
 	if err := b.measure(); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -41,7 +42,7 @@ func openBoltLog(path string) (*boltLog, error) {
 	return b, nil
 }
 
-func (b *boltLog) measure() error {
+func (b *boltEngine) measure() error {
 	first, err := b.db.FirstIndex()
 	if err != nil {
 		return err
@@ -61,7 +62,7 @@ func (b *boltLog) measure() error {
 	return nil
 }
 
-func (b *boltLog) FirstIndex() uint64 {
+func (b *boltEngine) FirstIndex() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.sizes) == 0 {
@@ -70,20 +71,20 @@ func (b *boltLog) FirstIndex() uint64 {
 	return b.first
 }
 
-func (b *boltLog) LastIndex() uint64 {
+func (b *boltEngine) LastIndex() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.lastLocked()
 }
 
-func (b *boltLog) lastLocked() uint64 {
+func (b *boltEngine) lastLocked() uint64 {
 	if len(b.sizes) == 0 {
 		return 0
 	}
 	return b.first + uint64(len(b.sizes)) - 1
 }
 
-func (b *boltLog) Append(logs []*raft.Log) error {
+func (b *boltEngine) Append(logs []*raft.Log) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if last := b.lastLocked(); last != 0 && logs[0].Index != last+1 {
@@ -104,9 +105,9 @@ func (b *boltLog) Append(logs []*raft.Log) error {
 	return nil
 }
 
-func (b *boltLog) Get(index uint64, log *raft.Log) error { return b.db.GetLog(index, log) }
+func (b *boltEngine) Get(index uint64, log *raft.Log) error { return b.db.GetLog(index, log) }
 
-func (b *boltLog) TruncateBefore(index uint64) error {
+func (b *boltEngine) TruncateBefore(index uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.sizes) == 0 || index <= b.first {
@@ -121,7 +122,7 @@ func (b *boltLog) TruncateBefore(index uint64) error {
 	return nil
 }
 
-func (b *boltLog) TruncateAfter(index uint64) error {
+func (b *boltEngine) TruncateAfter(index uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last := b.lastLocked()
@@ -136,7 +137,7 @@ func (b *boltLog) TruncateAfter(index uint64) error {
 	return nil
 }
 
-func (b *boltLog) Reset(uint64) error {
+func (b *boltEngine) Reset(uint64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.sizes) == 0 {
@@ -152,7 +153,7 @@ func (b *boltLog) Reset(uint64) error {
 // removeLocked removes a range piece by piece, a prefix from its front and a
 // suffix from its end on: a crash in between leaves no hole. It looks again
 // within each piece, since a bbolt cursor that deletes can pass over the next key.
-func (b *boltLog) removeLocked(low, high uint64, prefix bool) error {
+func (b *boltEngine) removeLocked(low, high uint64, prefix bool) error {
 	const piece = 256
 	for low <= high {
 		from, to := low, min(high, low+piece-1)
@@ -177,7 +178,7 @@ func (b *boltLog) removeLocked(low, high uint64, prefix bool) error {
 	return nil
 }
 
-func (b *boltLog) IndexForTail(bytes int64) uint64 {
+func (b *boltEngine) IndexForTail(bytes int64) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	index := b.first + uint64(len(b.sizes))
@@ -190,13 +191,16 @@ func (b *boltLog) IndexForTail(bytes int64) uint64 {
 	return index
 }
 
-// Room implements engine: a transaction always takes new pages.
-func (b *boltLog) Room() int64 { return 0 }
+// Room implements Engine: a transaction always takes new pages.
+func (b *boltEngine) Room() int64 { return 0 }
 
-// Run implements engine; there is nothing to do beside the calls.
-func (b *boltLog) Run(ctx context.Context) error {
+// OpenFiles implements Engine: there is one file, however long the log is.
+func (b *boltEngine) OpenFiles() int { return 0 }
+
+// Run implements Engine; there is nothing to do beside the calls.
+func (b *boltEngine) Run(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-func (b *boltLog) Close() error { return b.db.Close() }
+func (b *boltEngine) Close() error { return b.db.Close() }

@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// known is what a node knows to be committed.
-type known struct {
-	applied position // the last entry of the state
-	commit  uint64   // Raft's commit index since the node started
+// Known is what a node knows to be committed.
+type Known struct {
+	Applied Position // the last entry of the state
+	Commit  uint64   // Raft's commit index since the node started
 }
 
 // contradicted is what to do about a leader that has other entries than those that
@@ -25,17 +25,17 @@ const contradicted = "Nothing was removed. The leader, or a node that voted for 
 // an entry replaced proves that acknowledged writes were lost. A state that came with
 // a snapshot can be newer than the log: it vouches for the log only if the log has the
 // state's last entry, with its term.
-func (s *logStore) checkCut(low uint64) error {
-	k := s.known()
+func (s *Store) checkCut(low uint64) error {
+	k := s.cfg.Known()
 	s.mu.Lock()
 	floor := s.floor
 	s.mu.Unlock()
-	committed := k.commit
-	for _, p := range []position{k.applied, floor} {
+	committed := k.Commit
+	for _, p := range []Position{k.Applied, floor} {
 		if holds, err := s.holds(p); err != nil {
 			return err
 		} else if holds {
-			committed = max(committed, p.index)
+			committed = max(committed, p.Index)
 		}
 	}
 	if low > committed {
@@ -45,11 +45,11 @@ func (s *logStore) checkCut(low uint64) error {
 }
 
 // holds reports whether the log has the entry at a position, with its term.
-func (s *logStore) holds(p position) (bool, error) {
-	if p.index < s.engine.FirstIndex() || p.index > s.engine.LastIndex() || p.index == 0 {
+func (s *Store) holds(p Position) (bool, error) {
+	if p.Index < s.engine.FirstIndex() || p.Index > s.engine.LastIndex() || p.Index == 0 {
 		return false, nil
 	}
 	var log raft.Log
-	err := s.engine.Get(p.index, &log)
-	return err == nil && log.Term == p.term, err
+	err := s.engine.Get(p.Index, &log)
+	return err == nil && log.Term == p.Term, err
 }

@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"strings"
@@ -9,25 +9,25 @@ import (
 // acknowledged writes. The node must keep them, and stop.
 func TestCutOfAppliedEntriesStopsTheNode(t *testing.T) {
 	for name, k := range map[string]struct {
-		known known
+		known Known
 		from  uint64 // the cut
 		stops bool
 	}{
-		"behind everything":         {known{applied: position{6, 1}, commit: 7}, 8, false},
-		"committed":                 {known{applied: position{4, 1}, commit: 7}, 7, true},
-		"applied before a restart":  {known{applied: position{8, 1}}, 8, true},
-		"far below what is applied": {known{applied: position{8, 1}}, 3, true},
+		"behind everything":         {Known{Applied: Position{6, 1}, Commit: 7}, 8, false},
+		"committed":                 {Known{Applied: Position{4, 1}, Commit: 7}, 7, true},
+		"applied before a restart":  {Known{Applied: Position{8, 1}}, 8, true},
+		"far below what is applied": {Known{Applied: Position{8, 1}}, 3, true},
 		// A snapshot brought a state that is newer than the entry that it names. The
 		// entries that the log has from there on are not those of the state.
-		"applied from a snapshot":    {known{applied: position{8, 2}}, 7, false},
-		"behind the log's end":       {known{applied: position{20, 2}}, 7, false},
-		"whole log, for a leader":    {known{applied: position{9, 1}}, 1, true},
-		"whole log, nothing applied": {known{}, 1, false},
+		"applied from a snapshot":    {Known{Applied: Position{8, 2}}, 7, false},
+		"behind the log's end":       {Known{Applied: Position{20, 2}}, 7, false},
+		"whole log, for a leader":    {Known{Applied: Position{9, 1}}, 1, true},
+		"whole log, nothing applied": {Known{}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, b *bench) {
 				b.store(entries(1, 10, 1))
-				b.known = func() known { return k.known }
+				b.cfg.Known = func() Known { return k.known }
 				err, stopped := try(func() error { return b.DeleteRange(k.from, 10) })
 				if stopped != k.stops {
 					t.Fatalf("the node stops: %v, want %v (%v)", stopped, k.stops, err)

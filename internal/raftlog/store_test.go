@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"errors"
@@ -14,21 +14,21 @@ import (
 )
 
 // engines opens each engine on a directory; the same tests run on all.
-var engines = map[string]func(dir string) (engine, error){
-	"wal": func(dir string) (engine, error) {
-		l, err := wal.Open(filepath.Join(dir, walName), wal.Options{SegmentBytes: 64 << 10})
-		return &walLog{Log: l}, err
+var engines = map[string]func(dir string) (Engine, error){
+	"wal": func(dir string) (Engine, error) {
+		l, err := wal.Open(filepath.Join(dir, "wal"), wal.Options{SegmentBytes: 64 << 10})
+		return OverWAL(l), err
 	},
-	"boltdb": func(dir string) (engine, error) { return openBoltLog(filepath.Join(dir, boltName)) },
+	"boltdb": func(dir string) (Engine, error) { return OpenBolt(filepath.Join(dir, "log.db")) },
 }
 
 // bench is a log store whose halts become errors.
 type bench struct {
-	*logStore
+	*Store
 	t      *testing.T
 	failed error // why the node is to stop
 	dir    string
-	open   func(string) (engine, error)
+	open   func(string) (Engine, error)
 }
 
 type halted struct{ err error }
@@ -46,7 +46,7 @@ func eachEngine(t *testing.T, test func(t *testing.T, b *bench)) {
 
 func (b *bench) reopen() {
 	b.t.Helper()
-	if b.logStore != nil {
+	if b.Store != nil {
 		if err := b.Close(); err != nil {
 			b.t.Fatal(err)
 		}
@@ -55,7 +55,10 @@ func (b *bench) reopen() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	b.logStore = newLogStore(e, func(err error) { b.failed = err }, func(err error) { panic(halted{err}) })
+	b.Store = New(e, Config{
+		Fail: func(err error) { b.failed = err }, Halt: func(err error) { panic(halted{err}) },
+		Known: func() Known { return Known{} }, Placed: func() {}, Leads: func() bool { return false },
+	})
 }
 
 // try runs a step and returns why the store halted, nil if it did not.
@@ -217,7 +220,7 @@ func TestLogFitsToSnapshot(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
 		cover := func(index, term uint64) {
 			t.Helper()
-			if err := b.covered(index, term); err != nil {
+			if err := b.FitToSnapshot(index, term); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -258,7 +261,7 @@ func TestLogFitsToSnapshot(t *testing.T) {
 
 // failing is an engine whose appends fail as told.
 type failing struct {
-	engine
+	Engine
 	err error
 }
 
@@ -266,19 +269,19 @@ func (f *failing) TruncateBefore(index uint64) error {
 	if f.err != nil {
 		return f.err
 	}
-	return f.engine.TruncateBefore(index)
+	return f.Engine.TruncateBefore(index)
 }
 
 func (f *failing) Append(logs []*raft.Log) error {
 	if f.err != nil {
 		return f.err
 	}
-	return f.engine.Append(logs)
+	return f.Engine.Append(logs)
 }
 
 func TestLogStoreFailsStop(t *testing.T) {
 	eachEngine(t, func(t *testing.T, b *bench) {
-		f := &failing{engine: b.engine}
+		f := &failing{Engine: b.engine}
 		b.engine = f
 		b.store(entries(1, 5, 1))
 

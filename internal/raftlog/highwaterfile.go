@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"encoding/binary"
@@ -24,17 +24,17 @@ import (
 //	24  index     u64
 //	32  term      u64
 //	40  owner     u64  FNV-1a of the node's incarnation
-//	48  doubt     u64  see loss; 0: none
+//	48  doubt     u64  see Loss; 0: none
 //	56  index     u64  of the furthest mark ever
 //	64  term      u64
-//	72  restored  u32  see loss; 1: yes
+//	72  restored  u32  see Loss; 1: yes
 //	76  crc       u32  CRC32C of bytes 0–75
 //
 // Versions that do not know what is behind the doubt write nothing there. So it counts only if
 // its checksum, which includes all before it, is right. If not, the mark is the furthest one,
 // and a doubt may be due to an older copy.
 const (
-	markName    = "highwater"
+	MarkName    = "highwater"
 	markMagic   = "turnmark"
 	markVersion = 1
 	markPage    = 4096
@@ -42,12 +42,12 @@ const (
 	markBytes   = 80
 )
 
-// openHighWater opens the mark in dir, or makes one. A mark that is damaged or another
+// OpenHighWater opens the mark in dir, or makes one. A mark that is damaged or another
 // node's is replaced: nothing but proof of another loss is gone with it.
-func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *slog.Logger) (*highWater, error) {
+func OpenHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *slog.Logger) (*HighWater, error) {
 	owner := fnv.New64a()
 	_, _ = io.WriteString(owner, incarnation) // cannot fail
-	h := &highWater{path: filepath.Join(dir, markName), owner: owner.Sum64(), halt: halt, log: log}
+	h := &HighWater{path: filepath.Join(dir, MarkName), owner: owner.Sum64(), halt: halt, log: log}
 	h.show()
 	if err := disk.MkdirAll(dir); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 		return h, h.create(disk)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("raftstore: open %s: %w", h.path, err)
+		return nil, fmt.Errorf("raftlog: open %s: %w", h.path, err)
 	}
 	h.file = file
 	found, err := h.read()
@@ -73,10 +73,10 @@ func openHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 	return h, nil
 }
 
-func (h *highWater) create(disk wal.FS) (err error) {
+func (h *HighWater) create(disk wal.FS) (err error) {
 	temp := h.path + ".tmp"
 	if h.file, err = disk.Create(temp); err != nil {
-		return fmt.Errorf("raftstore: create %s: %w", h.path, err)
+		return fmt.Errorf("raftlog: create %s: %w", h.path, err)
 	}
 	err = h.file.Allocate(2 * markPage)
 	for range 2 {
@@ -94,18 +94,18 @@ func (h *highWater) create(disk wal.FS) (err error) {
 		err = disk.SyncDir(filepath.Dir(h.path))
 	}
 	if err != nil {
-		return fmt.Errorf("raftstore: create %s: %w", h.path, errors.Join(err, h.file.Close()))
+		return fmt.Errorf("raftlog: create %s: %w", h.path, errors.Join(err, h.file.Close()))
 	}
 	return nil
 }
 
 // read takes the newest valid page; false: there is none.
-func (h *highWater) read() (found bool, err error) {
+func (h *HighWater) read() (found bool, err error) {
 	for page := range int64(2) {
 		b := make([]byte, markBytes)
 		if n, err := h.file.ReadAt(b, page*markPage); n < len(b) {
 			if err != nil && !errors.Is(err, io.EOF) {
-				return false, fmt.Errorf("raftstore: read %s: %w", h.path, err)
+				return false, fmt.Errorf("raftlog: read %s: %w", h.path, err)
 			}
 			continue
 		}
@@ -113,19 +113,19 @@ func (h *highWater) read() (found bool, err error) {
 			continue
 		}
 		if v := binary.LittleEndian.Uint32(b[8:]); v > markVersion {
-			return false, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", h.path, v, markVersion)
+			return false, fmt.Errorf("raftlog: %s has version %d, this turnlog reads version %d: run the newer turnlog", h.path, v, markVersion)
 		}
 		sequence := binary.LittleEndian.Uint64(b[16:])
 		if binary.LittleEndian.Uint64(b[40:]) != h.owner || found && sequence < h.sequence {
 			continue
 		}
 		h.sequence, found = sequence, true
-		h.mark = position{binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[32:])}
+		h.mark = Position{binary.LittleEndian.Uint64(b[24:]), binary.LittleEndian.Uint64(b[32:])}
 		h.doubt = binary.LittleEndian.Uint64(b[48:])
 		h.missing = h.doubt > 0
 		h.peak, h.restored = h.mark, h.missing
 		if binary.LittleEndian.Uint32(b[76:]) == crc32.Checksum(b[:76], castagnoli) {
-			h.peak = position{binary.LittleEndian.Uint64(b[56:]), binary.LittleEndian.Uint64(b[64:])}
+			h.peak = Position{binary.LittleEndian.Uint64(b[56:]), binary.LittleEndian.Uint64(b[64:])}
 			h.restored = b[72] == 1
 		}
 	}
@@ -137,18 +137,18 @@ func markSum(b []byte) uint32 {
 }
 
 // write writes the mark to the page that has the older one. The caller holds mu.
-func (h *highWater) write() error {
+func (h *HighWater) write() error {
 	h.sequence++
 	var b [markBytes]byte
 	copy(b[:], markMagic)
 	binary.LittleEndian.PutUint32(b[8:], markVersion)
 	binary.LittleEndian.PutUint64(b[16:], h.sequence)
-	binary.LittleEndian.PutUint64(b[24:], h.mark.index)
-	binary.LittleEndian.PutUint64(b[32:], h.mark.term)
+	binary.LittleEndian.PutUint64(b[24:], h.mark.Index)
+	binary.LittleEndian.PutUint64(b[32:], h.mark.Term)
 	binary.LittleEndian.PutUint64(b[40:], h.owner)
 	binary.LittleEndian.PutUint64(b[48:], h.doubt)
-	binary.LittleEndian.PutUint64(b[56:], h.peak.index)
-	binary.LittleEndian.PutUint64(b[64:], h.peak.term)
+	binary.LittleEndian.PutUint64(b[56:], h.peak.Index)
+	binary.LittleEndian.PutUint64(b[64:], h.peak.Term)
 	if h.restored {
 		b[72] = 1
 	}
@@ -161,3 +161,5 @@ func (h *highWater) write() error {
 	}
 	return err
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -1,4 +1,4 @@
-package raftstore
+package raftlog
 
 import (
 	"encoding/binary"
@@ -11,7 +11,7 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// walLog is the engine on package wal.
+// walEngine is the engine on package wal.
 //
 // A record's Data is the entry's data as it is, its Meta the rest:
 //
@@ -20,7 +20,7 @@ import (
 //	8 bytes  term, little endian
 //	8 bytes  time of the leader's append, Unix nanoseconds, little endian; 0: none
 //	…        extensions
-type walLog struct {
+type walEngine struct {
 	*wal.Log
 	records []wal.Record // of the last Append, for reuse; Append has one caller
 }
@@ -30,7 +30,16 @@ const (
 	walMetaHeader  = 1 + 1 + 8 + 8
 )
 
-func (w *walLog) Append(logs []*raft.Log) error {
+// OverWAL returns the engine on a log of package wal.
+func OverWAL(l *wal.Log) Engine { return &walEngine{Log: l} }
+
+// OpenFiles implements Engine.
+func (w *walEngine) OpenFiles() int {
+	s := w.Stats()
+	return s.Segments + s.Ready
+}
+
+func (w *walEngine) Append(logs []*raft.Log) error {
 	w.records = w.records[:0]
 	for _, l := range logs {
 		w.records = append(w.records, wal.Record{Index: l.Index, Meta: appendMeta(nil, l), Data: l.Data})
@@ -51,7 +60,7 @@ func appendMeta(b []byte, l *raft.Log) []byte {
 	return append(b, l.Extensions...)
 }
 
-func (w *walLog) Get(index uint64, log *raft.Log) error {
+func (w *walEngine) Get(index uint64, log *raft.Log) error {
 	r, err := w.Log.Get(index)
 	if errors.Is(err, wal.ErrNotFound) {
 		return raft.ErrLogNotFound
