@@ -64,7 +64,7 @@ func consensusMutants() []mutant {
 			Edits:    []edit{{Old: "\ts.keeping.Lock()\n\tdefer s.keeping.Unlock()\n\treturn s.keepLocked(m)\n", New: "\treturn s.keepLocked(m)\n"}},
 			Catchers: []catcher{{Test: "TestOverlappingSnapshotsLeaveTheNewer", Shows: []string{"of the snapshots at"}, Runs: 3}}},
 		{Name: "old-clocks", About: "a new leader goes by what the others' clocks showed long ago",
-			Edits:    []edit{{Old: "n.askClocks(ctx, others)", New: "n.offsets.of(others, n.cfg.Clock.Now())"}},
+			Edits:    []edit{{Old: "n.askClocks(ctx, others)", New: "n.offsets.Of(others, n.cfg.Clock.Now())"}},
 			Catchers: []catcher{{Test: "TestStaleOffsetsDoNotCount", Shows: []string{"cluster time is ahead"}, Runs: 3}}},
 		{Name: "log-cut-meanwhile", About: "the log is cut as usual while a snapshot of before is on its way",
 			Edits:    []edit{{Old: "return n.snaps.sending.tail(usual)", New: "return usual"}},

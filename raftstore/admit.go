@@ -57,7 +57,7 @@ func (n *Node) admit(m peer.Meeting) error {
 		return refusal
 	}
 	if _, member := serverIn(n.configuration(), r.NodeID); member || n.recorded(r.NodeID) != "" {
-		n.offsets.note(r.NodeID, m.Offset, n.cfg.Clock.Now())
+		n.offsets.Note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 	}
 	return nil
 }

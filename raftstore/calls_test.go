@@ -203,42 +203,6 @@ func TestClosedTable(t *testing.T) {
 	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
 }
 
-func TestLeaderClock(t *testing.T) {
-	clock := &handClock{now: time.UnixMilli(1_000_000)}
-	l := newLeaderClock(clock, 900_000, nil)
-	if got := l.now(0); got != 1_000_000 {
-		t.Fatalf("at the start it is %d", got)
-	}
-	clock.now = clock.now.Add(5 * time.Second)
-	if got := l.now(0); got != 1_005_000 {
-		t.Fatalf("five seconds later it is %d", got)
-	}
-	if got := l.now(2_000_000); got != 2_000_000 {
-		t.Fatalf("behind what was applied: %d", got)
-	}
-	if got := newLeaderClock(clock, 3_000_000, nil).now(0); got != 3_000_000 {
-		t.Fatalf("a wall clock that is behind: %d", got)
-	}
-	hour := time.Hour
-	for _, c := range []struct {
-		others []time.Duration
-		want   time.Duration
-	}{
-		{nil, 0},
-		{[]time.Duration{time.Second}, 0},
-		{[]time.Duration{-hour}, -hour}, // between two, the earlier
-		{[]time.Duration{hour}, 0},
-		{[]time.Duration{-hour, -hour}, -hour}, // the own one is an hour ahead
-		{[]time.Duration{hour, hour}, hour},
-		{[]time.Duration{-hour, time.Millisecond}, 0},
-		{[]time.Duration{100 * hour, -100 * hour}, 0},
-	} {
-		if got := correction(c.others); got != c.want {
-			t.Errorf("others are %v off: correction %v, want %v", c.others, got, c.want)
-		}
-	}
-}
-
 // handClock is moved by hand.
 type handClock struct{ now time.Time }
 

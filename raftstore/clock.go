@@ -1,7 +1,8 @@
 package raftstore
 
 import (
-	"slices"
+	"context"
+	"sync"
 	"time"
 )
 
@@ -15,40 +16,38 @@ type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }
 
-// leaderClock gives cluster time to a leader. It reads the wall clock once, when
-// the term begins, and counts on from there by the monotonic clock, so that the
-// wall clock's jumps do not matter.
-type leaderClock struct {
-	clock  Clock
-	start  time.Time
-	anchor int64 // cluster time at start, Unix milliseconds
-}
+// clockTime is how long a new leader waits for the others to tell what their clocks
+// show. That can take as long as it takes to find out that one of them is down.
+const clockTime = 100 * time.Millisecond
 
-// newLeaderClock starts at the wall clock, or at the last cluster time if that
-// is later. Offsets are those of other nodes' wall clocks to the own one.
-func newLeaderClock(c Clock, last int64, offsets []time.Duration) *leaderClock {
-	now := c.Now()
-	wall := now.UnixMilli() + correction(offsets).Milliseconds()
-	return &leaderClock{clock: c, start: now, anchor: max(wall, last)}
-}
-
-// now returns the cluster time, not less than last.
-func (l *leaderClock) now(last int64) int64 {
-	return max(l.anchor+l.clock.Now().Sub(l.start).Milliseconds(), last)
-}
-
-// tolerated is how far the own wall clock may be off before others correct it.
-const tolerated = 2 * time.Second
-
-// correction returns what to add to the own wall clock: nothing as long as it
-// is among the others', else the difference to the middle of all, so that one
-// clock that is days ahead cannot expire everything. Between two it takes the
-// earlier: expiry may be late but not early.
-func correction(offsets []time.Duration) time.Duration {
-	all := slices.Sorted(slices.Values(append([]time.Duration{0}, offsets...)))
-	middle := all[(len(all)-1)/2]
-	if middle.Abs() <= tolerated {
-		return 0
+// askClocks returns the offsets of the given nodes' wall clocks to the local one,
+// as they tell them now. What was learned of a clock before says little: it may have been
+// wrong then, and two wrong clocks of three are a majority. Only if no node
+// answers that counts.
+func (n *Node) askClocks(ctx context.Context, ids []string) []time.Duration {
+	ctx, cancel := context.WithTimeout(ctx, clockTime)
+	defer cancel()
+	var mu sync.Mutex
+	var fresh []time.Duration
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() {
+			asked := n.cfg.Clock.Now()
+			s, err := n.statusOf(ctx, id)
+			if err != nil || s.Wall == 0 { // older nodes do not tell
+				return
+			}
+			now := n.cfg.Clock.Now()
+			by := time.UnixMilli(s.Wall).Sub(now.Round(0)) + now.Sub(asked)/2
+			n.offsets.Note(id, by, now)
+			mu.Lock()
+			defer mu.Unlock()
+			fresh = append(fresh, by)
+		})
 	}
-	return middle
+	wg.Wait()
+	if len(fresh) == 0 {
+		return n.offsets.Of(ids, n.cfg.Clock.Now())
+	}
+	return fresh
 }

@@ -9,27 +9,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-)
 
-// A wall clock that jumps after the handshakes, before its node is elected, must
-// not take cluster time along: everything with a deadline would expire.
-func TestOwnJumpIsNotTheOthers(t *testing.T) {
-	for _, jump := range []time.Duration{3 * time.Hour, -3 * time.Hour, 0} {
-		now := time.Now()
-		then := now.Add(-5 * time.Second)
-		var o offsets
-		for id, by := range map[string]time.Duration{"n2": 100 * time.Millisecond, "n3": -50 * time.Millisecond} {
-			o.note(id, by, then)
-			noted := o.byID[id]
-			noted.wall = noted.wall.Add(-jump) // so that the clock has jumped since
-			o.byID[id] = noted
-		}
-		got := correction(o.of([]string{"n2", "n3"}, now))
-		if off := got + jump; off.Abs() > 100*time.Millisecond {
-			t.Errorf("after a jump by %v the correction is %v", jump, got)
-		}
-	}
-}
+	"github.com/turnlog/turnlog/internal/clustertime"
+)
 
 // What a node learned of another's clock when that was wrong must not count when its
 // own is: it takes cluster time from what the others say now.
@@ -47,11 +29,11 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 	}
 	c.keepConnections(n1, "n3") // so that none has to be made, with another handshake
 	for c.leader() != n1 {
-		n1.offsets.note("n3", -fast+10*time.Second, n1.cfg.Clock.Now())
+		n1.offsets.Note("n3", -fast+10*time.Second, n1.cfg.Clock.Now())
 		_ = c.leader().raft.Load().LeadershipTransferToServer("n1", raft.ServerAddress(c.addrs["n1"])).Error()
 	}
 	put(t, c.leader(), "s", "x")
-	if ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond; ahead > tolerated {
+	if ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond; ahead > clustertime.Tolerated {
 		t.Errorf("cluster time is ahead by %v", ahead)
 	}
 }
@@ -60,7 +42,7 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 // clock. A time.Time, or a duration since one, does not.
 func TestIntervalsAreNotMeasuredWithWallTime(t *testing.T) {
 	const entries = "wal.go" // of raftlog: when an entry was made is told to people
-	for _, dir := range []string{".", "../internal/raftlog", "../internal/peer", "../wal", "../fsm", "../fsm/blockfile", "../internal/server/redis", "../internal/server/httpapi", "../internal/auth", "../client"} {
+	for _, dir := range []string{".", "../internal/raftlog", "../internal/clustertime", "../internal/peer", "../wal", "../fsm", "../fsm/blockfile", "../internal/server/redis", "../internal/server/httpapi", "../internal/auth", "../client"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s has no Go files: %v", dir, err)

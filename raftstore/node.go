@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
@@ -54,7 +55,7 @@ type Node struct {
 	reads     *reads
 	far       rounds // of read indexes from a leader that is another node
 	space     *diskSpace
-	offsets   offsets
+	offsets   clustertime.Offsets
 	departed  departures
 	vouchers  vouchers
 	fresh     freshness

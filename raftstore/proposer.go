@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
@@ -56,7 +57,7 @@ type proposerStats struct {
 type reign struct {
 	raft  *raft.Raft
 	term  uint64
-	clock *leaderClock
+	clock *clustertime.Source
 	last  func() int64 // cluster time as far as it was applied
 	gen   uint64       // generation of own calls
 	over  chan struct{}
@@ -209,7 +210,7 @@ func (p *proposer) propose(r *reign, out *parcel) {
 		return
 	}
 	size := 16 + len(out.commands)*24 + out.bytes
-	entry := codec.AppendEntry(make([]byte, 0, size), r.clock.now(r.last()), out.commands)
+	entry := codec.AppendEntry(make([]byte, 0, size), r.clock.Now(r.last()), out.commands)
 	p.stats.entries.Add(1)
 	p.stats.commands.Add(uint64(len(out.commands)))
 	p.stats.bytes.Add(uint64(len(entry)))

@@ -203,12 +203,12 @@ func TestOffsetsOfMembersOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := n.offsets.of([]string{"n7", "n8", "n9"}, time.Now()); len(got) > 0 {
+	if got := n.offsets.Of([]string{"n7", "n8", "n9"}, time.Now()); len(got) > 0 {
 		t.Errorf("offsets %v are kept", got)
 	}
-	n.offsets.note("n9", time.Hour, time.Now())
+	n.offsets.Note("n9", time.Hour, time.Now())
 	n.syncPeers()
-	if got := n.offsets.of([]string{"n9"}, time.Now()); len(got) > 0 {
+	if got := n.offsets.Of([]string{"n9"}, time.Now()); len(got) > 0 {
 		t.Errorf("offsets %v are kept", got)
 	}
 }

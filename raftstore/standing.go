@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -65,7 +66,7 @@ func (n *Node) ascend(ctx context.Context, term uint64) (*reign, func()) {
 	others, _ := n.voters()
 	r := &reign{
 		raft: n.raft.Load(), term: term, last: n.state.Clock, over: make(chan struct{}),
-		clock: newLeaderClock(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others)),
+		clock: clustertime.NewSource(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others)),
 	}
 	n.log.Info("leading", "term", term)
 	ctx, cancel := context.WithCancel(ctx)
@@ -120,7 +121,7 @@ const tickEvery = 100 * time.Millisecond
 // that is set later is noticed in time, too, if it is tickEvery away.
 func (n *Node) untilDue(r *reign) time.Duration {
 	// In milliseconds as long as it may be too many for a Duration.
-	left := n.state.NextDue() - r.clock.now(n.state.Clock())
+	left := n.state.NextDue() - r.clock.Now(n.state.Clock())
 	if left <= 0 {
 		return tickEvery // there is none, or it could not be dealt with
 	}
@@ -131,7 +132,7 @@ func (n *Node) untilDue(r *reign) time.Duration {
 func (n *Node) tickIfDue(ctx context.Context, r *reign) {
 	for ctx.Err() == nil {
 		due := n.state.NextDue()
-		if due == 0 || r.clock.now(n.state.Clock()) < due {
+		if due == 0 || r.clock.Now(n.state.Clock()) < due {
 			return
 		}
 		if _, err := n.propose(ctx, r, &codec.Tick{}); err != nil {
@@ -152,7 +153,7 @@ func (n *Node) syncPeers() {
 		}
 	}
 	n.net.SetPeers(addrs)
-	n.offsets.keep(members)
+	n.offsets.Keep(members)
 	n.departed.follow(members, time.Now(), n.grace())
 	n.net.Cut(n.outsider)
 }
