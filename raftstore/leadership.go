@@ -30,6 +30,10 @@ func (l *leadership) leader() (id string, changed <-chan struct{}) {
 	return l.id, l.changed
 }
 
+// Leader returns the leader's id, empty if none is known, and a channel that is
+// closed when that may have changed.
+func (n *Node) Leader() (id string, changed <-chan struct{}) { return n.lead.leader() }
+
 // term returns the term in which this node leads and may serve reads, else 0.
 func (l *leadership) term() (serving uint64, changed <-chan struct{}) {
 	l.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
@@ -51,7 +52,7 @@ type Node struct {
 	levelGate gate
 	forward   *forwarder
 	inbox     *inbox
-	casts     *broadcasts
+	casts     *broadcast.Broadcaster
 	reads     *reads
 	far       rounds // of read indexes from a leader that is another node
 	space     *diskSpace
@@ -222,7 +223,12 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 		}
 		reply(answerConfirm(r.Payload, n.stable.Promised))
 	case kindCast:
-		n.casts.take(r, reply)
+		answer, err := n.casts.Take(r.From.NodeID, r.Payload)
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		reply(append([]byte{fared}, answer...), nil)
 	default:
 		reply(nil, fmt.Errorf("unknown request kind %d", r.Kind))
 	}
@@ -262,6 +268,16 @@ func (n *Node) configuration() raft.Configuration {
 }
 
 func (n *Node) voters() (others []string, self bool) { return votersOf(n.configuration(), n.id) }
+
+// others are the other nodes of the configuration, voters or not.
+func (n *Node) others() (ids []string) {
+	for _, s := range n.configuration().Servers {
+		if string(s.ID) != n.id {
+			ids = append(ids, string(s.ID))
+		}
+	}
+	return ids
+}
 
 // await waits for a future, but no longer than ctx: Raft loses futures when it
 // is shut down. The goroutine that waits on is lost with it.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/wal"
@@ -184,7 +185,5 @@ func (n *Node) wire() {
 		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),
 	}
 	n.far = newRounds()
-	n.casts = newBroadcasts(rand.Uint64(), func(id string, payload []byte, done func([]byte, error)) {
-		n.net.Send(id, kindCast, payload, done)
-	}, n.others)
+	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.others)
 }

@@ -93,9 +93,7 @@ func (n *Node) Stats() Stats {
 		Level: n.state.Level(),
 	}
 	s.LogAppends, s.LogAppendTime = n.logs.Appends()
-	n.casts.mu.Lock()
-	s.BroadcastsDropped = n.casts.dropped
-	n.casts.mu.Unlock()
+	s.BroadcastsDropped = n.casts.Dropped()
 	s.StateChanges, s.StateQueries = n.state.LockHolds()
 	s.BlockReads, s.BlocksCached = n.state.BlockReads()
 	s.Applied, _ = n.state.Applied()

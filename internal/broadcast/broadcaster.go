@@ -1,23 +1,22 @@
-package raftstore
+package broadcast
 
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"sync"
 	"time"
-
-	"github.com/turnlog/turnlog/internal/peer"
 )
 
-// broadcasts carries messages to all other nodes beside the log: each reaches a
-// node at most once, and nothing is sent again.
-type broadcasts struct {
+// Broadcaster carries messages to all other nodes beside the log: each reaches a
+// node at most once, and nothing is sent again. Its methods may be called by any goroutine.
+type Broadcaster struct {
 	origin uint64 // of this process, whose messages are numbered from 1
 	send   func(id string, payload []byte, done func([]byte, error))
 	others func() []string
-	bounds broadcastBounds
+	bounds bounds
 
-	order  sync.Mutex // held while a message is numbered and sent to everybody
+	order  sync.Mutex // held while a message is numbered and sent to all
 	number uint64     // of the last message
 
 	mu      sync.Mutex
@@ -31,24 +30,27 @@ type broadcasts struct {
 	heard   map[string]heard // by node: its last message
 }
 
-// load is what is under way.
+// load is what is in flight.
 type load struct{ messages, bytes int }
 
 // heard names a message: a process and its number there.
 type heard struct{ origin, number uint64 }
 
-// broadcastBounds: beyond total, a sender waits. Beyond each, which a node can
+// bounds: beyond total, a sender waits. Beyond each, which a node can
 // only reach by leaving messages unanswered for longer than wait, messages for
 // it are dropped.
-type broadcastBounds struct {
+type bounds struct {
 	wait        time.Duration // how long a message waits for answers
 	total, each load
 }
 
-func newBroadcasts(origin uint64, send func(string, []byte, func([]byte, error)), others func() []string) *broadcasts {
-	return &broadcasts{
+// New returns a Broadcaster to the nodes that others names whenever a message is sent. origin
+// is a random number, of this process alone. send sends a payload to a node and calls done
+// once, with its answer or an error; it must not block.
+func New(origin uint64, send func(string, []byte, func([]byte, error)), others func() []string) *Broadcaster {
+	return &Broadcaster{
 		origin: origin, send: send, others: others,
-		bounds: broadcastBounds{wait: 500 * time.Millisecond, total: load{1024, 16 << 20}, each: load{2048, 32 << 20}},
+		bounds: bounds{wait: 500 * time.Millisecond, total: load{1024, 16 << 20}, each: load{2048, 32 << 20}},
 		freed:  make(chan struct{}), behind: make(map[string]load), heard: make(map[string]heard),
 	}
 }
@@ -60,40 +62,10 @@ func (l load) exceeds(limit load, bytes int) bool {
 	return l.messages > 0 && (l.messages >= limit.messages || l.bytes+bytes > limit.bytes)
 }
 
-// Broadcast sends a message to every other node and returns when it is on its way,
-// or when ctx ends; it waits while too much is. Messages that one goroutine
-// broadcasts reach a node in that order, each once or not at all, also across
-// connections that break: nothing is logged, and nothing sent again. done is
-// called once, with the answers of the nodes that answered within half a second;
-// it may be called before Broadcast returns, and must not block.
-func (n *Node) Broadcast(ctx context.Context, message []byte, done func(answers [][]byte)) {
-	n.casts.broadcast(ctx, message, done)
-}
-
-// Receive sets what takes the messages that other nodes broadcast and answers
-// them. Calls come one at a time; they must not block. Until it is set, messages
-// are answered with nothing.
-func (n *Node) Receive(f func(message []byte) (answer []byte)) {
-	n.casts.hear.Lock()
-	defer n.casts.hear.Unlock()
-	n.casts.receive = f
-}
-
-// Leader returns the leader's id, empty if none is known, and a channel that is
-// closed when that may have changed.
-func (n *Node) Leader() (id string, changed <-chan struct{}) { return n.lead.leader() }
-
-// others are the other nodes of the configuration, voters or not.
-func (n *Node) others() (ids []string) {
-	for _, s := range n.configuration().Servers {
-		if string(s.ID) != n.id {
-			ids = append(ids, string(s.ID))
-		}
-	}
-	return ids
-}
-
-func (b *broadcasts) broadcast(ctx context.Context, message []byte, done func([][]byte)) {
+// Send sends a message to every other node and returns when it is on its way, or when ctx
+// ends; it waits while too many are. done is called once, with the answers of the nodes that
+// answered in time; it may be called before Send returns, and must not block.
+func (b *Broadcaster) Send(ctx context.Context, message []byte, done func([][]byte)) {
 	nodes := b.others()
 	if len(nodes) == 0 || !b.enter(ctx, len(message)) {
 		done(nil)
@@ -106,7 +78,7 @@ func (b *broadcasts) broadcast(ctx context.Context, message []byte, done func([]
 	b.order.Lock()
 	defer b.order.Unlock()
 	b.number++
-	payload := make([]byte, 0, 16+len(message))
+	payload := make([]byte, 0, header+len(message))
 	payload = binary.LittleEndian.AppendUint64(payload, b.origin)
 	payload = binary.LittleEndian.AppendUint64(payload, b.number)
 	payload = append(payload, message...)
@@ -118,14 +90,13 @@ func (b *broadcasts) broadcast(ctx context.Context, message []byte, done func([]
 		}
 		b.send(id, payload, func(answer []byte, err error) {
 			b.leaveNode(id, len(payload))
-			content, f, bad := open(answer)
-			g.take(content, err == nil && bad == nil && f == nil)
+			g.take(answer, err == nil)
 		})
 	}
 }
 
 // enter waits for room. It reports whether ctx lasted as long.
-func (b *broadcasts) enter(ctx context.Context, bytes int) bool {
+func (b *Broadcaster) enter(ctx context.Context, bytes int) bool {
 	for {
 		b.mu.Lock()
 		freed, full := b.freed, b.total.exceeds(b.bounds.total, bytes)
@@ -144,7 +115,7 @@ func (b *broadcasts) enter(ctx context.Context, bytes int) bool {
 	}
 }
 
-func (b *broadcasts) leave(bytes int) {
+func (b *Broadcaster) leave(bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.total = b.total.plus(-bytes, -1)
@@ -152,7 +123,7 @@ func (b *broadcasts) leave(bytes int) {
 	b.freed = make(chan struct{})
 }
 
-func (b *broadcasts) enterNode(id string, bytes int) bool {
+func (b *Broadcaster) enterNode(id string, bytes int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.behind[id].exceeds(b.bounds.each, bytes) {
@@ -163,7 +134,7 @@ func (b *broadcasts) enterNode(id string, bytes int) bool {
 	return true
 }
 
-func (b *broadcasts) leaveNode(id string, bytes int) {
+func (b *Broadcaster) leaveNode(id string, bytes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.behind[id] = b.behind[id].plus(-bytes, -1); b.behind[id].messages == 0 {
@@ -171,25 +142,43 @@ func (b *broadcasts) leaveNode(id string, bytes int) {
 	}
 }
 
-// take answers a message of another node. One that comes after a later one, over
-// a connection that was already replaced, is too late.
-func (b *broadcasts) take(r peer.Request, reply func([]byte, error)) {
-	if len(r.Payload) < 16 {
-		reply(nil, errShort)
-		return
+// Take answers a message of another node, and fails if it is malformed. One that comes after
+// a later one, over a connection that was already replaced, is too late: its answer is empty.
+func (b *Broadcaster) Take(from string, payload []byte) (answer []byte, err error) {
+	if len(payload) < header {
+		return nil, errMalformed
 	}
-	this := heard{binary.LittleEndian.Uint64(r.Payload), binary.LittleEndian.Uint64(r.Payload[8:])}
-	answer := []byte{fared}
+	this := heard{binary.LittleEndian.Uint64(payload), binary.LittleEndian.Uint64(payload[8:])}
 	b.hear.Lock()
-	last := b.heard[r.From.NodeID]
+	defer b.hear.Unlock()
+	last := b.heard[from]
 	if last.origin != this.origin || last.number < this.number {
-		b.heard[r.From.NodeID] = this
+		b.heard[from] = this
 		if b.receive != nil {
-			answer = append(answer, b.receive(r.Payload[16:])...)
+			answer = b.receive(payload[header:])
 		}
 	}
-	b.hear.Unlock()
-	reply(answer, nil)
+	return answer, nil
+}
+
+var errMalformed = errors.New("broadcast: malformed message from another node")
+
+// header is the size of what precedes a message: origin and number, 8 bytes each, little-endian.
+const header = 16
+
+// Receive sets what takes the messages of other nodes and answers them. Calls come one at
+// a time; they must not block. Until it is set, messages are answered with nothing.
+func (b *Broadcaster) Receive(f func(message []byte) (answer []byte)) {
+	b.hear.Lock()
+	defer b.hear.Unlock()
+	b.receive = f
+}
+
+// Dropped returns how many messages were not sent to a node that leaves them unanswered.
+func (b *Broadcaster) Dropped() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dropped
 }
 
 // gathering gathers the answers to one message.
