@@ -43,7 +43,7 @@
 //
 // Run starts, and waits for:
 //
-//	watchStanding  begins and ends reigns; owns rule, the leader's duties
+//	watchRole      begins and ends leader terms, which own the leader's duties (leaderterm.go)
 //	proposer.run   table of calls and units → log entries; one goroutine each waits for Raft
 //	forwarder.run  table of calls → the leader, while that is another node
 //	reads.run      rounds of confirmation

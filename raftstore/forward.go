@@ -170,8 +170,8 @@ type inbox struct {
 
 type inSession struct {
 	origin, id uint64
-	next       uint64 // place of the batch that is due
-	reign      *reign // in which the first batch was taken; nil before it
+	next       uint64      // place of the batch that is due
+	term       *leaderTerm // in which the first batch was taken; nil before it
 }
 
 // take queues a forwarded batch for the proposer. It does not block.
@@ -202,7 +202,7 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 		reply(appendOutcomes([]byte{fared}, v.refused), nil)
 		return
 	}
-	reign, refused := in.proposer.offer(&unit{
+	lt, refused := in.proposer.offer(&unit{
 		commands: v.fit,
 		bytes:    len(r.Payload),
 		weight:   v.weight,
@@ -213,13 +213,13 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 			}
 			reply(appendOutcomes(appendOutcomes([]byte{fared}, outs), v.refused), nil)
 		},
-	}, s.reign)
+	}, s.term)
 	if refused != nil {
 		reply(badly(refused), nil)
 		return
 	}
 	s.next++
-	s.reign = reign
+	s.term = lt
 }
 
 func outOfTurn() *failure {

@@ -36,7 +36,7 @@ func (n *Node) Level() turn.ClusterLevel { return n.state.Level() }
 //
 // No node joins meanwhile (levelGate): one that was found fit for the level of
 // before could not follow. While one is joining, the level waits.
-func (n *Node) raiseLevel(ctx context.Context, r *reign) {
+func (n *Node) raiseLevel(ctx context.Context, lt *leaderTerm) {
 	now := n.state.Level()
 	if n.allowedLevel() <= now || !n.levelGate.try() {
 		return
@@ -46,7 +46,7 @@ func (n *Node) raiseLevel(ctx context.Context, r *reign) {
 	if to <= now {
 		return
 	}
-	if _, err := n.propose(ctx, r, &codec.SetLevel{Level: to}); err != nil {
+	if _, err := n.propose(ctx, lt, &codec.SetLevel{Level: to}); err != nil {
 		n.log.Info("the cluster's level is not raised yet", "level", now, "to", to, "error", err)
 		return
 	}

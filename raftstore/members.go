@@ -16,7 +16,7 @@ var ErrRemoved = errors.New("raftstore: this node was removed from the cluster")
 // addresses, and forget servers that were removed. An incarnation that is
 // recorded stays; Admit keeps out who comes with another.
 // It reports whether nothing is left to do.
-func (n *Node) recordMembers(ctx context.Context, r *reign) (complete bool) {
+func (n *Node) recordMembers(ctx context.Context, lt *leaderTerm) (complete bool) {
 	complete = true
 	recorded := make(map[string]codec.Member)
 	for _, m := range n.state.Members() {
@@ -35,13 +35,13 @@ func (n *Node) recordMembers(ctx context.Context, r *reign) (complete bool) {
 		if m == old {
 			continue
 		}
-		if _, err := n.propose(ctx, r, &m); err != nil {
+		if _, err := n.propose(ctx, lt, &m); err != nil {
 			n.log.Info("member not recorded yet", "member", id, "error", err)
 			complete = false
 		}
 	}
 	for id := range recorded {
-		if _, err := n.forgetMember(ctx, r, id); err != nil {
+		if _, err := n.forgetMember(ctx, lt, id); err != nil {
 			n.log.Info("removed member not forgotten yet", "member", id, "error", err)
 			complete = false
 		}
@@ -52,7 +52,7 @@ func (n *Node) recordMembers(ctx context.Context, r *reign) (complete bool) {
 // forgetMember has the state machine forget a server that was removed, unless it is in the
 // configuration again: it may have been added, and recorded, since the caller looked. It is
 // not added meanwhile. The index is that of the entry, 0 if there is none.
-func (n *Node) forgetMember(ctx context.Context, r *reign, id string) (index uint64, err error) {
+func (n *Node) forgetMember(ctx context.Context, lt *leaderTerm, id string) (index uint64, err error) {
 	if !n.changing.enter(ctx) {
 		return 0, ctx.Err()
 	}
@@ -60,7 +60,7 @@ func (n *Node) forgetMember(ctx context.Context, r *reign, id string) (index uin
 	if _, again := serverIn(n.configuration(), id); again {
 		return 0, nil
 	}
-	done, err := n.propose(ctx, r, &codec.Member{ID: id, Remove: true})
+	done, err := n.propose(ctx, lt, &codec.Member{ID: id, Remove: true})
 	return done.Index, err
 }
 

@@ -66,13 +66,13 @@ type Node struct {
 		origin uint64 // of the operations that this node proposes by itself
 		last   atomic.Uint64
 	}
-	standing chan struct{} // cap 1: who leads may have changed
-	changing gate          // for one change of the configuration at a time
-	flushed  chan struct{} // cap 1: the state was flushed
-	met      chan struct{} // cap 1: another node can be asked
-	damaged  chan struct{} // cap 1: the state is damaged
-	sends    sync.Mutex    // held while the state is sent to a node that repairs its own
-	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
+	roleChanged chan struct{} // cap 1: who leads may have changed
+	changing    gate          // for one change of the configuration at a time
+	flushed     chan struct{} // cap 1: the state was flushed
+	met         chan struct{} // cap 1: another node can be asked
+	damaged     chan struct{} // cap 1: the state is damaged
+	sends       sync.Mutex    // held while the state is sent to a node that repairs its own
+	begun       atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
 	failOnce sync.Once
 	checked  chan struct{} // closed when the log was held against its mark

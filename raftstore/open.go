@@ -23,8 +23,8 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
-		lead:     newLeadership(cfg.NodeID),
-		standing: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
+		lead:        newLeadership(cfg.NodeID),
+		roleChanged: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
 		failed: make(chan struct{}), checked: make(chan struct{}),
 		space: newDiskSpace(),
 

@@ -9,12 +9,12 @@ import (
 )
 
 // propose has the leader, which this node must be, perform an operation of its own.
-func (n *Node) propose(ctx context.Context, r *reign, op turn.Op) (turn.Result, error) {
+func (n *Node) propose(ctx context.Context, lt *leaderTerm, op turn.Op) (turn.Result, error) {
 	u, wait, err := n.ownUnit(op)
 	if err != nil {
 		return turn.Result{}, err
 	}
-	if _, f := n.props.offer(u, r); f != nil {
+	if _, f := n.props.offer(u, lt); f != nil {
 		return turn.Result{}, f.err
 	}
 	return wait(ctx)

@@ -17,14 +17,14 @@ type parcel struct {
 // gatherLocked takes what waits, up to the bounds of an entry. Own calls and others
 // share its room, and take turns where there is room for one of them only, so that
 // neither starves.
-func (p *proposer) gatherLocked(r *reign) *parcel {
+func (p *proposer) gatherLocked(lt *leaderTerm) *parcel {
 	var out parcel
 	if p.passed {
-		p.takeOwn(r, &out)
+		p.takeOwn(lt, &out)
 	}
 	p.takeUnitsLocked(&out)
 	if out.own == nil {
-		p.takeOwn(r, &out)
+		p.takeOwn(lt, &out)
 	}
 	p.passed = out.own == nil && p.calls.pending() > 0
 	if out.own != nil {
@@ -65,13 +65,13 @@ func (p *proposer) takeUnitsLocked(out *parcel) {
 
 // takeOwn takes calls of this node, if there is room for any; on a full disk, those only
 // that free space.
-func (p *proposer) takeOwn(r *reign, out *parcel) {
+func (p *proposer) takeOwn(lt *leaderTerm, out *parcel) {
 	n, bytes := p.bounds.EntryCommands-len(out.commands), p.bounds.EntryBytes-out.bytes
 	if n <= 0 || out.bytes > 0 && bytes <= 0 {
 		return
 	}
 	for {
-		b := p.calls.take(r.gen, n, bytes, fsm.EntryWeight-out.weight)
+		b := p.calls.take(lt.gen, n, bytes, fsm.EntryWeight-out.weight)
 		if b == nil {
 			return
 		}

@@ -106,12 +106,12 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	c := newCluster(t, 3)
 	n := c.leader()
-	r := n.props.current()
+	lt := n.props.current()
 	n.changing.enter(t.Context()) // another change is under way
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	decided := false
-	err := n.reconfigure(ctx, r, func(raft.Configuration) (raft.Future, error) { decided = true; return nil, nil })
+	err := n.reconfigure(ctx, lt, func(raft.Configuration) (raft.Future, error) { decided = true; return nil, nil })
 	if turn.KindOf(err) != turn.Unavailable || decided {
 		t.Fatalf("a change began beside another: %v", err)
 	}
@@ -151,9 +151,9 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	}
 	c.recordedAll()
 	leader, f := c.pair()
-	r := leader.props.current()
+	lt := leader.props.current()
 	full[leader.id].Store(true)
-	err := leader.removeHere(t.Context(), r, f.id)
+	err := leader.removeHere(t.Context(), lt, f.id)
 	full[leader.id].Store(false)
 	if !turn.Is(err, turn.ReadOnly) {
 		t.Errorf("the change ends with: %v", err)

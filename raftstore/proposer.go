@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
@@ -20,12 +19,12 @@ import (
 
 // proposer packs the commands that wait on the leader into log entries.
 //
-// It works only during a reign: from begin to end, within one term. Two sources
+// It works only during a leader term, from begin to end. Two sources
 // feed it: the node's own table of calls, and units, which come from other nodes
 // or from the leader itself. What waits is sent at once when no entry is on its
 // way through Raft; while one is, more gathers (CallBounds.Depth, Overlap).
 //
-// The first entry that fails ends the reign, and everything that waits is
+// The first entry that fails ends the leader term, and everything that waits is
 // refused: a later command must not overtake an earlier one that has to be sent
 // again. For the same reason an entry is given to Raft only when the one before it
 // has its place in the log, see raftlog.NewProposal.
@@ -37,7 +36,7 @@ type proposer struct {
 	wake   chan struct{} // cap 1
 
 	mu     sync.Mutex
-	reign  *reign // nil: not leading
+	term   *leaderTerm // nil: not leading
 	units  []*unit
 	bytes  int  // of units
 	passed bool // the last entry had no room for own calls: they come first
@@ -51,21 +50,6 @@ type proposer struct {
 
 type proposerStats struct {
 	entries, commands, bytes, refused atomic.Uint64
-}
-
-// reign is a time during which this node leads and may propose.
-type reign struct {
-	raft  *raft.Raft
-	term  uint64
-	clock *clustertime.Source
-	last  func() int64 // cluster time as far as it was applied
-	gen   uint64       // generation of own calls
-	over  chan struct{}
-}
-
-// holds reports whether the node still leads in the reign's term.
-func (r *reign) holds() bool {
-	return r.raft.State() == raft.Leader && r.raft.CurrentTerm() == r.term
 }
 
 // unit is a run of commands that is proposed as a whole.
@@ -96,26 +80,26 @@ func poke(ch chan<- struct{}) {
 	}
 }
 
-// begin opens a reign with its first unit.
-func (p *proposer) begin(r *reign, first *unit) {
-	r.gen = p.calls.rewind()
+// begin starts to propose in a leader term, with its first unit.
+func (p *proposer) begin(lt *leaderTerm, first *unit) {
+	lt.gen = p.calls.rewind()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.reign = r
+	p.term = lt
 	p.units = append(p.units, first)
 	p.bytes += first.bytes
 	poke(p.wake)
 }
 
-// end closes the reign, if it is the present one, and refuses what waits.
-func (p *proposer) end(r *reign) {
+// end ends a leader term, if it is the present one, and refuses what waits.
+func (p *proposer) end(lt *leaderTerm) {
 	p.mu.Lock()
-	if r == nil || p.reign != r {
+	if lt == nil || p.term != lt {
 		p.mu.Unlock()
 		return
 	}
-	p.reign = nil
-	close(r.over)
+	p.term = nil
+	close(lt.over)
 	refused := p.units
 	p.units, p.bytes = nil, 0
 	p.mu.Unlock()
@@ -124,21 +108,21 @@ func (p *proposer) end(r *reign) {
 	}
 }
 
-// current returns the reign; nil: this node does not lead.
-func (p *proposer) current() *reign {
+// current returns the leader term; nil: this node does not lead.
+func (p *proposer) current() *leaderTerm {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.reign
+	return p.term
 }
 
 func notLeader() *failure {
 	return &failure{definite: true, err: turn.Errorf(turn.Unavailable, "this node does not lead any more")}
 }
 
-// offer queues a unit in the given reign, or in the present one if in is nil, and
+// offer queues a unit in the given leader term, or in the present one if lt is nil, and
 // returns which that is. If it returns a failure, which is always a definite one,
 // done will not be called.
-func (p *proposer) offer(u *unit, in *reign) (*reign, *failure) {
+func (p *proposer) offer(u *unit, lt *leaderTerm) (*leaderTerm, *failure) {
 	if !u.internal {
 		if why := p.space.rejectsAny(u.commands); why != nil {
 			return nil, &failure{true, why}
@@ -146,7 +130,7 @@ func (p *proposer) offer(u *unit, in *reign) (*reign, *failure) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reign == nil || in != nil && in != p.reign {
+	if p.term == nil || lt != nil && lt != p.term {
 		return nil, notLeader()
 	}
 	if p.bytes > 0 && p.bytes+u.bytes > p.bounds.MaxBytes {
@@ -156,7 +140,7 @@ func (p *proposer) offer(u *unit, in *reign) (*reign, *failure) {
 	p.units = append(p.units, u)
 	p.bytes += u.bytes
 	poke(p.wake)
-	return p.reign, nil
+	return p.term, nil
 }
 
 // run proposes until ctx ends.
@@ -178,12 +162,12 @@ func (p *proposer) run(ctx context.Context) {
 // step proposes one entry; false: there is nothing to do until the next wake.
 func (p *proposer) step() bool {
 	p.mu.Lock()
-	r := p.reign
-	if r == nil || p.held > 0 || p.entering != nil || p.flight >= p.bounds.Depth || p.flight > 0 && p.waitingLocked() < p.bounds.Overlap {
+	lt := p.term
+	if lt == nil || p.held > 0 || p.entering != nil || p.flight >= p.bounds.Depth || p.flight > 0 && p.waitingLocked() < p.bounds.Overlap {
 		p.mu.Unlock()
 		return false
 	}
-	parcel := p.gatherLocked(r)
+	parcel := p.gatherLocked(lt)
 	if parcel == nil {
 		p.mu.Unlock()
 		return false
@@ -191,7 +175,7 @@ func (p *proposer) step() bool {
 	p.flight++
 	p.entering = parcel
 	p.mu.Unlock()
-	p.propose(r, parcel)
+	p.propose(lt, parcel)
 	return true
 }
 
@@ -204,29 +188,29 @@ func (p *proposer) waitingLocked() int {
 	return n
 }
 
-func (p *proposer) propose(r *reign, out *parcel) {
-	if !r.holds() {
-		p.settle(r, out, nil, notLeader())
+func (p *proposer) propose(lt *leaderTerm, out *parcel) {
+	if !lt.holds() {
+		p.settle(lt, out, nil, notLeader())
 		return
 	}
 	size := 16 + len(out.commands)*24 + out.bytes
-	entry := codec.AppendEntry(make([]byte, 0, size), r.clock.Now(r.last()), out.commands)
+	entry := codec.AppendEntry(make([]byte, 0, size), lt.clock.Now(lt.last()), out.commands)
 	p.stats.entries.Add(1)
 	p.stats.commands.Add(uint64(len(out.commands)))
 	p.stats.bytes.Add(uint64(len(entry)))
 	// Without a timeout: Raft's main loop takes it, or Raft is shut down. What
 	// waits for the outcome has deadlines of its own.
-	future := r.raft.ApplyLog(raftlog.NewProposal(r.term, entry), 0)
+	future := lt.raft.ApplyLog(raftlog.NewProposal(lt.term, entry), 0)
 	go func() { // ends when Raft resolves the future, or is lost with it at a shutdown
 		err := future.Error()
 		outs, _ := future.Response().([]fsm.Outcome)
 		switch {
 		case err != nil:
-			p.settle(r, out, nil, classify(err))
+			p.settle(lt, out, nil, classify(err))
 		case len(outs) != len(out.commands):
-			p.settle(r, out, nil, &failure{false, turn.Errorf(turn.Unknown, "the node stopped while the operation was applied")})
+			p.settle(lt, out, nil, &failure{false, turn.Errorf(turn.Unknown, "the node stopped while the operation was applied")})
 		default:
-			p.settle(r, out, outs, nil)
+			p.settle(lt, out, outs, nil)
 		}
 	}()
 }
@@ -246,9 +230,9 @@ func classify(err error) *failure {
 }
 
 // settle tells everybody in a parcel what became of it.
-func (p *proposer) settle(r *reign, out *parcel, outs []fsm.Outcome, f *failure) {
+func (p *proposer) settle(lt *leaderTerm, out *parcel, outs []fsm.Outcome, f *failure) {
 	if f != nil {
-		p.end(r)
+		p.end(lt)
 	}
 	for _, u := range out.units {
 		if f != nil {
@@ -270,7 +254,7 @@ func (p *proposer) settle(r *reign, out *parcel, outs []fsm.Outcome, f *failure)
 	p.mu.Lock()
 	p.flight--
 	if p.entering == out {
-		p.entering = nil // it is not in the log, and the reign is over
+		p.entering = nil // it is not in the log, and the term is over
 	}
 	p.mu.Unlock()
 	poke(p.wake)

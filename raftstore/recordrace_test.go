@@ -16,17 +16,17 @@ func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
 	n1 := c.nodes["n1"]
 	c.addrs["n4"] = freeAddr(t)
 	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
-	r := n1.props.current()
+	lt := n1.props.current()
 	old := &codec.Member{ID: "n4", Incarnation: "of a directory that is gone"}
-	if _, err := n1.propose(t.Context(), r, old); err != nil {
+	if _, err := n1.propose(t.Context(), lt, old); err != nil {
 		t.Fatal(err)
 	}
 	w.holdAnswers("n1", c.addrs["n3"], true) // n1 has to wait for what n3 says
 	looked := make(chan bool)
 	held := w.held("n1", c.addrs["n3"])
-	go func() { looked <- n1.recordMembers(t.Context(), r) }()
+	go func() { looked <- n1.recordMembers(t.Context(), lt) }()
 	eventuallyTrue(t, "n1 waits for n3", func() bool { return w.held("n1", c.addrs["n3"]) > held })
-	if _, err := n1.propose(t.Context(), r, &codec.Member{ID: "n4", Remove: true}); err != nil {
+	if _, err := n1.propose(t.Context(), lt, &codec.Member{ID: "n4", Remove: true}); err != nil {
 		t.Fatal(err)
 	}
 	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })

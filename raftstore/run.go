@@ -134,7 +134,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	r.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		switch o.Data.(type) {
 		case raft.RaftState, raft.LeaderObservation, raft.PeerObservation:
-			poke(n.standing)
+			poke(n.roleChanged)
 		}
 		return false
 	}))
@@ -142,7 +142,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	// Not before Raft has read its log, which can take longer than the others are asked.
 	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
 	n.raft.Store(r)
-	poke(n.standing)
+	poke(n.roleChanged)
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchStanding, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
+		n.watchRole, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
 	} {
 		wg.Go(func() { run(life) })
 	}

@@ -51,7 +51,7 @@ func (n *Node) transferTo(ctx context.Context, r *raft.Raft, heir raft.Server) e
 		}
 	}
 	n.stats.transfers.Add(1)
-	poke(n.standing)
+	poke(n.roleChanged)
 	for {
 		serving, changed := n.lead.term()
 		if serving != term || !pause(ctx, changed, 0, true) {

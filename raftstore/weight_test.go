@@ -49,14 +49,14 @@ func TestHeavyOperationsTakeTurns(t *testing.T) {
 	}
 	own := newCallTable(t)
 	p := newProposer(bounds, own.calls, newDiskSpace(), slog.New(slog.DiscardHandler))
-	r := &reign{gen: own.gen}
+	lt := &leaderTerm{gen: own.gen}
 	for range 3 {
 		own.submit(context.Background(), []byte("own"), fsm.EntryWeight)
 		p.units = append(p.units, &unit{commands: make([]codec.Command, 1), bytes: 8, weight: fsm.EntryWeight})
 	}
 	var ownFirst, unitsFirst int
 	for i := range 6 {
-		out := p.gatherLocked(r)
+		out := p.gatherLocked(lt)
 		switch {
 		case out == nil:
 			t.Fatalf("entry %d: nothing", i)

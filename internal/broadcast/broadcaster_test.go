@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A TestBroadcastToSilentNode that does not answer costs each message a bounded time and the sender a
+// A node that does not answer costs each message a bounded time and the sender a
 // bounded memory.
 func TestBroadcastToSilentNode(t *testing.T) {
 	silent := make(map[int]func([]byte, error))
@@ -37,7 +37,7 @@ func TestBroadcastToSilentNode(t *testing.T) {
 		})
 		b.mu.Lock()
 		if b.total.messages > 4 {
-			t.Errorf("%d messages are under way", b.total.messages)
+			t.Errorf("%d messages are in flight", b.total.messages)
 		}
 		b.mu.Unlock()
 	}
@@ -61,8 +61,8 @@ func TestBroadcastToSilentNode(t *testing.T) {
 	})
 }
 
-// A TestBroadcastOvertaken that comes after a later one was overtaken, and is dropped; those of a
-// process that was started anew count from 1 again.
+// A message that comes after a later one was overtaken, and is dropped; those of a
+// process that was started again count from 1 again.
 func TestBroadcastOvertaken(t *testing.T) {
 	var got string
 	b := New(1, nil, nil)

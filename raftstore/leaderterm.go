@@ -1,0 +1,135 @@
+package raftstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/clustertime"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// leaderTerm is a term in which this node leads, from when watchRole notices it to when the node
+// leads no more, or an entry of the term failed. beginTerm starts everything that runs only
+// in it, endTerm stops all of that and waits for its end:
+//
+//   - cluster time, from an anchor that the other nodes' clocks correct;
+//   - the proposer, with an Epoch as the term's first entry;
+//   - once that is applied, parallel appends of the log, and the service of reads;
+//   - the leader's duties: it records members, raises the level, and expires what is due.
+//
+// Changes of the membership and batches of other nodes name the term that they began in, and
+// are refused in a later one.
+type leaderTerm struct {
+	raft  *raft.Raft
+	term  uint64
+	clock *clustertime.Source
+	last  func() int64  // cluster time as far as it was applied
+	gen   uint64        // generation of the table of calls, set by proposer.begin
+	over  chan struct{} // closed by proposer.end
+
+	stopDuties context.CancelFunc
+	duties     sync.WaitGroup
+}
+
+// holds reports whether the node still leads in the term.
+func (lt *leaderTerm) holds() bool {
+	return lt.raft.State() == raft.Leader && lt.raft.CurrentTerm() == lt.term
+}
+
+// ended reports whether the proposer has ended the term.
+func (lt *leaderTerm) ended() bool {
+	select {
+	case <-lt.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// beginTerm begins to lead in a term.
+func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
+	others, _ := n.voters()
+	lt := &leaderTerm{
+		raft: n.raft.Load(), term: term, last: n.state.Clock, over: make(chan struct{}),
+		clock: clustertime.NewSource(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others)),
+	}
+	n.log.Info("leading", "term", term)
+	ctx, lt.stopDuties = context.WithCancel(ctx)
+	first, wait, err := n.ownUnit(&codec.Epoch{ClusterID: randomID()})
+	if err != nil {
+		n.fail(err)
+		return lt
+	}
+	n.props.begin(lt, first)
+	lt.duties.Go(func() { n.serveTerm(ctx, lt, wait) })
+	return lt
+}
+
+// endTerm stops what beginTerm started, and waits for it.
+func (n *Node) endTerm(lt *leaderTerm) {
+	lt.stopDuties()
+	lt.duties.Wait()
+	n.props.end(lt)
+	n.lead.setServing(0)
+	n.log.Info("leading no more", "term", lt.term)
+}
+
+// serveTerm begins to serve when epoch, the term's first entry, is applied, and does the
+// leader's duties until ctx ends.
+func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context.Context) (turn.Result, error)) {
+	if _, err := epoch(ctx); err != nil {
+		n.props.end(lt)
+		poke(n.roleChanged)
+		return
+	}
+	n.logs.Lead(lt.term, n.configuration())
+	n.lead.setServing(lt.term)
+	var members time.Time // when to look after them next
+	for {
+		if now := time.Now(); now.After(members) {
+			members = now.Add(2 * time.Second)
+			if !n.recordMembers(ctx, lt) {
+				members = now
+			}
+			n.raiseLevel(ctx, lt)
+		}
+		n.tickIfDue(ctx, lt)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(n.untilDue(lt)):
+		}
+	}
+}
+
+// tickEvery is how often, at least, a leader looks whether a deadline has passed.
+const tickEvery = 100 * time.Millisecond
+
+// untilDue is how long a leader waits for the next deadline that it knows of: one
+// that is set later is noticed in time, too, if it is tickEvery away.
+func (n *Node) untilDue(lt *leaderTerm) time.Duration {
+	// In milliseconds as long as it may be too many for a Duration.
+	left := n.state.NextDue() - lt.clock.Now(n.state.Clock())
+	if left <= 0 {
+		return tickEvery // there is none, or it could not be dealt with
+	}
+	return time.Duration(min(left, tickEvery.Milliseconds())) * time.Millisecond
+}
+
+// tickIfDue carries the cluster time into the log if something waits for it.
+func (n *Node) tickIfDue(ctx context.Context, lt *leaderTerm) {
+	for ctx.Err() == nil {
+		due := n.state.NextDue()
+		if due == 0 || lt.clock.Now(n.state.Clock()) < due {
+			return
+		}
+		if _, err := n.propose(ctx, lt, &codec.Tick{}); err != nil {
+			return
+		}
+		n.stats.ticks.Add(1)
+	}
+}
