@@ -119,7 +119,7 @@ func storageMutants() []mutant {
 			Catchers: []catcher{{Test: "TestMissedEntriesAreApplied", Runs: 1}}},
 
 		{Name: "lost-log-votes", About: "a node whose damaged log was replaced votes as if it had lost nothing",
-			Edits:    []edit{{Old: "err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: n.stable.Promised()})", New: "err = nil"},
+			Edits: []edit{{Old: "err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: n.stable.Promised()})", New: "err = nil"},
 				{Old: "\thad, by := n.mark.Position(), raftlog.MarkName\n", New: "\thad, by := raftlog.Position{}, raftlog.MarkName\n"}},
 			Catchers: []catcher{{Test: "TestDamagedLogLosesNothing", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -58,7 +59,7 @@ func noteDamage(dir string, why error) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return replaceFile(path, []byte(why.Error()))
+	return smallfile.Replace(path, []byte(why.Error()))
 }
 
 // putAside moves the files of the state out of the way. If that was done before, what is
@@ -78,7 +79,7 @@ func putAside(dir string) error {
 			return err
 		}
 	}
-	return errors.Join(syncDir(aside), syncDir(dir))
+	return errors.Join(smallfile.SyncDir(aside), smallfile.SyncDir(dir))
 }
 
 // forgetDamage forgets the damage, and what was put aside.
@@ -86,7 +87,7 @@ func forgetDamage(dir string) error {
 	if err := os.Remove(filepath.Join(dir, damageName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := syncDir(dir); err != nil {
+	if err := smallfile.SyncDir(dir); err != nil {
 		return err
 	}
 	return os.RemoveAll(filepath.Join(dir, asideName))

@@ -11,6 +11,7 @@ import (
 	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -56,7 +57,7 @@ func checkTermKept(dir string) error {
 // hasIdentity reports whether a directory belongs to a node already.
 func hasIdentity(dir string) (bool, error) {
 	path := filepath.Join(dir, identityName)
-	for _, p := range []string{path, secondCopy(path)} {
+	for _, p := range []string{path, smallfile.SecondCopy(path)} {
 		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
 			return err == nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -22,10 +23,10 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 		walName + " lost":        os.RemoveAll,
 		"state.db shredded":      func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		identityName + " changed": func(path string) error {
-			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`), os.Remove(secondCopy(path)))
+			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`), os.Remove(smallfile.SecondCopy(path)))
 		},
 		identityName + " cut": func(path string) error {
-			return errors.Join(os.Truncate(path, 20), os.Truncate(secondCopy(path), 20))
+			return errors.Join(os.Truncate(path, 20), os.Truncate(smallfile.SecondCopy(path), 20))
 		},
 	} {
 		dir := t.TempDir()
@@ -128,7 +129,7 @@ func TestNewerMayBeDamage(t *testing.T) {
 func TestIdentityVersions(t *testing.T) {
 	newer := func(text string) string {
 		text = strings.Replace(text, `"version": 1`, `"version": 2, "more": {}`, 1)
-		sum, _ := jsonSum([]byte(text), "}")
+		sum, _ := smallfile.JSONSum([]byte(text), "}")
 		return regexp.MustCompile(`"crc32c": \d+`).ReplaceAllString(text, fmt.Sprintf(`"crc32c": %d`, sum))
 	}
 	for name, c := range map[string]struct {
@@ -151,7 +152,7 @@ func TestIdentityVersions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := writeCopies(path, []byte(c.change(string(b)))); err != nil {
+		if err := smallfile.WriteCopies(path, []byte(c.change(string(b)))); err != nil {
 			t.Fatal(err)
 		}
 		_, err = openIdentity(dir, "n1", testLogger())

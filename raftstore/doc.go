@@ -79,7 +79,7 @@
 //
 // A leader sends again what a log lost, at its end (raftlog.HighWater, ballot.go, exchange.go)
 // or by damage before its end (logaside.go). Identity, snapshot marker, term and vote
-// have second copies (secondcopy.go, votecopy.go). A damaged state is replaced by that of
+// have second copies (package smallfile, votecopy.go). A damaged state is replaced by that of
 // another member (repair.go). A damaged log is not replaced with the engine boltdb, nor
 // if the other voters are no majority; the error says how to seed the node again from
 // the others. The node does not hold up if a majority of disks lose data at

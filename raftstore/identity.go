@@ -10,12 +10,14 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+
+	"github.com/turnlog/turnlog/internal/smallfile"
 )
 
 // identity is who a data directory belongs to. The incarnation is drawn when
 // the directory is made: a node whose disk was wiped has another one, and the
 // cluster can tell that its memory of votes and entries is gone. It is never
-// drawn again for a directory that has one: there are two copies (secondcopy.go).
+// drawn again for a directory that has one: there are two copies (package smallfile).
 type identity struct {
 	path string
 
@@ -59,31 +61,31 @@ const (
 // openIdentity reads the identity of dir, or gives it a new one.
 func openIdentity(dir, nodeID string, log *slog.Logger) (*identity, error) {
 	i := &identity{path: filepath.Join(dir, identityName)}
-	c, err := readCopies(i.path, decodeIdentity, func(second, first *identityFile) bool {
+	c, err := smallfile.ReadCopies(i.path, reseed, decodeIdentity, func(second, first *identityFile) bool {
 		return second.Incarnation == first.Incarnation && first.ClusterID == ""
 	})
 	if err != nil {
 		return nil, err
 	}
-	if c.best == nil {
+	if c.Best == nil {
 		i.v = identityFile{Version: identityVersion, NodeID: nodeID, Incarnation: randomID()}
 		return i, i.write()
 	}
-	i.v = *c.best
+	i.v = *c.Best
 	if i.v.NodeID != nodeID {
 		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir, i.v.NodeID, nodeID)
 	}
-	c.mend(i.path, i.write, log)
+	c.Mend(i.path, i.write, log)
 	return i, nil
 }
 
 func decodeIdentity(path string, b []byte) (*identityFile, error) {
 	f := new(identityFile)
 	if err := json.Unmarshal(b, f); err != nil {
-		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, errDamagedCopy, err)
+		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, smallfile.ErrDamaged, err)
 	}
-	if sum, ok := jsonSum(b, "}"); ok && sum != f.Check || !ok && !f.unchecked(b) {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, errDamagedCopy)
+	if sum, ok := smallfile.JSONSum(b, "}"); ok && sum != f.Check || !ok && !f.unchecked(b) {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, smallfile.ErrDamaged)
 	}
 	if f.Version > identityVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, f.Version, identityVersion)
@@ -97,7 +99,7 @@ func (i *identity) write() error {
 	if err != nil {
 		return err
 	}
-	return writeCopies(i.path, append(b, '\n'))
+	return smallfile.WriteCopies(i.path, append(b, '\n'))
 }
 
 func (i *identity) get() identityFile {

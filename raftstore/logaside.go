@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -199,7 +200,7 @@ func putLogAside(dir string) error {
 	if err := os.Rename(filepath.Join(dir, newLogName), folder); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return smallfile.SyncDir(dir)
 }
 
 // finishLog undoes what a crash left of putLogAside.
@@ -211,7 +212,7 @@ func finishLog(dir string) error {
 	if err := os.Rename(aside, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return syncDir(dir)
+	return smallfile.SyncDir(dir)
 }
 
 // forgetLog removes what was put aside when the log has again what it had.
@@ -232,8 +233,8 @@ func (n *Node) forgetLog() {
 // none. inLog returns the newest one in the log's entries from an index on, nil if there is none.
 func (n *Node) lastServers(inLog func(from uint64) []raft.Server) (servers []raft.Server) {
 	var from uint64
-	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.best != nil {
-		servers, from = m.best.Servers, m.best.ConfigAt+1
+	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.Best != nil {
+		servers, from = m.Best.Servers, m.Best.ConfigAt+1
 	}
 	if later := inLog(from); later != nil {
 		return later

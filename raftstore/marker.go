@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/smallfile"
 )
 
 // marker is a snapshot as it is kept: see snapshotStore.
@@ -34,8 +36,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // readMarker reads both copies of the marker. The one with the higher index is newer; of
 // those with the same, the one that says that the state was taken over already. Both were
 // true when they were written.
-func readMarker(path string) (copies[marker], error) {
-	return readCopies(path, decodeMarker, func(second, first *marker) bool {
+func readMarker(path string) (smallfile.Copies[marker], error) {
+	return smallfile.ReadCopies(path, reseed, decodeMarker, func(second, first *marker) bool {
 		return second.Index > first.Index || second.Index == first.Index && first.Received
 	})
 }
@@ -43,10 +45,10 @@ func readMarker(path string) (copies[marker], error) {
 func decodeMarker(path string, b []byte) (*marker, error) {
 	m := new(marker)
 	if err := json.Unmarshal(b, m); err != nil {
-		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, errDamagedCopy, err)
+		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, smallfile.ErrDamaged, err)
 	}
-	if sum, ok := jsonSum(b, markerUnchecked); !ok || sum != m.Check {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, errDamagedCopy)
+	if sum, ok := smallfile.JSONSum(b, markerUnchecked); !ok || sum != m.Check {
+		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, smallfile.ErrDamaged)
 	}
 	if m.Version > markerVersion {
 		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)

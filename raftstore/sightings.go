@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/smallfile"
 )
 
 // sightings is what this node last saw of the others: how far their logs were durable,
@@ -87,7 +88,7 @@ func openSightings(path string, log *slog.Logger) (*sightings, error) {
 	}
 	var f sightingsFile
 	err = json.Unmarshal(b, &f)
-	if sum, ok := jsonSum(b, markerUnchecked); err == nil && (!ok || sum != f.Check) {
+	if sum, ok := smallfile.JSONSum(b, markerUnchecked); err == nil && (!ok || sum != f.Check) {
 		err = errors.New("it fails its checksum")
 	}
 	if err == nil && f.Version != sightingsVersion {
@@ -226,5 +227,5 @@ func (s *sightings) save() error {
 	if b, err = json.Marshal(&f); err != nil {
 		return err
 	}
-	return replaceFile(s.path, append(b, '\n'))
+	return smallfile.Replace(s.path, append(b, '\n'))
 }

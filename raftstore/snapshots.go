@@ -14,6 +14,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -31,7 +32,7 @@ import (
 // A snapshot that comes from a leader is a file of its own until the state
 // machine has taken it over; then it becomes a marker, too.
 //
-//	snapshot.json  the newest snapshot, replaced as a whole; see secondcopy.go
+//	snapshot.json  the newest snapshot, replaced as a whole; see package smallfile
 //	received.dump  the state, if snapshot.json says "received"
 //	*.tmp          unfinished; removed when the store is opened
 type snapshotStore struct {
@@ -84,8 +85,8 @@ func openSnapshots(dir string, state *fsm.Machine, rate int64, clock Clock, log 
 	if err != nil {
 		return nil, err
 	}
-	if s.newest = c.best; s.newest != nil {
-		c.mend(s.path(markerName), func() error { return s.write(*s.newest) }, log)
+	if s.newest = c.Best; s.newest != nil {
+		c.Mend(s.path(markerName), func() error { return s.write(*s.newest) }, log)
 	}
 	if s.newest == nil || !s.newest.Received { // a dump without its marker is unfinished, too
 		if err := os.Remove(s.path(dumpName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +116,7 @@ func (s *snapshotStore) keepReceived(m marker, file string) error {
 	if err := os.Rename(file, s.path(dumpName)); err != nil {
 		return err
 	}
-	if err := syncDir(s.dir); err != nil {
+	if err := smallfile.SyncDir(s.dir); err != nil {
 		return err
 	}
 	return s.keepLocked(m)
@@ -147,7 +148,7 @@ func (s *snapshotStore) write(m marker) error {
 	if err != nil {
 		return err
 	}
-	return writeCopies(s.path(markerName), b)
+	return smallfile.WriteCopies(s.path(markerName), b)
 }
 
 // position returns the newest snapshot's last entry; index 0 if there is none.

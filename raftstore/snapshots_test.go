@@ -15,6 +15,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -209,7 +210,7 @@ func TestReceivedSnapshotAndCrashes(t *testing.T) {
 		}
 		left, _ := filepath.Glob(filepath.Join(s.dir, "*"))
 		for _, f := range left {
-			if name := filepath.Base(f); name != markerName && name != secondCopy(markerName) {
+			if name := filepath.Base(f); name != markerName && name != smallfile.SecondCopy(markerName) {
 				t.Fatalf("%s is left over", f)
 			}
 		}
@@ -225,7 +226,7 @@ func TestReceivedSnapshotAndCrashes(t *testing.T) {
 		dir := t.TempDir()
 		to, m := storeWith(t, dir, 3)
 		receive(t, from, to, true)
-		if err := errors.Join(os.Remove(to.path(markerName)), os.Remove(to.path(secondCopy(markerName)))); err != nil {
+		if err := errors.Join(os.Remove(to.path(markerName)), os.Remove(to.path(smallfile.SecondCopy(markerName)))); err != nil {
 			t.Fatal(err)
 		}
 		to, m = reopen(dir, m)
@@ -313,7 +314,7 @@ func TestDamagedMarkerIsRefused(t *testing.T) {
 	}
 	newer := func(m string) string {
 		m = edit(`"version":1`, `"version":2,"more":"than we know"`)(m)
-		sum, ok := jsonSum([]byte(m), markerUnchecked)
+		sum, ok := smallfile.JSONSum([]byte(m), markerUnchecked)
 		if !ok {
 			t.Fatalf("no checksum in %s", m)
 		}
@@ -335,8 +336,8 @@ func TestDamagedMarkerIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer writeCopies(s.path(markerName), b)
-			if err := writeCopies(s.path(markerName), []byte(spoil(string(b)))); err != nil {
+			defer smallfile.WriteCopies(s.path(markerName), b)
+			if err := smallfile.WriteCopies(s.path(markerName), []byte(spoil(string(b)))); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := openSnapshots(s.dir, m, 0, systemClock{}, testLogger()); err == nil || !strings.Contains(err.Error(), c.says) {
@@ -394,8 +395,8 @@ func TestOverlappingSnapshotsLeaveTheNewer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := 2*i + 1; s.position().Index != want || m.best.Index != want || m.differ {
-			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want, s.position().Index, m.best.Index)
+		if want := 2*i + 1; s.position().Index != want || m.Best.Index != want || m.Differ {
+			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want, s.position().Index, m.Best.Index)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -130,7 +131,7 @@ func (c *voteCopy) keep(transaction uint64, values map[string][]byte) (err error
 	}
 	c.page = page
 	if isNew {
-		return syncDir(filepath.Dir(c.path))
+		return smallfile.SyncDir(filepath.Dir(c.path))
 	}
 	return nil
 }
@@ -142,7 +143,7 @@ func (c *voteCopy) drop() error {
 	if gone := os.Remove(c.path); !errors.Is(gone, fs.ErrNotExist) {
 		err = errors.Join(err, gone)
 	}
-	return errors.Join(err, syncDir(filepath.Dir(c.path)))
+	return errors.Join(err, smallfile.SyncDir(filepath.Dir(c.path)))
 }
 
 func (c *voteCopy) Close() error {
@@ -178,7 +179,7 @@ func restoreStable(path string, c *voteCopy) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return smallfile.SyncDir(filepath.Dir(path))
 }
 
 // A root of a bbolt file: see checkPages.

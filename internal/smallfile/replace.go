@@ -1,4 +1,4 @@
-package raftstore
+package smallfile
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// replaceFile makes the content of path b, durably and at once: a crash leaves
+// Replace makes the content of path b, durably and at once: a crash leaves
 // the old file or the new one.
-func replaceFile(path string, b []byte) (err error) {
+func Replace(path string, b []byte) (err error) {
 	temp := path + ".tmp"
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -33,10 +33,11 @@ func replaceFile(path string, b []byte) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return SyncDir(filepath.Dir(path))
 }
 
-func syncDir(dir string) error {
+// SyncDir makes durable which files a folder holds, under which names.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

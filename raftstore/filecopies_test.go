@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/turnlog/turnlog/internal/smallfile"
 )
 
 // checkCopies damages each copy of a file by a flipped bit here and there, and in ways that
@@ -25,7 +27,7 @@ func checkCopies(t *testing.T, path string, open func() (any, error)) {
 	}
 	check := func(damaged string, content []byte) {
 		t.Helper()
-		if err := errors.Join(os.WriteFile(path, sound, 0o600), os.WriteFile(secondCopy(path), sound, 0o600)); err != nil {
+		if err := errors.Join(os.WriteFile(path, sound, 0o600), os.WriteFile(smallfile.SecondCopy(path), sound, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		err := os.Remove(damaged)
@@ -38,13 +40,13 @@ func checkCopies(t *testing.T, path string, open func() (any, error)) {
 		if got, err := open(); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s is %q: read as %+v, %v", filepath.Base(damaged), content, got, err)
 		}
-		for _, p := range []string{path, secondCopy(path)} {
+		for _, p := range []string{path, smallfile.SecondCopy(path)} {
 			if b, err := os.ReadFile(p); err != nil || !bytes.Equal(b, sound) {
 				t.Fatalf("%s was %q: %s is %q after that, %v", filepath.Base(damaged), content, filepath.Base(p), b, err)
 			}
 		}
 	}
-	for _, damaged := range []string{path, secondCopy(path)} {
+	for _, damaged := range []string{path, smallfile.SecondCopy(path)} {
 		for at := 0; at < len(sound); at += 5 { // each takes some syncs
 			b := bytes.Clone(sound)
 			b[at] ^= 1 << (at % 8)
@@ -96,7 +98,7 @@ func TestNewerCopyCounts(t *testing.T) {
 		t.Helper()
 		b, err := m.encode()
 		if err == nil {
-			err = replaceFile(path, b)
+			err = smallfile.Replace(path, b)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -109,7 +111,7 @@ func TestNewerCopyCounts(t *testing.T) {
 		"a crash before the state was taken": {marker{Index: 5}, marker{Index: 9, Received: true}, marker{Index: 9, Received: true}},
 	} {
 		put(path, c.first)
-		put(secondCopy(path), c.second)
+		put(smallfile.SecondCopy(path), c.second)
 		s, err := openSnapshots(dir, nil, 0, systemClock{}, testLogger())
 		if err != nil {
 			t.Fatal(name, err)
@@ -117,7 +119,7 @@ func TestNewerCopyCounts(t *testing.T) {
 		if p := s.newest; p.Index != c.want.Index || p.Received != c.want.Received {
 			t.Errorf("%s: the marker is %+v", name, p)
 		}
-		if m, err := readMarker(path); err != nil || m.differ {
+		if m, err := readMarker(path); err != nil || m.Differ {
 			t.Errorf("%s: the copies differ: %+v, %v", name, m, err)
 		}
 	}
@@ -134,7 +136,7 @@ func TestIdentityIsNotInvented(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(secondCopy(path), 20); err != nil {
+	if err := os.Truncate(smallfile.SecondCopy(path), 20); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openIdentity(dir, "n1", testLogger()); err == nil || !strings.Contains(err.Error(), reseed) {
@@ -143,7 +145,7 @@ func TestIdentityIsNotInvented(t *testing.T) {
 	if err := checkTermKept(dir); err == nil || !strings.Contains(err.Error(), stableName) {
 		t.Errorf("term and vote are missing, and so is the first copy of the identity: %v", err)
 	}
-	if err := os.Remove(secondCopy(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(smallfile.SecondCopy(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	if err := checkTermKept(dir); err != nil {

@@ -1,4 +1,4 @@
-package raftstore
+package smallfile
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 // jsonCheck is the field that holds the checksum of the JSON file that it ends.
 var jsonCheck = regexp.MustCompile(`,"crc32c":[0-9]+}$`)
 
-// jsonSum returns the checksum of a JSON file: of its text without spaces, in which
+// JSONSum returns the checksum of a JSON file: of its text without spaces, in which
 // without stands in place of that field. It is taken of the text rather than of what
 // this version makes of it, so that it tells damage from a file of a newer version,
 // which may hold more. ok is false if there is no checksum in it.
-func jsonSum(text []byte, without string) (sum uint32, ok bool) {
+func JSONSum(text []byte, without string) (sum uint32, ok bool) {
 	var b bytes.Buffer
 	if json.Compact(&b, text) != nil {
 		return 0, false
@@ -23,5 +23,5 @@ func jsonSum(text []byte, without string) (sum uint32, ok bool) {
 	if at == nil {
 		return 0, false
 	}
-	return crc32.Checksum(append(b.Bytes()[:at[0]], without...), castagnoli), true
+	return crc32.Checksum(append(b.Bytes()[:at[0]], without...), crc32.MakeTable(crc32.Castagnoli)), true
 }
