@@ -84,16 +84,16 @@ func (m *Machine) spendUpTo(n uint64) {
 	}
 }
 
-// searchList calls fn with the elements of a list from an end of it on, until it returns
+// searchList calls fn with the total elements of a list from an end of it on, until it returns
 // false, and takes the cost of that off the allowance. A search ends with an error where
 // that is used up: all others wait for it, however long the list is.
-func (m *Machine) searchList(v *view, from turn.Side, fn func(*record) bool) error {
+func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*record) bool) error {
 	if err := m.search(); err != nil {
 		return err
 	}
 	defer v.passing()()
 	cost, left := uint64(0), uint64(m.allowance.left)
-	if err := v.list(from, func(r *record) bool {
+	if err := v.list(from, total, func(r *record) bool {
 		cost += passedCost + uint64(len(r.data))/passedBytes
 		return (cost <= left || !m.limited()) && fn(r)
 	}); err != nil {
@@ -134,7 +134,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	if end == turn.Newest {
 		err = v.newest(anySide, maxSeq, each)
 	} else {
-		err = v.list(end, each)
+		err = v.list(end, h.count(), each)
 	}
 	if err == nil {
 		if err = m.allowance.fits(total); err != nil {

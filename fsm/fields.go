@@ -152,7 +152,7 @@ func (a access) allFields(q *turn.AllFields, e *elements, r *turn.Result) error 
 	if q.Type == turn.TypeZSet {
 		prefix = byMember
 	}
-	return e.ascend(prefix+q.Cursor, func(name string, value []byte) bool {
+	err := e.ascend(prefix+q.Cursor, func(name string, value []byte) bool {
 		if !strings.HasPrefix(name, prefix) {
 			return false
 		}
@@ -168,6 +168,10 @@ func (a access) allFields(q *turn.AllFields, e *elements, r *turn.Result) error 
 		r.Elements = append(r.Elements, el)
 		return true
 	})
+	if err == nil && q.Cursor == "" && r.Cursor == "" && uint64(len(r.Elements)) != r.Count {
+		err = headCountsMore(e.inc)
+	}
+	return err
 }
 
 // page bounds an answer: it takes things until there are enough of them or of

@@ -64,17 +64,21 @@ func (m *Machine) forked(src *head, at uint64) (rs []record, err error) {
 	if err != nil {
 		return nil, err
 	}
-	fits, cost := true, uint64(0)
+	fits, more, cost := true, true, uint64(0)
 	err = v.oldest(anySide, 0, func(r *record) bool {
-		if r.seq > at {
+		if more = r.seq <= at; !more {
 			return false
 		}
 		size += len(r.data)
 		cost += r.cost()
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
 		rs = append(rs, r.copied())
-		return fits && (!m.limited() || cost <= uint64(m.allowance.left))
+		more = fits && (!m.limited() || cost <= uint64(m.allowance.left))
+		return more
 	})
+	if err == nil && more && uint64(len(rs)) != src.count() {
+		return nil, headCountsMore(src.inc)
+	}
 	if err == nil && !fits {
 		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages, limits.ForkBytes)
 	}

@@ -51,7 +51,7 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 		return err
 	}
 	i, found := uint64(0), false
-	if err := m.searchList(&v, turn.Head, func(rec *record) bool {
+	if err := m.searchList(&v, turn.Head, h.count(), func(rec *record) bool {
 		found = bytes.Equal(rec.data, o.Pivot)
 		if !found {
 			i++
@@ -117,7 +117,7 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 		}
 		defer v.passing()()
 		left := n
-		if err := v.list(end, func(rec *record) bool {
+		if err := v.list(end, h.count(), func(rec *record) bool {
 			size += uint64(len(rec.data))
 			left--
 			return left > 0
@@ -131,10 +131,12 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 	return size, nil
 }
 
-// list calls fn with the elements of the list from an end of it on.
-func (v *view) list(from turn.Side, fn func(*record) bool) error {
+// list calls fn with the elements of the list, which has so many, from an end of it on, until
+// fn returns false.
+func (v *view) list(from turn.Side, total uint64, fn func(*record) bool) error {
 	more := true
 	counted := func(rec *record) bool {
+		total--
 		more = fn(rec)
 		return more
 	}
@@ -142,7 +144,13 @@ func (v *view) list(from turn.Side, fn func(*record) bool) error {
 	if err := v.newest(from, maxSeq, counted); !more || err != nil {
 		return err
 	}
-	return v.oldest(turn.Tail+turn.Head-from, 0, counted)
+	if err := v.oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
+		return err
+	}
+	if more && total != 0 {
+		return headCountsMore(v.inc)
+	}
+	return nil
 }
 
 func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
@@ -163,7 +171,7 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		most = math.MaxUint64
 	}
 	var out picked
-	if err := m.searchList(&v, from, func(rec *record) bool {
+	if err := m.searchList(&v, from, h.count(), func(rec *record) bool {
 		if bytes.Equal(rec.data, o.Data) {
 			out.take(rec)
 		} else {

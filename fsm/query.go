@@ -71,6 +71,10 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 	if err := walk(g.take); err != nil {
 		return err
 	}
+	all := q.From == turn.FromLast || q.From == turn.FromAfter && q.Seq == 0
+	if all && !g.cut && uint64(len(g.records)) != h.count() {
+		return headCountsMore(h.inc)
+	}
 	if newest {
 		reverse(g.records)
 	}

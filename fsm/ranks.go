@@ -26,25 +26,40 @@ func (v *view) ranksWhile(side turn.Side, skip, n, total uint64, more func(*reco
 }
 
 // ranked calls fn with the messages that ranks returns, in either order, until it returns
-// false.
+// false. It is damage if the walk ends before.
 func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record) bool) error {
 	if skip >= total || n == 0 {
 		return nil
 	}
 	n = min(n, total-skip)
+	stopped := false
 	take := func(r *record) bool {
 		if skip > 0 {
 			skip--
 			return true
 		}
 		n--
-		return fn(r) && n > 0
+		stopped = !fn(r) || n == 0
+		return !stopped
 	}
+	var err error
 	if after := total - skip - n; after < skip {
 		skip = after
-		return v.newest(side, maxSeq, take)
+		err = v.newest(side, maxSeq, take)
+	} else {
+		err = v.oldest(side, 0, take)
 	}
-	return v.oldest(side, 0, take)
+	if err == nil && !stopped {
+		err = headCountsMore(v.inc)
+	}
+	return err
+}
+
+// headCountsMore is the error for a walk that comes to fewer live messages, or elements, than
+// the head of the incarnation counts: the key of a pair is damaged, so that it is not found
+// where it was. An entry may not be applied to what is left.
+func headCountsMore(inc uint64) error {
+	return turn.Errorf(turn.Corrupt, "incarnation %d holds less than its head counts", inc)
 }
 
 func reverse(rs []record) {

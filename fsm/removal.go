@@ -35,28 +35,38 @@ func (v *view) pass(side turn.Side, skip, n, total uint64) (x removal, err error
 	return x, err
 }
 
-// from is pass for the messages with seq ≥ first.
-func (v *view) from(first uint64) (x removal, err error) {
+// from is pass for the messages with seq ≥ first, of total in all.
+func (v *view) from(first, total uint64) (x removal, err error) {
 	defer v.passing()()
+	more := true
 	err = v.newest(anySide, maxSeq, func(r *record) bool {
-		if r.seq >= first {
+		if more = r.seq >= first; more {
 			x.add(r)
 		}
-		return r.seq >= first
+		return more
 	})
-	return x, err
+	return x, v.whole(err, more, x, total)
 }
 
-// before is pass for the messages with seq < end.
-func (v *view) before(end uint64) (x removal, err error) {
+// before is pass for the messages with seq < end, of total in all.
+func (v *view) before(end, total uint64) (x removal, err error) {
 	defer v.passing()()
+	more := true
 	err = v.oldest(anySide, 0, func(r *record) bool {
-		if r.seq < end {
+		if more = r.seq < end; more {
 			x.add(r)
 		}
-		return r.seq < end
+		return more
 	})
-	return x, err
+	return x, v.whole(err, more, x, total)
+}
+
+// whole returns the error of a walk that found x. If it came to the end, x is all there is.
+func (v *view) whole(err error, toEnd bool, x removal, total uint64) error {
+	if err == nil && toEnd && x.live[turn.Tail]+x.live[turn.Head] != total {
+		err = headCountsMore(v.inc)
+	}
+	return err
 }
 
 // passing has blocks read into the same memory, one after the other, until the function

@@ -43,11 +43,15 @@ func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
 		if err != nil {
 			return err
 		}
+		found := false
 		if err := v.oldest(anySide, h.first, func(r *record) bool {
-			h.first = r.seq
+			h.first, found = r.seq, true
 			return false
 		}); err != nil {
 			return err
+		}
+		if !found {
+			return headCountsMore(h.inc)
 		}
 	}
 	m.changed(key, h)
@@ -191,7 +195,7 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	gone, err := v.from(o.From)
+	gone, err := v.from(o.From, h.count())
 	if err != nil {
 		return err
 	}

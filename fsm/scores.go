@@ -207,14 +207,19 @@ func scoresByRank(q *turn.Scores, e *elements, count uint64, take func(turn.Elem
 	if reverse {
 		at = pastScore
 	}
+	more := true
 	err := e.eachScore(at, reverse, func(el turn.Element) bool {
 		if skip > 0 {
 			skip--
 			return true
 		}
 		n--
-		return take(el) && n > 0
+		more = take(el) && n > 0
+		return more
 	})
+	if err == nil && more {
+		err = headCountsMore(e.inc)
+	}
 	if turned {
 		slices.Reverse(r.Elements)
 	}
@@ -279,11 +284,15 @@ func rank(q *turn.Rank, e *elements, r *turn.Result) error {
 		at = pastScore
 	}
 	r.Found, r.Score = true, score
-	return e.eachScore(at, q.Reverse, func(el turn.Element) bool {
-		if el.Name == q.Member {
-			return false
+	met := false
+	err = e.eachScore(at, q.Reverse, func(el turn.Element) bool {
+		if met = el.Name == q.Member; !met {
+			r.Number++
 		}
-		r.Number++
-		return true
+		return !met
 	})
+	if err == nil && !met {
+		err = headCountsMore(e.inc)
+	}
+	return err
 }

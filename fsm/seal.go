@@ -24,7 +24,8 @@ import (
 // refuses it.
 //
 // A flipped bit in a key is found where the pair is met under the key that it has
-// now: by who walks over it, and by the scrub (scrub.go) at the latest.
+// now: by who walks over it, and by the scrub (scrub.go) at the latest. Where it was it is
+// missed by a walk that comes to fewer pairs than the head counts (ranks.go).
 const (
 	sealHeader = 1 + 4
 

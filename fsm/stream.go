@@ -171,8 +171,12 @@ func (a access) entries(q *turn.Entries, e *elements, r *turn.Result) error {
 	} else {
 		err = e.ascend(low, each)
 	}
-	if err != nil {
+	all := q.Min == (turn.EntryID{}) && q.Max == turn.MaxEntryID() && !r.More
+	switch {
+	case err != nil:
 		return err
+	case bad == nil && all && uint64(len(r.Entries)) != r.Count:
+		return headCountsMore(e.inc)
 	}
 	return bad
 }

@@ -41,9 +41,9 @@ func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err e
 // that does not go.
 func (m *Machine) trimEntriesOf(h *head, e *elements, goes func(name string) bool, limit uint64) (removed uint64, err error) {
 	var names []string // as long as they are few, and before levels: all
-	last, size := "", uint64(0)
+	last, size, more := "", uint64(0), true
 	err = e.ascend("", func(name string, value []byte) bool {
-		if !goes(name) {
+		if more = goes(name); !more {
 			return false
 		}
 		if removed < trimChunk || m.level() < turn.Level1 {
@@ -52,9 +52,12 @@ func (m *Machine) trimEntriesOf(h *head, e *elements, goes func(name string) boo
 		last = name
 		removed++
 		size += uint64(len(name) + len(value))
-		return removed < limit
+		more = removed < limit
+		return more
 	})
 	switch {
+	case err == nil && more && removed != h.count():
+		return 0, headCountsMore(h.inc)
 	case err != nil || removed == 0:
 		return 0, err
 	case removed > uint64(len(names)):
@@ -81,6 +84,9 @@ func (m *Machine) keepEntries(h *head, e *elements, n uint64) error {
 			return left > 0
 		}); err != nil {
 			return err
+		}
+		if left > 0 {
+			return headCountsMore(h.inc)
 		}
 	}
 	floor := h.entry

@@ -77,7 +77,7 @@ func (m *Machine) trimBefore(h *head, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	gone, err := v.before(seq)
+	gone, err := v.before(seq, h.count())
 	m.drop(h, anySide, true, gone)
 	return err
 }

@@ -1,0 +1,169 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// hide flips a bit in the keys of all pairs of a bucket that belong to an incarnation. None is
+// found by a walk through that any more.
+func (r *rig) hide(bucket []byte, inc uint64) {
+	r.t.Helper()
+	hidden := 0
+	for n := 0; ; n++ {
+		k, v := r.pair(bucket, n)
+		if k == nil {
+			break
+		}
+		if !bytes.HasPrefix(k, []byte(elementKey(inc, ""))) {
+			continue
+		}
+		other := bytes.Clone(k)
+		other[2] ^= 1 // no other incarnation is near
+		r.move(bucket, k, other, v)
+		hidden++
+		n = -1
+	}
+	if hidden == 0 {
+		r.t.Fatalf("bucket %s has nothing of incarnation %d", bucket, inc)
+	}
+}
+
+// steps returns an operation that has the answers of queries in an entry.
+func steps(qs ...turn.Query) turn.Op {
+	tx := &turn.Tx{}
+	for _, q := range qs {
+		tx.Steps = append(tx.Steps, turn.Step{Query: q})
+	}
+	return tx
+}
+
+// hiddenListOps are what comes upon the loss of all messages of sessionA, which are four.
+func hiddenListOps() map[string]turn.Op {
+	other := turn.Key{Namespace: "0", Name: "other"}
+	return map[string]turn.Op{
+		"set":            &turn.SetElement{Key: sessionA, Index: 1, Data: []byte("new")},
+		"move":           &turn.MoveElement{Key: sessionA, To: other, From: turn.Head, On: turn.Tail},
+		"rotate":         &turn.MoveElement{Key: sessionA, To: sessionA, From: turn.Tail, On: turn.Head},
+		"pop":            &turn.Pop{Key: sessionA, From: turn.Head, Count: 1},
+		"pop newest":     &turn.Pop{Key: sessionA, From: turn.Newest, Count: 2},
+		"pop all":        &turn.PopFirst{Keys: []turn.Key{sessionA}, From: turn.Tail, Count: 9},
+		"insert":         &turn.InsertElement{Key: sessionA, Pivot: []byte("none"), Data: []byte("new")},
+		"remove":         &turn.RemoveElements{Key: sessionA, Data: []byte("none")},
+		"keep last":      &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 1},
+		"drop first":     &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 3},
+		"trim to seq":    &turn.Trim{Key: sessionA, By: turn.BeforeSeq, N: 3},
+		"trim to range":  &turn.Trim{Key: sessionA, By: turn.ListRange, Start: 1, Stop: 2},
+		"replace":        &turn.Replace{Key: sessionA, From: 2},
+		"fork":           &turn.Fork{Key: sessionA, To: other},
+		"range in entry": steps(&turn.List{Key: sessionA, Start: 0, Stop: -1}),
+		"read in entry":  steps(&turn.Read{Key: sessionA, From: turn.FromLast}),
+		"after in entry": steps(&turn.Read{Key: sessionA, From: turn.FromAfter}),
+	}
+}
+
+// hiddenElementOps are what comes upon the loss of all elements of a type, which are four.
+func hiddenElementOps() map[turn.Type]map[string]turn.Op {
+	all := &turn.Entries{Key: sessionA, Max: turn.MaxEntryID()}
+	back := &turn.Entries{Key: sessionA, Max: turn.MaxEntryID(), Reverse: true}
+	return map[turn.Type]map[string]turn.Op{
+		turn.TypeHash: {"all": steps(&turn.AllFields{Key: sessionA, Type: turn.TypeHash})},
+		turn.TypeSet:  {"all": steps(&turn.AllFields{Key: sessionA, Type: turn.TypeSet})},
+		turn.TypeZSet: {
+			"all":     steps(&turn.AllFields{Key: sessionA, Type: turn.TypeZSet}),
+			"by rank": steps(&turn.Scores{Key: sessionA, By: turn.ByRank, Start: 0, Stop: 0}),
+		},
+		turn.TypeStream: {
+			"all": steps(all), "back": steps(back),
+			"trim by length": &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.ToLength, Length: 3}},
+			"trim most":      &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.ToLength, Length: 1}},
+			"trim by id":     &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.BeforeID, ID: turn.EntryID{Time: 1, Seq: 3}}},
+		},
+	}
+}
+
+// expectHalt applies an operation that comes upon damage.
+func (r *rig) expectHalt(told *int, op turn.Op) {
+	r.t.Helper()
+	r.apply(3, op)
+	if err, halted := r.m.Damage(); !halted || *told != 1 || turn.KindOf(err) != turn.Corrupt {
+		r.t.Errorf("damage %v, halted %t, told %d times", err, halted, *told)
+	}
+}
+
+// Messages whose blocks are not found, because of a flipped bit in their keys, are damage to
+// whatever entry counts on them: it halts the machine, and does not end the process, nor is it
+// applied to what is left.
+func TestEntryMissesMessages(t *testing.T) {
+	for _, level := range []turn.ClusterLevel{turn.Level0, turn.Level1} {
+		for name, op := range hiddenListOps() {
+			t.Run(fmt.Sprint(name, " at level ", level), func(t *testing.T) {
+				r, told := repairable(t)
+				r.raise(level)
+				for i := range 4 {
+					r.apply(1, appendOf(sessionA, fmt.Sprint(i), "hello"))
+				}
+				r.flush()
+				r.hide(bucketBlocks, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
+				r.expectHalt(told, op)
+			})
+		}
+	}
+}
+
+// So are elements.
+func TestEntryMissesElements(t *testing.T) {
+	for typ, ops := range hiddenElementOps() {
+		for name, op := range ops {
+			t.Run(fmt.Sprint(typ, " ", name), func(t *testing.T) {
+				r, told := repairable(t)
+				r.raise(turn.Level1)
+				r.fillFour(typ)
+				r.flush()
+				r.hide(bucketElements, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
+				r.expectHalt(told, op)
+			})
+		}
+	}
+}
+
+// fillFour gives sessionA four elements.
+func (r *rig) fillFour(typ turn.Type) {
+	r.t.Helper()
+	for i := range uint64(4) {
+		name := fmt.Sprint(i)
+		var op turn.Op = &turn.SetFields{Key: sessionA, Type: typ, Fields: []turn.Field{{Name: name}}}
+		switch typ {
+		case turn.TypeZSet:
+			op = &turn.SetScores{Key: sessionA, Members: []turn.Score{{Member: name, Score: float64(i)}}}
+		case turn.TypeStream:
+			op = &turn.AddEntry{Key: sessionA, ID: turn.EntryID{Time: 1, Seq: i + 1}, Fields: []turn.Field{{Name: name}}}
+		}
+		if out := r.apply(1, op); out[0].Err != nil {
+			r.t.Fatal(out[0].Err)
+		}
+	}
+}
+
+// A member whose place in the order of scores is not found has no rank.
+func TestRankOfAMissingPlace(t *testing.T) {
+	r, told := repairable(t)
+	r.fillFour(turn.TypeZSet)
+	r.flush()
+	inc := r.query(&turn.Info{Key: sessionA}).Session.Incarnation
+	tx, err := r.m.db.Begin(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := []byte(elementKey(inc, scoreName(2, "2")))
+	value := bytes.Clone(tx.Bucket(bucketElements).Get(from))
+	_ = tx.Rollback()
+	r.move(bucketElements, from, []byte(elementKey(inc^1<<40, "")), value)
+	if _, err := r.m.Query(&turn.Rank{Key: sessionA, Member: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	r.expectHalt(told, steps(&turn.Rank{Key: sessionA, Member: "2"}))
+}
