@@ -2,7 +2,11 @@ package fsm
 
 import (
 	"encoding/binary"
+	"fmt"
+	"runtime"
 	"testing"
+	"unsafe"
+	"weak"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -44,4 +48,44 @@ func TestEditedMessageInABlockOfTheFirstVersion(t *testing.T) {
 	if rs, err := decodeBlock(nil, 1, b, false); err != nil || !rs[0].same(&rec) || !rs[0].carries([]byte("hello")) {
 		t.Errorf("%+v, %v", rs, err)
 	}
+}
+
+// What is kept of a message keeps nothing of the block that it comes from. Memory is counted
+// by what messages have, and a block is much larger than most.
+func TestKeptMessageLeavesItsBlock(t *testing.T) {
+	for how, keep := range map[string]func(record) record{
+		"edited": func(r record) record { return r.edited([]byte("new")) },
+		"copied": record.copied,
+	} {
+		for _, borrowed := range []bool{false, true} {
+			for i, what := range []string{"never edited", "edited before"} {
+				kept, ids, block := keepOne(t, i, borrowed, keep)
+				runtime.GC()
+				if ids.Value() != nil {
+					t.Errorf("%s, %s, borrowed %t: the ids of its block stay", how, what, borrowed)
+				}
+				if block.Value() != nil {
+					t.Errorf("%s, %s, borrowed %t: its block stays", how, what, borrowed)
+				}
+				if !kept.carries([]byte("hello")) || kept.id != fmt.Sprintf("%050d", i) {
+					t.Errorf("%s, %s, borrowed %t: %+v", how, what, borrowed, kept)
+				}
+			}
+		}
+	}
+}
+
+// keepOne keeps a message of a block with two, the latter of which was edited, and tells what
+// becomes of the memory that the block was read into.
+//
+//go:noinline
+func keepOne(t *testing.T, i int, borrowed bool, keep func(record) record) (kept record, ids, block weak.Pointer[byte]) {
+	first := record{seq: 1, id: fmt.Sprintf("%050d", 0), data: []byte("hello")}
+	second := record{seq: 2, id: fmt.Sprintf("%050d", 1), data: []byte("hello")}.edited([]byte("other"))
+	b := encodeBlock(nil, 1, []record{first, second})
+	rs, err := decodeBlock(nil, 1, b, borrowed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keep(rs[i]), weak.Make(unsafe.StringData(rs[0].id)), weak.Make(&b[0])
 }

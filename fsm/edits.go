@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/tidwall/btree"
 
@@ -15,26 +16,19 @@ type edits = btree.Map[uint64, record]
 // edited returns the record with another payload. Of a message with an id it remembers
 // what the payload was at first: a retry of its append brings that one.
 func (r record) edited(data []byte) record {
-	r = r.owned()
 	if r.id != "" && r.original == nil {
 		r.original = (*[digestSize]byte)(digest(r.data))
 	}
+	r.data = nil
+	r = r.copied()
 	r.data = data
 	return r
 }
 
-// owned returns the record in memory of its own where it was borrowed.
-func (r record) owned() record {
-	if !r.borrowed {
-		return r
-	}
-	return r.copied()
-}
-
-// copied returns the record in memory of its own. A memtable counts what it holds: a
-// payload that is a part of something larger would keep all of that.
+// copied returns the record in memory of its own. A memtable counts what it holds: an id or
+// a payload that is a part of something larger, such as a block, would keep all of that.
 func (r record) copied() record {
-	r.data, r.borrowed = bytes.Clone(r.data), false
+	r.id, r.data, r.borrowed = strings.Clone(r.id), bytes.Clone(r.data), false
 	if r.original != nil {
 		original := *r.original
 		r.original = &original

@@ -49,6 +49,7 @@ func (m *Machine) namespace(name string) *namespace {
 	if old != nil {
 		*n = *old
 	}
+	name = strings.Clone(name) // it is part of a key
 	m.namespaces[name], m.active.namespaces[name] = n, n
 	return n
 }
