@@ -10,6 +10,7 @@ func families() []family {
 	return []family{
 		{"The log, the state file, votes and disk space", storageMutants()},
 		{"An older copy of a node's data", restoredMutants()},
+		{"States that come from another node", restoreMutants()},
 		{"The port of the cluster", portMutants()},
 		{"The state machine", stateMutants()},
 		{"Consensus, reads and the client", consensusMutants()},

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -307,6 +308,26 @@ func TestMajority(t *testing.T) {
 		}
 		if got, want := majority(others, false), others/2+1; got != want {
 			t.Errorf("%d voters: %d, not %d", others, got, want)
+		}
+	}
+}
+
+// Only voters count for a majority, whatever the configuration holds besides them.
+func TestVotersOf(t *testing.T) {
+	server := func(id string, s raft.ServerSuffrage) raft.Server {
+		return raft.Server{ID: raft.ServerID(id), Suffrage: s}
+	}
+	c := raft.Configuration{Servers: []raft.Server{
+		server("n1", raft.Voter), server("n2", raft.Nonvoter), server("n3", raft.Voter), server("n4", raft.Nonvoter), server("n5", raft.Voter),
+	}}
+	for self, want := range map[string]struct {
+		others  []string
+		isVoter bool
+	}{
+		"n1": {[]string{"n3", "n5"}, true}, "n2": {[]string{"n1", "n3", "n5"}, false}, "": {[]string{"n1", "n3", "n5"}, false},
+	} {
+		if others, isVoter := votersOf(c, self); !slices.Equal(others, want.others) || isVoter != want.isVoter {
+			t.Errorf("beside %q there are the voters %v, and it is one: %v", self, others, isVoter)
 		}
 	}
 }
