@@ -66,11 +66,7 @@ func reserve(t testing.TB, n int, options ...func(*Config)) *cluster {
 
 func freeAddr(t testing.TB) string {
 	t.Helper()
-	addrs, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addrs[0]
+	return ports.For(t, 1)[0]
 }
 
 func testLogger() *slog.Logger {

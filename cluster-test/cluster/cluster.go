@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/disk"
+	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // Config describes a cluster.
@@ -41,6 +42,8 @@ type Cluster struct {
 	Network *Network
 	// Security is nil where everybody may do everything.
 	Security *Security
+
+	ports ports.Reserved
 }
 
 // New prepares a cluster; Start runs it.
@@ -48,8 +51,8 @@ func New(cfg Config) (*Cluster, error) {
 	if cfg.Nodes < 1 {
 		return nil, errors.New("a cluster needs at least one node")
 	}
-	c := &Cluster{}
-	b := &builder{cfg: cfg, ports: newPorts(cfg.FirstPort, cfg.LastPort), raft: map[string]string{}}
+	c := &Cluster{ports: ports.Reserved{First: cfg.FirstPort, Last: cfg.LastPort}}
+	b := &builder{cfg: cfg, ports: &c.ports, raft: map[string]string{}}
 	for i := range cfg.Nodes + cfg.Spares {
 		id := fmt.Sprintf("n%d", i+1)
 		b.ids = append(b.ids, id)
@@ -78,12 +81,13 @@ func New(cfg Config) (*Cluster, error) {
 // builder gathers what New needs, with the first error.
 type builder struct {
 	cfg   Config
-	ports *ports
+	ports *ports.Reserved
 	ids   []string
 	raft  map[string]string // node id → node-to-node address
 	// One of these is the network.
 	proxied    *proxied
 	namespaces *namespaces
+	proxies    uint64 // so many, between clients and nodes: each with its own randomness
 	err        error
 }
 
@@ -111,11 +115,15 @@ func (b *builder) network() *Network {
 }
 
 func (b *builder) addr() string {
-	addr, err := b.ports.free()
-	if b.err == nil {
-		b.err = err
+	if b.err != nil {
+		return ""
 	}
-	return addr
+	addrs, err := b.ports.Addrs(1)
+	if err != nil {
+		b.err = err
+		return ""
+	}
+	return addrs[0]
 }
 
 func (b *builder) node(id string, c *Cluster) *Node {
@@ -171,7 +179,8 @@ func (b *builder) proxy(target string, n *Node) *Proxy {
 	if b.err != nil {
 		return nil
 	}
-	p, err := NewProxy(listen, target, n.Requests, n.Answers, b.cfg.Seed+uint64(b.ports.next))
+	b.proxies++
+	p, err := NewProxy(listen, target, n.Requests, n.Answers, b.cfg.Seed+b.proxies)
 	if b.err == nil {
 		b.err = err
 	}
@@ -287,4 +296,5 @@ func (c *Cluster) Close() {
 			n.Disk.Unmount()
 		}
 	}
+	c.ports.Release()
 }

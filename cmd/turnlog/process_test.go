@@ -219,11 +219,7 @@ func isReady(addr string) bool {
 
 func freePorts(t *testing.T, n int) []string {
 	t.Helper()
-	addrs, err := ports.Free(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addrs
+	return ports.For(t, n)
 }
 
 // freeBase returns a port base with room for a dev cluster.

@@ -33,6 +33,7 @@ type nodes struct {
 	binary string
 	dir    string
 	seed   string // --initial-cluster
+	ports  ports.Reserved
 
 	mu    sync.Mutex
 	live  []*node
@@ -139,7 +140,7 @@ func (c *nodes) found(ctx context.Context, count int) error {
 func (c *nodes) newNode() (*node, error) {
 	c.count++
 	n := &node{id: fmt.Sprintf("n%d", c.count)}
-	free, err := ports.Free(3)
+	free, err := c.ports.Addrs(3)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +191,7 @@ func (c *nodes) close() error {
 			n.end(syscall.SIGKILL)
 		}
 	}
+	c.ports.Release()
 	return os.RemoveAll(c.dir)
 }
 

@@ -18,6 +18,7 @@ type Cluster struct {
 	binary, dir string
 	flags       []string // further flags of every node
 	nodes       []*node
+	ports       ports.Reserved
 }
 
 // node is one process of turnlog, with its data in a directory of its own.
@@ -40,7 +41,7 @@ func StartTurnlog(ctx context.Context, binary, dir string, nodes int, flags ...s
 			err = fmt.Errorf("starting turnlog: %w", err)
 		}
 	}()
-	addrs, err := ports.Free(nodes * portsPerNode)
+	addrs, err := c.ports.Addrs(nodes * portsPerNode)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,10 @@ func (c *Cluster) drop(n *node) error {
 }
 
 // Stop ends all nodes.
-func (c *Cluster) Stop() { stopAll(c.processes()) }
+func (c *Cluster) Stop() {
+	stopAll(c.processes())
+	c.ports.Release()
+}
 
 func (c *Cluster) processes() []*process {
 	var all []*process

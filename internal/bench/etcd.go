@@ -19,6 +19,7 @@ type etcdCluster struct {
 	program   string // that puts load on it
 	addrs     []string
 	processes []*process
+	ports     ports.Reserved
 }
 
 // etcdServer is looked up in PATH.
@@ -38,7 +39,7 @@ func startEtcd(ctx context.Context, program, dir string) (_ *etcdCluster, err er
 		}
 	}()
 	const nodes = 3
-	addrs, err := ports.Free(2 * nodes)
+	addrs, err := c.ports.Addrs(2 * nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +70,10 @@ func startEtcd(ctx context.Context, program, dir string) (_ *etcdCluster, err er
 }
 
 // Stop ends all nodes.
-func (c *etcdCluster) Stop() { stopAll(c.processes) }
+func (c *etcdCluster) Stop() {
+	stopAll(c.processes)
+	c.ports.Release()
+}
 
 // leader is the cluster as its leader's clients see it: requests to other nodes
 // would take longer.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/admintoken"
-	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // Restart is what became of a node that was killed and started again, and of one
@@ -82,7 +81,7 @@ func (c *Cluster) replaceNode(ctx context.Context, leader, n *node) (time.Durati
 	if err := c.drop(n); err != nil {
 		return 0, err
 	}
-	addrs, err := ports.Free(portsPerNode)
+	addrs, err := c.ports.Addrs(portsPerNode)
 	if err != nil {
 		return 0, err
 	}

@@ -14,11 +14,15 @@ import (
 // this machine.
 type Servers struct {
 	processes []*process
+	ports     ports.Reserved
 	resp      []string // addresses for clients, of the master first
 }
 
 // Stop ends them.
-func (s *Servers) Stop() { stopAll(s.processes) }
+func (s *Servers) Stop() {
+	stopAll(s.processes)
+	s.ports.Release()
+}
 
 // Processes returns the process ids.
 func (s *Servers) Processes() []int {
@@ -29,7 +33,8 @@ func (s *Servers) Processes() []int {
 // replicas that do the same. Neither snapshots nor rewrites of the log disturb it.
 func StartRedis(ctx context.Context, binary, dir string, replicas int) (_ *Servers, err error) {
 	s := &Servers{}
-	if s.resp, err = ports.Free(1 + replicas); err != nil {
+	if s.resp, err = s.ports.Addrs(1 + replicas); err != nil {
+		s.Stop()
 		return nil, err
 	}
 	for i, addr := range s.resp {

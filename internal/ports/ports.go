@@ -8,20 +8,77 @@ import (
 	"net"
 )
 
-// Free returns so many loopback addresses, all different, at which no process listens.
-// None has a port of the range that systems give to connections, of which one could take
-// it before the server listens.
-func Free(n int) (addrs []string, err error) {
+// The range lies below the one that systems give to outgoing connections, of which
+// one could take the port of a server that is not listening yet, or is down.
+const (
+	first = 10_000
+	last  = 31_999
+)
+
+// Reserved holds TCP ports of loopback: no other Reserved on this machine, in
+// whatever process, gets one of them before Release. The zero value holds none. It
+// is not safe for concurrent use.
+//
+// A port is held by a UDP socket of the same number. So it stays held while the
+// server that it is for is down, and the system releases it when the process ends.
+type Reserved struct {
+	First, Last int // the range to take ports from; zero: 10000 to 31999
+
+	locks []net.PacketConn
+}
+
+// Addrs reserves n ports on which no process listens, and returns their addresses.
+func (r *Reserved) Addrs(n int) ([]string, error) {
+	low, high := r.First, r.Last
+	if low == 0 {
+		low, high = first, last
+	}
+	var addrs []string
 	for tries := 0; len(addrs) < n; tries++ {
-		if tries == 100+10*n {
-			return nil, errors.New("no free ports were found between 10000 and 32000")
+		if tries == 1000+10*n {
+			return nil, fmt.Errorf("no free ports were found between %d and %d", low, high)
 		}
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(22_000)))
-		if err != nil {
-			continue // it is taken
+		addr := fmt.Sprintf("127.0.0.1:%d", low+rand.IntN(high-low+1))
+		if r.reserve(addr) == nil {
+			addrs = append(addrs, addr)
 		}
-		defer l.Close() // all at the end, so that all differ
-		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs, nil
+}
+
+func (r *Reserved) reserve(addr string) error {
+	lock, err := net.ListenPacket("udp", addr)
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	r.locks = append(r.locks, lock)
+	return l.Close()
+}
+
+// Release lets others have the ports. The servers that they were for have ended.
+func (r *Reserved) Release() {
+	for _, l := range r.locks {
+		l.Close()
+	}
+	r.locks = nil
+}
+
+// For reserves n ports until a test has ended.
+func For(t interface {
+	Helper()
+	Cleanup(func())
+	Fatal(...any)
+}, n int) []string {
+	t.Helper()
+	r := new(Reserved)
+	t.Cleanup(r.Release)
+	addrs, err := r.Addrs(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addrs
 }

@@ -39,11 +39,7 @@ type server struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
-	addrs, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &server{t: t, addr: addrs[0]}
+	return &server{t: t, addr: ports.For(t, 1)[0]}
 }
 
 // Addr is where the server listens.

@@ -23,11 +23,7 @@ func realRedis(t testing.TB) string {
 		}
 		t.Skip("redis-server is not installed: run test/scripts/install-test-deps.sh to compare with it")
 	}
-	free, err := ports.Free(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free[0]
+	addr := ports.For(t, 1)[0]
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 	out, err := cmd.StdoutPipe()
