@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"math"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -33,37 +31,23 @@ func (m *Machine) latestGraves(key string, left uint64) (found []grave, err erro
 	if err != nil {
 		return nil, err
 	}
-	for it := m.gravesOf(tx, key); left > 0 && it.next(); {
-		if !graveOf(it.key, key) {
-			continue
-		}
-		g, known := it.changed()
-		if !known {
-			if g, err = decodeGrave(it.stored()); err != nil {
-				return nil, err
+	// Those of level 1 are later than those before.
+	for _, prefix := range [...]string{tombstonePrefix(key), oldTombstonePrefix(key)} {
+		for w := m.tombstonesOf(tx, prefix); left > 0 && w.next(); {
+			g, known := w.changed()
+			if !known {
+				if g, err = decodeGrave(w.stored()); err != nil {
+					return nil, err
+				}
 			}
+			if g.deadline <= m.meta.clock {
+				return found, nil // those before it were deleted earlier
+			}
+			found = append(found, g)
+			left -= min(left, g.weight())
 		}
-		if g.deadline <= m.meta.clock {
-			break // those before it were deleted earlier
-		}
-		found = append(found, g)
-		left -= min(left, g.weight())
 	}
 	return found, nil
-}
-
-// gravesOf returns a walk, latest first, through the graves of key and those of names that
-// begin with it and a NUL.
-func (m *Machine) gravesOf(tx *reading, key string) *mergeIter[grave] {
-	it := &mergeIter[grave]{
-		down: true, low: key + "\x00", high: afterKey(graveKey(key, math.MaxUint64)),
-		cursor: tx.Bucket(bucketGraves).Cursor(),
-	}
-	for _, t := range m.tables() {
-		it.addMemory(&t.graves)
-	}
-	it.seek(it.high)
-	return it
 }
 
 // latestGrave returns the time until which ids of deleted sessions of key count.

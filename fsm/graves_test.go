@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"encoding/binary"
 	"fmt"
 	"testing"
 
@@ -93,5 +94,91 @@ func TestAppendLooksOnceForDeletedSessions(t *testing.T) {
 	}
 	if again := r.do(&turn.Append{Key: sessionA, Messages: newMessages("s0", 1)}); !again.Duplicate {
 		t.Error("the id that was deleted first is forgotten")
+	}
+}
+
+// However many sessions of other keys were deleted, even of keys that begin with a key and a
+// NUL, few tombstones are looked at to find those of the key. Before level 1 that is true of
+// names that do not imitate incarnations.
+func TestTombstonesOfOtherKeysAreNotPassed(t *testing.T) {
+	imitating := func(i int) string { return "a\x00" + string(binary.BigEndian.AppendUint64(nil, uint64(i+1))) + "x" }
+	for _, test := range []struct {
+		level turn.ClusterLevel
+		name  func(i int) string
+	}{
+		{turn.Level0, func(i int) string { return fmt.Sprintf("a\x00%07d", i) }},
+		{turn.Level1, func(i int) string { return fmt.Sprintf("a\x00%07d", i) }},
+		{turn.Level1, imitating},
+	} {
+		r := newRig(t)
+		r.raise(test.level)
+		key := turn.Key{Namespace: "0", Name: "a"}
+		bury := func(k turn.Key, id string) []turn.Op {
+			return []turn.Op{&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}, &turn.Delete{Keys: []turn.Key{k}}}
+		}
+		r.apply(1, bury(key, "first")...)
+		var others []turn.Op
+		for i := range 500 {
+			others = append(others, bury(turn.Key{Namespace: "0", Name: test.name(i)}, "other")...)
+		}
+		r.apply(1, others...)
+		r.apply(1, bury(key, "last")...)
+		for _, flushed := range []bool{false, true} {
+			if flushed {
+				r.flush()
+			}
+			if looks, found := r.tombstonesOf(key); looks > 20 || found < 2 {
+				t.Errorf("level %d, names as %q, flushed: %v: %d are looked at, %d found", test.level, test.name(0), flushed, looks, found)
+			}
+			for _, id := range []string{"first", "last"} {
+				if again := r.do(&turn.Append{Key: key, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
+					t.Errorf("level %d, names as %q, flushed: %v: %s is not known", test.level, test.name(0), flushed, id)
+				}
+			}
+		}
+	}
+}
+
+// tombstonesOf finds the tombstones of a key, and returns how many were looked at for that.
+func (r *rig) tombstonesOf(k turn.Key) (looks, found int) {
+	r.t.Helper()
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	defer r.m.closeTx()
+	tx, err := r.m.storeTx()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, prefix := range []string{tombstonePrefix(joinKey(k)), oldTombstonePrefix(joinKey(k))} {
+		w := r.m.tombstonesOf(tx, prefix)
+		for w.next() {
+			found++
+		}
+		looks += w.looks
+	}
+	return looks, found
+}
+
+// Tombstones of before level 1 are found beside later ones.
+func TestTombstonesOfBothForms(t *testing.T) {
+	r := newRig(t)
+	ids := []string{"old", "older", "new"}
+	for i, id := range ids {
+		if i == 2 {
+			r.raise(turn.Level1)
+		}
+		r.do(&turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}})
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+	}
+	for _, flushed := range []bool{false, true} {
+		if flushed {
+			r.flush()
+			r.restart()
+		}
+		for _, id := range ids {
+			if again := r.do(&turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
+				t.Errorf("flushed: %v: %s is not known", flushed, id)
+			}
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (m *Machine) remove(key string, h *head) {
 	}
 	if of := h.remembered(); of.any() {
 		g := grave{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.TombstoneTime)}
-		m.active.bury(key, g)
+		m.active.bury(m.tombstoneKey(key, g.inc), g)
 		m.meta.graveMax = max(m.meta.graveMax, g.deadline)
 	}
 	m.advance(key)

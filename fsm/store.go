@@ -21,7 +21,7 @@ var (
 	bucketHeads      = []byte("heads")      // joined key → head
 	bucketBlocks     = []byte("blocks")     // incarnation, seq → block
 	bucketDue        = []byte("due")        // dueKey → nothing
-	bucketGraves     = []byte("graves")     // graveKey → last, deadline
+	bucketGraves     = []byte("graves")     // tombstoneKey → last, deadline
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees, revision
 	bucketElements   = []byte("elements")   // elementKey → sealed value

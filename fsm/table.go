@@ -30,7 +30,7 @@ type table struct {
 	// due: additions to the due index, as dueKey. Entries leave the index only
 	// by falling due, in order, so the machine's dueFloor tells of removals.
 	due btree.Map[string, struct{}]
-	// graves: by graveKey.
+	// graves: by tombstoneKey.
 	graves     btree.Map[string, grave]
 	namespaces map[string]*namespace
 	bytes      int // estimate of the memory held
@@ -169,7 +169,7 @@ func (t *table) arm(deadline int64, key string) {
 }
 
 func (t *table) bury(key string, g grave) {
-	t.graves.Set(graveKey(key, g.inc), g)
+	t.graves.Set(key, g)
 	t.bytes += smallCost + len(key) + g.moves.size()
 }
 
@@ -182,15 +182,4 @@ func dueKey(deadline int64, key string) string {
 
 func splitDueKey(k string) (deadline int64, key string) {
 	return int64(binary.BigEndian.Uint64([]byte(k[:8]))), k[8:]
-}
-
-// graveKey is key, a NUL and the incarnation, so that the graves of a key stand
-// together. A name may hold NULs: graveOf tells whether a key found is of key.
-func graveKey(key string, inc uint64) string {
-	b := make([]byte, 0, len(key)+1+8)
-	return string(binary.BigEndian.AppendUint64(append(append(b, key...), 0), inc))
-}
-
-func graveOf(graveKey, key string) bool {
-	return len(graveKey) == len(key)+9 && graveKey[:len(key)] == key
 }

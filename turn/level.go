@@ -22,7 +22,8 @@ const (
 	//   - SetElement replaces a payload under its seq; what an edit of a list moves does
 	//     not count among the messages whose ids are remembered
 	//   - of the deleted sessions of a key, the ids of TombstoneMessages messages are
-	//     remembered at most, and of DeletedSessions sessions
+	//     remembered at most, and of DeletedSessions sessions. The tombstones of a key are
+	//     stored together, apart from those of longer keys
 	//   - what an entry copies of what is stored, returns from it or passes in search of it is
 	//     bounded, queries of transactions included: the rest is TooLarge or Overloaded.
 	//     Trims are not. What such queries answer with is bounded by DefaultLimits
