@@ -61,10 +61,12 @@ func (t *table) setElement(inc uint64, name string, c change) {
 // elements is one key's elements at one moment: generations of changes over the
 // store. What it returns is the caller's to keep, but not to write to.
 type elements struct {
-	inc    uint64
-	front  string     // no element with a lower name is left
-	gaps   *gaps      // by elementKey; nil: none are known
-	layers []*overlay // newest first
+	inc   uint64
+	front string // no element with a lower name is left
+	gaps  *gaps  // by elementKey; nil: none are known
+	// learned is where walks of Apply remember the gaps that they find.
+	learned **gaps
+	layers  []*overlay // newest first
 	// tx reads the store; nil if the layers hold everything, or if partial.
 	tx *reading
 	// partial: the store may hold more, but is not read. missed: that was asked for.
@@ -94,6 +96,7 @@ func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
 func (m *Machine) elements(h *head) (elements, error) {
 	e, whole := m.elementsIn(h.inc)
 	e.of(h)
+	e.learned = &h.gaps
 	if whole {
 		return e, nil
 	}

@@ -30,15 +30,18 @@ func (e *elements) walk(down bool) *mergeIter[change] {
 // each calls fn with what it comes to, until fn returns false.
 func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte) bool) error {
 	e.edge = ""
+	run := deadRun{learned: e.learned}
+	defer run.end()
 	for it.next() {
 		value, there, err := elementAt(it)
 		switch {
 		case err != nil:
 			return err
 		case !there:
-			e.skip(it)
+			run.add(e.skip(it))
 			continue
 		}
+		run.end()
 		e.passed++
 		if !fn(it.key[incSize:], value) {
 			return nil
@@ -56,20 +59,25 @@ func elementAt(it *mergeIter[change]) (value []byte, there bool, err error) {
 	return value, err == nil, err
 }
 
-// skip goes behind the gap that a removed element is in, if one is known.
-func (e *elements) skip(it *mergeIter[change]) {
+// skip goes behind the gap that a removed element is in, if one is known, and returns what
+// it passed.
+func (e *elements) skip(it *mergeIter[change]) gap {
 	e.dead++
-	x, ok := e.gaps.at(it.key)
+	x, known := e.gaps.at(it.key)
 	switch {
-	case ok && it.down:
-		e.edge = x.from
-		it.seek(e.edge)
-	case ok:
-		e.edge = x.to
-		it.seek(e.edge)
-	case it.down:
-		e.edge = it.key
+	case known && it.down:
+		x.to = afterKey(it.key)
+	case known:
+		x.from = it.key
 	default:
-		e.edge = afterKey(it.key)
+		x = gap{it.key, afterKey(it.key)}
 	}
+	e.edge = x.to
+	if it.down {
+		e.edge = x.from
+	}
+	if known {
+		it.seek(e.edge)
+	}
+	return x
 }

@@ -1,6 +1,10 @@
 package fsm
 
-import "github.com/tidwall/btree"
+import (
+	"slices"
+
+	"github.com/tidwall/btree"
+)
 
 // A key or element that was removed stays in the memtables, as removed, until it has left
 // the store. A walk would pass all of them one by one: a client that takes the lowest
@@ -8,7 +12,14 @@ import "github.com/tidwall/btree"
 //
 // gaps remembers ranges of keys in which nothing is alive, so that a walk begins again
 // behind them. It is no part of the state: what is not remembered costs time only.
-type gaps struct{ ranges btree.Map[string, string] } // from → to; disjoint
+type gaps struct{ ranges btree.Map[string, reach] } // by where they begin; disjoint
+
+// reach is up to where a gap goes, without that, and about how many removed things a walk
+// through it would pass.
+type reach struct {
+	to string
+	n  int
+}
 
 // gap is a range of keys: from, and up to to but without it.
 type gap struct{ from, to string }
@@ -16,8 +27,10 @@ type gap struct{ from, to string }
 const (
 	// leastGap is how many removed things in a row are worth a gap.
 	leastGap = 8
-	// maxGaps bounds the memory. Of more, all are forgotten, to be found again.
-	maxGaps = 1000
+	// maxGaps bounds the memory. Of more, the shorter half is forgotten, to be found again:
+	// who passes those also passes many things that are alive, and that is charged for. So
+	// many are needed because all memtables together can hold a million removed things.
+	maxGaps = 1 << 16
 )
 
 // at returns the gap that a key is in. g may be nil.
@@ -25,34 +38,33 @@ func (g *gaps) at(key string) (found gap, ok bool) {
 	if g == nil || g.ranges.Len() == 0 {
 		return gap{}, false
 	}
-	g.ranges.Descend(key, func(from, to string) bool {
-		found, ok = gap{from, to}, key < to
+	g.ranges.Descend(key, func(from string, r reach) bool {
+		found, ok = gap{from, r.to}, key < r.to
 		return false
 	})
 	return found, ok
 }
 
-// add remembers a gap. It absorbs the gaps that it touches.
-func (g *gaps) add(x gap) {
+// add remembers a gap of n removed things. It absorbs the gaps that it touches.
+func (g *gaps) add(x gap, n int) {
 	if before, ok := g.at(x.from); ok {
 		x.from = before.from
 	}
 	var inside []string
-	g.ranges.Ascend(x.from, func(from, to string) bool {
+	g.ranges.Ascend(x.from, func(from string, r reach) bool {
 		if from > x.to {
 			return false
 		}
 		inside = append(inside, from)
-		x.to = max(x.to, to)
+		x.to = max(x.to, r.to)
+		n += r.n
 		return true
 	})
 	for _, from := range inside {
 		g.ranges.Delete(from)
 	}
-	if g.ranges.Len() >= maxGaps {
-		g.ranges.Clear()
-	}
-	g.ranges.Set(x.from, x.to)
+	g.ranges.Set(x.from, reach{x.to, n})
+	g.shrink()
 }
 
 // cut takes a key out that came to life.
@@ -61,16 +73,35 @@ func (g *gaps) cut(key string) {
 	if !ok {
 		return
 	}
-	g.ranges.Delete(x.from)
+	old, _ := g.ranges.Delete(x.from)
 	if x.from < key {
-		g.ranges.Set(x.from, key)
+		g.ranges.Set(x.from, reach{key, old.n / 2})
 	}
 	if above := key + "\x00"; above < x.to {
-		g.ranges.Set(above, x.to)
+		g.ranges.Set(above, reach{x.to, old.n / 2})
 	}
-	if g.ranges.Len() > maxGaps {
-		g.ranges.Clear()
+	g.shrink()
+}
+
+// shrink forgets the shorter half of the gaps if there are too many.
+func (g *gaps) shrink() {
+	if g.ranges.Len() <= maxGaps {
+		return
 	}
+	lengths := make([]int, 0, g.ranges.Len())
+	g.ranges.Scan(func(_ string, r reach) bool {
+		lengths = append(lengths, r.n)
+		return true
+	})
+	slices.Sort(lengths)
+	least, left := lengths[len(lengths)/2], new(gaps)
+	g.ranges.Scan(func(from string, r reach) bool {
+		if r.n > least {
+			left.ranges.Set(from, r)
+		}
+		return true
+	})
+	*g = *left
 }
 
 // copied returns gaps that do not change with g, which may be nil. The caller sees to it
@@ -111,37 +142,35 @@ func (m *Machine) noteGap(h *head, name string) {
 	if e.dead < leastGap || x.to == "" {
 		return
 	}
-	if h.gaps == nil {
-		h.gaps = new(gaps)
-	}
-	h.gaps.add(x)
+	run := deadRun{learned: &h.gaps, gap: x, n: int(e.dead)}
+	run.end()
 }
 
-// deadRun follows a walk through keys that are gone, to find gaps.
+// deadRun follows a walk, either way, through keys that are gone, to find gaps.
 type deadRun struct {
-	gaps   *gaps
-	learns bool // the walk is alone with the state, and may add to the gaps
-	n      int  // keys in a row, a gap counting as one
+	// learned is where gaps are remembered that the walk finds. Nil: it is not alone with
+	// the state.
+	learned **gaps
+	n       int // keys in a row, a known gap counting as one
 	gap
 }
 
-// add notes a key that is gone. jumps tells that none is left before to.
-func (r *deadRun) add(key string) (to string, jumps bool) {
-	known, jumps := r.gaps.at(key)
+// add notes that the walk passes a part of the run.
+func (r *deadRun) add(x gap) {
 	if r.n++; r.n == 1 {
-		r.from = key
+		r.gap = x
+		return
 	}
-	r.to = key + "\x00"
-	if jumps {
-		r.to = known.to
-	}
-	return r.to, jumps
+	r.from, r.to = min(r.from, x.from), max(r.to, x.to)
 }
 
 // end ends a run.
 func (r *deadRun) end() {
-	if r.learns && r.n >= leastGap {
-		r.gaps.add(r.gap)
+	if r.learned != nil && r.n >= leastGap {
+		if *r.learned == nil {
+			*r.learned = new(gaps)
+		}
+		(*r.learned).add(r.gap, r.n)
 	}
 	r.n = 0
 }

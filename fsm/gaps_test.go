@@ -229,17 +229,17 @@ func TestGaps(t *testing.T) {
 				delete(dead, keys[at])
 			} else {
 				to := at + 1 + rnd.IntN(30)
-				g.add(gap{keys[at], keys[to]})
+				g.add(gap{keys[at], keys[to]}, to-at)
 				for ; at < to; at++ {
 					dead[keys[at]] = true
 				}
 			}
 			last := ""
-			g.ranges.Scan(func(from, to string) bool {
-				if from >= to || from < last {
-					t.Fatalf("a gap from %q to %q comes after one to %q", from, to, last)
+			g.ranges.Scan(func(from string, r reach) bool {
+				if from >= r.to || from < last {
+					t.Fatalf("a gap from %q to %q comes after one to %q", from, r.to, last)
 				}
-				last = to
+				last = r.to
 				return true
 			})
 			for _, key := range keys {
@@ -254,16 +254,16 @@ func TestGaps(t *testing.T) {
 // So many gaps are kept at most; the copy that a query has stays as it is.
 func TestGapsAreBounded(t *testing.T) {
 	g := new(gaps)
-	g.add(gap{"0", "9"})
+	g.add(gap{"0", "9"}, 10)
 	before := g.copied()
-	for i := range 10 * maxGaps {
-		g.cut(fmt.Sprintf("%06d", 2*i))
+	for i := range 2 * maxGaps {
+		g.cut(fmt.Sprintf("%07d", 2*i))
 		if n := g.ranges.Len(); n > maxGaps {
 			t.Fatalf("there are %d gaps", n)
 		}
 	}
-	for i := range 10 * maxGaps {
-		g.add(gap{fmt.Sprintf("%06d", 2*i), fmt.Sprintf("%06d", 2*i+1)})
+	for i := range 2 * maxGaps {
+		g.add(gap{fmt.Sprintf("%07d", 2*i), fmt.Sprintf("%07d", 2*i+1)}, leastGap)
 		if n := g.ranges.Len(); n > maxGaps {
 			t.Fatalf("there are %d gaps", n)
 		}
@@ -271,6 +271,69 @@ func TestGapsAreBounded(t *testing.T) {
 	if x, ok := before.at("5"); !ok || x != (gap{"0", "9"}) || before.ranges.Len() != 1 {
 		t.Errorf("the copy has %d gaps, %v", before.ranges.Len(), x)
 	}
+}
+
+// The longest gaps are kept, however many short ones a client makes elsewhere.
+func TestLongGapsAreKept(t *testing.T) {
+	g, long := new(gaps), gap{"a", "b"}
+	g.add(long, 100_000)
+	for i := range 3 * maxGaps {
+		g.add(gap{fmt.Sprintf("c%07d", 2*i), fmt.Sprintf("c%07d", 2*i+1)}, 16)
+	}
+	if x, ok := g.at("a5"); !ok || x != long {
+		t.Errorf("at a5: gap %v, %v", x, ok)
+	}
+	g.cut("a5")
+	for i := range 3 * maxGaps {
+		g.add(gap{fmt.Sprintf("c%07d", 2*i), fmt.Sprintf("c%07d", 2*i+1)}, 16)
+	}
+	for _, key := range []string{"a4", "a6"} {
+		if _, ok := g.at(key); !ok {
+			t.Errorf("%s is in no gap", key)
+		}
+	}
+}
+
+// Walks in transactions, while which everything waits, find the gaps that no removal found:
+// what one has passed the next does not pass again.
+func TestWalksOfApplyFindGaps(t *testing.T) {
+	const n = 600
+	for name, w := range gapWalks() {
+		for _, known := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/written=%v", name, known), func(t *testing.T) {
+				r := newRig(t)
+				r.m.cfg.Rand = func() float64 { return 1 } // removals look for no gap
+				r.fillNumbered(w.typ, 1000, 1000+n)
+				r.flush()
+				for range n - 10 {
+					r.removeEnd(w)
+				}
+				if !known {
+					r.flushWarm() // the head is in a table that is written to no more
+				}
+				dead := []uint64{r.deadWithin(w), r.deadWithin(w)}
+				if dead[0] < n/2 && known || dead[1] > 2*leastGap {
+					t.Errorf("two walks pass %d removed elements", dead)
+				}
+				r.compareGaps(w.typ)
+			})
+		}
+	}
+}
+
+// deadWithin returns how many removed elements a walk of Apply passes.
+func (r *rig) deadWithin(w gapWalk) (dead uint64) {
+	r.t.Helper()
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	defer r.m.closeTx()
+	if err := (access{r.m, true}).value(gapsKey, w.typ, long, new(turn.Result), func(e *elements) error {
+		defer func() { dead = e.dead }()
+		return w.walk(e, func(string, []byte) bool { return false })
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	return dead
 }
 
 // deadKeys counts the deleted keys that a walk of Apply through all keys passes.

@@ -40,7 +40,10 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		from = afterKey(joinKey(turn.Key{Namespace: ns, Name: after}))
 	}
 	w.seek(from)
-	run := deadRun{gaps: &m.keyGaps, learns: tx == m.tx}
+	known, run := &m.keyGaps, deadRun{}
+	if tx == m.tx {
+		run.learned = &known
+	}
 	defer run.end()
 	for w.next() {
 		key := w.key
@@ -53,8 +56,11 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		}
 		if h != nil {
 			run.end()
-		} else if to, jumps := run.add(key); jumps {
-			w.seek(to)
+		} else if x, ok := known.at(key); ok {
+			run.add(gap{key, x.to})
+			w.seek(x.to)
+		} else {
+			run.add(gap{key, afterKey(key)})
 		}
 		if !fn(key, h) {
 			return nil
