@@ -250,7 +250,7 @@ func TestFollowsLeader(t *testing.T) {
 	leader := second.addr()
 	first := newFake(t, func(args []string, w *resp.Writer) bool {
 		if args[0] == "TURN.CLUSTER" {
-			w.BulkString(fmt.Sprintf(`{"Leader":"n2","Nodes":[{"ID":"n2","RESPAddr":%q}]}`, leader))
+			w.BulkString(fmt.Sprintf(`{"leader":"n2","nodes":[{"id":"n2","resp_addr":%q}]}`, leader))
 			return true
 		}
 		return appended(w)

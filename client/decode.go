@@ -19,7 +19,11 @@ func uintOf(v resp.Value, field string) uint64 {
 
 func intOf(v resp.Value, field string) int64 {
 	f, _ := v.Field(field)
-	n, _ := f.Int64()
+	return asInt(f)
+}
+
+func asInt(v resp.Value) int64 {
+	n, _ := v.Int64()
 	return n
 }
 
@@ -92,17 +96,26 @@ func decodeSession(v resp.Value, key turn.Key) (turn.Session, error) {
 	if !isMap(v) {
 		return turn.Session{}, malformed("no map")
 	}
-	meta, _ := v.Field("meta")
-	m, err := decodeMeta(meta)
+	m, err := decodeMeta(sessionField(v, "metadata", "meta"))
 	if name, ok := v.Field("key"); ok {
 		key.Name = string(name.Str)
 	}
 	return turn.Session{
 		Key: key, Incarnation: uintOf(v, "incarnation"), Count: uintOf(v, "count"), Bytes: uintOf(v, "bytes"),
 		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Revision: uintOf(v, "revision"),
-		Created: intOf(v, "created"), Updated: intOf(v, "updated"), Deadline: intOf(v, "deadline"), Slide: intOf(v, "slide"),
-		Meta: m,
+		Created: intOf(v, "created"), Updated: intOf(v, "updated"), Meta: m,
+		Deadline: asInt(sessionField(v, "expires_at", "deadline")), Slide: asInt(sessionField(v, "slide_ms", "slide")),
 	}, err
+}
+
+// sessionField returns a field of a session, which nodes of versions before the first release
+// call old: they answer while a cluster is upgraded.
+func sessionField(v resp.Value, name, old string) resp.Value {
+	if f, ok := v.Field(name); ok {
+		return f
+	}
+	f, _ := v.Field(old)
+	return f
 }
 
 func decodeMeta(v resp.Value) (map[string]string, error) {

@@ -2,14 +2,14 @@ package turn
 
 import "fmt"
 
-// Cluster describes the cluster as one node sees it.
+// Cluster describes the cluster as one node sees it. Its JSON has the names that the HTTP API has.
 type Cluster struct {
-	ID     string // made once, when the first leader was elected
-	Leader string // node id; empty while there is none
-	Term   uint64
-	Nodes  []Node // ordered by ID
+	ID     string `json:"id"`     // made once, when the first leader was elected
+	Leader string `json:"leader"` // node id; empty while there is none
+	Term   uint64 `json:"term"`
+	Nodes  []Node `json:"nodes"` // ordered by ID
 	// Level is the cluster's level, as far as the node that was asked has applied it.
-	Level ClusterLevel
+	Level ClusterLevel `json:"level"`
 }
 
 // LevelWaitsFor says, for each member that keeps the cluster's level below what others
@@ -37,20 +37,22 @@ func (c *Cluster) LevelWaitsFor() (reasons []string) {
 
 // Node is a member of the cluster.
 type Node struct {
-	ID       string
-	RaftAddr string
-	RESPAddr string // empty until the node has announced it
-	HTTPAddr string
-	Role     string // "leader", "follower", "candidate", "learner", "unreachable", or "recovering": a voter that lost the end of its log
-	Applied  uint64 // log index up to which its state machine has applied
+	ID       string `json:"id"`
+	RaftAddr string `json:"raft_addr"`
+	RESPAddr string `json:"resp_addr"` // empty until the node has announced it
+	HTTPAddr string `json:"http_addr"`
+	// Role is "leader", "follower", "candidate", "learner", "unreachable", or "recovering": a
+	// voter that lost the end of its log.
+	Role    string `json:"role"`
+	Applied uint64 `json:"applied"` // log index up to which its state machine has applied
 	// Match is the highest log index known to be on the node's disk, as far as
 	// the node itself reports.
-	Match     uint64
-	Reachable bool
-	StateHash string // hash of the state at HashIndex, if one was taken
-	HashIndex uint64
+	Match     uint64 `json:"match"`
+	Reachable bool   `json:"reachable"`
+	StateHash string `json:"state_hash"` // hash of the state at HashIndex, if one was taken
+	HashIndex uint64 `json:"hash_index"`
 	// Level is the highest cluster level that its version knows; 0 also while it
 	// cannot be reached. HoldLevel is the one at which it holds the cluster; nil: none.
-	Level     ClusterLevel
-	HoldLevel *ClusterLevel `json:",omitempty"`
+	Level     ClusterLevel  `json:"level"`
+	HoldLevel *ClusterLevel `json:"hold_level"`
 }

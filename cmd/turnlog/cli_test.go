@@ -42,7 +42,7 @@ func TestOneNode(t *testing.T) {
 		t.Errorf("trimmed %s", got)
 	}
 	n.ok("expire", "alice", "1h", "--slide")
-	if got := n.field("slide", "info", "alice"); got != "3.6e+06" {
+	if got := n.field("slide_ms", "info", "alice"); got != "3.6e+06" {
 		t.Errorf("slide %s", got)
 	}
 	n.ok("expire", "alice", "--never")

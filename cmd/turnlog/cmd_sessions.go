@@ -23,15 +23,15 @@ type sessionJSON struct {
 	Revision  uint64            `json:"revision"`
 	Created   int64             `json:"created"`
 	Updated   int64             `json:"updated"`
-	Deadline  int64             `json:"deadline,omitempty"`
-	Slide     int64             `json:"slide,omitempty"`
-	Meta      map[string]string `json:"meta,omitempty"`
+	ExpiresAt int64             `json:"expires_at,omitempty"`
+	SlideMS   int64             `json:"slide_ms,omitempty"`
+	Metadata  map[string]string `json:"metadata,omitempty"`
 }
 
 func toJSON(s turn.Session) sessionJSON {
 	out := sessionJSON{
 		Count: s.Count, Bytes: s.Bytes, First: s.First, Last: s.Last, Revision: s.Revision,
-		Created: s.Created, Updated: s.Updated, Deadline: s.Deadline, Slide: s.Slide, Meta: s.Meta,
+		Created: s.Created, Updated: s.Updated, ExpiresAt: s.Deadline, SlideMS: s.Slide, Metadata: s.Meta,
 	}
 	if utf8.ValidString(s.Key.Name) {
 		out.Key = &s.Key.Name

@@ -14,11 +14,12 @@ import (
 
 // The line format of import and export: one session a line,
 //
-//	{"session":KEY,"meta":{…},"messages":[…]}
+//	{"session":KEY,"metadata":{…},"messages":[…]}
 //
-// "meta" only where there is some. A key that is not UTF-8 stands as
-// "session_base64", an id as "id_base64", metadata as "meta_base64" with names and
-// values in base64. Export writes a message as {"seq","time","id","data"|"data_base64"}:
+// "metadata" only where there is some. A key that is not UTF-8 is written as
+// "session_base64", an id as "id_base64", metadata as "metadata_base64" with names and
+// values in base64. Import also takes the names "meta" and "meta_base64" of exports that
+// were made before the first release. Export writes a message as {"seq","time","id","data"|"data_base64"}:
 // "data" is the payload itself, byte for byte, if it is JSON that can stand in a
 // line; any other payload is "data_base64". Import also takes a plain object,
 // such as a chat message, which is stored whole, again byte for byte, with its
@@ -34,16 +35,24 @@ type line struct {
 // parseLine parses text, which may end in a newline. Its memory is not kept.
 func parseLine(text []byte) (line, error) {
 	var raw struct {
-		Session       *string           `json:"session"`
-		SessionBase64 []byte            `json:"session_base64"`
-		Meta          map[string]string `json:"meta"`
-		MetaBase64    map[string][]byte `json:"meta_base64"`
-		Messages      []json.RawMessage `json:"messages"`
+		Session        *string           `json:"session"`
+		SessionBase64  []byte            `json:"session_base64"`
+		Metadata       map[string]string `json:"metadata"`
+		MetadataBase64 map[string][]byte `json:"metadata_base64"`
+		Meta           map[string]string `json:"meta"`
+		MetaBase64     map[string][]byte `json:"meta_base64"`
+		Messages       []json.RawMessage `json:"messages"`
 	}
 	if err := unmarshalStrict(text, &raw); err != nil {
 		return line{}, err
 	}
-	l := line{session: string(raw.SessionBase64), meta: raw.Meta}
+	if (raw.Meta != nil || raw.MetaBase64 != nil) && (raw.Metadata != nil || raw.MetadataBase64 != nil) {
+		return line{}, errors.New("both metadata and meta, its older name, are given")
+	}
+	if raw.Meta != nil || raw.MetaBase64 != nil {
+		raw.Metadata, raw.MetadataBase64 = raw.Meta, raw.MetaBase64
+	}
+	l := line{session: string(raw.SessionBase64), meta: raw.Metadata}
 	switch {
 	case raw.Session != nil && raw.SessionBase64 != nil:
 		return line{}, errors.New("both session and session_base64 are given")
@@ -56,7 +65,7 @@ func parseLine(text []byte) (line, error) {
 	if raw.Messages == nil {
 		return line{}, errors.New(`no "messages"`)
 	}
-	if err := l.addMeta(raw.MetaBase64); err != nil {
+	if err := l.addMeta(raw.MetadataBase64); err != nil {
 		return line{}, err
 	}
 	l.messages = make([]turn.NewMessage, len(raw.Messages))
@@ -73,7 +82,7 @@ func (l *line) addMeta(encoded map[string][]byte) error {
 	for k, v := range encoded {
 		name, err := base64.StdEncoding.DecodeString(k)
 		if err != nil {
-			return fmt.Errorf("meta_base64: the name %q is not base64", k)
+			return fmt.Errorf("metadata_base64: the name %q is not base64", k)
 		}
 		if l.meta == nil {
 			l.meta = map[string]string{}
@@ -193,13 +202,13 @@ func appendLineStart(dst []byte, key string, meta map[string]string) []byte {
 }
 
 func appendMeta(dst []byte, meta map[string]string) []byte {
-	name, values := "meta", any(meta)
+	name, values := "metadata", any(meta)
 	if !allText(meta) {
 		encoded := map[string][]byte{} // as encoding/json writes it, in base64
 		for k, v := range meta {
 			encoded[base64.StdEncoding.EncodeToString([]byte(k))] = []byte(v)
 		}
-		name, values = "meta_base64", encoded
+		name, values = "metadata_base64", encoded
 	}
 	text, _ := json.Marshal(values) // such maps always marshal
 	dst = append(append(append(dst, '"'), name...), `":`...)

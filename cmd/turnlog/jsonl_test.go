@@ -53,7 +53,8 @@ func TestParseLineRefuses(t *testing.T) {
 		{`{"session":"s","messages":[{"data_base64":"?"}]}`, "base64"},
 		{`{"session":"s","messages":[{"data_base64":[1]}]}`, "base64"},
 		{`{"session":"s","messages":[{"data":1,"id":"x","id_base64":"eA=="}]}`, "id_base64"},
-		{`{"session":"s","meta_base64":{"?":""},"messages":[]}`, "meta_base64"},
+		{`{"session":"s","metadata_base64":{"?":""},"messages":[]}`, "metadata_base64"},
+		{`{"session":"s","metadata":{"a":"b"},"meta":{"a":"b"},"messages":[]}`, "both metadata and meta"},
 		{`{"session":"s","messages":[{"data":tru}]}`, "invalid character"},
 	} {
 		if _, err := parseLine([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -88,4 +89,17 @@ func FuzzMessageRoundTrip(f *testing.F) {
 			t.Fatalf("got %q %q %q from %s", l.session, m.ID, m.Data, text)
 		}
 	})
+}
+
+// TestLineWithOlderNames: exports that were made before the first release are read.
+func TestLineWithOlderNames(t *testing.T) {
+	for _, text := range []string{
+		`{"session":"s","metadata":{"a":"b"},"metadata_base64":{"Yw==":"ZA=="},"messages":[]}`,
+		`{"session":"s","meta":{"a":"b"},"meta_base64":{"Yw==":"ZA=="},"messages":[]}`,
+	} {
+		l, err := parseLine([]byte(text))
+		if err != nil || len(l.meta) != 2 || l.meta["a"] != "b" || l.meta["c"] != "d" {
+			t.Errorf("%s: metadata %q, %v", text, l.meta, err)
+		}
+	}
 }

@@ -28,7 +28,10 @@ func Answer(command string, v resp.Value) string {
 }
 
 // told are the fields of answers that Sessions knows.
-var told = []string{"count", "deadline", "duplicate", "first_seq", "last_seq", "messages", "meta", "removed"}
+var told = []string{"count", "duplicate", "expires_at", "first_seq", "last_seq", "messages", "metadata", "removed"}
+
+// oldNames are what versions before the first release call fields: some runs have nodes of one.
+var oldNames = map[string]string{"deadline": "expires_at", "meta": "metadata"}
 
 // named is an answer with fields, those of them that depend on nothing but the commands.
 func named(v resp.Value) string {
@@ -36,12 +39,15 @@ func named(v resp.Value) string {
 	reads := slices.ContainsFunc(v.Elems, func(e resp.Value) bool { return string(e.Str) == "incarnation" })
 	for field := range slices.Chunk(sorted(v.Elems, 2), 2) {
 		name, value := string(field[0].Str), field[1]
+		if now, old := oldNames[name]; old {
+			name = now
+		}
 		switch {
 		case !slices.Contains(told, name) || reads && name == "first_seq":
 			continue
-		case name == "deadline":
+		case name == "expires_at":
 			words = append(words, name, strconv.FormatBool(value.Int != 0))
-		case name == "meta":
+		case name == "metadata":
 			words = append(words, name, fields(quoted(sorted(value.Elems, 2))...))
 		case name == "messages":
 			words = append(words, name, messages(value.Elems))

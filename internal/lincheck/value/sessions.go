@@ -42,7 +42,7 @@ func (s Sessions) Do(command []string) (State, string) {
 		if !exists {
 			return s, none
 		}
-		return s, fields("count", number(len(is.messages)), "deadline", fmt.Sprint(is.deadline), "last_seq", number(is.last), "meta", pairs(is.meta))
+		return s, fields("count", number(len(is.messages)), "expires_at", fmt.Sprint(is.deadline), "last_seq", number(is.last), "metadata", pairs(is.meta))
 	case "TURN.DELETE":
 		next := maps.Clone(s)
 		delete(next, key)

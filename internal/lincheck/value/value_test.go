@@ -18,7 +18,7 @@ func TestLikeRedis(t *testing.T) {
 		"stream": `XADD 5-0 f v → "5-0"; XADD 5-0 f v → !ERR The ID specified in XADD is equal or smaller than the target stream top item; XADD MAXLEN 1 7-0 f w → "7-0"; XRANGE - + → [["7-0" ["f" "w"]]]; XDEL 7-0 → 1; XLEN → 0; XADD 6-0 f v → !ERR The ID specified in XADD is equal or smaller than the target stream top item; DEL → 1; XADD 6-0 f v → "6-0"; XTRIM MAXLEN 0 → 1`,
 		"session": `TURN.FORK @0 @1 → !NOT_FOUND; TURN.APPEND @0 MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.META @0 SET k v → {}; TURN.EXPIRE @0 PX 9 → 1;
 			TURN.APPEND @0 MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.FORK @0 @1 AT 1 → {count 1 first_seq 1 last_seq 1}; TURN.FORK @0 @1 → !EXISTS; TURN.FORK @0 @2 AT 3 → !NOT_FOUND;
-			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 deadline false last_seq 1 meta {"k" "v"}}; TURN.INFO @0 → {count 2 deadline true last_seq 2 meta {"k" "v"}};
+			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 expires_at false last_seq 1 metadata {"k" "v"}}; TURN.INFO @0 → {count 2 expires_at true last_seq 2 metadata {"k" "v"}};
 			TURN.EXPIRE @0 NEVER → 1; TURN.EXPIRE @0 NEVER → 0; TURN.META @1 UNSET k → {}; TURN.DELETE @1 → {removed 1}; TURN.INFO @1 → nil; TURN.ERASE PREFIX @ → {removed 1}; TURN.READ @0 → {count 0 last_seq 0 messages []}`,
 		"string": `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
 	} {
