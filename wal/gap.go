@@ -1,9 +1,6 @@
 package wal
 
-import (
-	"errors"
-	"fmt"
-)
+import "fmt"
 
 // Most bytes of a log belong to records that are dropped: their segment goes only when nothing in it is live. Damage among them must
 // not stop a node that has every live record.
@@ -75,12 +72,17 @@ func (p *replayer) leave(s *segment, end int64) {
 func (p *replayer) checkGaps() error {
 	switch {
 	case p.gap.open:
-		return errors.New("wal: no whole batch follows the damage")
+		return &liveDamage{"no whole batch follows the damage"}
 	case p.first < p.gap.until:
-		return fmt.Errorf("wal: the log begins at record %d, and what is damaged may reach up to record %d", p.first, p.gap.until)
+		return &liveDamage{fmt.Sprintf("the log begins at record %d, and what is damaged may reach up to record %d", p.first, p.gap.until)}
 	}
 	return nil
 }
+
+// liveDamage is the error for a gap in which live records may have been.
+type liveDamage struct{ reason string }
+
+func (e *liveDamage) Error() string { return "wal: " + e.reason }
 
 // visitOnce has a visitor see each frame once, however often the beginning of the log is read.
 type visitOnce struct {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/turnlog/turnlog/wal"
@@ -260,5 +261,54 @@ func rot(t *testing.T, disk *simdisk.Disk, file string, offset int64) {
 	t.Helper()
 	if err := disk.Rot(file, offset, 4); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// damagedLog makes a log of which a record is damaged that is live.
+func damagedLog(t *testing.T) *simdisk.Disk {
+	t.Helper()
+	disk, m := closedLog(t, newRand(t))
+	batches, _ := batchesOf(t, disk)
+	i := slices.IndexFunc(batches, func(b wal.Batch) bool { return b.Count > 0 && b.Index >= m.first })
+	file := fmt.Sprintf("%s/%020d.seg", simDir, batches[i].Segment)
+	if err := disk.Rot(file, batches[i].Offset+batches[i].Bytes-1, 1); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+// TestDamageThatMattersIsExplained damages a live record: the error says why what was dropped does not make up for it.
+func TestDamageThatMattersIsExplained(t *testing.T) {
+	_, err := wal.Open(simDir, simOptions(damagedLog(t)))
+	var corrupt *wal.CorruptError
+	if !errors.As(err, &corrupt) || !strings.Contains(corrupt.Reason, "the log begins at record 5, and what is damaged may reach up to record") {
+		t.Errorf("open: %v", err)
+	}
+}
+
+// TestReadErrorBehindDamage has each read in turn fail while a damaged log is opened: a disk that cannot be read is not taken for one
+// that has lost what was on it.
+func TestReadErrorBehindDamage(t *testing.T) {
+	disk := damagedLog(t)
+	for failing := 0; ; failing++ {
+		hurt, reads, hit := disk.Kill(), 0, false
+		hurt.Fail(func(op simdisk.Op) error {
+			if op.Kind != simdisk.Read {
+				return nil
+			}
+			if reads++; reads-1 != failing {
+				return nil
+			}
+			hit = true
+			return syscall.EIO
+		})
+		_, err := wal.Open(simDir, simOptions(hurt))
+		var corrupt *wal.CorruptError
+		switch {
+		case !hit && errors.As(err, &corrupt) && failing > 10:
+			return
+		case !errors.Is(err, syscall.EIO) || errors.As(err, &corrupt):
+			t.Fatalf("read %d of the disk failed, and open: %v", failing, err)
+		}
 	}
 }

@@ -43,12 +43,33 @@ func recoverTable(m manifest, segments []*segment, visit visitor) (*recovered, e
 	// Nothing behind the damage is shown before it is certain that the damage does not matter.
 	around, failed := replay(m, unread(segments), nil, true)
 	if failed != nil {
-		return r, err
+		return r, mattering(damage, failed)
 	}
 	if visit == nil {
 		return around, nil
 	}
 	return replay(m, unread(segments), once.pass(), true)
+}
+
+// mattering returns the error for a log with damage that a second reading could not pass. A reading that failed for another reason says
+// nothing about the damage.
+func mattering(damage *CorruptError, failed error) error {
+	why := ""
+	var live *liveDamage
+	var more *CorruptError
+	switch {
+	case errors.As(failed, &live):
+		why = live.reason
+	case !errors.As(failed, &more):
+		return failed
+	case more.File != damage.File || more.Offset != damage.Offset:
+		why = fmt.Sprintf("%s at offset %d is damaged, too: %s", more.File, more.Offset, more.Reason)
+	default:
+		return damage
+	}
+	all := *damage
+	all.Reason += "; " + why
+	return &all
 }
 
 // replay reads the segments once. With passGaps it goes on behind what is damaged, and fails if anything live may be lost there.
