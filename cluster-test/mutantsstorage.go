@@ -129,7 +129,7 @@ func storageMutants() []mutant {
 				{Old: "\thad, by := n.mark.Position(), raftlog.MarkName\n", New: "\thad, by := raftlog.Position{}, raftlog.MarkName\n"}},
 			Catchers: []catcher{{Test: "TestDamagedLogLosesNothing", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",
-			Edits:    []edit{{Old: "answered && t.repeatable && seen.oldest < newest", New: "answered && t.repeatable && false"}},
+			Edits:    []edit{{Old: "answered && t.repeatable && seen.Oldest < newest", New: "answered && t.repeatable && false"}},
 			Catchers: []catcher{{Test: "TestReadsOfAKeyGoForward", Runs: 1}}},
 		{Name: "last-look-at-home", About: "a blocking pop whose time is over answers by the state of its own node",
 			Edits:    []edit{{In: "(*taking).run", Old: "index = 0", New: ""}},

@@ -18,6 +18,7 @@ import (
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/server/httpapi"
 	"github.com/turnlog/turnlog/internal/server/redis"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -271,6 +272,6 @@ func (s *server) run(ctx context.Context, reloads <-chan os.Signal) error {
 // redisEngine gives the node the shape that the Redis server asks for.
 type redisEngine struct{ *raftstore.Node }
 
-func (e redisEngine) Submit(ctx context.Context, op turn.Op) redis.Pending {
+func (e redisEngine) Submit(ctx context.Context, op turn.Op) command.Pending {
 	return e.Node.Submit(ctx, op)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -64,16 +65,16 @@ func TestLogin(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"default", "admin", "['*']", ""}, testUser{"ann", "write", "['0', 'eu']", ""})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
 	c := dial(t, s.addr())
-	c.expect("-"+string(errNoAuth), "LLEN", "k")
+	c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
 	c.expect("OK", "AUTH", "ann", secretOf("ann"))
 	c.expect(`"ann"`, "ACL", "WHOAMI")
 	c.expect("1", "RPUSH", "k", strings.Repeat("x", 20<<10)) // larger than a stranger may send
 	c.expect("OK", "TURN.NS", "eu")
-	c.expect("-"+string(errNoDBPerm), "TURN.NS", "us")
-	c.expect("-"+string(errNoDBPerm), "SELECT", "1")
+	c.expect("-"+string(command.ErrNoDBPerm), "TURN.NS", "us")
+	c.expect("-"+string(command.ErrNoDBPerm), "SELECT", "1")
 	c.expect(`"eu"`, "TURN.NS")
 	c.expect("RESET", "RESET")
-	c.expect("-"+string(errNoAuth), "LLEN", "k")
+	c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
 	if v := c.do("HELLO", "3", "AUTH", "ann", secretOf("ann"), "SETNAME", "me"); v.Kind != resp.Map {
 		t.Errorf("HELLO: %s", show(v))
 	}
@@ -123,20 +124,20 @@ func TestReloadTakesRightsAway(t *testing.T) {
 
 	ann.right = "read"
 	reload(ann, testUser{"root", "admin", "['*']", ""})
-	c.expect("-"+string(errNoCommandPerm(s.table.lookup("rpush"))), "RPUSH", "k", "y")
+	c.expect("-"+string(command.ErrNoCommandPerm(s.table.Lookup("rpush"))), "RPUSH", "k", "y")
 	c.expect("1", "LLEN", "k")
 	queueing.expect("-"+string(errExecAbort), "EXEC")
 
 	ann.rest = "prefixes: ['other']"
 	reload(ann, testUser{"root", "admin", "['*']", ""})
-	c.expect("-"+string(errNoKeyPerm), "LLEN", "k")
+	c.expect("-"+string(command.ErrNoKeyPerm), "LLEN", "k")
 	s.as(t, "root").expect("2", "RPUSH", "k", "secret")
-	if got := show(waiting.receive()); got != "-"+string(errNoKeyPerm) {
+	if got := show(waiting.receive()); got != "-"+string(command.ErrNoKeyPerm) {
 		t.Errorf("what waited is told %s", got)
 	}
 
 	reload(testUser{"root", "admin", "['*']", ""})
-	c.expect("-"+string(errNoAuth), "LLEN", "k")
+	c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
 	c.expect("-"+string(errWrongPass), "AUTH", "ann", secretOf("ann"))
 	ann = testUser{"ann", "write", "['0']", ""}
 	reload(ann, testUser{"root", "admin", "['*']", ""})
@@ -159,8 +160,8 @@ func TestLargeRequestsOfARemovedUser(t *testing.T) {
 		if err := users.Reload(); err != nil {
 			t.Fatal(err)
 		}
-		c.expect("-"+string(errNoAuth), "LLEN", "k")
-		c.expect("-"+string(errNoAuth), large...)
+		c.expect("-"+string(command.ErrNoAuth), "LLEN", "k")
+		c.expect("-"+string(command.ErrNoAuth), large...)
 		c.expectClosed()
 		stranger := dial(t, s.addr())
 		if got := show(stranger.do(large...)); !strings.HasPrefix(got, "-ERR Protocol error: unauthenticated") {
@@ -179,10 +180,10 @@ func TestReloadEndsSubscriptions(t *testing.T) {
 	a.do("SUBSCRIBE", "a", "b")
 	b.do("SUBSCRIBE", "a")
 	a.receive()
-	b.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "*")
-	b.expect("-"+string(errNoChanPerm), "SUBSCRIBE", "a", "c")
+	b.expect("-"+string(command.ErrNoChanPerm), "PSUBSCRIBE", "*")
+	b.expect("-"+string(command.ErrNoChanPerm), "SUBSCRIBE", "a", "c")
 	b.expect(`["subscribe" "+switch-master" 2]`, "SUBSCRIBE", "+switch-master") // as clients of Sentinels do
-	b.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "[a]")
+	b.expect("-"+string(command.ErrNoChanPerm), "PSUBSCRIBE", "[a]")
 	s.as(t, "root").expect("2", "PUBLISH", "a", "1")
 	for _, c := range []*client{a, b} {
 		if got := show(c.receive()); got != `["message" "a" "1"]` {
@@ -222,9 +223,9 @@ func TestChannelsStayInTheirNamespaces(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['eu']", "channels: ['']"}, testUser{"bob", "write", "['3']", "channels: [a]"})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
 	c := s.as(t, "ann") // in database 0, which is not hers
-	c.expect("-"+string(errNoChanPerm), "SUBSCRIBE", "a")
-	c.expect("-"+string(errNoChanPerm), "PSUBSCRIBE", "*")
-	c.expect("-"+string(errNoChanPerm), "PUBLISH", "a", "1")
+	c.expect("-"+string(command.ErrNoChanPerm), "SUBSCRIBE", "a")
+	c.expect("-"+string(command.ErrNoChanPerm), "PSUBSCRIBE", "*")
+	c.expect("-"+string(command.ErrNoChanPerm), "PUBLISH", "a", "1")
 	c.expect("OK", "TURN.NS", "eu")
 	c.expect("0", "PUBLISH", "a", "1")
 	s.as(t, "bob").expect("0", "PUBLISH", "a", "1")
@@ -236,11 +237,11 @@ func TestSwitchMasterCannotBeForged(t *testing.T) {
 	c := dial(t, s.addr())
 	for _, ns := range []string{"0", "7"} {
 		c.do("SELECT", ns)
-		c.expect("-"+string(errOwnChannel), "PUBLISH", "+switch-master", "mymaster 127.0.0.1 1 10.6.6.6 6379")
+		c.expect("-"+string(command.ErrClusterChannel), "PUBLISH", "+switch-master", "mymaster 127.0.0.1 1 10.6.6.6 6379")
 	}
 	c.do("MULTI")
 	c.do("PUBLISH", "+switch-master", "x")
-	if got := c.do("EXEC"); !strings.Contains(show(got), string(errOwnChannel)) && !strings.HasPrefix(show(got), "-EXECABORT") {
+	if got := c.do("EXEC"); !strings.Contains(show(got), string(command.ErrClusterChannel)) && !strings.HasPrefix(show(got), "-EXECABORT") {
 		t.Errorf("in a transaction: %s", show(got))
 	}
 }
@@ -273,7 +274,7 @@ func TestListingsAreNarrowed(t *testing.T) {
 	}
 	// A cursor that stands for a key of others tells nothing about it.
 	for _, k := range []string{"c:1", "c:2"} {
-		ann.expect("-"+string(errLostCursor), "SCAN", fmt.Sprint(cursorNumber("0", k)))
+		ann.expect("-"+string(command.ErrLostCursor), "SCAN", fmt.Sprint(command.CursorNumber("0", k)))
 	}
 	root.expect(`["c:1"]`, "KEYS", "c*")
 	if got := show(ann.do("TURN.LIST")); strings.Contains(got, `"c:1"`) || strings.Contains(got, `"a"`) || !strings.Contains(got, `"b:2"`) {
@@ -310,7 +311,7 @@ func TestAuthorisingAllocatesNothing(t *testing.T) {
 	}
 	for _, line := range []string{"RPUSH b:1 x", "LRANGE a:1 0 -1", "MSET a:1 x b:1 y", "XREAD STREAMS a:1 b:1 0 0", "TURN.APPEND a:" + strings.Repeat("x", 200) + " MSG i p", "PING"} {
 		args := words(line)
-		cmd, err := s.table.find(args)
+		cmd, err := s.table.Find(args)
 		if err != "" {
 			t.Fatal(err)
 		}
@@ -339,7 +340,7 @@ func BenchmarkAuthorise(b *testing.B) {
 		if with {
 			c.logIn([]byte("ann"), []byte(secretOf("ann")))
 		}
-		cmd, _ := s.table.find(args)
+		cmd, _ := s.table.Find(args)
 		b.Run(fmt.Sprintf("users=%v", with), func(b *testing.B) {
 			for b.Loop() {
 				if err := c.authorise(cmd, args); err != "" {
@@ -348,4 +349,11 @@ func BenchmarkAuthorise(b *testing.B) {
 			}
 		})
 	}
+}
+
+func words(line string) (args [][]byte) {
+	for _, w := range strings.Fields(line) {
+		args = append(args, []byte(w))
+	}
+	return args
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -21,7 +22,7 @@ func (r refusedCall) Wait() (turn.Result, error) {
 	return turn.Result{}, turn.Errorf(turn.Unavailable, "no leader")
 }
 
-func (l leaderless) Submit(ctx context.Context, op turn.Op) Pending {
+func (l leaderless) Submit(ctx context.Context, op turn.Op) command.Pending {
 	o, isAppend := op.(*turn.Append)
 	_, isTx := op.(*turn.Tx)
 	if isAppend && strings.HasPrefix(o.Key.Name, "no") || isTx {
@@ -122,7 +123,7 @@ func TestShutdownAmidPipeline(t *testing.T) {
 			}
 		}
 		<-stopped
-		r, err := e.Query(t.Context(), &turn.Info{Key: turn.Key{Namespace: "0", Name: "k"}}, linearizable)
+		r, err := e.Query(t.Context(), &turn.Info{Key: turn.Key{Namespace: "0", Name: "k"}}, command.Linearizable)
 		if err != nil || r.Session.Count != uint64(answered) {
 			t.Errorf("%d pushes were answered, but %d took place (%v)", answered, r.Session.Count, err)
 		}

@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 	"encoding/binary"
+
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // Bus connects the doors of all nodes of a cluster.
@@ -90,7 +92,7 @@ func (s *Server) answer(asked []byte) (b []byte) {
 	switch asked[0] {
 	case tellMessage:
 		m := &message{scope: scope, channel: string(in.bytes()), payload: in.bytes()}
-		if m.channel == switchMaster {
+		if m.channel == command.SwitchMaster {
 			return binary.AppendUvarint(nil, 0) // a node of an older version let a client publish it
 		}
 		return binary.AppendUvarint(nil, uint64(s.hub.publish(m)))

@@ -8,20 +8,21 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
-func clientID(c *conn, _ [][]byte) Action { return integer(int64(c.id)) }
+func clientID(c *conn, _ [][]byte) command.Action { return command.Integer(int64(c.id)) }
 
-func clientGetName(c *conn, _ [][]byte) Action {
+func clientGetName(c *conn, _ [][]byte) command.Action {
 	c.info.mu.Lock()
 	defer c.info.mu.Unlock()
 	if c.info.name == "" {
-		return null()
+		return command.Null()
 	}
-	return text(c.info.name)
+	return command.Text(c.info.name)
 }
 
-func clientSetName(c *conn, args [][]byte) Action {
+func clientSetName(c *conn, args [][]byte) command.Action {
 	name := string(args[2])
 	if !validName(name) {
 		return errClientName
@@ -30,59 +31,59 @@ func clientSetName(c *conn, args [][]byte) Action {
 		return tooLarge("a client's name can have %d bytes", maxNameBytes)
 	}
 	c.setName(name)
-	return status("OK")
+	return command.Status("OK")
 }
 
 // maxNameBytes is how long what a client tells of itself can be.
 const maxNameBytes = 1024
 
-func clientSetInfo(c *conn, args [][]byte) Action {
+func clientSetInfo(c *conn, args [][]byte) command.Action {
 	c.info.mu.Lock()
 	defer c.info.mu.Unlock()
 	var field *string
 	var what string
 	switch {
-	case is(args[2], "LIB-NAME"):
+	case command.Is(args[2], "LIB-NAME"):
 		field, what = &c.info.libName, "lib-name"
-	case is(args[2], "LIB-VER"):
+	case command.Is(args[2], "LIB-VER"):
 		field, what = &c.info.libVer, "lib-ver"
 	default:
-		return Error("ERR Unrecognized option '" + clip(string(args[2]), 128) + "'")
+		return command.Error("ERR Unrecognized option '" + command.Clip(string(args[2]), 128) + "'")
 	}
 	if !validName(string(args[3])) {
-		return Error("ERR " + what + " cannot contain spaces, newlines or special characters.")
+		return command.Error("ERR " + what + " cannot contain spaces, newlines or special characters.")
 	}
 	if len(args[3]) > maxNameBytes {
 		return tooLarge("%s can have %d bytes", what, maxNameBytes)
 	}
 	*field = string(args[3])
-	return status("OK")
+	return command.Status("OK")
 }
 
-func clientInfo(c *conn, _ [][]byte) Action {
+func clientInfo(c *conn, _ [][]byte) command.Action {
 	line := c.describe() + "\n"
-	return Reply(func(w *resp.Writer) { w.Verbatim("txt", line) })
+	return command.Reply(func(w *resp.Writer) { w.Verbatim("txt", line) })
 }
 
 // clientList is CLIENT LIST [TYPE type] [ID id …].
-func clientList(c *conn, args [][]byte) Action {
+func clientList(c *conn, args [][]byte) command.Action {
 	keep := func(*conn) bool { return true }
 	switch {
 	case len(args) == 2:
-	case len(args) == 4 && is(args[2], "TYPE"):
+	case len(args) == 4 && command.Is(args[2], "TYPE"):
 		wanted, err := clientType(args[3])
 		if err != "" {
 			return err
 		}
 		keep = func(other *conn) bool { return other.kind() == wanted }
-	case len(args) > 3 && is(args[2], "ID"):
+	case len(args) > 3 && command.Is(args[2], "ID"):
 		ids, ok := clientIDs(args[3:])
 		if !ok {
-			return Error("ERR Invalid client ID")
+			return command.Error("ERR Invalid client ID")
 		}
 		keep = func(other *conn) bool { return slices.Contains(ids, other.id) }
 	default:
-		return errSyntax
+		return command.ErrSyntax
 	}
 	cs := c.srv.clients()
 	slices.SortFunc(cs, func(a, b *conn) int { return int(a.id) - int(b.id) })
@@ -92,16 +93,16 @@ func clientList(c *conn, args [][]byte) Action {
 			b.WriteString(other.describe() + "\n")
 		}
 	}
-	return Reply(func(w *resp.Writer) { w.Verbatim("txt", b.String()) })
+	return command.Reply(func(w *resp.Writer) { w.Verbatim("txt", b.String()) })
 }
 
 // clientType reads a type of connection: see kind.
-func clientType(arg []byte) (string, Error) {
+func clientType(arg []byte) (string, command.Error) {
 	switch name := strings.ToLower(string(arg)); name {
 	case "normal", "master", "replica", "slave", "pubsub":
 		return name, ""
 	}
-	return "", Error("ERR Unknown client type '" + clip(string(arg), 128) + "'")
+	return "", command.Error("ERR Unknown client type '" + command.Clip(string(arg), 128) + "'")
 }
 
 // kind is the connection's type: pubsub if it has subscriptions, else normal.
@@ -116,7 +117,7 @@ func (c *conn) kind() string {
 
 func clientIDs(args [][]byte) (ids []uint64, ok bool) {
 	for _, a := range args {
-		n, ok := parseInt(a)
+		n, ok := command.ParseInt(a)
 		if !ok {
 			return nil, false
 		}
@@ -154,7 +155,7 @@ func (c *conn) describe() string {
 
 // clientKill is CLIENT KILL addr, or CLIENT KILL with filters. The connections
 // end as at shutdown: what they have sent is answered.
-func clientKill(c *conn, args [][]byte) Action {
+func clientKill(c *conn, args [][]byte) command.Action {
 	if len(args) == 3 {
 		return c.killAddr(string(args[2]))
 	}
@@ -163,7 +164,7 @@ func clientKill(c *conn, args [][]byte) Action {
 		return err
 	}
 	if f.user != "" && !c.srv.isUser(f.user) {
-		return Error("ERR No such user '" + clip(f.user, 128) + "'")
+		return command.Error("ERR No such user '" + command.Clip(f.user, 128) + "'")
 	}
 	n, self := int64(0), false
 	for _, other := range c.srv.clients() {
@@ -178,21 +179,21 @@ func clientKill(c *conn, args [][]byte) Action {
 		}
 	}
 	if self {
-		return Last{integer(n)}
+		return command.Last{Reply: command.Integer(n)}
 	}
-	return integer(n)
+	return command.Integer(n)
 }
 
-func (c *conn) killAddr(addr string) Action {
+func (c *conn) killAddr(addr string) command.Action {
 	for _, other := range c.srv.clients() {
 		if other.wire.remote().String() != addr {
 			continue
 		}
 		if other == c {
-			return Last{status("OK")}
+			return command.Last{Reply: command.Status("OK")}
 		}
 		other.stop()
-		return status("OK")
+		return command.Status("OK")
 	}
 	return errNoSuchClient
 }
@@ -206,16 +207,16 @@ type killFilter struct {
 	skipMe      bool
 }
 
-func parseKill(args [][]byte) (killFilter, Error) {
+func parseKill(args [][]byte) (killFilter, command.Error) {
 	f := killFilter{skipMe: true}
 	for i := 0; i < len(args); i += 2 {
 		if i+1 == len(args) {
-			return f, errSyntax
+			return f, command.ErrSyntax
 		}
 		value := args[i+1]
 		switch strings.ToUpper(string(args[i])) {
 		case "ID":
-			n, ok := parseInt(value)
+			n, ok := command.ParseInt(value)
 			if !ok || n < 1 {
 				return f, "ERR client-id should be greater than 0"
 			}
@@ -233,12 +234,12 @@ func parseKill(args [][]byte) (killFilter, Error) {
 			}
 			f.kind = kind
 		case "SKIPME":
-			if !is(value, "yes") && !is(value, "no") {
-				return f, errSyntax
+			if !command.Is(value, "yes") && !command.Is(value, "no") {
+				return f, command.ErrSyntax
 			}
-			f.skipMe = is(value, "yes")
+			f.skipMe = command.Is(value, "yes")
 		default:
-			return f, errSyntax
+			return f, command.ErrSyntax
 		}
 	}
 	return f, ""
@@ -256,45 +257,45 @@ func (c *conn) userName() string {
 	return c.info.user
 }
 
-func clientReply(c *conn, args [][]byte) Action {
+func clientReply(c *conn, args [][]byte) command.Action {
 	switch {
-	case is(args[2], "ON"):
+	case command.Is(args[2], "ON"):
 		c.quiet = false
-	case is(args[2], "OFF"):
+	case command.Is(args[2], "OFF"):
 		c.quiet = true
-	case is(args[2], "SKIP"):
+	case command.Is(args[2], "SKIP"):
 		if !c.quiet {
 			c.skip = 2 // this reply and the next
 		}
 	default:
-		return errSyntax
+		return command.ErrSyntax
 	}
-	return status("OK")
+	return command.Status("OK")
 }
 
-func clientNoEvict(c *conn, args [][]byte) Action {
-	if !is(args[2], "ON") && !is(args[2], "OFF") {
-		return errSyntax
+func clientNoEvict(c *conn, args [][]byte) command.Action {
+	if !command.Is(args[2], "ON") && !command.Is(args[2], "OFF") {
+		return command.ErrSyntax
 	}
 	c.info.mu.Lock()
-	c.info.noEvict = is(args[2], "ON")
+	c.info.noEvict = command.Is(args[2], "ON")
 	c.info.mu.Unlock()
-	return status("OK")
+	return command.Status("OK")
 }
 
-func clientNoTouch(_ *conn, args [][]byte) Action {
-	if !is(args[2], "ON") && !is(args[2], "OFF") {
-		return errSyntax
+func clientNoTouch(_ *conn, args [][]byte) command.Action {
+	if !command.Is(args[2], "ON") && !command.Is(args[2], "OFF") {
+		return command.ErrSyntax
 	}
-	return status("OK")
+	return command.Status("OK")
 }
 
 // clientTracking accepts to go on without client-side caching.
-func clientTracking(_ *conn, args [][]byte) Action {
-	if len(args) == 3 && is(args[2], "OFF") {
-		return status("OK")
+func clientTracking(_ *conn, args [][]byte) command.Action {
+	if len(args) == 3 && command.Is(args[2], "OFF") {
+		return command.Status("OK")
 	}
-	return Error("ERR client tracking is not supported")
+	return command.Error("ERR client tracking is not supported")
 }
 
-func clientGetRedir(*conn, [][]byte) Action { return integer(-1) }
+func clientGetRedir(*conn, [][]byte) command.Action { return command.Integer(-1) }

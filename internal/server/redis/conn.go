@@ -13,6 +13,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -104,7 +105,7 @@ func (c *conn) serve() {
 	for more := c.wire.shakeHands(c.gone) == nil; more; {
 		more = c.next()
 	}
-	c.hangUp(errLeft)
+	c.hangUp(command.ErrLeft)
 	c.unsubscribeAll()
 	c.stopTails()
 	c.replies.close()
@@ -147,20 +148,20 @@ func (c *conn) next() bool {
 
 // broken is what a client hears whose request cannot be read. Since a user who was removed
 // may still send large requests, these are refused as small ones are.
-func (c *conn) broken(e resp.ProtocolError) Error {
+func (c *conn) broken(e resp.ProtocolError) command.Error {
 	tooMuch := e == resp.ErrArrayUnauthenticated || e == resp.ErrBulkUnauthenticated
 	if tooMuch && c.who.login.Name != "" {
-		return errNoAuth
+		return command.ErrNoAuth
 	}
-	return Error("ERR " + e.Error())
+	return command.Error("ERR " + e.Error())
 }
 
-func oversized(e *resp.RequestError) Error {
+func oversized(e *resp.RequestError) command.Error {
 	kind := turn.TooLarge
 	if e.Limit == 0 {
 		kind = turn.Overloaded
 	}
-	return Error(kind.String() + " " + e.Error() + "; nothing was changed")
+	return command.Error(kind.String() + " " + e.Error() + "; nothing was changed")
 }
 
 // handle takes a request its way: it looks the command up, authorises it, decides whether
@@ -168,7 +169,7 @@ func oversized(e *resp.RequestError) Error {
 // whether another request may follow.
 func (c *conn) handle(args [][]byte) (more bool) {
 	bytes := c.in.Bytes() // before a handler takes the payloads away
-	cmd, refusal := c.srv.table.find(args)
+	cmd, refusal := c.srv.table.Find(args)
 	if cmd == nil && speaksHTTP(args) {
 		c.srv.endings.http.log(&c.wire, slog.LevelWarn, "that speaks HTTP")
 		return false
@@ -186,28 +187,30 @@ func (c *conn) handle(args [][]byte) (more bool) {
 
 // speaksHTTP recognises a web page that made a browser talk to this port: nothing that it
 // sends is meant.
-func speaksHTTP(args [][]byte) bool { return is(args[0], "POST") || is(args[0], "Host:") }
+func speaksHTTP(args [][]byte) bool {
+	return command.Is(args[0], "POST") || command.Is(args[0], "Host:")
+}
 
 // decide makes an action of a request: it is queued, refused or handled now.
-func (c *conn) decide(cmd *command, args [][]byte, refusal Error, bytes int) Action {
+func (c *conn) decide(cmd *command.Command, args [][]byte, refusal command.Error, bytes int) command.Action {
 	switch {
-	case c.tx.open != nil && (cmd == nil || !cmd.passes()):
+	case c.tx.open != nil && (cmd == nil || !passes(cmd)):
 		return c.enqueue(cmd, args, refusal, bytes)
 	case refusal != "":
 		c.tx.spoil()
 		return refusal
-	case c.listening() && !cmd.whileListening():
-		return errListening(cmd.name)
+	case c.listening() && !whileListening(cmd):
+		return errListening(cmd.Name)
 	}
-	return c.guard(cmd, args, cmd.handle(c, args))
+	return c.guard(cmd, args, c.dispatch(cmd, args))
 }
 
 // checkKeys refuses keys that are too long before anything is kept of them.
-func (c *conn) checkKeys(cmd *command, args [][]byte) Error {
+func (c *conn) checkKeys(cmd *command.Command, args [][]byte) command.Error {
 	most := c.srv.engine.Limits().KeyBytes
-	keys, step := cmd.keyRun(args)
-	if cmd.blocks && len(keys) > maxBlockingKeys*step {
-		return tooLarge("%s can wait for %d keys at most", cmd.name, maxBlockingKeys)
+	keys, step := cmd.KeyRun(args)
+	if cmd.Blocks && len(keys) > maxBlockingKeys*step {
+		return tooLarge("%s can wait for %d keys at most", cmd.Name, maxBlockingKeys)
 	}
 	for i := 0; i < len(keys); i += step {
 		if n := len(keys[i]); n > most {
@@ -217,8 +220,8 @@ func (c *conn) checkKeys(cmd *command, args [][]byte) Error {
 	return ""
 }
 
-func tooLarge(format string, args ...any) Error {
-	return Error(errorText(turn.Errorf(turn.TooLarge, format, args...), false))
+func tooLarge(format string, args ...any) command.Error {
+	return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, format, args...), false))
 }
 
 // maxBlockingKeys is how many keys a request can wait for.
@@ -226,13 +229,13 @@ const maxBlockingKeys = 1000
 
 // touch notes for CLIENT LIST that a request was received. A command that waits is shown
 // when it does, or has ended.
-func (c *conn) touch(cmd *command, a Action) {
+func (c *conn) touch(cmd *command.Command, a command.Action) {
 	now := c.srv.cfg.Now()
-	_, waits := a.(*Wait)
+	_, waits := a.(*command.Wait)
 	c.info.mu.Lock()
 	c.info.active = now
 	if cmd != nil && !waits {
-		c.info.command = cmd.name
+		c.info.command = cmd.Name
 	}
 	c.info.mu.Unlock()
 }
@@ -253,9 +256,9 @@ func (c *conn) isEnding() bool {
 }
 
 // show makes a command the last one that CLIENT LIST shows.
-func (c *conn) show(command string) {
+func (c *conn) show(name string) {
 	c.info.mu.Lock()
-	c.info.command = command
+	c.info.command = name
 	c.info.mu.Unlock()
 }
 

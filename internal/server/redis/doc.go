@@ -1,14 +1,14 @@
-// Package redis is the door for clients that speak Redis's protocol: a subset of
+// Package redis is the server for clients that speak Redis's protocol: a subset of
 // Redis's commands on sessions seen as lists and on values of Redis's other types,
 // with Redis's own replies down to the error texts, and the TURN.* commands with
-// turnlog's full semantics.
+// turnlog's full semantics. Package command has the table of commands and their handlers;
+// this package has connections.
 //
-// # One table
+// # The way of a request
 //
-// table.go and tabletypes.go list every command once: name, arity, flags, keys,
-// handler. Dispatch, arity errors, COMMAND, the metrics and the reference page come
-// from it. A handler does nothing by itself: it makes of a request an action, which
-// says what to ask the engine and how to write its answer.
+// conn.next reads a request, and conn.handle takes it its way: find the command in the table,
+// authorise it, let it through or queue or refuse it (conn.decide), have its handler make an
+// action of it (conn.dispatch), and perform that (conn.execute), which puts its reply in line.
 //
 // # Order on one connection
 //
@@ -21,24 +21,17 @@
 // requests received behind it are kept undecoded, so that the goroutine that reads
 // requests notices when the client disconnects.
 //
-// # Transactions
-//
-// After MULTI, handlers run as ever, but their actions are kept. EXEC makes the
-// operations and queries of all of them the steps of one turn.Tx. So what may be
-// queued is what an action can say in advance: not what asks the engine several
-// times, depending on the answers, nor what changes the connection.
-//
 // # Honest outcomes
 //
 // Most Redis clients send a request again when a connection breaks or the reply
 // says "LOADING". So once a write has been handed over, its connection is kept
 // until the outcome is known, and a reply that invites repetition is given only
-// if the write surely did not take place. errors.go holds the texts.
+// if the write surely did not take place. Package command has the texts.
 //
 // # Goroutines
 //
 // Each connection has a goroutine that reads requests (conn.serve), one that
-// writes replies while any are owed (replies.run), and one for each read under
-// way, of which there are at most maxReads; one that blocks has one more for each key. All of
+// writes replies while any are owed (replies.run), and one for each read in
+// flight, of which there are at most maxReads; one that blocks has one more for each key. All of
 // them end before Server.Run returns.
 package redis

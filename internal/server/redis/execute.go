@@ -5,49 +5,58 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // execute performs an action and puts its reply in line. cmd is nil if there is no such
 // command. It reports whether another request may follow.
-func (c *conn) execute(cmd *command, a Action, bytes int) (more bool) {
+func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more bool) {
 	call := c.begin(cmd, a)
 	more = true
 	var s started
 	switch a := a.(type) {
-	case Reply:
+	case command.Reply:
 		s = known(a, nil)
-	case Error:
+	case command.Error:
 		s = known(nil, a)
-	case Last:
+	case command.Last:
 		c.vanish()
 		more = false
 		s = known(a.Reply, nil)
-	case Gate:
+	case command.Gate:
 		call.count(false)
 		c.replies.put(owed{bytes: bytes})
 		return true
-	case *Write:
+	case *command.Write:
 		if c.inlines(a.Keys) {
 			call.now(c.writeNow(a))
 			return true
 		}
 		s = c.submit(a)
-	case *Read:
+	case *command.Read:
 		if c.inlines(a.Keys) {
 			call.now(c.readNow(a))
 			return true
 		}
 		s = c.launch(c.readTask(a))
-	case *Work:
+	case *command.Work:
 		if c.inlines(a.Keys) {
 			call.now(c.workNow(a))
 			return true
 		}
 		s = c.launch(task{keys: a.Keys, bulky: a.Bulky, run: unseen(a.Run)})
-	case *Wait:
+	case *command.Wait:
 		s = c.launchWait(cmd, a)
-	case *Publish:
-		s = c.publish(&a.message)
+	case *command.Publish:
+		s = c.publish(messageOf(a))
+	case *command.Follow:
+		refusal := c.tail(a)
+		if refusal == "" {
+			call.count(false)
+			c.replies.put(owed{bytes: bytes})
+			return true
+		}
+		s = known(nil, refusal)
 	}
 	c.replies.put(owed{bytes: bytes, ready: s.ready, write: func(w *resp.Writer) {
 		if s.written != nil {
@@ -62,14 +71,14 @@ func (c *conn) execute(cmd *command, a Action, bytes int) (more bool) {
 // call is a request whose action is performed.
 type call struct {
 	c         *conn
-	cmd       *command
+	cmd       *command.Command
 	begun     time.Time
 	mute      bool
 	pipelined pipelined
 }
 
 // begin notes that an action is about to be performed.
-func (c *conn) begin(cmd *command, a Action) call {
+func (c *conn) begin(cmd *command.Command, a command.Action) call {
 	b := call{c: c, cmd: cmd, begun: c.srv.cfg.Now(), mute: c.quiet || c.skip > 0}
 	c.skip = max(0, c.skip-1)
 	b.pipelined = c.note(a)
@@ -77,15 +86,15 @@ func (c *conn) begin(cmd *command, a Action) call {
 }
 
 // now answers at once, when nothing else is owed.
-func (b *call) now(r Reply, err error) { b.answer(b.c.replies.w, r, err) }
+func (b *call) now(r command.Reply, err error) { b.answer(b.c.replies.w, r, err) }
 
 // answer writes the reply to the request.
-func (b *call) answer(w *resp.Writer, r Reply, err error) {
+func (b *call) answer(w *resp.Writer, r command.Reply, err error) {
 	b.count(err != nil)
 	switch {
-	case b.mute || errors.Is(err, errLeft):
+	case b.mute || errors.Is(err, command.ErrLeft):
 	case err != nil:
-		w.Error(b.pipelined.errorText(b.c, err, b.cmd != nil && b.cmd.native))
+		w.Error(b.pipelined.errorText(b.c, err, b.cmd != nil && b.cmd.Native))
 	default:
 		r(w)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -85,13 +86,13 @@ func TestCommandInfoSameAsRedis(t *testing.T) {
 	real := dial(t, realRedis(t))
 	ours := dial(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
 	newer := []string{"zrank", "zrevrank", "waitaof", "client|setinfo", "client|no-touch", "command|getkeys"} // of Redis 7.2
-	for _, cmd := range newTable().slots {
-		if cmd.native || slices.Contains(newer, cmd.name) || strings.HasPrefix(cmd.name, "turn.") || strings.HasPrefix(cmd.name, "sentinel") {
+	for _, cmd := range command.NewTable().Slots {
+		if cmd.Native || slices.Contains(newer, cmd.Name) || strings.HasPrefix(cmd.Name, "turn.") || strings.HasPrefix(cmd.Name, "sentinel") {
 			continue
 		}
-		a, b := ours.do("COMMAND", "INFO", cmd.name).Elems[0], real.do("COMMAND", "INFO", cmd.name).Elems[0]
+		a, b := ours.do("COMMAND", "INFO", cmd.Name).Elems[0], real.do("COMMAND", "INFO", cmd.Name).Elems[0]
 		if b.IsNull() {
-			t.Errorf("Redis has no command %s", cmd.name)
+			t.Errorf("Redis has no command %s", cmd.Name)
 			continue
 		}
 		for i, what := range []string{"name", "arity", "flags", "first key", "last key", "step", "categories", "tips"} {
@@ -99,7 +100,7 @@ func TestCommandInfoSameAsRedis(t *testing.T) {
 			sortElems(x)
 			sortElems(y)
 			if show(x) != show(y) {
-				t.Errorf("%s of %s: turnlog %s, redis %s", what, cmd.name, show(x), show(y))
+				t.Errorf("%s of %s: turnlog %s, redis %s", what, cmd.Name, show(x), show(y))
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -17,7 +18,9 @@ import (
 // engine is a node of its own as the door sees it.
 type engine struct{ *raftstore.Node }
 
-func (e engine) Submit(ctx context.Context, op turn.Op) Pending { return e.Node.Submit(ctx, op) }
+func (e engine) Submit(ctx context.Context, op turn.Op) command.Pending {
+	return e.Node.Submit(ctx, op)
+}
 
 // openEngine runs a cluster of one node until the test ends.
 func openEngine(t testing.TB, limits turn.Limits) Engine {
@@ -34,7 +37,7 @@ func openEngine(t testing.TB, limits turn.Limits) Engine {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
-		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, linearizable); err == nil && node.Level() == turn.NewestLevel {
+		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, command.Linearizable); err == nil && node.Level() == turn.NewestLevel {
 			return engine{node}
 		} else if ctx.Err() != nil {
 			t.Fatalf("the node does not get ready, at level %d: %v", node.Level(), err)

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -11,19 +12,16 @@ import (
 // choose commands by it.
 const redisVersion = "7.2.4"
 
-// databases is how many numbered databases SELECT knows.
-const databases = 16
-
 // defaultUser is the user that AUTH means when it names none, and that every
 // connection is where no users are configured.
 const defaultUser = "default"
 
-func hello(c *conn, args [][]byte) Action {
+func hello(c *conn, args [][]byte) command.Action {
 	proto := int64(c.proto)
 	if len(args) > 1 {
-		n, ok := parseInt(args[1])
+		n, ok := command.ParseInt(args[1])
 		if !ok {
-			return Error("ERR Protocol version is not an integer or out of range")
+			return command.Error("ERR Protocol version is not an integer or out of range")
 		}
 		if n < 2 || n > 3 {
 			return errNoProto
@@ -33,19 +31,19 @@ func hello(c *conn, args [][]byte) Action {
 	name, named := "", false
 	for i := 2; i < len(args); i++ {
 		switch {
-		case is(args[i], "AUTH") && i+2 < len(args):
+		case command.Is(args[i], "AUTH") && i+2 < len(args):
 			if err := c.logIn(args[i+1], args[i+2]); err != "" {
 				return err
 			}
 			i += 2
-		case is(args[i], "SETNAME") && i+1 < len(args):
+		case command.Is(args[i], "SETNAME") && i+1 < len(args):
 			name, named = string(args[i+1]), true
 			if !validName(name) {
 				return errClientName
 			}
 			i++
 		default:
-			return Error("ERR Syntax error in HELLO option '" + clip(string(args[i]), 128) + "'")
+			return command.Error("ERR Syntax error in HELLO option '" + command.Clip(string(args[i]), 128) + "'")
 		}
 	}
 	if c.who.stranger() {
@@ -55,7 +53,7 @@ func hello(c *conn, args [][]byte) Action {
 		c.setName(name)
 	}
 	c.setProtocol(int(proto))
-	return Reply(func(w *resp.Writer) {
+	return command.Reply(func(w *resp.Writer) {
 		w.Map(7)
 		w.BulkString("server")
 		w.BulkString("redis")
@@ -104,11 +102,11 @@ func validName(s string) bool {
 }
 
 // auth is AUTH [username] password.
-func authenticate(c *conn, args [][]byte) Action {
+func authenticate(c *conn, args [][]byte) command.Action {
 	name, secret := []byte(defaultUser), args[len(args)-1]
 	switch {
 	case len(args) > 3:
-		return errSyntax
+		return command.ErrSyntax
 	case len(args) == 3:
 		name = args[1]
 	case c.srv.cfg.Users == nil:
@@ -117,43 +115,43 @@ func authenticate(c *conn, args [][]byte) Action {
 	if err := c.logIn(name, secret); err != "" {
 		return err
 	}
-	return status("OK")
+	return command.Status("OK")
 }
 
-func selectDB(c *conn, args [][]byte) Action {
-	n, ok := parseInt(args[1])
+func selectDB(c *conn, args [][]byte) command.Action {
+	n, ok := command.ParseInt(args[1])
 	switch {
 	case !ok:
-		return errNotInteger
+		return command.ErrNotInteger
 	case n != int64(int32(n)):
 		return errNotInt32
-	case n < 0 || n >= databases:
+	case n < 0 || n >= command.Databases:
 		return errDBRange
 	}
 	c.enter(strconv.FormatInt(n, 10))
-	return status("OK")
+	return command.Status("OK")
 }
 
 // namespace is TURN.NS: SELECT for a namespace of any name.
-func namespace(c *conn, args [][]byte) Action {
+func namespace(c *conn, args [][]byte) command.Action {
 	if len(args) == 1 {
-		return text(c.namespace)
+		return command.Text(c.namespace)
 	}
 	ns := string(args[1])
 	if err := (&turn.Count{Namespace: ns}).Validate(c.srv.engine.Limits()); err != nil {
-		return Error(errorText(err, true))
+		return command.Error(command.ErrorText(err, true))
 	}
 	c.enter(ns)
-	return status("OK")
+	return command.Status("OK")
 }
 
-func ping(c *conn, args [][]byte) Action {
+func ping(c *conn, args [][]byte) command.Action {
 	if c.listening() && len(args) <= 2 {
 		message := ""
 		if len(args) == 2 {
 			message = string(args[1])
 		}
-		return Reply(func(w *resp.Writer) {
+		return command.Reply(func(w *resp.Writer) {
 			w.Array(2)
 			w.BulkString("pong")
 			w.BulkString(message)
@@ -161,20 +159,20 @@ func ping(c *conn, args [][]byte) Action {
 	}
 	switch len(args) {
 	case 1:
-		return status("PONG")
+		return command.Status("PONG")
 	case 2:
-		return text(string(args[1]))
+		return command.Text(string(args[1]))
 	}
-	return errArity("ping")
+	return command.ErrArity("ping")
 }
 
-func echo(_ *conn, args [][]byte) Action { return text(string(args[1])) }
+func echo(_ *conn, args [][]byte) command.Action { return command.Text(string(args[1])) }
 
-func quit(*conn, [][]byte) Action {
-	return Last{status("OK")}
+func quit(*conn, [][]byte) command.Action {
+	return command.Last{Reply: command.Status("OK")}
 }
 
-func reset(c *conn, _ [][]byte) Action {
+func reset(c *conn, _ [][]byte) command.Action {
 	c.awaitBarrier()
 	c.unsubscribeAll()
 	c.setProtocol(2)
@@ -183,5 +181,5 @@ func reset(c *conn, _ [][]byte) Action {
 	c.quiet, c.skip = false, 0
 	c.tx.forget()
 	c.logOut()
-	return status("RESET")
+	return command.Status("RESET")
 }

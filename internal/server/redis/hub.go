@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // hub knows this node's subscribers and hands them what is published.
@@ -26,7 +27,7 @@ type topic struct{ scope, name string }
 // scopeOf returns the space of channels of a namespace: the numbered databases
 // share one, as in Redis, every other namespace has its own.
 func scopeOf(namespace string) string {
-	if db, err := strconv.Atoi(namespace); err == nil && 0 <= db && db < databases && strconv.Itoa(db) == namespace {
+	if db, err := strconv.Atoi(namespace); err == nil && 0 <= db && db < command.Databases && strconv.Itoa(db) == namespace {
 		return ""
 	}
 	return namespace
@@ -73,7 +74,7 @@ func (h *hub) publish(m *message) (receivers int64) {
 	var matching []string
 	n := len(direct)
 	for pattern, subs := range h.patterns[m.scope] {
-		if match(pattern, m.channel) {
+		if command.Match(pattern, m.channel) {
 			matching = append(matching, pattern)
 			n += len(subs)
 		}
@@ -136,7 +137,7 @@ func (h *hub) names(of func(*hub) index, scope, pattern string) (names []string)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name := range of(h)[scope] {
-		if match(pattern, name) {
+		if command.Match(pattern, name) {
 			names = append(names, name)
 		}
 	}

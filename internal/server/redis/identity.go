@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -70,11 +71,11 @@ func (c *conn) admit(u *auth.User) {
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
 // the connection would still receive messages that another user may not see, or after
 // the first user was removed.
-const errSubscribed Error = "ERR unsubscribe before authenticating as another user"
+const errSubscribed command.Error = "ERR unsubscribe before authenticating as another user"
 
 // logIn makes the connection that of a user, if the secret is right; if not, it
 // stays what it was.
-func (c *conn) logIn(name, secret []byte) Error {
+func (c *conn) logIn(name, secret []byte) command.Error {
 	users := c.who.all
 	if users == nil {
 		if string(name) != defaultUser {
@@ -88,7 +89,7 @@ func (c *conn) logIn(name, secret []byte) Error {
 		if turn.KindOf(err) == turn.Unauthorized {
 			return errWrongPass
 		}
-		return Error(errorText(err, false))
+		return command.Error(command.ErrorText(err, false))
 	}
 	set := users.Current()
 	user := set.Find(login)
@@ -122,7 +123,7 @@ func (s *Server) isUser(name string) bool {
 	return s.cfg.Users.Current().Has(name)
 }
 
-func aclWhoAmI(c *conn, _ [][]byte) Action { return text(c.userName()) }
+func aclWhoAmI(c *conn, _ [][]byte) command.Action { return command.Text(c.userName()) }
 
 // UsersChanged must be called after the users file was read again. Requests are authorised
 // by the current users without it; it closes connections whose subscriptions would still

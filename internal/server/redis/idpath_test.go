@@ -6,38 +6,9 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
-
-func TestIDAt(t *testing.T) {
-	paths := IDPaths{"0": {{"data", "id"}, {"id"}}}
-	for payload, want := range map[string]string{
-		`{"type":"ai","data":{"id":"run-1","content":"x"}}`: "run-1",
-		`{"data":{"id":null},"id":"outer"}`:                 "outer",
-		`{"id":"only"}`:                                     "only",
-		` {"id" : "spaced"}`:                                "spaced",
-		`{"id":7}`:                                          "",
-		`{"id":""}`:                                         "",
-		`{"id":"0123456789012345678901234567890123456789012345678901234567890123"}`:  "0123456789012345678901234567890123456789012345678901234567890123",
-		`{"id":"01234567890123456789012345678901234567890123456789012345678901234"}`: "",
-		`{"id":"\u00e9"}`:      "é",
-		`["id"]`:               "",
-		`"id"`:                 "",
-		`{"id":"broken"`:       "",
-		``:                     "",
-		`not JSON`:             "",
-		`{"data":"id"}`:        "",
-		`{"data":{"data":{}}}`: "",
-	} {
-		ms := []turn.NewMessage{{Data: []byte(payload)}}
-		if found := paths.identify("0", ms); ms[0].ID != want || found != (want != "") {
-			t.Errorf("%s: %q", payload, ms[0].ID)
-		}
-		if paths.identify("1", ms[:]); paths["1"] != nil {
-			t.Error("a namespace has paths")
-		}
-	}
-}
 
 // cutter passes requests on and breaks the connection in place of the next reply,
 // when it is told to.
@@ -112,7 +83,7 @@ func (c *cutter) insist(t *testing.T, requests ...[]string) (last resp.Value) {
 
 // A push whose reply was lost and that is sent again is stored once.
 func TestIDPathRecognisesResentPushes(t *testing.T) {
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), IDPaths: IDPaths{"0": {{"data", "id"}, {"id"}}}})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), IDPaths: command.IDPaths{"0": {{"data", "id"}, {"id"}}}})
 	proxy := newCutter(t, s.addr())
 	check := dial(t, s.addr())
 	one, two, three := `{"data":{"id":"1"}}`, `{"id":"2"}`, `{"id":"3"}`

@@ -17,6 +17,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -57,16 +58,16 @@ func line(b *strings.Builder, name string, value any) { fmt.Fprintf(b, "%s:%v\r\
 // info is INFO [section …]. It answers without a leader, too: clients ask for it
 // to find out whether the server is there. In a transaction it tells of the moment at
 // which the reply to EXEC is written.
-func info(c *conn, args [][]byte) Action {
+func info(c *conn, args [][]byte) command.Action {
 	var wanted []string
 	for _, a := range args[1:] {
 		wanted = append(wanted, strings.ToLower(string(a)))
 	}
 	user := c.who.user
 	if c.tx.open != nil {
-		return Reply(func(w *resp.Writer) { w.Verbatim("txt", c.srv.describe(c.srv.work, wanted, user)) })
+		return command.Reply(func(w *resp.Writer) { w.Verbatim("txt", c.srv.describe(c.srv.work, wanted, user)) })
 	}
-	return alone(func(ctx context.Context) (Reply, error) {
+	return command.Alone(func(ctx context.Context) (command.Reply, error) {
 		text := c.srv.describe(ctx, wanted, user)
 		return func(w *resp.Writer) { w.Verbatim("txt", text) }, nil
 	})
@@ -183,7 +184,7 @@ func (s *Server) infoCommands(_ context.Context, b *strings.Builder) {
 }
 
 func (s *Server) infoKeyspace(ctx context.Context, b *strings.Builder, user *auth.User) {
-	for _, db := range s.databases {
+	for _, db := range command.Numbered() {
 		if !user.MayTouchAll(db, "") {
 			continue
 		}

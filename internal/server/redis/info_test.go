@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -69,5 +70,5 @@ func TestRankWithScore(t *testing.T) {
 		c.expect("[[1 "+proto.score+"]]", "EXEC")
 	}
 	c.do("SET", "s", "x")
-	c.expect("-"+string(errWrongType), "ZRANK", "s", "b", "WITHSCORE")
+	c.expect("-"+string(command.ErrWrongType), "ZRANK", "s", "b", "WITHSCORE")
 }

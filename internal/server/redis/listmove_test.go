@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -71,7 +72,7 @@ func TestBlockingEnds(t *testing.T) {
 	if got := show(c.receive()); got != `["q" "a"]` {
 		t.Errorf("BLPOP: %s", got)
 	}
-	c.expect("-"+string(errWrongType), "BLPOP", "other", "q", "20")
+	c.expect("-"+string(command.ErrWrongType), "BLPOP", "other", "q", "20")
 	// In a transaction nothing waits.
 	for _, args := range [][]string{{"MULTI"}, {"BLPOP", "q", "0"}, {"BLPOP", "q", "0"}, {"BLMOVE", "q", "r", "LEFT", "LEFT", "0"}} {
 		c.do(args...)

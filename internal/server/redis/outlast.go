@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,13 +9,6 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 )
-
-// errLeft ends a blocking request when the client has closed the connection, or its
-// sending half, as in Redis. There is no reply.
-var errLeft = errors.New("the client has closed the connection")
-
-// hasLeft reports whether the client is known to have closed the connection.
-func (c *conn) hasLeft() bool { return context.Cause(c.gone) == errLeft }
 
 // outlast waits for the end of the request that blocks the connection, if one does,
 // and reports whether the client is still there then. What comes meanwhile is kept and

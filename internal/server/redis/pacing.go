@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -92,19 +93,20 @@ func (c *conn) inlines(keys []turn.Key) bool {
 	return c.pacing.single()
 }
 
-func (c *conn) writeNow(a *Write) (Reply, error) {
-	r, err := c.do(c.srv.work, a.Op)
+func (c *conn) writeNow(a *command.Write) (command.Reply, error) {
+	r, err := c.srv.engine.Submit(c.srv.work, a.Op).Wait()
+	c.order.noteWrite(r.Index)
 	c.pacing.served()
 	return func(w *resp.Writer) { a.Done(w, r) }, err
 }
 
-func (c *conn) readNow(a *Read) (Reply, error) {
-	r, _, err := c.srv.ask(c.srv.work, a)
+func (c *conn) readNow(a *command.Read) (command.Reply, error) {
+	r, _, err := c.srv.backend.Ask(c.srv.work, a)
 	c.pacing.served()
 	return r, err
 }
 
-func (c *conn) workNow(a *Work) (Reply, error) {
+func (c *conn) workNow(a *command.Work) (command.Reply, error) {
 	r, err := a.Run(c.srv.work)
 	c.pacing.served()
 	return r, err

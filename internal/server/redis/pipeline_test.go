@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -71,12 +72,12 @@ type gate struct {
 }
 
 type gated struct {
-	Pending
+	command.Pending
 	ctx  context.Context
 	done chan struct{}
 }
 
-func (g gate) Submit(ctx context.Context, op turn.Op) Pending {
+func (g gate) Submit(ctx context.Context, op turn.Op) command.Pending {
 	p := gated{g.Engine.Submit(ctx, op), ctx, make(chan struct{})}
 	go func() {
 		defer close(p.done)

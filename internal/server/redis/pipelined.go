@@ -3,6 +3,7 @@ package redis
 import (
 	"sync/atomic"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,12 +29,12 @@ type pipelined struct {
 }
 
 // note notes a request whose action is about to be performed.
-func (c *conn) note(a Action) (b pipelined) {
+func (c *conn) note(a command.Action) (b pipelined) {
 	if !c.pipeline.more.Load() && !c.replies.owing() {
 		c.pipeline.writes = 0
 	}
 	b.before = c.pipeline.writes > 0
-	if a.mayWrite() {
+	if command.MayWrite(a) {
 		c.pipeline.writes++
 		c.pipeline.received.Add(1)
 	}
@@ -52,7 +53,7 @@ func (b pipelined) withWrites(c *conn) bool {
 // does not invite clients to send all of them again.
 func (b pipelined) errorText(c *conn, err error, native bool) string {
 	if turn.Is(err, turn.Unavailable) && !native && b.withWrites(c) {
-		return nativeText(turn.AsError(err)) + "; this request changed nothing, others of the pipeline may have"
+		return command.NativeText(turn.AsError(err)) + "; this request changed nothing, others of the pipeline may have"
 	}
-	return errorText(err, native)
+	return command.ErrorText(err, native)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -15,17 +16,14 @@ type message struct {
 	payload []byte
 }
 
+func messageOf(p *command.Publish) *message {
+	return &message{scopeOf(p.Namespace), p.Channel, p.Payload}
+}
+
 // receipt tells how many received a message.
 type receipt struct {
 	done  chan struct{} // closed when count is known
 	count int64
-}
-
-func publish(c *conn, args [][]byte) Action {
-	if string(args[1]) == switchMaster {
-		return errOwnChannel // its subscribers connect, with their secrets, to the address in it
-	}
-	return &Publish{message{scopeOf(c.namespace), string(args[1]), c.payload(args[2])}}
 }
 
 // publish hands a message to the subscribers of all nodes. Messages that one
@@ -55,23 +53,23 @@ func (c *conn) publish(m *message) started {
 	}
 	c.replies.flush() // publishing can take its time
 	r := c.srv.publish(c.srv.work, m)
-	return started{ready: r.done, outcome: func() (Reply, error) {
+	return started{ready: r.done, outcome: func() (command.Reply, error) {
 		<-r.done
 		return func(w *resp.Writer) { w.Int(r.count) }, nil
 	}}
 }
 
-func pubsubChannels(c *conn, args [][]byte) Action {
+func pubsubChannels(c *conn, args [][]byte) command.Action {
 	pattern := "*"
 	switch len(args) {
 	case 2:
 	case 3:
 		pattern = string(args[2])
 	default:
-		return Error("ERR unknown subcommand or wrong number of arguments for '" + clip(string(args[1]), 128) + "'. Try PUBSUB HELP.")
+		return command.Error("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(string(args[1]), 128) + "'. Try PUBSUB HELP.")
 	}
 	scope := scopeOf(c.namespace)
-	return alone(func(ctx context.Context) (Reply, error) {
+	return command.Alone(func(ctx context.Context) (command.Reply, error) {
 		all := c.srv.hub.names(channelsOf, scope, pattern)
 		for _, a := range c.srv.everywhere(ctx, asking(whichChannel, scope, pattern)) {
 			in := parts{rest: a}
@@ -79,26 +77,26 @@ func pubsubChannels(c *conn, args [][]byte) Action {
 		}
 		slices.Sort(all)
 		all = slices.Compact(all)
-		return func(w *resp.Writer) { writeNames(w, all) }, nil
+		return func(w *resp.Writer) { command.WriteNames(w, all) }, nil
 	})
 }
 
-func pubsubNumPat(c *conn, _ [][]byte) Action {
+func pubsubNumPat(c *conn, _ [][]byte) command.Action {
 	scope := scopeOf(c.namespace)
-	return alone(func(ctx context.Context) (Reply, error) {
+	return command.Alone(func(ctx context.Context) (command.Reply, error) {
 		all := c.srv.hub.names(patternsOf, scope, "*")
 		for _, a := range c.srv.everywhere(ctx, asking(whichPattern, scope)) {
 			in := parts{rest: a}
 			all = append(all, in.texts()...)
 		}
 		slices.Sort(all)
-		return count(uint64(len(slices.Compact(all)))), nil
+		return command.Count(uint64(len(slices.Compact(all)))), nil
 	})
 }
 
-func pubsubNumSub(c *conn, args [][]byte) Action {
-	scope, channels := scopeOf(c.namespace), names(args[2:])
-	return alone(func(ctx context.Context) (Reply, error) {
+func pubsubNumSub(c *conn, args [][]byte) command.Action {
+	scope, channels := scopeOf(c.namespace), command.Names(args[2:])
+	return command.Alone(func(ctx context.Context) (command.Reply, error) {
 		counts := c.srv.hub.counts(scope, channels)
 		for _, a := range c.srv.everywhere(ctx, asking(howMany, scope, channels...)) {
 			in := parts{rest: a}
@@ -116,41 +114,24 @@ func pubsubNumSub(c *conn, args [][]byte) Action {
 	})
 }
 
-func pubsubCommands() []command {
-	const flags, general = "pubsub noscript loading stale", "pubsub loading stale"
-	return []command{
-		{name: "subscribe", stateful: true, arity: -2, reach: reachHeard, flags: flags, group: "pubsub", since: "2.0.0", handle: subscribe(toChannels("subscribe")), args: "channel [channel ...]", summary: "Receive what is published to the channels, through any node."},
-		{name: "unsubscribe", stateful: true, arity: -1, reach: reachServer, flags: flags, group: "pubsub", since: "2.0.0", handle: unsubscribe(toChannels("unsubscribe")), args: "[channel [channel ...]]", summary: "Do not, any more; without names, for all channels."},
-		{name: "psubscribe", stateful: true, arity: -2, reach: reachHeardAll, flags: flags, group: "pubsub", since: "2.0.0", handle: subscribe(toPatterns("psubscribe")), args: "pattern [pattern ...]", summary: "Receive what is published to channels whose names match."},
-		{name: "punsubscribe", stateful: true, arity: -1, reach: reachServer, flags: flags, group: "pubsub", since: "2.0.0", handle: unsubscribe(toPatterns("punsubscribe")), args: "[pattern [pattern ...]]", summary: "Do not, any more; without names, for all patterns."},
-		{name: "publish", arity: 3, reach: reachTold, flags: "pubsub loading stale fast", group: "pubsub", since: "2.0.0", handle: publish, args: "channel message", summary: "Send a message to the subscribers of a channel, at every node; answer how many received it."},
-		{name: "pubsub", arity: -2, group: "pubsub", since: "2.8.0", summary: "Commands about subscriptions, at all nodes.", subs: []command{
-			{name: "channels", arity: -2, reach: reachChannels, flags: general, since: "2.8.0", handle: pubsubChannels, args: "[pattern]", summary: "The channels that have subscribers."},
-			{name: "numsub", arity: -2, reach: reachChannels, flags: general, since: "2.8.0", handle: pubsubNumSub, args: "[channel [channel ...]]", summary: "How many subscribers channels have."},
-			{name: "numpat", arity: 2, reach: reachChannels, flags: general, since: "2.8.0", handle: pubsubNumPat, summary: "The number of patterns that have subscribers."},
-			{name: "help", arity: 2, reach: reachServer, flags: "loading stale", acl: "-@pubsub", since: "6.2.0", handle: help("pubsub"), summary: "List the subcommands."},
-		}},
-	}
-}
-
 // publishes reports whether a transaction has something to publish.
 func publishes(queue []queued) bool {
 	return slices.ContainsFunc(queue, func(q queued) bool {
-		_, ok := q.action.(*Publish)
+		_, ok := q.action.(*command.Publish)
 		return ok
 	})
 }
 
 // executePublishing is EXEC of a transaction that publishes: it does so when the
 // transaction has taken place, and only then.
-func (c *conn) executePublishing(a *Write, queue []queued) Action {
+func (c *conn) executePublishing(a *command.Write, queue []queued) command.Action {
 	c.awaitBarrier()
 	c.replies.drain()
-	var p Pending
+	var p command.Pending
 	if tx := a.Op.(*turn.Tx); len(tx.Steps)+len(tx.Watch) > 0 {
 		p = c.srv.engine.Submit(c.srv.work, tx)
 	}
-	return alone(func(ctx context.Context) (Reply, error) {
+	return command.Alone(func(ctx context.Context) (command.Reply, error) {
 		var result turn.Result
 		if p != nil {
 			var err error
@@ -162,9 +143,9 @@ func (c *conn) executePublishing(a *Write, queue []queued) Action {
 		}
 		var receipts []*receipt
 		for i := range queue {
-			if p, ok := queue[i].action.(*Publish); ok {
-				r := c.srv.publish(ctx, &p.message)
-				queue[i].action = Reply(func(w *resp.Writer) { w.Int(r.count) })
+			if p, ok := queue[i].action.(*command.Publish); ok {
+				r := c.srv.publish(ctx, messageOf(p))
+				queue[i].action = command.Reply(func(w *resp.Writer) { w.Int(r.count) })
 				receipts = append(receipts, r)
 			}
 		}

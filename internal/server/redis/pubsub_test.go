@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -400,8 +401,8 @@ func TestSwitchMaster(t *testing.T) {
 			v := c.receive()
 			text := string(v.Elems[len(v.Elems)-1].Str)
 			words := strings.Fields(text)
-			if len(words) != 5 || words[0] != masterName {
-				t.Fatalf("subscriber %d: %q, want %s … %s", i, text, masterName, to)
+			if len(words) != 5 || words[0] != command.MasterName {
+				t.Fatalf("subscriber %d: %q, want %s … %s", i, text, command.MasterName, to)
 			}
 			place = words[3] + " " + words[4]
 		}

@@ -1,12 +1,16 @@
 package redis
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+)
 
 // pushed is a message that answers no request; or, as a gate, the answer to one
 // that has its place among them: it is written when the replies to all earlier
 // requests are, and those behind it wait for it.
 type pushed struct {
-	write Reply
+	write command.Reply
 	gate  bool
 	bytes int // as its receiver is charged for it
 	// share is the memory that it takes: several receivers share a message.

@@ -5,15 +5,13 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
 const (
 	// maxTails is how many sessions one connection may follow.
 	maxTails = 100
-	// tailFrame is how many bytes of messages one frame has at most, unless a
-	// single message has more.
-	tailFrame = 256 << 10
 	// tailPause is how long a tail waits after a failed query, as while there is no
 	// leader.
 	tailPause = 100 * time.Millisecond
@@ -24,37 +22,37 @@ const (
 type pushTail struct {
 	c           *conn
 	q           turn.Read
-	incarnation uint64       // of the session as the client knows it; 0: none
-	refused     func() Error // whether the user may not read it any more
+	incarnation uint64               // of the session as the client knows it; 0: none
+	refused     func() command.Error // whether the user may not read it any more
 	cancel      context.CancelFunc
 	ended       chan struct{} // closed when run has returned
 }
 
-// startTail follows a session from now on, in place of an earlier tail of it.
-func (c *conn) startTail(t *pushTail) Action {
+// tail follows a session from now on, in place of an earlier tail of it. The answer is a gate,
+// unless it is refused.
+func (c *conn) tail(f *command.Follow) (refusal command.Error) {
+	k := f.Read.Key
 	switch {
-	case c.tx.open != nil:
-		return alone(func(context.Context) (Reply, error) { return nil, errNotWithin })
 	case c.proto < 3:
-		return invalid("PUSH needs RESP3: say HELLO 3 before")
-	case c.tails[t.q.Key] == nil && len(c.tails) >= maxTails:
-		return Error(nativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails)))
+		return command.Invalid("PUSH needs RESP3: say HELLO 3 before")
+	case c.tails[k] == nil && len(c.tails) >= maxTails:
+		return command.Error(command.NativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails)))
 	}
 	c.awaitBarrier()
 	c.replies.share()
-	c.stopTail(t.q.Key)
+	c.stopTail(k)
 	if c.tails == nil {
 		c.tails = make(map[turn.Key]*pushTail)
 	}
-	c.tails[t.q.Key] = t
 	ctx, cancel := context.WithCancel(c.gone)
-	t.cancel, t.ended = cancel, make(chan struct{})
-	c.replies.push(pushed{gate: true, write: status("OK")})
+	t := &pushTail{c: c, q: f.Read, incarnation: f.Incarnation, refused: f.Refused, cancel: cancel, ended: make(chan struct{})}
+	c.tails[k] = t
+	c.replies.push(pushed{gate: true, write: command.Status("OK")})
 	go func() {
 		defer close(t.ended)
 		t.run(ctx)
 	}()
-	return Gate{}
+	return ""
 }
 
 func (c *conn) stopTail(k turn.Key) (stopped bool) {
@@ -75,7 +73,7 @@ func (c *conn) stopTails() {
 }
 
 // turnUntail is TURN.UNTAIL [key …]. Nothing is pushed after its answer.
-func turnUntail(c *conn, args [][]byte) Action {
+func turnUntail(c *conn, args [][]byte) command.Action {
 	c.awaitBarrier()
 	n := int64(0)
 	if len(args) == 1 {
@@ -88,10 +86,10 @@ func turnUntail(c *conn, args [][]byte) Action {
 		}
 	}
 	if !c.replies.shared {
-		return integer(n)
+		return command.Integer(n)
 	}
 	c.replies.push(pushed{gate: true, write: func(w *resp.Writer) { w.Int(n) }})
-	return Gate{}
+	return command.Gate{}
 }
 
 // run pushes frames until ctx ends. A query that fails is made again: whatever
@@ -102,7 +100,7 @@ func (t *pushTail) run(ctx context.Context) {
 	defer stop()
 	index := uint64(0)
 	for ctx.Err() == nil && t.refused() == "" {
-		r, err := srv.since(ctx, index, &t.q)
+		r, err := srv.backend.Since(ctx, index, &t.q)
 		if err != nil && turn.KindOf(err) != turn.WrongType {
 			wait(ctx, nil, tailPause)
 			continue
@@ -156,7 +154,7 @@ func (t *pushTail) send(ctx context.Context, ms []turn.Message) bool {
 		w.BulkString("turn.tail")
 		w.BulkString(key)
 		w.Int(int64(incarnation))
-		writeMessages(w, ms)
+		command.WriteMessages(w, ms)
 		close(sent)
 	}})
 	select {

@@ -1,6 +1,6 @@
 package redis
 
-import "math"
+import "github.com/turnlog/turnlog/internal/server/redis/command"
 
 // reading is a read in flight. Reads of a key run at the same time and end in the order of
 // their requests. None answers from an older state than one before it: it asks again.
@@ -11,25 +11,12 @@ type reading struct {
 	seen   uint64            // once it has: the log index of the newest state that was answered from
 }
 
-// states are the log indexes of the oldest and the newest state that an answer is from.
-type states struct{ oldest, newest uint64 }
-
-// unknownStates are those of an answer that does not tell.
-var unknownStates = states{0, math.MaxUint64}
-
-func (s states) with(index uint64) states {
-	if s == (states{}) {
-		return states{index, index}
-	}
-	return states{min(s.oldest, index), max(s.newest, index)}
-}
-
 // read performs a task once its turn has come. The caller closes r.done.
-func (s *Server) read(r *reading, t *task) (answer Reply, err error) {
+func (s *Server) read(r *reading, t *task) (answer command.Reply, err error) {
 	for _, w := range r.writes {
 		s.await(w)
 	}
-	var seen states
+	var seen command.States
 	var newest uint64
 	if !t.repeatable { // it cannot be told whether it has to be repeated
 		newest = r.newest(s)
@@ -38,13 +25,13 @@ func (s *Server) read(r *reading, t *task) (answer Reply, err error) {
 	if t.repeatable {
 		newest = r.newest(s)
 	}
-	if answered := seen != (states{}); answered && t.repeatable && seen.oldest < newest {
+	if answered := seen != (command.States{}); answered && t.repeatable && seen.Oldest < newest {
 		answer, seen, err = t.run(s.work) // it begins after them, and sees what they saw
 	}
-	if seen == (states{}) { // nothing was answered
-		seen.newest = newest
+	if seen == (command.States{}) { // nothing was answered
+		seen.Newest = newest
 	}
-	r.seen, r.writes, r.before = seen.newest, nil, nil
+	r.seen, r.writes, r.before = seen.Newest, nil, nil
 	return answer, err
 }
 

@@ -5,12 +5,13 @@ import (
 	"sync"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // owed is a reply that the connection owes.
 type owed struct {
 	ready <-chan struct{} // closed when write need not wait for an outcome; nil: it need not
-	write Reply           // nil: the reply is the next gate among the pushes
+	write command.Reply   // nil: the reply is the next gate among the pushes
 	bytes int             // of the request
 }
 

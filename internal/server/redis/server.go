@@ -5,13 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // Server answers Redis clients. Make it with New, run it with Run.
@@ -20,23 +20,22 @@ type Server struct {
 	engine  Engine
 	log     *slog.Logger
 	endings endings
-	table   *table
-	stats   *stats
-	receive *resp.Budget
+	table   *command.Table
+	backend *command.Backend
+	// handlers are those of the connection itself, by the slot of the command.
+	handlers []connHandler
+	stats    *stats
+	receive  *resp.Budget
 	// receiveUnknown is for the requests of strangers, so that they take nothing from
 	// users.
 	receiveUnknown *resp.Budget
 	shares         shares
 	strangers      strangers
 	handshakes     *handshakes.Limit
-	cursors        *cursors
 	hub            *hub
 	pushing        pushBudget
-	lines          lines
 	started        time.Time
 	runID          string
-
-	databases []string // the namespaces that are numbered
 
 	// work is the context of everything that is asked of the engine. It outlives
 	// the context of Run by Config.ShutdownTimeout, so that what is in flight ends
@@ -56,14 +55,12 @@ type Server struct {
 // New returns a Server that Run will start.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	t := newTable()
+	t := command.NewTable()
+	backend := command.NewBackend(t, command.Config{Engine: cfg.Engine, Now: cfg.Now, NodeID: cfg.NodeID, IDPaths: cfg.IDPaths})
 	s := &Server{
-		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, stats: newStats(t),
-		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), cursors: new(cursors), hub: newHub(),
+		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t), stats: newStats(t),
+		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), hub: newHub(),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(), handshakes: handshakes.New(handshakes.Max),
-	}
-	for db := range databases {
-		s.databases = append(s.databases, strconv.Itoa(db))
 	}
 	s.pushing.each, s.pushing.all = cfg.PushBytes, cfg.PushBytesAll
 	s.work, s.cancel = context.WithCancel(context.Background())

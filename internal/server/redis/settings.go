@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // settings are what CONFIG GET shows: Redis's names for what holds here.
@@ -14,7 +15,7 @@ func (s *Server) settings() map[string]string {
 		"appendfsync":            "always",
 		"appendonly":             "yes",
 		"cluster-enabled":        "no",
-		"databases":              strconv.Itoa(databases),
+		"databases":              strconv.Itoa(command.Databases),
 		"maxclients":             strconv.Itoa(s.maxClients()),
 		"maxmemory":              "0",
 		"maxmemory-policy":       "noeviction",
@@ -30,13 +31,13 @@ func (s *Server) settings() map[string]string {
 }
 
 // configGet is CONFIG GET pattern ….
-func configGet(c *conn, args [][]byte) Action {
+func configGet(c *conn, args [][]byte) command.Action {
 	all := c.srv.settings()
 	found := make(map[string]bool)
 	for _, a := range args[2:] {
 		pattern := strings.ToLower(string(a))
 		for name := range all {
-			if match(pattern, name) {
+			if command.Match(pattern, name) {
 				found[name] = true
 			}
 		}
@@ -46,7 +47,7 @@ func configGet(c *conn, args [][]byte) Action {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	return Reply(func(w *resp.Writer) {
+	return command.Reply(func(w *resp.Writer) {
 		w.Map(len(names))
 		for _, name := range names {
 			w.BulkString(name)
@@ -56,6 +57,6 @@ func configGet(c *conn, args [][]byte) Action {
 }
 
 // configSet refuses: settings come from the command line and the configuration file.
-func configSet(_ *conn, args [][]byte) Action {
-	return Error("ERR Unknown option or number of arguments for CONFIG SET - '" + clip(string(args[2]), 128) + "'")
+func configSet(_ *conn, args [][]byte) command.Action {
+	return command.Error("ERR Unknown option or number of arguments for CONFIG SET - '" + command.Clip(string(args[2]), 128) + "'")
 }

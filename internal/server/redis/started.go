@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -17,18 +18,18 @@ const (
 
 // started is an action in flight.
 type started struct {
-	ready   <-chan struct{}       // closed when outcome will not wait; nil: it never does
-	outcome func() (Reply, error) // waits for the engine's answer
-	written func()                // to be called when the reply is written; may be nil
+	ready   <-chan struct{}               // closed when outcome will not wait; nil: it never does
+	outcome func() (command.Reply, error) // waits for the engine's answer
+	written func()                        // to be called when the reply is written; may be nil
 }
 
 // known is started for what is answered at once.
-func known(r Reply, err error) started {
-	return started{outcome: func() (Reply, error) { return r, err }}
+func known(r command.Reply, err error) started {
+	return started{outcome: func() (command.Reply, error) { return r, err }}
 }
 
 // submit hands a write over, in order and without waiting for earlier ones.
-func (c *conn) submit(a *Write) started {
+func (c *conn) submit(a *command.Write) started {
 	c.awaitBarrier()
 	for _, k := range a.Keys {
 		c.await(c.order.beforeWrite(k))
@@ -37,7 +38,7 @@ func (c *conn) submit(a *Write) started {
 	for _, k := range a.Keys {
 		c.order.wrote(k, p.Done())
 	}
-	return started{ready: p.Done(), outcome: func() (Reply, error) {
+	return started{ready: p.Done(), outcome: func() (command.Reply, error) {
 		r, err := p.Wait()
 		c.order.noteWrite(r.Index)
 		return func(w *resp.Writer) { a.Done(w, r) }, err
@@ -49,23 +50,23 @@ type task struct {
 	keys  []turn.Key
 	bulky bool
 	// run returns the states that answered, too.
-	run        func(ctx context.Context) (Reply, states, error)
+	run        func(ctx context.Context) (command.Reply, command.States, error)
 	repeatable bool // run may be called again
 	// ending is called when run has returned, ended when its outcome is known; nil: nothing.
 	ending, ended func()
 }
 
 // readTask is the task of a Read.
-func (c *conn) readTask(a *Read) task {
+func (c *conn) readTask(a *command.Read) task {
 	return task{keys: a.Keys, bulky: a.Bulky, repeatable: true,
-		run: func(ctx context.Context) (Reply, states, error) { return c.srv.ask(ctx, a) }}
+		run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }}
 }
 
 // unseen adds to run that it is not known what states answered.
-func unseen(run func(context.Context) (Reply, error)) func(context.Context) (Reply, states, error) {
-	return func(ctx context.Context) (r Reply, seen states, err error) {
+func unseen(run func(context.Context) (command.Reply, error)) func(context.Context) (command.Reply, command.States, error) {
+	return func(ctx context.Context) (r command.Reply, seen command.States, err error) {
 		if r, err = run(ctx); err == nil {
-			seen = unknownStates
+			seen = command.UnknownStates()
 		}
 		return r, seen, err
 	}
@@ -73,8 +74,8 @@ func unseen(run func(context.Context) (Reply, error)) func(context.Context) (Rep
 
 // launchWait launches what may wait for other clients, and keeps the connection from handling
 // further requests until it has ended: see outlast.
-func (c *conn) launchWait(cmd *command, a *Wait) started {
-	c.beginBlock(cmd.name)
+func (c *conn) launchWait(cmd *command.Command, a *command.Wait) started {
+	c.beginBlock(cmd.Name)
 	s := c.launch(task{run: unseen(a.Run), ending: c.endBlock, ended: c.wake})
 	c.blocking = s.ready
 	return s
@@ -96,7 +97,7 @@ func (c *conn) launch(t task) started {
 		weight = bulkyReads
 	}
 	c.order.admit(weight)
-	var r Reply
+	var r command.Reply
 	var err error
 	go func() {
 		if t.ended != nil {
@@ -108,7 +109,7 @@ func (c *conn) launch(t task) started {
 		}
 		r, err = c.srv.read(read, &t)
 	}()
-	outcome := func() (Reply, error) {
+	outcome := func() (command.Reply, error) {
 		<-read.done
 		return r, err
 	}

@@ -3,6 +3,8 @@ package redis
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
 // durationBounds are the upper bounds of the duration buckets, in seconds; what
@@ -47,8 +49,8 @@ type commandStats struct {
 	durations            []atomic.Uint64
 }
 
-func newStats(t *table) *stats {
-	s := &stats{commands: make([]commandStats, len(t.slots))}
+func newStats(t *command.Table) *stats {
+	s := &stats{commands: make([]commandStats, len(t.Slots))}
 	for _, b := range durationBounds() {
 		s.bounds = append(s.bounds, time.Duration(b*float64(time.Second)))
 	}
@@ -59,12 +61,12 @@ func newStats(t *table) *stats {
 }
 
 // count counts a call; cmd is nil if there is no such command.
-func (s *stats) count(cmd *command, d time.Duration, failed bool) {
+func (s *stats) count(cmd *command.Command, d time.Duration, failed bool) {
 	if cmd == nil {
 		s.unknown.Add(1)
 		return
 	}
-	c := &s.commands[cmd.slot]
+	c := &s.commands[cmd.Slot]
 	c.calls.Add(1)
 	c.nanos.Add(uint64(max(0, d)))
 	if failed {
@@ -101,7 +103,7 @@ func (s *Server) Metrics() Metrics {
 		if c.calls.Load() == 0 {
 			continue
 		}
-		cm := CommandMetrics{Name: s.table.slots[i].name, Calls: c.calls.Load(), Errors: c.errors.Load(),
+		cm := CommandMetrics{Name: s.table.Slots[i].Name, Calls: c.calls.Load(), Errors: c.errors.Load(),
 			Seconds: time.Duration(c.nanos.Load()).Seconds()}
 		for j := range c.durations {
 			cm.Durations = append(cm.Durations, c.durations[j].Load())

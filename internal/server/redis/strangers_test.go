@@ -262,7 +262,7 @@ func TestTailOfABadKeyIsRefused(t *testing.T) {
 // KEYS keeps no more names than an answer may have.
 func TestKeysIsBounded(t *testing.T) {
 	limits := turn.DefaultLimits()
-	limits.ReadBytes = 10 * (nameOverhead + 3)
+	limits.ReadBytes = 10 * (32 + 3)
 	s := open(t, Config{Engine: openEngine(t, limits)})
 	c := dial(t, s.addr())
 	for i := range 11 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -52,9 +53,9 @@ type confirmation struct {
 }
 
 // subscribe makes the handler of SUBSCRIBE and PSUBSCRIBE.
-func subscribe(kind subscription) handler {
-	return func(c *conn, args [][]byte) Action {
-		names := names(args[1:])
+func subscribe(kind subscription) connHandler {
+	return func(c *conn, args [][]byte) command.Action {
+		names := command.Names(args[1:])
 		mine := kind.mine(&c.subs)
 		if err := c.takeSubscriptions(names, *mine); err != "" {
 			return err
@@ -79,7 +80,7 @@ func subscribe(kind subscription) handler {
 
 // takeSubscriptions charges the connection's memory with those of the names that it is
 // not subscribed to yet.
-func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) Error {
+func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) command.Error {
 	more := subscriptions{channels: make(map[topic]struct{})}
 	for _, name := range names {
 		t := topic{scopeOf(c.namespace), name}
@@ -92,7 +93,7 @@ func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) Error 
 	}
 	// Names count as often as they are given: the confirmations take memory, too.
 	if c.subs.count()+len(names) > maxSubscriptions || c.subs.bytes+more.bytes > maxSubscriptionBytes {
-		return Error(errorText(turn.Errorf(turn.TooLarge,
+		return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge,
 			"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes), false))
 	}
 	if !c.memory.Take(more.charge()) {
@@ -103,11 +104,11 @@ func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) Error 
 
 // unsubscribe makes the handler of UNSUBSCRIBE and PUNSUBSCRIBE. Without names it
 // ends all, those made in other namespaces too.
-func unsubscribe(kind subscription) handler {
-	return func(c *conn, args [][]byte) Action {
+func unsubscribe(kind subscription) connHandler {
+	return func(c *conn, args [][]byte) command.Action {
 		mine := *kind.mine(&c.subs)
 		var topics []topic
-		for _, name := range names(args[1:]) {
+		for _, name := range command.Names(args[1:]) {
 			topics = append(topics, topic{scopeOf(c.namespace), name})
 		}
 		if len(args) == 1 {
@@ -135,7 +136,7 @@ func unsubscribe(kind subscription) handler {
 
 // changeSubscriptions answers with a gate, so that messages come after the
 // confirmation of a subscription, and none after that of its end.
-func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confirmation) Action {
+func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confirmation) command.Action {
 	c.awaitBarrier()
 	c.replies.share()
 	h := c.srv.hub
@@ -159,7 +160,7 @@ func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confir
 	}})
 	h.mu.Unlock()
 	c.noteSubscriptions()
-	return Gate{}
+	return command.Gate{}
 }
 
 // noteSubscriptions shows others what the connection is subscribed to.
@@ -193,18 +194,18 @@ func (c *conn) unsubscribeAll() {
 func (c *conn) listening() bool { return c.subs.count() > 0 && c.proto == 2 }
 
 // whileListening reports whether a listening connection may do the command.
-func (cmd *command) whileListening() bool {
-	switch cmd.name {
+func whileListening(cmd *command.Command) bool {
+	switch cmd.Name {
 	case "ping", "subscribe", "unsubscribe", "psubscribe", "punsubscribe", "quit", "reset":
 		return true
 	}
 	return false
 }
 
-func errListening(name string) Error {
+func errListening(name string) command.Error {
 	code := "ERR "
 	if name == "exec" {
 		code = "EXECABORT Transaction discarded because of: "
 	}
-	return Error(code + "Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+	return command.Error(code + "Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 }

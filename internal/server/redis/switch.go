@@ -4,14 +4,9 @@ import (
 	"context"
 	"net"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// switchMaster is the channel on which Sentinels say that the master is another
-// one: "name old-host old-port new-host new-port".
-const switchMaster = "+switch-master"
-
-const errOwnChannel Error = "NOPERM only the cluster itself publishes on '" + switchMaster + "'"
 
 // watchLeader tells this node's subscribers of each change of the leader.
 func (s *Server) watchLeader(ctx context.Context) {
@@ -42,7 +37,7 @@ func (s *Server) announceSwitch(ctx context.Context, from, to string) {
 	if oldHost == "" || host == "" {
 		return
 	}
-	s.hub.announce(switchMaster, masterName+" "+oldHost+" "+oldPort+" "+host+" "+port)
+	s.hub.announce(command.SwitchMaster, command.MasterName+" "+oldHost+" "+oldPort+" "+host+" "+port)
 }
 
 // place returns the address of a node, empty if it has not announced it.

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -41,7 +42,7 @@ const (
 )
 
 // errCrowded refuses what a connection would have to keep beyond its memory.
-var errCrowded = Error(errorText(turn.Errorf(turn.Overloaded, "too much is kept for clients at the moment"), false))
+var errCrowded = command.Error(command.ErrorText(turn.Errorf(turn.Overloaded, "too much is kept for clients at the moment"), false))
 
 // transaction is what a connection has queued since MULTI.
 type transaction struct {
@@ -54,8 +55,8 @@ type transaction struct {
 // queued is a request as EXEC does it. Its handler has run already: handlers of
 // what may be queued change nothing.
 type queued struct {
-	cmd    *command
-	action Action
+	cmd    *command.Command
+	action command.Action
 	steps  int // of the transaction that are its own
 }
 
@@ -67,20 +68,20 @@ type watched struct {
 }
 
 // inTransaction reports whether an action can be queued.
-func inTransaction(a Action) bool {
+func inTransaction(a command.Action) bool {
 	switch a.(type) {
-	case *Work, *Wait:
+	case *command.Work, *command.Wait, *command.Follow:
 		return false
 	}
 	return true
 }
 
 // countSteps returns how many steps of a transaction an action takes.
-func countSteps(a Action) int {
+func countSteps(a command.Action) int {
 	switch a := a.(type) {
-	case *Read:
+	case *command.Read:
 		return len(a.Queries)
-	case *Write:
+	case *command.Write:
 		if tx, ok := a.Op.(*turn.Tx); ok {
 			return len(tx.Steps)
 		}
@@ -95,12 +96,12 @@ func (q *queued) addTo(tx *turn.Tx, limits turn.Limits) []turn.Key {
 	var keys []turn.Key
 	var steps []turn.Step
 	switch a := q.action.(type) {
-	case *Read:
+	case *command.Read:
 		keys = a.Keys
 		for _, query := range a.Queries {
 			steps = append(steps, turn.Step{Query: query})
 		}
-	case *Write:
+	case *command.Write:
 		keys = a.Keys
 		if whole, ok := a.Op.(*turn.Tx); ok {
 			steps = whole.Steps
@@ -109,7 +110,7 @@ func (q *queued) addTo(tx *turn.Tx, limits turn.Limits) []turn.Key {
 		}
 	}
 	if err := (&turn.Tx{Steps: steps}).Validate(limits); err != nil {
-		q.action = Error(errorText(err, q.cmd.native))
+		q.action = command.Error(command.ErrorText(err, q.cmd.Native))
 		q.steps = 0
 		return nil
 	}
@@ -121,21 +122,21 @@ func (q *queued) addTo(tx *turn.Tx, limits turn.Limits) []turn.Key {
 func (q *queued) write(w *resp.Writer, outs []turn.Outcome) {
 	r, err := q.outcome(outs)
 	if err != nil {
-		w.Error(errorText(err, q.cmd.native))
+		w.Error(command.ErrorText(err, q.cmd.Native))
 		return
 	}
 	r(w)
 }
 
-func (q *queued) outcome(outs []turn.Outcome) (Reply, error) {
+func (q *queued) outcome(outs []turn.Outcome) (command.Reply, error) {
 	switch a := q.action.(type) {
-	case Error:
+	case command.Error:
 		return nil, a
-	case Reply:
+	case command.Reply:
 		return a, nil
-	case *Read:
-		return a.outcomeOf(outs)
-	case *Write:
+	case *command.Read:
+		return answerRead(a, outs)
+	case *command.Write:
 		for i := range outs {
 			if err := outs[i].Err; err != nil {
 				return nil, err
@@ -146,15 +147,15 @@ func (q *queued) outcome(outs []turn.Outcome) (Reply, error) {
 	return nil, errNotWithin
 }
 
-// outcomeOf answers with the outcomes of the steps that the queries were.
-func (a *Read) outcomeOf(outs []turn.Outcome) (Reply, error) {
-	os := make([]outcome, len(outs))
+// answerRead answers with the outcomes of the steps that the queries were.
+func answerRead(a *command.Read, outs []turn.Outcome) (command.Reply, error) {
+	os := make([]command.Outcome, len(outs))
 	for i := range outs {
 		os[i].Result = outs[i].Result
 		if err := outs[i].Err; err != nil && err.Kind != turn.WrongType {
 			return nil, err
 		} else if err != nil {
-			os[i].err = err
+			os[i].Err = err
 		}
 	}
 	return a.Answer(os)

@@ -4,10 +4,9 @@ import (
 	"context"
 	"sync"
 	"time"
-)
 
-// forever is how long a request waits that is to wait as long as it takes.
-const forever = 100 * 365 * 24 * time.Hour
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+)
 
 // block is the request that blocks its connection. CLIENT LIST shows whether it waits,
 // and CLIENT UNBLOCK ends its wait. Between its waits it looks whether it has what it
@@ -29,17 +28,17 @@ type waiting struct {
 }
 
 // beginBlock says that a request has begun that may block the connection.
-func (c *conn) beginBlock(command string) {
+func (c *conn) beginBlock(name string) {
 	c.block.mu.Lock()
 	defer c.block.mu.Unlock()
-	c.block.command = command
+	c.block.command = name
 }
 
 // endBlock says that it has ended.
 func (c *conn) endBlock() {
 	b := &c.block
 	b.mu.Lock()
-	command, waited := b.command, b.waited
+	name, waited := b.command, b.waited
 	b.command, b.waited, b.held, b.now = "", false, false, nil
 	b.changed.Broadcast()
 	b.mu.Unlock()
@@ -47,16 +46,11 @@ func (c *conn) endBlock() {
 		c.srv.blocked.Add(-1)
 		return
 	}
-	c.show(command)
+	c.show(name)
 }
 
-// waitFor waits for a change, for the end of gone, or until a time. If it is ended by
-// CLIENT UNBLOCK, it returns an error, or sets until to a time that is over.
-func (c *conn) waitFor(changed <-chan struct{}, until *time.Time) error {
-	return c.waitAtMost(changed, until.Sub(c.srv.cfg.Now()), until)
-}
-
-// waitAtMost is waitFor with a bound of its own.
+// waitAtMost waits at most d for a change or for the end of gone. If it is ended by CLIENT
+// UNBLOCK, it returns an error, or sets until to zero, a time that is over.
 func (c *conn) waitAtMost(changed <-chan struct{}, d time.Duration, until *time.Time) error {
 	ctx, cancel := context.WithCancel(c.gone)
 	defer cancel()
@@ -134,33 +128,33 @@ func (b *block) end(refusal error) bool {
 	return false
 }
 
-const errUnblocked = Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
+const errUnblocked = command.Error("UNBLOCKED client unblocked via CLIENT UNBLOCK")
 
 // clientUnblock is CLIENT UNBLOCK id [TIMEOUT|ERROR].
-func clientUnblock(c *conn, args [][]byte) Action {
+func clientUnblock(c *conn, args [][]byte) command.Action {
 	if len(args) > 4 {
-		return errSyntax
+		return command.ErrSyntax
 	}
 	var refusal error
 	if len(args) == 4 {
 		switch {
-		case is(args[3], "ERROR"):
+		case command.Is(args[3], "ERROR"):
 			refusal = errUnblocked
-		case !is(args[3], "TIMEOUT"):
-			return Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+		case !command.Is(args[3], "TIMEOUT"):
+			return command.Error("ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
 		}
 	}
-	id, ok := parseInt(args[2])
+	id, ok := command.ParseInt(args[2])
 	if !ok {
-		return errNotInteger
+		return command.ErrNotInteger
 	}
-	return alone(func(context.Context) (Reply, error) {
+	return command.Alone(func(context.Context) (command.Reply, error) {
 		n := uint64(0)
 		for _, other := range c.srv.clients() {
 			if int64(other.id) == id && other.block.end(refusal) {
 				n = 1
 			}
 		}
-		return count(n), nil
+		return command.Count(n), nil
 	})
 }

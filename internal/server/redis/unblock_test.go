@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -125,7 +126,7 @@ type popGate struct {
 	submitted, allowed chan struct{}
 }
 
-func (g popGate) Submit(ctx context.Context, op turn.Op) Pending {
+func (g popGate) Submit(ctx context.Context, op turn.Op) command.Pending {
 	switch op.(type) {
 	case *turn.PopFirst, *turn.Tx:
 		g.submitted <- struct{}{}

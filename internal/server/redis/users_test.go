@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -148,11 +149,11 @@ func (c *client) seed() {
 // state is everything that stands in a namespace, but for the order of changes.
 func state(t *testing.T, e Engine, namespace string) string {
 	t.Helper()
-	r, err := e.Query(t.Context(), &turn.Sessions{Namespace: namespace, Limit: 1000}, linearizable)
+	r, err := e.Query(t.Context(), &turn.Sessions{Namespace: namespace, Limit: 1000}, command.Linearizable)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := e.Query(t.Context(), &turn.Sessions{Namespace: namespace, Limit: 1000, List: true}, linearizable)
+	l, err := e.Query(t.Context(), &turn.Sessions{Namespace: namespace, Limit: 1000, List: true}, command.Linearizable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,24 +175,24 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 	root := s.as(t, "root")
 	root.seed()
 	before := state(t, e, "0")
-	for _, cmd := range s.table.slots {
-		if cmd.handle == nil {
+	for _, cmd := range s.table.Slots {
+		if cmd.Container() {
 			continue
 		}
-		line := requests[cmd.name]
+		line := requests[cmd.Name]
 		if line == "" {
-			t.Errorf("%s: say in requests how it is called", cmd.name)
+			t.Errorf("%s: say in requests how it is called", cmd.Name)
 			continue
 		}
-		if keyless := cmd.keys.first == 0 && cmd.movable == nil; keyless == (cmd.reach == reachUnstated) {
-			t.Errorf("%s: either it has keys or a reach, which says what else it gets at", cmd.name)
+		if keyless := !cmd.HasKeys(); keyless == (cmd.Scope == command.ScopeUnstated) {
+			t.Errorf("%s: either it has keys or a scope, which says what else it gets at", cmd.Name)
 		}
 		args := strings.Fields(line)
 		for _, user := range []string{"", "reader", "foreigner", "neighbour", "nobody"} {
 			want := refusal(cmd, user)
 			got := show(s.as(t, user).do(args...))
 			check(t, user, line, got, want)
-			if user == "" || cmd.passes() {
+			if user == "" || passes(cmd) {
 				continue
 			}
 			c := s.as(t, user)
@@ -212,18 +213,18 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 		}
 	}
 	// And who may, may. These come last, since they change what there is.
-	for _, cmd := range s.table.slots {
-		if cmd.handle == nil || cmd.name == "quit" {
+	for _, cmd := range s.table.Slots {
+		if cmd.Container() || cmd.Name == "quit" {
 			continue
 		}
-		line := requests[cmd.name]
+		line := requests[cmd.Name]
 		for _, user := range []string{"root", "owner"} {
 			if now := state(t, e, "0"); now != before {
 				root.seed()
 				before = state(t, e, "0")
 			}
 			got := show(s.as(t, user).do(strings.Fields(line)...))
-			mayNot := user == "owner" && (cmd.right == auth.Admin || cmd.reach == reachNamespace || cmd.reach == reachDatabases || cmd.reach == reachChannels)
+			mayNot := user == "owner" && (cmd.Right == auth.Admin || cmd.Scope == command.ScopeNamespace || cmd.Scope == command.ScopeDatabases || cmd.Scope == command.ScopeChannels)
 			if strings.HasPrefix(got, "-NO") != mayNot {
 				t.Errorf("%s: %s gets %.100s", user, line, got)
 			}
@@ -233,22 +234,22 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 
 // refusal is how the reply must begin that a user gets who has nothing to do with
 // the keys theirs:*; "": anything that does not show them.
-func refusal(cmd *command, user string) string {
-	keys := cmd.keys.first != 0 || cmd.movable != nil
+func refusal(cmd *command.Command, user string) string {
+	keys := cmd.HasKeys()
 	switch {
-	case cmd.beforeAuth:
+	case cmd.BeforeAuth:
 		return ""
 	case user == "":
 		return "-NOAUTH"
-	case cmd.is("admin") && !cmd.forAll && user != "nobody":
+	case cmd.Is("admin") && !cmd.ForAll && user != "nobody":
 		return "-NOPERM"
-	case cmd.reach == reachServer:
+	case cmd.Scope == command.ScopeServer:
 		return ""
-	case cmd.reach == reachShown && user == "neighbour":
+	case cmd.Scope == command.ScopeShown && user == "neighbour":
 		return ""
-	case cmd.reach == reachEntered && user == "neighbour", cmd.reach == reachEntered && user == "reader":
+	case cmd.Scope == command.ScopeEntered && user == "neighbour", cmd.Scope == command.ScopeEntered && user == "reader":
 		return ""
-	case user == "reader" && (keys || cmd.reach != reachUnstated) && !cmd.is("write") && cmd.reach != reachTold:
+	case user == "reader" && (keys || cmd.Scope != command.ScopeUnstated) && !cmd.Is("write") && cmd.Scope != command.ScopeTold:
 		return "anything"
 	}
 	return "-NOPERM"

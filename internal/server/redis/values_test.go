@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -19,7 +20,7 @@ type submits struct {
 	n atomic.Int64
 }
 
-func (s *submits) Submit(ctx context.Context, op turn.Op) Pending {
+func (s *submits) Submit(ctx context.Context, op turn.Op) command.Pending {
 	s.n.Add(1)
 	return s.Engine.Submit(ctx, op)
 }
@@ -161,7 +162,7 @@ func TestBlockedStreamRead(t *testing.T) {
 	<-ended
 	reader.expect("null", "XREAD", "BLOCK", "5", "STREAMS", "a", "b", "$", "$")
 	writer.do("RPUSH", "l", "x")
-	reader.expect("-"+string(errWrongType), "XREAD", "BLOCK", "0", "STREAMS", "a", "l", "$", "$")
+	reader.expect("-"+string(command.ErrWrongType), "XREAD", "BLOCK", "0", "STREAMS", "a", "l", "$", "$")
 }
 
 // HSCAN of a long hash goes on at another node, which knows nothing of it.
@@ -197,7 +198,7 @@ func TestScanOfFields(t *testing.T) {
 			t.Errorf("%s: %d elements: %.200q", name, len(got), got)
 		}
 	}
-	a.expect("-"+string(errLostCursor), "HSCAN", "HSCAN", "12345")
+	a.expect("-"+string(command.ErrLostCursor), "HSCAN", "HSCAN", "12345")
 }
 
 // What is too long for one answer is refused, never cut.

@@ -43,8 +43,8 @@ func TestRightsLeaveThoseWhoWait(t *testing.T) {
 		"the namespace is another": {root, {"ann", "write", "['1']", ""}},
 	}
 	r := s.as(t, "root")
-	for _, cmd := range s.table.slots {
-		for _, line := range waits[cmd.name] {
+	for _, cmd := range s.table.Slots {
+		for _, line := range waits[cmd.Name] {
 			for loss, left := range losses {
 				t.Run(fmt.Sprintf("%s, %s", line, loss), func(t *testing.T) {
 					reload(root, ann)
@@ -80,8 +80,8 @@ func TestRightsLeaveThoseWhoWait(t *testing.T) {
 				})
 			}
 		}
-		if (cmd.is("blocking") || cmd.is("pubsub") && strings.HasSuffix(cmd.name, "subscribe") && !strings.Contains(cmd.name, "un")) && waits[cmd.name] == nil {
-			t.Errorf("%s: say in waits how it is called", cmd.name)
+		if (cmd.Is("blocking") || cmd.Is("pubsub") && strings.HasSuffix(cmd.Name, "subscribe") && !strings.Contains(cmd.Name, "un")) && waits[cmd.Name] == nil {
+			t.Errorf("%s: say in waits how it is called", cmd.Name)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -19,16 +20,16 @@ func TestAnyWordsAreAnswered(t *testing.T) {
 	words := []string{"k", "k", "0", "1", "-1", "5-1", "*", "~", "=", "$", "-", "+", "(", "(1", "[a", "[", "", "1.5", "inf", "9223372036854775807"}
 	option := regexp.MustCompile(`[A-Z]{2,}`)
 	var names []string
-	table := newTable()
-	for _, cmd := range table.slots {
-		words = append(words, option.FindAllString(cmd.args, -1)...)
-		switch cmd.name {
+	table := command.NewTable()
+	for _, cmd := range table.Slots {
+		words = append(words, option.FindAllString(cmd.Args, -1)...)
+		switch cmd.Name {
 		case "quit", "client|kill", "client|reply", "hello", "wait", "waitaof", "turn.tail", "turn.ns", "select",
 			"blpop", "brpop", "blmpop", "blmove", "brpoplpush", // for ever
 			"subscribe", "psubscribe", "unsubscribe", "punsubscribe": // answered more than once, or for ever
 		default:
-			if cmd.handle != nil {
-				names = append(names, cmd.name)
+			if !cmd.Container() {
+				names = append(names, cmd.Name)
 			}
 		}
 	}
@@ -40,7 +41,7 @@ func TestAnyWordsAreAnswered(t *testing.T) {
 		for range batch {
 			name := names[g.IntN(len(names))]
 			args := strings.Split(name, "|")
-			for n := max(table.lookup(name).arity, -table.lookup(name).arity) - len(args) + g.IntN(5); n > 0; n-- {
+			for n := max(table.Lookup(name).Arity, -table.Lookup(name).Arity) - len(args) + g.IntN(5); n > 0; n-- {
 				args = append(args, words[g.IntN(len(words))])
 			}
 			sent = append(sent, args)

@@ -1,0 +1,39 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+)
+
+// asClient is a connection as handlers see it.
+type asClient struct{ *conn }
+
+func (c asClient) Detach() { c.in.Detach() }
+
+func (c asClient) Library() string {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	return c.info.libName
+}
+
+func (c asClient) Permission(cmd *command.Command, args [][]byte) func() command.Error {
+	return c.permission(cmd, args)
+}
+
+func (c asClient) NoteWrite(index uint64) { c.order.noteWrite(index) }
+func (c asClient) LastWrite() uint64      { return c.order.written.Load() }
+
+func (c asClient) Gone() context.Context { return c.gone }
+func (c asClient) HasLeft() bool         { return context.Cause(c.gone) == command.ErrLeft }
+func (c asClient) Hold() bool            { return c.block.hold() }
+func (c asClient) Release()              { c.block.release() }
+
+func (c asClient) WaitFor(changed <-chan struct{}, until *time.Time) error {
+	return c.waitAtMost(changed, until.Sub(c.srv.cfg.Now()), until)
+}
+
+func (c asClient) WaitAtMost(changed <-chan struct{}, d time.Duration, until *time.Time) error {
+	return c.waitAtMost(changed, d, until)
+}

@@ -1,0 +1,87 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Engine performs operations and answers queries. Its methods may be called by any goroutine;
+// its errors are *turn.Error.
+type Engine interface {
+	// Submit hands over a write and returns at once. Writes submitted one after
+	// another by one goroutine are applied in that order.
+	Submit(ctx context.Context, op turn.Op) Pending
+	Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error)
+	// Watch announces changes of a session on this node: after each applied
+	// change, a token can be received.
+	Watch(k turn.Key) (changed <-chan struct{}, stop func())
+	Cluster(ctx context.Context) (turn.Cluster, error)
+	Limits() turn.Limits
+	// Calm returns when there is room for more work that can wait.
+	Calm(ctx context.Context) error
+	// Copies tells whether this node, and how many others, have the log up to an
+	// applied entry on disk. It returns when enough others are known to, when all
+	// have been asked, or when ctx ends.
+	Copies(ctx context.Context, index uint64, enough int) (local bool, others int)
+}
+
+// Pending is a write in flight.
+type Pending interface {
+	// Done is closed when Wait has something to return.
+	Done() <-chan struct{}
+	// Wait waits for the outcome, or for the context of Submit; then the error is
+	// of kind Unknown, unless the write surely did not take place.
+	Wait() (turn.Result, error)
+}
+
+// Config configures a Backend.
+type Config struct {
+	Engine  Engine
+	Now     func() time.Time
+	NodeID  string  // this node's name
+	IDPaths IDPaths // see there
+}
+
+// Backend is what the handlers of one server share: the engine, and what they remember between
+// requests. Any goroutine may use it.
+type Backend struct {
+	engine  Engine
+	now     func() time.Time
+	nodeID  string
+	idPaths IDPaths
+	table   *Table
+	cursors cursors
+	lines   lines
+}
+
+// NewBackend returns a Backend for the handlers of a table.
+func NewBackend(t *Table, cfg Config) *Backend {
+	return &Backend{engine: cfg.Engine, now: cfg.Now, nodeID: cfg.NodeID, idPaths: cfg.IDPaths, table: t}
+}
+
+// Linearizable reads see every write that was acknowledged before they began.
+var Linearizable = turn.Consistency{Level: turn.Linearizable}
+
+// thisNode is for reads of the state of the node itself, which may be behind the
+// leader that answered a linearizable one.
+var thisNode = turn.Consistency{Level: turn.Stale}
+
+// Since answers a query that goes on from an answer at log entry index: from the
+// node's own state if that includes the entry, else linearizably. Index 0 is
+// before every answer.
+func (b *Backend) Since(ctx context.Context, index uint64, q turn.Query) (turn.Result, error) {
+	if index > 0 {
+		if r, err := b.engine.Query(ctx, q, thisNode); err != nil || r.Index >= index {
+			return r, err
+		}
+	}
+	return b.engine.Query(ctx, q, Linearizable)
+}
+
+// clusterTime is the best estimate of the cluster's clock at the moment at which
+// r was answered: the state machine's clock stands still between log entries.
+func (b *Backend) clusterTime(r turn.Result) int64 {
+	return max(b.now().UnixMilli(), r.Time)
+}

@@ -1,0 +1,205 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/turnlog/turnlog/internal/auth"
+)
+
+// Command is a row of the table.
+type Command struct {
+	Name    string // lower case; of a subcommand "container|sub"
+	Arity   int    // number of words with the name; -n: at least n
+	flags   string // Redis's words for its properties, separated by spaces
+	keys    keySpec
+	movable func(args [][]byte) [][]byte // finds the keys where keys cannot say; else nil
+	acl     string                       // "@category" beyond those that follow from flags and group; "-@category": less
+	tips    string                       // hints for cluster clients, separated by spaces
+	group   string
+	since   string // version of Redis, or "turnlog"
+	Args    string // what follows the name, for people
+	summary string
+	tier    string // of the reference page
+	Native  bool   // TURN.*: errors with turnlog's codes
+	Handle  Handler
+	// Conn: the connection handles it itself, in place of handle.
+	Conn bool
+	// Stateful: handling it changes the connection, so it cannot be queued.
+	Stateful bool
+	// Scope is what a command without keys gets at.
+	Scope Scope
+	// ForAll: every user may, although Redis counts it as administration.
+	ForAll bool
+	subs   []Command // a container has these instead of handle
+
+	Slot       int // place in the statistics
+	Right      auth.Right
+	BeforeAuth bool // strangers may
+	Blocks     bool
+}
+
+// Handler makes an action of a request. args are its words, the command's name first, and valid
+// until the handler returns.
+type Handler func(req *Request, args [][]byte) Action
+
+// keySpec says which arguments are keys: from first to last, every step-th one.
+// A negative last counts from the end. Zero: none.
+type keySpec struct{ first, last, step int }
+
+func (k keySpec) of(args [][]byte) [][]byte {
+	if k.first == 0 {
+		return nil
+	}
+	last := k.last
+	if last < 0 {
+		last += len(args)
+	}
+	var keys [][]byte
+	for i := k.first; i <= last && i < len(args); i += k.step {
+		keys = append(keys, args[i])
+	}
+	return keys
+}
+
+// KeyRun returns a run of arguments of which every step-th is a key, without making a
+// list where the keys stand in a row.
+func (cmd *Command) KeyRun(args [][]byte) (run [][]byte, step int) {
+	switch {
+	case cmd.movable != nil:
+		return cmd.movable(args), 1
+	case cmd.keys.first == 0:
+		return nil, 1
+	}
+	last := cmd.keys.last
+	if last < 0 {
+		last += len(args)
+	}
+	first := min(cmd.keys.first, len(args))
+	return args[first:max(first, min(last+1, len(args)))], cmd.keys.step
+}
+
+// HasKeys reports whether some of the arguments of the command are keys.
+func (cmd *Command) HasKeys() bool { return cmd.movable != nil || cmd.keys.first != 0 }
+
+// keysOf returns the arguments that are keys.
+func (cmd *Command) keysOf(args [][]byte) [][]byte {
+	if cmd.movable != nil {
+		return cmd.movable(args)
+	}
+	return cmd.keys.of(args)
+}
+
+// Container reports whether the command does nothing without a subcommand.
+func (cmd *Command) Container() bool { return cmd.Handle == nil && !cmd.Conn }
+
+func (cmd *Command) arityOK(n int) bool {
+	return n == cmd.Arity || cmd.Arity < 0 && n >= -cmd.Arity
+}
+
+// Is reports whether the command has a flag.
+func (cmd *Command) Is(flag string) bool {
+	for f := range strings.FieldsSeq(cmd.flags) {
+		if f == flag {
+			return true
+		}
+	}
+	return false
+}
+
+// categories returns the ACL categories, in Redis's order.
+func (cmd *Command) categories() []string {
+	if cmd.Container() {
+		return []string{"@slow"} // a container; its subcommands have categories
+	}
+	has := map[string]bool{"@" + category(cmd.group): true, "@slow": !cmd.Is("fast"), "@fast": cmd.Is("fast"),
+		"@write": cmd.Is("write"), "@read": cmd.Is("readonly"), "@admin": cmd.Is("admin"),
+		"@dangerous": cmd.Is("admin"), "@blocking": cmd.Is("blocking"), "@keyspace": cmd.group == "generic"}
+	for extra := range strings.FieldsSeq(cmd.acl) {
+		name, not := strings.CutPrefix(extra, "-")
+		has[name] = !not
+	}
+	var out []string
+	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@string", "@hash", "@set", "@sortedset", "@stream", "@pubsub", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection", "@transaction"} {
+		if has[c] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Table finds commands.
+type Table struct {
+	list   []*Command // in the order of the reference page, without subcommands
+	byName map[string]*Command
+	Slots  []*Command // subcommands too, by slot
+}
+
+// NewTable returns the table of all commands.
+func NewTable() *Table {
+	t := &Table{byName: make(map[string]*Command)}
+	for _, cmd := range commands() {
+		t.add(&cmd)
+		t.list = append(t.list, &cmd)
+		for i := range cmd.subs {
+			sub := &cmd.subs[i]
+			sub.tier, sub.group, sub.Name = cmd.tier, cmd.group, cmd.Name+"|"+sub.Name
+			t.add(sub)
+		}
+	}
+	return t
+}
+
+func (t *Table) add(cmd *Command) {
+	cmd.Slot = len(t.Slots)
+	cmd.Right, cmd.BeforeAuth, cmd.Blocks = cmd.neededRight(), cmd.Is("no_auth"), cmd.Is("blocking")
+	t.Slots = append(t.Slots, cmd)
+	t.byName[cmd.Name] = cmd
+}
+
+// Lookup finds a command or, as "container|sub", a subcommand, in any case.
+func (t *Table) Lookup(name string) *Command { return t.byName[strings.ToLower(name)] }
+
+// Find returns the command of a request, and the error if it may not be handled.
+func (t *Table) Find(args [][]byte) (*Command, Error) {
+	var buf [64]byte
+	cmd := t.byName[string(lower(buf[:0], args[0]))]
+	if cmd == nil || strings.Contains(cmd.Name, "|") {
+		return nil, errUnknownCommand(args)
+	}
+	if cmd.subs != nil && len(args) > 1 {
+		sub := t.byName[string(lower(append(lower(buf[:0], args[0]), '|'), args[1]))]
+		if sub == nil {
+			return cmd, errUnknownSubcommand(string(args[1]), cmd.Name)
+		}
+		cmd = sub
+	}
+	if !cmd.arityOK(len(args)) || cmd.Container() {
+		return cmd, ErrArity(cmd.Name)
+	}
+	return cmd, ""
+}
+
+// lower appends name in lower case. What is too long for any name stays so.
+func lower(dst, name []byte) []byte {
+	for _, c := range name[:min(len(name), 40)] {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	if len(name) > 40 {
+		dst = append(dst, '?')
+	}
+	return dst
+}
+
+// category returns the ACL category of a group of commands.
+func category(group string) string {
+	switch group {
+	case "sorted-set":
+		return "sortedset"
+	case "transactions":
+		return "transaction"
+	}
+	return group
+}

@@ -1,0 +1,187 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// delBatch is how many keys DEL deletes at once.
+const delBatch = 1000
+
+// del is DEL and UNLINK. Beyond delBatch keys it is not atomic.
+func del(req *Request, args [][]byte) Action {
+	keys := make([]turn.Key, 0, len(args)-1)
+	for _, a := range args[1:] {
+		keys = append(keys, req.key(a))
+	}
+	if len(keys) <= delBatch {
+		return &Write{Op: &turn.Delete{Keys: keys, List: true}, Keys: keys,
+			Done: func(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }}
+	}
+	return Alone(func(ctx context.Context) (Reply, error) {
+		var batches []Pending
+		for batch := range slices.Chunk(keys, delBatch) {
+			batches = append(batches, req.Backend.engine.Submit(ctx, &turn.Delete{Keys: batch, List: true}))
+		}
+		removed, failed := uint64(0), error(nil)
+		for _, p := range batches { // of all, before anything is answered
+			r, err := p.Wait()
+			req.Client.NoteWrite(r.Index)
+			removed += r.Removed
+			if err != nil && (failed == nil || turn.KindOf(err) == turn.Unknown) {
+				failed = err
+			}
+		}
+		if failed != nil {
+			return nil, partly(failed, removed)
+		}
+		return Count(removed), nil
+	})
+}
+
+// partly is the error of a command in several steps: if some took place, it must
+// not look as if nothing had been done.
+func partly(err error, removed uint64) error {
+	e := turn.AsError(err)
+	if removed == 0 {
+		return e
+	}
+	return turn.Errorf(turn.Unknown, "%d keys were deleted, then: %s", removed, e.Message)
+}
+
+func existing(req *Request, args [][]byte) Action {
+	return req.readEach(args[1:], InfoOf, func(os []Outcome) (Reply, error) {
+		n := uint64(0)
+		for i := range os {
+			if exists(os[i].Result) {
+				n++
+			}
+		}
+		return Count(n), nil
+	})
+}
+
+// InfoOf asks what a key holds.
+func InfoOf(k turn.Key) turn.Query { return &turn.Info{Key: k} }
+
+func typeOf(req *Request, args [][]byte) Action {
+	k := req.key(args[1])
+	return req.read(k, InfoOf(k), func(r turn.Result) (Reply, error) {
+		if !exists(r) {
+			return Status("none"), nil
+		}
+		return Status(r.Session.Type.String()), nil
+	})
+}
+
+// exists reports whether the key of an Info exists as Redis sees it.
+func exists(r turn.Result) bool { return r.Session != nil && r.Session.Held() }
+
+// sizeOf makes the handler of LLEN and its kin: how many elements a value of that
+// type has.
+func sizeOf(typ turn.Type) Handler {
+	return func(req *Request, args [][]byte) Action {
+		k := req.key(args[1])
+		return req.read(k, InfoOf(k), func(r turn.Result) (Reply, error) {
+			switch {
+			case !exists(r):
+				return Count(0), nil
+			case r.Session.Type != typ:
+				return nil, ErrWrongType
+			}
+			return Count(r.Session.Count), nil
+		})
+	}
+}
+
+// keysPage is how many sessions are asked for at once to list all of them.
+const keysPage = 10_000
+
+// keys is KEYS pattern. It is put together from several pages, so that a key that
+// comes or goes meanwhile may or may not be listed; one that stays is.
+func keys(req *Request, args [][]byte) Action {
+	pattern := string(args[1])
+	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
+	user := req.User
+	return Alone(func(ctx context.Context) (Reply, error) {
+		var found []string
+		var index uint64
+		room := req.Backend.engine.Limits().ReadBytes // names are kept until all are found
+		for {
+			r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return req.Backend.Since(ctx, index, &q) })
+			if err != nil {
+				return nil, err
+			}
+			for i := range r.Sessions {
+				if name := r.Sessions[i].Key.Name; Match(pattern, name) {
+					if room -= len(name) + nameOverhead; room < 0 {
+						return nil, turn.Errorf(turn.TooLarge, "KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))
+					}
+					found = append(found, name)
+				}
+			}
+			if q.Cursor = r.Cursor; q.Cursor == "" {
+				return func(w *resp.Writer) { WriteNames(w, found) }, nil
+			}
+			index = r.Index
+		}
+	})
+}
+
+// nameOverhead is the bookkeeping bytes of a name in an answer.
+const nameOverhead = 32
+
+// WriteNames writes an array of texts.
+func WriteNames(w *resp.Writer, names []string) {
+	w.Array(len(names))
+	for _, n := range names {
+		w.BulkString(n)
+	}
+}
+
+// flush makes the handler of FLUSHDB and FLUSHALL. They delete in steps: keys
+// made meanwhile may or may not stay.
+func flush(all bool) Handler {
+	return func(req *Request, args [][]byte) Action {
+		if len(args) > 2 || len(args) == 2 && !Is(args[1], "ASYNC") && !Is(args[1], "SYNC") {
+			return ErrSyntax
+		}
+		namespaces := []string{req.Namespace}
+		if all {
+			namespaces = Numbered()
+		}
+		return Alone(func(ctx context.Context) (Reply, error) {
+			removed := uint64(0)
+			for _, ns := range namespaces {
+				n, err := req.erase(ctx, ns, "")
+				if removed += n; err != nil {
+					return nil, partly(err, removed)
+				}
+			}
+			return Status("OK"), nil
+		})
+	}
+}
+
+// erase deletes all sessions whose names begin with prefix, in steps. It returns
+// how many they were, also when it could not finish.
+func (req *Request) erase(ctx context.Context, namespace, prefix string) (removed uint64, err error) {
+	cursor := ""
+	for {
+		op := &turn.Erase{Namespace: namespace, Prefix: prefix, Cursor: cursor, Limit: turn.EraseStep}
+		r, err := req.do(ctx, op)
+		if err != nil {
+			return removed, err
+		}
+		removed += r.Removed
+		if cursor = r.Cursor; cursor == "" {
+			return removed, nil
+		}
+		if err := req.Backend.engine.Calm(ctx); err != nil {
+			return removed, err
+		}
+	}
+}

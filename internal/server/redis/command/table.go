@@ -1,0 +1,232 @@
+package command
+
+import "github.com/turnlog/turnlog/turn"
+
+// commands returns the table. It is made anew for each Server, so that nothing is
+// shared.
+func commands() []Command {
+	var all []Command
+	for _, tier := range []struct {
+		name string
+		rows []Command
+	}{
+		{"Connection and server", onServer(connectionCommands())},
+		{"Keys", keyCommands()},
+		{"Strings", stringCommands()},
+		{"Lists", listCommands()},
+		{"Hashes", hashCommands()},
+		{"Sets", setCommands()},
+		{"Sorted sets", scoreCommands()},
+		{"Streams", streamCommands()},
+		{"Transactions", onServer(transactionCommands())},
+		{"Publishing", pubsubCommands()},
+		{"turnlog", turnCommands()},
+	} {
+		for _, cmd := range tier.rows {
+			cmd.tier = tier.name
+			cmd.Native = cmd.group == "turn"
+			all = append(all, cmd)
+		}
+	}
+	return all
+}
+
+// onServer says of commands without keys, and subcommands, that they get at nothing
+// but the server, unless they say otherwise.
+func onServer(rows []Command) []Command {
+	for i := range rows {
+		cmd := &rows[i]
+		if cmd.Scope == ScopeUnstated && cmd.keys.first == 0 {
+			cmd.Scope = ScopeServer
+		}
+		onServer(cmd.subs)
+	}
+	return rows
+}
+
+const (
+	always     = "loading stale fast"
+	handshake  = "noscript loading stale fast no_auth allow_busy"
+	subcommand = "noscript loading stale"
+	adminOnly  = "admin noscript loading stale"
+
+	unsteady  = "nondeterministic_output"
+	unordered = "nondeterministic_output_order"
+)
+
+func connectionCommands() []Command {
+	return []Command{
+		{Name: "hello", Stateful: true, Arity: -1, flags: handshake, group: "connection", since: "6.0.0", Conn: true,
+			Args: "[protover [AUTH username password] [SETNAME clientname]]", summary: "Agree on the protocol version, authenticate, set a name."},
+		{Name: "auth", Stateful: true, Arity: -2, flags: handshake, group: "connection", since: "1.0.0", Conn: true,
+			Args: "[username] password", summary: "Authenticate."},
+		{Name: "select", Scope: ScopeEntered, Stateful: true, Arity: 2, flags: always, group: "connection", since: "1.0.0", Conn: true,
+			Args: "index", summary: "Change to the numbered database 0 to 15, which is the namespace of that name."},
+		{Name: "ping", Arity: -1, flags: "fast", tips: "request_policy:all_shards response_policy:all_succeeded", group: "connection", since: "1.0.0", Conn: true,
+			Args: "[message]", summary: "Answer PONG, or the message."},
+		{Name: "echo", Arity: 2, flags: always, group: "connection", since: "1.0.0", Conn: true, Args: "message", summary: "Answer the message."},
+		{Name: "quit", Arity: -1, flags: handshake, group: "connection", since: "1.0.0", Conn: true, summary: "Close the connection after all replies."},
+		{Name: "reset", Arity: 1, flags: handshake, group: "connection", since: "6.2.0", Conn: true, summary: "Bring the connection into its first state: RESP2, database 0, no name."},
+		{Name: "client", Arity: -2, group: "connection", since: "2.4.0", summary: "Commands about client connections.", subs: clientCommands()},
+		{Name: "command", Arity: -1, flags: "loading stale", acl: "@connection", tips: unordered, group: "server", since: "2.8.13", Handle: commandAll,
+			summary: "Describe all commands.", subs: commandCommands()},
+		{Name: "config", Arity: -2, group: "server", since: "2.0.0", summary: "Commands about settings.", subs: []Command{
+			{Name: "get", Arity: -3, flags: adminOnly, since: "2.0.0", Conn: true, Args: "pattern [pattern ...]", summary: "Show the settings whose names match."},
+			{Name: "set", Arity: -4, flags: adminOnly, tips: "request_policy:all_nodes response_policy:all_succeeded", since: "2.0.0", Conn: true, Args: "name value [...]", summary: "Refused: settings come from flags and the configuration file."},
+			{Name: "help", Arity: 2, flags: "loading stale", since: "5.0.0", Handle: help("config"), summary: "List the subcommands."},
+		}},
+		{Name: "info", Arity: -1, flags: "loading stale", acl: "@dangerous", tips: "nondeterministic_output request_policy:all_shards response_policy:special", group: "server", since: "1.0.0", Conn: true,
+			Args: "[section [section ...]]", summary: "Describe the server."},
+		{Name: "role", Arity: 1, flags: "noscript loading stale fast", acl: "@admin @dangerous", group: "server", since: "2.8.12", Handle: role, summary: "Say that this node takes writes; every node does."},
+		{Name: "time", Arity: 1, flags: always, tips: unsteady, group: "server", since: "2.6.0", Handle: serverTime, summary: "The node's clock: seconds and microseconds."},
+		{Name: "wait", Arity: 3, flags: "noscript", acl: "@connection -@keyspace", tips: "request_policy:all_shards response_policy:agg_min", group: "generic", since: "3.0.0", Handle: waitReplicas,
+			Args: "numreplicas timeout", summary: "Wait until that many other nodes have the connection's last write on disk; answer how many do."},
+		{Name: "waitaof", Arity: 4, Scope: ScopeServer, flags: "noscript", acl: "@connection -@keyspace", tips: "request_policy:all_shards response_policy:agg_min", group: "generic", since: "7.2.0", Handle: waitAOF,
+			Args: "numlocal numreplicas timeout", summary: "Wait until this node, if numlocal is 1, and that many others have the connection's last write on disk; answer both."},
+		{Name: "module", Arity: -2, group: "server", since: "4.0.0", summary: "Commands about modules.", subs: []Command{
+			{Name: "list", Arity: 2, flags: "admin noscript", tips: unordered, since: "4.0.0", Handle: moduleList, summary: "There are none."},
+			{Name: "help", Arity: 2, flags: "loading stale", since: "5.0.0", Handle: help("module"), summary: "List the subcommands."},
+		}},
+		{Name: "readonly", Arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", Handle: noCluster, summary: "Refused, as by a standalone Redis."},
+		{Name: "readwrite", Arity: 1, flags: always, acl: "@connection", group: "cluster", since: "3.0.0", Handle: noCluster, summary: "Refused, as by a standalone Redis."},
+		{Name: "cluster", Arity: -2, group: "cluster", since: "3.0.0", summary: "Refused, as by a standalone Redis.", subs: clusterCommands()},
+		{Name: "acl", Arity: -2, group: "server", since: "6.0.0", summary: "Commands about users.", subs: []Command{
+			{Name: "whoami", Arity: 2, flags: subcommand, since: "6.0.0", Conn: true, summary: "The user that the connection is."},
+			{Name: "help", Arity: 2, flags: "loading stale", since: "6.0.0", Handle: help("acl"), summary: "List the subcommands."},
+		}},
+		{Name: "sentinel", Arity: -2, group: "sentinel", since: "2.8.4", summary: "Commands by which clients find the leader.", subs: sentinelCommands()},
+	}
+}
+
+func clientCommands() []Command {
+	return []Command{
+		{Name: "id", Arity: 2, flags: subcommand, since: "5.0.0", Conn: true, summary: "The connection's number."},
+		{Name: "getname", Arity: 2, flags: subcommand, since: "2.6.9", Conn: true, summary: "The connection's name."},
+		{Name: "setname", Stateful: true, Arity: 3, flags: subcommand, since: "2.6.9", Conn: true, Args: "name", summary: "Name the connection."},
+		{Name: "setinfo", Stateful: true, Arity: 4, flags: subcommand, since: "7.2.0", Conn: true, Args: "LIB-NAME name | LIB-VER version", summary: "Say which client library this is."},
+		{Name: "info", Arity: 2, flags: subcommand, tips: unsteady, since: "6.2.0", Conn: true, summary: "Describe this connection."},
+		{Name: "list", Arity: -2, flags: adminOnly, tips: unsteady, since: "2.4.0", Conn: true, Args: "[TYPE type | ID id [id ...]]", summary: "Describe the connections of this node."},
+		{Name: "kill", Stateful: true, Arity: -3, flags: adminOnly, since: "2.4.0", Conn: true, Args: "addr | [ID id] [ADDR addr] [LADDR addr] [USER name] [TYPE type] [SKIPME yes|no]",
+			summary: "End connections, after the replies to what they have sent."},
+		{Name: "no-evict", Stateful: true, Arity: 3, flags: adminOnly, since: "7.0.0", Conn: true, Args: "ON|OFF", summary: "Accepted; no connection is evicted."},
+		{Name: "no-touch", Stateful: true, Arity: 3, flags: subcommand, since: "7.2.0", Conn: true, Args: "ON|OFF", summary: "Accepted; reading never changes anything."},
+		{Name: "reply", Stateful: true, Arity: 3, flags: subcommand, since: "3.2.0", Conn: true, Args: "ON|OFF|SKIP", summary: "Switch replies off, on, or off for the next one."},
+		{Name: "unblock", Stateful: true, Arity: -3, flags: adminOnly, since: "5.0.0", Conn: true, Args: "id [TIMEOUT|ERROR]", summary: "Ends the wait of a connection to this node."},
+		{Name: "tracking", Stateful: true, Arity: -3, flags: subcommand, since: "6.0.0", Conn: true, Args: "OFF", summary: "Client-side caching is not supported."},
+		{Name: "getredir", Arity: 2, flags: subcommand, since: "6.0.0", Conn: true, summary: "Answers -1: nothing is tracked."},
+		{Name: "help", Arity: 2, flags: "loading stale", since: "5.0.0", Handle: help("client"), summary: "List the subcommands."},
+	}
+}
+
+func commandCommands() []Command {
+	const flags = "loading stale"
+	return []Command{
+		{Name: "count", Arity: 2, flags: flags, acl: "@connection", since: "2.8.13", Handle: commandCount, summary: "The number of commands."},
+		{Name: "docs", Arity: -2, flags: flags, acl: "@connection", tips: unordered, since: "7.0.0", Handle: commandDocs, Args: "[command ...]", summary: "Document commands."},
+		{Name: "info", Arity: -2, flags: flags, acl: "@connection", tips: unordered, since: "2.8.13", Handle: commandInfo, Args: "[command ...]", summary: "Describe commands."},
+		{Name: "list", Arity: -2, flags: flags, acl: "@connection", tips: unordered, since: "7.0.0", Handle: commandList, Args: "[FILTERBY MODULE name|ACLCAT category|PATTERN pattern]", summary: "List the names of commands."},
+		{Name: "getkeys", Arity: -3, flags: flags, acl: "@connection", since: "2.8.13", Handle: commandGetKeys, Args: "command [arg ...]", summary: "Which arguments of a request are keys."},
+		{Name: "help", Arity: 2, flags: flags, acl: "@connection", since: "5.0.0", Handle: help("command"), summary: "List the subcommands."},
+	}
+}
+
+func clusterCommands() []Command {
+	var subs []Command
+	for _, name := range []string{"info", "nodes", "slots", "shards", "links"} {
+		subs = append(subs, Command{Name: name, Arity: 2, flags: "stale", tips: unsteady, since: "3.0.0", Handle: noCluster, summary: "Refused, as by a standalone Redis."})
+	}
+	subs = append(subs, Command{Name: "myid", Arity: 2, flags: "stale", since: "3.0.0", Handle: noCluster, summary: "Refused, as by a standalone Redis."})
+	subs = append(subs, Command{Name: "keyslot", Arity: 3, flags: "stale", since: "3.0.0", Handle: noCluster, Args: "key", summary: "Refused, as by a standalone Redis."})
+	return append(subs, Command{Name: "help", Arity: 2, flags: "loading stale", since: "5.0.0", Handle: help("cluster"), summary: "List the subcommands."})
+}
+
+func keyCommands() []Command {
+	one, all := keySpec{1, 1, 1}, keySpec{1, -1, 1}
+	const multi = "request_policy:multi_shard response_policy:agg_sum"
+	const conditions = " [NX|XX|GT|LT]"
+	return []Command{
+		{Name: "del", Arity: -2, flags: "write", keys: all, tips: multi, group: "generic", since: "1.0.0", Handle: del, Args: "key [key ...]", summary: "Delete keys; answer how many there were."},
+		{Name: "unlink", Arity: -2, flags: "write fast", keys: all, tips: multi, group: "generic", since: "4.0.0", Handle: del, Args: "key [key ...]", summary: "The same as DEL."},
+		{Name: "exists", Arity: -2, flags: "readonly fast", keys: all, tips: multi, group: "generic", since: "1.0.0", Handle: existing, Args: "key [key ...]", summary: "How many of the keys exist."},
+		{Name: "type", Arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "1.0.0", Handle: typeOf, Args: "key", summary: "list, string, hash, set, zset, stream, or none."},
+		{Name: "expire", Arity: -3, flags: "write fast", keys: one, group: "generic", since: "1.0.0", Handle: expire(1000, false), Args: "key seconds" + conditions, summary: "Let a key expire after that time."},
+		{Name: "pexpire", Arity: -3, flags: "write fast", keys: one, group: "generic", since: "2.6.0", Handle: expire(1, false), Args: "key milliseconds" + conditions, summary: "Let a key expire after that time."},
+		{Name: "expireat", Arity: -3, flags: "write fast", keys: one, group: "generic", since: "1.2.0", Handle: expire(1000, true), Args: "key unix-time-seconds" + conditions, summary: "Let a key expire at that time."},
+		{Name: "pexpireat", Arity: -3, flags: "write fast", keys: one, group: "generic", since: "2.6.0", Handle: expire(1, true), Args: "key unix-time-milliseconds" + conditions, summary: "Let a key expire at that time."},
+		{Name: "ttl", Arity: 2, flags: "readonly fast", keys: one, tips: unsteady, group: "generic", since: "1.0.0", Handle: ttl(1000, false), Args: "key", summary: "Seconds until a key expires; -1: never; -2: no such key."},
+		{Name: "pttl", Arity: 2, flags: "readonly fast", keys: one, tips: unsteady, group: "generic", since: "2.6.0", Handle: ttl(1, false), Args: "key", summary: "TTL in milliseconds."},
+		{Name: "expiretime", Arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "7.0.0", Handle: ttl(1000, true), Args: "key", summary: "When a key expires, in Unix seconds; -1: never; -2: no such key."},
+		{Name: "pexpiretime", Arity: 2, flags: "readonly fast", keys: one, group: "generic", since: "7.0.0", Handle: ttl(1, true), Args: "key", summary: "EXPIRETIME in milliseconds."},
+		{Name: "persist", Arity: 2, flags: "write fast", keys: one, group: "generic", since: "2.2.0", Handle: persist, Args: "key", summary: "Let a key never expire."},
+		{Name: "keys", Scope: ScopeShown, Arity: 2, flags: "readonly", acl: "@dangerous", tips: "request_policy:all_shards nondeterministic_output_order", group: "generic", since: "1.0.0", Handle: keys, Args: "pattern", summary: "The keys that match."},
+		{Name: "scan", Scope: ScopeShown, Arity: -2, flags: "readonly", tips: "nondeterministic_output request_policy:special", group: "generic", since: "2.8.0", Handle: scan,
+			Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", summary: "Go through the keys in steps."},
+		{Name: "dbsize", Scope: ScopeNamespace, Arity: 1, flags: "readonly fast", acl: "@keyspace", tips: "request_policy:all_shards response_policy:agg_sum", group: "server", since: "1.0.0", Handle: dbSize, summary: "The number of keys."},
+		{Name: "flushdb", Scope: ScopeNamespace, Arity: -1, flags: "write", acl: "@keyspace @dangerous", tips: "request_policy:all_shards response_policy:all_succeeded", group: "server", since: "1.0.0", Handle: flush(false), Args: "[ASYNC|SYNC]",
+			summary: "Delete all keys of the database, in steps."},
+		{Name: "flushall", Scope: ScopeDatabases, Arity: -1, flags: "write", acl: "@keyspace @dangerous", tips: "request_policy:all_shards response_policy:all_succeeded", group: "server", since: "1.0.0", Handle: flush(true), Args: "[ASYNC|SYNC]",
+			summary: "Delete all keys of the databases 0 to 15, in steps."},
+	}
+}
+
+func listCommands() []Command {
+	one := keySpec{1, 1, 1}
+	const grow = "write denyoom fast"
+	return []Command{
+		{Name: "rpush", Arity: -3, flags: grow, keys: one, group: "list", since: "1.0.0", Handle: push(turn.Tail, false), Args: "key element [element ...]", summary: "Append elements at the right end; answer the length."},
+		{Name: "lpush", Arity: -3, flags: grow, keys: one, group: "list", since: "1.0.0", Handle: push(turn.Head, false), Args: "key element [element ...]", summary: "Insert elements at the left end, one by one; answer the length."},
+		{Name: "rpushx", Arity: -3, flags: grow, keys: one, group: "list", since: "2.2.0", Handle: push(turn.Tail, true), Args: "key element [element ...]", summary: "RPUSH if the list exists."},
+		{Name: "lpushx", Arity: -3, flags: grow, keys: one, group: "list", since: "2.2.0", Handle: push(turn.Head, true), Args: "key element [element ...]", summary: "LPUSH if the list exists."},
+		{Name: "lpop", Arity: -2, flags: "write fast", keys: one, group: "list", since: "1.0.0", Handle: pop(turn.Head), Args: "key [count]", summary: "Remove and answer elements of the left end."},
+		{Name: "blpop", Arity: -3, flags: "write noscript blocking", keys: keySpec{1, -2, 1}, group: "list", since: "2.0.0", Handle: blockingPop(turn.Head), Args: "key [key ...] timeout", summary: "LPOP of the first key that holds a list, waiting for one for so many seconds; 0: for ever."},
+		{Name: "brpop", Arity: -3, flags: "write noscript blocking", keys: keySpec{1, -2, 1}, group: "list", since: "2.0.0", Handle: blockingPop(turn.Tail), Args: "key [key ...] timeout", summary: "RPOP in the same way."},
+		{Name: "lmpop", Arity: -4, flags: "write movablekeys", movable: countedKeys(1), group: "list", since: "7.0.0", Handle: popMany(1), Args: "numkeys key [key ...] LEFT|RIGHT [COUNT count]", summary: "Remove and answer elements of the first key that holds a list."},
+		{Name: "blmpop", Arity: -5, flags: "write blocking movablekeys", movable: countedKeys(2), group: "list", since: "7.0.0", Handle: popMany(2), Args: "timeout numkeys key [key ...] LEFT|RIGHT [COUNT count]", summary: "LMPOP, waiting for a list for so many seconds; 0: for ever."},
+		{Name: "lmove", Arity: 5, flags: "write denyoom", keys: keySpec{1, 2, 1}, group: "list", since: "6.2.0", Handle: move(true, false), Args: "source destination LEFT|RIGHT LEFT|RIGHT", summary: "Move an element from an end of a list to an end of another, or of the same."},
+		{Name: "blmove", Arity: 6, flags: "write denyoom noscript blocking", keys: keySpec{1, 2, 1}, group: "list", since: "6.2.0", Handle: move(true, true), Args: "source destination LEFT|RIGHT LEFT|RIGHT timeout", summary: "LMOVE, waiting for an element for so many seconds; 0: for ever."},
+		{Name: "rpoplpush", Arity: 3, flags: "write denyoom", keys: keySpec{1, 2, 1}, group: "list", since: "1.2.0", Handle: move(false, false), Args: "source destination", summary: "LMOVE with RIGHT LEFT."},
+		{Name: "brpoplpush", Arity: 4, flags: "write denyoom noscript blocking", keys: keySpec{1, 2, 1}, group: "list", since: "2.2.0", Handle: move(false, true), Args: "source destination timeout", summary: "BLMOVE with RIGHT LEFT."},
+		{Name: "rpop", Arity: -2, flags: "write fast", keys: one, group: "list", since: "1.0.0", Handle: pop(turn.Tail), Args: "key [count]", summary: "Remove and answer elements of the right end."},
+		{Name: "llen", Arity: 2, flags: "readonly fast", keys: one, group: "list", since: "1.0.0", Handle: sizeOf(turn.TypeList), Args: "key", summary: "The length of a list."},
+		{Name: "lindex", Arity: 3, flags: "readonly", keys: one, group: "list", since: "1.0.0", Handle: lindex, Args: "key index", summary: "The element at an index."},
+		{Name: "linsert", Arity: 5, flags: "write denyoom", keys: one, group: "list", since: "2.2.0", Handle: linsert, Args: "key BEFORE|AFTER pivot element", summary: "Insert an element next to the first one that equals pivot; answer the length."},
+		{Name: "lset", Arity: 4, flags: "write denyoom", keys: one, group: "list", since: "1.0.0", Handle: lset, Args: "key index element", summary: "Replace the element at an index."},
+		{Name: "lrem", Arity: 4, flags: "write", keys: one, group: "list", since: "1.0.0", Handle: lrem, Args: "key count element", summary: "Remove elements that equal it: count of them from the left, or −count from the right, or with 0 all."},
+		{Name: "lrange", Arity: 4, flags: "readonly", keys: one, group: "list", since: "1.0.0", Handle: lrange, Args: "key start stop", summary: "The elements from one index to another."},
+		{Name: "ltrim", Arity: 4, flags: "write", keys: one, group: "list", since: "1.0.0", Handle: ltrim, Args: "key start stop", summary: "Keep only the elements from one index to another."},
+	}
+}
+
+func turnCommands() []Command {
+	one := keySpec{1, 1, 1}
+	const msg = "MSG id payload [MSG id payload ...]"
+	row := func(name string, arity int, flags, args, summary string, keys keySpec, h Handler) Command {
+		return Command{Name: "turn." + name, Arity: arity, flags: flags, keys: keys, group: "turn", since: "turnlog", Handle: h, Args: args, summary: summary}
+	}
+	ns := row("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.", keySpec{}, nil)
+	ns.Conn, ns.Stateful, ns.Scope = true, true, ScopeEntered
+	list := row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.", keySpec{}, turnList)
+	list.Scope = ScopeShown
+	erase := row("erase", -3, "write", "PREFIX p [ALL]", "Delete all sessions whose keys begin so, in steps; an empty prefix, that is all of the namespace, takes ALL.", keySpec{}, turnErase)
+	erase.Scope = scopePrefix
+	cluster := row("cluster", 1, "readonly", "", "The cluster as this node sees it, in JSON.", keySpec{}, turnCluster)
+	cluster.Scope = ScopeServer
+	untail := row("untail", -1, "readonly fast", "[key ...]", "End TURN.TAIL … PUSH of the keys, or of all; answer how many there were.", keySpec{1, -1, 1}, nil)
+	untail.Conn, untail.Stateful = true, true
+	return []Command{
+		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg, "Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
+		row("read", -2, "readonly", "key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE | BOUNDED ms | STALE]", "Messages in commit order, and the session's state.", one, turnRead),
+		row("tail", -2, "readonly blocking", "key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]]", "The first messages after a seq, waiting for them up to BLOCK. PUSH: all of them, as push frames, until TURN.UNTAIL.", one, turnTail),
+		untail,
+		row("info", 2, "readonly fast", "key", "Describe a session.", one, turnInfo),
+		row("pop", -2, "write fast", "key [COUNT n] [EXPECT rev] [FROM NEWEST|HEAD|TAIL]", "Remove and answer messages, the newest by default.", one, turnPop),
+		row("trim", -4, "write", "key KEEP n | BEFORE seq [EXPECT rev]", "Remove the oldest messages.", one, turnTrim),
+		row("replace", -4, "write denyoom", "key FROM seq [EXPECT rev] [MSG id payload ...]", "Remove the messages from a seq on and append others, at once.", one, turnReplace),
+		row("clear", -2, "write", "key [EXPECT rev]", "Remove all messages, keep the session and its numbering.", one, turnClear),
+		row("delete", -2, "write", "key [EXPECT rev]", "Delete a session.", one, turnDelete),
+		row("fork", -3, "write denyoom", "key to [AT seq] [EXPECT rev]", "Copy a session's beginning into a new one.", keySpec{1, 2, 1}, turnFork),
+		row("meta", -2, "write denyoom", "key [SET k v ...] [UNSET k ...] [EXPECT rev]", "Change metadata; without SET and UNSET, read it.", one, turnMeta),
+		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]", "Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
+		list, erase, ns, cluster,
+	}
+}
