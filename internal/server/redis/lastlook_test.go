@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -37,6 +39,33 @@ func (e cutOff) forget() {
 	}
 }
 
+// pausableClock is a clock that can stand still.
+type pausableClock struct {
+	mu     sync.Mutex
+	paused time.Time // zero: it runs
+}
+
+func (c *pausableClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.paused.IsZero() {
+		return time.Now()
+	}
+	return c.paused
+}
+
+func (c *pausableClock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = time.Now()
+}
+
+func (c *pausableClock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused = time.Time{}
+}
+
 // A request whose time is over while it waits for a list is told that there was nothing only
 // if that is known of the cluster, and not of the node's own state alone.
 func TestBlockingPopLooksOnceMore(t *testing.T) {
@@ -44,23 +73,28 @@ func TestBlockingPopLooksOnceMore(t *testing.T) {
 		{"BLPOP", "k", "0.3"}, {"BRPOP", "k", "0.3"}, {"BLMPOP", "0.3", "1", "k", "LEFT"}, {"BLMOVE", "k", "to", "LEFT", "LEFT", "0.3"},
 	} {
 		e := cutOff{openEngine(t, turn.DefaultLimits()), new(atomic.Bool), make(chan struct{}, 100)}
-		addr := open(t, Config{Engine: e}).addr()
+		clock := new(pausableClock)
+		addr := open(t, Config{Engine: e, Now: clock.Now}).addr()
 		c, other := dial(t, addr), dial(t, addr)
 		if got := show(c.do(request...)); got != "null" {
 			t.Errorf("%q of nothing: %s", request, got)
 		}
 		e.forget()
+		clock.pause() // the time of the request is not over before there is something
 		c.block(request...)
 		<-e.looked // there is nothing
 		other.expect("1", "RPUSH", "k", "v")
+		clock.resume()
 		if got := show(c.receive()); got == "null" {
 			t.Errorf("%q, behind the others: %s", request, got)
 		}
 		other.expect("0", "LLEN", "k")
 		e.forget()
+		clock.pause()
 		c.block(request...)
 		<-e.looked
 		e.leaderless.Store(true)
+		clock.resume()
 		if got := show(c.receive()); !like("-LOADING …", got) {
 			t.Errorf("%q, without a leader: %s", request, got)
 		}
@@ -73,13 +107,16 @@ func TestTailLooksOnceMore(t *testing.T) {
 		{"XREAD", "BLOCK", "300", "STREAMS", "s", "0"}, {"TURN.TAIL", "s", "BLOCK", "300"},
 	} {
 		e := cutOff{openEngine(t, turn.DefaultLimits()), new(atomic.Bool), make(chan struct{}, 100)}
-		addr := open(t, Config{Engine: e}).addr()
+		clock := new(pausableClock)
+		addr := open(t, Config{Engine: e, Now: clock.Now}).addr()
 		c, other := dial(t, addr), dial(t, addr)
 		other.do("RPUSH", "unrelated", "x") // so that the node has a state
 		e.forget()
+		clock.pause()
 		c.block(request...)
 		<-e.looked
 		e.leaderless.Store(true)
+		clock.resume()
 		if got := show(c.receive()); !like("-LOADING …", got) && !like("-UNAVAILABLE …", got) {
 			t.Errorf("%q, without a leader: %s", request, got)
 		}
