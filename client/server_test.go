@@ -19,7 +19,9 @@ import (
 // engine gives a node the shape that the Redis server asks for.
 type engine struct{ *raftstore.Node }
 
-func (e engine) Submit(ctx context.Context, op turn.Op) command.Pending { return e.Node.Submit(ctx, op) }
+func (e engine) Submit(ctx context.Context, op turn.Op) command.Pending {
+	return e.Node.Submit(ctx, op)
+}
 
 // StartServer runs a node with its Redis server in this process and returns the
 // address; stop ends both. The examples, which are another package, use it too.
