@@ -11,7 +11,7 @@ ETCD := $(shell command -v etcd 2>/dev/null)
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ run: build ## build, and run a cluster of three nodes on this machine
 
 test: test-deps ## run the standard test suite (under five minutes on two cores)
 	$(GO) test ./...
+
+check: lint build ## what to run before a commit: lint, build, and the short tests of the packages that the branch changes (minutes); BASE=main
+	@BASE="$(BASE)" GO="$(GO)" test/scripts/check.sh
 
 race: test-deps ## run the tests of the concurrent packages under the race detector
 	$(GO) test -race -short $(RACE)
