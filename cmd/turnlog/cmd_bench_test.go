@@ -86,12 +86,12 @@ func TestBenchTrials(t *testing.T) {
 	}
 }
 
-// A node's profile is told by room.
+// A node's profile is by component.
 func TestBenchProfile(t *testing.T) {
 	l := freePorts(t, 1)[0]
 	n := startNode(t, t.TempDir(), "--pprof-addr", l)
 	out := n.ok("bench", "append", "--clients", "8", "--duration", "20ms", "--warm-up", "0", "--pprof-addrs", l)
-	for _, part := range []string{"per second", "append: processor time of the nodes by room", "wal ", "all, of one processor"} {
+	for _, part := range []string{"per second", "append: processor time of the nodes by component", "wal ", "all, of one processor"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("no %q:\n%s", part, out)
 		}
