@@ -136,7 +136,7 @@ func storageMutants() []mutant {
 			Catchers: []catcher{{Test: "TestBlockingPopLooksOnceMore", Runs: 1}}},
 		{Name: "old-leader-trusted", About: "a leader of an older version, which does not know what a node acknowledged, ends its doubt",
 			Edits:    []edit{{Old: "\t\tanswered[id] = false\n", New: "\t\tanswered[id] = true\n"}},
-			Catchers: []catcher{{Test: "TestAnswersOfOthers", Runs: 1}}},
+			Catchers: []catcher{{Test: "TestOldLeaderEndsNoDoubt", Runs: 1}}},
 		{Name: "others-terms-ignored", About: "a node that starts may vote in a term that another member is in already",
 			Edits:    []edit{{Old: "\tb.floor = max(b.floor, term)\n", New: ""}},
 			Catchers: []catcher{{Test: "TestAnswersOfOthers", Runs: 1}}},

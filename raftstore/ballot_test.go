@@ -153,23 +153,38 @@ func TestAnswersOfOthers(t *testing.T) {
 	if err := n.mark.NoteLoss(raftlog.Loss{Doubt: 1}); err != nil {
 		t.Fatal(err)
 	}
-	answered := make(answers)
-	n.heard(answered, "n1", nil, &peer.RemoteError{})
-	n.trust(answered)
-	if _, missing := n.mark.Lost(); !missing || !answered.has("n1") {
-		t.Errorf("the answers are %v, and an older turnlog ended the doubt", answered)
-	}
 	told, err := c.nodes["n1"].answerSeen(peer.Facts{NodeID: "n9"}, []byte("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	answered = make(answers)
+	answered := make(answers)
 	n.heard(answered, "n1", told, nil)
 	if floor := n.ballot.forgotten(); floor != c.nodes["n1"].stable.Promised() || floor == 0 {
 		t.Errorf("it was told of term %d", floor)
 	}
 	if n.trust(answered); !answered["n1"] {
 		t.Error("what the leader has seen does not count")
+	}
+}
+
+// A leader of an older turnlog, which does not know what a node acknowledged, does not end its
+// doubt, though its log would.
+func TestOldLeaderEndsNoDoubt(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader() // its own leader: the log has entries of the leader's term
+	put(t, n, "s", "x")
+	if err := n.mark.NoteLoss(raftlog.Loss{Doubt: n.raft.Load().CurrentTerm()}); err != nil {
+		t.Fatal(err)
+	}
+	inDoubt := func() bool { _, missing := n.mark.Lost(); return missing }
+	answered := make(answers)
+	n.heard(answered, n.id, nil, &peer.RemoteError{})
+	if n.trust(answered); !inDoubt() || !answered.has(n.id) {
+		t.Errorf("the answers are %v, and an older turnlog ended the doubt", answered)
+	}
+	answered[n.id] = true
+	if n.trust(answered); inDoubt() {
+		t.Error("a leader that knows does not end the doubt")
 	}
 }
 
