@@ -28,5 +28,15 @@ func restoreMutants() []mutant {
 		{Name: "learners-vote", About: "a leader that is cut off with learners alone takes them for a majority",
 			Edits:    []edit{{In: "votersOf", Old: "case s.Suffrage != raft.Voter:", New: "case s.Suffrage == raft.Staging:"}},
 			Catchers: []catcher{{Test: "TestVotersOf", Runs: 1}}},
+		{Name: "damaged-copy-newer", About: "a second copy of the vote counts whatever its checksum says",
+			Edits: []edit{{In: "openVoteCopy", Old: "|| binary.LittleEndian.Uint32(page[12:]) != voteCopySum(page)",
+				New: "|| binary.LittleEndian.Uint32(page[12:]) == 0"}},
+			Catchers: []catcher{{Test: "TestFlippedBitOfTheVoteCopy", Runs: 1}}},
+		{Name: "cut-for-good", About: "once the end of the log was replaced, a full disk stops the node",
+			Edits:    []edit{{In: "(*Store).StoreLogs", Old: "s.setCut(false)", New: "s.setCut(s.isCut())"}},
+			Catchers: []catcher{{Test: "TestLogStoreFailsStop", Runs: 1}}},
+		{Name: "prints-trusted", About: "an id counts as known if its fingerprint is",
+			Edits:    []edit{{In: "(*Machine).lookupIn", Old: "ok && rec.id == id", New: "ok"}},
+			Catchers: []catcher{{Test: "TestFingerprintsThatCollide", Runs: 1}}},
 	}
 }

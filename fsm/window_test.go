@@ -233,3 +233,20 @@ func BenchmarkWindowMiss(b *testing.B) {
 		})
 	}
 }
+
+// A fingerprint that two ids share makes neither known by the other.
+func TestFingerprintsThatCollide(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "data"))
+	r.apply(1, appendOf(sessionA, "id", "data")) // so that there is a window
+	h, _ := r.m.headIn(joinKey(sessionA))
+	w := r.m.windows.get(h.inc)
+	at := w.at(1)
+	for other, data := range map[string]string{"other": "data", "another": "other data"} {
+		print := r.m.windows.print(other)
+		w.prints[at], w.few[at] = print, abridge(print)
+		if out := r.apply(1, appendOf(sessionA, other, data))[0]; out.Err != nil || out.Result.Duplicate {
+			t.Errorf("%q is taken for the message with the id %q: %+v, %v", other, "id", out.Result, out.Err)
+		}
+	}
+}

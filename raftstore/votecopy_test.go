@@ -3,6 +3,7 @@ package raftstore
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -93,6 +94,26 @@ func TestFlippedBitCostsNoVote(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("without a second copy, as of an older version")
+}
+
+// So it is for every bit of what the second copy says, those that are 0 included: with a higher
+// number of its transaction it would take the place of the file.
+func TestFlippedBitOfTheVoteCopy(t *testing.T) {
+	path, again := keptVote(t)
+	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	sound, err := os.ReadFile(copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range voteCopyHead + 8 {
+		again()
+		b := bytes.Clone(sound)
+		b[at] ^= 1 << (at % 8)
+		if err := os.WriteFile(copied, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		checkVoted(t, path, fmt.Sprintf("byte %d of the second copy", at))
+	}
 }
 
 // A file that is older than its second copy was put back from somewhere.

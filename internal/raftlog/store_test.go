@@ -292,7 +292,13 @@ func TestLogStoreFailsStop(t *testing.T) {
 		f.err = nil
 		b.store(entries(6, 6, 1)) // it healed
 
+		b.remove(6, 6)
+		b.store(entries(6, 6, 2)) // from here on Raft knows again where its log ends
 		f.err = wal.ErrNoSpace
+		if err, stopped := try(func() error { return b.StoreLogs(entries(7, 7, 2)) }); stopped || !errors.Is(err, wal.ErrNoSpace) {
+			t.Fatalf("a full disk after a suffix was replaced: %v, halted %v", err, stopped)
+		}
+
 		b.remove(4, 6)
 		if _, stopped := try(func() error { return b.StoreLogs(entries(4, 4, 2)) }); !stopped {
 			t.Fatal("a full disk after a suffix was removed does not halt the node")
