@@ -37,7 +37,11 @@ func fullDisk(err error) bool {
 type osDisk struct{}
 
 func (osDisk) open(path string, o *bbolt.Options) (*bbolt.DB, error) {
-	return bbolt.Open(path, 0o600, o)
+	retried := *o
+	retried.OpenFile = func(name string, flag int, mode fs.FileMode) (*os.File, error) {
+		return descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, flag, mode) })
+	}
+	return bbolt.Open(path, 0o600, &retried)
 }
 
 func (osDisk) files() blockfile.FS { return blockfile.OS{} }

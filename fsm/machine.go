@@ -104,7 +104,7 @@ func Open(cfg Config) (*Machine, error) {
 		kick:    make(chan struct{}, 1),
 	}
 	m.room = sync.NewCond(&m.mu)
-	if m.dbFile, err = os.Open(db.Path()); err != nil {
+	if m.dbFile, err = openFileOf(db); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if err := m.openFiles(); err != nil {

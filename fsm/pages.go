@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,7 +40,7 @@ func checkPages(path string) error {
 // checkAsOf has look look through the store at path as of the transaction txid, or of the
 // last one if that is 0. gone: that transaction's root is not in the file any more.
 func checkAsOf(path string, txid uint64, look func(*storeCheck) error) (gone bool, err error) {
-	f, err := os.Open(path)
+	f, err := descriptors.Open(func() (*os.File, error) { return os.Open(path) })
 	if err != nil {
 		return false, err
 	}

@@ -15,22 +15,36 @@ const residentEvery = time.Second
 // whole file: without this, a process that reads a large state would seem, to
 // people and to limits set for it, to need as much memory as there is data.
 func (m *Machine) boundResident(ctx context.Context, limit int) {
-	path, err := filepath.Abs(filepath.Join(m.cfg.Dir, storeName))
-	if err == nil {
-		path, err = filepath.EvalSymlinks(path)
-	}
+	path := filepath.Join(m.cfg.Dir, storeName)
 	tick := time.NewTicker(residentEvery)
 	defer tick.Stop()
-	for err == nil {
+	var last error
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		var pages int
-		if pages, err = residentPages(); err == nil && pages > limit/os.Getpagesize() {
-			err = releaseMapped(path)
+		err := releaseBeyond(path, limit)
+		if err != nil && last == nil {
+			m.cfg.Logger.Warn("cannot bound the resident part of the state file: it is tried again", "path", path, "error", err, "retry_in", residentEvery)
 		}
+		last = err
 	}
-	m.cfg.Logger.Warn("cannot bound the resident part of the state file", "path", path, "error", err)
+}
+
+// releaseBeyond releases the mapped file at path if more than limit bytes of mapped files
+// are resident.
+func releaseBeyond(path string, limit int) error {
+	pages, err := residentPages()
+	if err != nil || pages <= limit/os.Getpagesize() {
+		return err
+	}
+	if path, err = filepath.Abs(path); err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err == nil {
+		err = releaseMapped(path)
+	}
+	return err
 }

@@ -74,7 +74,7 @@ func (m *Machine) adoptStore() error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Open(db.Path())
+	file, err := openFileOf(db)
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}

@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -39,7 +40,11 @@ func (m *Machine) scrubs(ctx context.Context) {
 		case ctx.Err() != nil || m.Err() != nil:
 			return
 		}
-		if wait = nextScrub(err, wait); pause(ctx, wait) != nil {
+		wait = nextScrub(err, wait)
+		if err != nil && !errors.Is(err, ErrHalted) {
+			m.cfg.Logger.Warn("the state could not be scrubbed: it is tried again", "error", err, "retry_in", wait)
+		}
+		if pause(ctx, wait) != nil {
 			return
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -229,6 +232,44 @@ func TestScrubIsTriedAgain(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// A scrub that could not read the state file is told of, and tried again soon.
+func TestScrubThatCannotBeginIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fullRig(t)
+		var told bytes.Buffer
+		r.m.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
+		path := filepath.Join(r.dir, storeName)
+		if err := os.Rename(path, path+".away"); err != nil {
+			t.Fatal(err)
+		}
+		k, v := r.pair(bucketElements, 0)
+		v[len(v)-1] ^= 1
+		r.move(bucketElements, k, k, v)
+		r.m.cfg.OnDamage = func(error) {}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			r.m.scrubs(ctx)
+			close(ended)
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if damage, _ := r.m.Damage(); damage != nil || !strings.Contains(told.String(), storeName) {
+			t.Errorf("damage %v, told: %q", damage, &told)
+		}
+		if err := os.Rename(path+".away", path); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(scrubRetryMost)
+		synctest.Wait()
+		if damage, _ := r.m.Damage(); damage == nil {
+			t.Error("it was not tried again")
+		}
+		cancel()
+		<-ended
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -44,6 +45,11 @@ func buckets() [][]byte {
 // bbolt must stop all readers to map a file anew when it outgrows its map; that
 // would let a long dump hold up a flush.
 const mapSize = 64 << 30
+
+// openFileOf opens the file of a store to be read beside it.
+func openFileOf(db *bbolt.DB) (*os.File, error) {
+	return descriptors.Open(func() (*os.File, error) { return os.Open(db.Path()) })
+}
 
 func openStore(disk disk, dir string) (*bbolt.DB, error) {
 	path := filepath.Join(dir, storeName)

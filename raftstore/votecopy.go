@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -119,7 +120,7 @@ func (c *voteCopy) keep(transaction uint64, values map[string][]byte) (err error
 	}
 	isNew := c.file == nil
 	if isNew {
-		if c.file, err = os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		if c.file, err = descriptors.Open(func() (*os.File, error) { return os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o600) }); err != nil {
 			return err
 		}
 	}

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // Replace makes the content of path b, durably and at once: a crash leaves
 // the old file or the new one.
 func Replace(path string, b []byte) (err error) {
 	temp := path + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := descriptors.Open(func() (*os.File, error) { return os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) })
 	if err != nil {
 		return err
 	}
@@ -38,7 +40,7 @@ func Replace(path string, b []byte) (err error) {
 
 // SyncDir makes durable which files a folder holds, under which names.
 func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := descriptors.Open(func() (*os.File, error) { return os.Open(dir) })
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,110 @@
+package fsm
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// withoutDescriptors leaves the process no descriptor for a time, of a bubble.
+func withoutDescriptors(t testing.TB, d time.Duration) {
+	t.Helper()
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	next, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = uint64(next.Fd()) // the lowest one that is free
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := os.Open(os.DevNull); err == nil {
+		_ = f.Close()
+		t.Error("there still is a descriptor")
+	}
+	go func() {
+		time.Sleep(d)
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+			t.Error(err)
+		}
+	}()
+}
+
+// crowdedDisk takes all descriptors when a restored state has taken the place of the store.
+type crowdedDisk struct {
+	osDisk
+	t testing.TB
+}
+
+func (d crowdedDisk) rename(from, to string) error {
+	err := d.osDisk.rename(from, to)
+	if filepath.Base(from) == restoreName {
+		withoutDescriptors(d.t, time.Second)
+	}
+	return err
+}
+
+// The files of the state are opened also when clients have all descriptors at the moment. A
+// restore would end the machine otherwise: the state that it had is gone.
+func TestStoreWaitsForADescriptor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := fullRig(t)
+		dump := r.fork(t).dump()
+		withoutDescriptors(t, time.Second)
+		if err := r.m.scrub(t.Context()); err != nil {
+			t.Errorf("scrub: %v", err)
+		}
+		synctest.Wait()
+		r.m.cfg.disk = crowdedDisk{t: t}
+		if err := r.m.Restore(bytes.NewReader(dump)); err != nil {
+			t.Errorf("restore: %v", err)
+		}
+		if err := r.m.Err(); err != nil {
+			t.Errorf("the machine ended: %v", err)
+		}
+		time.Sleep(time.Minute) // the descriptors are back
+	})
+}
+
+// What is resident is bounded on when it could not be for a while.
+func TestResidentPartIsBoundedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		var told bytes.Buffer
+		r.m.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			r.m.boundResident(ctx, 0)
+			close(ended)
+		}()
+		for range 2 {
+			withoutDescriptors(t, 10*residentEvery+residentEvery/2)
+			time.Sleep(time.Minute)
+		}
+		select {
+		case <-ended:
+			t.Error("it has ended")
+		default:
+		}
+		cancel()
+		<-ended
+		if n := strings.Count(told.String(), "too many open files"); n != 2 {
+			t.Errorf("told %d times: %s", n, &told)
+		}
+	})
+}
