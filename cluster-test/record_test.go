@@ -11,7 +11,7 @@ import (
 var writeRecord = flag.Bool("record", false, "write the table of mutants")
 
 // The table has all mutants and catchers, as the code has them, and no others.
-func TestRecord(t *testing.T) {
+func TestTablesOfMutants(t *testing.T) {
 	b, err := os.ReadFile(recordName)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if string(b) != want {
-		t.Errorf("%s is not what the code has; write it with: go test ./cluster-test -run TestRecord -args -record", recordName)
+		t.Errorf("%s is not what the code has; write it with: go test ./cluster-test -run TestTables -args -record", recordName)
 	}
 	pairings := map[pairing]bool{}
 	for _, m := range mutants() {
