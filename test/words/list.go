@@ -68,7 +68,6 @@ var phrases = func() (list []string) {
 var unfinished = []string{
 	"cluster-test",
 	"fsm",
-	"internal/server/redis",
 	"raftstore",
 }
 

@@ -96,7 +96,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What a user has no more, his connections have no more, whatever they are doing.
+// A right that a user loses is lost to its connections at once, whatever they are doing.
 func TestReloadTakesRightsAway(t *testing.T) {
 	ann := testUser{"ann", "write", "['0']", ""}
 	file, users := newUsersFile(t, ann, testUser{"root", "admin", "['*']", ""})
@@ -231,7 +231,7 @@ func TestChannelsStayInTheirNamespaces(t *testing.T) {
 	s.as(t, "bob").expect("0", "PUBLISH", "a", "1")
 }
 
-// Clients go where +switch-master says, with their secrets: nobody can say it.
+// Clients go where +switch-master says, with their secrets: no client can publish it.
 func TestSwitchMasterCannotBeForged(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
 	c := dial(t, s.addr())
@@ -246,7 +246,7 @@ func TestSwitchMasterCannotBeForged(t *testing.T) {
 	}
 }
 
-// Listings show a user his own keys.
+// Listings show a user no keys of others.
 func TestListingsAreNarrowed(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "read", "['0']", "prefixes: ['a:', 'b:']"})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
@@ -288,7 +288,7 @@ func TestListingsAreNarrowed(t *testing.T) {
 	}
 }
 
-// Who does not say who he is cannot stay.
+// A client that does not authenticate is disconnected.
 func TestStrangersAreBounded(t *testing.T) {
 	_, users := newUsersFile(t, testUser{"ann", "write", "['0']", ""})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users, ReadTimeout: 200 * time.Millisecond})

@@ -43,7 +43,7 @@ func (c *conn) guard(cmd *command.Command, args [][]byte, a command.Action) comm
 }
 
 // permission returns a function that any goroutine may ask whether the connection's
-// user may still do what he may do now.
+// user may still do what it may do now.
 func (c *conn) permission(cmd *command.Command, args [][]byte) func() command.Error {
 	if c.srv.cfg.Users == nil {
 		return func() command.Error { return "" }

@@ -7,7 +7,7 @@ import (
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
-// Bus connects the doors of all nodes of a cluster.
+// Bus connects the servers of all nodes of a cluster.
 type Bus interface {
 	// Broadcast sends a message to every other node and returns when it is on
 	// its way, or when ctx ends. Messages that one goroutine broadcasts reach a
@@ -23,8 +23,8 @@ type Bus interface {
 	Leader() (id string, changed <-chan struct{})
 }
 
-// What doors tell and ask one another: a byte, a scope, then texts, each with its
-// length before it. Numbers are never given anew.
+// What servers tell and ask one another: a byte, a scope, then texts, each with its
+// length before it. Numbers are never used again.
 const (
 	tellMessage  byte = 1 // a channel and a payload; answered with the number of receivers
 	whichChannel byte = 2 // that match a pattern; answered with their names
@@ -51,7 +51,7 @@ func appendTexts(b []byte, texts ...string) []byte {
 	return b
 }
 
-// parts takes apart what another door has sent. What is malformed, or of a newer
+// parts takes apart what another server has sent. What is malformed, or of a newer
 // version, looks empty.
 type parts struct{ rest []byte }
 
@@ -82,7 +82,7 @@ func (p *parts) texts() (ts []string) {
 	return ts
 }
 
-// answer answers another door.
+// answer answers another server.
 func (s *Server) answer(asked []byte) (b []byte) {
 	if len(asked) == 0 {
 		return nil

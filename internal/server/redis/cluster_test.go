@@ -8,7 +8,7 @@ import (
 	"github.com/turnlog/turnlog/raftstore"
 )
 
-// member is a node of a cluster in this process, with its door.
+// member is a node of a cluster in this process, with its server.
 type member struct {
 	*raftstore.Node
 	*Server
@@ -20,29 +20,29 @@ func openCluster(t testing.TB, options ...func(*Config)) []*member {
 	t.Helper()
 	var ms []*member
 	var configs []raftstore.Config
-	var doors []Config
+	var servers []Config
 	addrs := make(map[string]string)
 	for _, id := range []string{"n1", "n2", "n3"} {
-		l, door := listen(t), listen(t)
+		l, clients := listen(t), listen(t)
 		addrs[id] = l.Addr().String()
 		configs = append(configs, raftstore.Config{
-			NodeID: id, DataDir: t.TempDir(), Listener: l, RESPAddr: door.Addr().String(), InitialCluster: addrs,
+			NodeID: id, DataDir: t.TempDir(), Listener: l, RESPAddr: clients.Addr().String(), InitialCluster: addrs,
 			Consensus: raftstore.Consensus{Heartbeat: 300 * time.Millisecond, Election: 300 * time.Millisecond, Lease: 250 * time.Millisecond, Commit: 5 * time.Millisecond},
 			Calls:     raftstore.CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},
 		})
-		cfg := Config{Listener: door, NodeID: id}
+		cfg := Config{Listener: clients, NodeID: id}
 		for _, o := range options {
 			o(&cfg)
 		}
-		doors = append(doors, cfg)
+		servers = append(servers, cfg)
 	}
 	for i := range configs {
 		node, err := raftstore.Open(configs[i])
 		if err != nil {
 			t.Fatal(err)
 		}
-		doors[i].Engine = engine{node}
-		ms = append(ms, &member{Node: node, stop: background(t, node.Run), Server: open(t, doors[i])})
+		servers[i].Engine = engine{node}
+		ms = append(ms, &member{Node: node, stop: background(t, node.Run), Server: open(t, servers[i])})
 	}
 	for _, m := range ms {
 		eventually(t, "the node is ready", func() bool { ok, _ := m.Ready(); return ok })

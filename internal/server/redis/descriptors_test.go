@@ -27,7 +27,7 @@ func TestStrangersGiveTheirDescriptors(t *testing.T) {
 	first.do("PING") // refused, and served
 	for other.Take() {
 	}
-	for b.Taken() < b.Clients() && pool.Take() { // a descriptor of nobody's
+	for b.Taken() < b.Clients() && pool.Take() { // a descriptor of no client
 	}
 	s.as(t, "ann").expect("PONG", "PING")
 	closes(t, first.nc, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// engine is a node of its own as the door sees it.
+// engine is a node of its own as the server sees it.
 type engine struct{ *raftstore.Node }
 
 func (e engine) Submit(ctx context.Context, op turn.Op) command.Pending {

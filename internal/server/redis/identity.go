@@ -14,7 +14,7 @@ type identity struct {
 	all   *auth.Users // nil: there are none
 	login auth.Login  // as whom the client has authenticated
 	set   *auth.Set   // in which user was looked up
-	user  *auth.User  // nil: nobody; or, where there are no users, anybody
+	user  *auth.User  // nil: it has yet to authenticate, or there are no users
 }
 
 // stranger reports whether the client has yet to authenticate.
@@ -38,7 +38,7 @@ func (c *conn) follow() {
 	}
 }
 
-// become makes u the connection's user; nil: nobody, who may send small requests
+// become makes u the connection's user; nil: a stranger, which may send small requests
 // only, and soon.
 func (c *conn) become(u *auth.User) {
 	c.who.user = u
@@ -107,7 +107,7 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 	return ""
 }
 
-// logOut makes the connection nobody's.
+// logOut makes the connection that of a stranger.
 func (c *conn) logOut() {
 	if c.who.all != nil {
 		c.who.login = auth.Login{}

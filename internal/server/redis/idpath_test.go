@@ -95,7 +95,7 @@ func TestIDPathRecognisesResentPushes(t *testing.T) {
 		{[][]string{{"RPUSH", "s", two, three}}, `["{\"data\":{\"id\":\"1\"}}" "{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
 		{[][]string{{"MULTI"}, {"RPUSH", "t", two}, {"RPUSH", "t", three}, {"EXEC"}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
 		{[][]string{{"RPUSHX", "t", one}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}" "{\"data\":{\"id\":\"1\"}}"]`},
-		// What was deleted is pushed anew.
+		// What was deleted is pushed again.
 		{[][]string{{"DEL", "t"}, {"RPUSH", "t", two, three}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
 		{[][]string{{"MULTI"}, {"DEL", "t"}, {"LPUSH", "t", three, two}, {"EXEC"}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
 	} {

@@ -76,7 +76,7 @@ func TestManyKeys(t *testing.T) {
 	c.expect("[]", "KEYS", "*")
 }
 
-// More long replies in a pipeline than may be under way at once.
+// More long replies in a pipeline than may be in flight at once.
 func TestManyLongReads(t *testing.T) {
 	c := dial(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
 	long := strings.Repeat("x", 100_000)

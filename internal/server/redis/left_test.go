@@ -181,7 +181,7 @@ func dialTLS(t testing.TB, addr string) *client {
 	return clientOn(t, tls.Client(c.nc, &tls.Config{InsecureSkipVerify: true}))
 }
 
-// listenTLS listens with a certificate that nobody has signed.
+// listenTLS listens with a certificate that no authority has signed.
 func listenTLS(t testing.TB) net.Listener {
 	t.Helper()
 	return tls.NewListener(listen(t), certificate(t))

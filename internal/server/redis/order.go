@@ -15,7 +15,7 @@ import (
 type order struct {
 	keys    map[turn.Key]*keyOrder
 	barrier <-chan struct{} // what everything must wait for before it starts; nil: nothing
-	reading chan struct{}   // tokens of the reads under way, see maxReads
+	reading chan struct{}   // tokens of the reads in flight, see maxReads
 	writes  inFlight        // of all keys
 	written atomic.Uint64   // the last log entry of those that have been answered: see noteWrite
 }
@@ -44,7 +44,7 @@ func (f *inFlight) add(done <-chan struct{}) {
 	*f = append(*f, done)
 }
 
-// pruneAt is the number of keys at which those with nothing under way are dropped.
+// pruneAt is the number of keys at which those with nothing in flight are dropped.
 const pruneAt = 256
 
 // beforeRead has r wait for what is before it on k, and notes that it is in flight.
@@ -66,7 +66,7 @@ func (o *order) beforeWrite(k turn.Key) (read <-chan struct{}) {
 	return nil
 }
 
-// wrote notes that a write of k is under way until done is closed.
+// wrote notes that a write of k is in flight until done is closed.
 func (o *order) wrote(k turn.Key, done <-chan struct{}) {
 	e := o.entry(k)
 	e.writes.add(done)
@@ -74,7 +74,7 @@ func (o *order) wrote(k turn.Key, done <-chan struct{}) {
 	o.writes.add(done)
 }
 
-// alone notes that nothing is under way but what closes done when it has ended, and
+// alone notes that nothing is in flight but what closes done when it has ended, and
 // that everything else waits for it.
 func (o *order) alone(done <-chan struct{}) {
 	clear(o.keys)

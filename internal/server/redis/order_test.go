@@ -79,7 +79,7 @@ func TestOrderForgetsWhatEnded(t *testing.T) {
 	}
 	for i := 0; i < 10*pruneAt; i += 100 {
 		if o.keys[turn.Key{Name: strconv.Itoa(i)}] == nil {
-			t.Errorf("key %d is forgotten while a write is under way", i)
+			t.Errorf("key %d is forgotten while a write is in flight", i)
 		}
 	}
 }

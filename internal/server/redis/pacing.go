@@ -31,7 +31,7 @@ type pacing struct {
 	raw   syscall.RawConn // nil: input cannot be looked for, so nothing is served inline
 	eager bool
 	// count is the number of requests served inline or, of an eager client, of
-	// requests in a row that came when nothing was under way.
+	// requests in a row that came when nothing was in flight.
 	count int
 }
 
@@ -39,7 +39,7 @@ func newPacing(nc net.Conn) pacing {
 	return pacing{raw: rawConn(nc)}
 }
 
-// single reports whether a request that came when nothing was under way is to
+// single reports whether a request that came when nothing was in flight is to
 // be served inline.
 func (p *pacing) single() bool {
 	if p.raw == nil {
@@ -52,7 +52,7 @@ func (p *pacing) single() bool {
 	return !p.eager
 }
 
-// broken notes that a request came while something was under way.
+// broken notes that a request came while something was in flight.
 func (p *pacing) broken() {
 	if p.eager {
 		p.count = 0

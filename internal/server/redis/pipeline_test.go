@@ -119,7 +119,7 @@ func TestSlowWriteHoldsBackOnlyItsKey(t *testing.T) {
 }
 
 // A write whose outcome does not become known keeps its connection; at the end of
-// the server's patience it is answered so that nobody repeats it blindly.
+// the server's timeout it is answered so that no client repeats it blindly.
 func TestShutdownAnswersWhatIsUnknown(t *testing.T) {
 	g := gate{openEngine(t, turn.DefaultLimits()), make(chan struct{})}
 	s, stop := openStoppable(t, Config{Engine: g, ShutdownTimeout: 100 * time.Millisecond})
@@ -226,7 +226,7 @@ func TestTail(t *testing.T) {
 	if got := tail("1", push("two")); got != "2:two " {
 		t.Errorf("got %s", got)
 	}
-	// Deleted and made anew, while waiting and while nobody waited.
+	// Deleted and created again, while a client waits and while none does.
 	if got := tail("2", func() { writer.do("DEL", "s"); push("three")() }); got != "1:three " {
 		t.Errorf("got %s", got)
 	}

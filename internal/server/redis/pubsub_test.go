@@ -222,7 +222,7 @@ func TestChannelsOfNamespaces(t *testing.T) {
 	p.expect("1", "PUBLISH", "c", "to the tenant")
 	p.expect(`[]`, "PUBSUB", "CHANNELS")
 	p.do("TURN.NS", "16")
-	p.expect("0", "PUBLISH", "c", "to nobody")
+	p.expect("0", "PUBLISH", "c", "to no client")
 	p.expect("0", "PUBSUB", "NUMPAT")
 	if n := len(a.fence()); n != 2 {
 		t.Errorf("%d messages came, not 2", n)

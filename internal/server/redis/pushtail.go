@@ -135,9 +135,9 @@ func (t *pushTail) renew(s *turn.Session) bool {
 	case t.incarnation == s.Incarnation:
 		return false
 	}
-	anew := t.incarnation != 0 || s.Last < t.q.Seq
+	recreated := t.incarnation != 0 || s.Last < t.q.Seq
 	t.incarnation = s.Incarnation
-	return anew
+	return recreated
 }
 
 // send pushes a frame and waits until it is written. It reports whether it was.

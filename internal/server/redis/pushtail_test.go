@@ -66,8 +66,8 @@ func TestTailPush(t *testing.T) {
 	if got := d.frame(); d.incarnation != 0 || len(got) != 0 {
 		t.Errorf("after DEL: incarnation %d, %q", d.incarnation, got)
 	}
-	w.do("RPUSH", "s", "anew")
-	if got := d.frame(); d.incarnation == 0 || d.incarnation == before || got[0] != "anew" {
+	w.do("RPUSH", "s", "recreated")
+	if got := d.frame(); d.incarnation == 0 || d.incarnation == before || got[0] != "recreated" {
 		t.Errorf("after a new RPUSH: incarnation %d, %q", d.incarnation, got)
 	}
 	w.do("SET", "s", "a string")

@@ -73,7 +73,7 @@ func (s *Server) GiveWay() bool {
 	return true
 }
 
-// closeOldest closes the oldest stranger if there are so many at least. Whoever calls it
+// closeOldest closes the oldest stranger if there are so many at least. The caller
 // has its descriptor then.
 func (s *Server) closeOldest(atLeast int) bool {
 	c := s.strangers.oldest(atLeast)

@@ -141,7 +141,7 @@ func (c *tap) fill(t *testing.T) {
 	}
 }
 
-// A stranger that does not read gives way at once: TLS would write to it first, and whoever
+// A stranger that does not read gives way at once: TLS would write to it first, and the goroutine that
 // accepts connections would wait for that.
 func TestStrangerThatDoesNotReadGivesWay(t *testing.T) {
 	sockets := &taps{Listener: listen(t), accepted: make(chan *tap, 8)}

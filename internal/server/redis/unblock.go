@@ -17,7 +17,7 @@ type block struct {
 	changed sync.Cond
 	command string   // of the request; empty: there is none
 	waited  bool     // it waits, or has
-	held    bool     // something is taken for it, perhaps by another request: see lines
+	held    bool     // something is taken for it, perhaps by another request: see command.waitQueues
 	now     *waiting // nil: it does not wait now
 }
 

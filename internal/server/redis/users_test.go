@@ -60,7 +60,7 @@ func (f *usersFile) write(users ...testUser) {
 	}
 }
 
-// as opens a connection that is a user's; "": nobody's.
+// as opens a connection that is a user's; "": a stranger's.
 func (s *Server) as(t testing.TB, user string) *client {
 	t.Helper()
 	c := dial(t, s.addr())
@@ -73,7 +73,7 @@ func (s *Server) as(t testing.TB, user string) *client {
 // requests has for each command one that does something with the keys theirs:*,
 // or with the server. A new command needs one here.
 var requests = map[string]string{
-	"hello": "HELLO 2", "auth": "AUTH nobody x", "select": "SELECT 0", "ping": "PING", "echo": "ECHO x", "quit": "QUIT", "reset": "RESET",
+	"hello": "HELLO 2", "auth": "AUTH excluded x", "select": "SELECT 0", "ping": "PING", "echo": "ECHO x", "quit": "QUIT", "reset": "RESET",
 	"client|id": "CLIENT ID", "client|getname": "CLIENT GETNAME", "client|setname": "CLIENT SETNAME x", "client|setinfo": "CLIENT SETINFO LIB-NAME x",
 	"client|info": "CLIENT INFO", "client|list": "CLIENT LIST", "client|kill": "CLIENT KILL ID 987654", "client|no-evict": "CLIENT NO-EVICT ON",
 	"client|no-touch": "CLIENT NO-TOUCH ON", "client|reply": "CLIENT REPLY ON", "client|unblock": "CLIENT UNBLOCK 987654", "client|tracking": "CLIENT TRACKING OFF",
@@ -169,7 +169,7 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 		testUser{"reader", "read", "['*']", ""},
 		testUser{"foreigner", "write", "['elsewhere']", ""},
 		testUser{"neighbour", "write", "['0']", "prefixes: ['mine:']"},
-		testUser{"nobody", "admin", "[]", ""})
+		testUser{"excluded", "admin", "[]", ""})
 	e := openEngine(t, turn.DefaultLimits())
 	s := open(t, Config{Engine: e, Users: users})
 	root := s.as(t, "root")
@@ -188,7 +188,7 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 			t.Errorf("%s: either it has keys or a scope, which says what else it gets at", cmd.Name)
 		}
 		args := strings.Fields(line)
-		for _, user := range []string{"", "reader", "foreigner", "neighbour", "nobody"} {
+		for _, user := range []string{"", "reader", "foreigner", "neighbour", "excluded"} {
 			want := refusal(cmd, user)
 			got := show(s.as(t, user).do(args...))
 			check(t, user, line, got, want)
@@ -241,7 +241,7 @@ func refusal(cmd *command.Command, user string) string {
 		return ""
 	case user == "":
 		return "-NOAUTH"
-	case cmd.Is("admin") && !cmd.ForAll && user != "nobody":
+	case cmd.Is("admin") && !cmd.ForAll && user != "excluded":
 		return "-NOPERM"
 	case cmd.Scope == command.ScopeServer:
 		return ""

@@ -22,8 +22,8 @@ var waits = map[string][]string{
 // arrivals are what comes for them.
 var arrivals = []string{"RPUSH theirs:list hidden", "XADD theirs:stream * f hidden", "PUBLISH theirs:channel hidden"}
 
-// TestRightsLeaveThoseWhoWait: whoever waits for something, and may not have it any
-// more when it comes, does not get it, and takes it from nobody else.
+// TestRightsLeaveThoseWhoWait: a client that waits for something, and may not have it any
+// more when it comes, does not get it, and takes it from no other.
 func TestRightsLeaveThoseWhoWait(t *testing.T) {
 	root := testUser{"root", "admin", "['*']", ""}
 	ann := testUser{"ann", "write", "['0']", "prefixes: ['theirs:', 'mine:']\n    channels: ['theirs:']"}

@@ -53,7 +53,7 @@ type Backend struct {
 	idPaths IDPaths
 	table   *Table
 	cursors cursors
-	lines   lines
+	queues  waitQueues
 }
 
 // NewBackend returns a Backend for the handlers of a table.

@@ -91,7 +91,7 @@ func scanReply(cursor uint64, names []string) Reply {
 	}
 }
 
-// keptCursors is how many iterations under way a node remembers.
+// keptCursors is how many iterations in progress a node remembers.
 const keptCursors = 4096
 
 // cursors turns the engine's cursors, which are keys, into numbers, which is what

@@ -2,7 +2,7 @@ package command
 
 import "github.com/turnlog/turnlog/turn"
 
-// commands returns the table. It is made anew for each Server, so that nothing is
+// commands returns the table. It is made for each Server, so that nothing is
 // shared.
 func commands() []Command {
 	var all []Command

@@ -45,7 +45,7 @@ func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {
 }
 
 // run waits until one of the keys holds a list, and takes from it in an operation of its
-// own, or another request does that for it: see lines. If another client was first, it
+// own, or another request does that for it: see waitQueues. If another client was first, it
 // keeps waiting. Nothing is taken for a client that is known to have disconnected. When its time is over
 // it looks once more, since this node can be behind the others.
 func (t *taking) run(ctx context.Context) (Reply, error) {
@@ -53,13 +53,13 @@ func (t *taking) run(ctx context.Context) (Reply, error) {
 	changed, stop := b.watchAll(t.keys)
 	defer stop()
 	w := &waiter{taking: t, look: changed}
-	b.lines.join(w)
-	defer b.lines.leave(w)
+	b.queues.join(w)
+	defer b.queues.leave(w)
 	until := b.now().Add(cmp.Or(t.block, forever))
 	index := uint64(0)
 	for first := true; ; first = false {
 		gone := t.req.Client.HasLeft() || until.IsZero() // the client has left, or CLIENT UNBLOCK has ended it
-		if out := b.lines.outcome(w, gone); gone || out != nil {
+		if out := b.queues.outcome(w, gone); gone || out != nil {
 			return t.end(out)
 		}
 		late := !first && (t.req.Client.Gone().Err() != nil || !b.now().Before(until))
@@ -73,12 +73,12 @@ func (t *taking) run(ctx context.Context) (Reply, error) {
 		if err != nil {
 			return t.fail(w, err)
 		}
-		if served := b.lines.claim(w, found.lists, found.n); len(served) > 0 {
+		if served := b.queues.claim(w, found.lists, found.n); len(served) > 0 {
 			index = max(index, b.takeFor(ctx, served, found.lists))
 			continue
 		}
 		if late && !found.any {
-			return t.end(b.lines.outcome(w, true))
+			return t.end(b.queues.outcome(w, true))
 		}
 		if err := t.await(changed, &until, late); err != nil {
 			return t.fail(w, err)
@@ -118,7 +118,7 @@ func (t *taking) end(out *taken) (Reply, error) {
 
 // fail answers with an error, unless something was taken by then.
 func (t *taking) fail(w *waiter, err error) (Reply, error) {
-	if out := t.req.Backend.lines.outcome(w, true); out != nil {
+	if out := t.req.Backend.queues.outcome(w, true); out != nil {
 		return t.end(out)
 	}
 	return nil, err
@@ -135,7 +135,7 @@ type found struct {
 // find looks at those of the keys of which no other request of this node waits for longer,
 // or at all of them.
 func (t *taking) find(ctx context.Context, w *waiter, index *uint64, all bool) (f found, err error) {
-	own := t.req.Backend.lines.first(w, t.keys)
+	own := t.req.Backend.queues.first(w, t.keys)
 	keys := own
 	if all {
 		keys = t.keys

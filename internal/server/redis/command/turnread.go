@@ -175,7 +175,7 @@ type tail struct {
 }
 
 // run returns the first messages after q.Seq, waiting for them up to block. If
-// the session is deleted and made anew meanwhile, or has plainly been since the
+// the session is deleted and created again in between, or has plainly been since the
 // client's last request, these are the first ones of the new session.
 func (t *tail) run(ctx context.Context) (Reply, error) {
 	engine, gone := t.req.Backend.engine, t.req.Client.Gone()
@@ -193,9 +193,9 @@ func (t *tail) run(ctx context.Context) (Reply, error) {
 		}
 		index = r.Index
 		if s := r.Session; s != nil {
-			anew := incarnation != 0 && s.Incarnation != incarnation
+			recreated := incarnation != 0 && s.Incarnation != incarnation
 			incarnation = s.Incarnation
-			if t.q.Seq > 0 && (anew || s.Last < t.q.Seq) {
+			if t.q.Seq > 0 && (recreated || s.Last < t.q.Seq) {
 				t.q.Seq = 0
 				continue
 			}

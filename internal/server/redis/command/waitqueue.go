@@ -8,18 +8,18 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// lines are the requests of this node that wait for lists. Those that wait for one list
+// waitQueues are the requests of this node that wait for lists. Those that wait for one list
 // are served in the order in which they came; one that waits for several lists has a
-// place in the line of each.
+// place in the queue of each.
 //
-// The first in a line takes for those behind it, too, as far as the list reaches: one
+// The first in a queue takes for those behind it, too, as far as the list reaches: one
 // log entry serves them all, in their order.
-type lines struct {
+type waitQueues struct {
 	mu    sync.Mutex
 	byKey map[turn.Key][]*waiter
 }
 
-// waiter is a request in line.
+// waiter is a request in a queue.
 type waiter struct {
 	*taking
 	// look: there may be something to do for the request. cap 1.
@@ -38,7 +38,7 @@ type taken struct {
 // maxServed bounds how many requests one log entry serves.
 const maxServed = 32
 
-func (l *lines) join(w *waiter) {
+func (l *waitQueues) join(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.byKey == nil {
@@ -49,21 +49,21 @@ func (l *lines) join(w *waiter) {
 	}
 }
 
-// leave takes w out of all lines.
-func (l *lines) leave(w *waiter) {
+// leave takes w out of all queues.
+func (l *waitQueues) leave(w *waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.leaveLocked(w)
 }
 
-func (l *lines) leaveLocked(w *waiter) {
+func (l *waitQueues) leaveLocked(w *waiter) {
 	for _, k := range w.keys {
-		line := slices.DeleteFunc(l.byKey[k], func(x *waiter) bool { return x == w })
-		if l.byKey[k] = line; len(line) == 0 {
+		queue := slices.DeleteFunc(l.byKey[k], func(x *waiter) bool { return x == w })
+		if l.byKey[k] = queue; len(queue) == 0 {
 			delete(l.byKey, k)
 			continue
 		}
-		line[0].wake()
+		queue[0].wake()
 	}
 }
 
@@ -74,32 +74,32 @@ func (w *waiter) wake() {
 	}
 }
 
-// first returns those of the keys in whose lines w is the first.
-func (l *lines) first(w *waiter, keys []turn.Key) (first []turn.Key) {
+// first returns those of the keys in whose queues w is the first.
+func (l *waitQueues) first(w *waiter, keys []turn.Key) (first []turn.Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, k := range keys {
-		if line := l.byKey[k]; len(line) > 0 && line[0] == w {
+		if queue := l.byKey[k]; len(queue) > 0 && queue[0] == w {
 			first = append(first, k)
 		}
 	}
 	return first
 }
 
-// claim returns w and those behind it in the line of the first of the keys, n altogether
+// claim returns w and those behind it in the queue of the first of the keys, n altogether
 // at most, for w to take for them. It returns none if w is not the first there, or if
 // another takes for it.
-func (l *lines) claim(w *waiter, keys []turn.Key, n uint64) (served []*waiter) {
+func (l *waitQueues) claim(w *waiter, keys []turn.Key, n uint64) (served []*waiter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(keys) == 0 {
 		return nil
 	}
-	line := l.byKey[keys[0]]
-	if len(line) == 0 || line[0] != w || w.claimed {
+	queue := l.byKey[keys[0]]
+	if len(queue) == 0 || queue[0] != w || w.claimed {
 		return nil
 	}
-	for _, x := range line {
+	for _, x := range queue {
 		if x.claimed || uint64(len(served)) == min(n, maxServed) {
 			break
 		}
@@ -132,7 +132,7 @@ func (b *Backend) takeFor(ctx context.Context, served []*waiter, keys []turn.Key
 	if len(ops) > 0 {
 		index = b.together(ctx, ops, allowed)
 	}
-	b.lines.settle(served, outs)
+	b.queues.settle(served, outs)
 	return index
 }
 
@@ -160,8 +160,8 @@ func (b *Backend) together(ctx context.Context, ops []turn.Op, outs []*taken) (i
 }
 
 // settle stores the outcome of each claimed waiter. Waiters that got something leave their
-// lines.
-func (l *lines) settle(served []*waiter, outs []taken) {
+// queues.
+func (l *waitQueues) settle(served []*waiter, outs []taken) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, w := range served {
@@ -178,7 +178,7 @@ func (l *lines) settle(served []*waiter, outs []taken) {
 
 // outcome returns what was taken for w, nil if nothing was. It waits while another
 // request is about to take for w. With withdraw, no request takes for w afterwards.
-func (l *lines) outcome(w *waiter, withdraw bool) *taken {
+func (l *waitQueues) outcome(w *waiter, withdraw bool) *taken {
 	for {
 		l.mu.Lock()
 		claimed, out := w.claimed, w.taken
