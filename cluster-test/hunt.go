@@ -18,7 +18,7 @@ import (
 // hunt hunts mutants, --repeat times with different seeds, and reports whether all
 // were caught each time.
 func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
-	chosen, err := choosePrey(names, a.seed)
+	chosen, err := chooseTargets(names, a.seed)
 	if err != nil {
 		return false, err
 	}
@@ -31,7 +31,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 	var table []string
 	for _, p := range chosen {
 		fmt.Printf("====  %s: %s\n", p.Name, p.About)
-		h := &hunt{arguments: a, prey: p, code: read}
+		h := &hunt{arguments: a, target: p, code: read}
 		if err := h.run(ctx); err != nil {
 			if ctx.Err() != nil {
 				return false, ctx.Err()
@@ -55,7 +55,7 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 // hunt is the hunt for a mutant by one catcher.
 type hunt struct {
 	*arguments
-	prey
+	target
 	code    *code
 	dir     string
 	goflags string // with which Go programs are built that are broken

@@ -8,7 +8,7 @@ func blockingMutants() []mutant {
 		{Name: "guesses-tell-names", About: "guesses for names without a proven secret never go first",
 			Edits:    []edit{{Old: "found = found || bits == expected\n", New: "found = found || bits == expected && i < len(secrets)\n"}},
 			Catchers: []catcher{{Test: "TestGuessesGoFirstForAnyName", Runs: 1}}},
-		{Name: "token-for-anybody", About: "the admin token of a node is sent to whoever names its file",
+		{Name: "token-for-anybody", About: "the admin token of a node is sent to the server that names its file",
 			Edits: []edit{{Old: "if req.URL.Port() != strconv.Itoa(int(at.Port())) {", New: "if strconv.Itoa(int(at.Port())) == \"\" {"},
 				{Old: "again.URL.Host = at.String()", New: "_ = at"}},
 			Catchers: []catcher{{Test: "TestImpostorGetsNoToken", Runs: 1}}},

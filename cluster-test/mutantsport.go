@@ -12,7 +12,7 @@ func portMutants() []mutant {
 		{Name: "removed-and-connected", About: "the connections of a member that was removed go on",
 			Edits:    []edit{{Old: "\tn.net.Cut(n.outsider)\n", New: ""}},
 			Catchers: []catcher{{Test: "TestRemovedNodeIsCutOff", Runs: 1}}},
-		{Name: "nobody-vouches", About: "a node that lags refuses the leader that was added meanwhile",
+		{Name: "no-vouchers", About: "a node that lags refuses the leader that was added meanwhile",
 			Edits:    []edit{{Old: "\t\tif n.vouched(m.Remote) {\n\t\t\treturn nil\n\t\t}\n", New: ""}},
 			Catchers: []catcher{{Test: "TestLeaderThatWasAddedMeanwhile", Runs: 1}}},
 		{Name: "refusal-after-exposure", About: "a call that an earlier leader may have logged ends as a later one refuses it",

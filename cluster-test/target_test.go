@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-func TestPrey(t *testing.T) {
-	all, err := choosePrey(preyAll, 1)
+func TestTargets(t *testing.T) {
+	all, err := chooseTargets(targetsAll, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, group := range []string{preyTests, preyScenarios} {
-		some, err := choosePrey(group, 1)
+	for _, group := range []string{targetsTests, targetsScenarios} {
+		some, err := chooseTargets(group, 1)
 		if err != nil || len(some) == 0 {
 			t.Fatalf("%s: %d, %v", group, len(some), err)
 		}
@@ -23,12 +23,12 @@ func TestPrey(t *testing.T) {
 		t.Errorf("tests and scenarios have to catch %d, all are %d", n, len(all))
 	}
 	for words, want := range map[string]int{"wall-clock,map-order": 4, "wall-clock": 2, "wall-clock,tests": 1, "scenarios,wall-clock": 1, "tests,scenarios": len(all)} {
-		if some, err := choosePrey(words, 1); err != nil || len(some) != want {
+		if some, err := chooseTargets(words, 1); err != nil || len(some) != want {
 			t.Errorf("%s: %d, want %d; %v", words, len(some), want, err)
 		}
 	}
 	for _, bad := range []string{"", "nonsense", "wall-clock,nonsense", "wall-clock,ci"} {
-		if some, err := choosePrey(bad, 1); err == nil {
+		if some, err := chooseTargets(bad, 1); err == nil {
 			t.Errorf("%q is %d mutants", bad, len(some))
 		}
 	}
@@ -36,7 +36,7 @@ func TestPrey(t *testing.T) {
 
 // The control is every catcher once, and nothing to be caught.
 func TestControl(t *testing.T) {
-	all, err := choosePrey(preyControl, 1)
+	all, err := chooseTargets(targetsControl, 1)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d, %v", len(all), err)
 	}
@@ -47,7 +47,7 @@ func TestControl(t *testing.T) {
 		}
 		catchers[p.by.String()] = true
 	}
-	mutated, err := choosePrey(preyAll, 1)
+	mutated, err := chooseTargets(targetsAll, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func TestControl(t *testing.T) {
 
 // What is hunted for every change differs from seed to seed, and leaves nothing
 // out for ever.
-func TestPreyOfEveryChange(t *testing.T) {
-	all, err := choosePrey(preyAll, 1)
+func TestTargetsOfEveryChange(t *testing.T) {
+	all, err := chooseTargets(targetsAll, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func TestPreyOfEveryChange(t *testing.T) {
 		left[pair{p.Name, p.by.String()}] = true
 	}
 	for seed := range uint64(400) {
-		few, err := choosePrey(preyCI, seed)
-		if err != nil || len(few) != ciTestPrey+ciScenarioPrey {
+		few, err := chooseTargets(targetsCI, seed)
+		if err != nil || len(few) != ciTestTargets+ciScenarioTargets {
 			t.Fatalf("seed %d: %d, %v", seed, len(few), err)
 		}
 		var names []string
