@@ -81,7 +81,7 @@ func storageMutants() []mutant {
 			Edits:    []edit{{Old: "return min(2*last, scrubRetryMost)", New: "return scrubEvery"}},
 			Catchers: []catcher{{Test: "TestScrubIsTriedAgain", Runs: 1}}},
 		{Name: "lost-messages-passed", About: "an entry is applied to what is left of a session whose blocks are not found",
-			Edits:    []edit{{In: "(*view).ranked", Old: "if err == nil && !stopped {", New: "if err == nil && !stopped && n == 0 {"}},
+			Edits:    []edit{{In: "(*view).ranked", Old: "if err == nil && !stopped && !v.over() {", New: "if err == nil && !stopped && n == 0 {"}},
 			Catchers: []catcher{{Test: "TestEntryMissesMessages", Runs: 1}}},
 		{Name: "restored-state-unopened", About: "a restored state is not opened if there is no file descriptor at the moment",
 			Edits:    []edit{{In: "openFileOf", Old: "return descriptors.Open(func() (*os.File, error) { return os.Open(db.Path()) })", New: "_ = descriptors.Missing\n\treturn os.Open(db.Path())"}, {In: "checkAsOf", Old: "descriptors.Open(func() (*os.File, error) { return os.Open(path) })", New: "os.Open(path); _ = descriptors.Missing"}},

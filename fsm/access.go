@@ -97,7 +97,7 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 		if stored == nil || err != nil || stored.expired(r.Time) {
 			return err
 		}
-		mine, v = *stored, view{inc: stored.inc, low: stored.floors(), tx: v.tx}
+		mine, v = *stored, view{inc: stored.inc, low: stored.floors(), high: stored.high, tx: v.tx}
 	}
 	return readSession(&mine, &v, k, r, fn)
 }
@@ -247,8 +247,12 @@ func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*head, *view
 	if err != nil {
 		return err
 	}
-	defer func() { m.searched(v.passed) }()
-	return fn(h, &v)
+	m.bound(&v)
+	err = fn(h, &v)
+	if paid := m.searched(&v); err == nil {
+		err = paid
+	}
+	return err
 }
 
 func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func(*elements) error) error {

@@ -70,9 +70,13 @@ func (m *Machine) search() error {
 	return m.allowance.fits(1)
 }
 
-// searched takes the cost of a search off the allowance. What was passed must be the same
-// on every node: no removed ones.
-func (m *Machine) searched(messages uint64) { m.spendUpTo(passedCost * messages) }
+// bound has walks of a view end where the allowance is used up: all else waits for them,
+// however long the list is.
+func (m *Machine) bound(v *view) { v.most = uint64(m.allowance.left) / passedCost }
+
+// searched takes the cost of the walks of a view off the allowance. It returns an error if they
+// ended because that was used up.
+func (m *Machine) searched(v *view) error { return m.spend(passedCost * v.passed) }
 
 func (m *Machine) passedElements(n uint64) { m.spendUpTo(passedElement * n) }
 
@@ -91,15 +95,16 @@ func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*rec
 	if err := m.search(); err != nil {
 		return err
 	}
+	m.bound(v)
 	defer v.passing()()
-	cost, left := uint64(0), uint64(m.allowance.left)
+	payloads, left := uint64(0), uint64(m.allowance.left)
 	if err := v.list(from, total, func(r *record) bool {
-		cost += passedCost + uint64(len(r.data))/passedBytes
-		return (cost <= left || !m.limited()) && fn(r)
+		payloads += uint64(len(r.data)) / passedBytes
+		return (passedCost*v.passed+payloads <= left || !m.limited()) && fn(r)
 	}); err != nil {
 		return err
 	}
-	return m.spend(cost)
+	return m.spend(passedCost*v.passed + payloads)
 }
 
 // cost of a copy of the record.
@@ -124,10 +129,12 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	if err != nil {
 		return err
 	}
+	m.bound(&v)
 	defer v.passing()()
-	total := uint64(0)
+	total, others := uint64(0), -v.passed
 	each := func(r *record) bool {
 		total += r.cost()
+		others--
 		n--
 		return n > 0 && total <= uint64(m.allowance.left)
 	}
@@ -136,7 +143,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	} else {
 		err = v.list(end, h.count(), each)
 	}
-	if err == nil {
+	if total += passedCost * (others + v.passed); err == nil {
 		if err = m.allowance.fits(total); err != nil {
 			m.allowance.left = 0
 		}

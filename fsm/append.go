@@ -74,6 +74,11 @@ func (m *Machine) place(h *head, rec record) {
 func (m *Machine) add(h *head, rec *record) {
 	h.last++
 	rec.seq = h.last
+	if m.level() < turn.Level1 {
+		h.high = [2]uint64{h.last, h.last}
+	} else {
+		h.take(rec.side, rec.seq)
+	}
 	h.live[rec.side]++
 	h.bytes += uint64(len(rec.data))
 	m.active.add(h, *rec)

@@ -91,12 +91,15 @@ func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *
 	if err := m.search(); err != nil {
 		return err
 	}
-	m.searched(min(rank, total-1-rank))
 	v, err := m.view(h)
 	if err != nil {
 		return err
 	}
+	m.bound(&v)
 	found, err := v.ranks(side, rank, 1, total)
+	if err == nil {
+		err = m.searched(&v)
+	}
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,12 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	h.last, h.meta, h.low = at, src.meta, [2]uint64{1, 1}
+	h.last, h.meta, h.low, h.high = at, src.meta, [2]uint64{1, 1}, [2]uint64{at, at}
 	for _, rec := range rs {
 		m.active.add(h, rec)
+		if m.level() >= turn.Level1 {
+			h.take(rec.side, rec.seq)
+		}
 		h.live[rec.side]++
 		h.bytes += uint64(len(rec.data))
 		if rec.id != "" {

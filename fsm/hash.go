@@ -101,7 +101,7 @@ func hashState(tx *reading) (string, error) {
 		if h.typ != turn.TypeList {
 			return s.elements(&elements{inc: h.inc, front: h.front, tx: tx})
 		}
-		v2 := view{inc: h.inc, low: h.floors(), tx: tx}
+		v2 := view{inc: h.inc, low: h.floors(), high: h.high, tx: tx}
 		return s.messages(&v2, h.remembered())
 	}); err != nil {
 		return "", err

@@ -23,6 +23,9 @@ type head struct {
 	// low, by side: messages of that side with a seq below it are dead. Of a stream, from
 	// turn.Level1 on: time and seq of an entry id up to which all entries are dead.
 	low [2]uint64
+	// high, by side, of lists: messages of that side with a seq above it are dead. Before
+	// turn.Level1 it is last.
+	high [2]uint64
 	// live, by side: number of live messages. Of another type than a list, live[0]
 	// is the number of elements, and first and lastID are not used; last is
 	// of a stream the number of entries ever added.
@@ -53,7 +56,7 @@ type head struct {
 
 const (
 	headVersion      = 1
-	movesHeadVersion = 3  // with moves; 2 would be taken for a seal's
+	movesHeadVersion = 3  // with moves, or bounds below last; 2 would be taken for a seal's
 	headSize         = 96 // of most, encoded
 )
 
@@ -73,9 +76,29 @@ func (h *head) floors() [2]uint64 {
 	return low
 }
 
+// take has the bounds of a side take in a new message, whose seq is above all others.
+func (h *head) take(side turn.Side, seq uint64) {
+	if h.live[side] == 0 {
+		h.low[side] = seq
+	}
+	h.high[side] = seq
+}
+
+// below returns, by side, how far below last the bounds are up to which messages are alive.
+// Of a side without any, that says nothing.
+func (h *head) below() (n [2]uint64) {
+	for side, high := range h.high {
+		if h.typ == turn.TypeList && h.live[side] > 0 {
+			n[side] = h.last - high
+		}
+	}
+	return n
+}
+
 // encode appends the stored form: version, then uvarints in the order below,
-// then the metadata as pairs of length-prefixed strings in key order, then the moves if
-// the version is that of heads with some.
+// then the metadata as pairs of length-prefixed strings in key order, then, if the version is
+// that of heads with some, the moves and, if they say something, how far the bounds are below
+// last.
 func (h *head) encode(b []byte) []byte {
 	at := len(b)
 	b = append(b, headVersion)
@@ -92,9 +115,14 @@ func (h *head) encode(b []byte) []byte {
 			b = appendString(appendString(b, k), h.meta[k])
 		}
 	}
-	if h.moves.total > 0 {
-		b[at] = movesHeadVersion
-		b = h.moves.append(b)
+	below := h.below()
+	if h.moves.total == 0 && below == [2]uint64{} {
+		return b
+	}
+	b[at] = movesHeadVersion
+	b = h.moves.append(b)
+	if below != [2]uint64{} {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, below[0]), below[1])
 	}
 	return b
 }
@@ -129,8 +157,12 @@ func decodeHead(b []byte) (*head, error) {
 			h.meta[k] = r.string()
 		}
 	}
-	if moved {
+	if h.high = [2]uint64{h.last, h.last}; moved {
 		h.moves = r.moves()
+		if len(r.b) > 0 {
+			h.high[0] -= min(r.uint(), h.last)
+			h.high[1] -= min(r.uint(), h.last)
+		}
 	}
 	return h, r.end("session")
 }

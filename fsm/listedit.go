@@ -116,12 +116,16 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 			return 0, err
 		}
 		defer v.passing()()
+		m.bound(&v)
 		left := n
 		if err := v.list(end, h.count(), func(rec *record) bool {
 			size += uint64(len(rec.data))
 			left--
 			return left > 0
 		}); err != nil {
+			return 0, err
+		}
+		if err := m.searched(&v); err != nil {
 			return 0, err
 		}
 	}
@@ -147,7 +151,7 @@ func (v *view) list(from turn.Side, total uint64, fn func(*record) bool) error {
 	if err := v.oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
 		return err
 	}
-	if more && total != 0 {
+	if more && total != 0 && !v.over() {
 		return headCountsMore(v.inc)
 	}
 	return nil

@@ -71,6 +71,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 	if err != nil {
 		return false, err
 	}
+	m.bound(&live)
 	var seqs []uint64
 	var revision uint64
 	for i := range ms {
@@ -91,6 +92,9 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		default:
 			seqs, revision = append(seqs, rec.seq), rec.revision
 		}
+	}
+	if err := m.searched(&live); err != nil {
+		return false, err
 	}
 	n := uint64(len(seqs))
 	switch {

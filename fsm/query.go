@@ -72,7 +72,7 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 		return err
 	}
 	all := q.From == turn.FromLast || q.From == turn.FromAfter && q.Seq == 0
-	if all && !g.cut && uint64(len(g.records)) != h.count() {
+	if all && !g.cut && !v.over() && uint64(len(g.records)) != h.count() {
 		return headCountsMore(h.inc)
 	}
 	if newest {

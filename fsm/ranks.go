@@ -43,13 +43,13 @@ func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record) bo
 		return !stopped
 	}
 	var err error
-	if after := total - skip - n; after < skip {
+	if after := total - skip - n; after <= skip {
 		skip = after
 		err = v.newest(side, maxSeq, take)
 	} else {
 		err = v.oldest(side, 0, take)
 	}
-	if err == nil && !stopped {
+	if err == nil && !stopped && !v.over() {
 		err = headCountsMore(v.inc)
 	}
 	return err

@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"math"
+
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -25,7 +27,15 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
 			w.cut = max(w.cut, x.highest+1)
 		} else {
 			m.active.killTop(h.inc, s, span{x.lowest, x.highest})
+			m.lower(h, s, x.lowest-1)
 		}
+	}
+}
+
+// lower notes that no message of a side with a seq above high is alive.
+func (m *Machine) lower(h *head, side turn.Side, high uint64) {
+	if m.level() >= turn.Level1 {
+		h.high[side] = min(h.high[side], high)
 	}
 }
 
@@ -76,18 +86,38 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 	// that the lower end of the other.
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.live[near])
+	m.bound(&v)
 	rs, err := v.ranks(near, h.live[near]-fromNear, fromNear, h.live[near])
+	if err == nil && v.over() {
+		err = m.interrupted(h, near, rs, &v)
+	}
 	if err != nil {
 		return nil, err
 	}
-	m.drop(h, near, false, removalOf(rs))
-	reverse(rs)
+	v.most = math.MaxUint64 // the other side begins where this one ends
 	rest, err := v.ranks(far, 0, n-fromNear, h.live[far])
 	if err != nil {
 		return nil, err
 	}
+	m.spendUpTo(passedCost * (v.passed - uint64(len(rs)+len(rest))))
+	m.drop(h, near, false, removalOf(rs))
 	m.drop(h, far, true, removalOf(rest))
+	reverse(rs)
 	return append(rs, rest...), nil
+}
+
+// interrupted ends a removal from the upper end of a side whose walk had to pass too many
+// messages of the other one. What it has passed, the next one does not pass again.
+func (m *Machine) interrupted(h *head, side turn.Side, rs []record, v *view) error {
+	err := m.searched(v)
+	high := v.end
+	if n := len(rs); n > 0 {
+		high = rs[n-1].seq
+	} else {
+		err = turn.Errorf(turn.Overloaded, "too many messages of the list's other end lie between; send it again")
+	}
+	m.lower(h, side, high)
+	return err
 }
 
 // dropFrom is takeFrom for messages that are not returned.

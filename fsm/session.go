@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -176,7 +177,7 @@ func checkExpect(expect *uint64, h *head) error {
 // is in memory. The caller holds mu, at least for reading.
 func (m *Machine) viewOf(h *head, tx *reading) view {
 	v := m.ids(h.inc, tx)
-	v.low = h.floors()
+	v.low, v.high = h.floors(), h.high
 	return v
 }
 
@@ -209,6 +210,7 @@ func (t *table) layer(inc uint64) layer {
 // view returns a session's messages, store included. Only for use in Apply.
 func (m *Machine) view(h *head) (view, error) {
 	v := m.viewOf(h, nil)
+	v.gaps, v.learned, v.counts, v.most = h.gaps, &h.gaps, m.limited(), math.MaxUint64
 	if v.complete() {
 		return v, nil
 	}

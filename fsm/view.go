@@ -21,14 +21,24 @@ type layer struct {
 type view struct {
 	inc    uint64
 	low    [2]uint64
+	high   [2]uint64
 	layers [3]layer // warm, frozen, active
 	edited bool     // a layer has edits
 	// tx is open while store is needed; nil if everything is in the layers.
 	tx *reading
 	// scratch is reused from block to block.
 	scratch []record
-	blocks  int    // read so far
-	passed  uint64 // live messages that walks have shown
+	blocks  int // read so far
+
+	// Of walks of Apply. What is charged for them is passed: it must be the same on every
+	// node, and so neither depend on gaps nor on what memtables know of removals.
+	counts  bool   // passed counts live messages of either side, whichever the walk is for
+	most    uint64 // if counts: walks end when they have passed more
+	passed  uint64 // live messages
+	removed uint64 // messages; differs between nodes
+	end     uint64 // the seq up to which the last walk came that passed more
+	gaps    *gaps  // by seqKey; nil: none are known
+	learned **gaps // where found ones are remembered; nil: they are not
 }
 
 // keepBlocks is how many blocks of one view go into the cache at most: a walk through
@@ -200,17 +210,26 @@ func (v *view) find(seq uint64) (r record, ok bool, err error) {
 // anySide, the highest first, until fn returns false.
 func (v *view) newest(side turn.Side, from uint64, fn func(*record) bool) error {
 	floor := v.floor(side)
-	for next := v.below(side, from); next >= max(floor, 1); {
+	run := seqRun{learned: v.learned}
+	defer run.end()
+	for next := v.below(v.dead(side), min(from, v.top(side))); next >= max(floor, 1); {
 		from, next = next, 0
 		if err := v.descend(from, func(r *record) bool {
-			switch {
-			case r.seq < floor:
+			if r.seq < floor {
 				return false
-			case v.wanted(side, r):
-				v.passed++
-				return fn(r)
 			}
-			to := v.below(side, r.seq)
+			if v.live(r) {
+				run.end()
+				if v.wanted(side, r) || v.counts {
+					return v.show(side, r, fn)
+				}
+			}
+			v.removed++
+			to := v.below(v.dead(side), r.seq)
+			if v.counts {
+				to = min(to, v.gapAt(&run, r.seq).from-1)
+				run.add(span{to + 1, r.seq})
+			}
 			if r.seq-to < longRun {
 				return true
 			}
@@ -233,6 +252,7 @@ func (v *view) below(side turn.Side, seq uint64) uint64 {
 	if side == anySide {
 		return max(v.below(turn.Tail, seq), v.below(turn.Head, seq))
 	}
+	seq = min(seq, v.high[side])
 	for i := 0; i < len(v.layers); i++ {
 		if run, dead := v.layers[i].kills[side].find(seq); dead {
 			seq, i = run.from-1, -1 // another layer may go on from there
@@ -260,14 +280,27 @@ func (v *view) above(side turn.Side, seq uint64) uint64 {
 
 // oldest is newest the other way: seq ≥ from, the lowest first.
 func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error {
-	for next := v.above(side, max(from, 1)); next != 0; {
+	top := v.top(side)
+	run := seqRun{learned: v.learned}
+	defer run.end()
+	for next := v.above(v.dead(side), max(from, v.floor(side), 1)); next != 0 && next <= top; {
 		from, next = next, 0
 		if err := v.ascend(from, func(r *record) bool {
-			if v.wanted(side, r) {
-				v.passed++
-				return fn(r)
+			if r.seq > top {
+				return false
 			}
-			to := v.above(side, r.seq)
+			if v.live(r) {
+				run.end()
+				if v.wanted(side, r) || v.counts {
+					return v.show(side, r, fn)
+				}
+			}
+			v.removed++
+			to := v.above(v.dead(side), r.seq)
+			if v.counts {
+				to = max(to, v.gapAt(&run, r.seq).to+1)
+				run.add(span{r.seq, to - 1})
+			}
 			if to-r.seq < longRun {
 				return true
 			}
@@ -278,6 +311,26 @@ func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error 
 		}
 	}
 	return nil
+}
+
+// show passes a live message, and shows it to fn if it is of a side.
+func (v *view) show(side turn.Side, r *record, fn func(*record) bool) bool {
+	if v.passed++; v.over() {
+		v.end = r.seq
+		return false
+	}
+	return !v.wanted(side, r) || fn(r)
+}
+
+// over reports whether walks have passed more messages than they may.
+func (v *view) over() bool { return v.counts && v.passed > v.most }
+
+// dead returns the side of which all messages must be dead that a walk for a side jumps over.
+func (v *view) dead(side turn.Side) turn.Side {
+	if v.counts {
+		return anySide
+	}
+	return side
 }
 
 // maxSeq is above every seq, with room for one more.
@@ -296,4 +349,12 @@ func (v *view) floor(side turn.Side) uint64 {
 		return min(v.low[0], v.low[1])
 	}
 	return v.low[side]
+}
+
+// top is the highest seq at which a live message of the side can stand.
+func (v *view) top(side turn.Side) uint64 {
+	if side == anySide {
+		return max(v.high[0], v.high[1])
+	}
+	return v.high[side]
 }

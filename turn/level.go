@@ -26,8 +26,9 @@ const (
 	//     stored together, apart from those of longer keys
 	//   - what an entry copies of what is stored, returns from it or passes in search of it is
 	//     bounded, queries of transactions included: the rest is TooLarge or Overloaded.
-	//     Trims are not. What such queries answer with is bounded by DefaultLimits
+	//     Trims are not. Messages of either side of a list that are passed count. What such queries answer with is bounded by DefaultLimits
 	//   - a trim of many entries of a stream raises a floor in its head
+	//   - the head of a list knows, by side, between which seqs messages are alive
 	//   - Clear of a session that does not exist removes nothing, no longer NotFound
 	Level1
 )
