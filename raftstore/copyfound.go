@@ -47,12 +47,17 @@ func (n *Node) begin(ctx context.Context, m peer.Meeting) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	n.judgeUnasked(m.Remote.NodeID, seen)
+	return n.reason()
+}
+
+// judgeUnasked judges what another node says unasked that it has seen of this one.
+func (n *Node) judgeUnasked(id string, seen seenAnswer) {
 	if seen.Incarnation != n.ident.get().Incarnation {
 		seen.sighting = sighting{}
 	}
 	if n.ballot.ready() != nil || len(n.configuration().Servers) == 0 {
 		n.past(seen.Own)
 	}
-	n.judge(m.Remote.NodeID, seen)
-	return n.reason()
+	n.judge(id, seen)
 }

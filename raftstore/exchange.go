@@ -47,12 +47,10 @@ func (n *Node) exchange(ctx context.Context) {
 		n.trust(answered)
 		n.forgetLog()
 		next := exchangeEvery
-		if slices.ContainsFunc(ids, func(id string) bool { return !answered.has(id) }) {
-			if n.ballot.ready() != nil {
-				next = exchangeSoon
-			}
-		} else {
+		if n.heardAll(ids, answered) {
 			n.ballot.asked()
+		} else if n.ballot.ready() != nil {
+			next = exchangeSoon
 		}
 		if time.Since(saved) >= saveSightings {
 			saved = time.Now()
@@ -61,6 +59,12 @@ func (n *Node) exchange(ctx context.Context) {
 		}
 		wait.Reset(next)
 	}
+}
+
+// heardAll reports whether all those have answered that this node knows, and all have spoken that
+// they have named.
+func (n *Node) heardAll(ids []string, answered answers) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool { return !answered.has(id) }) && !n.hearsay.awaits(n.id, ids)
 }
 
 func (n *Node) saveSightings() {
@@ -85,13 +89,14 @@ func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	defer cancel()
 	p := n.mark.Position()
 	l, missing := n.mark.Lost()
-	payload, err := json.Marshal(seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.calls.origin, missing && l.Doubt > 0})
-	if err != nil {
-		return // plain numbers: it cannot fail
-	}
+	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.calls.origin, missing && l.Doubt > 0, nil}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, id := range ids {
+		payload, err := json.Marshal(q.to(n.seen.last(id)))
+		if err != nil {
+			continue // plain numbers and an id: it cannot fail
+		}
 		wg.Go(func() {
 			answer, err := n.net.Call(ctx, id, kindSeen, payload)
 			mu.Lock()
@@ -121,6 +126,14 @@ type seenQuestion struct {
 	sighting
 	Boot  uint64 `json:"boot,omitempty"`
 	Doubt bool   `json:"doubt,omitempty"` // see raftlog.Loss
+	// Seen is what the asker has seen of the one that it asks; nil from an older turnlog.
+	Seen *sighting `json:"seen,omitempty"`
+}
+
+// to returns the question as it goes to a node of which that was seen.
+func (q seenQuestion) to(seen sighting) seenQuestion {
+	q.Seen = &seen
+	return q
 }
 
 // seenAnswer is what a node answers: what it has seen of the one that asks, and the
@@ -130,16 +143,23 @@ type seenAnswer struct {
 	Own uint64 `json:"own_term,omitempty"`
 }
 
+// seenReply is an answer, and the members that the one that answers knows: see hearsay.
+type seenReply struct {
+	seenAnswer
+	Members []string `json:"members,omitempty"`
+}
+
 // compare holds what another node answered against what this node has. It reports whether
 // the other could say anything.
 func (n *Node) compare(id string, answer []byte) bool {
 	content, f, err := open(answer)
-	var seen seenAnswer
+	var seen seenReply
 	if f != nil || err != nil || json.Unmarshal(content, &seen) != nil {
 		return false
 	}
 	n.past(seen.Own)
-	n.judge(id, seen)
+	n.judge(id, seen.seenAnswer)
+	n.learnMembers(seen.Members)
 	return true
 }
 
@@ -214,6 +234,9 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 		before = n.seen.met(from.NodeID, now.sighting, now.Boot)
 		n.seen.doubting(from.NodeID, now.Doubt)
 	}
-	b, err := json.Marshal(seenAnswer{before, n.stable.Promised()})
+	if now.Seen != nil {
+		n.toldUnasked(from.NodeID, seenAnswer{*now.Seen, now.Promised})
+	}
+	b, err := json.Marshal(seenReply{seenAnswer{before, n.stable.Promised()}, n.knownMembers()})
 	return append([]byte{fared}, b...), err
 }

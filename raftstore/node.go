@@ -59,6 +59,7 @@ type Node struct {
 	offsets   clustertime.Offsets
 	departed  departures
 	vouchers  vouchers
+	hearsay   hearsay
 	fresh     freshness
 	stats     counters
 

@@ -131,6 +131,13 @@ func (s *sightings) of(id, incarnation string) sighting {
 	return sighting{}
 }
 
+// last returns what was seen of a node, whatever its directory.
+func (s *sightings) last(id string) sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[id]
+}
+
 // boot returns the start that told last what it has.
 func (s *sightings) boot(id string) boot {
 	s.mu.Lock()
