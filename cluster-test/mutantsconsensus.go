@@ -67,7 +67,7 @@ func consensusMutants() []mutant {
 			Edits:    []edit{{Old: "n.askClocks(ctx, others)", New: "n.offsets.Of(others, n.cfg.Clock.Now())"}},
 			Catchers: []catcher{{Test: "TestStaleOffsetsDoNotCount", Shows: []string{"cluster time is ahead"}, Runs: 3}}},
 		{Name: "log-cut-meanwhile", About: "the log is cut as usual while a snapshot of before is on its way",
-			Edits:    []edit{{Old: "return n.snaps.sending.tail(usual)", New: "return usual"}},
+			Edits:    []edit{{Old: "return n.snaps.Tail(usual)", New: "return usual"}},
 			Catchers: []catcher{{Test: "TestLogStaysWhileASnapshotIsSent", Shows: []string{"the log begins at"}, Runs: 1}}},
 		{Name: "local-reads", About: "every node answers linearizable reads from its own state",
 			Edits:    []edit{{In: "(*Node).query", Old: "case turn.Stale:", New: "case turn.Stale, turn.Linearizable:"}},

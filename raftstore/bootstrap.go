@@ -56,7 +56,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 // blank reports whether the node has no history. A term of 1 without a log is
 // what a bootstrap leaves that was cut short.
 func (n *Node) blank() bool {
-	return n.logs.LastDurable() == 0 && n.snaps.position().Index == 0 && n.mark.Position() == (raftlog.Position{}) && n.stable.Promised() <= 1 &&
+	return n.logs.LastDurable() == 0 && n.snaps.Position().Index == 0 && n.mark.Position() == (raftlog.Position{}) && n.stable.Promised() <= 1 &&
 		n.ident.get().ClusterID == ""
 }
 

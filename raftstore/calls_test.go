@@ -203,11 +203,6 @@ func TestClosedTable(t *testing.T) {
 	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
 }
 
-// handClock is moved by hand.
-type handClock struct{ now time.Time }
-
-func (c *handClock) Now() time.Time { return c.now }
-
 // A call that an earlier leader may have in its log is not ended by what a later one says of
 // it: that one may have refused it before it was proposed.
 func TestLaterLeaderDoesNotRefuseAnExposedCall(t *testing.T) {

@@ -30,7 +30,7 @@ func (n *Node) compact(ctx context.Context) {
 		if _, halted := n.state.Damage(); halted {
 			continue // what is not flushed is needed
 		}
-		if !n.compactForSpace(time.Now()) && n.logs.IndexForTail(enough) <= n.snaps.position().Index+1 {
+		if !n.compactForSpace(time.Now()) && n.logs.IndexForTail(enough) <= n.snaps.Position().Index+1 {
 			continue
 		}
 		if err := n.Snapshot(ctx); err != nil && ctx.Err() == nil {
@@ -73,7 +73,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 	}
 	ended := time.Now()
 	n.stats.snapshots.add(ended.Sub(began), ended)
-	n.log.Info("snapshot taken", "index", n.snaps.position().Index, "log_begins", n.logs.FirstDurable())
+	n.log.Info("snapshot taken", "index", n.snaps.Position().Index, "log_begins", n.logs.FirstDurable())
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (n *Node) tailBytes() int64 {
 	if n.space.short.Load() != nil {
 		return min(usual, 4<<20) // space is needed more
 	}
-	return n.snaps.sending.tail(usual)
+	return n.snaps.Tail(usual)
 }
 
 // eventually makes a future of a call that blocks before it returns one.

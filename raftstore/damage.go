@@ -89,9 +89,9 @@ func (n *Node) checkLogKept(dir string) error {
 // what was in it, and the node does not vote without that (see ballot).
 func (n *Node) checkLog(snap raftlog.Position) error {
 	if first := n.logs.FirstDurable(); first > snap.Index+1 {
-		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.path(markerName), snap.Index)
+		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.MarkerPath(), snap.Index)
 		if snap.Index == 0 {
-			what = n.snaps.path(markerName) + ", which stands for those before, is missing"
+			what = n.snaps.MarkerPath() + ", which stands for those before, is missing"
 		}
 		return fmt.Errorf("raftstore: the log begins with entry %d, and %s; %s", first, what, reseed)
 	}

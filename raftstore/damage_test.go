@@ -13,6 +13,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
+	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -78,7 +79,7 @@ func TestLostMarkerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = n.start(t.Context(), t.Context())
-	if err == nil || !strings.Contains(err.Error(), markerName) || !strings.Contains(err.Error(), reseed) {
+	if err == nil || !strings.Contains(err.Error(), snapshot.MarkerName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("a log that begins with entry 6, and no snapshot: %v", err)
 	}
 }

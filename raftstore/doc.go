@@ -1,7 +1,7 @@
 // Package raftstore is a node of a replicated store: Raft around the state
 // machine of package fsm, over the log of package raftlog and the connections of
-// package peer. It runs Raft; package raftlog stores its entries, and no other package
-// knows of it.
+// package peer. It runs Raft; packages raftlog and snapshot store its entries and
+// snapshots, and no other package knows of it.
 //
 //	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
 //	go n.Run(ctx)                                  // until ctx ends, or the node must stop
@@ -62,7 +62,7 @@
 // raftlog writes them; closing the log waits for its end.
 //
 // Raft has its own; it calls applier (its FSM), raftlog.Store, stableStore and
-// snapshotStore, and through transport the other nodes.
+// snapshot.Store, and through transport the other nodes.
 //
 // # What the library is not relied on for
 //

@@ -11,6 +11,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/snapshot"
 )
 
 // applier is the state machine as Raft sees it. Raft calls it from one goroutine.
@@ -24,7 +25,7 @@ type applier struct {
 	handed uint64 // the last entry that Raft has handed over
 
 	state *fsm.Machine
-	snaps *snapshotStore
+	snaps *snapshot.Store
 	logs  *raftlog.Store
 	ctx   context.Context // the Node's
 	// adopt takes over the snapshot that came.
@@ -102,7 +103,7 @@ func (a *applier) Apply(l *raft.Log) any { return a.ApplyBatch([]*raft.Log{l})[0
 // Restore implements raft.FSM. The snapshot store knows where the snapshot lies.
 func (a *applier) Restore(io.ReadCloser) error {
 	err := a.adopt()
-	p := a.snaps.position()
+	p := a.snaps.Position()
 	if err == nil {
 		err = a.logs.FitToSnapshot(p.Index, p.Term)
 	}
@@ -133,18 +134,15 @@ var errForeignSink = errors.New("raftstore: a snapshot can be kept only in the n
 
 // Persist implements raft.FSMSnapshot.
 func (f flushSnapshot) Persist(sink raft.SnapshotSink) error {
-	k, ok := sink.(*snapshotSink)
+	k, ok := sink.(*snapshot.Sink)
 	if !ok {
 		return errForeignSink
 	}
 	if err := f.state.Flush(f.ctx); err != nil {
 		return err
 	}
-	if have, _ := f.state.Durable(); have < k.marker.Index {
-		return fmt.Errorf("raftstore: the flushed state ends at log entry %d, the snapshot is to be at %d", have, k.marker.Index)
-	}
-	k.local()
-	return nil
+	have, _ := f.state.Durable()
+	return k.KeepLocal(have)
 }
 
 // Release implements raft.FSMSnapshot.

@@ -53,6 +53,8 @@ func (f identityFile) sum() uint32 {
 	return crc32.Checksum(b, castagnoli)
 }
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 const (
 	identityVersion = 1
 	identityName    = "identity.json"

@@ -13,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
+	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -232,11 +233,8 @@ func (n *Node) forgetLog() {
 // lastServers returns the newest configuration that marker and log tell of; none if there is
 // none. inLog returns the newest one in the log's entries from an index on, nil if there is none.
 func (n *Node) lastServers(inLog func(from uint64) []raft.Server) (servers []raft.Server) {
-	var from uint64
-	if m, err := readMarker(filepath.Join(n.cfg.DataDir, snapshotsName, markerName)); err == nil && m.Best != nil {
-		servers, from = m.Best.Servers, m.Best.ConfigAt+1
-	}
-	if later := inLog(from); later != nil {
+	servers, at := snapshot.LastServers(filepath.Join(n.cfg.DataDir, snapshotsName))
+	if later := inLog(at + 1); later != nil {
 		return later
 	}
 	return servers

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
@@ -248,7 +249,7 @@ func TestOlderSnapshotsFolderIsRefused(t *testing.T) {
 	c.kill("n1")
 	restore(t, aside, filepath.Join(c.dir, "n1", "snapshots"))
 	err := c.ended(c.start("n1"))
-	if err == nil || !bytes.Contains([]byte(err.Error()), []byte(markerName+" ends at entry")) {
+	if err == nil || !bytes.Contains([]byte(err.Error()), []byte(snapshot.MarkerName+" ends at entry")) {
 		t.Fatalf("the node ends with: %v", err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,7 +37,7 @@ type Node struct {
 	applier *applier // nil until Run has started Raft
 	logs    *raftlog.Store
 	stable  *stableStore
-	snaps   *snapshotStore
+	snaps   *snapshot.Store
 	mark    *raftlog.HighWater
 	ballot  *ballot
 	seen    *sightings

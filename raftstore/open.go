@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -81,11 +82,13 @@ func (n *Node) openFiles() (err error) {
 	if members := len(n.state.Members()); n.cfg.Closed != "" && members > 1 {
 		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Closed)
 	}
-	n.snaps, err = openSnapshots(filepath.Join(dir, snapshotsName), n.state, n.cfg.Storage.SnapshotRate, n.cfg.Clock, n.log)
+	n.snaps, err = snapshot.Open(filepath.Join(dir, snapshotsName), snapshot.Config{
+		State: n.state, Rate: n.cfg.Storage.SnapshotRate, Clock: n.cfg.Clock, Advice: reseed, Logger: n.log,
+	})
 	if err != nil {
 		return err
 	}
-	return n.damagedState(n.snaps.check()) // before anything is read of it
+	return n.damagedState(n.snaps.Check()) // before anything is read of it
 }
 
 // openLog opens the log, and what proves that it is whole.
@@ -127,8 +130,9 @@ func (n *Node) openLog(dir string) (err error) {
 }
 
 const (
-	walName  = "wal"
-	boltName = "log.db"
+	walName       = "wal"
+	boltName      = "log.db"
+	snapshotsName = "snapshots"
 )
 
 // checkEngine refuses a directory whose log is kept by another engine than the

@@ -121,7 +121,7 @@ func (n *Node) appliedIndex() uint64 {
 
 // logEnd returns where this node's log ends, as far as it is durable.
 func (n *Node) logEnd() raftlog.Position {
-	end, snap := n.mark.Position(), n.snaps.position()
+	end, snap := n.mark.Position(), n.snaps.Position()
 	if end.Before(snap) {
 		return snap
 	}

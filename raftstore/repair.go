@@ -33,7 +33,7 @@ const (
 )
 
 // adopt takes over what snapshot there is.
-func (n *Node) adopt() error { return n.damagedState(n.snaps.adopt()) }
+func (n *Node) adopt() error { return n.damagedState(n.snaps.Adopt()) }
 
 // damagedState halts the state machine if err tells of damage to the state, or to a
 // snapshot, that can be repaired. It returns what is not repaired.
@@ -163,7 +163,7 @@ func (n *Node) fetchState(ctx context.Context, from raft.Server) (index uint64, 
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	// From here on nothing is applied: the state that comes shall not be behind.
-	least := max(n.state.Halt(nil), n.snaps.position().Index, max(n.logs.FirstDurable(), 1)-1)
+	least := max(n.state.Halt(nil), n.snaps.Position().Index, max(n.logs.FirstDurable(), 1)-1)
 	defer n.applier.resume()
 	in := steady{c}
 	got, err := askState(in, least)
@@ -189,7 +189,7 @@ func (n *Node) fetchState(ctx context.Context, from raft.Server) (index uint64, 
 func (n *Node) reachEntry(ctx context.Context, p raftlog.Position) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	for n.snaps.position() != p {
+	for n.snaps.Position() != p {
 		if n.logs.LastDurable() >= p.Index {
 			var l raft.Log
 			if err := n.logs.GetLog(p.Index, &l); err != nil || l.Term == p.Term {

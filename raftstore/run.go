@@ -104,7 +104,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	if err := n.adopt(); err != nil {
 		return err
 	}
-	snap := n.snaps.position()
+	snap := n.snaps.Position()
 	if snap.Index > 0 {
 		if err := n.logs.FitToSnapshot(snap.Index, snap.Term); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (n *Node) start(ctx, life context.Context) error {
 		}
 		return false
 	}))
-	n.snaps.follow(r.AppliedIndex)
+	n.snaps.Follow(r.AppliedIndex)
 	// Not before Raft has read its log, which can take longer than the others are asked.
 	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
 	n.raft.Store(r)

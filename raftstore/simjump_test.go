@@ -46,7 +46,7 @@ func TestNodeWithAStateNewerThanItsLogStarts(t *testing.T) {
 			return applied > 0 && r.Stats().SnapshotsInstalled > 0
 		})
 		state, _ := r.state.Durable()
-		if end, _ := r.logs.LastIndex(); state <= max(end, r.snaps.position().Index) {
+		if end, _ := r.logs.LastIndex(); state <= max(end, r.snaps.Position().Index) {
 			t.Fatalf("the state is at entry %d, the log ends at %d: the test shows nothing", state, end)
 		}
 		c.crash(late)

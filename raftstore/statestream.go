@@ -105,7 +105,7 @@ func (n *Node) dumpFrom(ctx context.Context, least uint64) (*fsm.Dump, error) {
 }
 
 func (n *Node) sendDump(out io.Writer, d *fsm.Dump) error {
-	dump := streamDump(d, n.snaps.rate, n.snaps.sending.begin(d.Size))
+	dump := n.snaps.Stream(d)
 	defer dump.Close()
 	head := binary.LittleEndian.AppendUint64([]byte{stateComes}, d.Index)
 	if _, err := out.Write(binary.LittleEndian.AppendUint64(head, d.Term)); err != nil {

@@ -48,7 +48,7 @@ func (n *Node) status() nodeStatus {
 	s := nodeStatus{
 		ID: n.id, Incarnation: n.ident.get().Incarnation,
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
-		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.position().Index),
+		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
 		NoLog: n.space.logFull.Load(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
 	}

@@ -1,4 +1,4 @@
-package raftstore
+package snapshot
 
 import (
 	"errors"
@@ -9,36 +9,43 @@ import (
 )
 
 // Create implements raft.SnapshotStore.
-func (s *snapshotStore) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s *Store) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	f, err := os.CreateTemp(s.dir, "*.tmp")
 	if err != nil {
 		return nil, err
 	}
-	return &snapshotSink{
+	return &Sink{
 		store: s, file: f,
 		marker: marker{Index: index, Term: term, Servers: c.Servers, ConfigAt: configIndex, Received: true},
 	}, nil
 }
 
-// snapshotSink receives a snapshot from the leader, or, after local, stands for
-// the state machine's own file.
-type snapshotSink struct {
-	store  *snapshotStore
+// Sink is a raft.SnapshotSink. It receives a snapshot from the leader or, after KeepLocal, stands
+// for the file of the state machine.
+type Sink struct {
+	store  *Store
 	marker marker
 	file   *os.File
 	closed bool
 }
 
-// local says that the state is in the state machine's file, durably.
-func (k *snapshotSink) local() { k.marker.Received = false }
+// KeepLocal says that the state is in the state machine's file, durable up to an entry. It
+// fails if that is before the snapshot's.
+func (k *Sink) KeepLocal(durable uint64) error {
+	if durable < k.marker.Index {
+		return fmt.Errorf("snapshot: the flushed state ends at log entry %d, the snapshot is to be at %d", durable, k.marker.Index)
+	}
+	k.marker.Received = false
+	return nil
+}
 
 // ID implements raft.SnapshotSink.
-func (k *snapshotSink) ID() string { return k.marker.meta(0).ID }
+func (k *Sink) ID() string { return k.marker.meta(0).ID }
 
 // Write takes a part of what a leader sends.
-func (k *snapshotSink) Write(p []byte) (int, error) {
+func (k *Sink) Write(p []byte) (int, error) {
 	if k.store.passed(k.marker.Index) {
-		return 0, fmt.Errorf("raftstore: the snapshot at log entry %d is older than what this node has applied", k.marker.Index)
+		return 0, fmt.Errorf("snapshot: the snapshot at log entry %d is older than what this node has applied", k.marker.Index)
 	}
 	n, err := k.file.Write(p)
 	k.marker.Size += int64(n)
@@ -46,7 +53,7 @@ func (k *snapshotSink) Write(p []byte) (int, error) {
 }
 
 // Cancel implements raft.SnapshotSink.
-func (k *snapshotSink) Cancel() error {
+func (k *Sink) Cancel() error {
 	if k.closed {
 		return nil
 	}
@@ -55,7 +62,7 @@ func (k *snapshotSink) Cancel() error {
 }
 
 // Close makes the snapshot the newest one, durably.
-func (k *snapshotSink) Close() error {
+func (k *Sink) Close() error {
 	if k.closed {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package raftstore
+package snapshot
 
 import (
 	"io"
@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// sentFor is how long a snapshot counts as on its way after it was taken up: its
+	// transferDone is how long a snapshot counts as on its way after it was taken up: its
 	// receiver is then sent what came after it.
-	sentFor = 5 * time.Second
-	// sentTails: the log may grow to as many times its usual tail meanwhile, or to
-	// the size of the snapshot.
-	sentTails = 16
+	transferDone = 5 * time.Second
+	// transferTails: during a transfer the log may grow to as many times its usual tail,
+	// or to the size of the snapshot.
+	transferTails = 16
 )
 
-// sending keeps account of the snapshots that are on their way to other nodes.
+// transfers keeps account of the snapshots that are on their way to other nodes.
 //
-// Who receives one needs the log from there on when it has taken it up. While clients
-// write, the log must not lose that: the receiver would have to be sent another
-// snapshot, and one more after that. So the log's tail is longer meanwhile; not without
-// bound, since a receiver may fail again and again.
-type sending struct {
-	clock Clock
+// A node that installed a snapshot needs the log from there on. While clients write, the log
+// must not lose that: the receiver would have to be sent another snapshot, and one more after
+// that. So the log's tail is longer during a transfer; not without bound, since a receiver may
+// fail again and again.
+type transfers struct {
+	clock interface{ Now() time.Time }
 
 	mu    sync.Mutex
 	open  int
@@ -32,7 +32,7 @@ type sending struct {
 
 // begin notes that a snapshot is on its way; end, which is to be called once, that it
 // was taken up, or is not wanted any more.
-func (s *sending) begin(bytes int64) (end func()) {
+func (s *transfers) begin(bytes int64) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expireLocked()
@@ -42,25 +42,25 @@ func (s *sending) begin(bytes int64) (end func()) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.open--
-		s.until = s.clock.Now().Add(sentFor)
+		s.until = s.clock.Now().Add(transferDone)
 	}
 }
 
-func (s *sending) expireLocked() {
+func (s *transfers) expireLocked() {
 	if s.open == 0 && !s.clock.Now().Before(s.until) {
 		s.bytes = 0
 	}
 }
 
 // tail returns how many bytes of log are to be kept, given how many usually are.
-func (s *sending) tail(usual int64) int64 {
+func (s *transfers) tail(usual int64) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expireLocked()
 	if s.bytes == 0 {
 		return usual
 	}
-	return max(usual*sentTails, s.bytes)
+	return max(usual*transferTails, s.bytes)
 }
 
 // throttled is a writer that takes so many bytes a second, so that sending a state
