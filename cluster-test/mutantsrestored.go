@@ -34,7 +34,7 @@ func restoredMutants() []mutant {
 			Edits:    []edit{{Old: "end.Term == term && term >= l.Doubt && !end", New: "end.Term == term && !end"}},
 			Catchers: []catcher{{Test: "TestLeaderThatEndsADoubt", Runs: 1}}},
 		{Name: "half-a-vote-counts", About: "the term of a vote is written beside the candidate of the vote before",
-			Edits:    []edit{{Old: "if k == keyVoteTerm {\n\t\tvalues", New: "if k == keyTerm+keyVoteTerm {\n\t\tvalues"}},
+			Edits:    []edit{{Old: "if k == keyVoteTerm {\n\t\tvalues", New: "if k == KeyTerm+keyVoteTerm {\n\t\tvalues"}},
 			Catchers: []catcher{{Test: "TestHalfAVoteIsNone", Runs: 1}}},
 		{Name: "doubt-too-short", About: "the doubt of an older copy leaves out the terms that the others are in",
 			Edits:    []edit{{Old: "max(promised, seen.Promised, seen.Own, n.ballot.forgotten())", New: "max(promised, seen.Promised)"}},

@@ -39,7 +39,7 @@ func storageMutants() []mutant {
 			Catchers: []catcher{{Test: "TestRottenTailIsNotATornOne", Runs: 1}}},
 		{Name: "mark-lowered", About: "a snapshot that ends before the log's mark lowers it when the node starts",
 			Edits: []edit{{Old: "\t\treturn s.engine.Reset(index + 1)\n\t}\n\treturn s.engine.TruncateBefore(index + 1)",
-				New: "\t\ts.mark.cut(position{index, term})\n\t\treturn s.engine.Reset(index + 1)\n\t}\n\treturn s.engine.TruncateBefore(index + 1)"}},
+				New: "\t\ts.cfg.Mark.cut(Position{index, term})\n\t\treturn s.engine.Reset(index + 1)\n\t}\n\treturn s.engine.TruncateBefore(index + 1)"}},
 			Catchers: []catcher{{Test: "TestOlderCopyOfTheLogLosesNothing", Runs: 1}}},
 		{Name: "acknowledged-before-asking", About: "a node that has not yet heard what others have seen of it acknowledges entries",
 			Edits:    []edit{{Old: "\tif len(m.Entries) > 0 {\n\t\treturn 0, b.ready()\n\t}\n", New: ""}},

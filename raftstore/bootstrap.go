@@ -47,9 +47,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 		return 1
 	})
 	n.log.Info("beginning a new cluster", "servers", fmt.Sprint(initial))
-	if err := n.stable.SetUint64([]byte(keyTerm), 1); err != nil {
-		return err
-	}
+	n.stable.SetTerm(1)
 	return n.logs.StoreLog(&raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(c)})
 }
 

@@ -386,8 +386,11 @@ func TestThreeNodes(t *testing.T) {
 	c.sameState()
 	eventuallyTrue(t, "a follower describes the whole cluster", func() bool {
 		st, err := c.follower().Cluster(t.Context())
-		if err != nil || st.ID == "" || st.Leader != c.leader().id || len(st.Nodes) != 3 {
+		if err != nil || st.ID == "" || len(st.Nodes) != 3 {
 			t.Fatalf("status %+v, %v", st, err)
+		}
+		if st.Leader != c.leader().id {
+			return false // a machine that is busy with other things may have ended a term
 		}
 		for _, n := range st.Nodes {
 			if !n.Reachable || n.StateHash == "" || n.Match == 0 {

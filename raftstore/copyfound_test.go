@@ -134,7 +134,7 @@ func TestKilledWhileItNotesALoss(t *testing.T) {
 	c.stop("n2")
 	n := c.open("n2")
 	end, term := n.mark.Position(), n.stable.Promised()
-	if err := n.stable.db.Close(); err != nil { // as a full disk: the term cannot be written
+	if err := n.stable.Close(); err != nil { // as a full disk: the term cannot be written
 		t.Fatal(err)
 	}
 	seen := seenAnswer{sighting{Index: end.Index + 3, Term: term + 2, Promised: term + 2}, term + 2}

@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
+	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -22,7 +22,7 @@ const reseed = "keep a copy of the data directory, remove the node from the clus
 // beyondRepair adds to an error that tells of damage, or may, what to do about it.
 func beyondRepair(err error) error {
 	switch {
-	case isDamaged(err):
+	case vote.IsDamage(err):
 		return fmt.Errorf("%w; %s", err, reseed)
 	case turn.Is(err, turn.Newer):
 		// Not every version number has a checksum.
@@ -31,20 +31,11 @@ func beyondRepair(err error) error {
 	return err
 }
 
-// isDamaged reports whether an error tells of bytes that are not what was written.
-func isDamaged(err error) bool {
-	damaged := turn.Is(err, turn.Corrupt)
-	for _, damage := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch} {
-		damaged = damaged || errors.Is(err, damage)
-	}
-	return damaged
-}
-
 // checkTermKept refuses a directory that has an identity but no file with term
 // and vote: that is made before the identity, and a node which forgot its vote
 // could give it twice.
 func checkTermKept(dir string) error {
-	path := filepath.Join(dir, stableName)
+	path := filepath.Join(dir, vote.FileName)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -166,7 +157,7 @@ func (n *Node) checkTermReached() error {
 	}
 	if promised := n.stable.Promised(); end.Term > promised {
 		return fmt.Errorf("raftstore: the log had an entry of term %d, %s knows of term %d only; %s",
-			end.Term, filepath.Join(n.cfg.DataDir, stableName), promised, reseed)
+			end.Term, filepath.Join(n.cfg.DataDir, vote.FileName), promised, reseed)
 	}
 	return nil
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
-		stableName + " lost":     os.Remove,
-		stableName + " shredded": func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
-		walName + " lost":        os.RemoveAll,
-		"state.db shredded":      func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
+		vote.FileName + " lost":     os.Remove,
+		vote.FileName + " shredded": func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
+		walName + " lost":           os.RemoveAll,
+		"state.db shredded":         func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		identityName + " changed": func(path string) error {
 			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`), os.Remove(smallfile.SecondCopy(path)))
 		},
@@ -75,9 +76,7 @@ func TestLostMarkerIsRefused(t *testing.T) {
 	if err := errors.Join(n.logs.StoreLogs(entries), n.logs.DeleteRange(1, 5)); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.stable.SetUint64([]byte(keyTerm), 1); err != nil {
-		t.Fatal(err)
-	}
+	n.stable.SetTerm(1)
 	err = n.start(t.Context(), t.Context())
 	if err == nil || !strings.Contains(err.Error(), snapshot.MarkerName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("a log that begins with entry 6, and no snapshot: %v", err)
@@ -90,12 +89,13 @@ func TestForgottenTermIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	err = errors.Join(n.stable.SetUint64([]byte(keyTerm), 6), n.logs.StoreLogs([]*raft.Log{{Index: 1, Term: 7, Type: raft.LogNoop}}))
+	n.stable.SetTerm(6)
+	err = n.logs.StoreLogs([]*raft.Log{{Index: 1, Term: 7, Type: raft.LogNoop}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = n.start(t.Context(), t.Context())
-	if err == nil || !strings.Contains(err.Error(), stableName) || !strings.Contains(err.Error(), reseed) {
+	if err == nil || !strings.Contains(err.Error(), vote.FileName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("an entry of term 7 on a node in term 6: %v", err)
 	}
 }
@@ -108,11 +108,9 @@ func TestForgottenTermOfALostEndIsRefused(t *testing.T) {
 	}
 	defer n.Close()
 	n.mark.Reached(raftlog.Position{Index: 4, Term: 7})
-	if err := n.stable.SetUint64([]byte(keyTerm), 6); err != nil {
-		t.Fatal(err)
-	}
+	n.stable.SetTerm(6)
 	err = n.start(t.Context(), t.Context())
-	if err == nil || !strings.Contains(err.Error(), stableName) || !strings.Contains(err.Error(), reseed) {
+	if err == nil || !strings.Contains(err.Error(), vote.FileName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("a mark of term 7 on a node in term 6: %v", err)
 	}
 }

@@ -1,7 +1,7 @@
 // Package raftstore is a node of a replicated store: Raft around the state
 // machine of package fsm, over the log of package raftlog and the connections of
-// package peer. It runs Raft; packages raftlog and snapshot store its entries and
-// snapshots, and no other package knows of it.
+// package peer. It runs Raft; packages raftlog, vote and snapshot keep its
+// entries, votes and snapshots, and no other package knows of it.
 //
 //	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
 //	go n.Run(ctx)                                  // until ctx ends, or the node must stop
@@ -61,7 +61,7 @@
 // While a leader's entries are replicated before they are durable, a goroutine of package
 // raftlog writes them; closing the log waits for its end.
 //
-// Raft has its own; it calls applier (its FSM), raftlog.Store, stableStore and
+// Raft has its own; it calls applier (its FSM), raftlog.Store, vote.Store and
 // snapshot.Store, and through transport the other nodes.
 //
 // # What the library is not relied on for
@@ -79,7 +79,7 @@
 //
 // A leader sends again what a log lost, at its end (raftlog.HighWater, ballot.go, exchange.go)
 // or by damage before its end (logaside.go). Identity, snapshot marker, term and vote
-// have second copies (package smallfile, votecopy.go). A damaged state is replaced by that of
+// have second copies (packages smallfile and vote). A damaged state is replaced by that of
 // another member (repair.go). A damaged log is not replaced with the engine boltdb, nor
 // if the other voters are no majority; the error says how to seed the node again from
 // the others. The node does not hold up if a majority of disks lose data at

@@ -193,7 +193,7 @@ func (n *Node) judge(id string, seen seenAnswer) {
 func (n *Node) noteLoss(seen sighting, doubt uint64) {
 	err := n.mark.NoteLoss(raftlog.Loss{Doubt: doubt, Restored: true})
 	if term := max(seen.Term, seen.Promised); err == nil && n.stable.Promised() < term {
-		_ = n.stable.SetUint64([]byte(keyTerm), term) // it ends the node rather than fail
+		n.stable.SetTerm(term)
 	}
 	if err == nil {
 		err = n.mark.NoteLoss(raftlog.Loss{Had: seen.position(), Doubt: doubt, Restored: true})
@@ -214,7 +214,7 @@ func (n *Node) trust(answered answers) {
 	}
 	_, term, _ := n.raftState()
 	if end, err := n.logs.End(); err == nil && l.EndedBy(term, end) {
-		n.stable.spend(l.Doubt)
+		n.stable.Spend(l.Doubt)
 		n.mark.EndDoubt(l.Doubt, end)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/smallfile/copytest"
+	"github.com/turnlog/turnlog/internal/vote"
 )
 
 func TestDamagedIdentityIsMended(t *testing.T) {
@@ -47,7 +48,7 @@ func TestIdentityIsNotInvented(t *testing.T) {
 	if _, err := openIdentity(dir, "n1", testLogger()); err == nil || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("one copy is missing, the other damaged: %v", err)
 	}
-	if err := checkTermKept(dir); err == nil || !strings.Contains(err.Error(), stableName) {
+	if err := checkTermKept(dir); err == nil || !strings.Contains(err.Error(), vote.FileName) {
 		t.Errorf("term and vote are missing, and so is the first copy of the identity: %v", err)
 	}
 	if err := os.Remove(smallfile.SecondCopy(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,6 +20,7 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,7 +37,7 @@ type Node struct {
 	state   *fsm.Machine
 	applier *applier // nil until Run has started Raft
 	logs    *raftlog.Store
-	stable  *stableStore
+	stable  *vote.Store
 	snaps   *snapshot.Store
 	mark    *raftlog.HighWater
 	ballot  *ballot

@@ -13,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -57,7 +58,9 @@ func (n *Node) openFiles() (err error) {
 		return err
 	}
 	// The term comes first: its file is locked while a process has it open.
-	if n.stable, err = openStable(filepath.Join(dir, stableName), n.halt, n.log); err != nil {
+	if n.stable, err = vote.Open(filepath.Join(dir, vote.FileName), vote.Config{
+		Halt: n.halt, Member: func() (bool, error) { return hasIdentity(dir) }, Logger: n.log,
+	}); err != nil {
 		return beyondRepair(err)
 	}
 	if n.ident, err = openIdentity(dir, n.id, n.log); err != nil {

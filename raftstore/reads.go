@@ -116,11 +116,11 @@ const restAfter = 5 * time.Millisecond
 type poll struct {
 	net      *peer.Network
 	question []byte
-	votes    chan vote
+	votes    chan verdict
 }
 
-// vote is a voter's answer; no answer is none.
-type vote struct {
+// verdict is a voter's answer; no answer is none.
+type verdict struct {
 	id  string
 	yes bool
 }
@@ -129,14 +129,14 @@ func newPoll(net *peer.Network, term uint64, voters int) poll {
 	question := make([]byte, confirmBytes)
 	_, _ = rand.Read(question[:8])
 	binary.LittleEndian.PutUint64(question[8:], term)
-	return poll{net, question, make(chan vote, voters)}
+	return poll{net, question, make(chan verdict, voters)}
 }
 
 // ask asks each once.
 func (p poll) ask(voters []string) {
 	for _, id := range voters {
 		p.net.Send(id, kindConfirm, p.question, func(answer []byte, err error) {
-			p.votes <- vote{id, err == nil && confirmed(p.question, answer)}
+			p.votes <- verdict{id, err == nil && confirmed(p.question, answer)}
 		})
 	}
 }

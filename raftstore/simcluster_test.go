@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
@@ -182,7 +183,7 @@ func (c *simCluster) startWith(cfg Config) {
 	slow.read = c.slowReads
 	r := &simNode{Node: n, disk: c.disks[id], slow: slow, done: make(chan struct{})}
 	r.votes = make(map[string][]byte)
-	for _, name := range []string{stableName, voteCopyName} {
+	for _, name := range []string{vote.FileName, vote.CopyName} {
 		if r.votes[name], err = os.ReadFile(filepath.Join(cfg.DataDir, name)); err != nil {
 			c.t.Fatal(err)
 		}
@@ -262,7 +263,7 @@ func (c *simCluster) crash(id string) {
 // every transaction, or none of them, and what does not sync one file is taken to
 // sync neither.
 func (c *simCluster) cutVotes(n *simNode) {
-	if !n.stable.db.NoSync {
+	if n.stable.Synced() {
 		return
 	}
 	for name, b := range n.votes {

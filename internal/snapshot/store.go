@@ -71,9 +71,9 @@ func (s *Store) passed(index uint64) bool {
 // Config configures a Store.
 type Config struct {
 	State *fsm.Machine
-	// rate is how many bytes a second a snapshot is sent with; not above 0: no bound.
+	// Rate is how many bytes a second a snapshot is sent with; not above 0: no bound.
 	Rate int64
-	// clock tells the time; intervals are measured with it.
+	// Clock tells the time; intervals are measured with it.
 	Clock  interface{ Now() time.Time }
 	Advice string // what to do with a node whose snapshot is damaged; ends an error
 	Logger *slog.Logger

@@ -1,4 +1,4 @@
-package raftstore
+package vote
 
 import (
 	"encoding/binary"
@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -76,7 +75,7 @@ func unsealAll(pairs map[string][]byte) (map[string][]byte, error) {
 	for key, v := range values {
 		believed := sealed[key]
 		switch key {
-		case keyTerm, keyVoteTerm:
+		case KeyTerm, keyVoteTerm:
 			believed = believed || len(v) == 8
 		case keyVote:
 			believed = believed || !sealed[keyVoteTerm]
@@ -85,7 +84,7 @@ func unsealAll(pairs map[string][]byte) (map[string][]byte, error) {
 			return nil, turn.Errorf(turn.Corrupt, "%q fails its checksum", key)
 		}
 	}
-	for _, key := range []string{keyTerm, keyVoteTerm, keyVote} {
+	for _, key := range []string{KeyTerm, keyVoteTerm, keyVote} {
 		if _, known := values[key]; !known && len(sealed) > 0 {
 			return nil, turn.Errorf(turn.Corrupt, "%q is missing", key)
 		}
@@ -96,13 +95,13 @@ func unsealAll(pairs map[string][]byte) (map[string][]byte, error) {
 // readStable returns what is in the file at path, nothing if that is new. bbolt
 // trusts what it reads, and when it writes, it does so in goroutines of its own; so
 // this happens before it is opened for that.
-func readStable(path string) (pairs map[string][]byte, err error) {
+func readStable(path string, member func() (bool, error)) (pairs map[string][]byte, err error) {
 	info, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err != nil || info.Size() == 0 {
-		return nil, checkNew(path)
+		return nil, checkNew(member)
 	}
 	if err := checkPages(path); err != nil {
 		return nil, err
@@ -119,13 +118,13 @@ func readStable(path string) (pairs map[string][]byte, err error) {
 		}
 	}()
 	err = db.View(func(tx *bbolt.Tx) (err error) {
-		pairs, err = stablePairs(tx, path)
+		pairs, err = stablePairs(tx, member)
 		return err
 	})
 	return pairs, err
 }
 
-func stablePairs(tx *bbolt.Tx, path string) (map[string][]byte, error) {
+func stablePairs(tx *bbolt.Tx, member func() (bool, error)) (map[string][]byte, error) {
 	pairs := make(map[string][]byte)
 	err := tx.ForEach(func(name []byte, b *bbolt.Bucket) error {
 		if b.Root() != 0 {
@@ -139,16 +138,18 @@ func stablePairs(tx *bbolt.Tx, path string) (map[string][]byte, error) {
 		})
 	})
 	if err == nil && tx.Bucket(bucketStable) == nil {
-		err = checkNew(path)
+		err = checkNew(member)
 	}
 	return pairs, err
 }
 
 // checkNew refuses a file that holds nothing if it cannot be new: what it holds
 // is written before the identity.
-func checkNew(path string) error {
-	if known, err := hasIdentity(filepath.Dir(path)); !known {
+func checkNew(member func() (bool, error)) error {
+	if known, err := member(); !known {
 		return err
 	}
 	return turn.Errorf(turn.Corrupt, "what this node voted for is missing")
 }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)

@@ -1,4 +1,4 @@
-package raftstore
+package vote
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ type voteCopy struct {
 }
 
 const (
-	voteCopyName    = "vote-copy"
+	CopyName        = "vote-copy"
 	voteCopyMagic   = "turnvote"
 	voteCopyVersion = 1
 	voteCopyPage    = 4096
@@ -54,7 +54,7 @@ const (
 
 // openVoteCopy opens the copy in dir. A damaged one is like none.
 func openVoteCopy(dir string) (*voteCopy, error) {
-	c := &voteCopy{path: filepath.Join(dir, voteCopyName)}
+	c := &voteCopy{path: filepath.Join(dir, CopyName)}
 	f, err := os.OpenFile(c.path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -97,7 +97,7 @@ func (c *voteCopy) values() map[string][]byte {
 	}
 	length := int(binary.LittleEndian.Uint16(c.page[40:]))
 	return map[string][]byte{
-		keyTerm: term(24), keyVoteTerm: term(32), keyVote: bytes.Clone(c.page[voteCopyHead : voteCopyHead+length]),
+		KeyTerm: term(24), keyVoteTerm: term(32), keyVote: bytes.Clone(c.page[voteCopyHead : voteCopyHead+length]),
 	}
 }
 
@@ -109,7 +109,7 @@ func (c *voteCopy) keep(transaction uint64, values map[string][]byte) (err error
 		copy(page, voteCopyMagic)
 		binary.LittleEndian.PutUint32(page[8:], voteCopyVersion)
 		binary.LittleEndian.PutUint64(page[16:], transaction)
-		binary.LittleEndian.PutUint64(page[24:], number(values[keyTerm]))
+		binary.LittleEndian.PutUint64(page[24:], number(values[KeyTerm]))
 		binary.LittleEndian.PutUint64(page[32:], number(values[keyVoteTerm]))
 		binary.LittleEndian.PutUint16(page[40:], uint16(len(vote)))
 		copy(page[voteCopyHead:], vote)
@@ -170,7 +170,7 @@ func restoreStable(path string, c *voteCopy) (err error) {
 	if err != nil {
 		return err
 	}
-	fresh := &stableStore{db: db, values: c.values()}
+	fresh := &Store{db: db, values: c.values()}
 	if err := errors.Join(fresh.sealAll(nil), db.Close()); err != nil {
 		return err
 	}

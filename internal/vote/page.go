@@ -1,4 +1,4 @@
-package raftstore
+package vote
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package raftstore
+package vote
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 )
 
 func removeVoteCopy(path string) error {
-	err := os.Remove(filepath.Join(filepath.Dir(path), voteCopyName))
+	err := os.Remove(filepath.Join(filepath.Dir(path), CopyName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -25,8 +25,8 @@ func removeVoteCopy(path string) error {
 func keptVote(t *testing.T) (path string, again func()) {
 	t.Helper()
 	path = votedStore(t)
-	copied := filepath.Join(filepath.Dir(path), voteCopyName)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+	copied := filepath.Join(filepath.Dir(path), CopyName)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	store, err := os.ReadFile(path)
@@ -46,7 +46,7 @@ func keptVote(t *testing.T) (path string, again func()) {
 // what it was, and both are whole after that.
 func TestFlippedBitCostsNoVote(t *testing.T) {
 	path, again := keptVote(t)
-	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	copied := filepath.Join(filepath.Dir(path), CopyName)
 	check := func(how string) {
 		t.Helper()
 		checkVoted(t, path, how)
@@ -100,7 +100,7 @@ func TestFlippedBitCostsNoVote(t *testing.T) {
 // number of its transaction it would take the place of the file.
 func TestFlippedBitOfTheVoteCopy(t *testing.T) {
 	path, again := keptVote(t)
-	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	copied := filepath.Join(filepath.Dir(path), CopyName)
 	sound, err := os.ReadFile(copied)
 	if err != nil {
 		t.Fatal(err)
@@ -124,18 +124,18 @@ func TestOlderCopyOfTheVote(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
-	s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+	s, err := openHalting(path, func(err error) { t.Fatal(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.SetUint64([]byte(keyTerm), 9), s.Close(), os.WriteFile(path, old, 0o600)); err != nil {
+	if err := errors.Join(s.SetUint64([]byte(KeyTerm), 9), s.Close(), os.WriteFile(path, old, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = openStable(path, func(err error) { t.Fatal(err) }, testLogger()); err != nil {
+	if s, err = openHalting(path, func(err error) { t.Fatal(err) }); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if term, _ := s.GetUint64([]byte(keyTerm)); term != 9 {
+	if term, _ := s.GetUint64([]byte(KeyTerm)); term != 9 {
 		t.Errorf("the term is %d, it was 9", term)
 	}
 }
@@ -153,7 +153,7 @@ func TestStaleVoteCopyIsNotTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copied := filepath.Join(filepath.Dir(path), voteCopyName)
+	copied := filepath.Join(filepath.Dir(path), CopyName)
 	page, err := os.ReadFile(copied)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestStaleVoteCopyIsNotTaken(t *testing.T) {
 		if err := errors.Join(os.WriteFile(path, b, 0o600), os.WriteFile(copied, page, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+		s, err := openHalting(path, func(err error) { t.Fatal(err) })
 		if turn.Is(err, turn.Corrupt) {
 			refused++
 			continue
@@ -195,13 +195,13 @@ func TestStaleVoteCopyIsNotTaken(t *testing.T) {
 func TestVoteOnAFullDisk(t *testing.T) {
 	for _, had := range []bool{false, true} {
 		path, _ := keptVote(t)
-		copied := filepath.Join(filepath.Dir(path), voteCopyName)
+		copied := filepath.Join(filepath.Dir(path), CopyName)
 		if !had { // as an older version leaves it
 			if err := errors.Join(os.Remove(copied), os.Symlink("/dev/full", copied)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s, err := openStable(path, func(err error) { t.Errorf("the node halts: %v", err) }, testLogger())
+		s, err := openHalting(path, func(err error) { t.Errorf("the node halts: %v", err) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,17 +214,17 @@ func TestVoteOnAFullDisk(t *testing.T) {
 		}
 		s.second.file = full
 		before := s.Promised()
-		if err := s.SetUint64([]byte(keyTerm), before+1); err != nil {
+		if err := s.SetUint64([]byte(KeyTerm), before+1); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(copied); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("there is an older copy: %v", err)
 		}
-		if err := errors.Join(s.SetUint64([]byte(keyTerm), before+2), s.Close()); err != nil {
+		if err := errors.Join(s.SetUint64([]byte(KeyTerm), before+2), s.Close()); err != nil {
 			t.Fatal(err)
 		}
 		c, err := openVoteCopy(filepath.Dir(path))
-		if err != nil || c.page == nil || number(c.values()[keyTerm]) != before+2 {
+		if err != nil || c.page == nil || number(c.values()[KeyTerm]) != before+2 {
 			t.Errorf("the copy made later: %v, %v", c, err)
 		}
 		_ = c.Close()

@@ -1,4 +1,4 @@
-package raftstore
+package vote
 
 import (
 	"bytes"
@@ -15,26 +15,26 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// stableStore keeps Raft's term and vote, sealed (stableseal.go). It remembers the
+// Store is a raft.StableStore. It keeps Raft's term and vote, sealed (seal.go). It remembers the
 // highest term that it was ever asked to keep, which is never behind any vote that
 // this node gave: Raft persists a term before it grants a vote in it or takes entries
-// of it. There is a second copy of it (votecopy.go).
-type stableStore struct {
+// of it. There is a second copy of it (copy.go).
+type Store struct {
+	cfg    Config
 	db     *bbolt.DB
 	second *voteCopy
-	halt   func(error) // does not return
-	log    *slog.Logger
 
 	mu       sync.Mutex // makes Set of the term and its maximum one step
 	values   map[string][]byte
 	promised atomic.Uint64
 }
 
-const stableName = "raft.db"
+// FileName is the name of the file in a node's data directory.
+const FileName = "raft.db"
 
 // The keys that Raft uses.
 const (
-	keyTerm     = "CurrentTerm"
+	KeyTerm     = "CurrentTerm" // the key of the term that the node is in
 	keyVoteTerm = "LastVoteTerm"
 	keyVote     = "LastVoteCand"
 )
@@ -42,14 +42,23 @@ const (
 // bucketStable is that of raft-boltdb, which the first versions used.
 var bucketStable = []byte("conf")
 
-func openStable(path string, halt func(error), log *slog.Logger) (*stableStore, error) {
+// Config configures a Store. All fields are required.
+type Config struct {
+	Halt func(error) // makes the node stop and ends the calling goroutine: it does not return
+	// Member reports whether the folder is that of a node that may have voted already.
+	Member func() (bool, error)
+	Logger *slog.Logger
+}
+
+// Open opens the file at path, or makes one, and its second copy beside it.
+func Open(path string, cfg Config) (*Store, error) {
 	c, err := openVoteCopy(filepath.Dir(path))
 	if err != nil {
 		return nil, err
 	}
-	s := &stableStore{halt: halt, second: c, log: log}
+	s := &Store{cfg: cfg, second: c}
 	pairs, err := s.read(path)
-	if err = s.restore(path, err, log); err == nil && s.values == nil {
+	if err = s.restore(path, err); err == nil && s.values == nil {
 		pairs, err = s.read(path)
 	}
 	if err != nil {
@@ -64,18 +73,18 @@ func openStable(path string, halt func(error), log *slog.Logger) (*stableStore, 
 	}
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.copied(uint64(tx.ID())) })
 	if err != nil { // a node comes up on a full disk; the copy is an older one until it can be written
-		log.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path, "error", err)
+		s.cfg.Logger.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path, "error", err)
 	}
-	for _, key := range []string{keyTerm, keyVoteTerm} {
+	for _, key := range []string{KeyTerm, keyVoteTerm} {
 		s.promised.Store(max(s.promised.Load(), number(s.values[key])))
 	}
 	return s, nil
 }
 
 // read reads the file at path, with values nil if it cannot be believed.
-func (s *stableStore) read(path string) (stored map[string][]byte, err error) {
+func (s *Store) read(path string) (stored map[string][]byte, err error) {
 	s.values = nil
-	if stored, err = readStable(path); err == nil {
+	if stored, err = readStable(path, s.cfg.Member); err == nil {
 		s.values, err = unsealAll(stored)
 	}
 	return stored, err
@@ -84,8 +93,8 @@ func (s *stableStore) read(path string) (stored map[string][]byte, err error) {
 // restore puts the second copy in the place of a file that is damaged, if damage says so, or
 // that is an older copy of itself. It returns what it cannot help with; if it helped, values
 // is nil.
-func (s *stableStore) restore(path string, damage error, log *slog.Logger) error {
-	if damage != nil && !isDamaged(damage) {
+func (s *Store) restore(path string, damage error) error {
+	if damage != nil && !IsDamage(damage) {
 		return damage
 	}
 	last, err := newestRoot(path)
@@ -101,7 +110,7 @@ func (s *stableStore) restore(path string, damage error, log *slog.Logger) error
 	if damage == nil {
 		damage = errors.New("it is an older copy")
 	}
-	log.Warn("the file with term and vote is damaged; its second copy takes its place", "file", path, "reason", damage)
+	s.cfg.Logger.Warn("the file with term and vote is damaged; its second copy takes its place", "file", path, "reason", damage)
 	s.values = nil
 	if err := restoreStable(path, s.second); err != nil {
 		return fmt.Errorf("%w; its second copy cannot take its place: %w", damage, err)
@@ -112,9 +121,9 @@ func (s *stableStore) restore(path string, damage error, log *slog.Logger) error
 // sealAll brings the file to the form in which nothing can be missing from it: with
 // all of Raft's keys, sealed. It does not write if it has that already: a node must
 // come up on a full disk.
-func (s *stableStore) sealAll(stored map[string][]byte) error {
+func (s *Store) sealAll(stored map[string][]byte) error {
 	changed := make(map[string][]byte)
-	for _, key := range []string{keyTerm, keyVoteTerm, keyVote} {
+	for _, key := range []string{KeyTerm, keyVoteTerm, keyVote} {
 		if _, known := s.values[key]; !known {
 			s.values[key] = nil
 			if key != keyVote {
@@ -144,10 +153,10 @@ func (s *stableStore) sealAll(stored map[string][]byte) error {
 
 // Promised returns a term such that this node has given no vote in, and taken
 // no entry of, any higher one before the call.
-func (s *stableStore) Promised() uint64 { return s.promised.Load() }
+func (s *Store) Promised() uint64 { return s.promised.Load() }
 
 // Set implements raft.StableStore.
-func (s *stableStore) Set(key, val []byte) error {
+func (s *Store) Set(key, val []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(stableValue{string(key), val})
@@ -160,7 +169,7 @@ type stableValue struct {
 }
 
 // put keeps values, all or none, or ends the node. The caller holds mu.
-func (s *stableStore) put(values ...stableValue) {
+func (s *Store) put(values ...stableValue) {
 	var transaction uint64
 	err := s.db.Update(func(tx *bbolt.Tx) error {
 		transaction = uint64(tx.ID())
@@ -173,24 +182,24 @@ func (s *stableStore) put(values ...stableValue) {
 		return nil
 	})
 	if err != nil {
-		s.halt(fmt.Errorf("raftstore: write Raft's vote: %w", err))
+		s.cfg.Halt(fmt.Errorf("vote: write Raft's vote: %w", err))
 	}
 	for _, v := range values {
 		s.values[v.key] = bytes.Clone(v.value)
 	}
 	if err := s.copied(transaction); err != nil {
-		s.halt(fmt.Errorf("raftstore: write the second copy of Raft's vote: %w", err))
+		s.cfg.Halt(fmt.Errorf("vote: write the second copy of Raft's vote: %w", err))
 	}
 }
 
 // copied keeps the second copy as of a transaction. On a full disk the node goes on without
 // one, rather than with one that is older than the file.
-func (s *stableStore) copied(transaction uint64) error {
+func (s *Store) copied(transaction uint64) error {
 	err := s.second.keep(transaction, s.values)
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	s.log.Warn("the disk is full: term and vote have no second copy until it has room", "file", s.second.path, "error", err)
+	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "file", s.second.path, "error", err)
 	return s.second.drop()
 }
 
@@ -200,11 +209,11 @@ func (s *stableStore) copied(transaction uint64) error {
 // Raft writes the term of a vote first, and then for whom it is. In between there is no vote in
 // that term: with the candidate of the vote before, a node that was killed there would take it
 // for one that it has given already, and give it again without a look at the candidate's log.
-func (s *stableStore) SetUint64(key []byte, val uint64) error {
+func (s *Store) SetUint64(key []byte, val uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := string(key)
-	if k == keyTerm && val < s.promised.Load() {
+	if k == KeyTerm && val < s.promised.Load() {
 		return nil
 	}
 	values := []stableValue{{k, binary.BigEndian.AppendUint64(nil, val)}}
@@ -212,14 +221,14 @@ func (s *stableStore) SetUint64(key []byte, val uint64) error {
 		values = append(values, stableValue{keyVote, nil})
 	}
 	s.put(values...) // does not return if it fails
-	if k == keyTerm || k == keyVoteTerm {
+	if k == KeyTerm || k == keyVoteTerm {
 		s.promised.Store(max(s.promised.Load(), val))
 	}
 	return nil
 }
 
-// spend prevents further votes in a term, in which this node may have voted already.
-func (s *stableStore) spend(term uint64) {
+// Spend prevents further votes in a term, in which this node may have voted already.
+func (s *Store) Spend(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if voted := number(s.values[keyVoteTerm]); voted < term || voted == term && len(s.values[keyVote]) == 0 {
@@ -228,31 +237,24 @@ func (s *stableStore) spend(term uint64) {
 }
 
 // Get implements raft.StableStore: nil if the key was never set.
-func (s *stableStore) Get(key []byte) ([]byte, error) {
+func (s *Store) Get(key []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]byte(nil), s.values[string(key)]...), nil
 }
 
 // GetUint64 implements raft.StableStore; a key that was never set is 0.
-func (s *stableStore) GetUint64(key []byte) (uint64, error) {
+func (s *Store) GetUint64(key []byte) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return number(s.values[string(key)]), nil
 }
 
-func (s *stableStore) Close() error { return errors.Join(s.db.Close(), s.second.Close()) }
+// SetTerm keeps a term that this node goes on to, or ends the node.
+func (s *Store) SetTerm(term uint64) { _ = s.SetUint64([]byte(KeyTerm), term) } // it ends the node rather than fail
 
-// terms is Raft's stable store. A term begins when the log is settled.
-type terms struct {
-	*stableStore
-	begin func(term uint64)
-}
+// Synced reports whether every change is synced before it counts: it is, but for mutants.
+func (s *Store) Synced() bool { return !s.db.NoSync }
 
-// SetUint64 implements raft.StableStore.
-func (t terms) SetUint64(key []byte, val uint64) error {
-	if string(key) == keyTerm {
-		t.begin(val)
-	}
-	return t.stableStore.SetUint64(key, val)
-}
+// Close closes the files.
+func (s *Store) Close() error { return errors.Join(s.db.Close(), s.second.Close()) }

@@ -1,9 +1,11 @@
-package raftstore
+package vote
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,9 +18,27 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func reopenStable(t *testing.T, path string) *stableStore {
+// memberFile says, in the same folder, that the node may have voted.
+const memberFile = "identity.json"
+
+// memberAt reports whether the folder of the file at path says so.
+func memberAt(path string) func() (bool, error) {
+	return func() (bool, error) {
+		_, err := os.Stat(filepath.Join(filepath.Dir(path), memberFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+func openHalting(path string, halt func(error)) (*Store, error) {
+	return Open(path, Config{Halt: halt, Member: memberAt(path), Logger: slog.New(slog.DiscardHandler)})
+}
+
+func reopenStable(t *testing.T, path string) *Store {
 	t.Helper()
-	s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+	s, err := openHalting(path, func(err error) { t.Fatal(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,23 +47,23 @@ func reopenStable(t *testing.T, path string) *stableStore {
 
 func TestStableStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raft.db")
-	open := func() *stableStore { return reopenStable(t, path) }
-	set := func(s *stableStore, key string, v uint64) {
+	open := func() *Store { return reopenStable(t, path) }
+	set := func(s *Store, key string, v uint64) {
 		t.Helper()
 		if err := s.SetUint64([]byte(key), v); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s := open()
-	if v, err := s.GetUint64([]byte(keyTerm)); v != 0 || err != nil {
+	if v, err := s.GetUint64([]byte(KeyTerm)); v != 0 || err != nil {
 		t.Fatalf("a new store has term %d, %v", v, err)
 	}
 	if b, err := s.Get([]byte("x")); b != nil || err != nil {
 		t.Fatalf("%q, %v", b, err)
 	}
-	set(s, keyTerm, 5)
-	set(s, keyTerm, 4) // a heartbeat that overtook an election
-	if v, _ := s.GetUint64([]byte(keyTerm)); v != 5 || s.Promised() != 5 {
+	set(s, KeyTerm, 5)
+	set(s, KeyTerm, 4) // a heartbeat that overtook an election
+	if v, _ := s.GetUint64([]byte(KeyTerm)); v != 5 || s.Promised() != 5 {
 		t.Fatalf("the term went back to %d, promised %d", v, s.Promised())
 	}
 	set(s, keyVoteTerm, 7)
@@ -63,9 +83,9 @@ func TestStableStore(t *testing.T) {
 
 // A term that could not be written was not promised, though the node ends over it.
 func TestTermThatWasNotWritten(t *testing.T) {
-	for _, key := range []string{keyTerm, keyVoteTerm} {
+	for _, key := range []string{KeyTerm, keyVoteTerm} {
 		var failed error
-		s, err := openStable(filepath.Join(t.TempDir(), "raft.db"), func(err error) { failed = err; runtime.Goexit() }, testLogger())
+		s, err := openHalting(filepath.Join(t.TempDir(), "raft.db"), func(err error) { failed = err; runtime.Goexit() })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,12 +108,12 @@ func TestTermThatWasNotWritten(t *testing.T) {
 // the transaction before it, the vote is another.
 func votedStore(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), stableName)
-	s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+	path := filepath.Join(t.TempDir(), FileName)
+	s, err := openHalting(path, func(err error) { t.Fatal(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = s.SetUint64([]byte(keyTerm), 7)
+	_ = s.SetUint64([]byte(KeyTerm), 7)
 	_ = s.SetUint64([]byte(keyVoteTerm), 7)
 	for _, vote := range []string{"n3:7000", "n1:7000", "n2:7000"} {
 		_ = s.Set([]byte(keyVote), []byte(vote))
@@ -107,12 +127,12 @@ func votedStore(t *testing.T) string {
 // checkVoted requires a store to be as votedStore made it.
 func checkVoted(t *testing.T, path, how string) {
 	t.Helper()
-	s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+	s, err := openHalting(path, func(err error) { t.Fatal(err) })
 	if err != nil {
 		t.Fatalf("%s: %v", how, err)
 	}
 	defer s.Close()
-	term, _ := s.GetUint64([]byte(keyTerm))
+	term, _ := s.GetUint64([]byte(KeyTerm))
 	voteTerm, _ := s.GetUint64([]byte(keyVoteTerm))
 	vote, _ := s.Get([]byte(keyVote))
 	if term != 7 || voteTerm != 7 || string(vote) != "n2:7000" || s.Promised() != 7 {
@@ -126,7 +146,7 @@ func checkVoted(t *testing.T, path, how string) {
 // it said.
 func TestFlippedBitIsNoOtherVote(t *testing.T) {
 	path := votedStore(t)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	sound, err := os.ReadFile(path)
@@ -151,7 +171,7 @@ func TestFlippedBitIsNoOtherVote(t *testing.T) {
 				t.Fatal(err)
 			}
 			flipped++
-			if _, err := readStable(path); err != nil {
+			if _, err := readStable(path, memberAt(path)); err != nil {
 				refused++
 				continue
 			}
@@ -178,7 +198,7 @@ func TestFlippedBitIsNoOtherVote(t *testing.T) {
 }
 
 func openAndClose(path string) error {
-	s, err := openStable(path, func(err error) { panic(err) }, testLogger())
+	s, err := openHalting(path, func(err error) { panic(err) })
 	if err != nil {
 		return err
 	}
@@ -198,8 +218,8 @@ func olderStore(t *testing.T, path string) *raftboltdb.BoltStore {
 // A node that comes from an older version has its vote still, one that goes back to it
 // its terms, and one that comes again the vote that it gave there.
 func TestVoteOfAnOlderVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), stableName)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+	path := filepath.Join(t.TempDir(), FileName)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	older := olderStore(t, path)
@@ -208,11 +228,11 @@ func TestVoteOfAnOlderVersion(t *testing.T) {
 	}
 	for _, term := range []uint64{5, 7} {
 		older := olderStore(t, path)
-		if err := errors.Join(older.SetUint64([]byte(keyTerm), term), older.SetUint64([]byte(keyVoteTerm), term),
+		if err := errors.Join(older.SetUint64([]byte(KeyTerm), term), older.SetUint64([]byte(keyVoteTerm), term),
 			older.Set([]byte(keyVote), []byte("n2:7000")), older.Close()); err != nil {
 			t.Fatal(err)
 		}
-		s, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger())
+		s, err := openHalting(path, func(err error) { t.Fatal(err) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +243,7 @@ func TestVoteOfAnOlderVersion(t *testing.T) {
 	checkVoted(t, path, "after two terms")
 	older = olderStore(t, path)
 	defer older.Close()
-	for _, key := range []string{keyTerm, keyVoteTerm} {
+	for _, key := range []string{KeyTerm, keyVoteTerm} {
 		if v, err := older.GetUint64([]byte(key)); v != 7 || err != nil {
 			t.Errorf("an older version reads %s as %d, %v", key, v, err)
 		}
@@ -233,7 +253,7 @@ func TestVoteOfAnOlderVersion(t *testing.T) {
 // A file that lost its content is not taken for that of a new node.
 func TestEmptiedVoteIsRefused(t *testing.T) {
 	path := votedStore(t)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), identityName), nil, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for how, spoil := range map[string]func() error{
@@ -252,7 +272,7 @@ func TestEmptiedVoteIsRefused(t *testing.T) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openStable(path, func(err error) { t.Fatal(err) }, testLogger()); !turn.Is(err, turn.Corrupt) || !strings.Contains(err.Error(), path) {
+		if _, err := openHalting(path, func(err error) { t.Fatal(err) }); !turn.Is(err, turn.Corrupt) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", how, err)
 		}
 		if err := os.WriteFile(path, sound, 0o600); err != nil {
@@ -271,12 +291,12 @@ func updateStable(path string, change func(*bbolt.Tx) error) error {
 }
 
 // Raft writes the term of a vote, and then for whom it is. Killed in between, a node has not
-// voted in that term, for nobody: with the candidate of before it would vote for that one again
+// voted in that term, for no candidate: with the candidate of before it would vote for that one again
 // without a look at its log.
 func TestHalfAVoteIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raft.db")
-	open := func() *stableStore { return reopenStable(t, path) }
-	set := func(s *stableStore, err error) {
+	open := func() *Store { return reopenStable(t, path) }
+	set := func(s *Store, err error) {
 		t.Helper()
 		if err := errors.Join(err, s.Close()); err != nil {
 			t.Fatal(err)
@@ -290,12 +310,12 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	if b, err := s.Get([]byte(keyVote)); b != nil || err != nil {
 		t.Errorf("in term 6 the vote is for %q, %v", b, err)
 	}
-	s.spend(6)
+	s.Spend(6)
 	set(s, nil)
 	s = open()
 	if b, _ := s.Get([]byte(keyVote)); string(b) != "unknown" || s.Promised() != 6 {
 		t.Errorf("in term 6, which was spent, the vote is for %q, promised %d", b, s.Promised())
 	}
-	s.spend(6)
+	s.Spend(6)
 	set(s, nil)
 }
