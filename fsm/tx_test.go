@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -81,5 +82,30 @@ func TestMetadataTakenAwayLeavesNone(t *testing.T) {
 	r.flush()
 	if after := query(); !reflect.DeepEqual(before.Session, after.Session) {
 		t.Errorf("before a flush the session is\n %#v, after it\n %#v", before.Session, after.Session)
+	}
+}
+
+// A watched key whose time has come is gone, also if it is not its turn yet to be deleted
+// because as many others have expired at once.
+func TestWatchNoticesExpiry(t *testing.T) {
+	r := newRig(t)
+	key := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprintf("k%04d", i)} }
+	var ops []turn.Op
+	for i := range dueChunk + 2 {
+		ops = append(ops, appendOf(key(i), "", "x"), &turn.Expire{Key: key(i), At: 100, HasAt: true})
+	}
+	r.apply(1, ops...)
+	last := key(dueChunk + 1)
+	was := r.query(&turn.Info{Key: last}).Revision
+	tx := func(revision uint64) *turn.Tx {
+		return &turn.Tx{Watch: []turn.Watched{{Key: last, Revision: revision}}, Steps: stepsOf(appendOf(sessionA, "", "x"))}
+	}
+	if out := r.apply(100, tx(was))[0]; out.Err != nil || !out.Result.Aborted {
+		t.Errorf("it was watched before it expired: %+v, %v", out.Result, out.Err)
+	}
+	r = newRig(t)
+	r.apply(1, ops...)
+	if out := r.apply(100, tx(0))[0]; out.Err != nil || out.Result.Aborted {
+		t.Errorf("it was watched after it expired: %+v, %v", out.Result, out.Err)
 	}
 }

@@ -23,27 +23,6 @@ func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
 		}
 		return vetted{fit: cs}, nil
 	}}
-	// forward sends the call of that number, and reports whether its batch was taken.
-	forward := func(session, place, number uint64) bool {
-		t.Helper()
-		op, err := codec.EncodeOp(appendOp("s", strconv.FormatUint(number, 10)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers := make(chan []byte, 1)
-		batch := appendForwarded(forwarded{7, session, place, []codec.Command{{Origin: 7, Number: number, Op: op}}})
-		in.take(peer.Request{From: peer.Facts{NodeID: "n2"}, Payload: batch}, func(b []byte, err error) {
-			if err != nil {
-				t.Error(err)
-			}
-			answers <- b
-		})
-		_, f, err := open(<-answers)
-		if err != nil || f != nil && !f.definite {
-			t.Fatalf("call %d, place %d of session %d: %+v, %v", number, place, session, f, err)
-		}
-		return f == nil
-	}
 	for _, step := range []struct {
 		what                   string
 		full                   bool
@@ -61,11 +40,53 @@ func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
 		{"its third", false, 2, 2, 4, true},
 	} {
 		full = step.full
-		if taken := forward(step.session, step.place, step.number); taken != step.taken {
+		if taken := takes(t, in, step.session, step.place, step.number); taken != step.taken {
 			t.Errorf("%s: taken: %v", step.what, taken)
 		}
 	}
 	if got := texts(t, n, "s", turn.Linearizable); !slices.Equal(got, []string{"1", "2", "3", "4"}) {
 		t.Errorf("what was appended: %q", got)
+	}
+}
+
+// takes forwards the call of that number, and reports whether its batch was taken.
+func takes(t *testing.T, in *inbox, session, place, number uint64) bool {
+	t.Helper()
+	op, err := codec.EncodeOp(appendOp("s", strconv.FormatUint(number, 10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := make(chan []byte, 1)
+	batch := appendForwarded(forwarded{7, session, place, []codec.Command{{Origin: 7, Number: number, Op: op}}})
+	in.take(peer.Request{From: peer.Facts{NodeID: "n2"}, Payload: batch}, func(b []byte, err error) {
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- b
+	})
+	_, f, err := open(<-answers)
+	if err != nil || f != nil && !f.definite {
+		t.Fatalf("call %d, place %d of session %d: %+v, %v", number, place, session, f, err)
+	}
+	return f == nil
+}
+
+// A session ends with the leader's term in which its first batch was taken, also if the same
+// node leads again: what was taken in between may have failed, and must not be overtaken.
+func TestForwardingSessionEndsWithTheTerm(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	in := &inbox{proposer: n.props, sessions: make(map[string]*inSession), vet: n.vet}
+	if !takes(t, in, 1, 0, 1) {
+		t.Fatal("the first batch is not taken")
+	}
+	before := n.props.current()
+	n.props.end(before)
+	eventuallyTrue(t, "the node leads again", func() bool { return n.props.current() != nil })
+	if takes(t, in, 1, 1, 2) {
+		t.Error("a batch is taken in a later term than the one before it in its session")
+	}
+	if !takes(t, in, 2, 0, 2) {
+		t.Error("a new session's first batch is not taken")
 	}
 }
