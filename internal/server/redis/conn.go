@@ -3,10 +3,7 @@ package redis
 import (
 	"container/list"
 	"context"
-	"errors"
-	"log/slog"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -115,129 +112,6 @@ func (c *conn) serve() {
 	c.memory.Give(c.memory.taken)
 	c.srv.shares.release(c.memory.share)
 	c.unknow()
-}
-
-// next handles one request. It reports whether another may follow.
-func (c *conn) next() bool {
-	c.wire.within = false
-	if !c.outlast() {
-		return false
-	}
-	if err := c.in.WaitInput(); err != nil {
-		return false
-	}
-	c.wire.begin()
-	args, err := c.in.Next()
-	var tooLong *resp.RequestError
-	var protocol resp.ProtocolError
-	switch {
-	case err == nil:
-		return c.handle(args)
-	case errors.As(err, &tooLong):
-		c.tx.spoil()
-		return c.execute(nil, oversized(tooLong), 0)
-	case errors.As(err, &protocol):
-		c.srv.log.Debug("redis: closing connection", "client", c.wire.remote(), "error", err)
-		c.execute(nil, c.broken(protocol), 0)
-		c.wire.abort = true
-	case errors.Is(err, os.ErrDeadlineExceeded) && !c.isStopping():
-		c.srv.endings.paused.log(&c.wire, slog.LevelInfo, "that paused within a request")
-	}
-	return false
-}
-
-// broken is what a client hears whose request cannot be read. Since a user who was removed
-// may still send large requests, these are refused as small ones are.
-func (c *conn) broken(e resp.ProtocolError) command.Error {
-	tooMuch := e == resp.ErrArrayUnauthenticated || e == resp.ErrBulkUnauthenticated
-	if tooMuch && c.who.login.Name != "" {
-		return command.ErrNoAuth
-	}
-	return command.Error("ERR " + e.Error())
-}
-
-func oversized(e *resp.RequestError) command.Error {
-	kind := turn.TooLarge
-	if e.Limit == 0 {
-		kind = turn.Overloaded
-	}
-	return command.Error(kind.String() + " " + e.Error() + "; nothing was changed")
-}
-
-// handle takes a request its way: it looks the command up, authorises it, decides whether
-// and when it is handled, and performs the action that its handler makes of it. It reports
-// whether another request may follow.
-func (c *conn) handle(args [][]byte) (more bool) {
-	bytes := c.in.Bytes() // before a handler takes the payloads away
-	cmd, refusal := c.srv.table.Find(args)
-	if cmd == nil && speaksHTTP(args) {
-		c.srv.endings.http.log(&c.wire, slog.LevelWarn, "that speaks HTTP")
-		return false
-	}
-	if refusal == "" {
-		refusal = c.authorise(cmd, args)
-	}
-	if refusal == "" {
-		refusal = c.checkKeys(cmd, args)
-	}
-	a := c.decide(cmd, args, refusal, bytes)
-	c.touch(cmd, a)
-	return c.execute(cmd, a, bytes)
-}
-
-// speaksHTTP recognises a web page that made a browser talk to this port: nothing that it
-// sends is meant.
-func speaksHTTP(args [][]byte) bool {
-	return command.Is(args[0], "POST") || command.Is(args[0], "Host:")
-}
-
-// decide makes an action of a request: it is queued, refused or handled now.
-func (c *conn) decide(cmd *command.Command, args [][]byte, refusal command.Error, bytes int) command.Action {
-	switch {
-	case c.tx.open != nil && (cmd == nil || !passes(cmd)):
-		return c.enqueue(cmd, args, refusal, bytes)
-	case refusal != "":
-		c.tx.spoil()
-		return refusal
-	case c.listening() && !whileListening(cmd):
-		return errListening(cmd.Name)
-	}
-	return c.guard(cmd, args, c.dispatch(cmd, args))
-}
-
-// checkKeys refuses keys that are too long before anything is kept of them.
-func (c *conn) checkKeys(cmd *command.Command, args [][]byte) command.Error {
-	most := c.srv.engine.Limits().KeyBytes
-	keys, step := cmd.KeyRun(args)
-	if cmd.Blocks && len(keys) > maxBlockingKeys*step {
-		return tooLarge("%s can wait for %d keys at most", cmd.Name, maxBlockingKeys)
-	}
-	for i := 0; i < len(keys); i += step {
-		if n := len(keys[i]); n > most {
-			return tooLarge("session key has %d bytes, the limit is %d", n, most)
-		}
-	}
-	return ""
-}
-
-func tooLarge(format string, args ...any) command.Error {
-	return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, format, args...), false))
-}
-
-// maxBlockingKeys is how many keys a request can wait for.
-const maxBlockingKeys = 1000
-
-// touch notes for CLIENT LIST that a request was received. A command that waits is shown
-// when it does, or has ended.
-func (c *conn) touch(cmd *command.Command, a command.Action) {
-	now := c.srv.cfg.Now()
-	_, waits := a.(*command.Wait)
-	c.info.mu.Lock()
-	c.info.active = now
-	if cmd != nil && !waits {
-		c.info.command = cmd.Name
-	}
-	c.info.mu.Unlock()
 }
 
 // vanish takes the connection out of CLIENT LIST: once the client has the answer to its

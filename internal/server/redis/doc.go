@@ -6,8 +6,8 @@
 //
 // # The way of a request
 //
-// conn.next reads a request, and conn.handle takes it its way: find the command in the table,
-// authorise it, let it through or queue or refuse it (conn.decide), have its handler make an
+// See handle.go. conn.next reads a request, and conn.handle takes it its way: find the command in
+// the table, authorise it, let it through or queue or refuse it (conn.decide), have its handler make an
 // action of it (conn.dispatch), and perform that (conn.execute), which puts its reply in line.
 //
 // # Order on one connection

@@ -24,39 +24,30 @@ func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more 
 		more = false
 		s = known(a.Reply, nil)
 	case command.Gate:
-		call.count(false)
-		c.replies.put(owed{bytes: bytes})
-		return true
+		s = atGate()
 	case *command.Write:
-		if c.inlines(a.Keys) {
-			call.now(c.writeNow(a))
-			return true
-		}
-		s = c.submit(a)
+		s = c.write(a)
 	case *command.Read:
-		if c.inlines(a.Keys) {
-			call.now(c.readNow(a))
-			return true
-		}
-		s = c.launch(c.readTask(a))
+		s = c.read(a)
 	case *command.Work:
-		if c.inlines(a.Keys) {
-			call.now(c.workNow(a))
-			return true
-		}
-		s = c.launch(task{keys: a.Keys, bulky: a.Bulky, run: unseen(a.Run)})
+		s = c.work(a)
 	case *command.Wait:
 		s = c.launchWait(cmd, a)
 	case *command.Publish:
 		s = c.publish(messageOf(a))
 	case *command.Follow:
-		refusal := c.tail(a)
-		if refusal == "" {
-			call.count(false)
-			c.replies.put(owed{bytes: bytes})
-			return true
-		}
-		s = known(nil, refusal)
+		s = c.tail(a)
+	}
+	c.put(call, s, bytes)
+	return more
+}
+
+// put puts the reply to a request of so many bytes in line.
+func (c *conn) put(call call, s started, bytes int) {
+	if s.gate {
+		call.count(false)
+		c.replies.put(owed{bytes: bytes})
+		return
 	}
 	c.replies.put(owed{bytes: bytes, ready: s.ready, write: func(w *resp.Writer) {
 		if s.written != nil {
@@ -65,7 +56,6 @@ func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more 
 		r, err := s.outcome()
 		call.answer(w, r, err)
 	}})
-	return more
 }
 
 // call is a request whose action is performed.
@@ -84,9 +74,6 @@ func (c *conn) begin(cmd *command.Command, a command.Action) call {
 	b.pipelined = c.note(a)
 	return b
 }
-
-// now answers at once, when nothing else is owed.
-func (b *call) now(r command.Reply, err error) { b.answer(b.c.replies.w, r, err) }
 
 // answer writes the reply to the request.
 func (b *call) answer(w *resp.Writer, r command.Reply, err error) {

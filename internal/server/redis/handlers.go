@@ -48,14 +48,3 @@ func bindHandlers(t *command.Table) []connHandler {
 	}
 	return bySlot
 }
-
-// dispatch has a request handled.
-func (c *conn) dispatch(cmd *command.Command, args [][]byte) command.Action {
-	if h := c.srv.handlers[cmd.Slot]; h != nil {
-		return h(c, args)
-	}
-	return cmd.Handle(&command.Request{
-		Command: cmd, Namespace: c.namespace, User: c.who.user, Queued: c.tx.open != nil,
-		Backend: c.srv.backend, Client: asClient{c},
-	}, args)
-}

@@ -93,21 +93,21 @@ func (c *conn) inlines(keys []turn.Key) bool {
 	return c.pacing.single()
 }
 
-func (c *conn) writeNow(a *command.Write) (command.Reply, error) {
+func (c *conn) writeNow(a *command.Write) started {
 	r, err := c.srv.engine.Submit(c.srv.work, a.Op).Wait()
 	c.order.noteWrite(r.Index)
 	c.pacing.served()
-	return func(w *resp.Writer) { a.Done(w, r) }, err
+	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
 }
 
-func (c *conn) readNow(a *command.Read) (command.Reply, error) {
+func (c *conn) readNow(a *command.Read) started {
 	r, _, err := c.srv.backend.Ask(c.srv.work, a)
 	c.pacing.served()
-	return r, err
+	return known(r, err)
 }
 
-func (c *conn) workNow(a *command.Work) (command.Reply, error) {
+func (c *conn) workNow(a *command.Work) started {
 	r, err := a.Run(c.srv.work)
 	c.pacing.served()
-	return r, err
+	return known(r, err)
 }

@@ -30,13 +30,13 @@ type pushTail struct {
 
 // tail follows a session from now on, in place of an earlier tail of it. The answer is a gate,
 // unless it is refused.
-func (c *conn) tail(f *command.Follow) (refusal command.Error) {
+func (c *conn) tail(f *command.Follow) started {
 	k := f.Read.Key
 	switch {
 	case c.proto < 3:
-		return command.Invalid("PUSH needs RESP3: say HELLO 3 before")
+		return known(nil, command.Invalid("PUSH needs RESP3: say HELLO 3 before"))
 	case c.tails[k] == nil && len(c.tails) >= maxTails:
-		return command.Error(command.NativeText(turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails)))
+		return known(nil, turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails))
 	}
 	c.awaitBarrier()
 	c.replies.share()
@@ -52,7 +52,7 @@ func (c *conn) tail(f *command.Follow) (refusal command.Error) {
 		defer close(t.ended)
 		t.run(ctx)
 	}()
-	return ""
+	return atGate()
 }
 
 func (c *conn) stopTail(k turn.Key) (stopped bool) {

@@ -21,15 +21,22 @@ type started struct {
 	ready   <-chan struct{}               // closed when outcome will not wait; nil: it never does
 	outcome func() (command.Reply, error) // waits for the engine's answer
 	written func()                        // to be called when the reply is written; may be nil
+	gate    bool                          // the reply is the next gate among the pushes
 }
+
+// atGate is started for what is answered by a gate.
+func atGate() started { return started{gate: true} }
 
 // known is started for what is answered at once.
 func known(r command.Reply, err error) started {
 	return started{outcome: func() (command.Reply, error) { return r, err }}
 }
 
-// submit hands a write over, in order and without waiting for earlier ones.
-func (c *conn) submit(a *command.Write) started {
+// write performs a write inline, or hands it over, in order and without waiting for earlier ones.
+func (c *conn) write(a *command.Write) started {
+	if c.inlines(a.Keys) {
+		return c.writeNow(a)
+	}
 	c.awaitBarrier()
 	for _, k := range a.Keys {
 		c.await(c.order.beforeWrite(k))
@@ -56,10 +63,21 @@ type task struct {
 	ending, ended func()
 }
 
-// readTask is the task of a Read.
-func (c *conn) readTask(a *command.Read) task {
-	return task{keys: a.Keys, bulky: a.Bulky, repeatable: true,
-		run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }}
+// read performs a read inline, or launches it.
+func (c *conn) read(a *command.Read) started {
+	if c.inlines(a.Keys) {
+		return c.readNow(a)
+	}
+	return c.launch(task{keys: a.Keys, bulky: a.Bulky, repeatable: true,
+		run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }})
+}
+
+// work performs work inline, or launches it.
+func (c *conn) work(a *command.Work) started {
+	if c.inlines(a.Keys) {
+		return c.workNow(a)
+	}
+	return c.launch(task{keys: a.Keys, bulky: a.Bulky, run: unseen(a.Run)})
 }
 
 // unseen adds to run that it is not known what states answered.
