@@ -130,5 +130,5 @@ func (n *Node) removedBy(applied uint64) bool {
 func (n *Node) connected(string) {
 	poke(n.forward.wake)
 	poke(n.met)
-	n.reach.look()
+	n.waiter.look()
 }

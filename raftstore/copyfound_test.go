@@ -73,7 +73,7 @@ func answerOf(t *testing.T, a seenAnswer) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]byte{fared}, b...)
+	return append([]byte{answerOK}, b...)
 }
 
 // A node was in a term without being seen in it by those that tell: the doubt goes as far as the

@@ -73,7 +73,7 @@
 // see admit.go. Its futures may never resolve after a shutdown: see await. It
 // goes on after failed writes: see raftlog.Store. It would change term and role beside its
 // main loop: see transport.SetHeartbeatHandler. It pauses for up to ten seconds
-// before it looks again for a node that was away: see reach.
+// before it looks again for a node that was away: see peerWaiter.
 //
 // # What it does not do
 //

@@ -238,5 +238,5 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 		n.toldUnasked(from.NodeID, seenAnswer{*now.Seen, now.Promised})
 	}
 	b, err := json.Marshal(seenReply{seenAnswer{before, n.stable.Promised()}, n.knownMembers()})
-	return append([]byte{fared}, b...), err
+	return append([]byte{answerOK}, b...), err
 }

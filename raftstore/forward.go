@@ -199,7 +199,7 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 	}
 	if len(v.fit) == 0 {
 		s.next++
-		reply(appendOutcomes([]byte{fared}, v.refused), nil)
+		reply(appendOutcomes([]byte{answerOK}, v.refused), nil)
 		return
 	}
 	lt, refused := in.proposer.offer(&unit{
@@ -211,7 +211,7 @@ func (in *inbox) take(r peer.Request, reply func([]byte, error)) {
 				reply(badly(f), nil)
 				return
 			}
-			reply(appendOutcomes(appendOutcomes([]byte{fared}, outs), v.refused), nil)
+			reply(appendOutcomes(appendOutcomes([]byte{answerOK}, outs), v.refused), nil)
 		},
 	}, s.term)
 	if refused != nil {

@@ -81,7 +81,7 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !n.compare("n2", append([]byte{fared}, b...)) {
+	if !n.compare("n2", append([]byte{answerOK}, b...)) {
 		t.Fatal("n2 could say nothing")
 	}
 	if n.heardAll([]string{"n2"}, answered) {

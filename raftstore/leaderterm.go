@@ -59,7 +59,7 @@ func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 	}
 	n.log.Info("leading", "term", term)
 	ctx, lt.stopDuties = context.WithCancel(ctx)
-	first, wait, err := n.ownUnit(&codec.Epoch{ClusterID: randomID()})
+	first, wait, err := n.localUnit(&codec.Epoch{ClusterID: randomID()})
 	if err != nil {
 		n.fail(err)
 		return lt

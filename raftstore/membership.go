@@ -102,7 +102,7 @@ func (n *Node) changeOnce(ctx context.Context, c change) error {
 	}
 	_, f, err := open(answer)
 	switch {
-	case f != nil && answer[0] == notTheLeader:
+	case f != nil && answer[0] == answerNotLeader:
 		return moved{f.err}
 	case f != nil:
 		return f.err
@@ -132,12 +132,12 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 	}
 	if err := n.changeHere(ctx, c); err != nil {
 		if errors.As(err, new(moved)) {
-			return []byte{notTheLeader}, nil
+			return []byte{answerNotLeader}, nil
 		}
 		e := turn.AsError(err)
 		return badly(&failure{e.Kind != turn.Unknown, e}), nil
 	}
-	return []byte{fared}, nil
+	return []byte{answerOK}, nil
 }
 
 // changeHere makes a change as the leader. All steps take place in one leader term,

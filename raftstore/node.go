@@ -44,7 +44,7 @@ type Node struct {
 	seen    *sightings
 	net     *peer.Network
 	trans   *transport
-	reach   *reach
+	waiter  *peerWaiter
 	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
 	lead    *leadership
 	calls   *calls
@@ -231,7 +231,7 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 			reply(nil, err)
 			return
 		}
-		reply(append([]byte{fared}, answer...), nil)
+		reply(append([]byte{answerOK}, answer...), nil)
 	default:
 		reply(nil, fmt.Errorf("unknown request kind %d", r.Kind))
 	}

@@ -185,7 +185,7 @@ func (n *Node) wire() {
 		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
 		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
 	})
-	n.reach = newReach(n.replicates, n.net.Connected)
+	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, space: n.space, wake: make(chan struct{}, 1)}
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,

@@ -65,7 +65,7 @@ func TestNextEntryWaitsForItsTurn(t *testing.T) {
 	put(t, n, "s", "before")
 	eventuallyTrue(t, "nothing is under way", n.props.idle)
 	n.props.mu.Lock()
-	n.props.entering = &parcel{}
+	n.props.entering = &entryBatch{}
 	n.props.mu.Unlock()
 	call := n.Submit(t.Context(), &turn.Append{Key: key("s"), Messages: []turn.NewMessage{{Data: []byte("next")}}})
 	for range 3 {

@@ -42,7 +42,7 @@ type proposer struct {
 	passed bool // the last entry had no room for own calls: they come first
 	flight int  // entries on their way through Raft
 	// entering is the entry of them that is not in the log yet; nil: all are.
-	entering *parcel
+	entering *entryBatch
 	held     int // by hold
 
 	stats proposerStats
@@ -167,15 +167,15 @@ func (p *proposer) step() bool {
 		p.mu.Unlock()
 		return false
 	}
-	parcel := p.gatherLocked(lt)
-	if parcel == nil {
+	batch := p.gatherLocked(lt)
+	if batch == nil {
 		p.mu.Unlock()
 		return false
 	}
 	p.flight++
-	p.entering = parcel
+	p.entering = batch
 	p.mu.Unlock()
-	p.propose(lt, parcel)
+	p.propose(lt, batch)
 	return true
 }
 
@@ -188,7 +188,7 @@ func (p *proposer) waitingLocked() int {
 	return n
 }
 
-func (p *proposer) propose(lt *leaderTerm, out *parcel) {
+func (p *proposer) propose(lt *leaderTerm, out *entryBatch) {
 	if !lt.holds() {
 		p.settle(lt, out, nil, notLeader())
 		return
@@ -226,11 +226,11 @@ func classify(err error) *failure {
 		errors.Is(err, raftlog.ErrOtherTerm):
 		return notLeader()
 	}
-	return &failure{false, turn.Errorf(turn.Unknown, "the leader lost its office before the outcome was known: %v", err)}
+	return &failure{false, turn.Errorf(turn.Unknown, "the leader lost leadership before the outcome was known: %v", err)}
 }
 
-// settle tells everybody in a parcel what became of it.
-func (p *proposer) settle(lt *leaderTerm, out *parcel, outs []fsm.Outcome, f *failure) {
+// settle tells all callers of an entry what became of it.
+func (p *proposer) settle(lt *leaderTerm, out *entryBatch, outs []fsm.Outcome, f *failure) {
 	if f != nil {
 		p.end(lt)
 	}
@@ -242,13 +242,13 @@ func (p *proposer) settle(lt *leaderTerm, out *parcel, outs []fsm.Outcome, f *fa
 		u.done(outs[:len(u.commands):len(u.commands)], nil)
 		outs = outs[len(u.commands):]
 	}
-	if out.own != nil {
+	if out.local != nil {
 		switch {
 		case f == nil: // the state machine has told the table already
 		case f.definite:
-			p.calls.refused(out.own, f.err, false)
+			p.calls.refused(out.local, f.err, false)
 		default:
-			p.calls.lost(out.own)
+			p.calls.lost(out.local)
 		}
 	}
 	p.mu.Lock()

@@ -23,7 +23,7 @@ func (n *Node) Query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 	if err := n.queryLevelError(q); err != nil {
 		return turn.Result{}, err
 	}
-	p := patience{Context: ctx, until: time.Now().Add(n.cfg.Calls.LeaderWait)}
+	p := queryDeadline{Context: ctx, until: time.Now().Add(n.cfg.Calls.LeaderWait)}
 	defer p.end()
 	r, err := n.query(&p, q, c)
 	if err != nil {
@@ -32,29 +32,29 @@ func (n *Node) Query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 	return r, nil
 }
 
-// patience is a context with a deadline that is set only when there is something
+// queryDeadline is a context with a deadline that is set only when there is something
 // to wait for that may never come: most queries are answered before.
-type patience struct {
+type queryDeadline struct {
 	context.Context
 	until  time.Time
 	cancel context.CancelFunc
 }
 
 // limited returns the context with its deadline.
-func (p *patience) limited() context.Context {
+func (p *queryDeadline) limited() context.Context {
 	if p.cancel == nil {
 		p.Context, p.cancel = context.WithDeadline(p.Context, p.until)
 	}
 	return p.Context
 }
 
-func (p *patience) end() {
+func (p *queryDeadline) end() {
 	if p.cancel != nil {
 		p.cancel()
 	}
 }
 
-func (n *Node) query(p *patience, q turn.Query, c turn.Consistency) (turn.Result, error) {
+func (n *Node) query(p *queryDeadline, q turn.Query, c turn.Consistency) (turn.Result, error) {
 	switch c.Level {
 	case turn.Stale:
 		if r, elsewhere, err := n.answer(q); !elsewhere {
@@ -81,7 +81,7 @@ func (n *Node) answer(q turn.Query) (r turn.Result, elsewhere bool, err error) {
 	return r, (halted || turn.Is(err, turn.Corrupt)) && !n.alone(), err
 }
 
-func (n *Node) linearizable(p *patience, q turn.Query) (turn.Result, error) {
+func (n *Node) linearizable(p *queryDeadline, q turn.Query) (turn.Result, error) {
 	var encoded []byte // once, if it is forwarded
 	var damage error   // why this node could not answer
 	for {
@@ -123,7 +123,7 @@ func (n *Node) linearizable(p *patience, q turn.Query) (turn.Result, error) {
 }
 
 // answerAt is answer once this node has applied the entry index.
-func (n *Node) answerAt(p *patience, index uint64, q turn.Query) (r turn.Result, elsewhere bool, err error) {
+func (n *Node) answerAt(p *queryDeadline, index uint64, q turn.Query) (r turn.Result, elsewhere bool, err error) {
 	if err := n.reached(p, index); err != nil {
 		return r, errors.Is(err, fsm.ErrHalted) && !n.alone(), err
 	}
@@ -131,7 +131,7 @@ func (n *Node) answerAt(p *patience, index uint64, q turn.Query) (r turn.Result,
 }
 
 // reached returns once this node has applied the entry index.
-func (n *Node) reached(p *patience, index uint64) error {
+func (n *Node) reached(p *queryDeadline, index uint64) error {
 	if applied, _ := n.state.Applied(); applied >= index {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (n *Node) forwardQuery(ctx context.Context, leader string, q []byte) (r tur
 	switch {
 	case err != nil:
 		return r, false, err
-	case f != nil && answer[0] == notTheLeader:
+	case f != nil && answer[0] == answerNotLeader:
 		return r, true, f.err
 	case f != nil:
 		return r, false, f.err
@@ -194,14 +194,14 @@ func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) 
 	}
 	index, ok := n.reads.index(ctx)
 	if !ok {
-		return []byte{notTheLeader}, nil
+		return []byte{answerNotLeader}, nil
 	}
 	if err := n.state.WaitApplied(ctx, index); err != nil {
 		return nil, err
 	}
 	r, elsewhere, err := n.answer(q)
 	if elsewhere {
-		return []byte{notTheLeader}, nil // soon
+		return []byte{answerNotLeader}, nil // soon
 	}
 	if err != nil {
 		return badly(&failure{true, turn.AsError(err)}), nil
@@ -210,7 +210,7 @@ func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return append([]byte{fared}, b...), nil
+	return append([]byte{answerOK}, b...), nil
 }
 
 // freshness proves how old this node's state is at most: it comprises every
@@ -305,7 +305,7 @@ func (n *Node) farRound(ctx context.Context, _ int) readIndex {
 func (n *Node) answerIndex(ctx context.Context) ([]byte, error) {
 	index, ok := n.reads.index(ctx)
 	if !ok {
-		return []byte{notTheLeader}, nil
+		return []byte{answerNotLeader}, nil
 	}
-	return binary.LittleEndian.AppendUint64([]byte{fared}, index), nil
+	return binary.LittleEndian.AppendUint64([]byte{answerOK}, index), nil
 }

@@ -21,7 +21,7 @@ func (n *Node) watchRole(ctx context.Context) {
 		}
 		n.lead.setLeader(n.leaderID(leading))
 		n.syncPeers()
-		n.reach.look()
+		n.waiter.look()
 		select {
 		case <-ctx.Done():
 			if lt != nil {

@@ -46,7 +46,7 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 			s.met("n2", had, c.before)
 			tr := &transport{NetworkTransport: leader, maxBytes: 1 << 20, leads: func() bool { return true },
 				durable: func(uint64) error { return nil }, seen: s,
-				reach: newReach(func(string) bool { return true }, func(string) bool { return true })}
+				waiter: newPeerWaiter(func(string) bool { return true }, func(string) bool { return true })}
 			told := make(chan sighting, 1)
 			go func() {
 				rpc := <-other.Consumer()

@@ -11,26 +11,26 @@ import (
 type counters struct {
 	forwardedQueries, ticks, transfers, installed, repairs atomic.Uint64
 	flushBytes                                             atomic.Uint64
-	flushes, snapshots                                     spells
+	flushes, snapshots                                     timings
 }
 
-// spells count how often something was done, how long that took together, and
+// timings count how often something was done, how long that took together, and
 // when the last time ended.
-type spells struct {
+type timings struct {
 	count atomic.Uint64
 	nanos atomic.Int64
 	last  atomic.Pointer[time.Time] // nil: never
 }
 
-func (s *spells) add(took time.Duration, ended time.Time) {
+func (s *timings) add(took time.Duration, ended time.Time) {
 	s.count.Add(1)
 	s.nanos.Add(int64(took))
 	s.last.Store(&ended)
 }
 
-func (s *spells) spent() time.Duration { return time.Duration(s.nanos.Load()) }
+func (s *timings) spent() time.Duration { return time.Duration(s.nanos.Load()) }
 
-func (s *spells) ended() time.Time {
+func (s *timings) ended() time.Time {
 	if t := s.last.Load(); t != nil {
 		return *t
 	}

@@ -99,7 +99,7 @@ func (n *Node) answerStatus(r peer.Request) ([]byte, error) {
 		n.space.hear(why)
 	}
 	b, err := json.Marshal(n.status())
-	return append([]byte{fared}, b...), err
+	return append([]byte{answerOK}, b...), err
 }
 
 // statusTime bounds the wait for another node's status.

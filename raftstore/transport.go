@@ -26,7 +26,7 @@ type transport struct {
 	leads    func() bool // as far as Raft's main loop has got
 	// durable waits until this node's log is durable up to an index: see raftlog.Store.AwaitDurable.
 	durable func(index uint64) error
-	reach   *reach
+	waiter  *peerWaiter
 	ballot  *ballot
 	seen    *sightings
 	rpcs    chan raft.RPC // those that Raft may take, see ballot
@@ -48,7 +48,7 @@ func newTransport(n *Node) *transport {
 		maxBytes: cfg.Consensus.MaxBytes,
 		leads:    n.leading,
 		durable:  n.logs.AwaitDurable,
-		reach:    n.reach,
+		waiter:   n.waiter,
 		ballot:   n.ballot,
 		seen:     n.seen,
 		rpcs:     make(chan raft.RPC),
@@ -70,7 +70,7 @@ func newTransport(n *Node) *transport {
 // the follower's log but names a higher commit index, as one built while the
 // cluster was committing, would make it apply that suffix.
 //
-// It waits for a node that cannot be reached, see reach, unless the message is a
+// It waits for a node that cannot be reached, see peerWaiter, unless the message is a
 // heartbeat: those fail at once, and Raft sends them often enough.
 //
 // And it returns when this node's own log is durable as far as the message goes:
@@ -86,7 +86,7 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 		args.LeaderCommitIndex = last
 	}
 	if args.PrevLogEntry > 0 || len(args.Entries) > 0 {
-		if err := t.reach.await(string(id)); err != nil {
+		if err := t.waiter.await(string(id)); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func retryBroken(send func() error) error {
 
 // Close ends what waits, and the connections.
 func (t *transport) Close() error {
-	t.reach.close()
+	t.waiter.close()
 	return t.NetworkTransport.Close()
 }
 

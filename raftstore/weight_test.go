@@ -62,7 +62,7 @@ func TestHeavyOperationsTakeTurns(t *testing.T) {
 			t.Fatalf("entry %d: nothing", i)
 		case out.weight != fsm.EntryWeight:
 			t.Errorf("entry %d weighs %d of %d", i, out.weight, fsm.EntryWeight)
-		case out.own != nil:
+		case out.local != nil:
 			ownFirst++
 		default:
 			unitsFirst++

@@ -23,13 +23,13 @@ const (
 	kindSeen    peer.Kind = 5 // how far the asker is; what was seen of it before
 )
 
-// An answer starts with a byte that tells how the request fared; if it fared
-// badly, an encoded turn.Error follows.
+// An answer starts with a byte that tells what became of the request; if it failed,
+// an encoded turn.Error follows.
 const (
-	fared byte = iota
-	faredBadly
-	faredUnknown // badly, and perhaps it took place nevertheless
-	notTheLeader // ask another node
+	answerOK byte = iota
+	answerFailed
+	answerUnknown   // failed, and perhaps it took place nevertheless
+	answerNotLeader // ask another node
 )
 
 var errShort = errors.New("raftstore: malformed message from another node")
@@ -40,27 +40,27 @@ func badly(f *failure) []byte {
 		b = nil
 	}
 	if f.definite {
-		return append([]byte{faredBadly}, b...)
+		return append([]byte{answerFailed}, b...)
 	}
-	return append([]byte{faredUnknown}, b...)
+	return append([]byte{answerUnknown}, b...)
 }
 
-// open splits an answer. The failure is nil if the request fared well.
+// open splits an answer. The failure is nil if the request succeeded.
 func open(b []byte) ([]byte, *failure, error) {
 	if len(b) == 0 {
 		return nil, nil, errShort
 	}
 	switch b[0] {
-	case fared:
+	case answerOK:
 		return b[1:], nil, nil
-	case notTheLeader:
+	case answerNotLeader:
 		return nil, notLeader(), nil
-	case faredBadly, faredUnknown:
+	case answerFailed, answerUnknown:
 		e, err := codec.DecodeError(b[1:])
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, &failure{b[0] == faredBadly, e}, nil
+		return nil, &failure{b[0] == answerFailed, e}, nil
 	}
 	return nil, nil, errShort
 }

@@ -41,10 +41,10 @@ func TestAnswers(t *testing.T) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
-	if _, f, err := open([]byte{notTheLeader}); err != nil || f == nil || !f.definite {
+	if _, f, err := open([]byte{answerNotLeader}); err != nil || f == nil || !f.definite {
 		t.Fatalf("%+v, %v", f, err)
 	}
-	for _, b := range [][]byte{nil, {99}, {faredBadly, 1}} {
+	for _, b := range [][]byte{nil, {99}, {answerFailed, 1}} {
 		if _, _, err := open(b); err == nil {
 			t.Errorf("%v is taken for an answer", b)
 		}

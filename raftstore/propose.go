@@ -10,7 +10,7 @@ import (
 
 // propose has the leader, which this node must be, perform an operation of its own.
 func (n *Node) propose(ctx context.Context, lt *leaderTerm, op turn.Op) (turn.Result, error) {
-	u, wait, err := n.ownUnit(op)
+	u, wait, err := n.localUnit(op)
 	if err != nil {
 		return turn.Result{}, err
 	}
@@ -20,9 +20,9 @@ func (n *Node) propose(ctx context.Context, lt *leaderTerm, op turn.Op) (turn.Re
 	return wait(ctx)
 }
 
-// ownUnit makes a unit of an operation of the leader's own, and a function that
+// localUnit makes a unit of an operation of the leader's own, and a function that
 // waits for its outcome.
-func (n *Node) ownUnit(op turn.Op) (*unit, func(context.Context) (turn.Result, error), error) {
+func (n *Node) localUnit(op turn.Op) (*unit, func(context.Context) (turn.Result, error), error) {
 	b, needs, err := codec.EncodeOpLevel(op)
 	if err != nil {
 		return nil, nil, err

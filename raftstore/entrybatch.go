@@ -5,30 +5,30 @@ import (
 	"github.com/turnlog/turnlog/internal/codec"
 )
 
-// parcel is the content of an entry.
-type parcel struct {
+// entryBatch is the content of an entry.
+type entryBatch struct {
 	commands []codec.Command
 	bytes    int
 	weight   int // see fsm.Weight
 	units    []*unit
-	own      *batch // of the calls' table, behind the units; may be nil
+	local    *batch // of the calls' table, behind the units; may be nil
 }
 
-// gatherLocked takes what waits, up to the bounds of an entry. Own calls and others
+// gatherLocked takes what waits, up to the bounds of an entry. Local calls and others
 // share its room, and take turns where there is room for one of them only, so that
 // neither starves.
-func (p *proposer) gatherLocked(lt *leaderTerm) *parcel {
-	var out parcel
+func (p *proposer) gatherLocked(lt *leaderTerm) *entryBatch {
+	var out entryBatch
 	if p.passed {
-		p.takeOwn(lt, &out)
+		p.takeLocal(lt, &out)
 	}
 	p.takeUnitsLocked(&out)
-	if out.own == nil {
-		p.takeOwn(lt, &out)
+	if out.local == nil {
+		p.takeLocal(lt, &out)
 	}
-	p.passed = out.own == nil && p.calls.pending() > 0
-	if out.own != nil {
-		out.commands = append(out.commands, out.own.commands...)
+	p.passed = out.local == nil && p.calls.pending() > 0
+	if out.local != nil {
+		out.commands = append(out.commands, out.local.commands...)
 	}
 	if len(out.commands) == 0 {
 		return nil
@@ -38,14 +38,14 @@ func (p *proposer) gatherLocked(lt *leaderTerm) *parcel {
 
 // takeUnitsLocked takes units, in their order. The first one of an entry has room, whatever
 // its size.
-func (p *proposer) takeUnitsLocked(out *parcel) {
+func (p *proposer) takeUnitsLocked(out *entryBatch) {
 	room := p.bounds.EntryBytes
-	if out.own == nil && p.calls.pending() > 0 {
+	if out.local == nil && p.calls.pending() > 0 {
 		room /= 2
 	}
 	own := 0
-	if out.own != nil {
-		own = len(out.own.calls)
+	if out.local != nil {
+		own = len(out.local.calls)
 	}
 	for len(p.units) > 0 {
 		u := p.units[0]
@@ -63,9 +63,9 @@ func (p *proposer) takeUnitsLocked(out *parcel) {
 	}
 }
 
-// takeOwn takes calls of this node, if there is room for any; on a full disk, those only
+// takeLocal takes calls of this node, if there is room for any; on a full disk, those only
 // that free space.
-func (p *proposer) takeOwn(lt *leaderTerm, out *parcel) {
+func (p *proposer) takeLocal(lt *leaderTerm, out *entryBatch) {
 	n, bytes := p.bounds.EntryCommands-len(out.commands), p.bounds.EntryBytes-out.bytes
 	if n <= 0 || out.bytes > 0 && bytes <= 0 {
 		return
@@ -79,7 +79,7 @@ func (p *proposer) takeOwn(lt *leaderTerm, out *parcel) {
 			p.calls.refused(rejected, why, true)
 		}
 		if len(b.calls) > 0 {
-			out.own = b
+			out.local = b
 			out.bytes += b.bytes
 			out.weight += b.weight
 			return

@@ -7,13 +7,13 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// reach has replication wait for a node that there is no connection to.
+// peerWaiter has replication wait for a node that there is no connection to.
 //
 // When a message fails, Raft tries again after a pause, each twice as long as the
 // one before, up to ten seconds, and takes no notice of the node's return
 // meanwhile. A message that waits for the connection does not fail, and goes out
-// as soon as it stands.
-type reach struct {
+// as soon as it is made.
+type peerWaiter struct {
 	// worth reports whether there is still reason to wait for a node.
 	worth     func(id string) bool
 	connected func(id string) bool
@@ -23,12 +23,12 @@ type reach struct {
 	closed  bool
 }
 
-func newReach(worth, connected func(id string) bool) *reach {
-	return &reach{worth: worth, connected: connected, changed: make(chan struct{})}
+func newPeerWaiter(worth, connected func(id string) bool) *peerWaiter {
+	return &peerWaiter{worth: worth, connected: connected, changed: make(chan struct{})}
 }
 
 // await waits until a node is connected. It fails when there is no more reason to.
-func (r *reach) await(id string) error {
+func (r *peerWaiter) await(id string) error {
 	for {
 		r.mu.Lock()
 		changed, closed := r.changed, r.closed
@@ -44,7 +44,7 @@ func (r *reach) await(id string) error {
 }
 
 // look has everybody who waits look again.
-func (r *reach) look() {
+func (r *peerWaiter) look() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.changed)
@@ -52,7 +52,7 @@ func (r *reach) look() {
 }
 
 // close ends all waiting.
-func (r *reach) close() {
+func (r *peerWaiter) close() {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
