@@ -1,7 +1,6 @@
 package main
 
-// restoreMutants leave in memory what a state that came from another node replaces, or do
-// not tell of it.
+// restoreMutants leave in memory what a state that came from another node replaces, or do not tell of it.
 func restoreMutants() []mutant {
 	return []mutant{
 		{Name: "windows-outlive-restore", About: "ids are looked for in windows of before a restore",
@@ -22,40 +21,16 @@ func restoreMutants() []mutant {
 		{Name: "applied-and-awaited", About: "who waits for an entry is told when the next one is applied",
 			Edits:    []edit{{Old: "w.heap[0].index <= applied", New: "w.heap[0].index < applied"}},
 			Catchers: []catcher{{Test: "TestWaitApplied", Runs: 1}}},
-		{Name: "directory-replaced", About: "a member is recorded under another directory, though it was not removed",
-			Edits:    []edit{{Old: "known && !o.Remove && old.Incarnation != o.Incarnation", New: "known && !o.Remove && old.Incarnation == \"\""}},
-			Catchers: []catcher{{Test: "TestMemberKeepsItsDirectory", Runs: 1}}},
-		{Name: "learners-vote", About: "a leader that is cut off with learners alone takes them for a majority",
-			Edits:    []edit{{In: "votersOf", Old: "case s.Suffrage != raft.Voter:", New: "case s.Suffrage == raft.Staging:"}},
-			Catchers: []catcher{{Test: "TestVotersOf", Runs: 1}}},
-		{Name: "damaged-copy-newer", About: "a second copy of the vote counts whatever its checksum says",
-			Edits: []edit{{In: "openVoteCopy", Old: "|| binary.LittleEndian.Uint32(page[12:]) != voteCopySum(page)",
-				New: "|| binary.LittleEndian.Uint32(page[12:]) == 0"}},
-			Catchers: []catcher{{Test: "TestFlippedBitOfTheVoteCopy", Runs: 1}}},
-		{Name: "cut-for-good", About: "once the end of the log was replaced, a full disk stops the node",
-			Edits:    []edit{{In: "(*Store).StoreLogs", Old: "s.setCut(false)", New: "s.setCut(s.isCut())"}},
-			Catchers: []catcher{{Test: "TestLogStoreFailsStop", Runs: 1}}},
-		{Name: "prints-trusted", About: "an id counts as known if its fingerprint is",
-			Edits:    []edit{{In: "(*Machine).lookupIn", Old: "ok && rec.id == id", New: "ok"}},
-			Catchers: []catcher{{Test: "TestFingerprintsThatCollide", Runs: 1}}},
-		{Name: "durable-too-soon", About: "entries that were applied during a flush count as flushed",
-			Edits:    []edit{{In: "(*Machine).flush", Old: "m.durable = position{t.meta.index, t.meta.term}", New: "m.durable = position{m.meta.index, t.meta.term}"}},
-			Catchers: []catcher{{Test: "TestDurableIsWhatIsStored", Runs: 1}}},
-		{Name: "session-outlives-term", About: "a leader that leads again goes on with a session of forwarded batches",
-			Edits:    []edit{{In: "(*inbox).take", Old: "}, s.term)", New: "}, nil)"}},
-			Catchers: []catcher{{Test: "TestForwardingSessionEndsWithTheTerm", Runs: 1}}},
-		{Name: "watch-blind-to-expiry", About: "a watched key that has expired is compared as it was, until it is deleted",
-			Edits:    []edit{{In: "(*Machine).transact", Old: "m.find(", New: "m.stored("}},
-			Catchers: []catcher{{Test: "TestWatchNoticesExpiry", Runs: 1}}},
-		{Name: "replace-condition-first", About: "a replacement that is sent again is refused by its condition",
-			Edits: []edit{{In: "(*Machine).replace", Old: "if dup, err := m.duplicate(key, h, o.Messages, r); dup || err != nil {",
-				New: "if err := checkExpect(o.Expect, h); err != nil {\n\t\treturn err\n\t}\n\tif dup, err := m.duplicate(key, h, o.Messages, r); dup || err != nil {"}},
-			Catchers: []catcher{{Test: "TestReplaceSentAgain", Runs: 1}}},
-		{Name: "replace-does-not-slide", About: "a replacement does not renew a sliding deadline",
-			Edits:    []edit{{In: "(*Machine).replace", Old: "if h.slide > 0 {", New: "if h.slide < 0 {"}},
-			Catchers: []catcher{{Test: "TestReplaceRenewsASlidingDeadline", Runs: 1}}},
-		{Name: "cleared-but-one", About: "the last message of a session that is cleared stays in its block",
-			Edits:    []edit{{In: "(*Machine).dropAll", Old: "w.cut = h.last + 1", New: "w.cut = h.last"}},
-			Catchers: []catcher{{Test: "TestClearedBlocksAreEmpty", Runs: 1}}},
+		{Name: "snapshots-overlap", About: "two snapshots that finish at the same time may leave the older one",
+			Edits:    []edit{{Old: "\ts.keeping.Lock()\n\tdefer s.keeping.Unlock()\n\treturn s.keepLocked(m)\n", New: "\treturn s.keepLocked(m)\n"}},
+			Catchers: []catcher{{Test: "TestOverlappingSnapshotsLeaveTheNewer", Shows: []string{"of the snapshots at"}, Runs: 3}}},
+		{Name: "log-cut-meanwhile", About: "the log is cut as usual while a snapshot of before is on its way",
+			Edits:    []edit{{Old: "return n.snaps.Tail(usual)", New: "return usual"}},
+			Catchers: []catcher{{Test: "TestLogStaysWhileASnapshotIsSent", Shows: []string{"the log begins at"}, Runs: 1}}},
+		{Name: "dumps-unchecked", About: "a damaged snapshot is restored",
+			Edits: []edit{
+				{Old: "crc = crc32.Update(crc, castagnoli, buf); crc != want {", New: "crc = crc32.Update(crc, castagnoli, buf); buf == nil && want == 0 {"},
+				{Old: "crc32.Update(crc, castagnoli, make([]byte, 4)) != want {", New: "buf == nil && want == 0 {"}},
+			Catchers: []catcher{{Test: "TestDamagedDumpIsRefused", Runs: 1}}},
 	}
 }

@@ -1,0 +1,30 @@
+package main
+
+import "time"
+
+// readsMutants have reads show what is not, or no longer, so.
+func readsMutants() []mutant {
+	return []mutant{
+		{Name: "last-look-at-home", About: "a blocking pop whose time is over answers by the state of its own node",
+			Edits:    []edit{{In: "(*taking).run", Old: "index = 0", New: ""}},
+			Catchers: []catcher{{Test: "TestBlockingPopLooksOnceMore", Runs: 1}}},
+		{Name: "local-reads", About: "every node answers linearizable reads from its own state",
+			Edits:    []edit{{In: "(*Node).query", Old: "case turn.Stale:", New: "case turn.Stale, turn.Linearizable:"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,cas", Shows: []string{"real time"}, Runs: 3}, simulation(3)}},
+		{Name: "unconfirmed-reads", About: "a leader answers reads without asking whether it still leads",
+			Edits: []edit{{Old: "if !r.confirm(ctx, term, changed, asked >= sparing) {", New: "if _ = changed; false {"}},
+			Catchers: []catcher{{Scenario: "pauses", Time: 15 * time.Second, Nemesis: "pause-leader", Workloads: "append,cas",
+				Shows: []string{"real time"}, Runs: 20},
+				{Test: "TestLeaderAloneIsNotConfirmed", Shows: []string{"without a majority"}, Runs: 1}, simulation(12)}},
+		{Name: "minority-confirms", About: "one voter of five beside the leader is enough to confirm it, and of three none",
+			Edits: []edit{{Old: "return (others + 1) / 2\n", New: "return others / 3\n"}},
+			Catchers: []catcher{{Test: "TestLeaderAloneIsNotConfirmed", Shows: []string{"without a majority"}, Runs: 1},
+				{Test: "TestMajority", Runs: 1}}},
+		{Name: "late-confirmation", About: "VerifyLeader confirms the leader: it counts answers to earlier questions",
+			Edits:    []edit{verifyLeader},
+			Catchers: []catcher{{Test: "TestLateAnswersDoNotConfirmALeader", Shows: []string{"saw 1 messages"}, Runs: 3}}},
+		{Name: "learners-confirm", About: "VerifyLeader confirms the leader: it counts the answers of nodes without a vote",
+			Edits:    []edit{verifyLeader},
+			Catchers: []catcher{{Test: "TestLearnersDoNotConfirmALeader", Shows: []string{"from an old state"}, Runs: 1}}},
+	}
+}

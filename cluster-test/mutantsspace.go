@@ -1,0 +1,16 @@
+package main
+
+// spaceMutants break what a node does without disk space.
+func spaceMutants() []mutant {
+	return []mutant{
+		{Name: "full-for-good", About: "a full disk rejects what would free space, too",
+			Edits:    []edit{{Old: "\treturn turn.Frees(op)\n", New: "\treturn false\n"}},
+			Catchers: []catcher{{Test: "TestFullDiskCanBeEmptied", Runs: 1}}},
+		{Name: "own-disk-only", About: "a leader decides by the space on its own disk alone",
+			Edits:    []edit{{Old: "\tif well >= quorum || len(reports) < quorum || first == \"\" {", New: "\tif well >= 0 || len(reports) < quorum {"}},
+			Catchers: []catcher{{Test: "TestFollowersWithoutSpace", Runs: 1}}},
+		{Name: "full-leader-stays", About: "a leader without disk space goes on leading, though others have space",
+			Edits:    []edit{{Old: "\t\tif v.handOver(ctx) {\n\t\t\treturn\n\t\t}\n", New: ""}},
+			Catchers: []catcher{{Test: "TestLeaderWithoutSpaceHandsOver", Runs: 1}}},
+	}
+}

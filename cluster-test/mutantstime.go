@@ -1,0 +1,25 @@
+package main
+
+import "time"
+
+// timeMutants break expiry.
+func timeMutants() []mutant {
+	return []mutant{
+		{Name: "deadlines-overflow", About: "a time to live that leads beyond the highest number leads into the past",
+			Edits:    []edit{{Old: "if ms > 0 && then < m.meta.clock && m.level() >= turn.Level1 {", New: "if false {"}},
+			Catchers: []catcher{{Test: "TestDeadlinesDoNotOverflow", Runs: 1}}},
+		{Name: "early-expiry", About: "sessions expire 400 ms before their time",
+			Edits: []edit{{Old: "m.after(o.TTL), h.slide)", New: "m.after(max(o.TTL-400, 1)), h.slide)"}},
+			Catchers: []catcher{{Scenario: "calm", Time: 5 * time.Second, Workloads: "ttl", Shows: []string{"expired early"}, Runs: 2},
+				{Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "watch-blind-to-expiry", About: "a watched key that has expired is compared as it was, until it is deleted",
+			Edits:    []edit{{In: "(*Machine).transact", Old: "m.find(", New: "m.stored("}},
+			Catchers: []catcher{{Test: "TestWatchNoticesExpiry", Runs: 1}}},
+		{Name: "replace-does-not-slide", About: "a replacement does not renew a sliding deadline",
+			Edits:    []edit{{In: "(*Machine).replace", Old: "if h.slide > 0 {", New: "if h.slide < 0 {"}},
+			Catchers: []catcher{{Test: "TestReplaceRenewsASlidingDeadline", Runs: 1}}},
+		{Name: "old-clocks", About: "a new leader goes by what the others' clocks showed long ago",
+			Edits:    []edit{{Old: "n.askClocks(ctx, others)", New: "n.offsets.Of(others, n.cfg.Clock.Now())"}},
+			Catchers: []catcher{{Test: "TestStaleOffsetsDoNotCount", Shows: []string{"cluster time is ahead"}, Runs: 3}}},
+	}
+}
