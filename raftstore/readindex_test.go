@@ -261,8 +261,9 @@ func TestSparedVotersAreAskedInTheEnd(t *testing.T) {
 	defer c.killAll() // patient nodes do not hand over
 	a := c.elect("n1")
 	put(t, a, "s", "x")
-	eventuallyTrue(t, "the leader reaches everybody", func() bool {
-		return a.net.Connected("n2") && a.net.Connected("n3")
+	eventuallyTrue(t, "the leader reaches both others, and they confirm", func() bool {
+		return a.net.Connected("n2") && a.net.Connected("n3") &&
+			c.nodes["n2"].ballot.ready() == nil && c.nodes["n3"].ballot.ready() == nil
 	})
 	r := reads{lead: a.reads.lead, net: a.net, voter: a.reads.voter, limit: time.Minute} // the node uses its own
 	confirm := func() (quick string, ok bool) {
