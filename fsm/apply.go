@@ -209,25 +209,26 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 
 // applyValue applies an operation that only Redis has.
 func (m *Machine) applyValue(op turn.Op, r *turn.Result) error {
+	v := values{m}
 	switch o := op.(type) {
 	case *turn.SetString:
-		return m.setString(o, r)
+		return v.setString(o, r)
 	case *turn.AddInt:
-		return m.addInt(o, r)
+		return v.addInt(o, r)
 	case *turn.SetFields:
-		return m.setFields(o, r)
+		return v.setFields(o, r)
 	case *turn.RemoveFields:
-		return m.removeFields(o, r)
+		return v.removeFields(o, r)
 	case *turn.AddToField:
-		return m.addToField(o, r)
+		return v.addToField(o, r)
 	case *turn.SetScores:
-		return m.setScores(o, r)
+		return v.setScores(o, r)
 	case *turn.AddEntry:
-		return m.addEntry(o, r)
+		return v.addEntry(o, r)
 	case *turn.TrimEntries:
-		return m.trimEntries(o, r)
+		return v.trimEntries(o, r)
 	case *turn.RemoveEntries:
-		return m.removeEntries(o, r)
+		return v.removeEntries(o, r)
 	case *turn.SetElement:
 		return m.setElement(o, r)
 	case *turn.InsertElement:
@@ -241,7 +242,7 @@ func (m *Machine) applyValue(op turn.Op, r *turn.Result) error {
 	case *turn.PushOnce:
 		return m.pushOnce(o, r)
 	case *turn.SetNew:
-		return m.setNew(o, r)
+		return v.setNew(o, r)
 	}
 	return turn.Errorf(turn.Newer, "operation %T is unknown", op)
 }

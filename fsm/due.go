@@ -6,6 +6,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// now returns the cluster time. Only for use in Apply.
+func (m *Machine) now() int64 { return m.meta.clock }
+
 // after returns the cluster time in so many milliseconds. One that no number holds is the
 // highest there is; below turn.Level1 it wraps and so has passed, as it did for the
 // versions that may be among the members.

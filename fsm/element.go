@@ -105,6 +105,24 @@ func (m *Machine) elements(h *head) (elements, error) {
 	return e, err
 }
 
+// putElement gives an element of an owned head a value, which is not written to again.
+func (m *Machine) putElement(h *head, name string, value []byte) {
+	if h.gaps != nil {
+		h.gaps.cut(elementKey(h.inc, name))
+	}
+	m.active.setElement(h.inc, name, change{value: value})
+}
+
+// deleteElement deletes an element of an owned head that is there.
+func (m *Machine) deleteElement(h *head, name string) {
+	m.active.setElement(h.inc, name, change{gone: true})
+	m.noteGap(h, name)
+}
+
+// dropBelow deletes all elements of an owned head with names below name, without a look at
+// them.
+func (m *Machine) dropBelow(h *head, name string) { m.active.raiseFloor(h.inc, name) }
+
 // of takes from a head what it knows of its elements.
 func (e *elements) of(h *head) { e.inc, e.front, e.gaps = h.inc, h.front, h.gaps }
 

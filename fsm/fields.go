@@ -7,17 +7,17 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (m *Machine) setFields(o *turn.SetFields, r *turn.Result) error {
+func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.value(key, o.Type)
+	h, err := v.value(key, o.Type)
 	if err != nil {
 		return err
 	}
 	before := h != nil
-	if h, err = m.ownValue(key, h, o.Type); err != nil {
+	if h, err = v.ownValue(key, h, o.Type); err != nil {
 		return err
 	}
-	e, err := m.elements(h)
+	e, err := v.elements(h)
 	if err != nil {
 		return err
 	}
@@ -33,30 +33,30 @@ func (m *Machine) setFields(o *turn.SetFields, r *turn.Result) error {
 		if had && (o.OnlyNew || o.Type == turn.TypeSet) {
 			continue
 		}
-		m.put(h, f.Name, bytes.Clone(f.Value), old, had)
+		v.put(h, f.Name, bytes.Clone(f.Value), old, had)
 		changed = true
 	}
 	if !changed {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
-	m.settleValue(key, h, before, r)
+	v.settleValue(key, h, before, r)
 	return nil
 }
 
-func (m *Machine) removeFields(o *turn.RemoveFields, r *turn.Result) error {
+func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.value(key, o.Type)
+	h, err := v.value(key, o.Type)
 	if h == nil || err != nil {
 		return err
 	}
-	h = m.own(key, h)
-	e, err := m.elements(h)
+	h = v.own(key, h)
+	e, err := v.elements(h)
 	if err != nil {
 		return err
 	}
 	for _, name := range o.Names {
-		had, err := m.takeNamed(h, &e, name)
+		had, err := v.takeNamed(h, &e, name)
 		if err != nil {
 			return err
 		}
@@ -68,32 +68,32 @@ func (m *Machine) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
-	m.settleValue(key, h, true, r)
+	v.settleValue(key, h, true, r)
 	return nil
 }
 
 // takeNamed removes a field or member from an owned head.
-func (m *Machine) takeNamed(h *head, e *elements, name string) (had bool, err error) {
+func (v values) takeNamed(h *head, e *elements, name string) (had bool, err error) {
 	if h.typ == turn.TypeZSet {
-		return m.takeMember(h, e, name)
+		return v.takeMember(h, e, name)
 	}
 	old, had, err := e.get(name)
 	if had {
-		m.take(h, name, old)
+		v.take(h, name, old)
 	}
 	return had, err
 }
 
-func (m *Machine) addToField(o *turn.AddToField, r *turn.Result) error {
+func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.value(key, turn.TypeHash)
+	h, err := v.value(key, turn.TypeHash)
 	if err != nil {
 		return err
 	}
 	before, had := h != nil, false
 	var old []byte
 	if before {
-		e, err := m.elements(h)
+		e, err := v.elements(h)
 		if err != nil {
 			return err
 		}
@@ -104,50 +104,47 @@ func (m *Machine) addToField(o *turn.AddToField, r *turn.Result) error {
 	if r.Number, err = addInt(old, had, o.Delta, "hash value is not an integer"); err != nil {
 		return err
 	}
-	if h, err = m.ownValue(key, h, turn.TypeHash); err != nil {
+	if h, err = v.ownValue(key, h, turn.TypeHash); err != nil {
 		return err
 	}
-	m.put(h, o.Name, formatInt(r.Number), old, had)
-	m.settleValue(key, h, before, r)
+	v.put(h, o.Name, formatInt(r.Number), old, had)
+	v.settleValue(key, h, before, r)
 	return nil
 }
 
-func (a access) fields(q *turn.Fields, r *turn.Result) error {
-	s := brief
-	if len(q.Names) > maxBrief {
-		s = long
-	}
-	err := a.value(q.Key, q.Type, s, r, func(e *elements) error {
-		r.Elements = make([]turn.Element, len(q.Names))
-		size := 0
-		for i, name := range q.Names {
-			el := &r.Elements[i]
-			ok, err := false, error(nil)
-			if q.Type == turn.TypeZSet {
-				el.Score, ok, err = e.score(name)
-			} else {
-				el.Value, ok, err = e.get(name)
-			}
-			if err != nil {
-				return err
-			}
-			el.Name, el.Missing = name, !ok
-			if size += len(el.Value); size > a.readBytes() {
-				return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", a.readBytes())
-			}
+// fields answers with the elements that q names. Their values have no more than limit bytes.
+func fields(q *turn.Fields, e *elements, limit int, r *turn.Result) error {
+	r.Elements = make([]turn.Element, len(q.Names))
+	size := 0
+	for i, name := range q.Names {
+		el := &r.Elements[i]
+		ok, err := false, error(nil)
+		if q.Type == turn.TypeZSet {
+			el.Score, ok, err = e.score(name)
+		} else {
+			el.Value, ok, err = e.get(name)
 		}
-		return nil
-	})
-	if err == nil && r.Elements == nil {
-		for _, name := range q.Names {
-			r.Elements = append(r.Elements, turn.Element{Name: name, Missing: true})
+		if err != nil {
+			return err
+		}
+		el.Name, el.Missing = name, !ok
+		if size += len(el.Value); size > limit {
+			return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", limit)
 		}
 	}
-	return err
+	return nil
 }
 
-func (a access) allFields(q *turn.AllFields, e *elements, r *turn.Result) error {
-	p := page{limit: q.Limit, bytes: a.readBytes()}
+// allMissing answers for a key that does not exist.
+func allMissing(q *turn.Fields, r *turn.Result) {
+	for _, name := range q.Names {
+		r.Elements = append(r.Elements, turn.Element{Name: name, Missing: true})
+	}
+}
+
+// allFields answers with a page of elements, of limit bytes about.
+func allFields(q *turn.AllFields, e *elements, limit int, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: limit}
 	prefix := ""
 	if q.Type == turn.TypeZSet {
 		prefix = byMember

@@ -118,20 +118,3 @@ func contiguous(seqs []uint64) bool {
 	}
 	return true
 }
-
-func (m *Machine) setNew(o *turn.SetNew, r *turn.Result) error {
-	for _, k := range o.Keys {
-		if h, err := m.find(joinKey(k)); err != nil || h.held() {
-			return err
-		}
-	}
-	for i, k := range o.Keys {
-		var one turn.Result
-		if err := m.setString(&turn.SetString{Key: k, Value: o.Values[i]}, &one); err != nil {
-			return err
-		}
-		r.Revision = one.Revision
-	}
-	r.Count = uint64(len(o.Keys))
-	return nil
-}

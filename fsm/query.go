@@ -40,15 +40,27 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Fields:
 		return a.fields(q, r)
 	case *turn.AllFields:
-		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return a.allFields(q, e, r) })
+		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return allFields(q, e, a.readBytes(), r) })
 	case *turn.Scores:
-		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return a.scores(q, e, r) })
+		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return scores(q, e, a.readBytes(), r) })
 	case *turn.Rank:
 		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return rank(q, e, r) })
 	case *turn.Entries:
-		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return a.entries(q, e, r) })
+		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return entries(q, e, a.readBytes(), r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
+}
+
+func (a access) fields(q *turn.Fields, r *turn.Result) error {
+	s := brief
+	if len(q.Names) > maxBrief {
+		s = long
+	}
+	err := a.value(q.Key, q.Type, s, r, func(e *elements) error { return fields(q, e, a.readBytes(), r) })
+	if err == nil && r.Elements == nil {
+		allMissing(q, r)
+	}
+	return err
 }
 
 func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
@@ -156,7 +168,7 @@ func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
 		return err
 	}
 	if room < 0 {
-		return a.rangeTooLong()
+		return rangeTooLong(a.readBytes())
 	}
 	reverse(left)
 	right, err := v.ranksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
@@ -164,12 +176,12 @@ func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
 		return err
 	}
 	if room < 0 {
-		return a.rangeTooLong()
+		return rangeTooLong(a.readBytes())
 	}
 	r.Messages = messages(append(left, right...))
 	return nil
 }
 
-func (a access) rangeTooLong() error {
-	return turn.Errorf(turn.TooLarge, "the range has more than the %d bytes that one answer may have; read it in parts", a.readBytes())
+func rangeTooLong(limit int) error {
+	return turn.Errorf(turn.TooLarge, "the range has more than the %d bytes that one answer may have; read it in parts", limit)
 }

@@ -65,23 +65,23 @@ func (e *elements) score(member string) (score float64, ok bool, err error) {
 	return decodeScore(v), true, nil
 }
 
-func (m *Machine) setScores(o *turn.SetScores, r *turn.Result) error {
+func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.value(key, turn.TypeZSet)
+	h, err := v.value(key, turn.TypeZSet)
 	if err != nil || h == nil && o.OnlyExisting {
 		return err
 	}
 	before := h != nil
-	if h, err = m.ownValue(key, h, turn.TypeZSet); err != nil {
+	if h, err = v.ownValue(key, h, turn.TypeZSet); err != nil {
 		return err
 	}
-	e, err := m.elements(h)
+	e, err := v.elements(h)
 	if err != nil {
 		return err
 	}
 	changed := false
 	for i := range o.Members {
-		did, err := m.setScore(h, &e, o, o.Members[i], r)
+		did, err := v.setScore(h, &e, o, o.Members[i], r)
 		if err != nil {
 			return err
 		}
@@ -91,12 +91,12 @@ func (m *Machine) setScores(o *turn.SetScores, r *turn.Result) error {
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
-	m.settleValue(key, h, before, r)
+	v.settleValue(key, h, before, r)
 	return nil
 }
 
 // setScore does what o asks for one member of an owned head.
-func (m *Machine) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score, r *turn.Result) (changed bool, err error) {
+func (v values) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score, r *turn.Result) (changed bool, err error) {
 	old, had, err := e.score(s.Member)
 	if err != nil || had && o.OnlyNew || !had && o.OnlyExisting {
 		return false, err
@@ -122,29 +122,30 @@ func (m *Machine) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score
 	var was []byte
 	if had {
 		was = encodeScore(old)
-		m.removeElementOf(h, scoreName(old, s.Member))
+		v.deleteElement(h, scoreName(old, s.Member))
 	}
-	m.put(h, memberName(s.Member), encodeScore(score), was, had)
-	m.setElementOf(h, scoreName(score, s.Member), nil)
+	v.put(h, memberName(s.Member), encodeScore(score), was, had)
+	v.putElement(h, scoreName(score, s.Member), nil)
 	return true, nil
 }
 
 // takeMember removes a member from an owned head.
-func (m *Machine) takeMember(h *head, e *elements, member string) (had bool, err error) {
+func (v values) takeMember(h *head, e *elements, member string) (had bool, err error) {
 	score, had, err := e.score(member)
 	if had {
-		m.take(h, memberName(member), encodeScore(score))
-		m.removeElementOf(h, scoreName(score, member))
+		v.take(h, memberName(member), encodeScore(score))
+		v.deleteElement(h, scoreName(score, member))
 	}
 	return had, err
 }
 
-func (a access) scores(q *turn.Scores, e *elements, r *turn.Result) error {
+// scores answers with a range of members, of limit bytes at most.
+func scores(q *turn.Scores, e *elements, limit int, r *turn.Result) error {
 	var err error
 	size, fits := 0, true
 	take := func(el turn.Element) bool {
 		size += len(el.Name) + elementCost
-		if fits = size <= a.readBytes(); fits {
+		if fits = size <= limit; fits {
 			r.Elements = append(r.Elements, el)
 		}
 		return fits
@@ -158,7 +159,7 @@ func (a access) scores(q *turn.Scores, e *elements, r *turn.Result) error {
 		err = scoresByName(q, e, paged(q, take))
 	}
 	if err == nil && !fits {
-		err = a.rangeTooLong()
+		err = rangeTooLong(limit)
 	}
 	return err
 }

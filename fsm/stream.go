@@ -41,9 +41,9 @@ func decodeEntry(name string, value []byte) (turn.Entry, error) {
 	return e, r.end("stream entry")
 }
 
-func (m *Machine) addEntry(o *turn.AddEntry, r *turn.Result) error {
+func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.value(key, turn.TypeStream)
+	h, err := v.value(key, turn.TypeStream)
 	if err != nil || h == nil && o.OnlyExisting {
 		return err
 	}
@@ -52,21 +52,21 @@ func (m *Machine) addEntry(o *turn.AddEntry, r *turn.Result) error {
 	if before {
 		last = h.entry
 	}
-	id, err := nextEntryID(o, last, m.meta.clock)
+	id, err := nextEntryID(o, last, v.now())
 	if err != nil {
 		return err
 	}
-	if h, err = m.ownValue(key, h, turn.TypeStream); err != nil {
+	if h, err = v.ownValue(key, h, turn.TypeStream); err != nil {
 		return err
 	}
-	m.put(h, entryName(id), encodeEntry(o.Fields), nil, false)
+	v.put(h, entryName(id), encodeEntry(o.Fields), nil, false)
 	h.entry = id
 	h.last++
-	if r.Removed, err = m.trimStream(h, &o.Trim); err != nil {
+	if r.Removed, err = v.trimStream(h, &o.Trim); err != nil {
 		return err
 	}
 	r.ID, r.Found = id, true
-	m.settleValue(key, h, before, r)
+	v.settleValue(key, h, before, r)
 	return nil
 }
 
@@ -96,27 +96,27 @@ func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID
 }
 
 // takeEntries removes those entries of an owned head that are there.
-func (m *Machine) takeEntries(h *head, e *elements, names []string) (removed uint64, err error) {
+func (v values) takeEntries(h *head, e *elements, names []string) (removed uint64, err error) {
 	for _, name := range names {
 		old, had, err := e.get(name)
 		if err != nil {
 			return removed, err
 		}
 		if had {
-			m.take(h, name, old)
+			v.take(h, name, old)
 			removed++
 		}
 	}
 	return removed, nil
 }
 
-func (m *Machine) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
-	return m.reduceStream(o.Key, r, func(h *head) (uint64, error) { return m.trimStream(h, &o.Trim) })
+func (v values) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
+	return v.reduceStream(o.Key, r, func(h *head) (uint64, error) { return v.trimStream(h, &o.Trim) })
 }
 
-func (m *Machine) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
-	return m.reduceStream(o.Key, r, func(h *head) (uint64, error) {
-		e, err := m.elements(h)
+func (v values) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
+	return v.reduceStream(o.Key, r, func(h *head) (uint64, error) {
+		e, err := v.elements(h)
 		if err != nil {
 			return 0, err
 		}
@@ -124,18 +124,18 @@ func (m *Machine) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
 		for i, id := range o.IDs {
 			names[i] = entryName(id)
 		}
-		return m.takeEntries(h, &e, names)
+		return v.takeEntries(h, &e, names)
 	})
 }
 
 // reduceStream has fn remove entries of a stream, if there is one.
-func (m *Machine) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64, error)) error {
+func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64, error)) error {
 	key := joinKey(k)
-	h, err := m.value(key, turn.TypeStream)
+	h, err := v.value(key, turn.TypeStream)
 	if h == nil || err != nil {
 		return err
 	}
-	h = m.own(key, h)
+	h = v.own(key, h)
 	if r.Removed, err = fn(h); err != nil {
 		return err
 	}
@@ -143,12 +143,13 @@ func (m *Machine) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint6
 		r.Count, r.Revision = h.count(), h.revision
 		return nil
 	}
-	m.settleValue(key, h, true, r)
+	v.settleValue(key, h, true, r)
 	return nil
 }
 
-func (a access) entries(q *turn.Entries, e *elements, r *turn.Result) error {
-	p := page{limit: q.Limit, bytes: a.readBytes()}
+// entries answers with a range of entries, of limit bytes about.
+func entries(q *turn.Entries, e *elements, limit int, r *turn.Result) error {
+	p := page{limit: q.Limit, bytes: limit}
 	low, high := entryName(q.Min), entryName(q.Max)
 	var bad error
 	each := func(name string, value []byte) bool {

@@ -12,7 +12,7 @@ import (
 const trimChunk = 256
 
 // trimStream removes entries from the beginning of an owned head.
-func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
+func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
 	limit := h.count()
 	switch t.By {
 	case turn.TrimNothing:
@@ -26,27 +26,27 @@ func (m *Machine) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err e
 	if limit == 0 {
 		return 0, nil
 	}
-	e, err := m.elements(h)
+	e, err := v.elements(h)
 	if err != nil {
 		return 0, err
 	}
-	if t.By == turn.ToLength && limit > max(trimChunk, h.count()-limit) && m.level() >= turn.Level1 {
-		return limit, m.keepEntries(h, &e, h.count()-limit)
+	if t.By == turn.ToLength && limit > max(trimChunk, h.count()-limit) && v.level() >= turn.Level1 {
+		return limit, v.keepEntries(h, &e, h.count()-limit)
 	}
 	end := entryName(t.ID)
-	return m.trimEntriesOf(h, &e, func(name string) bool { return t.By == turn.ToLength || name < end }, limit)
+	return v.trimEntriesOf(h, &e, func(name string) bool { return t.By == turn.ToLength || name < end }, limit)
 }
 
 // trimEntriesOf removes the first entries of an owned head, at most limit, up to the first
 // that does not go.
-func (m *Machine) trimEntriesOf(h *head, e *elements, goes func(name string) bool, limit uint64) (removed uint64, err error) {
+func (v values) trimEntriesOf(h *head, e *elements, goes func(name string) bool, limit uint64) (removed uint64, err error) {
 	var names []string // as long as they are few, and before levels: all
 	last, size, more := "", uint64(0), true
 	err = e.ascend("", func(name string, value []byte) bool {
 		if more = goes(name); !more {
 			return false
 		}
-		if removed < trimChunk || m.level() < turn.Level1 {
+		if removed < trimChunk || v.level() < turn.Level1 {
 			names = append(names, name)
 		}
 		last = name
@@ -63,10 +63,10 @@ func (m *Machine) trimEntriesOf(h *head, e *elements, goes func(name string) boo
 	case removed > uint64(len(names)):
 		h.live[0] -= removed
 		h.bytes -= size
-		m.raiseFloor(h, splitEntryName(last))
+		v.raiseFloor(h, splitEntryName(last))
 		return removed, nil
 	}
-	removed, err = m.takeEntries(h, e, names)
+	removed, err = v.takeEntries(h, e, names)
 	if err == nil {
 		h.front = last + "\x00"
 	}
@@ -74,7 +74,7 @@ func (m *Machine) trimEntriesOf(h *head, e *elements, goes func(name string) boo
 }
 
 // keepEntries removes all but the last n entries of an owned head. It looks at those only.
-func (m *Machine) keepEntries(h *head, e *elements, n uint64) error {
+func (v values) keepEntries(h *head, e *elements, n uint64) error {
 	left, size, first := n, uint64(0), ""
 	if n > 0 {
 		if err := e.descend(entryName(turn.MaxEntryID())+"\x00", func(name string, value []byte) bool {
@@ -94,7 +94,7 @@ func (m *Machine) keepEntries(h *head, e *elements, n uint64) error {
 		floor = before(splitEntryName(first))
 	}
 	h.live[0], h.bytes = n, size
-	m.raiseFloor(h, floor)
+	v.raiseFloor(h, floor)
 	return nil
 }
 
@@ -107,10 +107,10 @@ func before(id turn.EntryID) turn.EntryID {
 }
 
 // raiseFloor makes dead what an owned head of a stream has up to an id.
-func (m *Machine) raiseFloor(h *head, id turn.EntryID) {
+func (v values) raiseFloor(h *head, id turn.EntryID) {
 	h.low = [2]uint64{id.Time, id.Seq}
 	h.front = h.streamFront()
-	m.active.raiseFloor(h.inc, h.front)
+	v.dropBelow(h, h.front)
 }
 
 // streamFront returns the name below which no entry is alive, by the floor; empty if the

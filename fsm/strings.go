@@ -6,16 +6,16 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (m *Machine) setString(o *turn.SetString, r *turn.Result) error {
+func (v values) setString(o *turn.SetString, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.find(key)
+	h, err := v.find(key)
 	if err != nil {
 		return err
 	}
 	held := h.held()
 	var old []byte
 	if held && h.typ == turn.TypeString {
-		e, err := m.elements(h)
+		e, err := v.elements(h)
 		if err != nil {
 			return err
 		}
@@ -27,7 +27,7 @@ func (m *Machine) setString(o *turn.SetString, r *turn.Result) error {
 		if err := checkType(h, turn.TypeString); err != nil {
 			return err
 		}
-		if err := m.spend(uint64(len(old))); err != nil {
+		if err := v.spend(uint64(len(old))); err != nil {
 			return err
 		}
 		r.Value, r.Found = old, true
@@ -39,49 +39,49 @@ func (m *Machine) setString(o *turn.SetString, r *turn.Result) error {
 		return nil
 	}
 	r.Count = 1
-	m.overwrite(key, h, old, o)
-	r.Revision = m.revision(key)
+	v.overwrite(key, h, old, o)
+	r.Revision = v.revision(key)
 	return nil
 }
 
 // overwrite makes a key hold a string. h is what it holds; if that is a string,
 // it is old.
-func (m *Machine) overwrite(key string, h *head, old []byte, o *turn.SetString) {
+func (v values) overwrite(key string, h *head, old []byte, o *turn.SetString) {
 	deadline := o.At
 	switch {
 	case o.TTL > 0:
-		deadline = m.after(o.TTL)
+		deadline = v.after(o.TTL)
 	case o.KeepTTL && h.held():
 		deadline = h.deadline
 	}
-	passed := deadline != 0 && deadline <= m.meta.clock
+	passed := deadline != 0 && deadline <= v.now()
 	same := h != nil && h.typ == turn.TypeString
 	if h != nil && (passed || !same) {
-		m.remove(key, h)
+		v.remove(key, h)
 	}
 	if passed {
 		return
 	}
 	if same {
-		h = m.own(key, h)
+		h = v.own(key, h)
 	} else {
-		h = m.begin(key, turn.TypeString)
+		h = v.begin(key, turn.TypeString)
 	}
-	m.put(h, "", bytes.Clone(o.Value), old, same)
-	m.count(key, same, true)
-	m.setDeadline(key, h, deadline, 0)
-	m.changed(key, h)
+	v.put(h, "", bytes.Clone(o.Value), old, same)
+	v.count(key, same, true)
+	v.setDeadline(key, h, deadline, 0)
+	v.changed(key, h)
 }
 
-func (m *Machine) addInt(o *turn.AddInt, r *turn.Result) error {
+func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
 	key := joinKey(o.Key)
-	h, err := m.value(key, turn.TypeString)
+	h, err := v.value(key, turn.TypeString)
 	if err != nil {
 		return err
 	}
 	var old []byte
 	if h != nil {
-		e, err := m.elements(h)
+		e, err := v.elements(h)
 		if err != nil {
 			return err
 		}
@@ -93,11 +93,28 @@ func (m *Machine) addInt(o *turn.AddInt, r *turn.Result) error {
 	if r.Number, err = addInt(old, had, o.Delta, "value is not an integer or out of range"); err != nil {
 		return err
 	}
-	if h, err = m.ownValue(key, h, turn.TypeString); err != nil {
+	if h, err = v.ownValue(key, h, turn.TypeString); err != nil {
 		return err
 	}
-	m.put(h, "", formatInt(r.Number), old, had)
-	m.settleValue(key, h, had, r)
+	v.put(h, "", formatInt(r.Number), old, had)
+	v.settleValue(key, h, had, r)
+	return nil
+}
+
+func (v values) setNew(o *turn.SetNew, r *turn.Result) error {
+	for _, k := range o.Keys {
+		if h, err := v.find(joinKey(k)); err != nil || h.held() {
+			return err
+		}
+	}
+	for i, k := range o.Keys {
+		var one turn.Result
+		if err := v.setString(&turn.SetString{Key: k, Value: o.Values[i]}, &one); err != nil {
+			return err
+		}
+		r.Revision = one.Revision
+	}
+	r.Count = uint64(len(o.Keys))
 	return nil
 }
 

@@ -6,10 +6,60 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// values applies the operations on values of other types than lists: strings, hashes, sets,
+// sorted sets and streams. Of the state it reaches what keyspace has, and no more.
+type values struct{ keyspace }
+
+// keyspace is what the operations on values need of the state. All of it is only for use in
+// Apply. An owned head is one that own or begin returned.
+type keyspace interface {
+	// find returns the head of a key, whatever its type, nil if there is none. It deletes a
+	// key that has expired.
+	find(key string) (*head, error)
+	// own returns the head as one that may be changed.
+	own(key string, h *head) *head
+	// begin makes a value without elements under a key that holds nothing.
+	begin(key string, typ turn.Type) *head
+	// remove deletes a key.
+	remove(key string, h *head)
+	// changed gives the changed value of an owned head its new revision.
+	changed(key string, h *head)
+	// count updates the number of keys of a namespace that Redis sees, given whether key
+	// was one of them before and is after.
+	count(key string, before, after bool)
+	// revision returns that of the last change in the namespace of key, or a higher one.
+	revision(key string) uint64
+	// setDeadline changes the deadline of an owned head; 0 removes it.
+	setDeadline(key string, h *head, deadline, slide int64)
+
+	keyElements
+	limits
+}
+
+// keyElements are the elements of values.
+type keyElements interface {
+	elements(h *head) (elements, error)
+	// putElement gives an element of an owned head a value, which is not written to again.
+	putElement(h *head, name string, value []byte)
+	// deleteElement deletes one that is there.
+	deleteElement(h *head, name string)
+	// dropBelow deletes all elements of an owned head with names below one, without a look
+	// at them.
+	dropBelow(h *head, name string)
+}
+
+// limits are cluster time, the cluster level, and what an entry may cost.
+type limits interface {
+	now() int64
+	after(ms int64) int64
+	level() turn.ClusterLevel
+	spend(n uint64) error
+}
+
 // value is find for an operation on a type other than lists, to which an empty
 // session is nothing.
-func (m *Machine) value(key string, typ turn.Type) (*head, error) {
-	h, err := m.find(key)
+func (v values) value(key string, typ turn.Type) (*head, error) {
+	h, err := v.find(key)
 	if err != nil || !h.held() {
 		return nil, err
 	}
@@ -18,63 +68,49 @@ func (m *Machine) value(key string, typ turn.Type) (*head, error) {
 
 // ownValue returns the head that value found, to be changed; if it found none, a
 // new one.
-func (m *Machine) ownValue(key string, h *head, typ turn.Type) (*head, error) {
+func (v values) ownValue(key string, h *head, typ turn.Type) (*head, error) {
 	if h != nil {
-		return m.own(key, h), nil
+		return v.own(key, h), nil
 	}
-	empty, err := m.find(key)
+	empty, err := v.find(key)
 	if err != nil {
 		return nil, err
 	}
 	if empty != nil {
-		m.remove(key, empty)
+		v.remove(key, empty)
 	}
-	return m.begin(key, typ), nil
+	return v.begin(key, typ), nil
 }
 
 // put gives an element of an owned head a value, which nobody may write to again.
 // old is its value before, if it had one.
-func (m *Machine) put(h *head, name string, value, old []byte, had bool) {
+func (v values) put(h *head, name string, value, old []byte, had bool) {
 	if !had {
 		h.live[0]++
 		h.bytes += uint64(len(name))
 	}
 	h.bytes += uint64(len(value)) - uint64(len(old))
-	m.setElementOf(h, name, value)
-}
-
-// setElementOf gives an element of an owned head a value in the active table.
-func (m *Machine) setElementOf(h *head, name string, value []byte) {
-	if h.gaps != nil {
-		h.gaps.cut(elementKey(h.inc, name))
-	}
-	m.active.setElement(h.inc, name, change{value: value})
-}
-
-// removeElementOf removes one that is there.
-func (m *Machine) removeElementOf(h *head, name string) {
-	m.active.setElement(h.inc, name, change{gone: true})
-	m.noteGap(h, name)
+	v.putElement(h, name, value)
 }
 
 // take removes an element, whose value is old, from an owned head.
-func (m *Machine) take(h *head, name string, old []byte) {
+func (v values) take(h *head, name string, old []byte) {
 	h.live[0]--
 	h.bytes -= uint64(len(name) + len(old))
-	m.removeElementOf(h, name)
+	v.deleteElement(h, name)
 }
 
 // settleValue finishes an operation on the elements of an owned head, which held
 // something before or did not.
-func (m *Machine) settleValue(key string, h *head, before bool, r *turn.Result) {
+func (v values) settleValue(key string, h *head, before bool, r *turn.Result) {
 	r.Count = h.count()
-	m.count(key, before, h.held())
+	v.count(key, before, h.held())
 	if !h.held() {
-		m.remove(key, h)
-		r.Revision = m.revision(key)
+		v.remove(key, h)
+		r.Revision = v.revision(key)
 		return
 	}
-	m.changed(key, h)
+	v.changed(key, h)
 	r.Revision = h.revision
 }
 
