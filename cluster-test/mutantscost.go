@@ -13,7 +13,7 @@ func costMutants() []mutant {
 			Edits:    []edit{{Old: "case n <= uint64(a.left):", New: "case true:"}},
 			Catchers: []catcher{{Test: "TestEntryCopiesBounded", Runs: 1}}},
 		{Name: "removed-payloads-held", About: "all payloads of what a trim removes are in memory at once",
-			Edits:    []edit{{Old: "v.tx.lent.passing = true", New: "v.tx.lent.passing = false"}},
+			Edits:    []edit{{Old: "v.tx.memory.passing = true", New: "v.tx.memory.passing = false"}},
 			Catchers: []catcher{{Test: "TestRemovalHoldsNoPayloads", Runs: 1}}},
 		{Name: "tombstones-by-message", About: "an append looks at as many deleted sessions of its key as the bound has messages",
 			Edits:    []edit{{Old: "return max(least, min(", New: "return max(1, min("}},

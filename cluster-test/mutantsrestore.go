@@ -4,7 +4,7 @@ package main
 func restoreMutants() []mutant {
 	return []mutant{
 		{Name: "windows-outlive-restore", About: "ids are looked for in windows of before a restore",
-			Edits:    []edit{{Old: "m.beginTable()\n\tm.windows.clear()", New: "m.beginTable()"}},
+			Edits:    []edit{{Old: "m.beginMemtable()\n\tm.windows.clear()", New: "m.beginMemtable()"}},
 			Catchers: []catcher{{Test: "TestRestoreBringsIDs", Runs: 1}}},
 		{Name: "tables-outlive-restore", About: "what was flushed last is read from memory after a restore, too",
 			Edits:    []edit{{Old: "m.frozen, m.warm, m.sweep = nil, nil, sweep{}", New: "m.frozen, m.sweep = nil, sweep{}"}},

@@ -24,16 +24,16 @@ func (a access) readBytes() int {
 	return a.cfg.ReadBytes
 }
 
-// stay tells how much is read of a value.
-type stay uint8
+// lookupMode tells how much is read of a value.
+type lookupMode uint8
 
 const (
-	brief stay = iota // elements by name
-	long              // ranges of elements
+	byName lookupMode = iota // a few elements
+	ranges                   // ranges of elements, or many
 )
 
-// maxBrief is how many elements are looked up by name while Apply waits.
-const maxBrief = 64
+// maxByName is how many elements are looked up by name while Apply waits.
+const maxByName = 64
 
 // stamp says which state the answer is from. The caller holds mu.
 func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.index, m.meta.clock }
@@ -88,7 +88,7 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 	var mine head
 	if known {
 		m.holdEdits(&v)
-		mine = *h // the one in the table changes once mu is released
+		mine = *h // the one in the memtable changes once mu is released
 	}
 	m.mu.unshare(since)
 	if !known {
@@ -114,9 +114,9 @@ func readSession(h *head, v *view, k turn.Key, r *turn.Result, fn func(*head, *v
 }
 
 // value lets fn read the elements of a key of another type. It holds mu while they
-// are looked up by name in memory; for a longer stay, and to read the store, it has
-// the active table go on from a copy. fn may be called twice.
-func (a access) value(k turn.Key, typ turn.Type, s stay, r *turn.Result, fn func(*elements) error) error {
+// are looked up by name in memory; for ranges, and to read the store, it has
+// the active memtable go on from a copy. fn may be called twice.
+func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result, fn func(*elements) error) error {
 	if a.within {
 		return a.valueWithin(k, typ, r, fn)
 	}
@@ -146,13 +146,13 @@ func (a access) value(k turn.Key, typ turn.Type, s stay, r *turn.Result, fn func
 		e, whole = m.elementsIn(h.inc)
 	}
 	e.partial = !whole
-	if h == nil || s == brief {
+	if h == nil || mode == byName {
 		if err := readValue(h, &e, k, typ, r, fn); err != nil || !e.missed {
 			m.mu.unshare(since)
 			return err
 		}
 	}
-	mine := *h // the one in the table changes once mu is released
+	mine := *h // the one in the memtable changes once mu is released
 	if !whole {
 		tx, err := m.reading()
 		if err != nil {

@@ -279,7 +279,7 @@ func TestWholeEntriesAreCounted(t *testing.T) {
 	}
 }
 
-// What the queries of transactions pass and return is bounded for all of an entry, whoever
+// What the queries of transactions pass and return is bounded for all of an entry, whichever clients
 // sent them: a few bytes could otherwise have every node count to a million again and again.
 func TestTransactionQueriesBounded(t *testing.T) {
 	const n = 2000

@@ -155,7 +155,7 @@ func (l *lookup) find(id string) (rec record, inc uint64, err error) {
 		if rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), id); ok || err != nil {
 			return rec, h.inc, err
 		}
-		if h.graves <= m.meta.clock {
+		if h.tombstonesUntil <= m.meta.clock {
 			return record{}, 0, nil
 		}
 	}

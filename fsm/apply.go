@@ -74,7 +74,7 @@ func (m *Machine) passed(index, term uint64) {
 	m.waiters.wake(index)
 }
 
-// waitForRoom bounds memory: while the frozen table is on its way to the store,
+// waitForRoom bounds memory: while the frozen memtable is on its way to the store,
 // the active one may not outgrow it.
 func (m *Machine) waitForRoom() {
 	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes && m.usable() == nil {
@@ -152,7 +152,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 	return outcomes, nil
 }
 
-// countEntry counts what the active table holds of an entry of so many bytes beyond the
+// countEntry counts what the active memtable holds of an entry of so many bytes beyond the
 // payloads that it kept, which keep all of the entry. What comes with any payload, as ids
 // do, is in what a record costs.
 func (m *Machine) countEntry(size int) {

@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkPop pushes and pops at the same end a list of some length, all elements but a
-// few in one generation: the time per pop must not grow with the length.
+// few in one memtable: the time per pop must not grow with the length.
 func BenchmarkPop(b *testing.B) {
 	for name, side := range map[string]turn.Side{"tail": turn.Tail, "head": turn.Head} {
 		for _, n := range []int{5_000, 20_000} {

@@ -46,7 +46,7 @@ func BenchmarkTakeLowest(b *testing.B) {
 }
 
 // BenchmarkRemoveSome removes members of a stored sorted set in an order that leaves others
-// in between: nobody passes them.
+// in between: no walk passes them.
 func BenchmarkRemoveSome(b *testing.B) {
 	const n = 50_000
 	m, index := benchValues(b), uint64(0)

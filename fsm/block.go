@@ -24,7 +24,7 @@ import (
 //	           that of the last record before that has one (first: 0)
 //	       all ids, then all data
 //
-// Ids stand together so that the id window can be rebuilt without touching the
+// Ids are together so that the id window can be rebuilt without touching the
 // pages of the payloads.
 const (
 	blockVersion = 1

@@ -12,14 +12,14 @@ const cacheShare = 8
 
 // blockCache keeps the blocks that were read last: the ends of the sessions
 // that are talked in. What a reference refers to never changes, so nothing in it is
-// ever wrong; what is replaced is dropped since nobody will ask for it again. They are kept
+// ever wrong; what is replaced is dropped since it will not be asked for again. They are kept
 // as they were read and found sound: decoded, they would be many more things for the
 // collector to look at. A nil cache keeps nothing.
 type blockCache struct {
 	limit int // bytes
 
 	mu sync.Mutex
-	// missed remembers by their hashes what was asked for of late and was not there.
+	// missed remembers by their hashes what was asked for recently and was not there.
 	// What is asked for again is worth to be kept; if everything was, a cache
 	// that is too small for what is read would be written to by every read and
 	// find little.
@@ -77,7 +77,7 @@ func (c *blockCache) missLocked(ref blockfile.Ref) (again bool) {
 	return again
 }
 
-// add keeps a block, which nobody may write to any more.
+// add keeps a block, which is not written to any more.
 func (c *blockCache) add(ref blockfile.Ref, block []byte) {
 	b := &cachedBlock{ref, block}
 	if c == nil || b.size() > c.limit/cacheShare {

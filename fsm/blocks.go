@@ -14,7 +14,7 @@ import (
 // blocksDir is the folder of the block files, beside the store.
 const blocksDir = "blocks"
 
-// sealedRefVersion begins the value of a block that stands in a block file: a sealed
+// sealedRefVersion begins the value of a block that is in a block file: a sealed
 // reference, which begins with refVersion. Stores of the second version hold such
 // without a seal. A value that begins with blockVersion or revBlockVersion is the block itself: stores of
 // the first version hold such, and dumps. No bit makes one of the versions another.
@@ -28,9 +28,9 @@ const (
 // reading is a read transaction of the store, with the block files that it refers to.
 type reading struct {
 	*bbolt.Tx
-	pin   blockfile.Pin
-	cache *blockCache // nil: blocks are read past it, and not kept
-	lent  lent
+	pin    blockfile.Pin
+	cache  *blockCache // nil: blocks are read past it, and not kept
+	memory borrower
 }
 
 // reading begins to read the store as of the last flush. The caller holds mu, at
@@ -50,7 +50,7 @@ func (m *Machine) reading() (*reading, error) {
 		pin.Release()
 		return nil, err
 	}
-	return &reading{Tx: tx, pin: pin, cache: m.cache, lent: lent{from: &m.spaces}}, nil
+	return &reading{Tx: tx, pin: pin, cache: m.cache, memory: borrower{from: &m.spaces}}, nil
 }
 
 // wentBack is the error for a file that is not the one that was written last: an older
@@ -63,15 +63,15 @@ func wentBack(has, last uint64) error {
 func (r *reading) end() {
 	_ = r.Rollback() // ends a read; cannot fail
 	r.pin.Release()
-	r.lent.giveBack()
+	r.memory.giveBack()
 }
 
-// blobs is where blocks are read from: a pin, or the set itself for who writes it.
+// blobs is where blocks are read from: a pin, or the set itself for its writer.
 type blobs interface {
 	Read(buf, key []byte, ref blockfile.Ref) ([]byte, error)
 }
 
-// encodeRef returns the value for a block that stands in a block file: sealed, a
+// encodeRef returns the value for a block that is in a block file: sealed, a
 // version byte, uvarints file, offset, length.
 func encodeRef(key []byte, ref blockfile.Ref) []byte {
 	b := binary.AppendUvarint(append(sealing(refSize), refVersion), ref.File)
@@ -125,7 +125,7 @@ func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
 }
 
 // load appends the records of a block to dst: from the cache, or read. What is read
-// again, of late, is put there if keep is set.
+// again, after a short time, is put there if keep is set.
 func (r *reading) load(dst []record, key, value []byte, keep bool) ([]record, error) {
 	ref, elsewhere, err := decodeRef(key, value)
 	if err != nil || !elsewhere || r.cache == nil {
@@ -138,7 +138,7 @@ func (r *reading) load(dst []record, key, value []byte, keep bool) ([]record, er
 	} else {
 		var buf []byte
 		if !again {
-			buf = r.lent.blob(ref.Size())
+			buf = r.memory.blob(ref.Size())
 		}
 		if block, err = readBlob(r.pin, buf, key, ref); err == nil {
 			dst, err = decodeBlock(dst, first, block, buf != nil)

@@ -7,7 +7,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// joinKey is a session's key in tables and store: namespace, NUL, name. A
+// joinKey is a session's key in memtables and store: namespace, NUL, name. A
 // namespace has no NUL, so order by joined key is order by namespace, then name.
 func joinKey(k turn.Key) string { return k.Namespace + "\x00" + k.Name }
 

@@ -14,12 +14,12 @@ func (m *Machine) epoch(o *codec.Epoch) {
 	}
 }
 
-// member records or removes a member. A recorded incarnation stands until the
+// member records or removes a member. A recorded incarnation stays until the
 // member is removed; only the addresses beside it may change.
 func (m *Machine) member(o *codec.Member) error {
 	old, known := m.meta.member(o.ID)
 	if known && !o.Remove && old.Incarnation != o.Incarnation {
-		return turn.Errorf(turn.Exists, "node %s is known under another incarnation; remove it from the cluster, then add it anew", o.ID)
+		return turn.Errorf(turn.Exists, "node %s is known under another incarnation; remove it from the cluster, then add it again", o.ID)
 	}
 	rest := slices.DeleteFunc(slices.Clone(m.meta.members), func(n codec.Member) bool { return n.ID == o.ID })
 	if !o.Remove {

@@ -26,7 +26,7 @@ type Config struct {
 	// MappedBytes is how much of the state file may stay in the process's page
 	// tables, where it counts as resident memory. Default 64 MiB.
 	MappedBytes int
-	// CacheBytes bounds the memory of blocks of messages that were read of late.
+	// CacheBytes bounds the memory of blocks of messages that were read recently.
 	// Default 16 MiB; negative: none are kept.
 	CacheBytes int
 	// ReadBytes bounds the payload of one answer; in transactions, from turn.Level1 on,

@@ -23,14 +23,14 @@ func (m *Machine) after(ms int64) int64 {
 // setDeadline changes the deadline of an owned head; 0 removes it.
 func (m *Machine) setDeadline(key string, h *head, deadline, slide int64) {
 	h.deadline, h.slide = deadline, slide
-	if deadline != 0 && (h.armed == 0 || deadline < h.armed) {
-		m.arm(key, h)
+	if deadline != 0 && (h.scheduled == 0 || deadline < h.scheduled) {
+		m.scheduleExpiry(key, h)
 	}
 }
 
-func (m *Machine) arm(key string, h *head) {
-	h.armed = h.deadline
-	m.active.arm(h.deadline, key)
+func (m *Machine) scheduleExpiry(key string, h *head) {
+	h.scheduled = h.deadline
+	m.active.scheduleExpiry(h.deadline, key)
 	if m.nextDue == 0 || h.deadline < m.nextDue {
 		m.nextDue = h.deadline
 	}
@@ -52,11 +52,11 @@ func (m *Machine) expireDue(limit int) error {
 			break
 		}
 		m.meta.dueFloor = entry
-		var armed bool
-		if armed, err = m.fallDue(deadline, key); err != nil {
+		var rescheduled bool
+		if rescheduled, err = m.expireOrReschedule(deadline, key); err != nil {
 			return err
 		}
-		if armed { // the index has changed
+		if rescheduled { // the index has changed
 			it.seek(afterKey(entry))
 		}
 		entry, err = dueEntry(it)
@@ -71,13 +71,13 @@ func (m *Machine) expireDue(limit int) error {
 	return nil
 }
 
-// fallDue deals with an entry of the due index whose time has come, and tells whether it put
-// the key under a later one.
-func (m *Machine) fallDue(deadline int64, key string) (armed bool, err error) {
+// expireOrReschedule deals with an entry of the due index whose time has come: it deletes the
+// key, or, if its deadline has moved, schedules it again, and reports that.
+func (m *Machine) expireOrReschedule(deadline int64, key string) (rescheduled bool, err error) {
 	h, err := m.stored(key)
-	// An entry that is not the one under which the session is armed is left
-	// over from a sooner or former deadline.
-	if h == nil || err != nil || h.armed != deadline {
+	// An entry other than the one under which the key is scheduled is left over from a
+	// sooner or former deadline.
+	if h == nil || err != nil || h.scheduled != deadline {
 		return false, err
 	}
 	if h.expired(m.meta.clock) {
@@ -85,11 +85,11 @@ func (m *Machine) fallDue(deadline int64, key string) (armed bool, err error) {
 		return false, nil
 	}
 	h = m.own(key, h)
-	h.armed = 0
+	h.scheduled = 0
 	if h.deadline != 0 {
-		m.arm(key, h)
+		m.scheduleExpiry(key, h)
 	}
-	return h.armed != 0, nil
+	return h.scheduled != 0, nil
 }
 
 // firstDue returns the earliest deadline in the due index, 0 if it is empty.
@@ -113,7 +113,7 @@ func (m *Machine) dueIndex() (*mergeIter[struct{}], error) {
 		return nil, err
 	}
 	it := &mergeIter[struct{}]{low: afterKey(m.meta.dueFloor), cursor: tx.Bucket(bucketDue).Cursor()}
-	for _, t := range m.tables() {
+	for _, t := range m.memtables() {
 		it.addMemory(&t.due)
 	}
 	it.seek(it.low)

@@ -43,7 +43,7 @@ const (
 
 // Dump is a consistent copy of the state to be written out. It must be closed.
 type Dump struct {
-	Index, Term uint64 // of the last entry that it comprises
+	Index, Term uint64 // of the last entry that it includes
 	Size        int64  // of the stream, in bytes
 	tx          *reading
 	found       func(error) // is told of errors

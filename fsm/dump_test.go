@@ -91,7 +91,7 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 }
 
 // A machine that gets a dump in the place of the entry that asked for a hash has none
-// as of that entry, and never will: who compares nodes has to ask again.
+// as of that entry, and never will: a client that compares nodes has to ask again.
 func TestHashPassedByARestore(t *testing.T) {
 	r, other := newRig(t), newRig(t)
 	r.apply(1, appendOf(sessionA, "id", "hello"))
@@ -99,7 +99,7 @@ func TestHashPassedByARestore(t *testing.T) {
 	if err := other.m.Restore(bytes.NewReader(r.dump())); err != nil {
 		t.Fatal(err)
 	}
-	other.applyLog(r.log) // which it comprises
+	other.applyLog(r.log) // which it includes
 	other.flush()
 	if index, sum := other.m.StateHash(); index != 0 || sum != "" {
 		t.Fatalf("the restored machine has the hash %s as of entry %d", sum, index)

@@ -42,7 +42,7 @@ func (r *record) same(o *record) bool {
 }
 
 // edit replaces a record of the session of a head that t holds.
-func (t *table) edit(h *head, r record) {
+func (t *memtable) edit(h *head, r record) {
 	w := t.tailOf(h)
 	old, had := w.edits.Set(r.seq, r)
 	t.bytes += len(r.data) - len(old.data)

@@ -9,7 +9,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Who reads a list while elements are replaced sees each as it was at one moment.
+// A client that reads a list while elements are replaced sees each as it was at one moment.
 func TestReadersWhileElementsAreReplaced(t *testing.T) {
 	r := newRig(t)
 	r.raise(turn.Level1)

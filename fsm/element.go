@@ -17,16 +17,16 @@ import (
 //	         's' 8 bytes of score, member      → nothing
 //	stream   16 bytes of id, big endian        → the entry (see encodeEntry)
 //
-// All elements of all keys stand in one order, by elementKey: in a table of each
-// generation, and in one bucket of the store.
+// All elements of all keys are in one order, by elementKey: in a tree of each memtable,
+// and in one bucket of the store.
 
-// change is what a generation did to an element: gave it a value, or removed it.
+// change is what a memtable did to an element: gave it a value, or removed it.
 type change struct {
 	value []byte
 	gone  bool
 }
 
-// overlay is what a generation changed of elements, by elementKey.
+// overlay is what a memtable changed of elements, by elementKey.
 type overlay = btree.Map[string, change]
 
 const (
@@ -42,7 +42,7 @@ func elementKey(inc uint64, name string) string {
 }
 
 // setElement records a change. The caller gives value away.
-func (t *table) setElement(inc uint64, name string, c change) {
+func (t *memtable) setElement(inc uint64, name string, c change) {
 	key := elementKey(inc, name)
 	if w := t.tails[inc]; c.gone && w != nil && w.complete {
 		// Nothing older holds it: there is nothing to hide.
@@ -58,8 +58,7 @@ func (t *table) setElement(inc uint64, name string, c change) {
 	t.bytes += len(c.value) - len(old.value)
 }
 
-// elements is one key's elements at one moment: generations of changes over the
-// store. What it returns is the caller's to keep, but not to write to.
+// elements is one key's elements at one moment: memtables over the store. What it returns is the caller's to keep, but not to write to.
 type elements struct {
 	inc   uint64
 	front string // no element with a lower name is left
@@ -78,12 +77,12 @@ type elements struct {
 	edge         string
 }
 
-// elementsIn returns what the generations in memory know of the elements of an
+// elementsIn returns what the memtables know of the elements of an
 // incarnation; whole tells that the store knows nothing more. It is valid while
 // mu is held.
 func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
-	e.inc, e.layers = inc, make([]*overlay, 0, maxTables)
-	for _, t := range m.tables() {
+	e.inc, e.layers = inc, make([]*overlay, 0, maxMemtables)
+	for _, t := range m.memtables() {
 		e.layers = append(e.layers, &t.elements)
 		if w := t.tails[inc]; w != nil && w.complete {
 			return e, true
@@ -127,7 +126,7 @@ func (m *Machine) dropBelow(h *head, name string) { m.active.raiseFloor(h.inc, n
 func (e *elements) of(h *head) { e.inc, e.front, e.gaps = h.inc, h.front, h.gaps }
 
 // hold makes e and its head, which were found in memory under mu, valid beyond it: the
-// active table goes on from a copy of what was shared.
+// active memtable goes on from a copy of what was shared.
 func (m *Machine) hold(e *elements, h *head) {
 	m.copying.Lock()
 	e.layers[0] = e.layers[0].IsoCopy()

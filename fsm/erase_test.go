@@ -39,10 +39,10 @@ func TestFlushOfADeletionTouchesNoBlock(t *testing.T) {
 	}
 	r.apply(4+turn.TombstoneTime, &turn.Clear{Key: key(0)})
 	r.settle()
-	r.expectEmpty(bucketBlocks, bucketGarbage, bucketGraves)
+	r.expectEmpty(bucketBlocks, bucketGarbage, bucketTombstones)
 }
 
-// Long work waits while a flush is under way and half of what may gather beside it
+// Long work waits while a flush is running and half of what may gather in that time
 // has, and no longer than its context.
 func TestCalm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestCalm(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = m.Close() }()
-		set := func(frozen *table, bytes int) {
+		set := func(frozen *memtable, bytes int) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.frozen, m.active.bytes = frozen, bytes
@@ -64,13 +64,13 @@ func TestCalm(t *testing.T) {
 		}
 		set(nil, 20_000)
 		if err := within(time.Second); err != nil {
-			t.Errorf("with no flush under way: %v", err)
+			t.Errorf("with no flush running: %v", err)
 		}
-		set(newTable(), 4_999)
+		set(newMemtable(), 4_999)
 		if err := within(time.Second); err != nil {
 			t.Errorf("with little beside a flush: %v", err)
 		}
-		set(newTable(), 5_000)
+		set(newMemtable(), 5_000)
 		if err := within(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with much beside a flush: %v", err)
 		}

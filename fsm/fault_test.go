@@ -10,7 +10,7 @@ import (
 )
 
 // A state file that is cut, overwritten or replaced by an older one while it is in use
-// neither ends the process nor is believed: the machine is halted, whoever meets it, and
+// neither ends the process nor is believed: the machine is halted, wherever it is met, and
 // goes on with another state.
 func TestStateFileDamagedInUse(t *testing.T) {
 	for name, damage := range map[string]func(path string, old []byte) error{

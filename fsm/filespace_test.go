@@ -106,7 +106,7 @@ func (r *rig) checkAccount() {
 }
 
 // Cleaning up does not flush what has only begun to gather.
-func TestTidyLeavesTheYoungGeneration(t *testing.T) {
+func TestTidyLeavesTheYoungMemtable(t *testing.T) {
 	r := newRig(t)
 	for i := range garbageChunk/100 + 50 {
 		r.apply(1, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, "", string(make([]byte, 9000))))
@@ -169,7 +169,7 @@ func TestDumpOutlivesItsFiles(t *testing.T) {
 	other.checkAccount()
 }
 
-// A store of the first version, whose blocks stand in it, is read and taken over.
+// A store of the first version, whose blocks are in it, is read and taken over.
 func TestBlocksWithinTheStore(t *testing.T) {
 	r := newRig(t)
 	for i := range 30 {

@@ -27,7 +27,7 @@ func (f *finder) get(key []byte) []byte {
 	return nil
 }
 
-// lastUpTo finds the last key ≤ key, and returns the cursor that stands there.
+// lastUpTo finds the last key ≤ key, and returns the cursor, which is there.
 //
 // In a transaction that has deleted keys there can be empty pages. bbolt's Prev
 // answers nil on one although keys lie before it, and its Last never returns if

@@ -91,14 +91,14 @@ func (m *Machine) Flush(ctx context.Context) error {
 	}
 }
 
-// flush writes one generation to the store. more tells that there is garbage
+// flush writes one memtable to the store. more tells that there is garbage
 // left to collect.
 func (m *Machine) flush() (more bool, err error) {
 	m.flushing.Lock()
 	defer m.flushing.Unlock()
 	m.mu.Lock()
 	if err := m.usable(); err != nil {
-		// The active table may hold half an entry.
+		// The active memtable may hold half an entry.
 		defer m.mu.Unlock()
 		return false, err
 	}
@@ -112,7 +112,7 @@ func (m *Machine) flush() (more bool, err error) {
 
 	began := time.Now()
 	w := m.writer(t)
-	w.pacer = newPacer(t.bytes, began.Sub(m.lastFlush), m.hurry)
+	w.pacer = newFlushPacer(t.bytes, began.Sub(m.lastFlush), m.hurry)
 	m.lastFlush = began
 	if err := m.commit(w, w.write); err != nil {
 		return false, err
@@ -137,7 +137,7 @@ func (m *Machine) flush() (more bool, err error) {
 	return w.garbage, err
 }
 
-// tidy removes garbage, a bounded amount, and nothing else: a generation that has
+// tidy removes garbage, a bounded amount, and nothing else: a memtable that has
 // only begun is left to gather more. A halted machine does not.
 func (m *Machine) tidy() (more bool, err error) {
 	m.flushing.Lock()
@@ -148,7 +148,7 @@ func (m *Machine) tidy() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w := m.writer(newTable())
+	w := m.writer(newMemtable())
 	w.pacer = newTidyPacer(m.hurry)
 	err = m.commit(w, func() (err error) {
 		if w.table.meta, _, err = loadMeta(w.tx); err != nil {
@@ -224,9 +224,9 @@ func (m *Machine) removeFiles(unused []uint64) {
 	}
 }
 
-// Calm returns when there is room for changes that nobody waits for: when what
-// gathered beside a flush that is under way is less than half of what makes Apply
-// wait, or that flush is over. It returns an error when ctx ends or the machine stops.
+// Calm returns when there is room for changes that no client waits for: when no flush
+// is running, or what has gathered since it began is less than half of what makes Apply
+// wait. It returns an error when ctx ends or the machine stops.
 func (m *Machine) Calm(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,7 +242,7 @@ func (m *Machine) Calm(ctx context.Context) error {
 	return cmp.Or(m.usable(), ctx.Err())
 }
 
-// hurry reports whether a flush that is under way should be over soon.
+// hurry reports whether a running flush should be over soon.
 func (m *Machine) hurry() bool {
 	if m.hurries.Load() > 0 {
 		return true
@@ -252,7 +252,7 @@ func (m *Machine) hurry() bool {
 	return m.usable() != nil || m.active.bytes > m.full/2 || m.frozen != nil && m.frozen.hash
 }
 
-// freeze makes the active table the frozen one, unless one is frozen already:
+// freeze makes the active memtable the frozen one, unless one is frozen already:
 // a flush failed, and is to be done again. The caller holds mu.
 func (m *Machine) freeze() {
 	if m.frozen != nil {
@@ -261,12 +261,12 @@ func (m *Machine) freeze() {
 	m.active.meta = m.meta
 	m.active.meta.tags = m.tags.share()
 	m.frozen = m.active
-	m.beginTable()
+	m.beginMemtable()
 }
 
-// beginTable makes an empty active table, and decides how full it may become. The
+// beginMemtable makes an empty active memtable, and decides how full it may become. The
 // caller holds mu.
-func (m *Machine) beginTable() {
-	m.active = newTable()
+func (m *Machine) beginMemtable() {
+	m.active = newMemtable()
 	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
 }

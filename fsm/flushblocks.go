@@ -16,7 +16,7 @@ const (
 	mergeBytes = blockBytes / 2
 )
 
-// writeTails brings the messages of every session that this generation touched
+// writeTails brings the messages of every session that this memtable touched
 // up to date.
 func (w *writer) writeTails() error {
 	byInc := make(map[uint64]*head, len(w.table.heads))
@@ -42,7 +42,7 @@ func (w *writer) writeTails() error {
 	return nil
 }
 
-// tailWriter writes what a generation changed of one session's messages.
+// tailWriter writes what a memtable changed of one session's messages.
 type tailWriter struct {
 	*writer
 	inc  uint64
@@ -59,7 +59,7 @@ func (s *tailWriter) write() error {
 	// them as long as they count, and nothing else is asked for. On a disk that is
 	// short of space their payloads go at once, and the ids stay.
 	if !s.tail.complete && (!s.tail.gone || s.short) {
-		if err := s.bury(); err != nil {
+		if err := s.rewriteRemoved(); err != nil {
 			return err
 		}
 	}
@@ -82,21 +82,21 @@ func (s *tailWriter) kept(r record) (record, bool) {
 		r = later
 	}
 	switch {
-	case !r.dead && r.seq >= s.low[r.side] && !s.tail.kills[r.side].has(r.seq):
+	case !r.dead && r.seq >= s.low[r.side] && !s.tail.removed[r.side].has(r.seq):
 		return r, true
 	case r.id == "" || r.seq < s.start || s.moves.runs.has(r.seq):
 		return record{}, false
 	}
-	return r.tombstone(), true
+	return r.asTombstone(), true
 }
 
-// bury takes removed messages out of the stored blocks. Blocks that nothing is
+// rewriteRemoved takes removed messages out of the stored blocks. Blocks that nothing is
 // left of are garbage, to be removed gradually.
-func (s *tailWriter) bury() error {
+func (s *tailWriter) rewriteRemoved() error {
 	t := s.tail
-	for _, kills := range t.kills {
-		if n := len(kills); n > 0 {
-			if err := s.rewrite(kills[0].from, kills[n-1].to); err != nil {
+	for _, removed := range t.removed {
+		if n := len(removed); n > 0 {
+			if err := s.rewrite(removed[0].from, removed[n-1].to); err != nil {
 				return err
 			}
 		}

@@ -12,11 +12,11 @@ import (
 //
 // gaps remembers ranges of keys in which nothing is alive, so that a walk begins again
 // behind them. It is no part of the state: what is not remembered costs time only.
-type gaps struct{ ranges btree.Map[string, reach] } // by where they begin; disjoint
+type gaps struct{ ranges btree.Map[string, gapEnd] } // by where they begin; disjoint
 
-// reach is up to where a gap goes, without that, and about how many removed things a walk
+// gapEnd is up to where a gap goes, without that, and about how many removed things a walk
 // through it would pass.
-type reach struct {
+type gapEnd struct {
 	to string
 	n  int
 }
@@ -38,7 +38,7 @@ func (g *gaps) at(key string) (found gap, ok bool) {
 	if g == nil || g.ranges.Len() == 0 {
 		return gap{}, false
 	}
-	g.ranges.Descend(key, func(from string, r reach) bool {
+	g.ranges.Descend(key, func(from string, r gapEnd) bool {
 		found, ok = gap{from, r.to}, key < r.to
 		return false
 	})
@@ -51,7 +51,7 @@ func (g *gaps) add(x gap, n int) {
 		x.from = before.from
 	}
 	var inside []string
-	g.ranges.Ascend(x.from, func(from string, r reach) bool {
+	g.ranges.Ascend(x.from, func(from string, r gapEnd) bool {
 		if from > x.to {
 			return false
 		}
@@ -63,7 +63,7 @@ func (g *gaps) add(x gap, n int) {
 	for _, from := range inside {
 		g.ranges.Delete(from)
 	}
-	g.ranges.Set(x.from, reach{x.to, n})
+	g.ranges.Set(x.from, gapEnd{x.to, n})
 	g.shrink()
 }
 
@@ -75,10 +75,10 @@ func (g *gaps) cut(key string) {
 	}
 	old, _ := g.ranges.Delete(x.from)
 	if x.from < key {
-		g.ranges.Set(x.from, reach{key, old.n / 2})
+		g.ranges.Set(x.from, gapEnd{key, old.n / 2})
 	}
 	if above := key + "\x00"; above < x.to {
-		g.ranges.Set(above, reach{x.to, old.n / 2})
+		g.ranges.Set(above, gapEnd{x.to, old.n / 2})
 	}
 	g.shrink()
 }
@@ -89,13 +89,13 @@ func (g *gaps) shrink() {
 		return
 	}
 	lengths := make([]int, 0, g.ranges.Len())
-	g.ranges.Scan(func(_ string, r reach) bool {
+	g.ranges.Scan(func(_ string, r gapEnd) bool {
 		lengths = append(lengths, r.n)
 		return true
 	})
 	slices.Sort(lengths)
 	least, left := lengths[len(lengths)/2], new(gaps)
-	g.ranges.Scan(func(from string, r reach) bool {
+	g.ranges.Scan(func(from string, r gapEnd) bool {
 		if r.n > least {
 			left.ranges.Set(from, r)
 		}
@@ -105,7 +105,7 @@ func (g *gaps) shrink() {
 }
 
 // copied returns gaps that do not change with g, which may be nil. The caller sees to it
-// that g is not changed meanwhile.
+// that g is not changed while it is copied.
 func (g *gaps) copied() *gaps {
 	if g == nil {
 		return nil

@@ -62,7 +62,7 @@ func (r *rig) fillNumbered(typ turn.Type, from, to int) {
 func (r *rig) removeEnd(w gapWalk) (dead uint64) {
 	r.t.Helper()
 	name := ""
-	err := access{r.m, false}.value(gapsKey, w.typ, long, new(turn.Result), func(e *elements) error {
+	err := access{r.m, false}.value(gapsKey, w.typ, ranges, new(turn.Result), func(e *elements) error {
 		err := w.walk(e, func(n string, _ []byte) bool {
 			name = n
 			return false
@@ -124,7 +124,7 @@ func TestRescoringPassesFewRemoved(t *testing.T) {
 		}
 		r.do(&turn.SetScores{Key: gapsKey, Members: []turn.Score{{Member: lowest.Name, Score: lowest.Score + 100}}})
 		var dead uint64
-		if err := (access{r.m, false}).value(gapsKey, turn.TypeZSet, long, new(turn.Result), func(e *elements) error {
+		if err := (access{r.m, false}).value(gapsKey, turn.TypeZSet, ranges, new(turn.Result), func(e *elements) error {
 			err := e.ascend(byScore, func(string, []byte) bool { return true })
 			dead = e.dead
 			return err
@@ -186,7 +186,7 @@ func (r *rig) compareGaps(typ turn.Type) {
 			continue
 		}
 		var names [2][]string
-		if err := (access{r.m, false}).value(gapsKey, typ, long, new(turn.Result), func(e *elements) error {
+		if err := (access{r.m, false}).value(gapsKey, typ, ranges, new(turn.Result), func(e *elements) error {
 			for i := range names {
 				first := ""
 				if err := w.walk(e, func(n string, _ []byte) bool {
@@ -235,7 +235,7 @@ func TestGaps(t *testing.T) {
 				}
 			}
 			last := ""
-			g.ranges.Scan(func(from string, r reach) bool {
+			g.ranges.Scan(func(from string, r gapEnd) bool {
 				if from >= r.to || from < last {
 					t.Fatalf("a gap from %q to %q comes after one to %q", from, r.to, last)
 				}
@@ -327,7 +327,7 @@ func (r *rig) deadWithin(w gapWalk) (dead uint64) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	defer r.m.closeTx()
-	if err := (access{r.m, true}).value(gapsKey, w.typ, long, new(turn.Result), func(e *elements) error {
+	if err := (access{r.m, true}).value(gapsKey, w.typ, ranges, new(turn.Result), func(e *elements) error {
 		defer func() { dead = e.dead }()
 		return w.walk(e, func(string, []byte) bool { return false })
 	}); err != nil {

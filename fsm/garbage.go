@@ -11,13 +11,13 @@ import (
 // keys, are removed in one transaction at most.
 const garbageChunk = 20_000
 
-// writeGraves records the deleted sessions whose ids are remembered, and what is
+// writeTombstones records the deleted sessions whose ids are remembered, and what is
 // to be removed of the deleted ones, now or when they are forgotten.
-func (w *writer) writeGraves() error {
-	b := w.tx.Bucket(bucketGraves)
+func (w *writer) writeTombstones() error {
+	b := w.tx.Bucket(bucketTombstones)
 	type ended struct {
-		when  int64
-		grave string
+		when      int64
+		tombstone string
 	}
 	gone := make(map[uint64]ended)
 	for inc, t := range w.table.tails {
@@ -26,7 +26,7 @@ func (w *writer) writeGraves() error {
 		}
 	}
 	var err error
-	w.table.graves.Scan(func(key string, g grave) bool {
+	w.table.tombstones.Scan(func(key string, g tombstone) bool {
 		gone[g.inc] = ended{g.deadline, key}
 		err = putSealed(b, []byte(key), g.encode())
 		return err == nil
@@ -38,7 +38,7 @@ func (w *writer) writeGraves() error {
 	})
 	for _, inc := range incs {
 		if err == nil {
-			err = w.discard(gone[inc].when, inc, waste{below: maxSeq, grave: gone[inc].grave})
+			err = w.discard(gone[inc].when, inc, waste{below: maxSeq, tombstone: gone[inc].tombstone})
 			w.pacer.did(smallCost)
 		}
 	}
@@ -58,9 +58,9 @@ func (w *writer) writeFloors() error {
 
 // waste is what may be removed of an incarnation.
 type waste struct {
-	below uint64 // blocks that hold only seqs below; maxSeq: all of it, elements too
-	grave string // key of the grave, if one goes with it
-	names string // elements with names below
+	below     uint64 // blocks that hold only seqs below; maxSeq: all of it, elements too
+	tombstone string // key of the tombstone, if one goes with it
+	names     string // elements with names below
 }
 
 // discard notes what is garbage of inc from cluster time when on.
@@ -74,7 +74,7 @@ func (w *writer) discard(when int64, inc uint64, x waste) error {
 		}
 		x.below, x.names = max(x.below, old.below), max(x.names, old.names)
 	}
-	v := appendString(uvarint(x.below), x.grave)
+	v := appendString(uvarint(x.below), x.tombstone)
 	if x.names != "" {
 		v = appendString(v, x.names)
 	}
@@ -87,7 +87,7 @@ func decodeGarbage(key, stored []byte) (x waste, err error) {
 		return x, err
 	}
 	r := reader{b: v}
-	x.below, x.grave = r.uint(), r.string()
+	x.below, x.tombstone = r.uint(), r.string()
 	if len(r.b) > 0 {
 		x.names = r.string()
 	}
@@ -137,8 +137,8 @@ func (w *writer) collectGarbage() error {
 		if budget -= max(n, 1); budget <= 0 && n > 0 {
 			break // there may be more of this key
 		}
-		if x.grave != "" {
-			if err := w.tx.Bucket(bucketGraves).Delete([]byte(x.grave)); err != nil {
+		if x.tombstone != "" {
+			if err := w.tx.Bucket(bucketTombstones).Delete([]byte(x.tombstone)); err != nil {
 				return err
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-var writeGolden = flag.Bool("write-golden", false, "write the golden dump anew, for a new version of its format")
+var writeGolden = flag.Bool("write-golden", false, "write the golden dump again, for a new version of its format")
 
 // variedRig has something in each bucket, and a value of each type.
 func variedRig(t *testing.T) *rig {

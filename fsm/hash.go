@@ -106,8 +106,8 @@ func hashState(tx *reading) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	if err := tx.Bucket(bucketGraves).ForEach(func(k, v []byte) error {
-		g, err := decodeGrave(k, v)
+	if err := tx.Bucket(bucketTombstones).ForEach(func(k, v []byte) error {
+		g, err := decodeTombstone(k, v)
 		if err != nil || g.deadline <= m.clock {
 			return err // forgotten; when it is removed is up to each node
 		}
@@ -163,7 +163,7 @@ func (s *hasher) messages(v *view, of remembered) error {
 		}
 		rec := *r
 		if !live {
-			rec = rec.tombstone()
+			rec = rec.asTombstone()
 			rec.time = 0
 		}
 		s.uint(rec.seq)

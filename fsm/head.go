@@ -34,21 +34,21 @@ type head struct {
 
 	deadline int64
 	slide    int64
-	// armed is the deadline under which the session stands in the due index, 0
-	// if it does not. armed ≤ deadline whenever both are set: a deadline that
-	// moved later is found out, and armed again, when the old one falls due.
-	armed int64
-	// graves: until that cluster time ids of an earlier incarnation count.
-	graves int64
+	// scheduled is the deadline under which the key is in the due index, 0 if it is
+	// not. scheduled ≤ deadline whenever both are set: a deadline that moved later is
+	// noticed, and scheduled again, when the old one has passed.
+	scheduled int64
+	// tombstonesUntil: until that cluster time ids of an earlier incarnation count.
+	tombstonesUntil int64
 
 	entry turn.EntryID // highest id given out in a stream
 
 	meta map[string]string
 
 	// Where more is kept of the key in memory, once it was looked up. No part of
-	// the state; written to while in is the active table, and no more.
-	in     *table    // that holds the head, or held it before it was deleted
-	tail   *tail     // of inc, in that table
+	// the state; written to while in is the active memtable, and no more.
+	in     *memtable // that holds the head, or held it before it was deleted
+	tail   *tail     // of inc, in that memtable
 	window *windowOf // of inc; perhaps forgotten since
 	gaps   *gaps     // between its elements, by elementKey; nil: none are known
 	front  string    // of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of them, others
@@ -105,7 +105,7 @@ func (h *head) encode(b []byte) []byte {
 	for _, v := range [...]uint64{
 		h.inc, uint64(h.typ), uint64(h.created), uint64(h.updated), h.revision, h.first, h.last, h.lastID,
 		h.low[0], h.low[1], h.live[0], h.live[1], h.bytes,
-		uint64(h.deadline), uint64(h.slide), uint64(h.armed), uint64(h.graves),
+		uint64(h.deadline), uint64(h.slide), uint64(h.scheduled), uint64(h.tombstonesUntil),
 		h.entry.Time, h.entry.Seq, uint64(len(h.meta)),
 	} {
 		b = binary.AppendUvarint(b, v)
@@ -146,7 +146,7 @@ func decodeHead(b []byte) (*head, error) {
 		inc: r.uint(), typ: turn.Type(r.uint()), created: int64(r.uint()), updated: int64(r.uint()), revision: r.uint(),
 		first: r.uint(), last: r.uint(), lastID: r.uint(),
 		low: [2]uint64{r.uint(), r.uint()}, live: [2]uint64{r.uint(), r.uint()}, bytes: r.uint(),
-		deadline: int64(r.uint()), slide: int64(r.uint()), armed: int64(r.uint()), graves: int64(r.uint()),
+		deadline: int64(r.uint()), slide: int64(r.uint()), scheduled: int64(r.uint()), tombstonesUntil: int64(r.uint()),
 		entry: turn.EntryID{Time: r.uint(), Seq: r.uint()},
 	}
 	h.front = h.streamFront()

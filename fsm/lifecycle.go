@@ -41,9 +41,9 @@ func (m *Machine) remove(key string, h *head) {
 		w.last, w.moves, w.cut = h.last, h.moves, h.last+1
 	}
 	if of := h.remembered(); of.any() {
-		g := grave{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.TombstoneTime)}
-		m.active.bury(m.tombstoneKey(key, g.inc), g)
-		m.meta.graveMax = max(m.meta.graveMax, g.deadline)
+		g := tombstone{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.TombstoneTime)}
+		m.active.addTombstone(m.tombstoneKey(key, g.inc), g)
+		m.meta.tombstonesUntil = max(m.meta.tombstonesUntil, g.deadline)
 	}
 	m.advance(key)
 	m.watches.notify(key)

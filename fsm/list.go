@@ -8,12 +8,12 @@ import (
 // is valid while mu and the transaction are held.
 type keyWalk struct {
 	mergeIter[struct{}]
-	tables []*table // newest first
+	tables []*memtable // newest first
 }
 
 // keysWith returns a walk through the keys that begin with prefix.
 func (m *Machine) keysWith(tx *reading, prefix string) *keyWalk {
-	w := &keyWalk{tables: m.tables()}
+	w := &keyWalk{tables: m.memtables()}
 	w.low, w.high, w.cursor = prefix, prefixEnd(prefix), tx.Bucket(bucketHeads).Cursor()
 	for _, t := range w.tables {
 		w.addMemory(t.order.walk())

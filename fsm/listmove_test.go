@@ -9,7 +9,7 @@ import (
 )
 
 // A push that is sent again is recognised while its messages are there, wherever
-// they stand, and is a new push when they have been removed.
+// they are, and is a new push when they have been removed.
 func TestPushOnce(t *testing.T) {
 	k := turn.Key{Namespace: "0", Name: "s"}
 	push := func(texts ...string) turn.Op {
@@ -42,7 +42,7 @@ func TestPushOnce(t *testing.T) {
 		expect(push("a"), "3 true")
 		expect(push("b", "c"), "3 true")
 		expect(push("c", "b"), "CONFLICT")
-		expect(push("a", "b"), "3 true") // they stand next to each other
+		expect(push("a", "b"), "3 true") // they are next to each other
 		expect(push("a", "c"), "CONFLICT")
 		expect(push("c", "d"), "CONFLICT")
 		expect(push("c", "-"), "CONFLICT")

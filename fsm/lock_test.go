@@ -38,7 +38,7 @@ func TestListingLocksTheStateInParts(t *testing.T) {
 	}
 }
 
-// What is left to sort while the state is locked is little, whoever else walks.
+// What is left to sort while the state is locked is little, whatever else walks.
 func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	r := newRig(t)
 	var all []turn.Op
@@ -47,11 +47,11 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	}
 	r.apply(1, all...)
 	o := &r.m.active.order
-	first := o.walk() // somebody walks through it meanwhile
+	first := o.walk() // another walk comes in between
 	r.do(&turn.SetString{Key: turn.Key{Namespace: "0", Name: "one more"}, Value: []byte("v")})
 	o.settle(o.fresh)
 	if n := first.Len(); n != len(all) {
-		t.Errorf("who walked through %d keys sees %d now", len(all), n)
+		t.Errorf("the walk through %d keys sees %d now", len(all), n)
 	}
 	if n := o.walk().Len(); n != len(all)+1 {
 		t.Errorf("there are %d keys, want %d", n, len(all)+1)

@@ -25,28 +25,28 @@ import (
 type Machine struct {
 	cfg Config
 
-	// flushing is held while a table is on its way to the store, and by
+	// flushing is held while a memtable is on its way to the store, and by
 	// Restore. It comes before mu.
 	flushing sync.Mutex
 
 	mu stateLock
-	// room is signalled when the frozen table has been taken up; uses mu.
+	// room is signalled when the frozen memtable has been taken up; uses mu.
 	room   *sync.Cond
 	db     *bbolt.DB // replaced by Restore
 	dbFile *os.File  // the file of db, to ask for its size
 	files  *blockfile.Set
 	cache  *blockCache
 	spaces sync.Pool // of *workspace
-	active *table
-	full   int    // at this size the active table is to be flushed
-	frozen *table // nil: none
-	warm   *table // what the store took up last; nil: none
-	// meta is the current one; tables hold copies. meta.tags is unused here.
+	active *memtable
+	full   int       // at this size the active memtable is to be flushed
+	frozen *memtable // nil: none
+	warm   *memtable // what the store took up last; nil: none
+	// meta is the current one; memtables hold copies. meta.tags is unused here.
 	meta       meta
 	reached    atomic.Uint64 // meta.level, for callers that must not wait for mu
 	tags       tags
 	allowance  allowance // of the entry that is applied
-	kept       int       // bytes of that entry that became payloads of the active table
+	kept       int       // bytes of that entry that became payloads of the active memtable
 	namespaces map[string]*namespace
 	windows    *windows
 	keyGaps    gaps  // between the keys that exist
@@ -70,13 +70,13 @@ type Machine struct {
 	failed error
 	fatal  chan struct{} // closed when failed is set
 
-	// copying is held while the active table's elements are shared; only under mu.
+	// copying is held while the active memtable's elements are shared; only under mu.
 	copying sync.Mutex
 
 	waiters waiters
 	watches watches
 	kick    chan struct{} // a flush is wanted
-	hurries atomic.Int32  // who waits for a flush to end
+	hurries atomic.Int32  // callers that wait for a flush to end
 	short   atomic.Bool   // see ShortOfSpace
 }
 
@@ -163,7 +163,7 @@ func (m *Machine) load() error {
 	m.reached.Store(uint64(m.meta.level))
 	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
 	m.damage, m.broken = nil, false
-	m.beginTable()
+	m.beginMemtable()
 	m.windows.clear()
 	m.keyGaps = gaps{}
 	m.durable = position{m.meta.index, m.meta.term}

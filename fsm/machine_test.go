@@ -517,7 +517,7 @@ func TestAgainstModel(t *testing.T) {
 }
 
 // TestHashAtEveryIndex holds a machine that never flushes, one that is flushed
-// after every entry, and one that begins anew from the other's dump at every
+// after every entry, and one that begins again from the other's dump at every
 // index to the same hash of the whole state.
 func TestHashAtEveryIndex(t *testing.T) {
 	g := &generator{rnd: rand.New(rand.NewPCG(7, 7)), model: newModel()}

@@ -2,7 +2,7 @@ package fsm
 
 import "github.com/turnlog/turnlog/turn"
 
-// holdsRead reports whether the generations in memory alone answer q.
+// holdsRead reports whether the memtables alone answer q.
 func (v *view) holdsRead(q *turn.Read) bool {
 	switch {
 	case q.From == turn.FromAfter:

@@ -18,10 +18,10 @@ type mergeIter[V any] struct {
 	// Bounds: keys below low are not shown, nor, if high is not empty, high and those above.
 	low, high string
 
-	memory  [maxTables]memoryIter[V] // newest first
-	sources int                      // so many of memory are used
-	cursor  *bbolt.Cursor            // nil: there is no bucket, or it is not read
-	k, v    []byte                   // of the cursor; k is nil where it is at its end
+	memory  [maxMemtables]memoryIter[V] // newest first
+	sources int                         // so many of memory are used
+	cursor  *bbolt.Cursor               // nil: there is no bucket, or it is not read
+	k, v    []byte                      // of the cursor; k is nil where it is at its end
 
 	// Where the iterator is.
 	key    string

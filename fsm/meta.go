@@ -17,15 +17,15 @@ type meta struct {
 	lastInc  uint64 // last incarnation given out
 	// dueFloor: every entry of the due index up to it has been dealt with.
 	dueFloor string
-	// graveMax: no grave has a later deadline.
-	graveMax  int64
-	clusterID string
-	level     turn.ClusterLevel
+	// tombstonesUntil: no tombstone has a later deadline.
+	tombstonesUntil int64
+	clusterID       string
+	level           turn.ClusterLevel
 	// revisionFloor: no namespace that has no keys has had a higher revision, from
 	// turn.Level1 on.
 	revisionFloor uint64
 	members       []codec.Member // ordered by ID; replaced, never changed
-	tags          tags           // set in a frozen table only; not changed
+	tags          tags           // set in a frozen memtable only; not changed
 }
 
 // Versions of the state description. One without a level has the form that it had
@@ -41,7 +41,7 @@ func (m *meta) encode() []byte {
 	if m.level > turn.Level0 {
 		b[0] = metaLevelVersion
 	}
-	for _, v := range [...]uint64{m.index, m.term, m.revision, uint64(m.clock), m.lastInc, uint64(m.graveMax)} {
+	for _, v := range [...]uint64{m.index, m.term, m.revision, uint64(m.clock), m.lastInc, uint64(m.tombstonesUntil)} {
 		b = binary.AppendUvarint(b, v)
 	}
 	b = appendString(appendString(b, m.dueFloor), m.clusterID)
@@ -68,7 +68,7 @@ func decodeMeta(b []byte) (m meta, err error) {
 	r := reader{b: b[1:]}
 	m = meta{
 		index: r.uint(), term: r.uint(), revision: r.uint(), clock: int64(r.uint()), lastInc: r.uint(),
-		graveMax: int64(r.uint()), dueFloor: r.string(), clusterID: r.string(),
+		tombstonesUntil: int64(r.uint()), dueFloor: r.string(), clusterID: r.string(),
 	}
 	for range r.count() {
 		m.members = append(m.members, codec.Member{ID: r.string(), Incarnation: r.string(), RESPAddr: r.string(), HTTPAddr: r.string()})

@@ -16,10 +16,10 @@ type model struct {
 	level    turn.ClusterLevel
 	revision uint64 // at Level0
 	// revisions of namespaces with keys, from Level1 on; the others begin at floor.
-	revisions map[string]uint64
-	floor     uint64
-	sessions  map[turn.Key]*modelSession
-	graves    []modelGrave
+	revisions  map[string]uint64
+	floor      uint64
+	sessions   map[turn.Key]*modelSession
+	tombstones []modelTombstone
 }
 
 type modelSession struct {
@@ -44,7 +44,7 @@ type modelSession struct {
 }
 
 // weight is how many of its messages the bound counts: none, if no id is remembered.
-func (g *modelGrave) weight() int {
+func (g *modelTombstone) weight() int {
 	for _, a := range g.appended {
 		if a.ID != "" && a.Seq >= windowFrom(g.last, g.moved) {
 			return max(turn.TombstoneMessages/turn.DeletedSessions, min(int(g.last)-len(g.moved), turn.IDWindow))
@@ -53,7 +53,7 @@ func (g *modelGrave) weight() int {
 	return 0
 }
 
-type modelGrave struct {
+type modelTombstone struct {
 	key      turn.Key
 	appended []modelAppended
 	moved    map[uint64]uint64
@@ -73,7 +73,7 @@ func newModel() *model {
 
 func (m *model) raise(level turn.ClusterLevel) {
 	if m.level == turn.Level0 && m.revision > 0 {
-		m.revision++ // given to nobody
+		m.revision++ // given to no change
 		m.floor = m.revision
 	}
 	m.level = level
@@ -153,7 +153,7 @@ func (m *model) advance(stamp int64) {
 
 func (m *model) remove(k turn.Key) {
 	s := m.sessions[k]
-	m.graves = append(m.graves, modelGrave{k, s.appended, s.moved, s.last, m.after(turn.TombstoneTime)})
+	m.tombstones = append(m.tombstones, modelTombstone{k, s.appended, s.moved, s.last, m.after(turn.TombstoneTime)})
 	delete(m.sessions, k)
 	m.next(k)
 }
@@ -358,7 +358,7 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 			search(-1, s.appended, windowFrom(s.last, s.moved))
 		}
 		left := turn.TombstoneMessages
-		for i, g := range slices.Backward(m.graves) {
+		for i, g := range slices.Backward(m.tombstones) {
 			if g.key == key && g.deadline > m.clock && (left > 0 || m.level == turn.Level0) {
 				search(i, g.appended, windowFrom(g.last, g.moved))
 				left -= g.weight()
@@ -675,7 +675,7 @@ func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) 
 }
 
 // edit puts data in the place of the elements from … to-1 of the list; those
-// between it and the nearer end are numbered anew, the one next to it first.
+// between it and the nearer end are numbered again, the one next to it first.
 func (m *model) edit(k turn.Key, s *modelSession, from, to int, data []byte) turn.Result {
 	left, right := slices.Clone(s.list[:from]), slices.Clone(s.list[to:])
 	if s.was, s.moved = maps.Clone(s.was), maps.Clone(s.moved); s.moved == nil {

@@ -106,7 +106,7 @@ type remembered struct {
 
 func (h *head) remembered() remembered { return remembered{h.inc, h.last, h.lastID, h.moves} }
 
-func (g *grave) remembered() remembered { return remembered{g.inc, g.last, g.last, g.moves} }
+func (g *tombstone) remembered() remembered { return remembered{g.inc, g.last, g.last, g.moves} }
 
 func (r *remembered) windowStart() uint64 { return r.moves.windowStart(r.last) }
 

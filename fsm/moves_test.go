@@ -170,7 +170,7 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 			r.apply(3, &turn.RemoveElements{Key: sessionA, Data: []byte("vier")})
 			known("removed")
 			settle()
-			known("buried")
+			known("deleted")
 			if r.query(&turn.Info{Key: sessionA}).Session.Bytes != after.Bytes-4 {
 				t.Error("its bytes are still counted")
 			}

@@ -38,8 +38,8 @@ func namespaceOf(key string) string {
 	return ns
 }
 
-// namespace returns what is known of a namespace as part of the active table, to be
-// changed. What another table holds is not changed.
+// namespace returns what is known of a namespace as part of the active memtable, to be
+// changed. What another memtable holds is not changed.
 func (m *Machine) namespace(name string) *namespace {
 	old := m.namespaces[name]
 	if old != nil && m.active.namespaces[name] == old {

@@ -41,7 +41,7 @@ func everywhere(t *testing.T, fn func(t *testing.T, r *rig, move func())) {
 	}
 }
 
-// Who retries an append hears the revision after it, not the present one: that one would
+// A client that retries an append hears the revision after it, not the present one: that one would
 // let a condition pass although others wrote.
 func TestRetryHearsTheRevisionOfItsAppend(t *testing.T) {
 	one := appendOf(sessionA, "one", "1")
@@ -162,7 +162,7 @@ func TestRevisionsOfANamespace(t *testing.T) {
 func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	r := newRig(t)
 	r.raise(turn.Level1)
-	var tables []weak.Pointer[table]
+	var tables []weak.Pointer[memtable]
 	for i := range 8 {
 		tables = append(tables, weak.Make(r.m.active))
 		r.do(appendOf(turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"}, "id", "x"))
@@ -183,7 +183,7 @@ func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	}
 }
 
-// A namespace without keys takes no memory, and no place in the store: one number stands for
+// A namespace without keys takes no memory, and no place in the store: one number serves
 // the counters of all such. What begins again goes on above what was given out.
 func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tidwall/btree"
 )
 
-// order is a set of keys that is put in order when somebody walks through it: a
+// order is a set of keys that is put in order when it is walked through: by a
 // flush, or a listing. A key costs much less then than where it is added, since
 // many are compared with each other while they are in the processor's cache.
 //
@@ -47,7 +47,7 @@ func (o *order) unsorted() int {
 }
 
 // settle sorts keys, which are those of fresh as of some moment. It needs no other lock:
-// what others walk through does not change.
+// what is walked through does not change.
 func (o *order) settle(fresh []string) {
 	o.settling.Lock()
 	defer o.settling.Unlock()
@@ -85,14 +85,14 @@ const maxUnsorted = 1_000
 // settleOrders sorts the keys of all memtables without holding the state for it, so that a
 // walk through them has few left to sort. The caller does not hold mu.
 func (m *Machine) settleOrders() {
-	for range 8 { // others add meanwhile, ever fewer
+	for range 8 { // entries that are applied at the same time add some, ever fewer
 		type job struct {
 			o     *order
 			fresh []string
 		}
 		var jobs []job
 		m.mu.RLock()
-		for _, t := range m.tables() {
+		for _, t := range m.memtables() {
 			if t.order.unsorted() > maxUnsorted {
 				jobs = append(jobs, job{&t.order, t.order.fresh})
 			}

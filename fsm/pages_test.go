@@ -105,7 +105,7 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 	var m *Machine
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the process ends: %v", p) // and Close would wait for who reads
+			err = fmt.Errorf("the process ends: %v", p) // and Close would wait for readers
 		} else if m != nil {
 			_ = m.Close()
 		}

@@ -91,7 +91,7 @@ func (r *rig) change(rnd *rand.Rand) {
 	r.flush()
 }
 
-// Pages are written again while the scan is under way, at other places: none is taken for
+// Pages are written again while the scan is running, at other places: none is taken for
 // damaged, nor for lost because it was in no part. Each is found on the tree, wherever it is
 // there, or is free.
 func TestScanBesideFlushes(t *testing.T) {
@@ -157,7 +157,7 @@ func TestScanFindsALostPage(t *testing.T) {
 	}
 }
 
-// However long a scrub takes, the pages that flushes free meanwhile are used again.
+// However long a scrub takes, the pages that flushes free in that time are used again.
 func TestScanKeepsNoPagesFromReuse(t *testing.T) {
 	r := pagesRig(t)
 	rnd := rand.New(rand.NewPCG(1, 2))

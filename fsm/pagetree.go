@@ -96,7 +96,7 @@ func parseElement(b []byte, leaf bool) (e pageElement, pos, key, value uint64) {
 	return e, uint64(native.Uint32(b)), uint64(native.Uint32(b[4:])), 0
 }
 
-// bucket looks through a bucket, given as the pair that stands for it. Small ones are
+// bucket looks through a bucket, given as its pair in the one above. Small ones are
 // part of that.
 func (c *storeCheck) bucket(e pageElement) error {
 	if e.flags != 1 || len(e.value) < 16 || !knownBucket(e.key) {

@@ -46,6 +46,6 @@ func (m *Machine) dropPicked(h *head, p *picked) {
 		if s[0].from > s[len(s)-1].from { // the walk went down on this side
 			slices.Reverse(s)
 		}
-		m.active.kill(h.inc, turn.Side(side), s)
+		m.active.removeRuns(h.inc, turn.Side(side), s)
 	}
 }

@@ -272,7 +272,7 @@ func (c *powerCut) examine(p *platter, f *platterFile, pol policy, how string) {
 	}
 }
 
-// replay applies the whole log. Entries that the state comprises have no outcomes.
+// replay applies the whole log. Entries that the state includes have no outcomes.
 func (c *powerCut) replay(m *Machine, from uint64, how string) {
 	for i, e := range c.rig.log {
 		index := uint64(i + 1)

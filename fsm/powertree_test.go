@@ -37,7 +37,7 @@ func checkTree(f *platterFile) error {
 func (t *tree) walk(id uint64) error {
 	b := t.bytes(id)
 	if len(b) < pageBytes || binary.LittleEndian.Uint64(b) != id || t.seen[id] {
-		return fmt.Errorf("page %d is not there, or another one stands in its place", id)
+		return fmt.Errorf("page %d is not there, or another one is in its place", id)
 	}
 	t.seen[id] = true
 	leaf := binary.LittleEndian.Uint16(b[8:]) == 2

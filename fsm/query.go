@@ -36,27 +36,27 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 			return true, nil
 		})
 	case *turn.GetString:
-		return a.value(q.Key, turn.TypeString, brief, r, func(e *elements) error { return getString(e, r) })
+		return a.value(q.Key, turn.TypeString, byName, r, func(e *elements) error { return getString(e, r) })
 	case *turn.Fields:
 		return a.fields(q, r)
 	case *turn.AllFields:
-		return a.value(q.Key, q.Type, long, r, func(e *elements) error { return allFields(q, e, a.readBytes(), r) })
+		return a.value(q.Key, q.Type, ranges, r, func(e *elements) error { return allFields(q, e, a.readBytes(), r) })
 	case *turn.Scores:
-		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return scores(q, e, a.readBytes(), r) })
+		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *elements) error { return scores(q, e, a.readBytes(), r) })
 	case *turn.Rank:
-		return a.value(q.Key, turn.TypeZSet, long, r, func(e *elements) error { return rank(q, e, r) })
+		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *elements) error { return rank(q, e, r) })
 	case *turn.Entries:
-		return a.value(q.Key, turn.TypeStream, long, r, func(e *elements) error { return entries(q, e, a.readBytes(), r) })
+		return a.value(q.Key, turn.TypeStream, ranges, r, func(e *elements) error { return entries(q, e, a.readBytes(), r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }
 
 func (a access) fields(q *turn.Fields, r *turn.Result) error {
-	s := brief
-	if len(q.Names) > maxBrief {
-		s = long
+	mode := byName
+	if len(q.Names) > maxByName {
+		mode = ranges
 	}
-	err := a.value(q.Key, q.Type, s, r, func(e *elements) error { return fields(q, e, a.readBytes(), r) })
+	err := a.value(q.Key, q.Type, mode, r, func(e *elements) error { return fields(q, e, a.readBytes(), r) })
 	if err == nil && r.Elements == nil {
 		allMissing(q, r)
 	}

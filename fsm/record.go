@@ -9,7 +9,7 @@ import (
 )
 
 // record is a message as the state machine holds it. Records are immutable:
-// that one is dead is known from the head and the kills around it, or, once a
+// that one is dead is known from the head and the removed ranges around it, or, once a
 // flush has rewritten it as a tombstone, from dead.
 type record struct {
 	seq  uint64
@@ -39,9 +39,9 @@ func digest(data []byte) []byte {
 	return sum[:digestSize]
 }
 
-// tombstone returns what must be remembered of a dead record: its id and what
+// asTombstone returns what must be remembered of a dead record: its id and what
 // its payload was.
-func (r record) tombstone() record {
+func (r record) asTombstone() record {
 	if !r.dead {
 		was := digest(r.data)
 		if r.original != nil {

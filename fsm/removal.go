@@ -75,6 +75,6 @@ func (v *view) passing() (end func()) {
 	if v.tx == nil {
 		return func() {}
 	}
-	v.tx.lent.passing = true
-	return func() { v.tx.lent.passing, v.tx.lent.passed = false, nil }
+	v.tx.memory.passing = true
+	return func() { v.tx.memory.passing, v.tx.memory.passed = false, nil }
 }

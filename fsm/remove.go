@@ -26,7 +26,7 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
 			w := m.active.tail(h.inc)
 			w.cut = max(w.cut, x.highest+1)
 		} else {
-			m.active.killTop(h.inc, s, span{x.lowest, x.highest})
+			m.active.removeTop(h.inc, s, span{x.lowest, x.highest})
 			m.lower(h, s, x.lowest-1)
 		}
 	}

@@ -38,7 +38,7 @@ func TestReleaseMapped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A transaction that is open meanwhile must not notice.
+	// A transaction that is open at that time must not notice.
 	err = r.m.db.View(func(tx *bbolt.Tx) error {
 		k, v := tx.Bucket(bucketElements).Cursor().First()
 		if err := releaseMapped(path); err != nil {

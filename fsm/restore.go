@@ -35,7 +35,7 @@ func (m *Machine) Restore(r io.Reader) error {
 	}
 	m.removeFiles(built.unused)
 	m.watches.notifyAll()
-	// Waits for reads of the old state that are under way.
+	// Waits for reads of the old state that are in flight.
 	err = m.closeStore(old, oldFile)
 	m.stuck = false
 	return err

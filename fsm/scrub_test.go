@@ -31,7 +31,7 @@ func fullRig(t *testing.T) *rig {
 	return r
 }
 
-// A session whose key was damaged is not found, so that nobody reads its checksum:
+// A session whose key was damaged is not found, so that its checksum is not read:
 // any flipped bit of a sealed pair, in key or value, is found without a query.
 func TestScrubFindsAFlippedBit(t *testing.T) {
 	r := fullRig(t)
@@ -107,7 +107,7 @@ func TestDamagedKeyEndsTheMachine(t *testing.T) {
 }
 
 // A store in which nothing but elements has a seal, as older versions wrote it, is the
-// same state, and gets seals with what is written anew.
+// same state, and gets seals with what is written again.
 func TestUnsealedStore(t *testing.T) {
 	r := fullRig(t)
 	before := storeHash(t, r.m)

@@ -24,7 +24,7 @@ import (
 // refuses it.
 //
 // A flipped bit in a key is found where the pair is met under the key that it has
-// now: by who walks over it, and by the scrub (scrub.go) at the latest. Where it was it is
+// now: by a walk that comes to it, and by the scrub (scrub.go) at the latest. Where it was it is
 // missed by a walk that comes to fewer pairs than the head counts (ranks.go).
 const (
 	sealHeader = 1 + 4
@@ -81,7 +81,7 @@ func unsealed(key, stored []byte, what string) ([]byte, error) {
 
 // indices are the buckets that had no seals before stateVersion.
 func indices() [][]byte {
-	return [][]byte{bucketDue, bucketGraves, bucketGarbage, bucketNamespaces}
+	return [][]byte{bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces}
 }
 
 // dumped returns a value of the store as dumps hold it, without its seal unless it is of

@@ -26,13 +26,13 @@ func (m *Machine) closeTx() {
 	}
 }
 
-// maxTables is how many memtables there are at most: an active, a frozen and a warm one.
-const maxTables = 3
+// maxMemtables is how many memtables there are at most: an active, a frozen and a warm one.
+const maxMemtables = 3
 
-// tables returns the generations in memory, newest first.
-func (m *Machine) tables() []*table {
-	ts := append(make([]*table, 0, maxTables), m.active)
-	for _, t := range [...]*table{m.frozen, m.warm} {
+// memtables returns those that are in memory, newest first.
+func (m *Machine) memtables() []*memtable {
+	ts := append(make([]*memtable, 0, maxMemtables), m.active)
+	for _, t := range [...]*memtable{m.frozen, m.warm} {
 		if t != nil {
 			ts = append(ts, t)
 		}
@@ -104,7 +104,7 @@ func checkType(h *head, want turn.Type) error {
 	return turn.Errorf(turn.WrongType, "the key holds a %s, not a %s", h.typ, want)
 }
 
-// own returns the head as part of the active table, to be changed.
+// own returns the head as part of the active memtable, to be changed.
 func (m *Machine) own(key string, h *head) *head {
 	if h.in == m.active {
 		return h
@@ -122,12 +122,12 @@ func (m *Machine) changed(key string, h *head) {
 
 // create makes an empty session.
 func (m *Machine) create(key string) (*head, error) {
-	graves, err := m.latestGrave(key)
+	until, err := m.latestTombstone(key)
 	if err != nil {
 		return nil, err
 	}
 	h := m.begin(key, turn.TypeList)
-	h.graves = graves
+	h.tombstonesUntil = until
 	return h, nil
 }
 
@@ -195,12 +195,12 @@ func (m *Machine) ids(inc uint64, tx *reading) view {
 	return v
 }
 
-func (t *table) layer(inc uint64) layer {
+func (t *memtable) layer(inc uint64) layer {
 	w := t.tails[inc]
 	if w == nil {
 		return layer{}
 	}
-	l := layer{records: w.records, kills: w.kills, complete: w.complete}
+	l := layer{records: w.records, removed: w.removed, complete: w.complete}
 	if w.edits.Len() > 0 {
 		l.edits = &w.edits
 	}

@@ -48,7 +48,7 @@ func (s spans) with(n spans) spans {
 }
 
 // merge appends ranges that do not begin below the last one, which may grow unless it
-// stands before the place own.
+// is before the place own.
 func (s spans) merge(own int, n spans) spans {
 	for _, x := range n {
 		if last := len(s) - 1; last >= own && x.from <= s[last].to+1 {

@@ -85,7 +85,7 @@ func TestPopsFromEitherEndPassOverRemoved(t *testing.T) {
 				}
 				h, _ := r.m.headIn(joinKey(sessionA))
 				v := r.m.viewOf(h, nil)
-				if spans := len(v.layers[2].kills[0]) + len(v.layers[2].kills[1]); spans > 2 {
+				if spans := len(v.layers[2].removed[0]) + len(v.layers[2].removed[1]); spans > 2 {
 					t.Errorf("%d ranges of removed messages, want one for each side at most", spans)
 				}
 				for _, side := range []turn.Side{end, anySide} {

@@ -22,7 +22,7 @@ var (
 	bucketHeads      = []byte("heads")      // joined key → head
 	bucketBlocks     = []byte("blocks")     // incarnation, seq → block
 	bucketDue        = []byte("due")        // dueKey → nothing
-	bucketGraves     = []byte("graves")     // tombstoneKey → last, deadline
+	bucketTombstones = []byte("graves")     // tombstoneKey → last, deadline; the name is from before they were called tombstones
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees, revision
 	bucketElements   = []byte("elements")   // elementKey → sealed value
@@ -38,11 +38,11 @@ var (
 // buckets lists all of them, in the order of a dump. Their place in it is their
 // number in the dump format; it grows at its end only.
 func buckets() [][]byte {
-	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketGraves, bucketGarbage, bucketNamespaces, bucketElements}
+	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces, bucketElements}
 }
 
 // mapSize is the address space that the store's file is mapped into at once.
-// bbolt must stop all readers to map a file anew when it outgrows its map; that
+// bbolt must stop all readers to map a file again when it outgrows its map; that
 // would let a long dump hold up a flush.
 const mapSize = 64 << 30
 
@@ -159,24 +159,24 @@ func loadNamespaces(tx *bbolt.Tx) (map[string]*namespace, error) {
 	return all, err
 }
 
-func decodeGrave(k, stored []byte) (grave, error) {
-	v, err := dumped(bucketGraves, k, stored)
+func decodeTombstone(k, stored []byte) (tombstone, error) {
+	v, err := dumped(bucketTombstones, k, stored)
 	if err != nil {
-		return grave{}, err
+		return tombstone{}, err
 	}
 	if len(k) < 9 {
-		return grave{}, turn.Errorf(turn.Corrupt, "stored grave has a short key")
+		return tombstone{}, turn.Errorf(turn.Corrupt, "stored tombstone has a short key")
 	}
 	inc, _ := splitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
 	r := reader{b: v}
-	g := grave{inc: inc, last: r.uint(), deadline: int64(r.uint())}
+	g := tombstone{inc: inc, last: r.uint(), deadline: int64(r.uint())}
 	if len(r.b) > 0 {
 		g.moves = r.moves()
 	}
-	return g, r.end("grave")
+	return g, r.end("tombstone")
 }
 
-func (g grave) encode() []byte {
+func (g tombstone) encode() []byte {
 	b := binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
 	if g.moves.total > 0 {
 		b = g.moves.append(b)

@@ -111,7 +111,7 @@ func TestListingLooksAtSoManyKeys(t *testing.T) {
 	}
 }
 
-// A cursor is a key that was listed, so that whoever lists the keys can find it.
+// A cursor is a key that was listed, so that a client that lists the keys can find it.
 func TestCursorIsAListedKey(t *testing.T) {
 	r := newRig(t)
 	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }

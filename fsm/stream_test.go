@@ -12,7 +12,7 @@ func addEntryOf(seq uint64, trim turn.StreamTrim) *turn.AddEntry {
 	return &turn.AddEntry{Key: streamS, Make: turn.IDGiven, ID: turn.EntryID{Time: 1, Seq: seq}, Fields: []turn.Field{{Name: "f", Value: []byte("v")}}, Trim: trim}
 }
 
-// A walk through a stream begins behind what was trimmed of late, wherever that is held.
+// A walk through a stream begins behind what was trimmed recently, wherever that is held.
 func TestStreamWalkBeginsBehindWhatWasTrimmed(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
 		const n, kept = 300, 10
@@ -35,7 +35,7 @@ func TestStreamWalkBeginsBehindWhatWasTrimmed(t *testing.T) {
 }
 
 // BenchmarkAddEntryTrimmed adds entries to a stream of 100; all that were trimmed are in
-// one generation, which began after the stream. The time for one must not grow with their number.
+// one memtable, which began after the stream. The time for one must not grow with their number.
 func BenchmarkAddEntryTrimmed(b *testing.B) {
 	m, index := benchValues(b), uint64(0)
 	for b.Loop() {

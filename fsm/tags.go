@@ -15,7 +15,7 @@ const (
 	maxOrigins = 256     // origins remembered; the least recently used one goes first
 )
 
-// tags is, by origin, the numbers applied of late.
+// tags is, by origin, the numbers applied recently.
 type tags map[uint64]*numbers
 
 type numbers struct {

@@ -10,14 +10,14 @@ import (
 // incarnation.
 
 // tombstonePrefix is a NUL, which no namespace begins with, the length of the key, and the
-// key: so the tombstones of a key stand together, in the order of deletion.
+// key: so the tombstones of a key are together, in the order of deletion.
 func tombstonePrefix(key string) string {
 	b := make([]byte, 0, 1+4+len(key))
 	return string(append(binary.BigEndian.AppendUint32(append(b, 0), uint32(len(key))), key...))
 }
 
 // oldTombstonePrefix is what tombstonePrefix was before turn.Level1. Names may hold NULs:
-// tombstones of longer keys can stand between those of one key, any number of them.
+// tombstones of longer keys can be between those of one key, any number of them.
 func oldTombstonePrefix(key string) string { return key + "\x00" }
 
 // tombstoneKey returns the key of a tombstone that is added now.
@@ -36,16 +36,16 @@ func withInc(prefix string, inc uint64) string {
 
 // tombstoneWalk goes through the tombstones under a prefix, latest first.
 type tombstoneWalk struct {
-	mergeIter[grave]
+	mergeIter[tombstone]
 	looks int // at the sources, by which a test knows how long it takes
 }
 
 func (m *Machine) tombstonesOf(tx *reading, prefix string) *tombstoneWalk {
 	w := new(tombstoneWalk)
 	w.down, w.low, w.high = true, prefix, afterKey(withInc(prefix, m.meta.lastInc))
-	w.cursor = tx.Bucket(bucketGraves).Cursor()
-	for _, t := range m.tables() {
-		w.addMemory(&t.graves)
+	w.cursor = tx.Bucket(bucketTombstones).Cursor()
+	for _, t := range m.memtables() {
+		w.addMemory(&t.tombstones)
 	}
 	w.seek(w.high)
 	return w

@@ -17,7 +17,7 @@ func stepsOf(ops ...turn.Op) (steps []turn.Step) {
 	return steps
 }
 
-// A watched key that was deleted and made anew, with the same value, was changed.
+// A watched key that was deleted and made again, with the same value, was changed.
 func TestWatchNoticesDeleteAndRecreate(t *testing.T) {
 	r := newRig(t)
 	set := &turn.SetString{Key: sessionA, Value: []byte("x")}
@@ -29,7 +29,7 @@ func TestWatchNoticesDeleteAndRecreate(t *testing.T) {
 	}
 	r.apply(1, &turn.Delete{Keys: []turn.Key{sessionA}}, set)
 	if out := r.apply(1, tx)[0]; out.Err != nil || !out.Result.Aborted || len(out.Result.Steps) != 0 {
-		t.Fatalf("deleted and made anew: %+v, %v", out.Result, out.Err)
+		t.Fatalf("deleted and made again: %+v, %v", out.Result, out.Err)
 	}
 	if got := r.query(&turn.GetString{Key: turn.Key{Namespace: "0", Name: "n"}}); string(got.Value) != "1" {
 		t.Fatalf("the aborted transaction took place: the counter is %s, want 1", got.Value)

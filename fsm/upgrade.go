@@ -16,7 +16,7 @@ import (
 const sealBatch = 20_000
 
 // keySealing, in bucketSums, tells how far the indices of an older store have been given
-// seals: sealed; 1 byte, the place in indices() of the bucket that is under way, and
+// seals: sealed; 1 byte, the place in indices() of the bucket that is being sealed, and
 // its last key that has one. It is there from the transaction in which the store gets
 // its version until all are done.
 var keySealing = []byte("sealing")

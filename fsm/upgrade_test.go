@@ -63,7 +63,7 @@ func TestInterruptedUpgrade(t *testing.T) {
 			}
 		}
 		if k, _ := r.pair(bucketSums, 1); cut > 0 && (k == nil) != (cut == 3) {
-			t.Errorf("after %d transactions, the upgrade is under way: %v", cut, k != nil)
+			t.Errorf("after %d transactions, the upgrade is running: %v", cut, k != nil)
 		}
 		r.log = nil // all is in the store
 		r.restart()

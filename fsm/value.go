@@ -82,7 +82,7 @@ func (v values) ownValue(key string, h *head, typ turn.Type) (*head, error) {
 	return v.begin(key, typ), nil
 }
 
-// put gives an element of an owned head a value, which nobody may write to again.
+// put gives an element of an owned head a value, which is not written to again.
 // old is its value before, if it had one.
 func (v values) put(h *head, name string, value, old []byte, had bool) {
 	if !had {

@@ -8,16 +8,15 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// layer is what a generation knows of a session, as found at one moment.
+// layer is what a memtable knows of a session, as found at one moment.
 type layer struct {
 	records  []record
-	kills    [2]spans
+	removed  [2]spans
 	edits    *edits // nil: none
 	complete bool
 }
 
-// view is one session's messages at one moment: generations of changes over the
-// store. It stays valid after the machine's lock was released.
+// view is one session's messages at one moment: memtables over the store. It stays valid after the machine's lock was released.
 type view struct {
 	inc    uint64
 	low    [2]uint64
@@ -48,7 +47,7 @@ const keepBlocks = 16
 // block returns the records of a block of the store, valid until it is called again.
 func (v *view) block(key, value []byte) ([]record, error) {
 	if v.blocks++; v.blocks == 1 {
-		v.scratch = v.tx.lent.scratch()
+		v.scratch = v.tx.memory.scratch()
 	}
 	rs, err := v.tx.load(v.scratch[:0], key, value, v.blocks <= keepBlocks)
 	if err == nil {
@@ -67,7 +66,7 @@ func (v *view) live(r *record) bool {
 		return false
 	}
 	for i := range v.layers {
-		if v.layers[i].kills[r.side].has(r.seq) {
+		if v.layers[i].removed[r.side].has(r.seq) {
 			return false
 		}
 	}
@@ -254,7 +253,7 @@ func (v *view) below(side turn.Side, seq uint64) uint64 {
 	}
 	seq = min(seq, v.high[side])
 	for i := 0; i < len(v.layers); i++ {
-		if run, dead := v.layers[i].kills[side].find(seq); dead {
+		if run, dead := v.layers[i].removed[side].find(seq); dead {
 			seq, i = run.from-1, -1 // another layer may go on from there
 		}
 	}
@@ -271,7 +270,7 @@ func (v *view) above(side turn.Side, seq uint64) uint64 {
 	}
 	seq = max(seq, v.low[side])
 	for i := 0; i < len(v.layers); i++ {
-		if run, dead := v.layers[i].kills[side].find(seq); dead {
+		if run, dead := v.layers[i].removed[side].find(seq); dead {
 			seq, i = run.to+1, -1
 		}
 	}
@@ -343,7 +342,7 @@ func (v *view) wanted(side turn.Side, r *record) bool {
 	return (side == anySide || side == r.side) && v.live(r)
 }
 
-// floor is the lowest seq at which a live message of the side can stand.
+// floor is the lowest seq at which a live message of the side can be.
 func (v *view) floor(side turn.Side) uint64 {
 	if side == anySide {
 		return min(v.low[0], v.low[1])

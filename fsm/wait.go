@@ -36,7 +36,7 @@ func (w *waiters) drop(n *waiter) {
 	w.mu.Unlock()
 }
 
-// wake ends the wait of those who wait for an index ≤ applied.
+// wake ends the waits for an index ≤ applied.
 func (w *waiters) wake(applied uint64) {
 	w.mu.Lock()
 	for len(w.heap) > 0 && w.heap[0].index <= applied {
@@ -69,7 +69,7 @@ func (h *waiterHeap) Pop() any {
 	return n
 }
 
-// watches tell who follows a session that it changed.
+// watches tell the followers of a session that it changed.
 type watches struct {
 	// some is whether there are any: else notify takes no lock.
 	some atomic.Bool
@@ -105,7 +105,7 @@ func (m *Machine) Watch(k turn.Key) (changed <-chan struct{}, stop func()) {
 	}
 }
 
-// notify is called while mu is held: who begins to watch too late for it sees the
+// notify is called while mu is held: a watch that begins too late for it sees the
 // change itself.
 func (w *watches) notify(key string) {
 	if !w.some.Load() {

@@ -6,7 +6,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Who watches a session gets a token for what changes it, and for nothing else; the
+// A watch of a session gets a token for what changes it, and for nothing else; the
 // others do not lose theirs when one stops.
 func TestWatch(t *testing.T) {
 	r := newRig(t)
@@ -24,24 +24,24 @@ func TestWatch(t *testing.T) {
 	for i := range 2 {
 		r.apply(1, appendOf(sessionA, "", "data"))
 		if !got(one) || !got(two) || got(other) {
-			t.Fatalf("append %d: not exactly those were told who watch", i)
+			t.Fatalf("append %d: not exactly the watches of the key were told", i)
 		}
 	}
 	stopOne()
 	r.apply(1, &turn.Delete{Keys: []turn.Key{sessionA}})
 	if got(one) || !got(two) || got(other) {
-		t.Fatal("a deletion: not exactly those were told who watch")
+		t.Fatal("a deletion: not exactly the watches of the key were told")
 	}
 	stopTwo()
 	stopOther()
 	r.apply(1, appendOf(sessionA, "", "data"))
 	if got(two) || r.m.watches.some.Load() {
-		t.Fatal("nobody watches any more")
+		t.Fatal("no watch is left")
 	}
 	again, stop := r.m.Watch(sessionA)
 	defer stop()
 	r.apply(1, appendOf(sessionA, "", "data"))
 	if !got(again) {
-		t.Fatal("who watches after nobody did was not told")
+		t.Fatal("a watch that began after none was left was not told")
 	}
 }

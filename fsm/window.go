@@ -17,7 +17,7 @@ import (
 type window struct {
 	next uint64 // seq that the next message will get
 	len  int    // number of places filled, ending at next-1
-	// prints is a ring: seq stands at seq modulo its length, a power of two.
+	// prints is a ring: seq is at seq modulo its length, a power of two.
 	prints []uint32
 	// few has a byte of each print. Every append of a message with an id
 	// looks through all of the window: for a byte, that takes a few instructions
@@ -103,7 +103,7 @@ func (w *window) among(set *prints, fn func(ordinal uint64, print uint32)) {
 	}
 }
 
-// windows keeps the windows of the sessions written to of late, up to a number
+// windows keeps the windows of the sessions written to recently, up to a number
 // of places altogether. Which to forget is decided by second chance (the clock
 // algorithm): a look-up only sets a flag.
 type windows struct {
@@ -160,7 +160,7 @@ func (w *windows) add(inc, next uint64) *windowOf {
 	return of
 }
 
-// note adds a message to the session of a head, which belongs to the active table,
+// note adds a message to the session of a head, which belongs to the active memtable,
 // if its window is kept.
 func (w *windows) note(h *head, seq uint64, id string) {
 	if h.window = w.of(h); h.window != nil {

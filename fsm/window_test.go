@@ -17,7 +17,7 @@ func appendOf(k turn.Key, id, data string) *turn.Append {
 var sessionA = turn.Key{Namespace: "0", Name: "a"}
 
 // The promise is the last 1,024 appended messages: not one less, whatever was
-// flushed, trimmed, popped or cleared meanwhile, and not one more, so that every
+// flushed, trimmed, popped or cleared in between, and not one more, so that every
 // node agrees where memory ends.
 func TestIDWindowIsExactly1024(t *testing.T) {
 	for name, forget := range map[string]turn.Op{
@@ -67,7 +67,7 @@ func TestIDWindowIsExactly1024(t *testing.T) {
 	}
 }
 
-// A session whose head is in the active table knows its window, until that is forgotten.
+// A session whose head is in the active memtable knows its window, until that is forgotten.
 func TestForgottenWindowIsNotAsked(t *testing.T) {
 	r := newRig(t)
 	r.m.windows.max = 4 * smallWindow
@@ -108,7 +108,7 @@ func TestIDsOfDeletedSessionAreRememberedTenMinutes(t *testing.T) {
 		t.Fatalf("at the end: %+v, %v; want it appended", out.Result, out.Err)
 	}
 	r.flush()
-	r.expectEmpty(bucketGraves, bucketGarbage)
+	r.expectEmpty(bucketTombstones, bucketGarbage)
 }
 
 // A command that a node sends again after a leader change must take effect once.

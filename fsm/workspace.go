@@ -14,12 +14,12 @@ type workspace struct {
 	records [32]record
 }
 
-// maxLent is the size up to which a block is read into a workspace.
-const maxLent = 2 * blockBytes
+// maxBorrowed is the size up to which a block is read into a workspace.
+const maxBorrowed = 2 * blockBytes
 
-// lent is a reading's use of a workspace: it has none before it needs one. Only for
+// borrower is a reading's use of a workspace: it has none before it needs one. Only for
 // the goroutine that reads.
-type lent struct {
+type borrower struct {
 	from  *sync.Pool // nil: none is to be had
 	space *workspace
 	// in use:
@@ -30,48 +30,48 @@ type lent struct {
 	passed  []byte
 }
 
-func (l *lent) take() *workspace {
-	if l.space == nil && l.from != nil {
-		if l.space, _ = l.from.Get().(*workspace); l.space == nil {
-			l.space = new(workspace)
+func (b *borrower) take() *workspace {
+	if b.space == nil && b.from != nil {
+		if b.space, _ = b.from.Get().(*workspace); b.space == nil {
+			b.space = new(workspace)
 		}
 	}
-	return l.space
+	return b.space
 }
 
 // blob returns memory for a block, nil if there is no more.
-func (l *lent) blob(size int64) []byte {
-	if l.passing {
-		l.passed = slices.Grow(l.passed[:0], int(size))
-		return l.passed
+func (b *borrower) blob(size int64) []byte {
+	if b.passing {
+		b.passed = slices.Grow(b.passed[:0], int(size))
+		return b.passed
 	}
-	if size > maxLent || l.blobs == keepBlocks {
+	if size > maxBorrowed || b.blobs == keepBlocks {
 		return nil
 	}
-	w := l.take()
+	w := b.take()
 	if w == nil {
 		return nil
 	}
-	b := &w.blobs[l.blobs]
-	l.blobs++
-	*b = slices.Grow((*b)[:0], int(size))
-	return *b
+	blob := &w.blobs[b.blobs]
+	b.blobs++
+	*blob = slices.Grow((*blob)[:0], int(size))
+	return *blob
 }
 
 // scratch returns memory for records, nil if it is in use.
-func (l *lent) scratch() []record {
-	if l.records || l.take() == nil {
+func (b *borrower) scratch() []record {
+	if b.records || b.take() == nil {
 		return nil
 	}
-	l.records = true
-	return l.space.records[:0]
+	b.records = true
+	return b.space.records[:0]
 }
 
 // giveBack ends the use.
-func (l *lent) giveBack() {
-	if l.space != nil {
-		l.from.Put(l.space)
-		l.space = nil
+func (b *borrower) giveBack() {
+	if b.space != nil {
+		b.from.Put(b.space)
+		b.space = nil
 	}
 }
 
@@ -83,7 +83,7 @@ type reuser struct {
 }
 
 func (r *reuser) Read(_, key []byte, ref blockfile.Ref) ([]byte, error) {
-	if ref.Size() <= maxLent {
+	if ref.Size() <= maxBorrowed {
 		r.buf = slices.Grow(r.buf[:0], int(ref.Size()))
 	}
 	return r.from.Read(r.buf, key, ref)

@@ -8,12 +8,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// writer writes a table to the store, in one transaction.
+// writer writes a memtable to the store, in one transaction.
 type writer struct {
 	tx      *bbolt.Tx
-	table   *table
+	table   *memtable
 	space   blockSpace
-	pacer   *pacer // nil: as fast as it can
+	pacer   *flushPacer // nil: as fast as it can
 	blocks  int
 	garbage bool // there is some to be removed
 	short   bool // of space: see Machine.ShortOfSpace
@@ -23,14 +23,14 @@ type writer struct {
 	read          reuser
 }
 
-// writer returns one for a table. The caller holds flushing.
-func (m *Machine) writer(t *table) *writer {
+// writer returns one for a memtable. The caller holds flushing.
+func (m *Machine) writer(t *memtable) *writer {
 	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{from: m.files}, short: m.short.Load()}
 }
 
 func (w *writer) write() error {
 	for _, step := range []func() error{
-		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeGraves, w.writeFloors, w.writeNamespaces, w.writeMeta,
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeTombstones, w.writeFloors, w.writeNamespaces, w.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return err

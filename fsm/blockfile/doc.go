@@ -1,5 +1,5 @@
 // Package blockfile keeps blobs in files that are only ever appended to. What it
-// holds, and which of it still matters, stands in an index that somebody else
+// holds, and which of it still matters, is in an index that its user
 // keeps in a transactional store: the index holds a Ref for each blob.
 //
 // It exists because a B+tree rewrites whole pages, neighbours included, for each

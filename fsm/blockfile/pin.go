@@ -113,12 +113,12 @@ func check(b, key []byte, ref Ref) ([]byte, error) {
 		return nil, err
 	}
 	if string(k) != string(key) || length != ref.Length {
-		return nil, fmt.Errorf("%w: another record stands there", ErrCorrupt)
+		return nil, fmt.Errorf("%w: another record is there", ErrCorrupt)
 	}
 	return b[frameSize:], nil
 }
 
-// drop removes files, and closes them when nobody has them pinned.
+// drop removes files, and closes them when no reader has them pinned.
 func (s *Set) drop(numbers []uint64) error {
 	if len(numbers) == 0 {
 		return nil
@@ -134,7 +134,7 @@ func (s *Set) drop(numbers []uint64) error {
 	return errors.Join(err, s.expire())
 }
 
-// expire closes what nobody has pinned any more. The caller holds mu.
+// expire closes what no reader has pinned any more. The caller holds mu.
 func (s *Set) expire() error {
 	var err error
 	for len(s.epochs) > 1 && s.epochs[0].pins == 0 {

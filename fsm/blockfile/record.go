@@ -48,7 +48,7 @@ func checkHeader(b []byte) error {
 	return nil
 }
 
-// appendFrame appends what stands before a blob.
+// appendFrame appends what precedes a blob.
 func appendFrame(b, key []byte, length int) []byte {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)

@@ -87,7 +87,7 @@ func (s *Set) Sync() (Extents, error) {
 }
 
 // Committed tells that the index has taken up what was appended, and refers no
-// more to the files in drop. They are removed; who has them pinned can still read
+// more to the files in drop. They are removed; a reader that has them pinned can still read
 // them.
 func (s *Set) Committed(drop []uint64) error {
 	s.committed = s.end
@@ -101,7 +101,7 @@ func (s *Set) Rollback() error {
 	defer s.mu.Unlock()
 	var err error
 	for n := s.committed.file + 1; n <= s.end.file; n++ {
-		if f := s.files[n]; f != nil { // nobody else knows of it
+		if f := s.files[n]; f != nil { // it is not used yet
 			err = errors.Join(err, f.Close(), s.fs.Remove(s.path(n)))
 			delete(s.files, n)
 		}

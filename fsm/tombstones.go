@@ -6,25 +6,25 @@ import (
 
 // weight is what a tombstone counts of the limit: its messages, each with an id at most. To
 // look at it costs something however few they are.
-func (g grave) weight() uint64 {
+func (g tombstone) weight() uint64 {
 	const least = turn.TombstoneMessages / turn.DeletedSessions
 	return max(least, min(g.last-g.moves.total, turn.IDWindow))
 }
 
-// graves returns what is remembered of sessions deleted under key, the one deleted last
+// tombstones returns what is remembered of sessions deleted under key, the one deleted last
 // first. From turn.Level1 on it is no more than turn.TombstoneMessages messages of each key,
 // and turn.DeletedSessions sessions.
-func (m *Machine) graves(key string) ([]grave, error) {
+func (m *Machine) tombstones(key string) ([]tombstone, error) {
 	limit := uint64(turn.TombstoneMessages)
 	if m.level() < turn.Level1 {
 		limit = ^uint64(0)
 	}
-	return m.latestGraves(key, limit)
+	return m.latestTombstones(key, limit)
 }
 
-// latestGraves returns those up to a number of messages whose ids are remembered.
-func (m *Machine) latestGraves(key string, left uint64) (found []grave, err error) {
-	if m.meta.graveMax <= m.meta.clock {
+// latestTombstones returns those up to a number of messages whose ids are remembered.
+func (m *Machine) latestTombstones(key string, left uint64) (found []tombstone, err error) {
+	if m.meta.tombstonesUntil <= m.meta.clock {
 		return nil, nil
 	}
 	tx, err := m.storeTx()
@@ -36,7 +36,7 @@ func (m *Machine) latestGraves(key string, left uint64) (found []grave, err erro
 		for w := m.tombstonesOf(tx, prefix); left > 0 && w.next(); {
 			g, known := w.changed()
 			if !known {
-				if g, err = decodeGrave(w.stored()); err != nil {
+				if g, err = decodeTombstone(w.stored()); err != nil {
 					return nil, err
 				}
 			}
@@ -50,13 +50,13 @@ func (m *Machine) latestGraves(key string, left uint64) (found []grave, err erro
 	return found, nil
 }
 
-// latestGrave returns the time until which ids of deleted sessions of key count.
-func (m *Machine) latestGrave(key string) (int64, error) {
-	graves, err := m.latestGraves(key, 1)
-	if len(graves) == 0 {
+// latestTombstone returns the time until which ids of deleted sessions of key count.
+func (m *Machine) latestTombstone(key string) (int64, error) {
+	tombstones, err := m.latestTombstones(key, 1)
+	if len(tombstones) == 0 {
 		return 0, err
 	}
-	return graves[0].deadline, err
+	return tombstones[0].deadline, err
 }
 
 // prints is a set of fingerprints of ids.
@@ -79,8 +79,8 @@ func (p *prints) has(print uint32) bool {
 type deletedOrigins map[uint32][]origin
 
 func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigins, error) {
-	graves, err := m.graves(key)
-	if len(graves) == 0 || err != nil {
+	tombstones, err := m.tombstones(key)
+	if len(tombstones) == 0 || err != nil {
 		return nil, err
 	}
 	wanted := &prints{all: make(map[uint32]bool, len(ms))}
@@ -90,7 +90,7 @@ func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigi
 		}
 	}
 	found := make(deletedOrigins)
-	for _, g := range graves {
+	for _, g := range tombstones {
 		w := m.windows.get(g.inc)
 		if w == nil {
 			if w, err = m.rebuildWindow(g.remembered()); err != nil {

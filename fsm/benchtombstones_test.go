@@ -8,7 +8,7 @@ import (
 )
 
 // BenchmarkAppendAfterDeletions appends 1,000 messages with ids to a key that was deleted
-// so many times of late.
+// so many times recently.
 func BenchmarkAppendAfterDeletions(b *testing.B) {
 	for _, cycles := range []int{0, 300, 3_000} {
 		b.Run(fmt.Sprint(cycles), func(b *testing.B) {

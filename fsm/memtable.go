@@ -8,15 +8,15 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// table holds one generation of changes. The machine writes to the active one;
-// at a flush it becomes the frozen one, which nobody changes any more, until the
+// memtable holds changes that are not in the store yet. The machine writes to the active
+// one; at a flush it becomes the frozen one, which does not change any more, until the
 // store has taken it up. Then it is the warm one until the next flush ends: what
-// was written of late is read again soon, and memory is faster than the store.
+// was written recently is read again soon, and memory is faster than the store.
 //
 // Looking something up means active, then frozen, then warm, then store: the
-// first that knows the key is right. That stays true while a flush is under way
+// first that knows the key is right. That stays true while a flush is running
 // and after it, since applying a table twice changes nothing.
-type table struct {
+type memtable struct {
 	// heads: by joined key; nil is a deletion.
 	heads map[string]*head
 	order order // of the keys of heads
@@ -24,48 +24,48 @@ type table struct {
 	tails map[uint64]*tail
 	// elements: by elementKey.
 	elements overlay
-	// floors: by incarnation of a stream, the name below which this generation made all
+	// floors: by incarnation of a stream, the name below which this memtable made all
 	// entries dead.
 	floors map[uint64]string
 	// due: additions to the due index, as dueKey. Entries leave the index only
-	// by falling due, in order, so the machine's dueFloor tells of removals.
+	// by their time, in order, so the machine's dueFloor tells of removals.
 	due btree.Map[string, struct{}]
-	// graves: by tombstoneKey.
-	graves     btree.Map[string, grave]
+	// tombstones: by tombstoneKey.
+	tombstones btree.Map[string, tombstone]
 	namespaces map[string]*namespace
 	bytes      int // estimate of the memory held
-	// meta is the state description as of the end of this generation, set when
-	// the table is frozen.
+	// meta is the state description as of the end of this memtable, set when it
+	// is frozen.
 	meta meta
 	// hash: a hash of the whole state is to be taken as of that end.
 	hash bool
 }
 
-// tail is what one generation adds to and takes from a session's messages; of a
+// tail is what one memtable adds to and takes from a session's messages; of a
 // key of another type it says only whether it began or ended.
 type tail struct {
-	// records in seq order, all above what older generations and the store hold.
+	// records in seq order, all above what older memtables and the store hold.
 	records []record
-	// edits of messages, of this and older generations.
+	// edits of messages, of this and older memtables.
 	edits edits
-	// kills, by side: seqs of messages, of this and older generations, that were
+	// removed, by side: seqs of messages, of this and older memtables, that were
 	// removed from the upper end of the side, or from among others.
-	kills [2]spans
-	// cut is the highest seq below which this generation has removed messages
+	removed [2]spans
+	// cut is the highest seq below which this memtable has removed messages
 	// from the lower end of a side; 0 if it has not.
 	cut uint64
-	// complete: the incarnation began in this generation, so that nothing older
+	// complete: the incarnation began in this memtable, so that nothing older
 	// holds any of it.
 	complete bool
-	// gone: the incarnation was deleted in this generation; last is its last seq, and
+	// gone: the incarnation was deleted in this memtable; last is its last seq, and
 	// moves what was moved.
 	gone  bool
 	last  uint64
 	moves moves
 }
 
-// grave remembers a deleted session for the sake of its ids.
-type grave struct {
+// tombstone remembers a deleted session for the sake of its ids.
+type tombstone struct {
 	inc      uint64
 	last     uint64
 	deadline int64
@@ -81,15 +81,15 @@ const (
 	spanCost   = 16
 )
 
-func newTable() *table {
-	return &table{
+func newMemtable() *memtable {
+	return &memtable{
 		heads:      make(map[string]*head),
 		tails:      make(map[uint64]*tail),
 		namespaces: make(map[string]*namespace),
 	}
 }
 
-func (t *table) setHead(key string, h *head) {
+func (t *memtable) setHead(key string, h *head) {
 	old, known := t.heads[key]
 	if !known {
 		t.order.add(key)
@@ -104,7 +104,7 @@ func (t *table) setHead(key string, h *head) {
 	t.heads[key] = h
 }
 
-func (t *table) raiseFloor(inc uint64, name string) {
+func (t *memtable) raiseFloor(inc uint64, name string) {
 	if t.floors == nil {
 		t.floors = make(map[uint64]string)
 	}
@@ -114,7 +114,7 @@ func (t *table) raiseFloor(inc uint64, name string) {
 	t.floors[inc] = name
 }
 
-func (t *table) tail(inc uint64) *tail {
+func (t *memtable) tail(inc uint64) *tail {
 	w := t.tails[inc]
 	if w == nil {
 		w = new(tail)
@@ -133,7 +133,7 @@ func (w *tail) size() (n int) {
 }
 
 // tailOf is tail for a head that t holds.
-func (t *table) tailOf(h *head) *tail {
+func (t *memtable) tailOf(h *head) *tail {
 	if h.tail == nil {
 		h.tail = t.tail(h.inc)
 	}
@@ -141,35 +141,35 @@ func (t *table) tailOf(h *head) *tail {
 }
 
 // add appends a record to the session of a head that t holds.
-func (t *table) add(h *head, r record) {
+func (t *memtable) add(h *head, r record) {
 	w := t.tailOf(h)
 	w.records = append(w.records, r)
 	t.bytes += recordCost + len(r.id) + len(r.data)
 }
 
-func (t *table) kill(inc uint64, side turn.Side, s spans) {
+func (t *memtable) removeRuns(inc uint64, side turn.Side, s spans) {
 	w := t.tail(inc)
-	before := len(w.kills[side])
-	w.kills[side] = w.kills[side].with(s)
-	t.bytes += spanCost * max(0, len(w.kills[side])-before)
+	before := len(w.removed[side])
+	w.removed[side] = w.removed[side].with(s)
+	t.bytes += spanCost * max(0, len(w.removed[side])-before)
 }
 
-// killTop records that all messages of a side from x.from on were removed, of which
+// removeTop records that all messages of a side from x.from on were removed, of which
 // x.to is the highest that was not removed before.
-func (t *table) killTop(inc uint64, side turn.Side, x span) {
+func (t *memtable) removeTop(inc uint64, side turn.Side, x span) {
 	w := t.tail(inc)
-	before := len(w.kills[side])
-	w.kills[side] = w.kills[side].add(x)
-	t.bytes += spanCost * max(0, len(w.kills[side])-before)
+	before := len(w.removed[side])
+	w.removed[side] = w.removed[side].add(x)
+	t.bytes += spanCost * max(0, len(w.removed[side])-before)
 }
 
-func (t *table) arm(deadline int64, key string) {
+func (t *memtable) scheduleExpiry(deadline int64, key string) {
 	t.due.Set(dueKey(deadline, key), struct{}{})
 	t.bytes += smallCost + len(key)
 }
 
-func (t *table) bury(key string, g grave) {
-	t.graves.Set(key, g)
+func (t *memtable) addTombstone(key string, g tombstone) {
+	t.tombstones.Set(key, g)
 	t.bytes += smallCost + len(key) + g.moves.size()
 }
 

@@ -59,7 +59,7 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 					r.flush()
 				}
 			}
-			looked, err := r.m.graves(joinKey(sessionA))
+			looked, err := r.m.tombstones(joinKey(sessionA))
 			r.m.closeTx()
 			if err != nil || len(looked) != turn.DeletedSessions {
 				t.Errorf("an append looks at %d deleted sessions, %v", len(looked), err)
@@ -113,16 +113,16 @@ func TestTombstonesOfOtherKeysAreNotPassed(t *testing.T) {
 		r := newRig(t)
 		r.raise(test.level)
 		key := turn.Key{Namespace: "0", Name: "a"}
-		bury := func(k turn.Key, id string) []turn.Op {
+		deleted := func(k turn.Key, id string) []turn.Op {
 			return []turn.Op{&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}, &turn.Delete{Keys: []turn.Key{k}}}
 		}
-		r.apply(1, bury(key, "first")...)
+		r.apply(1, deleted(key, "first")...)
 		var others []turn.Op
 		for i := range 500 {
-			others = append(others, bury(turn.Key{Namespace: "0", Name: test.name(i)}, "other")...)
+			others = append(others, deleted(turn.Key{Namespace: "0", Name: test.name(i)}, "other")...)
 		}
 		r.apply(1, others...)
-		r.apply(1, bury(key, "last")...)
+		r.apply(1, deleted(key, "last")...)
 		for _, flushed := range []bool{false, true} {
 			if flushed {
 				r.flush()
