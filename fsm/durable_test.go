@@ -16,8 +16,8 @@ func TestDurableIsWhatIsStored(t *testing.T) {
 			r.apply(1, appendOf(sessionA, "", "x"))
 		}
 		begun, stop := make(chan struct{}), make(chan struct{})
-		var flushes sync.WaitGroup
-		flushes.Go(func() {
+		var applying sync.WaitGroup
+		applying.Go(func() {
 			for index := r.index + 1; ; index++ {
 				r.m.Apply(index, 1, codec.AppendEntry(nil, 1, nil))
 				if index == r.index+1 {
@@ -36,7 +36,7 @@ func TestDurableIsWhatIsStored(t *testing.T) {
 		}
 		durable, _ := r.m.Durable()
 		close(stop)
-		flushes.Wait()
+		applying.Wait()
 		tx, err := r.m.reading()
 		if err != nil {
 			t.Fatal(err)
