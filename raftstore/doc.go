@@ -28,7 +28,7 @@
 // On the leader, the proposer (proposer.go) takes what waits, packs it into one
 // log entry and gives that to Raft; on any other node the forwarder (forward.go)
 // takes it and sends it, as it is, to the leader's proposer. When the state
-// machine has applied the entry (fsm.go), calls are resolved with its outcome.
+// machine has applied the entry (applier.go), calls are resolved with its outcome.
 // Whatever goes wrong in between, unresolved calls are sent again under the same
 // tags, in the same order; the state machine applies a tag once.
 //
