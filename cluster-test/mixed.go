@@ -26,7 +26,7 @@ func (a *arguments) mix(s Scenario, seed uint64) Scenario {
 }
 
 // beyondOld are faults in which the older version may do what is no longer accepted.
-func beyondOld() []string { return append(damages(), "disk-low", "disk-full") }
+func beyondOld() []string { return append(damages(), "disk-low", "disks-low", "disk-full") }
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there
 // are no older nodes with wrong clocks, or with damage.

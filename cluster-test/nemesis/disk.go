@@ -24,6 +24,8 @@ func diskFaults() []Fault {
 		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that", Nodes: 3, Alone: true, Disks: true,
 			Pick: to(theLeader, hungDisk), Hold: seconds(1, 4)},
 		{Name: "disk-low", About: "a disk is nearly full for a while", Disks: true, Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
+		{Name: "disks-low", About: "the disks of a majority are nearly full for a while: writes are rejected, reads and deletions work", Nodes: 3, Disks: true,
+			Pick: toAll(disksLow), Hold: seconds(2, 6)},
 		{Name: "disk-full", About: "a disk is full to the last byte for a while", Disks: true,
 			Pick: to(mostlyLeader, short(disk.Faults{Full: true})), Hold: seconds(2, 6)},
 		{Name: "sync-error", About: "a sync fails, and its pages are gone: the node has to stop", Nodes: 3, Disks: true, Pick: to(mostlyLeader, ioError(disk.Sync))},
@@ -190,4 +192,20 @@ func exits(ctx context.Context, n *cluster.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
 	return cluster.Until(ctx, n.ID+" stops by itself", func() bool { return !n.Running() })
+}
+
+func disksLow(_ context.Context, e *Env) (healer, error) {
+	nodes := e.Cluster.Nodes
+	var heal []healer
+	for _, i := range e.Rand.Perm(len(nodes))[:len(nodes)/2+1] {
+		nodes[i].Disk.Set(disk.Faults{Low: true})
+		heal = append(heal, goodDisk(nodes[i]))
+	}
+	return func(ctx context.Context) error {
+		var errs []error
+		for _, h := range heal {
+			errs = append(errs, h(ctx))
+		}
+		return errors.Join(errs...)
+	}, nil
 }

@@ -87,10 +87,11 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 	if calm[1] == 0 {
 		calm = seconds(0.2, 4)
 	}
+	next := e.deck(faults)
 	for len(faults) > 0 && sleep(ctx, between(e.Rand, calm)) {
-		first := faults[e.Rand.IntN(len(faults))]
+		first := next()
 		if len(faults) > 1 && e.Rand.IntN(4) == 0 {
-			if err := both(ctx, e, first, faults[e.Rand.IntN(len(faults))]); err != nil {
+			if err := both(ctx, e, first, next()); err != nil {
 				return err
 			}
 			continue
@@ -102,6 +103,21 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 	return nil
 }
 
+// deck returns a function that deals faults in a random order, each once before any
+// comes again.
+func (e *Env) deck(faults []Fault) func() Fault {
+	var left []Fault
+	return func() Fault {
+		if len(left) == 0 {
+			left = slices.Clone(faults)
+			e.Rand.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
+		}
+		f := left[len(left)-1]
+		left = left[:len(left)-1]
+		return f
+	}
+}
+
 // possible reports whether the cluster has what f needs.
 func (e *Env) possible(f Fault) bool {
 	nodes := e.Cluster.Nodes
@@ -109,10 +125,13 @@ func (e *Env) possible(f Fault) bool {
 		(!f.Shapes || e.Cluster.Network.Shapes()) && len(e.Cluster.Spares) >= f.Spares && (!f.Secure || e.Cluster.Security != nil)
 }
 
-// both has one fault happen during another.
+// both has one fault happen during another, or after it where they cannot go together.
 func both(ctx context.Context, e *Env, outer, inner Fault) error {
 	if outer.Name == inner.Name || outer.Alone || inner.Alone {
-		return e.once(ctx, outer)
+		if err := e.once(ctx, outer); err != nil {
+			return err
+		}
+		return e.once(ctx, inner)
 	}
 	undo, err := e.begin(ctx, outer)
 	if err != nil {
