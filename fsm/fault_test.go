@@ -121,3 +121,14 @@ func TestOtherPanicsGoOn(t *testing.T) {
 		return none.damage
 	})
 }
+
+func readAt(path string, at int64) (byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var b [1]byte
+	_, err = f.ReadAt(b[:], at)
+	return b[0], err
+}

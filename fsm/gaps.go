@@ -12,7 +12,10 @@ import (
 //
 // gaps remembers ranges of keys in which nothing is alive, so that a walk begins again
 // behind them. It is no part of the state: what is not remembered costs time only.
-type gaps struct{ ranges btree.Map[string, gapEnd] } // by where they begin; disjoint
+type gaps struct {
+	ranges btree.Map[string, gapEnd] // by where they begin; disjoint
+	bytes  int                       // of their keys, at most: those that went may be counted still
+}
 
 // gapEnd is up to where a gap goes, without that, and about how many removed things a walk
 // through it would pass.
@@ -31,6 +34,8 @@ const (
 	// who passes those also passes many things that are alive, and that is charged for. So
 	// many are needed because all memtables together can hold a million removed things.
 	maxGaps = 1 << 16
+	// maxGapBytes bounds the keys of the gaps: a name can be 32,000 bytes long.
+	maxGapBytes = 8 << 20
 )
 
 // at returns the gap that a key is in. g may be nil.
@@ -63,8 +68,13 @@ func (g *gaps) add(x gap, n int) {
 	for _, from := range inside {
 		g.ranges.Delete(from)
 	}
-	g.ranges.Set(x.from, gapEnd{x.to, n})
+	g.set(x.from, gapEnd{x.to, n})
 	g.shrink()
+}
+
+func (g *gaps) set(from string, end gapEnd) {
+	g.ranges.Set(from, end)
+	g.bytes += len(from) + len(end.to)
 }
 
 // cut takes a key out that came to life.
@@ -75,29 +85,34 @@ func (g *gaps) cut(key string) {
 	}
 	old, _ := g.ranges.Delete(x.from)
 	if x.from < key {
-		g.ranges.Set(x.from, gapEnd{key, old.n / 2})
+		g.set(x.from, gapEnd{key, old.n / 2})
 	}
 	if above := key + "\x00"; above < x.to {
-		g.ranges.Set(above, gapEnd{x.to, old.n / 2})
+		g.set(above, gapEnd{x.to, old.n / 2})
 	}
 	g.shrink()
 }
 
-// shrink forgets the shorter half of the gaps if there are too many.
+// shrink forgets the shorter half of the gaps if there are too many, or their keys too long.
 func (g *gaps) shrink() {
-	if g.ranges.Len() <= maxGaps {
+	if g.ranges.Len() <= maxGaps && g.bytes <= maxGapBytes {
 		return
 	}
 	lengths := make([]int, 0, g.ranges.Len())
-	g.ranges.Scan(func(_ string, r gapEnd) bool {
+	g.bytes = 0
+	g.ranges.Scan(func(from string, r gapEnd) bool {
+		g.bytes += len(from) + len(r.to)
 		lengths = append(lengths, r.n)
 		return true
 	})
+	if len(lengths) <= maxGaps && g.bytes <= maxGapBytes/2 {
+		return
+	}
 	slices.Sort(lengths)
 	least, left := lengths[len(lengths)/2], new(gaps)
 	g.ranges.Scan(func(from string, r gapEnd) bool {
 		if r.n > least {
-			left.ranges.Set(from, r)
+			left.set(from, r)
 		}
 		return true
 	})

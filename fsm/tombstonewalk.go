@@ -51,16 +51,18 @@ func (m *Machine) tombstonesOf(tx *reading, prefix string) *tombstoneWalk {
 	return w
 }
 
-// next goes to the next tombstone. Those of longer keys that begin with the prefix it leaves
-// out, many at a time: what they have in place of an incarnation is higher than all that come
-// next.
+// next goes to the next tombstone of the key. Of the old form, those of other keys can begin with
+// the prefix, too. Those of longer keys it leaves out many at a time: what they have in place of an
+// incarnation is higher than all that come next.
 func (w *tombstoneWalk) next() bool {
 	size := len(w.low) + incSize
 	for w.looks++; w.mergeIter.next(); w.looks++ {
-		if len(w.key) <= size {
+		switch {
+		case len(w.key) == size:
 			return true
+		case len(w.key) > size:
+			w.seek(afterKey(w.key[:size]))
 		}
-		w.seek(afterKey(w.key[:size]))
 	}
 	return false
 }

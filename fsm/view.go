@@ -108,9 +108,13 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 	}
 	from = min(from, ceiling-1)
 	c := v.tx.Bucket(bucketBlocks).Cursor()
-	for k, val := lastUpTo(c, blockKey(v.inc, from)); k != nil; k, val = c.Prev() {
+	k, val, _, _, err := around(c, blockKey(v.inc, from))
+	if err != nil {
+		return err
+	}
+	for ; k != nil; k, val = c.Prev() {
 		if !ofIncarnation(k, v.inc) {
-			return nil
+			return wholeRef(k, val)
 		}
 		rs, err := v.block(k, val)
 		if err != nil {
@@ -146,13 +150,19 @@ func (v *view) ascend(from uint64, fn func(*record) bool) error {
 func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
 	c := v.tx.Bucket(bucketBlocks).Cursor()
-	k, val := lastUpTo(c, blockKey(v.inc, from))
-	if k == nil || !ofIncarnation(k, v.inc) {
-		k, val = c.Seek(blockKey(v.inc, from))
+	k, val, above, aboveVal, err := around(c, blockKey(v.inc, from))
+	if err != nil {
+		return false, err
 	}
-	for ; k != nil && ofIncarnation(k, v.inc); k, val = c.Next() {
-		if _, first := splitBlockKey(k); first >= ceiling {
-			break
+	if k == nil || !ofIncarnation(k, v.inc) {
+		if k != nil {
+			c.Next()
+		}
+		k, val = above, aboveVal
+	}
+	for ; k != nil; k, val = c.Next() {
+		if _, first := splitBlockKey(k); first >= ceiling || !ofIncarnation(k, v.inc) {
+			return true, wholeRef(k, val)
 		}
 		rs, err := v.block(k, val)
 		if err != nil {
@@ -167,16 +177,44 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 	return true, nil
 }
 
-// lastUpTo moves c, of a transaction that only reads, to the last key ≤ key.
-func lastUpTo(c *bbolt.Cursor, key []byte) (k, v []byte) {
-	k, v = c.Seek(key)
+// around moves c, of a transaction that only reads, to the last key ≤ key, and returns it and,
+// if it is another one, the next.
+//
+// A flipped bit in a key leaves the pair in its place, but may mislead the search, or have a walk
+// take it for another session's. So the pairs on both sides of where a search arrives must be
+// whole and in order, and the pair at which a walk ends must be whole (see wholeRef): else
+// messages would be missing without a word.
+func around(c *bbolt.Cursor, key []byte) (k, v, above, aboveV []byte, err error) {
+	above, aboveV = c.Seek(key)
 	switch {
-	case k == nil:
-		return c.Last()
-	case string(k) == string(key):
-		return k, v
+	case above == nil:
+		k, v = c.Last()
+	case string(above) == string(key):
+		return above, aboveV, nil, nil, nil
+	default:
+		k, v = c.Prev()
 	}
-	return c.Prev()
+	if k != nil {
+		err = wholeRef(k, v)
+	}
+	if err == nil && above != nil {
+		err = wholeRef(above, aboveV)
+	}
+	if err == nil && (k != nil && string(k) > string(key) || above != nil && string(above) < string(key)) {
+		err = turn.Errorf(turn.Corrupt, "%s is damaged: the search for key %x of bucket %s leads elsewhere", storeName, key, bucketBlocks)
+	}
+	return k, v, above, aboveV, err
+}
+
+// wholeRef holds a pair of the blocks bucket against its seal.
+func wholeRef(key, value []byte) error {
+	if len(key) != blockKeySize {
+		return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
+	}
+	if _, _, err := decodeRef(key, value); err != nil {
+		return at(err, key)
+	}
+	return nil
 }
 
 func ofIncarnation(k []byte, inc uint64) bool {

@@ -38,14 +38,17 @@ func (h *hearsay) knows(id string) bool {
 	return h.named[id]
 }
 
-// speak notes that a member has said what it has seen of this node.
-func (h *hearsay) speak(id string) {
+// speak notes that a member has said what it has seen of this node, and reports whether it is
+// the first time.
+func (h *hearsay) speak(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.spoke == nil {
 		h.spoke = make(map[string]bool)
 	}
+	first := !h.spoke[id]
 	h.spoke[id] = true
+	return first
 }
 
 // awaits reports whether a member was named that has not spoken yet, and is neither this node nor
@@ -64,8 +67,8 @@ func (h *hearsay) awaits(self string, asked []string) bool {
 // toldUnasked judges what another node's question says that it has seen of this one.
 func (n *Node) toldUnasked(id string, seen seenAnswer) {
 	n.judgeUnasked(id, seen)
-	if n.ballot.ready() != nil {
-		n.hearsay.speak(id)
+	// Two nodes that start would otherwise answer each question with the next one.
+	if n.ballot.ready() != nil && n.hearsay.speak(id) {
 		poke(n.met)
 	}
 }

@@ -10,10 +10,10 @@ import (
 // forgotten stays.
 func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
 	w := newWires()
-	c := newCluster(t, 3, w.option)
+	c := newCluster(t, 3, w.option, patient) // leadership does not move meanwhile
+	defer c.killAll()                        // patient nodes do not hand over
+	n1 := c.elect("n1")
 	c.recordedAll()
-	c.leadBy("n1")
-	n1 := c.nodes["n1"]
 	c.addrs["n4"] = freeAddr(t)
 	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
 	lt := n1.props.current()

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/turn"
@@ -221,7 +222,7 @@ func (s *Store) Adopt() error {
 }
 
 func (s *Store) restore(m marker) error {
-	f, err := os.Open(s.path(dumpName))
+	f, err := descriptors.Open(func() (*os.File, error) { return os.Open(s.path(dumpName)) })
 	if err != nil {
 		return fmt.Errorf("snapshot: open the received snapshot: %w", err)
 	}

@@ -1,0 +1,90 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"testing"
+	"unsafe"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// A bit that flips in the key of a block while the node runs must not have messages missing from
+// a read, whether it begins before the block, in it or behind it: it fails, or shows them.
+func TestReadsMissNoBlock(t *testing.T) {
+	r, _ := repairable(t)
+	r.raise(turn.Level1)
+	data := string(bytes.Repeat([]byte("hello "), 1000))
+	for i := range 6 {
+		for _, name := range []string{"first", "before", sessionA.Name, "behind", "last", "more", "most"} { // too much for an inline bucket
+			r.apply(1, appendOf(turn.Key{Namespace: sessionA.Namespace, Name: name}, fmt.Sprint(i), data))
+		}
+		r.flush()
+	}
+	r.restart()
+	inc := r.query(&turn.Info{Key: sessionA}).Session.Incarnation
+	queries := []*turn.Read{
+		{From: turn.FromAfter}, {From: turn.FromLast}, {From: turn.FromAfter, Seq: 2}, {From: turn.FromAfter, Seq: 4},
+		{From: turn.FromBefore, Seq: 5}, {From: turn.FromBefore, Seq: 3}, {From: turn.FromLast, MaxBytes: 1 << 20},
+	}
+	var want []turn.Result
+	for _, q := range queries {
+		q.Key = sessionA
+		want = append(want, r.query(q))
+	}
+	places := r.blockKeys(inc)
+	if len(places) < 3 {
+		t.Fatalf("the session has %d blocks", len(places))
+	}
+	noticed := 0
+	for _, place := range []int64{places[0], places[1], places[len(places)-1]} {
+		for bit := range 8 * blockKeySize {
+			for i, q := range queries {
+				r.flip(place, bit)
+				got, err := r.m.Query(q)
+				r.flip(place, bit)
+				if err != nil {
+					noticed++
+					r.restart()
+				} else if !reflect.DeepEqual(got.Messages, want[i].Messages) {
+					t.Fatalf("bit %d of the key at %d, %+v: %d messages, not %d", bit, place, q, len(got.Messages), len(want[i].Messages))
+				}
+			}
+		}
+	}
+	if noticed == 0 {
+		t.Error("no damage was noticed")
+	}
+}
+
+// blockKeys returns where the keys of a session's blocks are in the file of the store.
+func (r *rig) blockKeys(inc uint64) (places []int64) {
+	r.t.Helper()
+	tx, err := r.m.db.Begin(false)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer tx.Rollback()
+	begin := r.m.db.Info().Data // of the mapped file
+	c := tx.Bucket(bucketBlocks).Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if ofIncarnation(k, inc) {
+			places = append(places, int64(uintptr(unsafe.Pointer(&k[0]))-begin))
+		}
+	}
+	return places
+}
+
+// flip flips a bit of the store's file, which is mapped.
+func (r *rig) flip(place int64, bit int) {
+	r.t.Helper()
+	place += int64(bit / 8)
+	b, err := readAt(r.m.db.Path(), place)
+	if err == nil {
+		err = writeAt(r.m.db.Path(), []byte{b ^ 1<<(bit%8)}, place)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
