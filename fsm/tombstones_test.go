@@ -159,6 +159,20 @@ func (r *rig) tombstonesOf(k turn.Key) (looks, found int) {
 	return looks, found
 }
 
+// The tombstone of a shorter key, of before level 1, can begin as those of a longer one do.
+func TestTombstonesOfShorterKeysDoNotCount(t *testing.T) {
+	r := newRig(t)
+	short, long := turn.Key{Namespace: "0", Name: "a"}, turn.Key{Namespace: "0", Name: "a\x00\x00\x00\x00\x00\x00\x01"}
+	r.m.meta.lastInc = 1 << 17
+	r.m.active.tombstones.Set(withInc(oldTombstonePrefix(joinKey(short)), 1<<16), tombstone{})
+	if _, found := r.tombstonesOf(short); found != 1 {
+		t.Errorf("%d tombstones of %q, not 1", found, short.Name)
+	}
+	if _, found := r.tombstonesOf(long); found != 0 {
+		t.Errorf("%d tombstones of %q, which has none", found, long.Name)
+	}
+}
+
 // Tombstones of before level 1 are found beside later ones.
 func TestTombstonesOfBothForms(t *testing.T) {
 	r := newRig(t)
