@@ -25,8 +25,11 @@ func (a *arguments) mix(s Scenario, seed uint64) Scenario {
 	return s
 }
 
-// beyondOld are faults in which the older version may do what is no longer accepted.
-func beyondOld() []string { return append(damages(), "disk-low", "disks-low", "disk-full") }
+// beyondOld are faults in which the older version may do what is no longer accepted, or has
+// to be removed and added again: without it the level rises, and it is rejected for good.
+func beyondOld() []string {
+	return append(damages(), "disk-low", "disks-low", "disk-full", "lying-disk", "bit-error")
+}
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there
 // are no older nodes with wrong clocks, or with damage.
