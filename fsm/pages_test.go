@@ -33,11 +33,23 @@ func pagesRig(t testing.TB) *rig {
 	return r
 }
 
+// usedBytes returns how much of the store's file bbolt uses.
+func (r *rig) usedBytes() (n int64) {
+	_ = r.m.db.View(func(tx *bbolt.Tx) error {
+		n = tx.Size()
+		return nil
+	})
+	return n
+}
+
+// headBytes is where the headers of a page and of most of its elements are.
+const headBytes = 16 + 64*16
+
 // Whatever bit of the state file is flipped, wherever it is cut, whichever pages change
 // places: it is found before or after the file is opened, or changes nothing.
 func TestDamagedPagesAreFound(t *testing.T) {
 	r := pagesRig(t)
-	want := storeHash(t, r.m)
+	want, used := storeHash(t, r.m), r.usedBytes()
 	if err := r.m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +57,7 @@ func TestDamagedPagesAreFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta, ok, err := findMeta(bytes.NewReader(whole), 0)
-	if !ok || err != nil {
-		t.Fatal(err)
-	}
-	whole = whole[:meta.high*meta.pageSize] // bbolt makes files larger than what it uses
+	whole = whole[:used] // bbolt makes files larger than what it uses
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -69,7 +77,7 @@ func TestDamagedPagesAreFound(t *testing.T) {
 	}
 	for range rounds {
 		b := bytes.Clone(whole)
-		at, bit := page()*pageBytes+rnd.IntN(pageHeader+64*elementHead), rnd.IntN(8)
+		at, bit := page()*pageBytes+rnd.IntN(headBytes), rnd.IntN(8)
 		b[at] ^= 1 << bit
 		try(fmt.Sprintf("bit %d of byte %d, in the head of page %d", bit, at%pageBytes, at/pageBytes), b)
 		b = bytes.Clone(whole)
@@ -130,60 +138,39 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 	return "harmless", nil
 }
 
-// Pages are looked through while flushes go on, and what is sound is never taken for damaged.
-func TestSoundPagesAreSound(t *testing.T) {
+// A scrub finds damage to the pages of a store that is in use, and takes sound ones for sound.
+func TestScrubReadsPages(t *testing.T) {
 	r := pagesRig(t)
-	path := filepath.Join(r.dir, storeName)
-	for i := range 30 {
-		tx, err := r.m.db.Begin(false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range i % 4 {
-			r.apply(9, &turn.Delete{Keys: []turn.Key{{Namespace: "0", Name: fmt.Sprint("session", i)}}},
-				appendOf(sessionA, fmt.Sprint(i, len(r.log)), "more"))
-			r.flush()
-		}
-		gone, err := checkAsOf(path, uint64(tx.ID()), (*storeCheck).all)
-		if err != nil || gone && i%4 == 0 {
-			t.Errorf("after %d flushes: gone %v, %v", i%4, gone, err)
-		}
-		if err := tx.Rollback(); err != nil {
-			t.Fatal(err)
-		}
+	if err := r.m.scrubPages(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	if err := checkPages(path); err != nil {
-		t.Error(err)
+	f, err := os.OpenFile(filepath.Join(r.dir, storeName), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	// The number of a page comes first on it. bbolt reads the list of free pages when it opens the file only.
+	if _, err := f.WriteAt(make([]byte, 8), int64(r.freelist()*pageBytes)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.m.scrubPages(t.Context()); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("the scrub ended with %v", err)
 	}
 }
 
-// Looking through a store of a million pairs takes its time at each start.
-func BenchmarkCheckPages(b *testing.B) {
-	path := filepath.Join(b.TempDir(), "s.db")
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for batch := range 10 {
-		if err := db.Update(func(tx *bbolt.Tx) error {
-			heads, err := tx.CreateBucketIfNotExists(bucketHeads)
-			for i := 0; i < 100_000 && err == nil; i++ {
-				k := fmt.Appendf(nil, "0\x00session-%07d-%02d", i, batch)
-				err = heads.Put(k, seal(sealedVersion, k, make([]byte, 60)))
+// freelist returns the page on which the free ones are listed.
+func (r *rig) freelist() (id int) {
+	r.t.Helper()
+	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+		for page, err := tx.Page(id); page != nil || err != nil; page, err = tx.Page(id) {
+			if err != nil || page.Type == "freelist" {
+				return err
 			}
-			return err
-		}); err != nil {
-			b.Fatal(err)
+			id += 1 + page.OverflowCount
 		}
+		return errors.New("there is no list of free pages")
+	}); err != nil {
+		r.t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		b.Fatal(err)
-	}
-	info, _ := os.Stat(path)
-	b.SetBytes(info.Size())
-	for b.Loop() {
-		if err := checkPages(path); err != nil {
-			b.Fatal(err)
-		}
-	}
+	return id
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/pagecheck"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -84,6 +85,25 @@ func (m *Machine) scrub(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// scrubPages reads all pages of the store while it is in use.
+func (m *Machine) scrubPages(ctx context.Context) error {
+	return pagecheck.NewScan(m.beginScan, newRate(ctx).rest).Run()
+}
+
+// beginScan begins the transaction in which a part of the pages is read.
+func (m *Machine) beginScan() (pagecheck.Transaction, error) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if err := m.stopped(); err != nil {
+		return pagecheck.Transaction{}, err
+	}
+	tx, err := m.reading()
+	if err != nil {
+		return pagecheck.Transaction{}, err
+	}
+	return pagecheck.Transaction{File: storeFile(m.db.Path()), ID: uint64(tx.ID()), End: tx.end}, nil
 }
 
 // scrubFrom reads some pairs of a bucket. It returns the key to go on with, nil at the

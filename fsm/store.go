@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/pagecheck"
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -58,7 +59,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 			return nil, fmt.Errorf("create %s: %w", path, err)
 		}
 	}
-	if err := checkPages(path); err != nil {
+	if err := storeFile(path).Check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db, err := disk.open(path, &bbolt.Options{
@@ -77,6 +78,11 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 		return nil, fmt.Errorf("prepare %s: %w", path, err)
 	}
 	return db, nil
+}
+
+// storeFile returns the store at path, for a check of its pages.
+func storeFile(path string) pagecheck.File {
+	return pagecheck.File{Path: path, Buckets: append(buckets(), bucketFiles, bucketSums)}
 }
 
 // prepareStore creates the buckets that are missing. It does not write if none is:

@@ -16,7 +16,7 @@ import (
 // store is an error for which IsDamage holds.
 func StoredMembers(dir string) ([]codec.Member, error) {
 	path := filepath.Join(dir, storeName)
-	if err := checkPages(path); err != nil {
+	if err := storeFile(path).Check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})

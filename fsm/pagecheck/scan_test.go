@@ -1,8 +1,8 @@
-package fsm
+package pagecheck
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,36 +12,25 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// scanOf returns a scan of a file that is not in use, one page a part.
-func scanOf(path string) pageScan {
-	return pageScan{
-		asOfNow: func(look func(*storeCheck) error) error {
-			_, err := checkAsOf(path, 0, look)
-			return err
-		},
-		rest: func(uint64) error { return nil },
-	}
-}
-
 // What is found in the pages at once is found part by part, too.
 func TestScanFindsWhatTheCheckFinds(t *testing.T) {
-	r := pagesRig(t)
-	if err := r.m.Close(); err != nil {
+	r := newRig(t)
+	if err := r.db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(filepath.Join(r.dir, storeName))
+	whole, err := os.ReadFile(r.file.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	meta, ok, err := findMeta(bytes.NewReader(whole), 0)
+	root, ok, err := findRoot(bytes.NewReader(whole), 0)
 	if !ok || err != nil {
 		t.Fatal(err)
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	page := func() []byte { return whole[(2+rnd.IntN(int(meta.high)-2))*pageBytes:][:pageBytes] }
-	path := filepath.Join(t.TempDir(), storeName)
+	page := func() []byte { return whole[(2+rnd.IntN(int(root.high)-2))*pageBytes:][:pageBytes] }
+	damagedFile := File{Path: filepath.Join(t.TempDir(), "damaged.db"), Buckets: r.file.Buckets}
 	damaged, rounds := 0, 200
 	if testing.Short() {
 		rounds = 40
@@ -58,19 +47,19 @@ func TestScanFindsWhatTheCheckFinds(t *testing.T) {
 		case 2:
 			clear(page()[:sector])
 		case 3:
-			list := whole[meta.freelist*meta.pageSize:][:meta.pageSize]
+			list := whole[root.freelist*root.pageSize:][:root.pageSize]
 			n := int(native.Uint16(list[10:]))
 			list[pageHeader+rnd.IntN(8*n)] ^= 1 << rnd.IntN(8)
 		}
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
+		if err := os.WriteFile(damagedFile.Path, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		whole = b
-		at, scan := checkPages(path), scanOf(path)
+		at, scan := damagedFile.Check(), scanOf(damagedFile)
 		if at != nil {
 			damaged++
 		}
-		if err := scan.run(); (err == nil) != (at == nil) {
+		if err := scan.Run(); (err == nil) != (at == nil) {
 			t.Errorf("round %d: at once %v, part by part %v", i, at, err)
 		}
 	}
@@ -79,32 +68,48 @@ func TestScanFindsWhatTheCheckFinds(t *testing.T) {
 	}
 }
 
-// change writes some of the keys of pagesRig, the longer ones too.
-func (r *rig) change(rnd *rand.Rand) {
-	for range 20 {
-		i := rnd.IntN(500)
-		r.apply(9, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint("session", i)}, "", "more"))
-		if i%4 == 0 {
-			r.apply(9, &turn.SetString{Key: turn.Key{Namespace: "1", Name: fmt.Sprint(100 * rnd.IntN(5))}, Value: make([]byte, rnd.IntN(40_000))})
-		}
+// A file without a sound root has no transaction that could be gone from it: a scan does not
+// wait for one.
+func TestScanFindsDamagedRoots(t *testing.T) {
+	r := newRig(t)
+	if err := r.db.Close(); err != nil {
+		t.Fatal(err)
 	}
-	r.flush()
+	f, err := os.OpenFile(r.file.Path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if _, err := f.WriteAt(make([]byte, 2*pageBytes), 0); err != nil {
+		t.Fatal(err)
+	}
+	s, begun := scanOf(r.file), 0
+	begin := s.begin
+	s.begin = func() (Transaction, error) {
+		if begun++; begun > 1 {
+			return Transaction{}, errors.New("another transaction for the same part")
+		}
+		return begin()
+	}
+	if err := s.Run(); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("the scan ended with %v", err)
+	}
 }
 
 // Pages are written again while the scan is running, at other places: none is taken for
 // damaged, nor for lost because it was in no part. Each is found on the tree, wherever it is
 // there, or is free.
 func TestScanBesideFlushes(t *testing.T) {
-	r := pagesRig(t)
+	r := newRig(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for range 3 {
-		s := pageScan{asOfNow: r.m.pagesAsOfNow, rest: func(uint64) error {
+		s := r.scan(func(uint64) error {
 			r.change(rnd)
 			return nil
-		}}
-		if err := s.run(); err != nil {
+		})
+		if err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
 		clear(s.seen)
@@ -112,7 +117,7 @@ func TestScanBesideFlushes(t *testing.T) {
 		s.bytes = 100 * pageBytes
 		parts := 0
 		for done := false; !done; parts++ {
-			if err := s.asOfNow(func(c *storeCheck) (err error) {
+			if err := s.asOfNow(func(c *check) (err error) {
 				done, err = s.unseen(c)
 				return err
 			}); err != nil {
@@ -128,23 +133,23 @@ func TestScanBesideFlushes(t *testing.T) {
 
 // A page that is lost, and looks sound, is found.
 func TestScanFindsALostPage(t *testing.T) {
-	r := pagesRig(t)
-	s := pageScan{asOfNow: r.m.pagesAsOfNow, rest: func(uint64) error { return nil }}
-	if err := s.run(); err != nil {
+	r := newRig(t)
+	s := r.scan(func(uint64) error { return nil })
+	if err := s.Run(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(filepath.Join(r.dir, storeName), os.O_RDWR, 0)
+	f, err := os.OpenFile(r.file.Path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	meta, _, err := findMeta(f, 0)
+	root, _, err := findRoot(f, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The list of free pages has one less: that is the last.
 	b := make([]byte, 2)
-	at := int64(meta.freelist*meta.pageSize) + 10
+	at := int64(root.freelist*root.pageSize) + 10
 	if _, err := f.ReadAt(b, at); err != nil {
 		t.Fatal(err)
 	}
@@ -152,44 +157,44 @@ func TestScanFindsALostPage(t *testing.T) {
 	if _, err := f.WriteAt(b, at); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.m.scrubPages(t.Context()); turn.KindOf(err) != turn.Corrupt {
-		t.Errorf("the scrub ended with %v", err)
+	if err := r.scan(func(uint64) error { return nil }).Run(); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("the scan ended with %v", err)
 	}
 }
 
 // However long a scrub takes, the pages that flushes free in that time are used again.
 func TestScanKeepsNoPagesFromReuse(t *testing.T) {
-	r := pagesRig(t)
+	r := newRig(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	high := func() int {
-		f, err := os.Open(filepath.Join(r.dir, storeName))
+		f, err := os.Open(r.file.Path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = f.Close() }()
-		meta, _, err := findMeta(f, 0)
+		root, _, err := findRoot(f, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return int(meta.high)
+		return int(root.high)
 	}
 	for range 60 {
 		r.change(rnd)
 	}
 	before, flushes := high(), 0
-	s := pageScan{asOfNow: r.m.pagesAsOfNow, rest: func(uint64) error {
+	s := r.scan(func(uint64) error {
 		for range 2 {
 			flushes++
 			r.change(rnd)
 		}
 		return nil
-	}}
-	if err := s.run(); err != nil {
+	})
+	if err := s.Run(); err != nil {
 		t.Fatal(err)
 	}
 	grown := high() - before
 	// So much more does a transaction that lasts as long take.
-	tx, err := r.m.reading()
+	tx, err := r.begin()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +202,7 @@ func TestScanKeepsNoPagesFromReuse(t *testing.T) {
 	for range flushes {
 		r.change(rnd)
 	}
-	tx.end()
+	tx.End()
 	pinned := high() - before
 	t.Logf("beside %d flushes the file grew by %d pages, with one transaction by %d", flushes, grown, pinned)
 	if flushes < 20 || grown > pinned/3 {

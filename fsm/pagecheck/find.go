@@ -1,18 +1,18 @@
-package fsm
+package pagecheck
 
 import (
 	"bytes"
 	"slices"
 )
 
-// maxPageDepth is more levels than a tree of pages has.
-const maxPageDepth = 64
+// maxDepth is more levels than a tree of pages has.
+const maxDepth = 64
 
 // roots returns the root pages of the buckets, and marks the pages that tell of these.
-func (c *storeCheck) roots() (ids []uint64, err error) {
-	err = c.tree(c.meta.root, keyRange{}, func(e pageElement) error {
+func (c *check) roots() (ids []uint64, err error) {
+	err = c.tree(c.root.tree, keyRange{}, func(e element) error {
 		if len(e.value) < 16 {
-			return pageDamage("%q is not a bucket of the store", e.key)
+			return damaged("%q is not a bucket of the file", e.key)
 		}
 		if root := native.Uint64(e.value); root != 0 {
 			ids = append(ids, root)
@@ -24,14 +24,14 @@ func (c *storeCheck) roots() (ids []uint64, err error) {
 
 // onTree reports whether a page belongs to the tree of a bucket, given their roots: it, or one
 // before that goes on in it. Pages that are not on the tree are not looked through for that.
-func (c *storeCheck) onTree(roots []uint64, id uint64) bool {
+func (c *check) onTree(roots []uint64, id uint64) bool {
 	for head := id; head > 1 && !c.used[head]; head-- {
 		page, err := c.load(head)
 		if err != nil {
 			continue // what a page goes on in is no page
 		}
-		last := head + uint64(len(page))/c.meta.pageSize - 1
-		elements, _, err := pageElements(page, head, keyRange{})
+		last := head + uint64(len(page))/c.root.pageSize - 1
+		elements, _, err := elements(page, head, keyRange{})
 		if err != nil {
 			continue
 		}
@@ -47,8 +47,8 @@ func (c *storeCheck) onTree(roots []uint64, id uint64) bool {
 }
 
 // leads reports whether the way from a root to a key leads through a page.
-func (c *storeCheck) leads(root, to uint64, key []byte) bool {
-	for id, depth := root, 0; depth < maxPageDepth; depth++ {
+func (c *check) leads(root, to uint64, key []byte) bool {
+	for id, depth := root, 0; depth < maxDepth; depth++ {
 		if id == to {
 			return true
 		}
@@ -56,11 +56,11 @@ func (c *storeCheck) leads(root, to uint64, key []byte) bool {
 		if err != nil || native.Uint16(page[8:]) != branchPage {
 			return false
 		}
-		elements, _, err := pageElements(page, id, keyRange{})
+		elements, _, err := elements(page, id, keyRange{})
 		if err != nil {
 			return false
 		}
-		i, found := slices.BinarySearchFunc(elements, key, func(e pageElement, key []byte) int { return bytes.Compare(e.key, key) })
+		i, found := slices.BinarySearchFunc(elements, key, func(e element, key []byte) int { return bytes.Compare(e.key, key) })
 		if !found {
 			i = max(0, i-1)
 		}

@@ -1,30 +1,26 @@
-package fsm
+package pagecheck
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"slices"
 	"time"
 )
 
 // While a transaction that reads is open, bbolt reuses no page that was freed since it
-// began: one that lasts as long as it takes to look through a large file at the scrub's
-// rate has the file grow by all that is flushed then. So a scrub looks through it part by
+// began: one that lasts as long as it takes to look through a large file at the scan's
+// rate has the file grow by all that is flushed then. So a scan looks through it part by
 // part, each in a transaction of its own, as of the root that is the present one then.
 const (
-	// pagePartBytes and pagePartTime bound a part. What is left of a page, and the list of
+	// partBytes and partTime bound a part. What is left of a page, and the list of
 	// free pages, which is read for each part, are beyond that.
-	pagePartBytes = 16 << 20
-	pagePartTime  = 200 * time.Millisecond
+	partBytes = 16 << 20
+	partTime  = 200 * time.Millisecond
 )
 
-// pageScan looks through the pages of a store that is in use.
-type pageScan struct {
-	// asOfNow has look look through the store as of the present root, which stays until it
-	// returns.
-	asOfNow func(look func(*storeCheck) error) error
-	// rest is told after each part how much of the file was read; its error ends the scan.
+// Scan looks through the pages of a file that is in use. It is for one goroutine.
+type Scan struct {
+	begin func() (Transaction, error)
 	rest  func(bytes uint64) error
 	bytes uint64 // bound of a part
 	// seen, by page of the file as it was when the scan began: the page was in use, or free,
@@ -35,38 +31,40 @@ type pageScan struct {
 	bucket, key []byte
 }
 
-// scrubPages looks through the pages of the store while it is in use.
-func (m *Machine) scrubPages(ctx context.Context) error {
-	s := pageScan{asOfNow: m.pagesAsOfNow, bytes: pagePartBytes, rest: newRate(ctx).rest}
-	return s.run()
+// Transaction is an open read transaction of a file: bbolt overwrites no page that it can see.
+type Transaction struct {
+	File File
+	ID   uint64
+	End  func()
 }
 
-func (m *Machine) pagesAsOfNow(look func(*storeCheck) error) error {
+// NewScan returns a scan. Before each part, begin begins a transaction; after it, rest is told
+// how many bytes of the file were read, and may wait. An error of either ends the scan.
+func NewScan(begin func() (Transaction, error), rest func(bytes uint64) error) *Scan {
+	return &Scan{begin: begin, rest: rest, bytes: partBytes}
+}
+
+// asOfNow has look look through the file as of the present root, which stays until it returns.
+func (s *Scan) asOfNow(look func(*check) error) error {
 	for {
-		m.mu.RLock()
-		if err := m.stopped(); err != nil {
-			defer m.mu.RUnlock()
-			return err
-		}
-		path := m.db.Path()
-		tx, err := m.reading()
-		m.mu.RUnlock()
+		tx, err := s.begin()
 		if err != nil {
 			return err
 		}
-		gone, err := checkAsOf(path, uint64(tx.ID()), look)
-		tx.end()
-		if !gone { // else there were two flushes since the transaction began
+		gone, err := tx.File.asOf(tx.ID, look)
+		tx.End()
+		if !gone { // else two transactions wrote since this one began
 			return err
 		}
 	}
 }
 
-func (s *pageScan) run() error {
-	for _, part := range []func(*storeCheck) (done bool, err error){s.tree, s.unseen} {
+// Run scans the file once. If its pages are damaged, Run returns an error of kind turn.Corrupt.
+func (s *Scan) Run() error {
+	for _, part := range []func(*check) (done bool, err error){s.tree, s.unseen} {
 		for done := false; !done; {
 			read := uint64(0)
-			if err := s.asOfNow(func(c *storeCheck) (err error) {
+			if err := s.asOfNow(func(c *check) (err error) {
 				done, err = part(c)
 				read = c.took
 				return err
@@ -82,15 +80,15 @@ func (s *pageScan) run() error {
 }
 
 // tree looks through some more of the tree, and all that is free.
-func (s *pageScan) tree(c *storeCheck) (done bool, err error) {
+func (s *Scan) tree(c *check) (done bool, err error) {
 	if s.seen == nil {
-		s.seen = make([]bool, c.meta.high)
+		s.seen = make([]bool, c.root.high)
 	}
 	if err := c.freelist(); err != nil {
 		return false, err
 	}
-	c.part = &pagePart{bucket: s.bucket, from: s.key, budget: newPageBudget(c, s.bytes)}
-	err = c.tree(c.meta.root, keyRange{}, c.bucket)
+	c.part = &part{bucket: s.bucket, from: s.key, budget: newBudget(c, s.bytes)}
+	err = c.tree(c.root.tree, keyRange{}, c.bucket)
 	for id, used := range c.used[:min(len(c.used), len(s.seen))] {
 		s.seen[id] = s.seen[id] || used
 	}
@@ -102,7 +100,7 @@ func (s *pageScan) tree(c *storeCheck) (done bool, err error) {
 }
 
 // unseen looks for some of the pages that were not seen.
-func (s *pageScan) unseen(c *storeCheck) (done bool, err error) {
+func (s *Scan) unseen(c *check) (done bool, err error) {
 	if !slices.Contains(s.seen, false) {
 		return true, nil
 	}
@@ -113,7 +111,7 @@ func (s *pageScan) unseen(c *storeCheck) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	budget := newPageBudget(c, s.bytes)
+	budget := newBudget(c, s.bytes)
 	for id := range s.seen[:min(len(s.seen), len(c.used))] {
 		if s.seen[id] {
 			continue
@@ -129,24 +127,24 @@ func (s *pageScan) unseen(c *storeCheck) (done bool, err error) {
 	return true, nil
 }
 
-// pageBudget bounds what is read in one transaction.
-type pageBudget struct {
+// budget bounds what is read in one transaction.
+type budget struct {
 	bytes uint64 // when so many have been read, in all
 	until time.Time
 }
 
-func newPageBudget(c *storeCheck, bytes uint64) pageBudget {
-	return pageBudget{c.took + bytes, time.Now().Add(pagePartTime)}
+func newBudget(c *check, bytes uint64) budget {
+	return budget{c.took + bytes, time.Now().Add(partTime)}
 }
 
-func (b *pageBudget) spent(c *storeCheck) bool {
+func (b *budget) spent(c *check) bool {
 	return c.took >= b.bytes || time.Now().After(b.until)
 }
 
-// pagePart is a part of the tree: from a key of a bucket on, until the budget is spent.
-type pagePart struct {
+// part is a part of the tree: from a key of a bucket on, until the budget is spent.
+type part struct {
 	bucket, from []byte
-	budget       pageBudget
+	budget       budget
 	within       bool // a bucket
 }
 
@@ -154,13 +152,13 @@ type pagePart struct {
 var errPartEnds = errors.New("the rest of the tree is looked through later")
 
 // passes reports whether pages were looked through before; p may be nil.
-func (p *pagePart) passes(keys keyRange) bool {
+func (p *part) passes(keys keyRange) bool {
 	return p != nil && p.within && keys.before != nil && bytes.Compare(keys.before, p.from) <= 0
 }
 
 // ends returns errPartEnds if the rest of the bucket, from next on, is for another part. One
 // page at least is looked through in each.
-func (p *pagePart) ends(c *storeCheck, next []byte) error {
+func (p *part) ends(c *check, next []byte) error {
 	if p == nil || !p.within || next == nil || !p.budget.spent(c) {
 		return nil
 	}
@@ -169,7 +167,7 @@ func (p *pagePart) ends(c *storeCheck, next []byte) error {
 }
 
 // bucketTree looks through the tree of a bucket, or a part of it.
-func (c *storeCheck) bucketTree(name []byte, root uint64) error {
+func (c *check) bucketTree(name []byte, root uint64) error {
 	if p := c.part; p != nil {
 		switch bytes.Compare(name, p.bucket) {
 		case -1:

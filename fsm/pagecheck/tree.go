@@ -1,33 +1,34 @@
-package fsm
+package pagecheck
 
 import (
 	"bytes"
+	"slices"
 )
 
 // keyRange bounds the keys that may be on a page; nil: no bound.
 type keyRange struct{ from, before []byte }
 
 // element is what a page says of a pair, or of a page below it.
-type pageElement struct {
+type element struct {
 	flags      uint32
 	key, value []byte
 	child      uint64
 }
 
 // tree looks through a page and those below it, and hands each pair to leaf.
-func (c *storeCheck) tree(id uint64, within keyRange, leaf func(pageElement) error) error {
+func (c *check) tree(id uint64, within keyRange, leaf func(element) error) error {
 	page, err := c.page(id)
 	if err != nil {
 		return err
 	}
-	elements, end, err := pageElements(page, id, within)
+	elements, end, err := elements(page, id, within)
 	if err != nil {
 		return err
 	}
 	// What fits exactly got one page more from older versions of bbolt.
-	size, has := c.meta.pageSize, uint64(len(page))
+	size, has := c.root.pageSize, uint64(len(page))
 	if need := (end + size - 1) / size * size; has != max(need, size) && has != (end/size+1)*size {
-		return pageDamage("page %d takes %d bytes for %d", id, has, end)
+		return damaged("page %d takes %d bytes for %d", id, has, end)
 	}
 	if native.Uint16(page[8:]) == leafPage {
 		for _, e := range elements {
@@ -59,25 +60,25 @@ func (c *storeCheck) tree(id uint64, within keyRange, leaf func(pageElement) err
 	return nil
 }
 
-// pageElements returns what is on a page of a tree, and where that ends.
-func pageElements(page []byte, id uint64, within keyRange) (elements []pageElement, end uint64, err error) {
+// elements returns what is on a page of a tree, and where that ends.
+func elements(page []byte, id uint64, within keyRange) (elements []element, end uint64, err error) {
 	flags, n := native.Uint16(page[8:]), uint64(native.Uint16(page[10:]))
 	end = pageHeader + n*elementHead
 	if flags != leafPage && (flags != branchPage || n == 0) || end > uint64(len(page)) {
-		return nil, 0, pageDamage("page %d has the flags %#x and %d elements", id, flags, n)
+		return nil, 0, damaged("page %d has the flags %#x and %d elements", id, flags, n)
 	}
-	elements = make([]pageElement, n)
+	elements = make([]element, n)
 	last := within.from
 	for i := range elements {
 		at := uint64(pageHeader + i*elementHead)
 		e, pos, key, value := parseElement(page[at:], flags == leafPage)
 		if at+pos != end || key == 0 || end+key+value > uint64(len(page)) {
-			return nil, 0, pageDamage("element %d of page %d is not where it belongs", i, id)
+			return nil, 0, damaged("element %d of page %d is not where it belongs", i, id)
 		}
 		e.key, e.value = page[end:][:key:key], page[end+key:][:value:value]
 		after := bytes.Compare(e.key, last)
 		if after < 0 || after == 0 && i > 0 || within.before != nil && bytes.Compare(e.key, within.before) >= 0 {
-			return nil, 0, pageDamage("key %x does not belong to where it is on page %d", e.key, id)
+			return nil, 0, damaged("key %x does not belong to where it is on page %d", e.key, id)
 		}
 		elements[i], last = e, e.key
 		end += key + value
@@ -87,7 +88,7 @@ func pageElements(page []byte, id uint64, within keyRange) (elements []pageEleme
 
 // parseElement returns an element's head: where its key begins, from the head on, and the
 // lengths of key and value.
-func parseElement(b []byte, leaf bool) (e pageElement, pos, key, value uint64) {
+func parseElement(b []byte, leaf bool) (e element, pos, key, value uint64) {
 	if leaf {
 		e.flags = native.Uint32(b)
 		return e, uint64(native.Uint32(b[4:])), uint64(native.Uint32(b[8:])), uint64(native.Uint32(b[12:]))
@@ -98,20 +99,20 @@ func parseElement(b []byte, leaf bool) (e pageElement, pos, key, value uint64) {
 
 // bucket looks through a bucket, given as its pair in the one above. Small ones are
 // part of that.
-func (c *storeCheck) bucket(e pageElement) error {
-	if e.flags != 1 || len(e.value) < 16 || !knownBucket(e.key) {
-		return pageDamage("%q is not a bucket of the store", e.key)
+func (c *check) bucket(e element) error {
+	if e.flags != 1 || len(e.value) < 16 || !c.knownBucket(e.key) {
+		return damaged("%q is not a bucket of the file", e.key)
 	}
 	if root := native.Uint64(e.value); root != 0 {
 		return c.apart(func() error { return c.bucketTree(e.key, root) })
 	}
 	inline := e.value[16:]
 	if len(inline) < pageHeader {
-		return pageDamage("bucket %s is cut", e.key)
+		return damaged("bucket %s is cut", e.key)
 	}
-	elements, end, err := pageElements(inline, 0, keyRange{})
+	elements, end, err := elements(inline, 0, keyRange{})
 	if err == nil && end != uint64(len(inline)) {
-		err = pageDamage("bucket %s has %d bytes, of %d", e.key, len(inline), end)
+		err = damaged("bucket %s has %d bytes, of %d", e.key, len(inline), end)
 	}
 	for _, e := range elements {
 		if err == nil {
@@ -122,7 +123,7 @@ func (c *storeCheck) bucket(e pageElement) error {
 }
 
 // apart reads other pages, and leaves those that were read before as they are.
-func (c *storeCheck) apart(read func() error) error {
+func (c *check) apart(read func() error) error {
 	before := c.buf
 	c.buf = nil
 	err := read()
@@ -130,18 +131,13 @@ func (c *storeCheck) apart(read func() error) error {
 	return err
 }
 
-func checkFlags(e pageElement) error {
+func checkFlags(e element) error {
 	if e.flags != 0 {
-		return pageDamage("key %x has the flags %#x", e.key, e.flags)
+		return damaged("key %x has the flags %#x", e.key, e.flags)
 	}
 	return nil
 }
 
-func knownBucket(name []byte) bool {
-	for _, known := range append(buckets(), bucketFiles, bucketSums) {
-		if bytes.Equal(name, known) {
-			return true
-		}
-	}
-	return false
+func (c *check) knownBucket(name []byte) bool {
+	return slices.ContainsFunc(c.buckets, func(known []byte) bool { return bytes.Equal(name, known) })
 }

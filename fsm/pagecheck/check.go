@@ -1,0 +1,252 @@
+package pagecheck
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// File is a bbolt file. Its methods may be called from any goroutine.
+type File struct {
+	Path string
+	// Buckets are the names of the buckets that the file may have. None is nested.
+	Buckets [][]byte
+}
+
+// Check reads all pages of a file that bbolt does not have open, or does not change. If they
+// are damaged, it returns an error of kind turn.Corrupt.
+func (f File) Check() error {
+	_, err := f.asOf(0, (*check).all)
+	return err
+}
+
+// check looks through the pages of a file as of one transaction.
+type check struct {
+	file    io.ReaderAt
+	buckets [][]byte
+	root    root
+	used    []bool // by page
+	buf     []byte
+	took    uint64 // bytes read
+	// part, if set, says which part of the tree is looked through.
+	part *part
+}
+
+// asOf has look look through the file as of the transaction txid, or of the last one if that
+// is 0. gone: that transaction's root is not in the file any more.
+func (f File) asOf(txid uint64, look func(*check) error) (gone bool, err error) {
+	file, err := descriptors.Open(func() (*os.File, error) { return os.Open(f.Path) })
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	gone, err = f.lookThrough(file, txid, look)
+	if d := damage(""); errors.As(err, &d) {
+		err = turn.Errorf(turn.Corrupt, "%s is damaged: %s", filepath.Base(f.Path), string(d))
+	}
+	return gone, err
+}
+
+func (f File) lookThrough(file *os.File, txid uint64, look func(*check) error) (gone bool, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	root, ok, err := findRoot(file, txid)
+	if err != nil || !ok {
+		return !ok && err == nil, err
+	}
+	if has, needs := uint64(info.Size()), root.high*root.pageSize; has/root.pageSize < root.high {
+		return false, damaged("it has %d bytes, of %d", has, needs)
+	}
+	c := check{file: file, buckets: f.Buckets, root: root, used: make([]bool, root.high)}
+	c.used[0], c.used[1] = true, true
+	return false, look(&c)
+}
+
+// all looks through all pages.
+func (c *check) all() error {
+	if err := c.freelist(); err != nil {
+		return err
+	}
+	if err := c.tree(c.root.tree, keyRange{}, c.bucket); err != nil {
+		return err
+	}
+	for id, used := range c.used {
+		if !used {
+			return lostPage(uint64(id))
+		}
+	}
+	return nil
+}
+
+func lostPage(id uint64) error {
+	return damaged("page %d is neither on the tree nor free", id)
+}
+
+// damage says what is wrong with a file.
+type damage string
+
+func (d damage) Error() string { return string(d) }
+
+func damaged(format string, args ...any) error { return damage(fmt.Sprintf(format, args...)) }
+
+// root is a root of the file: pages 0 and 1 hold the last two.
+type root struct {
+	pageSize uint64 // bytes
+	tree     uint64 // page of the tree of buckets
+	freelist uint64 // page of the list of free ones
+	high     uint64 // number of pages
+	txid     uint64 // of the transaction that wrote it
+}
+
+// native is the order of bytes: bbolt writes what it has in memory.
+var native = binary.NativeEndian
+
+const (
+	rootMagic   = 0xED0CDAED
+	rootFormat  = 2
+	rootSummed  = 56 // bytes of a root that its checksum covers
+	noFreelist  = 1<<64 - 1
+	pageHeader  = 16
+	elementHead = 16
+
+	branchPage   = 0x01
+	leafPage     = 0x02
+	freelistPage = 0x10
+)
+
+// parseRoot returns the root in a page; ok is false if that holds none, or a damaged one.
+func parseRoot(page []byte) (r root, ok bool) {
+	b := page[pageHeader:]
+	sum := fnv.New64a()
+	_, _ = sum.Write(b[:rootSummed])
+	if native.Uint32(b) != rootMagic || native.Uint32(b[4:]) != rootFormat || native.Uint64(b[rootSummed:]) != sum.Sum64() {
+		return r, false
+	}
+	return root{
+		pageSize: uint64(native.Uint32(b[8:])), tree: native.Uint64(b[16:]),
+		freelist: native.Uint64(b[32:]), high: native.Uint64(b[40:]), txid: native.Uint64(b[48:]),
+	}, true
+}
+
+// findRoot returns the root of a transaction, or the newest if txid is 0.
+func findRoot(f io.ReaderAt, txid uint64) (found root, ok bool, err error) {
+	any := false
+	consider := func(at int64) (r root, good bool) {
+		page := make([]byte, pageHeader+rootSummed+8)
+		if _, err := f.ReadAt(page, at); err != nil {
+			return r, false
+		}
+		r, good = parseRoot(page)
+		if !good || at > 0 && uint64(at) != r.pageSize {
+			return r, false
+		}
+		any = true
+		if txid == r.txid || txid == 0 && r.txid >= found.txid {
+			found, ok = r, true
+		}
+		return r, true
+	}
+	if r, good := consider(0); good {
+		consider(int64(r.pageSize))
+	} else {
+		for size := int64(1 << 10); size <= 1<<24; size <<= 1 {
+			consider(size)
+		}
+	}
+	if !any {
+		return found, false, damaged("neither of its roots is whole")
+	}
+	return found, ok, nil
+}
+
+// page reads a page, with those that it continues in, and marks them as used. The bytes
+// are valid until the next call.
+func (c *check) page(id uint64) ([]byte, error) {
+	page, err := c.load(id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range uint64(len(page)) / c.root.pageSize {
+		if c.used[id+i] {
+			return nil, damaged("page %d is used twice", id+i)
+		}
+		c.used[id+i] = true
+	}
+	return page, nil
+}
+
+// load is page without the marks.
+func (c *check) load(id uint64) ([]byte, error) {
+	size := c.root.pageSize
+	if id >= c.root.high {
+		return nil, damaged("page %d is beyond its end", id)
+	}
+	if err := c.read(id*size, size); err != nil {
+		return nil, err
+	}
+	if own := native.Uint64(c.buf); own != id {
+		return nil, damaged("page %d calls itself %d", id, own)
+	}
+	more := uint64(native.Uint32(c.buf[12:]))
+	if id+more >= c.root.high {
+		return nil, damaged("page %d goes beyond its end", id)
+	}
+	if more > 0 {
+		if err := c.read(id*size, (1+more)*size); err != nil {
+			return nil, err
+		}
+	}
+	return c.buf, nil
+}
+
+func (c *check) read(at, n uint64) error {
+	if uint64(cap(c.buf)) < n {
+		c.buf = make([]byte, n)
+	}
+	c.buf = c.buf[:n]
+	c.took += n
+	if _, err := c.file.ReadAt(c.buf, int64(at)); errors.Is(err, io.EOF) {
+		return damaged("it ends before byte %d", at+n)
+	} else if err != nil {
+		return damaged("%v", err)
+	}
+	return nil
+}
+
+// freelist marks the free pages, and those that list them.
+func (c *check) freelist() error {
+	if c.root.freelist == noFreelist {
+		return damaged("it has no list of free pages")
+	}
+	page, err := c.page(c.root.freelist)
+	if err != nil {
+		return err
+	}
+	if flags := native.Uint16(page[8:]); flags != freelistPage {
+		return damaged("the list of free pages has the flags %#x", flags)
+	}
+	ids, n := page[pageHeader:], uint64(native.Uint16(page[10:]))
+	if n == 0xFFFF { // the number is the first element
+		n, ids = native.Uint64(ids), ids[8:]
+	}
+	if n > uint64(len(ids)/8) {
+		return damaged("the list of free pages says that it has %d", n)
+	}
+	for last := uint64(1); n > 0; n, ids = n-1, ids[8:] {
+		id := native.Uint64(ids)
+		if id <= last || id >= c.root.high || c.used[id] {
+			return damaged("page %d cannot be free", id)
+		}
+		c.used[id], last = true, id
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package pagecheck
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// Pages are looked through while changes go on, and what is sound is never taken for damaged.
+func TestSoundPagesAreSound(t *testing.T) {
+	r := newRig(t)
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for i := range 30 {
+		tx, err := r.begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range i % 4 {
+			r.change(rnd)
+		}
+		gone, err := tx.File.asOf(tx.ID, (*check).all)
+		if err != nil || gone && i%4 == 0 {
+			t.Errorf("after %d changes: gone %v, %v", i%4, gone, err)
+		}
+		tx.End()
+	}
+	if err := r.file.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A file of a million pairs is read whole at each start of a node.
+func BenchmarkCheck(b *testing.B) {
+	f := File{Path: filepath.Join(b.TempDir(), "pairs.db"), Buckets: [][]byte{[]byte("pairs")}}
+	db, err := bbolt.Open(f.Path, 0o600, &bbolt.Options{NoSync: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for batch := range 10 {
+		if err := db.Update(func(tx *bbolt.Tx) error {
+			pairs, err := tx.CreateBucketIfNotExists(f.Buckets[0])
+			for i := 0; i < 100_000 && err == nil; i++ {
+				err = pairs.Put(fmt.Appendf(nil, "0\x00session-%07d-%02d", i, batch), make([]byte, 65))
+			}
+			return err
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		b.Fatal(err)
+	}
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(info.Size())
+	for b.Loop() {
+		if err := f.Check(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
