@@ -99,7 +99,7 @@ func scenarios() []Scenario {
 			Nemesis: []string{"long-absence", "kill-leader", "lost-replies"}, Flags: smallLog, Must: []string{"snapshot installs", "duplicates"}},
 		{Name: "disks", About: "disks lose power, fail, fill up and get slow", Workloads: everything, Disks: true,
 			Nemesis: []string{"power-cut", "power-cut-all", "slow-sync", "hung-disk", "disk-low", "disks-low", "disk-full", "sync-error", "write-error", "read-error", "lying-disk", "bit-error", "kill-leader"},
-			Flags:   smallLog, Time: 90 * time.Second, Must: []string{"leader changes", "unknown", "read-only"}},
+			Flags:   smallLog, Time: 2 * time.Minute, Must: []string{"leader changes", "unknown", "read-only"}},
 		{Name: "power", About: "machines lose power, one or all, again and again", Workloads: everything, Disks: true,
 			Nemesis: []string{"power-cut", "power-cut-all"}, Flags: smallLog, Must: []string{"leader changes", "unknown", "torn tails"}},
 		{Name: "rot", About: "200 times, a bit, a sector, the end or the whole of any file of a node is damaged, while the node is stopped or running",

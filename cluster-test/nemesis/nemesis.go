@@ -87,35 +87,27 @@ func Run(ctx context.Context, e *Env, faults []Fault) error {
 	if calm[1] == 0 {
 		calm = seconds(0.2, 4)
 	}
-	next := e.deck(faults)
+	d := deck{all: faults, rand: e.Rand}
 	for len(faults) > 0 && sleep(ctx, between(e.Rand, calm)) {
-		first := next()
-		if len(faults) > 1 && e.Rand.IntN(4) == 0 {
-			if err := both(ctx, e, first, next()); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := e.once(ctx, first); err != nil {
+		if err := e.next(ctx, &d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// deck returns a function that deals faults in a random order, each once before any
-// comes again.
-func (e *Env) deck(faults []Fault) func() Fault {
-	var left []Fault
-	return func() Fault {
-		if len(left) == 0 {
-			left = slices.Clone(faults)
-			e.Rand.Shuffle(len(left), func(i, j int) { left[i], left[j] = left[j], left[i] })
-		}
-		f := left[len(left)-1]
-		left = left[:len(left)-1]
-		return f
+// next injects the fault that d deals, every fourth time together with the one after it.
+func (e *Env) next(ctx context.Context, d *deck) error {
+	outer := d.deal()
+	if len(d.all) == 1 || e.Rand.IntN(4) > 0 {
+		return e.dealt(ctx, d, outer)
 	}
+	inner := d.deal()
+	if outer.Name == inner.Name || outer.Alone || inner.Alone {
+		d.deferred(inner)
+		return e.dealt(ctx, d, outer)
+	}
+	return e.both(ctx, d, outer, inner)
 }
 
 // possible reports whether the cluster has what f needs.
@@ -125,32 +117,38 @@ func (e *Env) possible(f Fault) bool {
 		(!f.Shapes || e.Cluster.Network.Shapes()) && len(e.Cluster.Spares) >= f.Spares && (!f.Secure || e.Cluster.Security != nil)
 }
 
-// both has one fault happen during another, or after it where they cannot go together.
-func both(ctx context.Context, e *Env, outer, inner Fault) error {
-	if outer.Name == inner.Name || outer.Alone || inner.Alone {
-		if err := e.once(ctx, outer); err != nil {
-			return err
-		}
-		return e.once(ctx, inner)
-	}
+// both has one fault happen during another.
+func (e *Env) both(ctx context.Context, d *deck, outer, inner Fault) error {
 	undo, err := e.begin(ctx, outer)
 	if err != nil {
 		return err
 	}
-	if err := e.once(ctx, inner); err != nil {
+	if undo == nil {
+		d.putBack(outer)
+	}
+	if err := e.dealt(ctx, d, inner); err != nil || undo == nil {
 		return err
 	}
 	return undo()
 }
 
-// once injects f, holds it and undoes it.
-func (e *Env) once(ctx context.Context, f Fault) error {
+// dealt injects f, holds it and undoes it. If it has no target now, it goes back into d.
+func (e *Env) dealt(ctx context.Context, d *deck, f Fault) error {
+	took, err := e.once(ctx, f)
+	if !took {
+		d.putBack(f)
+	}
+	return err
+}
+
+// once injects f, holds it and undoes it. It reports whether there was a target.
+func (e *Env) once(ctx context.Context, f Fault) (took bool, err error) {
 	undo, err := e.begin(ctx, f)
-	if err != nil {
-		return err
+	if err != nil || undo == nil {
+		return false, err
 	}
 	sleep(ctx, between(e.Rand, f.Hold))
-	return undo()
+	return true, undo()
 }
 
 // Once injects the fault of that name now, for as long as hold.
@@ -161,20 +159,21 @@ func (e *Env) Once(ctx context.Context, name string, hold time.Duration) error {
 	}
 	f := list[0]
 	f.Hold = [2]time.Duration{hold, hold}
-	return e.once(ctx, f)
+	_, err = e.once(ctx, f)
+	return err
 }
 
-// begin injects f; undo makes it good again, also when ctx has ended.
+// begin injects f; undo makes it good again, also when ctx has ended. It is nil if there
+// was no target.
 func (e *Env) begin(ctx context.Context, f Fault) (undo func() error, err error) {
-	nothing := func() error { return nil }
 	target, act := f.Pick(ctx, e)
-	if act == nil {
-		return nothing, nil
+	if act == nil || ctx.Err() != nil {
+		return nil, nil
 	}
 	e.Recorder.Fault(target, f.Name, true)
 	heal, err := act(ctx)
 	if err != nil && ctx.Err() != nil {
-		return nothing, nil // interrupted; Cluster.Heal makes it good
+		return func() error { return nil }, nil // interrupted; Cluster.Heal makes it good
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nemesis %s on %q: %w", f.Name, target, err)
