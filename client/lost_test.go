@@ -17,7 +17,7 @@ func TestLostRepliesStoreOnce(t *testing.T) {
 	const writers, rounds = 8, 60
 	server := realServer(t)
 	proxy := newCutter(t, server, 4)
-	c := newTestClient(t, Config{Addrs: []string{proxy.addr()}, RetryFor: time.Minute})
+	c := newTestClient(t, Config{Addrs: []string{proxy.Addr()}, RetryFor: time.Minute})
 	var group sync.WaitGroup
 	for w := range writers {
 		group.Go(func() {
@@ -33,7 +33,7 @@ func TestLostRepliesStoreOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if cuts := proxy.cuts.Load(); cuts < 50 {
+	if cuts := proxy.Lost(); cuts < 50 {
 		t.Errorf("only %d answers were lost", cuts)
 	}
 	direct := newTestClient(t, Config{Addrs: []string{server}})
@@ -76,7 +76,7 @@ func TestLostPops(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := newTestClient(t, Config{Addrs: []string{newCutter(t, server, 5).addr()}})
+	c := newTestClient(t, Config{Addrs: []string{newCutter(t, server, 5).Addr()}})
 	popped, unknown := 0, 0
 	for range n / 2 {
 		ms, err := c.Session("s").Pop(t.Context(), 1, turn.Newest)
@@ -106,7 +106,7 @@ func TestTailResumes(t *testing.T) {
 	server := realServer(t)
 	direct := newTestClient(t, Config{Addrs: []string{server}})
 	proxy := newCutter(t, server, 10)
-	c := newTestClient(t, Config{Addrs: []string{proxy.addr()}, RetryFor: time.Minute})
+	c := newTestClient(t, Config{Addrs: []string{proxy.Addr()}, RetryFor: time.Minute})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 
@@ -144,8 +144,8 @@ func TestTailResumes(t *testing.T) {
 			break
 		}
 	}
-	if i != 2*n || proxy.cuts.Load() < 5 {
-		t.Errorf("%d messages, %d cuts", i, proxy.cuts.Load())
+	if i != 2*n || proxy.Lost() < 5 {
+		t.Errorf("%d messages, %d cuts", i, proxy.Lost())
 	}
 }
 

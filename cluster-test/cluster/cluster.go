@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/disk"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/ports"
 )
 
@@ -140,7 +141,7 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	if b.err == nil && b.cfg.Disks {
 		b.err = n.insertDisk()
 	}
-	n.Requests, n.Answers = &Direction{}, &Direction{}
+	n.Requests, n.Answers = new(faultproxy.Direction), new(faultproxy.Direction)
 	n.RESP = b.proxy(resp, n)
 	n.HTTP = b.proxy(http, n)
 	if b.err != nil {
@@ -174,13 +175,14 @@ func hostOf(addr string) string {
 	return host
 }
 
-func (b *builder) proxy(target string, n *Node) *Proxy {
+func (b *builder) proxy(target string, n *Node) *faultproxy.Proxy {
 	listen := b.addr()
 	if b.err != nil {
 		return nil
 	}
 	b.proxies++
-	p, err := NewProxy(listen, target, n.Requests, n.Answers, b.cfg.Seed+b.proxies)
+	p, err := faultproxy.New(faultproxy.Config{Listen: listen, Targets: []string{target},
+		To: n.Requests, From: n.Answers, Seed: b.cfg.Seed + b.proxies})
 	if b.err == nil {
 		b.err = err
 	}
@@ -227,8 +229,8 @@ func (c *Cluster) Lost() (total int64) {
 func (c *Cluster) Heal() error {
 	c.Network.Heal()
 	for _, n := range c.Nodes {
-		n.Requests.Set(Flow{})
-		n.Answers.Set(Flow{})
+		n.Requests.Set(faultproxy.Flow{})
+		n.Answers.Set(faultproxy.Flow{})
 		if n.Disk != nil {
 			n.Disk.Set(disk.Faults{})
 		}
@@ -287,7 +289,7 @@ func (c *Cluster) Close() {
 		c.Network.Close()
 	}
 	for _, n := range slices.Concat(c.Nodes, c.Spares) {
-		for _, p := range []*Proxy{n.RESP, n.HTTP} {
+		for _, p := range []*faultproxy.Proxy{n.RESP, n.HTTP} {
 			if p != nil {
 				p.Close()
 			}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 // namespaces is a network of the kernel's: each node in a network namespace of
@@ -72,7 +74,7 @@ func (n *namespaces) ip(format string, args ...any) {
 	}
 }
 
-func (n *namespaces) set(from, to string, f Flow) {
+func (n *namespaces) set(from, to string, f faultproxy.Flow) {
 	hardware := n.hardware(to)
 	if f.Hold || f.Cut {
 		hardware = unusedHardware

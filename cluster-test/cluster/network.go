@@ -1,6 +1,10 @@
 package cluster
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/turnlog/turnlog/internal/faultproxy"
+)
 
 // Network is what lies between the nodes.
 type Network struct {
@@ -14,8 +18,8 @@ type Network struct {
 // wires are what a Network is made of.
 type wires interface {
 	// set changes what happens to bytes from one node to another.
-	set(from, to string, f Flow)
-	// Abandon leaves all open connections of a node half-open; see Proxy.Abandon.
+	set(from, to string, f faultproxy.Flow)
+	// Abandon leaves all open connections of a node half-open; see faultproxy.Proxy.
 	Abandon(node string)
 	// Shapes reports whether Flow's Delay and Loss, and Abandon, have an effect.
 	Shapes() bool
@@ -36,7 +40,7 @@ func pairs(nodes []string, f func(a, b string)) {
 }
 
 // Set changes what happens to bytes from one node to another.
-func (n *Network) Set(from, to string, f Flow) {
+func (n *Network) Set(from, to string, f faultproxy.Flow) {
 	n.mu.Lock()
 	if n.severed == nil {
 		n.severed = map[[2]string]bool{}
@@ -54,13 +58,13 @@ func (n *Network) joined(a, b string) bool {
 }
 
 // SetBoth does so in both directions.
-func (n *Network) SetBoth(a, b string, f Flow) {
+func (n *Network) SetBoth(a, b string, f faultproxy.Flow) {
 	n.Set(a, b, f)
 	n.Set(b, a, f)
 }
 
 // Split separates each node in left from each in right.
-func (n *Network) Split(left, right []string, f Flow) {
+func (n *Network) Split(left, right []string, f faultproxy.Flow) {
 	for _, a := range left {
 		for _, b := range right {
 			n.SetBoth(a, b, f)
@@ -70,5 +74,5 @@ func (n *Network) Split(left, right []string, f Flow) {
 
 // Heal lets everything pass again.
 func (n *Network) Heal() {
-	n.pairs(func(a, b string) { n.Set(a, b, Flow{}) })
+	n.pairs(func(a, b string) { n.Set(a, b, faultproxy.Flow{}) })
 }

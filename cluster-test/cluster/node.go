@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/disk"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 // Node is one turnlog process, which may be started again and again.
@@ -22,9 +23,9 @@ type Node struct {
 	Log  string // what it writes to stdout and stderr, all starts together
 
 	// Where clients reach it: proxies, through which answers can be lost.
-	RESP, HTTP *Proxy
+	RESP, HTTP *faultproxy.Proxy
 	// What happens to the bytes between clients and the node.
-	Requests, Answers *Direction
+	Requests, Answers *faultproxy.Direction
 	// Its own addresses, past the proxies.
 	RESPAddr, HTTPAddr, RaftAddr string
 

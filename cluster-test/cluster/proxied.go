@@ -3,6 +3,8 @@ package cluster
 import (
 	"fmt"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 // proxied is a network of proxies on loopback, one for every ordered pair of
@@ -10,23 +12,25 @@ import (
 // two dialed, pass one Direction.
 type proxied struct {
 	nodes      []string
-	addrs      map[string]string        // of the nodes
-	directions map[[2]string]*Direction // {from, to}
-	proxies    map[[2]string]*Proxy     // {dialer, dialed}
+	addrs      map[string]string                   // of the nodes
+	directions map[[2]string]*faultproxy.Direction // {from, to}
+	proxies    map[[2]string]*faultproxy.Proxy     // {dialer, dialed}
 }
 
 // newProxied makes the proxies. addrs tells the node-to-node address of each
 // node, listen returns a free address for a proxy.
 func newProxied(nodes []string, addrs map[string]string, listen func() string) (*proxied, error) {
-	n := &proxied{nodes: nodes, addrs: addrs, directions: map[[2]string]*Direction{}, proxies: map[[2]string]*Proxy{}}
-	pairs(nodes, func(a, b string) { n.directions[[2]string{a, b}] = &Direction{} })
+	n := &proxied{nodes: nodes, addrs: addrs,
+		directions: map[[2]string]*faultproxy.Direction{}, proxies: map[[2]string]*faultproxy.Proxy{}}
+	pairs(nodes, func(a, b string) { n.directions[[2]string{a, b}] = new(faultproxy.Direction) })
 	var err error
 	pairs(nodes, func(a, b string) {
 		if err != nil {
 			return
 		}
-		var p *Proxy
-		if p, err = NewProxy(listen(), addrs[b], n.direction(a, b), n.direction(b, a), 0); err == nil {
+		var p *faultproxy.Proxy
+		if p, err = faultproxy.New(faultproxy.Config{Listen: listen(), Targets: []string{addrs[b]},
+			To: n.direction(a, b), From: n.direction(b, a)}); err == nil {
 			n.proxies[[2]string{a, b}] = p
 		}
 	})
@@ -37,7 +41,9 @@ func newProxied(nodes []string, addrs map[string]string, listen func() string) (
 	return n, nil
 }
 
-func (n *proxied) direction(from, to string) *Direction { return n.directions[[2]string{from, to}] }
+func (n *proxied) direction(from, to string) *faultproxy.Direction {
+	return n.directions[[2]string{from, to}]
+}
 
 // dialMap tells node how to reach the others, as turnlog serve takes it. The
 // cluster's configuration must have the same addresses on all nodes; each node
@@ -52,7 +58,7 @@ func (n *proxied) dialMap(node string) string {
 	return strings.Join(parts, ",")
 }
 
-func (n *proxied) set(from, to string, f Flow) {
+func (n *proxied) set(from, to string, f faultproxy.Flow) {
 	n.direction(from, to).Set(f)
 	if f.Cut {
 		n.proxies[[2]string{from, to}].Reset()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 func memberFaults() []Fault {
@@ -38,7 +39,7 @@ func leaderRemoved(ctx context.Context, e *Env, n *cluster.Node) (healer, error)
 	if cut == nil {
 		return nil, nil
 	}
-	e.Cluster.Network.Split([]string{cut.ID}, e.others(cut), cluster.Flow{Cut: true})
+	e.Cluster.Network.Split([]string{cut.ID}, e.others(cut), faultproxy.Flow{Cut: true})
 	n.Expect(true)
 	asked, cancel := context.WithTimeout(ctx, between(e.Rand, seconds(1, 4)))
 	defer cancel()

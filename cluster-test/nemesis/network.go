@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 func networkFaults() []Fault {
@@ -39,11 +40,11 @@ func halfOpen(_ context.Context, e *Env, n *cluster.Node) (healer, error) {
 
 // severed is what a partition does to bytes: most networks swallow them, some
 // answer with a reset.
-func (e *Env) severed() cluster.Flow {
+func (e *Env) severed() faultproxy.Flow {
 	if e.Rand.IntN(4) == 0 {
-		return cluster.Flow{Cut: true}
+		return faultproxy.Flow{Cut: true}
 	}
-	return cluster.Flow{Hold: true}
+	return faultproxy.Flow{Hold: true}
 }
 
 // rewire is an action that changes the network, and is undone by healing it.
@@ -98,9 +99,9 @@ func oneWay(ctx context.Context, e *Env) (string, action) {
 	act := e.rewire(func(_ context.Context, net *cluster.Network) {
 		for _, other := range e.others(n) {
 			if deaf {
-				net.Set(other, n.ID, cluster.Flow{Hold: true})
+				net.Set(other, n.ID, faultproxy.Flow{Hold: true})
 			} else {
-				net.Set(n.ID, other, cluster.Flow{Hold: true})
+				net.Set(n.ID, other, faultproxy.Flow{Hold: true})
 			}
 		}
 	})
@@ -144,7 +145,7 @@ func flapping(ctx context.Context, e *Env, net *cluster.Network, leader string, 
 
 func slowLink(_ context.Context, e *Env, net *cluster.Network, leader string, others []string) {
 	delay := between(e.Rand, seconds(0.05, 0.15))
-	net.SetBoth(leader, others[e.Rand.IntN(len(others))], cluster.Flow{Delay: delay, Jitter: 20 * time.Millisecond})
+	net.SetBoth(leader, others[e.Rand.IntN(len(others))], faultproxy.Flow{Delay: delay, Jitter: 20 * time.Millisecond})
 }
 
 func lossy(_ context.Context, e *Env) (string, action) {
@@ -152,7 +153,7 @@ func lossy(_ context.Context, e *Env) (string, action) {
 		ids := e.others(nil)
 		for i, a := range ids {
 			for _, b := range ids[i+1:] {
-				net.SetBoth(a, b, cluster.Flow{Loss: 0.05})
+				net.SetBoth(a, b, faultproxy.Flow{Loss: 0.05})
 			}
 		}
 	})
@@ -162,7 +163,7 @@ func lossy(_ context.Context, e *Env) (string, action) {
 // from reaching them until another one is elected, and then lets only the old
 // answers through. A leader that takes them for fresh ones serves stale reads.
 func lateAcks(ctx context.Context, e *Env, net *cluster.Network, leader string, others []string) {
-	hold := cluster.Flow{Hold: true}
+	hold := faultproxy.Flow{Hold: true}
 	for _, o := range others {
 		net.Set(o, leader, hold)
 	}
@@ -177,7 +178,7 @@ func lateAcks(ctx context.Context, e *Env, net *cluster.Network, leader string, 
 	}
 	sleep(ctx, between(e.Rand, seconds(0.1, 1))) // the new one commits
 	for _, o := range others {
-		net.Set(o, leader, cluster.Flow{})
+		net.Set(o, leader, faultproxy.Flow{})
 	}
 	sleep(ctx, between(e.Rand, seconds(0.1, 0.5)))
 }
@@ -193,9 +194,9 @@ func lostReplies(_ context.Context, e *Env) (string, action) {
 }
 
 func lateRequests(_ context.Context, _ *Env, n *cluster.Node) (healer, error) {
-	n.Requests.Set(cluster.Flow{Hold: true})
+	n.Requests.Set(faultproxy.Flow{Hold: true})
 	return func(context.Context) error {
-		n.Requests.Set(cluster.Flow{})
+		n.Requests.Set(faultproxy.Flow{})
 		return nil
 	}, nil
 }

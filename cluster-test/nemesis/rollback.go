@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 // Rollbacks take from a follower what it has acknowledged, while the third node
@@ -49,7 +50,7 @@ func rollback(part string) func(context.Context, *Env, *cluster.Node) (healer, e
 		}
 		third := e.others(n)
 		third = slices.DeleteFunc(third, func(id string) bool { return id == leader.ID })
-		e.Cluster.Network.Split(third, []string{n.ID, leader.ID}, cluster.Flow{Cut: true})
+		e.Cluster.Network.Split(third, []string{n.ID, leader.ID}, faultproxy.Flow{Cut: true})
 		sleep(ctx, rollbackLag)
 		healed := func(context.Context) error {
 			e.Cluster.Network.Heal()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -12,12 +13,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/migrate"
 )
 
@@ -322,49 +325,25 @@ func TestImportFindings(t *testing.T) {
 
 // typeForger is a proxy in front of a Redis that calls a type by another name.
 func typeForger(t *testing.T, to *redis.Client, is, forged string) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	serve := func(client net.Conn) {
-		defer client.Close()
-		server, err := net.Dial("tcp", to.Options().Addr)
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		go func() {
-			requests := bufio.NewReader(client)
-			for {
-				line, err := requests.ReadString('\n')
-				if _, werr := server.Write([]byte(line)); err != nil || werr != nil {
-					server.Close()
-					return
-				}
-			}
-		}()
-		replies := bufio.NewReader(server)
+	return faultproxy.For(t, faultproxy.Config{Targets: []string{to.Options().Addr}, Carry: func(c *faultproxy.Conn) {
+		var requests sync.WaitGroup
+		defer requests.Wait()
+		defer c.Reset()
+		requests.Go(func() {
+			io.Copy(c.Server, c.Client)
+			c.Server.CloseWrite()
+		})
+		replies := bufio.NewReader(c.Server)
 		for {
 			line, err := replies.ReadString('\n')
 			if line == "+"+is+"\r\n" {
 				line = "+" + forged + "\r\n"
 			}
-			if _, werr := client.Write([]byte(line)); err != nil || werr != nil {
+			if _, werr := c.Client.Write([]byte(line)); err != nil || werr != nil {
 				return
 			}
 		}
-	}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go serve(c)
-		}
-	}()
-	return l.Addr().String()
+	}}).Addr()
 }
 
 // TestImportOfALivingRedis: while a cluster's leader is killed, and Redis goes on

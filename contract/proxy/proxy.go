@@ -6,47 +6,39 @@ package proxy
 import (
 	"bufio"
 	"errors"
-	"fmt"
-	"net"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
-
-const dialTime = 2 * time.Second // for each target
 
 // Proxy is the network half of a contract.Line. Its methods may be called by any
 // goroutine.
 type Proxy struct {
-	targets  []string
-	dialect  Dialect
-	listener net.Listener
-	running  sync.WaitGroup
+	dialect Dialect
+	proxy   *faultproxy.Proxy
 
 	mu     sync.Mutex
 	fault  contract.Fault
 	healed chan struct{} // closed when no fault holds
 	hits   int
-	conns  map[*relay]struct{} // open ones; nil when the proxy is closed
 }
 
-// New listens on a free port of this machine for connections to the first of the
-// targets that accepts them.
+// New listens on a free port of this machine for connections to the targets: to the
+// one that took the last connection, or to the next that accepts if that does not.
 func New(d Dialect, targets ...string) (*Proxy, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("proxy to %s: %w", strings.Join(targets, ", "), err)
-	}
-	p := &Proxy{targets: targets, dialect: d, listener: l, healed: make(chan struct{}), conns: map[*relay]struct{}{}}
+	p := &Proxy{dialect: d, healed: make(chan struct{})}
 	close(p.healed)
-	p.running.Go(p.accept)
+	var err error
+	p.proxy, err = faultproxy.New(faultproxy.Config{Targets: targets, Carry: p.carry})
+	if err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
 // Addr is where the proxy listens.
-func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+func (p *Proxy) Addr() string { return p.proxy.Addr() }
 
 // Answers lists the errors that can be answered.
 func (p *Proxy) Answers() []string { return p.dialect.Answers() }
@@ -89,16 +81,8 @@ func (p *Proxy) Hits() int {
 
 // Close breaks every connection and waits for their end.
 func (p *Proxy) Close() error {
-	p.listener.Close()
 	p.Heal()
-	p.mu.Lock()
-	conns := p.conns
-	p.conns = nil
-	p.mu.Unlock()
-	for r := range conns {
-		r.reset()
-	}
-	p.running.Wait()
+	p.proxy.Close()
 	return nil
 }
 
@@ -118,62 +102,20 @@ func (p *Proxy) next() (f contract.Fault, healed <-chan struct{}, hit bool) {
 	return p.fault, p.healed, true
 }
 
-func (p *Proxy) accept() {
-	for {
-		c, err := p.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err != nil {
-			continue // the peer has gone already
-		}
-		p.running.Go(func() { p.serve(c.(*net.TCPConn)) })
-	}
-}
-
-// dial returns nil if no target can be reached.
-func (p *Proxy) dial() *net.TCPConn {
-	for _, target := range p.targets {
-		if c, err := net.DialTimeout("tcp", target, dialTime); err == nil {
-			return c.(*net.TCPConn)
-		}
-	}
-	return nil
-}
-
-func (p *Proxy) serve(near *net.TCPConn) {
-	far := p.dial()
-	if far == nil {
-		abort(near)
-		return
-	}
-	r := &relay{proxy: p, near: near, far: far, done: make(chan struct{})}
-	p.mu.Lock()
-	open := p.conns != nil
-	if open {
-		p.conns[r] = struct{}{}
-	}
-	p.mu.Unlock()
-	if !open {
-		r.reset()
-		return
-	}
+// carry moves the requests and answers of a connection.
+func (p *Proxy) carry(c *faultproxy.Conn) {
+	r := &relay{proxy: p, Conn: c}
 	var back sync.WaitGroup
 	back.Go(r.answers)
 	r.requests()
-	r.reset()
+	r.Reset()
 	back.Wait()
-	p.mu.Lock()
-	delete(p.conns, r)
-	p.mu.Unlock()
 }
 
 // relay is one connection through the proxy.
 type relay struct {
-	proxy     *Proxy
-	near, far *net.TCPConn
-	once      sync.Once
-	done      chan struct{} // closed by reset
+	proxy *Proxy
+	*faultproxy.Conn
 
 	mu   sync.Mutex
 	cut  bool            // the next answer is lost, with the connection
@@ -181,23 +123,9 @@ type relay struct {
 	dead bool            // nothing passes any more
 }
 
-func (r *relay) reset() {
-	r.once.Do(func() {
-		close(r.done)
-		abort(r.near)
-		abort(r.far)
-	})
-}
-
-// abort closes c with a reset, so that the other end notices at once.
-func abort(c *net.TCPConn) {
-	c.SetLinger(0)
-	c.Close()
-}
-
 // requests passes on what the client sends, request by request.
 func (r *relay) requests() {
-	next := r.proxy.dialect.Reader(bufio.NewReader(r.near))
+	next := r.proxy.dialect.Reader(bufio.NewReader(r.Client))
 	for {
 		data, greeting, err := next()
 		if err != nil {
@@ -212,7 +140,7 @@ func (r *relay) requests() {
 		if !pass {
 			continue
 		}
-		if _, err := r.far.Write(data); err != nil {
+		if _, err := r.Server.Write(data); err != nil {
 			return
 		}
 	}
@@ -240,9 +168,9 @@ func (r *relay) disturb() (pass bool, err error) {
 		r.dead = true
 	case contract.Answer:
 		text, last := r.proxy.dialect.Answer(f.Answer)
-		_, err := r.near.Write(text)
+		_, err := r.Client.Write(text)
 		if last {
-			r.near.CloseWrite() // so that the answer arrives before the end
+			r.Client.CloseWrite() // so that the answer arrives before the end
 			r.dead = true
 		}
 		return false, err
@@ -252,10 +180,10 @@ func (r *relay) disturb() (pass bool, err error) {
 
 // answers passes on what the server sends.
 func (r *relay) answers() {
-	defer r.reset()
+	defer r.Reset()
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := r.far.Read(buf)
+		n, err := r.Server.Read(buf)
 		if n > 0 && !r.answer(buf[:n]) || err != nil {
 			return
 		}
@@ -274,10 +202,10 @@ func (r *relay) answer(data []byte) bool {
 	case hold != nil:
 		select {
 		case <-hold:
-		case <-r.done:
+		case <-r.Done():
 			return false
 		}
 	}
-	_, err := r.near.Write(data)
+	_, err := r.Client.Write(data)
 	return err == nil
 }

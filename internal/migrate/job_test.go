@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 // startRedis starts a redis-server until the test ends.
@@ -191,36 +193,16 @@ func TestLongestTTL(t *testing.T) {
 
 // cutter is a proxy that breaks connections after a number of replied bytes.
 func cutter(t *testing.T, to string, bytes func() int64) (addr string) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	var open sync.WaitGroup
-	t.Cleanup(func() {
-		l.Close()
-		open.Wait()
-	})
-	serve := func(client net.Conn) {
-		defer client.Close()
-		server, err := net.Dial("tcp", to)
-		if err != nil {
-			return
-		}
-		defer server.Close()
-		open.Go(func() {
-			io.Copy(server, client)
-			server.Close()
+	return faultproxy.For(t, faultproxy.Config{Targets: []string{to}, Carry: func(c *faultproxy.Conn) {
+		var requests sync.WaitGroup
+		requests.Go(func() {
+			io.Copy(c.Server, c.Client)
+			c.Server.Close()
 		})
-		io.CopyN(client, server, bytes())
-	}
-	open.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			open.Go(func() { serve(c) })
-		}
-	})
-	return l.Addr().String()
+		io.CopyN(c.Client, c.Server, bytes())
+		c.Reset()
+		requests.Wait()
+	}}).Addr()
 }
 
 // TestLostAnswers: connections to both ends break at any byte, before and after

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/faultproxy"
 )
 
 const (
@@ -42,8 +44,8 @@ type faultRun struct {
 	time   time.Duration
 
 	cluster               *cluster.Cluster
-	home                  *cluster.Node // which the libraries talk to, if it is never killed
-	service               *service      // otherwise what they talk to
+	home                  *cluster.Node     // which the libraries talk to, if it is never killed
+	service               *faultproxy.Proxy // otherwise: one address for the cluster, as orchestrators offer it
 	drivers               []*driver
 	leaderKills, ownKills int
 }
@@ -63,7 +65,7 @@ func (s *faultRun) run(ctx context.Context, libraries []library, p places) (resu
 		return nil, err
 	}
 	if s.service != nil {
-		defer s.service.close()
+		defer s.service.Close()
 	}
 	ctx, cancel := context.WithCancel(ctx) // drivers end with it
 	defer cancel()
@@ -97,11 +99,15 @@ func (s *faultRun) open(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if s.mode.own {
+		var targets []string
+		for _, n := range s.cluster.Nodes {
+			targets = append(targets, n.RESPAddr)
+		}
 		var err error
-		if s.service, err = newService(s.cluster.Nodes); err != nil {
+		if s.service, err = faultproxy.New(faultproxy.Config{Targets: targets}); err != nil {
 			return "", err
 		}
-		return s.service.address(), nil
+		return s.service.Addr(), nil
 	}
 	leader, err := s.cluster.WaitLeader(ctx, nil)
 	if err != nil {
@@ -152,7 +158,7 @@ func (s *faultRun) target(ctx context.Context, turn int) (*cluster.Node, error) 
 	defer cancel()
 	if s.mode.own && turn%2 == 0 {
 		s.ownKills++
-		return s.service.node(), nil
+		return s.served(), nil
 	}
 	leader, err := s.cluster.WaitLeader(ctx, nil)
 	if err == nil && leader == s.home {
@@ -166,6 +172,12 @@ func (s *faultRun) target(ctx context.Context, turn int) (*cluster.Node, error) 
 	}
 	s.leaderKills++
 	return leader, nil
+}
+
+// served is the node that gets the libraries' next connections.
+func (s *faultRun) served() *cluster.Node {
+	at := slices.IndexFunc(s.cluster.Nodes, func(n *cluster.Node) bool { return n.RESPAddr == s.service.Target() })
+	return s.cluster.Nodes[at]
 }
 
 // kill kills a node and has it back and serving when it returns.

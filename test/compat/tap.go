@@ -2,21 +2,18 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
-	"net"
 	"strings"
 	"sync"
 
+	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/resp"
 )
 
 // tap is a proxy that notes the requests which pass it, up to ECHO, and whether they
 // were answered with an error.
 type tap struct {
-	target   string
-	listener net.Listener
-	running  sync.WaitGroup
+	proxy *faultproxy.Proxy
 
 	mu    sync.Mutex
 	notes []string
@@ -24,49 +21,28 @@ type tap struct {
 }
 
 func newTap(target string) (*tap, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	t := &tap{target: target, listener: l}
-	t.running.Go(t.accept)
-	return t, nil
+	t := &tap{}
+	var err error
+	t.proxy, err = faultproxy.New(faultproxy.Config{Targets: []string{target}, Carry: t.carry})
+	return t, err
 }
 
-func (t *tap) address() string { return t.listener.Addr().String() }
+func (t *tap) address() string { return t.proxy.Addr() }
 
-func (t *tap) accept() {
-	for {
-		near, err := t.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
-		}
-		if err == nil {
-			t.running.Go(func() { t.serve(near) })
-		}
-	}
-}
-
-// serve copies a connection both ways and reads the copies.
-func (t *tap) serve(near net.Conn) {
-	defer near.Close()
-	far, err := net.Dial("tcp", t.target)
-	if err != nil {
-		return
-	}
-	defer far.Close()
+// carry copies a connection both ways and reads the copies.
+func (t *tap) carry(c *faultproxy.Conn) {
 	requests, requestBytes := io.Pipe()
 	asked := make(chan string, 1024)
 	var parts sync.WaitGroup
 	parts.Go(func() {
-		io.Copy(io.MultiWriter(far, requestBytes), near)
-		far.Close()
+		io.Copy(io.MultiWriter(c.Server, requestBytes), c.Client)
+		c.Server.Close()
 		requestBytes.Close()
 	})
 	parts.Go(func() { readRequests(requests, asked) })
 	parts.Go(func() {
-		t.readReplies(io.TeeReader(far, near), asked)
-		near.Close()
+		t.readReplies(io.TeeReader(c.Server, c.Client), asked)
+		c.Client.Close()
 	})
 	parts.Wait()
 }
@@ -124,7 +100,6 @@ func (t *tap) readReplies(r io.Reader, asked <-chan string) {
 
 // close waits for the end of the connections and returns what was noted.
 func (t *tap) close() []string {
-	t.listener.Close()
-	t.running.Wait()
+	t.proxy.Drain()
 	return t.notes
 }

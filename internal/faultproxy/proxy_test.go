@@ -1,4 +1,4 @@
-package cluster
+package faultproxy
 
 import (
 	"bufio"
@@ -52,12 +52,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	addr, got := echoServer(t)
 	r := &rig{t: t, to: &Direction{}, from: &Direction{}, got: got}
-	p, err := NewProxy("127.0.0.1:0", addr, r.to, r.from, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.proxy = p
-	t.Cleanup(p.Close)
+	r.proxy = For(t, Config{Targets: []string{addr}, To: r.to, From: r.from, Seed: 1})
 	return r
 }
 
@@ -209,5 +204,64 @@ func TestProxyAbandons(t *testing.T) {
 	r.proxy.Reset()
 	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("after the reset: %v", err)
+	}
+}
+
+// TestNextTarget: a connection goes to the next target when one is gone, and further
+// ones stay there when it is back.
+func TestNextTarget(t *testing.T) {
+	first, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, got := echoServer(t)
+	r := &rig{t: t, got: got, proxy: For(t, Config{Targets: []string{first.Addr().String(), addr}})}
+	if r.proxy.Target() != first.Addr().String() {
+		t.Errorf("the first target is %s", r.proxy.Target())
+	}
+	first.Close()
+	for range 2 {
+		c, in := r.dial()
+		r.roundTrip(c, in, "hello\n")
+		if r.proxy.Target() != addr {
+			t.Errorf("the target is %s", r.proxy.Target())
+		}
+	}
+}
+
+// TestCarry: bytes go the way of Carry, and the connection ends when it returns.
+func TestCarry(t *testing.T) {
+	addr, got := echoServer(t)
+	ended := make(chan struct{})
+	r := &rig{t: t, got: got, proxy: For(t, Config{Targets: []string{addr}, Carry: func(c *Conn) {
+		go func() {
+			<-c.Done()
+			close(ended)
+		}()
+		go io.Copy(c.Server, c.Client)
+		io.CopyN(c.Client, c.Server, 6)
+	}})}
+	c, in := r.dial()
+	r.roundTrip(c, in, "hello\n")
+	if _, err := in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("after six bytes: %v", err)
+	}
+	<-ended
+}
+
+// TestCloseEndsCarry: what Carry waits for ends with the proxy.
+func TestCloseEndsCarry(t *testing.T) {
+	addr, _ := echoServer(t)
+	began, ended := make(chan struct{}), false
+	p := For(t, Config{Targets: []string{addr}, Carry: func(c *Conn) {
+		close(began)
+		c.Server.Read(make([]byte, 1))
+		ended = true
+	}})
+	(&rig{t: t, proxy: p}).dial()
+	<-began
+	p.Close()
+	if !ended {
+		t.Error("Close has returned before Carry")
 	}
 }
