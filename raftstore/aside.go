@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/smallfile"
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -79,7 +80,7 @@ func putAside(dir string) error {
 			return err
 		}
 	}
-	return errors.Join(smallfile.SyncDir(aside), smallfile.SyncDir(dir))
+	return errors.Join(vfs.OS{}.SyncDir(aside), vfs.OS{}.SyncDir(dir))
 }
 
 // forgetDamage forgets the damage, and what was put aside.
@@ -87,7 +88,7 @@ func forgetDamage(dir string) error {
 	if err := os.Remove(filepath.Join(dir, damageName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := smallfile.SyncDir(dir); err != nil {
+	if err := (vfs.OS{}).SyncDir(dir); err != nil {
 		return err
 	}
 	return os.RemoveAll(filepath.Join(dir, asideName))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/wal/simdisk"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
 
 // asBallot sends a message and returns whether Raft gets it.

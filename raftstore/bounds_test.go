@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 func kindIs(t *testing.T, err error, want turn.Kind) {

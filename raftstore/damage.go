@@ -11,6 +11,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
@@ -60,7 +61,7 @@ func hasIdentity(dir string) (bool, error) {
 // which forgot what it acknowledged could help to lose it.
 func (n *Node) checkLogKept(dir string) error {
 	path := filepath.Join(dir, walName)
-	var disk wal.FS = wal.Disk{}
+	var disk wal.FS = vfs.OS{}
 	if n.cfg.LogDisk != nil {
 		disk = n.cfg.LogDisk
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/wal/simdisk"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
 
 // openMark opens the high-water mark on a disk in memory.

@@ -12,8 +12,8 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -201,7 +201,7 @@ func putLogAside(dir string) error {
 	if err := os.Rename(filepath.Join(dir, newLogName), folder); err != nil {
 		return err
 	}
-	return smallfile.SyncDir(dir)
+	return vfs.OS{}.SyncDir(dir)
 }
 
 // finishLog undoes what a crash left of putLogAside.
@@ -213,7 +213,7 @@ func finishLog(dir string) error {
 	if err := os.Rename(aside, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return smallfile.SyncDir(dir)
+	return vfs.OS{}.SyncDir(dir)
 }
 
 // forgetLog removes what was put aside when the log has again what it had.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -224,7 +225,7 @@ func markLoss(t *testing.T, dir string) (raftlog.Loss, bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := raftlog.OpenHighWater(wal.Disk{}, dir, i.get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
+	h, err := raftlog.OpenHighWater(vfs.OS{}, dir, i.get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // wouldVote asks a node whether it would vote for another one, if that had a log up to

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/wal/simdisk"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
 
 // A node that was down while one member was added and another one was removed votes for the

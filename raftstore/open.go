@@ -13,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/wal"
 )
@@ -51,7 +52,7 @@ func Open(cfg Config) (_ *Node, err error) {
 
 func (n *Node) openFiles() (err error) {
 	dir := n.cfg.DataDir
-	if err := (wal.Disk{}).MkdirAll(dir); err != nil {
+	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
 		return err
 	}
 	if err := checkTermKept(dir); err != nil {
@@ -107,7 +108,7 @@ func (n *Node) openLog(dir string) (err error) {
 	if err := n.checkLogKept(dir); err != nil {
 		return err
 	}
-	var disk wal.FS = wal.Disk{}
+	var disk wal.FS = vfs.OS{}
 	if n.cfg.LogDisk != nil {
 		disk = n.cfg.LogDisk
 	}

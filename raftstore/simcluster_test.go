@@ -19,8 +19,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/internal/vote"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // simCluster is a cluster in a synctest bubble: real nodes and a real state

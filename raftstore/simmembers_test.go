@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // replaceMember has a node removed, amid whatever else happens. What undoes it adds the node

@@ -5,8 +5,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // Without a file descriptor for the next segment, new or recycled, an append is

@@ -15,8 +15,8 @@
 //	keep := l.IndexForTail(64 << 20)                   // lowest index from which the log's end takes at most 64 MiB
 //	err = l.Close()
 //
-// [Verify], [Walk] and [Inspect] read a log without opening it, also beside a running node. Package simdisk is a disk that loses power, for
-// tests; package waltest is a suite for this log and for any other store that is to stand in its place.
+// [Verify], [Walk] and [Inspect] read a log without opening it, also beside a running node. Package waltest is a suite for this log and
+// for any other store that is to stand in its place.
 //
 // # Promises
 //

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // simLog opens a log of small segments on a simulated disk.

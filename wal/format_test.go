@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // A writer of the format that knows nothing but FORMAT.md. Each function returns bytes; a test that wants damage changes them.

@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
-// FS is the disk as the log sees it. [Disk] is the real one; package simdisk has one that loses power.
-// Methods may be called concurrently. A full disk is reported as an error that wraps syscall.ENOSPC.
+// FS is the file system as the log sees it; see Options.FS. Methods may be called concurrently. A full disk is reported as an error that
+// wraps syscall.ENOSPC.
 type FS interface {
 	// MkdirAll creates the folder and its parents, durably.
 	MkdirAll(dir string) error
@@ -25,12 +27,17 @@ type FS interface {
 	Remove(name string) error
 	// SyncDir makes creations, renames and removals in dir durable.
 	SyncDir(dir string) error
-	// Lock takes an exclusive lock that ends with Close or with the process. If it is taken: ErrLocked.
+	// Lock takes an exclusive lock that ends with Close or with the process. If it is taken, the error wraps syscall.EWOULDBLOCK.
 	Lock(name string) (io.Closer, error)
 }
 
+// The file systems of package vfs are also this one.
+var _ FS = vfs.FS(nil)
+
 // File is an open file. ReadAt may be called concurrently with everything else.
-type File interface {
+//
+// It is an alias of an interface without a name, so that a file system need not import this package to be an FS.
+type File = interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // script turns fuzz input into decisions.

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // TestRot flips bytes of the log's files (with -long, every one of them) in turn. Opened, the log is whole or refused; it never shows

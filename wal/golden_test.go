@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")

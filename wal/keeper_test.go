@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // TestOneWriteOneSync counts what a call does to the disk when the next segment is prepared, also at the change of segments: one write and one sync.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 // TestReopen reopens the log after each kind of call.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Open opens the log in dir, and makes an empty one if there is none. It verifies every record, drops a torn last batch, warns of damage to dropped records, and takes the
@@ -26,7 +27,9 @@ func Open(dir string, opts Options) (*Log, error) {
 	if err := opts.FS.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("wal: make folder: %w", err)
 	}
-	if l.lock, err = opts.FS.Lock(l.dir.path(lockName)); err != nil {
+	if l.lock, err = opts.FS.Lock(l.dir.path(lockName)); errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, fmt.Errorf("wal: %s: %w", dir, ErrLocked)
+	} else if err != nil {
 		return nil, fmt.Errorf("wal: %s: %w", dir, err)
 	}
 	if err := l.open(); err != nil {

@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // Options configure a Log. The zero value is ready for use.
@@ -24,7 +26,7 @@ type Options struct {
 	OnSync func(time.Duration)
 
 	Logger *slog.Logger     // default slog.Default()
-	FS     FS               // default Disk{}
+	FS     FS               // default: the operating system's
 	Rand   io.Reader        // source of salts; default crypto/rand
 	Now    func() time.Time // measures syncs; default time.Now
 }
@@ -53,7 +55,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Logger = slog.Default()
 	}
 	if o.FS == nil {
-		o.FS = Disk{}
+		o.FS = vfs.OS{}
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader

@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // Report is what Verify and Walk found.
@@ -76,24 +77,13 @@ func (b Batch) Records() ([]Record, error) {
 	return records, nil
 }
 
-// readOnly is a Disk whose files cannot be written.
-type readOnly struct{ Disk }
-
-func (readOnly) Open(name string) (File, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	return diskFile{f}, nil
-}
-
 // Walk reads the log in dir as Open does, every byte of it, and calls visit (if not nil) for each batch in order. It changes nothing and takes
 // no lock. Of opts only FS is used. On an error the report holds what was found before it.
 // Beside a running node the end of the log moves while it is read, which can look like damage: Verify copes with that.
 func Walk(dir string, opts Options, visit func(Batch) error) (Report, error) {
 	f := folder{opts.FS, dir}
 	if f.fs == nil {
-		f.fs = readOnly{}
+		f.fs = vfs.OS{OpenReadOnly: true}
 	}
 	report := Report{Dir: dir}
 	m, damage, err := openManifest(f)

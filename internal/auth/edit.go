@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // Draft is a users file being changed by a program: comments and the order of
@@ -194,13 +196,5 @@ func (d *Draft) Save() (err error) {
 	if err := os.Rename(name, d.path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(d.path))
-}
-
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return vfs.OS{}.SyncDir(filepath.Dir(d.path))
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // HighWater is the high-water mark of the log: the last position that this node has
@@ -28,7 +28,7 @@ import (
 //
 // A nil *HighWater keeps nothing.
 type HighWater struct {
-	file  wal.File
+	file  vfs.File
 	path  string
 	owner uint64
 	halt  func(error) // does not return

@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/vfs"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
 )
 
 func openMark(t *testing.T, disk *simdisk.Disk) *HighWater {
@@ -245,7 +246,7 @@ func TestHighWaterOnAFullDisk(t *testing.T) {
 
 // stuckFile is a file whose disk does not answer.
 type stuckFile struct {
-	wal.File
+	vfs.File
 	entered, release chan struct{}
 }
 

@@ -11,7 +11,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // The file of the high-water mark has two pages of 4096 bytes, which are written in
@@ -44,7 +44,7 @@ const (
 
 // OpenHighWater opens the mark in dir, or makes one. A mark that is damaged or another
 // node's is replaced: nothing but proof of another loss is gone with it.
-func OpenHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *slog.Logger) (*HighWater, error) {
+func OpenHighWater(disk vfs.FS, dir, incarnation string, halt func(error), log *slog.Logger) (*HighWater, error) {
 	owner := fnv.New64a()
 	_, _ = io.WriteString(owner, incarnation) // cannot fail
 	h := &HighWater{path: filepath.Join(dir, MarkName), owner: owner.Sum64(), halt: halt, log: log}
@@ -73,7 +73,7 @@ func OpenHighWater(disk wal.FS, dir, incarnation string, halt func(error), log *
 	return h, nil
 }
 
-func (h *HighWater) create(disk wal.FS) (err error) {
+func (h *HighWater) create(disk vfs.FS) (err error) {
 	temp := h.path + ".tmp"
 	if h.file, err = disk.Create(temp); err != nil {
 		return fmt.Errorf("raftlog: create %s: %w", h.path, err)

@@ -1,11 +1,11 @@
 package smallfile
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // Replace makes the content of path b, durably and at once: a crash leaves
@@ -35,18 +35,5 @@ func Replace(path string, b []byte) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
-}
-
-// SyncDir makes durable which files a folder holds, under which names.
-func SyncDir(dir string) error {
-	d, err := descriptors.Open(func() (*os.File, error) { return os.Open(dir) })
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync folder %s: %w", dir, err)
-	}
-	return nil
+	return vfs.OS{}.SyncDir(filepath.Dir(path))
 }

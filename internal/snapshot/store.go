@@ -17,8 +17,8 @@ import (
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
-	"github.com/turnlog/turnlog/wal"
 )
 
 // Store is a raft.SnapshotStore. It keeps at most one snapshot, in a form that costs nothing: the
@@ -83,7 +83,7 @@ type Config struct {
 // Open opens the snapshots in dir, or makes the folder, and removes what is unfinished. It
 // starts nothing.
 func Open(dir string, cfg Config) (*Store, error) {
-	if err := (wal.Disk{}).MkdirAll(dir); err != nil {
+	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
 		return nil, err
 	}
 	temps, err := filepath.Glob(filepath.Join(dir, "*.tmp"))
@@ -134,7 +134,7 @@ func (s *Store) keepReceived(m marker, file string) error {
 	if err := os.Rename(file, s.path(dumpName)); err != nil {
 		return err
 	}
-	if err := smallfile.SyncDir(s.dir); err != nil {
+	if err := (vfs.OS{}).SyncDir(s.dir); err != nil {
 		return err
 	}
 	return s.keepLocked(m)

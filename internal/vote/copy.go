@@ -15,8 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/internal/descriptors"
-	"github.com/turnlog/turnlog/internal/smallfile"
-	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // voteCopy is the second copy of what raft.db holds. It is a page, written in place and
@@ -132,7 +131,7 @@ func (c *voteCopy) keep(transaction uint64, values map[string][]byte) (err error
 	}
 	c.page = page
 	if isNew {
-		return smallfile.SyncDir(filepath.Dir(c.path))
+		return vfs.OS{}.SyncDir(filepath.Dir(c.path))
 	}
 	return nil
 }
@@ -144,7 +143,7 @@ func (c *voteCopy) drop() error {
 	if gone := os.Remove(c.path); !errors.Is(gone, fs.ErrNotExist) {
 		err = errors.Join(err, gone)
 	}
-	return errors.Join(err, smallfile.SyncDir(filepath.Dir(c.path)))
+	return errors.Join(err, vfs.OS{}.SyncDir(filepath.Dir(c.path)))
 }
 
 func (c *voteCopy) Close() error {
@@ -157,7 +156,7 @@ func (c *voteCopy) Close() error {
 // restoreStable makes a new file at path from the copy. Its transaction numbers continue
 // those of the copy, so that the copy is not the newer one of the two.
 func restoreStable(path string, c *voteCopy) (err error) {
-	lock, err := wal.Disk{}.Lock(path) // bbolt's lock, too: no process has it open
+	lock, err := vfs.OS{}.Lock(path) // bbolt's lock, too: no process has it open
 	if err != nil {
 		return err
 	}
@@ -180,7 +179,7 @@ func restoreStable(path string, c *voteCopy) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	return smallfile.SyncDir(filepath.Dir(path))
+	return vfs.OS{}.SyncDir(filepath.Dir(path))
 }
 
 // A root of a bbolt file: see checkPages.

@@ -8,12 +8,12 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/turnlog/turnlog/wal"
-	"github.com/turnlog/turnlog/wal/simdisk"
+	"github.com/turnlog/turnlog/internal/vfs"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
 
 // written makes a disk on which /f holds n durable sectors of 'a' and, not synced, the same number of 'b' in their place.
-func written(t *testing.T, n int) (*simdisk.Disk, wal.File) {
+func written(t *testing.T, n int) (*simdisk.Disk, vfs.File) {
 	t.Helper()
 	d := simdisk.New()
 	f, err := d.Create("/f")
@@ -24,7 +24,7 @@ func written(t *testing.T, n int) (*simdisk.Disk, wal.File) {
 	return d, f
 }
 
-func write(f wal.File, b byte, sectors int) error {
+func write(f vfs.File, b byte, sectors int) error {
 	_, err := f.WriteAt(bytes.Repeat([]byte{b}, sectors*simdisk.SectorSize), 0)
 	return err
 }
@@ -197,7 +197,7 @@ func TestLock(t *testing.T) {
 	d := simdisk.New()
 	lock, err := d.Lock("/lock")
 	must(t, err)
-	if _, err := d.Lock("/lock"); !errors.Is(err, wal.ErrLocked) {
+	if _, err := d.Lock("/lock"); !errors.Is(err, syscall.EWOULDBLOCK) {
 		t.Fatal(err)
 	}
 	if _, err := d.Kill().Lock("/lock"); err != nil {

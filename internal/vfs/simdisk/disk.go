@@ -10,7 +10,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/turnlog/turnlog/wal"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // SectorSize is the unit that reaches the disk whole or not at all.
@@ -27,7 +27,7 @@ type Disk struct {
 	fault    func(Op) error
 }
 
-var _ wal.FS = (*Disk)(nil)
+var _ vfs.FS = (*Disk)(nil)
 
 // folder is the set of names in one directory.
 type folder struct {
@@ -103,7 +103,7 @@ func (d *Disk) List(dir string) ([]string, error) {
 }
 
 // Create makes an empty file.
-func (d *Disk) Create(name string) (wal.File, error) {
+func (d *Disk) Create(name string) (vfs.File, error) {
 	if err := d.begin(Op{Kind: Create, Name: name}); err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (d *Disk) Create(name string) (wal.File, error) {
 }
 
 // Open opens an existing file.
-func (d *Disk) Open(name string) (wal.File, error) {
+func (d *Disk) Open(name string) (vfs.File, error) {
 	if err := d.begin(Op{Kind: Open, Name: name}); err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ func (d *Disk) Lock(name string) (io.Closer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.locks[name] {
-		return nil, wal.ErrLocked
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: syscall.EWOULDBLOCK}
 	}
 	d.locks[name] = true
 	return unlocker{d, name}, nil

@@ -1,4 +1,4 @@
-// Package simdisk is a disk in memory that can lose power, fill up, fail and rot. It implements [wal.FS] for tests.
+// Package simdisk is a disk in memory that can lose power, fill up, fail and rot. It implements [vfs.FS] for tests.
 //
 // Every file has two contents: what readers see (the page cache) and what is durable (the platter). A write changes the first, sector by
 // sector; Sync copies it to the second. Folders are the same: creations, renames and removals are seen at once and durable after
