@@ -219,7 +219,7 @@ func TestOthersAreAskedAlsoIfTheLogIsLong(t *testing.T) {
 		c.halt("n1")
 		c.within(10*time.Second, "the others have a leader", func() bool { return c.leader() != nil })
 		c.cut("n1", c.others("n1"), true, true)
-		c.slowReads = askTime
+		c.slowReads = maxAskTime
 		c.start("n1")
 		n := c.node("n1")
 		c.within(time.Minute, "it has read its log", func() bool { return n.raft.Load() != nil })

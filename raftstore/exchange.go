@@ -15,9 +15,8 @@ import (
 )
 
 const (
-	// askTime bounds how long a node that starts waits for the answers of the others.
-	// By default no node stands for election that early.
-	askTime = 600 * time.Millisecond
+	// maxAskTime bounds askTime.
+	maxAskTime = 600 * time.Millisecond
 	// exchangeEvery is how often the nodes tell each other how far they are.
 	exchangeEvery = time.Second
 	// exchangeSoon is the same for nodes that have not answered since the start.
@@ -25,6 +24,10 @@ const (
 	// saveSightings is how often what was seen is saved, while it changes.
 	saveSightings = 10 * time.Second
 )
+
+// askTime is how long a node that starts waits at most for the answers of the others. No node
+// stands for election that early.
+func (n *Node) askTime() time.Duration { return min(n.cfg.Consensus.Heartbeat, maxAskTime) }
 
 // exchange tells the other members how far this node is, and hears what they have
 // seen of it. After a start it votes when all have answered; one that does not answer

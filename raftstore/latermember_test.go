@@ -1,11 +1,16 @@
 package raftstore
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
@@ -107,6 +112,52 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	n.learnMembers([]string{"n10"})
 	if !n.heardAll([]string{"n2"}, answered) || n.maySpeak("n9") {
 		t.Error("members are named after the start")
+	}
+}
+
+// unreached is a listener to which nobody connects.
+type unreached struct {
+	closed context.Context
+	close  context.CancelFunc
+}
+
+func (l unreached) Accept() (net.Conn, error) { <-l.closed.Done(); return nil, net.ErrClosed }
+func (l unreached) Close() error              { l.close(); return nil }
+func (l unreached) Addr() net.Addr            { return new(net.TCPAddr) }
+
+// A node that starts, and is named to another one that it does not know, is dialed by that one in
+// time: its pause between two dials is shorter than the wait for what it has to say.
+func TestNamedMembersDialInTime(t *testing.T) {
+	c := reserve(t, 1)
+	for _, heartbeat := range []time.Duration{100 * time.Millisecond, 600 * time.Millisecond, time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			var last time.Time
+			var longest time.Duration
+			n := c.open("n1", func(cfg *Config) {
+				closed, closes := context.WithCancel(context.Background())
+				cfg.Listener = unreached{closed, closes}
+				cfg.Consensus.Heartbeat = heartbeat
+				cfg.Dial = func(context.Context, string) (net.Conn, error) {
+					if now := time.Now(); !last.IsZero() {
+						longest = max(longest, now.Sub(last))
+					}
+					last = time.Now()
+					return nil, errors.New("not there")
+				}
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			n.net.SetPeers(map[string]string{"n2": "n2"})
+			done := make(chan error, 1)
+			go func() { done <- n.net.Run(ctx) }()
+			time.Sleep(time.Hour)
+			cancel()
+			if err := errors.Join(<-done, n.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if asks := n.askTime(); longest == 0 || longest > asks/2 {
+				t.Errorf("a pause of %v between two dials, a node waits %v for the answers", longest, asks)
+			}
+		})
 	}
 }
 

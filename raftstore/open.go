@@ -185,6 +185,7 @@ func (n *Node) wire() {
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
 		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
 		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
+		RetryMax: n.askTime() / 2, // a node that starts may have to be dialed to hear what this one has seen: see hearsay
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
 	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, space: n.space, wake: make(chan struct{}, 1)}

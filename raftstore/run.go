@@ -140,7 +140,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	}))
 	n.snaps.Follow(r.AppliedIndex)
 	// Not before Raft has read its log, which can take longer than the others are asked.
-	n.ballot.ask(min(n.cfg.Consensus.Heartbeat, askTime))
+	n.ballot.ask(n.askTime())
 	n.raft.Store(r)
 	poke(n.roleChanged)
 	return nil

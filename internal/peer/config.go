@@ -98,8 +98,8 @@ type Config struct {
 	HandshakeTimeout time.Duration // 2 s for all of it, that of TLS included
 	PingInterval     time.Duration // 500 ms: how often an RPC connection is probed
 	IdleTimeout      time.Duration // 3 s without a sign of life close an RPC connection
-	RetryMin         time.Duration // 20 ms: first pause between dials of a peer
-	RetryMax         time.Duration // 500 ms: last pause
+	RetryMin         time.Duration // 20 ms: longest first pause between dials of a peer
+	RetryMax         time.Duration // 500 ms: longest pause; each is random, and at least half as long
 
 	Logger *slog.Logger // nil: discard
 }

@@ -221,7 +221,7 @@ func (l *link) run(ctx context.Context) {
 		l.why = err
 		l.mu.Unlock()
 		select {
-		case <-time.After(pause/2 + rand.N(pause)):
+		case <-time.After(pause/2 + rand.N(pause/2)):
 		case <-ctx.Done():
 		}
 		pause = min(2*pause, cfg.RetryMax)

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -475,4 +476,43 @@ func TestSaidBeforeAStreamIsUsed(t *testing.T) {
 	if _, err := b.Streams().Accept(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// noGuests is a listener to which nobody connects.
+type noGuests struct{ closed chan struct{} }
+
+func (l noGuests) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
+func (l noGuests) Close() error              { close(l.closed); return nil }
+func (l noGuests) Addr() net.Addr            { return address("none") }
+
+// The pause between two dials of a node that cannot be reached grows, to no more than RetryMax.
+func TestPausesBetweenDials(t *testing.T) {
+	const least, most = 20 * time.Millisecond, 300 * time.Millisecond
+	synctest.Test(t, func(t *testing.T) {
+		var dials []time.Time
+		ctx, cancel := context.WithCancel(t.Context())
+		n := New(Config{
+			Listener: noGuests{make(chan struct{})}, Self: func() Facts { return Facts{} }, RetryMin: least, RetryMax: most,
+			Dial: func(context.Context, string) (net.Conn, error) {
+				dials = append(dials, time.Now())
+				return nil, errors.New("not there")
+			},
+		})
+		n.SetPeers(map[string]string{"b": "b"})
+		done := make(chan error, 1)
+		go func() { done <- n.Run(ctx) }()
+		time.Sleep(time.Minute)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if count := int(time.Minute / most); len(dials) < count || len(dials) > 2*count+10 {
+			t.Fatalf("%d dials in a minute", len(dials))
+		}
+		for i := range dials[1:] {
+			if pause := dials[i+1].Sub(dials[i]); pause > most || pause < least/2 || i > 10 && pause < most/2 {
+				t.Errorf("%v between dial %d and the next", pause, i)
+			}
+		}
+	})
 }
