@@ -21,9 +21,7 @@ func (n *Node) facts() peer.Facts {
 
 // admit decides whether to have to do with another node.
 //
-// A node whose data directory is not the one that the cluster knows it by lost
-// its data. If it has applied more than this node, though, this node is the one
-// that is behind: there the member has been removed and added anew.
+// One that this node dialed tells which directory it has, as questions do (see sightings).
 func (n *Node) admit(m peer.Meeting) error {
 	self := n.ident.get()
 	r := m.Remote
@@ -34,8 +32,7 @@ func (n *Node) admit(m peer.Meeting) error {
 	if r.NodeID == self.NodeID && r.Incarnation != self.Incarnation {
 		return &peer.Refusal{Code: peer.RefusedNode, Reason: fmt.Sprintf("there are two nodes with the id %s", r.NodeID)}
 	}
-	applied, _ := n.state.Applied()
-	if known := n.recorded(r.NodeID); known != "" && known != r.Incarnation && r.Progress <= applied {
+	if known, replaced := n.replaced(r); replaced {
 		return &peer.Refusal{Code: peer.RefusedIncarnation,
 			Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a node that lost its data "+
 				"must not come back under its old name by itself: remove the member %s, then add it anew",
@@ -58,8 +55,20 @@ func (n *Node) admit(m peer.Meeting) error {
 	}
 	if _, member := serverIn(n.configuration(), r.NodeID); member || n.recorded(r.NodeID) != "" {
 		n.offsets.Note(r.NodeID, m.Offset, n.cfg.Clock.Now())
+		if m.Dialed != "" && m.Purpose != peer.Probe {
+			n.seen.greeted(r.NodeID, r.Incarnation)
+		}
 	}
 	return nil
+}
+
+// replaced reports whether the cluster knows a node by another data directory than the one of
+// the handshake, and which: the node lost its data, or the directory was replaced since.
+// If it had applied more than this node has, though, this node is the one that is behind: there the
+// member has been removed and added anew.
+func (n *Node) replaced(r peer.Facts) (known string, replaced bool) {
+	known = n.recorded(r.NodeID)
+	return known, known != "" && known != r.Incarnation && r.Progress <= n.appliedIndex()
 }
 
 // overtaken returns why this node, the only voter, must stop: another node of the cluster has a

@@ -233,7 +233,8 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 	}
 	now.Incarnation = from.Incarnation
 	before := sighting{}
-	if slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
+	_, replaced := n.replaced(from) // it may have been since the connection was made
+	if !replaced && slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
 		before = n.seen.met(from.NodeID, now.sighting, now.Boot)
 		n.seen.doubting(from.NodeID, now.Doubt)
 	}

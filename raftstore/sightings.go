@@ -121,6 +121,16 @@ func (s *sightings) met(id string, now sighting, number uint64) (before sighting
 	return before
 }
 
+// greeted notes which directory a node has that this one reached: what it acknowledges and votes
+// may come before its first question.
+func (s *sightings) greeted(id, incarnation string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID[id].Incarnation != incarnation {
+		s.noteLocked(id, sighting{Incarnation: incarnation})
+	}
+}
+
 // of returns what was seen of a node with that directory.
 func (s *sightings) of(id, incarnation string) sighting {
 	s.mu.Lock()
