@@ -115,7 +115,7 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	}
 }
 
-// unreached is a listener to which nobody connects.
+// unreached is a listener to which no node connects.
 type unreached struct {
 	closed context.Context
 	close  context.CancelFunc

@@ -478,7 +478,7 @@ func TestSaidBeforeAStreamIsUsed(t *testing.T) {
 	}
 }
 
-// noGuests is a listener to which nobody connects.
+// noGuests is a listener to which no node connects.
 type noGuests struct{ closed chan struct{} }
 
 func (l noGuests) Accept() (net.Conn, error) { <-l.closed; return nil, net.ErrClosed }
