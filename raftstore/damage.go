@@ -140,10 +140,11 @@ func (n *Node) stateBeyondLog() (bool, error) {
 	return durable > end.Index, err
 }
 
-// recordedAlone reports whether the state records this node as the only member.
+// recordedAlone reports whether the state proves that this node is the only member. A cluster
+// begins without records and makes them one by one, all of them before its level rises.
 func (n *Node) recordedAlone() bool {
 	members := n.state.Members()
-	return len(members) == 1 && members[0].ID == n.id
+	return len(members) == 1 && members[0].ID == n.id && n.state.Level() > turn.Level0
 }
 
 // checkTermReached refuses a log whose last entry is of a higher term than the

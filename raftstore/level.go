@@ -3,6 +3,7 @@ package raftstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/turnlog/turnlog/internal/codec"
@@ -34,11 +35,13 @@ func (n *Node) Level() turn.ClusterLevel { return n.state.Level() }
 // none holds it below. A member that does not answer may be of any version, so it
 // keeps the level where it is; so does a learner, which will vote.
 //
+// Before that, each member is recorded: later the records tell who the members are.
+//
 // No node joins meanwhile (levelGate): one that was found fit for the level of
 // before could not follow. While one is joining, the level waits.
 func (n *Node) raiseLevel(ctx context.Context, lt *leaderTerm) {
 	now := n.state.Level()
-	if n.allowedLevel() <= now || !n.levelGate.try() {
+	if n.allowedLevel() <= now || !n.allRecorded() || !n.levelGate.try() {
 		return
 	}
 	defer n.levelGate.leave()
@@ -51,6 +54,11 @@ func (n *Node) raiseLevel(ctx context.Context, lt *leaderTerm) {
 		return
 	}
 	n.log.Info("the cluster's level is raised", "level", to, "from", now)
+}
+
+// allRecorded reports whether the state records every member.
+func (n *Node) allRecorded() bool {
+	return !slices.ContainsFunc(n.others(), func(id string) bool { return n.recorded(id) == "" }) && n.recorded(n.id) != ""
 }
 
 // commonLevel returns the highest level that all members allow, as they say now.

@@ -177,6 +177,22 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	c.atLevel(turn.NewestLevel)
 }
 
+// The level does not rise before each member is recorded: see recordedAlone.
+func TestLevelWaitsForRecords(t *testing.T) {
+	c := reserve(t, 1)
+	n1, open := c.startGated()
+	c.recordedAll()
+	if _, err := n1.propose(t.Context(), n1.props.current(), &codec.Member{ID: "n1", Remove: true}); err != nil {
+		t.Fatal(err)
+	}
+	open()
+	n1.raiseLevel(t.Context(), n1.props.current())
+	if n1.Level() > turn.Level0 && n1.recorded("n1") == "" { // the leader may have recorded it meanwhile
+		t.Error("the level has risen, and the member is not recorded")
+	}
+	c.atLevel(turn.NewestLevel)
+}
+
 // Operations by which only a leader changes the cluster are nobody's to submit.
 func TestInternalOperationsAreNotSubmitted(t *testing.T) {
 	c := newCluster(t, 1, holdsLevel0)

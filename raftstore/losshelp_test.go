@@ -1,9 +1,13 @@
 package raftstore
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // The end of a log is lost, and with it the removal of all other members. The state knows of the
@@ -33,5 +37,47 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "no other node has it") || strings.Contains(err.Error(), "delete the file") {
 			t.Fatalf("it ends with: %v", err)
 		}
+	}
+}
+
+// A leader of a young cluster has recorded itself and no other node yet when the end of its log is
+// lost. It waits for the others, which are there.
+func TestLostEndInAYoungClusterIsWaitedFor(t *testing.T) {
+	c := reserve(t, 3)
+	n := c.open("n1")
+	if err := n.bootstrap(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	applied(t, n, 2, &codec.Member{ID: "n1", Incarnation: n.ident.get().Incarnation})
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n1 := c.start("n1")
+	eventuallyTrue(t, "it stops, or runs", func() bool { return n1.reason() != nil || n1.raft.Load() != nil })
+	if err := n1.reason(); err != nil {
+		t.Fatalf("it does not wait for the others: %v", err)
+	}
+	if beyond, err := n1.stateBeyondLog(); !beyond || err != nil {
+		t.Fatalf("the state is beyond the log: %v, %v", beyond, err)
+	}
+}
+
+// applied applies an operation to the state of a node that does not run, durably.
+func applied(t *testing.T, n *Node, index uint64, op turn.Op) {
+	t.Helper()
+	b, err := codec.EncodeOp(op)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.state.Apply(index, 1, codec.AppendEntry(nil, 1, []codec.Command{{Origin: 1, Number: 1, Op: b}}))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.state.Run(ctx) }()
+	if err := n.state.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
 	}
 }
