@@ -21,11 +21,8 @@ type meta struct {
 	tombstonesUntil int64
 	clusterID       string
 	level           turn.ClusterLevel
-	// revisionFloor: no namespace that has no keys has had a higher revision, from
-	// turn.Level1 on.
-	revisionFloor uint64
-	members       []codec.Member // ordered by ID; replaced, never changed
-	tags          tags           // set in a frozen memtable only; not changed
+	members         []codec.Member // ordered by ID; replaced, never changed
+	tags            tags           // set in a frozen memtable only; not changed
 }
 
 // Versions of the state description. One without a level has the form that it had
@@ -53,9 +50,6 @@ func (m *meta) encode() []byte {
 	}
 	if m.level > turn.Level0 {
 		b = binary.AppendUvarint(b, uint64(m.level))
-		if m.revisionFloor > 0 {
-			b = binary.AppendUvarint(b, m.revisionFloor)
-		}
 	}
 	return b
 }
@@ -75,9 +69,6 @@ func decodeMeta(b []byte) (m meta, err error) {
 	}
 	if levelled {
 		m.level = turn.ClusterLevel(r.uint())
-		if len(r.b) > 0 {
-			m.revisionFloor = r.uint()
-		}
 	}
 	if err := r.end("state description"); err != nil {
 		return m, err

@@ -15,9 +15,9 @@ type model struct {
 	clock    int64
 	level    turn.ClusterLevel
 	revision uint64 // at Level0
-	// revisions of namespaces with keys, from Level1 on; the others begin at floor.
+	// revisions of namespaces with keys, from Level1 on; the others begin at their floor.
 	revisions  map[string]uint64
-	floor      uint64
+	floors     map[string]uint64
 	sessions   map[turn.Key]*modelSession
 	tombstones []modelTombstone
 }
@@ -68,13 +68,12 @@ type modelAppended struct {
 }
 
 func newModel() *model {
-	return &model{sessions: make(map[turn.Key]*modelSession), revisions: make(map[string]uint64)}
+	return &model{sessions: make(map[turn.Key]*modelSession), revisions: make(map[string]uint64), floors: make(map[string]uint64)}
 }
 
 func (m *model) raise(level turn.ClusterLevel) {
 	if m.level == turn.Level0 && m.revision > 0 {
 		m.revision++ // given to no change
-		m.floor = m.revision
 	}
 	m.level = level
 }
@@ -87,7 +86,7 @@ func (m *model) now(k turn.Key) uint64 {
 	if now := m.revisions[k.Namespace]; now > 0 {
 		return now
 	}
-	return max(m.revision, m.floor)
+	return max(m.revision, m.floors[floorOf(k.Namespace)])
 }
 
 // next gives out the revision of a change of a key.
@@ -104,7 +103,7 @@ func (m *model) next(k turn.Key) uint64 {
 		}
 	}
 	delete(m.revisions, k.Namespace)
-	m.floor = max(m.floor, next)
+	m.floors[floorOf(k.Namespace)] = max(m.floors[floorOf(k.Namespace)], next)
 	return next
 }
 

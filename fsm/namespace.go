@@ -2,12 +2,17 @@ package fsm
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
 
-// namespace is what the state holds of a namespace besides its keys, as long as it has some.
+// revisionFloors is how many numbers serve the counters of all namespaces without keys.
+const revisionFloors = 1024
+
+// namespace is what the state holds of a namespace besides its keys, as long as it has some;
+// or, without keys, a floor of revisions, see floorOf.
 type namespace struct {
 	keys uint64 // that Redis sees
 	// revision is that of the last change. 0: there was none from turn.Level1 on; then
@@ -81,10 +86,18 @@ func (m *Machine) count(key string, before, after bool) {
 }
 
 // Revisions number the changes of a namespace: each has a counter of its own, which only
-// rises, whatever is deleted. Of those without keys no counter is kept: one floor, which no
-// counter of theirs was above, serves all of them, and each goes on from it when it has
+// rises, whatever is deleted. Of those without keys no counter is kept: one of 1,024 floors,
+// above which none of their counters was, serves each, and it goes on from that when it has
 // keys again. Before turn.Level1 one counter served all namespaces, the one in the state
 // description; all the others begin where it ended.
+
+// floorOf returns the name under which the floor of a namespace's revisions is kept among
+// the namespaces. No namespace has such a name: they have no NUL.
+func floorOf(name string) string {
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return string(binary.BigEndian.AppendUint16([]byte{0}, uint16(h.Sum32()%revisionFloors)))
+}
 
 // revision returns the revision of the last change in a key's namespace, or a higher one
 // if that has no keys.
@@ -92,7 +105,10 @@ func (m *Machine) revision(key string) uint64 {
 	if n := m.namespaces[namespaceOf(key)]; n != nil && n.revision != 0 {
 		return n.revision
 	}
-	return max(m.meta.revision, m.meta.revisionFloor)
+	if floor := m.namespaces[floorOf(namespaceOf(key))]; floor != nil {
+		return max(m.meta.revision, floor.revision)
+	}
+	return m.meta.revision
 }
 
 // advance gives a change of a key its revision.
@@ -110,7 +126,8 @@ func (m *Machine) advance(key string) uint64 {
 		*m.namespace(name) = namespace{} // to be removed from the store
 		delete(m.namespaces, name)
 	}
-	m.meta.revisionFloor = max(m.meta.revisionFloor, next)
+	floor := m.namespace(floorOf(name))
+	floor.revision = max(floor.revision, next)
 	return next
 }
 

@@ -183,8 +183,8 @@ func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	}
 }
 
-// A namespace without keys takes no memory, and no place in the store: one number serves
-// the counters of all such. What begins again goes on above what was given out.
+// A namespace without keys takes no memory, and no place in the store: a bounded number of
+// floors serves the counters of all such. What begins again goes on above what was given out.
 func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
 		r.raise(turn.Level1)
@@ -210,10 +210,16 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 		}
 		r.flush()
 		move()
-		if n := len(r.m.namespaces); n != 6 {
+		floors := make(map[string]bool)
+		for i := range 30 {
+			if i%5 < 4 {
+				floors[floorOf(named(i).Namespace)] = true
+			}
+		}
+		if n := len(r.m.namespaces) - len(floors); n != 6 {
 			t.Errorf("%d namespaces are in memory, 6 have keys", n)
 		}
-		if n := r.pairs(bucketNamespaces); n != 6 {
+		if n := r.pairs(bucketNamespaces) - len(floors); n != 6 {
 			t.Errorf("%d namespaces are in the store, 6 have keys", n)
 		}
 		for i := range 30 {
@@ -224,6 +230,35 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 			if more := r.do(appendOf(named(i), "", "x")).Revision; more != got+1 {
 				t.Errorf("namespace %d has revision %d after %d", i, more, got)
 			}
+		}
+	})
+}
+
+// A namespace that has no keys, or loses its last, hears nothing of the others.
+func TestEmptyNamespacesHearNothingOfOthers(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		r.raise(turn.Level1)
+		named := func(ns string) turn.Key { return turn.Key{Namespace: ns, Name: "s"} }
+		for range 50 {
+			r.do(appendOf(named("a"), "", "x"))
+		}
+		r.do(appendOf(named("b"), "", "x"))
+		move()
+		r.do(&turn.Delete{Keys: []turn.Key{named("a")}})
+		move()
+		for ns, want := range map[string]uint64{"none": 0, "b": 2} {
+			for range 2 {
+				if got := r.do(&turn.Delete{Keys: []turn.Key{named(ns)}}).Revision; got != want {
+					t.Errorf("a deletion in namespace %q hears revision %d, want %d", ns, got, want)
+				}
+			}
+			move()
+			if got := r.do(appendOf(named(ns), "", "x")).Revision; got != want+1 {
+				t.Errorf("an append to namespace %q hears revision %d, want %d", ns, got, want+1)
+			}
+		}
+		if got := r.do(appendOf(named("a"), "", "x")).Revision; got != 52 {
+			t.Errorf("namespace a goes on at revision %d, want 52", got)
 		}
 	})
 }
