@@ -37,7 +37,7 @@ func consensusMutants() []mutant {
 			Edits:    []edit{{In: "votersOf", Old: "case s.Suffrage != raft.Voter:", New: "case s.Suffrage == raft.Staging:"}},
 			Catchers: []catcher{{Test: "TestVotersOf", Runs: 1}}},
 		{Name: "poison-proposed", About: "what another node forwards is proposed as it comes",
-			Edits:    []edit{{Old: "v, refused := in.vet(f.commands)", New: "v, refused := vetted{fit: f.commands}, (*failure)(nil)"}},
+			Edits:    []edit{{Old: "v, refused := in.vet(f.Commands)", New: "v, refused := Vetted{Fit: f.Commands}, (*Failure)(nil)"}},
 			Catchers: []catcher{{Test: "TestPoisonIsNotProposed", Runs: 1}}},
 		{Name: "stale-vote-taken", About: "a damaged vote is replaced by its second copy, even if that is older",
 			Edits:    []edit{{Old: "case last == 0, last > copied:", New: "case last == 0:"}},

@@ -6,7 +6,7 @@ import "time"
 func orderMutants() []mutant {
 	return []mutant{
 		{Name: "batches-overtake", About: "a leader takes a forwarded batch though it refused the one before it in its session",
-			Edits:    []edit{{Old: "if s.id != f.session || s.next != f.place {", New: "if s.id != f.session {"}},
+			Edits:    []edit{{Old: "if s.id != f.Session || s.next != f.Place {", New: "if s.id != f.Session {"}},
 			Catchers: []catcher{{Test: "TestForwardedBatchesKeepTheirPlaces", Runs: 1}}},
 		{Name: "entries-overtake", About: "an entry is given to Raft before the one ahead of it has its place in the log",
 			Edits:    []edit{{Old: "p.held > 0 || p.entering != nil ||", New: "p.held > 0 ||"}},
@@ -18,7 +18,7 @@ func orderMutants() []mutant {
 			Catchers: []catcher{{Scenario: "leader-kill", Time: 12 * time.Second, Workloads: "pipeline", Rate: 3000, // where a leader hands over, nothing is sent again
 				Shows: []string{"pipelined calls changed order"}, Runs: 5}}},
 		{Name: "session-outlives-term", About: "a leader that leads again goes on with a session of forwarded batches",
-			Edits:    []edit{{In: "(*inbox).take", Old: "}, s.term)", New: "}, nil)"}},
+			Edits:    []edit{{In: "(*Inbox).Take", Old: "}, s.term)", New: "}, nil)"}},
 			Catchers: []catcher{{Test: "TestForwardingSessionEndsWithTheTerm", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",
 			Edits:    []edit{{Old: "answered && t.repeatable && seen.Oldest < newest", New: "answered && t.repeatable && false"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
@@ -179,6 +180,13 @@ func (c *CallBounds) setDefaults() error {
 		return fmt.Errorf("raftstore: at most 65,536 calls can be under way, %d are configured", c.MaxCalls)
 	}
 	return nil
+}
+
+func (c *CallBounds) bounds() propose.Bounds {
+	return propose.Bounds{
+		LeaderWait: c.LeaderWait, OutcomeWait: c.OutcomeWait, MaxBytes: c.MaxBytes, MaxCalls: c.MaxCalls,
+		EntryCommands: c.EntryCommands, EntryBytes: c.EntryBytes, Depth: c.Depth, Overlap: c.Overlap, ForwardDepth: c.ForwardDepth,
+	}
 }
 
 func (c *StorageBounds) setDefaults() {

@@ -1,7 +1,8 @@
 // Package raftstore is a node of a replicated store: Raft around the state
 // machine of package fsm, over the log of package raftlog and the connections of
-// package peer. It runs Raft; packages raftlog, vote and snapshot keep its
-// entries, votes and snapshots, and no other package knows of it.
+// package peer; package propose brings operations into its log. It runs Raft;
+// packages raftlog, vote and snapshot keep its entries, votes and snapshots, and
+// no other package knows of it.
 //
 //	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
 //	go n.Run(ctx)                                  // until ctx ends, or the node must stop
@@ -24,13 +25,12 @@
 //
 // # A write
 //
-// Submit encodes the operation and puts it into the table of calls (calls.go).
-// On the leader, the proposer (proposer.go) takes what waits, packs it into one
-// log entry and gives that to Raft; on any other node the forwarder (forward.go)
-// takes it and sends it, as it is, to the leader's proposer. When the state
-// machine has applied the entry (applier.go), calls are resolved with its outcome.
-// Whatever goes wrong in between, unresolved calls are sent again under the same
-// tags, in the same order; the state machine applies a tag once.
+// Submit encodes the operation and puts it into the table of calls (package propose). On the
+// leader, the Proposer takes what waits, packs it into one log entry and gives that to Raft
+// (propose.go); on any other node the Forwarder takes it and sends it, as it is, to the leader's
+// Proposer (forward.go). When the state machine has applied the entry (applier.go), calls are
+// resolved with its outcome. Whatever goes wrong in between, unresolved calls are sent again
+// under the same tags, in the same order; the state machine applies a tag once.
 //
 // # A read
 //
@@ -44,8 +44,8 @@
 // Run starts, and waits for:
 //
 //	watchRole      begins and ends leader terms, which own the leader's duties (leaderterm.go)
-//	proposer.run   table of calls and units → log entries; one goroutine each waits for Raft
-//	forwarder.run  table of calls → the leader, while that is another node
+//	Proposer.Run   table of calls and batches → log entries; one goroutine each waits for Raft
+//	Forwarder.Run  table of calls → the leader, while that is another node
 //	reads.run      rounds of confirmation
 //	readFar        rounds of asking the leader for a read index, on other nodes
 //	sweep          ends calls whose time is over

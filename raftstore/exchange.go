@@ -92,7 +92,7 @@ func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	defer cancel()
 	p := n.mark.Position()
 	l, missing := n.mark.Lost()
-	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.calls.origin, missing && l.Doubt > 0, nil}
+	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.calls.Origin(), missing && l.Doubt > 0, nil}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, id := range ids {
@@ -225,7 +225,7 @@ func (n *Node) trust(answered answers) {
 // answerSeen answers another node's exchange.
 func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 	if n.raft.Load() == nil {
-		return badly(&failure{true, unavailable("the node is starting")}), nil
+		return badly(definite(unavailable("the node is starting"))), nil
 	}
 	var now seenQuestion
 	if err := json.Unmarshal(payload, &now); err != nil {

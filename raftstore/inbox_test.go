@@ -5,8 +5,9 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
-	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -17,12 +18,12 @@ func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
 	full := false
-	in := &inbox{proposer: n.props, sessions: make(map[string]*inSession), vet: func(cs []codec.Command) (vetted, *failure) {
+	in := propose.NewInbox(n.props, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
 		if full {
-			return vetted{}, &failure{true, turn.Errorf(turn.Overloaded, "too much is in flight")}
+			return propose.Vetted{}, definite(turn.Errorf(turn.Overloaded, "too much is in flight"))
 		}
-		return vetted{fit: cs}, nil
-	}}
+		return propose.Vetted{Fit: cs}, nil
+	})
 	for _, step := range []struct {
 		what                   string
 		full                   bool
@@ -50,23 +51,18 @@ func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
 }
 
 // takes forwards the call of that number, and reports whether its batch was taken.
-func takes(t *testing.T, in *inbox, session, place, number uint64) bool {
+func takes(t *testing.T, in *propose.Inbox, session, place, number uint64) bool {
 	t.Helper()
 	op, err := codec.EncodeOp(appendOp("s", strconv.FormatUint(number, 10)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers := make(chan []byte, 1)
-	batch := appendForwarded(forwarded{7, session, place, []codec.Command{{Origin: 7, Number: number, Op: op}}})
-	in.take(peer.Request{From: peer.Facts{NodeID: "n2"}, Payload: batch}, func(b []byte, err error) {
-		if err != nil {
-			t.Error(err)
-		}
-		answers <- b
-	})
-	_, f, err := open(<-answers)
-	if err != nil || f != nil && !f.definite {
-		t.Fatalf("call %d, place %d of session %d: %+v, %v", number, place, session, f, err)
+	failures := make(chan *propose.Failure, 1)
+	batch := propose.Forwarded{Origin: 7, Session: session, Place: place, Commands: []codec.Command{{Origin: 7, Number: number, Op: op}}}
+	in.Take("n2", batch, len(op), func(_ []fsm.Outcome, f *propose.Failure) { failures <- f })
+	f := <-failures
+	if f != nil && !f.Definite {
+		t.Fatalf("call %d, place %d of session %d: %v", number, place, session, f.Err)
 	}
 	return f == nil
 }
@@ -76,13 +72,13 @@ func takes(t *testing.T, in *inbox, session, place, number uint64) bool {
 func TestForwardingSessionEndsWithTheTerm(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
-	in := &inbox{proposer: n.props, sessions: make(map[string]*inSession), vet: n.vet}
+	in := propose.NewInbox(n.props, n.vet)
 	if !takes(t, in, 1, 0, 1) {
 		t.Fatal("the first batch is not taken")
 	}
-	before := n.props.current()
-	n.props.end(before)
-	eventuallyTrue(t, "the node leads again", func() bool { return n.props.current() != nil })
+	before := n.props.Current()
+	n.props.End(before)
+	eventuallyTrue(t, "the node leads again", func() bool { return n.props.Current() != nil })
 	if takes(t, in, 1, 1, 2) {
 		t.Error("a batch is taken in a later term than the one before it in its session")
 	}

@@ -5,10 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -24,47 +23,29 @@ import (
 // Changes of the membership and batches of other nodes name the term that they began in, and
 // are refused in a later one.
 type leaderTerm struct {
-	raft  *raft.Raft
-	term  uint64
+	*propose.Term
 	clock *clustertime.Source
-	last  func() int64  // cluster time as far as it was applied
-	gen   uint64        // generation of the table of calls, set by proposer.begin
-	over  chan struct{} // closed by proposer.end
 
 	stopDuties context.CancelFunc
 	duties     sync.WaitGroup
 }
 
-// holds reports whether the node still leads in the term.
-func (lt *leaderTerm) holds() bool {
-	return lt.raft.State() == raft.Leader && lt.raft.CurrentTerm() == lt.term
-}
-
-// ended reports whether the proposer has ended the term.
-func (lt *leaderTerm) ended() bool {
-	select {
-	case <-lt.over:
-		return true
-	default:
-		return false
-	}
-}
-
 // beginTerm begins to lead in a term.
 func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 	others, _ := n.voters()
+	clock := clustertime.NewSource(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others))
 	lt := &leaderTerm{
-		raft: n.raft.Load(), term: term, last: n.state.Clock, over: make(chan struct{}),
-		clock: clustertime.NewSource(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others)),
+		Term:  propose.NewTerm(term, leaderLog{n.raft.Load()}, func() int64 { return clock.Now(n.state.Clock()) }),
+		clock: clock,
 	}
 	n.log.Info("leading", "term", term)
 	ctx, lt.stopDuties = context.WithCancel(ctx)
-	first, wait, err := n.localUnit(&codec.Epoch{ClusterID: randomID()})
+	first, wait, err := n.internalBatch(&codec.Epoch{ClusterID: randomID()})
 	if err != nil {
 		n.fail(err)
 		return lt
 	}
-	n.props.begin(lt, first)
+	n.props.Begin(lt.Term, first)
 	lt.duties.Go(func() { n.serveTerm(ctx, lt, wait) })
 	return lt
 }
@@ -73,29 +54,29 @@ func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 func (n *Node) endTerm(lt *leaderTerm) {
 	lt.stopDuties()
 	lt.duties.Wait()
-	n.props.end(lt)
+	n.props.End(lt.Term)
 	n.lead.setServing(0)
-	n.log.Info("leading no more", "term", lt.term)
+	n.log.Info("leading no more", "term", lt.Number)
 }
 
 // serveTerm begins to serve when epoch, the term's first entry, is applied, and does the
 // leader's duties until ctx ends.
 func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context.Context) (turn.Result, error)) {
 	if _, err := epoch(ctx); err != nil {
-		n.props.end(lt)
+		n.props.End(lt.Term)
 		poke(n.roleChanged)
 		return
 	}
-	n.logs.Lead(lt.term, n.configuration())
-	n.lead.setServing(lt.term)
+	n.logs.Lead(lt.Number, n.configuration())
+	n.lead.setServing(lt.Number)
 	var members time.Time // when to look after them next
 	for {
 		if now := time.Now(); now.After(members) {
 			members = now.Add(2 * time.Second)
-			if !n.recordMembers(ctx, lt) {
+			if !n.recordMembers(ctx, lt.Term) {
 				members = now
 			}
-			n.raiseLevel(ctx, lt)
+			n.raiseLevel(ctx, lt.Term)
 		}
 		n.tickIfDue(ctx, lt)
 		select {
@@ -127,7 +108,7 @@ func (n *Node) tickIfDue(ctx context.Context, lt *leaderTerm) {
 		if due == 0 || lt.clock.Now(n.state.Clock()) < due {
 			return
 		}
-		if _, err := n.propose(ctx, lt, &codec.Tick{}); err != nil {
+		if _, err := n.propose(ctx, lt.Term, &codec.Tick{}); err != nil {
 			return
 		}
 		n.stats.ticks.Add(1)

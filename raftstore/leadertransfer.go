@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/propose"
 )
 
 // HandOver has the leader hand over to another voter. It may be called on any node.
@@ -17,9 +19,9 @@ func (n *Node) HandOver(ctx context.Context) error {
 func (n *Node) TransferLeadership(ctx context.Context) error {
 	r := n.raft.Load()
 	if r == nil || r.State() != raft.Leader {
-		return notLeader().err
+		return propose.NotLeader().Err
 	}
-	release, err := n.props.hold(ctx)
+	release, err := n.props.Hold(ctx)
 	if err != nil {
 		return unavailable("what is under way does not come to an end: %v", err)
 	}

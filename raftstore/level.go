@@ -8,6 +8,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,7 +40,7 @@ func (n *Node) Level() turn.ClusterLevel { return n.state.Level() }
 //
 // No node joins meanwhile (levelGate): one that was found fit for the level of
 // before could not follow. While one is joining, the level waits.
-func (n *Node) raiseLevel(ctx context.Context, lt *leaderTerm) {
+func (n *Node) raiseLevel(ctx context.Context, t *propose.Term) {
 	now := n.state.Level()
 	if n.allowedLevel() <= now || !n.allRecorded() || !n.levelGate.try() {
 		return
@@ -49,7 +50,7 @@ func (n *Node) raiseLevel(ctx context.Context, lt *leaderTerm) {
 	if to <= now {
 		return
 	}
-	if _, err := n.propose(ctx, lt, &codec.SetLevel{Level: to}); err != nil {
+	if _, err := n.propose(ctx, t, &codec.SetLevel{Level: to}); err != nil {
 		n.log.Info("the cluster's level is not raised yet", "level", now, "to", to, "error", err)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
 )
 
 // ErrRemoved ends Run on a node that is no longer a member of its cluster.
@@ -16,7 +17,7 @@ var ErrRemoved = errors.New("raftstore: this node was removed from the cluster")
 // addresses, and forget servers that were removed. An incarnation that is
 // recorded stays; Admit keeps out who comes with another.
 // It reports whether nothing is left to do.
-func (n *Node) recordMembers(ctx context.Context, lt *leaderTerm) (complete bool) {
+func (n *Node) recordMembers(ctx context.Context, t *propose.Term) (complete bool) {
 	complete = true
 	recorded := make(map[string]codec.Member)
 	for _, m := range n.state.Members() {
@@ -35,13 +36,13 @@ func (n *Node) recordMembers(ctx context.Context, lt *leaderTerm) (complete bool
 		if m == old {
 			continue
 		}
-		if _, err := n.propose(ctx, lt, &m); err != nil {
+		if _, err := n.propose(ctx, t, &m); err != nil {
 			n.log.Info("member not recorded yet", "member", id, "error", err)
 			complete = false
 		}
 	}
 	for id := range recorded {
-		if _, err := n.forgetMember(ctx, lt, id); err != nil {
+		if _, err := n.forgetMember(ctx, t, id); err != nil {
 			n.log.Info("removed member not forgotten yet", "member", id, "error", err)
 			complete = false
 		}
@@ -52,7 +53,7 @@ func (n *Node) recordMembers(ctx context.Context, lt *leaderTerm) (complete bool
 // forgetMember has the state machine forget a server that was removed, unless it is in the
 // configuration again: it may have been added, and recorded, since the caller looked. It is
 // not added meanwhile. The index is that of the entry, 0 if there is none.
-func (n *Node) forgetMember(ctx context.Context, lt *leaderTerm, id string) (index uint64, err error) {
+func (n *Node) forgetMember(ctx context.Context, t *propose.Term, id string) (index uint64, err error) {
 	if !n.changing.enter(ctx) {
 		return 0, ctx.Err()
 	}
@@ -60,7 +61,7 @@ func (n *Node) forgetMember(ctx context.Context, lt *leaderTerm, id string) (ind
 	if _, again := serverIn(n.configuration(), id); again {
 		return 0, nil
 	}
-	done, err := n.propose(ctx, lt, &codec.Member{ID: id, Remove: true})
+	done, err := n.propose(ctx, t, &codec.Member{ID: id, Remove: true})
 	return done.Index, err
 }
 

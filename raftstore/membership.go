@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -103,9 +104,9 @@ func (n *Node) changeOnce(ctx context.Context, c change) error {
 	_, f, err := open(answer)
 	switch {
 	case f != nil && answer[0] == answerNotLeader:
-		return moved{f.err}
+		return moved{f.Err}
 	case f != nil:
-		return f.err
+		return f.Err
 	}
 	return err
 }
@@ -135,7 +136,7 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 			return []byte{answerNotLeader}, nil
 		}
 		e := turn.AsError(err)
-		return badly(&failure{e.Kind != turn.Unknown, e}), nil
+		return badly(&propose.Failure{Definite: e.Kind != turn.Unknown, Err: e}), nil
 	}
 	return []byte{answerOK}, nil
 }
@@ -143,24 +144,24 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 // changeHere makes a change as the leader. All steps take place in one leader term,
 // each on the configuration for which it was decided: see reconfigure.
 func (n *Node) changeHere(ctx context.Context, c change) error {
-	lt := n.props.current()
-	if lt == nil || !lt.holds() {
-		return moved{notLeader().err}
+	t := n.props.Current()
+	if t == nil || !t.Holds() {
+		return moved{propose.NotLeader().Err}
 	}
 	if c.Transfer {
 		return n.TransferLeadership(ctx)
 	}
 	if c.Remove {
-		return n.removeHere(ctx, lt, c.ID)
+		return n.removeHere(ctx, t, c.ID)
 	}
-	return n.addHere(ctx, lt, c)
+	return n.addHere(ctx, t, c)
 }
 
 // reconfigure makes one change of the configuration. decide gets the latest configuration,
 // and begins a change of it, or returns why there is none to make. Nothing else changes the
 // configuration in between: a leader makes one change at a time, and the log store rejects
 // a change that Raft would append only in a later term, after another leader's changes.
-func (n *Node) reconfigure(ctx context.Context, lt *leaderTerm, decide func(now raft.Configuration) (raft.Future, error)) error {
+func (n *Node) reconfigure(ctx context.Context, t *propose.Term, decide func(now raft.Configuration) (raft.Future, error)) error {
 	if !n.changing.enter(ctx) {
 		return unavailable("the configuration was not changed: another change of it takes too long (%v)", ctx.Err())
 	}
@@ -168,9 +169,9 @@ func (n *Node) reconfigure(ctx context.Context, lt *leaderTerm, decide func(now 
 	if err := n.roomForChange(ctx); err != nil {
 		return err
 	}
-	n.logs.ReconfigureIn(lt.term)
-	if !lt.holds() {
-		return moved{notLeader().err}
+	n.logs.ReconfigureIn(t.Number)
+	if !t.Holds() {
+		return moved{propose.NotLeader().Err}
 	}
 	begun, err := decide(n.configuration())
 	if err != nil {
@@ -236,25 +237,25 @@ func changed(err error) error {
 	return turn.Errorf(turn.Unknown, "the configuration change was begun, its outcome is unknown: %v; see the cluster's status", err)
 }
 
-func (n *Node) addHere(ctx context.Context, lt *leaderTerm, c change) error {
+func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 	if err := memberIn(n.configuration(), c); err != nil {
 		return err
 	}
 	if n.cfg.Closed != "" {
 		return turn.Errorf(turn.Invalid, "node %s cannot be added: %s", c.ID, n.cfg.Closed)
 	}
-	if err := n.addLearner(ctx, lt, c); err != nil {
+	if err := n.addLearner(ctx, t, c); err != nil {
 		return err
 	}
 	poke(n.roleChanged)
-	if err := n.untilCaughtUp(ctx, lt, c.ID); err != nil {
+	if err := n.untilCaughtUp(ctx, t, c.ID); err != nil {
 		return err
 	}
-	err := n.reconfigure(ctx, lt, func(now raft.Configuration) (raft.Future, error) {
+	err := n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
 		if s, found := serverIn(now, c.ID); !found || string(s.Address) != c.Addr {
 			return nil, turn.Errorf(turn.NotFound, "node %s was removed or moved before it could become a voter", c.ID)
 		}
-		return lt.raft.AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
+		return n.raft.Load().AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
 	})
 	if err != nil && turn.KindOf(err) == turn.Unavailable {
 		return turn.Errorf(turn.Unknown, "node %s is a learner, and did not become a voter (%v): add it again", c.ID, err)
@@ -272,7 +273,7 @@ func memberIn(now raft.Configuration, c change) error {
 
 // addLearner makes a node a member without a vote if it is the one that is meant,
 // and if the cluster has to do with it.
-func (n *Node) addLearner(ctx context.Context, lt *leaderTerm, c change) error {
+func (n *Node) addLearner(ctx context.Context, t *propose.Term, c change) error {
 	if !n.levelGate.enter(ctx) {
 		return unavailable("another node is being added, or the cluster's level raised: %v", ctx.Err())
 	}
@@ -284,27 +285,27 @@ func (n *Node) addLearner(ctx context.Context, lt *leaderTerm, c change) error {
 	if facts.NodeID != c.ID {
 		return turn.Errorf(turn.Invalid, "at %s there is node %s, not node %s", c.Addr, facts.NodeID, c.ID)
 	}
-	return n.reconfigure(ctx, lt, func(now raft.Configuration) (raft.Future, error) {
+	return n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
 		if err := memberIn(now, c); err != nil {
 			return nil, err
 		}
-		return lt.raft.AddNonvoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
+		return n.raft.Load().AddNonvoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
 	})
 }
 
 // untilCaughtUp waits until a learner is recorded as a member, so that its
 // incarnation is known before it may vote, and has applied nearly all.
-func (n *Node) untilCaughtUp(ctx context.Context, lt *leaderTerm, id string) error {
+func (n *Node) untilCaughtUp(ctx context.Context, t *propose.Term, id string) error {
 	const near = 64 // entries
 	for {
 		st, err := n.statusOf(ctx, id)
 		if err == nil && n.recorded(id) == "" {
-			_, err = n.propose(ctx, lt, &codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
+			_, err = n.propose(ctx, t, &codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
 		}
 		if applied, _ := n.state.Applied(); err == nil && n.recorded(id) == st.Incarnation && st.Applied+near >= applied {
 			return nil
 		}
-		if !lt.holds() || lt.ended() {
+		if !t.Holds() || t.Ended() {
 			return turn.Errorf(turn.Unknown, "node %s is a learner; leadership changed before it could become a voter: add it again", id)
 		}
 		select {

@@ -18,6 +18,7 @@ import (
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vote"
@@ -47,13 +48,13 @@ type Node struct {
 	waiter  *peerWaiter
 	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
 	lead    *leadership
-	calls   *calls
-	props   *proposer
+	calls   *propose.Calls
+	props   *propose.Proposer
 	// levelGate is held while a node is found fit to join, until it is a member, and
 	// while the level is raised.
 	levelGate gate
-	forward   *forwarder
-	inbox     *inbox
+	forward   *propose.Forwarder
+	inbox     *propose.Inbox
 	casts     *broadcast.Broadcaster
 	reads     *reads
 	far       rounds // of read indexes from a leader that is another node
@@ -65,10 +66,6 @@ type Node struct {
 	fresh     freshness
 	stats     counters
 
-	system struct {
-		origin uint64 // of the operations that this node proposes by itself
-		last   atomic.Uint64
-	}
 	roleChanged chan struct{} // cap 1: who leads may have changed
 	changing    gate          // for one change of the configuration at a time
 	flushed     chan struct{} // cap 1: the state was flushed
@@ -86,8 +83,16 @@ type Node struct {
 
 // callsWait tells whoever may take calls that some wait.
 func (n *Node) callsWait() {
-	poke(n.props.wake)
-	poke(n.forward.wake)
+	n.props.Wake()
+	n.forward.Wake()
+}
+
+// poke leaves a token in a channel with room for one.
+func poke(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
 }
 
 // Close closes the files of a Node that was not given to Run.
@@ -142,27 +147,27 @@ func (n *Node) Watch(k turn.Key) (changed <-chan struct{}, stop func()) { return
 
 // Submit starts an operation and returns at once. Operations submitted one after
 // the other take place in that order, if they take place.
-func (n *Node) Submit(ctx context.Context, op turn.Op) *Call {
+func (n *Node) Submit(ctx context.Context, op turn.Op) *propose.Call {
 	if err := op.Validate(n.cfg.Limits); err != nil {
-		return n.calls.failed(turn.AsError(err))
+		return n.calls.Failed(turn.AsError(err))
 	}
 	if err := proposable(op); err != nil {
-		return n.calls.failed(err)
+		return n.calls.Failed(err)
 	}
 	b, needs, err := codec.EncodeOpLevel(op)
 	if err != nil {
-		return n.calls.failed(turn.AsError(err))
+		return n.calls.Failed(turn.AsError(err))
 	}
 	if err := n.levelError(needs); err != nil {
-		return n.calls.failed(err)
+		return n.calls.Failed(err)
 	}
 	if why := n.space.rejects(op); why != nil {
-		return n.calls.failed(why)
+		return n.calls.Failed(why)
 	}
 	if err := ctx.Err(); err != nil {
-		return n.calls.failed(unavailable("the context ended before the operation began: %v", err))
+		return n.calls.Failed(unavailable("the context ended before the operation began: %v", err))
 	}
-	return n.calls.submit(ctx, b, fsm.Weight(op))
+	return n.calls.Submit(ctx, b, fsm.Weight(op))
 }
 
 // Apply performs an operation: see Submit and Call.Wait.
@@ -182,7 +187,7 @@ func (n *Node) Calm(ctx context.Context) error {
 // applied is told of each entry that the state machine applied.
 func (n *Node) applied(index, _ uint64, outs []fsm.Outcome) {
 	if len(outs) > 0 {
-		n.calls.applied(outs)
+		n.calls.Applied(outs)
 	}
 }
 
@@ -192,7 +197,7 @@ func (n *Node) jumped() {
 	n.stats.installed.Add(1)
 	index, _ := n.state.Applied()
 	n.log.Info("snapshot installed", "index", index)
-	poke(n.forward.wake)
+	n.forward.Wake()
 	n.lead.announce()
 }
 
@@ -218,7 +223,7 @@ func (n *Node) serve(ctx context.Context, r peer.Request) ([]byte, error) {
 func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 	switch r.Kind {
 	case kindForward:
-		n.inbox.take(r, reply)
+		n.takeForwarded(r, reply)
 	case kindConfirm:
 		if err := n.ballot.ready(); err != nil {
 			reply(nil, err)

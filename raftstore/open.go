@@ -11,6 +11,7 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vfs"
@@ -34,7 +35,6 @@ func Open(cfg Config) (_ *Node, err error) {
 		levelGate: newGate(),
 	}
 	n.cfg.Logger = n.log
-	n.system.origin = rand.Uint64() | 1
 	defer func() {
 		if err != nil {
 			_ = n.Close()
@@ -126,7 +126,7 @@ func (n *Node) openLog(dir string) (err error) {
 	}
 	n.logs = raftlog.New(e, raftlog.Config{
 		Mark: n.mark, Fail: n.fail, Halt: n.halt,
-		Known: n.known, Placed: func() { n.props.taken() }, Leads: n.leading,
+		Known: n.known, Placed: func() { n.props.Placed() }, Leads: n.leading,
 	})
 	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
@@ -177,9 +177,10 @@ func (n *Node) listen() (err error) {
 
 // wire connects the parts with each other.
 func (n *Node) wire() {
-	n.calls = newCalls(n.cfg.Calls, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
-	n.props = newProposer(n.cfg.Calls, n.calls, n.space, n.log)
-	n.inbox = &inbox{proposer: n.props, vet: n.vet, sessions: make(map[string]*inSession)}
+	bounds := n.cfg.Calls.bounds()
+	n.calls = propose.NewCalls(bounds, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
+	n.props = propose.NewProposer(bounds, n.calls, n.space, rand.Uint64()|1)
+	n.inbox = propose.NewInbox(n.props, n.vet)
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
@@ -188,7 +189,7 @@ func (n *Node) wire() {
 		RetryMax: n.askTime() / 2, // a node that starts may have to be dialed to hear what this one has seen: see hearsay
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
-	n.forward = &forwarder{bounds: n.cfg.Calls, calls: n.calls, net: n.net, lead: n.lead, space: n.space, wake: make(chan struct{}, 1)}
+	n.forward = propose.NewForwarder(bounds, n.calls, forwarding{n.lead, n.net}, n.space)
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
 		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),

@@ -3,11 +3,13 @@ package raftstore
 import (
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/propose"
 )
 
 // aheadCluster is a cluster with a leader whose log has stored nothing since one
 // message, and yet has been given another. open lets it go on.
-func aheadCluster(t *testing.T, dir string, nodes int) (c *simCluster, leader *simNode, call *Call, open func()) {
+func aheadCluster(t *testing.T, dir string, nodes int) (c *simCluster, leader *simNode, call *propose.Call, open func()) {
 	c = newSimCluster(t, 1, dir, nodes)
 	c.recover()
 	leader = c.leader()

@@ -28,7 +28,7 @@ func TestEntriesForAnotherTermAreNotStored(t *testing.T) {
 	entry := codec.AppendEntry(nil, 1, []codec.Command{{Op: op}})
 	last := n.raft.Load().LastIndex()
 	err = n.raft.Load().ApplyLog(raftlog.NewProposal(term-1, entry), 0).Error()
-	if f := classify(err); !errors.Is(err, raftlog.ErrOtherTerm) || !f.definite {
+	if f := classify(err); !errors.Is(err, raftlog.ErrOtherTerm) || !f.Definite {
 		t.Fatalf("an entry for the term before: %v, %+v", err, f)
 	}
 	var log raft.Log
@@ -54,28 +54,6 @@ func TestProposalsLeaveNoTrace(t *testing.T) {
 				t.Fatalf("entry %d on %s: %v, extension %x", i, n.id, err, log.Extensions)
 			}
 		}
-	}
-}
-
-// An entry could be refused by Raft, and the next one taken. So the next one is given
-// to Raft only when the one before it is in its place in the log.
-func TestNextEntryWaitsForItsTurn(t *testing.T) {
-	c := newCluster(t, 1)
-	n := c.leader()
-	put(t, n, "s", "before")
-	eventuallyTrue(t, "nothing is under way", n.props.idle)
-	n.props.mu.Lock()
-	n.props.entering = &entryBatch{}
-	n.props.mu.Unlock()
-	call := n.Submit(t.Context(), &turn.Append{Key: key("s"), Messages: []turn.NewMessage{{Data: []byte("next")}}})
-	for range 3 {
-		if n.props.step() {
-			t.Fatal("an entry was given to Raft while another was not in the log yet")
-		}
-	}
-	n.props.taken()
-	if _, err := call.Wait(); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -106,7 +84,7 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	c := newCluster(t, 3)
 	n := c.leader()
-	lt := n.props.current()
+	lt := n.props.Current()
 	n.changing.enter(t.Context()) // another change is under way
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -151,7 +129,7 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	}
 	c.recordedAll()
 	leader, f := c.pair()
-	lt := leader.props.current()
+	lt := leader.props.Current()
 	full[leader.id].Store(true)
 	err := leader.removeHere(t.Context(), lt, f.id)
 	full[leader.id].Store(false)

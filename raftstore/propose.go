@@ -2,27 +2,32 @@ package raftstore
 
 import (
 	"context"
+	"errors"
+
+	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // propose has the leader, which this node must be, perform an operation of its own.
-func (n *Node) propose(ctx context.Context, lt *leaderTerm, op turn.Op) (turn.Result, error) {
-	u, wait, err := n.localUnit(op)
+func (n *Node) propose(ctx context.Context, t *propose.Term, op turn.Op) (turn.Result, error) {
+	b, wait, err := n.internalBatch(op)
 	if err != nil {
 		return turn.Result{}, err
 	}
-	if _, f := n.props.offer(u, lt); f != nil {
-		return turn.Result{}, f.err
+	if _, f := n.props.Offer(b, t); f != nil {
+		return turn.Result{}, f.Err
 	}
 	return wait(ctx)
 }
 
-// localUnit makes a unit of an operation of the leader's own, and a function that
+// internalBatch makes a batch of an operation of the leader's own, and a function that
 // waits for its outcome.
-func (n *Node) localUnit(op turn.Op) (*unit, func(context.Context) (turn.Result, error), error) {
+func (n *Node) internalBatch(op turn.Op) (*propose.Batch, func(context.Context) (turn.Result, error), error) {
 	b, needs, err := codec.EncodeOpLevel(op)
 	if err != nil {
 		return nil, nil, err
@@ -30,31 +35,40 @@ func (n *Node) localUnit(op turn.Op) (*unit, func(context.Context) (turn.Result,
 	if err := n.levelError(needs); err != nil {
 		return nil, nil, err
 	}
-	type outcome struct {
-		r   turn.Result
-		err error
-	}
-	got := make(chan outcome, 1)
-	u := &unit{
-		commands: []codec.Command{{Origin: n.system.origin, Number: n.system.last.Add(1), Op: b}},
-		bytes:    len(b), internal: true,
-		done: func(outs []fsm.Outcome, f *failure) {
-			switch {
-			case f != nil:
-				got <- outcome{err: f.err}
-			case outs[0].Err != nil:
-				got <- outcome{err: outs[0].Err}
-			default:
-				got <- outcome{r: outs[0].Result}
-			}
-		},
-	}
-	return u, func(ctx context.Context) (turn.Result, error) {
-		select {
-		case o := <-got:
-			return o.r, o.err
-		case <-ctx.Done():
-			return turn.Result{}, ctx.Err()
+	batch, wait := n.props.Internal(b)
+	return batch, wait, nil
+}
+
+// leaderLog is Raft's log as its leader writes to it. It implements propose.Log.
+type leaderLog struct{ raft *raft.Raft }
+
+func (l leaderLog) Leads(term uint64) bool {
+	return l.raft.State() == raft.Leader && l.raft.CurrentTerm() == term
+}
+
+func (l leaderLog) Propose(term uint64, entry []byte) (outcome func() ([]fsm.Outcome, *propose.Failure)) {
+	// Without a timeout: Raft's main loop takes it, or Raft is shut down. What
+	// waits for the outcome has deadlines of its own.
+	future := l.raft.ApplyLog(raftlog.NewProposal(term, entry), 0)
+	return func() ([]fsm.Outcome, *propose.Failure) {
+		if err := future.Error(); err != nil {
+			return nil, classify(err)
 		}
-	}, nil
+		outs, _ := future.Response().([]fsm.Outcome)
+		return outs, nil
+	}
+}
+
+// classify tells what an error of raft.Apply means for the entry. Anything that
+// is not known to have been refused may be in a log, and be committed later.
+func classify(err error) *propose.Failure {
+	switch {
+	case errors.Is(err, raft.ErrNotLeader),
+		errors.Is(err, raft.ErrEnqueueTimeout),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress),
+		errors.Is(err, raft.ErrAbortedByRestore),
+		errors.Is(err, raftlog.ErrOtherTerm):
+		return propose.NotLeader()
+	}
+	return &propose.Failure{Err: turn.Errorf(turn.Unknown, "the leader lost leadership before the outcome was known: %v", err)}
 }

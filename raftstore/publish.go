@@ -27,7 +27,7 @@ func (n *Node) sendBroadcast(id string, payload []byte, done func(answer []byte,
 	n.net.Send(id, kindCast, payload, func(answer []byte, err error) {
 		content, f, bad := open(answer)
 		if err == nil && f != nil {
-			err = f.err
+			err = f.Err
 		}
 		done(content, cmp.Or(err, bad))
 	})

@@ -178,9 +178,9 @@ func (n *Node) forwardQuery(ctx context.Context, leader string, q []byte) (r tur
 	case err != nil:
 		return r, false, err
 	case f != nil && answer[0] == answerNotLeader:
-		return r, true, f.err
+		return r, true, f.Err
 	case f != nil:
-		return r, false, f.err
+		return r, false, f.Err
 	}
 	r, err = codec.DecodeResult(content)
 	return r, false, err
@@ -190,7 +190,7 @@ func (n *Node) forwardQuery(ctx context.Context, leader string, q []byte) (r tur
 func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) {
 	q, err := codec.DecodeQuery(payload)
 	if err != nil {
-		return badly(&failure{true, turn.AsError(err)}), nil
+		return badly(definite(turn.AsError(err))), nil
 	}
 	index, ok := n.reads.index(ctx)
 	if !ok {
@@ -204,7 +204,7 @@ func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) 
 		return []byte{answerNotLeader}, nil // soon
 	}
 	if err != nil {
-		return badly(&failure{true, turn.AsError(err)}), nil
+		return badly(definite(turn.AsError(err))), nil
 	}
 	b, err := codec.EncodeResult(&r)
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (n *Node) removeHere(ctx context.Context, lt *leaderTerm, id string) error {
+func (n *Node) removeHere(ctx context.Context, t *propose.Term, id string) error {
 	if err := n.checkRemaining(ctx, id); err != nil {
 		return err
 	}
@@ -22,19 +23,19 @@ func (n *Node) removeHere(ctx context.Context, lt *leaderTerm, id string) error 
 		}
 		return turn.Errorf(turn.Unknown, "the new leader is to remove node %s: ask again", id)
 	}
-	err := n.reconfigure(ctx, lt, func(now raft.Configuration) (raft.Future, error) {
+	err := n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
 		if _, found := serverIn(now, id); !found {
 			return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
 		}
 		if id == n.id {
 			return nil, turn.Errorf(turn.Invalid, "node %s is the last voter", id)
 		}
-		return lt.raft.RemoveServer(raft.ServerID(id), 0, time.Second), nil
+		return n.raft.Load().RemoveServer(raft.ServerID(id), 0, time.Second), nil
 	})
 	if err != nil {
 		return err
 	}
-	index, err := n.forgetMember(ctx, lt, id)
+	index, err := n.forgetMember(ctx, t, id)
 	if err != nil {
 		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
 	}

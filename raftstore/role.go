@@ -12,7 +12,7 @@ func (n *Node) watchRole(ctx context.Context) {
 	var lt *leaderTerm
 	for {
 		leading, term, _ := n.raftState()
-		if lt != nil && (!leading || lt.term != term || lt.ended()) {
+		if lt != nil && (!leading || lt.Number != term || lt.Ended()) {
 			n.endTerm(lt)
 			lt = nil
 		}

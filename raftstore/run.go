@@ -74,10 +74,10 @@ func (n *Node) run(ctx context.Context) error {
 	case <-n.failed:
 	}
 	n.stopping.Store(true)
-	n.calls.close(unavailable("the node is stopping"))
+	n.calls.Close(unavailable("the node is stopping"))
 	stopped := n.stopRaft()
 	cancel() // closes all connections, too
-	n.calls.abandon()
+	n.calls.Abandon()
 	wg.Wait()
 	n.waitRaft(stopped)
 	endState(n.reason())
@@ -168,7 +168,7 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchRole, n.props.run, n.forward.run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
+		n.watchRole, n.props.Run, n.forward.Run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
 	} {
 		wg.Go(func() { run(life) })
 	}
@@ -186,7 +186,7 @@ func (n *Node) sweep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			n.calls.sweep()
+			n.calls.Sweep()
 		}
 	}
 }
@@ -197,14 +197,14 @@ func (n *Node) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
 	defer cancel()
 	n.stopping.Store(true)
-	n.calls.close(unavailable("the node is stopping"))
+	n.calls.Close(unavailable("the node is stopping"))
 	others, _ := n.voters()
 	if leader, _, _ := n.raftState(); leader && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
 			n.log.Warn("cannot hand leadership over before stopping", "error", err)
 		}
 	}
-	for ctx.Err() == nil && (n.calls.unresolved() > 0 || !n.props.idle()) {
+	for ctx.Err() == nil && (n.calls.Unresolved() > 0 || !n.props.Idle()) {
 		select {
 		case <-ctx.Done():
 		case <-n.failed:

@@ -31,52 +31,20 @@ func newDiskSpace() *diskSpace {
 	return &diskSpace{watch: func() time.Duration { return time.Since(began) }}
 }
 
-// refusal returns why operations that need space are rejected, nil if they are not.
-func (d *diskSpace) refusal() *turn.Error { return d.full.Load() }
+// Refusal returns why operations that need space are rejected, nil if they are not.
+func (d *diskSpace) Refusal() *turn.Error { return d.full.Load() }
 
 // rejects returns why op is rejected, nil if it is not.
 func (d *diskSpace) rejects(op turn.Op) *turn.Error {
-	why := d.refusal()
+	why := d.Refusal()
 	if why == nil || freesSpace(op) && !d.exhausted.Load() {
 		return nil
 	}
 	return why
 }
 
-// split moves commands that need space out of a batch while those are rejected: it
-// returns them, and why. Commands that free space stay.
-func (d *diskSpace) split(b *batch) (rejected *batch, why *turn.Error) {
-	if why = d.refusal(); why == nil {
-		return nil, nil
-	}
-	kept := batch{gen: b.gen}
-	rejected = &batch{gen: b.gen}
-	for i, c := range b.commands {
-		to := rejected
-		if !d.exhausted.Load() && freesEncoded(c) {
-			to = &kept
-		}
-		to.calls, to.commands = append(to.calls, b.calls[i]), append(to.commands, c)
-		to.bytes += len(c.Op)
-		to.weight += b.calls[i].weight
-	}
-	*b = kept
-	return rejected, why
-}
-
-// rejectsAny returns why a batch is rejected as a whole: some of it needs space.
-func (d *diskSpace) rejectsAny(cs []codec.Command) *turn.Error {
-	why := d.refusal()
-	if why == nil {
-		return nil
-	}
-	for _, c := range cs {
-		if d.exhausted.Load() || !freesEncoded(c) {
-			return why
-		}
-	}
-	return nil
-}
+// Admits reports whether a command takes place in spite of a refusal, because it frees space.
+func (d *diskSpace) Admits(c codec.Command) bool { return !d.exhausted.Load() && freesEncoded(c) }
 
 func freesEncoded(c codec.Command) bool {
 	op, err := codec.DecodeOp(c.Op)
@@ -91,8 +59,8 @@ func freesSpace(op turn.Op) bool {
 	return turn.Frees(op)
 }
 
-// hear takes the leader's decision; nil: it admits everything.
-func (d *diskSpace) hear(why *turn.Error) {
+// Hear takes the leader's decision; nil: it admits everything.
+func (d *diskSpace) Hear(why *turn.Error) {
 	d.full.Store(why)
 	d.heard.Store(int64(max(d.watch(), 1)))
 }
@@ -111,14 +79,14 @@ func (n *Node) watchSpace(ctx context.Context) {
 	v := survey{node: n}
 	for {
 		n.checkSpace()
-		before := n.space.refusal()
+		before := n.space.Refusal()
 		if n.leading() {
 			v.decide(ctx)
 		} else {
 			n.space.exhausted.Store(false)
 			n.space.forget(5 * (n.cfg.Storage.CheckEvery + statusTime))
 		}
-		if after := n.space.refusal(); (before != nil) != (after != nil) {
+		if after := n.space.Refusal(); (before != nil) != (after != nil) {
 			n.log.Warn("disk space", "free", n.space.free.Load(), "reserve", n.cfg.Storage.ReserveBytes, "writes_rejected", after != nil)
 			n.callsWait()
 		}

@@ -76,12 +76,12 @@ type Stats struct {
 
 // Stats returns the counters.
 func (n *Node) Stats() Stats {
-	calls := n.calls.statistics()
+	calls, proposed, forwarded := n.calls.Stats(), n.props.Stats(), n.forward.Stats()
 	s := Stats{
-		Calls: calls.submitted, CallsOverloaded: calls.overloaded, CallsRetried: calls.retries,
-		OutcomesUnknown: calls.unknown, OutcomesUnavailable: calls.unavailable, CallsUnderWay: n.calls.unresolved(),
-		Entries: n.props.stats.entries.Load(), Commands: n.props.stats.commands.Load(), EntryBytes: n.props.stats.bytes.Load(),
-		Forwarded: n.forward.sent.Load(), ForwardBatches: n.forward.batches.Load(), ForwardResets: n.forward.resets.Load(),
+		Calls: calls.Submitted, CallsOverloaded: calls.Overloaded, CallsRetried: calls.Retries,
+		OutcomesUnknown: calls.Unknown, OutcomesUnavailable: calls.Unavailable, CallsUnderWay: n.calls.Unresolved(),
+		Entries: proposed.Entries, Commands: proposed.Commands, EntryBytes: proposed.Bytes,
+		Forwarded: forwarded.Calls, ForwardBatches: forwarded.Batches, ForwardResets: forwarded.Resets,
 		ReadRounds: n.reads.held.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),
 		LeaderChanges: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
 		SnapshotsTaken: n.stats.snapshots.count.Load(), SnapshotsInstalled: n.stats.installed.Load(), StateRepairs: n.stats.repairs.Load(),
@@ -89,7 +89,7 @@ func (n *Node) Stats() Stats {
 		Flushes: n.stats.flushes.count.Load(), FlushBytes: n.stats.flushBytes.Load(),
 		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),
 		FirstIndex: n.logs.FirstDurable(), LastIndex: n.logs.LastDurable(),
-		ReadOnly: n.space.refusal() != nil, ShortOfSpace: n.space.short.Load() != nil, FreeBytes: n.space.free.Load(),
+		ReadOnly: n.space.Refusal() != nil, ShortOfSpace: n.space.short.Load() != nil, FreeBytes: n.space.free.Load(),
 		Level: n.state.Level(),
 	}
 	s.LogAppends, s.LogAppendTime = n.logs.Appends()

@@ -96,7 +96,7 @@ func (n *Node) answerStatus(r peer.Request) ([]byte, error) {
 		if notice.Rejects != "" {
 			why = turn.Errorf(turn.ReadOnly, "%s", notice.Rejects)
 		}
-		n.space.hear(why)
+		n.space.Hear(why)
 	}
 	b, err := json.Marshal(n.status())
 	return append([]byte{answerOK}, b...), err
@@ -122,7 +122,7 @@ func (n *Node) askStatus(ctx context.Context, id string, notice []byte) (s nodeS
 	}
 	content, f, err := open(answer)
 	if f != nil {
-		return s, f.err
+		return s, f.Err
 	}
 	if err != nil {
 		return s, err
@@ -218,10 +218,10 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 			reasons = append(reasons, how)
 		}
 	}
-	if why := n.space.refusal(); why != nil {
+	if why := n.space.Refusal(); why != nil {
 		reasons = append(reasons, "writes that need space are rejected: "+why.Message)
 	}
-	if age := n.calls.oldest(); age > n.cfg.Calls.LeaderWait {
+	if age := n.calls.Oldest(); age > n.cfg.Calls.LeaderWait {
 		reasons = append(reasons, fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
 	}
 	if damage, halted := n.state.Damage(); halted {

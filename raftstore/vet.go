@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -13,35 +14,27 @@ import (
 // good. The own calls were encoded here; those of other nodes are decoded before
 // they are proposed.
 
-// vetted are the commands of another node that may be proposed, and outcomes for those
-// that may not and never will.
-type vetted struct {
-	fit     []codec.Command
-	weight  int // of fit: see fsm.Weight
-	refused []fsm.Outcome
-}
-
 // vet looks at the commands of another node. If the cluster is not, or not yet, at the
 // level that one of them needs, none may be proposed: the node is to ask again.
-func (n *Node) vet(commands []codec.Command) (vetted, *failure) {
-	v := vetted{fit: commands}
+func (n *Node) vet(commands []codec.Command) (propose.Vetted, *propose.Failure) {
+	v := propose.Vetted{Fit: commands}
 	for i, c := range commands {
 		op, needs, err := n.fit(c.Op)
 		if err == nil {
 			if err := n.levelError(needs); err != nil {
-				return vetted{}, &failure{true, err}
+				return propose.Vetted{}, definite(err)
 			}
-			v.weight += fsm.Weight(op)
-			if len(v.refused) > 0 {
-				v.fit = append(v.fit, c)
+			v.Weight += fsm.Weight(op)
+			if len(v.Refused) > 0 {
+				v.Fit = append(v.Fit, c)
 			}
 			continue
 		}
-		if len(v.refused) == 0 {
+		if len(v.Refused) == 0 {
 			n.log.Error("another node forwarded an operation that cannot be applied; it is refused", "error", err)
-			v.fit = append([]codec.Command(nil), commands[:i]...)
+			v.Fit = append([]codec.Command(nil), commands[:i]...)
 		}
-		v.refused = append(v.refused, fsm.Outcome{Origin: c.Origin, Number: c.Number, Err: err})
+		v.Refused = append(v.Refused, fsm.Outcome{Origin: c.Origin, Number: c.Number, Err: err})
 	}
 	return v, nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
-	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -45,7 +45,7 @@ func TestPoisonIsNotProposed(t *testing.T) {
 	c := newCluster(t, 3, patient) // a batch is for one leader, whatever the load of the machine
 	defer c.killAll()              // patient nodes do not hand over
 	leader, f := c.elect("n1"), c.nodes["n2"]
-	eventuallyTrue(t, "the leader takes batches", func() bool { return f.net.Connected("n1") && leader.props.current() != nil })
+	eventuallyTrue(t, "the leader takes batches", func() bool { return f.net.Connected("n1") && leader.props.Current() != nil })
 	session := uint64(1 << 40) // beyond those of the node's own forwarder
 	const origin = 77
 	number := uint64(0)
@@ -58,7 +58,7 @@ func TestPoisonIsNotProposed(t *testing.T) {
 		commands := []codec.Command{{Origin: origin, Number: number + 1, Op: good}, {Origin: origin, Number: number + 2, Op: op}, {Origin: origin, Number: number + 3, Op: good}}
 		number += 3
 		for range 2 { // alone, too
-			answer, err := f.net.Call(t.Context(), leader.id, kindForward, appendForwarded(forwarded{f.calls.origin, session, 0, commands}))
+			answer, err := f.net.Call(t.Context(), leader.id, kindForward, appendForwarded(propose.Forwarded{Origin: f.calls.Origin(), Session: session, Commands: commands}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,32 +120,23 @@ func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	ready := false
-	in := &inbox{proposer: n1.props, sessions: make(map[string]*inSession), vet: func(cs []codec.Command) (vetted, *failure) {
+	in := propose.NewInbox(n1.props, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
 		if !ready {
-			return vetted{}, &failure{true, n1.levelError(turn.Level1)}
+			return propose.Vetted{}, definite(n1.levelError(turn.Level1))
 		}
-		return vetted{fit: cs}, nil
-	}}
+		return propose.Vetted{Fit: cs}, nil
+	})
 	op, err := codec.EncodeOp(appendOp("s", "x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask := func(session uint64) *failure {
-		answers := make(chan []byte, 1)
-		in.take(peer.Request{Payload: appendForwarded(forwarded{7, session, 0, []codec.Command{{Origin: 7, Number: 1, Op: op}}})},
-			func(b []byte, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-				answers <- b
-			})
-		_, f, err := open(<-answers)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
+	ask := func(session uint64) *propose.Failure {
+		failures := make(chan *propose.Failure, 1)
+		batch := propose.Forwarded{Origin: 7, Session: session, Commands: []codec.Command{{Origin: 7, Number: 1, Op: op}}}
+		in.Take("n2", batch, len(op), func(_ []fsm.Outcome, f *propose.Failure) { failures <- f })
+		return <-failures
 	}
-	if f := ask(1); f == nil || !f.definite || f.err.Kind != turn.Unavailable {
+	if f := ask(1); f == nil || !f.Definite || f.Err.Kind != turn.Unavailable {
 		t.Errorf("it is answered with %+v", f)
 	}
 	if got := texts(t, n1, "s", turn.Linearizable); len(got) != 0 {
@@ -153,7 +144,7 @@ func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 	}
 	ready = true
 	if f := ask(2); f != nil {
-		t.Errorf("sent again, it is refused: %v", f.err)
+		t.Errorf("sent again, it is refused: %v", f.Err)
 	}
 	if got := texts(t, n1, "s", turn.Linearizable); len(got) != 1 {
 		t.Errorf("%q was appended", got)
@@ -189,23 +180,4 @@ func FuzzVet(f *testing.F) {
 			t.Errorf("%x ends the machine: %v", op, err)
 		}
 	})
-}
-
-// After a batch that was refused, those behind it in its session are not even decoded.
-func TestBatchesOutOfTurnAreNotDecoded(t *testing.T) {
-	in := &inbox{sessions: make(map[string]*inSession), vet: func([]codec.Command) (vetted, *failure) {
-		t.Error("a batch is decoded")
-		return vetted{}, nil
-	}}
-	var got *failure
-	in.take(peer.Request{From: peer.Facts{NodeID: "n2"}, Payload: appendForwarded(forwarded{7, 1, 3, []codec.Command{{Origin: 7, Number: 4}}})},
-		func(answer []byte, err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, got, _ = open(answer)
-		})
-	if got == nil || !got.definite {
-		t.Errorf("the batch ends with %+v", got)
-	}
 }

@@ -33,7 +33,7 @@ const handOverEvery = 10 * time.Second
 // short of space itself hands over, if a quorum has space without it.
 func (v *survey) decide(ctx context.Context) {
 	n := v.node
-	before := n.space.refusal()
+	before := n.space.Refusal()
 	reports := v.ask(ctx)
 	why := v.rejection(reports, func(s nodeStatus) bool { return s.NoSpace })
 	full := v.rejection(reports, func(s nodeStatus) bool { return s.NoLog })
@@ -59,7 +59,7 @@ func (v *survey) decide(ctx context.Context) {
 // the disks only when its deadline has passed.
 func (v *survey) moveTime(ctx context.Context) {
 	n := v.node
-	if n.space.refusal() == nil || time.Now().Before(v.tick) {
+	if n.space.Refusal() == nil || time.Now().Before(v.tick) {
 		return
 	}
 	v.tick = time.Now().Add(tickWhenFull)
@@ -74,7 +74,7 @@ func (v *survey) moveTime(ctx context.Context) {
 func (v *survey) ask(ctx context.Context) map[string]nodeStatus {
 	n := v.node
 	var notice leaderNotice
-	if why := n.space.refusal(); why != nil {
+	if why := n.space.Refusal(); why != nil {
 		notice.Rejects = why.Message
 	}
 	payload, err := json.Marshal(notice)

@@ -1,12 +1,9 @@
 package raftstore
 
 import (
-	"context"
-	"log/slog"
 	"testing"
 
-	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,11 +20,11 @@ func TestSearchesOfLongListsDoNotRefuseEachOther(t *testing.T) {
 		}
 	}
 	for name, n := range map[string]*running{"the leader": leader, "a follower": other} {
-		release, err := leader.props.hold(t.Context())
+		release, err := leader.props.Hold(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		var calls []*Call
+		var calls []*propose.Call
 		for range 30 {
 			calls = append(calls, n.Submit(t.Context(), &turn.RemoveElements{Key: key("s"), Data: []byte("none")}))
 		}
@@ -37,41 +34,5 @@ func TestSearchesOfLongListsDoNotRefuseEachOther(t *testing.T) {
 				t.Errorf("search %d, sent to %s: %v", i, name, err)
 			}
 		}
-	}
-}
-
-// What weighs as much as an entry may hold comes alone, and the leader's own calls and
-// those of other nodes take turns then.
-func TestHeavyOperationsTakeTurns(t *testing.T) {
-	bounds := CallBounds{}
-	if err := bounds.setDefaults(); err != nil {
-		t.Fatal(err)
-	}
-	own := newCallTable(t)
-	p := newProposer(bounds, own.calls, newDiskSpace(), slog.New(slog.DiscardHandler))
-	lt := &leaderTerm{gen: own.gen}
-	for range 3 {
-		own.submit(context.Background(), []byte("own"), fsm.EntryWeight)
-		p.units = append(p.units, &unit{commands: make([]codec.Command, 1), bytes: 8, weight: fsm.EntryWeight})
-	}
-	var ownFirst, unitsFirst int
-	for i := range 6 {
-		out := p.gatherLocked(lt)
-		switch {
-		case out == nil:
-			t.Fatalf("entry %d: nothing", i)
-		case out.weight != fsm.EntryWeight:
-			t.Errorf("entry %d weighs %d of %d", i, out.weight, fsm.EntryWeight)
-		case out.local != nil:
-			ownFirst++
-		default:
-			unitsFirst++
-		}
-		if ownFirst-unitsFirst > 1 || unitsFirst-ownFirst > 1 {
-			t.Errorf("after entry %d, %d were the leader's and %d others'", i, ownFirst, unitsFirst)
-		}
-	}
-	if len(p.units) > 0 || own.pending() > 0 {
-		t.Errorf("%d units and %d calls are left", len(p.units), own.pending())
 	}
 }

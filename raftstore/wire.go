@@ -7,6 +7,7 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -34,19 +35,22 @@ const (
 
 var errShort = errors.New("raftstore: malformed message from another node")
 
-func badly(f *failure) []byte {
-	b, err := codec.EncodeError(f.err)
+// definite is the failure of what surely did not take place, and will not.
+func definite(why *turn.Error) *propose.Failure { return &propose.Failure{Definite: true, Err: why} }
+
+func badly(f *propose.Failure) []byte {
+	b, err := codec.EncodeError(f.Err)
 	if err != nil {
 		b = nil
 	}
-	if f.definite {
+	if f.Definite {
 		return append([]byte{answerFailed}, b...)
 	}
 	return append([]byte{answerUnknown}, b...)
 }
 
 // open splits an answer. The failure is nil if the request succeeded.
-func open(b []byte) ([]byte, *failure, error) {
+func open(b []byte) ([]byte, *propose.Failure, error) {
 	if len(b) == 0 {
 		return nil, nil, errShort
 	}
@@ -54,13 +58,13 @@ func open(b []byte) ([]byte, *failure, error) {
 	case answerOK:
 		return b[1:], nil, nil
 	case answerNotLeader:
-		return nil, notLeader(), nil
+		return nil, propose.NotLeader(), nil
 	case answerFailed, answerUnknown:
 		e, err := codec.DecodeError(b[1:])
 		if err != nil {
 			return nil, nil, err
 		}
-		return nil, &failure{b[0] == answerFailed, e}, nil
+		return nil, &propose.Failure{Definite: b[0] == answerFailed, Err: e}, nil
 	}
 	return nil, nil, errShort
 }
@@ -72,36 +76,31 @@ const forwardHeader = 24
 // maxForwarded bounds the commands of a batch: no node has more calls (CallBounds).
 const maxForwarded = 1 << 16
 
-type forwarded struct {
-	origin, session, place uint64
-	commands               []codec.Command
-}
-
-func appendForwarded(f forwarded) []byte {
+func appendForwarded(f propose.Forwarded) []byte {
 	size := forwardHeader + 16
-	for i := range f.commands {
-		size += 24 + len(f.commands[i].Op)
+	for i := range f.Commands {
+		size += 24 + len(f.Commands[i].Op)
 	}
 	b := make([]byte, 0, size)
-	for _, v := range [...]uint64{f.origin, f.session, f.place} {
+	for _, v := range [...]uint64{f.Origin, f.Session, f.Place} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
-	return codec.AppendEntry(b, 0, f.commands)
+	return codec.AppendEntry(b, 0, f.Commands)
 }
 
-func parseForwarded(b []byte) (forwarded, error) {
+func parseForwarded(b []byte) (propose.Forwarded, error) {
 	if len(b) < forwardHeader {
-		return forwarded{}, errShort
+		return propose.Forwarded{}, errShort
 	}
 	e, err := codec.DecodeEntry(b[forwardHeader:])
 	if len(e.Commands) > maxForwarded {
-		return forwarded{}, errShort
+		return propose.Forwarded{}, errShort
 	}
-	return forwarded{
-		origin:   binary.LittleEndian.Uint64(b),
-		session:  binary.LittleEndian.Uint64(b[8:]),
-		place:    binary.LittleEndian.Uint64(b[16:]),
-		commands: e.Commands,
+	return propose.Forwarded{
+		Origin:   binary.LittleEndian.Uint64(b),
+		Session:  binary.LittleEndian.Uint64(b[8:]),
+		Place:    binary.LittleEndian.Uint64(b[16:]),
+		Commands: e.Commands,
 	}, err
 }
 

@@ -6,11 +6,12 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func TestForwardedRoundTrip(t *testing.T) {
-	want := forwarded{origin: 1 << 63, session: 2, place: 3, commands: []codec.Command{
+	want := propose.Forwarded{Origin: 1 << 63, Session: 2, Place: 3, Commands: []codec.Command{
 		{Origin: 9, Number: 1, Op: []byte("a")}, {Origin: 9, Number: 2, Op: []byte("bb")},
 	}}
 	got, err := parseForwarded(appendForwarded(want))
@@ -32,16 +33,16 @@ func TestOutcomesRoundTrip(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	for _, want := range []*failure{
-		{true, turn.Errorf(turn.ReadOnly, "full")},
-		{false, turn.Errorf(turn.Unknown, "lost")},
+	for _, want := range []*propose.Failure{
+		{Definite: true, Err: turn.Errorf(turn.ReadOnly, "full")},
+		{Definite: false, Err: turn.Errorf(turn.Unknown, "lost")},
 	} {
 		_, got, err := open(badly(want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
-	if _, f, err := open([]byte{answerNotLeader}); err != nil || f == nil || !f.definite {
+	if _, f, err := open([]byte{answerNotLeader}); err != nil || f == nil || !f.Definite {
 		t.Fatalf("%+v, %v", f, err)
 	}
 	for _, b := range [][]byte{nil, {99}, {answerFailed, 1}} {
@@ -53,11 +54,11 @@ func TestAnswers(t *testing.T) {
 
 // Whatever another node sends, parsing it ends, in proportion to its length.
 func FuzzWire(f *testing.F) {
-	f.Add(appendForwarded(forwarded{1, 2, 3, []codec.Command{{Origin: 9, Number: 1, Op: []byte("a")}}}))
+	f.Add(appendForwarded(propose.Forwarded{Origin: 1, Session: 2, Place: 3, Commands: []codec.Command{{Origin: 9, Number: 1, Op: []byte("a")}}}))
 	f.Add(appendOutcomes(nil, []fsm.Outcome{{Origin: 9, Number: 2, Err: turn.Errorf(turn.Conflict, "no")}, {Number: 3, Skipped: true}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if v, err := parseForwarded(b); err == nil && len(v.commands) > len(b) {
-			t.Fatalf("%d commands from %d bytes", len(v.commands), len(b))
+		if v, err := parseForwarded(b); err == nil && len(v.Commands) > len(b) {
+			t.Fatalf("%d commands from %d bytes", len(v.Commands), len(b))
 		}
 		if outs, err := parseOutcomes(b); err == nil && len(outs) > len(b) {
 			t.Fatalf("%d outcomes from %d bytes", len(outs), len(b))

@@ -1,4 +1,4 @@
-package raftstore
+package propose
 
 import (
 	"context"
@@ -12,30 +12,33 @@ import (
 
 // callTable is a table of calls under the test's clock.
 type callTable struct {
-	*calls
+	*Calls
 	t   *testing.T
 	now time.Time
 }
 
+func testBounds() Bounds {
+	return Bounds{
+		LeaderWait: time.Second, OutcomeWait: 3 * time.Second, MaxBytes: 64 << 20, MaxCalls: 32768,
+		EntryCommands: 1024, EntryBytes: 256 << 10, Depth: 2, Overlap: 64, ForwardDepth: 4,
+	}
+}
+
 func newCallTable(t *testing.T) *callTable {
 	c := &callTable{t: t, now: time.Unix(0, 0)}
-	bounds := CallBounds{LeaderWait: time.Second, OutcomeWait: 3 * time.Second}
-	if err := bounds.setDefaults(); err != nil {
-		t.Fatal(err)
-	}
-	c.calls = newCalls(bounds, 7, func() time.Time { return c.now }, func() {})
+	c.Calls = NewCalls(testBounds(), 7, func() time.Time { return c.now }, func() {})
 	return c
 }
 
 func (c *callTable) add(n int) (out []*Call) {
 	for range n {
-		out = append(out, c.submit(context.Background(), []byte("12345678"), 0))
+		out = append(out, c.Submit(context.Background(), []byte("12345678"), 0))
 	}
 	return out
 }
 
 // took takes calls in the present generation and returns their numbers.
-func (c *callTable) took(gen uint64, n int) (*batch, []uint64) {
+func (c *callTable) took(gen uint64, n int) (*callBatch, []uint64) {
 	b := c.take(gen, n, 1<<20, fsm.EntryWeight)
 	if b == nil {
 		return nil, nil
@@ -97,24 +100,24 @@ func TestCallsAreTakenInOrderAndAgain(t *testing.T) {
 	if b, _ := c.took(gen, 9); b != nil {
 		t.Fatal("calls are taken twice")
 	}
-	c.applied(ok(1, 3, 4))
+	c.Applied(ok(1, 3, 4))
 	c.answered(ok(5, 1)) // the answer to what is known already
 	c.want(calls, -1, -1, -1, -1, -1)
 	if r, err := calls[2].Wait(); err != nil || r.First != 3 {
 		t.Fatalf("call 3: %+v, %v", r, err)
 	}
-	if c.unresolved() != 0 || len(c.queue) != 0 || c.bytes != 0 {
-		t.Fatalf("%d unresolved, %d in the queue, %d bytes", c.unresolved(), len(c.queue), c.bytes)
+	if c.Unresolved() != 0 || len(c.queue) != 0 || c.bytes != 0 {
+		t.Fatalf("%d unresolved, %d in the queue, %d bytes", c.Unresolved(), len(c.queue), c.bytes)
 	}
-	c.applied([]fsm.Outcome{{Origin: 8, Number: 6}, {Origin: 7, Number: 99}}) // nobody's
+	c.Applied([]fsm.Outcome{{Origin: 8, Number: 6}, {Origin: 7, Number: 99}}) // of no call here
 }
 
 func TestBatchesHaveBounds(t *testing.T) {
 	c := newCallTable(t)
-	c.submit(context.Background(), make([]byte, 500), 0)
-	c.submit(context.Background(), make([]byte, 20), 0)
-	c.submit(context.Background(), make([]byte, 70), 0)
-	c.submit(context.Background(), make([]byte, 20), 0)
+	c.Submit(context.Background(), make([]byte, 500), 0)
+	c.Submit(context.Background(), make([]byte, 20), 0)
+	c.Submit(context.Background(), make([]byte, 70), 0)
+	c.Submit(context.Background(), make([]byte, 20), 0)
 	for _, want := range []int{1, 2, 1} {
 		if b := c.take(c.gen, 10, 100, fsm.EntryWeight); b == nil || len(b.calls) != want {
 			t.Fatalf("a batch of %+v, want %d calls", b, want)
@@ -122,7 +125,7 @@ func TestBatchesHaveBounds(t *testing.T) {
 	}
 }
 
-// Who was never sent surely did not happen; who was sent and lost may have.
+// A call that was never sent surely did not take place; one that was sent and lost may have.
 func TestOutcomesOfCallsThatRunOut(t *testing.T) {
 	c := newCallTable(t)
 	calls := c.add(5)
@@ -135,16 +138,16 @@ func TestOutcomesOfCallsThatRunOut(t *testing.T) {
 	c.refused(final, turn.Errorf(turn.ReadOnly, "full"), true)
 	c.want(calls, -2, -2, -2, int(turn.ReadOnly), -2)
 	c.now = c.now.Add(1500 * time.Millisecond)
-	c.sweep()
+	c.Sweep()
 	c.want(calls, -2, int(turn.Unavailable), -2, int(turn.ReadOnly), int(turn.Unavailable))
 	if calls[1].err.Message != "not now" {
 		t.Fatalf("call 2 ends with %v", calls[1].err)
 	}
 	c.now = c.now.Add(2 * time.Second)
-	c.sweep()
+	c.Sweep()
 	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unknown), int(turn.ReadOnly), int(turn.Unavailable))
 	c.refused(pending, turn.Errorf(turn.Unavailable, "late"), true) // changes nothing
-	c.applied(ok(1))
+	c.Applied(ok(1))
 	c.want(calls[:1], int(turn.Unknown))
 }
 
@@ -158,10 +161,10 @@ func TestRefusalDoesNotUndoExposure(t *testing.T) {
 	c.refused(b, turn.Errorf(turn.ReadOnly, "full"), true)
 	c.want(calls, -2)
 	c.now = c.now.Add(2 * time.Second)
-	c.sweep()
+	c.Sweep()
 	c.want(calls, -2)
 	c.now = c.now.Add(2 * time.Second)
-	c.sweep()
+	c.Sweep()
 	c.want(calls, int(turn.Unknown))
 }
 
@@ -172,22 +175,26 @@ func TestSkippedCalls(t *testing.T) {
 	skipped := []fsm.Outcome{{Origin: 7, Number: 1, Skipped: true}, {Origin: 7, Number: 2, Skipped: true}}
 	c.answered(skipped) // the leader applied them earlier; this node will, too
 	c.want(calls, -2, -2)
-	c.applied(ok(1))
-	c.applied(skipped) // this node did not see the first application of call 2
+	c.Applied(ok(1))
+	c.Applied(skipped) // this node did not see the first application of call 2
 	c.want(calls, -1, int(turn.Unknown))
 }
 
 func TestCallersThatGiveUp(t *testing.T) {
 	c := newCallTable(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	sent := c.submit(ctx, []byte("a"), 0)
+	sent := c.Submit(ctx, []byte("a"), 0)
 	c.took(c.gen, 1)
-	unsent := c.submit(ctx, []byte("b"), 0)
+	unsent := c.Submit(ctx, []byte("b"), 0)
 	cancel()
 	_, err := sent.Wait()
-	kindIs(t, err, turn.Unknown)
+	if turn.KindOf(err) != turn.Unknown {
+		t.Errorf("the call that was sent ends with %v", err)
+	}
 	_, err = unsent.Wait()
-	kindIs(t, err, turn.Unavailable)
+	if turn.KindOf(err) != turn.Unavailable {
+		t.Errorf("the call that was not sent ends with %v", err)
+	}
 	if b, _ := c.took(c.gen, 9); b != nil {
 		t.Fatal("a call is sent after its caller was told that it was not")
 	}
@@ -197,9 +204,9 @@ func TestClosedTable(t *testing.T) {
 	c := newCallTable(t)
 	calls := c.add(2)
 	c.took(c.gen, 1)
-	c.close(unavailable("stopping"))
+	c.Close(turn.Errorf(turn.Unavailable, "stopping"))
 	calls = append(calls, c.add(1)...)
-	c.abandon()
+	c.Abandon()
 	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unavailable))
 }
 
@@ -217,6 +224,6 @@ func TestLaterLeaderDoesNotRefuseAnExposedCall(t *testing.T) {
 	}
 	c.answered(refused)
 	c.want(calls, -2, int(turn.TooLarge))
-	c.applied(ok(1)) // by the first attempt
+	c.Applied(ok(1)) // by the first attempt
 	c.want(calls, -1, int(turn.TooLarge))
 }

@@ -1,4 +1,4 @@
-package raftstore
+package propose
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Call is an operation under way.
+// Call is an operation in flight.
 type Call struct {
-	table  *calls
+	table  *Calls
 	ctx    context.Context
 	number uint64 // its tag is (origin of the table, number)
 	op     []byte
@@ -21,7 +21,7 @@ type Call struct {
 	err    *turn.Error
 	ended  bool
 	// attempt is the generation in which the call was last handed to a leader;
-	// 0: no attempt is under way.
+	// 0: no attempt is in flight.
 	attempt uint64
 	// exposed: an attempt may have succeeded although this node does not know.
 	exposed bool

@@ -1,0 +1,67 @@
+package propose
+
+import "github.com/turnlog/turnlog/internal/codec"
+
+// callBatch is a run of calls that were taken together.
+type callBatch struct {
+	gen      uint64
+	calls    []*Call
+	commands []codec.Command
+	bytes    int
+	weight   int
+}
+
+// take hands out the next calls: at most as many, as large and as heavy as given but, if
+// alone, one of any size. It returns nil if there are none, or if gen is no longer current.
+func (t *Calls) take(gen uint64, maxCommands, maxBytes, maxWeight int) *callBatch {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if gen != t.gen || t.cursor == t.base+uint64(len(t.queue)) {
+		return nil
+	}
+	b := &callBatch{gen: gen}
+	for t.cursor < t.base+uint64(len(t.queue)) && len(b.calls) < maxCommands {
+		c := t.queue[t.cursor-t.base]
+		if !c.ended {
+			if b.bytes > 0 && b.bytes+len(c.op) > maxBytes || c.weight > 0 && b.weight+c.weight > maxWeight {
+				break
+			}
+			if c.attempt != 0 || c.exposed {
+				t.stats.Retries++
+			}
+			c.attempt = gen
+			b.bytes += len(c.op)
+			b.weight += c.weight
+			b.calls = append(b.calls, c)
+			b.commands = append(b.commands, codec.Command{Origin: t.origin, Number: c.number, Op: c.op})
+		}
+		t.cursor++
+	}
+	if len(b.calls) == 0 {
+		return nil
+	}
+	return b
+}
+
+// pending returns how many calls there are to take, or a few more: some may have
+// ended meanwhile.
+func (t *Calls) pending() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return int(t.base + uint64(len(t.queue)) - t.cursor)
+}
+
+// rewind begins a new generation: every unresolved call is to be taken again.
+// Attempts in flight may yet succeed. It returns the generation.
+func (t *Calls) rewind() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.queue {
+		if c.attempt != 0 {
+			c.attempt, c.exposed = 0, true
+		}
+	}
+	t.cursor = t.base
+	t.gen++
+	return t.gen
+}

@@ -1,0 +1,121 @@
+package propose
+
+import (
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// refused says that the batch was surely not proposed. Final refusals are told to
+// the callers; others leave the calls to the next generation.
+func (t *Calls) refused(b *callBatch, why *turn.Error, final bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.trimLocked()
+	for _, c := range b.calls {
+		if c.ended || c.attempt != b.gen {
+			continue
+		}
+		c.attempt, c.refusal = 0, why
+		if final && !c.exposed {
+			t.endLocked(c, nil, why)
+		}
+	}
+}
+
+// lost says that the outcome of the batch is unknown.
+func (t *Calls) lost(b *callBatch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range b.calls {
+		if !c.ended && c.attempt == b.gen {
+			c.attempt, c.exposed = 0, true
+		}
+	}
+}
+
+// answered takes the leader's outcomes. One that was skipped took place earlier;
+// this node's own state machine will tell the result. So it will of a call that failed and
+// that an earlier leader may have in its log: the present one may have refused it before it
+// was proposed, and the earlier attempt can take place yet.
+func (t *Calls) answered(outs []fsm.Outcome) { t.resolve(outs, false) }
+
+// Applied takes the outcomes of an entry that this node's state machine applied.
+// A call that is skipped here and still unresolved took place, or not, in an
+// entry that this node never saw, because a snapshot replaced it.
+func (t *Calls) Applied(outs []fsm.Outcome) { t.resolve(outs, true) }
+
+func (t *Calls) resolve(outs []fsm.Outcome, own bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.trimLocked()
+	for i := range outs {
+		o := &outs[i]
+		if o.Origin != t.origin || o.Number < t.base || o.Number >= t.base+uint64(len(t.queue)) {
+			continue
+		}
+		c := t.queue[o.Number-t.base]
+		switch {
+		case !own && o.Err != nil && c.exposed:
+		case !o.Skipped:
+			t.endLocked(c, &o.Result, o.Err)
+		case own:
+			t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the operation was decided while this node was behind, and its result was not seen"))
+		}
+	}
+}
+
+// giveUp ends a call whose caller waits no longer.
+func (t *Calls) giveUp(c *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.trimLocked()
+	if c.exposed || c.attempt != 0 {
+		t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the wait ended (%v) after the operation was sent to the leader", c.ctx.Err()))
+		return
+	}
+	t.endLocked(c, nil, turn.Errorf(turn.Unavailable, "the wait ended (%v) before the operation could be sent to a leader", c.ctx.Err()))
+}
+
+// Sweep ends the calls whose time is over.
+func (t *Calls) Sweep() {
+	now := t.now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.trimLocked()
+	for _, c := range t.queue {
+		age := now.Sub(c.begun)
+		if age < t.bounds.LeaderWait {
+			return // those behind it are younger
+		}
+		switch {
+		case c.ended:
+		case c.attempt == 0 && !c.exposed:
+			t.endLocked(c, nil, t.unsentLocked(c, age))
+		case age >= t.bounds.OutcomeWait:
+			t.endLocked(c, nil, turn.Errorf(turn.Unknown, "no outcome within %v", age.Round(time.Millisecond)))
+		}
+	}
+}
+
+func (t *Calls) unsentLocked(c *Call, age time.Duration) *turn.Error {
+	if c.refusal != nil {
+		return c.refusal
+	}
+	return turn.Errorf(turn.Unavailable, "no leader within %v", age.Round(time.Millisecond))
+}
+
+// Abandon ends all calls: the node stops.
+func (t *Calls) Abandon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	defer t.trimLocked()
+	for _, c := range t.queue {
+		if c.attempt == 0 && !c.exposed {
+			t.endLocked(c, nil, turn.Errorf(turn.Unavailable, "the node is stopping"))
+		} else {
+			t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the node stopped before the outcome was known"))
+		}
+	}
+}
