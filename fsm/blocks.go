@@ -30,7 +30,10 @@ type reading struct {
 	*bbolt.Tx
 	pin    blockfile.Pin
 	cache  *blockCache // nil: blocks are read past it, and not kept
+	known  *knownPairs // nil: none is remembered
 	memory borrower
+	// lookups are the cursors of get, which it uses again and again: of all but elements, and of these.
+	lookups [2]bucketCursor
 }
 
 // reading begins to read the store as of the last flush. The caller holds mu, at
@@ -50,7 +53,7 @@ func (m *Machine) reading() (*reading, error) {
 		pin.Release()
 		return nil, err
 	}
-	return &reading{Tx: tx, pin: pin, cache: m.cache, memory: borrower{from: &m.spaces}}, nil
+	return &reading{Tx: tx, pin: pin, cache: m.cache, known: &m.known, memory: borrower{from: &m.spaces}}, nil
 }
 
 // wentBack is the error for a file that is not the one that was written last: an older

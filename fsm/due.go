@@ -112,7 +112,8 @@ func (m *Machine) dueIndex() (*mergeIter[struct{}], error) {
 	if err != nil {
 		return nil, err
 	}
-	it := &mergeIter[struct{}]{low: afterKey(m.meta.dueFloor), cursor: tx.Bucket(bucketDue).Cursor()}
+	it := &mergeIter[struct{}]{low: afterKey(m.meta.dueFloor)}
+	it.readStore(tx, bucketDue)
 	for _, t := range m.memtables() {
 		it.addMemory(&t.due)
 	}
@@ -123,7 +124,7 @@ func (m *Machine) dueIndex() (*mergeIter[struct{}], error) {
 // dueEntry returns the next entry, empty if there is none.
 func dueEntry(it *mergeIter[struct{}]) (string, error) {
 	if !it.next() {
-		return "", nil
+		return "", it.err
 	}
 	if it.source == inStore {
 		k, v := it.stored()

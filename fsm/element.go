@@ -148,9 +148,9 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 		e.missed = e.missed || e.partial
 		return nil, false, nil
 	}
-	v := e.tx.Bucket(bucketElements).Get([]byte(key))
-	if v == nil {
-		return nil, false, nil
+	v, err := e.tx.get(bucketElements, []byte(key))
+	if v == nil || err != nil {
+		return nil, false, err
 	}
 	value, err = openElement([]byte(key), v)
 	return value, err == nil, err

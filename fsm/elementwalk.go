@@ -22,7 +22,7 @@ func (e *elements) walk(down bool) *mergeIter[change] {
 		it.addMemory(l)
 	}
 	if e.tx != nil {
-		it.cursor = e.tx.Bucket(bucketElements).Cursor()
+		it.readStore(e.tx, bucketElements)
 	}
 	return it
 }
@@ -47,7 +47,7 @@ func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte
 			return nil
 		}
 	}
-	return nil
+	return it.err
 }
 
 // elementAt returns the element that it is at, unless that was removed.

@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 )
@@ -164,6 +165,9 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 		k, v = c.Next()
 		known := below == maxSeq
 		if k != nil && ofIncarnation(k, inc) {
+			if err := wholePair(bucketBlocks, k, v); err != nil {
+				return 0, err
+			}
 			_, next := splitBlockKey(k)
 			known = known || next <= below
 		}
@@ -181,18 +185,28 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 	return w.removeAll(w.space.remove, keys)
 }
 
-// removeElements removes up to limit elements of inc that are waste.
+// removeElements removes up to limit elements of inc that are waste. What is of another, or
+// none, and looks like these because its key is damaged, can only be the first or the last.
 func (w *writer) removeElements(inc uint64, x *waste, limit int) (int, error) {
 	b := w.tx.Bucket(bucketElements)
 	var keys [][]byte
 	prefix := []byte(elementKey(inc, ""))
 	end := []byte(elementKey(inc, x.names))
+	var first, last []byte
 	c := b.Cursor()
-	for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, _ = c.Next() {
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, v = c.Next() {
 		if x.below != maxSeq && bytes.Compare(k, end) >= 0 {
 			break
 		}
+		if last = v; len(keys) == 0 {
+			first = v
+		}
 		keys = append(keys, slices.Clone(k))
+	}
+	if n := len(keys); n > 0 {
+		if err := errors.Join(checkElement(keys[0], first), checkElement(keys[n-1], last)); err != nil {
+			return 0, err
+		}
 	}
 	return w.removeAll(b.Delete, keys)
 }

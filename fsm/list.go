@@ -14,7 +14,8 @@ type keyWalk struct {
 // keysWith returns a walk through the keys that begin with prefix.
 func (m *Machine) keysWith(tx *reading, prefix string) *keyWalk {
 	w := &keyWalk{tables: m.memtables()}
-	w.low, w.high, w.cursor = prefix, prefixEnd(prefix), tx.Bucket(bucketHeads).Cursor()
+	w.low, w.high = prefix, prefixEnd(prefix)
+	w.readStore(tx, bucketHeads)
 	for _, t := range w.tables {
 		w.addMemory(t.order.walk())
 	}
@@ -66,7 +67,7 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 			return nil
 		}
 	}
-	return nil
+	return w.err
 }
 
 // erase deletes a bounded number of the sessions that begin with a prefix.

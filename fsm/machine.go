@@ -36,6 +36,7 @@ type Machine struct {
 	dbFile *os.File  // the file of db, to ask for its size
 	files  *blockfile.Set
 	cache  *blockCache
+	known  knownPairs
 	spaces sync.Pool // of *workspace
 	active *memtable
 	full   int       // at this size the active memtable is to be flushed

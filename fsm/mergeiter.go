@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"github.com/tidwall/btree"
-	"go.etcd.io/bbolt"
 )
 
 // mergeIter walks through the keys of the memtables and of a bucket of the store in order,
@@ -10,9 +9,12 @@ import (
 // holds, a tombstone included; the store decides if none does. V is what a memtable keeps of
 // a key: mergeIter does not look at it, so that tombstones are shown to the caller.
 //
-// The zero value has nothing to walk through. After addMemory, and the setting of cursor, down
-// and the bounds, seek comes before next. An iterator is valid while neither the memtables nor
-// the transaction of the cursor change.
+// The zero value has nothing to walk through. After addMemory, readStore, and the setting of
+// down and the bounds, seek comes before next. An iterator is valid while neither the memtables
+// nor the transaction that reads the store change.
+//
+// It misses nothing of the store because of a damaged key (see neighbours.go): pairs that it
+// does not show it holds against their seals; the others the caller has to.
 type mergeIter[V any] struct {
 	down bool
 	// Bounds: keys below low are not shown, nor, if high is not empty, high and those above.
@@ -20,8 +22,10 @@ type mergeIter[V any] struct {
 
 	memory  [maxMemtables]memoryIter[V] // newest first
 	sources int                         // so many of memory are used
-	cursor  *bbolt.Cursor               // nil: there is no bucket, or it is not read
-	k, v    []byte                      // of the cursor; k is nil where it is at its end
+	store   bucketCursor                // its Cursor is nil if the store is not read
+	pair    storedPair                  // of the store, where its cursor is
+	met     bool                        // pair was held against its seal
+	err     error                       // damage to the store, which ended the walk
 
 	// Where the iterator is.
 	key    string
@@ -44,6 +48,9 @@ func (it *mergeIter[V]) addMemory(m *btree.Map[string, V]) {
 	it.sources++
 }
 
+// readStore adds a bucket of the store, which is older than all memtables.
+func (it *mergeIter[V]) readStore(tx *reading, bucket []byte) { it.store = tx.cursor(bucket) }
+
 // seek has next go to the first key within the bounds from at on or, downwards, to the last
 // one below at.
 func (it *mergeIter[V]) seek(at string) {
@@ -64,17 +71,28 @@ func (it *mergeIter[V]) seek(at string) {
 			m.valid = m.Last()
 		}
 	}
-	if it.cursor == nil {
-		return
+	if it.store.Cursor != nil && it.err == nil {
+		it.err = it.seekStore([]byte(at))
 	}
-	it.k, it.v = it.cursor.Seek([]byte(at))
-	switch {
-	case !it.down:
-	case it.k != nil:
-		it.k, it.v = it.cursor.Prev()
-	default:
-		it.k, it.v = it.cursor.Last()
+}
+
+// seekStore is seek for the store.
+func (it *mergeIter[V]) seekStore(at []byte) error {
+	below, above, err := it.store.search(at)
+	if err != nil {
+		return err
 	}
+	it.met = false
+	if it.down {
+		if it.pair = below; above.is(at) {
+			it.pair.key, it.pair.value = it.store.Prev()
+		}
+		return it.store.whole(above)
+	}
+	if it.pair = above; below.key != nil {
+		it.store.Next()
+	}
+	return it.store.whole(below)
 }
 
 // next goes to the next key. It returns false when there is none within the bounds, until the
@@ -83,7 +101,17 @@ func (it *mergeIter[V]) next() bool {
 	if it.begun {
 		it.leave()
 	}
-	it.begun = false
+	if it.begun = it.choose(); !it.begun || it.source != inStore {
+		it.meet()
+	}
+	if it.err != nil || !it.begun {
+		it.end()
+	}
+	return it.begun
+}
+
+// choose sets key and source to what comes next, and reports whether that is within the bounds.
+func (it *mergeIter[V]) choose() bool {
 	found := false
 	for i := range it.sources {
 		if m := &it.memory[i]; m.valid {
@@ -92,14 +120,17 @@ func (it *mergeIter[V]) next() bool {
 			}
 		}
 	}
-	if it.k != nil && (!found || string(it.k) != it.key && (string(it.k) < it.key) != it.down) {
-		it.key, it.source, found = string(it.k), inStore, true
+	if k := it.pair.key; k != nil && (!found || string(k) != it.key && (string(k) < it.key) != it.down) {
+		it.key, it.source, found = string(k), inStore, true
 	}
-	it.begun = found && it.key >= it.low && (it.high == "" || it.key < it.high)
-	if !it.begun {
-		it.end()
+	return found && it.key >= it.low && (it.high == "" || it.key < it.high)
+}
+
+// meet holds the pair of the store to which the walk has come against its seal.
+func (it *mergeIter[V]) meet() {
+	if it.err == nil && !it.met {
+		it.err, it.met = it.store.whole(it.pair), true
 	}
-	return it.begun
 }
 
 // leave moves on all that are at the iterator's key.
@@ -113,12 +144,14 @@ func (it *mergeIter[V]) leave() {
 			m.valid = m.Next()
 		}
 	}
-	switch {
-	case it.k == nil || string(it.k) != it.key:
-	case it.down:
-		it.k, it.v = it.cursor.Prev()
-	default:
-		it.k, it.v = it.cursor.Next()
+	if it.pair.key == nil || string(it.pair.key) != it.key {
+		return
+	}
+	it.met = false
+	if it.down {
+		it.pair.key, it.pair.value = it.store.Prev()
+	} else {
+		it.pair.key, it.pair.value = it.store.Next()
 	}
 }
 
@@ -127,7 +160,7 @@ func (it *mergeIter[V]) end() {
 	for i := range it.sources {
 		it.memory[i].valid = false
 	}
-	it.k, it.v = nil, nil
+	it.pair, it.begun = storedPair{}, false
 }
 
 // changed returns what the newest memtable that knows the key keeps of it. ok is false if
@@ -141,7 +174,9 @@ func (it *mergeIter[V]) changed() (v V, ok bool) {
 
 // stored returns the pair of the store, if that decides. It is valid for as long as the
 // transaction.
-func (it *mergeIter[V]) stored() (key, value []byte) { return it.k, it.v }
+func (it *mergeIter[V]) stored() (key, value []byte) {
+	return it.pair.key, it.pair.value
+}
 
 // afterKey returns the key that follows directly.
 func afterKey(key string) string { return key + "\x00" }

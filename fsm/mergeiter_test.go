@@ -12,6 +12,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
+var mergedBucket = []byte("pairs")
+
 // mergeSources are memtables, newest first, and what the store holds.
 type mergeSources struct {
 	memory []map[string]string
@@ -67,9 +69,12 @@ func (s *mergeSources) merged() []shown {
 	return all
 }
 
-// iter returns an iterator over the sources, without the store if c is nil.
-func (s *mergeSources) iter(c *bbolt.Cursor) *mergeIter[string] {
-	it := &mergeIter[string]{cursor: c}
+// iter returns an iterator over the sources, without the store if tx is nil.
+func (s *mergeSources) iter(tx *reading) *mergeIter[string] {
+	it := new(mergeIter[string])
+	if tx != nil {
+		it.readStore(tx, mergedBucket)
+	}
 	for _, m := range s.memory {
 		var tree btree.Map[string, string]
 		for k, v := range m {
@@ -91,14 +96,18 @@ func showsAt(t *testing.T, it *mergeIter[string]) shown {
 	if string(k) != it.key {
 		t.Fatalf("the iterator is at %q, and its stored pair is that of %q", it.key, k)
 	}
+	v, err := dumped(mergedBucket, k, v)
+	if err != nil {
+		t.Fatal(err)
+	}
 	x.value = string(v)
 	return x
 }
 
-// withBucket calls fn with a cursor of a bucket that holds pairs.
-func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*bbolt.Cursor)) {
+// withBucket calls fn with a transaction in which mergedBucket holds pairs, sealed.
+func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*reading)) {
 	t.Helper()
-	name := []byte("pairs")
+	name := mergedBucket
 	if err := db.Update(func(tx *bbolt.Tx) error {
 		if tx.Bucket(name) != nil {
 			if err := tx.DeleteBucket(name); err != nil {
@@ -108,7 +117,7 @@ func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*bb
 		b, err := tx.CreateBucket(name)
 		for k, v := range pairs {
 			if err == nil {
-				err = b.Put([]byte(k), []byte(v))
+				err = putSealed(b, []byte(k), []byte(v))
 			}
 		}
 		return err
@@ -116,7 +125,7 @@ func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*bb
 		t.Fatal(err)
 	}
 	if err := db.View(func(tx *bbolt.Tx) error {
-		fn(tx.Bucket(name).Cursor())
+		fn(&reading{Tx: tx})
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -134,21 +143,21 @@ func TestMergeIterShowsWhatSortingShows(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := randomSources(rng)
-		withBucket(t, db, s.stored, func(c *bbolt.Cursor) {
+		withBucket(t, db, s.stored, func(tx *reading) {
 			if rng.IntN(8) == 0 {
-				s.stored, c = nil, nil
+				s.stored, tx = nil, nil
 			}
 			for range 8 {
-				s.checkWalk(t, seed, rng, c)
+				s.checkWalk(t, seed, rng, tx)
 			}
 		})
 	}
 }
 
 // checkWalk holds one walk, with random bounds, beginnings and jumps, against the plain merge.
-func (s *mergeSources) checkWalk(t *testing.T, seed uint64, rng *rand.Rand, c *bbolt.Cursor) {
+func (s *mergeSources) checkWalk(t *testing.T, seed uint64, rng *rand.Rand, tx *reading) {
 	t.Helper()
-	it := s.iter(c)
+	it := s.iter(tx)
 	it.down = rng.IntN(2) == 0
 	if rng.IntN(2) == 0 {
 		it.low = randomKey(rng)

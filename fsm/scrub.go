@@ -12,9 +12,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// A pair whose key is damaged is not found, so its checksum is not verified, and a reader
-// takes it for absent. A damaged block is noticed only when it is read, by which time other
-// nodes may have lost their copy, too. So all pairs and all blocks are read after each
+// Damage is noticed only where something is read, or looked for, by which time other nodes may
+// have lost their copy, too; and a damaged head of a page can hide pairs. So all pairs and all blocks are read after each
 // start, and once a day. A scrub that fails, as it does while the machine is halted, is tried
 // again after scrubRetry, and after twice as long each time, up to scrubRetryMost.
 const (

@@ -23,9 +23,8 @@ import (
 // stateVersion, the indices have seals (upgrade.go), and what knows lower versions alone
 // refuses it.
 //
-// A flipped bit in a key is found where the pair is met under the key that it has
-// now: by a walk that comes to it, and by the scrub (scrub.go) at the latest. Where it was it is
-// missed by a walk that comes to fewer pairs than the head counts (ranks.go).
+// A flipped bit in a key is found where the pair was: by what looks for it there, or walks
+// past it (neighbours.go), and by the scrub (scrub.go) at the latest.
 const (
 	sealHeader = 1 + 4
 

@@ -55,9 +55,9 @@ func (m *Machine) headIn(key string) (h *head, known bool) {
 
 // storedHead reads a head from the store, nil if there is none.
 func storedHead(tx *reading, key string) (*head, error) {
-	b := tx.Bucket(bucketHeads).Get([]byte(key))
-	if b == nil {
-		return nil, nil
+	b, err := tx.get(bucketHeads, []byte(key))
+	if b == nil || err != nil {
+		return nil, err
 	}
 	return openHead([]byte(key), b)
 }

@@ -330,6 +330,7 @@ func TestFlippedBitIsFatal(t *testing.T) {
 			r := newRig(t)
 			r.apply(1, c.op)
 			r.flush()
+			r.apply(2, appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "not flushed"))
 			if err := r.m.db.Update(func(tx *bbolt.Tx) error {
 				b := tx.Bucket(c.bucket)
 				k, v := b.Cursor().First()
@@ -346,7 +347,6 @@ func TestFlippedBitIsFatal(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			r.apply(2, appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "not flushed"))
 			if _, err := r.m.Query(c.read); turn.KindOf(err) != turn.Corrupt {
 				t.Fatalf("read: %v, want %v", err, turn.Corrupt)
 			}

@@ -33,7 +33,8 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []tombstone, 
 	}
 	// Those of level 1 are later than those before.
 	for _, prefix := range [...]string{tombstonePrefix(key), oldTombstonePrefix(key)} {
-		for w := m.tombstonesOf(tx, prefix); left > 0 && w.next(); {
+		w := m.tombstonesOf(tx, prefix)
+		for left > 0 && w.next() {
 			g, known := w.changed()
 			if !known {
 				if g, err = decodeTombstone(w.stored()); err != nil {
@@ -45,6 +46,9 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []tombstone, 
 			}
 			found = append(found, g)
 			left -= min(left, g.weight())
+		}
+		if w.err != nil {
+			return nil, w.err
 		}
 	}
 	return found, nil

@@ -43,7 +43,7 @@ type tombstoneWalk struct {
 func (m *Machine) tombstonesOf(tx *reading, prefix string) *tombstoneWalk {
 	w := new(tombstoneWalk)
 	w.down, w.low, w.high = true, prefix, afterKey(withInc(prefix, m.meta.lastInc))
-	w.cursor = tx.Bucket(bucketTombstones).Cursor()
+	w.readStore(tx, bucketTombstones)
 	for _, t := range m.memtables() {
 		w.addMemory(&t.tombstones)
 	}
@@ -57,10 +57,10 @@ func (m *Machine) tombstonesOf(tx *reading, prefix string) *tombstoneWalk {
 func (w *tombstoneWalk) next() bool {
 	size := len(w.low) + incSize
 	for w.looks++; w.mergeIter.next(); w.looks++ {
-		switch {
-		case len(w.key) == size:
+		if len(w.key) == size {
 			return true
-		case len(w.key) > size:
+		}
+		if w.meet(); len(w.key) > size {
 			w.seek(afterKey(w.key[:size]))
 		}
 	}

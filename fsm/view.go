@@ -3,8 +3,6 @@ package fsm
 import (
 	"errors"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -107,14 +105,14 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 		return nil
 	}
 	from = min(from, ceiling-1)
-	c := v.tx.Bucket(bucketBlocks).Cursor()
-	k, val, _, _, err := around(c, blockKey(v.inc, from))
+	c := v.tx.cursor(bucketBlocks)
+	p, _, err := c.around(blockKey(v.inc, from))
 	if err != nil {
 		return err
 	}
-	for ; k != nil; k, val = c.Prev() {
+	for k, val := p.key, p.value; k != nil; k, val = c.Prev() {
 		if !ofIncarnation(k, v.inc) {
-			return wholeRef(k, val)
+			return c.whole(storedPair{k, val})
 		}
 		rs, err := v.block(k, val)
 		if err != nil {
@@ -149,20 +147,20 @@ func (v *view) ascend(from uint64, fn func(*record) bool) error {
 
 func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
-	c := v.tx.Bucket(bucketBlocks).Cursor()
-	k, val, above, aboveVal, err := around(c, blockKey(v.inc, from))
+	c := v.tx.cursor(bucketBlocks)
+	p, above, err := c.around(blockKey(v.inc, from))
 	if err != nil {
 		return false, err
 	}
-	if k == nil || !ofIncarnation(k, v.inc) {
-		if k != nil {
+	if p.key == nil || !ofIncarnation(p.key, v.inc) {
+		if p.key != nil {
 			c.Next()
 		}
-		k, val = above, aboveVal
+		p = above
 	}
-	for ; k != nil; k, val = c.Next() {
+	for k, val := p.key, p.value; k != nil; k, val = c.Next() {
 		if _, first := splitBlockKey(k); first >= ceiling || !ofIncarnation(k, v.inc) {
-			return true, wholeRef(k, val)
+			return true, c.whole(storedPair{k, val})
 		}
 		rs, err := v.block(k, val)
 		if err != nil {
@@ -175,46 +173,6 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 		}
 	}
 	return true, nil
-}
-
-// around moves c, of a transaction that only reads, to the last key ≤ key, and returns it and,
-// if it is another one, the next.
-//
-// A flipped bit in a key leaves the pair in its place, but may mislead the search, or have a walk
-// take it for another session's. So the pairs on both sides of where a search arrives must be
-// whole and in order, and the pair at which a walk ends must be whole (see wholeRef): else
-// messages would be missing without a word.
-func around(c *bbolt.Cursor, key []byte) (k, v, above, aboveV []byte, err error) {
-	above, aboveV = c.Seek(key)
-	switch {
-	case above == nil:
-		k, v = c.Last()
-	case string(above) == string(key):
-		return above, aboveV, nil, nil, nil
-	default:
-		k, v = c.Prev()
-	}
-	if k != nil {
-		err = wholeRef(k, v)
-	}
-	if err == nil && above != nil {
-		err = wholeRef(above, aboveV)
-	}
-	if err == nil && (k != nil && string(k) > string(key) || above != nil && string(above) < string(key)) {
-		err = turn.Errorf(turn.Corrupt, "%s is damaged: the search for key %x of bucket %s leads elsewhere", storeName, key, bucketBlocks)
-	}
-	return k, v, above, aboveV, err
-}
-
-// wholeRef holds a pair of the blocks bucket against its seal.
-func wholeRef(key, value []byte) error {
-	if len(key) != blockKeySize {
-		return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
-	}
-	if _, _, err := decodeRef(key, value); err != nil {
-		return at(err, key)
-	}
-	return nil
 }
 
 func ofIncarnation(k []byte, inc uint64) bool {

@@ -80,7 +80,10 @@ func (w *writer) writeDue() error {
 	b := w.tx.Bucket(bucketDue)
 	var done [][]byte
 	c := b.Cursor()
-	for k, _ := c.First(); k != nil && string(k) <= w.table.meta.dueFloor; k, _ = c.Next() {
+	for k, v := c.First(); k != nil && string(k) <= w.table.meta.dueFloor; k, v = c.Next() {
+		if err := wholePair(bucketDue, k, v); err != nil {
+			return err // it may be of a key that is yet to expire
+		}
 		done = append(done, slices.Clone(k))
 	}
 	// Not by the cursor: one that deletes may pass over keys.
