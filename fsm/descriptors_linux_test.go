@@ -4,38 +4,14 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
-)
 
-// withoutDescriptors leaves the process no descriptor for a time, of a bubble.
-func withoutDescriptors(t testing.TB, d time.Duration) {
-	t.Helper()
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		t.Fatal(err)
-	}
-	none := limit
-	none.Cur = 0 // not the lowest that is free: a lower one may be closed at any time
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &none); err != nil {
-		t.Fatal(err)
-	}
-	if f, err := os.Open(os.DevNull); err == nil {
-		_ = f.Close()
-		t.Error("there still is a descriptor")
-	}
-	go func() {
-		time.Sleep(d)
-		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-			t.Error(err)
-		}
-	}()
-}
+	"github.com/turnlog/turnlog/internal/descriptors/descriptorstest"
+)
 
 // crowdedDisk takes all descriptors when a restored state has taken the place of the store.
 type crowdedDisk struct {
@@ -46,7 +22,7 @@ type crowdedDisk struct {
 func (d crowdedDisk) rename(from, to string) error {
 	err := d.osDisk.rename(from, to)
 	if filepath.Base(from) == restoreName {
-		withoutDescriptors(d.t, time.Second)
+		descriptorstest.None(d.t, time.Second)
 	}
 	return err
 }
@@ -57,7 +33,7 @@ func TestStoreWaitsForADescriptor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fullRig(t)
 		dump := r.fork(t).dump()
-		withoutDescriptors(t, time.Second)
+		descriptorstest.None(t, time.Second)
 		if err := r.m.scrub(t.Context()); err != nil {
 			t.Errorf("scrub: %v", err)
 		}
@@ -86,7 +62,7 @@ func TestResidentPartIsBoundedAgain(t *testing.T) {
 			close(ended)
 		}()
 		for range 2 {
-			withoutDescriptors(t, 10*residentEvery+residentEvery/2)
+			descriptorstest.None(t, 10*residentEvery+residentEvery/2)
 			time.Sleep(time.Minute)
 		}
 		select {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
@@ -28,7 +29,7 @@ const (
 // to fetch a state from, it opens with nothing in it, halted, and the repair follows.
 func (n *Node) openState(cfg fsm.Config) (*fsm.Machine, error) {
 	cfg.OnDamage = func(error) { poke(n.damaged) }
-	text, err := os.ReadFile(filepath.Join(cfg.Dir, damageName))
+	text, err := descriptors.ReadFile(filepath.Join(cfg.Dir, damageName))
 	switch {
 	case err == nil && !n.alone():
 		cfg.Damaged = turn.Errorf(turn.Corrupt, "found before the last start: %s", text)

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
-	"os"
 	"sync"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
 )
@@ -79,7 +79,7 @@ const (
 // over: it is of use to the others only.
 func openSightings(path string, log *slog.Logger) (*sightings, error) {
 	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]boot), doubts: make(map[string]bool)}
-	b, err := os.ReadFile(path)
+	b, err := descriptors.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}

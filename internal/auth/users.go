@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/throttle"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -103,7 +104,7 @@ func (u *Users) read() (*Set, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		u.log.Warn("others on this machine can read or write the users file; chmod 600 it", "file", u.path, "mode", info.Mode().Perm())
 	}
-	text, err := os.ReadFile(u.path)
+	text, err := descriptors.ReadFile(u.path)
 	if err != nil {
 		return nil, fmt.Errorf("users file: %w", err)
 	}

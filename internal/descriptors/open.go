@@ -2,6 +2,7 @@ package descriptors
 
 import (
 	"errors"
+	"io"
 	"os"
 	"syscall"
 	"time"
@@ -24,6 +25,16 @@ func Open(open func() (*os.File, error)) (*os.File, error) {
 			return f, err
 		}
 	}
+}
+
+// ReadFile returns the content of a file, which it opens as Open does.
+func ReadFile(name string) ([]byte, error) {
+	f, err := Open(func() (*os.File, error) { return os.Open(name) })
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
 }
 
 // Missing reports whether err says that no file was opened for want of a descriptor, of the

@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // ErrDamaged marks a copy that is not what was written.
@@ -44,7 +45,7 @@ func ReadCopies[T any](path, advice string, decode func(path string, b []byte) (
 	var content [2][]byte
 	var missing error
 	for i, p := range []string{path, SecondCopy(path)} {
-		b, err := os.ReadFile(p)
+		b, err := descriptors.ReadFile(p)
 		if errors.Is(err, fs.ErrNotExist) {
 			missing = fmt.Errorf("%s is missing", p)
 			continue

@@ -6,11 +6,13 @@ import (
 	"os"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
 // Create implements raft.SnapshotStore.
 func (s *Store) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	f, err := os.CreateTemp(s.dir, "*.tmp")
+	f, err := descriptors.Open(func() (*os.File, error) { return os.CreateTemp(s.dir, "*.tmp") })
 	if err != nil {
 		return nil, err
 	}
