@@ -86,11 +86,11 @@ func (s *Store) Reload() error {
 
 func (s *Store) reloadLocked() error {
 	err := s.loadLocked()
-	if descriptors.Missing(err) {
-		s.seen = [3]stamp{} // that says nothing about the files: they are read at the next look
-	}
 	if err != nil {
 		s.cfg.Logger.Error("certificates cannot be read; they stay as they were", "of", s.cfg.Name, "error", err)
+	}
+	if descriptors.Missing(err) {
+		s.seen = [3]stamp{} // that says nothing about the files: they are read at the next look
 	}
 	return err
 }
