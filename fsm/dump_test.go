@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // A dump is the state after one entry, whole, although entries are applied and
@@ -106,5 +109,25 @@ func TestHashPassedByARestore(t *testing.T) {
 	}
 	if got, want := other.hash(), r.hash(); got != want {
 		t.Errorf("asked again, it has the hash %s, the other one has %s", got, want)
+	}
+}
+
+// A state that was to be hashed, and was replaced by another node's before, is not hashed:
+// who asked is told so, and does not wait for good.
+func TestHashOfAReplacedStateIsNotAwaited(t *testing.T) {
+	r, other := newRig(t), newRig(t)
+	for _, r := range []*rig{r, other} {
+		r.apply(1, appendOf(sessionA, "id", "hello"))
+		r.apply(0, &codec.Checksum{})
+	}
+	if !r.m.HashAwaited(r.index) {
+		t.Fatal("no hash is on the way")
+	}
+	r.m.Halt(turn.Errorf(turn.Corrupt, "a bit was flipped"))
+	if err := r.m.Restore(bytes.NewReader(other.dump())); err != nil {
+		t.Fatal(err)
+	}
+	if index, _ := r.m.StateHash(); index == r.index || r.m.HashAwaited(r.index) {
+		t.Errorf("a hash as of entry %d is awaited", r.index)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // stateHash is a hash over the whole state, as of the last Checksum operation.
 type stateHash struct {
-	wanted uint64 // index of the entry that asked for one
+	wanted uint64 // index of the last entry that asked for one; 0: there will be none for it
 	index  uint64
 	sum    string
 }
@@ -25,6 +25,14 @@ func (m *Machine) StateHash() (index uint64, sum string) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.hash.index, m.hash.sum
+}
+
+// HashAwaited reports whether the hash that the applied entry at index asked for, or a later
+// entry, is still to come. It is not if the state was replaced by another node's meanwhile.
+func (m *Machine) HashAwaited(index uint64) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.hash.wanted >= index
 }
 
 // takeHash has the state as of now hashed, by freezing it: what is in the store
@@ -40,6 +48,7 @@ func (m *Machine) takeHash() {
 		m.room.Wait()
 	}
 	if m.usable() != nil || m.meta.index != m.hash.wanted {
+		m.hash.wanted = 0
 		return
 	}
 	m.freeze()

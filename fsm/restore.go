@@ -57,6 +57,7 @@ func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFi
 	}
 	// From here on the old state is gone: what goes wrong is fatal.
 	old, oldFile = m.db, m.dbFile
+	m.hash.wanted = 0
 	if err := m.adoptStore(); err != nil {
 		m.fail(err)
 		return nil, nil, err

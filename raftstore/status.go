@@ -252,6 +252,12 @@ func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err err
 		if index >= r.Index {
 			return index, hash, nil
 		}
+		if damage, halted := n.state.Damage(); halted {
+			return 0, "", unavailable("the state was not hashed, it is damaged: %v", damage)
+		}
+		if !n.state.HashAwaited(r.Index) {
+			return 0, "", unavailable("the state was not hashed, another node's took its place meanwhile: try again")
+		}
 		select {
 		case <-ctx.Done():
 			return 0, "", unavailable("the state was not hashed in time: %v", ctx.Err())
