@@ -31,6 +31,8 @@ type Calls struct {
 	bytes  int    // of operations not ended
 	open   int    // calls not ended
 	closed *turn.Error
+	// resolved is when the last call was resolved by an outcome.
+	resolved time.Time
 
 	stats CallStats
 }

@@ -3,6 +3,7 @@ package propose
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -166,6 +167,23 @@ func TestRefusalDoesNotUndoExposure(t *testing.T) {
 	c.now = c.now.Add(2 * time.Second)
 	c.Sweep()
 	c.want(calls, int(turn.Unknown))
+}
+
+// A caller whose call waited behind others all the time is not told that there was no leader.
+func TestBusyLeaderIsNotSaidToBeNone(t *testing.T) {
+	for moves, want := range map[bool]string{true: "busy", false: "no leader"} {
+		c := newCallTable(t)
+		calls := c.add(2)
+		c.took(c.gen, 1)
+		c.now = c.now.Add(c.bounds.LeaderWait)
+		if moves {
+			c.Applied(ok(1))
+		}
+		c.Sweep()
+		if _, err := calls[1].Wait(); turn.KindOf(err) != turn.Unavailable || !strings.Contains(err.Error(), want) {
+			t.Errorf("with a leader %v: %v", moves, err)
+		}
+	}
 }
 
 func TestSkippedCalls(t *testing.T) {

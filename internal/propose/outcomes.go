@@ -47,6 +47,7 @@ func (t *Calls) answered(outs []fsm.Outcome) { t.resolve(outs, false) }
 func (t *Calls) Applied(outs []fsm.Outcome) { t.resolve(outs, true) }
 
 func (t *Calls) resolve(outs []fsm.Outcome, own bool) {
+	now := t.now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.trimLocked()
@@ -59,6 +60,7 @@ func (t *Calls) resolve(outs []fsm.Outcome, own bool) {
 		switch {
 		case !own && o.Err != nil && c.exposed:
 		case !o.Skipped:
+			t.resolved = now
 			t.endLocked(c, &o.Result, o.Err)
 		case own:
 			t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the operation was decided while this node was behind, and its result was not seen"))
@@ -103,7 +105,11 @@ func (t *Calls) unsentLocked(c *Call, age time.Duration) *turn.Error {
 	if c.refusal != nil {
 		return c.refusal
 	}
-	return turn.Errorf(turn.Unavailable, "no leader within %v", age.Round(time.Millisecond))
+	age = age.Round(time.Millisecond)
+	if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {
+		return turn.Errorf(turn.Unavailable, "the leader has not come to the operation within %v: earlier ones keep it busy", age)
+	}
+	return turn.Errorf(turn.Unavailable, "no leader within %v", age)
 }
 
 // Abandon ends all calls: the node stops.
