@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/workload"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Evidence scenarios show single promises with figures. They are judged like
@@ -89,7 +90,7 @@ func loseThousand(ctx context.Context, r *run) error {
 	defer cancel()
 	r.cluster.LoseAnswers(0.3)
 	lost := func(n int64) error {
-		return cluster.Until(ctx, fmt.Sprintf("the answers to %d writes are lost", n), func() bool { return r.work.Count().Unknown >= n })
+		return testcluster.Until(ctx, fmt.Sprintf("the answers to %d writes are lost", n), func() bool { return r.work.Count().Unknown >= n })
 	}
 	if err := lost(lossesAtKill); err != nil {
 		return err
@@ -149,14 +150,14 @@ func (r *run) absence(ctx context.Context) (*cluster.Node, error) {
 	limit, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	// What was on its way to n when it died comes on top.
-	if err := cluster.Until(limit, "logs are truncated", func() bool { return r.logsBegin(limit, n) > has[0]+100 }); err != nil {
+	if err := testcluster.Until(limit, "logs are truncated", func() bool { return r.logsBegin(limit, n) > has[0]+100 }); err != nil {
 		return nil, err
 	}
 	start := time.Now()
 	if err := n.Start(); err != nil {
 		return nil, err
 	}
-	err = cluster.Until(limit, n.ID+" has caught up", func() bool { return n.Ready(limit) })
+	err = testcluster.Until(limit, n.ID+" has caught up", func() bool { return n.Ready(limit) })
 	r.rec.Fault(n.ID, "long-absence", false)
 	if err != nil {
 		return nil, err
@@ -165,7 +166,7 @@ func (r *run) absence(ctx context.Context) (*cluster.Node, error) {
 	// The log tells of the snapshot a moment after the node is ready.
 	told, cancelTold := context.WithTimeout(ctx, 5*time.Second)
 	defer cancelTold()
-	err = cluster.Until(told, n.ID+" tells of a snapshot", func() bool { return r.sometimes()["snapshot installs"] > installed })
+	err = testcluster.Until(told, n.ID+" tells of a snapshot", func() bool { return r.sometimes()["snapshot installs"] > installed })
 	if err != nil {
 		return nil, fmt.Errorf("the node caught up by its log, which is not what the scenario is for: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/client"
-	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/testcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,7 +39,7 @@ func restartMillion(ctx context.Context, r *run) error {
 			return err
 		}
 		limit, cancel := context.WithTimeout(ctx, time.Minute)
-		err := cluster.Until(limit, n.ID+" is ready", func() bool { return n.Ready(limit) })
+		err := testcluster.Until(limit, n.ID+" is ready", func() bool { return n.Ready(limit) })
 		cancel()
 		if err != nil {
 			return err

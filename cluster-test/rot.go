@@ -13,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/internal/testcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -176,7 +177,7 @@ func (t *rotTrial) write(ctx context.Context) error {
 // insist repeats what may fail while leaders change. Appends have ids.
 func (t *rotTrial) insist(ctx context.Context, do func() error) error {
 	var err error
-	until := cluster.Until(ctx, "a request is served", func() bool {
+	until := testcluster.Until(ctx, "a request is served", func() bool {
 		err = do()
 		return err == nil
 	})
@@ -260,7 +261,7 @@ func (t *rotTrial) agrees(ctx context.Context, n *cluster.Node) error {
 			}
 		}()
 	}
-	if err := cluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) }); err != nil {
+	if err := testcluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) }); err != nil {
 		return err
 	}
 	_, err := t.cluster.WaitHashes(ctx)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // upgrade gives one node after the other the newer version, as an operator does.
@@ -49,7 +50,7 @@ func (r *run) exchange(ctx context.Context, n *cluster.Node, binary string) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
-	return cluster.Until(ctx, n.ID+" is ready with the other version", func() bool { return n.Ready(ctx) })
+	return testcluster.Until(ctx, n.ID+" is ready with the other version", func() bool { return n.Ready(ctx) })
 }
 
 func (r *run) downgrade(ctx context.Context, n *cluster.Node) error {
@@ -63,7 +64,7 @@ func (r *run) downgrade(ctx context.Context, n *cluster.Node) error {
 	n.Expect(true)
 	limit, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
-	if err := cluster.Until(limit, n.ID+" is ready or has refused", func() bool { return n.Ready(limit) || !n.Running() }); err != nil {
+	if err := testcluster.Until(limit, n.ID+" is ready or has refused", func() bool { return n.Ready(limit) || !n.Running() }); err != nil {
 		return fmt.Errorf("after a downgrade: %w", err)
 	}
 	if n.Running() {

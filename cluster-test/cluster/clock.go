@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -107,9 +108,9 @@ func (n *Node) SetClock(offset time.Duration, drift int64) error { return n.cloc
 func (n *Node) ClusterAhead(ctx context.Context) (time.Duration, error) {
 	const session = "/v1/ns/tester/sessions/clock/messages"
 	var answer struct{ Messages []struct{ Time int64 } }
-	err := n.send(ctx, http.MethodPost, session, strings.NewReader(`{"messages":[{"data":1}]}`), nil)
+	err := n.Call(ctx, http.MethodPost, session, json.RawMessage(`{"messages":[{"data":1}]}`), nil)
 	if err == nil {
-		err = n.call(ctx, http.MethodGet, session+"?last=1", &answer)
+		err = n.Call(ctx, http.MethodGet, session+"?last=1", nil, &answer)
 	}
 	if err != nil || len(answer.Messages) == 0 {
 		return 0, err
@@ -123,11 +124,11 @@ func (n *Node) HasClock() bool { return n.clock != nil }
 // WallOffset is how far the node's wall clock is from the tester's, to about a
 // second, as the node's answers show it.
 func (n *Node) WallOffset(ctx context.Context) (time.Duration, error) {
-	req, err := n.request(ctx, http.MethodGet, "/livez", nil)
+	req, err := n.Request(ctx, http.MethodGet, "/livez", nil)
 	if err != nil {
 		return 0, err
 	}
-	resp, err := n.client().Do(req)
+	resp, err := n.Do(req)
 	if err != nil {
 		return 0, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/disk"
 	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/ports"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Config describes a cluster.
@@ -132,11 +133,13 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	if b.namespaces != nil {
 		resp, http = b.namespaces.address(id)+":7379", b.namespaces.address(id)+":7380"
 	}
-	n := &Node{ID: id, binary: b.cfg.Binary, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
+	n := &Node{security: c.Security, Node: &testcluster.Node{ID: id, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
 		Dir: filepath.Join(b.cfg.Dir, "data", id),
-		Log: filepath.Join(b.cfg.Dir, id+".log"), security: c.Security}
+		Log: filepath.Join(b.cfg.Dir, id+".log"), Operator: c.Entry(Operator)}}
+	n.Use(b.cfg.Binary)
 	if b.err == nil && b.cfg.Clocks {
 		n.clock, b.err = newClock(filepath.Join(b.cfg.Dir, id+".clock"))
+		n.Env = []string{clockVariable + "=" + n.clock.path}
 	}
 	if b.err == nil && b.cfg.Disks {
 		b.err = n.insertDisk()
@@ -151,20 +154,18 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	for _, other := range b.ids[:b.cfg.Nodes] {
 		initial = append(initial, other+"="+b.raft[other])
 	}
-	n.args = append([]string{"serve", "--node-id", id, "--data-dir", n.Dir,
-		"--resp-addr", resp, "--http-addr", http, "--raft-addr", b.raft[id],
-		"--resp-advertise", n.RESP.Addr(), "--http-advertise", n.HTTP.Addr(),
+	n.Args = append([]string{"--resp-advertise", n.RESP.Addr(), "--http-advertise", n.HTTP.Addr(),
 		"--initial-cluster", strings.Join(initial, ",")}, b.cfg.Flags...)
 	if b.namespaces != nil {
-		n.within = []string{"ip", "netns", "exec", b.namespaces.namespace(id)}
-		n.args = append(n.args, "--insecure")
+		n.Within = []string{"ip", "netns", "exec", b.namespaces.namespace(id)}
+		n.Args = append(n.Args, "--insecure")
 	} else {
-		n.args = append(n.args, "--dial-map", b.proxied.dialMap(id))
+		n.Args = append(n.Args, "--dial-map", b.proxied.dialMap(id))
 	}
 	if b.err = os.MkdirAll(filepath.Dir(n.Dir), 0o755); b.err == nil && c.Security != nil {
 		var flags []string
 		flags, b.err = c.Security.flags(id, []string{hostOf(n.RESP.Addr()), hostOf(resp)})
-		n.args = append(n.args, flags...)
+		n.Args = append(n.Args, flags...)
 	}
 	return n
 }
@@ -250,6 +251,14 @@ func (c *Cluster) Heal() error {
 	return errors.Join(errs...)
 }
 
+// plain returns the nodes without what is around them.
+func (c *Cluster) plain() (all []*testcluster.Node) {
+	for _, n := range c.Nodes {
+		all = append(all, n.Node)
+	}
+	return all
+}
+
 // Deaths are the ends of processes that the tester did not cause.
 func (c *Cluster) Deaths() (all []string) {
 	for _, n := range slices.Concat(c.Nodes, c.Spares) {
@@ -261,21 +270,12 @@ func (c *Cluster) Deaths() (all []string) {
 // StopAll stops every running node as an operator would and reports those that
 // do not stop well.
 func (c *Cluster) StopAll(limit time.Duration) error {
-	results := make(chan error, len(c.Nodes))
-	for _, n := range c.Nodes {
-		go func() {
-			if !n.Running() {
-				results <- nil
-				return
-			}
-			results <- n.Stop(limit)
-		}()
-	}
-	var errs []error
-	for range c.Nodes {
-		errs = append(errs, <-results)
-	}
-	return errors.Join(errs...)
+	return testcluster.Each(c.plain(), func(n *testcluster.Node) error {
+		if !n.Running() {
+			return nil
+		}
+		return n.Stop(limit)
+	})
 }
 
 // Close kills what still runs and ends the proxies.

@@ -56,7 +56,7 @@ func (n *Node) Wipe() (string, error) {
 	if n.Running() {
 		return "", fmt.Errorf("wipe %s: it is running", n.ID)
 	}
-	aside := fmt.Sprintf("%s.wiped-%d", n.Dir, n.starts)
+	aside := fmt.Sprintf("%s.wiped-%d", n.Dir, n.Starts())
 	return aside, errors.Join(os.Rename(n.Dir, aside), n.settle())
 }
 

@@ -26,11 +26,11 @@ func (n *Node) Resources(ctx context.Context) (Resources, error) {
 
 // Metrics asks the node for some of its metrics, by their whole names, labels included.
 func (n *Node) Metrics(ctx context.Context, names ...string) ([]float64, error) {
-	req, err := n.request(ctx, http.MethodGet, "/metrics", nil)
+	req, err := n.Request(ctx, http.MethodGet, "/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := n.client().Do(req)
+	resp, err := n.Do(req)
 	if err != nil {
 		return nil, err
 	}

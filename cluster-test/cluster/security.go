@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/auth/certs"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Users of a secured cluster. The visitor's rights change while the cluster works.
@@ -31,7 +31,6 @@ type Security struct {
 	hosts map[string][]string // node id → names in its certificate
 	proof map[string]secret
 	tls   *tls.Config // of clients
-	http  *http.Client
 
 	mu    sync.Mutex
 	right auth.Right // of the visitor; None: there is no such user
@@ -39,13 +38,6 @@ type Security struct {
 
 // secret is what a user proves, and what the users file has of it.
 type secret struct{ plain, hash string }
-
-// Entry is how a client gets into a node. The zero Entry is that of a cluster without
-// security.
-type Entry struct {
-	User, Password string
-	TLS            *tls.Config
-}
 
 const authorityName = "ca"
 
@@ -60,7 +52,6 @@ func newSecurity(dir string) (*Security, error) {
 		return nil, err
 	}
 	s.tls = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13}
-	s.http = &http.Client{Timeout: tester.Timeout, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: s.tls}}
 	draft, err := auth.Edit(s.usersFile())
 	if err != nil {
 		return nil, err
@@ -134,34 +125,30 @@ func (s *Security) SetVisitor(right auth.Right) error {
 }
 
 // entry is how a user gets in. A nil Security asks for nothing.
-func (s *Security) entry(user string) Entry {
+func (s *Security) entry(user string) testcluster.Entry {
 	if s == nil {
-		return Entry{}
+		return testcluster.Entry{}
 	}
-	return Entry{User: user, Password: s.proof[user].plain, TLS: s.tls}
+	return testcluster.Entry{User: user, Password: s.proof[user].plain, TLS: s.tls}
 }
 
 // Entry is how a user gets into the cluster's nodes.
-func (c *Cluster) Entry(user string) Entry { return c.Security.entry(user) }
+func (c *Cluster) Entry(user string) testcluster.Entry { return c.Security.entry(user) }
 
-// Reload has the node read its users and certificates again. It must have begun to serve:
-// before, the signal ends a process.
-func (n *Node) Reload() error {
-	_, err := n.signal(syscall.SIGHUP, false)
-	return err
-}
+// askTime is how long the tester waits for an answer about rights.
+const askTime = 2 * time.Second
 
 // MayVisitorWrite asks a node, past the proxies, whether the visitor may write.
 func (n *Node) MayVisitorWrite(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, glance)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	req, err := n.request(ctx, http.MethodPost, "/v1/ns/tester/sessions/none/clear", strings.NewReader("{}"))
+	req, err := n.Request(ctx, http.MethodPost, "/v1/ns/tester/sessions/none/clear", strings.NewReader("{}"))
 	if err != nil {
 		return false, err
 	}
 	e := n.security.entry(Visitor)
 	req.SetBasicAuth(e.User, e.Password)
-	resp, err := n.client().Do(req)
+	resp, err := n.Do(req)
 	if err != nil {
 		return false, err
 	}

@@ -2,171 +2,24 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/internal/admintoken"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
-
-// Status is the cluster as one node sees it, from GET /v1/cluster.
-type Status struct {
-	ID     string       `json:"id"`
-	Leader string       `json:"leader"`
-	Term   uint64       `json:"term"`
-	Nodes  []NodeStatus `json:"nodes"`
-}
-
-// NodeStatus is a member of the cluster.
-type NodeStatus struct {
-	ID        string `json:"id"`
-	Role      string `json:"role"`
-	Applied   uint64 `json:"applied"`
-	Match     uint64 `json:"match"`
-	Reachable bool   `json:"reachable"`
-	StateHash string `json:"state_hash"`
-	HashIndex uint64 `json:"hash_index"`
-}
-
-// tester is the tester's own way to the nodes, past the clients' proxies. Its
-// timeout suits changes of membership; most callers set a shorter one.
-var tester = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-
-// glance is how long a node may take to tell about itself.
-const glance = 2 * time.Second
-
-// Status asks n for its view of the cluster.
-func (n *Node) Status(ctx context.Context) (Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, glance)
-	defer cancel()
-	var s Status
-	err := n.call(ctx, http.MethodGet, "/v1/cluster", &s)
-	return s, err
-}
-
-// Ready reports whether n says that it serves requests.
-func (n *Node) Ready(ctx context.Context) bool { return n.notReady(ctx) == nil }
-
-// notReady returns what n says that it waits for, nil if it serves requests.
-func (n *Node) notReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, glance)
-	defer cancel()
-	return n.call(ctx, http.MethodGet, "/readyz", nil)
-}
 
 // Checksum asks for a hash of the state at one log index, on every node. The
 // hashes appear in the nodes' Status.
 func (n *Node) Checksum(ctx context.Context) error {
-	return n.call(ctx, http.MethodPost, "/v1/cluster/checksum", nil)
-}
-
-// Snapshot has the node take a snapshot and truncate its log.
-func (n *Node) Snapshot(ctx context.Context) error {
-	return n.call(ctx, http.MethodPost, "/v1/cluster/snapshot", nil)
-}
-
-// Transfer has the node, which leads, hand over leadership.
-func (n *Node) Transfer(ctx context.Context) error {
-	return n.call(ctx, http.MethodPost, "/v1/cluster/transfer", nil)
-}
-
-// Remove asks n to end the membership of another node.
-func (n *Node) Remove(ctx context.Context, other *Node) error {
-	return n.call(ctx, http.MethodDelete, "/v1/cluster/nodes?id="+other.ID, nil)
-}
-
-// Add asks n to make another node, which runs without data, a member.
-func (n *Node) Add(ctx context.Context, other *Node) error {
-	body := fmt.Sprintf(`{"id":%q,"raft_addr":%q}`, other.ID, other.RaftAddr)
-	return n.send(ctx, http.MethodPost, "/v1/cluster/nodes", strings.NewReader(body), nil)
-}
-
-func (n *Node) call(ctx context.Context, method, path string, into any) error {
-	return n.send(ctx, method, path, nil, into)
-}
-
-// request is one that an administrator makes, past the proxies.
-func (n *Node) request(ctx context.Context, method, path string, content io.Reader) (*http.Request, error) {
-	scheme := "http://"
-	if n.security != nil {
-		scheme = "https://"
-	}
-	req, err := http.NewRequestWithContext(ctx, method, scheme+n.HTTPAddr+path, content)
-	if err != nil {
-		return nil, err
-	}
-	if n.security == nil {
-		admintoken.Authorize(req, n.Dir)
-		return req, nil
-	}
-	e := n.security.entry(Operator)
-	req.SetBasicAuth(e.User, e.Password)
-	return req, nil
-}
-
-func (n *Node) client() *http.Client {
-	if n.security == nil {
-		return tester
-	}
-	return n.security.http
-}
-
-// send makes a request and decodes the answer into into, unless that is nil.
-func (n *Node) send(ctx context.Context, method, path string, content io.Reader, into any) error {
-	req, err := n.request(ctx, method, path, content)
-	if err != nil {
-		return err
-	}
-	resp, err := n.client().Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<20))
-	if err != nil {
-		return err
-	}
-	if resp.StatusCode/100 != 2 {
-		return fmt.Errorf("%s %s %s: %s: %s", n.ID, method, path, resp.Status, body)
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("%s %s %s: %w in %s", n.ID, method, path, err, body)
-	}
-	return nil
+	return n.Call(ctx, http.MethodPost, "/v1/cluster/checksum", nil, nil)
 }
 
 // Leader returns the node that leads, as most of the nodes that answer see it;
 // nil if there is none.
 func (c *Cluster) Leader(ctx context.Context) *Node {
-	type vote struct {
-		leader string
-		term   uint64
-	}
-	votes := make(chan vote, len(c.Nodes))
-	for _, n := range c.Nodes {
-		go func() {
-			if !n.Healthy() {
-				votes <- vote{}
-				return
-			}
-			s, _ := n.Status(ctx)
-			votes <- vote{s.Leader, s.Term}
-		}()
-	}
-	var latest vote
-	for range c.Nodes {
-		if v := <-votes; v.leader != "" && v.term >= latest.term {
-			latest = v
-		}
-	}
-	n := c.Node(latest.leader)
+	n := c.Node(testcluster.Leader(ctx, c.plain()))
 	if n == nil || !n.Healthy() {
 		return nil
 	}
@@ -185,39 +38,14 @@ func (c *Cluster) Followers(ctx context.Context) []*Node {
 	return out
 }
 
-// poll is how often the cluster is asked whether it has got somewhere.
-const poll = 20 * time.Millisecond
-
-// Until asks again and again until done says yes or ctx ends.
-func Until(ctx context.Context, what string, done func() bool) error {
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, ctx.Err())
-		case <-ticker.C:
-		}
-	}
-	return nil
-}
-
 // WaitReady waits until every running node serves requests.
 func (c *Cluster) WaitReady(ctx context.Context) error {
 	for _, n := range c.Nodes {
 		if !n.Healthy() {
 			continue
 		}
-		var problem error
-		err := Until(ctx, n.ID+" is ready", func() bool {
-			err := n.notReady(ctx)
-			if err != nil && ctx.Err() == nil {
-				problem = err
-			}
-			return err == nil
-		})
-		if err != nil {
-			return fmt.Errorf("%w: %v", err, problem)
+		if err := n.WaitReady(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -226,7 +54,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 // WaitLeader waits until there is a leader other than not (which may be nil).
 func (c *Cluster) WaitLeader(ctx context.Context, not *Node) (*Node, error) {
 	var leader *Node
-	err := Until(ctx, "there is a leader", func() bool {
+	err := testcluster.Until(ctx, "there is a leader", func() bool {
 		leader = c.Leader(ctx)
 		return leader != nil && leader != not
 	})
@@ -240,7 +68,7 @@ const hashWait = 5 * time.Second
 // the same index; it returns that, or says which nodes differ. A node that is sent
 // a snapshot in the place of the checksum's log entry never shows it: then another
 // is taken.
-func (c *Cluster) WaitHashes(ctx context.Context) (NodeStatus, error) {
+func (c *Cluster) WaitHashes(ctx context.Context) (testcluster.NodeStatus, error) {
 	for {
 		first, err := c.waitHashes(ctx)
 		if err == nil || errors.Is(err, errStatesDiffer) || ctx.Err() != nil {
@@ -249,10 +77,10 @@ func (c *Cluster) WaitHashes(ctx context.Context) (NodeStatus, error) {
 	}
 }
 
-func (c *Cluster) waitHashes(ctx context.Context) (NodeStatus, error) {
-	var first NodeStatus
+func (c *Cluster) waitHashes(ctx context.Context) (testcluster.NodeStatus, error) {
+	var first testcluster.NodeStatus
 	var problem error
-	if err := Until(ctx, "a checksum is taken", func() bool {
+	if err := testcluster.Until(ctx, "a checksum is taken", func() bool {
 		for _, n := range c.Nodes {
 			if n.Healthy() {
 				problem = n.Checksum(ctx)
@@ -265,7 +93,7 @@ func (c *Cluster) waitHashes(ctx context.Context) (NodeStatus, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, hashWait)
 	defer cancel()
-	err := Until(ctx, "all nodes show the same checksum", func() bool {
+	err := testcluster.Until(ctx, "all nodes show the same checksum", func() bool {
 		first, problem = c.compareHashes(ctx)
 		return problem == nil || errors.Is(problem, errStatesDiffer)
 	})
@@ -278,14 +106,14 @@ func (c *Cluster) waitHashes(ctx context.Context) (NodeStatus, error) {
 // errStatesDiffer is a broken promise, which no waiting mends.
 var errStatesDiffer = errors.New("states differ")
 
-func (c *Cluster) compareHashes(ctx context.Context) (NodeStatus, error) {
-	var first NodeStatus
+func (c *Cluster) compareHashes(ctx context.Context) (testcluster.NodeStatus, error) {
+	var first testcluster.NodeStatus
 	for i, n := range c.Nodes {
 		s, err := n.Status(ctx)
 		if err != nil {
 			return first, err
 		}
-		own := s.node(n.ID)
+		own := s.Node(n.ID)
 		if own.StateHash == "" {
 			return first, fmt.Errorf("%s shows no checksum", n.ID)
 		}
@@ -302,13 +130,4 @@ func (c *Cluster) compareHashes(ctx context.Context) (NodeStatus, error) {
 		}
 	}
 	return first, nil
-}
-
-func (s Status) node(id string) NodeStatus {
-	for _, n := range s.Nodes {
-		if n.ID == id {
-			return n
-		}
-	}
-	return NodeStatus{ID: id}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // These need nodes whose clocks can be put wrong. One clock is wrong at a time, or two
@@ -55,7 +56,7 @@ func clockOffset(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	}
 	ready, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if err := cluster.Until(ready, n.ID+" is ready", func() bool { return n.Ready(ready) }); err != nil {
+	if err := testcluster.Until(ready, n.ID+" is ready", func() bool { return n.Ready(ready) }); err != nil {
 		return nil, err
 	}
 	return rightClock(n), e.clockIs(ctx, n, offset)
@@ -138,7 +139,7 @@ func (e *Env) clusterTime(ctx context.Context, n *cluster.Node) error {
 func (e *Env) clockIs(ctx context.Context, n *cluster.Node, offset time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return cluster.Until(ctx, fmt.Sprintf("the wall clock of %s is off by %v", n.ID, offset), func() bool {
+	return testcluster.Until(ctx, fmt.Sprintf("the wall clock of %s is off by %v", n.ID, offset), func() bool {
 		is, err := n.WallOffset(ctx)
 		return err == nil && (is-offset).Abs() < 1500*time.Millisecond
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Damage is done to the files of a node that is down. The node must come to the state
@@ -66,7 +67,7 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 		n.Expect(true)
 		watch, cancel := context.WithTimeout(ctx, refusalWait)
 		defer cancel()
-		if err := cluster.Until(watch, n.ID+" refuses to start or is ready", func() bool { return n.Ready(watch) || !n.Running() }); err != nil {
+		if err := testcluster.Until(watch, n.ID+" refuses to start or is ready", func() bool { return n.Ready(watch) || !n.Running() }); err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		if n.Running() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 func dataFaults() []Fault {
@@ -46,7 +47,7 @@ func wiped(ctx context.Context, _ *Env, n *cluster.Node) (healer, error) {
 func staysOut(ctx context.Context, n *cluster.Node) error {
 	watch, cancel := context.WithTimeout(ctx, refusal)
 	defer cancel()
-	err := cluster.Until(watch, "", func() bool { return n.Ready(watch) || !n.Running() })
+	err := testcluster.Until(watch, "", func() bool { return n.Ready(watch) || !n.Running() })
 	if err == nil && n.Running() {
 		return fmt.Errorf("%s was let in again after it had lost its data", n.ID)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/disk"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // lyingDisk takes from a node what it has acknowledged. A write may be on this disk and
@@ -33,7 +34,7 @@ func bitError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	n.Disk.Set(disk.Faults{Flip: true, Path: file})
 	waiting, cancel := context.WithTimeout(ctx, errorWait/2)
 	defer cancel()
-	if err := cluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil && n.Running() {
+	if err := testcluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil && n.Running() {
 		if err := n.Kill(); err != nil { // it reads more when it starts
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/disk"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // These need clusters whose nodes have disks of ours.
@@ -138,7 +139,7 @@ func ioError(op disk.Op) func(context.Context, *Env, *cluster.Node) (healer, err
 		n.Disk.Set(disk.Faults{Fail: op, Path: file})
 		waiting, cancel := context.WithTimeout(ctx, errorWait)
 		defer cancel()
-		if err := cluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil {
+		if err := testcluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil {
 			n.Expect(false)
 			return goodDisk(n), nil // nothing was written to that file
 		}
@@ -161,7 +162,7 @@ func mayStop(n *cluster.Node) healer {
 		n.Disk.Set(disk.Faults{})
 		watch, cancel := context.WithTimeout(ctx, errorWait)
 		defer cancel()
-		_ = cluster.Until(watch, n.ID+" stops", func() bool { return !n.Running() }) // or it goes on
+		_ = testcluster.Until(watch, n.ID+" stops", func() bool { return !n.Running() }) // or it goes on
 		return start(n)
 	}
 }
@@ -178,7 +179,7 @@ func readError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	n.Expect(true)
 	waiting, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	if err := cluster.Until(waiting, n.ID+" is ready or stops over a failed read", func() bool { return n.Ready(waiting) || !n.Running() }); err != nil {
+	if err := testcluster.Until(waiting, n.ID+" is ready or stops over a failed read", func() bool { return n.Ready(waiting) || !n.Running() }); err != nil {
 		return nil, err
 	}
 	if !n.Running() && !strings.Contains(n.Output(), "input/output error") {
@@ -191,7 +192,7 @@ func readError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 func exits(ctx context.Context, n *cluster.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	return cluster.Until(ctx, n.ID+" stops by itself", func() bool { return !n.Running() })
+	return testcluster.Until(ctx, n.ID+" stops by itself", func() bool { return !n.Running() })
 }
 
 func disksLow(_ context.Context, e *Env) (healer, error) {

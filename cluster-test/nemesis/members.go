@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/faultproxy"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 func memberFaults() []Fault {
@@ -43,7 +44,7 @@ func leaderRemoved(ctx context.Context, e *Env, n *cluster.Node) (healer, error)
 	n.Expect(true)
 	asked, cancel := context.WithTimeout(ctx, between(e.Rand, seconds(1, 4)))
 	defer cancel()
-	e.note(n, "removal", n.Remove(asked, n)) // its outcome may be unknown
+	e.note(n, "removal", n.Remove(asked, n.Node)) // its outcome may be unknown
 	e.Cluster.Network.Heal()
 	if n.Running() {
 		if err := n.Kill(); err != nil {
@@ -130,10 +131,10 @@ func (e *Env) Replace(ctx context.Context, n *cluster.Node) error {
 	if err := n.Start("--join"); err != nil {
 		return err
 	}
-	if err := e.insist(ctx, n.ID+" is added", func(other *cluster.Node) error { return other.Add(ctx, n) }); err != nil {
+	if err := e.insist(ctx, n.ID+" is added", func(other *cluster.Node) error { return other.Add(ctx, n.Node) }); err != nil {
 		return err
 	}
-	return cluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) })
+	return testcluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) })
 }
 
 // added has a leader make n a member, unless that has been done.
@@ -141,7 +142,7 @@ func added(ctx context.Context, leader, n *cluster.Node) error {
 	if is, err := member(ctx, leader, n); is || err != nil {
 		return err
 	}
-	return leader.Add(ctx, n)
+	return leader.Add(ctx, n.Node)
 }
 
 // removed has a leader end the membership of n, unless that has been done.
@@ -149,19 +150,19 @@ func removed(ctx context.Context, leader, n *cluster.Node) error {
 	if is, err := member(ctx, leader, n); !is || err != nil {
 		return err
 	}
-	return leader.Remove(ctx, n)
+	return leader.Remove(ctx, n.Node)
 }
 
 // member reports whether n is one, as the leader sees it.
 func member(ctx context.Context, leader, n *cluster.Node) (bool, error) {
 	s, err := leader.Status(ctx)
-	return slices.ContainsFunc(s.Nodes, func(m cluster.NodeStatus) bool { return m.ID == n.ID }), err
+	return slices.ContainsFunc(s.Nodes, func(m testcluster.NodeStatus) bool { return m.ID == n.ID }), err
 }
 
 // insist asks nodes for something until one has done it.
 func (e *Env) insist(ctx context.Context, what string, ask func(*cluster.Node) error) error {
 	var problem error
-	err := cluster.Until(ctx, what, func() bool {
+	err := testcluster.Until(ctx, what, func() bool {
 		n := e.Cluster.Leader(ctx)
 		if n == nil {
 			return false

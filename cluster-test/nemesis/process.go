@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // choose returns a node, nil if there is none such now.
@@ -144,7 +145,7 @@ func rollingRestart(ctx context.Context, e *Env) (healer, error) {
 			return nil, err
 		}
 		ready, cancel := context.WithTimeout(ctx, 20*time.Second)
-		err := cluster.Until(ready, n.ID+" is ready again", func() bool { return n.Ready(ready) || !n.Running() })
+		err := testcluster.Until(ready, n.ID+" is ready again", func() bool { return n.Ready(ready) || !n.Running() })
 		cancel()
 		if err != nil && ctx.Err() == nil {
 			return nil, err

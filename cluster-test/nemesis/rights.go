@@ -10,6 +10,7 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Changes of users and certificates reach nodes of which one is killed meanwhile.
@@ -98,7 +99,7 @@ func (e *Env) spread(ctx context.Context, what string, follows func(context.Cont
 	all = true
 	for _, n := range e.Cluster.Nodes {
 		behind := false // by the last answer
-		waited := cluster.Until(ctx, "", func() bool {
+		waited := testcluster.Until(ctx, "", func() bool {
 			if !n.Running() {
 				return true
 			}

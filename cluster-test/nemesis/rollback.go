@@ -12,6 +12,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/faultproxy"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Rollbacks take from a follower what it has acknowledged, while the third node
@@ -94,7 +95,7 @@ func (e *Env) copied(ctx context.Context, n *cluster.Node, part string) (restore
 	if err := start(n); err != nil {
 		return nil, err
 	}
-	if err := cluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) }); err != nil {
+	if err := testcluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) }); err != nil {
 		return nil, err
 	}
 	sleep(ctx, rollbackLag)
@@ -131,7 +132,7 @@ func rotTail(n *cluster.Node) error {
 func (e *Env) recovered(ctx context.Context, n *cluster.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, replacement)
 	defer cancel()
-	if err := cluster.Until(ctx, n.ID+" refuses or is ready", func() bool { return n.Ready(ctx) || !n.Running() }); err != nil {
+	if err := testcluster.Until(ctx, n.ID+" refuses or is ready", func() bool { return n.Ready(ctx) || !n.Running() }); err != nil {
 		return err
 	}
 	if !n.Running() {

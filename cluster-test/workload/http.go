@@ -16,19 +16,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/internal/testcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // httpAPI speaks the HTTP API as its reference describes it.
 type httpAPI struct {
 	base   string
-	entry  cluster.Entry
+	entry  testcluster.Entry
 	client *http.Client
 }
 
-func newHTTPAPI(addr string, entry cluster.Entry) *httpAPI {
+func newHTTPAPI(addr string, entry testcluster.Entry) *httpAPI {
 	scheme := "http://"
 	if entry.TLS != nil {
 		scheme = "https://"

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/client"
-	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/internal/testcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // nativeAPI goes through the Go client.
 type nativeAPI struct {
 	addrs    []string
-	entry    cluster.Entry
+	entry    testcluster.Entry
 	retryFor time.Duration
 	follow   bool
 

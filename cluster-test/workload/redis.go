@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/lincheck/history"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/testcluster"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -19,7 +19,7 @@ import (
 // right, the length of the list tells the seqs; elsewhere calls are marked List.
 type respAPI struct {
 	addr  string
-	entry cluster.Entry
+	entry testcluster.Entry
 	conn  *respConn // nil until it is needed, and after an error
 }
 

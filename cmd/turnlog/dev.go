@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -128,7 +129,7 @@ func (d *devCluster) waitReady(ctx context.Context, exits <-chan *devNode) error
 		case <-ctx.Done():
 			return nil
 		case n := <-exits:
-			return fmt.Errorf("%s did not start (%s); the end of %s:\n%s", n.id, n.how(), n.logName, n.lastLines())
+			return fmt.Errorf("%s did not start (%s); the end of %s:\n%s", n.id, n.process.Outcome(), n.logName, n.process.LastLines())
 		case <-deadline:
 			return fmt.Errorf("not every node is ready after %s; see the logs in %s", devReadyTime, d.dir)
 		case <-poll.C:
@@ -157,7 +158,7 @@ func (d *devCluster) welcome() {
 	last := d.nodes[len(d.nodes)-1]
 	fmt.Fprintf(d.out, "\n%s ready; data and logs are in %s\n\n", plural(d.count, "node"), d.dir)
 	for _, n := range d.nodes {
-		fmt.Fprintf(d.out, "  %s  redis://%s   http://%s   pid %d\n", n.id, n.resp, n.http, n.pid())
+		fmt.Fprintf(d.out, "  %s  redis://%s   http://%s   pid %d\n", n.id, n.resp, n.http, n.process.PID())
 	}
 	self := os.Args[0]
 	fmt.Fprintf(d.out, `
@@ -181,7 +182,7 @@ func (d *devCluster) watch(ctx context.Context, exits <-chan *devNode) error {
 		case n := <-exits:
 			alive--
 			fmt.Fprintf(d.out, "\n%s has ended (%s); its log is %s. %d of %d nodes run. To start it again:\n  %s\n",
-				n.id, n.how(), n.logName, alive, d.count, n.commandLine())
+				n.id, n.process.Outcome(), n.logName, alive, d.count, n.commandLine())
 			if alive == 0 {
 				return errors.New("every node has ended")
 			}
@@ -191,20 +192,20 @@ func (d *devCluster) watch(ctx context.Context, exits <-chan *devNode) error {
 
 // stop ends the nodes that still run, all at the same time, and waits for them.
 func (d *devCluster) stop() {
+	var started []*devNode
 	for _, n := range d.nodes {
-		n.interrupt()
+		if n.process != nil {
+			started = append(started, n)
+			n.process.Signal(syscall.SIGTERM)
+		}
 	}
 	timeout := time.After(devStopTime)
-	for _, n := range d.nodes {
-		if n.exited == nil {
-			continue // never started
-		}
+	for _, n := range started {
 		select {
-		case <-n.exited:
+		case <-n.process.Exited():
 		case <-timeout:
 			fmt.Fprintf(d.out, "%s does not stop; killing it (its data is as safe as after a power cut)\n", n.id)
-			n.kill()
-			<-n.exited
+			n.process.Kill()
 			timeout = time.After(0)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // devNode is a node process.
@@ -16,8 +18,7 @@ type devNode struct {
 	logName          string
 	args             []string // of serve
 
-	cmd    *exec.Cmd
-	exited chan struct{} // closed when the process has ended; nil: never started
+	process *testcluster.Process // nil: never started
 }
 
 func newDevNode(dir string, i, port int) *devNode {
@@ -33,45 +34,17 @@ func newDevNode(dir string, i, port int) *devNode {
 	return n
 }
 
-// start runs the process; it is sent to exits when it has ended.
+// start runs the process; it is sent to exits when it has ended. Should dev be killed, it
+// is asked to stop.
 func (n *devNode) start(exits chan<- *devNode) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(n.logName, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer log.Close() // the process has its own
-	n.cmd = exec.Command(self, n.args...)
-	n.cmd.Stdout, n.cmd.Stderr = log, log
-	n.cmd.SysProcAttr = ownGroup()
-	if err := n.cmd.Start(); err != nil {
-		return fmt.Errorf("%s: %w", n.id, err)
-	}
-	n.exited = make(chan struct{})
-	go func() {
-		n.cmd.Wait() // how it ended stands in ProcessState
-		close(n.exited)
-		exits <- n
-	}()
-	return nil
-}
-
-func (n *devNode) pid() int { return n.cmd.Process.Pid }
-
-// how says how the process ended.
-func (n *devNode) how() string { return n.cmd.ProcessState.String() }
-
-func (n *devNode) interrupt() { n.signal(syscall.SIGTERM) }
-func (n *devNode) kill()      { n.signal(syscall.SIGKILL) }
-
-// signal does nothing to a process that has ended.
-func (n *devNode) signal(s syscall.Signal) {
-	if n.exited != nil {
-		n.cmd.Process.Signal(s)
-	}
+	cmd := exec.Command(self, n.args...)
+	cmd.SysProcAttr = testcluster.ChildAttributes(syscall.SIGTERM)
+	n.process, err = testcluster.StartProcess(n.id, n.logName, cmd, func(string) { exits <- n })
+	return err
 }
 
 func (n *devNode) commandLine() string {
@@ -80,14 +53,4 @@ func (n *devNode) commandLine() string {
 		self = "turnlog"
 	}
 	return self + " " + strings.Join(n.args, " ")
-}
-
-// lastLines returns the end of the node's log.
-func (n *devNode) lastLines() string {
-	text, err := os.ReadFile(n.logName)
-	if err != nil {
-		return err.Error()
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return strings.Join(lines[max(0, len(lines)-5):], "\n")
 }

@@ -2,35 +2,11 @@ package target
 
 import (
 	"context"
-	"net/http"
-	"os"
-	"path/filepath"
-	"syscall"
+	"slices"
 
 	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
-
-// leader asks until a node says who leads.
-func (c *nodes) leader(ctx context.Context) (*node, error) {
-	var found *node
-	err := c.until(ctx, "a leader", func() bool {
-		for _, n := range c.live {
-			var cluster struct {
-				Leader string `json:"leader"`
-			}
-			if n.request(ctx, http.MethodGet, "/v1/cluster", nil, &cluster) != nil {
-				continue
-			}
-			for _, l := range c.live {
-				if l.id == cluster.Leader {
-					found = l
-				}
-			}
-		}
-		return found != nil
-	})
-	return found, err
-}
 
 // restarts are the ways in which the suite restarts its own cluster.
 func (c *nodes) restarts() []contract.Restart {
@@ -40,7 +16,7 @@ func (c *nodes) restarts() []contract.Restart {
 		{Kind: contract.CanKillLead, Do: c.with(c.killLeader)},
 		{Kind: contract.CanKillAll, Do: c.with(c.killAll)},
 	}
-	if len(c.live) > 1 {
+	if len(c.Nodes) > 1 {
 		kinds = append([]contract.Restart{{Kind: contract.CanReplace, Do: c.with(c.replace)}}, kinds...)
 	}
 	return kinds
@@ -58,99 +34,85 @@ func (c *nodes) with(f func(context.Context) error) func(context.Context) error 
 // stopAll ends every node as an operator would, one after another, and starts them
 // again.
 func (c *nodes) stopAll(ctx context.Context) error {
-	for _, n := range c.live {
-		n.end(syscall.SIGTERM)
+	for _, n := range c.Nodes {
+		n.Stop(stopTime) // how is not at issue
 	}
-	return c.startAgain(ctx, c.live...)
+	return c.startAgain(ctx, c.Nodes...)
 }
 
-func (c *nodes) startAgain(ctx context.Context, ns ...*node) error {
+// startAgain starts nodes and waits until all serve.
+func (c *nodes) startAgain(ctx context.Context, ns ...*testcluster.Node) error {
 	for _, n := range ns {
-		if err := c.start(n); err != nil {
+		if err := n.Start(); err != nil {
 			return err
 		}
 	}
 	return c.ready(ctx)
 }
 
+func (c *nodes) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	return c.WaitReady(ctx)
+}
+
+// leader waits until a node other than not, which may be nil, leads.
+func (c *nodes) leader(ctx context.Context, not *testcluster.Node) (*testcluster.Node, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	return c.WaitLeader(ctx, not)
+}
+
 // killFirst kills one node, whatever its role, and starts it again at once.
 func (c *nodes) killFirst(ctx context.Context) error {
-	c.live[0].end(syscall.SIGKILL)
-	return c.startAgain(ctx, c.live[0])
+	c.Nodes[0].Kill()
+	return c.startAgain(ctx, c.Nodes[0])
 }
 
 func (c *nodes) killLeader(ctx context.Context) error {
-	l, err := c.leader(ctx)
+	l, err := c.leader(ctx, nil)
 	if err != nil {
 		return err
 	}
-	l.end(syscall.SIGKILL)
-	if len(c.live) > 1 { // the others must do without it
-		if err := c.until(ctx, "another leader", func() bool { return c.leadsWithout(ctx, l) }); err != nil {
+	l.Kill()
+	if len(c.Nodes) > 1 { // the others must do without it
+		next, err := c.leader(ctx, l)
+		if err != nil {
+			return err
+		}
+		if err := next.WaitReady(ctx); err != nil {
 			return err
 		}
 	}
 	return c.startAgain(ctx, l)
 }
 
-func (c *nodes) leadsWithout(ctx context.Context, gone *node) bool {
-	for _, n := range c.live {
-		if n != gone && n.request(ctx, http.MethodGet, "/readyz", nil, nil) == nil {
-			var cluster struct {
-				Leader string `json:"leader"`
-			}
-			if n.request(ctx, http.MethodGet, "/v1/cluster", nil, &cluster) == nil && cluster.Leader != "" && cluster.Leader != gone.id {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func (c *nodes) killAll(ctx context.Context) error {
-	for _, n := range c.live {
-		n.cmd.Process.Kill()
-	}
-	for _, n := range c.live {
-		n.end(syscall.SIGKILL)
-	}
-	return c.startAgain(ctx, c.live...)
+	c.KillAll()
+	return c.startAgain(ctx, c.Nodes...)
 }
 
 // replace loses a follower with its disk, and lets a new node take its place.
 func (c *nodes) replace(ctx context.Context) error {
-	leader, err := c.leader(ctx)
+	leader, err := c.leader(ctx, nil)
 	if err != nil {
 		return err
 	}
-	at := 0
-	for c.live[at] == leader {
-		at++
-	}
-	lost := c.live[at]
-	lost.end(syscall.SIGKILL)
-	if err := os.RemoveAll(filepath.Join(c.dir, lost.id)); err != nil {
+	lost := c.Nodes[slices.IndexFunc(c.Nodes, func(n *testcluster.Node) bool { return n != leader })]
+	lost.Kill()
+	if err := leader.Remove(ctx, lost); err != nil {
 		return err
 	}
-	if err := leader.request(ctx, http.MethodDelete, "/v1/cluster/nodes?id="+lost.id, nil, nil); err != nil {
-		return err
-	}
-	fresh, err := c.newNode()
+	fresh, err := c.Replace(lost)
 	if err != nil {
 		return err
 	}
-	fresh.resp = lost.resp // where the clients look for it
-	fresh.data = filepath.Join(c.dir, fresh.id)
-	fresh.args = []string{"serve", "--node-id", fresh.id, "--data-dir", fresh.data,
-		"--resp-addr", fresh.resp, "--http-addr", fresh.http, "--raft-addr", fresh.raft, "--join", "--initial-cluster", c.seed}
-	if err := c.start(fresh); err != nil {
+	if err := fresh.Start(); err != nil {
 		return err
 	}
-	c.live[at] = fresh
-	if err := c.until(ctx, fresh.id+" to be added", func() bool {
-		member := map[string]string{"id": fresh.id, "raft_addr": fresh.raft}
-		return leader.request(ctx, http.MethodPost, "/v1/cluster/nodes", member, nil) == nil
-	}); err != nil {
+	limit, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	if err := testcluster.Until(limit, fresh.ID+" is added", func() bool { return leader.Add(limit, fresh) == nil }); err != nil {
 		return err
 	}
 	return c.ready(ctx)

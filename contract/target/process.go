@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 const (
@@ -37,7 +39,7 @@ type process struct {
 func startProcess(ctx context.Context, command string) (*process, error) {
 	p := &process{cmd: exec.Command("sh", "-c", command), gone: make(chan struct{}), waiting: map[uint64]chan wireReply{}}
 	p.cmd.Stderr = &p.stderr
-	p.cmd.SysProcAttr = childAttributes() // a group of its own, which end ends
+	p.cmd.SysProcAttr = testcluster.ChildAttributes(syscall.SIGKILL) // a group of its own, which end ends
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

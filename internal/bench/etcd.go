@@ -9,17 +9,14 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
-
-	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // etcdCluster is a cluster of three etcd nodes, with their defaults, that the
 // benchmark started on this machine.
 type etcdCluster struct {
-	program   string // that puts load on it
-	addrs     []string
-	processes []*process
-	ports     ports.Reserved
+	processes
+	program string // that puts load on it
+	addrs   []string
 }
 
 // etcdServer is looked up in PATH.
@@ -50,16 +47,15 @@ func startEtcd(ctx context.Context, program, dir string) (_ *etcdCluster, err er
 	}
 	for i, addr := range c.addrs {
 		name, peer, _ := strings.Cut(members[i], "=")
-		p, err := startProcess(dir, name, etcdServer, "--name", name, "--data-dir", filepath.Join(dir, name),
+		err := c.start(dir, name, etcdServer, "--name", name, "--data-dir", filepath.Join(dir, name),
 			"--listen-client-urls", "http://"+addr, "--advertise-client-urls", "http://"+addr,
 			"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
 			"--initial-cluster", strings.Join(members, ","), "--quota-backend-bytes", fmt.Sprint(etcdQuota))
 		if err != nil {
 			return nil, err
 		}
-		c.processes = append(c.processes, p)
 	}
-	return c, until(ctx, c.processes, func(ctx context.Context) error {
+	return c, c.until(ctx, func(ctx context.Context) error {
 		for _, addr := range c.addrs {
 			if _, err := etcdLeads(ctx, addr); err != nil {
 				return err
@@ -67,12 +63,6 @@ func startEtcd(ctx context.Context, program, dir string) (_ *etcdCluster, err er
 		}
 		return nil
 	})
-}
-
-// Stop ends all nodes.
-func (c *etcdCluster) Stop() {
-	stopAll(c.processes)
-	c.ports.Release()
 }
 
 // leader is the cluster as its leader's clients see it: requests to other nodes
@@ -84,7 +74,7 @@ func (c *etcdCluster) leader(ctx context.Context) (Target, error) {
 			return Target{}, err
 		}
 		if leads {
-			return Target{Program: c.program, Addrs: []string{addr}, Processes: pids(c.processes)}, nil
+			return Target{Program: c.program, Addrs: []string{addr}, Processes: c.pids()}, nil
 		}
 	}
 	return Target{}, errors.New("the etcd cluster has no leader at the moment")

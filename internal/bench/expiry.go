@@ -116,7 +116,7 @@ func (d *expiringDialect) append(dst, key []byte, n int, p *payloads) ([]byte, i
 
 // allExpired returns an error unless none of the sessions is left.
 func (s *Setup) allExpired(ctx context.Context, addr string) error {
-	return until(ctx, nil, func(ctx context.Context) error {
+	return new(processes).until(ctx, func(ctx context.Context) error {
 		v, err := ask(ctx, addr, "TURN.LIST", "PREFIX", s.Config.Prefix+expiringPrefix, "LIMIT", "1")
 		if err != nil {
 			return err

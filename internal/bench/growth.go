@@ -81,7 +81,7 @@ func (s *Setup) grow(ctx context.Context, c *Cluster, g *GrowthFigures) error {
 	if err != nil {
 		return err
 	}
-	w := startWatch(ctx, c.nodes)
+	w := startWatch(ctx, c.Nodes)
 	left := s.Messages
 	load := s.start(ctx, t, s.Config, fmt.Sprintf("appending %s messages", Thousands(float64(s.Messages))), func(r *rand.Rand) (int, bool) {
 		left--
@@ -142,11 +142,11 @@ func share(spans []span, of span) float64 {
 // measureDisk has every node compact its log, and looks what is left.
 func (s *Setup) measureDisk(ctx context.Context, c *Cluster, g *GrowthFigures) error {
 	s.Say("compacting the logs")
-	for _, n := range c.nodes {
-		if err := n.admin(ctx, "POST", "/v1/cluster/snapshot", nil); err != nil {
+	for _, n := range c.Nodes {
+		if err := n.Snapshot(ctx); err != nil {
 			return err
 		}
-		all, log, err := diskUse(c.dataDir(n.id), "wal")
+		all, log, err := diskUse(n.Dir, "wal")
 		if err != nil {
 			return err
 		}

@@ -3,117 +3,60 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
-	"time"
+
+	"github.com/turnlog/turnlog/internal/ports"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
-// process is a server that the benchmark started.
-type process struct {
-	name    string
-	cmd     *exec.Cmd
-	logName string
-	exited  chan struct{} // closed when it has ended
+// processes are servers that the benchmark started, and their ports.
+type processes struct {
+	all   []*testcluster.Process
+	ports ports.Reserved
 }
 
-// startProcess runs a program in dir; its output goes to NAME.log there.
-func startProcess(dir, name, binary string, args ...string) (*process, error) {
-	p := &process{name: name, logName: filepath.Join(dir, name+".log"), exited: make(chan struct{})}
-	log, err := os.OpenFile(p.logName, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
+// start runs a program in dir; its output goes to NAME.log there.
+func (p *processes) start(dir, name, binary string, args ...string) error {
+	cmd := exec.Command(binary, args...)
+	cmd.Dir = dir
+	started, err := testcluster.StartProcess(name, filepath.Join(dir, name+".log"), cmd, nil)
+	if err == nil {
+		p.all = append(p.all, started)
 	}
-	defer log.Close() // the process has its own
-	p.cmd = exec.Command(binary, args...)
-	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
-	p.cmd.SysProcAttr = ownGroup()
-	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	go func() {
-		p.cmd.Wait() // how it ended stands in ProcessState
-		close(p.exited)
-	}()
-	return p, nil
+	return err
 }
 
-// stop asks the process to end, waits, and kills it in the end.
-func (p *process) stop() {
-	p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.exited:
-		return
-	case <-time.After(20 * time.Second):
+// Stop ends them; their data is not needed any more.
+func (p *processes) Stop() {
+	for _, one := range p.all {
+		one.Kill()
 	}
-	p.kill()
+	p.ports.Release()
 }
 
-// kill ends the process as a crash would, and waits.
-func (p *process) kill() {
-	p.cmd.Process.Kill()
-	<-p.exited
-}
-
-// stopAll stops processes at the same time.
-func stopAll(all []*process) {
-	for _, p := range all {
-		p.cmd.Process.Signal(syscall.SIGTERM)
-	}
-	for _, p := range all {
-		p.stop()
-	}
-}
-
-func pids(all []*process) []int {
+func (p *processes) pids() []int {
 	var ids []int
-	for _, p := range all {
-		ids = append(ids, p.cmd.Process.Pid)
+	for _, one := range p.all {
+		ids = append(ids, one.PID())
 	}
 	return ids
 }
 
-// died returns an error with the end of the log, if the process has ended.
-func (p *process) died() error {
-	select {
-	case <-p.exited:
-	default:
-		return nil
-	}
-	text, _ := os.ReadFile(p.logName)
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	return fmt.Errorf("%s has ended (%s); the end of its log:\n%s", p.name, p.cmd.ProcessState, strings.Join(lines[max(0, len(lines)-5):], "\n"))
-}
-
-// until is untilWithin a minute.
-func until(ctx context.Context, processes []*process, ready func(ctx context.Context) error) error {
-	return untilWithin(ctx, time.Minute, processes, ready)
-}
-
-// untilWithin polls ready until it says nil, and fails with a process, ctx, or
-// after limit with the last that ready said.
-func untilWithin(ctx context.Context, limit time.Duration, processes []*process, ready func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// until polls ready until it says nil, and fails with a process, ctx, or after startTime
+// with the last that ready said.
+func (p *processes) until(ctx context.Context, ready func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	poll := time.NewTicker(50 * time.Millisecond)
-	defer poll.Stop()
-	for {
-		last := ready(ctx)
-		if last == nil {
-			return nil
+	var last, died error
+	err := testcluster.Until(ctx, "the servers are ready", func() bool {
+		if last = ready(ctx); last == nil {
+			return true
 		}
-		for _, p := range processes {
-			if err := p.died(); err != nil {
-				return err
-			}
+		for _, one := range p.all {
+			died = errors.Join(died, one.Died())
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), last)
-		case <-poll.C:
-		}
-	}
+		return died != nil
+	})
+	return errors.Join(died, err, last)
 }

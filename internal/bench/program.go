@@ -11,7 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // A store whose client library is not to be a dependency of turnlog is measured by
@@ -88,7 +91,7 @@ func (t *Target) perform(ctx context.Context, job Job) (res Result, err error) {
 	}
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, t.Program)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = bytes.NewReader(text), &out, &complaint, ownGroup()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = bytes.NewReader(text), &out, &complaint, testcluster.ChildAttributes(syscall.SIGKILL)
 	if err := cmd.Run(); err != nil {
 		return res, fmt.Errorf("%s: %w: %s", t.Program, err, strings.TrimSpace(complaint.String()))
 	}

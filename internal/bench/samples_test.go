@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Splitting and cutting samples are held against looking at every pair of an
@@ -80,7 +82,7 @@ func TestGrowthDigest(t *testing.T) {
 			all.add(now.Add(-took), now)
 		}
 	}
-	w := &watch{nodes: make([]*node, 1), busy: []span{{second(10), second(19.985)}}, looks: []look{
+	w := &watch{nodes: make([]*testcluster.Node, 1), busy: []span{{second(10), second(19.985)}}, looks: []look{
 		{at: second(5), rss: []uint64{10}}, {at: second(20.5), flushes: 1, rss: []uint64{30}}, {at: second(39), snapshots: 2, rss: []uint64{20}},
 	}}
 	var g GrowthFigures

@@ -6,27 +6,13 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/turnlog/turnlog/internal/ports"
 )
 
 // Servers are a redis-server, perhaps with replicas, that the benchmark started on
 // this machine.
 type Servers struct {
-	processes []*process
-	ports     ports.Reserved
-	resp      []string // addresses for clients, of the master first
-}
-
-// Stop ends them.
-func (s *Servers) Stop() {
-	stopAll(s.processes)
-	s.ports.Release()
-}
-
-// Processes returns the process ids.
-func (s *Servers) Processes() []int {
-	return pids(s.processes)
+	processes
+	resp []string // addresses for clients, of the master first
 }
 
 // StartRedis starts a redis-server that syncs its log before it answers, and
@@ -46,14 +32,12 @@ func StartRedis(ctx context.Context, binary, dir string, replicas int) (_ *Serve
 			_, master, _ := strings.Cut(s.resp[0], ":")
 			args = append(args, "--replicaof", "127.0.0.1 "+master)
 		}
-		p, err := startProcess(dir, name, binary, args...)
-		if err != nil {
+		if err := s.start(dir, name, binary, args...); err != nil {
 			s.Stop()
 			return nil, err
 		}
-		s.processes = append(s.processes, p)
 	}
-	if err := until(ctx, s.processes, s.replicated); err != nil {
+	if err := s.until(ctx, s.replicated); err != nil {
 		s.Stop()
 		return nil, fmt.Errorf("starting redis-server: %w", err)
 	}
@@ -86,5 +70,5 @@ func (s *Servers) replicated(ctx context.Context) error {
 
 // Master is a redis-server as its clients see it, which wait for so many replicas.
 func (s *Servers) Master(replicas int) Target {
-	return Target{Protocol: Redis, Addrs: s.resp[:1], Replicas: replicas, Processes: s.Processes()}
+	return Target{Protocol: Redis, Addrs: s.resp[:1], Replicas: replicas, Processes: s.pids()}
 }

@@ -124,7 +124,7 @@ func gcd(a, b int) int {
 
 // wholeKeyspace lists all sessions, then deletes them, while others append.
 func (s *Setup) wholeKeyspace(ctx context.Context, c *Cluster, prefix string, f *ShapesFigures) error {
-	leader, err := c.leader(ctx)
+	all, err := c.byRole(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,10 @@ func (s *Setup) wholeKeyspace(ctx context.Context, c *Cluster, prefix string, f 
 	calm, err := s.calm(ctx)
 	var listing, erasing span
 	if err == nil {
-		listing, err = during(func() error { return f.List.list(ctx, leader.resp, prefix) })
+		listing, err = during(func() error { return f.List.list(ctx, all[0].RESPAddr, prefix) })
 	}
 	if err == nil {
-		erasing, err = during(func() error { return f.Erase.erase(ctx, leader.resp, prefix) })
+		erasing, err = during(func() error { return f.Erase.erase(ctx, all[0].RESPAddr, prefix) })
 	}
 	if ended := load.stop(); err == nil {
 		err = ended

@@ -46,7 +46,7 @@ func (b *Standard) Run(ctx context.Context) (all []*Series, profiles []*Profile,
 	if err != nil {
 		return nil, nil, err
 	}
-	defer cluster.Stop()
+	defer cluster.Close()
 	single, err := StartRedis(ctx, b.Redis, dir, 0)
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +76,7 @@ func (b *Standard) Run(ctx context.Context) (all []*Series, profiles []*Profile,
 	if err := s.fill(ctx); err != nil {
 		return nil, nil, err
 	}
-	if err := until(ctx, replicated.processes, replicated.replicated); err != nil {
+	if err := replicated.until(ctx, replicated.replicated); err != nil {
 		return nil, nil, err
 	}
 	if all, err = s.contests(ctx); err == nil && b.Profile {

@@ -102,7 +102,7 @@ func (s *Setup) on(ctx context.Context, f func(c *Cluster) error) error {
 	if err != nil {
 		return err
 	}
-	defer c.Stop()
+	defer c.Close()
 	return f(c)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // watchEvery is how often a watch looks. A node flushes every few seconds under
@@ -12,7 +14,7 @@ const watchEvery = 200 * time.Millisecond
 
 // watch looks at the nodes of a cluster again and again.
 type watch struct {
-	nodes  []*node
+	nodes  []*testcluster.Node
 	before []metrics // by node; nil: not known yet
 
 	mu    sync.Mutex
@@ -31,7 +33,7 @@ type look struct {
 }
 
 // startWatch watches nodes until stop.
-func startWatch(ctx context.Context, nodes []*node) *watch {
+func startWatch(ctx context.Context, nodes []*testcluster.Node) *watch {
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watch{nodes: nodes, before: make([]metrics, len(nodes)), end: cancel}
 	w.look(ctx)
@@ -61,8 +63,8 @@ func (w *watch) look(ctx context.Context) {
 	l := look{}
 	var busy []span
 	for i, n := range w.nodes {
-		l.rss = append(l.rss, residentBytes(n.cmd.Process.Pid))
-		m, err := scrape(ctx, n.http)
+		l.rss = append(l.rss, residentBytes(n.PID()))
+		m, err := scrape(ctx, n.HTTPAddr)
 		if err != nil {
 			continue // it may be down; the next look will tell
 		}

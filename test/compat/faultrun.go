@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/faultproxy"
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 const (
@@ -195,7 +196,7 @@ func (s *faultRun) kill(ctx context.Context, n *cluster.Node) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	return cluster.Until(ctx, n.ID+" is back", func() bool { return n.Ready(ctx) })
+	return testcluster.Until(ctx, n.ID+" is back", func() bool { return n.Ready(ctx) })
 }
 
 // settle lets the drivers finish, has them read everything through another node, and
