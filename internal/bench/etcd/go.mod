@@ -29,4 +29,4 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace github.com/turnlog/turnlog => ../..
+replace github.com/turnlog/turnlog => ../../..
