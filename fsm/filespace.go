@@ -41,7 +41,7 @@ func loadUses(tx *bbolt.Tx) (uses, error) {
 }
 
 // sealAccount puts a checksum over the whole account, which is short, beside it.
-func sealAccount(account, sums *bbolt.Bucket) error {
+func sealAccount(account, sums pairs) error {
 	all, err := wholeAccount(account)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func checkAccount(account, sums *bbolt.Bucket) error {
 	return err
 }
 
-func wholeAccount(account *bbolt.Bucket) (all []byte, err error) {
+func wholeAccount(account pairs) (all []byte, err error) {
 	err = account.ForEach(func(k, v []byte) error {
 		all = append(append(all, k...), v...)
 		return nil
@@ -105,7 +105,7 @@ type sweep struct {
 // blockSpace puts blocks into files and their references into the store, and keeps
 // account of what is referred to.
 type blockSpace struct {
-	bucket *bbolt.Bucket
+	bucket pairs
 	finder finder // in bucket
 	files  *blockfile.Set
 	cache  *blockCache // of what is read elsewhere
@@ -122,7 +122,7 @@ func newBlockSpace(files *blockfile.Set, cache *blockCache, u uses, s sweep) blo
 }
 
 // begin has blocks put into the bucket of a transaction.
-func (s *blockSpace) begin(bucket *bbolt.Bucket) {
+func (s *blockSpace) begin(bucket pairs) {
 	if s.bucket != bucket {
 		s.bucket, s.finder = bucket, newFinder(bucket)
 	}
@@ -205,7 +205,7 @@ func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
 
 // save syncs the files and puts the account into the store. It returns the files
 // that nothing refers to any more, which can go once the store has committed.
-func (s *blockSpace) save(account, sums *bbolt.Bucket, before uses) (unused []uint64, err error) {
+func (s *blockSpace) save(account, sums pairs, before uses) (unused []uint64, err error) {
 	grown, err := s.files.Sync()
 	if err != nil {
 		return nil, err

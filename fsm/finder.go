@@ -10,7 +10,7 @@ type finder struct {
 	low []byte
 }
 
-func newFinder(b *bbolt.Bucket) finder { return finder{cursor: b.Cursor()} }
+func newFinder(b pairs) finder { return finder{cursor: b.Cursor()} }
 
 // removed must be told of keys that go.
 func (f *finder) removed(key []byte) {

@@ -151,7 +151,7 @@ func (m *Machine) tidy() (more bool, err error) {
 	w := m.writer(newMemtable())
 	w.pacer = newTidyPacer(m.hurry)
 	err = m.commit(w, func() (err error) {
-		if w.table.meta, _, err = loadMeta(w.tx); err != nil {
+		if w.table.meta, _, err = loadMeta(w.tx.tx); err != nil {
 			return err
 		}
 		if err := w.collectGarbage(); err != nil {
@@ -168,16 +168,16 @@ func (m *Machine) commit(w *writer, change func() error) error {
 	var unused []uint64
 	var id uint64
 	err := m.update(func(tx *bbolt.Tx) (err error) {
-		w.tx, id = tx, uint64(tx.ID())
+		w.tx, id = newStoreUpdate(tx, m.db.Path(), m.dbFile), uint64(tx.ID())
 		if last := m.committed.Load(); id <= last {
 			return wentBack(id-1, last)
 		}
-		w.space.begin(tx.Bucket(bucketBlocks))
+		w.space.begin(w.tx.Bucket(bucketBlocks))
 		if err := change(); err != nil {
 			return err
 		}
 		w.garbage = w.untidy()
-		unused, err = w.space.save(tx.Bucket(bucketFiles), tx.Bucket(bucketSums), m.uses)
+		unused, err = w.space.save(w.tx.Bucket(bucketFiles), w.tx.Bucket(bucketSums), m.uses)
 		return err
 	})
 	if err != nil {

@@ -4,13 +4,11 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
-
-	"go.etcd.io/bbolt"
 )
 
 // writer writes a memtable to the store, in one transaction.
 type writer struct {
-	tx      *bbolt.Tx
+	tx      *storeUpdate
 	table   *memtable
 	space   blockSpace
 	pacer   *flushPacer // nil: as fast as it can
@@ -127,6 +125,6 @@ func (w *writer) writeMeta() error {
 	return b.Put(keyState, seal(stateVersion, keyState, w.table.meta.encode()))
 }
 
-func putSealed(b *bbolt.Bucket, key, value []byte) error {
+func putSealed(b pairs, key, value []byte) error {
 	return b.Put(key, seal(sealedVersion, key, value))
 }

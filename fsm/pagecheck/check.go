@@ -48,10 +48,15 @@ func (f File) asOf(txid uint64, look func(*check) error) (gone bool, err error) 
 	}
 	defer file.Close()
 	gone, err = f.lookThrough(file, txid, look)
+	return gone, f.corrupt(err)
+}
+
+// corrupt names the file in what says that it is damaged.
+func (f File) corrupt(err error) error {
 	if d := damage(""); errors.As(err, &d) {
-		err = turn.Errorf(turn.Corrupt, "%s is damaged: %s", filepath.Base(f.Path), string(d))
+		return turn.Errorf(turn.Corrupt, "%s is damaged: %s", filepath.Base(f.Path), string(d))
 	}
-	return gone, err
+	return err
 }
 
 func (f File) lookThrough(file *os.File, txid uint64, look func(*check) error) (gone bool, err error) {

@@ -3,6 +3,7 @@ package pagecheck
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -108,4 +109,58 @@ func scanOf(f File) *Scan {
 	s := NewScan(func() (Transaction, error) { return Transaction{File: f, End: func() {}}, nil }, func(uint64) error { return nil })
 	s.bytes = 0
 	return s
+}
+
+// pageOf returns a page of the file.
+func (r *rig) pageOf(id uint64) []byte {
+	r.t.Helper()
+	file, err := os.ReadFile(r.file.Path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return file[id*pageBytes:][:pageBytes]
+}
+
+// rootOf returns the page of a bucket's root.
+func (r *rig) rootOf(bucket string) (id uint64) {
+	r.t.Helper()
+	if err := r.db.View(func(tx *bbolt.Tx) error {
+		id = uint64(tx.Bucket([]byte(bucket)).RootPage())
+		return nil
+	}); err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+// keyOf returns a key of a page, where it is in the file, and the page below it.
+func (r *rig) keyOf(id uint64, n int) (key []byte, place int64, child uint64) {
+	r.t.Helper()
+	all, _, err := elements(r.pageOf(id), id, keyRange{})
+	if err != nil || n >= len(all) {
+		r.t.Fatalf("page %d has %d elements: %v", id, len(all), err)
+	}
+	at := uint64(pageHeader + n*elementHead)
+	page := r.pageOf(id)
+	_, pos, _, _ := parseElement(page[at:], native.Uint16(page[8:]) == leafPage)
+	return all[n].key, int64(id*pageBytes + at + pos), all[n].child
+}
+
+// flip flips a bit of the file.
+func (r *rig) flip(place int64, bit int) {
+	r.t.Helper()
+	f, err := os.OpenFile(r.file.Path, os.O_RDWR, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer f.Close()
+	b := make([]byte, 1)
+	place += int64(bit / 8)
+	if _, err := f.ReadAt(b, place); err != nil {
+		r.t.Fatal(err)
+	}
+	b[0] ^= 1 << (bit % 8)
+	if _, err := f.WriteAt(b, place); err != nil {
+		r.t.Fatal(err)
+	}
 }

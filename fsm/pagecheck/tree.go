@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// keyRange bounds the keys that may be on a page; nil: no bound.
+// keyRange tells which keys may be on a page: from is the first, of which the page above has a
+// copy; all are lower than before. nil: it is not known.
 type keyRange struct{ from, before []byte }
 
 // element is what a page says of a pair, or of a page below it.
@@ -21,14 +22,9 @@ func (c *check) tree(id uint64, within keyRange, leaf func(element) error) error
 	if err != nil {
 		return err
 	}
-	elements, end, err := elements(page, id, within)
+	elements, err := c.elements(page, id, within)
 	if err != nil {
 		return err
-	}
-	// What fits exactly got one page more from older versions of bbolt.
-	size, has := c.root.pageSize, uint64(len(page))
-	if need := (end + size - 1) / size * size; has != max(need, size) && has != (end/size+1)*size {
-		return damaged("page %d takes %d bytes for %d", id, has, end)
 	}
 	if native.Uint16(page[8:]) == leafPage {
 		for _, e := range elements {
@@ -60,12 +56,29 @@ func (c *check) tree(id uint64, within keyRange, leaf func(element) error) error
 	return nil
 }
 
+// elements returns what is on a page of a tree that may have no pages too many.
+func (c *check) elements(page []byte, id uint64, within keyRange) ([]element, error) {
+	elements, end, err := elements(page, id, within)
+	if err != nil {
+		return nil, err
+	}
+	// What fits exactly got one page more from older versions of bbolt.
+	size, has := c.root.pageSize, uint64(len(page))
+	if need := (end + size - 1) / size * size; has != max(need, size) && has != (end/size+1)*size {
+		return nil, damaged("page %d takes %d bytes for %d", id, has, end)
+	}
+	return elements, nil
+}
+
 // elements returns what is on a page of a tree, and where that ends.
 func elements(page []byte, id uint64, within keyRange) (elements []element, end uint64, err error) {
 	flags, n := native.Uint16(page[8:]), uint64(native.Uint16(page[10:]))
 	end = pageHeader + n*elementHead
 	if flags != leafPage && (flags != branchPage || n == 0) || end > uint64(len(page)) {
 		return nil, 0, damaged("page %d has the flags %#x and %d elements", id, flags, n)
+	}
+	if n == 0 && within.from != nil {
+		return nil, 0, damaged("page %d has no elements", id)
 	}
 	elements = make([]element, n)
 	last := within.from
@@ -77,7 +90,7 @@ func elements(page []byte, id uint64, within keyRange) (elements []element, end 
 		}
 		e.key, e.value = page[end:][:key:key], page[end+key:][:value:value]
 		after := bytes.Compare(e.key, last)
-		if after < 0 || after == 0 && i > 0 || within.before != nil && bytes.Compare(e.key, within.before) >= 0 {
+		if i == 0 && last != nil && after != 0 || i > 0 && after <= 0 || within.before != nil && bytes.Compare(e.key, within.before) >= 0 {
 			return nil, 0, damaged("key %x does not belong to where it is on page %d", e.key, id)
 		}
 		elements[i], last = e, e.key
@@ -100,26 +113,36 @@ func parseElement(b []byte, leaf bool) (e element, pos, key, value uint64) {
 // bucket looks through a bucket, given as its pair in the one above. Small ones are
 // part of that.
 func (c *check) bucket(e element) error {
-	if e.flags != 1 || len(e.value) < 16 || !c.knownBucket(e.key) {
-		return damaged("%q is not a bucket of the file", e.key)
-	}
-	if root := native.Uint64(e.value); root != 0 {
+	root, inline, err := c.bucketHead(e)
+	if err == nil && root != 0 {
 		return c.apart(func() error { return c.bucketTree(e.key, root) })
 	}
-	inline := e.value[16:]
-	if len(inline) < pageHeader {
-		return damaged("bucket %s is cut", e.key)
-	}
-	elements, end, err := elements(inline, 0, keyRange{})
-	if err == nil && end != uint64(len(inline)) {
-		err = damaged("bucket %s has %d bytes, of %d", e.key, len(inline), end)
-	}
-	for _, e := range elements {
+	for _, e := range inline {
 		if err == nil {
 			err = checkFlags(e)
 		}
 	}
 	return err
+}
+
+// bucketHead returns the root page of a bucket, given as its pair in the one above, or if there is
+// none what is in the bucket.
+func (c *check) bucketHead(e element) (root uint64, inline []element, err error) {
+	if e.flags != 1 || len(e.value) < 16 || !c.knownBucket(e.key) {
+		return 0, nil, damaged("%q is not a bucket of the file", e.key)
+	}
+	if root := native.Uint64(e.value); root != 0 {
+		return root, nil, nil
+	}
+	page := e.value[16:]
+	if len(page) < pageHeader {
+		return 0, nil, damaged("bucket %s is cut", e.key)
+	}
+	inline, end, err := elements(page, 0, keyRange{})
+	if err == nil && end != uint64(len(page)) {
+		err = damaged("bucket %s has %d bytes, of %d", e.key, len(page), end)
+	}
+	return 0, inline, err
 }
 
 // apart reads other pages, and leaves those that were read before as they are.

@@ -1,0 +1,182 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// pagesOf returns where the keys are on each leaf of a bucket, in the file of the store, and where
+// its root, a branch, has its keys.
+func (r *rig) pagesOf(bucket []byte) (leaves [][]int64, branch []int64) {
+	r.t.Helper()
+	tx, err := r.m.db.Begin(false)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer tx.Rollback()
+	size := int64(r.m.db.Info().PageSize)
+	last := int64(-1)
+	c := tx.Bucket(bucket).Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		at := int64(uintptr(unsafe.Pointer(&k[0])) - r.m.db.Info().Data)
+		if at/size != last {
+			last, leaves = at/size, append(leaves, nil)
+		}
+		leaves[len(leaves)-1] = append(leaves[len(leaves)-1], at)
+	}
+	file, err := os.ReadFile(r.m.db.Path())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	root := int64(tx.Bucket(bucket).RootPage()) * size
+	page := file[root:][:size]
+	if flags := binary.NativeEndian.Uint16(page[8:]); flags != 1 {
+		r.t.Fatalf("the root of %s has the flags %d: it is no branch", bucket, flags)
+	}
+	for i := range int(binary.NativeEndian.Uint16(page[10:])) {
+		head := 16 + 16*i
+		branch = append(branch, root+int64(head)+int64(binary.NativeEndian.Uint32(page[head:])))
+	}
+	return leaves, branch
+}
+
+// damagedSessions is how many sessions the tests have that flush over damaged pages, and
+// damagedRounds how many messages each has at first.
+const (
+	damagedSessions = 40
+	damagedRounds   = 6
+)
+
+func damagedSession(i int) turn.Key {
+	return turn.Key{Namespace: "0", Name: fmt.Sprintf("%03d%s", i, strings.Repeat("x", 200))}
+}
+
+// damageable fills a store so that heads and blocks have several leaves, and closes it.
+func damageable(t *testing.T) (base *rig, places map[string][][]int64, branches map[string][]int64) {
+	base, _ = repairable(t)
+	base.raise(turn.Level1)
+	for round := range damagedRounds {
+		data := "small"
+		if round < damagedRounds-1 {
+			data = strings.Repeat("x", 6000)
+		}
+		var ops []turn.Op
+		for i := range damagedSessions {
+			ops = append(ops, appendOf(damagedSession(i), fmt.Sprint(round), data))
+		}
+		base.apply(1, ops...)
+		base.flush()
+	}
+	places, branches = make(map[string][][]int64), make(map[string][]int64)
+	for _, b := range [][]byte{bucketHeads, bucketBlocks} {
+		places[string(b)], branches[string(b)] = base.pagesOf(b)
+		if n := len(places[string(b)]); n < 3 {
+			t.Fatalf("%s has %d leaves", b, n)
+		}
+	}
+	if err := base.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base, places, branches
+}
+
+// copyOf opens a copy of a rig that is closed.
+func (r *rig) copyOf(t *testing.T) *rig {
+	c := &rig{t: t, dir: t.TempDir(), index: r.index}
+	if err := os.CopyFS(c.dir, os.DirFS(r.dir)); err != nil {
+		t.Fatal(err)
+	}
+	c.open()
+	c.m.cfg.OnDamage = func(error) {}
+	return c
+}
+
+// A bit that flips on a page while the node runs must not have a flush bring back what the page
+// held before, be it in a key on the page or in the copy of its first key in the branch above: the
+// flush fails, or what was written is read.
+func TestFlushOverADamagedPage(t *testing.T) {
+	base, leaves, branches := damageable(t)
+	some, one := []int{}, []int{3}
+	for i := range damagedSessions {
+		if i%3 != 0 {
+			some = append(some, i)
+		}
+	}
+	noticed := 0
+	for _, bucket := range []string{string(bucketHeads), string(bucketBlocks)} {
+		leaf, at := leaves[bucket][1], branches[bucket][1]
+		for what, place := range map[string]int64{"first key": leaf[0], "key": leaf[len(leaf)/2], "branch": at} {
+			for _, bit := range []int{7*8 + 1, 14*8 + 1} {
+				for _, sessions := range [][]int{some, one} {
+					r := base.copyOf(t)
+					r.flip(place, bit)
+					if err := r.appendTo(sessions); err != nil {
+						noticed++
+					} else if err := r.expectAppended(fmt.Sprintf("%s, %s, bit %d, %d sessions", bucket, what, bit, len(sessions)), sessions); err != nil {
+						noticed++
+					}
+					_ = r.m.Close()
+				}
+			}
+		}
+	}
+	if noticed == 0 {
+		t.Error("no damage was noticed")
+	}
+	r := base.copyOf(t)
+	if err := r.appendTo(some); err != nil {
+		t.Error(err)
+	}
+	if err := r.expectAppended("sound", some); err != nil {
+		t.Error(err)
+	}
+	_ = r.m.Close()
+}
+
+// appendTo appends to sessions and flushes, until damage is noticed.
+func (r *rig) appendTo(sessions []int) error {
+	r.t.Helper()
+	for _, i := range sessions {
+		op, err := codec.EncodeOp(appendOf(damagedSession(i), "", "second"))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.index++
+		r.m.Apply(r.index, 1, codec.AppendEntry(nil, 1, []codec.Command{{Op: op}}))
+	}
+	if err := r.m.Flush(r.t.Context()); err != nil {
+		return err
+	}
+	r.m.mu.Lock()
+	r.m.warm = nil
+	r.m.mu.Unlock()
+	return nil
+}
+
+// expectAppended requires that reads of sessions show all that was appended, here and before, or
+// fail.
+func (r *rig) expectAppended(what string, sessions []int) error {
+	r.t.Helper()
+	for _, i := range sessions {
+		const last = damagedRounds + 1
+		for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromAfter, Seq: 2}, {From: turn.FromAfter, Seq: 4}, {From: turn.FromLast, Limit: last}} {
+			q.Key = damagedSession(i)
+			got, err := r.m.Query(q)
+			if err != nil {
+				return err
+			}
+			if want := last - int(q.Seq); len(got.Messages) != want {
+				r.t.Errorf("%s: session %d from %d, %d: %d messages and no error, not %d", what, i, q.From, q.Seq, len(got.Messages), want)
+				return nil
+			}
+		}
+	}
+	return nil
+}
