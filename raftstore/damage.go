@@ -60,7 +60,7 @@ func hasIdentity(dir string) (bool, error) {
 // checkLogKept refuses a directory of a cluster's member that has no log: a node
 // which forgot what it acknowledged could help to lose it.
 func (n *Node) checkLogKept(dir string) error {
-	path := filepath.Join(dir, walName)
+	path := filepath.Join(dir, raftlog.WALName)
 	var disk wal.FS = vfs.OS{}
 	if n.cfg.LogDisk != nil {
 		disk = n.cfg.LogDisk

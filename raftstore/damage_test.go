@@ -22,7 +22,7 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
 		vote.FileName + " lost":     os.Remove,
 		vote.FileName + " shredded": func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
-		walName + " lost":           os.RemoveAll,
+		raftlog.WALName + " lost":   os.RemoveAll,
 		"state.db shredded":         func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		identityName + " changed": func(path string) error {
 			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`), os.Remove(smallfile.SecondCopy(path)))

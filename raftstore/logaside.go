@@ -3,8 +3,6 @@ package raftstore
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/hashicorp/raft"
@@ -13,7 +11,6 @@ import (
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
-	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -32,13 +29,6 @@ import (
 // not elect a leader that sends the rest, and what is readable behind the damage may be the
 // only copy. What is readable may name members that were removed behind the damage, so the
 // others must be a majority of those voters, too, that the state still records.
-//
-//	damaged-log  the log as it was, until a leader has sent what was in it
-//	new-log      the one that is to take its place, in the making
-const (
-	logAsideName = "damaged-log"
-	newLogName   = "new-log"
-)
 
 // renewLog replaces a damaged log by what can be read of it before the damage. If it cannot,
 // it returns the damage, and the log is as it was.
@@ -47,93 +37,23 @@ func (n *Node) renewLog(dir string, damage error) (raftlog.Engine, error) {
 	if !errors.As(damage, &corrupt) || n.cfg.LogDisk != nil {
 		return nil, damage
 	}
-	folder, fresh := filepath.Join(dir, walName), filepath.Join(dir, newLogName)
-	if err := os.RemoveAll(fresh); err != nil {
-		return nil, errors.Join(damage, err)
-	}
-	err := n.salvage(folder, fresh)
+	r := raftlog.Replacement{Dir: dir}
+	err := r.Make(wal.Options{SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: -1, Logger: n.log}, func(made raftlog.Engine) error {
+		return n.checkOthersElect(dir, n.lastServers(func(from uint64) []raft.Server { return raftlog.LastServers(made, from) }))
+	})
 	if err == nil {
 		err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: n.stable.Promised()})
 	}
 	if err == nil {
-		err = putLogAside(dir)
+		err = r.Place()
 	}
 	if err != nil {
-		return nil, errors.Join(damage, err, os.RemoveAll(fresh))
+		return nil, errors.Join(damage, err, r.Discard())
 	}
 	n.log.Error("the log is damaged; it is put aside, and the node goes on with what comes before the damage. It does not vote, "+
-		"nor stand for election, until a leader has sent it the rest", "folder", filepath.Join(dir, logAsideName), "error", corrupt.Reason,
+		"nor stand for election, until a leader has sent it the rest", "folder", filepath.Join(dir, raftlog.DamagedName), "error", corrupt.Reason,
 		"file", corrupt.File, "offset", corrupt.Offset)
 	return n.openEngine(dir)
-}
-
-// salvage makes a new log of the entries before the damage in another one. It fails if no
-// other node is known to have the rest.
-func (n *Node) salvage(from, to string) error {
-	// What the log would have held if it ended there; the damage itself is known.
-	report, _ := wal.Walk(from, wal.Options{}, nil)
-	log, err := wal.Open(to, wal.Options{SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: -1, Logger: n.log})
-	if err != nil {
-		return err
-	}
-	if report.LastIndex > 0 {
-		err = copyPrefix(from, log, report.FirstIndex, report.LastIndex)
-	}
-	if err == nil {
-		err = n.checkOthersElect(filepath.Dir(from), n.lastServers(func(from uint64) []raft.Server { return raftlog.LastServers(raftlog.OverWAL(log), from) }))
-	}
-	return errors.Join(err, log.Close())
-}
-
-const copyBytes = 4 << 20 // of records at a time
-
-// copyPrefix copies the records from first to last, which come before the damage.
-func copyPrefix(from string, to *wal.Log, first, last uint64) error {
-	var records []wal.Record
-	bytes, next := 0, first
-	flush := func() error {
-		err := to.Append(records)
-		records, bytes = nil, 0
-		return err
-	}
-	_, err := wal.Walk(from, wal.Options{}, func(b wal.Batch) error {
-		batch, err := b.Records()
-		if err != nil {
-			return err
-		}
-		if b.Index < next && b.Index >= first { // it takes the place of some
-			if err := flush(); err != nil {
-				return err
-			}
-			if err := to.TruncateAfter(b.Index - 1); err != nil {
-				return err
-			}
-			next = b.Index
-		}
-		for _, r := range batch {
-			if r.Index != next || r.Index > last {
-				continue
-			}
-			records, next = append(records, r), next+1
-			if bytes += len(r.Data); bytes >= copyBytes {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	var corrupt *wal.CorruptError
-	if err != nil && !errors.As(err, &corrupt) {
-		return err
-	}
-	if err := flush(); err != nil {
-		return err
-	}
-	if to.LastIndex() != last {
-		return fmt.Errorf("of the damaged log, entries %d to %d are readable, and %d was copied last", first, last, to.LastIndex())
-	}
-	return nil
 }
 
 // checkOthersElect refuses unless the other voters can elect a leader without this node, by the
@@ -187,46 +107,13 @@ func checkMajority(others int, by string) error {
 		"If no other node has it, put a whole copy of the data directory in its place", voters, others, by)
 }
 
-// putLogAside has the new log change places with the damaged one. After a crash in between
-// there is no log, and finishLog puts the damaged one back.
-func putLogAside(dir string) error {
-	folder, aside := filepath.Join(dir, walName), filepath.Join(dir, logAsideName)
-	if _, err := os.Stat(aside); errors.Is(err, fs.ErrNotExist) {
-		if err := os.Rename(folder, aside); err != nil {
-			return err
-		}
-	} else if err := os.RemoveAll(folder); err != nil { // the first one had more
-		return err
-	}
-	if err := os.Rename(filepath.Join(dir, newLogName), folder); err != nil {
-		return err
-	}
-	return vfs.OS{}.SyncDir(dir)
-}
-
-// finishLog undoes what a crash left of putLogAside.
-func finishLog(dir string) error {
-	folder, aside := filepath.Join(dir, walName), filepath.Join(dir, logAsideName)
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(aside, folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return vfs.OS{}.SyncDir(dir)
-}
-
 // forgetLog removes what was put aside when the log has again what it had.
 func (n *Node) forgetLog() {
 	if _, missing := n.mark.Lost(); missing {
 		return
 	}
-	aside := filepath.Join(n.cfg.DataDir, logAsideName)
-	if _, err := os.Stat(aside); err != nil {
-		return
-	}
-	if err := os.RemoveAll(aside); err != nil {
-		n.log.Warn("cannot remove a damaged log that is not needed any more", "folder", aside, "error", err)
+	if err := (raftlog.Replacement{Dir: n.cfg.DataDir}).Forget(); err != nil {
+		n.log.Warn("cannot remove a damaged log that is not needed any more", "folder", filepath.Join(n.cfg.DataDir, raftlog.DamagedName), "error", err)
 	}
 }
 

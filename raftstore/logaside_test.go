@@ -19,7 +19,7 @@ import (
 // rotLog flips a bit in the middle of a log, which is not its end.
 func rotLog(t *testing.T, dir string) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, walName, "*.seg"))
+	names, err := filepath.Glob(filepath.Join(dir, raftlog.WALName, "*.seg"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func (c *cluster) healed(r *running) {
 	c.t.Helper()
 	eventuallyTrue(c.t, r.id+" has again what it had", func() bool { _, missing := r.mark.Lost(); return !missing })
 	eventuallyTrue(c.t, "the damaged log is gone", func() bool {
-		_, err := os.Stat(filepath.Join(c.dir, r.id, logAsideName))
+		_, err := os.Stat(filepath.Join(c.dir, r.id, raftlog.DamagedName))
 		return errors.Is(err, os.ErrNotExist)
 	})
 	c.ready()
@@ -57,12 +57,12 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"middle": rotLog,
 		"manifest": func(t *testing.T, dir string) {
-			if err := os.WriteFile(filepath.Join(dir, walName, "manifest"), make([]byte, 8192), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, raftlog.WALName, "manifest"), make([]byte, 8192), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"segment lost": func(t *testing.T, dir string) {
-			names, _ := filepath.Glob(filepath.Join(dir, walName, "*.seg"))
+			names, _ := filepath.Glob(filepath.Join(dir, raftlog.WALName, "*.seg"))
 			slices.Sort(names)
 			if err := os.Remove(names[0]); err != nil {
 				t.Fatal(err)
@@ -70,7 +70,7 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 		},
 		"putting aside interrupted": func(t *testing.T, dir string) {
 			rotLog(t, dir)
-			if err := os.Rename(filepath.Join(dir, walName), filepath.Join(dir, logAsideName)); err != nil {
+			if err := os.Rename(filepath.Join(dir, raftlog.WALName), filepath.Join(dir, raftlog.DamagedName)); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -155,8 +155,8 @@ func TestDamageOfCompactedEntries(t *testing.T) {
 			if got := texts(t, r, "s", turn.Linearizable); len(got) != 31 {
 				t.Errorf("%d messages of 31 are there", len(got))
 			}
-			if _, err := os.Stat(filepath.Join(dir, logAsideName)); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("%s: %v", logAsideName, err)
+			if _, err := os.Stat(filepath.Join(dir, raftlog.DamagedName)); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s: %v", raftlog.DamagedName, err)
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func TestDamageOfCompactedEntries(t *testing.T) {
 // rotEntry flips a bit of one entry in the log of a node that is down.
 func rotEntry(t *testing.T, dir string, index uint64) {
 	t.Helper()
-	folder, found := filepath.Join(dir, walName), false
+	folder, found := filepath.Join(dir, raftlog.WALName), false
 	report, err := wal.Walk(folder, wal.Options{}, func(b wal.Batch) error {
 		if index < b.Index || index >= b.Index+uint64(b.Count) {
 			return nil
@@ -206,7 +206,7 @@ func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "remove the node from the cluster") {
 				t.Fatal(err)
 			}
-			for _, name := range []string{logAsideName, newLogName} {
+			for _, name := range []string{raftlog.DamagedName, "new-log"} {
 				if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -267,7 +267,7 @@ func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
 			if !strings.Contains(err.Error(), fmt.Sprintf("of %d voters, as far as is known, %d are other nodes", left, left-1)) {
 				t.Errorf("it does not open: %v", err)
 			}
-			if _, err := os.Stat(filepath.Join(dir, logAsideName)); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(filepath.Join(dir, raftlog.DamagedName)); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the log was put aside: %v", err)
 			}
 			if l, missing := markLoss(t, dir); missing {

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // Learners elect no leader, though the state records them as members: a node that is the only
@@ -46,7 +47,7 @@ func TestDamagedLogBesideLearnersIsRefused(t *testing.T) {
 	if !strings.Contains(err.Error(), "of 1 voters, as far as is known, 0 are other nodes") {
 		t.Errorf("it does not open: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, logAsideName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, raftlog.DamagedName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the log was put aside: %v", err)
 	}
 }

@@ -110,7 +110,7 @@ func TestRotInTheLastBatchLosesNothing(t *testing.T) {
 	mark := c.nodes["n2"].mark.Position()
 	disk = disk.Kill() // as it is now; what Close still writes is not seen
 	c.killBoth()
-	rotLastBatch(t, disk, filepath.Join(c.dir, "n2", walName))
+	rotLastBatch(t, disk, filepath.Join(c.dir, "n2", raftlog.WALName))
 	lostEntry(c, w, mark, false)
 }
 
@@ -164,7 +164,7 @@ func TestOlderCopyOfTheLogLosesNothing(t *testing.T) {
 	c := newCluster(t, 3, w.option)
 	dir, aside := filepath.Join(c.dir, "n2"), t.TempDir()
 	divided(c, w, func() {
-		c.copied("n2", walName, aside)
+		c.copied("n2", raftlog.WALName, aside)
 		put(t, c.leader(), "other", "x")
 		eventuallyTrue(t, "n2 has applied it", func() bool { return len(texts(t, c.nodes["n2"], "other", turn.Stale)) == 1 })
 		if err := c.nodes["n2"].Snapshot(t.Context()); err != nil { // ends behind the copy
@@ -178,7 +178,7 @@ func TestOlderCopyOfTheLogLosesNothing(t *testing.T) {
 	mark := c.nodes["n2"].mark.Position()
 	c.killBoth()
 	restore(t, now, dir)
-	restore(t, aside, filepath.Join(dir, walName))
+	restore(t, aside, filepath.Join(dir, raftlog.WALName))
 	lostEntry(c, w, mark, false)
 }
 

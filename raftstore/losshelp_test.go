@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -18,7 +19,7 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 	put(t, c.leader(), "s", "a")
 	c.level()
 	dir, aside := filepath.Join(c.dir, "n1"), t.TempDir()
-	c.copied("n1", walName, aside)
+	c.copied("n1", raftlog.WALName, aside)
 	c.leaveAlone("n1")
 	n1 := c.leader()
 	put(t, n1, "s", "b")
@@ -26,7 +27,7 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.kill("n1")
-	restore(t, aside, filepath.Join(dir, walName))
+	restore(t, aside, filepath.Join(dir, raftlog.WALName))
 	for range 2 { // the second time it knows of the loss from before
 		n1 = c.start("n1")
 		eventuallyTrue(t, "it stops, or runs", func() bool { return n1.reason() != nil || n1.raft.Load() != nil })

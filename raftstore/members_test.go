@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -209,7 +210,7 @@ func TestLostLogIsNoticed(t *testing.T) {
 	put(t, c.leader(), "s", "x")
 	c.recordedAll()
 	c.stop("n1")
-	log := filepath.Join(c.dir, "n1", walName)
+	log := filepath.Join(c.dir, "n1", raftlog.WALName)
 	if err := errors.Join(os.RemoveAll(log), os.Mkdir(log, 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +220,7 @@ func TestLostLogIsNoticed(t *testing.T) {
 	if err := os.RemoveAll(log); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(c.config("n1")); err == nil || !strings.Contains(err.Error(), walName+" is missing") {
+	if _, err := Open(c.config("n1")); err == nil || !strings.Contains(err.Error(), raftlog.WALName+" is missing") {
 		t.Fatalf("without the folder: %v", err)
 	}
 }

@@ -101,7 +101,7 @@ func (n *Node) openLog(dir string) (err error) {
 		return err
 	}
 	if n.cfg.LogEngine != "boltdb" && n.cfg.LogDisk == nil {
-		if err := finishLog(dir); err != nil {
+		if err := (raftlog.Replacement{Dir: dir}).Undo(); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,6 @@ func (n *Node) openLog(dir string) (err error) {
 }
 
 const (
-	walName       = "wal"
 	boltName      = "log.db"
 	snapshotsName = "snapshots"
 )
@@ -144,7 +143,7 @@ const (
 func (n *Node) checkEngine(dir string) error {
 	other, name := "boltdb", boltName
 	if n.cfg.LogEngine == "boltdb" {
-		other, name = "wal", walName
+		other, name = "wal", raftlog.WALName
 	}
 	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
 		return fmt.Errorf("raftstore: the log in %s is kept by engine %s; set that one", dir, other)
@@ -156,7 +155,7 @@ func (n *Node) openEngine(dir string) (raftlog.Engine, error) {
 	if n.cfg.LogEngine == "boltdb" {
 		return raftlog.OpenBolt(filepath.Join(dir, boltName))
 	}
-	l, err := wal.Open(filepath.Join(dir, walName), wal.Options{
+	l, err := wal.Open(filepath.Join(dir, raftlog.WALName), wal.Options{
 		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.LogDisk, Logger: n.log,
 	})
 	if err != nil {

@@ -167,7 +167,7 @@ func (c *simCluster) start(id string) { c.startWith(c.config(id)) }
 func (c *simCluster) startWith(cfg Config) {
 	id := cfg.NodeID
 	// The node looks for its log in the real file system, too.
-	if err := os.MkdirAll(filepath.Join(cfg.DataDir, walName), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(cfg.DataDir, raftlog.WALName), 0o700); err != nil {
 		c.t.Fatal(err)
 	}
 	slow := &slowEngine{rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),

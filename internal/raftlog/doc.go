@@ -14,6 +14,9 @@
 // A HighWater is the high-water mark of a log: the last position that was durable. A log
 // that ends before its mark has lost entries, and a Loss says which (highwater.go).
 //
+// A Replacement puts a log of the entries before the damage in a damaged log's place
+// (replacement.go). Whether the node may do that is its owner's to decide.
+//
 // The package knows entries by index and term only: nothing of commands, of the state
 // machine, or of other nodes.
 package raftlog
