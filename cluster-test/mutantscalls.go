@@ -11,17 +11,17 @@ func callsMutants() []mutant {
 				Shows: []string{"two values", "doubled"}, Runs: 20},
 				{Test: "TestLostRepliesNeitherLoseNorDouble", Shows: []string{"message"}, Runs: 3}, simulation(20)}},
 		{Name: "conflicts-foreseen", About: "the node that takes a conditional append refuses it by its own state, which may be behind",
-			Edits: []edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.Failed(unavailable(",
+			Edits: []edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.Append); ok && o.Expect != nil {\n" +
 					"\t\tif r, err := n.state.Query(&turn.Info{Key: o.Key}); err == nil && r.Session != nil && r.Session.Revision != *o.Expect {\n" +
-					"\t\t\treturn n.calls.Failed(&turn.Error{Kind: turn.Conflict, Revision: r.Session.Revision})\n\t\t}\n\t}\n" +
-					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.Failed(unavailable("}},
+					"\t\t\treturn n.writes.calls.Failed(&turn.Error{Kind: turn.Conflict, Revision: r.Session.Revision})\n\t\t}\n\t}\n" +
+					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable("}},
 			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "cas", Shows: []string{"false refusal", "revision", "real time"}, Runs: 5}, simulation(5)}},
 		{Name: "locks-foreseen", About: "the node that takes a SET with NX refuses it by its own state, which may be behind",
-			Edits: []edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.Failed(unavailable(",
+			Edits: []edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.SetString); ok && o.If == turn.SetIfAbsent {\n" +
-					"\t\tif r, err := n.state.Query(&turn.GetString{Key: o.Key}); err == nil && r.Found {\n\t\t\treturn n.calls.Failed(nil)\n\t\t}\n\t}\n" +
-					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.calls.Failed(unavailable("}},
+					"\t\tif r, err := n.state.Query(&turn.GetString{Key: o.Key}); err == nil && r.Found {\n\t\t\treturn n.writes.calls.Failed(nil)\n\t\t}\n\t}\n" +
+					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable("}},
 			Catchers: []catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "values", Shows: []string{"not linearizable"}, Runs: 5}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []edit{{Old: "\treturn n.linearizable(p, q)\n",

@@ -137,7 +137,7 @@ func (n *Node) removedBy(applied uint64) bool {
 
 // connected is told that requests to another node get through now.
 func (n *Node) connected(string) {
-	n.forward.Wake()
+	n.writes.forwarder.Wake()
 	poke(n.met)
 	n.waiter.look()
 }

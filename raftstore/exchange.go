@@ -92,7 +92,7 @@ func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	defer cancel()
 	p := n.mark.Position()
 	l, missing := n.mark.Lost()
-	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.calls.Origin(), missing && l.Doubt > 0, nil}
+	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.writes.calls.Origin(), missing && l.Doubt > 0, nil}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, id := range ids {

@@ -63,7 +63,7 @@ func (n *Node) takeForwarded(r peer.Request, reply func([]byte, error)) {
 		reply(nil, err)
 		return
 	}
-	n.inbox.Take(r.From.NodeID, b, len(r.Payload), func(outs []fsm.Outcome, f *propose.Failure) {
+	n.writes.inbox.Take(r.From.NodeID, b, len(r.Payload), func(outs []fsm.Outcome, f *propose.Failure) {
 		if f != nil {
 			reply(badly(f), nil)
 			return

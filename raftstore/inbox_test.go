@@ -18,7 +18,7 @@ func TestForwardedBatchesKeepTheirPlaces(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
 	full := false
-	in := propose.NewInbox(n.props, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
+	in := propose.NewInbox(n.writes.proposer, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
 		if full {
 			return propose.Vetted{}, definite(turn.Errorf(turn.Overloaded, "too much is in flight"))
 		}
@@ -72,13 +72,13 @@ func takes(t *testing.T, in *propose.Inbox, session, place, number uint64) bool 
 func TestForwardingSessionEndsWithTheTerm(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
-	in := propose.NewInbox(n.props, n.vet)
+	in := propose.NewInbox(n.writes.proposer, n.vet)
 	if !takes(t, in, 1, 0, 1) {
 		t.Fatal("the first batch is not taken")
 	}
-	before := n.props.Current()
-	n.props.End(before)
-	eventuallyTrue(t, "the node leads again", func() bool { return n.props.Current() != nil })
+	before := n.writes.proposer.Current()
+	n.writes.proposer.End(before)
+	eventuallyTrue(t, "the node leads again", func() bool { return n.writes.proposer.Current() != nil })
 	if takes(t, in, 1, 1, 2) {
 		t.Error("a batch is taken in a later term than the one before it in its session")
 	}

@@ -45,7 +45,7 @@ func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 		n.fail(err)
 		return lt
 	}
-	n.props.Begin(lt.Term, first)
+	n.writes.proposer.Begin(lt.Term, first)
 	lt.duties.Go(func() { n.serveTerm(ctx, lt, wait) })
 	return lt
 }
@@ -54,7 +54,7 @@ func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 func (n *Node) endTerm(lt *leaderTerm) {
 	lt.stopDuties()
 	lt.duties.Wait()
-	n.props.End(lt.Term)
+	n.writes.proposer.End(lt.Term)
 	n.lead.setServing(0)
 	n.log.Info("leading no more", "term", lt.Number)
 }
@@ -63,7 +63,7 @@ func (n *Node) endTerm(lt *leaderTerm) {
 // leader's duties until ctx ends.
 func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context.Context) (turn.Result, error)) {
 	if _, err := epoch(ctx); err != nil {
-		n.props.End(lt.Term)
+		n.writes.proposer.End(lt.Term)
 		poke(n.roleChanged)
 		return
 	}

@@ -21,7 +21,7 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 	if r == nil || r.State() != raft.Leader {
 		return propose.NotLeader().Err
 	}
-	release, err := n.props.Hold(ctx)
+	release, err := n.writes.proposer.Hold(ctx)
 	if err != nil {
 		return unavailable("what is under way does not come to an end: %v", err)
 	}

@@ -167,7 +167,7 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	n1.raiseLevel(ctx, nil)
-	if err := n1.addLearner(ctx, n1.props.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "level") {
+	if err := n1.addLearner(ctx, n1.writes.proposer.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "level") {
 		t.Errorf("a node joins beside another: %v", err)
 	}
 	if n1.Level() != turn.Level0 {
@@ -182,11 +182,11 @@ func TestLevelWaitsForRecords(t *testing.T) {
 	c := reserve(t, 1)
 	n1, open := c.startGated()
 	c.recordedAll()
-	if _, err := n1.propose(t.Context(), n1.props.Current(), &codec.Member{ID: "n1", Remove: true}); err != nil {
+	if _, err := n1.propose(t.Context(), n1.writes.proposer.Current(), &codec.Member{ID: "n1", Remove: true}); err != nil {
 		t.Fatal(err)
 	}
 	open()
-	n1.raiseLevel(t.Context(), n1.props.Current())
+	n1.raiseLevel(t.Context(), n1.writes.proposer.Current())
 	if n1.Level() > turn.Level0 && n1.recorded("n1") == "" { // the leader may have recorded it meanwhile
 		t.Error("the level has risen, and the member is not recorded")
 	}

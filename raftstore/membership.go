@@ -144,7 +144,7 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 // changeHere makes a change as the leader. All steps take place in one leader term,
 // each on the configuration for which it was decided: see reconfigure.
 func (n *Node) changeHere(ctx context.Context, c change) error {
-	t := n.props.Current()
+	t := n.writes.proposer.Current()
 	if t == nil || !t.Holds() {
 		return moved{propose.NotLeader().Err}
 	}

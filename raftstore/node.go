@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -16,9 +15,7 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/clustertime"
-	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
-	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vote"
@@ -48,13 +45,10 @@ type Node struct {
 	waiter  *peerWaiter
 	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
 	lead    *leadership
-	calls   *propose.Calls
-	props   *propose.Proposer
+	writes  *writes
 	// levelGate is held while a node is found fit to join, until it is a member, and
 	// while the level is raised.
 	levelGate gate
-	forward   *propose.Forwarder
-	inbox     *propose.Inbox
 	casts     *broadcast.Broadcaster
 	reads     *reads
 	far       rounds // of read indexes from a leader that is another node
@@ -74,17 +68,9 @@ type Node struct {
 	sends       sync.Mutex    // held while the state is sent to a node that repairs its own
 	begun       atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
-	failOnce sync.Once
 	checked  chan struct{} // closed when the log was held against its mark
-	failed   chan struct{} // closed by fail
-	failure  error         // why; read it only after failed is closed
+	failure  failure
 	stopping atomic.Bool
-}
-
-// callsWait tells whoever may take calls that some wait.
-func (n *Node) callsWait() {
-	n.props.Wake()
-	n.forward.Wake()
 }
 
 // poke leaves a token in a channel with room for one.
@@ -122,58 +108,12 @@ func (n *Node) Close() error {
 	return errors.Join(errs...)
 }
 
-// fail makes Run stop the node at once and return err. The first error counts.
-func (n *Node) fail(err error) {
-	n.failOnce.Do(func() {
-		n.failure = beyondRepair(err)
-		n.log.Error("the node stops", "error", n.failure)
-		close(n.failed)
-	})
-}
-
-// halt is fail for goroutines of Raft that must not go on: what they believe to
-// be on disk is not. It does not return.
-func (n *Node) halt(err error) {
-	n.fail(err)
-	runtime.Goexit()
-}
-
 // Limits returns the limits that this node enforces.
 func (n *Node) Limits() turn.Limits { return n.cfg.Limits }
 
 // Watch returns a channel that gets a token after changes of a session on this
 // node; tokens that are not taken merge into one. stop ends it.
 func (n *Node) Watch(k turn.Key) (changed <-chan struct{}, stop func()) { return n.state.Watch(k) }
-
-// Submit starts an operation and returns at once. Operations submitted one after
-// the other take place in that order, if they take place.
-func (n *Node) Submit(ctx context.Context, op turn.Op) *propose.Call {
-	if err := op.Validate(n.cfg.Limits); err != nil {
-		return n.calls.Failed(turn.AsError(err))
-	}
-	if err := proposable(op); err != nil {
-		return n.calls.Failed(err)
-	}
-	b, needs, err := codec.EncodeOpLevel(op)
-	if err != nil {
-		return n.calls.Failed(turn.AsError(err))
-	}
-	if err := n.levelError(needs); err != nil {
-		return n.calls.Failed(err)
-	}
-	if why := n.space.rejects(op); why != nil {
-		return n.calls.Failed(why)
-	}
-	if err := ctx.Err(); err != nil {
-		return n.calls.Failed(unavailable("the context ended before the operation began: %v", err))
-	}
-	return n.calls.Submit(ctx, b, fsm.Weight(op))
-}
-
-// Apply performs an operation: see Submit and Call.Wait.
-func (n *Node) Apply(ctx context.Context, op turn.Op) (turn.Result, error) {
-	return n.Submit(ctx, op).Wait()
-}
 
 // Calm returns when this node has room for more work that can wait: to be asked
 // between the steps of a long deletion, lest others wait for it.
@@ -187,7 +127,7 @@ func (n *Node) Calm(ctx context.Context) error {
 // applied is told of each entry that the state machine applied.
 func (n *Node) applied(index, _ uint64, outs []fsm.Outcome) {
 	if len(outs) > 0 {
-		n.calls.Applied(outs)
+		n.writes.calls.Applied(outs)
 	}
 }
 
@@ -197,7 +137,7 @@ func (n *Node) jumped() {
 	n.stats.installed.Add(1)
 	index, _ := n.state.Applied()
 	n.log.Info("snapshot installed", "index", index)
-	n.forward.Wake()
+	n.writes.forwarder.Wake()
 	n.lead.announce()
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/peer"
-	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vfs"
@@ -29,7 +28,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:        newLeadership(cfg.NodeID),
 		roleChanged: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
-		failed: make(chan struct{}), checked: make(chan struct{}),
+		failure: newFailure(), checked: make(chan struct{}),
 		space: newDiskSpace(),
 
 		levelGate: newGate(),
@@ -126,7 +125,7 @@ func (n *Node) openLog(dir string) (err error) {
 	}
 	n.logs = raftlog.New(e, raftlog.Config{
 		Mark: n.mark, Fail: n.fail, Halt: n.halt,
-		Known: n.known, Placed: func() { n.props.Placed() }, Leads: n.leading,
+		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.leading,
 	})
 	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
@@ -176,10 +175,6 @@ func (n *Node) listen() (err error) {
 
 // wire connects the parts with each other.
 func (n *Node) wire() {
-	bounds := n.cfg.Calls.bounds()
-	n.calls = propose.NewCalls(bounds, rand.Uint64()|1, n.cfg.Clock.Now, n.callsWait)
-	n.props = propose.NewProposer(bounds, n.calls, n.space, rand.Uint64()|1)
-	n.inbox = propose.NewInbox(n.props, n.vet)
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
@@ -188,7 +183,7 @@ func (n *Node) wire() {
 		RetryMax: n.askTime() / 2, // a node that starts may have to be dialed to hear what this one has seen: see hearsay
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
-	n.forward = propose.NewForwarder(bounds, n.calls, forwarding{n.lead, n.net}, n.space)
+	n.writes = n.newWrites()
 	n.reads = &reads{
 		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
 		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),

@@ -65,7 +65,7 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	_, term, _ := n.raftState()
 	n.logs.ReconfigureIn(term - 1)
 	n.raft.Load().RemoveServer(raft.ServerID(f.id), 0, hang)
-	<-n.failed
+	<-n.failure.known
 	if err := n.reason(); !errors.Is(err, raftlog.ErrOtherTerm) {
 		t.Fatalf("the node stopped: %v", err)
 	}
@@ -84,7 +84,7 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	c := newCluster(t, 3)
 	n := c.leader()
-	lt := n.props.Current()
+	lt := n.writes.proposer.Current()
 	n.changing.enter(t.Context()) // another change is under way
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -129,7 +129,7 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	}
 	c.recordedAll()
 	leader, f := c.pair()
-	lt := leader.props.Current()
+	lt := leader.writes.proposer.Current()
 	full[leader.id].Store(true)
 	err := leader.removeHere(t.Context(), lt, f.id)
 	full[leader.id].Store(false)

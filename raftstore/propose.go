@@ -19,7 +19,7 @@ func (n *Node) propose(ctx context.Context, t *propose.Term, op turn.Op) (turn.R
 	if err != nil {
 		return turn.Result{}, err
 	}
-	if _, f := n.props.Offer(b, t); f != nil {
+	if _, f := n.writes.proposer.Offer(b, t); f != nil {
 		return turn.Result{}, f.Err
 	}
 	return wait(ctx)
@@ -35,7 +35,7 @@ func (n *Node) internalBatch(op turn.Op) (*propose.Batch, func(context.Context) 
 	if err := n.levelError(needs); err != nil {
 		return nil, nil, err
 	}
-	batch, wait := n.props.Internal(b)
+	batch, wait := n.writes.proposer.Internal(b)
 	return batch, wait, nil
 }
 

@@ -16,7 +16,7 @@ func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
 	c.recordedAll()
 	c.addrs["n4"] = freeAddr(t)
 	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
-	lt := n1.props.Current()
+	lt := n1.writes.proposer.Current()
 	old := &codec.Member{ID: "n4", Incarnation: "of a directory that is gone"}
 	if _, err := n1.propose(t.Context(), lt, old); err != nil {
 		t.Fatal(err)

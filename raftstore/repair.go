@@ -99,7 +99,7 @@ func (n *Node) repairOnce(ctx context.Context, damage error) error {
 		}
 		n.stats.repairs.Add(1)
 		n.log.Info("the state is repaired", "from", s.ID, "index", index, "duration", time.Since(began))
-		n.forward.Wake()
+		n.writes.forwarder.Wake()
 		n.lead.announce()
 		return nil
 	}

@@ -22,13 +22,13 @@ func (n *Node) Run(ctx context.Context) error {
 	select {
 	case err := <-done:
 		return err
-	case <-n.failed:
+	case <-n.failure.known:
 	}
 	select {
 	case err := <-done:
 		return err
 	case <-time.After(failTime):
-		return n.failure
+		return n.failure.why
 	}
 }
 
@@ -71,13 +71,13 @@ func (n *Node) run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		n.retire()
-	case <-n.failed:
+	case <-n.failure.known:
 	}
 	n.stopping.Store(true)
-	n.calls.Close(unavailable("the node is stopping"))
+	n.writes.calls.Close(unavailable("the node is stopping"))
 	stopped := n.stopRaft()
 	cancel() // closes all connections, too
-	n.calls.Abandon()
+	n.writes.calls.Abandon()
 	wg.Wait()
 	n.waitRaft(stopped)
 	endState(n.reason())
@@ -87,16 +87,6 @@ func (n *Node) run(ctx context.Context) error {
 		return reason // what failed may fail to close as well
 	}
 	return err
-}
-
-// reason returns why the node failed, nil if it did not.
-func (n *Node) reason() error {
-	select {
-	case <-n.failed:
-		return n.failure
-	default:
-		return nil
-	}
 }
 
 // start brings log, snapshot and state together and starts Raft.
@@ -168,7 +158,7 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchRole, n.props.Run, n.forward.Run, n.reads.run, n.readFar, n.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
+		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.run, n.readFar, n.writes.sweep, n.compact, n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
 	} {
 		wg.Go(func() { run(life) })
 	}
@@ -177,37 +167,23 @@ func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 // receive hands Raft the messages of other nodes.
 func (n *Node) receive(ctx context.Context) { n.trans.run(ctx, n.log) }
 
-// sweep ends calls whose time is over.
-func (n *Node) sweep(ctx context.Context) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			n.calls.Sweep()
-		}
-	}
-}
-
 // retire prepares a clean stop: the leader hands over, and calls under way, own
 // ones and other nodes', are seen to their end.
 func (n *Node) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
 	defer cancel()
 	n.stopping.Store(true)
-	n.calls.Close(unavailable("the node is stopping"))
+	n.writes.calls.Close(unavailable("the node is stopping"))
 	others, _ := n.voters()
 	if leader, _, _ := n.raftState(); leader && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
 			n.log.Warn("cannot hand leadership over before stopping", "error", err)
 		}
 	}
-	for ctx.Err() == nil && (n.calls.Unresolved() > 0 || !n.props.Idle()) {
+	for ctx.Err() == nil && !n.writes.idle() {
 		select {
 		case <-ctx.Done():
-		case <-n.failed:
+		case <-n.failure.known:
 			return
 		case <-time.After(2 * time.Millisecond):
 		}

@@ -87,14 +87,14 @@ func TestStartsAreTold(t *testing.T) {
 	c.ready()
 	leader, x := c.pair()
 	known := func(r *running) func() bool {
-		return func() bool { return leader.seen.boot(x.id).number == r.calls.Origin() }
+		return func() bool { return leader.seen.boot(x.id).number == r.writes.calls.Origin() }
 	}
 	eventuallyTrue(t, "the leader knows the start of the other", known(x))
-	first := x.calls.Origin()
+	first := x.writes.calls.Origin()
 	c.kill(x.id)
 	again := c.start(x.id)
 	eventuallyTrue(t, "it knows the next one", known(again))
-	if again.calls.Origin() == first || first == 0 {
+	if again.writes.calls.Origin() == first || first == 0 {
 		t.Fatal("both starts have the same number")
 	}
 	put(t, leader, "s", "a")

@@ -88,7 +88,7 @@ func (n *Node) watchSpace(ctx context.Context) {
 		}
 		if after := n.space.Refusal(); (before != nil) != (after != nil) {
 			n.log.Warn("disk space", "free", n.space.free.Load(), "reserve", n.cfg.Storage.ReserveBytes, "writes_rejected", after != nil)
-			n.callsWait()
+			n.writes.wake()
 		}
 		select {
 		case <-ctx.Done():

@@ -76,10 +76,10 @@ type Stats struct {
 
 // Stats returns the counters.
 func (n *Node) Stats() Stats {
-	calls, proposed, forwarded := n.calls.Stats(), n.props.Stats(), n.forward.Stats()
+	calls, proposed, forwarded := n.writes.calls.Stats(), n.writes.proposer.Stats(), n.writes.forwarder.Stats()
 	s := Stats{
 		Calls: calls.Submitted, CallsOverloaded: calls.Overloaded, CallsRetried: calls.Retries,
-		OutcomesUnknown: calls.Unknown, OutcomesUnavailable: calls.Unavailable, CallsUnderWay: n.calls.Unresolved(),
+		OutcomesUnknown: calls.Unknown, OutcomesUnavailable: calls.Unavailable, CallsUnderWay: n.writes.calls.Unresolved(),
 		Entries: proposed.Entries, Commands: proposed.Commands, EntryBytes: proposed.Bytes,
 		Forwarded: forwarded.Calls, ForwardBatches: forwarded.Batches, ForwardResets: forwarded.Resets,
 		ReadRounds: n.reads.held.Load(), ReadsServed: n.reads.served.Load(), QueriesForwarded: n.stats.forwardedQueries.Load(),

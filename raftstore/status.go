@@ -221,7 +221,7 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	if why := n.space.Refusal(); why != nil {
 		reasons = append(reasons, "writes that need space are rejected: "+why.Message)
 	}
-	if age := n.calls.Oldest(); age > n.cfg.Calls.LeaderWait {
+	if age := n.writes.calls.Oldest(); age > n.cfg.Calls.LeaderWait {
 		reasons = append(reasons, fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
 	}
 	if damage, halted := n.state.Damage(); halted {
@@ -261,7 +261,7 @@ func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err err
 		select {
 		case <-ctx.Done():
 			return 0, "", unavailable("the state was not hashed in time: %v", ctx.Err())
-		case <-n.failed:
+		case <-n.failure.known:
 			return 0, "", unavailable("the node failed")
 		case <-time.After(2 * time.Millisecond):
 		}

@@ -45,7 +45,7 @@ func TestPoisonIsNotProposed(t *testing.T) {
 	c := newCluster(t, 3, patient) // a batch is for one leader, whatever the load of the machine
 	defer c.killAll()              // patient nodes do not hand over
 	leader, f := c.elect("n1"), c.nodes["n2"]
-	eventuallyTrue(t, "the leader takes batches", func() bool { return f.net.Connected("n1") && leader.props.Current() != nil })
+	eventuallyTrue(t, "the leader takes batches", func() bool { return f.net.Connected("n1") && leader.writes.proposer.Current() != nil })
 	session := uint64(1 << 40) // beyond those of the node's own forwarder
 	const origin = 77
 	number := uint64(0)
@@ -58,7 +58,7 @@ func TestPoisonIsNotProposed(t *testing.T) {
 		commands := []codec.Command{{Origin: origin, Number: number + 1, Op: good}, {Origin: origin, Number: number + 2, Op: op}, {Origin: origin, Number: number + 3, Op: good}}
 		number += 3
 		for range 2 { // alone, too
-			answer, err := f.net.Call(t.Context(), leader.id, kindForward, appendForwarded(propose.Forwarded{Origin: f.calls.Origin(), Session: session, Commands: commands}))
+			answer, err := f.net.Call(t.Context(), leader.id, kindForward, appendForwarded(propose.Forwarded{Origin: f.writes.calls.Origin(), Session: session, Commands: commands}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,7 +120,7 @@ func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	ready := false
-	in := propose.NewInbox(n1.props, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
+	in := propose.NewInbox(n1.writes.proposer, func(cs []codec.Command) (propose.Vetted, *propose.Failure) {
 		if !ready {
 			return propose.Vetted{}, definite(n1.levelError(turn.Level1))
 		}

@@ -20,7 +20,7 @@ func TestSearchesOfLongListsDoNotRefuseEachOther(t *testing.T) {
 		}
 	}
 	for name, n := range map[string]*running{"the leader": leader, "a follower": other} {
-		release, err := leader.props.Hold(t.Context())
+		release, err := leader.writes.proposer.Hold(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
