@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -73,7 +74,7 @@ func (c Config) withDefaults() Config {
 		c.Rand = rand.Float64
 	}
 	if c.disk == nil {
-		c.disk = osDisk{}
+		c.disk = osDisk{vfs.OS{EarlyWriteback: true}}
 	}
 	return c
 }

@@ -19,8 +19,8 @@ type crowdedDisk struct {
 	t testing.TB
 }
 
-func (d crowdedDisk) rename(from, to string) error {
-	err := d.osDisk.rename(from, to)
+func (d crowdedDisk) Rename(from, to string) error {
+	err := d.osDisk.Rename(from, to)
 	if filepath.Base(from) == restoreName {
 		descriptorstest.None(d.t, time.Second)
 	}

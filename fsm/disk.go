@@ -8,21 +8,17 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
-// disk is how the store's file comes about, reaches stable storage and is
-// replaced. A test that cuts the power has one of its own.
+// disk is the file system that holds the state. Its store is a file of bbolt, which needs one of
+// the operating system and syncs it by itself, so the disk opens that.
 type disk interface {
-	open(path string, o *bbolt.Options) (*bbolt.DB, error)
-	// files is the file system of the block files.
-	files() blockfile.FS
-	// sync makes durable what was written by transactions that did not sync.
-	sync(db *bbolt.DB) error
-	rename(from, to string) error
-	// syncDir makes names durable: files that were created, renamed or removed in dir.
-	syncDir(dir string) error
+	vfs.FS
+	openDB(path string, o *bbolt.Options) (*bbolt.DB, error)
+	// syncDB makes durable what was written by transactions that did not sync.
+	syncDB(db *bbolt.DB) error
 }
 
 // fullDisk reports whether err says that a write, or the creation of a file, found
@@ -34,9 +30,10 @@ func fullDisk(err error) bool {
 		(errors.Is(failed, syscall.ENOSPC) || descriptors.Missing(failed))
 }
 
-type osDisk struct{}
+// osDisk is the operating system's file system.
+type osDisk struct{ vfs.OS }
 
-func (osDisk) open(path string, o *bbolt.Options) (*bbolt.DB, error) {
+func (osDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	retried := *o
 	retried.OpenFile = func(name string, flag int, mode fs.FileMode) (*os.File, error) {
 		return descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, flag, mode) })
@@ -44,10 +41,4 @@ func (osDisk) open(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	return bbolt.Open(path, 0o600, &retried)
 }
 
-func (osDisk) files() blockfile.FS { return blockfile.OS{} }
-
-func (osDisk) sync(db *bbolt.DB) error { return db.Sync() }
-
-func (osDisk) rename(from, to string) error { return os.Rename(from, to) }
-
-func (osDisk) syncDir(dir string) error { return blockfile.OS{}.SyncDir(dir) }
+func (osDisk) syncDB(db *bbolt.DB) error { return db.Sync() }

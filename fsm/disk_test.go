@@ -5,22 +5,18 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // thinDisk is one that finds out late that it is full: its syncs fail.
 type thinDisk struct{ osDisk }
 
-func (thinDisk) files() blockfile.FS { return thinFiles{} }
-
-type thinFiles struct{ blockfile.OS }
-
-func (f thinFiles) Create(name string) (blockfile.File, error) {
-	file, err := f.OS.Create(name)
+func (d thinDisk) Create(name string) (vfs.File, error) {
+	file, err := d.osDisk.Create(name)
 	return thinFile{file}, err
 }
 
-type thinFile struct{ blockfile.File }
+type thinFile struct{ vfs.File }
 
 func (thinFile) Sync() error { return syscall.ENOSPC }
 

@@ -86,7 +86,7 @@ type position struct{ index, term uint64 }
 // Open opens the state in cfg.Dir, creating it if it is not there.
 func Open(cfg Config) (*Machine, error) {
 	cfg = cfg.withDefaults()
-	if err := os.Remove(filepath.Join(cfg.Dir, restoreName)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := cfg.disk.Remove(filepath.Join(cfg.Dir, restoreName)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove an unfinished restore: %w", err)
 	}
 	db, err := openStore(cfg.disk, cfg.Dir)
@@ -132,7 +132,7 @@ func (m *Machine) openFiles() error {
 		return err
 	}
 	dir := filepath.Join(m.cfg.Dir, blocksDir)
-	m.files, err = blockfile.Open(dir, used.extents(), blockfile.Options{FS: m.cfg.disk.files(), FileBytes: m.cfg.blockFileBytes})
+	m.files, err = blockfile.Open(dir, used.extents(), blockfile.Options{FS: m.cfg.disk, FileBytes: m.cfg.blockFileBytes})
 	switch {
 	case errors.Is(err, blockfile.ErrNewer):
 		return turn.Errorf(turn.Newer, "open the block files: %v", err)

@@ -17,6 +17,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -46,7 +47,7 @@ func TestPowerCut(t *testing.T) {
 			c.run(40 + c.rnd.IntN(40))
 			c.cutEverywhere(brief)
 			t.Logf("%d entries, %d writes and syncs, %d states of the disk, %d of them between two states of the log",
-				len(c.rig.log), len(c.disk.steps), c.images, c.between)
+				len(c.rig.log), c.steps, c.images, c.between)
 		})
 	}
 }
@@ -55,6 +56,7 @@ type powerCut struct {
 	t    *testing.T
 	rnd  *rand.Rand
 	disk *powerDisk
+	cuts []cut
 	gen  *generator
 	rig  *rig // on the disk whose power is cut
 
@@ -62,32 +64,65 @@ type powerCut struct {
 	sent     []codec.Command
 	number   uint64
 	stamp    int64
+	claim    claim // the last one
+	steps    int   // writes, syncs and changes of folders
 
 	hashes  map[uint64]string // of the state after each entry, by a machine that never restarts
 	images  int
 	between int
 }
 
+// claim is what a machine said, and was given, up to a moment.
+type claim struct {
+	durable, given uint64 // the entry up to which it said that its state is durable, and the last one given
+	most           uint64 // the highest one ever said to be durable
+}
+
+// cut is a moment at which the power may be cut.
+type cut struct {
+	disk  *simdisk.Disk
+	claim claim
+	how   string
+}
+
 func newPowerCut(t *testing.T, seed uint64) *powerCut {
 	rnd := rand.New(rand.NewPCG(seed, 77))
 	c := &powerCut{
-		t: t, rnd: rnd, disk: newPowerDisk(t), gen: &generator{rnd: rnd, model: newModel()},
+		t: t, rnd: rnd, gen: &generator{rnd: rnd, model: newModel()},
 		outcomes: make(map[uint64][]Outcome), hashes: make(map[uint64]string), stamp: 1_000_000,
 	}
+	c.disk = newPowerDisk(t, c.beforeOp)
 	c.rig = &rig{t: t, dir: t.TempDir(), disk: c.disk}
 	c.rig.open()
-	c.disk.claim(c.rig.m, c.rig.index)
+	c.claims(c.rig.m, c.rig.index)
 	t.Cleanup(func() { _ = c.rig.m.Close() })
 	return c
 }
 
-func (c *powerCut) run(steps int) {
-	c.disk.fault = func() error {
-		if c.rnd.IntN(150) == 0 {
-			return &os.PathError{Op: "write", Path: storeName, Err: syscall.ENOSPC}
-		}
-		return nil
+// claims notes what the machine says is durable, and the last entry that it was given.
+func (c *powerCut) claims(m *Machine, given uint64) {
+	c.disk.settle()
+	c.claim.durable, _ = m.Durable()
+	c.claim.given = given
+	c.claim.most = max(c.claim.most, c.claim.durable)
+}
+
+// beforeOp may cut the power before each sync.
+func (c *powerCut) beforeOp(op simdisk.Op) {
+	if op.Kind == simdisk.Sync || op.Kind == simdisk.SyncDir {
+		c.mayCut(op.String())
 	}
+	if op.Changes() {
+		c.steps++
+	}
+}
+
+func (c *powerCut) mayCut(before string) {
+	c.cuts = append(c.cuts, cut{c.disk.Kill(), c.claim, fmt.Sprintf("power cut after %d steps, before %s", c.steps, before)})
+}
+
+func (c *powerCut) run(steps int) {
+	c.disk.full = func() bool { return c.rnd.IntN(150) == 0 }
 	for range steps {
 		switch c.rnd.IntN(14) {
 		case 0, 1, 2:
@@ -100,9 +135,10 @@ func (c *powerCut) run(steps int) {
 			c.stamp += turn.TombstoneTime / 3
 		}
 		c.entry()
-		c.disk.claim(c.rig.m, c.rig.index)
+		c.claims(c.rig.m, c.rig.index)
 	}
 	c.flush()
+	c.mayCut("the end")
 }
 
 // entry applies a few operations; some commands are sent again.
@@ -135,7 +171,7 @@ func (c *powerCut) flush() {
 		if err == nil {
 			_, err = c.rig.m.tidy()
 		}
-		c.disk.claim(c.rig.m, c.rig.index)
+		c.claims(c.rig.m, c.rig.index)
 		if err == nil {
 			return
 		}
@@ -147,10 +183,7 @@ func (c *powerCut) flush() {
 
 // restart kills the process: what was written is still there.
 func (c *powerCut) restart() {
-	fault := c.disk.fault
-	c.disk.fault = func() error { return nil }
-	c.rig.restart()
-	c.disk.fault = fault
+	c.disk.quietly(c.rig.restart)
 }
 
 // restore gives the machine the dump of another one, which is ahead.
@@ -165,7 +198,7 @@ func (c *powerCut) restore() {
 	donor.index = c.rig.index
 	c.rig.m = m
 	dump := donor.dump()
-	c.disk.claim(m, donor.index)
+	c.claims(m, donor.index)
 	for {
 		err := m.Restore(bytes.NewReader(dump))
 		if err == nil {
@@ -175,60 +208,79 @@ func (c *powerCut) restore() {
 			c.t.Fatal(err)
 		}
 	}
-	c.disk.claim(m, c.rig.index)
+	c.claims(m, c.rig.index)
 }
 
-// cutEverywhere examines the disk before each sync, and at the end.
+// cutEverywhere examines what each cut can leave of the disk.
 func (c *powerCut) cutEverywhere(brief bool) {
-	p := newPlatter()
-	for i, s := range c.disk.steps {
-		if s.kind == stepSync || s.kind == stepSyncDir || s.kind == stepSyncBlocksDir {
-			c.cut(p, i, brief)
+	for i, cut := range c.cuts {
+		for n := range cut.disk.Unsynced(c.rig.dir) + 1 {
+			c.examineNames(cut, n, brief)
 		}
-		p.take(s)
-	}
-	c.cut(p, len(c.disk.steps), brief)
-}
-
-// cut examines what can be left of p.
-func (c *powerCut) cut(p *platter, at int, brief bool) {
-	for n := range len(p.pending) + 1 {
-		names := p.namesAfter(n)
-		id, ok := names[storeName]
-		if !ok && p.most == 0 {
-			continue // a new machine again
-		}
-		if !ok {
-			c.t.Fatalf("before step %d: there may be no %s, although entry %d is said to be durable", at, storeName, p.most)
-		}
-		f := p.files[id]
-		for _, pol := range policies(len(f.pending), c.rnd, brief) {
-			c.examine(p, f, pol, fmt.Sprintf("power cut before step %d of %d, %d of %d new names, %s of %d writes left",
-				at, len(c.disk.steps), n, len(p.pending), pol.name, len(f.pending)))
-		}
+		c.cuts[i].disk = nil
 	}
 }
 
-// image writes what is left of p under a policy: the state file, and the folder of
-// block files, now as it was synced last, now with what was done to it since.
-func (c *powerCut) image(p *platter, store *platterFile, pol policy) (dir string) {
-	dir = c.t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, blocksDir), 0o700); err != nil {
-		c.t.Fatal(err)
+// examineNames examines what can be left with the first n unsynced changes of names in the
+// machine's folder: now with the folder of block files as it was synced last, now with what was
+// done to it since.
+func (c *powerCut) examineNames(cut cut, n int, brief bool) {
+	firstNames := simdisk.Choose("the first names", func(change simdisk.Change) bool { return change.At < n })
+	var named [2]*simdisk.Disk
+	for i, blocks := range []simdisk.Policy{simdisk.LoseAll, simdisk.KeepAll} {
+		named[i] = cut.disk.CrashFolders(func(dir string) simdisk.Policy {
+			if filepath.Base(dir) == blocksDir {
+				return blocks
+			}
+			return firstNames
+		}, c.rnd)
 	}
-	files := map[string]*platterFile{storeName: store}
-	for name, id := range p.blocksAfter(c.images%2 == 0) {
-		files[name] = p.files[id].left(pol.keep)
+	store := filepath.Join(c.rig.dir, storeName)
+	if _, err := named[0].Open(store); err != nil && cut.claim.most == 0 {
+		return // a new machine again
+	} else if err != nil {
+		c.t.Fatalf("%s: there may be no %s, although entry %d is said to be durable", cut.how, storeName, cut.claim.most)
 	}
-	for name, f := range files {
-		if err := f.write(filepath.Join(dir, name)); err != nil {
-			c.t.Fatal(err)
-		}
+	writes := named[0].Unsynced(store)
+	for _, p := range policies(writes, brief) {
+		how := fmt.Sprintf("%s, %d new names, %s of %d writes left", cut.how, n, p.Name, writes)
+		c.examine(named[c.images%2].Crash(p, c.rnd), cut.claim, how)
 	}
-	return dir
 }
 
-func (c *powerCut) examine(p *platter, f *platterFile, pol policy, how string) {
+// policies returns those to be tried on a number of pending writes: for all of
+// them, or, if brief, the most telling ones.
+func policies(writes int, brief bool) []simdisk.Policy {
+	if writes == 0 {
+		return []simdisk.Policy{simdisk.LoseAll}
+	}
+	sectors := func(name string, rest int64) simdisk.Policy {
+		return simdisk.Choose(name, func(c simdisk.Change) bool { return c.Sector%2 == rest })
+	}
+	one := func(name string, write int) simdisk.Policy {
+		return simdisk.Choose(name, func(c simdisk.Change) bool { return c.Write == write })
+	}
+	allBut := func(name string, write int) simdisk.Policy {
+		return simdisk.Choose(name, func(c simdisk.Change) bool { return c.Write != write })
+	}
+	all := []simdisk.Policy{
+		simdisk.LoseAll, simdisk.KeepAll, sectors("even sectors", 0), sectors("odd sectors", 1),
+		one("the last write", writes-1), allBut("all but the last write", writes-1),
+		simdisk.KeepSubset, simdisk.KeepSubset,
+	}
+	if brief {
+		return all
+	}
+	for i := range writes {
+		all = append(all, one("one write", i), allBut("all but one write", i))
+	}
+	for range 8 {
+		all = append(all, simdisk.KeepSubset)
+	}
+	return all
+}
+
+func (c *powerCut) examine(left *simdisk.Disk, said claim, how string) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if r := recover(); r != nil {
@@ -236,19 +288,19 @@ func (c *powerCut) examine(p *platter, f *platterFile, pol policy, how string) {
 		}
 	}()
 	c.images++
-	f = f.left(pol.keep)
-	dir := c.image(p, f, pol)
-	defer os.RemoveAll(dir)
-	if err := checkTree(f); err != nil {
-		c.t.Fatalf("%s: %v", how, err)
+	root := c.t.TempDir()
+	defer os.RemoveAll(root)
+	if err := left.CopyOut(root); err != nil {
+		c.t.Fatal(err)
 	}
+	dir := filepath.Join(root, c.rig.dir)
 	m := c.openImage(dir, how)
 	defer m.Close()
 	index, _ := m.Applied()
-	if index < p.claim.durable || index > p.claim.given {
-		c.t.Fatalf("%s: the state is that after entry %d; %d was durable, %d the last one given", how, index, p.claim.durable, p.claim.given)
+	if index < said.durable || index > said.given {
+		c.t.Fatalf("%s: the state is that after entry %d; %d was durable, %d the last one given", how, index, said.durable, said.given)
 	}
-	if index > p.claim.durable {
+	if index > said.durable {
 		c.between++
 	}
 	if got := storeHash(c.t, m); got != c.hash(index) {
@@ -308,9 +360,9 @@ func (c *powerCut) openImage(dir, how string) *Machine {
 // unsyncedDisk saves time where nothing crashes.
 type unsyncedDisk struct{ osDisk }
 
-func (d unsyncedDisk) open(path string, o *bbolt.Options) (*bbolt.DB, error) {
+func (d unsyncedDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	o.NoSync, o.NoGrowSync = true, true
-	return d.osDisk.open(path, o)
+	return d.osDisk.openDB(path, o)
 }
 
 // hash returns the hash of the state after an entry, as a machine has it that was

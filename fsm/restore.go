@@ -52,7 +52,7 @@ func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFi
 	if index < m.meta.index {
 		return nil, nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.index)
 	}
-	if err := m.cfg.disk.rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
+	if err := m.cfg.disk.Rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
 		return nil, nil, err
 	}
 	// From here on the old state is gone: what goes wrong is fatal.
@@ -68,7 +68,7 @@ func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFi
 }
 
 func (m *Machine) adoptStore() error {
-	if err := m.cfg.disk.syncDir(m.cfg.Dir); err != nil {
+	if err := m.cfg.disk.SyncDir(m.cfg.Dir); err != nil {
 		return err
 	}
 	db, err := openStore(m.cfg.disk, m.cfg.Dir)
@@ -87,10 +87,10 @@ func (m *Machine) adoptStore() error {
 // buildStore makes a store at path out of a dump, its blocks in the block files of
 // the present store: until they are committed, that one knows nothing of them.
 func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := m.cfg.disk.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return made, err
 	}
-	db, err := m.cfg.disk.open(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
+	db, err := m.cfg.disk.openDB(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return made, err
 	}
@@ -111,10 +111,10 @@ func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
 		})
 	}
 	if err == nil {
-		err = m.cfg.disk.sync(db)
+		err = m.cfg.disk.syncDB(db)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		_ = os.Remove(path)
+		_ = m.cfg.disk.Remove(path)
 	}
 	return made, err
 }

@@ -62,7 +62,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 	if err := storeFile(path).Check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db, err := disk.open(path, &bbolt.Options{
+	db, err := disk.openDB(path, &bbolt.Options{
 		Timeout:         time.Second,
 		InitialMmapSize: mapSize,
 		FreelistType:    bbolt.FreelistMapType,
@@ -113,17 +113,17 @@ func prepareStore(db *bbolt.DB) error {
 func createStore(disk disk, path string) error {
 	dir := filepath.Dir(path)
 	building := filepath.Join(dir, restoreName)
-	db, err := disk.open(building, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
+	db, err := disk.openDB(building, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return err
 	}
 	if err := errors.Join(prepareStore(db), db.Close()); err != nil {
 		return err
 	}
-	if err := disk.rename(building, path); err != nil {
+	if err := disk.Rename(building, path); err != nil {
 		return err
 	}
-	return disk.syncDir(dir)
+	return disk.SyncDir(dir)
 }
 
 // loadMeta returns the state description of the store, zero if it is new.

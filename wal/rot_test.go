@@ -163,7 +163,7 @@ func TestTwiceTorn(t *testing.T) {
 		var torn *simdisk.Disk
 		disk.Observe(func(op simdisk.Op) {
 			if op.Kind == simdisk.Sync && torn == nil {
-				torn = disk.Crash(simdisk.Choose("torn", keep), newRand(t))
+				torn = disk.Crash(simdisk.Choose("torn", func(c simdisk.Change) bool { return keep(c.At) }), newRand(t))
 			}
 		})
 		batch := records(2, 3, 2000)

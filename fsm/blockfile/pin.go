@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // epoch is a span of time between two drops of files. The files dropped at its end
@@ -77,7 +79,7 @@ func (s *Set) read(buf, key []byte, ref Ref) ([]byte, error) {
 // file before memory is taken for it.
 const suspect = 1 << 20
 
-func (s *Set) checkLength(f File, ref Ref) error {
+func (s *Set) checkLength(f vfs.File, ref Ref) error {
 	if ref.Length < suspect {
 		return nil
 	}
@@ -89,13 +91,13 @@ func (s *Set) checkLength(f File, ref Ref) error {
 }
 
 // file returns an open file, nil if there is none of that number.
-func (s *Set) file(n uint64) File {
+func (s *Set) file(n uint64) vfs.File {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.files[n]
 }
 
-func (s *Set) readAt(n uint64, f File, b []byte, at int64) error {
+func (s *Set) readAt(n uint64, f vfs.File, b []byte, at int64) error {
 	_, err := f.ReadAt(b, at)
 	if errors.Is(err, io.EOF) {
 		err = fmt.Errorf("%w: it ends early", ErrCorrupt)

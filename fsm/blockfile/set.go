@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // ErrCorrupt is in the chain of every error that tells of damage: a file that is
@@ -22,7 +24,7 @@ type Extents map[uint64]int64
 
 // Options are the bounds of a Set; zero values mean the defaults.
 type Options struct {
-	FS FS // default OS
+	FS vfs.FS // default: the operating system's, with early writeback
 	// FileBytes is the size at which a file is full and the next is begun.
 	// Default 64 MiB.
 	FileBytes int64
@@ -33,13 +35,13 @@ type Options struct {
 // Set is a folder of block files. One goroutine at a time appends and syncs;
 // pins are taken, read through and released by any.
 type Set struct {
-	fs   FS
+	fs   vfs.FS
 	dir  string
 	opts Options
 
 	mu     sync.RWMutex
-	files  map[uint64]File // all that are open: the index's, and dropped ones that are pinned
-	epochs []*epoch        // the present one last
+	files  map[uint64]vfs.File // all that are open: the index's, and dropped ones that are pinned
+	epochs []*epoch            // the present one last
 
 	end       position // where the next record goes
 	committed position
@@ -58,7 +60,7 @@ type position struct {
 // the index says: other files are leftovers of a crash and are removed.
 func Open(dir string, extents Extents, opts Options) (*Set, error) {
 	if opts.FS == nil {
-		opts.FS = OS{}
+		opts.FS = vfs.OS{EarlyWriteback: true}
 	}
 	if opts.FileBytes <= 0 {
 		opts.FileBytes = 64 << 20
@@ -68,7 +70,7 @@ func Open(dir string, extents Extents, opts Options) (*Set, error) {
 	}
 	s := &Set{
 		fs: opts.FS, dir: dir, opts: opts,
-		files: make(map[uint64]File), epochs: []*epoch{{}}, grown: make(Extents),
+		files: make(map[uint64]vfs.File), epochs: []*epoch{{}}, grown: make(Extents),
 	}
 	if err := s.open(extents); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -95,7 +97,7 @@ func (s *Set) open(extents Extents) error {
 }
 
 // openFile opens a file of which the first size bytes must be there.
-func (s *Set) openFile(n uint64, size int64) (File, error) {
+func (s *Set) openFile(n uint64, size int64) (vfs.File, error) {
 	f, err := s.fs.Open(s.path(n))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -110,7 +112,7 @@ func (s *Set) openFile(n uint64, size int64) (File, error) {
 	return f, nil
 }
 
-func (s *Set) checkFile(f File, size int64) error {
+func (s *Set) checkFile(f vfs.File, size int64) error {
 	has, err := f.Size()
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // bench is a set and the references that an index would hold.
@@ -90,7 +92,7 @@ func (b *bench) mustRead(from source, i, size int) {
 
 func (b *bench) names() []string {
 	b.t.Helper()
-	names, err := OS{}.List(b.dir)
+	names, err := vfs.OS{}.List(b.dir)
 	if err != nil {
 		b.t.Fatal(err)
 	}

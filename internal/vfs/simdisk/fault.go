@@ -157,6 +157,18 @@ func (d *Disk) Cut(name string, size int64) error {
 	return nil
 }
 
+// Extend makes a file longer by a hole, durably.
+func (d *Disk) Extend(name string, size int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	node, err := d.lookup(name)
+	if err != nil {
+		return err
+	}
+	node.seen.size, node.durable.size = max(node.seen.size, size), max(node.durable.size, size)
+	return nil
+}
+
 // Delete removes a file, durably, whatever its folder's pending changes say.
 func (d *Disk) Delete(name string) error {
 	d.mu.Lock()

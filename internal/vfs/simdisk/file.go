@@ -24,12 +24,21 @@ type inode struct {
 	seen    content
 	durable content
 	pending []blockChange // what Sync would make durable, in order
+	writes  int           // that pending is parts of
 }
 
 // blockChange is a part of a write that reaches the disk whole or not at all: one sector, or a new size.
 type blockChange struct {
 	number int64
 	data   sector // nil: this is a change of size, to number
+	write  int    // which of the unsynced writes this is a part of
+}
+
+func (b blockChange) sector() int64 {
+	if b.data == nil {
+		return (b.number - 1) / SectorSize
+	}
+	return b.number
 }
 
 func (b blockChange) apply(c *content) {
@@ -47,6 +56,7 @@ func newInode() *inode {
 
 func (n *inode) change(b blockChange) {
 	b.apply(&n.seen)
+	b.write = n.writes
 	n.pending = append(n.pending, b)
 }
 
@@ -65,6 +75,7 @@ func (n *inode) write(b []byte, offset int64) {
 	if offset > n.seen.size {
 		n.change(blockChange{number: offset})
 	}
+	n.writes++
 }
 
 // file is an open file.
@@ -131,7 +142,7 @@ func (f *file) Sync() error {
 			c.apply(&f.node.durable)
 		}
 	}
-	f.node.pending = nil
+	f.node.pending, f.node.writes = nil, 0
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"syscall"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestCrash(t *testing.T) {
 		{simdisk.KeepPrefix, []string{"aaaa", "baaa", "bbaa", "bbba", "bbbb"}},
 		{simdisk.KeepSuffix, []string{"aaaa", "aaab", "aabb", "abbb", "bbbb"}},
 		{simdisk.KeepMost, []string{"abbb", "babb", "bbab", "bbba", "bbbb"}},
-		{simdisk.Choose("first and last", func(i int) bool { return i%3 == 0 }), []string{"baab"}},
+		{simdisk.Choose("first and last", func(c simdisk.Change) bool { return c.At%3 == 0 }), []string{"baab"}},
 	} {
 		seen := map[string]bool{}
 		for range 200 {
@@ -206,4 +207,46 @@ func TestLock(t *testing.T) {
 	must(t, lock.Close())
 	_, err = d.Lock("/lock")
 	must(t, err)
+}
+
+// A power cut decides about names first, then about what is in the files.
+func TestCrashOfFoldersAlone(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	d, f := written(t, 2)
+	must(t, write(f, 'c', 1), d.Rename("/f", "/g"), d.Rename("/g", "/h"))
+	if files, folder := d.Unsynced("/h"), d.Unsynced("/"); files != 2 || folder != 2 {
+		t.Fatalf("%d writes and %d names are not synced", files, folder)
+	}
+	first := simdisk.Choose("the first", func(c simdisk.Change) bool { return c.At == 0 })
+	named := d.CrashFolders(func(string) simdisk.Policy { return first }, r)
+	if files, folder := named.Unsynced("/g"), named.Unsynced("/"); files != 2 || folder != 0 {
+		t.Fatalf("%d writes and %d names are not synced after the folder has crashed", files, folder)
+	}
+	for want, keep := range map[string]func(simdisk.Change) bool{
+		"ba": func(c simdisk.Change) bool { return c.Write == 0 && c.Sector == 0 },
+		"ab": func(c simdisk.Change) bool { return c.Sector == 1 },
+		"ca": func(c simdisk.Change) bool { return c.Write == 1 },
+	} {
+		if got := sectors(t, named.Crash(simdisk.Choose(want, keep), r), "/g"); got != want {
+			t.Errorf("%s, and not %s", got, want)
+		}
+	}
+}
+
+// CopyOut leaves holes, and what is beyond a file's end, out.
+func TestCopyOut(t *testing.T) {
+	d := simdisk.New()
+	must(t, d.MkdirAll("/a/b"))
+	f, err := d.Create("/a/b/f")
+	must(t, err, write(f, 'a', 2), d.Extend("/a/b/f", 10*simdisk.SectorSize))
+	_, err = f.WriteAt([]byte("end"), 12*simdisk.SectorSize)
+	must(t, err)
+	root := t.TempDir()
+	must(t, d.CopyOut(root))
+	got, err := os.ReadFile(root + "/a/b/f")
+	must(t, err)
+	want := append(bytes.Repeat([]byte("a"), 2*simdisk.SectorSize), make([]byte, 10*simdisk.SectorSize)...)
+	if !bytes.Equal(got, append(want, "end"...)) {
+		t.Errorf("%d bytes: %q", len(got), bytes.ReplaceAll(got, make([]byte, simdisk.SectorSize), []byte(".")))
+	}
 }
