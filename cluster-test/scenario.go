@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -127,11 +128,11 @@ func scenarios() []Scenario {
 }
 
 func (s *Scenario) setDefaults() {
-	def(&s.Time, time.Minute)
-	def(&s.Nodes, 3)
-	def(&s.Workers, 24)
-	def(&s.Rate, 1500)
-	def(&s.MinRate, 20)
+	s.Time = cmp.Or(s.Time, time.Minute)
+	s.Nodes = cmp.Or(s.Nodes, 3)
+	s.Workers = cmp.Or(s.Workers, 24)
+	s.Rate = cmp.Or(s.Rate, 1500)
+	s.MinRate = cmp.Or(s.MinRate, 20)
 }
 
 // equip gives the nodes what the scenario's faults need.
@@ -152,13 +153,6 @@ func (s *Scenario) check() error {
 	}
 	_, err := nemesis.ByName(s.Nemesis)
 	return err
-}
-
-func def[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
 }
 
 // matrixTime is how long the scenarios of the matrix work that have no end of

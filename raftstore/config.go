@@ -122,8 +122,6 @@ type StorageBounds struct {
 	SlowSync, StuckSync time.Duration
 }
 
-func def[T comparable](v *T, d T) { *v = cmp.Or(*v, d) }
-
 func (c *Config) setDefaults() error {
 	if c.NodeID == "" || len(c.NodeID) > 64 {
 		return fmt.Errorf("raftstore: a node id has 1 to 64 bytes, this one has %d", len(c.NodeID))
@@ -132,12 +130,12 @@ func (c *Config) setDefaults() error {
 		return fmt.Errorf("raftstore: no data directory given")
 	}
 	if addr, ok := c.InitialCluster[c.NodeID]; ok {
-		def(&c.Advertise, addr)
+		c.Advertise = cmp.Or(c.Advertise, addr)
 	} else if len(c.InitialCluster) > 0 && !c.Join {
 		return fmt.Errorf("raftstore: node %s is not part of the initial cluster; add it, or set Join", c.NodeID)
 	}
-	def(&c.RaftAddr, cmp.Or(c.Advertise, "127.0.0.1:7381"))
-	def(&c.LogEngine, "wal")
+	c.RaftAddr = cmp.Or(c.RaftAddr, c.Advertise, "127.0.0.1:7381")
+	c.LogEngine = cmp.Or(c.LogEngine, "wal")
 	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
 		return fmt.Errorf("raftstore: unknown log engine %q, there are wal and boltdb", c.LogEngine)
 	}
@@ -156,26 +154,26 @@ func (c *Config) setDefaults() error {
 }
 
 func (c *Consensus) setDefaults() {
-	def(&c.Heartbeat, 600*time.Millisecond)
-	def(&c.Election, c.Heartbeat)
-	def(&c.Lease, min(c.Heartbeat, 400*time.Millisecond))
-	def(&c.Commit, 50*time.Millisecond)
-	def(&c.RPC, 3*time.Second)
-	def(&c.MaxEntries, 64)
-	def(&c.MaxBytes, 16<<20)
+	c.Heartbeat = cmp.Or(c.Heartbeat, 600*time.Millisecond)
+	c.Election = cmp.Or(c.Election, c.Heartbeat)
+	c.Lease = cmp.Or(c.Lease, min(c.Heartbeat, 400*time.Millisecond))
+	c.Commit = cmp.Or(c.Commit, 50*time.Millisecond)
+	c.RPC = cmp.Or(c.RPC, 3*time.Second)
+	c.MaxEntries = cmp.Or(c.MaxEntries, 64)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
 }
 
 func (c *CallBounds) setDefaults() error {
-	def(&c.LeaderWait, 2500*time.Millisecond)
-	def(&c.OutcomeWait, 5*time.Second)
-	def(&c.DrainWait, 5*time.Second)
-	def(&c.MaxBytes, 64<<20)
-	def(&c.MaxCalls, 32768)
-	def(&c.EntryCommands, 1024)
-	def(&c.EntryBytes, 256<<10)
-	def(&c.Depth, 2)
-	def(&c.Overlap, 64)
-	def(&c.ForwardDepth, 4)
+	c.LeaderWait = cmp.Or(c.LeaderWait, 2500*time.Millisecond)
+	c.OutcomeWait = cmp.Or(c.OutcomeWait, 5*time.Second)
+	c.DrainWait = cmp.Or(c.DrainWait, 5*time.Second)
+	c.MaxBytes = cmp.Or(c.MaxBytes, 64<<20)
+	c.MaxCalls = cmp.Or(c.MaxCalls, 32768)
+	c.EntryCommands = cmp.Or(c.EntryCommands, 1024)
+	c.EntryBytes = cmp.Or(c.EntryBytes, 256<<10)
+	c.Depth = cmp.Or(c.Depth, 2)
+	c.Overlap = cmp.Or(c.Overlap, 64)
+	c.ForwardDepth = cmp.Or(c.ForwardDepth, 4)
 	if c.MaxCalls > 1<<16 {
 		return fmt.Errorf("raftstore: at most 65,536 calls can be under way, %d are configured", c.MaxCalls)
 	}
@@ -190,19 +188,19 @@ func (c *CallBounds) bounds() propose.Bounds {
 }
 
 func (c *StorageBounds) setDefaults() {
-	def(&c.SegmentBytes, 64<<20)
-	def(&c.LogCache, 16<<20)
-	def(&c.CompactBytes, 64<<20)
-	def(&c.TailBytes, 64<<20)
-	def(&c.SnapshotRate, 128<<20)
-	def(&c.CheckEvery, time.Second)
-	def(&c.ReserveBytes, 64<<20)
+	c.SegmentBytes = cmp.Or(c.SegmentBytes, 64<<20)
+	c.LogCache = cmp.Or(c.LogCache, 16<<20)
+	c.CompactBytes = cmp.Or(c.CompactBytes, 64<<20)
+	c.TailBytes = cmp.Or(c.TailBytes, 64<<20)
+	c.SnapshotRate = cmp.Or(c.SnapshotRate, 128<<20)
+	c.CheckEvery = cmp.Or(c.CheckEvery, time.Second)
+	c.ReserveBytes = cmp.Or(c.ReserveBytes, 64<<20)
 	if c.FreeBytes == nil {
 		c.FreeBytes = freeBytes
 	}
 	if c.FreeFiles == nil {
 		c.FreeFiles = freeFiles
 	}
-	def(&c.SlowSync, 2*time.Second)
-	def(&c.StuckSync, 30*time.Second)
+	c.SlowSync = cmp.Or(c.SlowSync, 2*time.Second)
+	c.StuckSync = cmp.Or(c.StuckSync, 30*time.Second)
 }

@@ -1,6 +1,7 @@
 package raftstore
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -169,7 +170,7 @@ func (n *Node) listen() (err error) {
 			return fmt.Errorf("raftstore: listen for other nodes: %w", err)
 		}
 	}
-	def(&n.cfg.Advertise, n.cfg.Listener.Addr().String())
+	n.cfg.Advertise = cmp.Or(n.cfg.Advertise, n.cfg.Listener.Addr().String())
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -41,10 +42,10 @@ const (
 )
 
 func (o Options) withDefaults() (Options, error) {
-	setDefault(&o.SegmentBytes, 64<<20)
-	setDefault(&o.SpareSegments, 2)
-	setDefault(&o.CacheBytes, 16<<20)
-	setDefault(&o.MarkInterval, 5*time.Second)
+	o.SegmentBytes = cmp.Or(o.SegmentBytes, 64<<20)
+	o.SpareSegments = cmp.Or(o.SpareSegments, 2)
+	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
+	o.MarkInterval = cmp.Or(o.MarkInterval, 5*time.Second)
 	if o.SegmentBytes < minSegmentBytes || o.SegmentBytes > maxSegmentBytes || o.SegmentBytes%4096 != 0 {
 		return o, fmt.Errorf("wal: SegmentBytes is %d; it must be a multiple of 4096 from %d to %d", o.SegmentBytes, minSegmentBytes, maxSegmentBytes)
 	}
@@ -64,10 +65,4 @@ func (o Options) withDefaults() (Options, error) {
 		o.Now = time.Now
 	}
 	return o, nil
-}
-
-func setDefault[T int | int64 | time.Duration](v *T, def T) {
-	if *v == 0 {
-		*v = def
-	}
 }

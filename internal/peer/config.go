@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -107,20 +108,20 @@ type Config struct {
 var errNoHandler = errors.New("this node answers no such requests")
 
 func (c *Config) setDefaults() {
-	def(&c.MaxFrame, 96<<20)
-	def(&c.MaxInFlight, 128<<20)
-	def(&c.MaxCalls, 16384)
-	def(&c.MaxHandlers, 256)
-	def(&c.MaxWaiting, 256<<20)
-	def(&c.MaxGreetings, 256)
-	def(&c.MaxConns, 512)
-	def(&c.DialTimeout, time.Second)
-	def(&c.HandshakeTimeout, 2*time.Second)
-	def(&c.PingInterval, 500*time.Millisecond)
-	def(&c.IdleTimeout, 3*time.Second)
-	def(&c.RetryMin, 20*time.Millisecond)
-	def(&c.RetryMax, 500*time.Millisecond)
-	def(&c.Advertise, c.Listener.Addr().String())
+	c.MaxFrame = cmp.Or(c.MaxFrame, 96<<20)
+	c.MaxInFlight = cmp.Or(c.MaxInFlight, 128<<20)
+	c.MaxCalls = cmp.Or(c.MaxCalls, 16384)
+	c.MaxHandlers = cmp.Or(c.MaxHandlers, 256)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, 256<<20)
+	c.MaxGreetings = cmp.Or(c.MaxGreetings, 256)
+	c.MaxConns = cmp.Or(c.MaxConns, 512)
+	c.DialTimeout = cmp.Or(c.DialTimeout, time.Second)
+	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, 2*time.Second)
+	c.PingInterval = cmp.Or(c.PingInterval, 500*time.Millisecond)
+	c.IdleTimeout = cmp.Or(c.IdleTimeout, 3*time.Second)
+	c.RetryMin = cmp.Or(c.RetryMin, 20*time.Millisecond)
+	c.RetryMax = cmp.Or(c.RetryMax, 500*time.Millisecond)
+	c.Advertise = cmp.Or(c.Advertise, c.Listener.Addr().String())
 	if c.Admit == nil {
 		c.Admit = func(Meeting) error { return nil }
 	}
@@ -153,12 +154,5 @@ func (c *Config) setDefaults() {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-}
-
-func def[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
 	}
 }
