@@ -18,6 +18,10 @@ import (
 //     needs, halts the machine: an index that is damaged can hide what exists, and an
 //     entry that cannot be applied whole may not be applied in part. What is in memory
 //     then may hold half an entry.
+//   - A query that comes to less than a head counts fails, and has the next scrub begin
+//     sooner. If that finds what hides the rest, it halts the machine, which is repaired. If
+//     not, the state is what was written, and that of other nodes may be the same: no other
+//     state would help. Then such queries go on to fail, and all else goes on.
 //
 // A halted machine answers no query, applies nothing and flushes nothing, but stays
 // open: Restore gives it the state of another node, and Resume lets it go on. The
@@ -91,7 +95,14 @@ func (m *Machine) damaged(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var block blockDamage
+	var count countDamage
 	switch kind := turn.KindOf(err); {
+	case errors.As(err, &count):
+		select {
+		case m.doubts <- struct{}{}:
+			m.cfg.Logger.Error("stored data is missing, or counted wrong; the state is scrubbed next", "dir", m.cfg.Dir, "error", err)
+		default: // it was told already
+		}
 	case errors.As(err, &block) && kind == turn.Corrupt:
 		m.note(err)
 	case kind == turn.Corrupt || kind == turn.Newer:

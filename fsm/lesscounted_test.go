@@ -2,8 +2,11 @@ package fsm
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.etcd.io/bbolt"
 
@@ -168,4 +171,44 @@ func TestRankOfAMissingPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.expectHalt(told, steps(&turn.Rank{Key: sessionA, Member: "2"}))
+}
+
+// A query that comes to less than a head counts fails, but halts nothing: the state may be the
+// same on all nodes. The scrub, which begins soon then, finds what is damaged.
+func TestQueryMissesMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, told := repairable(t)
+		for i := range 4 {
+			r.apply(1, appendOf(sessionA, fmt.Sprint(i), "hello"))
+		}
+		r.apply(1, setOf(turn.Key{Namespace: "0", Name: "set"}, "member"))
+		r.flush()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer func() { cancel(); synctest.Wait() }()
+		go r.m.scrubs(ctx)
+		time.Sleep(scrubRetryMost + time.Minute) // after the first scrub
+		r.hide(bucketBlocks, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
+		fails := func() {
+			t.Helper()
+			for _, q := range []turn.Query{&turn.Read{Key: sessionA}, &turn.List{Key: sessionA, Stop: -1}} {
+				if _, err := r.m.Query(q); turn.KindOf(err) != turn.Corrupt {
+					t.Errorf("%T: %v", q, err)
+				}
+			}
+			time.Sleep(scrubRetryMost + time.Minute)
+		}
+		for range 3 { // the scrub finds nothing
+			fails()
+			if err, halted := r.m.Damage(); err != nil || halted || *told > 0 {
+				t.Fatalf("damage %v, halted %t, told %d times", err, halted, *told)
+			}
+		}
+		k, v := r.pair(bucketElements, 0)
+		v[len(v)-1] ^= 1
+		r.move(bucketElements, k, k, v)
+		fails()
+		if err, halted := r.m.Damage(); !halted || *told != 1 {
+			t.Errorf("after a scrub: damage %v, halted %t, told %d times", err, halted, *told)
+		}
+	})
 }

@@ -77,6 +77,7 @@ type Machine struct {
 	waiters waiters
 	watches watches
 	kick    chan struct{} // a flush is wanted
+	doubts  chan struct{} // a scrub is wanted
 	hurries atomic.Int32  // callers that wait for a flush to end
 	short   atomic.Bool   // see ShortOfSpace
 }
@@ -103,6 +104,7 @@ func Open(cfg Config) (*Machine, error) {
 		windows: newWindows(cfg.WindowBytes / placeBytes),
 		fatal:   make(chan struct{}),
 		kick:    make(chan struct{}, 1),
+		doubts:  make(chan struct{}, 1),
 	}
 	m.room = sync.NewCond(&m.mu)
 	if m.dbFile, err = openFileOf(db); err != nil {

@@ -56,11 +56,16 @@ func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record) bo
 }
 
 // headCountsMore is the error for a walk that comes to fewer live messages, or elements, than
-// the head of the incarnation counts: the key of a pair is damaged, so that it is not found
-// where it was. An entry may not be applied to what is left.
+// the head of the incarnation counts, although all that it came upon is whole: pairs are hidden,
+// or the count is wrong. An entry may not be applied to what is left.
 func headCountsMore(inc uint64) error {
-	return turn.Errorf(turn.Corrupt, "incarnation %d holds less than its head counts", inc)
+	return countDamage{turn.Errorf(turn.Corrupt, "incarnation %d holds less than its head counts", inc)}
 }
+
+// countDamage is the error of headCountsMore.
+type countDamage struct{ error }
+
+func (e countDamage) Unwrap() error { return e.error }
 
 func reverse(rs []record) {
 	for i, j := 0, len(rs)-1; i < j; i, j = i+1, j-1 {

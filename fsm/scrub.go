@@ -44,10 +44,25 @@ func (m *Machine) scrubs(ctx context.Context) {
 		if err != nil && !errors.Is(err, ErrHalted) {
 			m.cfg.Logger.Warn("the state could not be scrubbed: it is tried again", "error", err, "retry_in", wait)
 		}
-		if pause(ctx, wait) != nil {
+		if m.awaitScrub(ctx, wait) != nil {
 			return
 		}
 	}
+}
+
+// awaitScrub waits until the next scrub is to begin: after wait, or when a query has cause to
+// doubt the state, but not within scrubRetryMost of the last one.
+func (m *Machine) awaitScrub(ctx context.Context, wait time.Duration) error {
+	least := min(wait, scrubRetryMost)
+	if err := pause(ctx, least); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-m.doubts:
+	case <-time.After(wait - least):
+	}
+	return ctx.Err()
 }
 
 // nextScrub returns how long to wait after a scrub that ended with err, before which the wait

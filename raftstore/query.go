@@ -92,8 +92,8 @@ func (n *Node) linearizable(p *queryDeadline, q turn.Query) (turn.Result, error)
 			// A round ends by itself.
 			if index, ok := n.reads.index(p.Context); ok {
 				r, elsewhere, err := n.answerAt(p, index, q)
-				if !elsewhere {
-					return r, err
+				if !elsewhere || n.soundState() {
+					return r, err // also if the state counts more than there is: no node is known to differ
 				}
 				damage = err // leadership is about to be handed over
 			}

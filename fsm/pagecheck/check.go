@@ -1,6 +1,7 @@
 package pagecheck
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ type File struct {
 }
 
 // Check reads all pages of a file that bbolt does not have open, or does not change. If they
-// are damaged, it returns an error of kind turn.Corrupt.
+// are damaged, it returns an error of kind turn.Corrupt; one that could not be read is not that.
 func (f File) Check() error {
 	_, err := f.asOf(0, (*check).all)
 	return err
@@ -35,6 +36,7 @@ type check struct {
 	used    []bool // by page
 	buf     []byte
 	took    uint64 // bytes read
+	failed  error  // of a read: what was found then says nothing of the file
 	// part, if set, says which part of the tree is looked through.
 	part *part
 }
@@ -59,7 +61,13 @@ func (f File) corrupt(err error) error {
 	return err
 }
 
-func (f File) lookThrough(file *os.File, txid uint64, look func(*check) error) (gone bool, err error) {
+// readable is what a file is looked through by.
+type readable interface {
+	io.ReaderAt
+	Stat() (os.FileInfo, error)
+}
+
+func (f File) lookThrough(file readable, txid uint64, look func(*check) error) (gone bool, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return false, err
@@ -73,7 +81,8 @@ func (f File) lookThrough(file *os.File, txid uint64, look func(*check) error) (
 	}
 	c := check{file: file, buckets: f.Buckets, root: root, used: make([]bool, root.high)}
 	c.used[0], c.used[1] = true, true
-	return false, look(&c)
+	err = look(&c)
+	return false, cmp.Or(c.failed, err)
 }
 
 // all looks through all pages.
@@ -147,7 +156,10 @@ func findRoot(f io.ReaderAt, txid uint64) (found root, ok bool, err error) {
 	any := false
 	consider := func(at int64) (r root, good bool) {
 		page := make([]byte, pageHeader+rootSummed+8)
-		if _, err := f.ReadAt(page, at); err != nil {
+		if _, failed := f.ReadAt(page, at); failed != nil {
+			if !errors.Is(failed, io.EOF) {
+				err = failed
+			}
 			return r, false
 		}
 		r, good = parseRoot(page)
@@ -166,6 +178,9 @@ func findRoot(f io.ReaderAt, txid uint64) (found root, ok bool, err error) {
 		for size := int64(1 << 10); size <= 1<<24; size <<= 1 {
 			consider(size)
 		}
+	}
+	if err != nil {
+		return found, false, err
 	}
 	if !any {
 		return found, false, damaged("neither of its roots is whole")
@@ -222,7 +237,8 @@ func (c *check) read(at, n uint64) error {
 	if _, err := c.file.ReadAt(c.buf, int64(at)); errors.Is(err, io.EOF) {
 		return damaged("it ends before byte %d", at+n)
 	} else if err != nil {
-		return damaged("%v", err)
+		c.failed = err
+		return err
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package pagecheck
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -62,6 +64,44 @@ func BenchmarkCheck(b *testing.B) {
 	for b.Loop() {
 		if err := f.Check(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// failingFile fails to read from a place on.
+type failingFile struct {
+	*os.File
+	from int64
+}
+
+func (f failingFile) ReadAt(b []byte, at int64) (int, error) {
+	if at >= f.from {
+		return 0, &os.PathError{Op: "read", Path: f.Name(), Err: syscall.EIO}
+	}
+	return f.File.ReadAt(b, at)
+}
+
+// A page that cannot be read is not for that damaged: the error says what failed, and a caller
+// may try again.
+func TestReadErrorsAreNoDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "db")
+	db, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, from := range []int64{0, int64(os.Getpagesize()), 2 * int64(os.Getpagesize())} {
+		file := File{Path: path}
+		_, err := file.lookThrough(failingFile{f, from}, 0, (*check).all)
+		if d := damage(""); !errors.Is(err, syscall.EIO) || errors.As(err, &d) {
+			t.Errorf("from %d on: %v", from, err)
 		}
 	}
 }
