@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"unsafe"
@@ -179,4 +180,66 @@ func (r *rig) expectAppended(what string, sessions []int) error {
 		}
 	}
 	return nil
+}
+
+// A bit in a block's key that reads wrong only while a flush looks for the block must not have what
+// was removed come back, nor an edit undone.
+func TestFlushMissesNoBlock(t *testing.T) {
+	base, _, _ := damageable(t)
+	of := damagedSession(20)
+	for name, op := range map[string]turn.Op{
+		"edit":   &turn.SetElement{Key: of, Index: 2, Data: []byte("edited")},
+		"remove": &turn.RemoveElements{Key: of, Count: 2, Data: []byte(strings.Repeat("x", 6000))},
+	} {
+		for _, bit := range []int{1, 7*8 - 1, 7*8 + 4, 12 * 8, 15*8 + 2} {
+			r := base.copyOf(t)
+			places := r.blockKeys(r.query(&turn.Info{Key: of}).Session.Incarnation)
+			r.apply(1, op)
+			want := r.query(&turn.Read{Key: of, From: turn.FromAfter})
+			for _, place := range places[:3] {
+				r.flip(place, bit)
+			}
+			err := r.m.Flush(t.Context())
+			for _, place := range places[:3] {
+				r.flip(place, bit)
+			}
+			r.m.mu.Lock()
+			r.m.warm = nil
+			r.m.mu.Unlock()
+			if err == nil {
+				if got := r.query(&turn.Read{Key: of, From: turn.FromAfter}); !reflect.DeepEqual(got.Messages, want.Messages) {
+					t.Errorf("%s, bit %d: the flush went well, and there are %d messages, not %d, or others", name, bit, len(got.Messages), len(want.Messages))
+				}
+			}
+			_ = r.m.Close()
+		}
+	}
+}
+
+// A damaged length of a block's key is found by the walk that comes to it. It does not end the
+// process.
+func TestKeyOfAnotherLength(t *testing.T) {
+	base, leaves, _ := damageable(t)
+	leaf := leaves[string(bucketBlocks)][1]
+	r := base.copyOf(t)
+	size := int64(r.m.db.Info().PageSize)
+	for n := range 2 * damagedRounds {
+		place := leaf[0]/size*size + 16 + 16*int64(n) + 8 // where the length of the key is
+		for _, bit := range []int{3, 4} {
+			noticed := false
+			for i := 0; i < damagedSessions && !noticed; i++ {
+				r.flip(place, bit)
+				_, err := r.m.Query(&turn.Read{Key: damagedSession(i), From: turn.FromAfter})
+				r.flip(place, bit)
+				noticed = err != nil
+			}
+			if !noticed {
+				t.Errorf("element %d, bit %d: not noticed", n, bit)
+			}
+			_ = r.m.Close()
+			r.open()
+			r.m.cfg.OnDamage = func(error) {}
+		}
+	}
+	_ = r.m.Close()
 }

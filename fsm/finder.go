@@ -2,7 +2,7 @@ package fsm
 
 import "go.etcd.io/bbolt"
 
-// finder finds keys of a bucket in a transaction that writes. It uses its cursor
+// finder finds blocks in a transaction that writes. It uses its cursor
 // again and again, and so every answer is valid until the next question.
 type finder struct {
 	cursor *bbolt.Cursor
@@ -27,32 +27,51 @@ func (f *finder) get(key []byte) []byte {
 	return nil
 }
 
-// lastUpTo finds the last key ≤ key, and returns the cursor, which is there.
+// maxEmptyPages is more pages than a transaction empties.
+const maxEmptyPages = 1 << 20
+
+// lastUpTo finds the last key ≤ key, and returns the cursor, which is there. As in reads (see
+// neighbours.go), the pairs on both sides must be whole and in order.
 //
 // In a transaction that has deleted keys there can be empty pages. bbolt's Prev
 // answers nil on one although keys lie before it, and its Last never returns if
 // there is nothing else. So it is asked for what precedes only if something does.
-func (f *finder) lastUpTo(key []byte) (c *bbolt.Cursor, k, v []byte) {
-	if !f.precedes(key) {
-		return f.cursor, nil, nil
+func (f *finder) lastUpTo(key []byte) (c *bbolt.Cursor, k, v []byte, err error) {
+	if precedes, err := f.precedes(key); err != nil || !precedes {
+		return f.cursor, nil, nil, err
 	}
-	k, v = f.cursor.Seek(key)
+	above, aboveV := f.cursor.Seek(key)
 	switch {
-	case k == nil:
+	case above == nil:
 		k, v = f.cursor.Last()
-	case string(k) != string(key):
-		for k = nil; k == nil; {
-			k, v = f.cursor.Prev()
+	case string(above) == string(key):
+		return f.cursor, above, aboveV, nil
+	default:
+		for range maxEmptyPages {
+			if k, v = f.cursor.Prev(); k != nil {
+				break
+			}
 		}
 	}
-	return f.cursor, k, v
+	if k == nil || string(k) > string(key) || above != nil && string(above) < string(key) {
+		return f.cursor, nil, nil, misled(bucketBlocks, key)
+	}
+	if err = wholePair(bucketBlocks, k, v); err == nil && above != nil {
+		err = wholePair(bucketBlocks, above, aboveV)
+	}
+	return f.cursor, k, v, err
 }
 
 // precedes reports whether there is a key ≤ key.
-func (f *finder) precedes(key []byte) bool {
+func (f *finder) precedes(key []byte) (bool, error) {
 	if f.low == nil || string(f.low) > string(key) {
-		low, _ := f.cursor.First()
+		low, v := f.cursor.First()
 		f.low = append(f.low[:0:0], low...) // nil if there is none
+		if low != nil {
+			if err := wholePair(bucketBlocks, low, v); err != nil {
+				return false, err
+			}
+		}
 	}
-	return f.low != nil && string(f.low) <= string(key)
+	return f.low != nil && string(f.low) <= string(key), nil
 }

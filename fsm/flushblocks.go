@@ -140,7 +140,10 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 	type change struct{ key, value []byte } // nil: nothing is left
 	var changes []change
 	last = to
-	c, k, v := s.space.finder.lastUpTo(blockKey(s.inc, from))
+	c, k, v, err := s.space.finder.lastUpTo(blockKey(s.inc, from))
+	if err != nil {
+		return 0, err
+	}
 	if k == nil || !ofIncarnation(k, s.inc) {
 		k, v = c.Seek(blockKey(s.inc, from))
 	}
@@ -163,6 +166,11 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 			for first, rs := range blocksOf(first, left) {
 				changes = append(changes, change{blockKey(s.inc, first), encodeBlock(nil, first, rs)})
 			}
+		}
+	}
+	if k != nil {
+		if err := wholePair(bucketBlocks, k, v); err != nil {
+			return 0, err
 		}
 	}
 	for _, ch := range changes {
@@ -188,7 +196,10 @@ func (s *tailWriter) survivors(rs []record) (left []record, changed bool) {
 func (s *tailWriter) add(rs []record) error {
 	first := rs[0].seq
 	if !s.tail.complete {
-		_, k, v := s.space.finder.lastUpTo(s.blockKey(first))
+		_, k, v, err := s.space.finder.lastUpTo(s.blockKey(first))
+		if err != nil {
+			return err
+		}
 		if k != nil && ofIncarnation(k, s.inc) && blockSize(k, v) < mergeBytes {
 			_, first = splitBlockKey(k)
 			old, err := loadBlock(&s.read, s.merged[:0], k, v)

@@ -98,7 +98,7 @@ func decodeGarbage(key, stored []byte) (x waste, err error) {
 // untidy reports whether there is garbage whose time has come, or a file to clean.
 func (w *writer) untidy() bool {
 	k, _ := w.tx.Bucket(bucketGarbage).Cursor().First()
-	if k != nil {
+	if len(k) == blockKeySize {
 		if when, _ := splitBlockKey(k); int64(when) <= w.table.meta.clock {
 			return true
 		}
@@ -116,13 +116,13 @@ func (w *writer) collectGarbage() error {
 			return nil
 		}
 		k = slices.Clone(k)
-		when, inc := splitBlockKey(k)
-		if int64(when) > w.table.meta.clock {
-			return nil
-		}
 		x, err := decodeGarbage(k, v)
 		if err != nil {
 			return err
+		}
+		when, inc := splitBlockKey(k)
+		if int64(when) > w.table.meta.clock {
+			return nil
 		}
 		n, err := w.removeBlocks(inc, x.below, budget)
 		if err != nil {
@@ -153,6 +153,9 @@ func (w *writer) collectGarbage() error {
 // removeBlocks removes up to limit blocks of inc that hold only seqs below.
 func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 	var keys [][]byte
+	if _, _, _, err := w.space.finder.lastUpTo(blockKey(inc, 0)); err != nil {
+		return 0, err
+	}
 	c := w.space.bucket.Cursor()
 	k, v := c.Seek(blockKey(inc, 0))
 	for k != nil && ofIncarnation(k, inc) && len(keys) < limit {
@@ -164,10 +167,12 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 		// The next block's key is above all seqs of this one: only the last has to be read.
 		k, v = c.Next()
 		known := below == maxSeq
-		if k != nil && ofIncarnation(k, inc) {
+		if k != nil {
 			if err := wholePair(bucketBlocks, k, v); err != nil {
 				return 0, err
 			}
+		}
+		if k != nil && ofIncarnation(k, inc) {
 			_, next := splitBlockKey(k)
 			known = known || next <= below
 		}

@@ -77,9 +77,13 @@ func (c *bucketCursor) search(key []byte) (below, above storedPair, err error) {
 		below.key, below.value = c.Prev()
 	}
 	if below.key != nil && string(below.key) >= string(key) || above.key != nil && string(above.key) < string(key) {
-		err = turn.Errorf(turn.Corrupt, "%s is damaged: the search for key %x of bucket %s leads elsewhere", storeName, string(key), c.bucket)
+		err = misled(c.bucket, key)
 	}
 	return below, above, err
+}
+
+func misled(bucket, key []byte) error {
+	return turn.Errorf(turn.Corrupt, "%s is damaged: the search for key %x of bucket %s leads elsewhere", storeName, string(key), bucket)
 }
 
 // whole holds a pair against its seal: one that is not read itself.

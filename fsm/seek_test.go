@@ -1,13 +1,13 @@
 package fsm
 
 import (
-	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/blockfile"
 )
 
 // A finder finds the last key ≤ another in a transaction that has emptied pages.
@@ -19,11 +19,11 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 	defer db.Close()
 	var all []string
 	for i := range 2000 {
-		all = append(all, fmt.Sprintf("%04d", 2*i))
+		all = append(all, string(blockKey(1, uint64(2*i))))
 	}
 	if err := db.Update(func(tx *bbolt.Tx) error {
 		for _, k := range all {
-			if err := tx.Bucket(bucketBlocks).Put([]byte(k), bytes.Repeat([]byte("v"), 100)); err != nil {
+			if err := tx.Bucket(bucketBlocks).Put([]byte(k), encodeRef([]byte(k), blockfile.Ref{File: 1, Length: 100})); err != nil {
 				return err
 			}
 		}
@@ -38,7 +38,9 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 		}
 		b := tx.Bucket(bucketBlocks)
 		f := newFinder(b)
-		f.lastUpTo([]byte("9999"))
+		if _, _, _, err := f.lastUpTo(blockKey(2, 0)); err != nil {
+			t.Fatal(err)
+		}
 		left := slices.Delete(slices.Clone(all), gone[0], gone[1])
 		for _, k := range all[gone[0]:gone[1]] {
 			f.removed([]byte(k))
@@ -47,18 +49,18 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 			}
 		}
 		for range 200 {
-			key := fmt.Sprintf("%04d", rand.IntN(4002))
+			key := string(blockKey(1, rand.Uint64N(4002)))
 			want := ""
 			if i, found := slices.BinarySearch(left, key); found {
 				want = left[i]
 			} else if i > 0 {
 				want = left[i-1]
 			}
-			if _, got, _ := f.lastUpTo([]byte(key)); string(got) != want {
-				t.Fatalf("without %v: the last key up to %s is %q, want %q", gone, key, got, want)
+			if _, got, _, err := f.lastUpTo([]byte(key)); string(got) != want || err != nil {
+				t.Fatalf("without %v: the last key up to %x is %x, want %x, %v", gone, key, got, want, err)
 			}
 			if got := f.get([]byte(key)); (got != nil) != (want == key) {
-				t.Fatalf("without %v: under %s there is %q", gone, key, got)
+				t.Fatalf("without %v: under %x there is %q", gone, key, got)
 			}
 		}
 		if err := tx.Rollback(); err != nil {

@@ -159,7 +159,7 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 		p = above
 	}
 	for k, val := p.key, p.value; k != nil; k, val = c.Next() {
-		if _, first := splitBlockKey(k); first >= ceiling || !ofIncarnation(k, v.inc) {
+		if !ofIncarnation(k, v.inc) || seqOfBlock(k) >= ceiling {
 			return true, c.whole(storedPair{k, val})
 		}
 		rs, err := v.block(k, val)
@@ -175,9 +175,19 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 	return true, nil
 }
 
+// ofIncarnation reports whether a key of the blocks bucket, whatever is wrong with it, names an
+// incarnation.
 func ofIncarnation(k []byte, inc uint64) bool {
+	if len(k) != blockKeySize {
+		return false
+	}
 	i, _ := splitBlockKey(k)
 	return i == inc
+}
+
+func seqOfBlock(k []byte) uint64 {
+	_, seq := splitBlockKey(k)
+	return seq
 }
 
 // at says in which block an error is.

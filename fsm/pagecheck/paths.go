@@ -216,7 +216,7 @@ func (l *level) child(i int) place {
 }
 
 // leads reports whether a search for a key leads to a leaf. For one behind the leaf's last key it
-// may do so because the key of the next page is damaged in the branch above: unless the pages neighbours
+// may do so because the key of the next page is damaged in the branch above: unless the pages beside
 // it were verified, that is not known.
 func (l *level) leads(key []byte) bool {
 	return l.holds(key) && (l.neighbours || bytes.Compare(key, l.last) <= 0)
