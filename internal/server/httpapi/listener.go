@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
@@ -24,10 +25,12 @@ type boundedListener struct {
 	handshakes  *handshakes.Limit
 	strangers   *strangers // nil: there are none
 	descriptors Descriptors
+	stopping    <-chan struct{} // closed when the server stops
 	m           *instruments
 
-	mu    sync.Mutex
-	count int
+	closing sync.WaitGroup // TLS connections that are being closed while the server stops
+	mu      sync.Mutex
+	count   int
 }
 
 // Descriptors says whether one more file descriptor may be taken for a client.
@@ -77,7 +80,7 @@ func (l *boundedListener) welcome(conn net.Conn) net.Conn {
 	tracked := handshakes.Track(conn)
 	secured := tls.Server(tracked, l.tls)
 	c.Conn = secured
-	return &secureConn{c, tracked, secured}
+	return &secureConn{boundedConn: c, tracked: tracked, tls: secured}
 }
 
 func (l *boundedListener) take() bool {
@@ -199,6 +202,23 @@ type secureConn struct {
 	*boundedConn
 	tracked *handshakes.Conn
 	tls     *tls.Conn
+	closed  atomic.Bool // Close was called
+}
+
+// Close tells the client that the connection ends, and waits five seconds at most if the client
+// reads nothing. A server that stops closes one connection after the other, with its lock held. So
+// there it does not wait: listener.closing does.
+func (c *secureConn) Close() error {
+	first := c.closed.CompareAndSwap(false, true)
+	select {
+	case <-c.l.stopping:
+		if first {
+			c.l.closing.Go(func() { _ = c.boundedConn.Close() })
+			return nil
+		}
+	default:
+	}
+	return c.boundedConn.Close()
 }
 
 // handshakeTime bounds the TLS handshake of a client.

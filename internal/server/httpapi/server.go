@@ -167,14 +167,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		_ = hs.Close()
 	}
 	<-failed
+	bounded.closing.Wait() // five seconds at most
 	return nil
 }
 
 // bound returns l with the bounds and the TLS of the configuration.
-func (s *Server) bound(l net.Listener) net.Listener {
+func (s *Server) bound(l net.Listener) *boundedListener {
 	return &boundedListener{
 		Listener: l, max: s.cfg.MaxConns, tls: s.cfg.TLS, handshakes: s.handshakes,
-		strangers: s.strangers, descriptors: s.cfg.Descriptors, m: s.instruments,
+		strangers: s.strangers, descriptors: s.cfg.Descriptors, stopping: s.stopping, m: s.instruments,
 	}
 }
 
