@@ -7,18 +7,14 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/turnlog/turnlog/client/turnlogtest"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // benchmark runs op in a closed loop in each of n goroutines, against a node in
 // this process.
 func benchmark(b *testing.B, n int, op func(ctx context.Context, c *Client, g int) error) {
-	addr, stop, err := StartServer(b.TempDir())
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer stop()
-	c, err := New(Config{Addrs: []string{addr}})
+	c, err := New(Config{Addrs: []string{turnlogtest.Start(b).Addr()}})
 	if err != nil {
 		b.Fatal(err)
 	}

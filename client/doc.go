@@ -2,6 +2,8 @@
 // turnlog: sessions to append to, read, tail and change, over RESP3, through
 // any node of a cluster.
 //
+// Package client/turnlogtest has a server for the tests of such a service.
+//
 // # Outcomes
 //
 // Every error is, or wraps, a *turn.Error; errors.As finds it, and its Kind says

@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/client/turnlogtest"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -147,9 +148,9 @@ func node() (addr string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	addr, end, err := client.StartServer(dir)
+	server, err := turnlogtest.New(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
-	return addr, func() { end(); os.RemoveAll(dir) }
+	return server.Addr(), func() { server.Close(); os.RemoveAll(dir) }
 }
