@@ -166,17 +166,8 @@ func (r *rig) appendTo(sessions []int) error {
 func (r *rig) expectAppended(what string, sessions []int) error {
 	r.t.Helper()
 	for _, i := range sessions {
-		const last = damagedRounds + 1
-		for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromAfter, Seq: 2}, {From: turn.FromAfter, Seq: 4}, {From: turn.FromLast, Limit: last}} {
-			q.Key = damagedSession(i)
-			got, err := r.m.Query(q)
-			if err != nil {
-				return err
-			}
-			if want := last - int(q.Seq); len(got.Messages) != want {
-				r.t.Errorf("%s: session %d from %d, %d: %d messages and no error, not %d", what, i, q.From, q.Seq, len(got.Messages), want)
-				return nil
-			}
+		if err := r.expectMessages(damagedSession(i), damagedRounds+1, what); err != nil {
+			return err
 		}
 	}
 	return nil

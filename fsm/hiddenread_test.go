@@ -58,6 +58,53 @@ func TestReadsMissNoBlock(t *testing.T) {
 	}
 }
 
+// The same of the first key of a leaf, and of its copy in the branch above, which lead a search to
+// one leaf or another. (TestFlushOverADamagedPage has a flush between.)
+func TestReadsMissNoBlockOfAnyLeaf(t *testing.T) {
+	base, leaves, branches := damageable(t)
+	r := base.copyOf(t)
+	noticed := 0
+	for what, place := range map[string]int64{
+		"first key": leaves[string(bucketBlocks)][1][0], "branch": branches[string(bucketBlocks)][1], "last of the branch": branches[string(bucketBlocks)][2],
+	} {
+		for bit := 1; bit < 8*blockKeySize; bit += 3 {
+			for i := range damagedSessions {
+				r.flip(place, bit)
+				err := r.expectMessages(damagedSession(i), damagedRounds, fmt.Sprintf("%s, bit %d", what, bit))
+				r.flip(place, bit)
+				if err != nil {
+					noticed++
+					_ = r.m.Close()
+					r.open()
+					r.m.cfg.OnDamage = func(error) {}
+				}
+			}
+		}
+	}
+	if noticed == 0 {
+		t.Error("no damage was noticed")
+	}
+	_ = r.m.Close()
+}
+
+// expectMessages requires that reads of a session show its messages, of which none was removed, or
+// fail.
+func (r *rig) expectMessages(key turn.Key, last int, what string) error {
+	r.t.Helper()
+	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromAfter, Seq: 2}, {From: turn.FromAfter, Seq: 4}, {From: turn.FromLast, Limit: last}} {
+		q.Key = key
+		got, err := r.m.Query(q)
+		if err != nil {
+			return err
+		}
+		if want := last - int(q.Seq); len(got.Messages) != want {
+			r.t.Errorf("%s: %.10s from %d, %d: %d messages and no error, not %d", what, key.Name, q.From, q.Seq, len(got.Messages), want)
+			return nil
+		}
+	}
+	return nil
+}
+
 // blockKeys returns where the keys of a session's blocks are in the file of the store.
 func (r *rig) blockKeys(inc uint64) (places []int64) {
 	r.t.Helper()
