@@ -13,6 +13,10 @@ import (
 // walk take the pair for one beyond its end. So the pairs on both sides of where a search
 // arrives must be whole and in order, and so must each pair that a walk comes to, the one at
 // which it ends included: else what is stored would be taken for absent.
+//
+// That a pair is whole does not say that its page is: a damaged head of a page or of an element can
+// hide pairs between two whole ones. A flush verifies whole pages before it changes them
+// (storeupdate.go), the scrub all of them.
 
 // bucketCursor is a cursor of a bucket, in a transaction that only reads.
 type bucketCursor struct {
