@@ -119,7 +119,7 @@ func TestDamageDoesNotSpread(t *testing.T) {
 		k, v := r.pair(bucketBlocks, 0)
 		ref, _, _ := decodeRef(k, v)
 		err := r.m.db.Update(func(tx *bbolt.Tx) error {
-			s := newBlockSpace(r.m.files, r.m.cache, r.m.uses, sweep{})
+			s := newBlockSpace(r.m.files, r.m.cache, r.m.uses, sweep{}, worth{})
 			s.begin(tx.Bucket(bucketBlocks))
 			return s.move(k, ref)
 		})

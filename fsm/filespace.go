@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"go.etcd.io/bbolt"
@@ -12,9 +13,10 @@ import (
 )
 
 const (
-	// sparse: a block file of which no more than one in sparse bytes is referred to
-	// is emptied, by moving what is left to the file that is written to.
-	sparse = 3
+	// sparse is the share of a block file, at most, that is referred to when the file is
+	// emptied, by moving what is left to the file that is written to. The other is that
+	// on a disk that is short of space.
+	sparse, sparseWhenShort = 1.0 / 3, 3.0 / 4
 	// sweepBytes is how much of a file, roughly, one flush looks through to empty it.
 	sweepBytes = 16 << 20
 )
@@ -85,12 +87,27 @@ func (u uses) refer(ref blockfile.Ref, sign int64) {
 	u[ref.File] = use
 }
 
+// worth says which files are worth emptying: those of which a share, and so many bytes,
+// are referred to at most.
+type worth struct {
+	share float64
+	live  int64
+}
+
+// worthNow returns which files are worth emptying. On a disk that is short of space what is
+// moved takes half of what is left at most: it is there twice until the file is empty.
+func (m *Machine) worthNow() worth {
+	if m.short.Load() {
+		return worth{sparseWhenShort, m.left.Load() / 2}
+	}
+	return worth{sparse, math.MaxInt64}
+}
+
 // sparsest returns the file most worth emptying of those below a number; 0 if none is.
-func (u uses) sparsest(below uint64) (file uint64) {
-	least := 1.0 / sparse
+func (u uses) sparsest(below uint64, w worth) (file uint64) {
 	for _, n := range slices.Sorted(maps.Keys(u)) {
-		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= least {
-			file, least = n, share
+		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= w.share && u[n].live <= w.live {
+			file, w.share = n, share
 		}
 	}
 	return file
@@ -111,14 +128,24 @@ type blockSpace struct {
 	cache  *blockCache // of what is read elsewhere
 	uses   uses
 	sweep  sweep
+	worth  worth
 	// full: files below it were not appended to since the last commit.
 	full uint64
 }
 
-func newBlockSpace(files *blockfile.Set, cache *blockCache, u uses, s sweep) blockSpace {
+func newBlockSpace(files *blockfile.Set, cache *blockCache, u uses, s sweep, w worth) blockSpace {
 	mine := make(uses)
 	maps.Copy(mine, u)
-	return blockSpace{files: files, cache: cache, uses: mine, sweep: s, full: files.Current()}
+	return blockSpace{files: files, cache: cache, uses: mine, sweep: s, worth: w, full: files.Current()}
+}
+
+// giveUpCurrent has blocks appended to another file, if the current one is worth emptying.
+// Nothing may have been appended since the last commit.
+func (s *blockSpace) giveUpCurrent() {
+	if n := s.files.Current(); s.uses.sparsest(n+1, s.worth) == n && n != 0 {
+		s.files.BeginFile()
+		s.full = n + 1
+	}
 }
 
 // begin has blocks put into the bucket of a transaction.
@@ -165,7 +192,7 @@ func (s *blockSpace) release(key []byte) error {
 // untidy reports whether there is a file to clean.
 func (s *blockSpace) untidy() bool {
 	_, begun := s.uses[s.sweep.file]
-	return begun || s.uses.sparsest(s.full) != 0
+	return begun || s.uses.sparsest(s.full, s.worth) != 0
 }
 
 // clean moves what is left in a sparse file to the current one, a bounded amount.
@@ -174,7 +201,7 @@ func (s *blockSpace) clean() (err error) {
 		return nil
 	}
 	if _, begun := s.uses[s.sweep.file]; !begun {
-		s.sweep = sweep{file: s.uses.sparsest(s.full)}
+		s.sweep = sweep{file: s.uses.sparsest(s.full, s.worth)}
 	}
 	extent := s.uses[s.sweep.file].extent
 	limit := s.sweep.next + sweepBytes

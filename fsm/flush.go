@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -104,7 +105,7 @@ func (m *Machine) flush() (more bool, err error) {
 	}
 	if m.frozen == nil && m.meta.index == m.durable.index {
 		m.mu.Unlock()
-		return false, nil
+		return m.short.Load() && m.uses.sparsest(math.MaxUint64, m.worthNow()) != 0, nil
 	}
 	m.freeze()
 	t := m.frozen

@@ -80,6 +80,7 @@ type Machine struct {
 	doubts  chan struct{} // a scrub is wanted
 	hurries atomic.Int32  // callers that wait for a flush to end
 	short   atomic.Bool   // see ShortOfSpace
+	left    atomic.Int64
 }
 
 type position struct{ index, term uint64 }

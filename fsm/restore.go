@@ -94,7 +94,7 @@ func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
 	if err != nil {
 		return made, err
 	}
-	l := loader{db: db, space: newBlockSpace(m.files, nil, nil, sweep{})}
+	l := loader{db: db, space: newBlockSpace(m.files, nil, nil, sweep{}, worth{})}
 	err = readDump(r, l.put)
 	if err == nil {
 		made.unused, err = l.save(m.uses)

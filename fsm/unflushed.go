@@ -1,5 +1,7 @@
 package fsm
 
+import "math"
+
 // Unflushed returns how many bytes of changes, as estimated in memory, are yet to
 // be flushed: disk space that the state is going to take.
 func (m *Machine) Unflushed() uint64 {
@@ -12,7 +14,15 @@ func (m *Machine) Unflushed() uint64 {
 	return uint64(n)
 }
 
-// ShortOfSpace says whether the disk is short of space. As long as it is, flushes
-// take the payloads of deleted sessions off the disk at once. Else those stay, with
-// the ids that are remembered, for turn.TombstoneTime, which spares reading them.
-func (m *Machine) ShortOfSpace(short bool) { m.short.Store(short) }
+// ShortOfSpace says whether the disk is short of space, and how many bytes are left.
+// As long as it is short, each call has what was applied flushed; flushes take the
+// payloads of deleted sessions off the disk at once; and block files are emptied of which
+// less is garbage than usual. Else those payloads stay, with the ids that are remembered,
+// for turn.TombstoneTime, which spares reading them.
+func (m *Machine) ShortOfSpace(short bool, left uint64) {
+	m.left.Store(int64(min(left, math.MaxInt64)))
+	m.short.Store(short)
+	if short {
+		poke(m.kick)
+	}
+}

@@ -23,7 +23,11 @@ type writer struct {
 
 // writer returns one for a memtable. The caller holds flushing.
 func (m *Machine) writer(t *memtable) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep), read: reuser{from: m.files}, short: m.short.Load()}
+	w := &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep, m.worthNow()), read: reuser{from: m.files}, short: m.short.Load()}
+	if w.short {
+		w.space.giveUpCurrent()
+	}
+	return w
 }
 
 func (w *writer) write() error {

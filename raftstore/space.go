@@ -133,7 +133,7 @@ func (n *Node) checkSpace() {
 	default:
 		n.space.short.Store(nil)
 	}
-	n.state.ShortOfSpace(n.space.short.Load() != nil)
+	n.state.ShortOfSpace(n.space.short.Load() != nil, left)
 }
 
 const onFullDisk = "delete or trim sessions, or free some space; that and reads work meanwhile"
