@@ -107,8 +107,8 @@ func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*rec
 	return m.spend(passedCost*v.passed + payloads)
 }
 
-// cost of a copy of the record.
-func (r *record) cost() uint64 { return messageCost + uint64(len(r.id)+len(r.data)) }
+// copyCost is what a copy of the record costs.
+func copyCost(r *record) uint64 { return messageCost + uint64(len(r.id)+len(r.data)) }
 
 // smallPop is how many messages are taken out without a look at their sizes before.
 const smallPop = 4
@@ -133,7 +133,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	defer v.passing()()
 	total, others := uint64(0), -v.passed
 	each := func(r *record) bool {
-		total += r.cost()
+		total += copyCost(r)
 		others--
 		n--
 		return n > 0 && total <= uint64(m.allowance.left)
@@ -155,7 +155,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 func (m *Machine) tookOut(rs []record) {
 	if m.limited() {
 		for i := range rs {
-			m.allowance.spend(rs[i].cost())
+			m.allowance.spend(copyCost(&rs[i]))
 		}
 	}
 }

@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"math/bits"
 	"slices"
 
@@ -41,10 +40,6 @@ const (
 
 	knownFlags = flagHead | flagDead | flagRev | flagEdited
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 const blockKeySize = 16
 
@@ -246,14 +241,4 @@ func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
 		return nil, nil, damagedBlock("stored block has a malformed directory")
 	}
 	return r.b[:idBytes], r.b[idBytes:], nil
-}
-
-func (r *reader) zigzag() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.b, r.bad = nil, true
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
 }

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"runtime"
@@ -88,4 +89,36 @@ func keepOne(t *testing.T, i int, borrowed bool, keep func(record) record) (kept
 		t.Fatal(err)
 	}
 	return keep(rs[i]), weak.Make(unsafe.StringData(rs[0].id)), weak.Make(&b[0])
+}
+
+// One flipped bit of a version that has no checksum is damage; a version that differs in
+// more is a newer one.
+func TestFlippedVersionIsDamage(t *testing.T) {
+	for bit := range 8 {
+		err := verifyBlock([]byte{blockVersion ^ 1<<bit, 0, 0, 0, 0, 1})
+		if turn.KindOf(err) != turn.Corrupt {
+			t.Errorf("block version %d: %v", blockVersion^1<<bit, err)
+		}
+	}
+	if err := verifyBlock([]byte{blockVersion + 1, 0, 0, 0, 0, 1}); turn.KindOf(err) != turn.Newer {
+		t.Errorf("the next version of a block: %v", err)
+	}
+}
+
+func FuzzDecodeBlock(f *testing.F) {
+	f.Add(uint64(1), encodeBlock(nil, 1, []record{{seq: 1, time: 5, id: "a", data: []byte("x")}, {seq: 3, side: turn.Head, dead: true, data: make([]byte, digestSize)}}))
+	f.Fuzz(func(t *testing.T, first uint64, b []byte) {
+		if len(b) >= blockHeader {
+			b = bytes.Clone(b)
+			binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
+		}
+		rs, err := decodeBlock(nil, first, b, true)
+		if err != nil || len(rs) == 0 {
+			return
+		}
+		again, err := decodeBlock(nil, first, encodeBlock(nil, first, rs), true)
+		if err != nil || len(again) != len(rs) {
+			t.Fatalf("second round: %v", err)
+		}
+	})
 }

@@ -28,15 +28,6 @@ import (
 // owner of the machine does so when Config.OnDamage is called. Without OnDamage, damage
 // that would halt the machine ends it.
 
-// blockDamage is the error for a block that is not what was written.
-type blockDamage struct{ error }
-
-func (e blockDamage) Unwrap() error { return e.error }
-
-func damagedBlock(format string, args ...any) error {
-	return blockDamage{turn.Errorf(turn.Corrupt, format, args...)}
-}
-
 // IsDamage reports whether an error, of Open or of a Machine, says that stored data is
 // not what was written.
 func IsDamage(err error) bool {

@@ -41,6 +41,9 @@ const (
 	dumpChunkMax = 1 << 30
 )
 
+// castagnoli is the table of a dump's checksums.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 // Dump is a consistent copy of the state to be written out. It must be closed.
 type Dump struct {
 	Index, Term uint64 // of the last entry that it includes
@@ -261,21 +264,20 @@ func readChunk(r io.Reader, buf []byte, n int) ([]byte, error) {
 
 func readPairs(b []byte, fn func(bucket []byte, k, v []byte) error) error {
 	names := buckets()
-	r := reader{b: b}
-	for len(r.b) > 0 {
-		i := r.b[0]
-		r.b = r.b[1:]
+	r := newReader(b)
+	for r.more() {
+		i := r.next(1)[0]
 		if int(i) >= len(names) {
 			return turn.Errorf(turn.Newer, "state dump has the unknown bucket %d", i)
 		}
 		kn, vn := r.count(), r.count()
-		if r.bad || kn+vn > len(r.b) {
+		k, v := r.next(kn), r.next(vn)
+		if !r.ok() {
 			return turn.Errorf(turn.Corrupt, "state dump has a malformed pair")
 		}
-		if err := fn(names[i], r.b[:kn], r.b[kn:kn+vn]); err != nil {
+		if err := fn(names[i], k, v); err != nil {
 			return err
 		}
-		r.b = r.b[kn+vn:]
 	}
 	return nil
 }

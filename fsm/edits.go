@@ -1,9 +1,6 @@
 package fsm
 
 import (
-	"bytes"
-	"strings"
-
 	"github.com/tidwall/btree"
 
 	"github.com/turnlog/turnlog/turn"
@@ -12,34 +9,6 @@ import (
 // edits holds, by seq, the new records of messages whose payloads operations of a memtable
 // replaced. Records in blocks are immutable: a flush writes new ones.
 type edits = btree.Map[uint64, record]
-
-// edited returns the record with another payload. Of a message with an id it remembers
-// what the payload was at first: a retry of its append brings that one.
-func (r record) edited(data []byte) record {
-	if r.id != "" && r.original == nil {
-		r.original = (*[digestSize]byte)(digest(r.data))
-	}
-	r.data = nil
-	r = r.copied()
-	r.data = data
-	return r
-}
-
-// copied returns the record in memory of its own. A memtable counts what it holds: an id or
-// a payload that is a part of something larger, such as a block, would keep all of that.
-func (r record) copied() record {
-	r.id, r.data, r.borrowed = strings.Clone(r.id), bytes.Clone(r.data), false
-	if r.original != nil {
-		original := *r.original
-		r.original = &original
-	}
-	return r
-}
-
-// same reports whether two records of one message would be stored the same.
-func (r *record) same(o *record) bool {
-	return r.dead == o.dead && (r.original == nil) == (o.original == nil) && bytes.Equal(r.data, o.data)
-}
 
 // edit replaces a record of the session of a head that t holds.
 func (t *memtable) edit(h *head, r record) {

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/tidwall/btree"
@@ -154,21 +153,4 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 	}
 	value, err = openElement([]byte(key), v)
 	return value, err == nil, err
-}
-
-const elementVersion = 1
-
-func sealElement(key, value []byte) []byte { return seal(elementVersion, key, value) }
-
-// openElement returns the value in memory of its own.
-func openElement(key, stored []byte) ([]byte, error) {
-	if err := checkElement(key, stored); err != nil {
-		return nil, err
-	}
-	return bytes.Clone(stored[sealHeader:]), nil
-}
-
-func checkElement(key, stored []byte) error {
-	_, err := unseal(elementVersion, key, stored, "element")
-	return err
 }

@@ -35,7 +35,7 @@ func loadUses(tx *bbolt.Tx) (uses, error) {
 	}
 	u := make(uses)
 	err := account.ForEach(func(k, v []byte) error {
-		r := reader{b: v}
+		r := newReader(v)
 		u[binary.BigEndian.Uint64(k)] = use{int64(r.uint()), int64(r.uint())}
 		return r.end("use of a block file")
 	})

@@ -73,7 +73,7 @@ func (m *Machine) forked(src *head, at uint64) (rs []record, err error) {
 			return false
 		}
 		size += len(r.data)
-		cost += r.cost()
+		cost += copyCost(r)
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
 		rs = append(rs, r.copied())
 		more = fits && (!m.limited() || cost <= uint64(m.allowance.left))

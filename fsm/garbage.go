@@ -87,10 +87,10 @@ func decodeGarbage(key, stored []byte) (x waste, err error) {
 	if err != nil {
 		return x, err
 	}
-	r := reader{b: v}
-	x.below, x.tombstone = r.uint(), r.string()
-	if len(r.b) > 0 {
-		x.names = r.string()
+	r := newReader(v)
+	x.below, x.tombstone = r.uint(), r.text()
+	if r.more() {
+		x.names = r.text()
 	}
 	return x, r.end("garbage entry")
 }

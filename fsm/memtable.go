@@ -98,7 +98,7 @@ func (t *memtable) setHead(key string, h *head) {
 	if h != nil {
 		h.in, h.tail = t, nil
 		if old == nil {
-			t.bytes += headCost + h.moves.size()
+			t.bytes += headCost + movesSize(h.moves)
 		}
 	}
 	t.heads[key] = h
@@ -170,7 +170,7 @@ func (t *memtable) scheduleExpiry(deadline int64, key string) {
 
 func (t *memtable) addTombstone(key string, g tombstone) {
 	t.tombstones.Set(key, g)
-	t.bytes += smallCost + len(key) + g.moves.size()
+	t.bytes += smallCost + len(key) + movesSize(g.moves)
 }
 
 // dueKey orders by deadline, then key.

@@ -59,13 +59,13 @@ func decodeMeta(b []byte) (m meta, err error) {
 	if err := checkVersion(b, metaVersion, "state description"); err != nil && !levelled {
 		return m, err
 	}
-	r := reader{b: b[1:]}
+	r := newReader(b[1:])
 	m = meta{
 		index: r.uint(), term: r.uint(), revision: r.uint(), clock: int64(r.uint()), lastInc: r.uint(),
-		tombstonesUntil: int64(r.uint()), dueFloor: r.string(), clusterID: r.string(),
+		tombstonesUntil: int64(r.uint()), dueFloor: r.text(), clusterID: r.text(),
 	}
 	for range r.count() {
-		m.members = append(m.members, codec.Member{ID: r.string(), Incarnation: r.string(), RESPAddr: r.string(), HTTPAddr: r.string()})
+		m.members = append(m.members, codec.Member{ID: r.text(), Incarnation: r.text(), RESPAddr: r.text(), HTTPAddr: r.text()})
 	}
 	if levelled {
 		m.level = turn.ClusterLevel(r.uint())

@@ -29,9 +29,9 @@ func (n *namespace) encode() []byte {
 }
 
 func decodeNamespace(b []byte) (*namespace, error) {
-	r := reader{b: b}
+	r := newReader(b)
 	n := &namespace{keys: r.uint()}
-	if len(r.b) > 0 {
+	if r.more() {
 		n.revision = r.uint()
 	}
 	return n, r.end("namespace")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"sort"
+	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -50,6 +51,34 @@ func (r record) asTombstone() record {
 		r.data, r.dead, r.borrowed, r.original = was, true, false, nil
 	}
 	return r
+}
+
+// edited returns the record with another payload. Of a message with an id it remembers
+// what the payload was at first: a retry of its append brings that one.
+func (r record) edited(data []byte) record {
+	if r.id != "" && r.original == nil {
+		r.original = (*[digestSize]byte)(digest(r.data))
+	}
+	r.data = nil
+	r = r.copied()
+	r.data = data
+	return r
+}
+
+// copied returns the record in memory of its own. A memtable counts what it holds: an id or
+// a payload that is a part of something larger, such as a block, would keep all of that.
+func (r record) copied() record {
+	r.id, r.data, r.borrowed = strings.Clone(r.id), bytes.Clone(r.data), false
+	if r.original != nil {
+		original := *r.original
+		r.original = &original
+	}
+	return r
+}
+
+// same reports whether two records of one message would be stored the same.
+func (r *record) same(o *record) bool {
+	return r.dead == o.dead && (r.original == nil) == (o.original == nil) && bytes.Equal(r.data, o.data)
 }
 
 // carries reports whether the message was appended with the payload data.

@@ -112,7 +112,7 @@ func TestUnsealedStore(t *testing.T) {
 	r := fullRig(t)
 	before := storeHash(t, r.m)
 	r.unsealAll()
-	if k, v := r.pair(bucketBlocks, 0); v[0] != refVersion {
+	if k, v := r.pair(bucketBlocks, 0); v[0] != 2 { // a reference
 		t.Fatalf("the block %x has version %d", k, v[0])
 	}
 	r.restart()
@@ -130,7 +130,7 @@ func TestUnsealedStore(t *testing.T) {
 	for _, c := range []struct {
 		bucket  []byte
 		version byte
-	}{{bucketMeta, stateVersion}, {bucketHeads, sealedVersion}, {bucketBlocks, sealedRefVersion}} {
+	}{{bucketMeta, stateVersion}, {bucketHeads, sealedVersion}, {bucketBlocks, 4}} {
 		if k, v := r.pair(c.bucket, 0); v[0] != c.version {
 			t.Errorf("%s %x was written in version %d, want %d", c.bucket, k, v[0], c.version)
 		}

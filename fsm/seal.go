@@ -1,9 +1,9 @@
 package fsm
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
-	"slices"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -65,9 +65,9 @@ func unseal(version byte, key, stored []byte, what string) ([]byte, error) {
 func sealSum(key, stored []byte) uint32 {
 	sum := checksum(key)
 	if stored[0] != elementVersion {
-		sum = crc32.Update(sum, castagnoli, stored[:1])
+		sum = crc32.Update(sum, crcTable, stored[:1])
 	}
-	return crc32.Update(sum, castagnoli, stored[sealHeader:])
+	return crc32.Update(sum, crcTable, stored[sealHeader:])
 }
 
 // unsealed returns a value that may have a seal without it; it is part of stored.
@@ -78,59 +78,22 @@ func unsealed(key, stored []byte, what string) ([]byte, error) {
 	return unseal(sealedVersion, key, stored, what)
 }
 
-// indices are the buckets that had no seals before stateVersion.
-func indices() [][]byte {
-	return [][]byte{bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces}
+// elementVersion is that of the seals of elements.
+const elementVersion = 1
+
+// sealElement returns the stored form of an element.
+func sealElement(key, value []byte) []byte { return seal(elementVersion, key, value) }
+
+// openElement returns the value in memory of its own.
+func openElement(key, stored []byte) ([]byte, error) {
+	if err := checkElement(key, stored); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(stored[sealHeader:]), nil
 }
 
-// dumped returns a value of the store as dumps hold it, without its seal unless it is of
-// an element; blocks are another matter.
-func dumped(bucket, key, stored []byte) ([]byte, error) {
-	switch string(bucket) {
-	case string(bucketElements):
-		return stored, nil
-	case string(bucketHeads):
-		return unsealed(key, stored, "session")
-	case string(bucketMeta):
-		if string(key) == string(keyState) {
-			return unseal(stateVersion, key, stored, "state description")
-		}
-		return unsealed(key, stored, "tag window")
-	}
-	return unseal(sealedVersion, key, stored, "index entry")
-}
-
-// checkDumped holds a pair of a dump against the checksum that it brings along from the
-// store. Elements and blocks have one; that of other pairs was removed by dumped, which
-// verified it, and is made again by restored.
-func checkDumped(bucket, key, value []byte) error {
-	switch string(bucket) {
-	case string(bucketElements):
-		return checkElement(key, value)
-	case string(bucketBlocks):
-		return checkBlock(key, value)
-	}
-	return nil
-}
-
-// restored returns what the store holds for a value of a dump.
-func restored(bucket, key, value []byte) (stored []byte, err error) {
-	version := byte(sealedVersion)
-	switch string(bucket) {
-	case string(bucketElements):
-		return slices.Clone(value), nil
-	case string(bucketMeta), string(bucketHeads):
-		if string(key) == string(keyState) {
-			version = stateVersion
-			if len(value) > 0 && value[0] == metaLevelVersion {
-				return seal(version, key, value), nil
-			}
-		} else if len(value) > 0 && value[0] == movesHeadVersion && string(bucket) == string(bucketHeads) {
-			return seal(version, key, value), nil
-		}
-		if value, err = unsealed(key, value, "value"); err != nil {
-			return nil, err
-		}
-	}
-	return seal(version, key, value), nil
+// checkElement verifies the seal of an element.
+func checkElement(key, stored []byte) error {
+	_, err := unseal(elementVersion, key, stored, "element")
+	return err
 }

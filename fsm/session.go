@@ -134,7 +134,7 @@ func (m *Machine) create(key string) (*head, error) {
 // begin makes a value without elements under a key that holds nothing.
 func (m *Machine) begin(key string, typ turn.Type) *head {
 	m.meta.lastInc++
-	h := &head{inc: m.meta.lastInc, typ: typ, created: m.meta.clock}
+	h := &head{plainHead: plainHead{inc: m.meta.lastInc, typ: typ, created: m.meta.clock}}
 	m.active.setHead(key, h)
 	m.keyGaps.cut(key)
 	m.active.tailOf(h).complete = true

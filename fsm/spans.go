@@ -5,6 +5,9 @@ import "sort"
 // span is a range of seqs, both ends included.
 type span struct{ from, to uint64 }
 
+// len returns how many seqs it holds.
+func (s span) len() uint64 { return s.to - s.from + 1 }
+
 // spans is a set of seqs as sorted ranges that neither overlap nor adjoin. It only
 // ever grows at its end or is replaced, so a reader may keep the slice that it found.
 type spans []span

@@ -174,9 +174,9 @@ func decodeTombstone(k, stored []byte) (tombstone, error) {
 		return tombstone{}, turn.Errorf(turn.Corrupt, "stored tombstone has a short key")
 	}
 	inc, _ := splitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
-	r := reader{b: v}
+	r := newReader(v)
 	g := tombstone{inc: inc, last: r.uint(), deadline: int64(r.uint())}
-	if len(r.b) > 0 {
+	if r.more() {
 		g.moves = r.moves()
 	}
 	return g, r.end("tombstone")

@@ -3,7 +3,6 @@ package fsm
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -403,24 +402,6 @@ func TestEntryOfNewerVersionIsFatalAndChangesNothing(t *testing.T) {
 	if index, _ := r.m.Applied(); index != 1 {
 		t.Fatalf("applied index is %d, want 1", index)
 	}
-}
-
-func FuzzDecodeBlock(f *testing.F) {
-	f.Add(uint64(1), encodeBlock(nil, 1, []record{{seq: 1, time: 5, id: "a", data: []byte("x")}, {seq: 3, side: turn.Head, dead: true, data: make([]byte, digestSize)}}))
-	f.Fuzz(func(t *testing.T, first uint64, b []byte) {
-		if len(b) >= blockHeader {
-			b = bytes.Clone(b)
-			binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
-		}
-		rs, err := decodeBlock(nil, first, b, true)
-		if err != nil || len(rs) == 0 {
-			return
-		}
-		again, err := decodeBlock(nil, first, encodeBlock(nil, first, rs), true)
-		if err != nil || len(again) != len(rs) {
-			t.Fatalf("second round: %v", err)
-		}
-	})
 }
 
 func FuzzDecodeEntry(f *testing.F) {

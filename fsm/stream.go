@@ -33,10 +33,10 @@ func decodeEntry(name string, value []byte) (turn.Entry, error) {
 	if len(name) != entryIDSize {
 		return turn.Entry{}, turn.Errorf(turn.Corrupt, "stored stream entry has a name of %d bytes", len(name))
 	}
-	r := reader{b: value}
+	r := newReader(value)
 	e := turn.Entry{ID: splitEntryName(name)}
 	for range r.count() {
-		e.Fields = append(e.Fields, turn.Field{Name: r.string(), Value: r.bytes()})
+		e.Fields = append(e.Fields, turn.Field{Name: r.text(), Value: r.bytes()})
 	}
 	return e, r.end("stream entry")
 }

@@ -125,7 +125,7 @@ func decodeTags(b []byte) (tags, error) {
 	if err := checkVersion(b, tagsVersion, "tag window"); err != nil {
 		return nil, err
 	}
-	r := reader{b: b[1:]}
+	r := newReader(b[1:])
 	t := make(tags)
 	for range r.count() {
 		o, n := r.uint(), new(numbers)

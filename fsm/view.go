@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"errors"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -188,16 +186,6 @@ func ofIncarnation(k []byte, inc uint64) bool {
 func seqOfBlock(k []byte) uint64 {
 	_, seq := splitBlockKey(k)
 	return seq
-}
-
-// at says in which block an error is.
-func at(err error, key []byte) error {
-	e := turn.AsError(err)
-	inc, seq := splitBlockKey(key)
-	if block := (blockDamage{}); errors.As(err, &block) {
-		return damagedBlock("block %d/%d: %s", inc, seq, e.Message)
-	}
-	return turn.Errorf(e.Kind, "block %d/%d: %s", inc, seq, e.Message)
 }
 
 // find returns the record with that seq, dead or alive.

@@ -2,24 +2,16 @@ package fsm
 
 import (
 	"encoding/binary"
-	"strings"
 
 	"github.com/turnlog/turnlog/turn"
 )
 
-// joinKey is a session's key in memtables and store: namespace, NUL, name. A
-// namespace has no NUL, so order by joined key is order by namespace, then name.
-func joinKey(k turn.Key) string { return k.Namespace + "\x00" + k.Name }
-
-func splitKey(s string) turn.Key {
-	ns, name, _ := strings.Cut(s, "\x00")
-	return turn.Key{Namespace: ns, Name: name}
-}
-
+// appendString appends a uvarint length and the bytes.
 func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
+// checkVersion verifies the version byte with which a stored value begins.
 func checkVersion(b []byte, version byte, what string) error {
 	switch {
 	case len(b) == 0:
@@ -38,8 +30,29 @@ type reader struct {
 	bad bool
 }
 
+// newReader returns a reader of what is stored in b.
+func newReader(b []byte) reader { return reader{b: b} }
+
+// more reports whether there is something left to read.
+func (r *reader) more() bool { return len(r.b) > 0 }
+
+// ok reports whether all that was asked for was there.
+func (r *reader) ok() bool { return !r.bad }
+
+// uint reads a number.
 func (r *reader) uint() uint64 {
 	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.b, r.bad = nil, true
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+// zigzag reads a number that may be negative.
+func (r *reader) zigzag() int64 {
+	v, n := binary.Varint(r.b)
 	if n <= 0 {
 		r.b, r.bad = nil, true
 		return 0
@@ -58,14 +71,22 @@ func (r *reader) count() int {
 	return int(n)
 }
 
-func (r *reader) bytes() []byte {
-	n := r.count()
+// bytes reads a length and so many bytes, which are part of what is read.
+func (r *reader) bytes() []byte { return r.next(r.count()) }
+
+// next reads n bytes, which are part of what is read.
+func (r *reader) next(n int) []byte {
+	if n > len(r.b) {
+		r.b, r.bad = nil, true
+		return nil
+	}
 	v := r.b[:n:n]
 	r.b = r.b[n:]
 	return v
 }
 
-func (r *reader) string() string { return string(r.bytes()) }
+// text reads a length and so many bytes.
+func (r *reader) text() string { return string(r.bytes()) }
 
 // end reports whether all of a stored thing was read, and no more.
 func (r *reader) end(what string) error {

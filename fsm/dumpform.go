@@ -1,0 +1,62 @@
+package fsm
+
+import (
+	"slices"
+)
+
+// indices are the buckets that had no seals before stateVersion.
+func indices() [][]byte {
+	return [][]byte{bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces}
+}
+
+// dumped returns a value of the store as dumps hold it, without its seal unless it is of
+// an element; blocks are another matter.
+func dumped(bucket, key, stored []byte) ([]byte, error) {
+	switch string(bucket) {
+	case string(bucketElements):
+		return stored, nil
+	case string(bucketHeads):
+		return unsealed(key, stored, "session")
+	case string(bucketMeta):
+		if string(key) == string(keyState) {
+			return unseal(stateVersion, key, stored, "state description")
+		}
+		return unsealed(key, stored, "tag window")
+	}
+	return unseal(sealedVersion, key, stored, "index entry")
+}
+
+// checkDumped holds a pair of a dump against the checksum that it brings along from the
+// store. Elements and blocks have one; that of other pairs was removed by dumped, which
+// verified it, and is made again by restored.
+func checkDumped(bucket, key, value []byte) error {
+	switch string(bucket) {
+	case string(bucketElements):
+		return checkElement(key, value)
+	case string(bucketBlocks):
+		return checkBlock(key, value)
+	}
+	return nil
+}
+
+// restored returns what the store holds for a value of a dump.
+func restored(bucket, key, value []byte) (stored []byte, err error) {
+	version := byte(sealedVersion)
+	switch string(bucket) {
+	case string(bucketElements):
+		return slices.Clone(value), nil
+	case string(bucketMeta), string(bucketHeads):
+		if string(key) == string(keyState) {
+			version = stateVersion
+			if len(value) > 0 && value[0] == metaLevelVersion {
+				return seal(version, key, value), nil
+			}
+		} else if len(value) > 0 && value[0] == movesHeadVersion && string(bucket) == string(bucketHeads) {
+			return seal(version, key, value), nil
+		}
+		if value, err = unsealed(key, value, "value"); err != nil {
+			return nil, err
+		}
+	}
+	return seal(version, key, value), nil
+}
