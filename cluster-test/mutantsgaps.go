@@ -4,7 +4,7 @@ package main
 func gapsMutants() []mutant {
 	return []mutant{
 		{Name: "gap-uncut", About: "an element that is added among removed ones is passed over with them",
-			Edits:    []edit{{Old: "\t\th.gaps.cut(elementKey(h.inc, name))\n", New: ""}},
+			Edits:    []edit{{Old: "\t\th.gaps.cut(elementKey(h.Inc, name))\n", New: ""}},
 			Catchers: []catcher{{Test: "TestGapsHideNothing", Runs: 1}}},
 		{Name: "erased-gap-uncut", About: "a key that is written again after a deletion by prefix is not listed",
 			Edits:    []edit{{Old: "\tm.keyGaps.cut(key)\n", New: ""}},
@@ -22,10 +22,10 @@ func gapsMutants() []mutant {
 			Edits:    []edit{{Old: "deadRun{learned: r.learned, n: r.n, gap:", New: "deadRun{n: r.n, gap:"}},
 			Catchers: []catcher{{Test: "TestWalksOfApplyPassRemovedMessagesOnce", Runs: 1}}},
 		{Name: "sides-from-the-top", About: "walks for a side of a list begin at the end of the list",
-			Edits:    []edit{{Old: "\th.high[side] = seq\n", New: "\th.high = [2]uint64{seq, seq}\n"}},
+			Edits:    []edit{{Old: "\th.High[side] = seq\n", New: "\th.High = [2]uint64{seq, seq}\n"}},
 			Catchers: []catcher{{Test: "TestWalksBeginAtTheirSide", Runs: 1}}},
 		{Name: "edits-keep-blocks", About: "a message that was edited keeps the ids of its block in memory",
-			Edits:    []edit{{Old: "r.id, r.data, r.borrowed = strings.Clone(r.id), bytes.Clone(r.data), false", New: "r.id, r.data, r.borrowed = r.id+strings.Clone(\"\"), bytes.Clone(r.data), false"}},
+			Edits:    []edit{{Old: "r.ID, r.Data, r.Borrowed = strings.Clone(r.ID), bytes.Clone(r.Data), false", New: "r.ID, r.Data, r.Borrowed = r.ID+strings.Clone(\"\"), bytes.Clone(r.Data), false"}},
 			Catchers: []catcher{{Test: "TestKeptMessageLeavesItsBlock", Runs: 1}}},
 	}
 }

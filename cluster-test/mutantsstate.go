@@ -6,7 +6,7 @@ import "time"
 func stateMutants() []mutant {
 	return []mutant{
 		{Name: "large-cut", About: "what a message has beyond 4 MiB is not kept",
-			Edits:    []edit{{Old: "id: ms[i].ID, data: ms[i].Data, side: side}", New: "id: ms[i].ID, data: ms[i].Data[:min(len(ms[i].Data), 4<<20)], side: side}"}},
+			Edits:    []edit{{Old: "ID: ms[i].ID, Data: ms[i].Data, Side: side}", New: "ID: ms[i].ID, Data: ms[i].Data[:min(len(ms[i].Data), 4<<20)], Side: side}"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "large", Rate: 400, Shows: []string{"foreign"}, Runs: 3}}},
 		{Name: "refuses-a-third", About: "a third of the operations fails for no reason",
 			Edits: []edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(",
@@ -19,7 +19,7 @@ func stateMutants() []mutant {
 			Edits:    []edit{{Old: "\tif m.level() < turn.Level1 {\n\t\tm.meta.revision++", New: "\tif m.level() <= turn.NewestLevel {\n\t\tm.meta.revision++"}},
 			Catchers: []catcher{{Test: "TestRevisionsOfANamespace", Runs: 1}}},
 		{Name: "ungated", About: "an entry does something else than in the version before, whatever the cluster's level",
-			Edits: []edit{{Old: "h.revision, h.updated = m.advance(key), m.meta.clock", New: "h.revision, h.updated = m.advance(key), m.meta.clock+1"}},
+			Edits: []edit{{Old: "h.Revision, h.Updated = m.advance(key), m.meta.clock", New: "h.Revision, h.Updated = m.advance(key), m.meta.clock+1"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "append", Mix: true,
 				Shows: []string{"states differ", "nodes differ"}, Runs: 1}}},
 		{Name: "wall-clock", About: "the state machine asks the computer for the time",
@@ -38,7 +38,7 @@ func stateMutants() []mutant {
 			Edits:    []edit{{Old: "\t\t\tr.cache.add(ref, block)\n", New: "\t\t\tr.cache.add(ref, block)\n\t\t\tblock[len(block)-1] ^= 1\n"}},
 			Catchers: []catcher{{Test: "TestReadsSameWithAndWithoutCache", Shows: []string{"without"}, Runs: 1}}},
 		{Name: "memory-borrowed-on", About: "a read's answer stays in memory that the next one takes over",
-			Edits:    []edit{{Old: "decodeBlock(dst, first, block, buf != nil)", New: "decodeBlock(dst, first, block, false)"}},
+			Edits:    []edit{{Old: "layout.DecodeBlock(dst, first, block, buf != nil)", New: "layout.DecodeBlock(dst, first, block, false)"}},
 			Catchers: []catcher{{Test: "TestReadsSameWithAndWithoutCache", Shows: []string{"became"}, Runs: 1}}},
 	}
 }

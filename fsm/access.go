@@ -40,9 +40,9 @@ func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.index, m.meta
 
 // describeIn tells of a key in r.
 func (h *head) describeIn(k turn.Key, r *turn.Result) {
-	r.Session = h.describe(k)
-	r.Revision, r.Count = h.revision, h.count()
-	r.First, r.Last = h.first, h.last
+	r.Session = h.Describe(k)
+	r.Revision, r.Count = h.Revision, h.Count()
+	r.First, r.Last = h.First, h.Last
 }
 
 // stopped refuses queries of a machine that failed or is halted. The caller holds mu.
@@ -68,7 +68,7 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 	}
 	m.stamp(r)
 	h, known := m.headIn(key)
-	if known && (h == nil || h.expired(r.Time)) {
+	if known && (h == nil || h.Expired(r.Time)) {
 		m.mu.unshare(since)
 		return nil
 	}
@@ -94,10 +94,10 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 	if !known {
 		// Memory holds nothing of the key: it is in the store alone, as of now.
 		stored, err := storedHead(v.tx, key)
-		if stored == nil || err != nil || stored.expired(r.Time) {
+		if stored == nil || err != nil || stored.Expired(r.Time) {
 			return err
 		}
-		mine, v = *stored, view{inc: stored.inc, low: stored.floors(), high: stored.high, tx: v.tx}
+		mine, v = *stored, view{inc: stored.Inc, low: stored.Floors(), high: stored.High, tx: v.tx}
 	}
 	return readSession(&mine, &v, k, r, fn)
 }
@@ -143,7 +143,7 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 	}
 	e, whole := elements{}, true
 	if h != nil {
-		e, whole = m.elementsIn(h.inc)
+		e, whole = m.elementsIn(h.Inc)
 	}
 	e.partial = !whole
 	if h == nil || mode == byName {
@@ -169,7 +169,7 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 
 // readValue has fn read the elements of h, which may be nil, as of the state that r tells.
 func readValue(h *head, e *elements, k turn.Key, typ turn.Type, r *turn.Result, fn func(*elements) error) error {
-	if !h.held() || h.expired(r.Time) {
+	if !h.held() || h.Expired(r.Time) {
 		return nil
 	}
 	if err := checkType(h, typ); err != nil {
@@ -222,7 +222,7 @@ func (m *Machine) someKeys(r *turn.Result, first bool, fn func(tx *reading) (don
 func (m *Machine) within(k turn.Key, r *turn.Result) (*head, error) {
 	m.stamp(r)
 	h, err := m.stored(joinKey(k))
-	if h == nil || err != nil || h.expired(m.meta.clock) {
+	if h == nil || err != nil || h.Expired(m.meta.clock) {
 		return nil, err
 	}
 	return h, nil

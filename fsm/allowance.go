@@ -1,6 +1,9 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // allowance is what the operations of one entry may still cost beyond the bytes that the
 // entry brings. An entry is applied as a whole, in memory: forks, elements that are moved
@@ -91,15 +94,15 @@ func (m *Machine) spendUpTo(n uint64) {
 // searchList calls fn with the total elements of a list from an end of it on, until it returns
 // false, and takes the cost of that off the allowance. A search ends with an error where
 // that is used up: all others wait for it, however long the list is.
-func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*record) bool) error {
+func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*layout.Record) bool) error {
 	if err := m.search(); err != nil {
 		return err
 	}
 	m.bound(v)
 	defer v.passing()()
 	payloads, left := uint64(0), uint64(m.allowance.left)
-	if err := v.list(from, total, func(r *record) bool {
-		payloads += uint64(len(r.data)) / passedBytes
+	if err := v.list(from, total, func(r *layout.Record) bool {
+		payloads += uint64(len(r.Data)) / passedBytes
 		return (passedCost*v.passed+payloads <= left || !m.limited()) && fn(r)
 	}); err != nil {
 		return err
@@ -108,21 +111,21 @@ func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*rec
 }
 
 // copyCost is what a copy of the record costs.
-func copyCost(r *record) uint64 { return messageCost + uint64(len(r.id)+len(r.data)) }
+func copyCost(r *layout.Record) uint64 { return messageCost + uint64(len(r.ID)+len(r.Data)) }
 
 // smallPop is how many messages are taken out without a look at their sizes before.
 const smallPop = 4
 
 // affordPop reports an error if n messages at an end of a session cost more than is left.
 func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
-	n = min(n, h.count())
+	n = min(n, h.Count())
 	if !m.limited() || n == 0 {
 		return nil
 	}
 	if n <= smallPop {
 		return m.allowance.fits(n)
 	}
-	if m.allowance.fits(h.bytes+messageCost*n) == nil {
+	if m.allowance.fits(h.Bytes+messageCost*n) == nil {
 		return nil
 	}
 	v, err := m.view(h)
@@ -132,7 +135,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	m.bound(&v)
 	defer v.passing()()
 	total, others := uint64(0), -v.passed
-	each := func(r *record) bool {
+	each := func(r *layout.Record) bool {
 		total += copyCost(r)
 		others--
 		n--
@@ -141,7 +144,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	if end == turn.Newest {
 		err = v.newest(anySide, maxSeq, each)
 	} else {
-		err = v.list(end, h.count(), each)
+		err = v.list(end, h.Count(), each)
 	}
 	if total += passedCost * (others + v.passed); err == nil {
 		if err = m.allowance.fits(total); err != nil {
@@ -152,7 +155,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 }
 
 // tookOut takes the cost of messages that were taken out off the allowance.
-func (m *Machine) tookOut(rs []record) {
+func (m *Machine) tookOut(rs []layout.Record) {
 	if m.limited() {
 		for i := range rs {
 			m.allowance.spend(copyCost(&rs[i]))

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -10,7 +11,7 @@ func (m *Machine) append(o *turn.Append, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	if o.OnlyExisting && (h == nil || h.count() == 0) {
+	if o.OnlyExisting && (h == nil || h.Count() == 0) {
 		return nil
 	}
 	if dup, err := m.duplicate(key, h, o.Messages, r); dup || err != nil {
@@ -32,55 +33,55 @@ func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (e
 	h = m.own(key, h)
 	m.push(key, h, o.Messages, o.Side, r)
 	if o.TTL > 0 {
-		m.setDeadline(key, h, m.after(o.TTL), h.slide)
-	} else if h.slide > 0 {
-		m.setDeadline(key, h, m.after(h.slide), h.slide)
+		m.setDeadline(key, h, m.after(o.TTL), h.Slide)
+	} else if h.Slide > 0 {
+		m.setDeadline(key, h, m.after(h.Slide), h.Slide)
 	}
 	m.changed(key, h)
-	r.Revision, r.Count = h.revision, h.count()
+	r.Revision, r.Count = h.Revision, h.Count()
 	return nil
 }
 
 // push adds messages to an owned head, which is to be told as changed next.
 func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
 	before := h.held()
-	r.First = h.last + 1
+	r.First = h.Last + 1
 	revision := m.nextRevision(key)
 	for i := range ms {
-		rec := record{time: m.meta.clock, id: ms[i].ID, data: ms[i].Data, side: side}
-		if rec.id != "" {
-			rec.revision = revision
+		rec := layout.Record{Time: m.meta.clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
+		if rec.ID != "" {
+			rec.Revision = revision
 		}
 		m.place(h, rec)
-		m.kept += len(rec.data)
+		m.kept += len(rec.Data)
 	}
-	r.Last = h.last
+	r.Last = h.Last
 	if !before && len(ms) > 0 {
-		h.first = r.First
+		h.First = r.First
 	}
 	m.count(key, before, h.held())
 }
 
 // place appends a record, whose seq is yet to be given, to an owned head.
-func (m *Machine) place(h *head, rec record) {
+func (m *Machine) place(h *head, rec layout.Record) {
 	m.add(h, &rec)
-	if rec.id != "" {
-		h.lastID = rec.seq
+	if rec.ID != "" {
+		h.LastID = rec.Seq
 	}
-	m.windows.note(h, h.last-h.moves.total, rec.id)
+	m.windows.note(h, h.Last-h.Moves.Total, rec.ID)
 }
 
 // add is place for a record that is not to be known by its id.
-func (m *Machine) add(h *head, rec *record) {
-	h.last++
-	rec.seq = h.last
+func (m *Machine) add(h *head, rec *layout.Record) {
+	h.Last++
+	rec.Seq = h.Last
 	if m.level() < turn.Level1 {
-		h.high = [2]uint64{h.last, h.last}
+		h.High = [2]uint64{h.Last, h.Last}
 	} else {
-		h.take(rec.side, rec.seq)
+		h.Take(rec.Side, rec.Seq)
 	}
-	h.live[rec.side]++
-	h.bytes += uint64(len(rec.data))
+	h.Live[rec.Side]++
+	h.Bytes += uint64(len(rec.Data))
 	m.active.add(h, *rec)
 }
 
@@ -107,15 +108,15 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 		if inc == 0 {
 			continue
 		}
-		if !rec.carries(ms[i].Data) {
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.seq)
+		if !rec.Carries(ms[i].Data) {
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.Seq)
 		}
-		here := origin{inc, rec.seq}
+		here := origin{inc, rec.Seq}
 		if known == 0 {
 			first = here
 		}
 		contiguous = contiguous && known == i && (known == 0 || here == origin{before.inc, before.seq + 1})
-		before, revision = here, rec.revision
+		before, revision = here, rec.Revision
 		known++
 	}
 	switch {
@@ -124,14 +125,14 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 	case known < len(ms) || !contiguous:
 		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append", known, len(ms))
 		if h != nil {
-			e.Revision = h.revision
+			e.Revision = h.Revision
 		}
 		return false, e
 	}
 	r.First, r.Last, r.Duplicate = first.seq, before.seq, true
 	r.Revision = m.revisionThen(revision, h)
 	if h != nil {
-		r.Count = h.count()
+		r.Count = h.Count()
 	}
 	return true, nil
 }
@@ -149,19 +150,19 @@ type lookup struct {
 }
 
 // find returns the message that carried id. inc is 0 if there is none.
-func (l *lookup) find(id string) (rec record, inc uint64, err error) {
+func (l *lookup) find(id string) (rec layout.Record, inc uint64, err error) {
 	m, h := l.m, l.h
 	if h != nil {
 		if rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), id); ok || err != nil {
-			return rec, h.inc, err
+			return rec, h.Inc, err
 		}
-		if h.tombstonesUntil <= m.meta.clock {
-			return record{}, 0, nil
+		if h.TombstonesUntil <= m.meta.clock {
+			return layout.Record{}, 0, nil
 		}
 	}
 	if !l.looked {
 		if l.deleted, err = m.deletedOrigins(l.key, l.ms); err != nil {
-			return record{}, 0, err
+			return layout.Record{}, 0, err
 		}
 		l.looked = true
 	}
@@ -170,13 +171,13 @@ func (l *lookup) find(id string) (rec record, inc uint64, err error) {
 
 // lookupIn finds id among what is remembered of an incarnation, whose window is w if it
 // is kept.
-func (m *Machine) lookupIn(w *windowOf, of remembered, id string) (rec record, ok bool, err error) {
+func (m *Machine) lookupIn(w *windowOf, of remembered, id string) (rec layout.Record, ok bool, err error) {
 	if !of.any() {
-		return record{}, false, nil
+		return layout.Record{}, false, nil
 	}
 	if w == nil {
 		if w, err = m.rebuildWindow(of); err != nil {
-			return record{}, false, err
+			return layout.Record{}, false, err
 		}
 	}
 	var v *view // most ids are new: then nothing has to be looked at
@@ -186,10 +187,10 @@ func (m *Machine) lookupIn(w *windowOf, of remembered, id string) (rec record, o
 				return true
 			}
 		}
-		if rec, ok, err = v.find(of.moves.seq(ordinal)); err != nil || ok && rec.id == id {
+		if rec, ok, err = v.find(of.moves.Seq(ordinal)); err != nil || ok && rec.ID == id {
 			return true
 		}
-		rec, ok = record{}, false
+		rec, ok = layout.Record{}, false
 		return false
 	})
 	return rec, ok, err
@@ -212,14 +213,14 @@ func (m *Machine) rebuildWindow(of remembered) (*windowOf, error) {
 		return nil, err
 	}
 	start := of.windowStart()
-	w := m.windows.add(of.inc, of.moves.ordinal(start))
-	err = v.ascend(start, func(r *record) bool {
-		if !of.moves.runs.has(r.seq) {
-			m.windows.noteIn(w, of.moves.ordinal(r.seq), r.id)
+	w := m.windows.add(of.inc, of.moves.Ordinal(start))
+	err = v.ascend(start, func(r *layout.Record) bool {
+		if !of.moves.Runs.Has(r.Seq) {
+			m.windows.noteIn(w, of.moves.Ordinal(r.Seq), r.ID)
 		}
 		return true
 	})
-	for last := of.last - of.moves.total; err == nil && w.next <= last; {
+	for last := of.last - of.moves.Total; err == nil && w.next <= last; {
 		m.windows.noteIn(w, w.next, "")
 	}
 	return w, err

@@ -6,6 +6,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -62,46 +63,46 @@ type blobs interface {
 }
 
 // loadBlock appends the records of a block, given as the store has it, to dst.
-func loadBlock(from blobs, dst []record, key, value []byte) ([]record, error) {
-	ref, elsewhere, err := decodeRef(key, value)
+func loadBlock(from blobs, dst []layout.Record, key, value []byte) ([]layout.Record, error) {
+	ref, elsewhere, err := layout.DecodeRef(key, value)
 	if elsewhere && err == nil {
 		value, err = readBlob(from, nil, key, ref)
 	}
 	if err == nil {
-		_, first := splitBlockKey(key)
-		dst, err = decodeBlock(dst, first, value, !elsewhere)
+		_, first := layout.SplitBlockKey(key)
+		dst, err = layout.DecodeBlock(dst, first, value, !elsewhere)
 	}
 	if err != nil {
-		return dst, at(err, key)
+		return dst, layout.InBlock(err, key)
 	}
 	return dst, nil
 }
 
 // load appends the records of a block to dst: from the cache, or read. What is read
 // again, after a short time, is put there if keep is set.
-func (r *reading) load(dst []record, key, value []byte, keep bool) ([]record, error) {
-	ref, elsewhere, err := decodeRef(key, value)
+func (r *reading) load(dst []layout.Record, key, value []byte, keep bool) ([]layout.Record, error) {
+	ref, elsewhere, err := layout.DecodeRef(key, value)
 	if err != nil || !elsewhere || r.cache == nil {
 		return loadBlock(r.pin, dst, key, value)
 	}
-	_, first := splitBlockKey(key)
+	_, first := layout.SplitBlockKey(key)
 	block, ok, again := r.cache.get(ref, keep)
 	if ok {
-		dst, err = decodeSound(dst, first, block, false)
+		dst, err = layout.DecodeVerified(dst, first, block, false)
 	} else {
 		var buf []byte
 		if !again {
 			buf = r.memory.blob(ref.Size())
 		}
 		if block, err = readBlob(r.pin, buf, key, ref); err == nil {
-			dst, err = decodeBlock(dst, first, block, buf != nil)
+			dst, err = layout.DecodeBlock(dst, first, block, buf != nil)
 		}
 		if err == nil && again {
 			r.cache.add(ref, block)
 		}
 	}
 	if err != nil {
-		return dst, at(err, key)
+		return dst, layout.InBlock(err, key)
 	}
 	return dst, nil
 }
@@ -109,7 +110,7 @@ func (r *reading) load(dst []record, key, value []byte, keep bool) ([]record, er
 // wholeBlock returns a block, given as the store has it: value itself if it is no
 // reference.
 func wholeBlock(from blobs, key, value []byte) ([]byte, error) {
-	ref, elsewhere, err := decodeRef(key, value)
+	ref, elsewhere, err := layout.DecodeRef(key, value)
 	if err != nil || !elsewhere {
 		return value, err
 	}
@@ -123,7 +124,7 @@ func readBlob(from blobs, buf, key []byte, ref blockfile.Ref) ([]byte, error) {
 	case errors.Is(err, blockfile.ErrNewer):
 		return nil, turn.Errorf(turn.Newer, "%v", err)
 	case err != nil:
-		return nil, damagedBlock("%v", err)
+		return nil, layout.DamagedBlock("%v", err)
 	}
 	return b, nil
 }

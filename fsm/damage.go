@@ -6,6 +6,7 @@ import (
 
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -85,7 +86,7 @@ func (m *Machine) Resume() bool {
 func (m *Machine) damaged(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var block blockDamage
+	var block layout.BlockDamage
 	var count countDamage
 	switch kind := turn.KindOf(err); {
 	case errors.As(err, &count):

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -23,7 +24,7 @@ import (
 func (r *rig) rot(n int) (undo func()) {
 	r.t.Helper()
 	k, v := r.pair(bucketBlocks, n)
-	ref, ok, err := decodeRef(k, v)
+	ref, ok, err := layout.DecodeRef(k, v)
 	if !ok || err != nil {
 		r.t.Fatalf("block %x = %x: %v", k, v, err)
 	}
@@ -117,7 +118,7 @@ func TestDamageDoesNotSpread(t *testing.T) {
 		r.flush()
 		r.rot(0)
 		k, v := r.pair(bucketBlocks, 0)
-		ref, _, _ := decodeRef(k, v)
+		ref, _, _ := layout.DecodeRef(k, v)
 		err := r.m.db.Update(func(tx *bbolt.Tx) error {
 			s := newBlockSpace(r.m.files, r.m.cache, r.m.uses, sweep{}, worth{})
 			s.begin(tx.Bucket(bucketBlocks))

@@ -9,7 +9,8 @@
 // of the last entry that it includes (flush.go, filespace.go, LAYOUT.md). What is
 // not flushed is recovered by applying the log again from that index on, so that
 // Apply never waits for the disk, many messages of a session share a write, and a
-// copy of the whole state (dump.go) is a read transaction away.
+// copy of the whole state (dump.go) is a read transaction away. Package internal/layout
+// encodes and decodes what is stored, package pagecheck verifies the bbolt file.
 //
 // A session's messages are in commit order. Each remembers at which end of
 // the Redis list it was pushed: the list is the messages pushed at the head,
@@ -17,7 +18,7 @@
 // end keeps that true, so one bit per message carries the second order. An element
 // that is put among others moves those up to the nearer end: they are appended
 // again (listedit.go), without counting among the messages whose ids are remembered
-// (moves.go). A message whose payload is replaced keeps its place (edits.go).
+// (layout.Moves). A message whose payload is replaced keeps its place (edits.go).
 //
 // A key holds a session or a value of another of Redis's types, which is a set of
 // elements (element.go): pairs of name and value in one order over all keys, looked

@@ -22,17 +22,17 @@ func (m *Machine) after(ms int64) int64 {
 
 // setDeadline changes the deadline of an owned head; 0 removes it.
 func (m *Machine) setDeadline(key string, h *head, deadline, slide int64) {
-	h.deadline, h.slide = deadline, slide
-	if deadline != 0 && (h.scheduled == 0 || deadline < h.scheduled) {
+	h.Deadline, h.Slide = deadline, slide
+	if deadline != 0 && (h.Scheduled == 0 || deadline < h.Scheduled) {
 		m.scheduleExpiry(key, h)
 	}
 }
 
 func (m *Machine) scheduleExpiry(key string, h *head) {
-	h.scheduled = h.deadline
-	m.active.scheduleExpiry(h.deadline, key)
-	if m.nextDue == 0 || h.deadline < m.nextDue {
-		m.nextDue = h.deadline
+	h.Scheduled = h.Deadline
+	m.active.scheduleExpiry(h.Deadline, key)
+	if m.nextDue == 0 || h.Deadline < m.nextDue {
+		m.nextDue = h.Deadline
 	}
 }
 
@@ -77,19 +77,19 @@ func (m *Machine) expireOrReschedule(deadline int64, key string) (rescheduled bo
 	h, err := m.stored(key)
 	// An entry other than the one under which the key is scheduled is left over from a
 	// sooner or former deadline.
-	if h == nil || err != nil || h.scheduled != deadline {
+	if h == nil || err != nil || h.Scheduled != deadline {
 		return false, err
 	}
-	if h.expired(m.meta.clock) {
+	if h.Expired(m.meta.clock) {
 		m.remove(key, h)
 		return false, nil
 	}
 	h = m.own(key, h)
-	h.scheduled = 0
-	if h.deadline != 0 {
+	h.Scheduled = 0
+	if h.Deadline != 0 {
 		m.scheduleExpiry(key, h)
 	}
-	return h.scheduled != 0, nil
+	return h.Scheduled != 0, nil
 }
 
 // firstDue returns the earliest deadline in the due index, 0 if it is empty.
@@ -152,13 +152,13 @@ func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 	if h == nil || (o.List && !h.held()) {
 		return nil
 	}
-	r.Revision = h.revision
+	r.Revision = h.Revision
 	deadline := o.At
 	if o.HasTTL {
 		deadline = m.after(o.TTL)
 	}
 	removes := !o.HasTTL && !o.HasAt
-	if removes && h.deadline == 0 || !allows(o.If, h.deadline, deadline) {
+	if removes && h.Deadline == 0 || !allows(o.If, h.Deadline, deadline) {
 		return nil
 	}
 	r.Removed = 1
@@ -177,7 +177,7 @@ func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 		m.setDeadline(key, h, deadline, 0)
 	}
 	m.changed(key, h)
-	r.Revision = h.revision
+	r.Revision = h.Revision
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -264,15 +265,15 @@ func readChunk(r io.Reader, buf []byte, n int) ([]byte, error) {
 
 func readPairs(b []byte, fn func(bucket []byte, k, v []byte) error) error {
 	names := buckets()
-	r := newReader(b)
-	for r.more() {
-		i := r.next(1)[0]
+	r := layout.NewReader(b)
+	for r.More() {
+		i := r.Next(1)[0]
 		if int(i) >= len(names) {
 			return turn.Errorf(turn.Newer, "state dump has the unknown bucket %d", i)
 		}
-		kn, vn := r.count(), r.count()
-		k, v := r.next(kn), r.next(vn)
-		if !r.ok() {
+		kn, vn := r.Count(), r.Count()
+		k, v := r.Next(kn), r.Next(vn)
+		if !r.OK() {
 			return turn.Errorf(turn.Corrupt, "state dump has a malformed pair")
 		}
 		if err := fn(names[i], k, v); err != nil {

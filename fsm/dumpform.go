@@ -2,9 +2,11 @@ package fsm
 
 import (
 	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
-// indices are the buckets that had no seals before stateVersion.
+// indices are the buckets that had no seals before layout.StateVersion.
 func indices() [][]byte {
 	return [][]byte{bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces}
 }
@@ -16,14 +18,14 @@ func dumped(bucket, key, stored []byte) ([]byte, error) {
 	case string(bucketElements):
 		return stored, nil
 	case string(bucketHeads):
-		return unsealed(key, stored, "session")
+		return layout.UnsealOrPlain(key, stored, "session")
 	case string(bucketMeta):
 		if string(key) == string(keyState) {
-			return unseal(stateVersion, key, stored, "state description")
+			return layout.Unseal(layout.StateVersion, key, stored, "state description")
 		}
-		return unsealed(key, stored, "tag window")
+		return layout.UnsealOrPlain(key, stored, "tag window")
 	}
-	return unseal(sealedVersion, key, stored, "index entry")
+	return layout.Unseal(layout.SealVersion, key, stored, "index entry")
 }
 
 // checkDumped holds a pair of a dump against the checksum that it brings along from the
@@ -32,31 +34,31 @@ func dumped(bucket, key, stored []byte) ([]byte, error) {
 func checkDumped(bucket, key, value []byte) error {
 	switch string(bucket) {
 	case string(bucketElements):
-		return checkElement(key, value)
+		return layout.CheckElement(key, value)
 	case string(bucketBlocks):
-		return checkBlock(key, value)
+		return layout.CheckBlock(key, value)
 	}
 	return nil
 }
 
 // restored returns what the store holds for a value of a dump.
 func restored(bucket, key, value []byte) (stored []byte, err error) {
-	version := byte(sealedVersion)
+	version := byte(layout.SealVersion)
 	switch string(bucket) {
 	case string(bucketElements):
 		return slices.Clone(value), nil
 	case string(bucketMeta), string(bucketHeads):
 		if string(key) == string(keyState) {
-			version = stateVersion
+			version = layout.StateVersion
 			if len(value) > 0 && value[0] == metaLevelVersion {
-				return seal(version, key, value), nil
+				return layout.Seal(version, key, value), nil
 			}
-		} else if len(value) > 0 && value[0] == movesHeadVersion && string(bucket) == string(bucketHeads) {
-			return seal(version, key, value), nil
+		} else if len(value) > 0 && value[0] == layout.MovesHeadVersion && string(bucket) == string(bucketHeads) {
+			return layout.Seal(version, key, value), nil
 		}
-		if value, err = unsealed(key, value, "value"); err != nil {
+		if value, err = layout.UnsealOrPlain(key, value, "value"); err != nil {
 			return nil, err
 		}
 	}
-	return seal(version, key, value), nil
+	return layout.Seal(version, key, value), nil
 }

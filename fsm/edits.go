@@ -3,32 +3,33 @@ package fsm
 import (
 	"github.com/tidwall/btree"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // edits holds, by seq, the new records of messages whose payloads operations of a memtable
 // replaced. Records in blocks are immutable: a flush writes new ones.
-type edits = btree.Map[uint64, record]
+type edits = btree.Map[uint64, layout.Record]
 
 // edit replaces a record of the session of a head that t holds.
-func (t *memtable) edit(h *head, r record) {
+func (t *memtable) edit(h *head, r layout.Record) {
 	w := t.tailOf(h)
-	old, had := w.edits.Set(r.seq, r)
-	t.bytes += len(r.data) - len(old.data)
+	old, had := w.edits.Set(r.Seq, r)
+	t.bytes += len(r.Data) - len(old.Data)
 	if !had {
-		t.bytes += recordCost + digestSize + len(r.id)
+		t.bytes += recordCost + layout.DigestSize + len(r.ID)
 	}
 }
 
 // current returns a record that a layer, or the store (0), holds as it is since later
 // edits. A tombstone stays what it is.
-func (v *view) current(layer int, r *record) *record {
-	if !v.edited || r.dead {
+func (v *view) current(layer int, r *layout.Record) *layout.Record {
+	if !v.edited || r.Dead {
 		return r
 	}
 	for i := len(v.layers) - 1; i >= layer; i-- {
 		if e := v.layers[i].edits; e != nil {
-			if later, ok := e.Get(r.seq); ok {
+			if later, ok := e.Get(r.Seq); ok {
 				return &later
 			}
 		}
@@ -49,8 +50,8 @@ func (m *Machine) holdEdits(v *view) {
 // replaceElement gives the element at index i of the list another payload. The message
 // keeps its seq, time and id.
 func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *turn.Result) error {
-	heads := h.live[turn.Head]
-	side, rank, total := turn.Tail, i-heads, h.live[turn.Tail]
+	heads := h.Live[turn.Head]
+	side, rank, total := turn.Tail, i-heads, h.Live[turn.Tail]
 	if i < heads {
 		side, rank, total = turn.Head, heads-1-i, heads
 	}
@@ -73,10 +74,10 @@ func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *
 		return err
 	}
 	h = m.own(key, h)
-	h.bytes += uint64(len(data)) - uint64(len(found[0].data))
+	h.Bytes += uint64(len(data)) - uint64(len(found[0].Data))
 	m.kept += len(data)
-	m.active.edit(h, found[0].edited(data))
+	m.active.edit(h, found[0].Edited(data))
 	m.changed(key, h)
-	r.Count, r.Revision = h.count(), h.revision
+	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

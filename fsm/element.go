@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 
 	"github.com/tidwall/btree"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // A value of another type than a list is a set of elements: pairs of a name,
@@ -92,7 +94,7 @@ func (m *Machine) elementsIn(inc uint64) (e elements, whole bool) {
 
 // elements returns a key's elements, store included. Only for use in Apply.
 func (m *Machine) elements(h *head) (elements, error) {
-	e, whole := m.elementsIn(h.inc)
+	e, whole := m.elementsIn(h.Inc)
 	e.of(h)
 	e.learned = &h.gaps
 	if whole {
@@ -106,23 +108,23 @@ func (m *Machine) elements(h *head) (elements, error) {
 // putElement gives an element of an owned head a value, which is not written to again.
 func (m *Machine) putElement(h *head, name string, value []byte) {
 	if h.gaps != nil {
-		h.gaps.cut(elementKey(h.inc, name))
+		h.gaps.cut(elementKey(h.Inc, name))
 	}
-	m.active.setElement(h.inc, name, change{value: value})
+	m.active.setElement(h.Inc, name, change{value: value})
 }
 
 // deleteElement deletes an element of an owned head that is there.
 func (m *Machine) deleteElement(h *head, name string) {
-	m.active.setElement(h.inc, name, change{gone: true})
+	m.active.setElement(h.Inc, name, change{gone: true})
 	m.noteGap(h, name)
 }
 
 // dropBelow deletes all elements of an owned head with names below name, without a look at
 // them.
-func (m *Machine) dropBelow(h *head, name string) { m.active.raiseFloor(h.inc, name) }
+func (m *Machine) dropBelow(h *head, name string) { m.active.raiseFloor(h.Inc, name) }
 
 // of takes from a head what it knows of its elements.
-func (e *elements) of(h *head) { e.inc, e.front, e.gaps = h.inc, h.front, h.gaps }
+func (e *elements) of(h *head) { e.inc, e.front, e.gaps = h.Inc, h.front, h.gaps }
 
 // hold makes e and its head, which were found in memory under mu, valid beyond it: the
 // active memtable goes on from a copy of what was shared.
@@ -151,6 +153,6 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 	if v == nil || err != nil {
 		return nil, false, err
 	}
-	value, err = openElement([]byte(key), v)
+	value, err = layout.OpenElement([]byte(key), v)
 	return value, err == nil, err
 }

@@ -1,5 +1,7 @@
 package fsm
 
+import "github.com/turnlog/turnlog/fsm/internal/layout"
+
 // ascend calls fn with each element whose name is at least from, in order, until
 // fn returns false.
 func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
@@ -55,7 +57,7 @@ func elementAt(it *mergeIter[change]) (value []byte, there bool, err error) {
 	if c, ok := it.changed(); ok {
 		return c.value, !c.gone, nil
 	}
-	value, err = openElement(it.stored())
+	value, err = layout.OpenElement(it.stored())
 	return value, err == nil, err
 }
 

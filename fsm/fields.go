@@ -37,7 +37,7 @@ func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
 		changed = true
 	}
 	if !changed {
-		r.Count, r.Revision = h.count(), h.revision
+		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	v.settleValue(key, h, before, r)
@@ -65,7 +65,7 @@ func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 		}
 	}
 	if r.Removed == 0 {
-		r.Count, r.Revision = h.count(), h.revision
+		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	v.settleValue(key, h, true, r)
@@ -74,7 +74,7 @@ func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 
 // takeNamed removes a field or member from an owned head.
 func (v values) takeNamed(h *head, e *elements, name string) (had bool, err error) {
-	if h.typ == turn.TypeZSet {
+	if h.Type == turn.TypeZSet {
 		return v.takeMember(h, e, name)
 	}
 	old, had, err := e.get(name)

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 const (
@@ -35,9 +36,9 @@ func loadUses(tx *bbolt.Tx) (uses, error) {
 	}
 	u := make(uses)
 	err := account.ForEach(func(k, v []byte) error {
-		r := newReader(v)
-		u[binary.BigEndian.Uint64(k)] = use{int64(r.uint()), int64(r.uint())}
-		return r.end("use of a block file")
+		r := layout.NewReader(v)
+		u[binary.BigEndian.Uint64(k)] = use{int64(r.Uint()), int64(r.Uint())}
+		return r.End("use of a block file")
 	})
 	return u, err
 }
@@ -48,7 +49,7 @@ func sealAccount(account, sums pairs) error {
 	if err != nil {
 		return err
 	}
-	return sums.Put(keyFiles, seal(sealedVersion, keyFiles, all)[:sealHeader])
+	return sums.Put(keyFiles, layout.Seal(layout.SealVersion, keyFiles, all)[:layout.SealSize])
 }
 
 // checkAccount holds the account against its checksum. A new store has neither.
@@ -61,7 +62,7 @@ func checkAccount(account, sums *bbolt.Bucket) error {
 	if sum == nil && len(all) == 0 {
 		return nil
 	}
-	_, err = unseal(sealedVersion, keyFiles, slices.Concat(sum, all), "account of the block files")
+	_, err = layout.Unseal(layout.SealVersion, keyFiles, slices.Concat(sum, all), "account of the block files")
 	return err
 }
 
@@ -165,7 +166,7 @@ func (s *blockSpace) put(key, block []byte) error {
 		return err
 	}
 	s.uses.refer(ref, 1)
-	return s.bucket.Put(key, encodeRef(key, ref))
+	return s.bucket.Put(key, layout.EncodeRef(key, ref))
 }
 
 func (s *blockSpace) remove(key []byte) error {
@@ -181,7 +182,7 @@ func (s *blockSpace) release(key []byte) error {
 	if old == nil {
 		return nil
 	}
-	ref, elsewhere, err := decodeRef(key, old)
+	ref, elsewhere, err := layout.DecodeRef(key, old)
 	if elsewhere {
 		s.uses.refer(ref, -1)
 		s.cache.drop(ref)
@@ -216,13 +217,13 @@ func (s *blockSpace) clean() (err error) {
 
 // move puts a block elsewhere if the store refers to it there.
 func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
-	ref, elsewhere, err := decodeRef(key, s.bucket.Get(key))
+	ref, elsewhere, err := layout.DecodeRef(key, s.bucket.Get(key))
 	if err != nil || !elsewhere || ref != there {
 		return err
 	}
 	block, err := readBlob(s.files, nil, key, ref)
 	if err == nil {
-		err = checkBlock(key, block)
+		err = layout.CheckBlock(key, block)
 	}
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -85,7 +86,7 @@ func (r *rig) checkAccount() {
 	want := make(map[uint64]int64)
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketBlocks).ForEach(func(k, v []byte) error {
-			ref, elsewhere, err := decodeRef(k, v)
+			ref, elsewhere, err := layout.DecodeRef(k, v)
 			if elsewhere {
 				want[ref.File] += ref.Size()
 			}

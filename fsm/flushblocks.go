@@ -5,6 +5,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 const (
@@ -22,18 +24,18 @@ func (w *writer) writeTails() error {
 	byInc := make(map[uint64]*head, len(w.table.heads))
 	for _, h := range w.table.heads {
 		if h != nil {
-			byInc[h.inc] = h
+			byInc[h.Inc] = h
 		}
 	}
 	for _, inc := range slices.Sorted(maps.Keys(w.table.tails)) {
 		t := w.table.tails[inc]
 		s := tailWriter{writer: w, inc: inc, tail: t, last: t.last, moves: t.moves}
 		if h := byInc[inc]; h != nil {
-			s.last, s.moves, s.low = h.last, h.moves, h.floors()
+			s.last, s.moves, s.low = h.Last, h.Moves, h.Floors()
 		} else {
 			s.low = [2]uint64{t.last + 1, t.last + 1}
 		}
-		s.start = s.moves.windowStart(s.last)
+		s.start = s.moves.WindowStart(s.last)
 		if err := s.write(); err != nil {
 			return err
 		}
@@ -51,7 +53,7 @@ type tailWriter struct {
 	low  [2]uint64
 	// Ids are remembered from the seq start on, but of messages that were moved.
 	start uint64
-	moves moves
+	moves layout.Moves
 }
 
 func (s *tailWriter) write() error {
@@ -77,17 +79,17 @@ func (s *tailWriter) write() error {
 
 // kept returns what is stored of a record: itself while it lives, then a
 // tombstone as long as its id is remembered, then nothing.
-func (s *tailWriter) kept(r record) (record, bool) {
-	if later, ok := s.tail.edits.Get(r.seq); ok && !r.dead {
+func (s *tailWriter) kept(r layout.Record) (layout.Record, bool) {
+	if later, ok := s.tail.edits.Get(r.Seq); ok && !r.Dead {
 		r = later
 	}
 	switch {
-	case !r.dead && r.seq >= s.low[r.side] && !s.tail.removed[r.side].has(r.seq):
+	case !r.Dead && r.Seq >= s.low[r.Side] && !s.tail.removed[r.Side].Has(r.Seq):
 		return r, true
-	case r.id == "" || r.seq < s.start || s.moves.runs.has(r.seq):
-		return record{}, false
+	case r.ID == "" || r.Seq < s.start || s.moves.Runs.Has(r.Seq):
+		return layout.Record{}, false
 	}
-	return r.asTombstone(), true
+	return r.AsTombstone(), true
 }
 
 // rewriteRemoved takes removed messages out of the stored blocks. Blocks that nothing is
@@ -96,7 +98,7 @@ func (s *tailWriter) rewriteRemoved() error {
 	t := s.tail
 	for _, removed := range t.removed {
 		if n := len(removed); n > 0 {
-			if err := s.rewrite(removed[0].from, removed[n-1].to); err != nil {
+			if err := s.rewrite(removed[0].From, removed[n-1].To); err != nil {
 				return err
 			}
 		}
@@ -120,7 +122,7 @@ func (s *tailWriter) rewriteRemoved() error {
 // rewriteEdits stores the edited messages that are in stored blocks.
 func (s *tailWriter) rewriteEdits() (err error) {
 	done := uint64(0) // so far all is up to date
-	s.tail.edits.Scan(func(seq uint64, _ record) bool {
+	s.tail.edits.Scan(func(seq uint64, _ layout.Record) bool {
 		if seq > done {
 			done, err = s.rewriteTo(seq, seq)
 		}
@@ -140,15 +142,15 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 	type change struct{ key, value []byte } // nil: nothing is left
 	var changes []change
 	last = to
-	c, k, v, err := s.space.finder.lastUpTo(blockKey(s.inc, from))
+	c, k, v, err := s.space.finder.lastUpTo(layout.BlockKey(s.inc, from))
 	if err != nil {
 		return 0, err
 	}
 	if k == nil || !ofIncarnation(k, s.inc) {
-		k, v = c.Seek(blockKey(s.inc, from))
+		k, v = c.Seek(layout.BlockKey(s.inc, from))
 	}
 	for ; k != nil && ofIncarnation(k, s.inc); k, v = c.Next() {
-		_, first := splitBlockKey(k)
+		_, first := layout.SplitBlockKey(k)
 		if first > to {
 			break
 		}
@@ -156,7 +158,7 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		last = max(last, rs[len(rs)-1].seq)
+		last = max(last, rs[len(rs)-1].Seq)
 		left, changed := s.survivors(rs)
 		if changed && len(left) == 0 {
 			changes = append(changes, change{key: slices.Clone(k)})
@@ -164,7 +166,7 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 			// Under its old key: seqs are stored relative to it. What it grew by
 			// gets blocks of its own.
 			for first, rs := range blocksOf(first, left) {
-				changes = append(changes, change{blockKey(s.inc, first), encodeBlock(nil, first, rs)})
+				changes = append(changes, change{layout.BlockKey(s.inc, first), layout.EncodeBlock(nil, first, rs)})
 			}
 		}
 	}
@@ -181,27 +183,27 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 	return last, nil
 }
 
-func (s *tailWriter) survivors(rs []record) (left []record, changed bool) {
+func (s *tailWriter) survivors(rs []layout.Record) (left []layout.Record, changed bool) {
 	for _, r := range rs {
 		k, keep := s.kept(r)
 		if keep {
 			left = append(left, k)
 		}
-		changed = changed || !keep || !k.same(&r)
+		changed = changed || !keep || !k.Same(&r)
 	}
 	return left, changed
 }
 
 // add stores new records behind what there is.
-func (s *tailWriter) add(rs []record) error {
-	first := rs[0].seq
+func (s *tailWriter) add(rs []layout.Record) error {
+	first := rs[0].Seq
 	if !s.tail.complete {
 		_, k, v, err := s.space.finder.lastUpTo(s.blockKey(first))
 		if err != nil {
 			return err
 		}
-		if k != nil && ofIncarnation(k, s.inc) && blockSize(k, v) < mergeBytes {
-			_, first = splitBlockKey(k)
+		if k != nil && ofIncarnation(k, s.inc) && layout.BlockSize(k, v) < mergeBytes {
+			_, first = layout.SplitBlockKey(k)
 			old, err := loadBlock(&s.read, s.merged[:0], k, v)
 			if err != nil {
 				return err
@@ -211,7 +213,7 @@ func (s *tailWriter) add(rs []record) error {
 		}
 	}
 	for first, rs := range blocksOf(first, rs) {
-		s.encoded = encodeBlock(s.encoded, first, rs)
+		s.encoded = layout.EncodeBlock(s.encoded, first, rs)
 		if err := s.put(s.blockKey(first), s.encoded); err != nil {
 			return err
 		}
@@ -220,19 +222,19 @@ func (s *tailWriter) add(rs []record) error {
 }
 
 // blocksOf divides records into blocks, of which the first one's key is first.
-func blocksOf(first uint64, rs []record) iter.Seq2[uint64, []record] {
-	return func(yield func(uint64, []record) bool) {
+func blocksOf(first uint64, rs []layout.Record) iter.Seq2[uint64, []layout.Record] {
+	return func(yield func(uint64, []layout.Record) bool) {
 		for len(rs) > 0 {
 			n, size := 0, 0
-			for n < len(rs) && (n == 0 || size+len(rs[n].data) <= blockBytes) {
-				size += len(rs[n].id) + len(rs[n].data) + 8
+			for n < len(rs) && (n == 0 || size+len(rs[n].Data) <= blockBytes) {
+				size += len(rs[n].ID) + len(rs[n].Data) + 8
 				n++
 			}
 			if !yield(first, rs[:n]) {
 				return
 			}
 			if rs = rs[n:]; len(rs) > 0 {
-				first = rs[0].seq
+				first = rs[0].Seq
 			}
 		}
 	}
@@ -240,7 +242,7 @@ func blocksOf(first uint64, rs []record) iter.Seq2[uint64, []record] {
 
 // blockKey returns a key that is valid until it is called again.
 func (s *tailWriter) blockKey(seq uint64) []byte {
-	s.key = appendBlockKey(s.key[:0], s.inc, seq)
+	s.key = layout.AppendBlockKey(s.key[:0], s.inc, seq)
 	return s.key
 }
 

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -20,10 +21,10 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	}
 	at := o.At
 	if at == 0 {
-		at = src.last
+		at = src.Last
 	}
-	if at > src.last {
-		return turn.Errorf(turn.NotFound, "the session ends at message %d, before %d", src.last, at)
+	if at > src.Last {
+		return turn.Errorf(turn.NotFound, "the session ends at message %d, before %d", src.Last, at)
 	}
 	rs, err := m.forked(src, at)
 	if err != nil {
@@ -33,33 +34,33 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	h.last, h.meta, h.low, h.high = at, src.meta, [2]uint64{1, 1}, [2]uint64{at, at}
+	h.Last, h.Meta, h.Low, h.High = at, src.Meta, [2]uint64{1, 1}, [2]uint64{at, at}
 	for _, rec := range rs {
 		m.active.add(h, rec)
 		if m.level() >= turn.Level1 {
-			h.take(rec.side, rec.seq)
+			h.Take(rec.Side, rec.Seq)
 		}
-		h.live[rec.side]++
-		h.bytes += uint64(len(rec.data))
-		if rec.id != "" {
-			h.lastID = rec.seq
+		h.Live[rec.Side]++
+		h.Bytes += uint64(len(rec.Data))
+		if rec.ID != "" {
+			h.LastID = rec.Seq
 		}
 	}
 	if len(rs) > 0 {
-		h.first = rs[0].seq
+		h.First = rs[0].Seq
 	}
 	m.count(to, false, h.held())
 	m.changed(to, h)
-	r.First, r.Last, r.Count, r.Revision = h.first, h.last, h.count(), h.revision
+	r.First, r.Last, r.Count, r.Revision = h.First, h.Last, h.Count(), h.Revision
 	return nil
 }
 
 // forked returns the live messages of src with seq ≤ at, in memory of their own.
-func (m *Machine) forked(src *head, at uint64) (rs []record, err error) {
+func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
 	limits, size := turn.DefaultLimits(), 0 // the same on every node
-	if at == src.last && m.limited() {
-		if err := m.allowance.fits(src.bytes + messageCost*src.count()); err != nil &&
-			src.count() <= uint64(limits.ForkMessages) && src.bytes <= uint64(limits.ForkBytes) {
+	if at == src.Last && m.limited() {
+		if err := m.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
+			src.Count() <= uint64(limits.ForkMessages) && src.Bytes <= uint64(limits.ForkBytes) {
 			return nil, err // without reading
 		}
 	}
@@ -68,19 +69,19 @@ func (m *Machine) forked(src *head, at uint64) (rs []record, err error) {
 		return nil, err
 	}
 	fits, more, cost := true, true, uint64(0)
-	err = v.oldest(anySide, 0, func(r *record) bool {
-		if more = r.seq <= at; !more {
+	err = v.oldest(anySide, 0, func(r *layout.Record) bool {
+		if more = r.Seq <= at; !more {
 			return false
 		}
-		size += len(r.data)
+		size += len(r.Data)
 		cost += copyCost(r)
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
-		rs = append(rs, r.copied())
+		rs = append(rs, r.Copied())
 		more = fits && (!m.limited() || cost <= uint64(m.allowance.left))
 		return more
 	})
-	if err == nil && more && uint64(len(rs)) != src.count() {
-		return nil, headCountsMore(src.inc)
+	if err == nil && more && uint64(len(rs)) != src.Count() {
+		return nil, headCountsMore(src.Inc)
 	}
 	if err == nil && !fits {
 		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages, limits.ForkBytes)

@@ -147,7 +147,7 @@ func (m *Machine) noteGap(h *head, name string) {
 	if e.ascend(name, first) != nil {
 		return
 	}
-	x := gap{from: elementKey(h.inc, name), to: e.edge}
+	x := gap{from: elementKey(h.Inc, name), to: e.edge}
 	if e.descend(name, first) != nil {
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // garbageChunk is how many blocks of deleted messages, and elements of deleted
@@ -67,7 +69,7 @@ type waste struct {
 // discard notes what is garbage of inc from cluster time when on.
 func (w *writer) discard(when int64, inc uint64, x waste) error {
 	b := w.tx.Bucket(bucketGarbage)
-	key := blockKey(uint64(when), inc)
+	key := layout.BlockKey(uint64(when), inc)
 	if stored := b.Get(key); stored != nil {
 		old, err := decodeGarbage(key, stored)
 		if err != nil {
@@ -75,9 +77,9 @@ func (w *writer) discard(when int64, inc uint64, x waste) error {
 		}
 		x.below, x.names = max(x.below, old.below), max(x.names, old.names)
 	}
-	v := appendString(uvarint(x.below), x.tombstone)
+	v := layout.AppendString(uvarint(x.below), x.tombstone)
 	if x.names != "" {
-		v = appendString(v, x.names)
+		v = layout.AppendString(v, x.names)
 	}
 	return putSealed(b, key, v)
 }
@@ -87,19 +89,19 @@ func decodeGarbage(key, stored []byte) (x waste, err error) {
 	if err != nil {
 		return x, err
 	}
-	r := newReader(v)
-	x.below, x.tombstone = r.uint(), r.text()
-	if r.more() {
-		x.names = r.text()
+	r := layout.NewReader(v)
+	x.below, x.tombstone = r.Uint(), r.Text()
+	if r.More() {
+		x.names = r.Text()
 	}
-	return x, r.end("garbage entry")
+	return x, r.End("garbage entry")
 }
 
 // untidy reports whether there is garbage whose time has come, or a file to clean.
 func (w *writer) untidy() bool {
 	k, _ := w.tx.Bucket(bucketGarbage).Cursor().First()
-	if len(k) == blockKeySize {
-		if when, _ := splitBlockKey(k); int64(when) <= w.table.meta.clock {
+	if len(k) == layout.BlockKeySize {
+		if when, _ := layout.SplitBlockKey(k); int64(when) <= w.table.meta.clock {
 			return true
 		}
 	}
@@ -120,7 +122,7 @@ func (w *writer) collectGarbage() error {
 		if err != nil {
 			return err
 		}
-		when, inc := splitBlockKey(k)
+		when, inc := layout.SplitBlockKey(k)
 		if int64(when) > w.table.meta.clock {
 			return nil
 		}
@@ -153,14 +155,14 @@ func (w *writer) collectGarbage() error {
 // removeBlocks removes up to limit blocks of inc that hold only seqs below.
 func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 	var keys [][]byte
-	if _, _, _, err := w.space.finder.lastUpTo(blockKey(inc, 0)); err != nil {
+	if _, _, _, err := w.space.finder.lastUpTo(layout.BlockKey(inc, 0)); err != nil {
 		return 0, err
 	}
 	c := w.space.bucket.Cursor()
-	k, v := c.Seek(blockKey(inc, 0))
+	k, v := c.Seek(layout.BlockKey(inc, 0))
 	for k != nil && ofIncarnation(k, inc) && len(keys) < limit {
 		key, value := slices.Clone(k), v
-		_, first := splitBlockKey(k)
+		_, first := layout.SplitBlockKey(k)
 		if first >= below {
 			break
 		}
@@ -173,7 +175,7 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 			}
 		}
 		if k != nil && ofIncarnation(k, inc) {
-			_, next := splitBlockKey(k)
+			_, next := layout.SplitBlockKey(k)
 			known = known || next <= below
 		}
 		if !known {
@@ -181,7 +183,7 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 			if err != nil {
 				return 0, err
 			}
-			if rs[len(rs)-1].seq >= below {
+			if rs[len(rs)-1].Seq >= below {
 				break
 			}
 		}
@@ -209,7 +211,7 @@ func (w *writer) removeElements(inc uint64, x *waste, limit int) (int, error) {
 		keys = append(keys, slices.Clone(k))
 	}
 	if n := len(keys); n > 0 {
-		if err := errors.Join(checkElement(keys[0], first), checkElement(keys[n-1], last)); err != nil {
+		if err := errors.Join(layout.CheckElement(keys[0], first), layout.CheckElement(keys[n-1], last)); err != nil {
 			return 0, err
 		}
 	}

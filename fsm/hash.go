@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -107,10 +108,10 @@ func hashState(tx *reading) (string, error) {
 		if err != nil {
 			return err
 		}
-		if h.typ != turn.TypeList {
-			return s.elements(&elements{inc: h.inc, front: h.front, tx: tx})
+		if h.Type != turn.TypeList {
+			return s.elements(&elements{inc: h.Inc, front: h.front, tx: tx})
 		}
-		v2 := view{inc: h.inc, low: h.floors(), high: h.high, tx: tx}
+		v2 := view{inc: h.Inc, low: h.Floors(), high: h.High, tx: tx}
 		return s.messages(&v2, h.remembered())
 	}); err != nil {
 		return "", err
@@ -165,26 +166,26 @@ func (s *hasher) elements(e *elements) error {
 func (s *hasher) messages(v *view, of remembered) error {
 	start := of.windowStart()
 	from := min(start, v.floor(anySide))
-	return v.ascend(from, func(r *record) bool {
+	return v.ascend(from, func(r *layout.Record) bool {
 		live := v.live(r)
-		if !live && (r.seq < start || r.id == "" || of.moves.runs.has(r.seq)) {
+		if !live && (r.Seq < start || r.ID == "" || of.moves.Runs.Has(r.Seq)) {
 			return true
 		}
 		rec := *r
 		if !live {
-			rec = rec.asTombstone()
-			rec.time = 0
+			rec = rec.AsTombstone()
+			rec.Time = 0
 		}
-		s.uint(rec.seq)
-		s.uint(uint64(rec.time))
-		s.uint(uint64(rec.flags()))
-		if rec.revision != 0 {
-			s.uint(rec.revision)
+		s.uint(rec.Seq)
+		s.uint(uint64(rec.Time))
+		s.uint(uint64(rec.Flags()))
+		if rec.Revision != 0 {
+			s.uint(rec.Revision)
 		}
-		s.bytes([]byte(rec.id))
-		s.bytes(rec.data)
-		if rec.original != nil {
-			s.bytes(rec.original[:])
+		s.bytes([]byte(rec.ID))
+		s.bytes(rec.Data)
+		if rec.Original != nil {
+			s.bytes(rec.Original[:])
 		}
 		return true
 	})

@@ -1,11 +1,14 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // head is what is known of a key but for its messages or elements: its stored head, and where
 // more is kept of it in memory.
 type head struct {
-	plainHead
+	layout.Head
 
 	// Where more is kept of the key in memory, once it was looked up. No part of
 	// the state; written to while in is the active memtable, and no more.
@@ -17,7 +20,7 @@ type head struct {
 }
 
 // held reports whether the key exists as Redis sees it; h may be nil.
-func (h *head) held() bool { return h != nil && (h.count() > 0 || h.typ == turn.TypeStream) }
+func (h *head) held() bool { return h != nil && (h.Count() > 0 || h.Type == turn.TypeStream) }
 
 // openHead decodes a head as the store has it.
 func openHead(key, stored []byte) (*head, error) {
@@ -31,7 +34,7 @@ func openHead(key, stored []byte) (*head, error) {
 // decodeHead returns a head of which nothing is in memory yet.
 func decodeHead(b []byte) (*head, error) {
 	h := new(head)
-	if err := h.decode(b); err != nil {
+	if err := h.Decode(b); err != nil {
 		return nil, err
 	}
 	h.front = h.streamFront()

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,7 +40,7 @@ func TestReadsMissNoBlock(t *testing.T) {
 	}
 	noticed := 0
 	for _, place := range []int64{places[0], places[1], places[len(places)-1]} {
-		for bit := range 8 * blockKeySize {
+		for bit := range 8 * layout.BlockKeySize {
 			for i, q := range queries {
 				r.flip(place, bit)
 				got, err := r.m.Query(q)
@@ -67,7 +68,7 @@ func TestReadsMissNoBlockOfAnyLeaf(t *testing.T) {
 	for what, place := range map[string]int64{
 		"first key": leaves[string(bucketBlocks)][1][0], "branch": branches[string(bucketBlocks)][1], "last of the branch": branches[string(bucketBlocks)][2],
 	} {
-		for bit := 1; bit < 8*blockKeySize; bit += 3 {
+		for bit := 1; bit < 8*layout.BlockKeySize; bit += 3 {
 			for i := range damagedSessions {
 				r.flip(place, bit)
 				err := r.expectMessages(damagedSession(i), damagedRounds, fmt.Sprintf("%s, bit %d", what, bit))

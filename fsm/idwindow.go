@@ -11,9 +11,8 @@ import (
 
 // window finds an id among the last turn.IDWindow messages that were appended to a
 // session. Its seqs are their ordinals: those of messages that an edit moved are left out
-// (moves.go). It holds a
-// fingerprint of each id, by place; what it finds must be checked against the
-// record itself. It can be rebuilt from the records at any time.
+// (layout.Moves). It holds a fingerprint of each id, by place; what it finds must be checked
+// against the record itself. It can be rebuilt from the records at any time.
 type window struct {
 	next uint64 // seq that the next message will get
 	len  int    // number of places filled, ending at next-1
@@ -147,7 +146,7 @@ func (w *windows) get(inc uint64) *windowOf {
 // of is get for the incarnation of a head, which may know it.
 func (w *windows) of(h *head) *windowOf {
 	if h.window == nil || h.window.forgotten {
-		return w.get(h.inc)
+		return w.get(h.Inc)
 	}
 	h.window.used = true
 	return h.window

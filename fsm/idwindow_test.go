@@ -240,7 +240,7 @@ func TestFingerprintsThatCollide(t *testing.T) {
 	r.apply(1, appendOf(sessionA, "id", "data"))
 	r.apply(1, appendOf(sessionA, "id", "data")) // so that there is a window
 	h, _ := r.m.headIn(joinKey(sessionA))
-	w := r.m.windows.get(h.inc)
+	w := r.m.windows.get(h.Inc)
 	at := w.at(1)
 	for other, data := range map[string]string{"other": "data", "another": "other data"} {
 		print := r.m.windows.print(other)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -41,8 +42,8 @@ func TestLevelIsPartOfTheState(t *testing.T) {
 	r.log = nil // all is in the store
 	r.restart()
 	want(turn.Level1, "after a restart from the store")
-	if k, v := r.pair(bucketMeta, 0); v[sealHeader] != metaLevelVersion {
-		t.Errorf("%s has version %d", k, v[sealHeader])
+	if k, v := r.pair(bucketMeta, 0); v[layout.SealSize] != metaLevelVersion {
+		t.Errorf("%s has version %d", k, v[layout.SealSize])
 	}
 	dump, other := r.dump(), newRig(t)
 	if err := other.m.Restore(bytes.NewReader(dump)); err != nil {
@@ -64,15 +65,15 @@ func TestStateDescriptionOfEachLevel(t *testing.T) {
 	r.apply(1_000, &codec.Epoch{ClusterID: "c"}, &codec.Member{ID: "n1", Incarnation: "i", RESPAddr: "r", HTTPAddr: "h"})
 	r.flush()
 	want := []byte("\x01" + "\x01\x01\x00\xe8\x07\x00\x00" + "\x00" + "\x01c" + "\x01" + "\x02n1\x01i\x01r\x01h")
-	if _, v := r.pair(bucketMeta, 0); !bytes.Equal(v[sealHeader:], want) {
-		t.Errorf("at level 0 the state description is %q, want %q", v[sealHeader:], want)
+	if _, v := r.pair(bucketMeta, 0); !bytes.Equal(v[layout.SealSize:], want) {
+		t.Errorf("at level 0 the state description is %q, want %q", v[layout.SealSize:], want)
 	}
 	r.raise(turn.Level1)
 	r.flush()
 	want[0], want[1] = metaLevelVersion, 2 // the index
 	want = append(want, 1)
-	if _, v := r.pair(bucketMeta, 0); !bytes.Equal(v[sealHeader:], want) {
-		t.Errorf("at level 1 the state description is %q, want %q", v[sealHeader:], want)
+	if _, v := r.pair(bucketMeta, 0); !bytes.Equal(v[layout.SealSize:], want) {
+		t.Errorf("at level 1 the state description is %q, want %q", v[layout.SealSize:], want)
 	}
 }
 

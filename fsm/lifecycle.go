@@ -35,13 +35,13 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 func (m *Machine) remove(key string, h *head) {
 	m.count(key, h.held(), false)
 	m.active.setHead(key, nil)
-	w := m.active.tail(h.inc)
+	w := m.active.tail(h.Inc)
 	w.gone = true
-	if h.typ == turn.TypeList {
-		w.last, w.moves, w.cut = h.last, h.moves, h.last+1
+	if h.Type == turn.TypeList {
+		w.last, w.moves, w.cut = h.Last, h.Moves, h.Last+1
 	}
 	if of := h.remembered(); of.any() {
-		g := tombstone{inc: h.inc, last: h.last, moves: h.moves, deadline: m.after(turn.TombstoneTime)}
+		g := tombstone{inc: h.Inc, last: h.Last, moves: h.Moves, deadline: m.after(turn.TombstoneTime)}
 		m.active.addTombstone(m.tombstoneKey(key, g.inc), g)
 		m.meta.tombstonesUntil = max(m.meta.tombstonesUntil, g.deadline)
 	}
@@ -57,7 +57,7 @@ func (m *Machine) setMeta(o *turn.SetMeta, r *turn.Result) error {
 	}
 	merged := make(map[string]string)
 	if h != nil {
-		maps.Copy(merged, h.meta)
+		maps.Copy(merged, h.Meta)
 	}
 	maps.Copy(merged, o.Set)
 	for _, k := range o.Unset {
@@ -83,9 +83,9 @@ func (m *Machine) setMeta(o *turn.SetMeta, r *turn.Result) error {
 		}
 	}
 	h = m.own(key, h)
-	h.meta = merged
+	h.Meta = merged
 	m.active.bytes += size
 	m.changed(key, h)
-	r.Revision = h.revision
+	r.Revision = h.Revision
 	return nil
 }

@@ -52,7 +52,7 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		if err != nil {
 			return err
 		}
-		if h != nil && h.expired(m.meta.clock) {
+		if h != nil && h.Expired(m.meta.clock) {
 			h = nil
 		}
 		if h != nil {

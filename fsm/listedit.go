@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -26,7 +27,7 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 	if h == nil {
 		return turn.Errorf(turn.NotFound, "no such key")
 	}
-	i, n := listRange(o.Index, o.Index, h.count())
+	i, n := listRange(o.Index, o.Index, h.Count())
 	if n == 0 {
 		return turn.Errorf(turn.Invalid, "index out of range")
 	}
@@ -34,7 +35,7 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 		return m.replaceElement(key, h, i, o.Data, r)
 	}
 	end, lift := turn.Head, i+1
-	if after := h.count() - i; after < lift {
+	if after := h.Count() - i; after < lift {
 		end, lift = turn.Tail, after
 	}
 	return m.edit(key, h, end, lift, 1, o.Data, r)
@@ -51,8 +52,8 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 		return err
 	}
 	i, found := uint64(0), false
-	if err := m.searchList(&v, turn.Head, h.count(), func(rec *record) bool {
-		found = bytes.Equal(rec.data, o.Pivot)
+	if err := m.searchList(&v, turn.Head, h.Count(), func(rec *layout.Record) bool {
+		found = bytes.Equal(rec.Data, o.Pivot)
 		if !found {
 			i++
 		}
@@ -61,14 +62,14 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 		return err
 	}
 	if !found {
-		r.Number, r.Count, r.Revision = -1, h.count(), h.revision
+		r.Number, r.Count, r.Revision = -1, h.Count(), h.Revision
 		return nil
 	}
 	if o.After {
 		i++
 	}
 	end, lift := turn.Head, i
-	if after := h.count() - i; after < lift {
+	if after := h.Count() - i; after < lift {
 		end, lift = turn.Tail, after
 	}
 	err = m.edit(key, h, end, lift, 0, o.Data, r)
@@ -87,22 +88,22 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, d
 		return err
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	lifted, err := m.takeFrom(h, end, n)
 	if err != nil {
 		return err
 	}
 	lifted = lifted[:n-replaced]
 	m.kept += len(data)
-	placed := append(make([]record, 0, 1+len(lifted)), record{time: m.meta.clock, data: data, side: end})
+	placed := append(make([]layout.Record, 0, 1+len(lifted)), layout.Record{Time: m.meta.clock, Data: data, Side: end})
 	for _, rec := range slices.Backward(lifted) {
-		rec = rec.copied()
-		rec.side = end
+		rec = rec.Copied()
+		rec.Side = end
 		placed = append(placed, rec)
 	}
 	m.replaceRun(h, placed)
 	err = m.settle(key, h, before, true)
-	r.Count, r.Revision = h.count(), h.revision
+	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
@@ -118,8 +119,8 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 		defer v.passing()()
 		m.bound(&v)
 		left := n
-		if err := v.list(end, h.count(), func(rec *record) bool {
-			size += uint64(len(rec.data))
+		if err := v.list(end, h.Count(), func(rec *layout.Record) bool {
+			size += uint64(len(rec.Data))
 			left--
 			return left > 0
 		}); err != nil {
@@ -137,9 +138,9 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 
 // list calls fn with the elements of the list, which has so many, from an end of it on, until
 // fn returns false.
-func (v *view) list(from turn.Side, total uint64, fn func(*record) bool) error {
+func (v *view) list(from turn.Side, total uint64, fn func(*layout.Record) bool) error {
 	more := true
-	counted := func(rec *record) bool {
+	counted := func(rec *layout.Record) bool {
 		total--
 		more = fn(rec)
 		return more
@@ -175,8 +176,8 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		most = math.MaxUint64
 	}
 	var out picked
-	if err := m.searchList(&v, from, h.count(), func(rec *record) bool {
-		if bytes.Equal(rec.data, o.Data) {
+	if err := m.searchList(&v, from, h.Count(), func(rec *layout.Record) bool {
+		if bytes.Equal(rec.Data, o.Data) {
 			out.take(rec)
 		} else {
 			out.pass(rec)
@@ -186,13 +187,13 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		return err
 	}
 	if r.Removed = out.n; r.Removed == 0 {
-		r.Count, r.Revision = h.count(), h.revision
+		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	m.dropPicked(h, &out)
 	err = m.settle(key, h, before, true)
-	r.Count, r.Revision = h.count(), h.revision
+	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }

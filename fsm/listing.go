@@ -57,7 +57,7 @@ func (l *listing) part(tx *reading) (done bool, err error) {
 			l.looked, l.last = l.looked+1, k.Name
 		}
 		if wanted {
-			l.r.Sessions = append(l.r.Sessions, *h.describe(k))
+			l.r.Sessions = append(l.r.Sessions, *h.Describe(k))
 		}
 		return true
 	})
@@ -69,7 +69,7 @@ func listed(q *turn.Sessions, h *head) bool {
 		return false
 	}
 	if q.Type != turn.TypeNone {
-		return h.typ == q.Type
+		return h.Type == q.Type
 	}
-	return q.List || h.typ == turn.TypeList
+	return q.List || h.Type == turn.TypeList
 }

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -32,17 +33,17 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 		return err
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	taken, err := m.takeFrom(h, o.From, 1)
 	if err != nil {
 		return err
 	}
 	m.tookOut(taken)
-	taken[0] = taken[0].copied()
-	data := taken[0].data
-	r.Found, r.Messages = true, []turn.Message{taken[0].message()}
+	taken[0] = taken[0].Copied()
+	data := taken[0].Data
+	r.Found, r.Messages = true, []turn.Message{taken[0].Message()}
 	if key == to {
-		m.replaceRun(h, []record{{time: m.meta.clock, data: data, side: o.On}})
+		m.replaceRun(h, []layout.Record{{Time: m.meta.clock, Data: data, Side: o.On}})
 		return m.settle(key, h, before, true)
 	}
 	if err := m.settle(key, h, before, true); err != nil {
@@ -81,16 +82,16 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), ms[i].ID)
 		there := ok && live.live(&rec)
 		if err == nil && ok && !there {
-			_, there, err = live.movedTo(h.moves, rec.seq, rec.id)
+			_, there, err = live.movedTo(h.Moves, rec.Seq, rec.ID)
 		}
 		switch {
 		case err != nil:
 			return false, err
 		case !there:
-		case !rec.carries(ms[i].Data):
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.seq)
+		case !rec.Carries(ms[i].Data):
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.Seq)
 		default:
-			seqs, revision = append(seqs, rec.seq), rec.revision
+			seqs, revision = append(seqs, rec.Seq), rec.Revision
 		}
 	}
 	if err := m.searched(&live); err != nil {
@@ -102,11 +103,11 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		return false, nil
 	case n < uint64(len(ms)) || !contiguous(seqs):
 		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append", n, len(ms))
-		e.Revision = h.revision
+		e.Revision = h.Revision
 		return false, e
 	}
 	r.First, r.Last, r.Duplicate = seqs[0], seqs[n-1], true
-	r.Revision, r.Count = m.revisionThen(revision, h), h.count()
+	r.Revision, r.Count = m.revisionThen(revision, h), h.Count()
 	return true, nil
 }
 

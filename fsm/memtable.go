@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/btree"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -45,12 +46,12 @@ type memtable struct {
 // key of another type it says only whether it began or ended.
 type tail struct {
 	// records in seq order, all above what older memtables and the store hold.
-	records []record
+	records []layout.Record
 	// edits of messages, of this and older memtables.
 	edits edits
 	// removed, by side: seqs of messages, of this and older memtables, that were
 	// removed from the upper end of the side, or from among others.
-	removed [2]spans
+	removed [2]layout.Spans
 	// cut is the highest seq below which this memtable has removed messages
 	// from the lower end of a side; 0 if it has not.
 	cut uint64
@@ -61,7 +62,7 @@ type tail struct {
 	// moves what was moved.
 	gone  bool
 	last  uint64
-	moves moves
+	moves layout.Moves
 }
 
 // tombstone remembers a deleted session for the sake of its ids.
@@ -69,7 +70,7 @@ type tombstone struct {
 	inc      uint64
 	last     uint64
 	deadline int64
-	moves    moves
+	moves    layout.Moves
 }
 
 // Estimates of the memory that a thing takes besides its own bytes.
@@ -98,7 +99,7 @@ func (t *memtable) setHead(key string, h *head) {
 	if h != nil {
 		h.in, h.tail = t, nil
 		if old == nil {
-			t.bytes += headCost + movesSize(h.moves)
+			t.bytes += headCost + movesSize(h.Moves)
 		}
 	}
 	t.heads[key] = h
@@ -127,7 +128,7 @@ func (t *memtable) tail(inc uint64) *tail {
 // size estimates the memory of the records.
 func (w *tail) size() (n int) {
 	for i := range w.records {
-		n += recordCost + len(w.records[i].id) + len(w.records[i].data)
+		n += recordCost + len(w.records[i].ID) + len(w.records[i].Data)
 	}
 	return n
 }
@@ -135,31 +136,31 @@ func (w *tail) size() (n int) {
 // tailOf is tail for a head that t holds.
 func (t *memtable) tailOf(h *head) *tail {
 	if h.tail == nil {
-		h.tail = t.tail(h.inc)
+		h.tail = t.tail(h.Inc)
 	}
 	return h.tail
 }
 
 // add appends a record to the session of a head that t holds.
-func (t *memtable) add(h *head, r record) {
+func (t *memtable) add(h *head, r layout.Record) {
 	w := t.tailOf(h)
 	w.records = append(w.records, r)
-	t.bytes += recordCost + len(r.id) + len(r.data)
+	t.bytes += recordCost + len(r.ID) + len(r.Data)
 }
 
-func (t *memtable) removeRuns(inc uint64, side turn.Side, s spans) {
+func (t *memtable) removeRuns(inc uint64, side turn.Side, s layout.Spans) {
 	w := t.tail(inc)
 	before := len(w.removed[side])
-	w.removed[side] = w.removed[side].with(s)
+	w.removed[side] = w.removed[side].With(s)
 	t.bytes += spanCost * max(0, len(w.removed[side])-before)
 }
 
 // removeTop records that all messages of a side from x.from on were removed, of which
 // x.to is the highest that was not removed before.
-func (t *memtable) removeTop(inc uint64, side turn.Side, x span) {
+func (t *memtable) removeTop(inc uint64, side turn.Side, x layout.Span) {
 	w := t.tail(inc)
 	before := len(w.removed[side])
-	w.removed[side] = w.removed[side].add(x)
+	w.removed[side] = w.removed[side].Add(x)
 	t.bytes += spanCost * max(0, len(w.removed[side])-before)
 }
 

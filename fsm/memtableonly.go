@@ -1,6 +1,9 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // holdsRead reports whether the memtables alone answer q.
 func (v *view) holdsRead(q *turn.Read) bool {
@@ -18,11 +21,11 @@ func (v *view) holdsRead(q *turn.Read) bool {
 // holdsList is holdsRead for the last elements of a list that holds only what
 // was pushed at its tail.
 func (v *view) holdsList(q *turn.List, h *head) bool {
-	if h.live[turn.Head] > 0 || q.Start >= 0 || q.Stop != -1 {
+	if h.Live[turn.Head] > 0 || q.Start >= 0 || q.Stop != -1 {
 		return false
 	}
 	n := uint64(-q.Start)
-	return n < h.count()/2 && v.holdsNewest(n, maxSeq) // else it is walked to from the other end
+	return n < h.Count()/2 && v.holdsNewest(n, maxSeq) // else it is walked to from the other end
 }
 
 // maxHeld bounds how far holdsNewest counts, which it does while Apply waits.
@@ -33,7 +36,7 @@ const maxHeld = 1000
 func (v *view) holdsNewest(n, from uint64) bool {
 	found := uint64(0)
 	// Without a transaction the store is not asked, and so nothing can fail.
-	_ = v.newest(anySide, from, func(*record) bool {
+	_ = v.newest(anySide, from, func(*layout.Record) bool {
 		found++
 		return found <= n && found <= maxHeld
 	})

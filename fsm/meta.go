@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -41,11 +42,11 @@ func (m *meta) encode() []byte {
 	for _, v := range [...]uint64{m.index, m.term, m.revision, uint64(m.clock), m.lastInc, uint64(m.tombstonesUntil)} {
 		b = binary.AppendUvarint(b, v)
 	}
-	b = appendString(appendString(b, m.dueFloor), m.clusterID)
+	b = layout.AppendString(layout.AppendString(b, m.dueFloor), m.clusterID)
 	b = binary.AppendUvarint(b, uint64(len(m.members)))
 	for _, n := range m.members {
 		for _, s := range [...]string{n.ID, n.Incarnation, n.RESPAddr, n.HTTPAddr} {
-			b = appendString(b, s)
+			b = layout.AppendString(b, s)
 		}
 	}
 	if m.level > turn.Level0 {
@@ -56,21 +57,21 @@ func (m *meta) encode() []byte {
 
 func decodeMeta(b []byte) (m meta, err error) {
 	levelled := len(b) > 0 && b[0] == metaLevelVersion
-	if err := checkVersion(b, metaVersion, "state description"); err != nil && !levelled {
+	if err := layout.CheckVersion(b, metaVersion, "state description"); err != nil && !levelled {
 		return m, err
 	}
-	r := newReader(b[1:])
+	r := layout.NewReader(b[1:])
 	m = meta{
-		index: r.uint(), term: r.uint(), revision: r.uint(), clock: int64(r.uint()), lastInc: r.uint(),
-		tombstonesUntil: int64(r.uint()), dueFloor: r.text(), clusterID: r.text(),
+		index: r.Uint(), term: r.Uint(), revision: r.Uint(), clock: int64(r.Uint()), lastInc: r.Uint(),
+		tombstonesUntil: int64(r.Uint()), dueFloor: r.Text(), clusterID: r.Text(),
 	}
-	for range r.count() {
-		m.members = append(m.members, codec.Member{ID: r.text(), Incarnation: r.text(), RESPAddr: r.text(), HTTPAddr: r.text()})
+	for range r.Count() {
+		m.members = append(m.members, codec.Member{ID: r.Text(), Incarnation: r.Text(), RESPAddr: r.Text(), HTTPAddr: r.Text()})
 	}
 	if levelled {
-		m.level = turn.ClusterLevel(r.uint())
+		m.level = turn.ClusterLevel(r.Uint())
 	}
-	if err := r.end("state description"); err != nil {
+	if err := r.End("state description"); err != nil {
 		return m, err
 	}
 	return m, knownLevel(m.level)

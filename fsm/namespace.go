@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -29,12 +30,12 @@ func (n *namespace) encode() []byte {
 }
 
 func decodeNamespace(b []byte) (*namespace, error) {
-	r := newReader(b)
-	n := &namespace{keys: r.uint()}
-	if r.more() {
-		n.revision = r.uint()
+	r := layout.NewReader(b)
+	n := &namespace{keys: r.Uint()}
+	if r.More() {
+		n.revision = r.Uint()
 	}
-	return n, r.end("namespace")
+	return n, r.End("namespace")
 }
 
 // namespaceOf returns the namespace of a joined key.
@@ -157,7 +158,7 @@ func (m *Machine) revisionThen(then uint64, h *head) uint64 {
 	case m.level() >= turn.Level1:
 		return then
 	case h != nil:
-		return h.revision
+		return h.Revision
 	}
 	return 0
 }

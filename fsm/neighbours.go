@@ -6,6 +6,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -108,13 +109,13 @@ func wholePair(bucket, key, value []byte) (err error) {
 	case string(bucketFiles), string(bucketSums):
 		return nil
 	case string(bucketElements):
-		return checkElement(key, value)
+		return layout.CheckElement(key, value)
 	case string(bucketBlocks):
-		if len(key) != blockKeySize {
+		if len(key) != layout.BlockKeySize {
 			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
 		}
-		if _, _, err := decodeRef(key, value); err != nil {
-			return at(err, key)
+		if _, _, err := layout.DecodeRef(key, value); err != nil {
+			return layout.InBlock(err, key)
 		}
 		return nil
 	}
@@ -143,7 +144,7 @@ const (
 )
 
 func (p storedPair) print() pairPrint {
-	return pairPrint{checksum(p.key), binary.LittleEndian.Uint32(p.value[1:]), len(p.value)}
+	return pairPrint{layout.Checksum(p.key), binary.LittleEndian.Uint32(p.value[1:]), len(p.value)}
 }
 
 // has reports whether a pair is known. n may be nil: then none is.

@@ -3,6 +3,7 @@ package fsm
 import (
 	"slices"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -13,39 +14,39 @@ type picked struct {
 	bytes uint64
 	// seqs of the messages, by side. A range may hold other seqs, of messages that are dead
 	// or of the other side, so that as few ranges are held as there are gaps between them.
-	seqs [2]spans
+	seqs [2]layout.Spans
 	// adjoins, by side: no message stays between the last one taken and the next.
 	adjoins [2]bool
 }
 
 // take takes out a message that the walk has come to.
-func (p *picked) take(r *record) {
+func (p *picked) take(r *layout.Record) {
 	p.n++
-	p.live[r.side]++
-	p.bytes += uint64(len(r.data))
-	if s := p.seqs[r.side]; p.adjoins[r.side] {
+	p.live[r.Side]++
+	p.bytes += uint64(len(r.Data))
+	if s := p.seqs[r.Side]; p.adjoins[r.Side] {
 		last := &s[len(s)-1]
-		last.from, last.to = min(last.from, r.seq), max(last.to, r.seq)
+		last.From, last.To = min(last.From, r.Seq), max(last.To, r.Seq)
 	} else {
-		p.seqs[r.side] = append(s, span{r.seq, r.seq})
+		p.seqs[r.Side] = append(s, layout.Span{From: r.Seq, To: r.Seq})
 	}
-	p.adjoins[r.side] = true
+	p.adjoins[r.Side] = true
 }
 
 // pass leaves a message where it is that the walk has come to.
-func (p *picked) pass(r *record) { p.adjoins[r.side] = false }
+func (p *picked) pass(r *layout.Record) { p.adjoins[r.Side] = false }
 
 // dropPicked removes from an owned head what a walk took out.
 func (m *Machine) dropPicked(h *head, p *picked) {
-	h.bytes -= p.bytes
+	h.Bytes -= p.bytes
 	for side, s := range p.seqs {
 		if len(s) == 0 {
 			continue
 		}
-		h.live[side] -= p.live[side]
-		if s[0].from > s[len(s)-1].from { // the walk went down on this side
+		h.Live[side] -= p.live[side]
+		if s[0].From > s[len(s)-1].From { // the walk went down on this side
 			slices.Reverse(s)
 		}
-		m.active.removeRuns(h.inc, turn.Side(side), s)
+		m.active.removeRuns(h.Inc, turn.Side(side), s)
 	}
 }

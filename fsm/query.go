@@ -3,6 +3,7 @@ package fsm
 import (
 	"iter"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -65,13 +66,13 @@ func (a access) fields(q *turn.Fields, r *turn.Result) error {
 
 func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 	newest := q.From != turn.FromAfter
-	walk := func(fn func(*record) bool) error {
+	walk := func(fn func(*layout.Record) bool) error {
 		switch {
 		case q.From == turn.FromLast:
 			return v.newest(anySide, maxSeq, fn)
 		case q.From == turn.FromBefore && q.Seq > 0:
 			return v.newest(anySide, q.Seq-1, fn)
-		case q.From == turn.FromAfter && q.Seq < h.last:
+		case q.From == turn.FromAfter && q.Seq < h.Last:
 			return v.oldest(anySide, q.Seq+1, fn)
 		}
 		return nil
@@ -79,13 +80,13 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 	if q.MaxBytes > 0 || q.MaxTokens > 0 {
 		return a.readBudget(q, newest, walk, r)
 	}
-	g := gather{limit: q.Limit, bytes: a.readBytes(), records: make([]record, 0, min(max(q.Limit, 1), 64))}
+	g := gather{limit: q.Limit, bytes: a.readBytes(), records: make([]layout.Record, 0, min(max(q.Limit, 1), 64))}
 	if err := walk(g.take); err != nil {
 		return err
 	}
 	all := q.From == turn.FromLast || q.From == turn.FromAfter && q.Seq == 0
-	if all && !g.cut && !v.over() && uint64(len(g.records)) != h.count() {
-		return headCountsMore(h.inc)
+	if all && !g.cut && !v.over() && uint64(len(g.records)) != h.Count() {
+		return headCountsMore(h.Inc)
 	}
 	if newest {
 		reverse(g.records)
@@ -95,9 +96,9 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 }
 
 // readBudget is read under a budget, which keeps tool calls and results together.
-func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*record) bool) error, r *turn.Result) (err error) {
+func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error, r *turn.Result) (err error) {
 	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
-		err = guarded(func() error { return walk(func(rec *record) bool { return yield(rec.message()) }) })
+		err = guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
 	})
 	b := turn.Budget{Messages: q.Limit, Bytes: int64(a.readBytes()), Tokens: q.MaxTokens}
 	if q.MaxBytes > 0 {
@@ -113,12 +114,12 @@ func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*record) bo
 type gather struct {
 	limit   int // 0: none
 	bytes   int
-	records []record
+	records []layout.Record
 	cut     bool
 }
 
-func (g *gather) take(r *record) bool {
-	g.bytes -= len(r.data)
+func (g *gather) take(r *layout.Record) bool {
+	g.bytes -= len(r.Data)
 	if len(g.records) > 0 && g.bytes < 0 || g.limit > 0 && len(g.records) == g.limit {
 		g.cut = true
 		return false
@@ -129,24 +130,24 @@ func (g *gather) take(r *record) bool {
 
 // messages returns records as callers see them; borrowed payloads are copied,
 // into one piece of memory.
-func messages(rs []record) []turn.Message {
+func messages(rs []layout.Record) []turn.Message {
 	borrowed := 0
 	for i := range rs {
-		if rs[i].borrowed {
-			borrowed += len(rs[i].data)
+		if rs[i].Borrowed {
+			borrowed += len(rs[i].Data)
 		}
 	}
 	space := make([]byte, 0, borrowed)
 	out := make([]turn.Message, len(rs))
 	for i := range rs {
 		r := &rs[i]
-		data := r.data
-		if r.borrowed {
+		data := r.Data
+		if r.Borrowed {
 			at := len(space)
 			space = append(space, data...)
 			data = space[at:len(space):len(space)]
 		}
-		out[i] = turn.Message{Seq: r.seq, Time: r.time, ID: r.id, Data: data}
+		out[i] = turn.Message{Seq: r.Seq, Time: r.Time, ID: r.ID, Data: data}
 	}
 	return out
 }
@@ -154,13 +155,13 @@ func messages(rs []record) []turn.Message {
 // listPart reads a range of the session as a Redis list: the head side from its
 // highest seq down, then the tail side from its lowest up.
 func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
-	first, n := listRange(q.Start, q.Stop, h.count())
+	first, n := listRange(q.Start, q.Stop, h.Count())
 	room := a.readBytes()
-	fits := func(rec *record) bool {
-		room -= len(rec.data)
+	fits := func(rec *layout.Record) bool {
+		room -= len(rec.Data)
 		return room >= 0
 	}
-	heads, tails := h.live[turn.Head], h.live[turn.Tail]
+	heads, tails := h.Live[turn.Head], h.Live[turn.Tail]
 	skip := min(first, heads) // of the head side, at the top
 	fromHead := min(n, heads-skip)
 	left, err := v.ranksWhile(turn.Head, heads-skip-fromHead, fromHead, heads, fits)

@@ -1,25 +1,28 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // ranks returns the live messages of a side (or of anySide, in commit order) with ranks skip … skip+n-1,
 // counted from the lowest seq, in that order; total is how many there are.
 // It walks from the nearer end.
-func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]record, error) {
-	return v.ranksWhile(side, skip, n, total, func(*record) bool { return true })
+func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]layout.Record, error) {
+	return v.ranksWhile(side, skip, n, total, func(*layout.Record) bool { return true })
 }
 
 // ranksWhile is ranks, but ends the walk with the first message for which more is false.
-func (v *view) ranksWhile(side turn.Side, skip, n, total uint64, more func(*record) bool) ([]record, error) {
+func (v *view) ranksWhile(side turn.Side, skip, n, total uint64, more func(*layout.Record) bool) ([]layout.Record, error) {
 	if skip >= total || n == 0 {
 		return nil, nil
 	}
-	out := make([]record, 0, min(n, total-skip, 4096))
-	err := v.ranked(side, skip, n, total, func(r *record) bool {
+	out := make([]layout.Record, 0, min(n, total-skip, 4096))
+	err := v.ranked(side, skip, n, total, func(r *layout.Record) bool {
 		out = append(out, *r)
 		return more(r)
 	})
-	if len(out) > 1 && out[0].seq > out[1].seq {
+	if len(out) > 1 && out[0].Seq > out[1].Seq {
 		reverse(out)
 	}
 	return out, err
@@ -27,13 +30,13 @@ func (v *view) ranksWhile(side turn.Side, skip, n, total uint64, more func(*reco
 
 // ranked calls fn with the messages that ranks returns, in either order, until it returns
 // false. It is damage if the walk ends before.
-func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*record) bool) error {
+func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*layout.Record) bool) error {
 	if skip >= total || n == 0 {
 		return nil
 	}
 	n = min(n, total-skip)
 	stopped := false
-	take := func(r *record) bool {
+	take := func(r *layout.Record) bool {
 		if skip > 0 {
 			skip--
 			return true
@@ -67,7 +70,7 @@ type countDamage struct{ error }
 
 func (e countDamage) Unwrap() error { return e.error }
 
-func reverse(rs []record) {
+func reverse(rs []layout.Record) {
 	for i, j := 0, len(rs)-1; i < j; i, j = i+1, j-1 {
 		rs[i], rs[j] = rs[j], rs[i]
 	}

@@ -1,29 +1,32 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // remembered says which messages of an incarnation are known by their ids.
 type remembered struct {
 	inc    uint64
 	last   uint64 // highest seq given out
 	lastID uint64 // no message with a higher one was appended with an id
-	moves  moves
+	moves  layout.Moves
 }
 
-func (h *head) remembered() remembered { return remembered{h.inc, h.last, h.lastID, h.moves} }
+func (h *head) remembered() remembered { return remembered{h.Inc, h.Last, h.LastID, h.Moves} }
 
 func (g *tombstone) remembered() remembered { return remembered{g.inc, g.last, g.last, g.moves} }
 
-func (r *remembered) windowStart() uint64 { return r.moves.windowStart(r.last) }
+func (r *remembered) windowStart() uint64 { return r.moves.WindowStart(r.last) }
 
 // any reports whether an id is remembered.
 func (r *remembered) any() bool { return r.lastID > 0 && r.lastID >= r.windowStart() }
 
 // replaceRun gives messages a new place, the first one's at once behind all seqs given
 // out: that of one new message, and of others that were taken out.
-func (m *Machine) replaceRun(h *head, rs []record) {
-	first := h.last + 1
-	counted := m.level() < turn.Level1 || h.lastID == 0
+func (m *Machine) replaceRun(h *head, rs []layout.Record) {
+	first := h.Last + 1
+	counted := m.level() < turn.Level1 || h.LastID == 0
 	for _, rec := range rs {
 		if counted {
 			m.place(h, rec)
@@ -32,22 +35,22 @@ func (m *Machine) replaceRun(h *head, rs []record) {
 		}
 	}
 	if !counted {
-		before := movesSize(h.moves)
-		h.moves = h.moves.with(span{first, h.last})
-		m.active.bytes += movesSize(h.moves) - before
+		before := movesSize(h.Moves)
+		h.Moves = h.Moves.With(layout.Span{From: first, To: h.Last})
+		m.active.bytes += movesSize(h.Moves) - before
 	}
 }
 
 // movedTo returns the live message that the removed one with that seq and id was moved to.
-func (v *view) movedTo(mv moves, seq uint64, id string) (rec record, ok bool, err error) {
-	if len(mv.runs) == 0 || mv.runs[len(mv.runs)-1].to < seq {
+func (v *view) movedTo(mv layout.Moves, seq uint64, id string) (rec layout.Record, ok bool, err error) {
+	if len(mv.Runs) == 0 || mv.Runs[len(mv.Runs)-1].To < seq {
 		return rec, false, nil
 	}
-	err = v.newest(anySide, maxSeq, func(r *record) bool {
-		if r.seq <= seq {
+	err = v.newest(anySide, maxSeq, func(r *layout.Record) bool {
+		if r.Seq <= seq {
 			return false
 		}
-		if r.id == id && mv.runs.has(r.seq) {
+		if r.ID == id && mv.Runs.Has(r.Seq) {
 			rec, ok = *r, true
 		}
 		return !ok
@@ -56,4 +59,4 @@ func (v *view) movedTo(mv moves, seq uint64, id string) (rec record, ok bool, er
 }
 
 // movesSize estimates the memory of the runs.
-func movesSize(v moves) int { return spanCost * len(v.runs) }
+func movesSize(v layout.Moves) int { return spanCost * len(v.Runs) }

@@ -1,6 +1,9 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // removal is what must be known of messages that go: neither ids nor payloads.
 type removal struct {
@@ -9,16 +12,16 @@ type removal struct {
 	bytes           uint64
 }
 
-func (x *removal) add(r *record) {
-	if x.lowest == 0 || r.seq < x.lowest {
-		x.lowest = r.seq
+func (x *removal) add(r *layout.Record) {
+	if x.lowest == 0 || r.Seq < x.lowest {
+		x.lowest = r.Seq
 	}
-	x.highest = max(x.highest, r.seq)
-	x.live[r.side]++
-	x.bytes += uint64(len(r.data))
+	x.highest = max(x.highest, r.Seq)
+	x.live[r.Side]++
+	x.bytes += uint64(len(r.Data))
 }
 
-func removalOf(rs []record) (x removal) {
+func removalOf(rs []layout.Record) (x removal) {
 	for i := range rs {
 		x.add(&rs[i])
 	}
@@ -28,7 +31,7 @@ func removalOf(rs []record) (x removal) {
 // pass is ranks for messages that are not kept: it holds one block of them at a time.
 func (v *view) pass(side turn.Side, skip, n, total uint64) (x removal, err error) {
 	defer v.passing()()
-	err = v.ranked(side, skip, n, total, func(r *record) bool {
+	err = v.ranked(side, skip, n, total, func(r *layout.Record) bool {
 		x.add(r)
 		return true
 	})
@@ -39,8 +42,8 @@ func (v *view) pass(side turn.Side, skip, n, total uint64) (x removal, err error
 func (v *view) from(first, total uint64) (x removal, err error) {
 	defer v.passing()()
 	more := true
-	err = v.newest(anySide, maxSeq, func(r *record) bool {
-		if more = r.seq >= first; more {
+	err = v.newest(anySide, maxSeq, func(r *layout.Record) bool {
+		if more = r.Seq >= first; more {
 			x.add(r)
 		}
 		return more
@@ -52,8 +55,8 @@ func (v *view) from(first, total uint64) (x removal, err error) {
 func (v *view) before(end, total uint64) (x removal, err error) {
 	defer v.passing()()
 	more := true
-	err = v.oldest(anySide, 0, func(r *record) bool {
-		if more = r.seq < end; more {
+	err = v.oldest(anySide, 0, func(r *layout.Record) bool {
+		if more = r.Seq < end; more {
 			x.add(r)
 		}
 		return more

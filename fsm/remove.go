@@ -3,6 +3,7 @@ package fsm
 import (
 	"math"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -14,19 +15,19 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
 		return
 	}
 	for s, n := range x.live {
-		h.live[s] -= n
+		h.Live[s] -= n
 	}
-	h.bytes -= x.bytes
+	h.Bytes -= x.bytes
 	for _, s := range [...]turn.Side{turn.Tail, turn.Head} {
 		if side != s && side != anySide {
 			continue
 		}
 		if bottom {
-			h.low[s] = max(h.low[s], x.highest+1)
-			w := m.active.tail(h.inc)
+			h.Low[s] = max(h.Low[s], x.highest+1)
+			w := m.active.tail(h.Inc)
 			w.cut = max(w.cut, x.highest+1)
 		} else {
-			m.active.removeTop(h.inc, s, span{x.lowest, x.highest})
+			m.active.removeTop(h.Inc, s, layout.Span{From: x.lowest, To: x.highest})
 			m.lower(h, s, x.lowest-1)
 		}
 	}
@@ -35,7 +36,7 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
 // lower notes that no message of a side with a seq above high is alive.
 func (m *Machine) lower(h *head, side turn.Side, high uint64) {
 	if m.level() >= turn.Level1 {
-		h.high[side] = min(h.high[side], high)
+		h.High[side] = min(h.High[side], high)
 	}
 }
 
@@ -43,8 +44,8 @@ func (m *Machine) lower(h *head, side turn.Side, high uint64) {
 // sessions, the deadline and the revision.
 func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
 	m.count(key, before > 0, h.held())
-	if h.count() == 0 {
-		h.first = 0
+	if h.Count() == 0 {
+		h.First = 0
 		if list {
 			m.setDeadline(key, h, 0, 0)
 		}
@@ -54,14 +55,14 @@ func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
 			return err
 		}
 		found := false
-		if err := v.oldest(anySide, h.first, func(r *record) bool {
-			h.first, found = r.seq, true
+		if err := v.oldest(anySide, h.First, func(r *layout.Record) bool {
+			h.First, found = r.Seq, true
 			return false
 		}); err != nil {
 			return err
 		}
 		if !found {
-			return headCountsMore(h.inc)
+			return headCountsMore(h.Inc)
 		}
 	}
 	m.changed(key, h)
@@ -70,13 +71,13 @@ func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
 
 // takeFrom removes up to n messages from one end of an owned head and returns
 // them in the order of removal.
-func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
+func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]layout.Record, error) {
 	v, err := m.view(h)
 	if err != nil {
 		return nil, err
 	}
 	if end == turn.Newest {
-		rs, err := v.ranks(anySide, h.count()-min(n, h.count()), n, h.count())
+		rs, err := v.ranks(anySide, h.Count()-min(n, h.Count()), n, h.Count())
 		m.drop(h, anySide, false, removalOf(rs))
 		reverse(rs)
 		return rs, err
@@ -85,9 +86,9 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 	// from its lowest up. An end is the upper end of its own side, and beyond
 	// that the lower end of the other.
 	near, far := end, turn.Tail+turn.Head-end
-	fromNear := min(n, h.live[near])
+	fromNear := min(n, h.Live[near])
 	m.bound(&v)
-	rs, err := v.ranks(near, h.live[near]-fromNear, fromNear, h.live[near])
+	rs, err := v.ranks(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err == nil && v.over() {
 		err = m.interrupted(h, near, rs, &v)
 	}
@@ -95,7 +96,7 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 		return nil, err
 	}
 	v.most = math.MaxUint64 // the other side begins where this one ends
-	rest, err := v.ranks(far, 0, n-fromNear, h.live[far])
+	rest, err := v.ranks(far, 0, n-fromNear, h.Live[far])
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +109,11 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]record, error) {
 
 // interrupted ends a removal from the upper end of a side whose walk had to pass too many
 // messages of the other one. What it has passed, the next one does not pass again.
-func (m *Machine) interrupted(h *head, side turn.Side, rs []record, v *view) error {
+func (m *Machine) interrupted(h *head, side turn.Side, rs []layout.Record, v *view) error {
 	err := m.searched(v)
 	high := v.end
 	if n := len(rs); n > 0 {
-		high = rs[n-1].seq
+		high = rs[n-1].Seq
 	} else {
 		err = turn.Errorf(turn.Overloaded, "too many messages of the list's other end lie between; send it again")
 	}
@@ -127,12 +128,12 @@ func (m *Machine) dropFrom(h *head, end turn.Side, n uint64) error {
 		return err
 	}
 	near, far := end, turn.Tail+turn.Head-end
-	fromNear := min(n, h.live[near])
-	gone, err := v.pass(near, h.live[near]-fromNear, fromNear, h.live[near])
+	fromNear := min(n, h.Live[near])
+	gone, err := v.pass(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err != nil {
 		return err
 	}
-	rest, err := v.pass(far, 0, n-fromNear, h.live[far])
+	rest, err := v.pass(far, 0, n-fromNear, h.Live[far])
 	if err != nil {
 		return err
 	}
@@ -150,35 +151,35 @@ func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
 	if h == nil {
 		return nil
 	}
-	if h.count() == 0 {
-		r.Revision = h.revision
+	if h.Count() == 0 {
+		r.Revision = h.Revision
 		return nil
 	}
 	if err := m.affordPop(h, o.From, o.Count); err != nil {
 		return err
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	rs, err := m.takeFrom(h, o.From, o.Count)
 	if err != nil {
 		return err
 	}
 	m.tookOut(rs)
 	for i := range rs {
-		r.Messages = append(r.Messages, rs[i].message())
+		r.Messages = append(r.Messages, rs[i].Message())
 	}
 	r.Removed = uint64(len(rs))
 	err = m.settle(key, h, before, o.List)
-	r.Count, r.Revision = h.count(), h.revision
+	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
 // dropAll removes every message of an owned head.
 func (m *Machine) dropAll(h *head) {
-	h.live, h.bytes = [2]uint64{}, 0
-	h.low = [2]uint64{h.last + 1, h.last + 1}
-	w := m.active.tail(h.inc)
-	w.cut = h.last + 1
+	h.Live, h.Bytes = [2]uint64{}, 0
+	h.Low = [2]uint64{h.Last + 1, h.Last + 1}
+	w := m.active.tail(h.Inc)
+	w.cut = h.Last + 1
 }
 
 func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
@@ -193,16 +194,16 @@ func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
 		}
 		return turn.Errorf(turn.NotFound, "the session does not exist")
 	}
-	r.Revision = h.revision
-	if h.count() == 0 {
+	r.Revision = h.Revision
+	if h.Count() == 0 {
 		return nil
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	m.dropAll(h)
 	r.Removed = before
 	err = m.settle(key, h, before, false)
-	r.Revision = h.revision
+	r.Revision = h.Revision
 	return err
 }
 
@@ -225,29 +226,29 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	gone, err := v.from(o.From, h.count())
+	gone, err := v.from(o.From, h.Count())
 	if err != nil {
 		return err
 	}
 	if gone.lowest == 0 && len(o.Messages) == 0 {
-		r.Count, r.Revision = h.count(), h.revision
+		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	m.drop(h, anySide, false, gone)
-	if h.count() == 0 {
-		h.first = 0
+	if h.Count() == 0 {
+		h.First = 0
 	}
 	m.count(key, before > 0, h.held())
 	r.Removed = gone.live[turn.Tail] + gone.live[turn.Head]
 	if len(o.Messages) > 0 {
 		m.push(key, h, o.Messages, turn.Tail, r)
 	}
-	if h.slide > 0 {
-		m.setDeadline(key, h, m.after(h.slide), h.slide)
+	if h.Slide > 0 {
+		m.setDeadline(key, h, m.after(h.Slide), h.Slide)
 	}
 	m.changed(key, h)
-	r.Count, r.Revision = h.count(), h.revision
+	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

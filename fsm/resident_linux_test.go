@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -44,7 +45,7 @@ func TestReleaseMapped(t *testing.T) {
 		if err := releaseMapped(path); err != nil {
 			return err
 		}
-		_, err := openElement(k, v)
+		_, err := layout.OpenElement(k, v)
 		return err
 	})
 	if err != nil {

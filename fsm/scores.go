@@ -88,7 +88,7 @@ func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
 		changed = changed || did
 	}
 	if !changed {
-		r.Count, r.Revision = h.count(), h.revision
+		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	v.settleValue(key, h, before, r)

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/pagecheck"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -148,7 +149,7 @@ func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, read int, err err
 		}
 		read += len(k) + len(v)
 		if string(bucket) == string(bucketBlocks) {
-			read += blockSize(k, v)
+			read += layout.BlockSize(k, v)
 		}
 		if err := checkPair(&blocks, bucket, k, v); err != nil {
 			return nil, read, fmt.Errorf("scrub bucket %s of %s: %w", bucket, storeName, err)
@@ -162,14 +163,14 @@ func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, read int, err err
 func checkPair(from blobs, bucket, k, v []byte) error {
 	switch string(bucket) {
 	case string(bucketElements):
-		return checkElement(k, v)
+		return layout.CheckElement(k, v)
 	case string(bucketBlocks):
-		if len(k) != blockKeySize {
+		if len(k) != layout.BlockKeySize {
 			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", k)
 		}
 		block, err := wholeBlock(from, k, v)
 		if err == nil {
-			err = checkBlock(k, block)
+			err = layout.CheckBlock(k, block)
 		}
 		return err
 	}

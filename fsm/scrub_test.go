@@ -15,6 +15,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -119,7 +120,7 @@ func TestUnsealedStore(t *testing.T) {
 	if got := storeHash(t, r.m); got != before {
 		t.Error("without seals it is another state")
 	}
-	if k, v := r.pair(bucketMeta, 0); v[0] != stateVersion {
+	if k, v := r.pair(bucketMeta, 0); v[0] != layout.StateVersion {
 		t.Errorf("%s has version %d", k, v[0])
 	}
 	if err := r.m.scrub(t.Context()); err != nil {
@@ -130,7 +131,7 @@ func TestUnsealedStore(t *testing.T) {
 	for _, c := range []struct {
 		bucket  []byte
 		version byte
-	}{{bucketMeta, stateVersion}, {bucketHeads, sealedVersion}, {bucketBlocks, 4}} {
+	}{{bucketMeta, layout.StateVersion}, {bucketHeads, layout.SealVersion}, {bucketBlocks, 4}} {
 		if k, v := r.pair(c.bucket, 0); v[0] != c.version {
 			t.Errorf("%s %x was written in version %d, want %d", c.bucket, k, v[0], c.version)
 		}

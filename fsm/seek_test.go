@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // A finder finds the last key ≤ another in a transaction that has emptied pages.
@@ -19,11 +20,11 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 	defer db.Close()
 	var all []string
 	for i := range 2000 {
-		all = append(all, string(blockKey(1, uint64(2*i))))
+		all = append(all, string(layout.BlockKey(1, uint64(2*i))))
 	}
 	if err := db.Update(func(tx *bbolt.Tx) error {
 		for _, k := range all {
-			if err := tx.Bucket(bucketBlocks).Put([]byte(k), encodeRef([]byte(k), blockfile.Ref{File: 1, Length: 100})); err != nil {
+			if err := tx.Bucket(bucketBlocks).Put([]byte(k), layout.EncodeRef([]byte(k), blockfile.Ref{File: 1, Length: 100})); err != nil {
 				return err
 			}
 		}
@@ -38,7 +39,7 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 		}
 		b := tx.Bucket(bucketBlocks)
 		f := newFinder(b)
-		if _, _, _, err := f.lastUpTo(blockKey(2, 0)); err != nil {
+		if _, _, _, err := f.lastUpTo(layout.BlockKey(2, 0)); err != nil {
 			t.Fatal(err)
 		}
 		left := slices.Delete(slices.Clone(all), gone[0], gone[1])
@@ -49,7 +50,7 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 			}
 		}
 		for range 200 {
-			key := string(blockKey(1, rand.Uint64N(4002)))
+			key := string(layout.BlockKey(1, rand.Uint64N(4002)))
 			want := ""
 			if i, found := slices.BinarySearch(left, key); found {
 				want = left[i]

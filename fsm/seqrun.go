@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"encoding/binary"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // seqRun follows a walk through messages that are dead, to find gaps in which none of either
@@ -9,22 +11,22 @@ import (
 type seqRun struct {
 	learned **gaps // nil: gaps are not remembered
 	n       int    // seqs in a row, or jumps
-	span
+	layout.Span
 }
 
 // add notes that the walk passes a part of the run, or jumps over it.
-func (r *seqRun) add(x span) {
+func (r *seqRun) add(x layout.Span) {
 	if r.n++; r.n == 1 {
-		r.span = x
+		r.Span = x
 		return
 	}
-	r.from, r.to = min(r.from, x.from), max(r.to, x.to)
+	r.From, r.To = min(r.From, x.From), max(r.To, x.To)
 }
 
 // end ends a run.
 func (r *seqRun) end() {
 	if r.n >= longRun && r.learned != nil {
-		run := deadRun{learned: r.learned, n: r.n, gap: gap{seqKey(r.from), seqKey(r.to + 1)}}
+		run := deadRun{learned: r.learned, n: r.n, gap: gap{seqKey(r.From), seqKey(r.To + 1)}}
 		run.end()
 	}
 	r.n = 0
@@ -39,11 +41,11 @@ func seqOf(key string) uint64 { return binary.BigEndian.Uint64([]byte(key)) }
 
 // gapAt returns a range of dead messages around the one with that seq, which is the next of
 // a run. It does not look for one each time.
-func (v *view) gapAt(run *seqRun, seq uint64) span {
+func (v *view) gapAt(run *seqRun, seq uint64) layout.Span {
 	if v.gaps != nil && run.n%longRun == 0 {
 		if x, ok := v.gaps.at(seqKey(seq)); ok {
-			return span{seqOf(x.from), seqOf(x.to) - 1}
+			return layout.Span{From: seqOf(x.from), To: seqOf(x.to) - 1}
 		}
 	}
-	return span{seq, seq}
+	return layout.Span{From: seq, To: seq}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -80,7 +81,7 @@ func (m *Machine) stored(key string) (*head, error) {
 // due index has come. Only for use in Apply.
 func (m *Machine) find(key string) (*head, error) {
 	h, err := m.stored(key)
-	if h != nil && h.expired(m.meta.clock) {
+	if h != nil && h.Expired(m.meta.clock) {
 		m.remove(key, h)
 		return nil, nil
 	}
@@ -98,10 +99,10 @@ func (m *Machine) session(key string) (*head, error) {
 
 // checkType holds an operation on a type against what a key holds.
 func checkType(h *head, want turn.Type) error {
-	if h == nil || h.typ == want {
+	if h == nil || h.Type == want {
 		return nil
 	}
-	return turn.Errorf(turn.WrongType, "the key holds a %s, not a %s", h.typ, want)
+	return turn.Errorf(turn.WrongType, "the key holds a %s, not a %s", h.Type, want)
 }
 
 // own returns the head as part of the active memtable, to be changed.
@@ -116,7 +117,7 @@ func (m *Machine) own(key string, h *head) *head {
 
 // changed gives a changed session its new revision.
 func (m *Machine) changed(key string, h *head) {
-	h.revision, h.updated = m.advance(key), m.meta.clock
+	h.Revision, h.Updated = m.advance(key), m.meta.clock
 	m.watches.notify(key)
 }
 
@@ -127,14 +128,14 @@ func (m *Machine) create(key string) (*head, error) {
 		return nil, err
 	}
 	h := m.begin(key, turn.TypeList)
-	h.tombstonesUntil = until
+	h.TombstonesUntil = until
 	return h, nil
 }
 
 // begin makes a value without elements under a key that holds nothing.
 func (m *Machine) begin(key string, typ turn.Type) *head {
 	m.meta.lastInc++
-	h := &head{plainHead: plainHead{inc: m.meta.lastInc, typ: typ, created: m.meta.clock}}
+	h := &head{Head: layout.Head{Inc: m.meta.lastInc, Type: typ, Created: m.meta.clock}}
 	m.active.setHead(key, h)
 	m.keyGaps.cut(key)
 	m.active.tailOf(h).complete = true
@@ -157,7 +158,7 @@ func checkExpect(expect *uint64, h *head) error {
 	}
 	current := uint64(0)
 	if h != nil {
-		current = h.revision
+		current = h.Revision
 	}
 	if *expect == current {
 		return nil
@@ -176,8 +177,8 @@ func checkExpect(expect *uint64, h *head) error {
 // viewOf returns a session's messages as of now. Without tx it sees only what
 // is in memory. The caller holds mu, at least for reading.
 func (m *Machine) viewOf(h *head, tx *reading) view {
-	v := m.ids(h.inc, tx)
-	v.low, v.high = h.floors(), h.high
+	v := m.ids(h.Inc, tx)
+	v.low, v.high = h.Floors(), h.High
 	return v
 }
 

@@ -182,13 +182,13 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 		r.m.allowance.left = passedCost * most
 		taken, err := r.m.takeFrom(h, turn.Head, 1)
 		if err == nil {
-			if len(taken) != 1 || taken[0].seq != 1 || tries != between/most+1 {
+			if len(taken) != 1 || taken[0].Seq != 1 || tries != between/most+1 {
 				t.Errorf("try %d takes %v", tries, taken)
 			}
 			return
 		}
-		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.allowance.left > 0 || h.count() != between+1 || tries > between/most {
-			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.allowance.left, h.count())
+		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.allowance.left > 0 || h.Count() != between+1 || tries > between/most {
+			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.allowance.left, h.Count())
 		}
 	}
 }

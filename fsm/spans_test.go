@@ -32,7 +32,7 @@ func TestPopsFromEitherEndPassOverRemoved(t *testing.T) {
 					t.Errorf("%d ranges of removed messages, want one for each side at most", spans)
 				}
 				for _, side := range []turn.Side{end, anySide} {
-					if seq := v.below(side, h.last); seq > 50 {
+					if seq := v.below(side, h.Last); seq > 50 {
 						t.Errorf("a walk down begins at %d, want 50 at most", seq)
 					}
 				}

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/pagecheck"
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/turn"
@@ -173,19 +174,19 @@ func decodeTombstone(k, stored []byte) (tombstone, error) {
 	if len(k) < 9 {
 		return tombstone{}, turn.Errorf(turn.Corrupt, "stored tombstone has a short key")
 	}
-	inc, _ := splitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
-	r := newReader(v)
-	g := tombstone{inc: inc, last: r.uint(), deadline: int64(r.uint())}
-	if r.more() {
-		g.moves = r.moves()
+	inc, _ := layout.SplitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
+	r := layout.NewReader(v)
+	g := tombstone{inc: inc, last: r.Uint(), deadline: int64(r.Uint())}
+	if r.More() {
+		g.moves = r.Moves()
 	}
-	return g, r.end("tombstone")
+	return g, r.End("tombstone")
 }
 
 func (g tombstone) encode() []byte {
 	b := binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
-	if g.moves.total > 0 {
-		b = g.moves.append(b)
+	if g.moves.Total > 0 {
+		b = g.moves.Append(b)
 	}
 	return b
 }

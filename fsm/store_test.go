@@ -15,6 +15,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -378,7 +379,7 @@ func TestNewerStateIsRefused(t *testing.T) {
 	r.flush()
 	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucketMeta)
-		return b.Put(keyState, seal(stateVersion+1, keyState, b.Get(keyState)[sealHeader:]))
+		return b.Put(keyState, layout.Seal(layout.StateVersion+1, keyState, b.Get(keyState)[layout.SealSize:]))
 	}); err != nil {
 		t.Fatal(err)
 	}

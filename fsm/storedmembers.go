@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -41,8 +42,8 @@ func storedMeta(tx *bbolt.Tx) (meta, error) {
 	if b == nil {
 		return meta{}, turn.Errorf(turn.Corrupt, "the state description is missing")
 	}
-	if state := b.Get(keyState); len(state) > 0 && state[0] != stateVersion { // see upgradeStore
-		plain, err := unsealed(keyState, state, "state description")
+	if state := b.Get(keyState); len(state) > 0 && state[0] != layout.StateVersion { // see upgradeStore
+		plain, err := layout.UnsealOrPlain(keyState, state, "state description")
 		if err != nil {
 			return meta{}, err
 		}

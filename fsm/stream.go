@@ -3,6 +3,7 @@ package fsm
 import (
 	"encoding/binary"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,7 +24,7 @@ func splitEntryName(name string) turn.EntryID {
 func encodeEntry(fields []turn.Field) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(fields)))
 	for _, f := range fields {
-		b = appendString(b, f.Name)
+		b = layout.AppendString(b, f.Name)
 		b = append(binary.AppendUvarint(b, uint64(len(f.Value))), f.Value...)
 	}
 	return b
@@ -33,12 +34,12 @@ func decodeEntry(name string, value []byte) (turn.Entry, error) {
 	if len(name) != entryIDSize {
 		return turn.Entry{}, turn.Errorf(turn.Corrupt, "stored stream entry has a name of %d bytes", len(name))
 	}
-	r := newReader(value)
+	r := layout.NewReader(value)
 	e := turn.Entry{ID: splitEntryName(name)}
-	for range r.count() {
-		e.Fields = append(e.Fields, turn.Field{Name: r.text(), Value: r.bytes()})
+	for range r.Count() {
+		e.Fields = append(e.Fields, turn.Field{Name: r.Text(), Value: r.Bytes()})
 	}
-	return e, r.end("stream entry")
+	return e, r.End("stream entry")
 }
 
 func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
@@ -50,7 +51,7 @@ func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 	before := h != nil
 	last := turn.EntryID{}
 	if before {
-		last = h.entry
+		last = h.Entry
 	}
 	id, err := nextEntryID(o, last, v.now())
 	if err != nil {
@@ -60,8 +61,8 @@ func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 		return err
 	}
 	v.put(h, entryName(id), encodeEntry(o.Fields), nil, false)
-	h.entry = id
-	h.last++
+	h.Entry = id
+	h.Last++
 	if r.Removed, err = v.trimStream(h, &o.Trim); err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64,
 		return err
 	}
 	if r.Removed == 0 {
-		r.Count, r.Revision = h.count(), h.revision
+		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	v.settleValue(key, h, true, r)

@@ -13,7 +13,7 @@ const trimChunk = 256
 
 // trimStream removes entries from the beginning of an owned head.
 func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
-	limit := h.count()
+	limit := h.Count()
 	switch t.By {
 	case turn.TrimNothing:
 		return 0, nil
@@ -30,8 +30,8 @@ func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err err
 	if err != nil {
 		return 0, err
 	}
-	if t.By == turn.ToLength && limit > max(trimChunk, h.count()-limit) && v.level() >= turn.Level1 {
-		return limit, v.keepEntries(h, &e, h.count()-limit)
+	if t.By == turn.ToLength && limit > max(trimChunk, h.Count()-limit) && v.level() >= turn.Level1 {
+		return limit, v.keepEntries(h, &e, h.Count()-limit)
 	}
 	end := entryName(t.ID)
 	return v.trimEntriesOf(h, &e, func(name string) bool { return t.By == turn.ToLength || name < end }, limit)
@@ -56,13 +56,13 @@ func (v values) trimEntriesOf(h *head, e *elements, goes func(name string) bool,
 		return more
 	})
 	switch {
-	case err == nil && more && removed != h.count():
-		return 0, headCountsMore(h.inc)
+	case err == nil && more && removed != h.Count():
+		return 0, headCountsMore(h.Inc)
 	case err != nil || removed == 0:
 		return 0, err
 	case removed > uint64(len(names)):
-		h.live[0] -= removed
-		h.bytes -= size
+		h.Live[0] -= removed
+		h.Bytes -= size
 		v.raiseFloor(h, splitEntryName(last))
 		return removed, nil
 	}
@@ -86,14 +86,14 @@ func (v values) keepEntries(h *head, e *elements, n uint64) error {
 			return err
 		}
 		if left > 0 {
-			return headCountsMore(h.inc)
+			return headCountsMore(h.Inc)
 		}
 	}
-	floor := h.entry
+	floor := h.Entry
 	if n > 0 {
 		floor = before(splitEntryName(first))
 	}
-	h.live[0], h.bytes = n, size
+	h.Live[0], h.Bytes = n, size
 	v.raiseFloor(h, floor)
 	return nil
 }
@@ -108,7 +108,7 @@ func before(id turn.EntryID) turn.EntryID {
 
 // raiseFloor makes dead what an owned head of a stream has up to an id.
 func (v values) raiseFloor(h *head, id turn.EntryID) {
-	h.low = [2]uint64{id.Time, id.Seq}
+	h.Low = [2]uint64{id.Time, id.Seq}
 	h.front = h.streamFront()
 	v.dropBelow(h, h.front)
 }
@@ -116,8 +116,8 @@ func (v values) raiseFloor(h *head, id turn.EntryID) {
 // streamFront returns the name below which no entry is alive, by the floor; empty if the
 // key is no stream, or has none.
 func (h *head) streamFront() string {
-	if h.typ != turn.TypeStream || h.low == [2]uint64{} {
+	if h.Type != turn.TypeStream || h.Low == [2]uint64{} {
 		return ""
 	}
-	return entryName(turn.EntryID{Time: h.low[0], Seq: h.low[1]}) + "\x00"
+	return entryName(turn.EntryID{Time: h.Low[0], Seq: h.Low[1]}) + "\x00"
 }

@@ -14,7 +14,7 @@ func (v values) setString(o *turn.SetString, r *turn.Result) error {
 	}
 	held := h.held()
 	var old []byte
-	if held && h.typ == turn.TypeString {
+	if held && h.Type == turn.TypeString {
 		e, err := v.elements(h)
 		if err != nil {
 			return err
@@ -33,7 +33,7 @@ func (v values) setString(o *turn.SetString, r *turn.Result) error {
 		r.Value, r.Found = old, true
 	}
 	if held {
-		r.Revision = h.revision
+		r.Revision = h.Revision
 	}
 	if o.If == turn.SetIfAbsent && held || o.If == turn.SetIfPresent && !held {
 		return nil
@@ -52,10 +52,10 @@ func (v values) overwrite(key string, h *head, old []byte, o *turn.SetString) {
 	case o.TTL > 0:
 		deadline = v.after(o.TTL)
 	case o.KeepTTL && h.held():
-		deadline = h.deadline
+		deadline = h.Deadline
 	}
 	passed := deadline != 0 && deadline <= v.now()
-	same := h != nil && h.typ == turn.TypeString
+	same := h != nil && h.Type == turn.TypeString
 	if h != nil && (passed || !same) {
 		v.remove(key, h)
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // Tag windows make a command that a node sends again, because it does not know
@@ -122,22 +124,22 @@ func (n *numbers) low() uint64 {
 }
 
 func decodeTags(b []byte) (tags, error) {
-	if err := checkVersion(b, tagsVersion, "tag window"); err != nil {
+	if err := layout.CheckVersion(b, tagsVersion, "tag window"); err != nil {
 		return nil, err
 	}
-	r := newReader(b[1:])
+	r := layout.NewReader(b[1:])
 	t := make(tags)
-	for range r.count() {
-		o, n := r.uint(), new(numbers)
-		n.used, n.max = r.uint(), r.uint()
+	for range r.Count() {
+		o, n := r.Uint(), new(numbers)
+		n.used, n.max = r.Uint(), r.Uint()
 		for i := n.low(); i <= n.max; i++ {
 			n.bits[i%tagWindow/64] |= 1 << (i % 64)
 		}
-		for range r.count() {
-			i := n.max - r.uint()
+		for range r.Count() {
+			i := n.max - r.Uint()
 			n.bits[i%tagWindow/64] &^= 1 << (i % 64)
 		}
 		t[o] = n
 	}
-	return t, r.end("tag window")
+	return t, r.End("tag window")
 }

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -8,7 +9,7 @@ import (
 // look at it costs something however few they are.
 func (g tombstone) weight() uint64 {
 	const least = turn.TombstoneMessages / turn.DeletedSessions
-	return max(least, min(g.last-g.moves.total, turn.IDWindow))
+	return max(least, min(g.last-g.moves.Total, turn.IDWindow))
 }
 
 // tombstones returns what is remembered of sessions deleted under key, the one deleted last
@@ -102,22 +103,22 @@ func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigi
 			}
 		}
 		w.among(wanted, func(ordinal uint64, print uint32) {
-			found[print] = append(found[print], origin{g.inc, g.moves.seq(ordinal)})
+			found[print] = append(found[print], origin{g.inc, g.moves.Seq(ordinal)})
 		})
 	}
 	return found, nil
 }
 
 // lookupDeleted finds the message that carried id among those found.
-func (m *Machine) lookupDeleted(found deletedOrigins, id string) (rec record, inc uint64, err error) {
+func (m *Machine) lookupDeleted(found deletedOrigins, id string) (rec layout.Record, inc uint64, err error) {
 	for _, at := range found[m.windows.print(id)] {
 		v, err := m.wholeIDs(at.inc)
 		if err != nil {
-			return record{}, 0, err
+			return layout.Record{}, 0, err
 		}
-		if rec, ok, err := v.find(at.seq); ok && rec.id == id || err != nil {
+		if rec, ok, err := v.find(at.seq); ok && rec.ID == id || err != nil {
 			return rec, at.inc, err
 		}
 	}
-	return record{}, 0, nil
+	return layout.Record{}, 0, nil
 }

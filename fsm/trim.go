@@ -14,7 +14,7 @@ func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
 		return nil
 	}
 	h = m.own(key, h)
-	before := h.count()
+	before := h.Count()
 	switch o.By {
 	case turn.KeepLast:
 		err = m.keepLast(h, o.N)
@@ -26,17 +26,17 @@ func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	r.Removed = before - h.count()
+	r.Removed = before - h.Count()
 	if r.Removed > 0 {
 		err = m.settle(key, h, before, o.By == turn.ListRange)
 	}
-	r.Count, r.Revision = h.count(), h.revision
+	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
 // keepLast removes all but the n messages with the highest seqs.
 func (m *Machine) keepLast(h *head, n uint64) error {
-	total := h.count()
+	total := h.Count()
 	if n >= total {
 		return nil
 	}
@@ -62,14 +62,14 @@ func (m *Machine) keepLast(h *head, n uint64) error {
 
 // keepOnly removes every live message below kept, which is the whole rest.
 func (m *Machine) keepOnly(h *head, kept removal) {
-	h.live, h.bytes = kept.live, kept.bytes
-	h.low = [2]uint64{max(h.low[0], kept.lowest), max(h.low[1], kept.lowest)}
-	w := m.active.tail(h.inc)
+	h.Live, h.Bytes = kept.live, kept.bytes
+	h.Low = [2]uint64{max(h.Low[0], kept.lowest), max(h.Low[1], kept.lowest)}
+	w := m.active.tail(h.Inc)
 	w.cut = max(w.cut, kept.lowest)
 }
 
 func (m *Machine) trimBefore(h *head, seq uint64) error {
-	if seq > h.last {
+	if seq > h.Last {
 		m.dropAll(h)
 		return nil
 	}
@@ -77,19 +77,19 @@ func (m *Machine) trimBefore(h *head, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	gone, err := v.before(seq, h.count())
+	gone, err := v.before(seq, h.Count())
 	m.drop(h, anySide, true, gone)
 	return err
 }
 
 // keepRange removes what is outside the list elements start … stop.
 func (m *Machine) keepRange(h *head, start, stop int64) error {
-	first, n := listRange(start, stop, h.count())
+	first, n := listRange(start, stop, h.Count())
 	if n == 0 {
 		m.dropAll(h)
 		return nil
 	}
-	after := h.count() - first - n
+	after := h.Count() - first - n
 	if err := m.dropFrom(h, turn.Head, first); err != nil {
 		return err
 	}

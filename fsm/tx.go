@@ -13,7 +13,7 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 		}
 		revision := uint64(0)
 		if h != nil {
-			revision = h.revision
+			revision = h.Revision
 		}
 		if revision != o.Watch[i].Revision {
 			r.Aborted = true

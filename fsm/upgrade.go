@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -42,12 +43,12 @@ func upgradeStore(db *bbolt.DB, log *slog.Logger) error {
 	return nil
 }
 
-// unsealedIndices reports whether the store is of a version before stateVersion, or is
+// unsealedIndices reports whether the store is of a version before layout.StateVersion, or is
 // being upgraded.
 func unsealedIndices(db *bbolt.DB) (yes bool) {
 	_ = db.View(func(tx *bbolt.Tx) error {
 		state := tx.Bucket(bucketMeta).Get(keyState)
-		yes = tx.Bucket(bucketSums).Get(keySealing) != nil || len(state) > 0 && (state[0] == plainVersion || state[0] == sealedVersion)
+		yes = tx.Bucket(bucketSums).Get(keySealing) != nil || len(state) > 0 && (state[0] == layout.PlainVersion || state[0] == layout.SealVersion)
 		return nil
 	})
 	return yes
@@ -59,7 +60,7 @@ func sealSome(tx *bbolt.Tx, limit int) (pairs int, err error) {
 	at := []byte{0}
 	if stored := sums.Get(keySealing); stored == nil {
 		err = beginSealing(tx)
-	} else if at, err = unseal(sealedVersion, keySealing, stored, "state of the upgrade"); err == nil && (len(at) == 0 || int(at[0]) >= len(indices())) {
+	} else if at, err = layout.Unseal(layout.SealVersion, keySealing, stored, "state of the upgrade"); err == nil && (len(at) == 0 || int(at[0]) >= len(indices())) {
 		err = turn.Errorf(turn.Corrupt, "the state of the upgrade is malformed")
 	}
 	if err != nil {
@@ -81,14 +82,14 @@ func sealSome(tx *bbolt.Tx, limit int) (pairs int, err error) {
 // beginSealing gives the store its version.
 func beginSealing(tx *bbolt.Tx) error {
 	meta := tx.Bucket(bucketMeta)
-	state, err := unsealed(keyState, meta.Get(keyState), "state description")
+	state, err := layout.UnsealOrPlain(keyState, meta.Get(keyState), "state description")
 	if err != nil {
 		return err
 	}
 	if err := sealAccount(tx.Bucket(bucketFiles), tx.Bucket(bucketSums)); err != nil {
 		return err
 	}
-	return meta.Put(keyState, seal(stateVersion, keyState, state))
+	return meta.Put(keyState, layout.Seal(layout.StateVersion, keyState, state))
 }
 
 // sealBucket gives up to limit pairs behind the key last, if that is not empty, their

@@ -8,6 +8,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -20,7 +21,7 @@ func (r *rig) unsealAll() {
 			b, plain := tx.Bucket(bucket), make(map[string][]byte)
 			if err := b.ForEach(func(k, v []byte) error {
 				if string(bucket) != string(bucketElements) {
-					plain[string(k)] = bytes.Clone(v[sealHeader:])
+					plain[string(k)] = bytes.Clone(v[layout.SealSize:])
 				}
 				return nil
 			}); err != nil {

@@ -86,24 +86,24 @@ func (v values) ownValue(key string, h *head, typ turn.Type) (*head, error) {
 // old is its value before, if it had one.
 func (v values) put(h *head, name string, value, old []byte, had bool) {
 	if !had {
-		h.live[0]++
-		h.bytes += uint64(len(name))
+		h.Live[0]++
+		h.Bytes += uint64(len(name))
 	}
-	h.bytes += uint64(len(value)) - uint64(len(old))
+	h.Bytes += uint64(len(value)) - uint64(len(old))
 	v.putElement(h, name, value)
 }
 
 // take removes an element, whose value is old, from an owned head.
 func (v values) take(h *head, name string, old []byte) {
-	h.live[0]--
-	h.bytes -= uint64(len(name) + len(old))
+	h.Live[0]--
+	h.Bytes -= uint64(len(name) + len(old))
 	v.deleteElement(h, name)
 }
 
 // settleValue finishes an operation on the elements of an owned head, which held
 // something before or did not.
 func (v values) settleValue(key string, h *head, before bool, r *turn.Result) {
-	r.Count = h.count()
+	r.Count = h.Count()
 	v.count(key, before, h.held())
 	if !h.held() {
 		v.remove(key, h)
@@ -111,7 +111,7 @@ func (v values) settleValue(key string, h *head, before bool, r *turn.Result) {
 		return
 	}
 	v.changed(key, h)
-	r.Revision = h.revision
+	r.Revision = h.Revision
 }
 
 // parseInt reads an integer as Redis does: in the one form that it would write.

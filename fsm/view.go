@@ -1,13 +1,14 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // layer is what a memtable knows of a session, as found at one moment.
 type layer struct {
-	records  []record
-	removed  [2]spans
+	records  []layout.Record
+	removed  [2]layout.Spans
 	edits    *edits // nil: none
 	complete bool
 }
@@ -22,7 +23,7 @@ type view struct {
 	// tx is open while store is needed; nil if everything is in the layers.
 	tx *reading
 	// scratch is reused from block to block.
-	scratch []record
+	scratch []layout.Record
 	blocks  int // read so far
 
 	// Of walks of Apply. What is charged for them is passed: it must be the same on every
@@ -41,7 +42,7 @@ type view struct {
 const keepBlocks = 16
 
 // block returns the records of a block of the store, valid until it is called again.
-func (v *view) block(key, value []byte) ([]record, error) {
+func (v *view) block(key, value []byte) ([]layout.Record, error) {
 	if v.blocks++; v.blocks == 1 {
 		v.scratch = v.tx.memory.scratch()
 	}
@@ -57,12 +58,12 @@ func (v *view) complete() bool {
 }
 
 // live reports whether the message has not been removed.
-func (v *view) live(r *record) bool {
-	if r.dead || r.seq < v.low[r.side] {
+func (v *view) live(r *layout.Record) bool {
+	if r.Dead || r.Seq < v.low[r.Side] {
 		return false
 	}
 	for i := range v.layers {
-		if v.layers[i].removed[r.side].has(r.seq) {
+		if v.layers[i].removed[r.Side].Has(r.Seq) {
 			return false
 		}
 	}
@@ -74,7 +75,7 @@ func (v *view) live(r *record) bool {
 func (v *view) ceiling() uint64 {
 	for i := range v.layers {
 		if rs := v.layers[i].records; len(rs) > 0 {
-			return rs[0].seq
+			return rs[0].Seq
 		}
 	}
 	return ^uint64(0)
@@ -82,12 +83,12 @@ func (v *view) ceiling() uint64 {
 
 // descend calls fn with each record, dead ones included, with seq ≤ from, the
 // highest first, until fn returns false. fn must not keep the pointer.
-func (v *view) descend(from uint64, fn func(*record) bool) error {
+func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
 	for i := len(v.layers) - 1; i >= 0; i-- {
 		rs := v.layers[i].records
 		end := len(rs)
-		if end > 0 && rs[end-1].seq > from {
-			end = indexOf(rs, from+1)
+		if end > 0 && rs[end-1].Seq > from {
+			end = layout.IndexOf(rs, from+1)
 		}
 		for j := end - 1; j >= 0; j-- {
 			if !fn(v.current(i, &rs[j])) {
@@ -104,7 +105,7 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 	}
 	from = min(from, ceiling-1)
 	c := v.tx.cursor(bucketBlocks)
-	p, _, err := c.around(blockKey(v.inc, from))
+	p, _, err := c.around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 		if err != nil {
 			return err
 		}
-		for j := indexOf(rs, from+1) - 1; j >= 0; j-- {
+		for j := layout.IndexOf(rs, from+1) - 1; j >= 0; j-- {
 			if !fn(v.current(0, &rs[j])) {
 				return nil
 			}
@@ -126,7 +127,7 @@ func (v *view) descend(from uint64, fn func(*record) bool) error {
 }
 
 // ascend is descend the other way: seq ≥ from, the lowest first.
-func (v *view) ascend(from uint64, fn func(*record) bool) error {
+func (v *view) ascend(from uint64, fn func(*layout.Record) bool) error {
 	more := true
 	if !v.complete() && v.tx != nil {
 		var err error
@@ -136,17 +137,17 @@ func (v *view) ascend(from uint64, fn func(*record) bool) error {
 	}
 	for i := range v.layers {
 		rs := v.layers[i].records
-		for j := indexOf(rs, from); more && j < len(rs); j++ {
+		for j := layout.IndexOf(rs, from); more && j < len(rs); j++ {
 			more = fn(v.current(i, &rs[j]))
 		}
 	}
 	return nil
 }
 
-func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err error) {
+func (v *view) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
 	c := v.tx.cursor(bucketBlocks)
-	p, above, err := c.around(blockKey(v.inc, from))
+	p, above, err := c.around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return false, err
 	}
@@ -164,7 +165,7 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 		if err != nil {
 			return false, err
 		}
-		for j := indexOf(rs, from); j < len(rs) && rs[j].seq < ceiling; j++ {
+		for j := layout.IndexOf(rs, from); j < len(rs) && rs[j].Seq < ceiling; j++ {
 			if !fn(v.current(0, &rs[j])) {
 				return false, nil
 			}
@@ -176,22 +177,22 @@ func (v *view) ascendStore(from uint64, fn func(*record) bool) (more bool, err e
 // ofIncarnation reports whether a key of the blocks bucket, whatever is wrong with it, names an
 // incarnation.
 func ofIncarnation(k []byte, inc uint64) bool {
-	if len(k) != blockKeySize {
+	if len(k) != layout.BlockKeySize {
 		return false
 	}
-	i, _ := splitBlockKey(k)
+	i, _ := layout.SplitBlockKey(k)
 	return i == inc
 }
 
 func seqOfBlock(k []byte) uint64 {
-	_, seq := splitBlockKey(k)
+	_, seq := layout.SplitBlockKey(k)
 	return seq
 }
 
 // find returns the record with that seq, dead or alive.
-func (v *view) find(seq uint64) (r record, ok bool, err error) {
-	err = v.ascend(seq, func(got *record) bool {
-		if got.seq == seq {
+func (v *view) find(seq uint64) (r layout.Record, ok bool, err error) {
+	err = v.ascend(seq, func(got *layout.Record) bool {
+		if got.Seq == seq {
 			r, ok = *got, true
 		}
 		return false
@@ -201,14 +202,14 @@ func (v *view) find(seq uint64) (r record, ok bool, err error) {
 
 // newest calls fn with each live message with seq ≤ from, of one side or of
 // anySide, the highest first, until fn returns false.
-func (v *view) newest(side turn.Side, from uint64, fn func(*record) bool) error {
+func (v *view) newest(side turn.Side, from uint64, fn func(*layout.Record) bool) error {
 	floor := v.floor(side)
 	run := seqRun{learned: v.learned}
 	defer run.end()
 	for next := v.below(v.dead(side), min(from, v.top(side))); next >= max(floor, 1); {
 		from, next = next, 0
-		if err := v.descend(from, func(r *record) bool {
-			if r.seq < floor {
+		if err := v.descend(from, func(r *layout.Record) bool {
+			if r.Seq < floor {
 				return false
 			}
 			if v.live(r) {
@@ -218,12 +219,12 @@ func (v *view) newest(side turn.Side, from uint64, fn func(*record) bool) error 
 				}
 			}
 			v.removed++
-			to := v.below(v.dead(side), r.seq)
+			to := v.below(v.dead(side), r.Seq)
 			if v.counts {
-				to = min(to, v.gapAt(&run, r.seq).from-1)
-				run.add(span{to + 1, r.seq})
+				to = min(to, v.gapAt(&run, r.Seq).From-1)
+				run.add(layout.Span{From: to + 1, To: r.Seq})
 			}
-			if r.seq-to < longRun {
+			if r.Seq-to < longRun {
 				return true
 			}
 			next = to
@@ -247,8 +248,8 @@ func (v *view) below(side turn.Side, seq uint64) uint64 {
 	}
 	seq = min(seq, v.high[side])
 	for i := 0; i < len(v.layers); i++ {
-		if run, dead := v.layers[i].removed[side].find(seq); dead {
-			seq, i = run.from-1, -1 // another layer may go on from there
+		if run, dead := v.layers[i].removed[side].Find(seq); dead {
+			seq, i = run.From-1, -1 // another layer may go on from there
 		}
 	}
 	if seq < v.low[side] {
@@ -264,22 +265,22 @@ func (v *view) above(side turn.Side, seq uint64) uint64 {
 	}
 	seq = max(seq, v.low[side])
 	for i := 0; i < len(v.layers); i++ {
-		if run, dead := v.layers[i].removed[side].find(seq); dead {
-			seq, i = run.to+1, -1
+		if run, dead := v.layers[i].removed[side].Find(seq); dead {
+			seq, i = run.To+1, -1
 		}
 	}
 	return seq
 }
 
 // oldest is newest the other way: seq ≥ from, the lowest first.
-func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error {
+func (v *view) oldest(side turn.Side, from uint64, fn func(*layout.Record) bool) error {
 	top := v.top(side)
 	run := seqRun{learned: v.learned}
 	defer run.end()
 	for next := v.above(v.dead(side), max(from, v.floor(side), 1)); next != 0 && next <= top; {
 		from, next = next, 0
-		if err := v.ascend(from, func(r *record) bool {
-			if r.seq > top {
+		if err := v.ascend(from, func(r *layout.Record) bool {
+			if r.Seq > top {
 				return false
 			}
 			if v.live(r) {
@@ -289,12 +290,12 @@ func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error 
 				}
 			}
 			v.removed++
-			to := v.above(v.dead(side), r.seq)
+			to := v.above(v.dead(side), r.Seq)
 			if v.counts {
-				to = max(to, v.gapAt(&run, r.seq).to+1)
-				run.add(span{r.seq, to - 1})
+				to = max(to, v.gapAt(&run, r.Seq).To+1)
+				run.add(layout.Span{From: r.Seq, To: to - 1})
 			}
-			if to-r.seq < longRun {
+			if to-r.Seq < longRun {
 				return true
 			}
 			next = to
@@ -307,9 +308,9 @@ func (v *view) oldest(side turn.Side, from uint64, fn func(*record) bool) error 
 }
 
 // show passes a live message, and shows it to fn if it is of a side.
-func (v *view) show(side turn.Side, r *record, fn func(*record) bool) bool {
+func (v *view) show(side turn.Side, r *layout.Record, fn func(*layout.Record) bool) bool {
 	if v.passed++; v.over() {
-		v.end = r.seq
+		v.end = r.Seq
 		return false
 	}
 	return !v.wanted(side, r) || fn(r)
@@ -332,8 +333,8 @@ const maxSeq = ^uint64(0) - 1
 // anySide stands for both sides.
 const anySide = turn.Newest
 
-func (v *view) wanted(side turn.Side, r *record) bool {
-	return (side == anySide || side == r.side) && v.live(r)
+func (v *view) wanted(side turn.Side, r *layout.Record) bool {
+	return (side == anySide || side == r.Side) && v.live(r)
 }
 
 // floor is the lowest seq at which a live message of the side can be.

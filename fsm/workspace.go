@@ -5,13 +5,14 @@ import (
 	"sync"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // workspace is memory for what one reading takes out of block files. It goes from one
 // to the next, so that most readings leave nothing behind for the garbage collector.
 type workspace struct {
 	blobs   [keepBlocks][]byte
-	records [32]record
+	records [32]layout.Record
 }
 
 // maxBorrowed is the size up to which a block is read into a workspace.
@@ -59,7 +60,7 @@ func (b *borrower) blob(size int64) []byte {
 }
 
 // scratch returns memory for records, nil if it is in use.
-func (b *borrower) scratch() []record {
+func (b *borrower) scratch() []layout.Record {
 	if b.records || b.take() == nil {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // writer writes a memtable to the store, in one transaction.
@@ -16,7 +18,7 @@ type writer struct {
 	garbage bool // there is some to be removed
 	short   bool // of space: see Machine.ShortOfSpace
 	// These are memory that is used again and again.
-	fresh, merged []record
+	fresh, merged []layout.Record
 	encoded, key  []byte
 	read          reuser
 }
@@ -54,7 +56,7 @@ func (w *writer) writeElements() error {
 		if c.gone {
 			err = b.Delete(key)
 		} else {
-			err = b.Put(key, sealElement(key, c.value))
+			err = b.Put(key, layout.SealElement(key, c.value))
 		}
 		return err == nil
 	})
@@ -69,7 +71,7 @@ func (w *writer) writeHeads() error {
 		w.pacer.did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)
 		if h := w.table.heads[key]; h != nil {
-			err = b.Put(w.key, sealed(sealedVersion, w.key, h.encode(sealing(headSize))))
+			err = b.Put(w.key, layout.SealInPlace(layout.SealVersion, w.key, h.Append(layout.SealBuffer(layout.HeadSize))))
 		} else {
 			err = b.Delete(w.key)
 		}
@@ -126,9 +128,9 @@ func (w *writer) writeMeta() error {
 	if err := putSealed(b, keyTags, w.table.meta.tags.encode()); err != nil {
 		return err
 	}
-	return b.Put(keyState, seal(stateVersion, keyState, w.table.meta.encode()))
+	return b.Put(keyState, layout.Seal(layout.StateVersion, keyState, w.table.meta.encode()))
 }
 
 func putSealed(b pairs, key, value []byte) error {
-	return b.Put(key, seal(sealedVersion, key, value))
+	return b.Put(key, layout.Seal(layout.SealVersion, key, value))
 }

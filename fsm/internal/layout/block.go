@@ -1,4 +1,4 @@
-package fsm
+package layout
 
 import (
 	"encoding/binary"
@@ -28,7 +28,7 @@ import (
 const (
 	blockVersion = 1
 	// revBlockVersion is that of blocks with revisions, or edited messages: before turn.Level1
-	// there are none. Two bits from every other first byte of a value (blocks.go).
+	// there are none. Two bits from every other first byte of a value (ref.go).
 	revBlockVersion = 7
 	blockHeader     = 1 + 4
 
@@ -41,149 +41,154 @@ const (
 	knownFlags = flagHead | flagDead | flagRev | flagEdited
 )
 
-const blockKeySize = 16
+// BlockKeySize is the length of a block's key, in bytes.
+const BlockKeySize = 16
 
-func blockKey(inc, seq uint64) []byte {
-	return appendBlockKey(make([]byte, 0, blockKeySize), inc, seq)
+// BlockKey returns the key of a block of an incarnation that begins at seq.
+func BlockKey(inc, seq uint64) []byte {
+	return AppendBlockKey(make([]byte, 0, BlockKeySize), inc, seq)
 }
 
-func appendBlockKey(b []byte, inc, seq uint64) []byte {
+// AppendBlockKey appends BlockKey.
+func AppendBlockKey(b []byte, inc, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, inc), seq)
 }
 
-func splitBlockKey(k []byte) (inc, seq uint64) {
+// SplitBlockKey returns what a block's key is made of.
+func SplitBlockKey(k []byte) (inc, seq uint64) {
 	return binary.BigEndian.Uint64(k), binary.BigEndian.Uint64(k[8:])
 }
 
-// encodeBlock returns the value for records, of which there is at least one,
+// EncodeBlock returns the value for records, of which there is at least one,
 // under a key that names first, in the memory of buf if that suffices. first may
 // lie below the first record's seq: a block whose first records are gone keeps its
 // key.
-func encodeBlock(buf []byte, first uint64, records []record) []byte {
+func EncodeBlock(buf []byte, first uint64, records []Record) []byte {
 	size := blockHeader + binary.MaxVarintLen64
 	for i := range records {
-		size += 4*binary.MaxVarintLen64 + len(records[i].id) + records[i].storedLen()
+		size += 4*binary.MaxVarintLen64 + len(records[i].ID) + records[i].storedLen()
 	}
 	b := append(slices.Grow(buf[:0], size), blockVersion, 0, 0, 0, 0)
 	b = binary.AppendUvarint(b, uint64(len(records)))
 	seq, time, revision := first, int64(0), uint64(0)
 	for i := range records {
 		r := &records[i]
-		b = binary.AppendUvarint(b, r.seq-seq)
-		b = append(b, r.flags())
-		b = binary.AppendVarint(b, r.time-time)
-		b = binary.AppendUvarint(b, uint64(len(r.id)))
+		b = binary.AppendUvarint(b, r.Seq-seq)
+		b = append(b, r.Flags())
+		b = binary.AppendVarint(b, r.Time-time)
+		b = binary.AppendUvarint(b, uint64(len(r.ID)))
 		b = binary.AppendUvarint(b, uint64(r.storedLen()))
-		if r.revision != 0 {
-			b = binary.AppendVarint(b, int64(r.revision-revision))
-			revision = r.revision
+		if r.Revision != 0 {
+			b = binary.AppendVarint(b, int64(r.Revision-revision))
+			revision = r.Revision
 		}
-		if r.flags()&(flagRev|flagEdited) != 0 {
+		if r.Flags()&(flagRev|flagEdited) != 0 {
 			b[0] = revBlockVersion
 		}
-		seq, time = r.seq, r.time
+		seq, time = r.Seq, r.Time
 	}
 	for i := range records {
-		b = append(b, records[i].id...)
+		b = append(b, records[i].ID...)
 	}
 	for i := range records {
-		if was := records[i].original; was != nil {
+		if was := records[i].Original; was != nil {
 			b = append(b, was[:]...)
 		}
-		b = append(b, records[i].data...)
+		b = append(b, records[i].Data...)
 	}
-	binary.LittleEndian.PutUint32(b[1:], checksum(b[blockHeader:]))
+	binary.LittleEndian.PutUint32(b[1:], Checksum(b[blockHeader:]))
 	return b
 }
 
-func (r *record) flags() (f byte) {
-	if r.side == turn.Head {
+// Flags returns what a block's directory says of the record.
+func (r *Record) Flags() (f byte) {
+	if r.Side == turn.Head {
 		f |= flagHead
 	}
-	if r.dead {
+	if r.Dead {
 		f |= flagDead
 	}
-	if r.revision != 0 {
+	if r.Revision != 0 {
 		f |= flagRev
 	}
-	if r.original != nil {
+	if r.Original != nil {
 		f |= flagEdited
 	}
 	return f
 }
 
 // storedLen is the length of what a block holds of the payload.
-func (r *record) storedLen() int {
-	if r.original != nil {
-		return digestSize + len(r.data)
+func (r *Record) storedLen() int {
+	if r.Original != nil {
+		return DigestSize + len(r.Data)
 	}
-	return len(r.data)
+	return len(r.Data)
 }
 
-// decodeBlock appends the records of a stored block to dst. Their data is part of
+// DecodeBlock appends the records of a stored block to dst. Their data is part of
 // value, which may be borrowed from the store.
-func decodeBlock(dst []record, first uint64, value []byte, borrowed bool) ([]record, error) {
+func DecodeBlock(dst []Record, first uint64, value []byte, borrowed bool) ([]Record, error) {
 	if err := verifyBlock(value); err != nil {
 		return dst, err
 	}
-	return decodeSound(dst, first, value, borrowed)
+	return DecodeVerified(dst, first, value, borrowed)
 }
 
 // verifyBlock holds a stored block against its checksum.
 func verifyBlock(value []byte) error {
 	if len(value) < blockHeader {
-		return damagedBlock("stored block of %d bytes is too short", len(value))
+		return DamagedBlock("stored block of %d bytes is too short", len(value))
 	}
 	if value[0] != revBlockVersion {
 		if bits.OnesCount8(value[0]^blockVersion) == 1 || bits.OnesCount8(value[0]^revBlockVersion) == 1 { // versions differ in two bits
-			return damagedBlock("stored block has the version %d, one bit away from %d or %d", value[0], blockVersion, revBlockVersion)
+			return DamagedBlock("stored block has the version %d, one bit away from %d or %d", value[0], blockVersion, revBlockVersion)
 		}
-		if err := checkVersion(value, blockVersion, "block"); err != nil {
+		if err := CheckVersion(value, blockVersion, "block"); err != nil {
 			return err
 		}
 	}
-	if checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
-		return damagedBlock("stored block fails its checksum")
+	if Checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
+		return DamagedBlock("stored block fails its checksum")
 	}
 	return nil
 }
 
-// checkBlock is verifyBlock for a block that is copied as it is, not decoded. Damage
+// CheckBlock is verifyBlock for a block that is copied as it is, not decoded. Damage
 // that is copied would spread: over garbage collection, dumps and restores.
-func checkBlock(key, value []byte) error {
-	if len(key) != blockKeySize {
+func CheckBlock(key, value []byte) error {
+	if len(key) != BlockKeySize {
 		return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
 	}
 	if err := verifyBlock(value); err != nil {
-		return at(err, key)
+		return InBlock(err, key)
 	}
 	return nil
 }
 
-// decodeSound is decodeBlock for a value that was decoded before, and not written to since.
-func decodeSound(dst []record, first uint64, value []byte, borrowed bool) ([]record, error) {
+// DecodeVerified is DecodeBlock for a value that was decoded before, and not written to since.
+func DecodeVerified(dst []Record, first uint64, value []byte, borrowed bool) ([]Record, error) {
 	body := value[blockHeader:]
 	names, data, err := blockSections(body, value[0] == revBlockVersion)
 	if err != nil {
 		return dst, err
 	}
 	ids := string(names)
-	r := reader{b: body}
-	e, n := entry{seq: first}, r.count()
+	r := Reader{b: body}
+	e, n := entry{seq: first}, r.Count()
 	dst = slices.Grow(dst, n)
 	for range n {
 		e = r.entry(e)
-		rec := record{seq: e.seq, time: e.time, dead: e.flags&flagDead != 0, revision: e.own(), borrowed: borrowed}
+		rec := Record{Seq: e.seq, Time: e.time, Dead: e.flags&flagDead != 0, Revision: e.own(), Borrowed: borrowed}
 		if e.flags&flagHead != 0 {
-			rec.side = turn.Head
+			rec.Side = turn.Head
 		}
-		rec.id, ids = ids[:e.idLen], ids[e.idLen:]
-		rec.data, data = data[:e.dataLen:e.dataLen], data[e.dataLen:]
+		rec.ID, ids = ids[:e.idLen], ids[e.idLen:]
+		rec.Data, data = data[:e.dataLen:e.dataLen], data[e.dataLen:]
 		if e.flags&flagEdited != 0 {
-			if len(rec.data) < digestSize {
+			if len(rec.Data) < DigestSize {
 				return dst, turn.Errorf(turn.Corrupt, "stored block has a message without its digest")
 			}
-			rec.original, rec.data = (*[digestSize]byte)(rec.data), rec.data[digestSize:]
+			rec.Original, rec.Data = (*[DigestSize]byte)(rec.Data), rec.Data[DigestSize:]
 		}
 		dst = append(dst, rec)
 	}
@@ -209,15 +214,15 @@ func (e *entry) own() uint64 {
 	return e.revision
 }
 
-func (r *reader) entry(before entry) entry {
-	e := entry{seq: before.seq + r.uint(), revision: before.revision}
+func (r *Reader) entry(before entry) entry {
+	e := entry{seq: before.seq + r.Uint(), revision: before.revision}
 	if len(r.b) == 0 {
 		r.bad = true
 		return e
 	}
 	e.flags, r.b = r.b[0], r.b[1:]
 	e.time = before.time + r.zigzag()
-	e.idLen, e.dataLen = r.count(), r.count()
+	e.idLen, e.dataLen = r.Count(), r.Count()
 	if e.flags&flagRev != 0 {
 		e.revision += uint64(r.zigzag())
 	}
@@ -226,9 +231,9 @@ func (r *reader) entry(before entry) entry {
 
 // blockSections checks the directory of a block and returns what follows it.
 func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
-	r := reader{b: body}
+	r := Reader{b: body}
 	idBytes, dataBytes := 0, 0
-	for range r.count() {
+	for range r.Count() {
 		e := r.entry(entry{})
 		idBytes += e.idLen
 		dataBytes += e.dataLen
@@ -238,7 +243,7 @@ func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
 		}
 	}
 	if r.bad || idBytes+dataBytes != len(r.b) {
-		return nil, nil, damagedBlock("stored block has a malformed directory")
+		return nil, nil, DamagedBlock("stored block has a malformed directory")
 	}
 	return r.b[:idBytes], r.b[idBytes:], nil
 }

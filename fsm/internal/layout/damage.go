@@ -1,0 +1,27 @@
+package layout
+
+import (
+	"errors"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// BlockDamage is the error for a block that is not what was written.
+type BlockDamage struct{ error }
+
+func (e BlockDamage) Unwrap() error { return e.error }
+
+// DamagedBlock returns a BlockDamage of kind turn.Corrupt.
+func DamagedBlock(format string, args ...any) error {
+	return BlockDamage{turn.Errorf(turn.Corrupt, format, args...)}
+}
+
+// InBlock says in which block an error is.
+func InBlock(err error, key []byte) error {
+	e := turn.AsError(err)
+	inc, seq := SplitBlockKey(key)
+	if block := (BlockDamage{}); errors.As(err, &block) {
+		return DamagedBlock("block %d/%d: %s", inc, seq, e.Message)
+	}
+	return turn.Errorf(e.Kind, "block %d/%d: %s", inc, seq, e.Message)
+}

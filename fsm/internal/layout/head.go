@@ -1,0 +1,163 @@
+package layout
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Head is all that the state holds of a key but for its messages or elements. Its Meta
+// map is never changed, only replaced. Times are Unix milliseconds of cluster time.
+type Head struct {
+	Inc      uint64 // incarnation: number of the key's value, never given twice
+	Type     turn.Type
+	Created  int64
+	Updated  int64
+	Revision uint64
+	First    uint64 // seq of the oldest live message, 0 if there is none
+	Last     uint64 // highest seq given out
+	LastID   uint64 // highest seq of a message that carried an id
+	Moves    Moves
+	// Low, by side: messages of that side with a seq below it are dead. Of a stream, from
+	// turn.Level1 on: time and seq of an entry id up to which all entries are dead.
+	Low [2]uint64
+	// High, by side, of lists: messages of that side with a seq above it are dead. Before
+	// turn.Level1 it is Last.
+	High [2]uint64
+	// Live, by side: number of live messages. Of another type than a list, Live[0]
+	// is the number of elements, and First and LastID are not used; Last is
+	// of a stream the number of entries ever added.
+	Live  [2]uint64
+	Bytes uint64 // payload bytes of live messages, or of elements with their names
+
+	Deadline int64
+	Slide    int64
+	// Scheduled is the deadline under which the key is in the due index, 0 if it is
+	// not. Scheduled ≤ Deadline whenever both are set: a deadline that moved later is
+	// noticed, and scheduled again, when the old one has passed.
+	Scheduled int64
+	// TombstonesUntil: until that cluster time ids of an earlier incarnation count.
+	TombstonesUntil int64
+
+	Entry turn.EntryID // highest id given out in a stream
+
+	Meta map[string]string
+}
+
+const (
+	headVersion      = 1
+	MovesHeadVersion = 3 // of heads with moves, or bounds below Last; 2 would be taken for a seal's
+
+	HeadSize = 96 // bytes that the stored form of most heads takes
+)
+
+// Count returns the number of live messages, or of elements.
+func (h *Head) Count() uint64 { return h.Live[turn.Tail] + h.Live[turn.Head] }
+
+// Floors returns, by side, a seq below which every message of the side is dead.
+func (h *Head) Floors() [2]uint64 {
+	low := h.Low
+	for s := range low {
+		if h.Live[s] == 0 {
+			low[s] = h.Last + 1
+		}
+	}
+	return low
+}
+
+// Take has the bounds of a side take in a new message, whose seq is above all others.
+func (h *Head) Take(side turn.Side, seq uint64) {
+	if h.Live[side] == 0 {
+		h.Low[side] = seq
+	}
+	h.High[side] = seq
+}
+
+// below returns, by side, how far below Last the bounds are up to which messages are alive.
+// Of a side without any, that says nothing.
+func (h *Head) below() (n [2]uint64) {
+	for side, high := range h.High {
+		if h.Type == turn.TypeList && h.Live[side] > 0 {
+			n[side] = h.Last - high
+		}
+	}
+	return n
+}
+
+// Append appends the stored form: version, then uvarints in the order below,
+// then the metadata as pairs of length-prefixed strings in key order, then, if the version is
+// that of heads with some, the moves and, if they say something, how far the bounds are below
+// Last.
+func (h *Head) Append(b []byte) []byte {
+	at := len(b)
+	b = append(b, headVersion)
+	for _, v := range [...]uint64{
+		h.Inc, uint64(h.Type), uint64(h.Created), uint64(h.Updated), h.Revision, h.First, h.Last, h.LastID,
+		h.Low[0], h.Low[1], h.Live[0], h.Live[1], h.Bytes,
+		uint64(h.Deadline), uint64(h.Slide), uint64(h.Scheduled), uint64(h.TombstonesUntil),
+		h.Entry.Time, h.Entry.Seq, uint64(len(h.Meta)),
+	} {
+		b = binary.AppendUvarint(b, v)
+	}
+	if len(h.Meta) > 0 {
+		for _, k := range slices.Sorted(maps.Keys(h.Meta)) {
+			b = AppendString(AppendString(b, k), h.Meta[k])
+		}
+	}
+	below := h.below()
+	if h.Moves.Total == 0 && below == [2]uint64{} {
+		return b
+	}
+	b[at] = MovesHeadVersion
+	b = h.Moves.Append(b)
+	if below != [2]uint64{} {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, below[0]), below[1])
+	}
+	return b
+}
+
+// Decode sets h to the head with the stored form b.
+func (h *Head) Decode(b []byte) error {
+	moved := len(b) > 0 && b[0] == MovesHeadVersion
+	if err := CheckVersion(b, headVersion, "session"); err != nil && !moved {
+		return err
+	}
+	r := NewReader(b[1:])
+	*h = Head{
+		Inc: r.Uint(), Type: turn.Type(r.Uint()), Created: int64(r.Uint()), Updated: int64(r.Uint()), Revision: r.Uint(),
+		First: r.Uint(), Last: r.Uint(), LastID: r.Uint(),
+		Low: [2]uint64{r.Uint(), r.Uint()}, Live: [2]uint64{r.Uint(), r.Uint()}, Bytes: r.Uint(),
+		Deadline: int64(r.Uint()), Slide: int64(r.Uint()), Scheduled: int64(r.Uint()), TombstonesUntil: int64(r.Uint()),
+		Entry: turn.EntryID{Time: r.Uint(), Seq: r.Uint()},
+	}
+	if n := r.Count(); n > 0 {
+		h.Meta = make(map[string]string, n)
+		for range n {
+			k := r.Text()
+			h.Meta[k] = r.Text()
+		}
+	}
+	if h.High = [2]uint64{h.Last, h.Last}; moved {
+		h.Moves = r.Moves()
+		if r.More() {
+			h.High[0] -= min(r.Uint(), h.Last)
+			h.High[1] -= min(r.Uint(), h.Last)
+		}
+	}
+	return r.End("session")
+}
+
+// Describe returns the session or value as callers see it.
+func (h *Head) Describe(key turn.Key) *turn.Session {
+	return &turn.Session{
+		Key: key, Type: h.Type, Incarnation: h.Inc, Count: h.Count(), Bytes: h.Bytes, First: h.First, Last: h.Last,
+		Revision: h.Revision, Created: h.Created, Updated: h.Updated, Deadline: h.Deadline, Slide: h.Slide, Meta: h.Meta,
+		LastEntry: h.Entry,
+	}
+}
+
+// Expired reports whether the key no longer exists at cluster time now,
+// whether or not that has been acted upon.
+func (h *Head) Expired(now int64) bool { return h.Deadline != 0 && h.Deadline <= now }
