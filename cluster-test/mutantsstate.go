@@ -35,7 +35,7 @@ func stateMutants() []mutant {
 				New: "\tshuffled := make(map[int]codec.Command)\n\tfor i, c := range e.Commands {\n\t\tshuffled[i] = c\n\t}\n\tfor i, c := range shuffled {\n"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,cas", Shows: []string{"states differ", "nodes differ", "two values"}, Runs: 3}, simulation(3)}},
 		{Name: "cache-overwritten", About: "memory of a block in the cache is written to",
-			Edits:    []edit{{Old: "\t\t\tr.cache.add(ref, block)\n", New: "\t\t\tr.cache.add(ref, block)\n\t\t\tblock[len(block)-1] ^= 1\n"}},
+			Edits:    []edit{{Old: "\t\t\tr.cache.Add(ref, block)\n", New: "\t\t\tr.cache.Add(ref, block)\n\t\t\tblock[len(block)-1] ^= 1\n"}},
 			Catchers: []catcher{{Test: "TestReadsSameWithAndWithoutCache", Shows: []string{"without"}, Runs: 1}}},
 		{Name: "memory-borrowed-on", About: "a read's answer stays in memory that the next one takes over",
 			Edits:    []edit{{Old: "layout.DecodeBlock(dst, first, block, buf != nil)", New: "layout.DecodeBlock(dst, first, block, false)"}},

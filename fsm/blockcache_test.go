@@ -9,39 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/turn"
 )
-
-func TestBlockCacheKeepsWhatWasUsedLast(t *testing.T) {
-	ref := func(i int) blockfile.Ref { return blockfile.Ref{File: 1, Offset: int64(i), Length: 1000} }
-	c := newBlockCache(10 * (1000 + smallCost))
-	block := make([]byte, 1000)
-	for i := range 10 {
-		c.add(ref(i), block)
-		c.add(ref(i), block) // by two that read it at once
-	}
-	c.get(ref(0), true)
-	c.add(ref(10), block)
-	c.drop(ref(5))
-	c.drop(ref(77))
-	for i := range 11 {
-		_, ok, again := c.get(ref(i), true)
-		if gone := i == 1 || i == 5; ok == gone || again {
-			t.Errorf("block %d is kept: %v, was missed before: %v", i, ok, again)
-		}
-		if _, _, again = c.get(ref(i), true); again == ok {
-			t.Errorf("block %d is kept: %v, and the second time it was missed before: %v", i, ok, again)
-		}
-	}
-	if want := c.limit * 9 / 10; c.bytes != want || c.order.Len() != 9 || len(c.found) != 9 {
-		t.Errorf("9 blocks of %d bytes count as %d, %d of %d bytes", want, c.order.Len(), len(c.found), c.bytes)
-	}
-	big := blockfile.Ref{File: 2, Length: c.limit / 4}
-	if c.add(big, make([]byte, big.Length)); len(c.found) != 9 {
-		t.Error("a block of a quarter of the cache is kept")
-	}
-}
 
 // The same reads of sessions of one block to many, with a cache that has no room for all
 // of it and without one, while messages come, go and move to other blocks. What was read
@@ -92,10 +61,11 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 		if !reflect.DeepEqual(got[0], got[1]) {
 			t.Fatalf("step %d: with a cache %+v, without %+v", step, got[0], got[1])
 		}
-		if c := rigs[0].m.cache; c.bytes > c.limit {
-			t.Fatalf("the cache of %d bytes holds %d", c.limit, c.bytes)
+		kept, size := rigs[0].m.cache.Size()
+		if size > 400<<10 {
+			t.Fatalf("the cache of 400 KiB holds %d bytes", size)
 		}
-		hits += rigs[0].m.cache.order.Len()
+		hits += kept
 		for _, m := range got[step%2].Messages {
 			all, before = append(all, m), append(before, bytes.Clone(m.Data))
 		}
@@ -108,8 +78,8 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 	if reads, cached := rigs[0].m.BlockReads(); cached == 0 || cached >= reads {
 		t.Errorf("%d of %d blocks were in the cache", cached, reads)
 	}
-	if hits == 0 || rigs[1].m.cache.order.Len() != 0 {
-		t.Errorf("the caches held %d and %d blocks", hits, rigs[1].m.cache.order.Len())
+	if without, _ := rigs[1].m.cache.Size(); hits == 0 || without != 0 {
+		t.Errorf("the caches held %d and %d blocks", hits, without)
 	}
 }
 
@@ -125,7 +95,7 @@ func TestLongReadKeepsTheCache(t *testing.T) {
 		if n := len(r.query(&turn.Read{Key: long}).Messages); n != 400 {
 			t.Fatalf("read %d messages", n)
 		}
-		if n := r.m.cache.order.Len(); n != want {
+		if n, _ := r.m.cache.Size(); n != want {
 			t.Errorf("%d blocks are kept after read %d, want %d", n, i, want)
 		}
 	}

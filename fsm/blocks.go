@@ -6,6 +6,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -17,8 +18,8 @@ const blocksDir = "blocks"
 type reading struct {
 	*bbolt.Tx
 	pin    blockfile.Pin
-	cache  *blockCache // nil: blocks are read past it, and not kept
-	known  *knownPairs // nil: none is remembered
+	cache  *blockcache.Cache // nil: blocks are read past it, and not kept
+	known  *knownPairs       // nil: none is remembered
 	memory borrower
 	// lookups are the cursors of get, which it uses again and again: of all but elements, and of these.
 	lookups [2]bucketCursor
@@ -43,6 +44,10 @@ func (m *Machine) reading() (*reading, error) {
 	}
 	return &reading{Tx: tx, pin: pin, cache: m.cache, known: &m.known, memory: borrower{from: &m.spaces}}, nil
 }
+
+// BlockReads returns how often blocks of messages were needed since the start, and how
+// often they were in the cache.
+func (m *Machine) BlockReads() (reads, cached uint64) { return m.cache.Reads() }
 
 // wentBack is the error for a file that is not the one that was written last: an older
 // copy was put in its place, while it was in use.
@@ -86,7 +91,7 @@ func (r *reading) load(dst []layout.Record, key, value []byte, keep bool) ([]lay
 		return loadBlock(r.pin, dst, key, value)
 	}
 	_, first := layout.SplitBlockKey(key)
-	block, ok, again := r.cache.get(ref, keep)
+	block, ok, again := r.cache.Get(ref, keep)
 	if ok {
 		dst, err = layout.DecodeVerified(dst, first, block, false)
 	} else {
@@ -98,7 +103,7 @@ func (r *reading) load(dst []layout.Record, key, value []byte, keep bool) ([]lay
 			dst, err = layout.DecodeBlock(dst, first, block, buf != nil)
 		}
 		if err == nil && again {
-			r.cache.add(ref, block)
+			r.cache.Add(ref, block)
 		}
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
@@ -126,7 +127,7 @@ type blockSpace struct {
 	bucket pairs
 	finder finder // in bucket
 	files  *blockfile.Set
-	cache  *blockCache // of what is read elsewhere
+	cache  *blockcache.Cache // of what is read elsewhere
 	uses   uses
 	sweep  sweep
 	worth  worth
@@ -134,7 +135,7 @@ type blockSpace struct {
 	full uint64
 }
 
-func newBlockSpace(files *blockfile.Set, cache *blockCache, u uses, s sweep, w worth) blockSpace {
+func newBlockSpace(files *blockfile.Set, cache *blockcache.Cache, u uses, s sweep, w worth) blockSpace {
 	mine := make(uses)
 	maps.Copy(mine, u)
 	return blockSpace{files: files, cache: cache, uses: mine, sweep: s, worth: w, full: files.Current()}
@@ -185,7 +186,7 @@ func (s *blockSpace) release(key []byte) error {
 	ref, elsewhere, err := layout.DecodeRef(key, old)
 	if elsewhere {
 		s.uses.refer(ref, -1)
-		s.cache.drop(ref)
+		s.cache.Drop(ref)
 	}
 	return err
 }

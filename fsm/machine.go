@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
+	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -35,7 +36,7 @@ type Machine struct {
 	db     *bbolt.DB // replaced by Restore
 	dbFile *os.File  // the file of db, to ask for its size
 	files  *blockfile.Set
-	cache  *blockCache
+	cache  *blockcache.Cache
 	known  knownPairs
 	spaces sync.Pool // of *workspace
 	active *memtable
@@ -101,7 +102,7 @@ func Open(cfg Config) (*Machine, error) {
 	m := &Machine{
 		cfg:     cfg,
 		db:      db,
-		cache:   newBlockCache(cfg.CacheBytes),
+		cache:   blockcache.New(cfg.CacheBytes),
 		windows: newWindows(cfg.WindowBytes / placeBytes),
 		fatal:   make(chan struct{}),
 		kick:    make(chan struct{}, 1),

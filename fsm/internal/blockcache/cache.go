@@ -1,4 +1,5 @@
-package fsm
+// Package blockcache keeps blocks of messages that were read from block files lately.
+package blockcache
 
 import (
 	"container/list"
@@ -7,15 +8,22 @@ import (
 	"github.com/turnlog/turnlog/fsm/blockfile"
 )
 
-// cacheShare: a block of more than the cacheShare-th part of the cache is not kept.
-const cacheShare = 8
+const (
+	// share: a block of more than the share-th part of the cache is not kept.
+	share = 8
+	// fullBlock is how many bytes most blocks have.
+	fullBlock = 8 << 10
+	// overhead is the memory that a block takes besides its bytes, roughly.
+	overhead = 150
+)
 
-// blockCache keeps the blocks that were read last: the ends of the sessions
+// Cache keeps the blocks that were read last: the ends of the sessions
 // that are talked in. What a reference refers to never changes, so nothing in it is
 // ever wrong; what is replaced is dropped since it will not be asked for again. They are kept
 // as they were read and found sound: decoded, they would be many more things for the
-// collector to look at. A nil cache keeps nothing.
-type blockCache struct {
+// collector to look at. Get, Add and Drop may be called on a nil cache, which keeps nothing.
+// Methods may be called from any goroutine.
+type Cache struct {
 	limit int // bytes
 
 	mu sync.Mutex
@@ -36,21 +44,22 @@ type cachedBlock struct {
 	block []byte
 }
 
-func newBlockCache(limit int) *blockCache {
-	return &blockCache{
+// New returns a cache of so many bytes. If limit is not positive, it keeps nothing.
+func New(limit int) *Cache {
+	return &Cache{
 		limit: limit, found: make(map[blockfile.Ref]*list.Element), order: list.New(),
-		missed: make([]uint32, 2*max(limit, 0)/blockBytes+1),
+		missed: make([]uint32, 2*max(limit, 0)/fullBlock+1),
 	}
 }
 
 // size is about the memory that the block takes.
 func (b *cachedBlock) size() int {
-	return len(b.block) + smallCost
+	return len(b.block) + overhead
 }
 
-// get returns a block, which must not be written to. If it is not there, and is worth
+// Get returns a block, which must not be written to. If it is not there, and is worth
 // to be kept if it is asked for again, again tells whether it is.
-func (c *blockCache) get(ref blockfile.Ref, worth bool) (block []byte, ok, again bool) {
+func (c *Cache) Get(ref blockfile.Ref, worth bool) (block []byte, ok, again bool) {
 	if c == nil {
 		return nil, false, false
 	}
@@ -67,7 +76,7 @@ func (c *blockCache) get(ref blockfile.Ref, worth bool) (block []byte, ok, again
 }
 
 // missLocked notes a block that is not there. It reports whether it was noted already.
-func (c *blockCache) missLocked(ref blockfile.Ref) (again bool) {
+func (c *Cache) missLocked(ref blockfile.Ref) (again bool) {
 	// Multiplicative hashing (Knuth, The Art of Computer Programming, section 6.4).
 	const golden = 0x9E3779B97F4A7C15
 	h := (ref.File*golden ^ uint64(ref.Offset)) * golden
@@ -77,10 +86,10 @@ func (c *blockCache) missLocked(ref blockfile.Ref) (again bool) {
 	return again
 }
 
-// add keeps a block, which is not written to any more.
-func (c *blockCache) add(ref blockfile.Ref, block []byte) {
+// Add keeps a block, which is not written to any more.
+func (c *Cache) Add(ref blockfile.Ref, block []byte) {
 	b := &cachedBlock{ref, block}
-	if c == nil || b.size() > c.limit/cacheShare {
+	if c == nil || b.size() > c.limit/share {
 		return
 	}
 	c.mu.Lock()
@@ -95,8 +104,8 @@ func (c *blockCache) add(ref blockfile.Ref, block []byte) {
 	}
 }
 
-// drop forgets a block that is not referred to any more.
-func (c *blockCache) drop(ref blockfile.Ref) {
+// Drop forgets a block that is not referred to any more.
+func (c *Cache) Drop(ref blockfile.Ref) {
 	if c == nil {
 		return
 	}
@@ -107,15 +116,21 @@ func (c *blockCache) drop(ref blockfile.Ref) {
 	}
 }
 
-// BlockReads returns how often blocks of messages were needed since the start, and how
-// often they were in the cache.
-func (m *Machine) BlockReads() (reads, cached uint64) {
-	m.cache.mu.Lock()
-	defer m.cache.mu.Unlock()
-	return m.cache.reads, m.cache.hits
+// Reads returns how often blocks were asked for, and how often they were there.
+func (c *Cache) Reads() (asked, found uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reads, c.hits
 }
 
-func (c *blockCache) dropLocked(e *list.Element) {
+// Size returns how many blocks the cache keeps, and about how much memory they take.
+func (c *Cache) Size() (blocks, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.found), c.bytes
+}
+
+func (c *Cache) dropLocked(e *list.Element) {
 	b := c.order.Remove(e).(*cachedBlock)
 	delete(c.found, b.ref)
 	c.bytes -= b.size()
