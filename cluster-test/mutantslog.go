@@ -3,6 +3,9 @@ package main
 // logMutants break the log and leave out syncs.
 func logMutants() []mutant {
 	return []mutant{
+		{Name: "terms-suffice", About: "entries of a leader are taken for those that the log has of the same term, whatever is in them",
+			Edits:    []edit{{In: "(*ballot).follows", Old: "return 0, b.same(m.Entries)", New: "return 0, nil"}},
+			Catchers: []catcher{{Test: "TestMessageOfASecondLeader", Runs: 1}}},
 		{Name: "unsynced-log", About: "the log's records are written and never synced",
 			Edits:    []edit{{Old: "if err := l.timedSync(s.file); err != nil {", New: "if err := error(nil); err != nil {"}},
 			Catchers: []catcher{{Test: "wal.TestCrash", SeedFlag: "seed", Runs: 1}, simulation(3)}},

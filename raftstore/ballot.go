@@ -31,6 +31,9 @@ type ballot struct {
 	clock func() time.Time // its monotonic reading counts
 	// configuration returns the latest one, committed or not; nil: no node is known.
 	configuration func() raft.Configuration
+	// same returns why a leader's entries cannot be taken: this node has others of the same
+	// term; nil: no log is known.
+	same func([]*raft.Log) error
 
 	mu    sync.Mutex
 	began bool      // to ask; nothing is promised before
@@ -98,10 +101,13 @@ func (b *ballot) follows(m *raft.AppendEntriesRequest) (since uint64, err error)
 	if since = b.forgotten(); m.Term < since {
 		return since, fmt.Errorf("this node may have been in term %d", since)
 	}
-	if len(m.Entries) > 0 {
-		return 0, b.ready()
+	if len(m.Entries) == 0 {
+		return 0, nil
 	}
-	return 0, nil
+	if err := b.ready(); err != nil || b.same == nil {
+		return 0, err
+	}
+	return 0, b.same(m.Entries)
 }
 
 // elects returns why this node may not give its vote in that term, to itself either;

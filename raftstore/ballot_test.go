@@ -1,7 +1,10 @@
 package raftstore
 
 import (
+	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -245,4 +248,29 @@ func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
 	if r := (<-answers).Response.(*raft.RequestVoteResponse); r.Granted || r.Term != 4000 {
 		t.Errorf("answer: %+v", r)
 	}
+}
+
+// A term that has two leaders, because a node voted twice in it, has two logs. A node that has
+// entries of one of them takes none of the other: it would take its own for those.
+func TestMessageOfASecondLeader(t *testing.T) {
+	c := newCluster(t, 3)
+	put(t, c.leader(), "s", "x")
+	f := c.follower()
+	last, err := f.logs.LastIndex()
+	var log raft.Log
+	if err = errors.Join(err, f.logs.GetLog(last, &log)); err != nil {
+		t.Fatal(err)
+	}
+	m := &raft.AppendEntriesRequest{Term: log.Term, Entries: []*raft.Log{&log}}
+	if err := f.logs.CheckSame(m.Entries); err != nil {
+		t.Errorf("an entry that is sent again: %v", err)
+	}
+	log.Data = append(slices.Clone(log.Data), 0)
+	if reachesRaft(f.ballot, m) {
+		t.Error("the message of a second leader reaches Raft")
+	}
+	if err := f.reason(); err == nil || !strings.Contains(err.Error(), "two nodes led") {
+		t.Errorf("the node stopped because of %v", err)
+	}
+	c.kill(f.id)
 }

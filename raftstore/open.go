@@ -128,7 +128,7 @@ func (n *Node) openLog(dir string) (err error) {
 		Mark: n.mark, Fail: n.fail, Halt: n.halt,
 		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.leading,
 	})
-	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration}
+	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration, same: n.logs.CheckSame}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
 	return err
 }
