@@ -90,25 +90,27 @@ func (u uses) refer(ref blockfile.Ref, sign int64) {
 }
 
 // worth says which files are worth emptying: those of which a share, and so many bytes,
-// are referred to at most.
+// are referred to at most, and so many bytes are not; the one that is appended to, or not.
 type worth struct {
-	share float64
-	live  int64
+	share         float64
+	live, garbage int64
+	current       bool
 }
 
 // worthNow returns which files are worth emptying. On a disk that is short of space what is
-// moved takes half of what is left at most: it is there twice until the file is empty.
+// moved takes half of what is left at most: it is there twice until the file is empty. If
+// emptied files are kept for readers, there is nothing to be gained soon.
 func (m *Machine) worthNow() worth {
-	if m.short.Load() {
-		return worth{sparseWhenShort, m.left.Load() / 2}
+	if m.short.Load() && !m.files.Pinned() {
+		return worth{sparseWhenShort, m.left.Load() / 2, m.files.FileBytes() / 16, true}
 	}
-	return worth{sparse, math.MaxInt64}
+	return worth{sparse, math.MaxInt64, 0, false}
 }
 
 // sparsest returns the file most worth emptying of those below a number; 0 if none is.
 func (u uses) sparsest(below uint64, w worth) (file uint64) {
 	for _, n := range slices.Sorted(maps.Keys(u)) {
-		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= w.share && u[n].live <= w.live {
+		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= w.share && u[n].live <= w.live && u[n].extent-u[n].live >= w.garbage {
 			file, w.share = n, share
 		}
 	}
@@ -131,8 +133,9 @@ type blockSpace struct {
 	uses   uses
 	sweep  sweep
 	worth  worth
-	// full: files below it were not appended to since the last commit.
-	full uint64
+	// full: files below it are not appended to.
+	full  uint64
+	moved int64 // bytes that were taken to other files
 }
 
 func newBlockSpace(files *blockfile.Set, cache *blockcache.Cache, u uses, s sweep, w worth) blockSpace {
@@ -141,13 +144,25 @@ func newBlockSpace(files *blockfile.Set, cache *blockcache.Cache, u uses, s swee
 	return blockSpace{files: files, cache: cache, uses: mine, sweep: s, worth: w, full: files.Current()}
 }
 
-// giveUpCurrent has blocks appended to another file, if the current one is worth emptying.
-// Nothing may have been appended since the last commit.
+// worthGivingUp reports whether the file that is appended to is the one most worth emptying.
+func (s *blockSpace) worthGivingUp() bool {
+	n := s.files.Current()
+	return n != 0 && s.worth.current && s.uses.sparsest(n+1, s.worth) == n
+}
+
+// giveUpCurrent has blocks appended to another file from now on, if the current one is worth
+// emptying, and there is space for another. Nothing was appended since the last commit.
 func (s *blockSpace) giveUpCurrent() {
-	if n := s.files.Current(); s.uses.sparsest(n+1, s.worth) == n && n != 0 {
-		s.files.BeginFile()
-		s.full = n + 1
+	if s.worthGivingUp() && s.files.Begin() == nil {
+		s.full = s.files.Current()
 	}
+}
+
+// sweeping reports whether a file is being emptied. It may not be the current one, as it is
+// again if the transaction that had given it up failed.
+func (s *blockSpace) sweeping() bool {
+	_, there := s.uses[s.sweep.file]
+	return there && s.sweep.file < s.full
 }
 
 // begin has blocks put into the bucket of a transaction.
@@ -193,17 +208,16 @@ func (s *blockSpace) release(key []byte) error {
 
 // untidy reports whether there is a file to clean.
 func (s *blockSpace) untidy() bool {
-	_, begun := s.uses[s.sweep.file]
-	return begun || s.uses.sparsest(s.full, s.worth) != 0
+	return s.sweeping() || s.worthGivingUp() || s.uses.sparsest(s.full, s.worth) != 0
 }
 
 // clean moves what is left in a sparse file to the current one, a bounded amount.
 func (s *blockSpace) clean() (err error) {
-	if !s.untidy() {
-		return nil
-	}
-	if _, begun := s.uses[s.sweep.file]; !begun {
+	if !s.sweeping() {
 		s.sweep = sweep{file: s.uses.sparsest(s.full, s.worth)}
+	}
+	if s.sweep.file == 0 {
+		return nil
 	}
 	extent := s.uses[s.sweep.file].extent
 	limit := s.sweep.next + sweepBytes
@@ -229,6 +243,7 @@ func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
 	if err != nil {
 		return err
 	}
+	s.moved += there.Size()
 	return s.put(slices.Clone(key), block)
 }
 

@@ -155,6 +155,7 @@ func (m *Machine) tidy() (more bool, err error) {
 		if w.table.meta, _, err = loadMeta(w.tx.tx); err != nil {
 			return err
 		}
+		w.space.giveUpCurrent()
 		if err := w.collectGarbage(); err != nil {
 			return err
 		}
@@ -193,6 +194,7 @@ func (m *Machine) commit(w *writer, change func() error) error {
 	}
 	m.committed.Store(id)
 	m.uses, m.sweep = w.space.uses, w.space.sweep
+	m.left.Add(-w.space.moved)
 	m.removeFiles(unused)
 	return nil
 }

@@ -3,8 +3,12 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
+	"os"
+	"syscall"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -80,6 +84,101 @@ func TestFilesAreEmptiedSoonerOnAFullDisk(t *testing.T) {
 			}
 			r.restart()
 			r.checkAccount()
+		})
+	}
+}
+
+// The file that is written to, and of which nothing is in use any more, goes as well.
+func TestLastFileIsEmptiedOnAFullDisk(t *testing.T) {
+	r := newRig(t)
+	keyOf := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
+	for range 3 {
+		for i := range 15 {
+			r.apply(1, &turn.Append{Key: keyOf(i), Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("x"), 700)}}})
+		}
+		r.settle()
+		r.m.ShortOfSpace(true, 64<<20)
+		for i := range 15 {
+			r.apply(2, &turn.Delete{Keys: []turn.Key{keyOf(i)}})
+		}
+		r.settle()
+		if size, _ := r.spaceOf(); size > 100 {
+			t.Errorf("the files take %d bytes, and hold nothing", size)
+		}
+		r.m.ShortOfSpace(false, 64<<20)
+		r.checkAccount()
+	}
+}
+
+// fillingDisk has no space whenever full says so.
+type fillingDisk struct {
+	osDisk
+	full *bool
+}
+
+type fillingFile struct {
+	vfs.File
+	full *bool
+}
+
+func (d fillingDisk) Create(name string) (vfs.File, error) {
+	f, err := d.osDisk.Create(name)
+	return fillingFile{f, d.full}, err
+}
+
+func (f fillingFile) WriteAt(b []byte, at int64) (int, error) {
+	if *f.full {
+		return 0, &os.PathError{Op: "write", Err: syscall.ENOSPC}
+	}
+	return f.File.WriteAt(b, at)
+}
+
+// If there is no space in the midst of emptying the last file, nothing of it is lost,
+// though it is appended to again.
+func TestNoSpaceWhileTheLastFileIsEmptied(t *testing.T) {
+	for _, after := range []int{0, 1} { // tidyings
+		t.Run(fmt.Sprint("after=", after), func(t *testing.T) {
+			full := false
+			r := &rig{t: t, dir: t.TempDir(), disk: fillingDisk{osDisk{}, &full}}
+			m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), disk: r.disk, blockFileBytes: 36 << 20})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.m = m
+			defer func() { _ = m.Close() }()
+			keyOf := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
+			for i := range 30 {
+				r.apply(1, &turn.Append{Key: keyOf(i), Messages: []turn.NewMessage{{Data: make([]byte, 1<<20)}}})
+			}
+			r.settle()
+			for i := range 20 {
+				r.apply(2, &turn.Delete{Keys: []turn.Key{keyOf(i)}})
+			}
+			r.settle()
+			r.m.ShortOfSpace(true, 64<<20)
+			for range after {
+				if _, err := r.m.tidy(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			full = true
+			if _, err := r.m.tidy(); !fullDisk(err) {
+				t.Fatalf("on a full disk: %v", err)
+			}
+			full = false
+			r.m.ShortOfSpace(false, 200<<20)
+			r.apply(3, &turn.Append{Key: keyOf(20), Messages: []turn.NewMessage{{Data: make([]byte, 7<<20)}}})
+			r.settle()
+			for _, short := range []bool{false, true} {
+				r.m.ShortOfSpace(short, 200<<20)
+				r.settle()
+				for i := 20; i < 30; i++ {
+					if n := len(r.query(&turn.Read{Key: keyOf(i)}).Messages); n == 0 {
+						t.Errorf("session %d is lost", i)
+					}
+				}
+				r.checkAccount()
+			}
 		})
 	}
 }

@@ -25,11 +25,7 @@ type writer struct {
 
 // writer returns one for a memtable. The caller holds flushing.
 func (m *Machine) writer(t *memtable) *writer {
-	w := &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep, m.worthNow()), read: reuser{from: m.files}, short: m.short.Load()}
-	if w.short {
-		w.space.giveUpCurrent()
-	}
-	return w
+	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep, m.worthNow()), read: reuser{from: m.files}, short: m.short.Load()}
 }
 
 func (w *writer) write() error {

@@ -33,6 +33,13 @@ func (s *Set) Pin() Pin {
 	return Pin{s, e}
 }
 
+// Pinned reports whether files that were dropped are kept for readers.
+func (s *Set) Pinned() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.epochs) > 1
+}
+
 // Release ends the pin.
 func (p Pin) Release() {
 	s := p.set

@@ -56,6 +56,9 @@ type position struct {
 	offset int64
 }
 
+// FileBytes returns the size at which a file is full.
+func (s *Set) FileBytes() int64 { return s.opts.FileBytes }
+
 // Open opens the set in dir, which is created if it is not there. extents is what
 // the index says: other files are leftovers of a crash and are removed.
 func Open(dir string, extents Extents, opts Options) (*Set, error) {

@@ -29,6 +29,9 @@ func (s *Set) Append(key, blob []byte) (Ref, error) {
 // BeginFile has the next blob begin a file.
 func (s *Set) BeginFile() { s.full = true }
 
+// Begin begins a file at once. After an error the one before goes on.
+func (s *Set) Begin() error { return s.begin() }
+
 // Current returns the number of the file that is appended to, 0 before the first.
 func (s *Set) Current() uint64 { return s.end.file }
 
