@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +69,15 @@ func TestRankWithScore(t *testing.T) {
 		c.do("MULTI")
 		c.do("ZRANK", "z", "b", "WITHSCORE")
 		c.expect("[[1 "+proto.score+"]]", "EXEC")
+	}
+	c.do("HELLO", "2")
+	for _, request := range []struct{ null, of string }{{"*-1\r\n", "ZRANK z x WITHSCORE"}, {"$-1\r\n", "ZREVRANK z x"}} {
+		c.send(strings.Fields(request.of)...)
+		c.w.Flush()
+		null := make([]byte, len(request.null))
+		if _, err := io.ReadFull(c.nc, null); err != nil || string(null) != request.null {
+			t.Errorf("%s: %q, %v, want %q", request.of, null, err, request.null)
+		}
 	}
 	c.do("SET", "s", "x")
 	c.expect("-"+string(command.ErrWrongType), "ZRANK", "s", "b", "WITHSCORE")
