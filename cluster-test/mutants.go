@@ -34,6 +34,7 @@ func families() []family {
 		{"Channels", publishMutants()},
 		{"The window of ids", windowMutants()},
 		{"Members", memberMutants()},
+		{"What callers are told", answersMutants()},
 	}
 }
 

@@ -34,5 +34,8 @@ func blockingMutants() []mutant {
 			Edits: []edit{{Old: "b.held = b.now == nil || !b.now.ended\n", New: "b.held = false\n"},
 				{Old: "\treturn b.held\n", New: "\treturn true\n"}},
 			Catchers: []catcher{{Test: "TestHeldWaitIsNotEnded", Runs: 1}}},
+		{Name: "shown-before-it-waits", About: "a command that blocks is shown before its wait has begun, and cannot be unblocked yet",
+			Edits:    []edit{{Old: "if cmd != nil && !waits {", New: "if waits = waits && false; cmd != nil && !waits {"}},
+			Catchers: []catcher{{Test: "TestUnblockAtOnce", Runs: 2}}},
 	}
 }

@@ -40,5 +40,17 @@ func costMutants() []mutant {
 		{Name: "scan-pins-pages", About: "a scrub of the state file keeps all pages from reuse until it ends",
 			Edits:    []edit{{Old: "|| !p.budget.spent(c) {", New: "|| true {"}},
 			Catchers: []catcher{{Test: "TestScanKeepsNoPagesFromReuse", Runs: 1}}},
+		{Name: "entries-uncounted", About: "of an entry whose payloads are kept, only these are counted as memory",
+			Edits:    []edit{{Old: "m.kept > 0 && rest > m.kept+blockBytes {", New: "m.kept > 0 && rest < 0 {"}},
+			Catchers: []catcher{{Test: "TestWholeEntriesAreCounted", Runs: 1}}},
+		{Name: "trimmed-blocks-read", About: "each block of trimmed messages is read before it is removed",
+			Edits:    []edit{{Old: "known = known || next <= below", New: "known = known && next <= below"}},
+			Catchers: []catcher{{Test: "TestTrimmedBlocksAreNotRead", Runs: 1}}},
+		{Name: "listed-under-one-lock", About: "a page of a listing keeps changes waiting until it is whole",
+			Edits:    []edit{{Old: "case l.passed == limit:", New: "case l.passed == limit && false:"}},
+			Catchers: []catcher{{Test: "TestListingLocksTheStateInParts", Runs: 1}}},
+		{Name: "streams-walked-from-the-start", About: "a walk through a stream passes the entries that were trimmed recently",
+			Edits:    []edit{{Old: "\t\th.front = last + \"\\x00\"\n", New: ""}},
+			Catchers: []catcher{{Test: "TestStreamWalkBeginsBehindWhatWasTrimmed", Runs: 1}}},
 	}
 }

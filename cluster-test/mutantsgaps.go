@@ -27,5 +27,8 @@ func gapsMutants() []mutant {
 		{Name: "edits-keep-blocks", About: "a message that was edited keeps the ids of its block in memory",
 			Edits:    []edit{{Old: "r.ID, r.Data, r.Borrowed = strings.Clone(r.ID), bytes.Clone(r.Data), false", New: "r.ID, r.Data, r.Borrowed = r.ID+strings.Clone(\"\"), bytes.Clone(r.Data), false"}},
 			Catchers: []catcher{{Test: "TestKeptMessageLeavesItsBlock", Runs: 1}}},
+		{Name: "moved-scores-passed", About: "a walk through a sorted set passes all places that its members had before",
+			Edits:    []edit{{In: "(*Machine).deleteElement", Old: "\tm.noteGap(h, name)\n", New: "\tif name[:1] != byScore {\n\t\tm.noteGap(h, name)\n\t}\n"}},
+			Catchers: []catcher{{Test: "TestRescoringPassesFewRemoved", Runs: 1}}},
 	}
 }

@@ -30,5 +30,14 @@ func joiningMutants() []mutant {
 			Edits: []edit{{Old: `known != "" && known != r.Incarnation`, New: `known == "never"`}},
 			Catchers: []catcher{{Scenario: "wiped", Time: 10 * time.Second, Nemesis: "wiped", Workloads: "append", Shows: []string{"let in again"}, Runs: 5},
 				{Test: "TestWipedNodeThatStartsAloneIsRefused", Shows: []string{" goes on", "it ends with"}, Runs: 1}}},
+		{Name: "above-the-level-taken", About: "what needs the next cluster level is taken although members do not know it",
+			Edits:    []edit{{Old: "if needs <= level {", New: "if needs <= level+1 {"}},
+			Catchers: []catcher{{Test: "TestBatchAboveTheLevelIsRefused", Runs: 1}}},
+		{Name: "refused-batch-passed-over", About: "a batch that is refused because of the level counts as carried out",
+			Edits:    []edit{{In: "(*Inbox).Take", Old: "v, refused := in.vet(f.Commands)", New: "v, _ := in.vet(f.Commands)\n\tvar refused *Failure"}},
+			Catchers: []catcher{{Test: "TestBatchAboveTheLevelIsRefused", Runs: 1}}},
+		{Name: "handed-over-by-the-leader-only", About: "a node that does not lead refuses to have the leader hand over",
+			Edits:    []edit{{Old: "return n.changeOnce(ctx, change{Transfer: true})", New: "return n.TransferLeadership(ctx)"}},
+			Catchers: []catcher{{Test: "TestHandOverFromAnyNode", Runs: 1}}},
 	}
 }

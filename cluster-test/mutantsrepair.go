@@ -43,5 +43,15 @@ func repairMutants() []mutant {
 		{Name: "removed-ids-forgotten", About: "the ids of removed messages are not in the state file, nor in snapshots",
 			Edits:    []edit{{Old: `case r.ID == "" || r.Seq < s.start || s.moves.Runs.Has(r.Seq):`, New: "case true:"}},
 			Catchers: []catcher{{Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "older-marker-believed", About: "a log that begins behind what its snapshot's marker says is taken for whole",
+			Edits: []edit{{Old: "first > snap.Index+1 {", New: "first > snap.Index+1 && false {"},
+				{Old: "close(n.checked)\n", New: "close(n.checked)\n\tdefer func() {\n\t\tif why := recover(); why != nil {\n\t\t\tn.fail(fmt.Errorf(\"panic: %v\", why))\n\t\t}\n\t}()\n"}},
+			Catchers: []catcher{{Test: "TestOlderSnapshotsFolderIsRefused", Runs: 1}}},
+		{Name: "state-ahead-refused", About: "a node that was sent a newer state, and stopped before its log caught up, does not start again",
+			Edits:    []edit{{In: "(*Node).checkLog", Old: "return n.mark.NoteLoss(raftlog.Loss{Had: had})", New: "return fmt.Errorf(\"raftstore: the log lost its end; %s\", reseed)"}},
+			Catchers: []catcher{{Test: "TestNodeWithAStateNewerThanItsLogStarts", Runs: 1}}},
+		{Name: "any-snapshot-opened", About: "whichever snapshot is asked for, the newest is opened",
+			Edits:    []edit{{Old: "have := newest.meta(0).ID; have != id {", New: "have := newest.meta(0).ID; have != id && have == \"\" {"}},
+			Catchers: []catcher{{Test: "TestReplacedSnapshotIsNotOpened", Runs: 1}}},
 	}
 }

@@ -15,5 +15,8 @@ func spaceMutants() []mutant {
 		{Name: "full-leader-stays", About: "a leader without disk space goes on leading, though others have space",
 			Edits:    []edit{{Old: "\t\tif v.handOver(ctx) {\n\t\t\treturn\n\t\t}\n", New: ""}},
 			Catchers: []catcher{{Test: "TestLeaderWithoutSpaceHandsOver", Runs: 1}}},
+		{Name: "inodes-unseen", About: "a disk without inodes counts as one with space",
+			Edits:    []edit{{Old: "case bounded && files < inodes:", New: "case bounded && files < inodes && false:"}},
+			Catchers: []catcher{{Test: "TestNoInodes", Runs: 1}}},
 	}
 }

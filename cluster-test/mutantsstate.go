@@ -40,5 +40,11 @@ func stateMutants() []mutant {
 		{Name: "memory-borrowed-on", About: "a read's answer stays in memory that the next one takes over",
 			Edits:    []edit{{Old: "layout.DecodeBlock(dst, first, block, buf != nil)", New: "layout.DecodeBlock(dst, first, block, false)"}},
 			Catchers: []catcher{{Test: "TestReadsSameWithAndWithoutCache", Shows: []string{"became"}, Runs: 1}}},
+		{Name: "shared-tags-changed", About: "the numbers of commands that a flush writes change while it does",
+			Edits:    []edit{{Old: "\tif n.shared {\n", New: "\tif n.shared && false {\n"}},
+			Catchers: []catcher{{Test: "TestSharedTagsStayAsTheyWere", Runs: 1}}},
+		{Name: "one-floor-for-all", About: "namespaces without keys hear how often others were changed",
+			Edits:    []edit{{Old: "uint16(h.Sum32()%revisionFloors)", New: "uint16(h.Sum32()%1)"}},
+			Catchers: []catcher{{Test: "TestEmptyNamespacesHearNothingOfOthers", Runs: 1}}},
 	}
 }

@@ -42,5 +42,8 @@ func strangerMutants() []mutant {
 		{Name: "subscriptions-charged-on", About: "a subscription's memory is not given back while the connection has another",
 			Edits:    []edit{{Old: "fewer > 0 {", New: "fewer > 0 && c.subs.count() == 0 {"}},
 			Catchers: []catcher{{Test: "TestSubscriptionsAreChargedOnce", Runs: 1}}},
+		{Name: "descriptor-missing-is-fatal", About: "a log that gets no descriptor for its next segment stops for good",
+			Edits:    []edit{{Old: "|| descriptors.Missing(err)\n}", New: "|| descriptors.Missing(err) && false\n}"}},
+			Catchers: []catcher{{Test: "TestNoDescriptorForTheNextSegment", Runs: 1}}},
 	}
 }

@@ -1,0 +1,22 @@
+package main
+
+// answersMutants break what callers are told.
+func answersMutants() []mutant {
+	return []mutant{
+		{Name: "sent-and-unchanged", About: "a command whose request was sent says that nothing was changed",
+			Edits:    []edit{{Old: "if sent.Load() {", New: "if sent.Load() && false {"}},
+			Catchers: []catcher{{Test: "TestAdminOutcomes", Runs: 1}}},
+		{Name: "part-unsaid", About: "an import that fails does not say what it has added",
+			Edits:    []edit{{Old: "err != nil && added > 0 {", New: "err != nil && added < 0 {"}},
+			Catchers: []catcher{{Test: "TestPartialOutcomes", Runs: 1}}},
+		{Name: "busy-said-to-be-none", About: "a caller whose call waited behind others is told that there was no leader",
+			Edits:    []edit{{Old: "if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {", New: "if t.now().Sub(t.resolved) < 0 {"}},
+			Catchers: []catcher{{Test: "TestBusyLeaderIsNotSaidToBeNone", Runs: 1}}},
+		{Name: "absent-rank-is-no-array", About: "ZRANK with WITHSCORE of an absent member answers with another null than Redis",
+			Edits:    []edit{{Old: "case !r.Found && withScore:", New: "case !r.Found && withScore && false:"}},
+			Catchers: []catcher{{Test: "TestRankWithScore", Runs: 1}}},
+		{Name: "info-in-no-transaction", About: "INFO is refused in a transaction",
+			Edits:    []edit{{In: "info", Old: "if c.tx.open != nil {", New: "if c.tx.open != nil && false {"}},
+			Catchers: []catcher{{Test: "TestInfoInTransaction", Runs: 1}}},
+	}
+}
