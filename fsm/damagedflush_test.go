@@ -207,6 +207,39 @@ func TestFlushMissesNoBlock(t *testing.T) {
 	}
 }
 
+// A bit in a block's key that reads wrong only while the block's file is emptied must not have the
+// file removed, as one that nothing refers to, and the block with it.
+func TestEmptyingMissesNoBlock(t *testing.T) {
+	base, _ := repairable(t)
+	for i := range damagedSessions {
+		base.apply(1, appendOf(damagedSession(i), "", strings.Repeat("x", 20_000))) // a file for each
+	}
+	base.flush()
+	if err := base.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, damagedSessions / 2, damagedSessions - 2} {
+		for _, bit := range []int{7 * 8, 7*8 + 6, 12 * 8, 15*8 + 2} {
+			r := base.copyOf(t)
+			read := &turn.Read{Key: damagedSession(i)}
+			place := r.blockKeys(r.query(&turn.Info{Key: read.Key}).Session.Incarnation)[0]
+			r.flip(place, bit)
+			w := r.m.writer(newMemtable())
+			err := r.m.commit(w, func() error {
+				w.space.sweep = sweep{file: uint64(i + 1)}
+				return w.space.clean()
+			})
+			r.flip(place, bit)
+			if _, halted := r.m.Damage(); !halted {
+				if got, lost := r.m.Query(read); lost != nil || len(got.Messages) != 1 {
+					t.Errorf("session %d, bit %d: emptied: %v; now it has %d messages: %v", i, bit, err, len(got.Messages), lost)
+				}
+			}
+			_ = r.m.Close()
+		}
+	}
+}
+
 // A damaged length of a block's key is found by the walk that comes to it. It does not end the
 // process.
 func TestKeyOfAnotherLength(t *testing.T) {

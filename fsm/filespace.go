@@ -232,7 +232,11 @@ func (s *blockSpace) clean() (err error) {
 
 // move puts a block elsewhere if the store refers to it there.
 func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
-	ref, elsewhere, err := layout.DecodeRef(key, s.bucket.Get(key))
+	_, k, v, err := s.finder.lastUpTo(key)
+	if err != nil || string(k) != string(key) {
+		return err
+	}
+	ref, elsewhere, err := layout.DecodeRef(key, v)
 	if err != nil || !elsewhere || ref != there {
 		return err
 	}
