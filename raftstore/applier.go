@@ -83,7 +83,7 @@ func (a *applier) resume() bool {
 	index, _ := a.state.Applied()
 	for index++; index <= a.handed; index++ {
 		var l raft.Log
-		if err := a.logs.GetLog(index, &l); err != nil {
+		if err := a.logs.Entry(index, &l); err != nil {
 			a.failed(fmt.Errorf("raftstore: read log entry %d to apply it to the repaired state: %w", index, err))
 			return false
 		}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"syscall"
 	"time"
 
@@ -70,6 +71,9 @@ func newTransport(n *Node) *transport {
 // the follower's log but names a higher commit index, as one built while the
 // cluster was committing, would make it apply that suffix.
 //
+// It sends nothing in place of an entry that the log dropped while Raft read those of the message:
+// see raftlog.StandIn. Raft finds it gone at the next attempt, and sends a snapshot.
+//
 // It waits for a node that cannot be reached, see peerWaiter, unless the message is a
 // heartbeat: those fail at once, and Raft sends them often enough.
 //
@@ -80,6 +84,9 @@ func newTransport(n *Node) *transport {
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	if !t.leads() {
 		return errNotLeading
+	}
+	if slices.ContainsFunc(args.Entries, func(e *raft.Log) bool { return e.Type == raftlog.StandIn }) {
+		return errDropped
 	}
 	t.trim(args)
 	if last := args.PrevLogEntry + uint64(len(args.Entries)); args.LeaderCommitIndex > last {
@@ -108,6 +115,8 @@ func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
 func (t *transport) run(ctx context.Context, log *slog.Logger) {
 	t.ballot.pass(ctx, t.NetworkTransport.Consumer(), t.rpcs, log)
 }
+
+var errDropped = errors.New("the log dropped an entry while it was read to be sent")
 
 // errStartedAnew has Raft send the entries again.
 var errStartedAnew = errors.New("the node was started again while it was sent entries: whether it has them is unknown")

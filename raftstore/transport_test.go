@@ -1,12 +1,14 @@
 package raftstore
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -30,6 +32,20 @@ func TestCommitIndexEndsWithTheMessage(t *testing.T) {
 		}
 		if args.LeaderCommitIndex != want {
 			t.Errorf("%s: commit index %d was sent, want %d", name, args.LeaderCommitIndex, want)
+		}
+	}
+}
+
+// A leader whose log dropped an entry while a message was built sends nothing in its place.
+func TestNothingIsSentInPlaceOfAnEntry(t *testing.T) {
+	c := newCluster(t, 3)
+	leader, f := c.leader(), c.follower()
+	entries := []*raft.Log{{Index: 1}, {Index: 2, Type: raftlog.StandIn}}
+	for sent, want := range map[int]error{1: nil, 2: errDropped} {
+		// Its term is old, so the follower only answers.
+		args := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}, Entries: entries[:sent]}
+		if err := leader.trans.AppendEntries(raft.ServerID(f.id), raft.ServerAddress(c.addrs[f.id]), &args, &raft.AppendEntriesResponse{}); !errors.Is(err, want) {
+			t.Errorf("%d entries sent: %v, want %v", sent, err, want)
 		}
 	}
 }

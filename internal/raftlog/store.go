@@ -114,35 +114,6 @@ func (s *Store) LastIndex() (uint64, error) {
 	return s.engine.LastIndex(), nil
 }
 
-// GetLog implements raft.LogStore.
-//
-// The entry right at the newest snapshot is always there, if need be without
-// its content: a follower that got a snapshot compares its term with what the
-// leader says precedes the first entry after it. It is never replicated from
-// here, since that takes the entry before it, which is not there.
-func (s *Store) GetLog(index uint64, log *raft.Log) error {
-	if s.parallel.get(index, log) {
-		return nil
-	}
-	err := s.engine.Get(index, log)
-	if err == nil {
-		return nil
-	}
-	if !errors.Is(err, raft.ErrLogNotFound) {
-		if corrupt := (*wal.CorruptError)(nil); errors.As(err, &corrupt) {
-			err = fmt.Errorf("start the node again: it replaces its log if it can, and says so if not: %w", err)
-		}
-		s.cfg.Halt(fmt.Errorf("raftlog: read log entry %d: %w", index, err))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if index > 1 && index == s.floor.Index {
-		*log = raft.Log{Index: index, Term: s.floor.Term, Type: raft.LogNoop}
-		return nil
-	}
-	return raft.ErrLogNotFound
-}
-
 // StoreLog implements raft.LogStore.
 func (s *Store) StoreLog(log *raft.Log) error { return s.StoreLogs([]*raft.Log{log}) }
 
