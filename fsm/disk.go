@@ -27,7 +27,7 @@ type disk interface {
 func fullDisk(err error) bool {
 	var failed *fs.PathError
 	return errors.As(err, &failed) && failed.Op != "sync" &&
-		(errors.Is(failed, syscall.ENOSPC) || descriptors.Missing(failed))
+		(errors.Is(failed, syscall.ENOSPC) || errors.Is(failed, syscall.EDQUOT) || descriptors.Missing(failed))
 }
 
 // osDisk is the operating system's file system.

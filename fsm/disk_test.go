@@ -36,10 +36,12 @@ func TestFailedSyncIsFatal(t *testing.T) {
 	for err, want := range map[error]bool{
 		&os.PathError{Op: "write", Err: syscall.ENOSPC}: true,
 		&os.PathError{Op: "open", Err: syscall.ENOSPC}:  true,
+		&os.PathError{Op: "write", Err: syscall.EDQUOT}: true,
 		&os.PathError{Op: "open", Err: syscall.EMFILE}:  true,
 		&os.PathError{Op: "open", Err: syscall.ENFILE}:  true,
 		&os.PathError{Op: "write", Err: syscall.EIO}:    false,
 		&os.PathError{Op: "sync", Err: syscall.ENOSPC}:  false,
+		&os.PathError{Op: "sync", Err: syscall.EDQUOT}:  false,
 		syscall.ENOSPC: false, // bbolt's sync
 	} {
 		if fullDisk(err) != want {

@@ -18,7 +18,7 @@ const (
 	//   - a deadline that would overflow is the latest there is, no longer in the past
 	//   - each namespace has its own counter of revisions, and messages with ids keep the
 	//     one after their append: a retry is told that, not the session's present one.
-	//     Namespaces without keys share one counter
+	//     Namespaces without keys share 1,024 floors, above which they go on
 	//   - SetElement replaces a payload under its seq; what an edit of a list moves does
 	//     not count among the messages whose ids are remembered
 	//   - of the deleted sessions of a key, the ids of TombstoneMessages messages are

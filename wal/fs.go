@@ -11,7 +11,7 @@ import (
 )
 
 // FS is the file system as the log sees it; see Options.FS. Methods may be called concurrently. A full disk is reported as an error that
-// wraps syscall.ENOSPC.
+// wraps syscall.ENOSPC or EDQUOT.
 type FS interface {
 	// MkdirAll creates the folder and its parents, durably.
 	MkdirAll(dir string) error
