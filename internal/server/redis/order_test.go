@@ -4,16 +4,24 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
+
+// pendingWrite is a write that succeeds when the channel is closed.
+type pendingWrite chan struct{}
+
+func (p pendingWrite) Done() <-chan struct{}      { return p }
+func (p pendingWrite) Wait() (turn.Result, error) { <-p; return turn.Result{}, nil }
 
 func TestOrderOfOneKey(t *testing.T) {
 	var o order
 	a, b := turn.Key{Name: "a"}, turn.Key{Name: "b"}
-	w1 := make(chan struct{})
+	w1 := make(pendingWrite)
 	r1, r2, r3 := &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})}
 	if o.beforeWrite(a) != nil {
 		t.Error("the first write waits")
@@ -22,7 +30,7 @@ func TestOrderOfOneKey(t *testing.T) {
 	if o.beforeRead(b, r2); len(r2.writes)+len(r2.before) > 0 {
 		t.Error("a read waits for a write of another key")
 	}
-	if o.beforeRead(a, r1); len(r1.writes) != 1 || r1.writes[0] != w1 || len(r1.before) > 0 {
+	if o.beforeRead(a, r1); len(r1.writes) != 1 || r1.writes[0] != command.Pending(w1) || len(r1.before) > 0 {
 		t.Errorf("a read behind a write waits for %v, %v", r1.writes, r1.before)
 	}
 	o.beforeRead(a, r3)
@@ -40,15 +48,15 @@ func TestOrderOfOneKey(t *testing.T) {
 func TestReadsWaitForAllWrites(t *testing.T) {
 	var o order
 	k := turn.Key{Name: "k"}
-	first, refused := make(chan struct{}), make(chan struct{})
+	first, refused := make(pendingWrite), make(pendingWrite)
 	o.wrote(k, first)
 	o.wrote(k, refused)
 	close(refused)
 	r := &reading{done: make(chan struct{})}
-	if o.beforeRead(k, r); !slices.Contains(r.writes, (<-chan struct{})(first)) {
+	if o.beforeRead(k, r); !slices.Contains(r.writes, command.Pending(first)) {
 		t.Errorf("a read does not wait for a write in flight, only for %d others", len(r.writes))
 	}
-	if !slices.Contains(o.writes, (<-chan struct{})(first)) {
+	if !slices.Contains(o.writes, command.Pending(first)) {
 		t.Error("what waits for all writes does not wait for one in flight")
 	}
 	close(first)
@@ -65,7 +73,7 @@ func TestReadsWaitForAllWrites(t *testing.T) {
 
 func TestOrderForgetsWhatEnded(t *testing.T) {
 	var o order
-	ended, under := make(chan struct{}), make(chan struct{})
+	ended, under := make(pendingWrite), make(pendingWrite)
 	close(ended)
 	for i := range 10 * pruneAt {
 		done := ended
@@ -158,5 +166,77 @@ func TestWaitBehindARefusedWrite(t *testing.T) {
 	before = ask([]string{"RPUSH", "list", "c"})
 	if c.do("RPUSH", "list", "d"); ask() <= before {
 		t.Error("a write that was alone does not count")
+	}
+}
+
+// lateEngine does not tell the outcome of appends. They take place when the next transaction is
+// submitted, if those take place.
+type lateEngine struct {
+	Engine
+	mu     sync.Mutex
+	late   []turn.Op
+	broken bool
+}
+
+type endedCall struct{ err *turn.Error }
+
+func (e endedCall) Done() <-chan struct{} {
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+func (e endedCall) Wait() (turn.Result, error) { return turn.Result{}, e.err }
+
+func (e *lateEngine) Submit(ctx context.Context, op turn.Op) command.Pending {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch op.(type) {
+	case *turn.Append:
+		e.late = append(e.late, op)
+		return endedCall{turn.Errorf(turn.Unknown, "no outcome within 5s")}
+	case *turn.Tx:
+		if e.broken {
+			return endedCall{turn.Errorf(turn.Unavailable, "no leader")}
+		}
+		for _, late := range e.late {
+			e.Engine.Submit(ctx, late)
+		}
+		e.late = nil
+	}
+	return e.Engine.Submit(ctx, op)
+}
+
+// A read behind a write whose outcome is unknown waits until that write has taken place, or cannot
+// any more: a client that reads in order to learn it would be misled, and write again.
+func TestReadsAreConclusiveAfterAnUnknownOutcome(t *testing.T) {
+	for _, pipelined := range []bool{false, true} {
+		e := &lateEngine{Engine: openEngine(t, turn.DefaultLimits())}
+		s := open(t, Config{Engine: e})
+		for _, broken := range []bool{true, false, true, false} {
+			c := dial(t, s.addr())
+			e.mu.Lock()
+			e.broken = broken
+			e.mu.Unlock()
+			c.do("DEL", "k")
+			var got string
+			if c.send("RPUSH", "k", "x"); pipelined {
+				c.send("LLEN", "k")
+				c.receive()
+				got = show(c.receive())
+			} else {
+				c.receive()
+				got = show(c.do("LLEN", "k"))
+			}
+			if want := map[bool]string{true: "may take place yet", false: "1"}[broken]; !strings.Contains(got, want) {
+				t.Errorf("pipelined %v: a read behind a write that is decided late %v: %s, want %s", pipelined, broken, got, want)
+			}
+			e.mu.Lock()
+			e.broken, e.late = false, nil
+			e.mu.Unlock()
+			if got := show(c.do("LLEN", "other")); got != "0" {
+				t.Errorf("and then: %s", got)
+			}
+			c.nc.Close()
+		}
 	}
 }

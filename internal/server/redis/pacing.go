@@ -83,7 +83,7 @@ func (p *pacing) more() (more bool) {
 // inlines reports whether what concerns these keys is to be performed inline: nothing else
 // is in flight, and nothing is expected to come before it is answered.
 func (c *conn) inlines(keys []turn.Key) bool {
-	if keys == nil || c.replies.shared {
+	if keys == nil || c.replies.shared || c.order.doubts.open() {
 		return false
 	}
 	if c.unread() || !c.replies.idle() {
@@ -94,8 +94,10 @@ func (c *conn) inlines(keys []turn.Key) bool {
 }
 
 func (c *conn) writeNow(a *command.Write) started {
-	r, err := c.srv.engine.Submit(c.srv.work, a.Op).Wait()
+	p := c.srv.engine.Submit(c.srv.work, a.Op)
+	r, err := p.Wait()
 	c.order.noteWrite(r.Index)
+	c.order.doubts.note(p)
 	c.pacing.served()
 	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
 }

@@ -46,7 +46,7 @@ func (s *Server) publish(ctx context.Context, m *message) *receipt {
 func (c *conn) publish(m *message) started {
 	c.awaitBarrier()
 	for _, w := range c.order.writes {
-		c.await(w)
+		c.await(w.Done())
 	}
 	if c.subs.count() > 0 {
 		c.replies.drain() // the message may come back, and not before earlier replies

@@ -5,16 +5,22 @@ import "github.com/turnlog/turnlog/internal/server/redis/command"
 // reading is a read in flight. Reads of a key run at the same time and end in the order of
 // their requests. None answers from an older state than one before it: it asks again.
 type reading struct {
-	writes []<-chan struct{} // what it waits for before it begins
+	writes []command.Pending // what it waits for before it begins
 	before []*reading        // the last read before it of each of its keys
 	done   chan struct{}     // closed when it has ended
 	seen   uint64            // once it has: the log index of the newest state that was answered from
 }
 
 // read performs a task once its turn has come. The caller closes r.done.
-func (s *Server) read(r *reading, t *task) (answer command.Reply, err error) {
+func (s *Server) read(r *reading, t *task, d *doubts) (answer command.Reply, err error) {
 	for _, w := range r.writes {
-		s.await(w)
+		s.await(w.Done())
+		d.note(w)
+	}
+	if t.repeatable {
+		if err := d.settle(s.work, s.engine); err != nil {
+			return nil, err
+		}
 	}
 	var seen command.States
 	var newest uint64

@@ -43,7 +43,7 @@ func (c *conn) write(a *command.Write) started {
 	}
 	p := c.srv.engine.Submit(c.srv.work, a.Op)
 	for _, k := range a.Keys {
-		c.order.wrote(k, p.Done())
+		c.order.wrote(k, p)
 	}
 	return started{ready: p.Done(), outcome: func() (command.Reply, error) {
 		r, err := p.Wait()
@@ -125,7 +125,7 @@ func (c *conn) launch(t task) started {
 		if t.ending != nil {
 			defer t.ending()
 		}
-		r, err = c.srv.read(read, &t)
+		r, err = c.srv.read(read, &t, &c.order.doubts)
 	}()
 	outcome := func() (command.Reply, error) {
 		<-read.done
