@@ -1,11 +1,14 @@
 package fsm
 
 import (
+	"errors"
 	"io"
+	"syscall"
 
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/pagecheck"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // storeUpdate is a transaction that changes the store. Pairs are changed through it alone: it
@@ -71,7 +74,17 @@ func (b *updatedBucket) Delete(key []byte) error {
 	return b.bucket.Delete(key)
 }
 
-func (b *updatedBucket) verify(key []byte, neighbours bool) (err error) {
+// verify verifies the pages that a change of a key goes to. A bad sector is damage, as it is where
+// the file is read through its map; see guarded.
+func (b *updatedBucket) verify(key []byte, neighbours bool) error {
+	err := b.verifyPages(key, neighbours)
+	if errors.Is(err, syscall.EIO) {
+		return turn.Errorf(turn.Corrupt, "%s is damaged: %v", storeName, err)
+	}
+	return err
+}
+
+func (b *updatedBucket) verifyPages(key []byte, neighbours bool) (err error) {
 	u := b.update
 	if u.before == nil {
 		if u.before, err = u.file.Tree(u.bytes, uint64(u.tx.ID())-1); err != nil {
