@@ -55,7 +55,8 @@ func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFi
 	if err := m.cfg.disk.Rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
 		return nil, nil, err
 	}
-	// From here on the old state is gone: what goes wrong is fatal.
+	// From here on the old state is gone: what goes wrong is fatal, and the new one keeps its blocks.
+	m.removeFiles(nil)
 	old, oldFile = m.db, m.dbFile
 	m.hash.wanted = 0
 	if err := m.adoptStore(); err != nil {

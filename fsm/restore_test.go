@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
@@ -123,6 +128,68 @@ func TestRestoreIsTold(t *testing.T) {
 	case <-changed:
 	default:
 		t.Error("a session that changed is watched, and nothing was told")
+	}
+}
+
+// lateDisk has errors from the moment on that a restored state has taken the place of the store.
+type lateDisk struct {
+	osDisk
+	renamed    bool
+	sync, open error
+}
+
+func (d *lateDisk) Rename(from, to string) error {
+	d.renamed = true
+	return d.osDisk.Rename(from, to)
+}
+
+func (d *lateDisk) SyncDir(dir string) error {
+	if d.renamed && d.sync != nil {
+		return d.sync
+	}
+	return d.osDisk.SyncDir(dir)
+}
+
+func (d *lateDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
+	if d.renamed && filepath.Base(path) == storeName {
+		return nil, d.open
+	}
+	return d.osDisk.openDB(path, o)
+}
+
+// A restored state that has taken the place of the store keeps its blocks, whatever goes wrong
+// then: the node starts from it.
+func TestRestoredStateKeepsItsBlocks(t *testing.T) {
+	from := newRig(t)
+	from.apply(1, appendOf(sessionA, "id", "hello"))
+	dump := from.dump()
+	for name, disk := range map[string]*lateDisk{
+		"sync":    {sync: syscall.EIO},
+		"open":    {open: syscall.ENOMEM},
+		"damaged": {open: bolterrors.ErrChecksum},
+	} {
+		r, _ := repairable(t)
+		r.m.cfg.disk = disk
+		if err := r.m.Restore(bytes.NewReader(dump)); err == nil || !disk.renamed {
+			t.Errorf("%s: restored: %v", name, err)
+		}
+		if err := r.m.Restore(bytes.NewReader(dump[:len(dump)-1])); err == nil {
+			t.Errorf("%s: half a dump was restored", name)
+		}
+		if err := r.m.Close(); err != nil {
+			t.Error(err)
+		}
+		m, err := Open(Config{Dir: r.dir})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, err := m.Query(&turn.Read{Key: sessionA}); err != nil || len(got.Messages) != 1 {
+			t.Errorf("%s: %d messages: %v", name, len(got.Messages), err)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
