@@ -3,6 +3,8 @@ package raftstore
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -273,4 +275,17 @@ func TestMessageOfASecondLeader(t *testing.T) {
 		t.Errorf("the node stopped because of %v", err)
 	}
 	c.kill(f.id)
+	if _, err := Open(c.config(f.id)); err == nil || !strings.Contains(err.Error(), f.reason().Error()) {
+		t.Errorf("the node is started again: %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(c.dir, f.id)); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Open(c.config(f.id))
+	if err != nil {
+		t.Fatalf("with an empty directory: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -55,7 +56,7 @@ func (n *Node) openFiles() (err error) {
 	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
 		return err
 	}
-	if err := checkTermKept(dir); err != nil {
+	if err := errors.Join(checkNotContradicted(dir), checkTermKept(dir)); err != nil {
 		return err
 	}
 	// The term comes first: its file is locked while a process has it open.
@@ -128,7 +129,7 @@ func (n *Node) openLog(dir string) (err error) {
 		Mark: n.mark, Fail: n.fail, Halt: n.halt,
 		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.leading,
 	})
-	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration, same: n.logs.CheckSame}
+	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration, same: n.checkSame}
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
 	return err
 }
