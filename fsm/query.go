@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"iter"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -13,6 +14,9 @@ func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
 	if err := guarded(func() error { return m.answer(access{m, false}, q, &r) }); err != nil {
 		m.damaged(err)
+		if errors.Is(err, ErrHalted) { // a *turn.Error is in the chain, too, but knows nothing of that
+			return turn.Result{}, err
+		}
 		return turn.Result{}, turn.AsError(err)
 	}
 	return r, nil

@@ -78,7 +78,7 @@ func (n *Node) answer(q turn.Query) (r turn.Result, elsewhere bool, err error) {
 		return r, false, nil
 	}
 	_, halted := n.state.Damage()
-	return r, (halted || turn.Is(err, turn.Corrupt)) && !n.alone(), err
+	return r, (halted || errors.Is(err, fsm.ErrHalted) || turn.Is(err, turn.Corrupt)) && !n.alone(), err
 }
 
 func (n *Node) linearizable(p *queryDeadline, q turn.Query) (turn.Result, error) {
@@ -92,10 +92,10 @@ func (n *Node) linearizable(p *queryDeadline, q turn.Query) (turn.Result, error)
 			// A round ends by itself.
 			if index, ok := n.reads.index(p.Context); ok {
 				r, elsewhere, err := n.answerAt(p, index, q)
-				if !elsewhere || n.soundState() {
+				if !elsewhere || n.soundState() && !errors.Is(err, fsm.ErrHalted) {
 					return r, err // also if the state counts more than there is: no node is known to differ
 				}
-				damage = err // leadership is about to be handed over
+				damage = err // leadership is about to be handed over, or the halt has ended meanwhile
 			}
 		default:
 			if n.caughtUp(p.Context) {

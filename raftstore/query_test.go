@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
@@ -70,5 +71,29 @@ func TestFollowerReadsItsOwnState(t *testing.T) {
 	}
 	if after := n.Stats().QueriesForwarded; after != before {
 		t.Fatalf("%d of 20 reads went to the leader, although the follower was not behind", after-before)
+	}
+}
+
+// A halt that ends while a node answers is no answer: the node, or another one, is asked again.
+func TestHaltThatEndsIsNoAnswer(t *testing.T) {
+	c := newCluster(t, 3, patient)
+	defer c.killAll()
+	c.elect("n1")
+	n := c.nodes["n1"]
+	put(t, n, "s", "x")
+	for _, level := range []turn.Level{turn.Linearizable, turn.Stale} {
+		for range 50 {
+			var halts sync.WaitGroup
+			halts.Go(func() {
+				for began := time.Now(); time.Since(began) < 5*time.Millisecond; {
+					n.state.Halt(nil)
+					n.applier.resume()
+				}
+			})
+			if _, err := n.Query(t.Context(), &turn.Info{Key: key("s")}, turn.Consistency{Level: level}); err != nil {
+				t.Errorf("level %v: %v", level, err)
+			}
+			halts.Wait()
+		}
 	}
 }
