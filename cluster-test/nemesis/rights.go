@@ -98,17 +98,17 @@ func (e *Env) spread(ctx context.Context, what string, follows func(context.Cont
 	defer cancel()
 	all = true
 	for _, n := range e.Cluster.Nodes {
-		behind := false // by the last answer
+		told, behind := false, false // behind: by the last answer since it was told
 		waited := testcluster.Until(ctx, "", func() bool {
 			if !n.Running() {
 				return true
 			}
 			ok, err := follows(ctx, n)
 			if err == nil {
-				behind = !ok
+				behind = !ok && told
 			}
-			if behind || !n.Healthy() {
-				_ = n.Reload() // or it has just ended
+			if err == nil && !ok || !n.Healthy() {
+				told = n.Reload() == nil // or it has just ended
 			}
 			return err == nil && ok
 		})
