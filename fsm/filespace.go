@@ -153,9 +153,14 @@ func (s *blockSpace) worthGivingUp() bool {
 // giveUpCurrent has blocks appended to another file from now on, if the current one is worth
 // emptying, and there is space for another. Nothing was appended since the last commit.
 func (s *blockSpace) giveUpCurrent() {
-	if s.worthGivingUp() && s.files.Begin() == nil {
-		s.full = s.files.Current()
+	if !s.worthGivingUp() {
+		return
 	}
+	if s.files.Begin() != nil {
+		s.worth.current = false // it is tried again at the next flush
+		return
+	}
+	s.full = s.files.Current()
 }
 
 // sweeping reports whether a file is being emptied. It may not be the current one, as it is

@@ -209,7 +209,7 @@ func (e *lateEngine) Submit(ctx context.Context, op turn.Op) command.Pending {
 // A read behind a write whose outcome is unknown waits until that write has taken place, or cannot
 // any more: a client that reads in order to learn it would be misled, and write again.
 func TestReadsAreConclusiveAfterAnUnknownOutcome(t *testing.T) {
-	for _, pipelined := range []bool{false, true} {
+	for _, way := range []string{"one by one", "pipelined", "beside another", "behind one of all keys"} {
 		e := &lateEngine{Engine: openEngine(t, turn.DefaultLimits())}
 		s := open(t, Config{Engine: e})
 		for _, broken := range []bool{true, false, true, false} {
@@ -219,16 +219,27 @@ func TestReadsAreConclusiveAfterAnUnknownOutcome(t *testing.T) {
 			e.mu.Unlock()
 			c.do("DEL", "k")
 			var got string
-			if c.send("RPUSH", "k", "x"); pipelined {
+			switch c.send("RPUSH", "k", "x"); way {
+			case "pipelined":
 				c.send("LLEN", "k")
 				c.receive()
 				got = show(c.receive())
-			} else {
+			case "beside another":
+				c.send("PING")
+				c.receive()
+				c.receive()
+				got = show(c.do("LLEN", "k"))
+			case "behind one of all keys":
+				c.send("DBSIZE")
+				c.receive()
+				c.receive()
+				got = show(c.do("LLEN", "k"))
+			default:
 				c.receive()
 				got = show(c.do("LLEN", "k"))
 			}
 			if want := map[bool]string{true: "may take place yet", false: "1"}[broken]; !strings.Contains(got, want) {
-				t.Errorf("pipelined %v: a read behind a write that is decided late %v: %s, want %s", pipelined, broken, got, want)
+				t.Errorf("%s: a read behind a write that is decided late %v: %s, want %s", way, broken, got, want)
 			}
 			e.mu.Lock()
 			e.broken, e.late = false, nil

@@ -137,6 +137,7 @@ func (c *conn) executePublishing(a *command.Write, queue []queued) command.Actio
 			var err error
 			result, err = p.Wait()
 			c.order.noteWrite(result.Index)
+			c.order.doubts.note(p)
 			if err != nil || result.Aborted {
 				return func(w *resp.Writer) { a.Done(w, result) }, err
 			}

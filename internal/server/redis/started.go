@@ -48,6 +48,7 @@ func (c *conn) write(a *command.Write) started {
 	return started{ready: p.Done(), outcome: func() (command.Reply, error) {
 		r, err := p.Wait()
 		c.order.noteWrite(r.Index)
+		c.order.doubts.note(p) // before the client hears of it
 		return func(w *resp.Writer) { a.Done(w, r) }, err
 	}}
 }
