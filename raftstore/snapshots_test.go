@@ -53,12 +53,15 @@ func TestSnapshotInstall(t *testing.T) {
 }
 
 // cutLogs drops the log before an entry on all running nodes, whichever will lead.
+// One that lagged behind those whose logs are cut first would be sent a snapshot, and stand there with no log at all.
 func (c *cluster) cutLogs(before uint64) {
 	c.t.Helper()
+	c.level()
 	for id, r := range c.nodes {
 		eventuallyTrue(c.t, fmt.Sprintf("the log of %s begins at %d or later", id, before), func() bool {
 			_ = r.Snapshot(c.t.Context()) // a follower may have to wait for what is committed
-			return r.Stats().FirstIndex >= before
+			stats := r.Stats()
+			return stats.FirstIndex >= before || stats.LastIndex == 0 && r.snaps.Position().Index >= before
 		})
 	}
 }
