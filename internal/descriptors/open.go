@@ -19,7 +19,12 @@ const openRetry = 20 * time.Millisecond
 // seconds while the process or the system has no file descriptor left. A missing
 // descriptor says nothing about the disk. Every other error is returned at once.
 func Open(open func() (*os.File, error)) (*os.File, error) {
-	for end := time.Now().Add(openDeadline); ; time.Sleep(openRetry) {
+	return OpenWithin(openDeadline, open)
+}
+
+// OpenWithin is Open with another limit to how long it retries, for callers that hold up others.
+func OpenWithin(limit time.Duration, open func() (*os.File, error)) (*os.File, error) {
+	for end := time.Now().Add(limit); ; time.Sleep(openRetry) {
 		f, err := open()
 		if err == nil || !Missing(err) || time.Now().After(end) {
 			return f, err

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/descriptors/descriptorstest"
 )
 
@@ -17,7 +18,7 @@ func TestSnapshotWaitsForADescriptor(t *testing.T) {
 	}
 	to, m := storeWith(t, t.TempDir(), 0)
 	synctest.Test(t, func(t *testing.T) {
-		descriptorstest.None(t, time.Second)
+		descriptorstest.None(t, createLimit/2)
 		sink, err := to.Create(1, 5, 1, servers(3), 1, nil)
 		if err != nil {
 			t.Errorf("receive: %v", err)
@@ -37,4 +38,21 @@ func TestSnapshotWaitsForADescriptor(t *testing.T) {
 	if have, _ := m.Durable(); have != 5 {
 		t.Errorf("the state ends at entry %d", have)
 	}
+}
+
+// Raft's main loop begins to receive a snapshot: heartbeats and votes wait meanwhile. If there is
+// no descriptor for longer, the leader sends the snapshot again.
+func TestSnapshotDoesNotHoldUpRaft(t *testing.T) {
+	to, _ := storeWith(t, t.TempDir(), 0)
+	synctest.Test(t, func(t *testing.T) {
+		descriptorstest.None(t, time.Second)
+		began := time.Now()
+		if _, err := to.Create(1, 5, 1, servers(3), 1, nil); !descriptors.Missing(err) {
+			t.Errorf("receive: %v", err)
+		}
+		if took := time.Since(began); took > 2*createLimit {
+			t.Errorf("it took %v, want %v", took, createLimit)
+		}
+		time.Sleep(time.Minute) // the descriptors are back
+	})
 }

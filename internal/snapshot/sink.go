@@ -4,15 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/descriptors"
 )
 
+// createLimit is how long Create waits for a file descriptor. Raft's main loop waits meanwhile, and
+// with it heartbeats and votes: so it is below a leader's lease, 400 ms.
+const createLimit = 200 * time.Millisecond
+
 // Create implements raft.SnapshotStore.
 func (s *Store) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
-	f, err := descriptors.Open(func() (*os.File, error) { return os.CreateTemp(s.dir, "*.tmp") })
+	f, err := descriptors.OpenWithin(createLimit, func() (*os.File, error) { return os.CreateTemp(s.dir, "*.tmp") })
 	if err != nil {
 		return nil, err
 	}
