@@ -133,7 +133,7 @@ var errNotLeading = errors.New("this node does not lead any more")
 // writes entries into its log as of term 4.
 //
 // While the main loop is busy, with a disk that hangs or a snapshot that arrives, a
-// heartbeat waits for it: see ARCHITECTURE.md, "Heartbeats are handled in the main loop".
+// heartbeat waits for it: see docs/decisions/0001-heartbeats-in-the-main-loop.md.
 func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // RequestVote implements raft.Transport. A node that may not stand asks nobody.
