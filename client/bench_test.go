@@ -21,7 +21,8 @@ func benchmark(b *testing.B, n int, op func(ctx context.Context, c *Client, g in
 	defer c.Close()
 	for g := range n {
 		for range 20 {
-			if _, err := c.Session(fmt.Sprint(g)).Append(b.Context(), turn.NewMessage{Data: make([]byte, 512)}); err != nil {
+			if _, err := c.Session(fmt.Sprint(g)).Append(b.Context(),
+				turn.NewMessage{Data: make([]byte, 512)}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -35,7 +35,8 @@ func TestOutcomes(t *testing.T) {
 		{"append, reply lost", appendOp, []step{cut, appended}, none, 2},
 		{"append, reply lost twice", appendOp, []step{cut, cut, appended}, none, 3},
 		{"append, outcome unknown to the server", appendOp, []step{fails("UNKNOWN_OUTCOME later"), appended}, none, 2},
-		{"append, lost and refused by the state", appendOp, []step{cut, fails("CONFLICT revision=9 no")}, turn.Conflict, 2},
+		{"append, lost and refused by the state", appendOp, []step{cut, fails("CONFLICT revision=9 no")},
+			turn.Conflict, 2},
 		{"append, lost and id reused", appendOp, []step{cut, fails("ID_REUSED no")}, turn.IDReused, 2},
 		{"append, lost and never answered", appendOp, []step{cut, fails("UNAVAILABLE no leader")}, turn.Unknown, 0},
 		{"append, lost and then read-only", appendOp, []step{cut, fails("READ_ONLY disk full")}, turn.Unknown, 2},
@@ -118,9 +119,12 @@ func TestContextEnds(t *testing.T) {
 		run  func(context.Context) error
 		want turn.Kind
 	}{
-		{"append", func(ctx context.Context) error { _, err := c.Session("s").Append(ctx, msg("a")); return err }, turn.Unknown},
-		{"pop", func(ctx context.Context) error { _, err := c.Session("s").Pop(ctx, 1, turn.Head); return err }, turn.Unknown},
-		{"read", func(ctx context.Context) error { _, err := c.Session("s").Last(ctx, 1); return err }, turn.Unavailable},
+		{"append", func(ctx context.Context) error { _, err := c.Session("s").Append(ctx, msg("a")); return err },
+			turn.Unknown},
+		{"pop", func(ctx context.Context) error { _, err := c.Session("s").Pop(ctx, 1, turn.Head); return err },
+			turn.Unknown},
+		{"read", func(ctx context.Context) error { _, err := c.Session("s").Last(ctx, 1); return err },
+			turn.Unavailable},
 		{"info", func(ctx context.Context) error { _, err := c.Session("s").Info(ctx); return err }, turn.Unavailable},
 		{"erase", func(ctx context.Context) error { _, err := c.Erase(ctx, "p"); return err }, turn.Unknown},
 		{"tail", func(ctx context.Context) error {
@@ -326,7 +330,8 @@ func TestConfigIsChecked(t *testing.T) {
 
 // Without a password, requests of a configured user would be sent without authentication.
 func TestUserWithoutPasswordIsRefused(t *testing.T) {
-	if _, err := New(Config{Addrs: []string{"127.0.0.1:1"}, Username: "ann"}); err == nil || !strings.Contains(err.Error(), "no password") {
+	if _, err := New(Config{Addrs: []string{"127.0.0.1:1"}, Username: "ann"}); err == nil ||
+		!strings.Contains(err.Error(), "no password") {
 		t.Errorf("%v", err)
 	}
 }

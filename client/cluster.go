@@ -21,7 +21,8 @@ func (c *Client) Cluster(ctx context.Context) (turn.Cluster, error) {
 // oldClusterNames are what nodes of versions before the first release call the fields of a
 // cluster: they answer while a cluster is upgraded.
 var oldClusterNames = strings.NewReplacer(`"RaftAddr":`, `"raft_addr":`, `"RESPAddr":`, `"resp_addr":`,
-	`"HTTPAddr":`, `"http_addr":`, `"StateHash":`, `"state_hash":`, `"HashIndex":`, `"hash_index":`, `"HoldLevel":`, `"hold_level":`)
+	`"HTTPAddr":`, `"http_addr":`, `"StateHash":`, `"state_hash":`, `"HashIndex":`, `"hash_index":`, `"HoldLevel":`,
+	`"hold_level":`)
 
 func decodeCluster(v resp.Value) (turn.Cluster, error) {
 	var cl turn.Cluster

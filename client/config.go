@@ -68,7 +68,8 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.Username != "" && c.Password == "" {
-		return c, fmt.Errorf("client: user %q has no password: requests would be sent without authentication", c.Username)
+		return c, fmt.Errorf("client: user %q has no password: requests would be sent without authentication",
+			c.Username)
 	}
 	if c.Namespace == "" {
 		c.Namespace = turn.DefaultNamespace

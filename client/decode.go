@@ -75,7 +75,8 @@ func decodeHistory(v resp.Value) (History, error) {
 	ms, err := decodeMessages(f)
 	return History{
 		Messages: ms, Revision: uintOf(v, "revision"), Incarnation: uintOf(v, "incarnation"),
-		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Count: uintOf(v, "count"), More: uintOf(v, "more") != 0,
+		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Count: uintOf(v, "count"),
+		More: uintOf(v, "more") != 0,
 	}, err
 }
 

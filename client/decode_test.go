@@ -27,8 +27,10 @@ func TestOlderNamesOfFields(t *testing.T) {
 		}
 	}
 	level := turn.Level1
-	cluster := turn.Cluster{ID: "c", Leader: "n1", Term: 4, Level: 1, Nodes: []turn.Node{{ID: "n1", RaftAddr: "a:1", RESPAddr: "a:2",
-		HTTPAddr: "a:3", Role: "leader", Applied: 8, Match: 9, Reachable: true, StateHash: "h", HashIndex: 6, Level: 1, HoldLevel: &level}}}
+	cluster := turn.Cluster{ID: "c", Leader: "n1", Term: 4, Level: 1,
+		Nodes: []turn.Node{{ID: "n1", RaftAddr: "a:1", RESPAddr: "a:2",
+			HTTPAddr: "a:3", Role: "leader", Applied: 8, Match: 9, Reachable: true, StateHash: "h", HashIndex: 6,
+			Level: 1, HoldLevel: &level}}}
 	for name, json := range map[string]string{
 		"now": `{"id":"c","leader":"n1","term":4,"nodes":[{"id":"n1","raft_addr":"a:1","resp_addr":"a:2","http_addr":"a:3",
 			"role":"leader","applied":8,"match":9,"reachable":true,"state_hash":"h","hash_index":6,"level":1,"hold_level":1}],"level":1}`,

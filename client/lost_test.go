@@ -51,7 +51,8 @@ func TestLostRepliesStoreOnce(t *testing.T) {
 	for i := 0; i < len(ms); i += 2 {
 		var w, round int
 		fmt.Sscanf(string(ms[i].Data), "%d-%dq", &w, &round)
-		if want := fmt.Sprintf("%d-%d", w, shared[w]); string(ms[i].Data) != want+"q" || string(ms[i+1].Data) != want+"a" {
+		if want := fmt.Sprintf("%d-%d", w, shared[w]); string(ms[i].Data) != want+"q" ||
+			string(ms[i+1].Data) != want+"a" {
 			t.Fatalf("seq %d: %q, %q, want the turn %s", i+1, ms[i].Data, ms[i+1].Data, want)
 		}
 		shared[w]++

@@ -21,7 +21,8 @@ const (
 func (c *Client) do(ctx context.Context, r *request) (resp.Value, error) {
 	weight := min(r.weight(), c.cfg.MaxInFlightBytes)
 	if err := c.inFlight.Acquire(ctx, weight); err != nil {
-		return resp.Value{}, gaveUp(ctx, turn.Errorf(turn.Unavailable, "%s was not sent: too many requests in flight", verbs[r.verb].command))
+		return resp.Value{}, gaveUp(ctx,
+			turn.Errorf(turn.Unavailable, "%s was not sent: too many requests in flight", verbs[r.verb].command))
 	}
 	defer c.inFlight.Release(weight)
 	return c.retry(ctx, r, c.attempt)
@@ -78,7 +79,8 @@ func settle(uncertain bool, err error) error {
 	e := turn.AsError(err)
 	switch e.Kind {
 	case turn.Unavailable, turn.Overloaded, turn.ReadOnly, turn.Unauthorized, turn.Forbidden, turn.Internal:
-		return fmt.Errorf("%w (then: %w)", turn.Errorf(turn.Unknown, "an attempt may have been carried out, but its answer was lost"), err)
+		return fmt.Errorf("%w (then: %w)",
+			turn.Errorf(turn.Unknown, "an attempt may have been carried out, but its answer was lost"), err)
 	}
 	return err
 }
@@ -132,7 +134,8 @@ func (c *conn) roundTrip(ctx context.Context, n *node, r *request) (resp.Value, 
 }
 
 func lost(k turn.Kind, n *node, r *request, err error, consequence string) error {
-	return fmt.Errorf("%w: %w", turn.Errorf(k, "no answer to %s from %s; %s", verbs[r.verb].command, n.addr, consequence), err)
+	return fmt.Errorf("%w: %w",
+		turn.Errorf(k, "no answer to %s from %s; %s", verbs[r.verb].command, n.addr, consequence), err)
 }
 
 // dialError says why a node could not be reached, and whether trying again may help.

@@ -21,7 +21,8 @@ func TestEveryOperation(t *testing.T) {
 	_, err = s.Info(ctx)
 	check(t, "info of nothing", nil, turn.Is(err, turn.NotFound))
 
-	r, err := s.Expect(0).Append(ctx, turn.NewMessage{ID: "q", Data: []byte("\xff\x00\r\n")}, turn.NewMessage{Data: nil})
+	r, err := s.Expect(0).Append(ctx, turn.NewMessage{ID: "q", Data: []byte("\xff\x00\r\n")},
+		turn.NewMessage{Data: nil})
 	check(t, "first append", err, r.First == 1 && r.Last == 2 && r.Count == 2 && !r.Duplicate)
 	_, err = s.Expect(0).Append(ctx, msg("late"))
 	e := (*turn.Error)(nil)
@@ -30,7 +31,8 @@ func TestEveryOperation(t *testing.T) {
 	check(t, "id reused", nil, turn.Is(err, turn.IDReused))
 
 	h, err = s.Read(ctx, turn.Read{From: turn.FromBefore, Seq: 2})
-	check(t, "read before", err, len(h.Messages) == 1 && string(h.Messages[0].Data) == "\xff\x00\r\n" && h.Messages[0].ID == "q" && h.Revision == r.Revision)
+	check(t, "read before", err, len(h.Messages) == 1 && string(h.Messages[0].Data) == "\xff\x00\r\n" &&
+		h.Messages[0].ID == "q" && h.Revision == r.Revision)
 	h, err = s.Stale().Read(ctx, turn.Read{From: turn.FromAfter, Seq: 1, Limit: 5})
 	check(t, "stale read after", err, len(h.Messages) == 1 && h.Messages[0].Seq == 2 && len(h.Messages[0].Data) == 0)
 	h, err = s.Bounded(time.Second).Read(ctx, turn.Read{MaxBytes: 1, MaxTokens: 1})
@@ -69,7 +71,8 @@ func TestEveryOperation(t *testing.T) {
 	ok, err := s.Expire(ctx, time.Hour, true)
 	check(t, "expire", err, ok)
 	info, err := s.Info(ctx)
-	check(t, "info", err, info.Key == turn.Key{Namespace: "0", Name: s.Key()} && info.Count == 2 && info.Slide == 3_600_000 &&
+	check(t, "info", err, info.Key == turn.Key{Namespace: "0", Name: s.Key()} && info.Count == 2 &&
+		info.Slide == 3_600_000 &&
 		info.Deadline > info.Updated && info.Meta["title"] == "x" && info.First == 1 && info.Bytes == 4)
 	ok, err = s.Persist(ctx)
 	check(t, "persist", err, ok)

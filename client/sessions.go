@@ -53,7 +53,9 @@ func (c *Client) SessionsPage(ctx context.Context, prefix, cursor string, limit 
 // stay. The prefix must not be empty: see EraseAll.
 func (c *Client) Erase(ctx context.Context, prefix string) (uint64, error) {
 	if prefix == "" {
-		return 0, turn.Errorf(turn.Invalid, "erase: the prefix is empty, which would delete every session of the namespace: EraseAll does that; nothing was deleted")
+		return 0, turn.Errorf(turn.Invalid,
+			"erase: the prefix is empty, which would delete every session of the namespace: EraseAll does that; "+
+				"nothing was deleted")
 	}
 	return c.erase(ctx, newRequest(vErase).strings("PREFIX", prefix))
 }

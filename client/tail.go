@@ -83,9 +83,11 @@ func (t *tail) read(ctx context.Context, n *node, own *conn) error {
 	s := t.s
 	waiting := false
 	for s.fresh = linearizable; ; {
-		requests := []*request{s.readRequest(turn.Read{From: turn.FromAfter, Seq: t.after, Limit: pageMessages, MaxBytes: pageBytes})}
+		requests := []*request{s.readRequest(turn.Read{From: turn.FromAfter, Seq: t.after, Limit: pageMessages,
+			MaxBytes: pageBytes})}
 		if waiting {
-			wait := s.request(vTail).strings("AFTER").uint(t.after).strings("COUNT", "1", "BLOCK").int(tailBlock.Milliseconds())
+			wait := s.request(vTail).strings("AFTER").uint(t.after).strings("COUNT", "1",
+				"BLOCK").int(tailBlock.Milliseconds())
 			requests = []*request{wait, requests[0]}
 		}
 		h, err := t.round(ctx, n, own, requests)

@@ -45,13 +45,14 @@ var verbs = [...]struct {
 	vAppend:  {"TURN.APPEND", identified},
 	vReplace: {"TURN.REPLACE", identified}, // with messages; a mere cut carries no id, see Session.Replace
 	vPop:     {"TURN.POP", never},          // takes further messages, and the first ones were never seen
-	vTrim:    {"TURN.TRIM", never},         // "keep 20" would drop what was appended since; seqs begin again after a delete
-	vClear:   {"TURN.CLEAR", never},        // removes what was appended since
-	vDelete:  {"TURN.DELETE", never},       // removes a session created since
-	vExpire:  {"TURN.EXPIRE", never},       // overrides a deadline set since
-	vFork:    {"TURN.FORK", never},         // answers EXISTS for its own success
-	vSetMeta: {"TURN.META", never},         // overrides values set since
-	vErase:   {"TURN.ERASE", never},        // removes sessions created since
+	// "keep 20" would drop what was appended since; seqs begin again after a delete
+	vTrim:    {"TURN.TRIM", never},
+	vClear:   {"TURN.CLEAR", never},  // removes what was appended since
+	vDelete:  {"TURN.DELETE", never}, // removes a session created since
+	vExpire:  {"TURN.EXPIRE", never}, // overrides a deadline set since
+	vFork:    {"TURN.FORK", never},   // answers EXISTS for its own success
+	vSetMeta: {"TURN.META", never},   // overrides values set since
+	vErase:   {"TURN.ERASE", never},  // removes sessions created since
 	vRead:    {"TURN.READ", harmless},
 	vTail:    {"TURN.TAIL", harmless},
 	vInfo:    {"TURN.INFO", harmless},

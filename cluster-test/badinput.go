@@ -46,7 +46,8 @@ func badInput(ctx context.Context, r *run) error {
 	defer c.Close()
 	keep := c.Session("sentinel")
 	for i := range 100 {
-		if _, err := keep.Append(ctx, turn.NewMessage{ID: fmt.Sprint(i), Data: fmt.Appendf(nil, "message %d", i)}); err != nil {
+		if _, err := keep.Append(ctx,
+			turn.NewMessage{ID: fmt.Sprint(i), Data: fmt.Appendf(nil, "message %d", i)}); err != nil {
 			return err
 		}
 	}
@@ -65,7 +66,8 @@ func badInput(ctx context.Context, r *run) error {
 			r.report.Fail("%s: %v", bad.name, err)
 			continue
 		}
-		r.report.Show("%-42s refused, nothing lost (%v, %d MiB resident)", bad.name, time.Since(start).Round(time.Millisecond), r.resident()>>20)
+		r.report.Show("%-42s refused, nothing lost (%v, %d MiB resident)", bad.name,
+			time.Since(start).Round(time.Millisecond), r.resident()>>20)
 	}
 	r.report.Show("resident memory of the largest node: %d MiB before, %d MiB at most", before>>20, most>>20)
 	if most-before > growthLimit {
@@ -141,18 +143,21 @@ func httpCases() []badCase {
 	many := strings.Repeat(`{"data":1},`, 1001)
 	return []badCase{
 		post("HTTP: message of 8 MiB and one byte", messages, `{"messages":[{"data":`+text(8*mib+1)+`}]}`, 413),
-		post("HTTP: append of 18 MiB", messages, `{"messages":[`+strings.Repeat(`{"data":`+text(6*mib)+`},`, 2)+`{"data":`+text(6*mib)+`}]}`, 413),
+		post("HTTP: append of 18 MiB", messages, `{"messages":[`+strings.Repeat(`{"data":`+text(6*mib)+`},`, 2)+
+			`{"data":`+text(6*mib)+`}]}`, 413),
 		post("HTTP: 1,001 messages", messages, `{"messages":[`+strings.TrimSuffix(many, ",")+`]}`, 413),
 		post("HTTP: no messages", messages, `{"messages":[]}`, 400),
 		post("HTTP: empty key", "/v1/sessions//messages", `{"messages":[{"data":1}]}`, 400),
-		post("HTTP: key of 513 bytes", "/v1/sessions/"+strings.Repeat("k", 513)+"/messages", `{"messages":[{"data":1}]}`, 413),
+		post("HTTP: key of 513 bytes", "/v1/sessions/"+strings.Repeat("k", 513)+"/messages",
+			`{"messages":[{"data":1}]}`, 413),
 		post("HTTP: id of 65 bytes", messages, `{"messages":[{"id":"`+strings.Repeat("i", 65)+`","data":1}]}`, 413),
 		post("HTTP: one id twice", messages, `{"messages":[{"id":"a","data":1},{"id":"a","data":2}]}`, 400),
 		post("HTTP: bad namespace", "/v1/ns/a%20b/sessions/bad/messages", `{"messages":[{"data":1}]}`, 400),
 		post("HTTP: no JSON at all", messages, "hello", 400),
 		post("HTTP: JSON cut short", messages, `{"messages":[{"data":1}`, 400),
 		post("HTTP: text after the JSON", messages, `{"messages":[{"data":1}]} x`, 400),
-		post("HTTP: nested 100,000 deep", messages, `{"messages":[{"data":`+strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}]}`, 400),
+		post("HTTP: nested 100,000 deep", messages, `{"messages":[{"data":`+
+			strings.Repeat("[", 100_000)+strings.Repeat("]", 100_000)+`}]}`, 400),
 		post("HTTP: unknown field", messages, `{"messages":[{"data":1}],"expct":3}`, 400),
 		post("HTTP: unknown field in a message", messages, `{"messages":[{"data":1,"rol":"user"}]}`, 400),
 		post("HTTP: negative expect", messages, `{"messages":[{"data":1}],"expect":-1}`, 400),
@@ -166,7 +171,8 @@ func httpCases() []badCase {
 		get("HTTP: unknown parameter", messages+"?lst=10", 400),
 		get("HTTP: unknown consistency", messages+"?consistency=eventual", 400),
 		{"HTTP: request cut short", func(ctx context.Context, n *cluster.Node) error {
-			return cleanClose(ctx, n.HTTPAddr, "POST "+messages+" HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{\"messages\"", true)
+			return cleanClose(ctx, n.HTTPAddr,
+				"POST "+messages+" HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{\"messages\"", true)
 		}},
 		{"HTTP: not HTTP", func(ctx context.Context, n *cluster.Node) error {
 			return cleanClose(ctx, n.HTTPAddr, "\x16\x03\x01 nonsense\r\n\r\n", false)
@@ -209,7 +215,10 @@ func respRefused(name string, command ...string) badCase {
 // respClosed sends bytes that are no RESP. The node answers with an error or
 // not at all, and closes.
 func respClosed(name, frame string, hangUp bool) badCase {
-	return badCase{name, func(ctx context.Context, n *cluster.Node) error { return cleanClose(ctx, n.RESPAddr, frame, hangUp) }}
+	return badCase{name, func(ctx context.Context,
+		n *cluster.Node) error {
+		return cleanClose(ctx, n.RESPAddr, frame, hangUp)
+	}}
 }
 
 func respCases() []badCase {
@@ -226,7 +235,8 @@ func respCases() []badCase {
 		respRefused("RESP: append without messages", "TURN.APPEND", "bad"),
 		respRefused("RESP: unknown option", "TURN.APPEND", "bad", "EXPCT", "1", "MSG", "", "x"),
 		respClosed("RESP: frame cut short", "*2\r\n$5\r\nRPUSH\r\n$3\r\nba", true),
-		respClosed("RESP: bulk string that claims 2 GiB", "*3\r\n$5\r\nRPUSH\r\n$3\r\nbad\r\n$2147483648\r\nxxx", false),
+		respClosed("RESP: bulk string that claims 2 GiB",
+			"*3\r\n$5\r\nRPUSH\r\n$3\r\nbad\r\n$2147483648\r\nxxx", false),
 		respClosed("RESP: array that claims 2,000,000,000", "*2000000000\r\n$1\r\na\r\n", false),
 		respClosed("RESP: negative length", "*3\r\n$5\r\nRPUSH\r\n$-7\r\n", false),
 		respClosed("RESP: length is not a number", "*abc\r\n", false),

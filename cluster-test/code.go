@@ -160,7 +160,8 @@ func (c *code) change(edits []edit) (map[place]string, error) {
 			}
 		}
 		if len(where) != 1 {
-			return nil, fmt.Errorf("%q occurs %d times, in %s; the mutant has to follow the code", e.Old, len(where), where)
+			return nil, fmt.Errorf("%q occurs %d times, in %s; the mutant has to follow the code", e.Old,
+				len(where), where)
 		}
 	}
 	texts := map[place]string{}

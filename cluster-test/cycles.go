@@ -33,9 +33,11 @@ func cycles(ctx context.Context, r *run) error {
 	}
 	for i, n := range r.cluster.Nodes {
 		b, a := before[i], after[i]
-		r.report.Show("%s before and after %d rounds: %d and %d goroutines, %d and %d open files, %d and %d MiB resident",
+		r.report.Show("%s before and after %d rounds: %d and %d goroutines, %d and %d open files, %d and %d MiB "+
+			"resident",
 			n.ID, rounds, b.Goroutines, a.Goroutines, b.Files, a.Files, b.Resident>>20, a.Resident>>20)
-		if a.Goroutines > b.Goroutines+moreGoroutines || a.Files > b.Files+moreFiles || a.Resident > b.Resident+moreMemory {
+		if a.Goroutines > b.Goroutines+moreGoroutines || a.Files > b.Files+moreFiles ||
+			a.Resident > b.Resident+moreMemory {
 			r.report.Fail("%s grows: it had %+v and has %+v", n.ID, b, a)
 		}
 	}

@@ -19,20 +19,29 @@ const evidencePrefix = "evidence-"
 func evidence() []Scenario {
 	appends := []string{"append"}
 	return []Scenario{
-		{Name: evidencePrefix + "leader-kill", About: "kill -9 of the leader, ten times, under 16 writers and readers", Workloads: appends,
-			Workers: 16, Rate: 800, Drive: killLeaderTenTimes, Must: []string{"leader changes"}},
-		{Name: evidencePrefix + "kill-all", About: "kill -9 of all nodes at once, three times, under 16 writers and readers", Workloads: appends,
+		{Name: evidencePrefix + "leader-kill", About: "kill -9 of the leader, ten times, under 16 writers and readers",
+			Workloads: appends,
+			Workers:   16, Rate: 800, Drive: killLeaderTenTimes, Must: []string{"leader changes"}},
+		{Name: evidencePrefix + "kill-all",
+			About: "kill -9 of all nodes at once, three times, under 16 writers and readers", Workloads: appends,
 			Workers: 16, Rate: 800, Drive: killAllThrice},
-		{Name: evidencePrefix + "lost-replies", About: "the answers to 1,000 writes lost, also across a leader change and a snapshot install on the new leader",
+		{Name: evidencePrefix + "lost-replies",
+			About: "the answers to 1,000 writes lost, also across a leader change and a snapshot install on the " +
+				"new leader",
 			Workloads: []string{"append", "cas", "turns"}, Workers: 16, Rate: 800, Flags: smallLog, Drive: loseThousand,
 			Must: []string{"duplicates", "snapshot installs"}},
-		{Name: evidencePrefix + "two-workers", About: "two workers, one session, 10,000 conditional rounds each", Special: workload.Pair(10_000),
+		{Name: evidencePrefix + "two-workers", About: "two workers, one session, 10,000 conditional rounds each",
+			Special: workload.Pair(10_000),
 			Workers: 2, Rate: -1, Drive: untilIdle, Must: []string{"conflicts"}},
-		{Name: evidencePrefix + "snapshot", About: "a node whose log was truncated meanwhile catches up while writes go on",
-			Workloads: []string{"append", "turns", "mixed"}, Workers: 16, Rate: 1000, Flags: smallLog, Drive: catchUp, Must: []string{"snapshot installs"}},
-		{Name: evidencePrefix + "restart", About: "kill -9 and restart of a node that holds a million messages", Alone: restartMillion,
+		{Name: evidencePrefix + "snapshot",
+			About:     "a node whose log was truncated meanwhile catches up while writes go on",
+			Workloads: []string{"append", "turns", "mixed"}, Workers: 16, Rate: 1000, Flags: smallLog, Drive: catchUp,
+			Must: []string{"snapshot installs"}},
+		{Name: evidencePrefix + "restart", About: "kill -9 and restart of a node that holds a million messages",
+			Alone: restartMillion,
 			Flags: []string{"--memory-budget", memoryBudget}},
-		{Name: evidencePrefix + "bad-input", About: "what no client should send: a clear error or a clean close each time", Alone: badInput},
+		{Name: evidencePrefix + "bad-input",
+			About: "what no client should send: a clear error or a clean close each time", Alone: badInput},
 	}
 }
 
@@ -90,7 +99,8 @@ func loseThousand(ctx context.Context, r *run) error {
 	defer cancel()
 	r.cluster.LoseAnswers(0.3)
 	lost := func(n int64) error {
-		return testcluster.Until(ctx, fmt.Sprintf("the answers to %d writes are lost", n), func() bool { return r.work.Count().Unknown >= n })
+		return testcluster.Until(ctx, fmt.Sprintf("the answers to %d writes are lost", n),
+			func() bool { return r.work.Count().Unknown >= n })
 	}
 	if err := lost(lossesAtKill); err != nil {
 		return err
@@ -105,12 +115,14 @@ func loseThousand(ctx context.Context, r *run) error {
 	if err := r.makeLeader(ctx, n); err != nil {
 		return err
 	}
-	r.report.Show("%s leads with a state that came from a snapshot, after the answers to %d writes were lost", n.ID, r.work.Count().Unknown)
+	r.report.Show("%s leads with a state that came from a snapshot, after the answers to %d writes were lost", n.ID,
+		r.work.Count().Unknown)
 	if err := lost(lostAnswers); err != nil {
 		return err
 	}
 	sleep(ctx, 2*time.Second)
-	r.report.Show("the answers to %d writes were lost in all, and %d of them were told that they had been carried out before",
+	r.report.Show("the answers to %d writes were lost in all, and %d of them were told that they had been carried "+
+		"out before",
 		r.work.Count().Unknown, r.work.Count().Duplicates)
 	return nil
 }
@@ -150,7 +162,8 @@ func (r *run) absence(ctx context.Context) (*cluster.Node, error) {
 	limit, cancel := context.WithTimeout(ctx, stepLimit)
 	defer cancel()
 	// What was on its way to n when it died comes on top.
-	if err := testcluster.Until(limit, "logs are truncated", func() bool { return r.logsBegin(limit, n) > has[0]+100 }); err != nil {
+	if err := testcluster.Until(limit, "logs are truncated",
+		func() bool { return r.logsBegin(limit, n) > has[0]+100 }); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -162,11 +175,13 @@ func (r *run) absence(ctx context.Context) (*cluster.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.report.Show("%s was ready %v after its start, from a snapshot, while writes went on", n.ID, time.Since(start).Round(time.Millisecond))
+	r.report.Show("%s was ready %v after its start, from a snapshot, while writes went on", n.ID,
+		time.Since(start).Round(time.Millisecond))
 	// The log tells of the snapshot a moment after the node is ready.
 	told, cancelTold := context.WithTimeout(ctx, 5*time.Second)
 	defer cancelTold()
-	err = testcluster.Until(told, n.ID+" tells of a snapshot", func() bool { return r.sometimes()["snapshot installs"] > installed })
+	err = testcluster.Until(told, n.ID+" tells of a snapshot",
+		func() bool { return r.sometimes()["snapshot installs"] > installed })
 	if err != nil {
 		return nil, fmt.Errorf("the node caught up by its log, which is not what the scenario is for: %w", err)
 	}

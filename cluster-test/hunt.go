@@ -43,7 +43,8 @@ func (a *arguments) hunt(ctx context.Context, names string) (bool, error) {
 		table = append(table, row)
 		fmt.Println(row)
 		if a.record && !h.control() && len(h.hunts) == a.repeat {
-			if err := record(read.root, map[pairing]figures{{h.Name, h.by.String()}: h.figures(time.Now())}); err != nil {
+			if err := record(read.root,
+				map[pairing]figures{{h.Name, h.by.String()}: h.figures(time.Now())}); err != nil {
 				return false, err
 			}
 		}
@@ -87,7 +88,8 @@ func (h *hunt) run(ctx context.Context) (err error) {
 			fmt.Println("     ", h.escape())
 			continue
 		}
-		fmt.Printf("      caught in run %d of at most %d, after %v: %s\n", one.runs, h.by.Runs, one.took.Round(100*time.Millisecond), one.detail)
+		fmt.Printf("      caught in run %d of at most %d, after %v: %s\n", one.runs, h.by.Runs,
+			one.took.Round(100*time.Millisecond), one.detail)
 	}
 	return nil
 }
@@ -156,7 +158,8 @@ func (h *hunt) test(ctx context.Context, seed uint64) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, h.binary, args...)
 	cmd.Dir = filepath.Join(h.code.root, t.folder)
-	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed), "TURNLOG_SEEDS=1", h.goflags) // tests of the program build it
+	// tests of the program build it
+	cmd.Env = append(os.Environ(), fmt.Sprintf("TURNLOG_SEED=%d", seed), "TURNLOG_SEEDS=1", h.goflags)
 	out, err := cmd.CombinedOutput()
 	if exit := (*exec.ExitError)(nil); err == nil || !errors.As(err, &exit) {
 		return "", err
@@ -186,7 +189,8 @@ func (h *hunt) elsewise(seed uint64, found string) {
 func (h *hunt) scenario(ctx context.Context, seed uint64) (string, error) {
 	out := filepath.Join(h.dir, "runs")
 	c := h.by
-	args := []string{"--binary", h.program(), "--out", out, "--scenario", c.Scenario, "--seed", fmt.Sprint(seed), "--time", c.Time.String(), "--pictures=false"}
+	args := []string{"--binary", h.program(), "--out", out, "--scenario", c.Scenario, "--seed", fmt.Sprint(seed),
+		"--time", c.Time.String(), "--pictures=false"}
 	for flag, value := range map[string]string{"--nemesis": c.Nemesis, "--workload": c.Workloads, "--ports": h.ports} {
 		if value != "" {
 			args = append(args, flag, value)
@@ -248,7 +252,8 @@ func findings(folder string) ([]string, error) {
 }
 
 func (h *hunt) shows(finding string) bool {
-	return len(h.by.Shows) == 0 || slices.ContainsFunc(h.by.Shows, func(s string) bool { return strings.Contains(finding, s) })
+	return len(h.by.Shows) == 0 ||
+		slices.ContainsFunc(h.by.Shows, func(s string) bool { return strings.Contains(finding, s) })
 }
 
 // brief returns the beginning of a text, in one line.

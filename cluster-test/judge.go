@@ -65,7 +65,8 @@ func (r *run) requirements() {
 	for i, rate := range r.report.Figures.Quarters {
 		share := r.report.Figures.Quorum[i]
 		if rate < float64(r.MinRate)/4*share && r.Special == nil {
-			r.report.Fail("only %.1f writes a second were acknowledged in quarter %d of the time, although there was a quorum for %.0f %% of it", rate, i+1, 100*share)
+			r.report.Fail("only %.1f writes a second were acknowledged in quarter %d of the time, although there was "+
+				"a quorum for %.0f %% of it", rate, i+1, 100*share)
 		}
 	}
 	if r.to-r.from < r.Time-time.Second {
@@ -90,7 +91,8 @@ func (r *run) scanLogs() {
 		in.Buffer(nil, 16<<20)
 		for in.Scan() {
 			line := in.Text()
-			if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.Contains(line, "WARNING: DATA RACE") {
+			if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") ||
+				strings.Contains(line, "WARNING: DATA RACE") {
 				r.report.Fail("%s: %s", filepath.Base(n.Log), line)
 				break
 			}

@@ -95,7 +95,9 @@ func main() {
 func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.list, "list", false, "show scenarios, nemeses and workloads")
 	fs.BoolVar(&a.table, "table", false, "show the last run of each scenario in --out as Markdown tables")
-	fs.StringVar(&a.scenarios, "scenario", "smoke", "what to run; several, separated by commas; or all, evidence, matrix (both, about an hour), or ci (about five minutes)")
+	fs.StringVar(&a.scenarios, "scenario", "smoke",
+		"what to run; several, separated by commas; or all, evidence, matrix (both, about an hour), or ci (about "+
+			"five minutes)")
 	fs.Uint64Var(&a.seed, "seed", 0, "what the random choices follow from (default: another one each time)")
 	fs.DurationVar(&a.time, "time", 0, "how long workers work (default: the scenario's)")
 	fs.IntVar(&a.nodes, "nodes", 0, "size of the cluster (default: the scenario's)")
@@ -106,16 +108,25 @@ func (a *arguments) register(fs *flag.FlagSet) {
 	fs.StringVar(&a.binary, "binary", "", "turnlog to test (default: built from this source tree)")
 	fs.BoolVar(&a.race, "race", false, "build it with the race detector")
 	fs.BoolVar(&a.keep, "keep", false, "keep the nodes' data also if the run passes")
-	fs.StringVar(&a.mutants, "mutants", "", "instead, see that broken builds are caught: all, or names separated by commas; with tests or scenarios among them, by these only; or ci: a few, in about a minute, by the seed; or control: nothing is broken, and nothing may be caught")
+	fs.StringVar(&a.mutants, "mutants", "",
+		"instead, see that broken builds are caught: all, or names separated by commas; with tests or scenarios "+
+			"among them, by these only; or ci: a few, in about a minute, by the seed; or control: nothing is broken, "+
+			"and nothing may be caught")
 	fs.BoolVar(&a.record, "record", false, "with --mutants: write the figures into cluster-test/"+recordName)
-	fs.StringVar(&a.network, "network", "proxy", "what lies between nodes: proxy, or netns, which is network namespaces and needs root")
+	fs.StringVar(&a.network, "network", "proxy",
+		"what lies between nodes: proxy, or netns, which is network namespaces and needs root")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
-	fs.StringVar(&a.mixing, "mix", "", "give some nodes the older version, where a scenario can have such: yes, no, or by-seed, which is half of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
-	fs.StringVar(&a.securing, "secure", "", "let clients and nodes need certificates, and clients be users, where that can be: yes, no, or by-seed, which is a third of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
+	fs.StringVar(&a.mixing, "mix", "",
+		"give some nodes the older version, where a scenario can have such: yes, no, or by-seed, which is half of "+
+			"the runs (default: by-seed for all, evidence, matrix and ci, else no)")
+	fs.StringVar(&a.securing, "secure", "",
+		"let clients and nodes need certificates, and clients be users, where that can be: yes, no, or by-seed, "+
+			"which is a third of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
 	fs.BoolVar(&a.pictures, "pictures", true, "draw the sessions in which something is wrong")
-	fs.BoolVar(&a.soak, "soak", false, "run again and again, each time with another seed, until something fails or Ctrl-C")
+	fs.BoolVar(&a.soak, "soak", false,
+		"run again and again, each time with another seed, until something fails or Ctrl-C")
 	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
 
@@ -171,7 +182,8 @@ func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err err
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, namespaces: a.network == netns, old: a.oldBinary, seed: seed, binary: a.binary, out: a.out, keepData: a.keep, draw: a.pictures, commit: cluster.Commit(ctx),
+	o := options{ports: a.ports, namespaces: a.network == netns, old: a.oldBinary, seed: seed, binary: a.binary,
+		out: a.out, keepData: a.keep, draw: a.pictures, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {

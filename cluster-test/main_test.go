@@ -39,7 +39,8 @@ func passes(t *testing.T, s Scenario, command string) {
 	}
 	seed := uint64(time.Now().UnixNano() % 1e9)
 	t.Logf("%s --seed %d", command, seed)
-	r, dir, err := execute(t.Context(), s, options{seed: seed, binary: binary, out: t.ArtifactDir(), draw: true, say: t.Logf}, command)
+	r, dir, err := execute(t.Context(), s,
+		options{seed: seed, binary: binary, out: t.ArtifactDir(), draw: true, say: t.Logf}, command)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func TestTables(t *testing.T) {
 	seen := map[string]bool{}
 	unique := func(kind, name, about string) {
 		if seen[kind+name] || name == "" || about == "" || strings.ContainsAny(name, " ,_") {
-			t.Errorf("%s %q: not unique, or without a word about it, or with a name that no command line can take", kind, name)
+			t.Errorf("%s %q: not unique, or without a word about it, or with a name that no command line can take",
+				kind, name)
 		}
 		seen[kind+name] = true
 	}
@@ -87,7 +89,8 @@ func TestTables(t *testing.T) {
 }
 
 func TestCommandLine(t *testing.T) {
-	for _, bad := range []arguments{{scenarios: "nonsense"}, {scenarios: "smoke", nemesis: "kill-leader,x"}, {scenarios: "calm", workloads: "x"}} {
+	for _, bad := range []arguments{{scenarios: "nonsense"}, {scenarios: "smoke", nemesis: "kill-leader,x"},
+		{scenarios: "calm", workloads: "x"}} {
 		if _, err := bad.choose(); err == nil {
 			t.Errorf("%+v: accepted", bad)
 		}
@@ -95,12 +98,14 @@ func TestCommandLine(t *testing.T) {
 	if _, err := (&arguments{scenarios: "smoke", network: "x"}).choose(); err == nil {
 		t.Error("an unknown network was accepted")
 	}
-	a := arguments{scenarios: "smoke", nodes: 5, time: time.Minute, nemesis: "kill-all,one-way", workloads: "cas", rate: 7}
+	a := arguments{scenarios: "smoke", nodes: 5, time: time.Minute, nemesis: "kill-all,one-way",
+		workloads: "cas", rate: 7}
 	chosen, err := a.choose()
 	if err != nil || len(chosen) != 1 {
 		t.Fatalf("%d scenarios, %v", len(chosen), err)
 	}
-	if s := chosen[0]; s.Nodes != 5 || s.Time != time.Minute || len(s.Nemesis) != 2 || s.Workloads[0] != "cas" || s.Rate != 7 {
+	if s := chosen[0]; s.Nodes != 5 || s.Time != time.Minute || len(s.Nemesis) != 2 || s.Workloads[0] != "cas" ||
+		s.Rate != 7 {
 		t.Errorf("%+v", s)
 	}
 	// The command that a report shows leads to the same scenario.

@@ -37,13 +37,16 @@ func (s Scenario) mixed() (Scenario, bool) {
 	if s.Upgrade || s.Clocks || s.Alone != nil || s.Nodes < 2 {
 		return s, false
 	}
-	faults := slices.DeleteFunc(slices.Clone(s.Nemesis), func(name string) bool { return slices.Contains(beyondOld(), name) })
+	faults := slices.DeleteFunc(slices.Clone(s.Nemesis),
+		func(name string) bool { return slices.Contains(beyondOld(), name) })
 	if len(s.Nemesis) > 0 && len(faults) == 0 {
 		return s, false
 	}
 	s.Mixed, s.Nemesis = true, faults
-	s.Workloads = slices.DeleteFunc(slices.Clone(s.Workloads), func(name string) bool { return name == "pipeline" }) // calls could change order
-	s.Must = slices.DeleteFunc(slices.Clone(s.Must), func(what string) bool { return what == "read-only" || what == "damage noticed" })
+	// calls could change order
+	s.Workloads = slices.DeleteFunc(slices.Clone(s.Workloads), func(name string) bool { return name == "pipeline" })
+	s.Must = slices.DeleteFunc(slices.Clone(s.Must),
+		func(what string) bool { return what == "read-only" || what == "damage noticed" })
 	return s, true
 }
 

@@ -50,7 +50,8 @@ func mutants() (all []mutant) {
 // test made for a mutant: whatever goes wrong in a cluster.
 func simulation(runs int) catcher {
 	return catcher{Test: "TestSimulation", Runs: runs,
-		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", "believes that it lost", " stopped: ", "open n", "not within"}}
+		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", "believes that it lost",
+			" stopped: ", "open n", "not within"}}
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.

@@ -6,10 +6,13 @@ import "time"
 func memberMutants() []mutant {
 	const library = "github.com/hashicorp/raft"
 	return []mutant{
-		{Name: "half-is-a-majority", About: "of an even number of voters, as there is while the cluster grows, half elect a leader and commit",
+		{Name: "half-is-a-majority",
+			About: "of an even number of voters, as there is while the cluster grows, half elect a leader and commit",
 			Edits: []edit{{Module: library, Old: "return voters/2 + 1\n", New: "return (voters + 1) / 2\n"},
-				{Module: library, Old: "quorumMatchIndex := matched[(len(matched)-1)/2]", New: "quorumMatchIndex := matched[len(matched)/2]"}},
+				{Module: library, Old: "quorumMatchIndex := matched[(len(matched)-1)/2]",
+					New: "quorumMatchIndex := matched[len(matched)/2]"}},
 			Catchers: []catcher{{Scenario: "membership", Time: 40 * time.Second, Nemesis: "grown", Workloads: "append",
-				Shows: []string{"lost", "two values", "nodes differ", "states differ", "real time", "removes committed"}, Runs: 6}}},
+				Shows: []string{"lost", "two values", "nodes differ", "states differ", "real time",
+					"removes committed"}, Runs: 6}}},
 	}
 }

@@ -5,26 +5,34 @@ import "time"
 // orderMutants have calls overtake one another.
 func orderMutants() []mutant {
 	return []mutant{
-		{Name: "batches-overtake", About: "a leader takes a forwarded batch though it refused the one before it in its session",
+		{Name: "batches-overtake",
+			About:    "a leader takes a forwarded batch though it refused the one before it in its session",
 			Edits:    []edit{{Old: "if s.id != f.Session || s.next != f.Place {", New: "if s.id != f.Session {"}},
 			Catchers: []catcher{{Test: "TestForwardedBatchesKeepTheirPlaces", Runs: 1}}},
-		{Name: "entries-overtake", About: "an entry is given to Raft before the one ahead of it has its place in the log",
-			Edits:    []edit{{Old: "p.held > 0 || p.entering != nil ||", New: "p.held > 0 ||"}},
-			Catchers: []catcher{{Test: "TestNextEntryWaitsForItsTurn", Shows: []string{"while another was not in the log"}, Runs: 1}}},
-		{Name: "resent-backwards", About: "calls that are sent again after a change of leader are sent in the opposite order",
+		{Name: "entries-overtake",
+			About: "an entry is given to Raft before the one ahead of it has its place in the log",
+			Edits: []edit{{Old: "p.held > 0 || p.entering != nil ||", New: "p.held > 0 ||"}},
+			Catchers: []catcher{{Test: "TestNextEntryWaitsForItsTurn",
+				Shows: []string{"while another was not in the log"}, Runs: 1}}},
+		{Name: "resent-backwards",
+			About: "calls that are sent again after a change of leader are sent in the opposite order",
 			Edits: []edit{{Old: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\treturn b\n",
 				New: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\tfor i, j := 0, len(b.calls)-1; b.calls[0].exposed && i < j; i, j = i+1, j-1 {\n" +
 					"\t\tb.commands[i], b.commands[j] = b.commands[j], b.commands[i]\n\t}\n\treturn b\n"}},
-			Catchers: []catcher{{Scenario: "leader-kill", Time: 12 * time.Second, Workloads: "pipeline", Rate: 3000, // where a leader hands over, nothing is sent again
+			// where a leader hands over, nothing is sent again
+			Catchers: []catcher{{Scenario: "leader-kill", Time: 12 * time.Second, Workloads: "pipeline", Rate: 3000,
 				Shows: []string{"pipelined calls changed order"}, Runs: 5}}},
 		{Name: "session-outlives-term", About: "a leader that leads again goes on with a session of forwarded batches",
 			Edits:    []edit{{In: "(*Inbox).Take", Old: "}, s.term)", New: "}, nil)"}},
 			Catchers: []catcher{{Test: "TestForwardingSessionEndsWithTheTerm", Runs: 1}}},
-		{Name: "doubts-unsettled", About: "a read behind a write with an unknown outcome does not wait until that is decided",
-			Edits:    []edit{{In: "(*doubts).settle", Old: "if noted == d.settled.Load() {", New: "if true || noted == d.settled.Load() {"}},
+		{Name: "doubts-unsettled",
+			About: "a read behind a write with an unknown outcome does not wait until that is decided",
+			Edits: []edit{{In: "(*doubts).settle", Old: "if noted == d.settled.Load() {",
+				New: "if true || noted == d.settled.Load() {"}},
 			Catchers: []catcher{{Test: "TestReadsAreConclusiveAfterAnUnknownOutcome", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",
-			Edits:    []edit{{Old: "answered && t.repeatable && seen.Oldest < newest", New: "answered && t.repeatable && false"}},
+			Edits: []edit{{Old: "answered && t.repeatable && seen.Oldest < newest",
+				New: "answered && t.repeatable && false"}},
 			Catchers: []catcher{{Test: "TestReadsOfAKeyGoForward", Runs: 1}}},
 	}
 }

@@ -9,16 +9,21 @@ var numbersIgnored = edit{Old: "if last.origin != this.origin || last.number < t
 // publishMutants break what is published.
 func publishMutants() []mutant {
 	return []mutant{
-		{Name: "casts-overtake", About: "what one connection publishes in a row may overtake one another on the way to another node",
-			Edits:    []edit{numbersIgnored, {Old: "\t\tb.send(id, payload, func(", New: "\t\tgo b.send(id, payload, func("}},
-			Catchers: []catcher{{Scenario: "publish-calm", Time: 4 * time.Second, Workloads: "publish", Shows: []string{"changed order"}, Runs: 3}}},
+		{Name: "casts-overtake",
+			About: "what one connection publishes in a row may overtake one another on the way to another node",
+			Edits: []edit{numbersIgnored,
+				{Old: "\t\tb.send(id, payload, func(", New: "\t\tgo b.send(id, payload, func("}},
+			Catchers: []catcher{{Scenario: "publish-calm", Time: 4 * time.Second, Workloads: "publish",
+				Shows: []string{"changed order"}, Runs: 3}}},
 		{Name: "casts-sent-again", About: "a published message that a node did not answer is sent to it again",
 			Edits: []edit{numbersIgnored, {Old: "\t\t\tb.leaveNode(id, len(payload))\n",
 				New: "\t\t\tb.leaveNode(id, len(payload))\n\t\t\tif err != nil {\n" +
 					"\t\t\t\ttime.AfterFunc(time.Second, func() { b.send(id, payload, func([]byte, error) {}) })\n\t\t\t}\n"}},
-			Catchers: []catcher{{Scenario: "publish", Time: 20 * time.Second, Workloads: "publish", Nemesis: "partition-leader,flapping", Shows: []string{"received twice"}, Runs: 5}}},
+			Catchers: []catcher{{Scenario: "publish", Time: 20 * time.Second, Workloads: "publish",
+				Nemesis: "partition-leader,flapping", Shows: []string{"received twice"}, Runs: 5}}},
 		{Name: "receivers-of-one-node", About: "PUBLISH tells of the receivers at its own node only",
-			Edits:    []edit{{Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
-			Catchers: []catcher{{Scenario: "publish-calm", Time: 3 * time.Second, Workloads: "publish", Shows: []string{"receivers"}, Runs: 1}}},
+			Edits: []edit{{Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
+			Catchers: []catcher{{Scenario: "publish-calm", Time: 3 * time.Second, Workloads: "publish",
+				Shows: []string{"receivers"}, Runs: 1}}},
 	}
 }

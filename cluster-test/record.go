@@ -15,7 +15,8 @@ const recordName = "MUTANTS.md"
 const recordHead = `# Mutants
 
 All mutants, and how often each was caught by what has to catch it. [README.md](README.md#mutants) says what they are. This table is written by
-` + "`go run ./cluster-test --mutants NAMES --record`" + ` and held to the code by a test, which writes it with ` + "`-args -record`" + `, too. "Runs" is the most
+` + "`go run ./cluster-test --mutants NAMES --record`" + ` and held to the code by a test, which writes it with ` +
+	"`-args -record`" + `, too. "Runs" is the most
 that any of the hunts took, of those allowed; the time is the median, on two cores that had other work as well; – was not hunted since it came.
 `
 
@@ -58,7 +59,8 @@ func writeTable(known map[pairing]figures) string {
 	text.WriteString(recordHead)
 	for _, f := range families() {
 		fmt.Fprintf(&text, "\n## %s\n\n", f.about)
-		text.WriteString("| mutant | what is broken | has to be caught by | caught | runs | time | hunted |\n|---|---|---|---|---|---|---|\n")
+		text.WriteString("| mutant | what is broken | has to be caught by | caught | runs | time | hunted " +
+			"|\n|---|---|---|---|---|---|---|\n")
 		for _, m := range f.mutants {
 			name, about := m.Name, m.About
 			for i := range m.Catchers {

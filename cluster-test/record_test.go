@@ -23,7 +23,8 @@ func TestTablesOfMutants(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if string(b) != want {
-		t.Errorf("%s is not what the code has; write it with: go test ./cluster-test -run TestTables -args -record", recordName)
+		t.Errorf("%s is not what the code has; write it with: go test ./cluster-test -run TestTables -args -record",
+			recordName)
 	}
 	pairings := map[pairing]bool{}
 	for _, m := range mutants() {
@@ -48,7 +49,8 @@ func TestTablesOfMutants(t *testing.T) {
 // What a hunt found is what the table says later.
 func TestFigures(t *testing.T) {
 	m := mutants()[0]
-	h := &hunt{arguments: &arguments{}, target: target{&m, &m.Catchers[0]}, hunts: []hunted{{runs: 1, took: 3 * time.Second}, {runs: 0, took: time.Second}}}
+	h := &hunt{arguments: &arguments{}, target: target{&m, &m.Catchers[0]},
+		hunts: []hunted{{runs: 1, took: 3 * time.Second}, {runs: 0, took: time.Second}}}
 	f := h.figures(time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
 	if want := figures("1 of 2 | 1 of 1 | 3s | 2 Jan 2026"); f != want {
 		t.Errorf("%q, want %q", f, want)

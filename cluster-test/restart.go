@@ -137,7 +137,8 @@ func (r *run) readBack(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if want := millionMessage(s, i); string(want.Data) != string(m.Data) || want.ID != m.ID || m.Seq != uint64(i+1) {
+			if want := millionMessage(s, i); string(want.Data) != string(m.Data) || want.ID != m.ID ||
+				m.Seq != uint64(i+1) {
 				return fmt.Errorf("%s: message %d is %s, id %s, seq %d", millionKey(s), i+1, m.Data, m.ID, m.Seq)
 			}
 			i++
@@ -153,6 +154,7 @@ func (r *run) readBack(ctx context.Context) error {
 
 func (r *run) showMemory(when string) {
 	for _, n := range r.cluster.Nodes {
-		r.report.Show("%s %s: %d MiB resident (budget %s), %d MiB on disk", n.ID, when, n.ResidentBytes()>>20, memoryBudget, n.DiskBytes()>>20)
+		r.report.Show("%s %s: %d MiB resident (budget %s), %d MiB on disk", n.ID, when, n.ResidentBytes()>>20,
+			memoryBudget, n.DiskBytes()>>20)
 	}
 }

@@ -294,7 +294,8 @@ func (t *rotTrial) compare(ctx context.Context, n *cluster.Node, all bool) (wron
 		case failed != nil:
 			err = failed
 		case !slices.Equal(got, t.want[name]):
-			return fmt.Errorf("%s has %d messages, which are not the %d that were written", name, len(got), len(t.want[name])), err
+			return fmt.Errorf("%s has %d messages, which are not the %d that were written", name, len(got),
+				len(t.want[name])), err
 		}
 	}
 	return nil, err

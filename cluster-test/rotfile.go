@@ -33,7 +33,8 @@ func (t *rotTrial) damage(n *cluster.Node) (file, what string, err error) {
 	case 0: // zeroed
 		at := t.rand.IntN(used) / rotSector * rotSector
 		size := min(rotSector*(1+t.rand.IntN(8)), len(content)-at)
-		return file, fmt.Sprintf("%d bytes at %d of %d zeroed", size, at, used), overwrite(path, int64(at), make([]byte, size))
+		return file, fmt.Sprintf("%d bytes at %d of %d zeroed", size, at, used),
+			overwrite(path, int64(at), make([]byte, size))
 	case 1:
 		at := t.rand.IntN(used)
 		return file, fmt.Sprintf("cut at %d of %d", at, used), os.Truncate(path, int64(at))
@@ -48,7 +49,8 @@ func (t *rotTrial) damage(n *cluster.Node) (file, what string, err error) {
 		return t.swap(n, file)
 	}
 	at, bit := t.rand.IntN(used), t.rand.IntN(8)
-	return file, fmt.Sprintf("bit %d of byte %d of %d flipped", bit, at, used), overwrite(path, int64(at), []byte{content[at] ^ 1<<bit})
+	return file, fmt.Sprintf("bit %d of byte %d of %d flipped", bit, at, used),
+		overwrite(path, int64(at), []byte{content[at] ^ 1<<bit})
 }
 
 // pick picks a file: first a kind, so that those with many files are not all that is met.

@@ -73,7 +73,8 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 	if r.rec, err = history.Create(filepath.Join(r.dir, "history.jsonl")); err != nil {
 		return nil, "", err
 	}
-	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks, Clocks: s.Clocks, Namespaces: o.namespaces, Secure: s.Secure, Spares: s.Spares}
+	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks,
+		Clocks: s.Clocks, Namespaces: o.namespaces, Secure: s.Secure, Spares: s.Spares}
 	if o.ports != "" {
 		if _, err := fmt.Sscanf(o.ports, "%d-%d", &cfg.FirstPort, &cfg.LastPort); err != nil {
 			return nil, "", fmt.Errorf("--ports %s: %w", o.ports, err)
@@ -204,7 +205,8 @@ func (r *run) readAll(ctx context.Context) error {
 	cancel()
 	r.report.Stall = <-stalled
 	if n := r.work.Count().FinalRetries; n > 0 && r.report.Stall < tolerable {
-		r.report.Fail("although nothing was done to the cluster any more, and the machine had time, %d reads had to be repeated", n)
+		r.report.Fail("although nothing was done to the cluster any more, and the machine had time, %d reads had to "+
+			"be repeated", n)
 	}
 	return err
 }

@@ -41,7 +41,8 @@ func (a *arguments) byChoice(how, kind string, s *Scenario, seed uint64, oneIn i
 // secure makes the scenario a secure one if this run is to be, and can be: the evidence
 // is for figures, and what runs alone has clients of its own.
 func (a *arguments) secure(s Scenario, seed uint64) Scenario {
-	if s.Alone != nil || strings.HasPrefix(s.Name, evidencePrefix) || !a.byChoice(a.securing, "secure ", &s, seed, secureOf) {
+	if s.Alone != nil || strings.HasPrefix(s.Name, evidencePrefix) ||
+		!a.byChoice(a.securing, "secure ", &s, seed, secureOf) {
 		return s
 	}
 	s.Secure = true

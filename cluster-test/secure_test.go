@@ -8,7 +8,8 @@ func TestSecuring(t *testing.T) {
 	can, secure := 0, 0
 	for _, s := range scenarios() {
 		asked := (&arguments{scenarios: s.Name, securing: yes}).secure(s, 1)
-		if (&arguments{scenarios: s.Name}).secure(s, 1).Secure || (&arguments{scenarios: "ci", securing: no}).secure(s, 1).Secure {
+		if (&arguments{scenarios: s.Name}).secure(s, 1).Secure ||
+			(&arguments{scenarios: "ci", securing: no}).secure(s, 1).Secure {
 			t.Errorf("%s is secure though it was not asked for", s.Name)
 		}
 		if !asked.Secure {

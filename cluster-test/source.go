@@ -56,7 +56,10 @@ func tokens(text []byte) (w wording, err error) {
 	file := token.NewFileSet().AddFile("", -1, len(text))
 	var s scanner.Scanner
 	var joined strings.Builder
-	s.Init(file, text, func(at token.Position, message string) { err = errors.Join(err, fmt.Errorf("%v: %s", at, message)) }, 0)
+	s.Init(file, text, func(at token.Position,
+		message string) {
+		err = errors.Join(err, fmt.Errorf("%v: %s", at, message))
+	}, 0)
 	const separator = "\x00"
 	joined.WriteString(separator)
 	for {
@@ -100,7 +103,8 @@ func (s *source) inside(one span, name string) bool {
 	if s.blocks == nil {
 		s.blocks = blocks(s.path, s.text)
 	}
-	return slices.ContainsFunc(s.blocks, func(b block) bool { return b.name == name && b.from <= one.from && one.to <= b.to })
+	return slices.ContainsFunc(s.blocks,
+		func(b block) bool { return b.name == name && b.from <= one.from && one.to <= b.to })
 }
 
 // blocks returns the functions of a file; of one that cannot be parsed, none.
@@ -113,7 +117,8 @@ func blocks(path string, text []byte) []block {
 	}
 	for _, d := range file.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
-			found = append(found, block{functionName(f), span{set.Position(f.Pos()).Offset, set.Position(f.End()).Offset}})
+			found = append(found, block{functionName(f),
+				span{set.Position(f.Pos()).Offset, set.Position(f.End()).Offset}})
 		}
 	}
 	return found

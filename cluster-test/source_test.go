@@ -64,8 +64,10 @@ func TestFind(t *testing.T) {
 }
 
 func TestTestNames(t *testing.T) {
-	c := code{tests: map[string][]test{"TestA": {{"TestA", "p", "x"}, {"TestA", "q", "y/q"}}, "TestB": {{"TestB", "p", "x"}}}}
-	for name, folder := range map[string]string{"TestB": "x", "p.TestB": "x", "q.TestA": "y/q", "TestA": "", "q.TestB": "", "TestC": ""} {
+	c := code{tests: map[string][]test{"TestA": {{"TestA", "p", "x"}, {"TestA", "q", "y/q"}},
+		"TestB": {{"TestB", "p", "x"}}}}
+	for name, folder := range map[string]string{"TestB": "x", "p.TestB": "x", "q.TestA": "y/q", "TestA": "",
+		"q.TestB": "", "TestC": ""} {
 		if got, err := c.test(name); got.folder != folder || (err == nil) != (folder != "") {
 			t.Errorf("%s is in %q; %v", name, got.folder, err)
 		}

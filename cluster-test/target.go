@@ -60,7 +60,8 @@ func chooseTargets(words string, seed uint64) ([]target, error) {
 	}
 	named := func(word string) bool { return slices.Contains(wanted, word) }
 	anyKind := named(targetsTests) == named(targetsScenarios)
-	anyName := !slices.ContainsFunc(wanted, func(word string) bool { return word != targetsTests && word != targetsScenarios })
+	anyName := !slices.ContainsFunc(wanted,
+		func(word string) bool { return word != targetsTests && word != targetsScenarios })
 	return slices.DeleteFunc(all, func(p target) bool {
 		return !anyKind && !named(p.kind()) || !anyName && !named(targetsAll) && !named(p.Name)
 	}), nil

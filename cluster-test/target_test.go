@@ -22,7 +22,8 @@ func TestTargets(t *testing.T) {
 	if n != len(all) {
 		t.Errorf("tests and scenarios have to catch %d, all are %d", n, len(all))
 	}
-	for words, want := range map[string]int{"wall-clock,map-order": 4, "wall-clock": 2, "wall-clock,tests": 1, "scenarios,wall-clock": 1, "tests,scenarios": len(all)} {
+	for words, want := range map[string]int{"wall-clock,map-order": 4, "wall-clock": 2, "wall-clock,tests": 1,
+		"scenarios,wall-clock": 1, "tests,scenarios": len(all)} {
 		if some, err := chooseTargets(words, 1); err != nil || len(some) != want {
 			t.Errorf("%s: %d, want %d; %v", words, len(some), want, err)
 		}

@@ -16,7 +16,8 @@ type totals struct {
 
 // wanted is what all runs of the matrix together must have met.
 var wanted = []string{"leader changes", "unknown", "duplicates", "conflicts", "expired", "read-only",
-	"snapshot installs", "snapshots taken", "torn tails", "damage refused", "damage noticed", "no right", "heard", "forgotten ids"}
+	"snapshot installs", "snapshots taken", "torn tails", "damage refused", "damage noticed", "no right", "heard",
+	"forgotten ids"}
 
 func (t *totals) add(r *report.Report) {
 	t.runs++
@@ -39,8 +40,10 @@ func met(r *report.Report) map[string]float64 {
 		all = map[string]float64{}
 	}
 	c := &r.Counts
-	for name, n := range map[string]int64{"leader changes": int64(r.Figures.LeaderChanges), "unknown": c.Unknown, "duplicates": c.Duplicates,
-		"conflicts": c.Conflicts, "read-only": c.ReadOnly, "expired": c.Expired, "no right": c.NoRight, "heard": c.Heard, "forgotten ids": c.Forgotten} {
+	for name, n := range map[string]int64{"leader changes": int64(r.Figures.LeaderChanges), "unknown": c.Unknown,
+		"duplicates": c.Duplicates,
+		"conflicts":  c.Conflicts, "read-only": c.ReadOnly, "expired": c.Expired, "no right": c.NoRight,
+		"heard": c.Heard, "forgotten ids": c.Forgotten} {
 		all[name] = float64(n)
 	}
 	return all

@@ -64,7 +64,8 @@ func (r *run) downgrade(ctx context.Context, n *cluster.Node) error {
 	n.Expect(true)
 	limit, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
-	if err := testcluster.Until(limit, n.ID+" is ready or has refused", func() bool { return n.Ready(limit) || !n.Running() }); err != nil {
+	if err := testcluster.Until(limit, n.ID+" is ready or has refused",
+		func() bool { return n.Ready(limit) || !n.Running() }); err != nil {
 		return fmt.Errorf("after a downgrade: %w", err)
 	}
 	if n.Running() {
@@ -73,7 +74,8 @@ func (r *run) downgrade(ctx context.Context, n *cluster.Node) error {
 		return r.exchange(ctx, n, r.binary)
 	}
 	if text := n.Output(); !strings.Contains(text, "NEWER_VERSION") && !strings.Contains(text, "newer") {
-		return fmt.Errorf("after a downgrade %s stopped without telling that its data is of a newer version: %s", n.ID, text)
+		return fmt.Errorf("after a downgrade %s stopped without telling that its data is of a newer version: %s",
+			n.ID, text)
 	}
 	r.report.Show("%s refused to go back to the older version, and said why", n.ID)
 	n.Use(r.binary)

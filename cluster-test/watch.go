@@ -63,8 +63,9 @@ var signs = map[string][]string{
 	"snapshots taken":   {"snapshot taken"},
 	"torn tails":        {"wal dropped an incomplete batch"},
 	"damage refused":    {advice},
-	"damage noticed":    {advice, "stored data is damaged", "the state cannot be opened", "the log is damaged", "older copy", "its place"},
-	"losses made good":  {"the log holds again what it had lost"},
+	"damage noticed": {advice, "stored data is damaged", "the state cannot be opened", "the log is damaged",
+		"older copy", "its place"},
+	"losses made good": {"the log holds again what it had lost"},
 }
 
 // advice is a part of what a node says that cannot go on with its data.

@@ -35,7 +35,8 @@ func TestPulse(t *testing.T) {
 	const stopped = 300 * time.Millisecond
 	var p pulse
 	p.start()
-	waker := exec.Command("sh", "-c", fmt.Sprintf("kill -STOP %d; sleep %f; kill -CONT %[1]d", os.Getpid(), stopped.Seconds()))
+	waker := exec.Command("sh", "-c",
+		fmt.Sprintf("kill -STOP %d; sleep %f; kill -CONT %[1]d", os.Getpid(), stopped.Seconds()))
 	if err := waker.Run(); err != nil {
 		t.Fatal(err)
 	}

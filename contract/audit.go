@@ -91,7 +91,8 @@ func (a *audit) read(loaded []Message, v *violation) []seen {
 			v.add("damaged", l.turnKey, "%s came back as %s", l, m)
 		default:
 			if count[l]++; count[l] == 2 {
-				v.add("doubled", l.turnKey, "%s stands there twice, the second time at place %d of %d", l, i+1, len(loaded))
+				v.add("doubled", l.turnKey, "%s stands there twice, the second time at place %d of %d", l, i+1,
+					len(loaded))
 			}
 			if count[l] == 1 {
 				out = append(out, seen{l, i})
@@ -122,7 +123,8 @@ func (a *audit) presence(turns []seen, v *violation) {
 		case len(parts) > 0 && len(parts) < e.Parts && !a.removed:
 			for p := 1; p <= e.Parts; p++ {
 				if !parts[p] {
-					v.add("lost", e.Key, "%s message %d of %d is missing from a turn that is there in part", e.Key, p, e.Parts)
+					v.add("lost", e.Key, "%s message %d of %d is missing from a turn that is there in part", e.Key,
+						p, e.Parts)
 				}
 			}
 		}

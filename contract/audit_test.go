@@ -51,7 +51,8 @@ func TestAuditNamesMessages(t *testing.T) {
 		{"unknown and there in part", []event{wrote(1, 1, 0, unknown)}, a1[:1], true, "lost"},
 		{"refused and there", []event{wrote(1, 1, 0, refused)}, a1, true, "unsaved"},
 		{"saved by the second attempt", []event{wrote(1, 1, 0, unknown), wrote(1, 1, 20, saved)}, a1, true, ""},
-		{"saved by one of two attempts, and lost", []event{wrote(1, 1, 0, unknown), wrote(1, 1, 20, saved)}, nil, true, "lost"},
+		{"saved by one of two attempts, and lost", []event{wrote(1, 1, 0, unknown), wrote(1, 1, 20, saved)}, nil,
+			true, "lost"},
 	} {
 		a := audit{script: s, events: tt.events, whole: tt.whole}
 		var got []string
@@ -83,8 +84,10 @@ func TestLabelsAreRead(t *testing.T) {
 
 func TestMessagesSurviveEncoding(t *testing.T) {
 	for _, m := range []Message{
-		{Role: "user", Content: "hi"}, {Role: "user"}, {Content: ""}, {Content: "\xff\x00"}, {Role: "user", Content: "\xed\xa0\x80<&>\u2028"},
-		{Role: "assistant", Content: "x", ToolCalls: []ToolCall{{"1", "f", `{"a":1}`}}}, {Role: "tool", Content: "7", ToolCallID: "1"},
+		{Role: "user", Content: "hi"}, {Role: "user"}, {Content: ""}, {Content: "\xff\x00"},
+		{Role: "user", Content: "\xed\xa0\x80<&>\u2028"},
+		{Role: "assistant", Content: "x", ToolCalls: []ToolCall{{"1", "f", `{"a":1}`}}},
+		{Role: "tool", Content: "7", ToolCallID: "1"},
 	} {
 		if got := Decode(m.Encode()); !got.Equal(m) {
 			t.Errorf("%s came back as %s", m, got)
@@ -97,7 +100,8 @@ func TestMessagesSurviveEncoding(t *testing.T) {
 func TestCasesAreDescribed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range Cases() {
-		if seen[c.ID()] || c.Name == "" || c.run == nil || !strings.HasSuffix(c.Proves, ".") || Incidents[c.Incident] == "" {
+		if seen[c.ID()] || c.Name == "" || c.run == nil || !strings.HasSuffix(c.Proves, ".") ||
+			Incidents[c.Incident] == "" {
 			t.Errorf("case %s: %+v", c.ID(), c)
 		}
 		seen[c.ID()] = true

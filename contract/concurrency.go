@@ -37,7 +37,8 @@ var concurrencyCases = []Case{
 		Proves: "Workers that pop at once get every message exactly once."},
 	{Name: "linearizable", Incident: I5, Needs: []Capability{HasLinear}, run: linearizable,
 		Proves: "There is one order of all saves and loads that explains every answer."},
-	{Name: "linearizable-processes", Incident: I5, Needs: []Capability{HasLinear, HasProcesses}, run: linearizableProcesses,
+	{Name: "linearizable-processes", Incident: I5, Needs: []Capability{HasLinear, HasProcesses},
+		run:    linearizableProcesses,
 		Proves: "The same, among several processes."},
 }
 
@@ -161,7 +162,8 @@ func (p *probe) watchGrowth(reader Store, session string, busy *atomic.Bool) err
 		}
 		for i := range before {
 			if i >= len(ms) || !ms[i].Equal(before[i]) {
-				return fmt.Errorf("a load showed %d messages, and the next one does not begin with them: %w", len(before), compare(ms[:min(len(ms), len(before))], before))
+				return fmt.Errorf("a load showed %d messages, and the next one does not begin with them: %w",
+					len(before), compare(ms[:min(len(ms), len(before))], before))
 			}
 		}
 		if n := len(ms); n > 0 {
@@ -201,7 +203,8 @@ func ownWrites(p *probe) error {
 			}
 		}
 		if shown < own {
-			return fmt.Errorf("writer %d had %d turns acknowledged, and its next load shows %d of them\n%s", l.Key.Writer, own, shown,
+			return fmt.Errorf("writer %d had %d turns acknowledged, and its next load shows %d of them\n%s",
+				l.Key.Writer, own, shown,
 				around(events, func(e *event) bool { return e.Start == l.Start && e.Op == opLoad }))
 		}
 	}

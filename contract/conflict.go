@@ -188,7 +188,8 @@ func counter(p *probe) error {
 		return err
 	}
 	if n := p.Writers * each; len(ms) != n || ms[n-1].Content != strconv.Itoa(n) {
-		return fmt.Errorf("%d increments were accepted, and %d messages are there, the last of which says %s", n, len(ms), ms[len(ms)-1])
+		return fmt.Errorf("%d increments were accepted, and %d messages are there, the last of which says %s", n,
+			len(ms), ms[len(ms)-1])
 	}
 	return nil
 }

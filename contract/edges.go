@@ -23,17 +23,23 @@ var edgeCases = []Case{
 		Proves: "Nothing normalises text: composed and decomposed letters stay what they were."},
 	{Name: "latin1", Incident: I1, run: saying(highLetters()),
 		Proves: "Letters beyond ASCII survive whatever encodings lie on the way."},
-	{Name: "white-space", Incident: I1, run: saying(" leading", "trailing ", "\t\ttabs\t", "\n\nlines\n", "a\r\nb\rc\n", " \u00a0\u2003\u3000 ", " "),
+	{Name: "white-space", Incident: I1, run: saying(" leading", "trailing ", "\t\ttabs\t", "\n\nlines\n", "a\r\nb\rc\n",
+		" \u00a0\u2003\u3000 ", " "),
 		Proves: "Space, tabs and line ends of all kinds stay, also at the ends and alone."},
-	{Name: "control-bytes", Incident: I1, run: orRefusal("a\x00b", "\x00", strings.Repeat("\x00", 5), "\x01\x02\x1b[31m\x7f", "\x00trailing\x00"),
+	{Name: "control-bytes", Incident: I1,
+		run:    orRefusal("a\x00b", "\x00", strings.Repeat("\x00", 5), "\x01\x02\x1b[31m\x7f", "\x00trailing\x00"),
 		Proves: "NUL and other control characters come back, or are refused, but never vanish."},
 	{Name: "json-in-json", Incident: I1, run: saying(jsonTexts()...),
 		Proves: "Text that looks like JSON, escapes or markup is text."},
-	{Name: "markup-and-queries", Incident: I1, run: saying("'; DROP TABLE messages; --", "%s %d %%", "{{template}} ${env} $(cmd)", "*3\r\n$3\r\nDEL\r\n", "<script>&amp;</script>", "\\u0041 \\n \\\\"),
+	{Name: "markup-and-queries", Incident: I1,
+		run: saying("'; DROP TABLE messages; --", "%s %d %%", "{{template}} ${env} $(cmd)", "*3\r\n$3\r\nDEL\r\n",
+			"<script>&amp;</script>", "\\u0041 \\n \\\\"),
 		Proves: "Text that looks like SQL, templates or a protocol is text."},
-	{Name: "invalid-utf8", Incident: I1, run: orRefusal("\xff\xfe", "ok\xc3", "\xc0\xaf overlong", "\xf5\x80\x80\x80", "a\x80b"),
+	{Name: "invalid-utf8", Incident: I1,
+		run:    orRefusal("\xff\xfe", "ok\xc3", "\xc0\xaf overlong", "\xf5\x80\x80\x80", "a\x80b"),
 		Proves: "Bytes that are no UTF-8 come back as they were, or are refused, but never changed."},
-	{Name: "lone-surrogates", Incident: I1, run: orRefusal("\xed\xa0\xbd", "half an emoji: \xed\xb8\x80!", "\xed\xb8\x80\xed\xa0\xbd"),
+	{Name: "lone-surrogates", Incident: I1,
+		run:    orRefusal("\xed\xa0\xbd", "half an emoji: \xed\xb8\x80!", "\xed\xb8\x80\xed\xa0\xbd"),
 		Proves: "Lone surrogates, which streaming cuts out of emoji, come back or are refused, but never changed."},
 	{Name: "any-bytes", Incident: I1, Needs: []Capability{HasBytes}, run: anyBytes,
 		Proves: "Every sequence of bytes comes back as it was."},
@@ -44,13 +50,15 @@ var edgeCases = []Case{
 	{Name: "large-turn", Incident: I1, long: true, run: largeTurn,
 		Proves: "A turn of a hundred messages is saved as one; a longer one is whole, or refused."},
 	{Name: "long-history", Incident: I3, long: true, run: longHistory,
-		Proves: "Nothing cuts a long history: message 2,100 is still there, and so is the first; of a fast store, message 10,100."},
+		Proves: "Nothing cuts a long history: message 2,100 is still there, and so is the first; of a fast store, " +
+			"message 10,100."},
 	{Name: "one-message-turn", Incident: I1, run: oneMessageTurn,
 		Proves: "Turns of one, two and three messages can be mixed."},
 }
 
 var unicodeTexts = []string{
-	"👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇪🇺", "שלום עולם \u202b\u202eabc\u202c", "مرحبا بالعالم", "Z̷̡̛͇a̶l̴g̸o̵ c̈öm̂b̊", "𝔘𝔫𝔦 𐍈 𠜎", "\ufeffBOM", "\U0010ffff \ufffd \ufffe",
+	"👩‍👩‍👧‍👦 🏳️‍🌈 👍🏽 🇪🇺", "שלום עולם \u202b\u202eabc\u202c", "مرحبا بالعالم", "Z̷̡̛͇a̶l̴g̸o̵ c̈öm̂b̊", "𝔘𝔫𝔦 𐍈 𠜎",
+	"\ufeffBOM", "\U0010ffff \ufffd \ufffe",
 	"a\u2028b\u2029c\u0085d", "ไทย 日本語 한국어 ελληνικά кириллица",
 }
 
@@ -147,7 +155,8 @@ func sizeLimit(p *probe) error {
 	}
 	err := p.store.Add(ctx, s, Message{Role: role, Content: "innocent"}, Message{Role: role, Content: text})
 	if !errors.Is(err, ErrRefused) {
-		return fmt.Errorf("a message of %d bytes, one more than the limit, gives the error %v instead of ErrRefused", limit+1, err)
+		return fmt.Errorf("a message of %d bytes, one more than the limit, gives the error %v instead of ErrRefused",
+			limit+1, err)
 	}
 	if err := p.verify(p.store, s); err != nil {
 		return fmt.Errorf("after the refusal: %w", err)
@@ -174,7 +183,8 @@ func anyBytes(p *probe) error {
 
 func oddKeys(p *probe) error {
 	base := p.session("")
-	odd := []string{"with space", "a/b/../c", "c:\\d", "glob*[a-z]?", "emoji 👩‍🚀", "ключ", "new\nline", "{hash}tag", "percent%20%00", "quote'\"`", "-rf", "é/ü",
+	odd := []string{"with space", "a/b/../c", "c:\\d", "glob*[a-z]?", "emoji 👩‍🚀", "ключ", "new\nline", "{hash}tag",
+		"percent%20%00", "quote'\"`", "-rf", "é/ü",
 		strings.Repeat("n", 200), strings.Repeat("k", max(0, 512-len(base)))}
 	if p.Target.Claims.Bytes {
 		odd = append(odd, "nul\x00", "\xff\xfe")

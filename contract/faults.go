@@ -32,14 +32,18 @@ var faultCases = []Case{
 		Proves: "An error that the server answers to a save, such as OOM, is an error for the caller."},
 	{Name: "hidden-retries", Incident: I3, Needs: []Capability{HasLine}, run: hiddenRetries,
 		Proves: "When confirmations are lost, retries inside the client double nothing."},
-	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: clearUnder(syncHandle, Answer, CutBefore),
+	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine},
+		run:    clearUnder(syncHandle, Answer, CutBefore),
 		Proves: "A clear that failed is an error, and what it did not clear is still there."},
-	{Name: "async-load-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncLoad}, run: loadUnder(asyncHandle, CutBefore, CutAfter, oneAnswer),
+	{Name: "async-load-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncLoad},
+		run:    loadUnder(asyncHandle, CutBefore, CutAfter, oneAnswer),
 		Proves: "An asynchronous load that failed is an error or complete, never an empty history."},
-	{Name: "async-clear-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncClear}, run: clearUnder(asyncHandle, oneAnswer, CutBefore),
+	{Name: "async-clear-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncClear},
+		run:    clearUnder(asyncHandle, oneAnswer, CutBefore),
 		Proves: "An asynchronous clear that failed is an error, and what it did not clear is still there."},
 	{Name: "pool-exhausted", Incident: I3, Needs: []Capability{HasLine}, run: poolExhausted,
-		Proves: "When more calls wait than there are connections, every save says truly whether it took place, and the handle recovers."},
+		Proves: "When more calls wait than there are connections, every save says truly whether it took place, and " +
+			"the handle recovers."},
 	{Name: "unreadable-row", Incident: I3, Needs: []Capability{CanCorrupt}, run: unreadableRow,
 		Proves: "A message that cannot be read is an error for the caller, never an empty or a shorter history."},
 	{Name: "flapping", Incident: I3, Needs: []Capability{HasLine}, run: flapping,
@@ -66,7 +70,8 @@ func (p *probe) loadedOrFailed(ctx context.Context, h Store, session string) (fa
 		return err, backendError(err)
 	}
 	if err := p.check(session, ms, audit{}); err != nil {
-		return nil, fmt.Errorf("a load that could not be carried out returned %d messages and no error: %w", len(ms), err)
+		return nil, fmt.Errorf("a load that could not be carried out returned %d messages and no error: %w",
+			len(ms), err)
 	}
 	return nil, nil
 }
@@ -144,7 +149,8 @@ func (p *probe) broken(line Line, f Fault, call func(ctx context.Context) (failu
 	d := time.Since(start)
 	switch {
 	case d > limit+brokenGrace:
-		return fmt.Errorf("%w: %s: the call ignored its context and returned after %s", errLate, f, d.Round(time.Millisecond))
+		return fmt.Errorf("%w: %s: the call ignored its context and returned after %s", errLate, f,
+			d.Round(time.Millisecond))
 	case wrong != nil:
 		return fmt.Errorf("%s: %w", f, wrong)
 	case line.Hits() == 0 && failure != nil:
@@ -178,7 +184,11 @@ func loadUnder(via func(Store) Store, breaks ...Break) func(*probe) error {
 			return err
 		}
 		for _, f := range faults {
-			if err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, via(h), s) }); err != nil {
+			if err := p.broken(line, f,
+				func(ctx context.Context) (failure,
+					wrong error) {
+					return p.loadedOrFailed(ctx, via(h), s)
+				}); err != nil {
 				return err
 			}
 			if h, err = p.fresh(line, h); err != nil {
@@ -235,7 +245,8 @@ func recovers(p *probe) error {
 		return err
 	}
 	for _, f := range faultsOf(line, []Break{CutBefore, Delay, HalfOpen}) {
-		err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, h, s) })
+		err := p.broken(line, f,
+			func(ctx context.Context) (failure, wrong error) { return p.loadedOrFailed(ctx, h, s) })
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ func saveUnder(breaks ...Break) func(*probe) error {
 
 func (p *probe) saveBroken(line Line, h Store, session string, turn int, f Fault) error {
 	err := p.broken(line, f, func(ctx context.Context) (failure, wrong error) {
-		err := p.noted(session, turnKey{1, turn}, 2, func() error { return h.Add(ctx, session, p.turn(session, 1, turn, 2)...) })
+		err := p.noted(session, turnKey{1, turn}, 2,
+			func() error { return h.Add(ctx, session, p.turn(session, 1, turn, 2)...) })
 		return err, backendError(err)
 	})
 	if err != nil {

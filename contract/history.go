@@ -144,7 +144,8 @@ func around(events []event, is func(*event) bool) string {
 			mark = "   <<<"
 		}
 		fmt.Fprintf(&b, "  %9.3f – %9.3f  writer %-3d %-26s %s%s\n",
-			float64(e.Start-shown[0].Start)/1e6, float64(e.End-shown[0].Start)/1e6, e.Key.Writer, e.what(), e.result(), mark)
+			float64(e.Start-shown[0].Start)/1e6, float64(e.End-shown[0].Start)/1e6, e.Key.Writer, e.what(),
+			e.result(), mark)
 	}
 	return b.String()
 }

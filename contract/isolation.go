@@ -74,8 +74,10 @@ func sameInstantLoad(p *probe) error {
 // keysLike returns keys that careless stores take for one another.
 func keysLike(base string) []string {
 	long := base + strings.Repeat("k", max(0, 255-len(base)))
-	return []string{base, base + " ", " " + base, strings.ToUpper(base), base + "/", base + ":", base + ":messages", base + "*", base + "?",
-		base + "[a]", base + "%2F", base + "é", base + "e\u0301", base + "\u200b", base + "ı", base + "i", long + "1", long + "2", long}
+	return []string{base, base + " ", " " + base, strings.ToUpper(base), base + "/", base + ":", base + ":messages",
+		base + "*", base + "?",
+		base + "[a]", base + "%2F", base + "é", base + "e\u0301", base + "\u200b", base + "ı", base + "i", long + "1",
+		long + "2", long}
 }
 
 // longKeys has a key of every 32nd length: a store that cuts keys has at least two of
@@ -92,17 +94,20 @@ func longKeys(base string) []string {
 }
 
 func keyEnds(base string) []string {
-	return []string{base, base + "\n", base + "\n\n", base + "\r\n", base + "\x00", base + "\x00a", base + "\x00b", base + ".", base + "\t", base + "\u00a0"}
+	return []string{base, base + "\n", base + "\n\n", base + "\r\n", base + "\x00", base + "\x00a", base + "\x00b",
+		base + ".", base + "\t", base + "\u00a0"}
 }
 
 func keyPaths(base string) []string {
-	return []string{base, base + "/c", base + "/b/../c", base + "/./c", base + "//c", base + "/c/", base + "/c/.", base + "/b/..", base + "\\c"}
+	return []string{base, base + "/c", base + "/b/../c", base + "/./c", base + "//c", base + "/c/", base + "/c/.",
+		base + "/b/..", base + "\\c"}
 }
 
 // keyCase has letters whose cases are one to one, and some that have three or two.
 func keyCase(base string) []string {
 	keys := []string{base}
-	for _, letter := range []string{"ä", "Ä", "ж", "Ж", "σ", "ς", "Σ", "ß", "ẞ", "ss", "ǆ", "ǅ", "Ǆ", "i", "İ", "ı", "ａ", "Ａ", "𐐨", "𐐀"} {
+	for _, letter := range []string{"ä", "Ä", "ж", "Ж", "σ", "ς", "Σ", "ß", "ẞ", "ss", "ǆ", "ǅ", "Ǆ", "i", "İ", "ı",
+		"ａ", "Ａ", "𐐨", "𐐀"} {
 		keys = append(keys, base+letter)
 	}
 	return keys

@@ -149,7 +149,8 @@ func staleLoad(events []event) string {
 		for _, a := range events {
 			if (a.Op == opAdd || a.Op == opAddIf) && a.Outcome == saved && a.End < l.Start && !shown[a.Key] {
 				var b strings.Builder
-				fmt.Fprintf(&b, "stale: a load by writer %d began %.3f ms after %s was acknowledged, and does not show it\n",
+				fmt.Fprintf(&b, "stale: a load by writer %d began %.3f ms after %s was acknowledged, and does not "+
+					"show it\n",
 					l.Key.Writer, float64(l.Start-a.End)/1e6, a.Key)
 				b.WriteString(around(events, func(e *event) bool { return e.Start == l.Start && e.Op == opLoad }))
 				return b.String()

@@ -91,7 +91,8 @@ func TestUndecidedIsNoPass(t *testing.T) {
 	var events []event
 	for w := range 64 {
 		never := []turnKey{{w, 1}}
-		events = append(events, event{Op: opAddIf, Key: turnKey{w, 2}, Seen: never, Outcome: refused, Start: int64(w), End: 1000})
+		events = append(events, event{Op: opAddIf, Key: turnKey{w, 2}, Seen: never, Outcome: refused, Start: int64(w),
+			End: 1000})
 	}
 	events = append(events, event{Op: opLoad, Outcome: saved, Seen: []turnKey{{99, 1}}, Start: 5000, End: 5001})
 	if err := checkLinearizable(events, time.Millisecond); !errors.Is(err, errUndecided) {
@@ -112,8 +113,10 @@ func TestConditionalSteps(t *testing.T) {
 	}{
 		{"both upon what is there", []event{upon(a, nil, saved, 1), upon(b, []turnKey{a}, saved, 10), last}, true},
 		{"two winners", []event{upon(a, nil, saved, 1), upon(b, nil, saved, 2), last}, false},
-		{"false refusal", []event{upon(turnKey{3, 1}, nil, refused, 1), upon(a, nil, saved, 10), upon(b, []turnKey{a}, saved, 20), last}, false},
-		{"true refusal", []event{upon(a, nil, saved, 1), upon(turnKey{3, 1}, nil, refused, 10), upon(b, []turnKey{a}, saved, 20), last}, true},
+		{"false refusal", []event{upon(turnKey{3, 1}, nil, refused, 1), upon(a, nil, saved, 10),
+			upon(b, []turnKey{a}, saved, 20), last}, false},
+		{"true refusal", []event{upon(a, nil, saved, 1), upon(turnKey{3, 1}, nil, refused, 10),
+			upon(b, []turnKey{a}, saved, 20), last}, true},
 	} {
 		if err := checkLinearizable(tt.events, time.Minute); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)

@@ -33,7 +33,8 @@ type ToolCall struct {
 
 // Equal reports whether m and o say the same. IDs are not compared.
 func (m Message) Equal(o Message) bool {
-	return m.Role == o.Role && m.Content == o.Content && m.ToolCallID == o.ToolCallID && slices.Equal(m.ToolCalls, o.ToolCalls)
+	return m.Role == o.Role && m.Content == o.Content && m.ToolCallID == o.ToolCallID &&
+		slices.Equal(m.ToolCalls, o.ToolCalls)
 }
 
 // messageJSON is a chat message as most model APIs have it. Content that is not

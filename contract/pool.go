@@ -38,7 +38,8 @@ func poolExhausted(p *probe) error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%w: %s after %d calls were waiting at once, the handle cannot carry out so many: %w", errLate, poolTime, crowd, err)
+			return fmt.Errorf("%w: %s after %d calls were waiting at once, the handle cannot carry out so many: %w",
+				errLate, poolTime, crowd, err)
 		}
 		pause(p.ctx, 50*time.Millisecond)
 	}
@@ -54,7 +55,8 @@ func (p *probe) crowded(ctx context.Context, h Store, session string, there int)
 			return wrong
 		}
 		k := turnKey{1, there + 1 + i/2}
-		failures[i] = p.noted(session, k, 2, func() error { return h.Add(ctx, session, p.turn(session, k.Writer, k.Turn, 2)...) })
+		failures[i] = p.noted(session, k, 2,
+			func() error { return h.Add(ctx, session, p.turn(session, k.Writer, k.Turn, 2)...) })
 		return backendError(failures[i])
 	})
 	return errors.Join(failures...), wrong

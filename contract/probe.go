@@ -214,14 +214,16 @@ func (p *probe) exactly(s Store, session string, want []Message) error {
 func compare(got, want []Message) error {
 	for i := range min(len(got), len(want)) {
 		if !got[i].Equal(want[i]) {
-			return fmt.Errorf("message %d of %d came back as\n  %s\nand was saved as\n  %s", i+1, len(want), got[i], want[i])
+			return fmt.Errorf("message %d of %d came back as\n  %s\nand was saved as\n  %s", i+1, len(want),
+				got[i], want[i])
 		}
 	}
 	switch {
 	case len(got) < len(want):
 		return fmt.Errorf("%d of %d messages are there; the first one lost is %s", len(got), len(want), want[len(got)])
 	case len(got) > len(want):
-		return fmt.Errorf("%d messages are there instead of %d; the first one too many is %s", len(got), len(want), got[len(want)])
+		return fmt.Errorf("%d messages are there instead of %d; the first one too many is %s", len(got), len(want),
+			got[len(want)])
 	}
 	return nil
 }

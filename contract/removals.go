@@ -135,11 +135,13 @@ func clearedStays(p *probe) error {
 }
 
 func deletedStays(p *probe) error {
-	return p.staysRemoved(0, func(ctx context.Context, session string) error { return p.store.(Deleter).Delete(ctx, session) })
+	return p.staysRemoved(0,
+		func(ctx context.Context, session string) error { return p.store.(Deleter).Delete(ctx, session) })
 }
 
 func trimmedStays(p *probe) error {
-	return p.staysRemoved(4, func(ctx context.Context, session string) error { return p.store.(Trimmer).Trim(ctx, session, 4) })
+	return p.staysRemoved(4,
+		func(ctx context.Context, session string) error { return p.store.(Trimmer).Trim(ctx, session, 4) })
 }
 
 // poppedStays pops three of ten messages.

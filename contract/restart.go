@@ -17,13 +17,16 @@ var restartCases = []Case{
 	{Name: "leader-killed", Incident: I4, Needs: []Capability{CanKillLead}, run: survives(CanKillLead),
 		Proves: "What was saved is there after kill -9 of the leader."},
 	{Name: "leader-killed-while-saving", Incident: I4, Needs: []Capability{CanKillLead}, run: whileSaving(CanKillLead),
-		Proves: "Of turns that were being saved when the leader was killed, the acknowledged ones are there, all whole, none twice."},
-	{Name: "leader-killed-linearizable", Incident: I5, Needs: []Capability{CanKillLead, HasLinear}, run: linearizableWhile(CanKillLead),
+		Proves: "Of turns that were being saved when the leader was killed, the acknowledged ones are there, all " +
+			"whole, none twice."},
+	{Name: "leader-killed-linearizable", Incident: I5, Needs: []Capability{CanKillLead, HasLinear},
+		run:    linearizableWhile(CanKillLead),
 		Proves: "Also while the leader is killed, one order of all saves and loads explains every answer."},
 	{Name: "all-killed", Incident: I4, Needs: []Capability{CanKillAll}, run: survives(CanKillAll),
 		Proves: "What was saved is there after kill -9 of every node at once."},
 	{Name: "all-killed-while-saving", Incident: I4, Needs: []Capability{CanKillAll}, run: whileSaving(CanKillAll),
-		Proves: "Of turns that were being saved when every node was killed, the acknowledged ones are there, all whole, none twice."},
+		Proves: "Of turns that were being saved when every node was killed, the acknowledged ones are there, all " +
+			"whole, none twice."},
 	{Name: "node-replaced", Incident: I4, Needs: []Capability{CanReplace}, run: survives(CanReplace),
 		Proves: "What was saved is there after a node was lost for good and another one took its place."},
 	{Name: "order-goes-on", Incident: I4, Needs: []Capability{CanRestart}, run: orderGoesOn,
@@ -37,7 +40,8 @@ var restartCases = []Case{
 	{Name: "popped-stays-popped", Incident: I3, Needs: []Capability{CanRestart, CanPop}, run: poppedStays,
 		Proves: "What was popped before a restart does not come back, and what stood before it is there."},
 	{Name: "blue-green", Incident: I4, Needs: []Capability{HasProcesses}, run: blueGreen,
-		Proves: "While a new process serves, old ones are killed in the midst of a save: what was acknowledged is there, whole, once, and the new one goes on."},
+		Proves: "While a new process serves, old ones are killed in the midst of a save: what was acknowledged is " +
+			"there, whole, once, and the new one goes on."},
 	{Name: "ttl-survives", Incident: I1, Needs: []Capability{CanRestart, CanExpire}, run: ttlSurvives,
 		Proves: "A restart neither forgets the end of a session nor brings it forward."},
 }

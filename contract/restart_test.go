@@ -31,7 +31,8 @@ func TestRestartAmongFailedSaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := report.Results[0]
-	if r.Status != contract.Failed || !strings.Contains(r.Detail, errFull.Error()) || strings.Contains(r.Detail, "too late") {
+	if r.Status != contract.Failed || !strings.Contains(r.Detail, errFull.Error()) ||
+		strings.Contains(r.Detail, "too late") {
 		t.Errorf("%s: %s", r.Status, r.Detail)
 	}
 }

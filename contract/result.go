@@ -70,7 +70,8 @@ func (r *Report) Missing(required ...Gate) []Gate {
 	var out []Gate
 	for _, g := range Gates {
 		s, ok := r.Gate(g)
-		if len(required) == 0 && (s == Failed || s == Undecided) || slices.Contains(required, g) && (!ok || s != Passed) {
+		if len(required) == 0 && (s == Failed || s == Undecided) || slices.Contains(required, g) &&
+			(!ok || s != Passed) {
 			out = append(out, g)
 		}
 	}

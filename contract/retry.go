@@ -141,7 +141,8 @@ func partlyKnown(p *probe) error {
 
 func sameTextNewIDs(p *probe) error {
 	s := p.session("a")
-	first := []Message{{ID: p.id + "-1", Role: "user", Content: "yes"}, {ID: p.id + "-2", Role: "assistant", Content: "ok"}}
+	first := []Message{{ID: p.id + "-1", Role: "user", Content: "yes"},
+		{ID: p.id + "-2", Role: "assistant", Content: "ok"}}
 	second := slices.Clone(first)
 	second[0].ID, second[1].ID = p.id+"-3", p.id+"-4"
 	ctx, cancel := p.op()

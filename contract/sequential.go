@@ -35,7 +35,8 @@ var sequentialCases = []Case{
 	{Name: "roles", Incident: I3, run: roles,
 		Proves: "The roles of a conversation come back as they were."},
 	{Name: "later-system", Incident: I3, run: laterSystem,
-		Proves: "A system message in the middle of a conversation stays where it was said, and replaces none before it."},
+		Proves: "A system message in the middle of a conversation stays where it was said, and replaces none " +
+			"before it."},
 	{Name: "clear", Incident: I3, run: clearSession,
 		Proves: "A cleared session is empty, and what is said afterwards stands alone."},
 	{Name: "clear-nothing", Incident: I3, run: clearNothing,
@@ -173,7 +174,8 @@ func toolFields(p *probe) error {
 			{ID: "call_2", Name: "weather", Arguments: `{"city":"Łódź","note":"a \"quoted\" word"}`}}},
 		{Role: "tool", ToolCallID: "call_1", Content: `{"state":"on its way"}`},
 		{Role: "tool", ToolCallID: "call_2", Content: "rain"},
-		{Role: "assistant", Content: "It is on its way, in the rain.", ToolCalls: []ToolCall{{ID: "call_3", Name: "bye", Arguments: "{}"}}},
+		{Role: "assistant", Content: "It is on its way, in the rain.",
+			ToolCalls: []ToolCall{{ID: "call_3", Name: "bye", Arguments: "{}"}}},
 	}
 	return p.comesBack(want...)
 }
@@ -193,7 +195,9 @@ func toolNumbers(p *probe) error {
 	for i, n := range numbers {
 		id := fmt.Sprintf("call_%d", i)
 		want = append(want,
-			Message{Role: "assistant", ToolCalls: []ToolCall{{ID: id, Name: "find_order", Arguments: `{"number":` + n + `,"lines":[1,` + n + `]}`}}},
+			Message{Role: "assistant",
+				ToolCalls: []ToolCall{{ID: id, Name: "find_order", Arguments: `{"number":` + n + `,"lines":[1,` +
+					n + `]}`}}},
 			Message{Role: "tool", ToolCallID: id, Content: `{"number":` + n + `}`})
 	}
 	err := p.comesBack(want...)
@@ -209,7 +213,8 @@ func laterSystem(p *probe) error {
 	s := p.session("a")
 	turns := [][]Message{
 		{{Role: "system", Content: "Be brief."}, {Role: "user", Content: "hi"}, {Role: "assistant", Content: "Hello."}},
-		{{Role: "system", Content: "The user has logged in."}, {Role: "user", Content: "my orders?"}, {Role: "assistant", Content: "Two."}},
+		{{Role: "system", Content: "The user has logged in."}, {Role: "user", Content: "my orders?"},
+			{Role: "assistant", Content: "Two."}},
 		{{Role: "user", Content: "thanks"}, {Role: "system", Content: "The user has left."}},
 	}
 	var want []Message

@@ -35,7 +35,8 @@ func TestSlowStoreIsNotAccused(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server := memory.New()
 				open := func(context.Context) (contract.Store, error) { return slow{server.Open(), tt.save}, nil }
-				s := contract.Suite{Target: contract.Target{Open: open}, Timeout: tt.timeout, Cases: []string{"edges/long-history"}}
+				s := contract.Suite{Target: contract.Target{Open: open}, Timeout: tt.timeout,
+					Cases: []string{"edges/long-history"}}
 				report, err := s.Verify(t.Context())
 				if err != nil {
 					t.Fatal(err)

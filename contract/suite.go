@@ -91,7 +91,8 @@ func report(t *testing.T, r Result) {
 	case Unsupported:
 		t.Skipf("not supported: %s", r.Detail)
 	case Failed, Undecided:
-		t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident, Incidents[c.Incident], c.Seed)
+		t.Errorf("%s\n%s\nguards against %s, %s\nrepeat with seed %d", c.Proves, r.Detail, c.Incident,
+			Incidents[c.Incident], c.Seed)
 	}
 }
 

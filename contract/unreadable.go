@@ -61,5 +61,6 @@ func (p *probe) noticed(h Store, session string) error {
 	if p.Target.Claims.Bytes && len(ms) == len(want) && changed <= 1 {
 		return nil
 	}
-	return fmt.Errorf("lost: one message of %d cannot be read; the load returned %d messages and no error", len(want), len(ms))
+	return fmt.Errorf("lost: one message of %d cannot be read; the load returned %d messages and no error",
+		len(want), len(ms))
 }

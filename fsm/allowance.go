@@ -40,8 +40,10 @@ func (a *allowance) fits(n uint64) error {
 	case n <= uint64(a.left):
 		return nil
 	case a.whole:
-		return turn.Errorf(turn.TooLarge, "one operation, or transaction, may copy or return %d MiB of what is stored, or pass as much in search of it; "+
-			"this is more, do it in parts", entryAllowance()>>20)
+		return turn.Errorf(turn.TooLarge,
+			"one operation, or transaction, may copy or return %d MiB of what is stored, or pass as much in search "+
+				"of it; "+
+				"this is more, do it in parts", entryAllowance()>>20)
 	}
 	return turn.Errorf(turn.Overloaded, "too much is copied or searched at once; send it again")
 }

@@ -64,7 +64,8 @@ func TestEntryCopiesBounded(t *testing.T) {
 			continue
 		}
 		if grown > bound {
-			t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]), grown>>20, bound>>20)
+			t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]),
+				grown>>20, bound>>20)
 		}
 		if got[turn.Internal] < 5 || got[turn.Overloaded] != 60-got[turn.Internal] {
 			t.Errorf("forks of one entry: %v", got)
@@ -122,7 +123,8 @@ func TestEditsCopyBounded(t *testing.T) {
 	var replace, insert []turn.Op
 	for i := range int64(200) {
 		replace = append(replace, &turn.SetElement{Key: sessionA, Index: 3_900 + i, Data: []byte(fmt.Sprint("r", i))})
-		insert = append(insert, &turn.InsertElement{Key: sessionA, Pivot: []byte(fmt.Sprint("r", i)), Data: []byte("x")})
+		insert = append(insert, &turn.InsertElement{Key: sessionA, Pivot: []byte(fmt.Sprint("r", i)),
+			Data: []byte("x")})
 	}
 	before := r.m.active.bytes
 	if got := outcomes(r.apply(2, replace...)); got[turn.Internal] != 200 {
@@ -176,7 +178,8 @@ func TestSearchBounded(t *testing.T) {
 		want    turn.Kind // Internal: it takes place
 	}{
 		{turn.Level1, 30, 10, turn.TooLarge}, {turn.Level1, 31, 10, turn.Internal},
-		{turn.Level1, 31, 1000, turn.TooLarge}, {turn.Level1, 70, 1000, turn.Internal}, {turn.Level0, 1, 1000, turn.Internal},
+		{turn.Level1, 31, 1000, turn.TooLarge}, {turn.Level1, 70, 1000, turn.Internal},
+		{turn.Level0, 1, 1000, turn.Internal},
 	} {
 		for _, op := range []turn.Op{&turn.RemoveElements{Key: sessionA, Data: []byte("none")},
 			&turn.InsertElement{Key: sessionA, Pivot: []byte("none"), Data: pivot}} {

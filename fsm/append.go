@@ -109,7 +109,8 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 			continue
 		}
 		if !rec.Carries(ms[i].Data) {
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.Seq)
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload",
+				ms[i].ID, rec.Seq)
 		}
 		here := origin{inc, rec.Seq}
 		if known == 0 {
@@ -123,7 +124,8 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 	case known == 0:
 		return false, nil
 	case known < len(ms) || !contiguous:
-		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append", known, len(ms))
+		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append",
+			known, len(ms))
 		if h != nil {
 			e.Revision = h.Revision
 		}

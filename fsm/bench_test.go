@@ -117,13 +117,15 @@ func BenchmarkApplyValues(b *testing.B) {
 		"incr": func(k turn.Key, _ int) turn.Op { return &turn.AddInt{Key: k, Delta: 1} },
 		"set":  func(k turn.Key, _ int) turn.Op { return &turn.SetString{Key: k, Value: make([]byte, 512)} },
 		"hset": func(k turn.Key, i int) turn.Op {
-			return &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: []turn.Field{{Name: fmt.Sprint(i % 20), Value: make([]byte, 100)}}}
+			return &turn.SetFields{Key: k, Type: turn.TypeHash,
+				Fields: []turn.Field{{Name: fmt.Sprint(i % 20), Value: make([]byte, 100)}}}
 		},
 		"zadd": func(k turn.Key, i int) turn.Op {
 			return &turn.SetScores{Key: k, Members: []turn.Score{{Member: fmt.Sprint(i % 20), Score: float64(i)}}}
 		},
 		"xadd": func(k turn.Key, _ int) turn.Op {
-			return &turn.AddEntry{Key: k, Make: turn.IDMade, Fields: []turn.Field{{Name: "data", Value: make([]byte, 512)}}}
+			return &turn.AddEntry{Key: k, Make: turn.IDMade,
+				Fields: []turn.Field{{Name: "data", Value: make([]byte, 512)}}}
 		},
 	} {
 		b.Run(name, func(b *testing.B) {

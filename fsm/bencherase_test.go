@@ -75,7 +75,8 @@ func filledWith(b *testing.B, sessions, each int, ids bool) *Machine {
 			if ids {
 				msg.ID = benchKey(i).Name + string(rune('a'+i%each))
 			}
-			op, err := codec.EncodeOp(&turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("session:%06d", i*7919%sessions)}, Messages: []turn.NewMessage{msg}})
+			op, err := codec.EncodeOp(&turn.Append{Key: turn.Key{Namespace: "0",
+				Name: fmt.Sprintf("session:%06d", i*7919%sessions)}, Messages: []turn.NewMessage{msg}})
 			if err != nil {
 				b.Fatal(err)
 			}

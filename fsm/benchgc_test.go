@@ -22,7 +22,8 @@ func BenchmarkCollector(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	for _, cache := range []int{0, 16, 64, 128} {
 		b.Run(fmt.Sprintf("cache=%dMiB", cache), func(b *testing.B) {
-			m, err := Open(Config{Dir: b.TempDir(), FlushBytes: 48 * mib, CacheBytes: max(cache*mib, 1), Logger: slog.New(slog.DiscardHandler)})
+			m, err := Open(Config{Dir: b.TempDir(), FlushBytes: 48 * mib, CacheBytes: max(cache*mib, 1),
+				Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				b.Fatal(err)
 			}

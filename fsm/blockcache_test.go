@@ -17,7 +17,8 @@ import (
 // stays as it was, though memory for blocks is used again.
 func TestReadsSameWithAndWithoutCache(t *testing.T) {
 	open := func(cache int) *Machine {
-		m, err := Open(Config{Dir: t.TempDir(), FlushBytes: 1 << 30, CacheBytes: cache, Logger: slog.New(slog.DiscardHandler)})
+		m, err := Open(Config{Dir: t.TempDir(), FlushBytes: 1 << 30, CacheBytes: cache,
+			Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,8 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 	var before [][]byte
 	for step := range 1500 {
 		k := key(rnd.IntN(sessions))
-		var op turn.Op = &turn.Append{Key: k, Messages: []turn.NewMessage{{Data: []byte(strings.Repeat(fmt.Sprint(step, " "), 1+rnd.IntN(1500)))}}}
+		var op turn.Op = &turn.Append{Key: k,
+			Messages: []turn.NewMessage{{Data: []byte(strings.Repeat(fmt.Sprint(step, " "), 1+rnd.IntN(1500)))}}}
 		switch rnd.IntN(20) {
 		case 0:
 			op = &turn.Pop{Key: k, From: turn.Newest, Count: 3}

@@ -92,7 +92,8 @@ func (m *Machine) damaged(err error) {
 	case errors.As(err, &count):
 		select {
 		case m.doubts <- struct{}{}:
-			m.cfg.Logger.Error("stored data is missing, or counted wrong; the state is scrubbed next", "dir", m.cfg.Dir, "error", err)
+			m.cfg.Logger.Error("stored data is missing, or counted wrong; the state is scrubbed next", "dir", m.cfg.Dir,
+				"error", err)
 		default: // it was told already
 		}
 	case errors.As(err, &block) && kind == turn.Corrupt:

@@ -91,7 +91,8 @@ func TestDamageDoesNotSpread(t *testing.T) {
 			t.Errorf("a dump with a damaged element ends with %v", err)
 		}
 	})
-	for name, op := range map[string]turn.Op{"restore of a block": appendOf(sessionA, "id", "hello"), "restore of an element": setOf(sessionA, "hello")} {
+	for name, op := range map[string]turn.Op{"restore of a block": appendOf(sessionA, "id", "hello"),
+		"restore of an element": setOf(sessionA, "hello")} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.apply(1, op)
@@ -223,7 +224,8 @@ func TestDamageHaltsUntilTheStateIsReplaced(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, told := repairable(t)
-			r.apply(1, appendOf(sessionA, "id", "hello"), &turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}})
+			r.apply(1, appendOf(sessionA, "id", "hello"),
+				&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}})
 			r.apply(2, appendOf(sessionA, "id2", "hello"))
 			r.flush()
 			peer := r.fork(t)
@@ -291,7 +293,8 @@ func TestFlippedFileVersionIsDamage(t *testing.T) {
 	extents := r.m.uses.extents()
 	for bit := range 8 {
 		flipBit(t, path, 7, bit)
-		if _, err := blockfile.Open(filepath.Dir(path), extents, blockfile.Options{}); !errors.Is(err, blockfile.ErrCorrupt) {
+		if _, err := blockfile.Open(filepath.Dir(path), extents,
+			blockfile.Options{}); !errors.Is(err, blockfile.ErrCorrupt) {
 			t.Errorf("bit %d of the version of a block file: %v", bit, err)
 		}
 		flipBit(t, path, 7, bit)

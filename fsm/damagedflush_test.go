@@ -120,7 +120,8 @@ func TestFlushOverADamagedPage(t *testing.T) {
 					r.flip(place, bit)
 					if err := r.appendTo(sessions); err != nil {
 						noticed++
-					} else if err := r.expectAppended(fmt.Sprintf("%s, %s, bit %d, %d sessions", bucket, what, bit, len(sessions)), sessions); err != nil {
+					} else if err := r.expectAppended(fmt.Sprintf("%s, %s, bit %d, %d sessions", bucket, what, bit,
+						len(sessions)), sessions); err != nil {
 						noticed++
 					}
 					_ = r.m.Close()
@@ -198,8 +199,10 @@ func TestFlushMissesNoBlock(t *testing.T) {
 			r.m.warm = nil
 			r.m.mu.Unlock()
 			if err == nil {
-				if got := r.query(&turn.Read{Key: of, From: turn.FromAfter}); !reflect.DeepEqual(got.Messages, want.Messages) {
-					t.Errorf("%s, bit %d: the flush went well, and there are %d messages, not %d, or others", name, bit, len(got.Messages), len(want.Messages))
+				if got := r.query(&turn.Read{Key: of, From: turn.FromAfter}); !reflect.DeepEqual(got.Messages,
+					want.Messages) {
+					t.Errorf("%s, bit %d: the flush went well, and there are %d messages, not %d, or others", name, bit,
+						len(got.Messages), len(want.Messages))
 				}
 			}
 			_ = r.m.Close()
@@ -232,7 +235,8 @@ func TestEmptyingMissesNoBlock(t *testing.T) {
 			r.flip(place, bit)
 			if _, halted := r.m.Damage(); !halted {
 				if got, lost := r.m.Query(read); lost != nil || len(got.Messages) != 1 {
-					t.Errorf("session %d, bit %d: emptied: %v; now it has %d messages: %v", i, bit, err, len(got.Messages), lost)
+					t.Errorf("session %d, bit %d: emptied: %v; now it has %d messages: %v", i, bit, err,
+						len(got.Messages), lost)
 				}
 			}
 			_ = r.m.Close()

@@ -49,7 +49,8 @@ func TestDeadlinesDoNotOverflow(t *testing.T) {
 
 // Times before the beginning are in the past, like others.
 func TestNegativeTTL(t *testing.T) {
-	for _, op := range []turn.Expire{{HasTTL: true, TTL: math.MinInt64}, {HasTTL: true}, {HasAt: true, At: math.MinInt64}, {HasAt: true}} {
+	for _, op := range []turn.Expire{{HasTTL: true, TTL: math.MinInt64}, {HasTTL: true},
+		{HasAt: true, At: math.MinInt64}, {HasAt: true}} {
 		r := newRig(t)
 		r.raise(turn.Level1)
 		op.Key = turn.Key{Namespace: "0", Name: "k"}

@@ -121,7 +121,8 @@ func (l *lengths) Read(_, _ []byte, ref blockfile.Ref) ([]byte, error) {
 func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 	n := countingWriter(0)
 	err := guarded(func() error {
-		return d.write(io.MultiWriter(w, &n), d.tx.pin, func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, checkDumped)
+		return d.write(io.MultiWriter(w, &n), d.tx.pin,
+			func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, checkDumped)
 	})
 	if err != nil {
 		d.found(err)
@@ -129,7 +130,8 @@ func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32, check func(bucket, k, v []byte) error) error {
+func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32,
+	check func(bucket, k, v []byte) error) error {
 	magic := append([]byte(dumpMagic), dumpVersion)
 	if _, err := w.Write(magic); err != nil {
 		return err

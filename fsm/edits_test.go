@@ -49,7 +49,8 @@ func TestReadersWhileElementsAreReplaced(t *testing.T) {
 	}
 	for round := range 15 {
 		for i := range n {
-			r.apply(2, &turn.SetElement{Key: sessionA, Index: int64(i), Data: []byte(fmt.Sprintf("%02d/%d", round+1, i))})
+			r.apply(2, &turn.SetElement{Key: sessionA, Index: int64(i),
+				Data: []byte(fmt.Sprintf("%02d/%d", round+1, i))})
 		}
 		if round%3 == 0 {
 			r.flushWarm()

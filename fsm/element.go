@@ -59,7 +59,8 @@ func (t *memtable) setElement(inc uint64, name string, c change) {
 	t.bytes += len(c.value) - len(old.value)
 }
 
-// elements is one key's elements at one moment: memtables over the store. What it returns is the caller's to keep, but not to write to.
+// elements is one key's elements at one moment: memtables over the store. What it returns is the caller's to keep, but
+// not to write to.
 type elements struct {
 	inc   uint64
 	front string // no element with a lower name is left

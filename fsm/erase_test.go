@@ -28,7 +28,8 @@ func TestFlushOfADeletionTouchesNoBlock(t *testing.T) {
 	r.m.cfg.OnFlush = func(s FlushStats) { flushed = s }
 	r.flush()
 	if flushed.Sessions != sessions || flushed.Blocks != 0 {
-		t.Errorf("the flush of %d deletions wrote %d sessions and %d blocks", sessions, flushed.Sessions, flushed.Blocks)
+		t.Errorf("the flush of %d deletions wrote %d sessions and %d blocks", sessions, flushed.Sessions,
+			flushed.Blocks)
 	}
 	r.restart()
 	if out := r.apply(3, appendOf(key(7), "id", "x"))[0]; out.Err != nil || !out.Result.Duplicate {

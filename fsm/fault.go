@@ -39,7 +39,8 @@ func (m *Machine) rooted() error {
 		return err
 	}
 	if least := 2 * int64(os.Getpagesize()); info.Size() < least {
-		return turn.Errorf(turn.Corrupt, "%s is damaged: it has %d bytes, its roots take %d", storeName, info.Size(), least)
+		return turn.Errorf(turn.Corrupt, "%s is damaged: it has %d bytes, its roots take %d", storeName,
+			info.Size(), least)
 	}
 	return nil
 }

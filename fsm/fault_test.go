@@ -69,7 +69,8 @@ func TestStateFileDamagedInUse(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.apply(2, appendOf(sessionA, "id2", "hello"), &turn.SetString{Key: turn.Key{Namespace: "0", Name: "string"}, Value: []byte("v")})
+				r.apply(2, appendOf(sessionA, "id2", "hello"),
+					&turn.SetString{Key: turn.Key{Namespace: "0", Name: "string"}, Value: []byte("v")})
 				r.flush()
 				peer := r.fork(t)
 				if err := damage(path, old); err != nil {

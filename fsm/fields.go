@@ -129,7 +129,8 @@ func fields(q *turn.Fields, e *elements, limit int, r *turn.Result) error {
 		}
 		el.Name, el.Missing = name, !ok
 		if size += len(el.Value); size > limit {
-			return turn.Errorf(turn.TooLarge, "the fields have more than the %d bytes that one answer may have; ask for fewer", limit)
+			return turn.Errorf(turn.TooLarge,
+				"the fields have more than the %d bytes that one answer may have; ask for fewer", limit)
 		}
 	}
 	return nil

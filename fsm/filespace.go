@@ -110,7 +110,8 @@ func (m *Machine) worthNow() worth {
 // sparsest returns the file most worth emptying of those below a number; 0 if none is.
 func (u uses) sparsest(below uint64, w worth) (file uint64) {
 	for _, n := range slices.Sorted(maps.Keys(u)) {
-		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= w.share && u[n].live <= w.live && u[n].extent-u[n].live >= w.garbage {
+		if share := float64(u[n].live) / float64(u[n].extent); n < below && share <= w.share && u[n].live <= w.live &&
+			u[n].extent-u[n].live >= w.garbage {
 			file, w.share = n, share
 		}
 	}
@@ -226,9 +227,10 @@ func (s *blockSpace) clean() (err error) {
 	}
 	extent := s.uses[s.sweep.file].extent
 	limit := s.sweep.next + sweepBytes
-	s.sweep.next, err = s.files.Walk(s.sweep.file, s.sweep.next, extent, func(key []byte, ref blockfile.Ref) (bool, error) {
-		return ref.Offset < limit, s.move(key, ref)
-	})
+	s.sweep.next, err = s.files.Walk(s.sweep.file, s.sweep.next, extent,
+		func(key []byte, ref blockfile.Ref) (bool, error) {
+			return ref.Offset < limit, s.move(key, ref)
+		})
 	if err == nil && s.sweep.next >= extent {
 		delete(s.uses, s.sweep.file) // nothing refers to it, whatever the account says
 	}

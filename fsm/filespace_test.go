@@ -164,7 +164,8 @@ func TestDumpOutlivesItsFiles(t *testing.T) {
 	if err := other.m.Restore(&out); err != nil {
 		t.Fatal(err)
 	}
-	if got := other.query(&turn.Read{Key: turn.Key{Namespace: "0", Name: "49"}}); len(got.Messages) != 1 || !bytes.Equal(got.Messages[0].Data, data) {
+	if got := other.query(&turn.Read{Key: turn.Key{Namespace: "0", Name: "49"}}); len(got.Messages) != 1 ||
+		!bytes.Equal(got.Messages[0].Data, data) {
 		t.Fatal("the dump has lost a session that was deleted after it")
 	}
 	other.checkAccount()

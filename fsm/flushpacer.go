@@ -28,7 +28,8 @@ type flushPacer struct {
 
 // newFlushPacer begins to pace the work of a flush, given how long ago the last began.
 func newFlushPacer(work int, since time.Duration, hurry func() bool) *flushPacer {
-	return &flushPacer{began: time.Now(), over: min(since/flushShare, longestFlush), work: work, next: pacerStep, hurry: hurry}
+	return &flushPacer{began: time.Now(), over: min(since/flushShare, longestFlush), work: work, next: pacerStep,
+		hurry: hurry}
 }
 
 // newTidyPacer begins to pace the removal of garbage, each thing of smallCost.

@@ -84,7 +84,8 @@ func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
 		return nil, headCountsMore(src.Inc)
 	}
 	if err == nil && !fits {
-		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages, limits.ForkBytes)
+		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages,
+			limits.ForkBytes)
 	}
 	if paid := m.spend(cost); err == nil {
 		err = paid

@@ -51,7 +51,8 @@ func (r *rig) fillNumbered(typ turn.Type, from, to int) {
 		case turn.TypeHash:
 			ops = append(ops, &turn.SetFields{Key: gapsKey, Type: typ, Fields: []turn.Field{{Name: name}}})
 		case turn.TypeStream:
-			ops = append(ops, &turn.AddEntry{Key: gapsKey, ID: turn.EntryID{Time: 1, Seq: uint64(i)}, Fields: []turn.Field{{Name: "f"}}})
+			ops = append(ops, &turn.AddEntry{Key: gapsKey, ID: turn.EntryID{Time: 1, Seq: uint64(i)},
+				Fields: []turn.Field{{Name: "f"}}})
 		}
 	}
 	r.apply(1, ops...)

@@ -16,17 +16,23 @@ var writeGolden = flag.Bool("write-golden", false, "write the golden dump again,
 func variedRig(t *testing.T) *rig {
 	r := newRig(t)
 	name := func(s string) turn.Key { return turn.Key{Namespace: "0", Name: s} }
-	r.apply(1_000, appendOf(sessionA, "id1", "hello"), appendOf(sessionA, "id2", "wörld"), appendOf(sessionA, "", "no id"),
-		&turn.Append{Key: sessionA, Side: turn.Head, Messages: []turn.NewMessage{{ID: "id3", Data: []byte("in front")}}},
+	r.apply(1_000, appendOf(sessionA, "id1", "hello"), appendOf(sessionA, "id2", "wörld"),
+		appendOf(sessionA, "", "no id"),
+		&turn.Append{Key: sessionA, Side: turn.Head,
+			Messages: []turn.NewMessage{{ID: "id3", Data: []byte("in front")}}},
 		&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v", "l": ""}},
 		&turn.SetString{Key: name("string"), Value: []byte("value")},
 		setOf(name("set"), "a", "b"),
-		&turn.SetFields{Key: name("hash"), Type: turn.TypeHash, Fields: []turn.Field{{Name: "f", Value: []byte("1")}, {Name: "g", Value: []byte{0, 255}}}},
+		&turn.SetFields{Key: name("hash"), Type: turn.TypeHash,
+			Fields: []turn.Field{{Name: "f", Value: []byte("1")}, {Name: "g", Value: []byte{0, 255}}}},
 		&turn.SetScores{Key: name("zset"), Members: []turn.Score{{Member: "m", Score: -1.5}, {Member: "n", Score: 2}}},
-		&turn.AddEntry{Key: name("stream"), Make: turn.IDMade, Fields: []turn.Field{{Name: "data", Value: []byte("x")}}})
-	r.apply(2_000, appendOf(name("removed"), "id1", "to be removed"), &turn.Pop{Key: sessionA, From: turn.Tail, Count: 1},
+		&turn.AddEntry{Key: name("stream"), Make: turn.IDMade,
+			Fields: []turn.Field{{Name: "data", Value: []byte("x")}}})
+	r.apply(2_000, appendOf(name("removed"), "id1", "to be removed"),
+		&turn.Pop{Key: sessionA, From: turn.Tail, Count: 1},
 		&turn.Expire{Key: name("string"), HasTTL: true, TTL: 60_000},
-		&turn.Append{Key: turn.Key{Namespace: "other", Name: "\x00\xff"}, TTL: 1_000, Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("long "), 4_000)}}})
+		&turn.Append{Key: turn.Key{Namespace: "other", Name: "\x00\xff"}, TTL: 1_000,
+			Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("long "), 4_000)}}})
 	r.apply(2_001, &turn.Delete{Keys: []turn.Key{name("removed"), name("set")}})
 	r.flushWarm()
 	return r

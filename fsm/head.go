@@ -16,7 +16,9 @@ type head struct {
 	tail   *tail     // of inc, in that memtable
 	window *windowOf // of inc; perhaps forgotten since
 	gaps   *gaps     // between its elements, by elementKey; nil: none are known
-	front  string    // of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of them, others
+	// of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of
+	// them, others
+	front string
 }
 
 // held reports whether the key exists as Redis sees it; h may be nil.

@@ -21,15 +21,18 @@ func (r *rig) fillHidden() {
 	for i := range 40 {
 		k := hiddenKey(fmt.Sprintf("other%02d", i))
 		gone := hiddenKey(fmt.Sprintf("gone other%02d", i))
-		r.apply(1, setOf(k, string(bytes.Repeat([]byte{'m'}, 150))), &turn.Expire{Key: k, HasAt: true, At: int64(5000 + i)},
+		r.apply(1, setOf(k, string(bytes.Repeat([]byte{'m'}, 150))),
+			&turn.Expire{Key: k, HasAt: true, At: int64(5000 + i)},
 			appendOf(gone, "1", "hello"), &turn.Delete{Keys: []turn.Key{gone}})
 	}
 	for _, name := range []string{"1", "3", "5", "7"} {
 		r.apply(1,
 			setOf(hiddenKey("set"), name),
-			&turn.SetFields{Key: hiddenKey("hash"), Type: turn.TypeHash, Fields: []turn.Field{{Name: name, Value: []byte(name)}}},
+			&turn.SetFields{Key: hiddenKey("hash"), Type: turn.TypeHash,
+				Fields: []turn.Field{{Name: name, Value: []byte(name)}}},
 			&turn.SetScores{Key: hiddenKey("zset"), Members: []turn.Score{{Member: name, Score: float64(name[0])}}},
-			&turn.AddEntry{Key: hiddenKey("stream"), ID: turn.EntryID{Time: 1, Seq: uint64(name[0])}, Fields: []turn.Field{{Name: name}}},
+			&turn.AddEntry{Key: hiddenKey("stream"), ID: turn.EntryID{Time: 1, Seq: uint64(name[0])},
+				Fields: []turn.Field{{Name: name}}},
 			appendOf(hiddenKey("list"), name, "hello"),
 			appendOf(hiddenKey("gone"), name, "hello"),
 			&turn.SetString{Key: hiddenKey("string"), Value: []byte("hello")},
@@ -38,7 +41,8 @@ func (r *rig) fillHidden() {
 	}
 	r.apply(2, &turn.Delete{Keys: []turn.Key{hiddenKey("gone")}})
 	r.flush()
-	r.apply(3, setOf(hiddenKey("set"), "4"), &turn.RemoveFields{Key: hiddenKey("set"), Type: turn.TypeSet, Names: []string{"5"}})
+	r.apply(3, setOf(hiddenKey("set"), "4"),
+		&turn.RemoveFields{Key: hiddenKey("set"), Type: turn.TypeSet, Names: []string{"5"}})
 	r.flush()
 	r.restart()
 }
@@ -47,7 +51,8 @@ func hiddenReads() (all []turn.Query) {
 	for _, name := range []string{"set", "hash", "zset", "stream", "list", "gone", "string", "expires", "none"} {
 		all = append(all, &turn.Info{Key: hiddenKey(name)})
 	}
-	for typ, key := range map[turn.Type]turn.Key{turn.TypeSet: hiddenKey("set"), turn.TypeHash: hiddenKey("hash"), turn.TypeZSet: hiddenKey("zset")} {
+	for typ, key := range map[turn.Type]turn.Key{turn.TypeSet: hiddenKey("set"), turn.TypeHash: hiddenKey("hash"),
+		turn.TypeZSet: hiddenKey("zset")} {
 		for _, name := range []string{"0", "1", "2", "3", "5", "6", "7", "8"} {
 			all = append(all, &turn.Fields{Key: key, Type: typ, Names: []string{name}})
 		}
@@ -58,7 +63,8 @@ func hiddenReads() (all []turn.Query) {
 	for _, by := range []turn.ScoresBy{turn.ByScore, turn.ByName} {
 		for _, reverse := range []bool{false, true} {
 			all = append(all, &turn.Scores{Key: hiddenKey("zset"), By: by, Min: low, Max: high, Reverse: reverse},
-				&turn.Scores{Key: hiddenKey("zset"), By: by, Min: turn.Bound{Open: true}, Max: turn.Bound{Open: true}, Reverse: reverse, Limit: 1})
+				&turn.Scores{Key: hiddenKey("zset"), By: by, Min: turn.Bound{Open: true}, Max: turn.Bound{Open: true},
+					Reverse: reverse, Limit: 1})
 		}
 	}
 	for _, reverse := range []bool{false, true} {
@@ -66,15 +72,19 @@ func hiddenReads() (all []turn.Query) {
 			&turn.Rank{Key: hiddenKey("zset"), Member: "3", Reverse: reverse},
 			&turn.Entries{Key: hiddenKey("stream"), Max: turn.MaxEntryID(), Reverse: reverse},
 			&turn.Entries{Key: hiddenKey("stream"), Max: turn.MaxEntryID(), Reverse: reverse, Limit: 1},
-			&turn.Entries{Key: hiddenKey("stream"), Min: turn.EntryID{Time: 1, Seq: '2'}, Max: turn.EntryID{Time: 1, Seq: '6'}, Reverse: reverse})
+			&turn.Entries{Key: hiddenKey("stream"), Min: turn.EntryID{Time: 1, Seq: '2'},
+				Max: turn.EntryID{Time: 1, Seq: '6'}, Reverse: reverse})
 	}
 	return append(all, &turn.GetString{Key: hiddenKey("string")}, &turn.GetString{Key: hiddenKey("none")},
-		&turn.Sessions{Namespace: "0", List: true, Limit: 1000}, &turn.Sessions{Namespace: "0", List: true, Limit: 2, Cursor: "list"},
-		&turn.Sessions{Namespace: "0", List: true, Limit: 1000, Prefix: "s"}, &turn.Sessions{Namespace: "0", List: true, Limit: 1000, Prefix: "str"})
+		&turn.Sessions{Namespace: "0", List: true, Limit: 1000},
+		&turn.Sessions{Namespace: "0", List: true, Limit: 2, Cursor: "list"},
+		&turn.Sessions{Namespace: "0", List: true, Limit: 1000, Prefix: "s"},
+		&turn.Sessions{Namespace: "0", List: true, Limit: 1000, Prefix: "str"})
 }
 
 func hiddenWrites() []turn.Op {
-	set, hash, zset, stream, list := hiddenKey("set"), hiddenKey("hash"), hiddenKey("zset"), hiddenKey("stream"), hiddenKey("list")
+	set, hash, zset, stream, list := hiddenKey("set"), hiddenKey("hash"), hiddenKey("zset"), hiddenKey("stream"),
+		hiddenKey("list")
 	return []turn.Op{
 		setOf(set, "1"), setOf(set, "3", "7"), setOf(set, "2"), setOf(hiddenKey("none"), "1"),
 		&turn.RemoveFields{Key: set, Type: turn.TypeSet, Names: []string{"3", "7"}},
@@ -85,11 +95,13 @@ func hiddenWrites() []turn.Op {
 		&turn.RemoveEntries{Key: stream, IDs: []turn.EntryID{{Time: 1, Seq: '3'}}},
 		&turn.TrimEntries{Key: stream, Trim: turn.StreamTrim{By: turn.ToLength, Length: 3}},
 		&turn.TrimEntries{Key: stream, Trim: turn.StreamTrim{By: turn.BeforeID, ID: turn.EntryID{Time: 1, Seq: '4'}}},
-		appendOf(list, "new", "hello"), appendOf(list, "3", "hello"), appendOf(hiddenKey("gone"), "3", "hello"), appendOf(hiddenKey("none"), "3", "hello"),
+		appendOf(list, "new", "hello"), appendOf(list, "3", "hello"), appendOf(hiddenKey("gone"), "3", "hello"),
+		appendOf(hiddenKey("none"), "3", "hello"),
 		&turn.Fork{Key: list, To: hiddenKey("none")}, &turn.Delete{Keys: []turn.Key{set, list, hiddenKey("string")}},
 		&turn.SetNew{Keys: []turn.Key{hiddenKey("string")}, Values: [][]byte{{1}}},
 		&turn.Erase{Namespace: "0", Prefix: "s", Limit: 100},
-		steps(&turn.AllFields{Key: set, Type: turn.TypeSet, Limit: 1}, &turn.Fields{Key: set, Type: turn.TypeSet, Names: []string{"3"}}),
+		steps(&turn.AllFields{Key: set, Type: turn.TypeSet, Limit: 1},
+			&turn.Fields{Key: set, Type: turn.TypeSet, Names: []string{"3"}}),
 	}
 }
 
@@ -113,7 +125,8 @@ func TestReadsMissNoPair(t *testing.T) {
 					noticed++
 					r.reset()
 				} else if !reflect.DeepEqual(got, want[i]) {
-					t.Errorf("bit %d of key %q of bucket %s: %T %+v answers\n%+v, not\n%+v", bit, p.key, p.bucket, q, q, got, want[i])
+					t.Errorf("bit %d of key %q of bucket %s: %T %+v answers\n%+v, not\n%+v", bit, p.key, p.bucket, q, q,
+						got, want[i])
 				}
 			}
 			r.flip(p.at, bit)
@@ -150,7 +163,8 @@ func TestEntriesMissNoPair(t *testing.T) {
 				if got == "" {
 					noticed++
 				} else if got != want {
-					t.Fatalf("bit %d of key %q of bucket %s: %T %+v has the outcome\n%s, not\n%s", bit, p.key, p.bucket, op, op, got, want)
+					t.Fatalf("bit %d of key %q of bucket %s: %T %+v has the outcome\n%s, not\n%s", bit, p.key, p.bucket,
+						op, op, got, want)
 				}
 			}
 		}

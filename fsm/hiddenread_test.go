@@ -18,7 +18,8 @@ func TestReadsMissNoBlock(t *testing.T) {
 	r.raise(turn.Level1)
 	data := string(bytes.Repeat([]byte("hello "), 1000))
 	for i := range 6 {
-		for _, name := range []string{"first", "before", sessionA.Name, "behind", "last", "more", "most"} { // too much for an inline bucket
+		// too much for an inline bucket
+		for _, name := range []string{"first", "before", sessionA.Name, "behind", "last", "more", "most"} {
 			r.apply(1, appendOf(turn.Key{Namespace: sessionA.Namespace, Name: name}, fmt.Sprint(i), data))
 		}
 		r.flush()
@@ -49,7 +50,8 @@ func TestReadsMissNoBlock(t *testing.T) {
 					noticed++
 					r.restart()
 				} else if !reflect.DeepEqual(got.Messages, want[i].Messages) {
-					t.Fatalf("bit %d of the key at %d, %+v: %d messages, not %d", bit, place, q, len(got.Messages), len(want[i].Messages))
+					t.Fatalf("bit %d of the key at %d, %+v: %d messages, not %d", bit, place, q, len(got.Messages),
+						len(want[i].Messages))
 				}
 			}
 		}
@@ -66,7 +68,8 @@ func TestReadsMissNoBlockOfAnyLeaf(t *testing.T) {
 	r := base.copyOf(t)
 	noticed := 0
 	for what, place := range map[string]int64{
-		"first key": leaves[string(bucketBlocks)][1][0], "branch": branches[string(bucketBlocks)][1], "last of the branch": branches[string(bucketBlocks)][2],
+		"first key": leaves[string(bucketBlocks)][1][0], "branch": branches[string(bucketBlocks)][1],
+		"last of the branch": branches[string(bucketBlocks)][2],
 	} {
 		for bit := 1; bit < 8*layout.BlockKeySize; bit += 3 {
 			for i := range damagedSessions {
@@ -92,14 +95,16 @@ func TestReadsMissNoBlockOfAnyLeaf(t *testing.T) {
 // fail.
 func (r *rig) expectMessages(key turn.Key, last int, what string) error {
 	r.t.Helper()
-	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromAfter, Seq: 2}, {From: turn.FromAfter, Seq: 4}, {From: turn.FromLast, Limit: last}} {
+	for _, q := range []*turn.Read{{From: turn.FromAfter}, {From: turn.FromAfter, Seq: 2},
+		{From: turn.FromAfter, Seq: 4}, {From: turn.FromLast, Limit: last}} {
 		q.Key = key
 		got, err := r.m.Query(q)
 		if err != nil {
 			return err
 		}
 		if want := last - int(q.Seq); len(got.Messages) != want {
-			r.t.Errorf("%s: %.10s from %d, %d: %d messages and no error, not %d", what, key.Name, q.From, q.Seq, len(got.Messages), want)
+			r.t.Errorf("%s: %.10s from %d, %d: %d messages and no error, not %d", what, key.Name, q.From, q.Seq,
+				len(got.Messages), want)
 			return nil
 		}
 	}

@@ -60,7 +60,8 @@ func TestIDWindowIsExactly1024(t *testing.T) {
 				}
 				out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", oldest-1), fmt.Sprint("data", oldest-1)))[0]
 				if out.Err != nil || out.Result.Duplicate {
-					t.Fatalf("message %d, one beyond the window, again: %+v, %v; want it appended", oldest-1, out.Result, out.Err)
+					t.Fatalf("message %d, one beyond the window, again: %+v, %v; want it appended", oldest-1,
+						out.Result, out.Err)
 				}
 			})
 		}
@@ -101,10 +102,12 @@ func TestIDsOfDeletedSessionAreRememberedTenMinutes(t *testing.T) {
 	r.apply(t0, &turn.Delete{Keys: []turn.Key{sessionA}})
 	r.flush()
 	r.apply(t0+1, appendOf(sessionA, "y", "2"))
-	if out := r.apply(t0+turn.TombstoneTime-1, appendOf(sessionA, "x", "1"))[0]; !out.Result.Duplicate || out.Result.First != 1 {
+	if out := r.apply(t0+turn.TombstoneTime-1, appendOf(sessionA, "x", "1"))[0]; !out.Result.Duplicate ||
+		out.Result.First != 1 {
 		t.Fatalf("just before the end: %+v, %v; want a duplicate", out.Result, out.Err)
 	}
-	if out := r.apply(t0+turn.TombstoneTime, appendOf(sessionA, "x", "1"))[0]; out.Result.Duplicate || out.Err != nil || out.Result.First != 2 {
+	if out := r.apply(t0+turn.TombstoneTime, appendOf(sessionA, "x", "1"))[0]; out.Result.Duplicate || out.Err != nil ||
+		out.Result.First != 2 {
 		t.Fatalf("at the end: %+v, %v; want it appended", out.Result, out.Err)
 	}
 	r.flush()

@@ -85,7 +85,8 @@ func hiddenElementOps() map[turn.Type]map[string]turn.Op {
 			"all": steps(all), "back": steps(back),
 			"trim by length": &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.ToLength, Length: 3}},
 			"trim most":      &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.ToLength, Length: 1}},
-			"trim by id":     &turn.TrimEntries{Key: sessionA, Trim: turn.StreamTrim{By: turn.BeforeID, ID: turn.EntryID{Time: 1, Seq: 3}}},
+			"trim by id": &turn.TrimEntries{Key: sessionA,
+				Trim: turn.StreamTrim{By: turn.BeforeID, ID: turn.EntryID{Time: 1, Seq: 3}}},
 		},
 	}
 }
@@ -145,7 +146,8 @@ func (r *rig) fillFour(typ turn.Type) {
 		case turn.TypeZSet:
 			op = &turn.SetScores{Key: sessionA, Members: []turn.Score{{Member: name, Score: float64(i)}}}
 		case turn.TypeStream:
-			op = &turn.AddEntry{Key: sessionA, ID: turn.EntryID{Time: 1, Seq: i + 1}, Fields: []turn.Field{{Name: name}}}
+			op = &turn.AddEntry{Key: sessionA, ID: turn.EntryID{Time: 1, Seq: i + 1},
+				Fields: []turn.Field{{Name: name}}}
 		}
 		if out := r.apply(1, op); out[0].Err != nil {
 			r.t.Fatal(out[0].Err)

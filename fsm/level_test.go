@@ -62,7 +62,8 @@ func TestLevelIsPartOfTheState(t *testing.T) {
 // which TestGoldenDump compares dumps; above, those refuse it.
 func TestStateDescriptionOfEachLevel(t *testing.T) {
 	r := newRig(t)
-	r.apply(1_000, &codec.Epoch{ClusterID: "c"}, &codec.Member{ID: "n1", Incarnation: "i", RESPAddr: "r", HTTPAddr: "h"})
+	r.apply(1_000, &codec.Epoch{ClusterID: "c"},
+		&codec.Member{ID: "n1", Incarnation: "i", RESPAddr: "r", HTTPAddr: "h"})
 	r.flush()
 	want := []byte("\x01" + "\x01\x01\x00\xe8\x07\x00\x00" + "\x00" + "\x01c" + "\x01" + "\x02n1\x01i\x01r\x01h")
 	if _, v := r.pair(bucketMeta, 0); !bytes.Equal(v[layout.SealSize:], want) {

@@ -131,7 +131,8 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 		}
 	}
 	if n > uint64(limits.ForkMessages) || size > uint64(limits.ForkBytes) {
-		return 0, turn.Errorf(turn.TooLarge, "the edit would move more than %d messages or %d bytes", limits.ForkMessages, limits.ForkBytes)
+		return 0, turn.Errorf(turn.TooLarge, "the edit would move more than %d messages or %d bytes",
+			limits.ForkMessages, limits.ForkBytes)
 	}
 	return size, nil
 }

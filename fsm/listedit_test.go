@@ -55,7 +55,8 @@ func TestEditedListKnowsIDs(t *testing.T) {
 					t.Errorf("element %d again: %+v, %v; want it known as message %d", i, out.Result, out.Err, want)
 				}
 			}
-			both := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "id5", Data: []byte("5")}, {ID: "id7", Data: []byte("7")}}}
+			both := &turn.Append{Key: sessionA,
+				Messages: []turn.NewMessage{{ID: "id5", Data: []byte("5")}, {ID: "id7", Data: []byte("7")}}}
 			if out := r.apply(3, both)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
 				t.Errorf("a batch of which a part was moved: %+v, %v; want %v", out.Result, out.Err, turn.Conflict)
 			}
@@ -75,7 +76,8 @@ func TestEditIsBounded(t *testing.T) {
 	if out.Err == nil || out.Err.Kind != turn.TooLarge {
 		t.Fatalf("edit in the middle: %+v, %v; want %v", out.Result, out.Err, turn.TooLarge)
 	}
-	if after := r.query(&turn.Info{Key: sessionA}).Session; after.Revision != before.Revision || after.Count != before.Count {
+	if after := r.query(&turn.Info{Key: sessionA}).Session; after.Revision != before.Revision ||
+		after.Count != before.Count {
 		t.Fatalf("the refused edit left %+v, was %+v", after, before)
 	}
 	for _, i := range []int64{2, -2} {
@@ -89,7 +91,8 @@ func TestEditIsBounded(t *testing.T) {
 	if out := r.apply(2, &turn.RemoveElements{Key: sessionA, Data: []byte("x")})[0]; out.Result.Removed != 2 {
 		t.Fatalf("%d elements removed, want 2", out.Result.Removed)
 	}
-	if got, want := r.elements(0, 3)+" … "+r.elements(-3, -1), fmt.Sprintf("0 1 3 4 … %d %d %d", n-4, n-3, n-1); got != want {
+	if got, want := r.elements(0, 3)+" … "+r.elements(-3, -1),
+		fmt.Sprintf("0 1 3 4 … %d %d %d", n-4, n-3, n-1); got != want {
 		t.Fatalf("list is %s, want %s", got, want)
 	}
 }

@@ -89,7 +89,8 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 			return false, err
 		case !there:
 		case !rec.Carries(ms[i].Data):
-			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload", ms[i].ID, rec.Seq)
+			return false, turn.Errorf(turn.IDReused, "id %q belongs to message %d, which has another payload",
+				ms[i].ID, rec.Seq)
 		default:
 			seqs, revision = append(seqs, rec.Seq), rec.Revision
 		}
@@ -102,7 +103,8 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 	case n == 0:
 		return false, nil
 	case n < uint64(len(ms)) || !contiguous(seqs):
-		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append", n, len(ms))
+		e := turn.Errorf(turn.Conflict, "%d of the %d messages are known by their ids, but not as one append",
+			n, len(ms))
 		e.Revision = h.Revision
 		return false, e
 	}

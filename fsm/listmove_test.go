@@ -23,7 +23,8 @@ func TestPushOnce(t *testing.T) {
 		}
 		return o
 	}
-	for _, settled := range []func(*rig){func(*rig) {}, (*rig).flushWarm, (*rig).flush, (*rig).restart, func(r *rig) { r.flush(); r.restart() }} {
+	for _, settled := range []func(*rig){func(*rig) {}, (*rig).flushWarm, (*rig).flush, (*rig).restart,
+		func(r *rig) { r.flush(); r.restart() }} {
 		r := newRig(t)
 		expect := func(op turn.Op, want string) {
 			t.Helper()
@@ -59,7 +60,8 @@ func TestPushOnce(t *testing.T) {
 		expect(push("c", "a"), "2 false")
 		expect(push("c", "a"), "2 true")
 		expect(&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: "c", Data: []byte("c")}}}, "2 true")
-		expect(&turn.PushOnce{Key: turn.Key{Namespace: "0", Name: "none"}, Messages: []turn.NewMessage{{ID: "x"}}, OnlyExisting: true}, "0 false")
+		expect(&turn.PushOnce{Key: turn.Key{Namespace: "0", Name: "none"}, Messages: []turn.NewMessage{{ID: "x"}},
+			OnlyExisting: true}, "0 false")
 	}
 }
 
@@ -73,7 +75,9 @@ func TestMovesWhereverTheStateIs(t *testing.T) {
 		var op turn.Op
 		switch rnd.IntN(6) {
 		case 0:
-			op = &turn.Append{Key: key(), Messages: []turn.NewMessage{{ID: fmt.Sprint(i), Data: fmt.Append(nil, i)}, {Data: []byte("x")}}, Side: side()}
+			op = &turn.Append{Key: key(),
+				Messages: []turn.NewMessage{{ID: fmt.Sprint(i), Data: fmt.Append(nil, i)}, {Data: []byte("x")}},
+				Side:     side()}
 		case 1, 2:
 			op = &turn.MoveElement{Key: key(), To: key(), From: side(), On: side()}
 		case 3:

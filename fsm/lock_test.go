@@ -66,7 +66,8 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	if n := r.m.active.order.unsorted(); n > maxUnsorted {
 		t.Errorf("%d keys are left to sort", n)
 	}
-	if b, err := decodeBatch(encodeOps(t, &turn.Tx{Steps: []turn.Step{{Query: &turn.Sessions{}}}})); err != nil || !b.listsKeys() {
+	if b, err := decodeBatch(encodeOps(t, &turn.Tx{Steps: []turn.Step{{Query: &turn.Sessions{}}}})); err != nil ||
+		!b.listsKeys() {
 		t.Errorf("a transaction that lists is not seen to: %v", err)
 	}
 }
@@ -78,7 +79,8 @@ func TestLockHolds(t *testing.T) {
 		h.add(d)
 	}
 	got := h.report()
-	if got.Count != 5 || got.Buckets[1e-5] != 2 || got.Buckets[5e-5] != 3 || got.Buckets[0.5] != 3 || got.Buckets[1] != 4 || got.Seconds < 61 {
+	if got.Count != 5 || got.Buckets[1e-5] != 2 || got.Buckets[5e-5] != 3 || got.Buckets[0.5] != 3 ||
+		got.Buckets[1] != 4 || got.Seconds < 61 {
 		t.Errorf("%+v", got)
 	}
 }

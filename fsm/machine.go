@@ -117,7 +117,8 @@ func Open(cfg Config) (*Machine, error) {
 		return nil, err
 	}
 	if err := m.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(), m.closeStore(db, m.dbFile))
+		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(),
+			m.closeStore(db, m.dbFile))
 	}
 	if cfg.Damaged != nil {
 		m.damage, m.halted, m.broken = cfg.Damaged, true, true
@@ -136,7 +137,8 @@ func (m *Machine) openFiles() error {
 		return err
 	}
 	dir := filepath.Join(m.cfg.Dir, blocksDir)
-	m.files, err = blockfile.Open(dir, used.extents(), blockfile.Options{FS: m.cfg.disk, FileBytes: m.cfg.blockFileBytes})
+	m.files, err = blockfile.Open(dir, used.extents(),
+		blockfile.Options{FS: m.cfg.disk, FileBytes: m.cfg.blockFileBytes})
 	switch {
 	case errors.Is(err, blockfile.ErrNewer):
 		return turn.Errorf(turn.Newer, "open the block files: %v", err)

@@ -159,7 +159,8 @@ func (g *generator) raise(r *rig, level turn.ClusterLevel) {
 }
 
 func (g *generator) key() turn.Key {
-	return turn.Key{Namespace: []string{"0", "1"}[g.rnd.IntN(2)], Name: []string{"a", "b", "a\x00b", "ab"}[g.rnd.IntN(4)]}
+	return turn.Key{Namespace: []string{"0", "1"}[g.rnd.IntN(2)],
+		Name: []string{"a", "b", "a\x00b", "ab"}[g.rnd.IntN(4)]}
 }
 
 func (g *generator) expect(k turn.Key) *uint64 {
@@ -219,9 +220,11 @@ func (g *generator) simple() turn.Op {
 	case 6, 7:
 		return g.listEdit(k)
 	case 0:
-		return &turn.Pop{Key: k, From: turn.Side(g.rnd.IntN(3)), Count: 1 + uint64(g.rnd.IntN(6)), Expect: g.expect(k), List: g.rnd.IntN(2) == 0}
+		return &turn.Pop{Key: k, From: turn.Side(g.rnd.IntN(3)), Count: 1 + uint64(g.rnd.IntN(6)), Expect: g.expect(k),
+			List: g.rnd.IntN(2) == 0}
 	case 1:
-		return &turn.Trim{Key: k, By: turn.TrimBy(g.rnd.IntN(3)), N: uint64(g.rnd.IntN(40)), Start: int64(g.rnd.IntN(40) - 20), Stop: int64(g.rnd.IntN(60) - 20), Expect: g.expect(k)}
+		return &turn.Trim{Key: k, By: turn.TrimBy(g.rnd.IntN(3)), N: uint64(g.rnd.IntN(40)),
+			Start: int64(g.rnd.IntN(40) - 20), Stop: int64(g.rnd.IntN(60) - 20), Expect: g.expect(k)}
 	case 2:
 		from := uint64(1 + g.rnd.IntN(60))
 		if s := g.model.sessions[k]; s != nil && g.rnd.IntN(3) > 0 {
@@ -255,7 +258,8 @@ func (g *generator) simple() turn.Op {
 	case 5:
 		to := g.key()
 		if to == k || to.Namespace != k.Namespace {
-			return &turn.SetMeta{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))}, Unset: []string{"1"}, Expect: g.expect(k)}
+			return &turn.SetMeta{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))},
+				Unset: []string{"1"}, Expect: g.expect(k)}
 		}
 		return &turn.Fork{Key: k, To: to, At: uint64(g.rnd.IntN(30)), Expect: g.expect(k)}
 	default:
@@ -385,7 +389,8 @@ func (g *generator) compare(r *rig) {
 		g.compareKeys(r, turn.Sessions{Namespace: ns}, func(s *modelSession) bool { return s.typ == turn.TypeList })
 		g.compareKeys(r, turn.Sessions{Namespace: ns, List: true}, (*modelSession).held)
 		typ := turn.Type(1 + g.rnd.IntN(6))
-		g.compareKeys(r, turn.Sessions{Namespace: ns, List: true, Type: typ}, func(s *modelSession) bool { return s.held() && s.typ == typ })
+		g.compareKeys(r, turn.Sessions{Namespace: ns, List: true, Type: typ},
+			func(s *modelSession) bool { return s.held() && s.typ == typ })
 	}
 }
 
@@ -430,13 +435,15 @@ func (g *generator) compareSession(r *rig, k turn.Key, s *modelSession) {
 		first = all[0].Seq
 	}
 	i := got.Session
-	if i.Count != uint64(len(all)) || i.Bytes != size || i.First != first || i.Last != s.last || i.Revision != s.revision ||
+	if i.Count != uint64(len(all)) || i.Bytes != size || i.First != first || i.Last != s.last ||
+		i.Revision != s.revision ||
 		i.Deadline != s.deadline || i.Slide != s.slide || len(i.Meta) != len(s.meta) {
 		r.t.Fatalf("%q is %+v, want %+v with %d bytes", k, *i, *s, size)
 	}
 	for range 3 {
 		a, b := int64(g.rnd.IntN(20)-10), int64(g.rnd.IntN(20)-10)
-		if got := r.query(&turn.List{Key: k, Start: a, Stop: b}); !sameMessages(got.Messages, modelRange(s.list, a, b)) {
+		if got := r.query(&turn.List{Key: k, Start: a, Stop: b}); !sameMessages(got.Messages,
+			modelRange(s.list, a, b)) {
 			r.t.Fatalf("%q: list %d %d is %v, want %v", k, a, b, seqs(got.Messages), seqs(modelRange(s.list, a, b)))
 		}
 		n, at := 1+g.rnd.IntN(8), uint64(g.rnd.IntN(int(s.last)+2))
@@ -449,11 +456,13 @@ func (g *generator) compareSession(r *rig, k turn.Key, s *modelSession) {
 				before = append(before, m)
 			}
 		}
-		if got := r.query(&turn.Read{Key: k, From: turn.FromAfter, Seq: at, Limit: n}); !sameMessages(got.Messages, after) {
+		if got := r.query(&turn.Read{Key: k, From: turn.FromAfter, Seq: at,
+			Limit: n}); !sameMessages(got.Messages, after) {
 			r.t.Fatalf("%q: %d after %d are %v, want %v", k, n, at, seqs(got.Messages), seqs(after))
 		}
 		before = before[max(0, len(before)-n):]
-		if got := r.query(&turn.Read{Key: k, From: turn.FromBefore, Seq: at, Limit: n}); !sameMessages(got.Messages, before) {
+		if got := r.query(&turn.Read{Key: k, From: turn.FromBefore, Seq: at,
+			Limit: n}); !sameMessages(got.Messages, before) {
 			r.t.Fatalf("%q: %d before %d are %v, want %v", k, n, at, seqs(got.Messages), seqs(before))
 		}
 		last := all[max(0, len(all)-n):]

@@ -66,7 +66,8 @@ func decodeMeta(b []byte) (m meta, err error) {
 		tombstonesUntil: int64(r.Uint()), dueFloor: r.Text(), clusterID: r.Text(),
 	}
 	for range r.Count() {
-		m.members = append(m.members, codec.Member{ID: r.Text(), Incarnation: r.Text(), RESPAddr: r.Text(), HTTPAddr: r.Text()})
+		m.members = append(m.members,
+			codec.Member{ID: r.Text(), Incarnation: r.Text(), RESPAddr: r.Text(), HTTPAddr: r.Text()})
 	}
 	if levelled {
 		m.level = turn.ClusterLevel(r.Uint())

@@ -68,7 +68,8 @@ type modelAppended struct {
 }
 
 func newModel() *model {
-	return &model{sessions: make(map[turn.Key]*modelSession), revisions: make(map[string]uint64), floors: make(map[string]uint64)}
+	return &model{sessions: make(map[turn.Key]*modelSession), revisions: make(map[string]uint64),
+		floors: make(map[string]uint64)}
 }
 
 func (m *model) raise(level turn.ClusterLevel) {
@@ -390,7 +391,8 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 			rev = m.revision // no session has it
 		}
 	}
-	return turn.Result{First: found[0].seq, Last: found[len(found)-1].seq, Duplicate: true, Revision: rev, Count: count}, nil, true
+	return turn.Result{First: found[0].seq, Last: found[len(found)-1].seq, Duplicate: true, Revision: rev,
+		Count: count}, nil, true
 }
 
 // bySeq returns the held messages in commit order.

@@ -91,7 +91,8 @@ func (s *modelSession) selected(q *turn.Scores) (out []turn.Element) {
 		if q.By == turn.ByName {
 			low, high = strings.Compare(el.Name, q.Min.Name), strings.Compare(el.Name, q.Max.Name)
 		}
-		if (q.Min.Open || low > 0 || low == 0 && !q.Min.Exclusive) && (q.Max.Open || high < 0 || high == 0 && !q.Max.Exclusive) {
+		if (q.Min.Open || low > 0 || low == 0 && !q.Min.Exclusive) &&
+			(q.Max.Open || high < 0 || high == 0 && !q.Max.Exclusive) {
 			out = append(out, el)
 		}
 	}
@@ -233,7 +234,8 @@ func (g *generator) entryID(k turn.Key) turn.EntryID {
 }
 
 func (g *generator) streamTrim(k turn.Key) turn.StreamTrim {
-	return turn.StreamTrim{By: turn.TrimStreamBy(1 + g.rnd.IntN(2)), Length: uint64(g.rnd.IntN(12)), ID: g.entryID(k), Limit: uint64(max(0, g.rnd.IntN(6)-2))}
+	return turn.StreamTrim{By: turn.TrimStreamBy(1 + g.rnd.IntN(2)), Length: uint64(g.rnd.IntN(12)), ID: g.entryID(k),
+		Limit: uint64(max(0, g.rnd.IntN(6)-2))}
 }
 
 func (g *generator) streamOp(k turn.Key) turn.Op {
@@ -267,7 +269,8 @@ func (g *generator) compareScores(r *rig, k turn.Key, s *modelSession) {
 		if g.rnd.IntN(3) == 0 {
 			q.Offset, q.Limit = g.rnd.IntN(3), g.rnd.IntN(4)
 		}
-		if got, want := r.query(q).Elements, s.selected(q); !sameResult(turn.Result{Elements: got}, turn.Result{Elements: want}) {
+		if got, want := r.query(q).Elements,
+			s.selected(q); !sameResult(turn.Result{Elements: got}, turn.Result{Elements: want}) {
 			r.t.Fatalf("%+v is\n %v, want\n %v", q, got, want)
 		}
 	}
@@ -277,7 +280,8 @@ func (g *generator) compareScores(r *rig, k turn.Key, s *modelSession) {
 		slices.Reverse(els)
 	}
 	want := slices.IndexFunc(els, func(e turn.Element) bool { return e.Name == q.Member })
-	if got := r.query(q); got.Found != (want >= 0) || got.Found && (got.Number != int64(want) || got.Score != s.scores[q.Member]) {
+	if got := r.query(q); got.Found != (want >= 0) ||
+		got.Found && (got.Number != int64(want) || got.Score != s.scores[q.Member]) {
 		r.t.Fatalf("%+v is %v, %d with %v, want %d of %v", q, got.Found, got.Number, got.Score, want, els)
 	}
 }
@@ -299,9 +303,11 @@ func (g *generator) compareEntries(r *rig, k turn.Key, s *modelSession) {
 		if more {
 			want = want[:q.Limit]
 		}
-		if got := r.query(q); got.More != more || !sameResult(turn.Result{Entries: got.Entries}, turn.Result{Entries: want}) {
+		if got := r.query(q); got.More != more ||
+			!sameResult(turn.Result{Entries: got.Entries}, turn.Result{Entries: want}) {
 			r.t.Fatalf("%+v is\n %v, want\n %v", q, got.Entries, want)
 		}
-		q = &turn.Entries{Key: k, Min: g.entryID(k), Max: g.entryID(k), Reverse: g.rnd.IntN(2) == 0, Limit: g.rnd.IntN(4)}
+		q = &turn.Entries{Key: k, Min: g.entryID(k), Max: g.entryID(k), Reverse: g.rnd.IntN(2) == 0,
+			Limit: g.rnd.IntN(4)}
 	}
 }

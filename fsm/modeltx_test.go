@@ -94,7 +94,8 @@ func (m *model) ask(q turn.Query) (r turn.Result, err *turn.Error) {
 func answersOnly(tx *turn.Tx, steps []turn.Outcome) {
 	for i := range steps {
 		r := steps[i].Result
-		kept := turn.Result{Value: r.Value, Found: r.Found, Messages: r.Messages, Elements: r.Elements, Entries: r.Entries}
+		kept := turn.Result{Value: r.Value, Found: r.Found, Messages: r.Messages, Elements: r.Elements,
+			Entries: r.Entries}
 		switch tx.Steps[i].Query.(type) {
 		case nil:
 			kept = r

@@ -114,7 +114,8 @@ func (m *model) setString(o *turn.SetString) (r turn.Result, err *turn.Error) {
 	if o.KeepTTL && s != nil {
 		deadline = s.deadline
 	}
-	if there := m.sessions[o.Key]; there != nil && (there.typ != turn.TypeString || deadline != 0 && deadline <= m.clock) {
+	if there := m.sessions[o.Key]; there != nil &&
+		(there.typ != turn.TypeString || deadline != 0 && deadline <= m.clock) {
 		m.remove(o.Key)
 	}
 	r.Count = 1
@@ -127,7 +128,8 @@ func (m *model) setString(o *turn.SetString) (r turn.Result, err *turn.Error) {
 	return r, nil
 }
 
-func (m *model) addInt(k turn.Key, typ turn.Type, s *modelSession, name string, delta int64) (turn.Result, *turn.Error) {
+func (m *model) addInt(k turn.Key, typ turn.Type, s *modelSession, name string,
+	delta int64) (turn.Result, *turn.Error) {
 	n := int64(0)
 	if s != nil {
 		if text, had := s.elements[name]; had {
@@ -223,7 +225,8 @@ func (g *generator) content() []byte {
 	case 0:
 		return nil
 	case 1:
-		return []byte([]string{"+1", "01", "-0", " 1", "9223372036854775807", "-9223372036854775808", "9223372036854775808"}[g.rnd.IntN(7)])
+		return []byte([]string{"+1", "01", "-0", " 1", "9223372036854775807", "-9223372036854775808",
+			"9223372036854775808"}[g.rnd.IntN(7)])
 	case 2:
 		return bytes.Repeat([]byte("x"), g.rnd.IntN(3000))
 	}
@@ -294,8 +297,10 @@ func (g *generator) fieldsOp(k turn.Key, typ turn.Type) turn.Op {
 func (g *generator) compareValue(r *rig, k turn.Key, s *modelSession) {
 	r.t.Helper()
 	i := r.query(&turn.Info{Key: k}).Session
-	if i == nil || i.Type != s.typ || i.Count != s.count() || i.Last != s.added || i.LastEntry != s.entry || i.Bytes != s.size() || i.Revision != s.revision || i.Deadline != s.deadline {
-		r.t.Fatalf("%q is %+v, want a %v with %d elements, %d bytes, revision %d, deadline %d", k, i, s.typ, s.count(), s.size(), s.revision, s.deadline)
+	if i == nil || i.Type != s.typ || i.Count != s.count() || i.Last != s.added || i.LastEntry != s.entry ||
+		i.Bytes != s.size() || i.Revision != s.revision || i.Deadline != s.deadline {
+		r.t.Fatalf("%q is %+v, want a %v with %d elements, %d bytes, revision %d, deadline %d", k, i, s.typ, s.count(),
+			s.size(), s.revision, s.deadline)
 	}
 	if _, err := r.m.Query(&turn.Read{Key: k}); turn.KindOf(err) != turn.WrongType {
 		r.t.Fatalf("%q is a %v, to be read as a session: %v", k, s.typ, err)
@@ -353,7 +358,8 @@ func (g *generator) compareFields(r *rig, k turn.Key, s *modelSession) {
 		}
 		want = append(want, el)
 	}
-	if got := r.query(&turn.Fields{Key: k, Type: s.typ, Names: names}).Elements; !sameResult(turn.Result{Elements: got}, turn.Result{Elements: want}) {
+	if got := r.query(&turn.Fields{Key: k, Type: s.typ, Names: names}).Elements; !sameResult(turn.Result{Elements: got},
+		turn.Result{Elements: want}) {
 		r.t.Fatalf("%q: fields %q are %v, want %v", k, names, got, want)
 	}
 }

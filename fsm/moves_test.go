@@ -47,7 +47,8 @@ func TestListEditsKeepIDs(t *testing.T) {
 			r := newRig(t)
 			r.raise(turn.Level1)
 			r.listOf(2500)
-			probe := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "p", Data: []byte("probe")}, {ID: "q", Data: []byte("second")}}}
+			probe := &turn.Append{Key: sessionA,
+				Messages: []turn.NewMessage{{ID: "p", Data: []byte("probe")}, {ID: "q", Data: []byte("second")}}}
 			first := r.apply(2, probe)[0].Result.First
 			again := func(when string, want bool) {
 				t.Helper()
@@ -76,7 +77,8 @@ func TestListEditsKeepIDs(t *testing.T) {
 				if rnd.IntN(3) == 0 {
 					id = fmt.Sprint("other", appended)
 				}
-				r.apply(2, &turn.Append{Key: sessionA, Side: turn.Side(rnd.IntN(2)), Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}})
+				r.apply(2, &turn.Append{Key: sessionA, Side: turn.Side(rnd.IntN(2)),
+					Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}})
 			}
 			again("after a window", true)
 			other := newRig(t)
@@ -150,7 +152,8 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 				t.Fatalf("list is %s", got)
 			}
 			after := r.query(&turn.Info{Key: sessionA}).Session
-			if after.Last != before.Last || after.Revision == before.Revision || after.Bytes != before.Bytes-4+4+3+2*3*blockBytes {
+			if after.Last != before.Last || after.Revision == before.Revision ||
+				after.Bytes != before.Bytes-4+4+3+2*3*blockBytes {
 				t.Errorf("the session is %+v, was %+v", after, before)
 			}
 			ms := r.query(&turn.Read{Key: sessionA, From: turn.FromAfter, Seq: 4, Limit: 1}).Messages
@@ -159,10 +162,12 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 			}
 			known := func(when string) {
 				t.Helper()
-				if out := r.apply(3, appendOf(sessionA, "id4", "4"))[0]; !out.Result.Duplicate || out.Result.First != 5 {
+				if out := r.apply(3, appendOf(sessionA, "id4", "4"))[0]; !out.Result.Duplicate ||
+					out.Result.First != 5 {
 					t.Errorf("%s, as it was appended: %+v, %v", when, out.Result, out.Err)
 				}
-				if out := r.apply(3, appendOf(sessionA, "id4", "vier"))[0]; out.Err == nil || out.Err.Kind != turn.IDReused {
+				if out := r.apply(3, appendOf(sessionA, "id4", "vier"))[0]; out.Err == nil ||
+					out.Err.Kind != turn.IDReused {
 					t.Errorf("%s, as it is: %+v, %v", when, out.Result, out.Err)
 				}
 			}

@@ -45,7 +45,8 @@ func everywhere(t *testing.T, fn func(t *testing.T, r *rig, move func())) {
 // let a condition pass although others wrote.
 func TestRetryHearsTheRevisionOfItsAppend(t *testing.T) {
 	one := appendOf(sessionA, "one", "1")
-	batch := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "x", Data: []byte("x")}, {ID: "y", Data: []byte("y")}}}
+	batch := &turn.Append{Key: sessionA,
+		Messages: []turn.NewMessage{{ID: "x", Data: []byte("x")}, {ID: "y", Data: []byte("y")}}}
 	for name, other := range map[string]turn.Op{
 		"append":  appendOf(sessionA, "other", "o"),
 		"meta":    &turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
@@ -85,7 +86,8 @@ func (r *rig) retried(op *turn.Append, revision uint64) (heard uint64) {
 	next := appendOf(op.Key, "", "next")
 	next.Expect = &again.Revision
 	if out := r.apply(1, next)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
-		r.t.Errorf("%q was told revision %d, and an append on that condition took place: %+v, %v", op.Messages[0].ID, again.Revision, out.Result, out.Err)
+		r.t.Errorf("%q was told revision %d, and an append on that condition took place: %+v, %v", op.Messages[0].ID,
+			again.Revision, out.Result, out.Err)
 	}
 	return again.Revision
 }
@@ -148,7 +150,8 @@ func TestRevisionsOfANamespace(t *testing.T) {
 		want(7, &turn.Erase{Namespace: "mine", Limit: 10})
 		want(8, appendOf(mine, "", "x"))
 		want(9, &turn.RemoveElements{Key: mine, Data: []byte("x")})
-		if tx := r.do(&turn.Tx{Steps: []turn.Step{{Op: appendOf(mine, "", "x")}}}); tx.Revision != 0 || tx.Steps[0].Result.Revision != 10 {
+		if tx := r.do(&turn.Tx{Steps: []turn.Step{{Op: appendOf(mine, "", "x")}}}); tx.Revision != 0 ||
+			tx.Steps[0].Result.Revision != 10 {
 			t.Errorf("a transaction hears %+v", tx)
 		}
 		if watched := r.do(&turn.Tx{Watch: []turn.Watched{{Key: mine, Revision: 10}}}); watched.Aborted {

@@ -88,7 +88,8 @@ func (c *bucketCursor) search(key []byte) (below, above storedPair, err error) {
 }
 
 func misled(bucket, key []byte) error {
-	return turn.Errorf(turn.Corrupt, "%s is damaged: the search for key %x of bucket %s leads elsewhere", storeName, string(key), bucket)
+	return turn.Errorf(turn.Corrupt, "%s is damaged: the search for key %x of bucket %s leads elsewhere", storeName,
+		string(key), bucket)
 }
 
 // whole holds a pair against its seal: one that is not read itself.

@@ -26,11 +26,13 @@ func TestManyNamesInAnyOrder(t *testing.T) {
 		}
 		got := many.apply(1, set)[0].Result.Number
 		for _, f := range set.Fields {
-			got -= single.apply(1, &turn.SetFields{Key: sessionA, Type: turn.TypeHash, OnlyNew: set.OnlyNew, Fields: []turn.Field{f}})[0].Result.Number
+			got -= single.apply(1, &turn.SetFields{Key: sessionA, Type: turn.TypeHash, OnlyNew: set.OnlyNew,
+				Fields: []turn.Field{f}})[0].Result.Number
 		}
 		removed := many.apply(1, &turn.Tx{Steps: stepsOf(gone)})[0].Result.Steps[0].Result.Removed
 		for _, name := range gone.Names {
-			removed -= single.apply(1, &turn.RemoveFields{Key: sessionA, Type: turn.TypeHash, Names: []string{name}})[0].Result.Removed
+			removed -= single.apply(1,
+				&turn.RemoveFields{Key: sessionA, Type: turn.TypeHash, Names: []string{name}})[0].Result.Removed
 		}
 		if got != 0 || removed != 0 {
 			t.Fatalf("%d more fields are new, %d more removed, than one after the other", got, removed)

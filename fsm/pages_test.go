@@ -23,9 +23,11 @@ func pagesRig(t testing.TB) *rig {
 	for round := range 3 {
 		for i := range 500 {
 			k := turn.Key{Namespace: "0", Name: fmt.Sprint("session", i)}
-			r.apply(int64(round), appendOf(k, fmt.Sprint(round), "hello"), &turn.Expire{Key: k, HasTTL: true, TTL: int64(1e6 + i)})
+			r.apply(int64(round), appendOf(k, fmt.Sprint(round), "hello"),
+				&turn.Expire{Key: k, HasTTL: true, TTL: int64(1e6 + i)})
 			if i%100 == 0 {
-				r.apply(1, &turn.SetString{Key: turn.Key{Namespace: "1", Name: fmt.Sprint(i)}, Value: make([]byte, 20_000+i)})
+				r.apply(1, &turn.SetString{Key: turn.Key{Namespace: "1", Name: fmt.Sprint(i)},
+					Value: make([]byte, 20_000+i)})
 			}
 		}
 		r.flush()
@@ -118,7 +120,8 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 			_ = m.Close()
 		}
 	}()
-	m, err = Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), blockFileBytes: 16 << 10})
+	m, err = Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler),
+		blockFileBytes: 16 << 10})
 	if IsDamage(err) || turn.Is(err, turn.Newer) {
 		return "start", nil
 	}

@@ -118,7 +118,8 @@ func (c *powerCut) beforeOp(op simdisk.Op) {
 }
 
 func (c *powerCut) mayCut(before string) {
-	c.cuts = append(c.cuts, cut{c.disk.Kill(), c.claim, fmt.Sprintf("power cut after %d steps, before %s", c.steps, before)})
+	c.cuts = append(c.cuts, cut{c.disk.Kill(), c.claim,
+		fmt.Sprintf("power cut after %d steps, before %s", c.steps, before)})
 }
 
 func (c *powerCut) run(steps int) {
@@ -239,7 +240,8 @@ func (c *powerCut) examineNames(cut cut, n int, brief bool) {
 	if _, err := named[0].Open(store); err != nil && cut.claim.most == 0 {
 		return // a new machine again
 	} else if err != nil {
-		c.t.Fatalf("%s: there may be no %s, although entry %d is said to be durable", cut.how, storeName, cut.claim.most)
+		c.t.Fatalf("%s: there may be no %s, although entry %d is said to be durable", cut.how, storeName,
+			cut.claim.most)
 	}
 	writes := named[0].Unsynced(store)
 	for _, p := range policies(writes, brief) {
@@ -298,7 +300,8 @@ func (c *powerCut) examine(left *simdisk.Disk, said claim, how string) {
 	defer m.Close()
 	index, _ := m.Applied()
 	if index < said.durable || index > said.given {
-		c.t.Fatalf("%s: the state is that after entry %d; %d was durable, %d the last one given", how, index, said.durable, said.given)
+		c.t.Fatalf("%s: the state is that after entry %d; %d was durable, %d the last one given", how, index,
+			said.durable, said.given)
 	}
 	if index > said.durable {
 		c.between++
@@ -343,7 +346,8 @@ func (c *powerCut) replay(m *Machine, from uint64, how string) {
 }
 
 func sameOutcome(a, b Outcome) bool {
-	if (a.Err == nil) != (b.Err == nil) || a.Err != nil && (a.Err.Kind != b.Err.Kind || a.Err.Revision != b.Err.Revision) {
+	if (a.Err == nil) != (b.Err == nil) || a.Err != nil &&
+		(a.Err.Kind != b.Err.Kind || a.Err.Revision != b.Err.Revision) {
 		return false
 	}
 	return a.Origin == b.Origin && a.Number == b.Number && a.Skipped == b.Skipped && sameResult(a.Result, b.Result)

@@ -57,7 +57,8 @@ func newPowerDisk(t testing.TB, before func(op simdisk.Op)) *powerDisk {
 		if op.Kind != simdisk.Write || !d.full() {
 			return nil
 		}
-		short := &simdisk.ShortWrite{N: int(op.Length / 2), Err: &os.PathError{Op: "write", Path: op.Name, Err: syscall.ENOSPC}}
+		short := &simdisk.ShortWrite{N: int(op.Length / 2),
+			Err: &os.PathError{Op: "write", Path: op.Name, Err: syscall.ENOSPC}}
 		if isStore(op.Name) && op.Offset < 2*pageBytes {
 			short.N = 0 // a single page: whole or not at all
 		}

@@ -47,11 +47,13 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.AllFields:
 		return a.value(q.Key, q.Type, ranges, r, func(e *elements) error { return allFields(q, e, a.readBytes(), r) })
 	case *turn.Scores:
-		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *elements) error { return scores(q, e, a.readBytes(), r) })
+		return a.value(q.Key, turn.TypeZSet, ranges, r,
+			func(e *elements) error { return scores(q, e, a.readBytes(), r) })
 	case *turn.Rank:
 		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *elements) error { return rank(q, e, r) })
 	case *turn.Entries:
-		return a.value(q.Key, turn.TypeStream, ranges, r, func(e *elements) error { return entries(q, e, a.readBytes(), r) })
+		return a.value(q.Key, turn.TypeStream, ranges, r,
+			func(e *elements) error { return entries(q, e, a.readBytes(), r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }
@@ -100,7 +102,8 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 }
 
 // readBudget is read under a budget, which keeps tool calls and results together.
-func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error, r *turn.Result) (err error) {
+func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error,
+	r *turn.Result) (err error) {
 	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
 		err = guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
 	})
@@ -188,5 +191,6 @@ func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
 }
 
 func rangeTooLong(limit int) error {
-	return turn.Errorf(turn.TooLarge, "the range has more than the %d bytes that one answer may have; read it in parts", limit)
+	return turn.Errorf(turn.TooLarge,
+		"the range has more than the %d bytes that one answer may have; read it in parts", limit)
 }

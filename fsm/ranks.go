@@ -13,7 +13,8 @@ func (v *view) ranks(side turn.Side, skip, n, total uint64) ([]layout.Record, er
 }
 
 // ranksWhile is ranks, but ends the walk with the first message for which more is false.
-func (v *view) ranksWhile(side turn.Side, skip, n, total uint64, more func(*layout.Record) bool) ([]layout.Record, error) {
+func (v *view) ranksWhile(side turn.Side, skip, n, total uint64,
+	more func(*layout.Record) bool) ([]layout.Record, error) {
 	if skip >= total || n == 0 {
 		return nil, nil
 	}

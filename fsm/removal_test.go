@@ -16,15 +16,19 @@ func TestRemovingFromNoSession(t *testing.T) {
 	}
 	r.raise(turn.Level1)
 	for name, ops := range map[string][3]turn.Op{ // without a condition, with one that holds, with one that does not
-		"clear": {&turn.Clear{Key: sessionA}, &turn.Clear{Key: sessionA, Expect: new(uint64)}, &turn.Clear{Key: sessionA, Expect: &revision}},
-		"trim":  {&turn.Trim{Key: sessionA}, &turn.Trim{Key: sessionA, Expect: new(uint64)}, &turn.Trim{Key: sessionA, Expect: &revision}},
+		"clear": {&turn.Clear{Key: sessionA}, &turn.Clear{Key: sessionA, Expect: new(uint64)},
+			&turn.Clear{Key: sessionA, Expect: &revision}},
+		"trim": {&turn.Trim{Key: sessionA}, &turn.Trim{Key: sessionA, Expect: new(uint64)},
+			&turn.Trim{Key: sessionA, Expect: &revision}},
 		"pop": {&turn.Pop{Key: sessionA, Count: 1}, &turn.Pop{Key: sessionA, Count: 1, Expect: new(uint64)},
 			&turn.Pop{Key: sessionA, Count: 1, Expect: &revision}},
-		"delete": {&turn.Delete{Keys: []turn.Key{sessionA}}, &turn.Delete{Keys: []turn.Key{sessionA}, Expect: new(uint64)},
+		"delete": {&turn.Delete{Keys: []turn.Key{sessionA}},
+			&turn.Delete{Keys: []turn.Key{sessionA}, Expect: new(uint64)},
 			&turn.Delete{Keys: []turn.Key{sessionA}, Expect: &revision}},
 	} {
 		for _, op := range ops[:2] {
-			if out := r.apply(1, op)[0]; out.Err != nil || out.Result.Removed+out.Result.Count+out.Result.Revision != 0 {
+			if out := r.apply(1, op)[0]; out.Err != nil ||
+				out.Result.Removed+out.Result.Count+out.Result.Revision != 0 {
 				t.Errorf("%s: %+v, %v", name, out.Result, out.Err)
 			}
 		}

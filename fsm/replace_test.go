@@ -11,13 +11,15 @@ import (
 func TestReplaceSentAgain(t *testing.T) {
 	r := newRig(t)
 	first := r.apply(1, appendOf(sessionA, "", "old"))[0].Result
-	replace := &turn.Replace{Key: sessionA, From: 1, Messages: []turn.NewMessage{{ID: "id", Data: []byte("new")}}, Expect: &first.Revision}
+	replace := &turn.Replace{Key: sessionA, From: 1, Messages: []turn.NewMessage{{ID: "id", Data: []byte("new")}},
+		Expect: &first.Revision}
 	took := r.apply(1, replace)[0]
 	if took.Err != nil || took.Result.Removed != 1 {
 		t.Fatalf("%+v, %v", took.Result, took.Err)
 	}
 	again := r.apply(1, replace)[0]
-	if again.Err != nil || !again.Result.Duplicate || again.Result.First != took.Result.First || again.Result.Revision != took.Result.Revision {
+	if again.Err != nil || !again.Result.Duplicate || again.Result.First != took.Result.First ||
+		again.Result.Revision != took.Result.Revision {
 		t.Errorf("sent again: %+v, %v; it was %+v", again.Result, again.Err, took.Result)
 	}
 	replace.Messages[0].ID = "other"

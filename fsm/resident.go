@@ -27,7 +27,8 @@ func (m *Machine) boundResident(ctx context.Context, limit int) {
 		}
 		err := releaseBeyond(path, limit)
 		if err != nil && last == nil {
-			m.cfg.Logger.Warn("cannot bound the resident part of the state file: it is tried again", "path", path, "error", err, "retry_in", residentEvery)
+			m.cfg.Logger.Warn("cannot bound the resident part of the state file: it is tried again", "path", path,
+				"error", err, "retry_in", residentEvery)
 		}
 		last = err
 	}

@@ -48,7 +48,8 @@ func releaseMapped(path string) error {
 			return fmt.Errorf("/proc/self/maps has the range %q", fields[0])
 		}
 		// The mapping is read-only and shared with the file: nothing can be lost.
-		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, uintptr(start), uintptr(end-start), unix.MADV_DONTNEED); errno != 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, uintptr(start), uintptr(end-start),
+			unix.MADV_DONTNEED); errno != 0 {
 			return fmt.Errorf("madvise: %w", errno)
 		}
 	}

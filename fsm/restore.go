@@ -91,7 +91,8 @@ func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
 	if err := m.cfg.disk.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return made, err
 	}
-	db, err := m.cfg.disk.openDB(path, &bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
+	db, err := m.cfg.disk.openDB(path,
+		&bbolt.Options{NoSync: true, InitialMmapSize: mapSize, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return made, err
 	}

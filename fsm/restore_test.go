@@ -221,8 +221,10 @@ func TestWaitApplied(t *testing.T) {
 // of its name brings, until it is removed.
 func TestMemberKeepsItsDirectory(t *testing.T) {
 	r := newRig(t)
-	r.apply(1, &codec.Member{ID: "n1", Incarnation: "a", RESPAddr: "r", HTTPAddr: "h"}, &codec.Member{ID: "n2", Incarnation: "b"})
-	if out := r.apply(1, &codec.Member{ID: "n1", Incarnation: "x", RESPAddr: "r2"}); out[0].Err == nil || out[0].Err.Kind != turn.Exists {
+	r.apply(1, &codec.Member{ID: "n1", Incarnation: "a", RESPAddr: "r", HTTPAddr: "h"},
+		&codec.Member{ID: "n2", Incarnation: "b"})
+	if out := r.apply(1, &codec.Member{ID: "n1", Incarnation: "x", RESPAddr: "r2"}); out[0].Err == nil ||
+		out[0].Err.Kind != turn.Exists {
 		t.Errorf("another directory under the name of a member: %v", out[0].Err)
 	}
 	want := []codec.Member{{ID: "n1", Incarnation: "a", RESPAddr: "r", HTTPAddr: "h"}, {ID: "n2", Incarnation: "b"}}

@@ -96,7 +96,8 @@ func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
 }
 
 // setScore does what o asks for one member of an owned head.
-func (v values) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score, r *turn.Result) (changed bool, err error) {
+func (v values) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score,
+	r *turn.Result) (changed bool, err error) {
 	old, had, err := e.score(s.Member)
 	if err != nil || had && o.OnlyNew || !had && o.OnlyExisting {
 		return false, err

@@ -14,9 +14,9 @@ import (
 )
 
 // Damage is noticed only where something is read, or looked for, by which time other nodes may
-// have lost their copy, too; and a damaged head of a page can hide pairs. So all pairs and all blocks are read after each
-// start, and once a day. A scrub that fails, as it does while the machine is halted, is tried
-// again after scrubRetry, and after twice as long each time, up to scrubRetryMost.
+// have lost their copy, too; and a damaged head of a page can hide pairs. So all pairs and all blocks are read after
+// each start, and once a day. A scrub that fails, as it does while the machine is halted, is tried again after
+// scrubRetry, and after twice as long each time, up to scrubRetryMost.
 const (
 	scrubEvery     = 24 * time.Hour
 	scrubRetry     = time.Second

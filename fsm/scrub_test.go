@@ -170,7 +170,8 @@ func TestScrubOfManyPairs(t *testing.T) {
 		r := newRig(t)
 		fill := func(round int) {
 			for i := range 60 {
-				r.apply(1, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i*7 + round)}, Value: make([]byte, 80<<10)})
+				r.apply(1, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i*7 + round)},
+					Value: make([]byte, 80<<10)})
 			}
 			r.flush()
 		}

@@ -24,7 +24,8 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 	}
 	if err := db.Update(func(tx *bbolt.Tx) error {
 		for _, k := range all {
-			if err := tx.Bucket(bucketBlocks).Put([]byte(k), layout.EncodeRef([]byte(k), blockfile.Ref{File: 1, Length: 100})); err != nil {
+			if err := tx.Bucket(bucketBlocks).Put([]byte(k),
+				layout.EncodeRef([]byte(k), blockfile.Ref{File: 1, Length: 100})); err != nil {
 				return err
 			}
 		}

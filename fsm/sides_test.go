@@ -187,7 +187,8 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 			}
 			return
 		}
-		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.allowance.left > 0 || h.Count() != between+1 || tries > between/most {
+		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.allowance.left > 0 || h.Count() != between+1 ||
+			tries > between/most {
 			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.allowance.left, h.Count())
 		}
 	}

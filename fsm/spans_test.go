@@ -18,7 +18,8 @@ func TestPopsFromEitherEndPassOverRemoved(t *testing.T) {
 					if side == turn.Newest {
 						side = []turn.Side{turn.Tail, turn.Head}[i%2]
 					}
-					r.apply(1, &turn.Append{Key: sessionA, Side: side, Messages: []turn.NewMessage{{Data: []byte("x")}}})
+					r.apply(1, &turn.Append{Key: sessionA, Side: side,
+						Messages: []turn.NewMessage{{Data: []byte("x")}}})
 				}
 				if flushed {
 					r.flush()

@@ -20,11 +20,12 @@ import (
 const storeName = "state.db"
 
 var (
-	bucketMeta       = []byte("meta")       // "state" → meta, "tags" → tag windows
-	bucketHeads      = []byte("heads")      // joined key → head
-	bucketBlocks     = []byte("blocks")     // incarnation, seq → block
-	bucketDue        = []byte("due")        // dueKey → nothing
-	bucketTombstones = []byte("graves")     // tombstoneKey → last, deadline; the name is from before they were called tombstones
+	bucketMeta   = []byte("meta")   // "state" → meta, "tags" → tag windows
+	bucketHeads  = []byte("heads")  // joined key → head
+	bucketBlocks = []byte("blocks") // incarnation, seq → block
+	bucketDue    = []byte("due")    // dueKey → nothing
+	// tombstoneKey → last, deadline; the name is from before they were called tombstones
+	bucketTombstones = []byte("graves")
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees, revision
 	bucketElements   = []byte("elements")   // elementKey → sealed value
@@ -40,7 +41,8 @@ var (
 // buckets lists all of them, in the order of a dump. Their place in it is their
 // number in the dump format; it grows at its end only.
 func buckets() [][]byte {
-	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces, bucketElements}
+	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces,
+		bucketElements}
 }
 
 // mapSize is the address space that the store's file is mapped into at once.

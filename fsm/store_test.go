@@ -26,7 +26,8 @@ func TestTrimOfOneSideKeepsTheOther(t *testing.T) {
 	r := newRig(t)
 	push := func(n int, side turn.Side) {
 		for range n {
-			r.apply(1, &turn.Append{Key: sessionA, Side: side, Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("x"), 100)}}})
+			r.apply(1, &turn.Append{Key: sessionA, Side: side,
+				Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("x"), 100)}}})
 		}
 	}
 	push(500, turn.Head)
@@ -54,7 +55,8 @@ func TestTrimOfOneSideKeepsTheOther(t *testing.T) {
 func TestGarbageIsCollected(t *testing.T) {
 	r := newRig(t)
 	for i := range 3000 {
-		r.apply(1, &turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i % 30)}, Messages: []turn.NewMessage{{Data: make([]byte, 500)}}})
+		r.apply(1, &turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i % 30)},
+			Messages: []turn.NewMessage{{Data: make([]byte, 500)}}})
 	}
 	hash := &turn.SetFields{Key: turn.Key{Namespace: "0", Name: "hash"}, Type: turn.TypeHash}
 	for i := range garbageChunk + 1 {
@@ -115,7 +117,8 @@ func TestListingLooksAtSoManyKeys(t *testing.T) {
 func TestCursorIsAListedKey(t *testing.T) {
 	r := newRig(t)
 	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
-	r.apply(1, appendOf(key("a"), "", "x"), appendOf(key("b"), "", "x"), &turn.Clear{Key: key("b")}, appendOf(key("c"), "", "x"))
+	r.apply(1, appendOf(key("a"), "", "x"), appendOf(key("b"), "", "x"), &turn.Clear{Key: key("b")},
+		appendOf(key("c"), "", "x"))
 	if got := r.query(&turn.Sessions{Namespace: "0", Limit: 1, List: true}).Cursor; got != "a" {
 		t.Fatalf("the cursor after a is %q", got)
 	}
@@ -171,7 +174,8 @@ func TestReadersDuringFlushes(t *testing.T) {
 					}
 				}
 				if r.Last < last || uint64(len(r.Messages)) != r.Last-last/2 {
-					t.Errorf("session %d: %d messages after %d, last is %d, was %d", i, len(r.Messages), last/2, r.Last, last)
+					t.Errorf("session %d: %d messages after %d, last is %d, was %d", i, len(r.Messages), last/2,
+						r.Last, last)
 					return
 				}
 				last = r.Last
@@ -322,9 +326,10 @@ func TestFlippedBitIsFatal(t *testing.T) {
 	}{
 		"head":      {bucketHeads, appendOf(sessionA, "id", "hello"), &turn.Info{Key: sessionA}, false},
 		"reference": {bucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
-		"string":    {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")}, &turn.GetString{Key: sessionA}, false},
-		"element":   {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
-		"member":    {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
+		"string": {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")},
+			&turn.GetString{Key: sessionA}, false},
+		"element": {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
+		"member":  {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -422,7 +427,8 @@ func FuzzDecodeEntry(f *testing.F) {
 
 // The byte order of stored scores is the order of the scores.
 func TestScoresAreStoredInOrder(t *testing.T) {
-	scores := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -math.SmallestNonzeroFloat64, 0, math.SmallestNonzeroFloat64, 1, 1.5, math.MaxFloat64, math.Inf(1)}
+	scores := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -math.SmallestNonzeroFloat64, 0,
+		math.SmallestNonzeroFloat64, 1, 1.5, math.MaxFloat64, math.Inf(1)}
 	for i, s := range scores {
 		if got := decodeScore(encodeScore(s)); got != s {
 			t.Errorf("%v comes back as %v", s, got)

@@ -31,7 +31,8 @@ func TestStoredMembers(t *testing.T) {
 		r.open()
 	}
 	want()
-	n1, n2 := codec.Member{ID: "n1", Incarnation: "i", RESPAddr: "r", HTTPAddr: "h"}, codec.Member{ID: "n2", Incarnation: "j"}
+	n1, n2 := codec.Member{ID: "n1", Incarnation: "i", RESPAddr: "r", HTTPAddr: "h"},
+		codec.Member{ID: "n2", Incarnation: "j"}
 	r.apply(1, &codec.Epoch{ClusterID: "c"}, &n2, &n1)
 	r.flush()
 	want(n1, n2)

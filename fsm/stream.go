@@ -76,7 +76,8 @@ func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID, error) {
 	next, ok := last.Next()
 	if !ok {
-		return next, turn.Errorf(turn.Invalid, "The stream has exhausted the last possible ID, unable to add more items")
+		return next, turn.Errorf(turn.Invalid,
+			"The stream has exhausted the last possible ID, unable to add more items")
 	}
 	id := o.ID
 	switch o.Make {
@@ -91,7 +92,8 @@ func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID
 		}
 	}
 	if id.Compare(next) < 0 {
-		return id, turn.Errorf(turn.Invalid, "The ID specified in XADD is equal or smaller than the target stream top item")
+		return id, turn.Errorf(turn.Invalid,
+			"The ID specified in XADD is equal or smaller than the target stream top item")
 	}
 	return id, nil
 }

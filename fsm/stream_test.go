@@ -9,7 +9,8 @@ import (
 var streamS = turn.Key{Namespace: "0", Name: "s"}
 
 func addEntryOf(seq uint64, trim turn.StreamTrim) *turn.AddEntry {
-	return &turn.AddEntry{Key: streamS, Make: turn.IDGiven, ID: turn.EntryID{Time: 1, Seq: seq}, Fields: []turn.Field{{Name: "f", Value: []byte("v")}}, Trim: trim}
+	return &turn.AddEntry{Key: streamS, Make: turn.IDGiven, ID: turn.EntryID{Time: 1, Seq: seq},
+		Fields: []turn.Field{{Name: "f", Value: []byte("v")}}, Trim: trim}
 }
 
 // A walk through a stream begins behind what was trimmed recently, wherever that is held.

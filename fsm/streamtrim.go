@@ -39,7 +39,8 @@ func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err err
 
 // trimEntriesOf removes the first entries of an owned head, at most limit, up to the first
 // that does not go.
-func (v values) trimEntriesOf(h *head, e *elements, goes func(name string) bool, limit uint64) (removed uint64, err error) {
+func (v values) trimEntriesOf(h *head, e *elements, goes func(name string) bool,
+	limit uint64) (removed uint64, err error) {
 	var names []string // as long as they are few, and before levels: all
 	last, size, more := "", uint64(0), true
 	err = e.ascend("", func(name string, value []byte) bool {

@@ -104,9 +104,11 @@ func TestTrimmedStreamsAnswerAlike(t *testing.T) {
 			for range 50 {
 				some.IDs = append(some.IDs, turn.EntryID{Time: 1, Seq: 1 + rnd.Uint64N(next-1)})
 			}
-			for _, op := range []turn.Op{some, &turn.TrimEntries{Key: streamS, Trim: trim}, addEntryOf(next, trim), some} {
+			for _, op := range []turn.Op{some, &turn.TrimEntries{Key: streamS, Trim: trim},
+				addEntryOf(next, trim), some} {
 				if a, b := r.do(op), old.do(op); a.Removed != b.Removed || a.Count != b.Count {
-					t.Fatalf("%T %+v: %d removed, %d left, want %d and %d", op, trim, a.Removed, a.Count, b.Removed, b.Count)
+					t.Fatalf("%T %+v: %d removed, %d left, want %d and %d", op, trim, a.Removed, a.Count,
+						b.Removed, b.Count)
 				}
 			}
 			next++
@@ -114,10 +116,12 @@ func TestTrimmedStreamsAnswerAlike(t *testing.T) {
 				move()
 			}
 			low, high := turn.EntryID{Time: 1, Seq: rnd.Uint64N(next)}, turn.MaxEntryID()
-			for _, q := range []*turn.Entries{{Key: streamS, Max: high}, {Key: streamS, Max: high, Reverse: true}, {Key: streamS, Min: low, Max: high, Limit: 7},
+			for _, q := range []*turn.Entries{{Key: streamS, Max: high}, {Key: streamS, Max: high, Reverse: true},
+				{Key: streamS, Min: low, Max: high, Limit: 7},
 				{Key: streamS, Max: low, Reverse: true, Limit: 7}} {
 				a, b := r.query(q), old.query(q)
-				if !slices.EqualFunc(a.Entries, b.Entries, func(x, y turn.Entry) bool { return x.ID == y.ID }) || a.More != b.More {
+				if !slices.EqualFunc(a.Entries, b.Entries, func(x, y turn.Entry) bool { return x.ID == y.ID }) ||
+					a.More != b.More {
 					t.Fatalf("%+v: %d entries, want %d", q, len(a.Entries), len(b.Entries))
 				}
 				if a.Session.Bytes != b.Session.Bytes {

@@ -114,7 +114,8 @@ func TestTombstonesOfOtherKeysAreNotPassed(t *testing.T) {
 		r.raise(test.level)
 		key := turn.Key{Namespace: "0", Name: "a"}
 		deleted := func(k turn.Key, id string) []turn.Op {
-			return []turn.Op{&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}, &turn.Delete{Keys: []turn.Key{k}}}
+			return []turn.Op{&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}},
+				&turn.Delete{Keys: []turn.Key{k}}}
 		}
 		r.apply(1, deleted(key, "first")...)
 		var others []turn.Op
@@ -128,11 +129,14 @@ func TestTombstonesOfOtherKeysAreNotPassed(t *testing.T) {
 				r.flush()
 			}
 			if looks, found := r.tombstonesOf(key); looks > 20 || found < 2 {
-				t.Errorf("level %d, names as %q, flushed: %v: %d are looked at, %d found", test.level, test.name(0), flushed, looks, found)
+				t.Errorf("level %d, names as %q, flushed: %v: %d are looked at, %d found", test.level, test.name(0),
+					flushed, looks, found)
 			}
 			for _, id := range []string{"first", "last"} {
-				if again := r.do(&turn.Append{Key: key, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
-					t.Errorf("level %d, names as %q, flushed: %v: %s is not known", test.level, test.name(0), flushed, id)
+				if again := r.do(&turn.Append{Key: key,
+					Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
+					t.Errorf("level %d, names as %q, flushed: %v: %s is not known", test.level, test.name(0),
+						flushed, id)
 				}
 			}
 		}
@@ -190,7 +194,8 @@ func TestTombstonesOfBothForms(t *testing.T) {
 			r.restart()
 		}
 		for _, id := range ids {
-			if again := r.do(&turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
+			if again := r.do(&turn.Append{Key: sessionA,
+				Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
 				t.Errorf("flushed: %v: %s is not known", flushed, id)
 			}
 		}

@@ -98,7 +98,8 @@ func TestWatchNoticesExpiry(t *testing.T) {
 	last := key(dueChunk + 1)
 	was := r.query(&turn.Info{Key: last}).Revision
 	tx := func(revision uint64) *turn.Tx {
-		return &turn.Tx{Watch: []turn.Watched{{Key: last, Revision: revision}}, Steps: stepsOf(appendOf(sessionA, "", "x"))}
+		return &turn.Tx{Watch: []turn.Watched{{Key: last, Revision: revision}},
+			Steps: stepsOf(appendOf(sessionA, "", "x"))}
 	}
 	if out := r.apply(100, tx(was))[0]; out.Err != nil || !out.Result.Aborted {
 		t.Errorf("it was watched before it expired: %+v, %v", out.Result, out.Err)

@@ -140,7 +140,8 @@ func TestNoSpaceWhileTheLastFileIsEmptied(t *testing.T) {
 		t.Run(fmt.Sprint("after=", after), func(t *testing.T) {
 			full := false
 			r := &rig{t: t, dir: t.TempDir(), disk: fillingDisk{osDisk{}, &full}}
-			m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), disk: r.disk, blockFileBytes: 36 << 20})
+			m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), disk: r.disk,
+				blockFileBytes: 36 << 20})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,8 @@ func upgradeStore(db *bbolt.DB, log *slog.Logger) error {
 func unsealedIndices(db *bbolt.DB) (yes bool) {
 	_ = db.View(func(tx *bbolt.Tx) error {
 		state := tx.Bucket(bucketMeta).Get(keyState)
-		yes = tx.Bucket(bucketSums).Get(keySealing) != nil || len(state) > 0 && (state[0] == layout.PlainVersion || state[0] == layout.SealVersion)
+		yes = tx.Bucket(bucketSums).Get(keySealing) != nil || len(state) > 0 &&
+			(state[0] == layout.PlainVersion || state[0] == layout.SealVersion)
 		return nil
 	})
 	return yes
@@ -60,7 +61,8 @@ func sealSome(tx *bbolt.Tx, limit int) (pairs int, err error) {
 	at := []byte{0}
 	if stored := sums.Get(keySealing); stored == nil {
 		err = beginSealing(tx)
-	} else if at, err = layout.Unseal(layout.SealVersion, keySealing, stored, "state of the upgrade"); err == nil && (len(at) == 0 || int(at[0]) >= len(indices())) {
+	} else if at, err = layout.Unseal(layout.SealVersion, keySealing, stored, "state of the upgrade"); err == nil &&
+		(len(at) == 0 || int(at[0]) >= len(indices())) {
 		err = turn.Errorf(turn.Corrupt, "the state of the upgrade is malformed")
 	}
 	if err != nil {

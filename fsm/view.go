@@ -13,7 +13,8 @@ type layer struct {
 	complete bool
 }
 
-// view is one session's messages at one moment: memtables over the store. It stays valid after the machine's lock was released.
+// view is one session's messages at one moment: memtables over the store. It stays valid after the machine's lock was
+// released.
 type view struct {
 	inc    uint64
 	low    [2]uint64

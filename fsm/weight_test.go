@@ -21,7 +21,8 @@ func TestWeightsKeepToTheAllowance(t *testing.T) {
 	fits("pop", &turn.Pop{Key: sessionA, Count: 1}, 300_000)
 	fits("metadata", &turn.SetMeta{Key: sessionA}, turn.DefaultLimits().MetaBytes)
 	fits("fork", &turn.Fork{Key: sessionA}, entryAllowance())
-	fits("transaction", &turn.Tx{Steps: []turn.Step{{Op: &turn.Fork{Key: sessionA}}, {Op: &turn.Fork{Key: sessionA}}, {Query: &turn.GetString{Key: sessionA}}}},
+	fits("transaction", &turn.Tx{Steps: []turn.Step{{Op: &turn.Fork{Key: sessionA}}, {Op: &turn.Fork{Key: sessionA}},
+		{Query: &turn.GetString{Key: sessionA}}}},
 		entryAllowance())
 	step := func(q turn.Query) turn.Op { return &turn.Tx{Steps: []turn.Step{{Query: q}}} }
 	fits("range", step(&turn.List{Key: sessionA}), 20_000*passedCost)

@@ -25,12 +25,14 @@ type writer struct {
 
 // writer returns one for a memtable. The caller holds flushing.
 func (m *Machine) writer(t *memtable) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep, m.worthNow()), read: reuser{from: m.files}, short: m.short.Load()}
+	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep, m.worthNow()),
+		read: reuser{from: m.files}, short: m.short.Load()}
 }
 
 func (w *writer) write() error {
 	for _, step := range []func() error{
-		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeTombstones, w.writeFloors, w.writeNamespaces, w.writeMeta,
+		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeTombstones, w.writeFloors, w.writeNamespaces,
+		w.writeMeta,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -67,7 +69,8 @@ func (w *writer) writeHeads() error {
 		w.pacer.did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)
 		if h := w.table.heads[key]; h != nil {
-			err = b.Put(w.key, layout.SealInPlace(layout.SealVersion, w.key, h.Append(layout.SealBuffer(layout.HeadSize))))
+			err = b.Put(w.key, layout.SealInPlace(layout.SealVersion, w.key,
+				h.Append(layout.SealBuffer(layout.HeadSize))))
 		} else {
 			err = b.Delete(w.key)
 		}

@@ -27,14 +27,17 @@ func (n *Node) admit(m peer.Meeting) error {
 	r := m.Remote
 	if r.ClusterID != "" && self.ClusterID != "" && r.ClusterID != self.ClusterID {
 		return &peer.Refusal{Code: peer.RefusedCluster,
-			Reason: fmt.Sprintf("node %s belongs to cluster %s, node %s to cluster %s", r.NodeID, r.ClusterID, self.NodeID, self.ClusterID)}
+			Reason: fmt.Sprintf("node %s belongs to cluster %s, node %s to cluster %s", r.NodeID, r.ClusterID,
+				self.NodeID, self.ClusterID)}
 	}
 	if r.NodeID == self.NodeID && r.Incarnation != self.Incarnation {
-		return &peer.Refusal{Code: peer.RefusedNode, Reason: fmt.Sprintf("there are two nodes with the id %s", r.NodeID)}
+		return &peer.Refusal{Code: peer.RefusedNode,
+			Reason: fmt.Sprintf("there are two nodes with the id %s", r.NodeID)}
 	}
 	if known, replaced := n.replaced(r); replaced {
 		return &peer.Refusal{Code: peer.RefusedIncarnation,
-			Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a node that lost its data "+
+			Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a "+
+				"node that lost its data "+
 				"must not come back under its old name by itself: remove the member %s, then add it anew",
 				r.NodeID, known, r.Incarnation, r.NodeID)}
 	}
@@ -83,7 +86,8 @@ func (n *Node) overtaken(r peer.Facts) error {
 	if !voter || len(others) > 0 || own == "" || own != r.ClusterID || r.LogTerm == 0 || !n.ahead(r) {
 		return nil
 	}
-	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of the same cluster "+
+	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of "+
+		"the same cluster "+
 		"has %v: an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
 		n.logEnd(), r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm}, reseed)
 }
@@ -106,7 +110,8 @@ func (n *Node) recorded(id string) string {
 func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 	self := n.ident.get()
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
-	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.soundState() && n.recorded(n.id) != self.Incarnation {
+	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.soundState() &&
+		n.recorded(n.id) != self.Incarnation {
 		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
 		return
 	}

@@ -46,7 +46,8 @@ func (n *Node) openState(cfg fsm.Config) (*fsm.Machine, error) {
 	if err == nil || !fsm.IsDamage(err) || n.alone() {
 		return m, err
 	}
-	n.log.Error("the state cannot be opened; it is put aside, and fetched from another node", "folder", filepath.Join(cfg.Dir, asideName), "error", err)
+	n.log.Error("the state cannot be opened; it is put aside, and fetched from another node", "folder",
+		filepath.Join(cfg.Dir, asideName), "error", err)
 	if err := errors.Join(noteDamage(cfg.Dir, err), putAside(cfg.Dir)); err != nil {
 		return nil, fmt.Errorf("raftstore: put the damaged state aside: %w", err)
 	}

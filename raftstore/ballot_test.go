@@ -37,21 +37,33 @@ func TestBallot(t *testing.T) {
 		message any
 		passes  bool
 	}{
-		"healthy: vote":                     {nil, vote(4, 1, 1), true},
-		"healthy: a leader":                 {nil, &raft.AppendEntriesRequest{Term: 1}, true},
-		"healthy: a transfer":               {nil, &raft.TimeoutNowRequest{}, true},
-		"shorter: candidate with less":      {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, vote(4, 3, 9), false},
-		"shorter: pre-vote":                 {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, &raft.RequestPreVoteRequest{Term: 4, LastLogTerm: 3, LastLogIndex: 9}, false},
-		"shorter: longer, of an older term": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, vote(4, 2, 90), false},
-		"shorter: candidate with as much":   {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, vote(4, 3, 10), true},
-		"shorter: a leader":                 {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, &raft.AppendEntriesRequest{Term: 3}, true},
-		"shorter: a transfer":               {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, &raft.TimeoutNowRequest{}, false},
-		"older: candidate with as much":     {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(6, 3, 10), false},
-		"older: candidate of the term":      {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(6, 4, 10), false},
-		"older: candidate of a later one":   {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(6, 5, 1), true},
-		"older: in the term of doubt":       {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, vote(4, 9, 99), false},
-		"older: a leader from before":       {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, &raft.AppendEntriesRequest{Term: 3}, false},
-		"older: a leader":                   {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4}, &raft.AppendEntriesRequest{Term: 4}, true},
+		"healthy: vote":       {nil, vote(4, 1, 1), true},
+		"healthy: a leader":   {nil, &raft.AppendEntriesRequest{Term: 1}, true},
+		"healthy: a transfer": {nil, &raft.TimeoutNowRequest{}, true},
+		"shorter: candidate with less": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			vote(4, 3, 9), false},
+		"shorter: pre-vote": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			&raft.RequestPreVoteRequest{Term: 4, LastLogTerm: 3, LastLogIndex: 9}, false},
+		"shorter: longer, of an older term": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			vote(4, 2, 90), false},
+		"shorter: candidate with as much": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			vote(4, 3, 10), true},
+		"shorter: a leader": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			&raft.AppendEntriesRequest{Term: 3}, true},
+		"shorter: a transfer": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			&raft.TimeoutNowRequest{}, false},
+		"older: candidate with as much": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
+			vote(6, 3, 10), false},
+		"older: candidate of the term": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
+			vote(6, 4, 10), false},
+		"older: candidate of a later one": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
+			vote(6, 5, 1), true},
+		"older: in the term of doubt": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
+			vote(4, 9, 99), false},
+		"older: a leader from before": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
+			&raft.AppendEntriesRequest{Term: 3}, false},
+		"older: a leader": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
+			&raft.AppendEntriesRequest{Term: 4}, true},
 	} {
 		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
 		b.mark.Reached(raftlog.Position{Index: 8, Term: 3})
@@ -75,11 +87,16 @@ func TestLossEnds(t *testing.T) {
 		whole  bool
 		stands bool
 	}{
-		"not yet":             {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, raftlog.Position{Index: 9, Term: 3}, false, false},
-		"the mark":            {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, raftlog.Position{Index: 10, Term: 3}, true, true},
-		"another leader":      {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}}, raftlog.Position{Index: 9, Term: 4}, true, true},
-		"doubt: the mark":     {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3}, raftlog.Position{Index: 10, Term: 3}, false, false},
-		"doubt: a later term": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3}, raftlog.Position{Index: 9, Term: 4}, true, true},
+		"not yet": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			raftlog.Position{Index: 9, Term: 3}, false, false},
+		"the mark": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			raftlog.Position{Index: 10, Term: 3}, true, true},
+		"another leader": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
+			raftlog.Position{Index: 9, Term: 4}, true, true},
+		"doubt: the mark": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3},
+			raftlog.Position{Index: 10, Term: 3}, false, false},
+		"doubt: a later term": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3},
+			raftlog.Position{Index: 9, Term: 4}, true, true},
 	} {
 		disk := simdisk.New()
 		h := openMark(t, disk)
@@ -244,7 +261,8 @@ func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
 		t.Fatal(err)
 	}
 	answers := make(chan raft.RPCResponse, 1)
-	if !b.answer(raft.RPC{Command: &raft.RequestVoteRequest{Term: 4}, RespChan: answers}, slog.New(slog.DiscardHandler)) {
+	if !b.answer(raft.RPC{Command: &raft.RequestVoteRequest{Term: 4}, RespChan: answers},
+		slog.New(slog.DiscardHandler)) {
 		t.Fatal("Raft is to answer")
 	}
 	if r := (<-answers).Response.(*raft.RequestVoteResponse); r.Granted || r.Term != 4000 {

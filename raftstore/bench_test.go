@@ -95,7 +95,8 @@ func benchCluster(b *testing.B, options ...func(*Config)) *cluster {
 
 // BenchmarkVet is what the leader pays for each operation that another node forwards.
 func BenchmarkVet(b *testing.B) {
-	op, err := codec.EncodeOp(&turn.Append{Key: key("session:12345"), Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}})
+	op, err := codec.EncodeOp(&turn.Append{Key: key("session:12345"),
+		Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (n *Node) bootstrap(ctx context.Context) error {
 	}
 	var c raft.Configuration
 	for id, addr := range initial {
-		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(addr), Suffrage: raft.Voter})
+		c.Servers = append(c.Servers,
+			raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(addr), Suffrage: raft.Voter})
 	}
 	slices.SortFunc(c.Servers, func(a, b raft.Server) int {
 		if a.ID < b.ID {
@@ -54,7 +55,8 @@ func (n *Node) bootstrap(ctx context.Context) error {
 // blank reports whether the node has no history. A term of 1 without a log is
 // what a bootstrap leaves that was cut short.
 func (n *Node) blank() bool {
-	return n.logs.LastDurable() == 0 && n.snaps.Position().Index == 0 && n.mark.Position() == (raftlog.Position{}) && n.stable.Promised() <= 1 &&
+	return n.logs.LastDurable() == 0 && n.snaps.Position().Index == 0 && n.mark.Position() == (raftlog.Position{}) &&
+		n.stable.Promised() <= 1 &&
 		n.ident.get().ClusterID == ""
 }
 

@@ -41,7 +41,8 @@ func TestOverload(t *testing.T) {
 	if _, err := big.Wait(); err != nil {
 		t.Fatalf("a call that was queued before the election: %v", err)
 	}
-	eventuallyTrue(t, "what was accepted is written", func() bool { return len(texts(t, n, "s", turn.Linearizable)) >= 20 })
+	eventuallyTrue(t, "what was accepted is written",
+		func() bool { return len(texts(t, n, "s", turn.Linearizable)) >= 20 })
 }
 
 func TestNoLeader(t *testing.T) {
@@ -209,7 +210,8 @@ func TestSlowDisk(t *testing.T) {
 		return nil
 	})
 	put(t, c.nodes["n1"], "s", "x")
-	eventuallyTrue(t, "another node leads", func() bool { id, _ := c.nodes["n1"].lead.leader(); return id != "" && id != "n3" })
+	eventuallyTrue(t, "another node leads",
+		func() bool { id, _ := c.nodes["n1"].lead.leader(); return id != "" && id != "n3" })
 	pause.Store(int64(3 * time.Second))
 	put(t, c.nodes["n1"], "s", "y")
 	if err := c.ended(n3); err == nil || !strings.Contains(err.Error(), "seems to hang") {

@@ -104,6 +104,7 @@ func TestChaos(t *testing.T) {
 	for _, n := range c.nodes {
 		writes.check(n)
 		s := n.Stats()
-		t.Logf("%s since its last start: %d snapshots installed, %d calls sent again, %d leaders seen", n.id, s.SnapshotsInstalled, s.CallsRetried, s.LeaderChanges)
+		t.Logf("%s since its last start: %d snapshots installed, %d calls sent again, %d leaders seen", n.id,
+			s.SnapshotsInstalled, s.CallsRetried, s.LeaderChanges)
 	}
 }

@@ -44,11 +44,12 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 // wallTime is what makes wall time of a time, and may: none of it is for an interval. See
 // wallUses for the names.
 var wallTime = map[string]string{
-	"client/session.go: unixMilli calls Unix":                               "a deadline that is sent",
-	"client/session.go: unixMilli calls UnixMilli":                          "a deadline that is sent",
-	"cmd/turnlog/metrics.go: unixSeconds calls UnixMicro":                   "told to people",
-	"contract/badstores/damage.go: stamp calls UnixMilli":                   "wrong on purpose",
-	"contract/clock_other.go: now calls UnixNano":                           "where no other clock is shared by processes",
+	"client/session.go: unixMilli calls Unix":             "a deadline that is sent",
+	"client/session.go: unixMilli calls UnixMilli":        "a deadline that is sent",
+	"cmd/turnlog/metrics.go: unixSeconds calls UnixMicro": "told to people",
+	"contract/badstores/damage.go: stamp calls UnixMilli": "wrong on purpose",
+	"contract/clock_other.go: now calls UnixNano": "where no other clock is shared by " +
+		"processes",
 	"internal/bench/background.go: startBackground calls UnixNano":          "a seed",
 	"internal/bench/etcd/main.go: main calls UnixNano":                      "a number that no earlier run had",
 	"internal/bench/expiry.go: fillUntil calls UnixNano":                    "a seed",
@@ -62,9 +63,10 @@ var wallTime = map[string]string{
 	"internal/server/redis/command/admin.go: serverTime calls Unix":         "told to people",
 	"internal/server/redis/command/backend.go: clusterTime calls UnixMilli": "an estimate of cluster time",
 	"internal/server/redis/info.go: infoServer calls UnixMicro":             "told to people",
-	"raftstore/clock.go: askClocks calls Round":                             "what another node's wall clock is compared with",
-	"raftstore/status.go: status calls UnixMilli":                           "what a node's wall clock shows",
-	"wal/waltest/waltest.go: testRandom calls UnixNano":                     "a seed",
+	"raftstore/clock.go: askClocks calls Round": "what another node's wall clock is " +
+		"compared with",
+	"raftstore/status.go: status calls UnixMilli":       "what a node's wall clock shows",
+	"wal/waltest/waltest.go: testRandom calls UnixNano": "a seed",
 }
 
 // An interval between two readings of the wall clock jumps with it. One between two of

@@ -56,7 +56,8 @@ func reserve(t testing.TB, n int, options ...func(*Config)) *cluster {
 	if t, ok := t.(*testing.T); ok {
 		t.Parallel()
 	}
-	c := &cluster{t: t, dir: t.TempDir(), addrs: make(map[string]string), options: options, nodes: make(map[string]*running)}
+	c := &cluster{t: t, dir: t.TempDir(), addrs: make(map[string]string), options: options,
+		nodes: make(map[string]*running)}
 	for _, id := range ids(n) {
 		c.addrs[id] = freeAddr(t)
 	}

@@ -183,7 +183,8 @@ func (c *CallBounds) setDefaults() error {
 func (c *CallBounds) bounds() propose.Bounds {
 	return propose.Bounds{
 		LeaderWait: c.LeaderWait, OutcomeWait: c.OutcomeWait, MaxBytes: c.MaxBytes, MaxCalls: c.MaxCalls,
-		EntryCommands: c.EntryCommands, EntryBytes: c.EntryBytes, Depth: c.Depth, Overlap: c.Overlap, ForwardDepth: c.ForwardDepth,
+		EntryCommands: c.EntryCommands, EntryBytes: c.EntryBytes, Depth: c.Depth, Overlap: c.Overlap,
+		ForwardDepth: c.ForwardDepth,
 	}
 }
 

@@ -19,9 +19,12 @@ import (
 const contradictedName = "contradicted"
 
 // ifAllContradicted is what to do if nodes that stopped so are missing for a majority.
-const ifAllContradicted = "if no leader is elected any more, since too many nodes have stopped like this, choose one directory " +
-	"whose entries are to stay, delete the file " + contradictedName + " in it and in those that have the same entries, and start these; " +
-	"remove the other nodes, and add them again with empty data directories. If those are no majority, begin with empty data " +
+const ifAllContradicted = "if no leader is elected any more, since too many nodes have stopped like this, choose one " +
+	"directory " +
+	"whose entries are to stay, delete the file " + contradictedName +
+	" in it and in those that have the same entries, and start these; " +
+	"remove the other nodes, and add them again with empty data directories. If those are no majority, begin with " +
+	"empty data " +
 	"directories and import the last export"
 
 // checkSame stops the node, for good, if a leader has other entries of a term than its log.
@@ -33,7 +36,8 @@ func (n *Node) checkSame(sent []*raft.Log) error {
 	err = fmt.Errorf("%w; %s", err, ifAllContradicted)
 	kept := smallfile.Replace(filepath.Join(n.cfg.DataDir, contradictedName), []byte(err.Error()))
 	if kept != nil {
-		err = errors.Join(err, fmt.Errorf("do not start the node again: it would go on, since why it stopped could not be written down: %w", kept))
+		err = errors.Join(err, fmt.Errorf("do not start the node again: it would go on, since why it stopped could "+
+			"not be written down: %w", kept))
 	}
 	n.fail(err)
 	return err

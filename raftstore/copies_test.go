@@ -18,7 +18,8 @@ func TestCopies(t *testing.T) {
 		defer cancel()
 		return n.Copies(ctx, index, enough)
 	}
-	r, err := n.Apply(context.Background(), &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "s"}, Set: map[string]string{"a": "b"}})
+	r, err := n.Apply(context.Background(),
+		&turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "s"}, Set: map[string]string{"a": "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

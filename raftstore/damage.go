@@ -81,7 +81,8 @@ func (n *Node) checkLogKept(dir string) error {
 // what was in it, and the node does not vote without that (see ballot).
 func (n *Node) checkLog(snap raftlog.Position) error {
 	if first := n.logs.FirstDurable(); first > snap.Index+1 {
-		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.MarkerPath(), snap.Index)
+		what := fmt.Sprintf("%s ends at entry %d, as if an older copy had been put back", n.snaps.MarkerPath(),
+			snap.Index)
 		if snap.Index == 0 {
 			what = n.snaps.MarkerPath() + ", which stands for those before, is missing"
 		}
@@ -103,8 +104,10 @@ func (n *Node) checkLog(snap raftlog.Position) error {
 		n.mark.Reached(end)
 		return nil
 	}
-	n.log.Error("the log has lost its end: to damage, or to an older copy that was put back; the node does not vote for a "+
-		"candidate with less, nor stand for election, until a leader has sent it what is missing", "end", end, "had", had, "known_from", by)
+	n.log.Error("the log has lost its end: to damage, or to an older copy that was put back; the node does not "+
+		"vote for a "+
+		"candidate with less, nor stand for election, until a leader has sent it what is missing", "end", end, "had",
+		had, "known_from", by)
 	return n.mark.NoteLoss(raftlog.Loss{Had: had})
 }
 
@@ -127,7 +130,8 @@ func (n *Node) checkHelp(r *raft.Raft) error {
 	}
 	advice := "; or, to go on without what is lost, delete the file " + n.mark.Path() + " and start again"
 	if beyond { // it would apply no entry that takes the place of one that is lost
-		advice = ". If there is none, begin with an empty data directory and import the last export; if the cluster has other members after all, " + reseed
+		advice = ". If there is none, begin with an empty data directory and import the last export; if the cluster " +
+			"has other members after all, " + reseed
 	}
 	return fmt.Errorf("raftstore: the log has lost %v, and no other node has it: to damage, or to an older copy that "+
 		"was put back. Put a whole and newer copy of the data directory in its place%s", lost, advice)

@@ -25,7 +25,8 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 		raftlog.WALName + " lost":   os.RemoveAll,
 		"state.db shredded":         func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		identityName + " changed": func(path string) error {
-			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`), os.Remove(smallfile.SecondCopy(path)))
+			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`),
+				os.Remove(smallfile.SecondCopy(path)))
 		},
 		identityName + " cut": func(path string) error {
 			return errors.Join(os.Truncate(path, 20), os.Truncate(smallfile.SecondCopy(path), 20))
@@ -33,7 +34,8 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		open := func() error {
-			n, err := Open(Config{NodeID: "n1", DataDir: dir, RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+			n, err := Open(Config{NodeID: "n1", DataDir: dir, RaftAddr: "127.0.0.1:0",
+				Storage: StorageBounds{SegmentBytes: 1 << 20}})
 			if err != nil {
 				return err
 			}
@@ -49,7 +51,8 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := open()
-		if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), "remove the node from the cluster") {
+		if err == nil || !strings.Contains(err.Error(), file) ||
+			!strings.Contains(err.Error(), "remove the node from the cluster") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -64,7 +67,8 @@ func replaceText(path, old, with string) error {
 }
 
 func TestLostMarkerIsRefused(t *testing.T) {
-	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0",
+		Storage: StorageBounds{SegmentBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +88,8 @@ func TestLostMarkerIsRefused(t *testing.T) {
 }
 
 func TestForgottenTermIsRefused(t *testing.T) {
-	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0",
+		Storage: StorageBounds{SegmentBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +107,8 @@ func TestForgottenTermIsRefused(t *testing.T) {
 
 // The same if the log's end was lost as well: the mark remembers.
 func TestForgottenTermOfALostEndIsRefused(t *testing.T) {
-	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0", Storage: StorageBounds{SegmentBytes: 1 << 20}})
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0",
+		Storage: StorageBounds{SegmentBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +141,16 @@ func TestIdentityVersions(t *testing.T) {
 		change func(string) string
 		says   string // empty: nothing
 	}{
-		"as written":       {func(s string) string { return s }, ""},
-		"without checksum": {func(s string) string { return regexp.MustCompile(`,\s+"crc32c": \d+`).ReplaceAllString(s, "") }, ""},
-		"checksum's name":  {func(s string) string { return strings.Replace(s, "crc32c", "crC32c", 1) }, reseed},
-		"checksum lost":    {func(s string) string { return strings.Replace(s, "crc32c", "crc32d", 1) }, reseed},
-		"version flipped":  {func(s string) string { return strings.Replace(s, `"version": 1`, `"version": 9`, 1) }, reseed},
-		"newer":            {newer, "run the newer turnlog"},
+		"as written": {func(s string) string { return s }, ""},
+		"without checksum": {func(s string) string {
+			return regexp.MustCompile(`,\s+"crc32c": \d+`).ReplaceAllString(s,
+				"")
+		}, ""},
+		"checksum's name": {func(s string) string { return strings.Replace(s, "crc32c", "crC32c", 1) }, reseed},
+		"checksum lost":   {func(s string) string { return strings.Replace(s, "crc32c", "crc32d", 1) }, reseed},
+		"version flipped": {func(s string) string { return strings.Replace(s, `"version": 1`, `"version": 9`, 1) },
+			reseed},
+		"newer": {newer, "run the newer turnlog"},
 	} {
 		dir := t.TempDir()
 		if _, err := openIdentity(dir, "n1", testLogger()); err != nil {

@@ -92,7 +92,8 @@ func (n *Node) tell(ctx context.Context, ids []string, answered answers) {
 	defer cancel()
 	p := n.mark.Position()
 	l, missing := n.mark.Lost()
-	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.writes.calls.Origin(), missing && l.Doubt > 0, nil}
+	q := seenQuestion{sighting{Index: p.Index, Term: p.Term, Promised: n.stable.Promised()}, n.writes.calls.Origin(),
+		missing && l.Doubt > 0, nil}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for _, id := range ids {
@@ -183,7 +184,8 @@ func (n *Node) past(term uint64) {
 func (n *Node) judge(id string, seen seenAnswer) {
 	had, promised := n.mark.Furthest(), n.stable.Promised()
 	if had.Before(seen.position()) || promised < seen.Promised {
-		n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It does not vote, "+
+		n.log.Error("another node has seen more of this one than it has: an older copy of its data was put back. It "+
+			"does not vote, "+
 			"nor stand for election, until a leader that others elected has sent it what is missing; "+n.howToElect(),
 			"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", had, "have_term", promised)
 		n.noteLoss(seen.sighting, max(promised, seen.Promised, seen.Own, n.ballot.forgotten()))
@@ -234,7 +236,8 @@ func (n *Node) answerSeen(from peer.Facts, payload []byte) ([]byte, error) {
 	now.Incarnation = from.Incarnation
 	before := sighting{}
 	_, replaced := n.replaced(from) // it may have been since the connection was made
-	if !replaced && slices.ContainsFunc(n.configuration().Servers, func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
+	if !replaced && slices.ContainsFunc(n.configuration().Servers,
+		func(s raft.Server) bool { return string(s.ID) == from.NodeID }) {
 		before = n.seen.met(from.NodeID, now.sighting, now.Boot)
 		n.seen.doubting(from.NodeID, now.Doubt)
 	}

@@ -75,7 +75,8 @@ func openIdentity(dir, nodeID string, log *slog.Logger) (*identity, error) {
 	}
 	i.v = *c.Best
 	if i.v.NodeID != nodeID {
-		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir, i.v.NodeID, nodeID)
+		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir,
+			i.v.NodeID, nodeID)
 	}
 	c.Mend(i.path, i.write, log)
 	return i, nil
@@ -90,7 +91,8 @@ func decodeIdentity(path string, b []byte) (*identityFile, error) {
 		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, smallfile.ErrDamaged)
 	}
 	if f.Version > identityVersion {
-		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, f.Version, identityVersion)
+		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog",
+			path, f.Version, identityVersion)
 	}
 	return f, nil
 }

@@ -58,7 +58,8 @@ func takes(t *testing.T, in *propose.Inbox, session, place, number uint64) bool 
 		t.Fatal(err)
 	}
 	failures := make(chan *propose.Failure, 1)
-	batch := propose.Forwarded{Origin: 7, Session: session, Place: place, Commands: []codec.Command{{Origin: 7, Number: number, Op: op}}}
+	batch := propose.Forwarded{Origin: 7, Session: session, Place: place,
+		Commands: []codec.Command{{Origin: 7, Number: number, Op: op}}}
 	in.Take("n2", batch, len(op), func(_ []fsm.Outcome, f *propose.Failure) { failures <- f })
 	f := <-failures
 	if f != nil && !f.Definite {

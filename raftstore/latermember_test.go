@@ -41,7 +41,8 @@ func TestCopyFromBeforeAnotherMembershipLosesNothing(t *testing.T) {
 	c.killAll()
 	restore(t, aside, dir)
 	c.isolate(w, "n2", []string{"n3", "n4"}, false)
-	never := func(cfg *Config) { cfg.Consensus.Heartbeat, cfg.Consensus.Election = 10*hang, 10*hang } // stands by itself
+	// stands by itself
+	never := func(cfg *Config) { cfg.Consensus.Heartbeat, cfg.Consensus.Election = 10*hang, 10*hang }
 	n2, n3 := c.start("n2", never), c.start("n3", never)
 	c.start("n4", never)
 	eventuallyTrue(t, "n3 hears what it has lost", func() bool { _, missing := n3.mark.Lost(); return missing })
@@ -50,7 +51,8 @@ func TestCopyFromBeforeAnotherMembershipLosesNothing(t *testing.T) {
 	}
 	c.elect("n4")
 	for id, r := range c.nodes {
-		eventuallyTrue(t, id+" has all writes", func() bool { return slices.Equal(texts(t, r, "s", turn.Linearizable), []string{"a", "b"}) })
+		eventuallyTrue(t, id+" has all writes",
+			func() bool { return slices.Equal(texts(t, r, "s", turn.Linearizable), []string{"a", "b"}) })
 	}
 	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.Lost(); return !missing })
 	c.sameState()

@@ -84,7 +84,8 @@ func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
 		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
 			continue
 		}
-		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && !st.Damaged && st.Role != roleRecovering && (!ok || best.NoSpace && !st.NoSpace || best.NoSpace == st.NoSpace && st.Last > best.Last) {
+		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && !st.Damaged && st.Role != roleRecovering &&
+			(!ok || best.NoSpace && !st.NoSpace || best.NoSpace == st.NoSpace && st.Last > best.Last) {
 			heir, ok, best = s, true, st
 		}
 	}

@@ -41,7 +41,9 @@ func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
 		write := func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
-			_, err := leader.Apply(ctx, &turn.Append{Key: turn.Key{Namespace: "0", Name: "s"}, Messages: []turn.NewMessage{{Data: []byte("1")}}})
+			_, err := leader.Apply(ctx,
+				&turn.Append{Key: turn.Key{Namespace: "0", Name: "s"},
+					Messages: []turn.NewMessage{{Data: []byte("1")}}})
 			return err
 		}
 		if err := write(); err != nil {
@@ -49,7 +51,8 @@ func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
 		}
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			err := leader.transferTo(ctx, leader.raft.Load(), raft.Server{ID: raft.ServerID(stuck), Address: raft.ServerAddress(stuck)})
+			err := leader.transferTo(ctx, leader.raft.Load(),
+				raft.Server{ID: raft.ServerID(stuck), Address: raft.ServerAddress(stuck)})
 			cancel()
 			if err == nil {
 				t.Fatal("handed over to a node without the log's end")
@@ -74,10 +77,12 @@ func TestHeirIsNotRecovering(t *testing.T) {
 		leader := c.leader()
 		n := c.node(c.others(leader.id)[0]) // of equal ones, the first is the choice
 		c.within(5*time.Second, "all logs are equal", func() bool {
-			return !slices.ContainsFunc(c.running(), func(o *simNode) bool { return o.raft.Load().LastIndex() != leader.raft.Load().LastIndex() })
+			return !slices.ContainsFunc(c.running(),
+				func(o *simNode) bool { return o.raft.Load().LastIndex() != leader.raft.Load().LastIndex() })
 		})
 		end := n.mark.Position()
-		if err := n.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: end.Index + 1000, Term: end.Term}}); err != nil {
+		if err := n.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: end.Index + 1000,
+			Term: end.Term}}); err != nil {
 			t.Fatal(err)
 		}
 		if heir, ok := leader.heir(t.Context()); !ok || string(heir.ID) == n.id {
@@ -86,7 +91,8 @@ func TestHeirIsNotRecovering(t *testing.T) {
 		if err := leader.TransferLeadership(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		c.within(5*time.Second, n.id+" has an entry of the next term", func() bool { _, missing := n.mark.Lost(); return !missing })
+		c.within(5*time.Second, n.id+" has an entry of the next term",
+			func() bool { _, missing := n.mark.Lost(); return !missing })
 		c.recover()
 		c.sameState()
 		c.close()

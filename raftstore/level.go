@@ -59,7 +59,8 @@ func (n *Node) raiseLevel(ctx context.Context, t *propose.Term) {
 
 // allRecorded reports whether the state records every member.
 func (n *Node) allRecorded() bool {
-	return !slices.ContainsFunc(n.others(), func(id string) bool { return n.recorded(id) == "" }) && n.recorded(n.id) != ""
+	return !slices.ContainsFunc(n.others(), func(id string) bool { return n.recorded(id) == "" }) &&
+		n.recorded(n.id) != ""
 }
 
 // commonLevel returns the highest level that all members allow, as they say now.
@@ -96,8 +97,9 @@ func (n *Node) admitLevel(r peer.Facts) *peer.Refusal {
 	if known >= level {
 		return nil
 	}
-	return &peer.Refusal{Code: peer.RefusedLevel, Reason: fmt.Sprintf("the cluster is at level %d, and the version of turnlog that node %s runs "+
-		"knows levels up to %d: run the version of the other nodes there", level, r.NodeID, known)}
+	return &peer.Refusal{Code: peer.RefusedLevel,
+		Reason: fmt.Sprintf("the cluster is at level %d, and the version of turnlog that node %s runs "+
+			"knows levels up to %d: run the version of the other nodes there", level, r.NodeID, known)}
 }
 
 // levelError refuses what the cluster is not ready for; nil if it is.
@@ -106,7 +108,8 @@ func (n *Node) levelError(needs turn.ClusterLevel) *turn.Error {
 	if needs <= level {
 		return nil
 	}
-	return unavailable("this needs cluster level %d, and the cluster is at level %d, which rises when every member runs a version that "+
+	return unavailable("this needs cluster level %d, and the cluster is at level %d, which rises when every member "+
+		"runs a version that "+
 		"knows more: see turnlog cluster status", needs, level)
 }
 

@@ -56,7 +56,8 @@ func TestNewClusterIsAtTheNewestLevel(t *testing.T) {
 			c.leader()
 			c.atLevel(turn.NewestLevel)
 			cl, err := c.leader().Cluster(t.Context())
-			if err != nil || cl.Level != turn.NewestLevel || cl.Nodes[0].Level != turn.NewestLevel || cl.LevelWaitsFor() != nil {
+			if err != nil || cl.Level != turn.NewestLevel || cl.Nodes[0].Level != turn.NewestLevel ||
+				cl.LevelWaitsFor() != nil {
 				t.Errorf("the cluster is described as %+v, %v", cl, err)
 			}
 			for _, r := range c.nodes {
@@ -118,7 +119,8 @@ func TestLevelWaitsForLearners(t *testing.T) {
 	n1, open := c.startGated()
 	c.addrs["n2"] = freeAddr(t)
 	r := c.start("n2", unaware, func(cfg *Config) { cfg.Join = true })
-	if err := n1.raft.Load().AddNonvoter("n2", raft.ServerAddress(c.addrs["n2"]), 0, 10*time.Second).Error(); err != nil {
+	if err := n1.raft.Load().AddNonvoter("n2", raft.ServerAddress(c.addrs["n2"]), 0,
+		10*time.Second).Error(); err != nil {
 		t.Fatal(err)
 	}
 	eventuallyTrue(t, "n2 is a learner", func() bool { return r.status().Role == "learner" })
@@ -143,7 +145,8 @@ func TestNodeBelowTheLevelIsRefused(t *testing.T) {
 		if err == nil {
 			t.Fatal("a node below the level joins")
 		}
-		return turn.Is(err, turn.Unavailable) && strings.Contains(err.Error(), "run the version of the other nodes there")
+		return turn.Is(err, turn.Unavailable) &&
+			strings.Contains(err.Error(), "run the version of the other nodes there")
 	})
 	select {
 	case <-joining.done:
@@ -154,7 +157,8 @@ func TestNodeBelowTheLevelIsRefused(t *testing.T) {
 	delete(c.addrs, "n4")
 	down := c.follower().id
 	c.stop(down)
-	if err := c.ended(c.start(down, unaware)); err == nil || !strings.Contains(err.Error(), "the cluster is at level 1") {
+	if err := c.ended(c.start(down, unaware)); err == nil ||
+		!strings.Contains(err.Error(), "the cluster is at level 1") {
 		t.Errorf("a member that went back to an older version ends with: %v", err)
 	}
 	put(t, c.start(down), "s", "x")
@@ -167,7 +171,8 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	n1.raiseLevel(ctx, nil)
-	if err := n1.addLearner(ctx, n1.writes.proposer.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil || !strings.Contains(err.Error(), "level") {
+	if err := n1.addLearner(ctx, n1.writes.proposer.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
+		!strings.Contains(err.Error(), "level") {
 		t.Errorf("a node joins beside another: %v", err)
 	}
 	if n1.Level() != turn.Level0 {
@@ -182,7 +187,8 @@ func TestLevelWaitsForRecords(t *testing.T) {
 	c := reserve(t, 1)
 	n1, open := c.startGated()
 	c.recordedAll()
-	if _, err := n1.propose(t.Context(), n1.writes.proposer.Current(), &codec.Member{ID: "n1", Remove: true}); err != nil {
+	if _, err := n1.propose(t.Context(), n1.writes.proposer.Current(),
+		&codec.Member{ID: "n1", Remove: true}); err != nil {
 		t.Fatal(err)
 	}
 	open()

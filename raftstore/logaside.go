@@ -38,9 +38,11 @@ func (n *Node) renewLog(dir string, damage error) (raftlog.Engine, error) {
 		return nil, damage
 	}
 	r := raftlog.Replacement{Dir: dir}
-	err := r.Make(wal.Options{SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: -1, Logger: n.log}, func(made raftlog.Engine) error {
-		return n.checkOthersElect(dir, n.lastServers(func(from uint64) []raft.Server { return raftlog.LastServers(made, from) }))
-	})
+	err := r.Make(wal.Options{SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: -1, Logger: n.log},
+		func(made raftlog.Engine) error {
+			return n.checkOthersElect(dir,
+				n.lastServers(func(from uint64) []raft.Server { return raftlog.LastServers(made, from) }))
+		})
 	if err == nil {
 		err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: n.stable.Promised()})
 	}
@@ -50,8 +52,10 @@ func (n *Node) renewLog(dir string, damage error) (raftlog.Engine, error) {
 	if err != nil {
 		return nil, errors.Join(damage, err, r.Discard())
 	}
-	n.log.Error("the log is damaged; it is put aside, and the node goes on with what comes before the damage. It does not vote, "+
-		"nor stand for election, until a leader has sent it the rest", "folder", filepath.Join(dir, raftlog.DamagedName), "error", corrupt.Reason,
+	n.log.Error("the log is damaged; it is put aside, and the node goes on with what comes before the damage. It "+
+		"does not vote, "+
+		"nor stand for election, until a leader has sent it the rest", "folder",
+		filepath.Join(dir, raftlog.DamagedName), "error", corrupt.Reason,
 		"file", corrupt.File, "offset", corrupt.Offset)
 	return n.openEngine(dir)
 }
@@ -103,7 +107,8 @@ func checkMajority(others int, by string) error {
 	if others >= voters/2+1 {
 		return nil
 	}
-	return fmt.Errorf("raftstore: of %d voters, as far as is known, %d are other nodes (%s): they cannot replace what this one lost. "+
+	return fmt.Errorf("raftstore: of %d voters, as far as is known, %d are other nodes (%s): they cannot replace "+
+		"what this one lost. "+
 		"If no other node has it, put a whole copy of the data directory in its place", voters, others, by)
 }
 
@@ -113,7 +118,8 @@ func (n *Node) forgetLog() {
 		return
 	}
 	if err := (raftlog.Replacement{Dir: n.cfg.DataDir}).Forget(); err != nil {
-		n.log.Warn("cannot remove a damaged log that is not needed any more", "folder", filepath.Join(n.cfg.DataDir, raftlog.DamagedName), "error", err)
+		n.log.Warn("cannot remove a damaged log that is not needed any more", "folder",
+			filepath.Join(n.cfg.DataDir, raftlog.DamagedName), "error", err)
 	}
 }
 

@@ -57,7 +57,8 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"middle": rotLog,
 		"manifest": func(t *testing.T, dir string) {
-			if err := os.WriteFile(filepath.Join(dir, raftlog.WALName, "manifest"), make([]byte, 8192), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, raftlog.WALName, "manifest"), make([]byte, 8192),
+				0o600); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -70,7 +71,8 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 		},
 		"putting aside interrupted": func(t *testing.T, dir string) {
 			rotLog(t, dir)
-			if err := os.Rename(filepath.Join(dir, raftlog.WALName), filepath.Join(dir, raftlog.DamagedName)); err != nil {
+			if err := os.Rename(filepath.Join(dir, raftlog.WALName),
+				filepath.Join(dir, raftlog.DamagedName)); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -129,7 +131,8 @@ func TestDamagedLogLosesNothing(t *testing.T) {
 	lostEntry(c, w, mark, true)
 }
 
-// A bit of an entry that was compacted away is of no consequence: the node has its whole log, is in no doubt, and nothing is put aside.
+// A bit of an entry that was compacted away is of no consequence: the node has its whole log, is in no doubt, and
+// nothing is put aside.
 func TestDamageOfCompactedEntries(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -264,7 +267,8 @@ func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
 				defer n.Close()
 				t.Fatalf("it opens, and waits for those of %v", n.lastServers(n.logs.LastServers))
 			}
-			if !strings.Contains(err.Error(), fmt.Sprintf("of %d voters, as far as is known, %d are other nodes", left, left-1)) {
+			if !strings.Contains(err.Error(),
+				fmt.Sprintf("of %d voters, as far as is known, %d are other nodes", left, left-1)) {
 				t.Errorf("it does not open: %v", err)
 			}
 			if _, err := os.Stat(filepath.Join(dir, raftlog.DamagedName)); !errors.Is(err, os.ErrNotExist) {

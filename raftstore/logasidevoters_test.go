@@ -30,7 +30,8 @@ func TestDamagedLogBesideLearnersIsRefused(t *testing.T) {
 	for _, id := range []string{"n4", "n5"} {
 		c.addrs[id] = freeAddr(t)
 		c.start(id, func(cfg *Config) { cfg.Join = true })
-		if err := await(t.Context(), n1.raft.Load().AddNonvoter(raft.ServerID(id), raft.ServerAddress(c.addrs[id]), 0, hang)); err != nil {
+		if err := await(t.Context(), n1.raft.Load().AddNonvoter(raft.ServerID(id), raft.ServerAddress(c.addrs[id]), 0,
+			hang)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,17 +78,25 @@ func TestVotersThatReplaceADamagedLog(t *testing.T) {
 		state []string
 		fit   bool
 	}{
-		"three voters":                     {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter}, []string{"n1", "n2", "n3"}, true},
-		"and learners":                     {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter, "n4": learner, "n5": learner, "n6": learner}, []string{"n1", "n2", "n3", "n4", "n5", "n6"}, true},
-		"learners added later":             {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter}, []string{"n1", "n2", "n3", "n4", "n5", "n6"}, true},
-		"two voters":                       {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter}, []string{"n1", "n2"}, false},
-		"two voters and learners":          {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": learner, "n4": learner}, []string{"n1", "n2", "n3", "n4"}, false},
-		"voters removed, learners added":   {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter}, []string{"n1", "n4", "n5"}, false},
-		"a voter removed, a learner added": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter}, []string{"n1", "n2", "n4"}, false},
-		"a learner of two voters":          {map[string]raft.ServerSuffrage{"n1": learner, "n2": voter, "n3": voter}, []string{"n1", "n2", "n3"}, true},
-		"a learner of one":                 {map[string]raft.ServerSuffrage{"n1": learner, "n2": voter}, []string{"n1", "n2"}, false},
-		"nothing recorded":                 {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter}, nil, false},
-		"nothing readable":                 {nil, []string{"n1", "n2", "n3"}, false},
+		"three voters": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter},
+			[]string{"n1", "n2", "n3"}, true},
+		"and learners": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter,
+			"n4": learner, "n5": learner, "n6": learner}, []string{"n1", "n2", "n3", "n4", "n5", "n6"}, true},
+		"learners added later": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter},
+			[]string{"n1", "n2", "n3", "n4", "n5", "n6"}, true},
+		"two voters": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter},
+			[]string{"n1", "n2"}, false},
+		"two voters and learners": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": learner,
+			"n4": learner}, []string{"n1", "n2", "n3", "n4"}, false},
+		"voters removed, learners added": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter},
+			[]string{"n1", "n4", "n5"}, false},
+		"a voter removed, a learner added": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter},
+			[]string{"n1", "n2", "n4"}, false},
+		"a learner of two voters": {map[string]raft.ServerSuffrage{"n1": learner, "n2": voter, "n3": voter},
+			[]string{"n1", "n2", "n3"}, true},
+		"a learner of one": {map[string]raft.ServerSuffrage{"n1": learner, "n2": voter}, []string{"n1", "n2"}, false},
+		"nothing recorded": {map[string]raft.ServerSuffrage{"n1": voter, "n2": voter, "n3": voter}, nil, false},
+		"nothing readable": {nil, []string{"n1", "n2", "n3"}, false},
 	} {
 		var servers []raft.Server
 		for id, suffrage := range tt.log {

@@ -21,8 +21,9 @@ func (c *cluster) wouldVote(voter, candidate string, end raftlog.Position) bool 
 	c.t.Helper()
 	r := c.nodes[voter]
 	req := &raft.RequestPreVoteRequest{
-		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(candidate), Addr: []byte(c.addrs[candidate])},
-		Term:      1000, LastLogIndex: end.Index, LastLogTerm: end.Term,
+		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(candidate),
+			Addr: []byte(c.addrs[candidate])},
+		Term: 1000, LastLogIndex: end.Index, LastLogTerm: end.Term,
 	}
 	answers := make(chan raft.RPCResponse, 1)
 	rpc := raft.RPC{Command: req, RespChan: answers}
@@ -37,7 +38,8 @@ func (c *cluster) wouldVote(voter, candidate string, end raftlog.Position) bool 
 func (c *cluster) asked(id string) {
 	c.t.Helper()
 	r := c.nodes[id]
-	eventuallyTrue(c.t, id+" has asked the others", func() bool { return r.raft.Load() != nil && r.ballot.ready() == nil })
+	eventuallyTrue(c.t, id+" has asked the others",
+		func() bool { return r.raft.Load() != nil && r.ballot.ready() == nil })
 }
 
 // divided makes a cluster in which n1 leads, "a" is everywhere, and "b" was acknowledged by
@@ -90,7 +92,8 @@ func lostEntry(c *cluster, w *wires, mark raftlog.Position, doubt bool) {
 	}
 	c.start("n1")
 	for _, id := range ids(3) {
-		eventuallyTrue(c.t, id+" has all writes", func() bool { return slices.Equal(texts(c.t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
+		eventuallyTrue(c.t, id+" has all writes",
+			func() bool { return slices.Equal(texts(c.t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
 	}
 	eventuallyTrue(c.t, "n2 votes again", func() bool { _, missing := n2.mark.Lost(); return !missing })
 	c.ready()
@@ -166,7 +169,8 @@ func TestOlderCopyOfTheLogLosesNothing(t *testing.T) {
 	divided(c, w, func() {
 		c.copied("n2", raftlog.WALName, aside)
 		put(t, c.leader(), "other", "x")
-		eventuallyTrue(t, "n2 has applied it", func() bool { return len(texts(t, c.nodes["n2"], "other", turn.Stale)) == 1 })
+		eventuallyTrue(t, "n2 has applied it",
+			func() bool { return len(texts(t, c.nodes["n2"], "other", turn.Stale)) == 1 })
 		if err := c.nodes["n2"].Snapshot(t.Context()); err != nil { // ends behind the copy
 			t.Fatal(err)
 		}
@@ -294,7 +298,8 @@ func TestRollingBackupIsRestored(t *testing.T) {
 		c.start(id)
 	}
 	for _, id := range []string{"n1", "n2"} {
-		eventuallyTrue(t, id+" says what to do", func() bool { _, reasons := c.nodes[id].Ready(); return slices.Contains(reasons, ifAllRestored) })
+		eventuallyTrue(t, id+" says what to do",
+			func() bool { _, reasons := c.nodes[id].Ready(); return slices.Contains(reasons, ifAllRestored) })
 	}
 	c.killAll()
 	for _, id := range ids(3) {

@@ -35,7 +35,8 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 			t.Fatalf("it waits for the members that its log names: %v", n1.configuration().Servers)
 		}
 		err := c.ended(n1)
-		if err == nil || !strings.Contains(err.Error(), "no other node has it") || strings.Contains(err.Error(), "delete the file") {
+		if err == nil || !strings.Contains(err.Error(), "no other node has it") ||
+			strings.Contains(err.Error(), "delete the file") {
 			t.Fatalf("it ends with: %v", err)
 		}
 	}

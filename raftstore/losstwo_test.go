@@ -41,7 +41,8 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 		})
 	}
 	c.killAll()
-	if err := errors.Join(os.Remove(filepath.Join(c.dir, "n2", raftlog.MarkName)), os.Remove(filepath.Join(c.dir, "n1", sightingsName))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(c.dir, "n2", raftlog.MarkName)),
+		os.Remove(filepath.Join(c.dir, "n1", sightingsName))); err != nil {
 		t.Fatal(err)
 	}
 	c.start("n1")

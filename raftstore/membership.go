@@ -80,7 +80,9 @@ func (n *Node) change(ctx context.Context, c change) error {
 func afterUnknown(err error) error {
 	switch turn.KindOf(err) {
 	case turn.Unavailable, turn.Overloaded, turn.Internal:
-		return turn.Errorf(turn.Unknown, "an earlier attempt may have succeeded; the last one failed: %s; see the cluster's status", turn.AsError(err).Message)
+		return turn.Errorf(turn.Unknown,
+			"an earlier attempt may have succeeded; the last one failed: %s; see the cluster's status",
+			turn.AsError(err).Message)
 	}
 	return err
 }
@@ -161,7 +163,8 @@ func (n *Node) changeHere(ctx context.Context, c change) error {
 // and begins a change of it, or returns why there is none to make. Nothing else changes the
 // configuration in between: a leader makes one change at a time, and the log store rejects
 // a change that Raft would append only in a later term, after another leader's changes.
-func (n *Node) reconfigure(ctx context.Context, t *propose.Term, decide func(now raft.Configuration) (raft.Future, error)) error {
+func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
+	decide func(now raft.Configuration) (raft.Future, error)) error {
 	if !n.changing.enter(ctx) {
 		return unavailable("the configuration was not changed: another change of it takes too long (%v)", ctx.Err())
 	}
@@ -192,7 +195,9 @@ func (n *Node) roomForChange(ctx context.Context) error {
 		}
 	}
 	if n.space.exhausted.Load() || n.space.logFull.Load() || !room() {
-		return turn.Errorf(turn.ReadOnly, "the configuration was not changed: the disk of node %s, or of too many others, has no room for the log: %s", n.id, onFullDisk)
+		return turn.Errorf(turn.ReadOnly,
+			"the configuration was not changed: the disk of node %s, or of too many others, has no room for the "+
+				"log: %s", n.id, onFullDisk)
 	}
 	return nil
 }
@@ -231,10 +236,12 @@ func changed(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrLeadershipTransferInProgress):
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrEnqueueTimeout),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress):
 		return moved{unavailable("the configuration was not changed: %v", err)}
 	}
-	return turn.Errorf(turn.Unknown, "the configuration change was begun, its outcome is unknown: %v; see the cluster's status", err)
+	return turn.Errorf(turn.Unknown,
+		"the configuration change was begun, its outcome is unknown: %v; see the cluster's status", err)
 }
 
 func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
@@ -258,7 +265,8 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 		return n.raft.Load().AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
 	})
 	if err != nil && turn.KindOf(err) == turn.Unavailable {
-		return turn.Errorf(turn.Unknown, "node %s is a learner, and did not become a voter (%v): add it again", c.ID, err)
+		return turn.Errorf(turn.Unknown,
+			"node %s is a learner, and did not become a voter (%v): add it again", c.ID, err)
 	}
 	return err
 }
@@ -300,17 +308,21 @@ func (n *Node) untilCaughtUp(ctx context.Context, t *propose.Term, id string) er
 	for {
 		st, err := n.statusOf(ctx, id)
 		if err == nil && n.recorded(id) == "" {
-			_, err = n.propose(ctx, t, &codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
+			_, err = n.propose(ctx, t,
+				&codec.Member{ID: id, Incarnation: st.Incarnation, RESPAddr: st.RESPAddr, HTTPAddr: st.HTTPAddr})
 		}
-		if applied, _ := n.state.Applied(); err == nil && n.recorded(id) == st.Incarnation && st.Applied+near >= applied {
+		if applied, _ := n.state.Applied(); err == nil && n.recorded(id) == st.Incarnation &&
+			st.Applied+near >= applied {
 			return nil
 		}
 		if !t.Holds() || t.Ended() {
-			return turn.Errorf(turn.Unknown, "node %s is a learner; leadership changed before it could become a voter: add it again", id)
+			return turn.Errorf(turn.Unknown,
+				"node %s is a learner; leadership changed before it could become a voter: add it again", id)
 		}
 		select {
 		case <-ctx.Done():
-			return turn.Errorf(turn.Unknown, "node %s is a learner and has not caught up yet (%v): add it again to make it a voter", id, ctx.Err())
+			return turn.Errorf(turn.Unknown,
+				"node %s is a learner and has not caught up yet (%v): add it again to make it a voter", id, ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

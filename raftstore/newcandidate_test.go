@@ -43,7 +43,8 @@ func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
 func TestCandidateThatIsNotKnown(t *testing.T) {
 	voter := func(id raft.ServerID, s raft.ServerSuffrage) raft.Server { return raft.Server{ID: id, Suffrage: s} }
 	three := []raft.Server{voter("n0", raft.Nonvoter), voter("n1", raft.Voter), voter("n2", raft.Voter)}
-	ahead, level, longer := raftlog.Position{Index: 9, Term: 3}, raftlog.Position{Index: 8, Term: 3}, raftlog.Position{Index: 900, Term: 2}
+	ahead, level, longer := raftlog.Position{Index: 9, Term: 3}, raftlog.Position{Index: 8, Term: 3},
+		raftlog.Position{Index: 900, Term: 2}
 	for name, c := range map[string]struct {
 		servers []raft.Server
 		id      string
@@ -62,11 +63,14 @@ func TestCandidateThatIsNotKnown(t *testing.T) {
 		b.mark.Reached(level)
 		header := raft.RPCHeader{ID: []byte(c.id), Addr: []byte("address")}
 		vote := &raft.RequestVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index, LastLogTerm: c.end.Term}
-		pre := &raft.RequestPreVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index, LastLogTerm: c.end.Term}
-		if b.answer(raft.RPC{Command: vote}, slog.New(slog.DiscardHandler)) || b.answer(raft.RPC{Command: pre}, slog.New(slog.DiscardHandler)) {
+		pre := &raft.RequestPreVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index,
+			LastLogTerm: c.end.Term}
+		if b.answer(raft.RPC{Command: vote}, slog.New(slog.DiscardHandler)) ||
+			b.answer(raft.RPC{Command: pre}, slog.New(slog.DiscardHandler)) {
 			t.Fatalf("%s: Raft is to answer", name)
 		}
-		if string(vote.ID) != c.want || string(pre.ID) != c.want || string(vote.Addr) != "address" || string(pre.Addr) != "address" {
+		if string(vote.ID) != c.want || string(pre.ID) != c.want || string(vote.Addr) != "address" ||
+			string(pre.Addr) != "address" {
 			t.Errorf("%s: Raft gets candidate %s, %s, want %s", name, vote.ID, pre.ID, c.want)
 		}
 	}
@@ -88,7 +92,8 @@ func TestRemovedCandidateGetsNoVote(t *testing.T) {
 	c.kill("n3")
 	n2 := c.nodes["n2"]
 	eventuallyTrue(t, "n2 has no leader", func() bool { _, id := n2.raft.Load().LeaderWithID(); return id == "" })
-	for name, p := range map[string]raftlog.Position{"with the same log": end, "that lags": {Index: end.Index - 1, Term: end.Term}} {
+	for name, p := range map[string]raftlog.Position{"with the same log": end,
+		"that lags": {Index: end.Index - 1, Term: end.Term}} {
 		if c.wouldVote("n2", "n9", p) {
 			t.Errorf("n2 would vote for a node that it does not know, %s", name)
 		}

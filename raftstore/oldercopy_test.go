@@ -59,7 +59,8 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 	n3 = c.start("n3", joins) // it knows of the loss still, and of no member
 	c.start("n1")
 	for _, id := range ids(3) {
-		eventuallyTrue(t, id+" has all writes", func() bool { return slices.Equal(texts(t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
+		eventuallyTrue(t, id+" has all writes",
+			func() bool { return slices.Equal(texts(t, c.nodes[id], "s", turn.Linearizable), []string{"a", "b"}) })
 	}
 	eventuallyTrue(t, "n3 votes again", func() bool { _, missing := n3.mark.Lost(); return !missing })
 	c.ready()

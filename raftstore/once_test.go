@@ -26,7 +26,8 @@ type writers struct {
 }
 
 func startWriters(t *testing.T, name string, n int, via func(writer, turn int) *running) *writers {
-	w := &writers{t: t, acked: make(map[string][]string), unsure: make(map[string]map[string]bool), failed: make(map[string]map[string]bool)}
+	w := &writers{t: t, acked: make(map[string][]string), unsure: make(map[string]map[string]bool),
+		failed: make(map[string]map[string]bool)}
 	for i := range n {
 		session := fmt.Sprint(name, i)
 		w.unsure[session], w.failed[session] = make(map[string]bool), make(map[string]bool)
@@ -74,7 +75,8 @@ func (w *writers) end() (acked, unsure, failed int) {
 		unsure += len(w.unsure[s])
 		failed += len(w.failed[s])
 	}
-	w.t.Logf("%d acknowledged, %d unknown, %d refused; the longest took %v", acked, unsure, failed, w.longest.Round(time.Millisecond))
+	w.t.Logf("%d acknowledged, %d unknown, %d refused; the longest took %v", acked, unsure, failed,
+		w.longest.Round(time.Millisecond))
 	return acked, unsure, failed
 }
 

@@ -29,7 +29,8 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:        newLeadership(cfg.NodeID),
-		roleChanged: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1), met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
+		roleChanged: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1),
+		met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
 		failure: newFailure(), checked: make(chan struct{}),
 		space: newDiskSpace(),
 
@@ -181,8 +182,10 @@ func (n *Node) wire() {
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
 		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
-		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings, MaxConns: n.cfg.Conns, Logger: n.log,
-		RetryMax: n.askTime() / 2, // a node that starts may have to be dialed to hear what this one has seen: see hearsay
+		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings,
+		MaxConns: n.cfg.Conns, Logger: n.log,
+		// a node that starts may have to be dialed to hear what this one has seen: see hearsay
+		RetryMax: n.askTime() / 2,
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
 	n.writes = n.newWrites()

@@ -52,7 +52,8 @@ func (n *Node) grace() time.Duration { return max(10*n.cfg.Consensus.Election, 2
 func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 	for _, s := range n.configuration().Servers {
 		if m.Purpose != peer.Probe && string(s.Address) == m.Dialed && string(s.ID) != m.Remote.NodeID {
-			return &peer.Refusal{Code: peer.RefusedNode, Reason: fmt.Sprintf("node %s answers at %s, the address of node %s", m.Remote.NodeID, m.Dialed, s.ID)}
+			return &peer.Refusal{Code: peer.RefusedNode,
+				Reason: fmt.Sprintf("node %s answers at %s, the address of node %s", m.Remote.NodeID, m.Dialed, s.ID)}
 		}
 	}
 	if !n.outsider(m.Remote, m.Purpose) {
@@ -64,9 +65,13 @@ func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 		if n.vouched(m.Remote) {
 			return nil
 		}
-		return &peer.Refusal{Code: peer.RefusedOther, Reason: fmt.Sprintf("node %s is not a member as far as node %s knows, whose log is behind; it is to try again", m.Remote.NodeID, n.id)}
+		return &peer.Refusal{Code: peer.RefusedOther,
+			Reason: fmt.Sprintf("node %s is not a member as far as node %s knows, whose log is behind; it is to "+
+				"try again", m.Remote.NodeID, n.id)}
 	}
-	return &peer.Refusal{Code: peer.RefusedMember, Reason: fmt.Sprintf("node %s is not, or no longer, a member of the cluster; `turnlog cluster join` makes a new one", m.Remote.NodeID)}
+	return &peer.Refusal{Code: peer.RefusedMember,
+		Reason: fmt.Sprintf("node %s is not, or no longer, a member of the cluster; `turnlog cluster join` makes a "+
+			"new one", m.Remote.NodeID)}
 }
 
 // outsider reports whether a node is none that a connection may be for. Probes are for
@@ -93,7 +98,8 @@ func (n *Node) outsider(r peer.Facts, purpose peer.Purpose) bool {
 		}
 		self = self || string(s.ID) == n.id
 	}
-	if !self || n.recorded(r.NodeID) != "" || n.departed.recent(r.NodeID) || n.vouchers.know(r.NodeID, n.appliedIndex()) {
+	if !self || n.recorded(r.NodeID) != "" || n.departed.recent(r.NodeID) ||
+		n.vouchers.know(r.NodeID, n.appliedIndex()) {
 		return false
 	}
 	if purpose == peer.RPC && n.maySpeak(r.NodeID) {

@@ -44,7 +44,8 @@ func TestOnlyMembersGetIn(t *testing.T) {
 	put(t, n, "s", "x")
 	claim := func(change func(*peer.Facts)) func() peer.Facts {
 		return func() peer.Facts {
-			f := peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(), Level: n.facts().Level}
+			f := peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
+				Level: n.facts().Level}
 			change(&f)
 			return f
 		}
@@ -54,10 +55,13 @@ func TestOnlyMembersGetIn(t *testing.T) {
 		says func() peer.Facts
 		in   bool
 	}{
-		"a stranger":                 {claim(func(*peer.Facts) {}), false},
-		"with the same log":          {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index, end.Term }), false},
-		"with a longer, older log":   {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+100, end.Term-1 }), false},
-		"with entries not known yet": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+1000, end.Term }), true},
+		"a stranger": {claim(func(*peer.Facts) {}), false},
+		"with the same log": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index, end.Term }),
+			false},
+		"with a longer, older log": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+100, end.Term-1 }),
+			false},
+		"with entries not known yet": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+1000, end.Term }),
+			true},
 		"of an older version, ahead": {claim(func(f *peer.Facts) { f.Progress = 1 << 40 }), true},
 	} {
 		s, err := stranger(t, test.says).Streams().Dial(n.cfg.Advertise, 5*time.Second)
@@ -97,7 +101,8 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 	// In its place, something that has its identity and goes on.
 	ident := f.ident.get()
 	ghost := stranger(t, func() peer.Facts {
-		return peer.Facts{ClusterID: ident.ClusterID, NodeID: ident.NodeID, Incarnation: ident.Incarnation, Wall: time.Now(), Level: n.facts().Level}
+		return peer.Facts{ClusterID: ident.ClusterID, NodeID: ident.NodeID, Incarnation: ident.Incarnation,
+			Wall: time.Now(), Level: n.facts().Level}
 	})
 	ghost.SetPeers(map[string]string{n.id: n.cfg.Advertise})
 	eventuallyTrue(t, "it is connected", func() bool { return ghost.Connected(n.id) })
@@ -111,12 +116,14 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	stream.SetReadDeadline(time.Now().Add(20 * time.Second))
-	if _, err := stream.Read(make([]byte, 1)); errors.Is(err, context.DeadlineExceeded) || err == nil || strings.Contains(err.Error(), "timeout") {
+	if _, err := stream.Read(make([]byte, 1)); errors.Is(err, context.DeadlineExceeded) || err == nil ||
+		strings.Contains(err.Error(), "timeout") {
 		t.Errorf("its stream goes on: %v", err)
 	}
 	eventuallyTrue(t, "it is cut off", func() bool { return !ghost.Connected(n.id) })
 	var r *peer.Refusal
-	if _, err := ghost.Streams().Dial(n.cfg.Advertise, 5*time.Second); !errors.As(err, &r) || r.Code != peer.RefusedMember {
+	if _, err := ghost.Streams().Dial(n.cfg.Advertise, 5*time.Second); !errors.As(err, &r) ||
+		r.Code != peer.RefusedMember {
 		t.Errorf("it comes again: %v", err)
 	}
 	if err := c.ended(c.start(f.id)); !errors.Is(err, ErrRemoved) {
@@ -138,7 +145,8 @@ func TestSecretOfACluster(t *testing.T) {
 	}
 	var r *peer.Refusal
 	for _, addr := range c.addrs {
-		if facts, err := stranger(t, member).Probe(t.Context(), addr); !errors.As(err, &r) || r.Code != peer.RefusedCredential || facts != (peer.Facts{}) {
+		if facts, err := stranger(t, member).Probe(t.Context(), addr); !errors.As(err, &r) ||
+			r.Code != peer.RefusedCredential || facts != (peer.Facts{}) {
 			t.Errorf("%+v, %v", facts, err)
 		}
 	}
@@ -149,7 +157,8 @@ func TestClosedNode(t *testing.T) {
 	c := newCluster(t, 1, func(cfg *Config) { cfg.Closed = "it is closed" })
 	n := c.leader()
 	put(t, n, "s", "x")
-	if err := n.AddNode(t.Context(), "n2", "127.0.0.1:1"); turn.KindOf(err) != turn.Invalid || !strings.Contains(err.Error(), "it is closed") {
+	if err := n.AddNode(t.Context(), "n2", "127.0.0.1:1"); turn.KindOf(err) != turn.Invalid ||
+		!strings.Contains(err.Error(), "it is closed") {
 		t.Errorf("a node is added: %v", err)
 	}
 }
@@ -160,7 +169,8 @@ func TestMemberOfMoreIsNotClosed(t *testing.T) {
 	f := three.follower()
 	eventuallyTrue(t, "members are kept", func() bool { return len(f.state.Members()) == 3 })
 	three.stop(f.id)
-	if _, err := Open(three.config(f.id, func(cfg *Config) { cfg.Closed = "it is closed" })); err == nil || !strings.Contains(err.Error(), "one of 3, and it is closed") {
+	if _, err := Open(three.config(f.id, func(cfg *Config) { cfg.Closed = "it is closed" })); err == nil ||
+		!strings.Contains(err.Error(), "one of 3, and it is closed") {
 		t.Errorf("a member of three opens: %v", err)
 	}
 	three.start(f.id)
@@ -171,7 +181,8 @@ func certified(t *testing.T, more ...string) func(*Config) {
 	t.Helper()
 	dir := t.TempDir()
 	issue := func(name string, kind certs.Kind) {
-		r := certs.Request{Dir: dir, Name: name, Kind: kind, Hosts: []string{"127.0.0.1"}, CA: "ca", From: time.Now(), For: time.Hour}
+		r := certs.Request{Dir: dir, Name: name, Kind: kind, Hosts: []string{"127.0.0.1"}, CA: "ca", From: time.Now(),
+			For: time.Hour}
 		if err := certs.Issue(r); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +193,8 @@ func certified(t *testing.T, more ...string) func(*Config) {
 	}
 	return func(cfg *Config) {
 		base := filepath.Join(dir, cfg.NodeID)
-		s, err := certs.Open(certs.Config{Files: certs.Files{Cert: base + ".crt", Key: base + ".key", CA: filepath.Join(dir, "ca.crt")}, Logger: testLogger()})
+		s, err := certs.Open(certs.Config{Files: certs.Files{Cert: base + ".crt", Key: base + ".key",
+			CA: filepath.Join(dir, "ca.crt")}, Logger: testLogger()})
 		if err != nil {
 			t.Fatal(err)
 		}

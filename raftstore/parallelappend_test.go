@@ -9,7 +9,8 @@ import (
 
 // aheadCluster is a cluster with a leader whose log has stored nothing since one
 // message, and yet has been given another. open lets it go on.
-func aheadCluster(t *testing.T, dir string, nodes int) (c *simCluster, leader *simNode, call *propose.Call, open func()) {
+func aheadCluster(t *testing.T, dir string,
+	nodes int) (c *simCluster, leader *simNode, call *propose.Call, open func()) {
 	c = newSimCluster(t, 1, dir, nodes)
 	c.recover()
 	leader = c.leader()
@@ -64,7 +65,8 @@ func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
 			for _, n := range c.running() {
 				_, _, commit := n.raftState()
 				if applied, _ := n.state.Applied(); commit > end || applied > end {
-					t.Errorf("%s has entry %d committed, %d applied; the leader's log ends at %d", n.id, commit, applied, end)
+					t.Errorf("%s has entry %d committed, %d applied; the leader's log ends at %d", n.id, commit,
+						applied, end)
 				}
 				if last := n.logs.LastDurable(); n != leader && last <= end {
 					t.Errorf("the log of %s ends at %d: the leader does not send what it stores", n.id, last)

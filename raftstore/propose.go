@@ -70,5 +70,6 @@ func classify(err error) *propose.Failure {
 		errors.Is(err, raftlog.ErrOtherTerm):
 		return propose.NotLeader()
 	}
-	return &propose.Failure{Err: turn.Errorf(turn.Unknown, "the leader lost leadership before the outcome was known: %v", err)}
+	return &propose.Failure{Err: turn.Errorf(turn.Unknown,
+		"the leader lost leadership before the outcome was known: %v", err)}
 }

@@ -70,7 +70,8 @@ func TestBroadcast(t *testing.T) {
 					w.state("n2", c.addrs["n3"]).cut()
 				}
 				under.Add(1)
-				c.nodes[from].Broadcast(context.Background(), binary.BigEndian.AppendUint32([]byte(from), uint32(i)), func([][]byte) { under.Done() })
+				c.nodes[from].Broadcast(context.Background(), binary.BigEndian.AppendUint32([]byte(from), uint32(i)),
+					func([][]byte) { under.Done() })
 				if i%100 == 0 {
 					under.Wait()
 				}
@@ -79,7 +80,8 @@ func TestBroadcast(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for id, want := range map[string]map[string]bool{"n3": {"n1": true, "n2": false}, "n2": {"n1": true}, "n1": {"n2": true}} {
+	for id, want := range map[string]map[string]bool{"n3": {"n1": true, "n2": false}, "n2": {"n1": true},
+		"n1": {"n2": true}} {
 		next, count := make(map[string]uint32), make(map[string]int)
 		for _, m := range ears[id].all() {
 			if len(m) != 6 {

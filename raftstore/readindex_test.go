@@ -25,13 +25,15 @@ func patient(cfg *Config) {
 func (c *cluster) elect(id string) *running {
 	c.t.Helper()
 	r := c.nodes[id]
-	eventuallyTrue(c.t, id+" may stand for election", func() bool { return r.raft.Load() != nil && r.ballot.stands() == nil })
+	eventuallyTrue(c.t, id+" may stand for election",
+		func() bool { return r.raft.Load() != nil && r.ballot.stands() == nil })
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	var asked time.Time
 	eventuallyTrue(c.t, id+" leads", func() bool {
 		if time.Since(asked) > 2*time.Second { // again, where another one was faster
 			asked = time.Now()
-			if err := r.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(c.addrs[id]), req, &raft.TimeoutNowResponse{}); err != nil {
+			if err := r.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(c.addrs[id]), req,
+				&raft.TimeoutNowResponse{}); err != nil {
 				c.t.Fatal(err)
 			}
 		}
@@ -116,7 +118,8 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 		defer cancel()
 		var err error
-		stale, err = a.Query(begun{ctx, sync.OnceFunc(func() { close(waits) })}, &turn.Read{Key: key("s")}, turn.Consistency{})
+		stale, err = a.Query(begun{ctx, sync.OnceFunc(func() { close(waits) })}, &turn.Read{Key: key("s")},
+			turn.Consistency{})
 		late <- err
 	}()
 	<-waits
@@ -135,7 +138,8 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	<-early // it began before the second write, and may see it or not
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	t.Logf("VerifyLeader of the deposed leader, begun before and after: %v, %v", await(ctx, verifying), await(ctx, again))
+	t.Logf("VerifyLeader of the deposed leader, begun before and after: %v, %v", await(ctx, verifying),
+		await(ctx, again))
 
 	c.isolate(w, "n1", others, false)
 	if got := texts(t, a, "s", turn.Linearizable); len(got) != 2 {
@@ -152,7 +156,8 @@ func TestLearnersDoNotConfirmALeader(t *testing.T) {
 	a := c.elect("n1")
 	c.addrs["n4"] = freeAddr(t)
 	learner := c.start("n4", func(cfg *Config) { cfg.Join = true })
-	if err := await(t.Context(), a.raft.Load().AddNonvoter("n4", raft.ServerAddress(c.addrs["n4"]), 0, hang)); err != nil {
+	if err := await(t.Context(),
+		a.raft.Load().AddNonvoter("n4", raft.ServerAddress(c.addrs["n4"]), 0, hang)); err != nil {
 		t.Fatal(err)
 	}
 	put(t, a, "s", "old")
@@ -319,13 +324,15 @@ func TestVotersOf(t *testing.T) {
 		return raft.Server{ID: raft.ServerID(id), Suffrage: s}
 	}
 	c := raft.Configuration{Servers: []raft.Server{
-		server("n1", raft.Voter), server("n2", raft.Nonvoter), server("n3", raft.Voter), server("n4", raft.Nonvoter), server("n5", raft.Voter),
+		server("n1", raft.Voter), server("n2", raft.Nonvoter), server("n3", raft.Voter), server("n4", raft.Nonvoter),
+		server("n5", raft.Voter),
 	}}
 	for self, want := range map[string]struct {
 		others  []string
 		isVoter bool
 	}{
-		"n1": {[]string{"n3", "n5"}, true}, "n2": {[]string{"n1", "n3", "n5"}, false}, "": {[]string{"n1", "n3", "n5"}, false},
+		"n1": {[]string{"n3", "n5"}, true}, "n2": {[]string{"n1", "n3", "n5"}, false},
+		"": {[]string{"n1", "n3", "n5"}, false},
 	} {
 		if others, isVoter := votersOf(c, self); !slices.Equal(others, want.others) || isVoter != want.isVoter {
 			t.Errorf("beside %q there are the voters %v, and it is one: %v", self, others, isVoter)

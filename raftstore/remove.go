@@ -68,7 +68,8 @@ func (n *Node) checkRemaining(ctx context.Context, id string) error {
 			return nil
 		}
 		if !pause(ctx, nil, 50*time.Millisecond, false) {
-			return unavailable("node %s was not removed: of the %d other voters that would remain, %d can be reached, and %d have to be; "+
+			return unavailable("node %s was not removed: of the %d other voters that would remain, %d can be "+
+				"reached, and %d have to be; "+
 				"bring back those that are down, or remove them first", id, len(remaining), reached, need)
 		}
 	}

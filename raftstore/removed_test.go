@@ -104,7 +104,8 @@ func TestOldCopyOfALoneNode(t *testing.T) {
 	c.stop("n1")
 	restore(t, aside, dir)
 	n1 := c.start("n1", func(cfg *Config) { cfg.InitialCluster = alone })
-	if err := c.ended(n1); err == nil || errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), "older copy") || !strings.Contains(err.Error(), reseed) {
+	if err := c.ended(n1); err == nil || errors.Is(err, ErrRemoved) || !strings.Contains(err.Error(), "older copy") ||
+		!strings.Contains(err.Error(), reseed) {
 		t.Errorf("the copy ends with: %v", err)
 	}
 	c.stillRuns("n2")
@@ -128,7 +129,10 @@ func TestStrangersDoNotHoldBackVouching(t *testing.T) {
 		}
 		lags := c.node("n1")
 		for _, o := range c.others("n1") {
-			c.net.set(o, "n1", func(l *line) { l.kinds = map[messageKind]time.Duration{{rpcEntries, false}: time.Hour} })
+			c.net.set(o, "n1", func(l *line) {
+				l.kinds = map[messageKind]time.Duration{{rpcEntries,
+					false}: time.Hour}
+			})
 		}
 		if _, err := c.leader().Apply(t.Context(), appendOp("s", "x")); err != nil {
 			t.Fatal(err)
@@ -159,7 +163,8 @@ func TestRefusalWhileTheStateIsAside(t *testing.T) {
 	if f.recorded(f.id) != "" {
 		t.Fatal("the state was not put aside")
 	}
-	f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: cluster, NodeID: "n9"}}, &peer.Refusal{Code: peer.RefusedIncarnation})
+	f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: cluster, NodeID: "n9"}},
+		&peer.Refusal{Code: peer.RefusedIncarnation})
 	c.stillRuns(f.id)
 	for _, id := range ids(3) {
 		if id != f.id {
@@ -178,7 +183,8 @@ func TestProbeStopsNoNode(t *testing.T) {
 	c.recordedAll()
 	put(t, n, "s", "x")
 	ahead := stranger(t, func() peer.Facts {
-		return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(), Level: n.facts().Level, LogIndex: 1 << 40, LogTerm: 1000}
+		return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
+			Level: n.facts().Level, LogIndex: 1 << 40, LogTerm: 1000}
 	})
 	var r *peer.Refusal
 	if _, err := ahead.Probe(t.Context(), n.cfg.Advertise); !errors.As(err, &r) || r.Code != peer.RefusedOther {
@@ -186,7 +192,8 @@ func TestProbeStopsNoNode(t *testing.T) {
 	}
 	put(t, n, "s", "y")
 	ahead.SetPeers(map[string]string{n.id: n.cfg.Advertise})
-	if err := c.ended(n); err == nil || !strings.Contains(err.Error(), "an older copy of this node's data was put back") {
+	if err := c.ended(n); err == nil ||
+		!strings.Contains(err.Error(), "an older copy of this node's data was put back") {
 		t.Errorf("the node ends with: %v", err)
 	}
 }
@@ -197,7 +204,8 @@ func TestOffsetsOfMembersOnly(t *testing.T) {
 	n := c.leader()
 	for _, id := range []string{"n7", "n8", "n9"} {
 		s := stranger(t, func() peer.Facts {
-			return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(), Level: n.facts().Level}
+			return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(),
+				Level: n.facts().Level}
 		})
 		if _, err := s.Probe(t.Context(), n.cfg.Advertise); err != nil {
 			t.Fatal(err)

@@ -115,7 +115,8 @@ func (n *Node) endure(damage error) error {
 	if _, halted := n.state.Damage(); halted {
 		n.fail(fmt.Errorf("raftstore: the state of the only member: %w", damage))
 	}
-	return fmt.Errorf("this is the only member, and no other has a copy: what is damaged cannot be read, the rest can; export what is needed: %w", damage)
+	return fmt.Errorf("this is the only member, and no other has a copy: what is damaged cannot be read, the rest "+
+		"can; export what is needed: %w", damage)
 }
 
 // handOver has another node lead, if this one does.
@@ -198,7 +199,8 @@ func (n *Node) reachEntry(ctx context.Context, p raftlog.Position) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("this node's log ends at entry %d, the state at entry %d of term %d", n.logs.LastDurable(), p.Index, p.Term)
+			return fmt.Errorf("this node's log ends at entry %d, the state at entry %d of term %d",
+				n.logs.LastDurable(), p.Index, p.Term)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

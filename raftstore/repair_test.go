@@ -153,9 +153,12 @@ func TestDamageAtStartIsRepaired(t *testing.T) {
 		"state.db shredded": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "state.db"), make([]byte, 64<<10), 0o600)
 		},
-		"state.db lost":       func(dir string) error { return os.Remove(filepath.Join(dir, "state.db")) },
-		"blocks lost":         func(dir string) error { return os.RemoveAll(filepath.Join(dir, "blocks")) },
-		"repair interrupted":  func(dir string) error { return os.WriteFile(filepath.Join(dir, damageName), []byte("as if"), 0o600) },
+		"state.db lost": func(dir string) error { return os.Remove(filepath.Join(dir, "state.db")) },
+		"blocks lost":   func(dir string) error { return os.RemoveAll(filepath.Join(dir, "blocks")) },
+		"repair interrupted": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, damageName),
+				[]byte("as if"), 0o600)
+		},
 		"putting aside ended": func(dir string) error { return errors.Join(noteDamage(dir, errKilled), putAside(dir)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -255,7 +258,8 @@ func TestDamageToTheOnlyCopy(t *testing.T) {
 	r = c.forget("n1")
 	c.leader()
 	read := func(name string) error {
-		_, err := r.Query(context.Background(), &turn.Read{Key: key(name), From: turn.FromAfter, Limit: 9}, turn.Consistency{})
+		_, err := r.Query(context.Background(), &turn.Read{Key: key(name), From: turn.FromAfter, Limit: 9},
+			turn.Consistency{})
 		return err
 	}
 	for range 2 {

@@ -78,7 +78,8 @@ const (
 // openSightings reads the file, if there is one. One that is damaged or newer is passed
 // over: it is of use to the others only.
 func openSightings(path string, log *slog.Logger) (*sightings, error) {
-	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]boot), doubts: make(map[string]bool)}
+	s := &sightings{path: path, byID: make(map[string]sighting), boots: make(map[string]boot),
+		doubts: make(map[string]bool)}
 	b, err := descriptors.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil

@@ -57,7 +57,8 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 				told <- before
 				rpc.Respond(&raft.AppendEntriesResponse{Term: 3, LastLog: 100, Success: true}, nil)
 			}()
-			args := raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 99, PrevLogTerm: 3, Entries: []*raft.Log{{Index: 100, Term: 3}}}
+			args := raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 99, PrevLogTerm: 3,
+				Entries: []*raft.Log{{Index: 100, Term: 3}}}
 			var resp raft.AppendEntriesResponse
 			err := tr.AppendEntries("n2", addr, &args, &resp)
 			if (err == nil) != c.counts || err != nil && !errors.Is(err, errStartedAnew) {

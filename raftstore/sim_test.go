@@ -53,7 +53,8 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	defer c.abandon()
 	defer c.net.safety.judge(t)
 	c.recover()
-	c.within(30*time.Second, "the cluster's level is raised", func() bool { return c.leader() != nil && c.leader().Level() == turn.Level1 })
+	c.within(30*time.Second, "the cluster's level is raised",
+		func() bool { return c.leader() != nil && c.leader().Level() == turn.Level1 })
 	w := newSimWork(c)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -84,7 +85,8 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	if w.acked < 100 {
 		t.Errorf("only %d writes were acknowledged", w.acked)
 	}
-	t.Logf("%d nodes, %d calls, %d writes acknowledged, %d with an unknown outcome, %d transactions, %d sessions, %d terms, %d crashes, %d snapshots installed, %d members replaced",
+	t.Logf("%d nodes, %d calls, %d writes acknowledged, %d with an unknown outcome, %d transactions, %d sessions, %d "+
+		"terms, %d crashes, %d snapshots installed, %d members replaced",
 		nodes, len(w.ops), w.acked, w.unknown, len(w.pairs), v.Sessions, term, c.crashes, c.installed, c.replaced)
 }
 

@@ -335,14 +335,16 @@ func (c *simCluster) recover() {
 		n.slow.set(0)
 	}
 	if c.soon(30*time.Second, func() bool {
-		return c.leader() != nil && !slices.ContainsFunc(c.running(), func(n *simNode) bool { ok, _ := n.Ready(); return !ok })
+		return c.leader() != nil &&
+			!slices.ContainsFunc(c.running(), func(n *simNode) bool { ok, _ := n.Ready(); return !ok })
 	}) {
 		return
 	}
 	for _, n := range c.running() {
 		ok, why := n.Ready()
 		applied, _ := n.state.Applied()
-		c.t.Logf("%s: ready %v (%v), level %d, applied %d, configuration %v", n.id, ok, why, n.state.Level(), applied, n.configuration().Servers)
+		c.t.Logf("%s: ready %v (%v), level %d, applied %d, configuration %v", n.id, ok, why, n.state.Level(), applied,
+			n.configuration().Servers)
 	}
 	c.t.Fatal("not all nodes are ready within 30s")
 }
@@ -395,7 +397,8 @@ func (c *simCluster) hashAt(n *simNode, index uint64) string {
 	}
 	s := n.Stats()
 	applied, _ := n.state.Applied()
-	at := fmt.Sprintf("%s is at entry %d, its log goes from %d to %d, %d snapshots were installed", n.id, applied, s.FirstIndex, s.LastIndex, s.SnapshotsInstalled)
+	at := fmt.Sprintf("%s is at entry %d, its log goes from %d to %d, %d snapshots were installed", n.id, applied,
+		s.FirstIndex, s.LastIndex, s.SnapshotsInstalled)
 	if applied < index || s.SnapshotsInstalled == 0 {
 		c.t.Fatalf("no hash after entry %d: %s", index, at)
 	}

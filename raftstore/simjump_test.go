@@ -26,7 +26,8 @@ func TestNodeWithAStateNewerThanItsLogStarts(t *testing.T) {
 			if i <= 30 {
 				m.Data = make([]byte, 4<<10)
 			}
-			if _, err := n.Apply(context.Background(), &turn.Append{Key: key(fmt.Sprint("s", i%4)), Messages: []turn.NewMessage{m}}); err != nil {
+			if _, err := n.Apply(context.Background(),
+				&turn.Append{Key: key(fmt.Sprint("s", i%4)), Messages: []turn.NewMessage{m}}); err != nil {
 				t.Fatal(err)
 			}
 			if i == 30 {

@@ -65,7 +65,8 @@ func requestKind(b []byte) rpcKind {
 		return rpcNone
 	}
 	k := kinds[b[0]]
-	if k == rpcEntries && bytes.Contains(b, []byte("PrevLogEntry\x00")) && bytes.Contains(b, []byte("LeaderCommitIndex\x00")) {
+	if k == rpcEntries && bytes.Contains(b, []byte("PrevLogEntry\x00")) &&
+		bytes.Contains(b, []byte("LeaderCommitIndex\x00")) {
 		return rpcHeartbeat
 	}
 	return k

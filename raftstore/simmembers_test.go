@@ -64,7 +64,8 @@ func (c *simCluster) isVoter(id string) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if _, err := n.Query(ctx, &turn.Info{Key: turn.Key{Namespace: "0", Name: "none"}}, turn.Consistency{}); err != nil && turn.KindOf(err) != turn.NotFound {
+	if _, err := n.Query(ctx, &turn.Info{Key: turn.Key{Namespace: "0", Name: "none"}},
+		turn.Consistency{}); err != nil && turn.KindOf(err) != turn.NotFound {
 		return false
 	}
 	s, found := serverIn(n.configuration(), id)

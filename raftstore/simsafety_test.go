@@ -30,7 +30,8 @@ type logItem struct {
 }
 
 func newRaftSafety() *raftSafety {
-	return &raftSafety{seed: maphash.MakeSeed(), leaders: make(map[uint64]string), entries: make(map[raftlog.Position]logItem)}
+	return &raftSafety{seed: maphash.MakeSeed(), leaders: make(map[uint64]string),
+		entries: make(map[raftlog.Position]logItem)}
 }
 
 // sent notes the leader of a term by a message without entries that it sends.
@@ -58,10 +59,12 @@ func (s *raftSafety) stored(id string, logs []*raft.Log) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range logs {
-		p, sum := raftlog.Position{Index: l.Index, Term: l.Term}, maphash.Bytes(s.seed, append([]byte{byte(l.Type)}, l.Data...))
+		p, sum := raftlog.Position{Index: l.Index, Term: l.Term},
+			maphash.Bytes(s.seed, append([]byte{byte(l.Type)}, l.Data...))
 		known, ok := s.entries[p]
 		if ok && known.sum != sum {
-			s.reportLocked(fmt.Sprintf("entry %d of term %d is one on %s and another on %s", p.Index, p.Term, known.on, id))
+			s.reportLocked(fmt.Sprintf("entry %d of term %d is one on %s and another on %s", p.Index, p.Term,
+				known.on, id))
 		}
 		if !ok {
 			s.entries[p] = logItem{sum, id}

@@ -31,7 +31,8 @@ func TestOneLeaderPerTerm(t *testing.T) {
 			for _, o := range c.others("n1") {
 				c.net.set(o, "n1", func(l *line) {
 					l.kinds = map[messageKind]time.Duration{
-						{rpcVote, true}: 350 * time.Millisecond, {rpcVote, false}: 2 * time.Second, {rpcEntries, false}: 2 * time.Second,
+						{rpcVote, true}: 350 * time.Millisecond, {rpcVote, false}: 2 * time.Second,
+						{rpcEntries, false}: 2 * time.Second,
 					}
 				})
 			}
@@ -44,7 +45,8 @@ func TestOneLeaderPerTerm(t *testing.T) {
 			c.elect(next)
 			time.Sleep(2 * time.Second)
 			if next.raft.Load().CurrentTerm() < before+2 {
-				t.Fatalf("n2 is in term %d, there was no election after that of term %d", next.raft.Load().CurrentTerm(), before+1)
+				t.Fatalf("n2 is in term %d, there was no election after that of term %d",
+					next.raft.Load().CurrentTerm(), before+1)
 			}
 			if c.net.safety.judge(t); t.Failed() {
 				return

@@ -83,7 +83,9 @@ func (w *simWork) attemptPair(n *simNode, p simPair, calls [2]history.Call, proc
 			failed = step.Err
 		}
 		o := &step.Result
-		w.settle(place, p.sessions[i], history.Result{First: o.First, Last: o.Last, Revision: o.Revision, Count: o.Count, Duplicate: o.Duplicate}, failed)
+		w.settle(place, p.sessions[i],
+			history.Result{First: o.First, Last: o.Last, Revision: o.Revision, Count: o.Count, Duplicate: o.Duplicate},
+			failed)
 	}
 	return err
 }
@@ -101,7 +103,8 @@ func (w *simWork) checkPairs() {
 	}
 	for _, p := range w.pairs {
 		if there[p.values[0]] != there[p.values[1]] {
-			w.t.Errorf("a transaction on %s and %s took place in part: %s %v, %s %v", p.sessions[0].name, p.sessions[1].name,
+			w.t.Errorf("a transaction on %s and %s took place in part: %s %v, %s %v", p.sessions[0].name,
+				p.sessions[1].name,
 				p.values[0], there[p.values[0]], p.values[1], there[p.values[1]])
 		}
 	}

@@ -225,7 +225,8 @@ func simDo(ctx context.Context, n *simNode, key turn.Key, c history.Call) (histo
 	if err != nil {
 		return history.Result{}, err
 	}
-	out := history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count, Removed: r.Removed, Duplicate: r.Duplicate}
+	out := history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count, Removed: r.Removed,
+		Duplicate: r.Duplicate}
 	switch c.Func {
 	case history.Pop:
 		out = history.Result{Messages: simMessages(r.Messages)}

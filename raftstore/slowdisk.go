@@ -20,7 +20,8 @@ func (n *Node) watchDisk(ctx context.Context) {
 		took := n.logs.Appending()
 		switch leading, _, _ := n.raftState(); {
 		case took > s.StuckSync:
-			n.fail(fmt.Errorf("raftstore: a write to the log has been under way for %v: the disk seems to hang", took.Round(time.Second)))
+			n.fail(fmt.Errorf("raftstore: a write to the log has been under way for %v: the disk seems to hang",
+				took.Round(time.Second)))
 		case took > s.SlowSync && leading && handing.CompareAndSwap(false, true):
 			n.log.Warn("the disk is slow, another node is to lead", "sync_takes", took)
 			wg.Go(func() {

@@ -16,7 +16,8 @@ func smallLog(cfg *Config) { cfg.Storage.TailBytes = 1 }
 // machine keeps them from running.
 func calm(cfg *Config) {
 	cfg.Calls.LeaderWait, cfg.Calls.OutcomeWait = time.Minute, 2*time.Minute
-	cfg.Consensus.Heartbeat, cfg.Consensus.Election, cfg.Consensus.Lease = 2*time.Second, 2*time.Second, 1500*time.Millisecond
+	cfg.Consensus.Heartbeat, cfg.Consensus.Election, cfg.Consensus.Lease = 2*time.Second, 2*time.Second,
+		1500*time.Millisecond
 }
 
 // A node that was away while the log behind it was dropped gets a snapshot, and

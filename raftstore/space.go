@@ -87,7 +87,8 @@ func (n *Node) watchSpace(ctx context.Context) {
 			n.space.forget(5 * (n.cfg.Storage.CheckEvery + statusTime))
 		}
 		if after := n.space.Refusal(); (before != nil) != (after != nil) {
-			n.log.Warn("disk space", "free", n.space.free.Load(), "reserve", n.cfg.Storage.ReserveBytes, "writes_rejected", after != nil)
+			n.log.Warn("disk space", "free", n.space.free.Load(), "reserve", n.cfg.Storage.ReserveBytes,
+				"writes_rejected", after != nil)
 			n.writes.wake()
 		}
 		select {
@@ -125,10 +126,12 @@ func (n *Node) checkSpace() {
 	}
 	switch {
 	case left < reserve:
-		n.space.short.Store(turn.Errorf(turn.ReadOnly, "%d MiB of disk space are left on node %s, %d MiB are kept in reserve: %s",
+		n.space.short.Store(turn.Errorf(turn.ReadOnly,
+			"%d MiB of disk space are left on node %s, %d MiB are kept in reserve: %s",
 			left>>20, n.id, s.ReserveBytes>>20, onFullDisk))
 	case bounded && files < inodes:
-		n.space.short.Store(turn.Errorf(turn.ReadOnly, "%d inodes are left on the disk of node %s, %d are kept in reserve: %s",
+		n.space.short.Store(turn.Errorf(turn.ReadOnly,
+			"%d inodes are left on the disk of node %s, %d are kept in reserve: %s",
 			files, n.id, reserveFiles, onFullDisk))
 	default:
 		n.space.short.Store(nil)

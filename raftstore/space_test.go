@@ -37,7 +37,8 @@ func (d disks) set(free uint64, ids ...string) {
 func (c *cluster) rejecting(want bool) {
 	c.t.Helper()
 	for id, r := range c.nodes {
-		eventuallyTrue(c.t, fmt.Sprintf("%s rejects writes that need space: %v", id, want), func() bool { return r.Stats().ReadOnly == want })
+		eventuallyTrue(c.t, fmt.Sprintf("%s rejects writes that need space: %v", id, want),
+			func() bool { return r.Stats().ReadOnly == want })
 	}
 }
 
@@ -55,7 +56,8 @@ func TestFullDiskCanBeEmptied(t *testing.T) {
 		&turn.Replace{Key: key("d"), From: 3},
 		&turn.Expire{Key: key("e"), HasTTL: true, TTL: 1},
 		&turn.Erase{Namespace: "0", Prefix: "f/", Limit: 10},
-		&turn.Tx{Steps: []turn.Step{{Op: &turn.Trim{Key: key("a"), By: turn.KeepLast, N: 1}}, {Query: &turn.Read{Key: key("a")}}}},
+		&turn.Tx{Steps: []turn.Step{{Op: &turn.Trim{Key: key("a"), By: turn.KeepLast, N: 1}},
+			{Query: &turn.Read{Key: key("a")}}}},
 		&turn.Delete{Keys: []turn.Key{key("g")}},
 	}
 	grow := []turn.Op{
@@ -148,7 +150,8 @@ func TestLeaderWithoutSpaceHandsOver(t *testing.T) {
 	writes := startWriters(t, "w", 3, func(i, _ int) *running { return c.nodes[[]string{"n1", "n2", "n3"}[i]] })
 	d.set(1<<20, "n1", "n2")
 	d.set(plenty, "n2")
-	eventuallyTrue(t, "n2 or n3 leads", func() bool { id, _ := c.nodes["n3"].lead.leader(); return id == "n2" || id == "n3" })
+	eventuallyTrue(t, "n2 or n3 leads",
+		func() bool { id, _ := c.nodes["n3"].lead.leader(); return id == "n2" || id == "n3" })
 	for _, r := range c.nodes {
 		put(t, r, "s", "y")
 	}

@@ -91,7 +91,8 @@ func (n *Node) status() nodeStatus {
 // answerStatus tells how this node is. A leader that asks says what it rejects.
 func (n *Node) answerStatus(r peer.Request) ([]byte, error) {
 	var notice leaderNotice
-	if leader, _ := n.lead.leader(); leader == r.From.NodeID && len(r.Payload) > 0 && json.Unmarshal(r.Payload, &notice) == nil {
+	if leader, _ := n.lead.leader(); leader == r.From.NodeID && len(r.Payload) > 0 &&
+		json.Unmarshal(r.Payload, &notice) == nil {
 		var why *turn.Error
 		if notice.Rejects != "" {
 			why = turn.Errorf(turn.ReadOnly, "%s", notice.Rejects)
@@ -222,10 +223,12 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 		reasons = append(reasons, "writes that need space are rejected: "+why.Message)
 	}
 	if age := n.writes.calls.Oldest(); age > n.cfg.Calls.LeaderWait {
-		reasons = append(reasons, fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
+		reasons = append(reasons,
+			fmt.Sprintf("a write has been waiting for its outcome for %v", age.Round(100*time.Millisecond)))
 	}
 	if damage, halted := n.state.Damage(); halted {
-		reasons = append(reasons, fmt.Sprintf("the state is damaged, and is being fetched from another node: %v", damage))
+		reasons = append(reasons,
+			fmt.Sprintf("the state is damaged, and is being fetched from another node: %v", damage))
 	}
 	applied, _ := n.state.Applied()
 	switch begun := n.begun.Load(); {

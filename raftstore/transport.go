@@ -81,7 +81,8 @@ func newTransport(n *Node) *transport {
 // what the other acknowledges is then on two disks.
 //
 // An acknowledgement that comes after the other was started again does not count.
-func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
+	resp *raft.AppendEntriesResponse) error {
 	if !t.leads() {
 		return errNotLeading
 	}
@@ -137,7 +138,8 @@ var errNotLeading = errors.New("this node does not lead any more")
 func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // RequestVote implements raft.Transport. A node that may not stand asks nobody.
-func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest,
+	resp *raft.RequestVoteResponse) error {
 	if err := errors.Join(t.ballot.stands(), t.ballot.elects(args.Term)); err != nil {
 		return err
 	}
@@ -149,7 +151,8 @@ func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, arg
 }
 
 // RequestPreVote implements raft.WithPreVote.
-func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest,
+	resp *raft.RequestPreVoteResponse) error {
 	if err := t.ballot.stands(); err != nil {
 		return err
 	}
@@ -157,7 +160,8 @@ func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, 
 }
 
 // TimeoutNow implements raft.Transport.
-func (t *transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+func (t *transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest,
+	resp *raft.TimeoutNowResponse) error {
 	return retryBroken(func() error { return t.NetworkTransport.TimeoutNow(id, target, args, resp) })
 }
 
@@ -168,7 +172,8 @@ func (t *transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args
 func retryBroken(send func() error) error {
 	for range keptConns {
 		err := send()
-		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET) &&
+			!errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 	}

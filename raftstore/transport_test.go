@@ -27,7 +27,8 @@ func TestCommitIndexEndsWithTheMessage(t *testing.T) {
 		want := min(args.LeaderCommitIndex, args.PrevLogEntry)
 		args.RPCHeader.ProtocolVersion = raft.ProtocolVersionMax
 		// Its term is old, so the follower only answers.
-		if err := leader.trans.AppendEntries(raft.ServerID(f.id), raft.ServerAddress(c.addrs[f.id]), &args, &raft.AppendEntriesResponse{}); err != nil {
+		if err := leader.trans.AppendEntries(raft.ServerID(f.id), raft.ServerAddress(c.addrs[f.id]), &args,
+			&raft.AppendEntriesResponse{}); err != nil {
 			t.Fatal(err)
 		}
 		if args.LeaderCommitIndex != want {
@@ -43,8 +44,10 @@ func TestNothingIsSentInPlaceOfAnEntry(t *testing.T) {
 	entries := []*raft.Log{{Index: 1}, {Index: 2, Type: raftlog.StandIn}}
 	for sent, want := range map[int]error{1: nil, 2: errDropped} {
 		// Its term is old, so the follower only answers.
-		args := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}, Entries: entries[:sent]}
-		if err := leader.trans.AppendEntries(raft.ServerID(f.id), raft.ServerAddress(c.addrs[f.id]), &args, &raft.AppendEntriesResponse{}); !errors.Is(err, want) {
+		args := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax},
+			Entries: entries[:sent]}
+		if err := leader.trans.AppendEntries(raft.ServerID(f.id), raft.ServerAddress(c.addrs[f.id]), &args,
+			&raft.AppendEntriesResponse{}); !errors.Is(err, want) {
 			t.Errorf("%d entries sent: %v, want %v", sent, err, want)
 		}
 	}
@@ -74,8 +77,9 @@ func TestStaleSuffixIsNotApplied(t *testing.T) {
 	// What the new leader sends if it builds a message while it commits.
 	_, term, commit := b.raftState()
 	args := raft.AppendEntriesRequest{
-		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n2"), Addr: []byte(c.addrs["n2"])},
-		Term:      term, PrevLogEntry: before, PrevLogTerm: prev.Term, LeaderCommitIndex: commit,
+		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n2"),
+			Addr: []byte(c.addrs["n2"])},
+		Term: term, PrevLogEntry: before, PrevLogTerm: prev.Term, LeaderCommitIndex: commit,
 	}
 	w.dropRequests("n2", c.addrs["n1"], false)
 	var resp raft.AppendEntriesResponse
@@ -178,7 +182,8 @@ func TestOfficeIsOfferedOverANewConnection(t *testing.T) {
 	defer c.killAll()
 	from, to := c.withBrokenConnections()
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
-	if err := from.trans.TimeoutNow(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req, &raft.TimeoutNowResponse{}); err != nil {
+	if err := from.trans.TimeoutNow(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req,
+		&raft.TimeoutNowResponse{}); err != nil {
 		t.Error(err)
 	}
 }

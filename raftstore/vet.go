@@ -44,7 +44,8 @@ func (n *Node) vet(commands []codec.Command) (propose.Vetted, *propose.Failure) 
 func (n *Node) fit(encoded []byte) (turn.Op, turn.ClusterLevel, *turn.Error) {
 	op, needs, err := codec.DecodeOpLevel(encoded)
 	if err != nil {
-		return nil, 0, turn.Errorf(turn.Invalid, "the leader cannot decode the operation, which was not applied: %v", turn.AsError(err).Message)
+		return nil, 0, turn.Errorf(turn.Invalid, "the leader cannot decode the operation, which was not applied: %v",
+			turn.AsError(err).Message)
 	}
 	if err := proposable(op); err != nil {
 		return nil, 0, err

@@ -24,10 +24,11 @@ func poison(t testing.TB) map[string][]byte {
 	long := appendOp(strings.Repeat("k", 40_000), "x") // longer than the state file's keys
 	tx := encoded(&turn.Tx{Steps: []turn.Step{{Op: &turn.AddInt{Key: key("n")}}}})
 	return map[string][]byte{
-		"nothing":                        {},
-		"no array":                       []byte("hello"),
-		"an unknown kind":                {0x91, 0xcc, 0xf0},
-		"an unknown field":               append([]byte{encoded(appendOp("s", "x"))[0] + 1}, append(encoded(appendOp("s", "x"))[1:], 1)...),
+		"nothing":         {},
+		"no array":        []byte("hello"),
+		"an unknown kind": {0x91, 0xcc, 0xf0},
+		"an unknown field": append([]byte{encoded(appendOp("s", "x"))[0] + 1},
+			append(encoded(appendOp("s", "x"))[1:], 1)...),
 		"half an operation":              tx[:len(tx)-2],
 		"a key that cannot be stored":    encoded(long),
 		"no messages":                    encoded(&turn.Append{Key: key("s")}),
@@ -45,7 +46,8 @@ func TestPoisonIsNotProposed(t *testing.T) {
 	c := newCluster(t, 3, patient) // a batch is for one leader, whatever the load of the machine
 	defer c.killAll()              // patient nodes do not hand over
 	leader, f := c.elect("n1"), c.nodes["n2"]
-	eventuallyTrue(t, "the leader takes batches", func() bool { return f.net.Connected("n1") && leader.writes.proposer.Current() != nil })
+	eventuallyTrue(t, "the leader takes batches",
+		func() bool { return f.net.Connected("n1") && leader.writes.proposer.Current() != nil })
 	session := uint64(1 << 40) // beyond those of the node's own forwarder
 	const origin = 77
 	number := uint64(0)
@@ -55,10 +57,13 @@ func TestPoisonIsNotProposed(t *testing.T) {
 			t.Fatal(err)
 		}
 		session++
-		commands := []codec.Command{{Origin: origin, Number: number + 1, Op: good}, {Origin: origin, Number: number + 2, Op: op}, {Origin: origin, Number: number + 3, Op: good}}
+		commands := []codec.Command{{Origin: origin, Number: number + 1, Op: good},
+			{Origin: origin, Number: number + 2, Op: op}, {Origin: origin, Number: number + 3, Op: good}}
 		number += 3
 		for range 2 { // alone, too
-			answer, err := f.net.Call(t.Context(), leader.id, kindForward, appendForwarded(propose.Forwarded{Origin: f.writes.calls.Origin(), Session: session, Commands: commands}))
+			answer, err := f.net.Call(t.Context(), leader.id, kindForward,
+				appendForwarded(propose.Forwarded{Origin: f.writes.calls.Origin(), Session: session,
+					Commands: commands}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +118,8 @@ func wantOutcomes(t *testing.T, name string, commands []codec.Command, op []byte
 func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 	c := newCluster(t, 1, holdsLevel0)
 	n1 := c.leader()
-	if err := n1.levelError(turn.Level1); err == nil || err.Kind != turn.Unavailable || !strings.Contains(err.Message, "cluster level 1") {
+	if err := n1.levelError(turn.Level1); err == nil || err.Kind != turn.Unavailable ||
+		!strings.Contains(err.Message, "cluster level 1") {
 		t.Errorf("above the level: %v", err)
 	}
 	if err := n1.levelError(turn.Level0); err != nil {
@@ -132,7 +138,8 @@ func TestBatchAboveTheLevelIsRefused(t *testing.T) {
 	}
 	ask := func(session uint64) *propose.Failure {
 		failures := make(chan *propose.Failure, 1)
-		batch := propose.Forwarded{Origin: 7, Session: session, Commands: []codec.Command{{Origin: 7, Number: 1, Op: op}}}
+		batch := propose.Forwarded{Origin: 7, Session: session,
+			Commands: []codec.Command{{Origin: 7, Number: 1, Op: op}}}
 		in.Take("n2", batch, len(op), func(_ []fsm.Outcome, f *propose.Failure) { failures <- f })
 		return <-failures
 	}
@@ -157,8 +164,10 @@ func FuzzVet(f *testing.F) {
 	for _, op := range poison(f) {
 		f.Add(op)
 	}
-	for _, op := range []turn.Op{appendOp("s", "x", "y"), &turn.Pop{Key: key("s"), Count: 1}, &turn.Trim{Key: key("s"), By: turn.ListRange, Stop: -1},
-		&turn.SetFields{Key: key("h"), Type: turn.TypeHash, Fields: []turn.Field{{Name: "f"}}}, &turn.SetElement{Key: key("s"), Index: -1}} {
+	for _, op := range []turn.Op{appendOp("s", "x", "y"), &turn.Pop{Key: key("s"), Count: 1},
+		&turn.Trim{Key: key("s"), By: turn.ListRange, Stop: -1},
+		&turn.SetFields{Key: key("h"), Type: turn.TypeHash, Fields: []turn.Field{{Name: "f"}}},
+		&turn.SetElement{Key: key("s"), Index: -1}} {
 		b, err := codec.EncodeOp(op)
 		if err != nil {
 			f.Fatal(err)

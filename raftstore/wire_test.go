@@ -54,8 +54,10 @@ func TestAnswers(t *testing.T) {
 
 // Whatever another node sends, parsing it ends, in proportion to its length.
 func FuzzWire(f *testing.F) {
-	f.Add(appendForwarded(propose.Forwarded{Origin: 1, Session: 2, Place: 3, Commands: []codec.Command{{Origin: 9, Number: 1, Op: []byte("a")}}}))
-	f.Add(appendOutcomes(nil, []fsm.Outcome{{Origin: 9, Number: 2, Err: turn.Errorf(turn.Conflict, "no")}, {Number: 3, Skipped: true}}))
+	f.Add(appendForwarded(propose.Forwarded{Origin: 1, Session: 2, Place: 3,
+		Commands: []codec.Command{{Origin: 9, Number: 1, Op: []byte("a")}}}))
+	f.Add(appendOutcomes(nil,
+		[]fsm.Outcome{{Origin: 9, Number: 2, Err: turn.Errorf(turn.Conflict, "no")}, {Number: 3, Skipped: true}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if v, err := parseForwarded(b); err == nil && len(v.Commands) > len(b) {
 			t.Fatalf("%d commands from %d bytes", len(v.Commands), len(b))

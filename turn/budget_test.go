@@ -134,7 +134,8 @@ func TestTakeBoundsWhatItLooksAt(t *testing.T) {
 	big := bytes.Repeat([]byte{' '}, 1<<20)
 	var ms []Message
 	for i := range 60 {
-		data := fmt.Sprintf(`{"content":[{"type":"tool_use","id":"%d"},{"type":"tool_result","tool_use_id":"%d"}]}`, i, i-1)
+		data := fmt.Sprintf(`{"content":[{"type":"tool_use","id":"%d"},{"type":"tool_result","tool_use_id":"%d"}]}`, i,
+			i-1)
 		ms = append(ms, Message{Seq: uint64(i + 1), Data: append([]byte(data), big...)})
 	}
 	kept, cut, asked := takeCounting(Budget{Messages: 1}, ms, true)
@@ -166,7 +167,8 @@ func modelTake(b Budget, ms []Message, newest bool) (first, last int) {
 	fit, total := 0, int64(0)
 	for fit < n {
 		total += int64(len(at(fit).Data))
-		if fit > 0 && (b.Messages > 0 && fit == b.Messages || b.Bytes > 0 && total > b.Bytes || b.Tokens > 0 && total > 4*b.Tokens) {
+		if fit > 0 && (b.Messages > 0 && fit == b.Messages || b.Bytes > 0 && total > b.Bytes || b.Tokens > 0 &&
+			total > 4*b.Tokens) {
 			break
 		}
 		fit++

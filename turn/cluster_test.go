@@ -15,7 +15,9 @@ func TestLevelWaitsFor(t *testing.T) {
 		cluster Cluster
 		want    []string
 	}{
-		{Cluster{Level: 1, Nodes: all}, []string{"n2 cannot be reached", "n3 runs a version that knows levels up to 1", "n4 holds it at level 1 (hold-level)"}},
+		{Cluster{Level: 1, Nodes: all},
+			[]string{"n2 cannot be reached", "n3 runs a version that knows levels up to 1",
+				"n4 holds it at level 1 (hold-level)"}},
 		{Cluster{Level: 2, Nodes: all}, nil},
 		{Cluster{Level: 0, Nodes: []Node{node("n1", 0), node("n2", 0)}}, nil},
 		{Cluster{Level: 1, Nodes: []Node{node("n1", 2), node("n2", 2)}}, nil}, // about to rise

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// Append adds records, all or none. They must continue the log, and are durable on return; one write and one sync serve them all.
-// The log keeps the slices in its cache: the caller must not change the bytes afterwards.
+// Append adds records, all or none. They must continue the log, and are durable on return; one write and one sync serve
+// them all. The log keeps the slices in its cache: the caller must not change the bytes afterwards.
 //
-// Errors: ErrOutOfOrder, ErrTooLarge, ErrNoSpace, ErrClosed: nothing was written. *FailedError: unknown until the log is opened again,
-// and the log is stopped.
+// Errors: ErrOutOfOrder, ErrTooLarge, ErrNoSpace, ErrClosed: nothing was written. *FailedError: unknown until the log
+// is opened again, and the log is stopped.
 func (l *Log) Append(records []Record) error {
 	l.writer.Lock()
 	defer l.writer.Unlock()
@@ -19,14 +19,16 @@ func (l *Log) Append(records []Record) error {
 	index, first := records[0].Index, l.table.first // written only under the writer lock, which we hold
 	for i, r := range records {
 		if r.Index != index+uint64(i) || r.Index == 0 || r.Index == math.MaxUint64 {
-			return fmt.Errorf("%w: record %d stands at place %d of a batch that begins with %d", ErrOutOfOrder, r.Index, i, index)
+			return fmt.Errorf("%w: record %d stands at place %d of a batch that begins with %d", ErrOutOfOrder,
+				r.Index, i, index)
 		}
 	}
 	switch next := l.table.next; {
 	case next == 0:
 		first = index
 	case next != index:
-		return fmt.Errorf("%w: the batch begins with record %d, and the next one must be %d", ErrOutOfOrder, index, next)
+		return fmt.Errorf("%w: the batch begins with record %d, and the next one must be %d", ErrOutOfOrder,
+			index, next)
 	}
 	if err := l.commitLocked(index, first, records); err != nil {
 		return err
@@ -36,7 +38,8 @@ func (l *Log) Append(records []Record) error {
 	return nil
 }
 
-// commitLocked makes a frame durable and then visible. The caller holds the writer lock and has seen that the log is not stopped.
+// commitLocked makes a frame durable and then visible. The caller holds the writer lock and has seen that the log is
+// not stopped.
 func (l *Log) commitLocked(index, first uint64, records []Record) error {
 	size := int64(frameHeadSize)
 	for _, r := range records {
@@ -76,9 +79,9 @@ func (l *Log) commitLocked(index, first uint64, records []Record) error {
 // keepBuffer bounds the encoding buffer that is kept from one batch to the next.
 const keepBuffer = 4 << 20
 
-// encodeLocked fills buf with the frame and zeros up to the end of its last page, and offsets with the places of the records. Whole pages
-// spare the kernel from reading a recycled page before a part of it is overwritten; the page in which the frame begins is in memory,
-// because the frame before it was written in the same way.
+// encodeLocked fills buf with the frame and zeros up to the end of its last page, and offsets with the places of the
+// records. Whole pages spare the kernel from reading a recycled page before a part of it is overwritten; the page in
+// which the frame begins is in memory, because the frame before it was written in the same way.
 func (l *Log) encodeLocked(s *segment, f frame, records []Record) {
 	l.buf = append(l.buf[:0], make([]byte, frameHeadSize)...)
 	f.put(l.buf, s.key)
@@ -110,8 +113,8 @@ func (l *Log) publishLocked(s *segment, f frame, records []Record) {
 	}
 }
 
-// placeLocked returns the segment that takes the next frame, at its end, and the frame's back link. If it must be a new segment, that is
-// prepared and durable. The caller holds the writer lock.
+// placeLocked returns the segment that takes the next frame, at its end, and the frame's back link. If it must be a new
+// segment, that is prepared and durable. The caller holds the writer lock.
 func (l *Log) placeLocked(size int64, truncation bool) (s *segment, back int64, err error) {
 	limit := int64(0)
 	if !truncation {
@@ -134,8 +137,9 @@ func (l *Log) placeLocked(size int64, truncation bool) (s *segment, back int64, 
 	return s, back, nil
 }
 
-// Room returns how many bytes the next frames surely find in space that is allocated, so that they do not fail with ErrNoSpace: what is
-// left of the last segment, or a prepared one. It counts frames, not payload: see FORMAT.md for what each record takes beside its bytes.
+// Room returns how many bytes the next frames surely find in space that is allocated, so that they do not fail with
+// ErrNoSpace: what is left of the last segment, or a prepared one. It counts frames, not payload: see FORMAT.md for
+// what each record takes beside its bytes.
 func (l *Log) Room() int64 {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

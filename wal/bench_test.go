@@ -16,8 +16,8 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// BenchmarkAppend compares the time until a batch of 512-byte records is durable, in three log engines, on the disk that holds the
-// temporary folder (TMPDIR).
+// BenchmarkAppend compares the time until a batch of 512-byte records is durable, in three log engines, on the disk
+// that holds the temporary folder (TMPDIR).
 //
 //	go test -run '^$' -bench Append -count 6 ./wal
 func BenchmarkAppend(b *testing.B) {

@@ -1,7 +1,7 @@
 package wal
 
-// cache holds the newest records, as they were given to Append, up to a number of bytes. It is a ring: record i is in slot i modulo the
-// number of slots, which is a power of two. It is not safe for concurrent use.
+// cache holds the newest records, as they were given to Append, up to a number of bytes. It is a ring: record i is in
+// slot i modulo the number of slots, which is a power of two. It is not safe for concurrent use.
 type cache struct {
 	limit       int64
 	bytes       int64

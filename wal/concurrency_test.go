@@ -12,8 +12,9 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// TestConcurrency has one appender, who also replaces suffixes, a truncator and several readers at work at once, with Run preparing
-// segments. A reader sees the record that it asked for or ErrNotFound, and never a record that had been gone when it began.
+// TestConcurrency has one appender, who also replaces suffixes, a truncator and several readers at work at once, with
+// Run preparing segments. A reader sees the record that it asked for or ErrNotFound, and never a record that had been
+// gone when it began.
 func TestConcurrency(t *testing.T) {
 	for name, cacheBytes := range map[string]int64{"cache": 20 << 10, "no cache": -1} {
 		t.Run(name, func(t *testing.T) { testConcurrency(t, cacheBytes) })
@@ -22,8 +23,9 @@ func TestConcurrency(t *testing.T) {
 
 func testConcurrency(t *testing.T, cacheBytes int64) {
 	syncs := 0
-	l, err := wal.Open(t.TempDir(), wal.Options{SegmentBytes: 16 << 10, CacheBytes: cacheBytes, Logger: quiet, MarkInterval: time.Millisecond,
-		OnSync: func(time.Duration) { syncs++ }})
+	l, err := wal.Open(t.TempDir(),
+		wal.Options{SegmentBytes: 16 << 10, CacheBytes: cacheBytes, Logger: quiet, MarkInterval: time.Millisecond,
+			OnSync: func(time.Duration) { syncs++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +66,8 @@ func testConcurrency(t *testing.T, cacheBytes int64) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if stats.Appends != uint64(2*rounds) || stats.Records != uint64(5*rounds) || int(stats.Syncs) != syncs || stats.SyncMax < stats.SyncLast || !stats.SyncStarted.IsZero() {
+	if stats.Appends != uint64(2*rounds) || stats.Records != uint64(5*rounds) || int(stats.Syncs) != syncs ||
+		stats.SyncMax < stats.SyncLast || !stats.SyncStarted.IsZero() {
 		t.Fatalf("stats: %+v, and OnSync was called %d times", stats, syncs)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 const simDir = "/wal"
 
-// crasher cuts the power at every boundary between two operations of the disk, lets each policy decide what of the unsynced data is left,
-// and looks at what Open makes of it.
+// crasher cuts the power at every boundary between two operations of the disk, lets each policy decide what of the
+// unsynced data is left, and looks at what Open makes of it.
 type crasher struct {
 	t      *testing.T
 	r      *rand.Rand
@@ -73,7 +73,8 @@ func (c *crasher) settle(disk *simdisk.Disk, how string) (*wal.Log, model) {
 	return l, c.after
 }
 
-// examine opens a disk after a power cut, at times cutting the power during that as well, and makes sure that the log can be used.
+// examine opens a disk after a power cut, at times cutting the power during that as well, and makes sure that the log
+// can be used.
 func (c *crasher) examine(disk *simdisk.Disk, how string) {
 	c.t.Helper()
 	if c.r.IntN(20) == 0 {
@@ -134,7 +135,8 @@ func TestCrash(t *testing.T) {
 	}
 	states := 0
 	for range runs {
-		c := &crasher{t: t, r: r, opts: wal.Options{SegmentBytes: 16 << 10, SpareSegments: r.IntN(3), CacheBytes: -1, Logger: quiet, Rand: random{r}}}
+		c := &crasher{t: t, r: r, opts: wal.Options{SegmentBytes: 16 << 10, SpareSegments: r.IntN(3), CacheBytes: -1,
+			Logger: quiet, Rand: random{r}}}
 		disk := simdisk.New()
 		c.watch(disk)
 		c.doing = "first open"

@@ -1,8 +1,9 @@
 // Package wal is a write-ahead log: numbered records on one disk, durable when Append returns.
 //
-// It knows neither consensus nor messages. A [Record] is an index and two byte strings, Meta and Data, that mean nothing here. Indexes
-// are contiguous. The log grows at its end ([Log.Append]), loses records at either end ([Log.TruncateBefore], [Log.TruncateAfter]), or
-// starts again somewhere else ([Log.Reset]). That is all that a replicated log asks for.
+// It knows neither consensus nor messages. A [Record] is an index and two byte strings, Meta and Data, that mean
+// nothing here. Indexes are contiguous. The log grows at its end ([Log.Append]), loses records at either end
+// ([Log.TruncateBefore], [Log.TruncateAfter]), or starts again somewhere else ([Log.Reset]). That is all that a
+// replicated log asks for.
 //
 //	l, err := wal.Open(dir, wal.Options{})             // recovers; refuses a damaged log
 //	go l.Run(ctx)                                      // prepares segments ahead; the log is right without it, only slower
@@ -15,8 +16,8 @@
 //	keep := l.IndexForTail(64 << 20)                   // lowest index from which the log's end takes at most 64 MiB
 //	err = l.Close()
 //
-// [Verify], [Walk] and [Inspect] read a log without opening it, also beside a running node. Package waltest is a suite for this log and
-// for any other store that is to stand in its place.
+// [Verify], [Walk] and [Inspect] read a log without opening it, also beside a running node. Package waltest is a suite
+// for this log and for any other store that is to stand in its place.
 //
 // # Promises
 //
@@ -34,22 +35,21 @@
 //
 // # What it relies on
 //
-// A sector (512 bytes) is written whole or not at all, the bytes of a sector that a write did not change survive that write, fdatasync
-// does not lie, and rename is atomic. Sectors of an unsynced write may reach the disk in any order or not at all; directory
-// entries are durable only after the directory was synced.
+// A sector (512 bytes) is written whole or not at all, the bytes of a sector that a write did not change survive that
+// write, fdatasync does not lie, and rename is atomic. Sectors of an unsynced write may reach the disk in any order or
+// not at all; directory entries are durable only after the directory was synced.
 //
 // # What it does not do
 //
-// It does not repair. A copy of the records exists on other nodes, and only they can tell a lost record from one that never was.
-// It cannot distinguish damage to the last batch from a batch that a crash cut short, unless
-// the batch is older than the last mark (see Options.MarkInterval). A caller that
-// acknowledges records must record how far, as package raftstore does.
-// It does not compress or encrypt, and keeps four bytes of memory per record to find it.
+// It does not repair. A copy of the records exists on other nodes, and only they can tell a lost record from one that
+// never was. It cannot distinguish damage to the last batch from a batch that a crash cut short, unless the batch is
+// older than the last mark (see Options.MarkInterval). A caller that acknowledges records must record how far, as
+// package raftstore does. It does not compress or encrypt, and keeps four bytes of memory per record to find it.
 //
 // FORMAT.md draws the files; recover.go tells how they are read back.
 //
 // # Concurrency
 //
-// All methods may be called from any goroutine. Append, TruncateBefore, TruncateAfter and Reset take turns; reads go on beside them and
-// see either state. The one goroutine is the caller's own: the one that calls Run.
+// All methods may be called from any goroutine. Append, TruncateBefore, TruncateAfter and Reset take turns; reads go on
+// beside them and see either state. The one goroutine is the caller's own: the one that calls Run.
 package wal

@@ -43,8 +43,8 @@ func (e *CorruptError) Error() string {
 		"keep a copy of the folder, remove the node from the cluster, and add it again with an empty folder"
 }
 
-// FailedError is the first failed write or sync of a log. The log is stopped: all later calls return this error. Whether the call that
-// met it took place is unknown until the log is opened again.
+// FailedError is the first failed write or sync of a log. The log is stopped: all later calls return this error.
+// Whether the call that met it took place is unknown until the log is opened again.
 type FailedError struct {
 	Op   string // "write", "sync", "rename", …
 	File string
@@ -52,7 +52,8 @@ type FailedError struct {
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("wal: %s %s: %v; the log is stopped, the outcome of this call is unknown; check the disk, then restart the process", e.Op, e.File, e.Err)
+	return fmt.Sprintf("wal: %s %s: %v; the log is stopped, the outcome of this call is unknown; check the disk, "+
+		"then restart the process", e.Op, e.File, e.Err)
 }
 
 func (e *FailedError) Unwrap() error { return e.Err }

@@ -51,15 +51,16 @@ func mustAppend(t *testing.T, l *wal.Log, batches ...[]wal.Record) {
 	}
 }
 
-// TestFailureIsSticky has each kind of operation fail once, anywhere: the call says so, so does every later one, the disk is not touched
-// again, and the log opens in the state before the call or after it, and stays there.
+// TestFailureIsSticky has each kind of operation fail once, anywhere: the call says so, so does every later one, the
+// disk is not touched again, and the log opens in the state before the call or after it, and stays there.
 func TestFailureIsSticky(t *testing.T) {
 	r := newRand(t)
 	stopped := 0
 	for round := range 300 {
 		disk := simdisk.New()
 		l := simLog(t, disk)
-		kinds := []simdisk.Kind{simdisk.Write, simdisk.Sync, simdisk.SyncDir, simdisk.Rename, simdisk.Allocate, simdisk.Create, simdisk.Remove}
+		kinds := []simdisk.Kind{simdisk.Write, simdisk.Sync, simdisk.SyncDir, simdisk.Rename, simdisk.Allocate,
+			simdisk.Create, simdisk.Remove}
 		kind, countdown := kinds[round%len(kinds)], 1+r.IntN(15)
 		failed := false
 		disk.Fail(func(op simdisk.Op) error {
@@ -262,9 +263,11 @@ func TestMissingFiles(t *testing.T) {
 		{"tail cut beyond its records", func(d *simdisk.Disk) error { return d.Cut(segment(3), 16000) }, segment(3)},
 		{"emptied tail", func(d *simdisk.Disk) error { return d.Cut(segment(3), 0) }, segment(3)},
 		{"cut manifest", func(d *simdisk.Disk) error { return d.Cut(manifest, 40) }, manifest},
-		{"segment under another name", func(d *simdisk.Disk) error { return d.Rename(segment(2), segment(3)) }, segment(2)},
+		{"segment under another name", func(d *simdisk.Disk) error { return d.Rename(segment(2), segment(3)) },
+			segment(2)},
 		{"segments swapped", func(d *simdisk.Disk) error {
-			return errors.Join(d.Rename(segment(1), simDir+"/x"), d.Rename(segment(2), segment(1)), d.Rename(simDir+"/x", segment(2)))
+			return errors.Join(d.Rename(segment(1), simDir+"/x"), d.Rename(segment(2), segment(1)),
+				d.Rename(simDir+"/x", segment(2)))
 		}, segment(1)},
 	}
 	for _, c := range cases {
@@ -312,7 +315,8 @@ func TestForeignSegment(t *testing.T) {
 	name := fmt.Sprintf("/%020d.seg", 1)
 	copyFile(t, disk, "/other"+name, simDir+name)
 	var corrupt *wal.CorruptError
-	if _, err = wal.Open(simDir, simOptions(disk)); !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "another log") {
+	if _, err = wal.Open(simDir, simOptions(disk)); !errors.As(err, &corrupt) ||
+		!strings.Contains(err.Error(), "another log") {
 		t.Fatalf("open: %v", err)
 	}
 }

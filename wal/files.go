@@ -5,10 +5,12 @@ import (
 	"fmt"
 )
 
-// The life of a segment file: zeros, or a spare → prepared, and named by the manifest → in use → without live records, so no longer named
-// → spare again, or removed. Each arrow is durable before the next one. All of it happens under the admin lock.
+// The life of a segment file: zeros, or a spare → prepared, and named by the manifest → in use → without live records,
+// so no longer named → spare again, or removed. Each arrow is durable before the next one. All of it happens under the
+// admin lock.
 
-// prepareLocked adds a segment to ready. When it returns nil, the file, its name and its entry in the manifest are durable.
+// prepareLocked adds a segment to ready. When it returns nil, the file, its name and its entry in the manifest are
+// durable.
 func (l *Log) prepareLocked() error {
 	id := l.manifest.now.last + 1
 	salt, err := l.randomID()

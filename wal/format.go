@@ -11,7 +11,8 @@ import (
 //	 8  version  u32
 //	12  crc      u32   CRC32C of bytes 0–12
 //
-// so that "newer than this program" can be told from damage. All numbers are little-endian; CRC32C is the Castagnoli polynomial.
+// so that "newer than this program" can be told from damage. All numbers are little-endian; CRC32C is the Castagnoli
+// polynomial.
 //
 // A segment is one file of a fixed size. Its first 4096 bytes are the header, the rest is frames, one after the other:
 //
@@ -25,20 +26,22 @@ import (
 //	    zeros up to 4096       32  at      u32  this frame's own offset
 //	                           36  back    u32  see below
 //
-// A frame says: records below first and records from index on are void, and here are count records, numbered from index. So a frame
-// without records is a truncation, at either end or of everything, and each of those is as atomic as an append.
+// A frame says: records below first and records from index on are void, and here are count records, numbered from
+// index. So a frame without records is a truncation, at either end or of everything, and each of those is as atomic as
+// an append.
 //
-// The seed is the CRC32C of header bytes 16–40. The salt is drawn again each time that a file begins a life as a segment, so bytes of an
-// earlier life do not verify. The epoch does the same within one life: it rises with every Open, and bytes that a crash left beyond the
-// tail carry an older one. Together they mean that a place is written at most once under the same seed and epoch, so whatever
-// verifies there was written there, and as a part of that batch.
+// The seed is the CRC32C of header bytes 16–40. The salt is drawn again each time that a file begins a life as a
+// segment, so bytes of an earlier life do not verify. The epoch does the same within one life: it rises with every
+// Open, and bytes that a crash left beyond the tail carry an older one. Together they mean that a place is written at
+// most once under the same seed and epoch, so whatever verifies there was written there, and as a part of that batch.
 //
-// back is used in the first frame of a segment only: the offset at which the frames of the segment before it end. That makes the
-// end of every segment but the last exact.
+// back is used in the first frame of a segment only: the offset at which the frames of the segment before it end. That
+// makes the end of every segment but the last exact.
 //
-// There is no commit marker behind the records. A disk may write the sectors of one write in any order, so a marker at the end proves
-// nothing about what stands before it. Instead the frame counts only when its head and all of its records verify; the head comes first
-// because it says how far the frame reaches, so that nothing has to be guessed from damaged bytes.
+// There is no commit marker behind the records. A disk may write the sectors of one write in any order, so a marker at
+// the end proves nothing about what stands before it. Instead the frame counts only when its head and all of its
+// records verify; the head comes first because it says how far the frame reaches, so that nothing has to be guessed
+// from damaged bytes.
 const (
 	formatVersion = 1
 
@@ -186,7 +189,8 @@ func appendRecord(b []byte, seed, epoch uint32, r Record) []byte {
 	return b
 }
 
-// recordLength reads a record's length from its head, which is not verified yet: use it to know how much to read, not more.
+// recordLength reads a record's length from its head, which is not verified yet: use it to know how much to read, not
+// more.
 func recordLength(head []byte) int64 {
 	return recordSize(int(le.Uint32(head[20:])), int(le.Uint32(head[16:])))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// A writer of the format that knows nothing but FORMAT.md. Each function returns bytes; a test that wants damage changes them.
+// A writer of the format that knows nothing but FORMAT.md. Each function returns bytes; a test that wants damage
+// changes them.
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
@@ -80,7 +81,8 @@ func (s *formatSegment) batch(f formatBatch) {
 
 // append writes a batch of records as Append does.
 func (s *formatSegment) append(epoch uint32, first uint64, back uint32, records ...wal.Record) {
-	f := formatBatch{epoch: epoch, count: uint32(len(records)), offset: uint32(s.at), back: back, index: records[0].Index, first: first}
+	f := formatBatch{epoch: epoch, count: uint32(len(records)), offset: uint32(s.at), back: back,
+		index: records[0].Index, first: first}
 	for _, r := range records {
 		f.records = append(f.records, s.record(epoch, r)...)
 	}

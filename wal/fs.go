@@ -10,14 +10,15 @@ import (
 	"github.com/turnlog/turnlog/internal/vfs"
 )
 
-// FS is the file system as the log sees it; see Options.FS. Methods may be called concurrently. A full disk is reported as an error that
-// wraps syscall.ENOSPC or EDQUOT.
+// FS is the file system as the log sees it; see Options.FS. Methods may be called concurrently. A full disk is reported
+// as an error that wraps syscall.ENOSPC or EDQUOT.
 type FS interface {
 	// MkdirAll creates the folder and its parents, durably.
 	MkdirAll(dir string) error
 	// List returns the names in dir, in any order.
 	List(dir string) ([]string, error)
-	// Create makes an empty file, open for reading and writing; it replaces a file of that name. Durable only after SyncDir.
+	// Create makes an empty file, open for reading and writing; it replaces a file of that name. Durable only after
+	// SyncDir.
 	Create(name string) (File, error)
 	// Open opens an existing file for reading and writing. A missing one is fs.ErrNotExist.
 	Open(name string) (File, error)
@@ -27,7 +28,8 @@ type FS interface {
 	Remove(name string) error
 	// SyncDir makes creations, renames and removals in dir durable.
 	SyncDir(dir string) error
-	// Lock takes an exclusive lock that ends with Close or with the process. If it is taken, the error wraps syscall.EWOULDBLOCK.
+	// Lock takes an exclusive lock that ends with Close or with the process. If it is taken, the error wraps
+	// syscall.EWOULDBLOCK.
 	Lock(name string) (io.Closer, error)
 }
 
@@ -45,8 +47,8 @@ type File = interface {
 	Sync() error
 	// Size returns the length of the file in bytes.
 	Size() (int64, error)
-	// Allocate grows the file to size with zeros that are really written, so that overwriting them later takes no space and changes
-	// no metadata. It does not shrink a file. Durable after Sync. After an error the file has its old size.
+	// Allocate grows the file to size with zeros that are really written, so that overwriting them later takes no space
+	// and changes no metadata. It does not shrink a file. Durable after Sync. After an error the file has its old size.
 	Allocate(size int64) error
 }
 

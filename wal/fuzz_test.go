@@ -64,14 +64,17 @@ func fuzzSegment(s *script, seg *formatSegment, epoch uint32, index uint64) uint
 	return index
 }
 
-// FuzzOpen opens folders that no log ever wrote. Open refuses them, or the log that it returns is whole: every record can be read, it can be
-// used, and it is the same when it is opened again.
+// FuzzOpen opens folders that no log ever wrote. Open refuses them, or the log that it returns is whole: every record
+// can be read, it can be used, and it is the same when it is opened again.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{2, 3, 0, 1, 2, 65, 65, 3, 66, 66, 66, 0, 0, 0, 2, 9, 1, 67, 4, 1, 1, 1, 1, 0, 0})
-	f.Add([]byte{1, 2, 7, 3, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 1, 5, 5, 5, 5, 5, 5, 255, 3, 9, 248, 254, 129, 1, 2, 3})
-	f.Add([]byte{0, 1, 0, 1, 0, 1, 65, 0, 249, 2, 0, 2, 0})                                          // a record under another number
-	f.Add([]byte{1, 1, 16, 3, 3, 0, 1, 0, 0, 255, 5, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 248, 0}) // a dropped record is damaged
+	f.Add([]byte{1, 2, 7, 3, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 1, 5, 5, 5, 5, 5, 5, 255, 3, 9, 248, 254,
+		129, 1, 2, 3})
+	// a record under another number
+	f.Add([]byte{0, 1, 0, 1, 0, 1, 65, 0, 249, 2, 0, 2, 0})
+	// a dropped record is damaged
+	f.Add([]byte{1, 1, 16, 3, 3, 0, 1, 0, 0, 255, 5, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 248, 0})
 	f.Add([]byte("\x03\x05 a small log with \xff odd \xfd batches \xfc in it \xfb and so on, and on \xf9 and on \xf8"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := script(data)
@@ -96,7 +99,8 @@ func FuzzOpen(f *testing.F) {
 func FuzzFiles(f *testing.F) {
 	one := newFormatSegment(5, 1, 11, 16<<10)
 	one.append(1, 1, 0, records(1, 3, 30)...)
-	manifest := formatManifest{logID: 5, sequence: 1, oldest: 1, newest: 1, markSegment: 1, markOffset: 4096, epoch: 1}.bytes()
+	manifest := formatManifest{logID: 5, sequence: 1, oldest: 1, newest: 1, markSegment: 1, markOffset: 4096,
+		epoch: 1}.bytes()
 	f.Add(manifest, one.file[:one.at])
 	f.Add(manifest, []byte{})
 	f.Add([]byte{}, one.file)

@@ -2,24 +2,27 @@ package wal
 
 import "fmt"
 
-// Most bytes of a log belong to records that are dropped: their segment goes only when nothing in it is live. Damage among them must
-// not stop a node that has every live record.
+// Most bytes of a log belong to records that are dropped: their segment goes only when nothing in it is live. Damage
+// among them must not stop a node that has every live record.
 //
-// A gap is a place before the manifest's mark where no frame verifies. The replay goes on with the first whole frame behind it: where
-// the damaged frame's own head says that it ends, or else at the next head that is valid at its own place. It is unknown what was in
-// the gap: records, and truncations of either end, after which the records before the gap may have been replaced by others. So the frame behind
-// a gap counts as the first of the log: the table forgets all that came before.
+// A gap is a place before the manifest's mark where no frame verifies. The replay goes on with the first whole frame
+// behind it: where the damaged frame's own head says that it ends, or else at the next head that is valid at its own
+// place. It is unknown what was in the gap: records, and truncations of either end, after which the records before the
+// gap may have been replaced by others. So the frame behind a gap counts as the first of the log: the table forgets all
+// that came before.
 //
-// What each frame says is enough to tell if that matters. Records below its first are void, and so are those from its index on: what is
-// live from there on was written by it or after it. So everything live was written behind the gap if and only if the log begins at or
-// above the lowest index of the frames behind the gap. Otherwise the gap is damage like any other.
+// What each frame says is enough to tell if that matters. Records below its first are void, and so are those from its
+// index on: what is live from there on was written by it or after it. So everything live was written behind the gap if
+// and only if the log begins at or above the lowest index of the frames behind the gap. Otherwise the gap is damage
+// like any other.
 //
-// A gap must end before the mark, and from its end on every frame must verify, up to the mark with the index that the manifest tells and on
-// to the end of the log. So the rules of the tail stay as they are, and a head that is none, in the bytes of a record or left behind at the end of
-// a segment, would have to begin such a chain: the records of its frame must verify, and those of all frames after it.
+// A gap must end before the mark, and from its end on every frame must verify, up to the mark with the index that the
+// manifest tells and on to the end of the log. So the rules of the tail stay as they are, and a head that is none, in
+// the bytes of a record or left behind at the end of a segment, would have to begin such a chain: the records of its
+// frame must verify, and those of all frames after it.
 
-// DroppedDamage is a place where the log is damaged and only records that it had dropped were lost. It does no harm; its segment file is
-// recycled together with the records around it.
+// DroppedDamage is a place where the log is damaged and only records that it had dropped were lost. It does no harm;
+// its segment file is recycled together with the records around it.
 type DroppedDamage struct {
 	File   string
 	Offset int64 // of the first batch head or record that does not verify
@@ -74,7 +77,8 @@ func (p *replayer) checkGaps() error {
 	case p.gap.open:
 		return &liveDamage{"no whole batch follows the damage"}
 	case p.first < p.gap.until:
-		return &liveDamage{fmt.Sprintf("the log begins at record %d, and what is damaged may reach up to record %d", p.first, p.gap.until)}
+		return &liveDamage{fmt.Sprintf("the log begins at record %d, and what is damaged may reach up to record %d",
+			p.first, p.gap.until)}
 	}
 	return nil
 }

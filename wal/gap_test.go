@@ -14,8 +14,8 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// TestRot flips bytes of the log's files (with -long, every one of them) in turn. Opened, the log is whole or refused; it never shows
-// anything else. It is whole if and only if no live record can have been where the byte is.
+// TestRot flips bytes of the log's files (with -long, every one of them) in turn. Opened, the log is whole or refused;
+// it never shows anything else. It is whole if and only if no live record can have been where the byte is.
 func TestRot(t *testing.T) {
 	for name, build := range map[string]func(t *testing.T, r *rand.Rand) (*simdisk.Disk, model){
 		"closed": closedLog, "dropped segments still there": unfreedLog,
@@ -143,7 +143,8 @@ func lastBatch(batches []wal.Batch, file string, offset int64) bool {
 	return batchAt(batches, file, offset) == len(batches)-1
 }
 
-// droppedAt tells whether all that is live in a log that begins with first was written by the batches after the one at this place.
+// droppedAt tells whether all that is live in a log that begins with first was written by the batches after the one at
+// this place.
 func droppedAt(batches []wal.Batch, file string, offset int64, first uint64) bool {
 	behind := batches[batchAt(batches, file, offset)+1:]
 	return slices.ContainsFunc(behind, func(b wal.Batch) bool { return b.Index <= first })
@@ -160,8 +161,9 @@ func mustBeCorrupt(t *testing.T, err error, file string, offset int64) {
 	}
 }
 
-// A bit flips in a record that was dropped long ago: the log opens with every live record, says once that there is damage, can be used and
-// opened again, and is whole when it has recycled the segment. A bit of a live record is damage as ever.
+// A bit flips in a record that was dropped long ago: the log opens with every live record, says once that there is
+// damage, can be used and opened again, and is whole when it has recycled the segment. A bit of a live record is damage
+// as ever.
 func TestDroppedRecordDamaged(t *testing.T) {
 	disk := simdisk.New()
 	l := simLog(t, disk)
@@ -197,7 +199,8 @@ func TestDroppedRecordDamaged(t *testing.T) {
 		if l, err = wal.Open(simDir, opts); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(out.String(), "every live record is whole"); n != 1 || strings.Count(out.String(), "level=") != 1 {
+		if n := strings.Count(out.String(), "every live record is whole"); n != 1 ||
+			strings.Count(out.String(), "level=") != 1 {
 			t.Fatalf("open said %d times that dropped records are damaged: %s", n, out.String())
 		}
 		if d := m.diff(l); d != "" {
@@ -226,7 +229,8 @@ func TestDroppedRecordDamaged(t *testing.T) {
 	}
 }
 
-// mustReportDropped makes sure that those who look at the log learn of the damage behind the first batch, and see all else once.
+// mustReportDropped makes sure that those who look at the log learn of the damage behind the first batch, and see all
+// else once.
 func mustReportDropped(t *testing.T, disk *simdisk.Disk, segment string, m model) {
 	t.Helper()
 	report, err := wal.Verify(simDir, wal.Options{FS: disk})
@@ -252,7 +256,8 @@ func mustReportDropped(t *testing.T, disk *simdisk.Disk, segment string, m model
 		t.Fatalf("the records shown are %d, and should be %d", shown, all)
 	}
 	var out strings.Builder
-	if err := wal.Inspect(simDir, wal.Options{FS: disk}, &out, wal.InspectOptions{}); err != nil || !strings.Contains(out.String(), "dropped records are damaged") {
+	if err := wal.Inspect(simDir, wal.Options{FS: disk}, &out, wal.InspectOptions{}); err != nil ||
+		!strings.Contains(out.String(), "dropped records are damaged") {
 		t.Fatalf("inspect: %v: %s", err, out.String())
 	}
 }
@@ -281,13 +286,14 @@ func damagedLog(t *testing.T) *simdisk.Disk {
 func TestDamageThatMattersIsExplained(t *testing.T) {
 	_, err := wal.Open(simDir, simOptions(damagedLog(t)))
 	var corrupt *wal.CorruptError
-	if !errors.As(err, &corrupt) || !strings.Contains(corrupt.Reason, "the log begins at record 5, and what is damaged may reach up to record") {
+	if !errors.As(err, &corrupt) ||
+		!strings.Contains(corrupt.Reason, "the log begins at record 5, and what is damaged may reach up to record") {
 		t.Errorf("open: %v", err)
 	}
 }
 
-// TestReadErrorBehindDamage has each read in turn fail while a damaged log is opened: a disk that cannot be read is not taken for one
-// that has lost what was on it.
+// TestReadErrorBehindDamage has each read in turn fail while a damaged log is opened: a disk that cannot be read is not
+// taken for one that has lost what was on it.
 func TestReadErrorBehindDamage(t *testing.T) {
 	disk := damagedLog(t)
 	for failing := 0; ; failing++ {

@@ -48,8 +48,8 @@ func newer(magic string) []byte {
 	return append(formatPreamble(magic, 2), bytes.Repeat([]byte{0xd2}, 16<<10-16)...)
 }
 
-// TestGolden holds the program against a log that is in the repository: it writes the same bytes, and reads them. A change of the format needs
-// a new version, a new folder beside v1, and v1 must still be read.
+// TestGolden holds the program against a log that is in the repository: it writes the same bytes, and reads them. A
+// change of the format needs a new version, a new folder beside v1, and v1 must still be read.
 func TestGolden(t *testing.T) {
 	disk, m := goldenLog(t)
 	names, err := disk.List(simDir)
@@ -161,7 +161,8 @@ func TestInspect(t *testing.T) {
 	for name, show := range map[string]wal.InspectOptions{
 		"inspect.txt":         {},
 		"inspect-batches.txt": {Batches: true},
-		"inspect-records.txt": {Records: true, From: 1002, To: 1004, Describe: func(r wal.Record) string { return string(r.Data[:9]) }},
+		"inspect-records.txt": {Records: true, From: 1002, To: 1004,
+			Describe: func(r wal.Record) string { return string(r.Data[:9]) }},
 	} {
 		var out strings.Builder
 		if err := wal.Inspect("testdata/v1", wal.Options{}, &out, show); err != nil {
@@ -202,7 +203,8 @@ func TestVerifyBesideRunningLog(t *testing.T) {
 			default:
 			}
 			next := max(1, l.NextIndex())
-			err := errors.Join(l.Append(records(next, 3, 500)), l.TruncateAfter(next+1), l.TruncateBefore(max(1, l.IndexForTail(50<<10))))
+			err := errors.Join(l.Append(records(next, 3, 500)), l.TruncateAfter(next+1),
+				l.TruncateBefore(max(1, l.IndexForTail(50<<10))))
 			if err != nil {
 				done <- err
 				return

@@ -14,8 +14,8 @@ type InspectOptions struct {
 	Describe func(r Record) string // what a record means, in a few words; nil: nothing
 }
 
-// Inspect writes the log in dir for people to read. It changes nothing and takes no lock; see Walk for what that means beside a running
-// node. What could be read before an error is written first. Of opts only FS is used.
+// Inspect writes the log in dir for people to read. It changes nothing and takes no lock; see Walk for what that means
+// beside a running node. What could be read before an error is written first. Of opts only FS is used.
 func Inspect(dir string, opts Options, w io.Writer, show InspectOptions) error {
 	out := &printer{w: w}
 	report, err := Walk(dir, opts, func(b Batch) error {
@@ -93,14 +93,17 @@ func (p *printer) report(r Report) {
 	table := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "segment\tstate\tsize\tused\trecords\tfirst\tlast\t\n")
 	for _, s := range r.Segments {
-		fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t\n", s.ID, s.State, s.Size, s.Used, s.Live, s.FirstIndex, s.LastIndex)
+		fmt.Fprintf(table, "%d\t%s\t%d\t%d\t%d\t%d\t%d\t\n", s.ID, s.State, s.Size, s.Used, s.Live, s.FirstIndex,
+			s.LastIndex)
 	}
 	p.err = table.Flush()
 	if r.Torn != nil {
-		p.printf("incomplete batch at the end, left by a crash or being written now: %s offset %d: %s\n", r.Torn.File, r.Torn.Offset, r.Torn.Reason)
+		p.printf("incomplete batch at the end, left by a crash or being written now: %s offset %d: %s\n", r.Torn.File,
+			r.Torn.Offset, r.Torn.Reason)
 	}
 	for _, d := range r.DroppedDamage {
-		p.printf("dropped records are damaged, which does no harm: %s offset %d: %s; whole again from %s offset %d on\n",
+		p.printf("dropped records are damaged, which does no harm: %s offset %d: %s; whole again from %s offset "+
+			"%d on\n",
 			d.File, d.Offset, d.Reason, d.UntilFile, d.UntilOffset)
 	}
 	if r.ManifestDamage != "" {

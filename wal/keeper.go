@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Run prepares segments before they are needed, and records from time to time how far the log was synced. It returns nil when ctx ends or
-// the log is closed, and the failure that stopped the log otherwise. While the disk is full it tries again every MarkInterval.
+// Run prepares segments before they are needed, and records from time to time how far the log was synced. It returns
+// nil when ctx ends or the log is closed, and the failure that stopped the log otherwise. While the disk is full it
+// tries again every MarkInterval.
 func (l *Log) Run(ctx context.Context) error {
 	tick := time.NewTicker(l.opts.MarkInterval)
 	defer tick.Stop()
@@ -30,7 +31,8 @@ func (l *Log) Run(ctx context.Context) error {
 			return nil
 		case errors.Is(err, ErrNoSpace):
 			if !full {
-				l.opts.Logger.Warn("wal cannot prepare its next segment; appends will be refused when the present one is full", "error", err)
+				l.opts.Logger.Warn("wal cannot prepare its next segment; appends will be refused when the present "+
+					"one is full", "error", err)
 			}
 		case err != nil:
 			return err

@@ -15,7 +15,8 @@ import (
 	"github.com/turnlog/turnlog/wal"
 )
 
-// TestOneWriteOneSync counts what a call does to the disk when the next segment is prepared, also at the change of segments: one write and one sync.
+// TestOneWriteOneSync counts what a call does to the disk when the next segment is prepared, also at the change of
+// segments: one write and one sync.
 func TestOneWriteOneSync(t *testing.T) {
 	disk := simdisk.New()
 	l := simLog(t, disk)
@@ -35,7 +36,8 @@ func TestOneWriteOneSync(t *testing.T) {
 			if err := call(); err != nil {
 				t.Fatal(err)
 			}
-			if len(ops) != 2 || ops[0].Kind != simdisk.Write || ops[1].Kind != simdisk.Sync || ops[0].Name != ops[1].Name {
+			if len(ops) != 2 || ops[0].Kind != simdisk.Write || ops[1].Kind != simdisk.Sync ||
+				ops[0].Name != ops[1].Name {
 				t.Fatalf("one call did this to the disk: %v", ops)
 			}
 		}
@@ -53,7 +55,8 @@ func TestRunPreparesWhenThereIsRoom(t *testing.T) {
 		t.Skipf("cannot mount a small file system: %v", err)
 	}
 	defer unix.Unmount(dir, 0)
-	l, err := wal.Open(dir+"/wal", wal.Options{SegmentBytes: 128 << 10, SpareSegments: -1, MarkInterval: time.Millisecond, Logger: quiet})
+	l, err := wal.Open(dir+"/wal",
+		wal.Options{SegmentBytes: 128 << 10, SpareSegments: -1, MarkInterval: time.Millisecond, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

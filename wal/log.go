@@ -10,7 +10,8 @@ import (
 
 // Log is an open write-ahead log.
 //
-// Locks are taken in the order writer, admin, mu, and last the gate of a segment. Nothing is written or read on disk under mu.
+// Locks are taken in the order writer, admin, mu, and last the gate of a segment. Nothing is written or read on disk
+// under mu.
 type Log struct {
 	opts     Options
 	dir      folder
@@ -21,7 +22,8 @@ type Log struct {
 	wake     chan struct{}         // capacity 1: Run should prepare a segment
 	done     chan struct{}         // closed by Close
 
-	writer  sync.Mutex // one Append or truncation at a time; guards buf, offsets, and together with mu the contents of the table
+	// one Append or truncation at a time; guards buf, offsets, and together with mu the contents of the table
+	writer  sync.Mutex
 	buf     []byte
 	offsets []uint32
 
@@ -79,9 +81,9 @@ func (l *Log) NextIndex() uint64 {
 	return l.table.next
 }
 
-// Get returns a record. Its slices are shared with other readers and must not be changed. A record that is read from disk is
-// verified and takes one allocation; a recent one comes from memory and takes none.
-// Errors: ErrNotFound, *CorruptError, ErrClosed, *FailedError, or that of a failed read, which does not stop the log.
+// Get returns a record. Its slices are shared with other readers and must not be changed. A record that is read from
+// disk is verified and takes one allocation; a recent one comes from memory and takes none. Errors: ErrNotFound,
+// *CorruptError, ErrClosed, *FailedError, or that of a failed read, which does not stop the log.
 func (l *Log) Get(index uint64) (Record, error) {
 	for {
 		if err := l.stopped(); err != nil {
@@ -119,7 +121,8 @@ func (l *Log) IndexForTail(bytes int64) uint64 {
 	return l.table.indexForTail(bytes)
 }
 
-// Close sets the mark and releases the folder. Calls that are waiting fail with ErrClosed, and Run returns. Closing again is harmless.
+// Close sets the mark and releases the folder. Calls that are waiting fail with ErrClosed, and Run returns. Closing
+// again is harmless.
 func (l *Log) Close() error {
 	l.writer.Lock()
 	defer l.writer.Unlock()

@@ -21,7 +21,8 @@ func TestReopen(t *testing.T) {
 	for i := uint64(1); i <= 500; i += 5 {
 		var b []wal.Record
 		for k := range uint64(5) {
-			b = append(b, wal.Record{Index: i + k, Meta: []byte("m"), Data: bytes.Repeat([]byte{byte(i + k)}, int(i+k))})
+			b = append(b, wal.Record{Index: i + k, Meta: []byte("m"),
+				Data: bytes.Repeat([]byte{byte(i + k)}, int(i+k))})
 		}
 		if err := l.Append(b); err != nil {
 			t.Fatal(err)
@@ -63,9 +64,11 @@ func TestReopen(t *testing.T) {
 		{func() error { return l.Append([]wal.Record{{Index: 204, Data: bytes.Repeat([]byte{204}, 204)}}) }, 101, 204},
 		{func() error { return l.TruncateBefore(205) }, 0, 0},
 		{func() error { return l.Reset(1000) }, 0, 0},
-		{func() error { return l.Append([]wal.Record{{Index: 1000, Data: bytes.Repeat([]byte{232}, 1000)}}) }, 1000, 1000},
+		{func() error { return l.Append([]wal.Record{{Index: 1000, Data: bytes.Repeat([]byte{232}, 1000)}}) },
+			1000, 1000},
 		{func() error { return l.Reset(0) }, 0, 0},
-		{func() error { return l.Append([]wal.Record{{Index: 7000, Data: bytes.Repeat([]byte{88}, 7000)}}) }, 7000, 7000},
+		{func() error { return l.Append([]wal.Record{{Index: 7000, Data: bytes.Repeat([]byte{88}, 7000)}}) },
+			7000, 7000},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
@@ -129,7 +132,8 @@ func TestRefused(t *testing.T) {
 
 // TestOptions refuses what cannot be.
 func TestOptions(t *testing.T) {
-	for _, opts := range []wal.Options{{SegmentBytes: 4096}, {SegmentBytes: 1<<20 + 1}, {SegmentBytes: 2 << 30}, {MarkInterval: -1}} {
+	for _, opts := range []wal.Options{{SegmentBytes: 4096}, {SegmentBytes: 1<<20 + 1}, {SegmentBytes: 2 << 30},
+		{MarkInterval: -1}} {
 		if l, err := wal.Open(t.TempDir(), opts); err == nil {
 			t.Errorf("%+v is accepted", opts)
 			l.Close()

@@ -6,10 +6,11 @@ import (
 	"io"
 )
 
-// The manifest says which segment files there must be and how far the log had surely come. It is one file of two slots, at offsets 0 and
-// 4096. Both are written on every change, one after the other, each followed by a sync: whichever sector is lost, to a crash in the
-// middle or to later damage, the other slot is whole and holds a state that the files agree with. Writing in place needs no space, so a full
-// disk can be truncated.
+// The manifest says which segment files there must be and how far the log had surely come. It is one file of two slots,
+// at offsets 0 and
+// 4096. Both are written on every change, one after the other, each followed by a sync: whichever sector is lost, to a
+// crash in the middle or to later damage, the other slot is whole and holds a state that the files agree with. Writing
+// in place needs no space, so a full disk can be truncated.
 //
 //	 0  preamble "turnlog\n"
 //	16  log id   u64   drawn when the log was made; in every segment header too
@@ -20,8 +21,8 @@ import (
 //	72  epoch    u32
 //	76  crc      u32   of bytes 0–76
 //
-// The mark is a place up to which the log was synced. It rises lazily. Before it everything must verify; from it on only frames
-// of the present epoch count.
+// The mark is a place up to which the log was synced. It rises lazily. Before it everything must verify; from it on
+// only frames of the present epoch count.
 const (
 	manifestSlotSize = 4096
 	manifestBodySize = 80
@@ -141,13 +142,15 @@ func (m *manifestFile) read(path string) (damaged string, err error) {
 	return damaged, nil
 }
 
-// createManifest makes the manifest of a new, empty log. Its name appears only when it is whole, and before any segment does.
+// createManifest makes the manifest of a new, empty log. Its name appears only when it is whole, and before any segment
+// does.
 func createManifest(dir folder, logID uint64) (*manifestFile, error) {
 	file, err := dir.create(manifestName + tempSuffix)
 	if err != nil {
 		return nil, err
 	}
-	m := &manifestFile{file: file, now: manifest{logID: logID, first: 1, epoch: 1, mark: mark{segment: 1, offset: headerSize}}}
+	m := &manifestFile{file: file,
+		now: manifest{logID: logID, first: 1, epoch: 1, mark: mark{segment: 1, offset: headerSize}}}
 	// Each step below must be durable before the next one.
 	for _, step := range []func() error{
 		func() error { return m.write(m.now) },

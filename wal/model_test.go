@@ -66,7 +66,8 @@ func (m model) diff(l *wal.Log) string {
 		first, last = 0, 0
 	}
 	if l.FirstIndex() != first || l.LastIndex() != last || l.NextIndex() != m.next {
-		return fmt.Sprintf("the log has %d…%d, next %d; it should have %d…%d, next %d", l.FirstIndex(), l.LastIndex(), l.NextIndex(), first, last, m.next)
+		return fmt.Sprintf("the log has %d…%d, next %d; it should have %d…%d, next %d", l.FirstIndex(), l.LastIndex(),
+			l.NextIndex(), first, last, m.next)
 	}
 	for i, want := range m.records {
 		got, err := l.Get(m.first + uint64(i))
@@ -74,7 +75,8 @@ func (m model) diff(l *wal.Log) string {
 			return fmt.Sprintf("get %d: %v", want.Index, err)
 		}
 		if got.Index != want.Index || !bytes.Equal(got.Meta, want.Meta) || !bytes.Equal(got.Data, want.Data) {
-			return fmt.Sprintf("record %d is %.20q %.20q, and should be %.20q %.20q", want.Index, got.Meta, got.Data, want.Meta, want.Data)
+			return fmt.Sprintf("record %d is %.20q %.20q, and should be %.20q %.20q", want.Index, got.Meta, got.Data,
+				want.Meta, want.Data)
 		}
 	}
 	for _, outside := range []uint64{m.first - 1, m.next} {
@@ -132,10 +134,12 @@ func randomStep(m model, r *rand.Rand) step {
 		return appended(batch(m, r, 2, 40000)) // larger than a segment, at times
 	case k < 77 && m.next > 0:
 		index := m.first + r.Uint64N(m.next-m.first+1)
-		return step{fmt.Sprintf("truncate before %d", index), func(l *wal.Log) error { return l.TruncateBefore(index) }, m.truncateBefore(index)}
+		return step{fmt.Sprintf("truncate before %d", index), func(l *wal.Log) error { return l.TruncateBefore(index) },
+			m.truncateBefore(index)}
 	case k < 87 && m.next > 0:
 		index := m.first - 1 + r.Uint64N(m.next-m.first+1)
-		return step{fmt.Sprintf("truncate after %d", index), func(l *wal.Log) error { return l.TruncateAfter(index) }, m.truncateAfter(index)}
+		return step{fmt.Sprintf("truncate after %d", index), func(l *wal.Log) error { return l.TruncateAfter(index) },
+			m.truncateAfter(index)}
 	case k < 90:
 		next := uint64(0)
 		if r.IntN(2) == 0 {
@@ -157,7 +161,8 @@ func TestModel(t *testing.T) {
 	}
 	for range runs {
 		dir := t.TempDir()
-		opts := wal.Options{SegmentBytes: 16 << 10, CacheBytes: r.Int64N(20000) - 1, SpareSegments: r.IntN(4) - 1, Logger: quiet}
+		opts := wal.Options{SegmentBytes: 16 << 10, CacheBytes: r.Int64N(20000) - 1, SpareSegments: r.IntN(4) - 1,
+			Logger: quiet}
 		l, err := wal.Open(dir, opts)
 		if err != nil {
 			t.Fatal(err)

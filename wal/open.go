@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// Open opens the log in dir, and makes an empty one if there is none. It verifies every record, drops a torn last batch, warns of damage to dropped records, and takes the
-// space of the first segment. It starts nothing: see Run.
-// Errors: *CorruptError, ErrNewer, ErrLocked, ErrNoSpace, or that of a failed file operation. Nothing is changed if it is one of the first three.
+// Open opens the log in dir, and makes an empty one if there is none. It verifies every record, drops a torn last
+// batch, warns of damage to dropped records, and takes the space of the first segment. It starts nothing: see Run.
+// Errors: *CorruptError, ErrNewer, ErrLocked, ErrNoSpace, or that of a failed file operation. Nothing is changed if it
+// is one of the first three.
 func Open(dir string, opts Options) (*Log, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -60,7 +61,8 @@ func (l *Log) open() error {
 	l.table, l.ready = r.table, r.ready
 	if r.torn != nil {
 		l.counters.tornTail.Store(true)
-		l.opts.Logger.Warn("wal dropped an incomplete batch at its end, as after a crash", "file", r.torn.File, "offset", r.torn.Offset, "reason", r.torn.Reason)
+		l.opts.Logger.Warn("wal dropped an incomplete batch at its end, as after a crash", "file", r.torn.File,
+			"offset", r.torn.Offset, "reason", r.torn.Reason)
 	}
 	if n := len(r.gaps); n > 0 {
 		l.opts.Logger.Warn("wal has damage among records that it had dropped; every live record is whole", "places", n,
@@ -112,15 +114,16 @@ func (l *Log) openManifest() error {
 		return err
 	}
 	if damaged != "" {
-		l.opts.Logger.Warn("wal repairs its manifest from the other copy", "file", l.dir.path(manifestName), "damage", damaged)
+		l.opts.Logger.Warn("wal repairs its manifest from the other copy", "file", l.dir.path(manifestName),
+			"damage", damaged)
 	}
 	l.manifest = m
 	return nil
 }
 
-// rewriteLast makes the newest batch durable. It verified, but perhaps only in the kernel's memory: the process may have died before its
-// sync, or the sync may have failed, after which the kernel holds the pages for clean. So they are written once more. All earlier
-// batches were synced before it was written.
+// rewriteLast makes the newest batch durable. It verified, but perhaps only in the kernel's memory: the process may
+// have died before its sync, or the sync may have failed, after which the kernel holds the pages for clean. So they are
+// written once more. All earlier batches were synced before it was written.
 func (l *Log) rewriteLast(f frame) error {
 	s := l.tail()
 	if s == nil {
@@ -152,7 +155,8 @@ func openSegments(dir folder, m manifest) ([]*segment, error) {
 	return segments, nil
 }
 
-// cleanLocked clears the folder of what a crash left: half-made files go, segments that the manifest does not name become spares.
+// cleanLocked clears the folder of what a crash left: half-made files go, segments that the manifest does not name
+// become spares.
 func (l *Log) cleanLocked(names []string) error {
 	changed := false
 	for _, name := range names {

@@ -13,17 +13,18 @@ import (
 
 // Options configure a Log. The zero value is ready for use.
 type Options struct {
-	// SegmentBytes is the size of a segment file: a multiple of 4096, from 16 KiB to 1 GiB. Default 64 MiB. It may change between
-	// openings. A batch that does not fit gets a larger segment of its own.
+	// SegmentBytes is the size of a segment file: a multiple of 4096, from 16 KiB to 1 GiB. Default 64 MiB. It may
+	// change between openings. A batch that does not fit gets a larger segment of its own.
 	SegmentBytes int64
 	// SpareSegments is how many recycled files are kept for later use. Default 2; negative: none.
 	SpareSegments int
 	// CacheBytes bounds the memory that holds the newest records. Default 16 MiB; negative: no cache.
 	CacheBytes int64
-	// MarkInterval is how often Run records how far the log was synced. Damage to batches older than the mark is told from a torn
-	// tail even when they are the last ones. Default 5 s. Close sets the mark too.
+	// MarkInterval is how often Run records how far the log was synced. Damage to batches older than the mark is told
+	// from a torn tail even when they are the last ones. Default 5 s. Close sets the mark too.
 	MarkInterval time.Duration
-	// OnSync, if set, is called after each sync of records with the time that the sync took, by the goroutine that appends: it must be quick.
+	// OnSync, if set, is called after each sync of records with the time that the sync took, by the goroutine that
+	// appends: it must be quick.
 	OnSync func(time.Duration)
 
 	Logger *slog.Logger     // default slog.Default()
@@ -47,7 +48,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.CacheBytes = cmp.Or(o.CacheBytes, 16<<20)
 	o.MarkInterval = cmp.Or(o.MarkInterval, 5*time.Second)
 	if o.SegmentBytes < minSegmentBytes || o.SegmentBytes > maxSegmentBytes || o.SegmentBytes%4096 != 0 {
-		return o, fmt.Errorf("wal: SegmentBytes is %d; it must be a multiple of 4096 from %d to %d", o.SegmentBytes, minSegmentBytes, maxSegmentBytes)
+		return o, fmt.Errorf("wal: SegmentBytes is %d; it must be a multiple of 4096 from %d to %d", o.SegmentBytes,
+			minSegmentBytes, maxSegmentBytes)
 	}
 	if o.MarkInterval < 0 {
 		return o, fmt.Errorf("wal: MarkInterval is %v; it must not be negative", o.MarkInterval)

@@ -7,16 +7,17 @@ import (
 
 // Recovery reads every frame of every segment that the manifest names, in order, and so verifies the whole log.
 //
-// The used segments are those up to the last one whose first frame verifies. The end of each but the last is known exactly, from the
-// first frame of the one after it, and everything before that end must verify. In the last one, the tail, frames are read until one does
-// not verify. That place is the end of the log if it may be one, and damage otherwise. It is damage if
+// The used segments are those up to the last one whose first frame verifies. The end of each but the last is known
+// exactly, from the first frame of the one after it, and everything before that end must verify. In the last one, the
+// tail, frames are read until one does not verify. That place is the end of the log if it may be one, and damage
+// otherwise. It is damage if
 //
 //   - it lies before the manifest's mark, up to which the log is known to have been synced, or
 //   - a valid frame of the present epoch stands anywhere after it, in this segment or in a later one: there is never more than one
 //     frame that is not synced yet, so a frame after it proves that it had been durable.
 //
-// What remains is a frame that was being written when the machine stopped, or nothing at all. Its bytes stay where they are; the epoch
-// that Open begins makes them invalid for good.
+// What remains is a frame that was being written when the machine stopped, or nothing at all. Its bytes stay where they
+// are; the epoch that Open begins makes them invalid for good.
 //
 // Damage that only dropped records can have suffered does not matter: see gap.go.
 
@@ -32,7 +33,8 @@ type recovered struct {
 // visitor sees each frame, with where its records are. The slice is reused.
 type visitor func(s *segment, f frame, offsets []uint32) error
 
-// recoverTable replays the segments that m names, past visit if that is not nil. On an error it returns what was recovered before.
+// recoverTable replays the segments that m names, past visit if that is not nil. On an error it returns what was
+// recovered before.
 func recoverTable(m manifest, segments []*segment, visit visitor) (*recovered, error) {
 	once := &visitOnce{visit: visit}
 	r, err := replay(m, segments, once.pass(), false)
@@ -51,8 +53,8 @@ func recoverTable(m manifest, segments []*segment, visit visitor) (*recovered, e
 	return replay(m, unread(segments), once.pass(), true)
 }
 
-// mattering returns the error for a log with damage that a second reading could not pass. A reading that failed for another reason says
-// nothing about the damage.
+// mattering returns the error for a log with damage that a second reading could not pass. A reading that failed for
+// another reason says nothing about the damage.
 func mattering(damage *CorruptError, failed error) error {
 	why := ""
 	var live *liveDamage
@@ -72,7 +74,8 @@ func mattering(damage *CorruptError, failed error) error {
 	return &all
 }
 
-// replay reads the segments once. With passGaps it goes on behind what is damaged, and fails if anything live may be lost there.
+// replay reads the segments once. With passGaps it goes on behind what is damaged, and fails if anything live may be
+// lost there.
 func replay(m manifest, segments []*segment, visit visitor, passGaps bool) (*recovered, error) {
 	r := &recovered{}
 	ends, used, err := usedSegments(m, segments, passGaps)
@@ -99,8 +102,8 @@ func replay(m manifest, segments []*segment, visit visitor, passGaps bool) (*rec
 // unknownEnd stands for the end of the tail segment, and of one whose successor begins with a damaged frame.
 const unknownEnd = -1
 
-// usedSegments finds how many segments are in use and where the frames of each end. A first frame that is damaged is an error, unless
-// it may lie in a gap.
+// usedSegments finds how many segments are in use and where the frames of each end. A first frame that is damaged is an
+// error, unless it may lie in a gap.
 func usedSegments(m manifest, segments []*segment, passGaps bool) (ends []int64, used int, err error) {
 	heads := make([]frame, len(segments))
 	bad := make([]error, len(segments))
@@ -116,7 +119,8 @@ func usedSegments(m manifest, segments []*segment, passGaps bool) (ends []int64,
 		if bad[i] == nil || inGap(s) {
 			used = i + 1
 		} else if m.mark.covers(s.id, headerSize) {
-			return nil, 0, &CorruptError{File: s.path, Offset: headerSize, Reason: bad[i].Error() + "; the log was synced beyond this place"}
+			return nil, 0, &CorruptError{File: s.path, Offset: headerSize, Reason: bad[i].Error() +
+				"; the log was synced beyond this place"}
 		}
 	}
 	ends = make([]int64, used)
@@ -165,7 +169,8 @@ func (p *replayer) segment(s *segment, end int64, last bool) error {
 			return &CorruptError{File: s.path, Offset: at, Index: f.index, Reason: reason}
 		}
 		if end != unknownEnd && f.end() > end {
-			return &CorruptError{File: s.path, Offset: at, Index: f.index, Reason: "the batch reaches beyond the end of the segment's records"}
+			return &CorruptError{File: s.path, Offset: at, Index: f.index,
+				Reason: "the batch reaches beyond the end of the segment's records"}
 		}
 		p.apply(s, f, c.offsets)
 		p.last = f
@@ -208,7 +213,8 @@ func (p *replayer) tail(c *scanner, at int64, bad *badFrame) error {
 		return p.damage(c.segment, bad, fmt.Sprintf("; a later batch stands at offset %d", later))
 	}
 	if f, err := c.head(at); err == nil {
-		p.torn = &TornTail{File: c.path, Offset: at, Reason: fmt.Sprintf("records %d…%d: %s", f.index, f.index+uint64(f.count)-1, bad.reason)}
+		p.torn = &TornTail{File: c.path, Offset: at,
+			Reason: fmt.Sprintf("records %d…%d: %s", f.index, f.index+uint64(f.count)-1, bad.reason)}
 	} else if !bad.blank {
 		p.torn = &TornTail{File: c.path, Offset: at, Reason: bad.reason}
 	}
@@ -239,7 +245,8 @@ func (p *replayer) damage(s *segment, bad *badFrame, why string) error {
 
 // passMark notes that a frame begins or the log ends at the mark, with the records that the mark says.
 func (p *replayer) passMark(s *segment, at int64) {
-	if !p.gap.open && s.id == p.manifest.mark.segment && at == p.manifest.mark.offset && p.next == p.manifest.mark.next {
+	if !p.gap.open && s.id == p.manifest.mark.segment && at == p.manifest.mark.offset &&
+		p.next == p.manifest.mark.next {
 		p.markSeen = true
 	}
 }
@@ -268,5 +275,6 @@ func (p *replayer) checkWhole(segments []*segment) error {
 
 func (p *replayer) unreached(last *segment) error {
 	return &CorruptError{File: last.path, Offset: last.end, Index: p.next, Reason: fmt.Sprintf(
-		"the log had been synced up to segment %d, offset %d, before record %d, and does not reach it", p.manifest.mark.segment, p.manifest.mark.offset, p.manifest.mark.next)}
+		"the log had been synced up to segment %d, offset %d, before record %d, and does not reach it",
+		p.manifest.mark.segment, p.manifest.mark.offset, p.manifest.mark.next)}
 }

@@ -32,7 +32,8 @@ func TestRotWhileOpen(t *testing.T) {
 	}
 }
 
-// TestTornTailOrDamage spoils the last batches of a log that was not closed: what may be a torn write is cut, what cannot be is refused.
+// TestTornTailOrDamage spoils the last batches of a log that was not closed: what may be a torn write is cut, what
+// cannot be is refused.
 func TestTornTailOrDamage(t *testing.T) {
 	const size = 40 + 128 // of each batch: one record of 100 bytes and 4 bytes of meta
 	at := func(batch int) int64 { return 4096 + int64(batch)*size }
@@ -94,9 +95,11 @@ func TestTornTailOrDamage(t *testing.T) {
 				t.Fatalf("open: %v; verify: %v", err, verr)
 			}
 			if after.LastIndex() != c.last || report.LastIndex != c.last {
-				t.Fatalf("open: up to %d, verify: up to %d; it should be %d", after.LastIndex(), report.LastIndex, c.last)
+				t.Fatalf("open: up to %d, verify: up to %d; it should be %d", after.LastIndex(),
+					report.LastIndex, c.last)
 			}
-			if torn := c.last < 10 || c.name == "beyond the last batch"; after.Stats().TornTail != torn || (report.Torn != nil) != torn {
+			if torn := c.last < 10 || c.name == "beyond the last batch"; after.Stats().TornTail != torn ||
+				(report.Torn != nil) != torn {
 				t.Fatalf("torn tail: %v, %+v", after.Stats().TornTail, report.Torn)
 			}
 			mustAppend(t, after, records(c.last+1, 1, 300))
@@ -107,8 +110,8 @@ func TestTornTailOrDamage(t *testing.T) {
 	}
 }
 
-// TestRecycledSegment fills recycled files only in part: the rest of them holds batches that were valid in the file's earlier lives, with
-// the same indexes at the same offsets, and none of them may come back.
+// TestRecycledSegment fills recycled files only in part: the rest of them holds batches that were valid in the file's
+// earlier lives, with the same indexes at the same offsets, and none of them may come back.
 func TestRecycledSegment(t *testing.T) {
 	disk := simdisk.New()
 	l := simLog(t, disk)
@@ -153,8 +156,8 @@ func TestRecycledSegment(t *testing.T) {
 	}
 }
 
-// TestTwiceTorn tears a batch so that its later records survive, and then another one of the same shape at the same place so that only
-// its earlier ones do. Together they look whole, but they were not written together.
+// TestTwiceTorn tears a batch so that its later records survive, and then another one of the same shape at the same
+// place so that only its earlier ones do. Together they look whole, but they were not written together.
 func TestTwiceTorn(t *testing.T) {
 	disk := simdisk.New()
 	mustAppend(t, simLog(t, disk), records(1, 1, 100))
@@ -183,8 +186,9 @@ func TestTwiceTorn(t *testing.T) {
 	}
 }
 
-// TestManifestOfYesterday puts an old manifest back, as a careless restore or a disk that lied about a sync would. The log forgets what
-// came after it, which nothing here can notice; but nothing of that may appear between records that are appended now.
+// TestManifestOfYesterday puts an old manifest back, as a careless restore or a disk that lied about a sync would. The
+// log forgets what came after it, which nothing here can notice; but nothing of that may appear between records that
+// are appended now.
 func TestManifestOfYesterday(t *testing.T) {
 	opts := func(disk *simdisk.Disk) wal.Options {
 		o := simOptions(disk)
@@ -228,7 +232,8 @@ func TestManifestOfYesterday(t *testing.T) {
 	}
 }
 
-// TestRotOfRandomLogs damages a few places of logs that random calls made: opened, such a log is refused or exactly as it was.
+// TestRotOfRandomLogs damages a few places of logs that random calls made: opened, such a log is refused or exactly as
+// it was.
 func TestRotOfRandomLogs(t *testing.T) {
 	r := newRand(t)
 	runs := 60
@@ -284,7 +289,8 @@ func randomLog(t *testing.T, r *rand.Rand) (*simdisk.Disk, model) {
 		take(randomStep(m, r))
 	}
 	if index := m.next - min(m.next-m.first, r.Uint64N(4)); index > 0 && r.IntN(2) == 0 {
-		take(step{"truncate before", func(l *wal.Log) error { return l.TruncateBefore(index) }, m.truncateBefore(index)})
+		take(step{"truncate before", func(l *wal.Log) error { return l.TruncateBefore(index) },
+			m.truncateBefore(index)})
 		b := batch(m, r, 3, 300)
 		take(step{"append", func(l *wal.Log) error { return l.Append(b) }, m.append(b)})
 	}

@@ -87,7 +87,8 @@ func (c *scanner) head(offset int64) (frame, error) {
 	return f, nil
 }
 
-// frame reads and verifies the frame at offset; c.offsets then tells where its records are. Errors are as those of head.
+// frame reads and verifies the frame at offset; c.offsets then tells where its records are. Errors are as those of
+// head.
 func (c *scanner) frame(offset int64) (frame, error) {
 	f, err := c.head(offset)
 	if err != nil {
@@ -137,8 +138,8 @@ func (c *scanner) record(f frame, at int64, index uint64) (size int64, err error
 	return size, nil
 }
 
-// later looks beyond offset for a frame head that is valid at its own place. Appends are synced one by one, so a frame that was
-// written after the one at offset proves that the one at offset was durable once.
+// later looks beyond offset for a frame head that is valid at its own place. Appends are synced one by one, so a frame
+// that was written after the one at offset proves that the one at offset was durable once.
 func (c *scanner) later(offset int64) (found int64, ok bool, err error) {
 	return c.laterBefore(offset, c.size)
 }
@@ -160,8 +161,8 @@ func (c *scanner) laterBefore(offset, limit int64) (found int64, ok bool, err er
 	return 0, false, nil
 }
 
-// next returns where the frame after the damaged one at offset may begin: where its own head says that it ends, or at the next head. It
-// returns end, known or not, if there is none.
+// next returns where the frame after the damaged one at offset may begin: where its own head says that it ends, or at
+// the next head. It returns end, known or not, if there is none.
 func (c *scanner) next(offset, end int64) (int64, error) {
 	limit := end
 	if end == unknownEnd {

@@ -86,7 +86,8 @@ func readHeader(file File) (header, error) {
 		return header{}, err
 	}
 	if size < h.size || h.size < headerSize {
-		return header{}, &CorruptError{Offset: size, Reason: fmt.Sprintf("the file has %d bytes and should have %d", size, h.size)}
+		return header{}, &CorruptError{Offset: size,
+			Reason: fmt.Sprintf("the file has %d bytes and should have %d", size, h.size)}
 	}
 	return h, nil
 }

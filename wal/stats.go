@@ -15,7 +15,8 @@ type Stats struct {
 	SyncTotal time.Duration // time spent in them
 	SyncLast  time.Duration
 	SyncMax   time.Duration
-	// SyncStarted is when the sync that is going on now began; zero if there is none. A disk that hangs shows here first.
+	// SyncStarted is when the sync that is going on now began; zero if there is none. A disk that hangs shows here
+	// first.
 	SyncStarted time.Time
 
 	CacheHits, CacheMisses uint64 // Gets answered from memory, from disk

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// table knows where the live records are. Recovery, verification and the running log all build it in the same way: frame by frame.
-// It is not safe for concurrent use.
+// table knows where the live records are. Recovery, verification and the running log all build it in the same way:
+// frame by frame. It is not safe for concurrent use.
 type table struct {
 	segments []*segment // used ones, in the order of their numbers; bases do not fall
 	first    uint64     // first live index; equal to next when there is none
@@ -15,7 +15,8 @@ type table struct {
 
 func (t *table) empty() bool { return t.first == t.next }
 
-// check says why the frame cannot be the next one, or "". Damage that slips through it would break the rules that find relies on.
+// check says why the frame cannot be the next one, or "". Damage that slips through it would break the rules that find
+// relies on.
 func (t *table) check(f frame) string {
 	begins := f.first == f.index // a reset, or the first batch of a log that may begin anywhere
 	switch end := f.index + uint64(f.count); {
@@ -33,7 +34,8 @@ func (t *table) check(f frame) string {
 	return ""
 }
 
-// apply adds a frame of segment s, which is the last one of the table or follows it. offsets are those of the frame's records.
+// apply adds a frame of segment s, which is the last one of the table or follows it. offsets are those of the frame's
+// records.
 func (t *table) apply(s *segment, f frame, offsets []uint32) {
 	t.cut(f.index)
 	if n := len(t.segments); n == 0 || t.segments[n-1] != s {
@@ -63,7 +65,8 @@ func (t *table) cut(index uint64) {
 	}
 }
 
-// forget leaves the segments in the table without any record, as a reset does, ready for a frame that may begin anywhere.
+// forget leaves the segments in the table without any record, as a reset does, ready for a frame that may begin
+// anywhere.
 func (t *table) forget() {
 	for _, s := range t.segments {
 		s.base, s.offsets = 0, nil
@@ -83,7 +86,8 @@ func (t *table) find(index uint64) (s *segment, start, end int64) {
 	return s, start, end
 }
 
-// dead returns how many leading segments hold nothing live. The last segment is never dead: it is where the next frame goes.
+// dead returns how many leading segments hold nothing live. The last segment is never dead: it is where the next frame
+// goes.
 func (t *table) dead() int {
 	n := len(t.segments) - 1
 	for i := range n {

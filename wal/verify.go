@@ -19,9 +19,11 @@ type Report struct {
 	Batches    uint64 // truncations included
 	Records    uint64 // dropped ones included, unless they are damaged
 	Segments   []SegmentReport
-	// Torn is set if the last batch is incomplete. Open would drop it. In the folder of a running node it may be just being written.
+	// Torn is set if the last batch is incomplete. Open would drop it. In the folder of a running node it may be just
+	// being written.
 	Torn *TornTail `json:",omitempty"`
-	// DroppedDamage lists where records are damaged that the log had dropped. Open ignores them: every live record is whole.
+	// DroppedDamage lists where records are damaged that the log had dropped. Open ignores them: every live record is
+	// whole.
 	DroppedDamage []DroppedDamage `json:",omitempty"`
 	// ManifestDamage says which of the manifest's two copies is damaged, if one is. Open would repair it.
 	ManifestDamage string `json:",omitempty"`
@@ -77,8 +79,8 @@ func (b Batch) Records() ([]Record, error) {
 	return records, nil
 }
 
-// Walk reads the log in dir as Open does, every byte of it, and calls visit (if not nil) for each batch in order. It changes nothing and takes
-// no lock. Of opts only FS is used. On an error the report holds what was found before it.
+// Walk reads the log in dir as Open does, every byte of it, and calls visit (if not nil) for each batch in order. It
+// changes nothing and takes no lock. Of opts only FS is used. On an error the report holds what was found before it.
 // Beside a running node the end of the log moves while it is read, which can look like damage: Verify copes with that.
 func Walk(dir string, opts Options, visit func(Batch) error) (Report, error) {
 	f := folder{opts.FS, dir}
@@ -148,16 +150,17 @@ func (report *Report) fill(r *recovered) {
 		report.Segments = append(report.Segments, sr)
 	}
 	for _, s := range r.ready {
-		report.Segments = append(report.Segments, SegmentReport{ID: s.id, File: s.name, State: "ready", Size: s.size, Used: headerSize})
+		report.Segments = append(report.Segments,
+			SegmentReport{ID: s.id, File: s.name, State: "ready", Size: s.size, Used: headerSize})
 	}
 }
 
 // verifyAttempts is how often Verify reads a log that changes under it.
 const verifyAttempts = 8
 
-// Verify reads the whole log in dir and returns what it found; the error is the one that Open would return, *CorruptError or ErrNewer
-// among others. It changes nothing, takes no lock, and may be used beside a running node: damage is reported only if it is seen twice
-// in the same place. Of opts only FS is used.
+// Verify reads the whole log in dir and returns what it found; the error is the one that Open would return,
+// *CorruptError or ErrNewer among others. It changes nothing, takes no lock, and may be used beside a running node:
+// damage is reported only if it is seen twice in the same place. Of opts only FS is used.
 func Verify(dir string, opts Options) (Report, error) {
 	var before error
 	for range verifyAttempts {
@@ -168,10 +171,13 @@ func Verify(dir string, opts Options) (Report, error) {
 		}
 		before = now
 	}
-	return Report{Dir: dir}, fmt.Errorf("wal: %s is changing too fast to be verified; try again, or stop the node first; last seen: %w", dir, before)
+	return Report{Dir: dir},
+		fmt.Errorf("wal: %s is changing too fast to be verified; try again, or stop the node first; last seen: %w",
+			dir, before)
 }
 
-// damage is what one reading found, and the next one should confirm: the error if it is a *CorruptError, or the damage among dropped records.
+// damage is what one reading found, and the next one should confirm: the error if it is a *CorruptError, or the damage
+// among dropped records.
 func (report *Report) damage(err error) error {
 	var corrupt *CorruptError
 	switch {

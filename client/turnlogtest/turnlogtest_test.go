@@ -86,10 +86,12 @@ func TestSameLimits(t *testing.T) {
 	}
 	defer c.Close()
 	half := make([]byte, turn.DefaultLimits().AppendBytes/2)
-	if _, err := c.Session("alice").Append(t.Context(), turn.NewMessage{Data: half}, turn.NewMessage{Data: half}); err != nil {
+	if _, err := c.Session("alice").Append(t.Context(), turn.NewMessage{Data: half},
+		turn.NewMessage{Data: half}); err != nil {
 		t.Errorf("%d bytes: %v", 2*len(half), err)
 	}
-	if _, err := c.Session("alice").Append(t.Context(), turn.NewMessage{Data: half}, turn.NewMessage{Data: half}, turn.NewMessage{Data: []byte("x")}); !turn.Is(err, turn.TooLarge) {
+	if _, err := c.Session("alice").Append(t.Context(), turn.NewMessage{Data: half}, turn.NewMessage{Data: half},
+		turn.NewMessage{Data: []byte("x")}); !turn.Is(err, turn.TooLarge) {
 		t.Errorf("%d bytes: %v", 2*len(half)+1, err)
 	}
 }

@@ -41,7 +41,8 @@ func TestClockFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := file.Is[file.Current]
-		if now.Offset != int64(step.offset) || now.Drift != step.drift || now.ahead(now.Since) != before.ahead(now.Since) {
+		if now.Offset != int64(step.offset) || now.Drift != step.drift ||
+			now.ahead(now.Since) != before.ahead(now.Since) {
 			t.Errorf("%+v becomes %+v", before, now)
 		}
 	}

@@ -133,9 +133,10 @@ func (b *builder) node(id string, c *Cluster) *Node {
 	if b.namespaces != nil {
 		resp, http = b.namespaces.address(id)+":7379", b.namespaces.address(id)+":7380"
 	}
-	n := &Node{security: c.Security, Node: &testcluster.Node{ID: id, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
-		Dir: filepath.Join(b.cfg.Dir, "data", id),
-		Log: filepath.Join(b.cfg.Dir, id+".log"), Operator: c.Entry(Operator)}}
+	n := &Node{security: c.Security,
+		Node: &testcluster.Node{ID: id, RESPAddr: resp, HTTPAddr: http, RaftAddr: b.raft[id],
+			Dir: filepath.Join(b.cfg.Dir, "data", id),
+			Log: filepath.Join(b.cfg.Dir, id+".log"), Operator: c.Entry(Operator)}}
 	n.Use(b.cfg.Binary)
 	if b.err == nil && b.cfg.Clocks {
 		n.clock, b.err = newClock(filepath.Join(b.cfg.Dir, id+".clock"))

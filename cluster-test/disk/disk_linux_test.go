@@ -88,7 +88,8 @@ func TestPowerCutLosesWhatWasNotSynced(t *testing.T) {
 	f, err = os.OpenFile(at("grown"), os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	_, err = f.Write(long)
-	must(t, err, f.Close(), os.Truncate(at("shrunk"), 10), os.Rename(at("tmp"), at("renamed")), os.Remove(at("removed")))
+	must(t, err, f.Close(), os.Truncate(at("shrunk"), 10), os.Rename(at("tmp"), at("renamed")),
+		os.Remove(at("removed")))
 	want(t, at("renamed"), long)
 	want(t, at("removed"), nil)
 	d.Off()
@@ -124,7 +125,8 @@ func TestPowerCutTearsWrites(t *testing.T) {
 		got, err := os.ReadFile(at("f"))
 		must(t, err)
 		for i := 0; i < len(got); i += sectorSize {
-			if !bytes.Equal(got[i:i+sectorSize], old[:sectorSize]) && !bytes.Equal(got[i:i+sectorSize], long[:sectorSize]) {
+			if !bytes.Equal(got[i:i+sectorSize], old[:sectorSize]) &&
+				!bytes.Equal(got[i:i+sectorSize], long[:sectorSize]) {
 				t.Fatalf("the sector at %d is neither old nor new", i)
 			}
 		}

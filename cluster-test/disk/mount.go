@@ -32,7 +32,8 @@ type Disk struct {
 // Mount makes a disk and mounts it at dir. Its content is kept in a folder
 // behind it.
 func Mount(dir, behind string) (*Disk, error) {
-	d := &Disk{dir: dir, behind: filepath.Join(behind, "files"), aside: filepath.Join(behind, "aside"), pages: map[uint64]*pages{}}
+	d := &Disk{dir: dir, behind: filepath.Join(behind, "files"), aside: filepath.Join(behind, "aside"),
+		pages: map[uint64]*pages{}}
 	d.Set(Faults{})
 	for _, folder := range []string{dir, d.behind, d.aside} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {

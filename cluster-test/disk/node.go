@@ -37,7 +37,8 @@ func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, sys
 	return &file{File: f, disk: n.disk}, 0, 0
 }
 
-func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (n *node) Create(ctx context.Context, name string, flags, mode uint32,
+	out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	path := filepath.Join(n.path(), name)
 	var child *fs.Inode
 	errno := n.disk.change(path, func() (errno syscall.Errno) {
@@ -58,7 +59,8 @@ func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out 
 	return child, &file{File: f, disk: n.disk}, 0, 0
 }
 
-func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.EntryOut) (child *fs.Inode, errno syscall.Errno) {
+func (n *node) Mkdir(ctx context.Context, name string, mode uint32,
+	out *fuse.EntryOut) (child *fs.Inode, errno syscall.Errno) {
 	path := filepath.Join(n.path(), name)
 	errno = n.disk.change(path, func() syscall.Errno {
 		child, errno = n.LoopbackNode.Mkdir(ctx, name, mode, out)
@@ -68,11 +70,13 @@ func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.En
 }
 
 func (n *node) Unlink(ctx context.Context, name string) syscall.Errno {
-	return n.disk.change(filepath.Join(n.path(), name), func() syscall.Errno { return n.LoopbackNode.Unlink(ctx, name) },
+	return n.disk.change(filepath.Join(n.path(), name),
+		func() syscall.Errno { return n.LoopbackNode.Unlink(ctx, name) },
 		func() error { return nil })
 }
 
-func (n *node) Rename(ctx context.Context, name string, to fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+func (n *node) Rename(ctx context.Context, name string, to fs.InodeEmbedder, newName string,
+	flags uint32) syscall.Errno {
 	parent, ok := to.(*node)
 	if !ok || flags != 0 {
 		return syscall.EINVAL

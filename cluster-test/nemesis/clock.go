@@ -14,11 +14,14 @@ import (
 // in opposite directions, which the others make up for.
 func clockFaults() []Fault {
 	return []Fault{
-		{Name: "clock-offset", About: "a node starts with a wall clock that is wrong by up to hours", Nodes: 3, Alone: true, Clocks: true,
+		{Name: "clock-offset", About: "a node starts with a wall clock that is wrong by up to hours", Nodes: 3,
+			Alone: true, Clocks: true,
 			Pick: to(mostlyLeader, clockOffset), Hold: seconds(1, 6)},
-		{Name: "clock-jump", About: "a node's wall clock jumps forth and back while it runs, also just before it comes to lead", Nodes: 3, Alone: true, Clocks: true,
+		{Name: "clock-jump", About: "a node's wall clock jumps forth and back while it runs, also just before it " +
+			"comes to lead", Nodes: 3, Alone: true, Clocks: true,
 			Pick: to(someNode, clockJump), Hold: seconds(1, 6)},
-		{Name: "two-clocks", About: "one node's wall clock is fast and another's slow at the same time", Nodes: 3, Alone: true, Clocks: true,
+		{Name: "two-clocks", About: "one node's wall clock is fast and another's slow at the same time", Nodes: 3,
+			Alone: true, Clocks: true,
 			Pick: toAll(twoClocks), Hold: seconds(1, 6)},
 		{Name: "clock-drift", About: "a node's clocks run 1 to 5 % fast or slow", Nodes: 3, Alone: true, Clocks: true,
 			Pick: to(mostlyLeader, clockDrift), Hold: seconds(2, 8)},

@@ -67,7 +67,8 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 		n.Expect(true)
 		watch, cancel := context.WithTimeout(ctx, refusalWait)
 		defer cancel()
-		if err := testcluster.Until(watch, n.ID+" refuses to start or is ready", func() bool { return n.Ready(watch) || !n.Running() }); err != nil {
+		if err := testcluster.Until(watch, n.ID+" refuses to start or is ready",
+			func() bool { return n.Ready(watch) || !n.Running() }); err != nil {
 			return nil, fmt.Errorf("%s: %w", what, err)
 		}
 		if n.Running() {
@@ -155,7 +156,8 @@ func flip(pattern string) func(*Env, *cluster.Node) (string, error) {
 			return "", err
 		}
 		_, err = f.WriteAt(content[at:at+1], int64(at))
-		return fmt.Sprintf("bit %d of byte %d of %d in %s flipped", bit, at, used, filepath.Base(name)), errors.Join(err, f.Close())
+		return fmt.Sprintf("bit %d of byte %d of %d in %s flipped", bit, at, used, filepath.Base(name)),
+			errors.Join(err, f.Close())
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 
 func dataFaults() []Fault {
 	return []Fault{
-		{Name: "wiped", About: "a node comes back under its name without its data, and must not get in", Nodes: 3, Pick: to(aFollower, wiped)},
+		{Name: "wiped", About: "a node comes back under its name without its data, and must not get in", Nodes: 3,
+			Pick: to(aFollower, wiped)},
 		{Name: "long-absence", About: "a follower is away until its log is gone from the others, and needs a snapshot",
 			Nodes: 3, Pick: to(aFollower, kill), Hold: seconds(6, 12)},
 		{Name: "transfer", About: "the leader is asked to hand over", Nodes: 2, Pick: to(theLeader, transfer)},

@@ -15,23 +15,34 @@ import (
 // These need clusters whose nodes have disks of ours.
 func diskFaults() []Fault {
 	return []Fault{
-		{Name: "power-cut", About: "a node's machine loses power, and what was not synced", Disks: true, Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
-		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll), Hold: seconds(0, 1)},
-		{Name: "lying-disk", About: "a follower's disk says that it has synced, and has not; then the power is cut, while the others are well", Nodes: 3, Alone: true,
+		{Name: "power-cut", About: "a node's machine loses power, and what was not synced", Disks: true,
+			Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
+		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll),
+			Hold: seconds(0, 1)},
+		{Name: "lying-disk", About: "a follower's disk says that it has synced, and has not; then the power is cut, " +
+			"while the others are well", Nodes: 3, Alone: true,
 			Disks: true, Pick: to(aFollower, lyingDisk)},
-		{Name: "bit-error", About: "a read returns a wrong bit, while a node runs or starts: no client may be told it", Nodes: 3, Alone: true, Disks: true,
+		{Name: "bit-error", About: "a read returns a wrong bit, while a node runs or starts: no client may be told it",
+			Nodes: 3, Alone: true, Disks: true,
 			Pick: to(aFollower, bitError)},
-		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync), Hold: seconds(2, 8)},
-		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that", Nodes: 3, Alone: true, Disks: true,
+		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync),
+			Hold: seconds(2, 8)},
+		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that",
+			Nodes: 3, Alone: true, Disks: true,
 			Pick: to(theLeader, hungDisk), Hold: seconds(1, 4)},
-		{Name: "disk-low", About: "a disk is nearly full for a while", Disks: true, Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
-		{Name: "disks-low", About: "the disks of a majority are nearly full for a while: writes are rejected, reads and deletions work", Nodes: 3, Disks: true,
+		{Name: "disk-low", About: "a disk is nearly full for a while", Disks: true,
+			Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
+		{Name: "disks-low", About: "the disks of a majority are nearly full for a while: writes are rejected, reads " +
+			"and deletions work", Nodes: 3, Disks: true,
 			Pick: toAll(disksLow), Hold: seconds(2, 6)},
 		{Name: "disk-full", About: "a disk is full to the last byte for a while", Disks: true,
 			Pick: to(mostlyLeader, short(disk.Faults{Full: true})), Hold: seconds(2, 6)},
-		{Name: "sync-error", About: "a sync fails, and its pages are gone: the node has to stop", Nodes: 3, Disks: true, Pick: to(mostlyLeader, ioError(disk.Sync))},
-		{Name: "write-error", About: "a write fails: the node has to stop", Nodes: 3, Disks: true, Pick: to(mostlyLeader, ioError(disk.Write))},
-		{Name: "read-error", About: "a read fails while a node starts: it has to stop, or do without", Nodes: 3, Disks: true, Pick: to(someNode, readError)},
+		{Name: "sync-error", About: "a sync fails, and its pages are gone: the node has to stop", Nodes: 3, Disks: true,
+			Pick: to(mostlyLeader, ioError(disk.Sync))},
+		{Name: "write-error", About: "a write fails: the node has to stop", Nodes: 3, Disks: true,
+			Pick: to(mostlyLeader, ioError(disk.Write))},
+		{Name: "read-error", About: "a read fails while a node starts: it has to stop, or do without", Nodes: 3,
+			Disks: true, Pick: to(someNode, readError)},
 	}
 }
 
@@ -179,7 +190,8 @@ func readError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	n.Expect(true)
 	waiting, cancel := context.WithTimeout(ctx, stopWait)
 	defer cancel()
-	if err := testcluster.Until(waiting, n.ID+" is ready or stops over a failed read", func() bool { return n.Ready(waiting) || !n.Running() }); err != nil {
+	if err := testcluster.Until(waiting, n.ID+" is ready or stops over a failed read",
+		func() bool { return n.Ready(waiting) || !n.Running() }); err != nil {
 		return nil, err
 	}
 	if !n.Running() && !strings.Contains(n.Output(), "input/output error") {

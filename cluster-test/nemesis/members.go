@@ -15,9 +15,12 @@ import (
 
 func memberFaults() []Fault {
 	return []Fault{
-		{Name: "replaced", About: "a node that lost its data is removed from the cluster and added again", Nodes: 3, Alone: true, Pick: to(aFollower, replaced)},
-		{Name: "leader-removed", About: "the leader is removed while a follower is cut off, and added again", Nodes: 3, Alone: true, Pick: to(theLeader, leaderRemoved)},
-		{Name: "grown", About: "two nodes are added and removed again, while the network splits around the change", Nodes: 3, Spares: 2, Alone: true, Pick: toAll(grown), Hold: seconds(0.5, 3)},
+		{Name: "replaced", About: "a node that lost its data is removed from the cluster and added again", Nodes: 3,
+			Alone: true, Pick: to(aFollower, replaced)},
+		{Name: "leader-removed", About: "the leader is removed while a follower is cut off, and added again", Nodes: 3,
+			Alone: true, Pick: to(theLeader, leaderRemoved)},
+		{Name: "grown", About: "two nodes are added and removed again, while the network splits around the change",
+			Nodes: 3, Spares: 2, Alone: true, Pick: toAll(grown), Hold: seconds(0.5, 3)},
 	}
 }
 
@@ -63,7 +66,8 @@ func grown(ctx context.Context, e *Env) (healer, error) {
 		if err := n.Start("--join"); err != nil {
 			return nil, err
 		}
-		err := e.amidSplit(ctx, n.ID+" is added", func(ctx context.Context, leader *cluster.Node) error { return added(ctx, leader, n) })
+		err := e.amidSplit(ctx, n.ID+" is added",
+			func(ctx context.Context, leader *cluster.Node) error { return added(ctx, leader, n) })
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +80,8 @@ func (e *Env) shrink(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	for _, n := range e.Cluster.Spares {
 		n.Expect(true)
-		err := e.amidSplit(ctx, n.ID+" is removed", func(ctx context.Context, leader *cluster.Node) error { return removed(ctx, leader, n) })
+		err := e.amidSplit(ctx, n.ID+" is removed",
+			func(ctx context.Context, leader *cluster.Node) error { return removed(ctx, leader, n) })
 		if err != nil {
 			return err
 		}
@@ -118,7 +123,8 @@ func (e *Env) Replace(ctx context.Context, n *cluster.Node) error {
 	// Not to be interrupted: nothing else would make the node a member again.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replacement)
 	defer cancel()
-	if err := e.insist(ctx, n.ID+" is removed", func(other *cluster.Node) error { return removed(ctx, other, n) }); err != nil {
+	if err := e.insist(ctx, n.ID+" is removed",
+		func(other *cluster.Node) error { return removed(ctx, other, n) }); err != nil {
 		return err
 	}
 	aside, err := n.Wipe()
@@ -131,7 +137,8 @@ func (e *Env) Replace(ctx context.Context, n *cluster.Node) error {
 	if err := n.Start("--join"); err != nil {
 		return err
 	}
-	if err := e.insist(ctx, n.ID+" is added", func(other *cluster.Node) error { return other.Add(ctx, n.Node) }); err != nil {
+	if err := e.insist(ctx, n.ID+" is added",
+		func(other *cluster.Node) error { return other.Add(ctx, n.Node) }); err != nil {
 		return err
 	}
 	return testcluster.Until(ctx, n.ID+" is ready", func() bool { return n.Ready(ctx) })

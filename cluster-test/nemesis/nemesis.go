@@ -62,7 +62,8 @@ type (
 
 // All returns every fault.
 func All() []Fault {
-	return slices.Concat(processFaults(), resourceFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(), rollbackFaults(), clockFaults(), rightsFaults(), memberFaults())
+	return slices.Concat(processFaults(), resourceFaults(), networkFaults(), dataFaults(), diskFaults(), damageFaults(),
+		rollbackFaults(), clockFaults(), rightsFaults(), memberFaults())
 }
 
 // ByName returns the faults of these names.
@@ -114,7 +115,8 @@ func (e *Env) next(ctx context.Context, d *deck) error {
 func (e *Env) possible(f Fault) bool {
 	nodes := e.Cluster.Nodes
 	return len(nodes) >= f.Nodes && (!f.Disks || nodes[0].Disk != nil) && (!f.Clocks || nodes[0].HasClock()) &&
-		(!f.Shapes || e.Cluster.Network.Shapes()) && len(e.Cluster.Spares) >= f.Spares && (!f.Secure || e.Cluster.Security != nil)
+		(!f.Shapes || e.Cluster.Network.Shapes()) && len(e.Cluster.Spares) >= f.Spares &&
+		(!f.Secure || e.Cluster.Security != nil)
 }
 
 // both has one fault happen during another.

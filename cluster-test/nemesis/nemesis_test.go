@@ -19,7 +19,8 @@ func testEnv(t *testing.T) (*Env, func() *history.History) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &Env{Cluster: &cluster.Cluster{}, Recorder: rec, Rand: rand.New(rand.NewPCG(1, 1)), Calm: [2]time.Duration{0, time.Millisecond}}
+	e := &Env{Cluster: &cluster.Cluster{}, Recorder: rec, Rand: rand.New(rand.NewPCG(1, 1)),
+		Calm: [2]time.Duration{0, time.Millisecond}}
 	return e, func() *history.History {
 		if err := rec.Close(); err != nil {
 			t.Fatal(err)
@@ -47,9 +48,11 @@ func counted(name string, open, total *int, alone bool) Fault {
 func TestRunUndoesWhatItDoes(t *testing.T) {
 	e, load := testEnv(t)
 	var open, total, both int
-	faults := []Fault{counted("a", &open, &total, false), counted("b", &open, &total, false), counted("c", &open, &total, true),
+	faults := []Fault{counted("a", &open, &total, false), counted("b", &open, &total, false),
+		counted("c", &open, &total, true),
 		{Name: "no-target", Pick: func(context.Context, *Env) (string, action) { return "", nil }},
-		{Name: "too-few-nodes", Nodes: 3, Pick: func(context.Context, *Env) (string, action) { panic("on a cluster without nodes") }},
+		{Name: "too-few-nodes", Nodes: 3,
+			Pick: func(context.Context, *Env) (string, action) { panic("on a cluster without nodes") }},
 		{Name: "watch", Pick: func(context.Context, *Env) (string, action) {
 			both = max(both, open)
 			return "", nil

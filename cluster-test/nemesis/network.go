@@ -11,18 +11,30 @@ import (
 
 func networkFaults() []Fault {
 	return []Fault{
-		{Name: "partition-leader", About: "the leader alone on one side", Nodes: 2, Pick: leaderNet(partitionLeader), Hold: seconds(0.5, 6)},
-		{Name: "partition-halves", About: "a random minority on one side", Nodes: 2, Pick: partitionHalves, Hold: seconds(0.5, 6)},
-		{Name: "one-way", About: "a node is heard and hears nothing, or the reverse", Nodes: 2, Pick: oneWay, Hold: seconds(0.5, 6)},
-		{Name: "bridge", About: "two sides that only one node can reach both of", Nodes: 3, Pick: bridge, Hold: seconds(0.5, 6)},
+		{Name: "partition-leader", About: "the leader alone on one side", Nodes: 2, Pick: leaderNet(partitionLeader),
+			Hold: seconds(0.5, 6)},
+		{Name: "partition-halves", About: "a random minority on one side", Nodes: 2, Pick: partitionHalves,
+			Hold: seconds(0.5, 6)},
+		{Name: "one-way", About: "a node is heard and hears nothing, or the reverse", Nodes: 2, Pick: oneWay,
+			Hold: seconds(0.5, 6)},
+		{Name: "bridge", About: "two sides that only one node can reach both of", Nodes: 3, Pick: bridge,
+			Hold: seconds(0.5, 6)},
 		{Name: "ring", About: "each node reaches its two neighbours only", Nodes: 4, Pick: ring, Hold: seconds(0.5, 6)},
-		{Name: "flapping", About: "the leader cut off and back, faster than an election", Nodes: 2, Pick: leaderNet(flapping)},
-		{Name: "half-open", Shapes: true, About: "a node is restarted, and the others do not hear that their connections are gone", Nodes: 2, Pick: to(mostlyLeader, halfOpen), Hold: seconds(3, 10)},
-		{Name: "slow-link", Shapes: true, About: "100 to 300 ms on one link", Nodes: 2, Pick: leaderNet(slowLink), Hold: seconds(1, 6)},
-		{Name: "lossy", Shapes: true, About: "every twentieth packet is lost, on all links", Nodes: 2, Pick: lossy, Hold: seconds(1, 6)},
-		{Name: "late-acks", About: "old acknowledgements reach a deposed leader that nothing else can", Nodes: 3, Pick: leaderNet(lateAcks)},
-		{Name: "lost-replies", About: "a third of the answers to clients is lost", Pick: lostReplies, Hold: seconds(1, 5)},
-		{Name: "late-requests", About: "what clients send to a node arrives when they have given up and tried elsewhere",
+		{Name: "flapping", About: "the leader cut off and back, faster than an election", Nodes: 2,
+			Pick: leaderNet(flapping)},
+		{Name: "half-open", Shapes: true,
+			About: "a node is restarted, and the others do not hear that their connections are gone", Nodes: 2,
+			Pick: to(mostlyLeader, halfOpen), Hold: seconds(3, 10)},
+		{Name: "slow-link", Shapes: true, About: "100 to 300 ms on one link", Nodes: 2, Pick: leaderNet(slowLink),
+			Hold: seconds(1, 6)},
+		{Name: "lossy", Shapes: true, About: "every twentieth packet is lost, on all links", Nodes: 2, Pick: lossy,
+			Hold: seconds(1, 6)},
+		{Name: "late-acks", About: "old acknowledgements reach a deposed leader that nothing else can", Nodes: 3,
+			Pick: leaderNet(lateAcks)},
+		{Name: "lost-replies", About: "a third of the answers to clients is lost", Pick: lostReplies,
+			Hold: seconds(1, 5)},
+		{Name: "late-requests", About: "what clients send to a node arrives when they have given up and tried " +
+			"elsewhere",
 			Pick: to(someNode, lateRequests), Hold: seconds(1, 9)},
 	}
 }
@@ -65,7 +77,10 @@ func leaderNet(change func(ctx context.Context, e *Env, net *cluster.Network, le
 		if n == nil {
 			return "", nil
 		}
-		return n.ID, e.rewire(func(ctx context.Context, net *cluster.Network) { change(ctx, e, net, n.ID, e.others(n)) })
+		return n.ID, e.rewire(func(ctx context.Context,
+			net *cluster.Network) {
+			change(ctx, e, net, n.ID, e.others(n))
+		})
 	}
 }
 

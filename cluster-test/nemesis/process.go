@@ -30,8 +30,10 @@ func processFaults() []Fault {
 		{Name: "crash-loop", About: "kill -9 of a node again and again while it starts", Pick: to(someNode, crashLoop)},
 		{Name: "pause-leader", About: "SIGSTOP of the leader", Pick: to(theLeader, pause), Hold: seconds(0.3, 6)},
 		{Name: "pause-follower", About: "SIGSTOP of a follower", Pick: to(aFollower, pause), Hold: seconds(0.3, 6)},
-		{Name: "stop-leader", About: "SIGTERM to the leader, and start it again", Pick: to(theLeader, stop), Hold: seconds(0, 2)},
-		{Name: "rolling-restart", About: "SIGTERM to each node in turn, as an upgrade does it", Alone: true, Pick: toAll(rollingRestart)},
+		{Name: "stop-leader", About: "SIGTERM to the leader, and start it again", Pick: to(theLeader, stop),
+			Hold: seconds(0, 2)},
+		{Name: "rolling-restart", About: "SIGTERM to each node in turn, as an upgrade does it", Alone: true,
+			Pick: toAll(rollingRestart)},
 	}
 }
 

@@ -10,11 +10,15 @@ import (
 // Resources that a process gets too little of.
 func resourceFaults() []Fault {
 	return []Fault{
-		{Name: "starved", About: "a node gets a twentieth to a third of a processor, a few milliseconds at a time", Nodes: 3,
-			Pick: to(mostlyLeader, starve), Hold: seconds(2, 6)},
-		{Name: "few-descriptors", About: "a node can open hardly any file or connection for a while: it goes on, or ends and says why", Nodes: 3, Alone: true,
+		{Name: "starved", About: "a node gets a twentieth to a third of a processor, a few milliseconds at a time",
+			Nodes: 3,
+			Pick:  to(mostlyLeader, starve), Hold: seconds(2, 6)},
+		{Name: "few-descriptors",
+			About: "a node can open hardly any file or connection for a while: it goes on, or ends and says why",
+			Nodes: 3, Alone: true,
 			Pick: to(mostlyLeader, fewDescriptors), Hold: seconds(1, 4)},
-		{Name: "killed-for-memory", About: "kill -9 of a node when its memory has reached a new maximum", Pick: to(mostlyLeader, killForMemory), Hold: seconds(0.2, 3)},
+		{Name: "killed-for-memory", About: "kill -9 of a node when its memory has reached a new maximum",
+			Pick: to(mostlyLeader, killForMemory), Hold: seconds(0.2, 3)},
 	}
 }
 

@@ -16,7 +16,8 @@ import (
 // Changes of users and certificates reach nodes of which one is killed meanwhile.
 func rightsFaults() []Fault {
 	return []Fault{
-		{Name: "rights-lost", Secure: true, About: "a user loses the right to write, or all rights, and gets them back", Pick: toAll(rightsLost), Hold: seconds(1, 4)},
+		{Name: "rights-lost", Secure: true, About: "a user loses the right to write, or all rights, and gets them back",
+			Pick: toAll(rightsLost), Hold: seconds(1, 4)},
 		{Name: "renewed", Secure: true, About: "every node gets another certificate", Pick: toAll(renewed)},
 	}
 }
@@ -40,10 +41,11 @@ func rightsLost(ctx context.Context, e *Env) (healer, error) {
 		if err := e.killOne(); err != nil {
 			return err
 		}
-		all, err := e.spread(ctx, "whether the visitor may write", func(ctx context.Context, n *cluster.Node) (bool, error) {
-			may, err := n.MayVisitorWrite(ctx)
-			return may == (right == auth.Write), err
-		})
+		all, err := e.spread(ctx, "whether the visitor may write",
+			func(ctx context.Context, n *cluster.Node) (bool, error) {
+				may, err := n.MayVisitorWrite(ctx)
+				return may == (right == auth.Write), err
+			})
 		if all {
 			note(to)
 		}
@@ -66,15 +68,16 @@ func renewed(ctx context.Context, e *Env) (healer, error) {
 	if err := e.killOne(); err != nil {
 		return nil, err
 	}
-	_, err := e.spread(context.WithoutCancel(ctx), "for its certificate", func(ctx context.Context, n *cluster.Node) (bool, error) {
-		file, err := e.Cluster.Security.Certificate(n.ID)
-		if err != nil {
-			return false, err
-		}
-		shown, err := n.Certificate(ctx)
-		block, _ := pem.Decode(file)
-		return err == nil && bytes.Equal(block.Bytes, shown), err
-	})
+	_, err := e.spread(context.WithoutCancel(ctx), "for its certificate",
+		func(ctx context.Context, n *cluster.Node) (bool, error) {
+			file, err := e.Cluster.Security.Certificate(n.ID)
+			if err != nil {
+				return false, err
+			}
+			shown, err := n.Certificate(ctx)
+			block, _ := pem.Decode(file)
+			return err == nil && bytes.Equal(block.Bytes, shown), err
+		})
 	return nil, err
 }
 
@@ -93,7 +96,8 @@ func (e *Env) killOne() error {
 // spread tells the nodes of a change until each that runs goes by it, and reports whether
 // all of them do. A node that answers and does not is an error; one that is down, or does not answer, will
 // learn of it from the files or from the signal that waits for it.
-func (e *Env) spread(ctx context.Context, what string, follows func(context.Context, *cluster.Node) (bool, error)) (all bool, err error) {
+func (e *Env) spread(ctx context.Context, what string,
+	follows func(context.Context, *cluster.Node) (bool, error)) (all bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, spreadLimit)
 	defer cancel()
 	all = true

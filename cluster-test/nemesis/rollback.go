@@ -23,9 +23,12 @@ func rollbackFaults() []Fault {
 		return Fault{Name: name, About: about, Nodes: 3, Alone: true, Pick: to(aFollower, rollback(part))}
 	}
 	return []Fault{
-		rolled("rot-tail", "a follower's last write rots while it and the leader are down, and the third node lags", ""),
-		rolled("old-log", "an older copy of a follower's log is put back; the leader is down, the third node lags", "wal"),
-		rolled("old-copy", "an older copy of all that a follower has is put back; the leader is down, the third node lags", "."),
+		rolled("rot-tail", "a follower's last write rots while it and the leader are down, and the third node lags",
+			""),
+		rolled("old-log", "an older copy of a follower's log is put back; the leader is down, the third node lags",
+			"wal"),
+		rolled("old-copy", "an older copy of all that a follower has is put back; the leader is down, the third "+
+			"node lags", "."),
 	}
 }
 
@@ -132,7 +135,8 @@ func rotTail(n *cluster.Node) error {
 func (e *Env) recovered(ctx context.Context, n *cluster.Node) error {
 	ctx, cancel := context.WithTimeout(ctx, replacement)
 	defer cancel()
-	if err := testcluster.Until(ctx, n.ID+" refuses or is ready", func() bool { return n.Ready(ctx) || !n.Running() }); err != nil {
+	if err := testcluster.Until(ctx, n.ID+" refuses or is ready",
+		func() bool { return n.Ready(ctx) || !n.Running() }); err != nil {
 		return err
 	}
 	if !n.Running() {

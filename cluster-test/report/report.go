@@ -87,21 +87,27 @@ func (r *Report) Print(w io.Writer) {
 		r.printFindings(w)
 		return
 	}
-	fmt.Fprintf(w, "      %d operations (%d writes, %d reads, %d tailed) in %d sessions, %d of them searched; %.0f writes/s acknowledged\n",
-		r.Checked.Operations, r.Counts.Writes, r.Counts.Reads, r.Counts.Tailed, r.Checked.Sessions, r.Checked.Searched, f.WritesPerSecond)
-	fmt.Fprintf(w, "      faults %d, leader changes %d, unknown outcomes %d, duplicates %d, conflicts %d, refused %d, expired %d, answers lost %d\n",
-		f.Faults, f.LeaderChanges, r.Counts.Unknown, r.Counts.Duplicates, r.Counts.Conflicts, r.Counts.Refused, r.Counts.Expired, f.AnswersLost)
+	fmt.Fprintf(w, "      %d operations (%d writes, %d reads, %d tailed) in %d sessions, %d of them searched; %.0f "+
+		"writes/s acknowledged\n",
+		r.Checked.Operations, r.Counts.Writes, r.Counts.Reads, r.Counts.Tailed, r.Checked.Sessions, r.Checked.Searched,
+		f.WritesPerSecond)
+	fmt.Fprintf(w, "      faults %d, leader changes %d, unknown outcomes %d, duplicates %d, conflicts %d, refused "+
+		"%d, expired %d, answers lost %d\n",
+		f.Faults, f.LeaderChanges, r.Counts.Unknown, r.Counts.Duplicates, r.Counts.Conflicts, r.Counts.Refused,
+		r.Counts.Expired, f.AnswersLost)
 	for _, name := range slices.Sorted(maps.Keys(f.Sometimes)) {
 		fmt.Fprintf(w, "      %s: %.0f\n", name, f.Sometimes[name])
 	}
 	fmt.Fprintf(w, "      write latency median %s, p99 %s, most %s; longest pause without an acknowledged write %s\n",
 		ms(f.Write.Median), ms(f.Write.P99), ms(f.Write.Max), ms(f.LongestPause))
 	if n := r.Counts.FinalRetries; n > 0 {
-		fmt.Fprintf(w, "      unavailable although all faults had healed: %d reads had to be repeated; the machine stood still for up to %s\n", n, ms(int64(r.Stall)))
+		fmt.Fprintf(w, "      unavailable although all faults had healed: %d reads had to be repeated; the machine "+
+			"stood still for up to %s\n", n, ms(int64(r.Stall)))
 	}
 	for _, name := range f.faultNames() {
 		s := f.Recovery[name]
-		fmt.Fprintf(w, "      %-18s %3d times; pause median %s, worst %s; from heal to first write median %s, worst %s\n",
+		fmt.Fprintf(w, "      %-18s %3d times; pause median %s, worst %s; from heal to first write median %s, "+
+			"worst %s\n",
 			name, s.Times, ms(s.PauseMedian), ms(s.PauseWorst), ms(s.HealMedian), ms(s.HealWorst))
 	}
 	r.printFindings(w)

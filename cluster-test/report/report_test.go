@@ -68,7 +68,8 @@ func TestPauseThatNeverEnds(t *testing.T) {
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	h := sample()
-	r := &Report{Scenario: "a <b>", Command: "again", Checked: &lincheck.Verdict{}, Figures: Measure(h, 0, 10*time.Second)}
+	r := &Report{Scenario: "a <b>", Command: "again", Checked: &lincheck.Verdict{},
+		Figures: Measure(h, 0, 10*time.Second)}
 	if err := r.Write(dir, h); err != nil || !r.Passed {
 		t.Fatalf("%v, passed %v", err, r.Passed)
 	}
@@ -91,7 +92,8 @@ func TestWrite(t *testing.T) {
 func TestTable(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{"calm", "chaos", "calm"} {
-		r := &Report{Scenario: name, Seconds: float64(i), Started: time.Unix(int64(i), 0), Checked: &lincheck.Verdict{}, Figures: Measure(sample(), 0, 10*time.Second)}
+		r := &Report{Scenario: name, Seconds: float64(i), Started: time.Unix(int64(i), 0), Checked: &lincheck.Verdict{},
+			Figures: Measure(sample(), 0, 10*time.Second)}
 		sub := filepath.Join(dir, fmt.Sprint(i))
 		if err := os.Mkdir(sub, 0o755); err != nil {
 			t.Fatal(err)
@@ -104,7 +106,8 @@ func TestTable(t *testing.T) {
 	if err := Table(&text, dir); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| calm | passed | 0 | 2 |", "| chaos | passed | 0 | 1 |", "| kill-leader | 2 | 2.5s | 500ms, 500ms |"} {
+	for _, want := range []string{"| calm | passed | 0 | 2 |", "| chaos | passed | 0 | 1 |",
+		"| kill-leader | 2 | 2.5s | 500ms, 500ms |"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, &text)
 		}

@@ -18,7 +18,8 @@ func Table(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "| scenario | verdict | nodes | seconds | operations | sessions | writes/s | p99 | faults | leader changes | unknown | duplicates | conflicts |\n")
+	fmt.Fprintf(w, "| scenario | verdict | nodes | seconds | operations | sessions | writes/s | p99 | faults | "+
+		"leader changes | unknown | duplicates | conflicts |\n")
 	fmt.Fprintf(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	faults := map[string][]Recovery{}
 	for _, r := range runs {
@@ -27,14 +28,16 @@ func Table(w io.Writer, dir string) error {
 			verdict = "**failed**"
 		}
 		f := &r.Figures
-		fmt.Fprintf(w, "| %s | %s | %d | %.0f | %d | %d | %.0f | %s | %d | %d | %d | %d | %d |\n", r.Scenario, verdict, r.Nodes, r.Seconds,
+		fmt.Fprintf(w, "| %s | %s | %d | %.0f | %d | %d | %.0f | %s | %d | %d | %d | %d | %d |\n", r.Scenario, verdict,
+			r.Nodes, r.Seconds,
 			r.Checked.Operations, r.Checked.Sessions, f.WritesPerSecond, ms(f.Write.P99), f.Faults, f.LeaderChanges,
 			r.Counts.Unknown, r.Counts.Duplicates, r.Counts.Conflicts)
 		for name, rec := range f.Recovery {
 			faults[name] = append(faults[name], rec)
 		}
 	}
-	fmt.Fprintf(w, "\n| fault | times | longest pause of writes | from its end to the first write: median, worst |\n|---|---|---|---|\n")
+	fmt.Fprintf(w, "\n| fault | times | longest pause of writes | from its end to the first write: median, worst "+
+		"|\n|---|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(faults)) {
 		var sum Recovery
 		var medians []int64
@@ -44,7 +47,8 @@ func Table(w io.Writer, dir string) error {
 			sum.HealWorst = max(sum.HealWorst, rec.HealWorst)
 			medians = append(medians, rec.HealMedian)
 		}
-		fmt.Fprintf(w, "| %s | %d | %s | %s, %s |\n", name, sum.Times, ms(sum.PauseWorst), ms(latency(medians).Median), ms(sum.HealWorst))
+		fmt.Fprintf(w, "| %s | %d | %s | %s, %s |\n", name, sum.Times, ms(sum.PauseWorst), ms(latency(medians).Median),
+			ms(sum.HealWorst))
 	}
 	return nil
 }
@@ -69,5 +73,6 @@ func lastRuns(dir string) ([]*Report, error) {
 			last[r.Scenario] = r
 		}
 	}
-	return slices.SortedFunc(maps.Values(last), func(a, b *Report) int { return cmp.Compare(a.Scenario, b.Scenario) }), nil
+	return slices.SortedFunc(maps.Values(last), func(a, b *Report) int { return cmp.Compare(a.Scenario, b.Scenario) }),
+		nil
 }

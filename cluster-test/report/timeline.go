@@ -87,7 +87,8 @@ func (p *plot) leaders(top, bottom float64) {
 		if m.Type == history.Note && strings.HasPrefix(m.Text, LeaderNote) {
 			fmt.Fprintf(&p.out, `<line class="leader" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"><title>%s</title></line>`,
 				p.x(m.Time), p.x(m.Time), top, bottom, template.HTMLEscapeString(m.Text))
-			fmt.Fprintf(&p.out, `<text class="small" x="%.1f" y="%.1f">%s</text>`, p.x(m.Time)+2, bottom-3, template.HTMLEscapeString(m.Node))
+			fmt.Fprintf(&p.out, `<text class="small" x="%.1f" y="%.1f">%s</text>`, p.x(m.Time)+2, bottom-3,
+				template.HTMLEscapeString(m.Node))
 		}
 	}
 }
@@ -157,7 +158,8 @@ func (p *plot) lanes(list []interval, top float64) {
 		if text > plotWidth-200 {
 			text, anchor = p.x(f.begin)-4, "end"
 		}
-		fmt.Fprintf(&p.out, `<text class="small" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, text, y+laneHeight-4, anchor,
+		fmt.Fprintf(&p.out, `<text class="small" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, text,
+			y+laneHeight-4, anchor,
 			template.HTMLEscapeString(fmt.Sprintf("%s %s", f.name, f.node)))
 	}
 }

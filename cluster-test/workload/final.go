@@ -63,7 +63,8 @@ func (f *finalReader) attempt(ctx context.Context, i int, s *Session) error {
 	}
 	for _, command := range value.Whole(s.kind) {
 		c := history.Call{Func: history.Ask, Final: true, Command: command}
-		if err := f.ask(i, VALUES, s, c, func() (history.Result, error) { return f.values[i].Do(ctx, s.Key, &c) }); err != nil {
+		if err := f.ask(i, VALUES, s, c,
+			func() (history.Result, error) { return f.values[i].Do(ctx, s.Key, &c) }); err != nil {
 			return err
 		}
 	}

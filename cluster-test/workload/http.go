@@ -190,7 +190,8 @@ func (d *httpAPI) send(ctx context.Context, key turn.Key, r *request) (io.ReadCl
 		}
 		body = bytes.NewReader(text)
 	}
-	target := fmt.Sprintf("%s/v1/ns/%s/sessions/%s%s", d.base, url.PathEscape(key.Namespace), url.PathEscape(key.Name), r.path)
+	target := fmt.Sprintf("%s/v1/ns/%s/sessions/%s%s", d.base, url.PathEscape(key.Namespace),
+		url.PathEscape(key.Name), r.path)
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
@@ -249,7 +250,8 @@ func httpError(r *request, resp *http.Response) error {
 // tail follows a session by server-sent events.
 func (d *httpAPI) tail(ctx context.Context, key turn.Key, after uint64) iter.Seq2[history.Message, error] {
 	return func(yield func(history.Message, error) bool) {
-		r := &request{method: http.MethodGet, path: "/messages/stream", query: url.Values{"after": {strconv.FormatUint(after, 10)}}}
+		r := &request{method: http.MethodGet, path: "/messages/stream",
+			query: url.Values{"after": {strconv.FormatUint(after, 10)}}}
 		body, err := d.send(ctx, key, r)
 		if err != nil {
 			yield(history.Message{}, err)

@@ -76,7 +76,8 @@ const subscribeLimit = 2 * time.Second
 // subscribe begins a subscription at n.
 func (l *listener) subscribe(ctx context.Context, n *cluster.Node) error {
 	l.leave()
-	s := &subscription{run: l.run, channel: l.pool.pick(l.rand), node: n, process: l.run.newProcess(), ended: make(chan struct{}),
+	s := &subscription{run: l.run, channel: l.pool.pick(l.rand), node: n, process: l.run.newProcess(),
+		ended:   make(chan struct{}),
 		awaited: map[string]chan struct{}{},
 		api:     &respAPI{addr: n.RESP.Addr(), entry: l.run.cluster.Entry(l.run.user(finalUser))}}
 	op, err := s.invoke()
@@ -89,7 +90,8 @@ func (l *listener) subscribe(ctx context.Context, n *cluster.Node) error {
 	if l.pattern {
 		command = "PSUBSCRIBE"
 	}
-	if _, err := s.api.command(limited, s.channel.Key.Namespace, false, []string{command, s.channel.Key.Name}); err != nil {
+	if _, err := s.api.command(limited, s.channel.Key.Namespace, false,
+		[]string{command, s.channel.Key.Name}); err != nil {
 		s.api.Close()
 		s.end(op, err)
 		return err
@@ -165,7 +167,8 @@ func (s *subscription) received(v resp.Value) string {
 		return pong
 	}
 	at := len(v.Elems) - 2
-	if at < 1 || string(v.Elems[0].Str) != map[int]string{1: "message", 2: "pmessage"}[at] || string(v.Elems[1].Str) != s.channel.Key.Name ||
+	if at < 1 || string(v.Elems[0].Str) != map[int]string{1: "message", 2: "pmessage"}[at] ||
+		string(v.Elems[1].Str) != s.channel.Key.Name ||
 		string(v.Elems[at].Str) != s.channel.Key.Name {
 		return fmt.Sprintf("not a message of the channel: %.200q", fmt.Sprint(v))
 	}
@@ -173,7 +176,8 @@ func (s *subscription) received(v resp.Value) string {
 }
 
 func (s *subscription) invoke() (int64, error) {
-	op, err := s.run.rec.Invoke(s.process, s.node.ID, RESP, s.channel.Name(), history.Call{Func: history.Listen, User: s.run.user(finalUser)})
+	op, err := s.run.rec.Invoke(s.process, s.node.ID, RESP, s.channel.Name(),
+		history.Call{Func: history.Listen, User: s.run.user(finalUser)})
 	if err != nil {
 		s.run.fail(err)
 	}
@@ -201,7 +205,8 @@ func (l *listener) catchUp(ctx context.Context) error {
 		err := errors.New("no subscription")
 		for err != nil {
 			if ctx.Err() != nil {
-				return fmt.Errorf("after all faults have healed, a subscriber does not receive what is published at %s: %w", n.ID, err)
+				return fmt.Errorf("after all faults have healed, a subscriber does not receive what is published "+
+					"at %s: %w", n.ID, err)
 			}
 			if l.sub == nil || !l.sub.alive(ctx) {
 				err = l.subscribe(ctx, l.run.cluster.Nodes[l.rand.IntN(len(l.run.cluster.Nodes))])

@@ -25,7 +25,8 @@ func (d *nativeAPI) client(namespace string) (*client.Client, error) {
 	if c := d.clients[namespace]; c != nil {
 		return c, nil
 	}
-	c, err := client.New(client.Config{Addrs: d.addrs, Namespace: namespace, RetryFor: d.retryFor, FollowLeader: d.follow, Conns: 1,
+	c, err := client.New(client.Config{Addrs: d.addrs, Namespace: namespace, RetryFor: d.retryFor,
+		FollowLeader: d.follow, Conns: 1,
 		Username: d.entry.User, Password: d.entry.Password, TLS: d.entry.TLS})
 	if err != nil {
 		return nil, err
@@ -67,11 +68,13 @@ func (d *nativeAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (hist
 		return readNative(ctx, s, c)
 	case history.Append:
 		r, err := s.Append(ctx, newMessages(c)...)
-		return history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count, Duplicate: r.Duplicate}, err
+		return history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count,
+			Duplicate: r.Duplicate}, err
 	case history.Replace:
 		r, err := s.Replace(ctx, c.Seq, newMessages(c)...)
-		return history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count, Duplicate: r.Duplicate,
-			Removed: r.Removed}, err
+		return history.Result{First: r.First, Last: r.Last, Revision: r.Revision, Count: r.Count,
+			Duplicate: r.Duplicate,
+			Removed:   r.Removed}, err
 	case history.Pop:
 		end := turn.Newest
 		if c.Oldest {

@@ -148,7 +148,8 @@ func (w *worker) last(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("after all faults have healed, %s does not accept a write at the API %s: %w", w.node.ID, w.apiName, err)
+			return fmt.Errorf("after all faults have healed, %s does not accept a write at the API %s: %w", w.node.ID,
+				w.apiName, err)
 		}
 		if !sleep(ctx, 20*time.Millisecond) {
 			continue // one more attempt, for its error

@@ -37,7 +37,8 @@ type tailer struct {
 }
 
 func newTailer(r *Run, p *pool, api, user string, seed uint64) *tailer {
-	return &tailer{run: r, pool: p, apiName: api, user: user, process: r.newProcess(), rand: rand.New(rand.NewPCG(seed, 21))}
+	return &tailer{run: r, pool: p, apiName: api, user: user, process: r.newProcess(),
+		rand: rand.New(rand.NewPCG(seed, 21))}
 }
 
 func (t *tailer) loop(ctx context.Context) {
@@ -61,7 +62,8 @@ func (t *tailer) catchUp(ctx context.Context) error {
 	}
 	for t.session != nil && t.after < t.session.Last() {
 		if ctx.Err() != nil {
-			return fmt.Errorf("a subscriber of %s has seen seq %d and waits in vain for %d", t.session.Name(), t.after, t.session.Last())
+			return fmt.Errorf("a subscriber of %s has seen seq %d and waits in vain for %d", t.session.Name(), t.after,
+				t.session.Last())
 		}
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
 		t.follow(limited, t.run.cluster.Nodes[t.rand.IntN(len(t.run.cluster.Nodes))])
@@ -107,7 +109,8 @@ func (t *tailer) follow(ctx context.Context, n *cluster.Node) {
 }
 
 func (t *tailer) invoke(n *cluster.Node) (int64, error) {
-	op, err := t.run.rec.Invoke(t.process, n.ID, t.apiName, t.session.Name(), history.Call{Func: history.Tail, Seq: t.after, User: t.user})
+	op, err := t.run.rec.Invoke(t.process, n.ID, t.apiName, t.session.Name(),
+		history.Call{Func: history.Tail, Seq: t.after, User: t.user})
 	if err != nil {
 		t.run.fail(err)
 	}

@@ -31,7 +31,8 @@ func (d *txAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (history.
 		n := strconv.Itoa(len(c.Values))
 		steps = [][]string{push, twin, {"INCRBY", keys[2], n}, {"DECRBY", keys[3], n}}
 	case history.Read:
-		steps = [][]string{{"LRANGE", keys[0], "0", "-1"}, {"LRANGE", keys[1], "0", "-1"}, {"GET", keys[2]}, {"GET", keys[3]}}
+		steps = [][]string{{"LRANGE", keys[0], "0", "-1"}, {"LRANGE", keys[1], "0", "-1"}, {"GET", keys[2]},
+			{"GET", keys[3]}}
 	default:
 		return history.Result{}, unsupported(TX, c)
 	}
@@ -116,5 +117,6 @@ func txResult(v resp.Value, c *history.Call) history.Result {
 }
 
 func apart(format string, args ...any) history.Result {
-	return history.Result{Messages: []history.Message{{Value: "a transaction torn apart: " + fmt.Sprintf(format, args...)}}}
+	return history.Result{Messages: []history.Message{{Value: "a transaction torn apart: " +
+		fmt.Sprintf(format, args...)}}}
 }

@@ -77,16 +77,27 @@ func (w *worker) write(s *Session) history.Call {
 
 // commands are, by type, what is asked for, each as likely; see command for the letters.
 var commands = map[string][]string{
-	"list": {"RPUSH v", "RPUSH a v", "RPUSH a", "LPUSH v", "LPUSH a v", "LPUSH a a", "LSET n v", "LSET n a", "LREM n a", "LREM n a", "LINSERT BEFORE a v", "LINSERT AFTER a a",
-		"LPOP", "RPOP", "LTRIM 0 m", "LTRIM n -1", "DEL", "LRANGE 0 -1", "LRANGE 0 -1", "LRANGE n m", "LINDEX n", "LLEN"},
-	"hash":   {"HSET a v", "HSET a v a v", "HSETNX a v", "HDEL a", "HDEL a a", "HINCRBY count n", "HINCRBY count n", "DEL", "HGET a", "HGET count", "HGETALL", "HGETALL", "HLEN"},
-	"set":    {"SADD a", "SADD a a", "SADD v", "SREM a", "SREM a a", "DEL", "SISMEMBER a", "SMEMBERS", "SMEMBERS", "SCARD"},
-	"zset":   {"ZADD n a", "ZADD n v", "ZADD NX n a", "ZADD XX n a", "ZADD GT n a", "ZADD LT n a", "ZINCRBY n a", "ZREM a", "ZREM a a", "DEL", "ZSCORE a", "ZRANK a", "ZRANGE 0 -1 WITHSCORES", "ZCARD"},
-	"stream": {"XADD id a v", "XADD id a v", "XADD id a v", "XADD MAXLEN m id a v", "XDEL id", "XTRIM MAXLEN m", "DEL", "XRANGE - +", "XRANGE - +", "XLEN"},
-	"session": {"TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.FORK @ other", "TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.META @ SET a v", "TURN.META @ UNSET a",
-		"TURN.EXPIRE @ PX 3600000", "TURN.EXPIRE @ NEVER", "TURN.DELETE @", "TURN.ERASE PREFIX all", "TURN.READ @", "TURN.READ @", "TURN.INFO @", "TURN.INFO @"},
-	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL", "DEL", "GET", "GET"},
+	"list": {"RPUSH v", "RPUSH a v", "RPUSH a", "LPUSH v", "LPUSH a v", "LPUSH a a", "LSET n v", "LSET n a", "LREM n a",
+		"LREM n a", "LINSERT BEFORE a v", "LINSERT AFTER a a",
+		"LPOP", "RPOP", "LTRIM 0 m", "LTRIM n -1", "DEL", "LRANGE 0 -1", "LRANGE 0 -1", "LRANGE n m",
+		"LINDEX n", "LLEN"},
+	"hash": {"HSET a v", "HSET a v a v", "HSETNX a v", "HDEL a", "HDEL a a", "HINCRBY count n", "HINCRBY count n",
+		"DEL", "HGET a", "HGET count", "HGETALL", "HGETALL", "HLEN"},
+	"set": {"SADD a", "SADD a a", "SADD v", "SREM a", "SREM a a", "DEL", "SISMEMBER a", "SMEMBERS",
+		"SMEMBERS", "SCARD"},
+	"zset": {"ZADD n a", "ZADD n v", "ZADD NX n a", "ZADD XX n a", "ZADD GT n a", "ZADD LT n a", "ZINCRBY n a",
+		"ZREM a", "ZREM a a", "DEL", "ZSCORE a", "ZRANK a", "ZRANGE 0 -1 WITHSCORES", "ZCARD"},
+	"stream": {"XADD id a v", "XADD id a v", "XADD id a v", "XADD MAXLEN m id a v", "XDEL id", "XTRIM MAXLEN m", "DEL",
+		"XRANGE - +", "XRANGE - +", "XLEN"},
+	"session": {"TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.FORK @ other",
+		"TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.META @ SET a v", "TURN.META @ UNSET a",
+		"TURN.EXPIRE @ PX 3600000", "TURN.EXPIRE @ NEVER", "TURN.DELETE @", "TURN.ERASE PREFIX all", "TURN.READ @",
+		"TURN.READ @", "TURN.INFO @", "TURN.INFO @"},
+	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL",
+		"DEL", "GET", "GET"},
 }
 
-var asks = map[string]bool{"LRANGE": true, "LINDEX": true, "LLEN": true, "HGET": true, "HGETALL": true, "HLEN": true, "SISMEMBER": true, "SMEMBERS": true,
-	"SCARD": true, "ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "XRANGE": true, "XLEN": true, "GET": true}
+var asks = map[string]bool{"LRANGE": true, "LINDEX": true, "LLEN": true, "HGET": true, "HGETALL": true, "HLEN": true,
+	"SISMEMBER": true, "SMEMBERS": true,
+	"SCARD": true, "ZSCORE": true, "ZRANK": true, "ZRANGE": true, "ZCARD": true, "XRANGE": true, "XLEN": true,
+	"GET": true}

@@ -55,11 +55,13 @@ func All() []*Workload {
 			APIs: []string{HTTP, Native, Client, RESP}, Sessions: 4, Calls: 400, Next: appendOrRead,
 		},
 		{
-			Name: "pipeline", About: "up to 200 appends and reads of two lists at a time, on one connection, without waiting for answers",
+			Name: "pipeline", About: "up to 200 appends and reads of two lists at a time, on one connection, without " +
+				"waiting for answers",
 			APIs: []string{RESP}, Sessions: 4, Calls: 600, Pipeline: 200, Next: pipelined,
 		},
 		{
-			Name: "window", About: "appends that are repeated later, some before the session has 1,024 more messages and some after",
+			Name: "window", About: "appends that are repeated later, some before the session has 1,024 more messages " +
+				"and some after",
 			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 1200, Next: repeated,
 		},
 		{
@@ -79,42 +81,51 @@ func All() []*Workload {
 			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 300, Tailers: 2, Next: shortAppend,
 		},
 		{
-			Name: "mixed", About: "append, pop, trim, replace, clear, delete and read in one session, also as a Redis list",
+			Name: "mixed", About: "append, pop, trim, replace, clear, delete and read in one session, also as a " +
+				"Redis list",
 			APIs: []string{HTTP, Native, RESP}, Sessions: 3, Calls: 40, Unknowns: 3, Removes: true, Next: mixed,
 		},
 		{
 			Name: "tail-trim", About: "subscribers of sessions from which messages are removed",
-			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 2, Next: shrinking,
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 2,
+			Next: shrinking,
 		},
 		{
 			Name: "tail-delete", About: "subscribers of sessions that are deleted, and begin again at once",
-			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 4, Next: restarting,
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 60, Unknowns: 3, Removes: true, Tailers: 4,
+			Next: restarting,
 		},
 		{
-			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something for them, at either end",
+			Name: "queue", About: "a Redis list as a queue: pushes, and clients that block until there is something " +
+				"for them, at either end",
 			APIs: []string{RESP}, Sessions: 3, Calls: 60, Unknowns: 3, Removes: true, Next: queue,
 		},
 		{
-			Name: "publish", About: "up to 60 messages at a time, published at all nodes, and subscribers of their channels, by name and by pattern",
+			Name: "publish", About: "up to 60 messages at a time, published at all nodes, and subscribers of their " +
+				"channels, by name and by pattern",
 			APIs: []string{RESP}, Sessions: 2, Calls: 2000, Pipeline: 60, Listeners: 6, Next: publish,
 		},
 		{
-			Name: "values", About: "lists, hashes, sets, sorted sets, streams and strings of Redis, by all that changes them",
+			Name: "values", About: "lists, hashes, sets, sorted sets, streams and strings of Redis, by all that " +
+				"changes them",
 			APIs: []string{VALUES}, Sessions: 6, Calls: 40, Unknowns: 3, Next: command,
 			Values: []string{"list", "hash", "set", "zset", "stream", "string"},
 		},
 		{
-			Name: "forks", About: "sessions that are forked, described, given deadlines, deleted and erased, three at a time",
+			Name: "forks", About: "sessions that are forked, described, given deadlines, deleted and erased, three " +
+				"at a time",
 			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"},
 		},
 		{
 			Name: "ttl", About: "sessions that expire, renewed by appends",
-			APIs: []string{HTTP, Native}, Sessions: 4, Calls: 25, Unknowns: 3, TTLs: []int64{300, 1000, 2500}, Next: expiring,
+			APIs: []string{HTTP, Native}, Sessions: 4, Calls: 25, Unknowns: 3, TTLs: []int64{300, 1000, 2500},
+			Next: expiring,
 		},
 		{
 			// So many that some are left alone for as long as they live.
 			Name: "ttl-long", About: "the same, with longer times",
-			APIs: []string{HTTP, Native}, Sessions: 200, Calls: 20, Unknowns: 3, TTLs: []int64{4000, 8000}, Next: expiring,
+			APIs: []string{HTTP, Native}, Sessions: 200, Calls: 20, Unknowns: 3, TTLs: []int64{4000, 8000},
+			Next: expiring,
 		},
 		{
 			Name: "namespaces", About: "the same keys in three namespaces",

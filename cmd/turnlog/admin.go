@@ -50,7 +50,8 @@ func (a *app) admin(ctx context.Context, addr, method, path string, body, out an
 			return err
 		}
 		if sent.Load() { // whatever became of the connection since
-			return fmt.Errorf("%w: %w", turn.Errorf(turn.Unknown, "%s did not answer; see `turnlog cluster status`", addr), err)
+			return fmt.Errorf("%w: %w",
+				turn.Errorf(turn.Unknown, "%s did not answer; see `turnlog cluster status`", addr), err)
 		}
 		return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s does not answer", addr), err)
 	}

@@ -53,7 +53,8 @@ func localToken(req *http.Request, file string) (token string, at netip.AddrPort
 		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
 	}
 	if req.URL.Port() != strconv.Itoa(int(at.Port())) {
-		return "", at, fmt.Errorf("what listens on %s names %s, which is the file of a node that listens on %s", req.URL.Host, file, at)
+		return "", at, fmt.Errorf("what listens on %s names %s, which is the file of a node that listens on %s",
+			req.URL.Host, file, at)
 	}
 	return token, at, nil
 }

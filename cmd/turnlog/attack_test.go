@@ -48,7 +48,8 @@ func TestReboundPageGetsNothing(t *testing.T) {
 		{"GET", "/v1/sessions/alice/messages", ""}, {"GET", "/v1/sessions", ""}, {"GET", "/metrics", ""},
 		{"POST", "/v1/cluster/nodes", `{"id":"n9","raft_addr":"127.0.0.1:1"}`}, {"DELETE", "/v1/sessions/alice", ""},
 	} {
-		if status, answer := asPage(t, n, evil, r[0], r[1], r[2]); status != http.StatusForbidden || strings.Contains(answer, "secret") {
+		if status, answer := asPage(t, n, evil, r[0], r[1], r[2]); status != http.StatusForbidden ||
+			strings.Contains(answer, "secret") {
 			t.Errorf("%s %s: %d %s", r[0], r[1], status, answer)
 		}
 	}
@@ -66,7 +67,8 @@ func TestAdministrationOnThisMachine(t *testing.T) {
 	if info, err := os.Stat(token); err != nil || info.Mode().Perm() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	if status, answer := asPage(t, n, n.http, "POST", "/v1/cluster/nodes", `{"id":"n9","raft_addr":"127.0.0.1:1"}`); status != http.StatusUnauthorized {
+	if status, answer := asPage(t, n, n.http, "POST", "/v1/cluster/nodes",
+		`{"id":"n9","raft_addr":"127.0.0.1:1"}`); status != http.StatusUnauthorized {
 		t.Errorf("without the token: %d %s", status, answer)
 	}
 	if got := n.ok("cluster", "checksum"); !strings.HasPrefix(got, "1 of 1 nodes compared") {

@@ -26,7 +26,9 @@ func conversations(n int) (text []byte, want map[string][]turn.NewMessage) {
 		}
 		text = appendLineStart(text, key, nil)
 		for j := range r.IntN(40) {
-			m := turn.NewMessage{ID: fmt.Sprintf("%d#%d", i, j), Data: fmt.Appendf(nil, `{"role":"user", "content":"<%d> é\u00e9\/ %x",  "id":"%d#%d"}`, r.Int(), r.Uint64(), i, j)}
+			m := turn.NewMessage{ID: fmt.Sprintf("%d#%d", i, j),
+				Data: fmt.Appendf(nil, `{"role":"user", "content":"<%d> é\u00e9\/ %x",  "id":"%d#%d"}`, r.Int(),
+					r.Uint64(), i, j)}
 			if j > 0 {
 				text = append(text, ", "...)
 			}
@@ -160,7 +162,8 @@ func TestImportLongSession(t *testing.T) {
 	}
 	for _, step := range []struct{ count, added int }{{700, 700}, {750, 50}, {2500, 1750}, {2500, 0}, {2510, 10}} {
 		r := n.pipe(line(step.count), "import", "-", "--json")
-		want := fmt.Sprintf(`{"sessions":1,"messages_added":%d,"duplicates":%d,"failed_lines":0}`, step.added, step.count-step.added)
+		want := fmt.Sprintf(`{"sessions":1,"messages_added":%d,"duplicates":%d,"failed_lines":0}`, step.added,
+			step.count-step.added)
 		if r.status != 0 || r.stdout != want+"\n" {
 			t.Fatalf("status %d, %s want %s\n%s", r.status, r.stdout, want, r.stderr)
 		}
@@ -175,7 +178,8 @@ func TestImportLongSession(t *testing.T) {
 
 func TestImportBadLines(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, t.TempDir(), "--max-message-bytes", "4KiB", "--max-append-bytes", "4KiB", "--max-read-bytes", "4KiB")
+	n := startNode(t, t.TempDir(), "--max-message-bytes", "4KiB", "--max-append-bytes", "4KiB",
+		"--max-read-bytes", "4KiB")
 	good := func(i int) string { return fmt.Sprintf(`{"session":"s%d","messages":[{"data":1},{"data":2}]}`, i) }
 	const bad = `{"session":"bad","messages":[{"data":1},{"data":2,"data_base64":""}]}`
 
@@ -189,11 +193,14 @@ func TestImportBadLines(t *testing.T) {
 	}
 
 	tooLong := fmt.Sprintf(`{"session":"s3","messages":[{"data":"%s"}]}`, strings.Repeat("x", 5000))
-	r = n.pipe(strings.Join([]string{good(1), bad, tooLong, good(2), good(4)}, "\n"), "import", "-", "--keep-going", "--json")
-	if r.status != exitFailed && r.status != exitUsage || !strings.Contains(r.stdout, `"messages_added":4,"duplicates":2,"failed_lines":2`) {
+	r = n.pipe(strings.Join([]string{good(1), bad, tooLong, good(2), good(4)}, "\n"), "import", "-",
+		"--keep-going", "--json")
+	if r.status != exitFailed && r.status != exitUsage ||
+		!strings.Contains(r.stdout, `"messages_added":4,"duplicates":2,"failed_lines":2`) {
 		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
-	for _, text := range []string{"\x1f\x8b broken gzip", "[1,2]", "{", `{"session":"x","messages":[]}{}`, `{"session":"x","messages":[{"id":"a","data":1},{"id":"a","data":1}]}`} {
+	for _, text := range []string{"\x1f\x8b broken gzip", "[1,2]", "{", `{"session":"x","messages":[]}{}`,
+		`{"session":"x","messages":[{"id":"a","data":1},{"id":"a","data":1}]}`} {
 		if r := n.pipe(text, "import", "-"); r.status == 0 {
 			t.Errorf("%q is imported", text)
 		}

@@ -93,13 +93,20 @@ func TestStatuses(t *testing.T) {
 	n.fails(exitUsage, "TOO_LARGE", "append", strings.Repeat("k", 513), "x")
 	n.fails(exitUsage, "key is empty", "append", "", "x")
 	for _, args := range [][]string{
-		{"nonsense"}, {"append"}, {"read", "s", "--nonsense"}, {"read", "s", "--last", "x"}, {"read", "s", "--last", "-1"},
-		{"read", "s", "--last", "1", "--after", "1"}, {"read", "s", "--limit", "3"}, {"read", "s", "--consistency", "often"},
-		{"append", "s", "x", "--expect", "-1"}, {"append", "s", "x", "y", "--id", "one"}, {"append", "s", "x", "--lines"},
-		{"append", "s", "x", "--ttl", "-1s"}, {"trim", "s"}, {"trim", "s", "--keep", "1", "--before", "2"}, {"pop", "s", "--count", "0"},
-		{"pop", "s", "--from", "middle"}, {"rm"}, {"rm", "--prefix", "x"}, {"rm", "s", "--prefix", "x", "--yes"}, {"meta", "s", "novalue"},
-		{"expire", "s"}, {"expire", "s", "soon"}, {"expire", "s", "1h", "--never"}, {"cluster"}, {"cluster", "nonsense"}, {"wal"},
-		{"read", "s", "--addr", "nowhere"}, {"read", "s", "--namespace", "not allowed"}, {"read", "s", "--timeout", "0s"},
+		{"nonsense"}, {"append"}, {"read", "s", "--nonsense"}, {"read", "s", "--last", "x"},
+		{"read", "s", "--last", "-1"},
+		{"read", "s", "--last", "1", "--after", "1"}, {"read", "s", "--limit", "3"},
+		{"read", "s", "--consistency", "often"},
+		{"append", "s", "x", "--expect", "-1"}, {"append", "s", "x", "y", "--id", "one"},
+		{"append", "s", "x", "--lines"},
+		{"append", "s", "x", "--ttl", "-1s"}, {"trim", "s"}, {"trim", "s", "--keep", "1", "--before", "2"},
+		{"pop", "s", "--count", "0"},
+		{"pop", "s", "--from", "middle"}, {"rm"}, {"rm", "--prefix", "x"}, {"rm", "s", "--prefix", "x", "--yes"},
+		{"meta", "s", "novalue"},
+		{"expire", "s"}, {"expire", "s", "soon"}, {"expire", "s", "1h", "--never"}, {"cluster"},
+		{"cluster", "nonsense"}, {"wal"},
+		{"read", "s", "--addr", "nowhere"}, {"read", "s", "--namespace", "not allowed"},
+		{"read", "s", "--timeout", "0s"},
 		{"import", "no such file"}, {"dev", "--nodes", "2"}, {"dev", "extra"},
 	} {
 		n.fails(exitUsage, "turnlog: ", args...)
@@ -144,7 +151,8 @@ func TestServeRefuses(t *testing.T) {
 	taken := startNode(t, t.TempDir())
 	c.fails(exitFailed, "address already in use", "serve", "--data-dir", t.TempDir(), "--resp-addr", taken.addr)
 	ports := freePorts(t, 3)
-	c.fails(exitFailed, taken.args[2], "serve", "--data-dir", taken.args[2], "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2])
+	c.fails(exitFailed, taken.args[2], "serve", "--data-dir", taken.args[2], "--resp-addr", ports[0], "--http-addr",
+		ports[1], "--raft-addr", ports[2])
 }
 
 // TestSettingsFromEverywhere starts a node whose settings come from a file, the
@@ -153,11 +161,13 @@ func TestSettingsFromEverywhere(t *testing.T) {
 	t.Parallel()
 	ports, dir := freePorts(t, 3), t.TempDir()
 	file := filepath.Join(dir, "turnlog.yaml")
-	text := fmt.Sprintf("node-id: from-file\ndata-dir: /nowhere\nresp-addr: %s\nhttp-addr: 127.0.0.1:1\nmax-message-bytes: 1KiB\n", ports[0])
+	text := fmt.Sprintf("node-id: from-file\ndata-dir: /nowhere\nresp-addr: %s\nhttp-addr: "+
+		"127.0.0.1:1\nmax-message-bytes: 1KiB\n", ports[0])
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startProcess(t, []string{"TURNLOG_CONFIG=" + file, "TURNLOG_HTTP_ADDR=" + ports[1], "TURNLOG_DATA_DIR=/nowhere"},
+	p := startProcess(t, []string{"TURNLOG_CONFIG=" + file, "TURNLOG_HTTP_ADDR=" + ports[1],
+		"TURNLOG_DATA_DIR=/nowhere"},
 		"serve", "--data-dir", filepath.Join(dir, "data"), "--raft-addr", ports[2])
 	p.until("ready", func() bool { return isReady(ports[1]) })
 	c := cli{t, ports[0]}

@@ -34,7 +34,8 @@ func readClusterSecret(cfg *config.Config) (*peer.Secret, error) {
 		return nil, fmt.Errorf("cluster secret: %w", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("cluster secret: others on this machine may read or write %s: chmod 600 it, and make a new one if they may have", f.Name())
+		return nil, fmt.Errorf("cluster secret: others on this machine may read or write %s: chmod 600 it, and make "+
+			"a new one if they may have", f.Name())
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
 	if err != nil {
@@ -47,11 +48,13 @@ func readClusterSecret(cfg *config.Config) (*peer.Secret, error) {
 		}
 	}
 	if n := len(s.Keys); n == 0 || n > maxClusterSecrets || len(text) > maxSecretFile {
-		return nil, fmt.Errorf("cluster secret: %s must have 1 to %d secrets, each in a line, and at most %d bytes", f.Name(), maxClusterSecrets, maxSecretFile)
+		return nil, fmt.Errorf("cluster secret: %s must have 1 to %d secrets, each in a line, and at most %d bytes",
+			f.Name(), maxClusterSecrets, maxSecretFile)
 	}
 	for i, key := range s.Keys {
 		if len(key) < peer.MinKey {
-			return nil, fmt.Errorf("cluster secret: secret %d of %s has less than %d characters; %s", i+1, f.Name(), peer.MinKey, advice)
+			return nil, fmt.Errorf("cluster secret: secret %d of %s has less than %d characters; %s", i+1, f.Name(),
+				peer.MinKey, advice)
 		}
 	}
 	return s, nil

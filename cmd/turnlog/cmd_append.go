@@ -66,7 +66,8 @@ a repetition of the command is recognised and stores nothing, or one made for it
 
 func (a *app) writeAppended(r turn.Result) error {
 	if a.json {
-		return a.writeJSON(outcomeJSON{First: r.First, Last: r.Last, Revision: r.Revision, Count: &r.Count, Duplicate: &r.Duplicate})
+		return a.writeJSON(outcomeJSON{First: r.First, Last: r.Last, Revision: r.Revision, Count: &r.Count,
+			Duplicate: &r.Duplicate})
 	}
 	note := ""
 	if r.Duplicate {

@@ -86,9 +86,11 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.target, "target", "", "what to measure (default: turnlog at --addr)")
 	fs.StringVar(&f.compare, "compare", "", "another target, measured in turn with the first")
-	fs.IntSliceVar(&f.pids, "pids", nil, "processes of the target on this machine, whose use of processors and memory is reported")
+	fs.IntSliceVar(&f.pids, "pids", nil,
+		"processes of the target on this machine, whose use of processors and memory is reported")
 	fs.IntSliceVar(&f.otherPids, "compare-pids", nil, "the same, of the target to compare with")
-	fs.IntSliceVar(&f.clients, "clients", []int{1, 16, 64, 256}, "numbers of clients to measure with, one after the other")
+	fs.IntSliceVar(&f.clients, "clients", []int{1, 16, 64, 256},
+		"numbers of clients to measure with, one after the other")
 	fs.DurationVar(&f.cfg.Duration, "duration", 3*time.Second, "how long each run is measured")
 	fs.DurationVar(&f.cfg.WarmUp, "warm-up", f.cfg.WarmUp, "how long each run goes on before")
 	fs.IntVar(&f.rounds, "rounds", 1, "runs of each kind; the table shows medians")
@@ -96,9 +98,13 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.cfg.Size, "size", 512, "bytes of a message")
 	fs.IntVar(&f.cfg.Last, "last", f.cfg.Last, "messages that a read asks for")
 	fs.StringVar(&f.cfg.Prefix, "prefix", f.cfg.Prefix, "what the keys of the sessions begin with")
-	fs.BoolVar(&f.fill, "fill", true, "before workloads that read, append to every session as many messages as a read asks for")
-	fs.BoolVar(&f.cfg.Goroutines, "goroutines", false, "a goroutine for each connection, as in a service written in Go, in place of one thread for all; always if a target has TLS")
-	fs.StringSliceVar(&f.profiles, "pprof-addrs", nil, "--pprof-addr of the target's nodes: after each measurement, tell where they spend processor time")
+	fs.BoolVar(&f.fill, "fill", true,
+		"before workloads that read, append to every session as many messages as a read asks for")
+	fs.BoolVar(&f.cfg.Goroutines, "goroutines", false,
+		"a goroutine for each connection, as in a service written in Go, in place of one thread for all; always if a "+
+			"target has TLS")
+	fs.StringSliceVar(&f.profiles, "pprof-addrs", nil,
+		"--pprof-addr of the target's nodes: after each measurement, tell where they spend processor time")
 	f.standard.register(fs)
 	f.trials.register(fs)
 }
@@ -190,7 +196,8 @@ func (a *app) benchTargets(ctx context.Context, f *benchFlags, names []string) e
 }
 
 // benchProfiles profiles the nodes of a target under each workload.
-func (a *app) benchProfiles(ctx context.Context, f *benchFlags, workloads []bench.Workload, t bench.Target, show *benchShow) ([]*bench.Profile, error) {
+func (a *app) benchProfiles(ctx context.Context, f *benchFlags, workloads []bench.Workload, t bench.Target,
+	show *benchShow) ([]*bench.Profile, error) {
 	t.Profiles = f.profiles
 	var all []*bench.Profile
 	for _, w := range workloads {

@@ -88,7 +88,8 @@ func (s *benchShow) clear() {
 func (s *benchShow) begin(c *bench.Contest, round int, who string, live *bench.Live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.what = fmt.Sprintf("%s, %s, round %d of %d, %s", c.Workload.Name, plural(c.Config.Clients, "client"), round+1, c.Rounds, who)
+	s.what = fmt.Sprintf("%s, %s, round %d of %d, %s", c.Workload.Name, plural(c.Config.Clients, "client"), round+1,
+		c.Rounds, who)
 	s.live, s.since, s.last = live, time.Now(), 0
 }
 
@@ -131,7 +132,8 @@ func (s *benchShow) done(r *bench.Series) {
 	fmt.Fprintln(s.app.stderr)
 }
 
-var benchHeader = []string{"clients", "target", "per second", "× first", "p50", "p90", "p99", "p99.9", "processor/10k", "memory", "flushes", "errors"}
+var benchHeader = []string{"clients", "target", "per second", "× first", "p50", "p90", "p99", "p99.9", "processor/10k",
+	"memory", "flushes", "errors"}
 
 // table writes the results of contests.
 func (s *benchShow) table(all []*bench.Series) error {

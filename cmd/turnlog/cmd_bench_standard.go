@@ -24,14 +24,21 @@ type standardFlags struct {
 }
 
 func (s *standardFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&s.on, "standard", false, "the standard comparison, of servers that bench starts itself: 1, 16, 64 and 256 clients, five rounds of 5 s, half an hour")
+	fs.BoolVar(&s.on, "standard", false,
+		"the standard comparison, of servers that bench starts itself: 1, 16, 64 and 256 clients, five rounds of 5 "+
+			"s, half an hour")
 	fs.BoolVar(&s.quick, "quick", false, "with --standard: one short round, a minute")
-	fs.BoolVar(&s.profile, "profile", false, "with --standard: tell, too, where the nodes of turnlog spend processor time")
+	fs.BoolVar(&s.profile, "profile", false,
+		"with --standard: tell, too, where the nodes of turnlog spend processor time")
 	fs.StringVar(&s.write, "write", "", "with --standard or trials: write the report to this Markdown file")
-	fs.StringVar(&s.dir, "dir", "", "with --standard or trials: directory on the disk to measure (default: the system's for temporary files)")
-	fs.StringVar(&s.redis, "redis-server", "", "with --standard: the redis-server to compare with (default: the one in PATH)")
-	fs.StringVar(&s.etcd, "etcd", "", "with --standard: compare with the etcd in PATH, too, by this program, which is built from internal/bench/etcd")
-	fs.StringVar(&s.commit, "commit", "", "with --standard or trials: what to call the measured version (default: that of this binary)")
+	fs.StringVar(&s.dir, "dir", "",
+		"with --standard or trials: directory on the disk to measure (default: the system's for temporary files)")
+	fs.StringVar(&s.redis, "redis-server", "",
+		"with --standard: the redis-server to compare with (default: the one in PATH)")
+	fs.StringVar(&s.etcd, "etcd", "",
+		"with --standard: compare with the etcd in PATH, too, by this program, which is built from internal/bench/etcd")
+	fs.StringVar(&s.commit, "commit", "",
+		"with --standard or trials: what to call the measured version (default: that of this binary)")
 }
 
 // benchServers runs the standard comparison, if it is wanted, and trials, with
@@ -47,7 +54,8 @@ func (a *app) benchServers(ctx context.Context, f *benchFlags, trials []bench.Tr
 	show := newBenchShow(a)
 	defer show.close()
 	r := bench.Report{
-		Date: time.Now(), Version: version, Command: "turnlog " + strings.Join(os.Args[1:], " "), Machine: bench.DescribeMachine(f.standard.dir),
+		Date: time.Now(), Version: version, Command: "turnlog " + strings.Join(os.Args[1:], " "),
+		Machine: bench.DescribeMachine(f.standard.dir),
 	}
 	if f.standard.commit != "" {
 		r.Version = f.standard.commit
@@ -78,7 +86,8 @@ func (a *app) benchServers(ctx context.Context, f *benchFlags, trials []bench.Tr
 
 // benchStandard runs the standard comparison. Flags for single runs that were
 // not given have values of its own.
-func (a *app) benchStandard(ctx context.Context, f *benchFlags, self string, show *benchShow, r *bench.Report) (err error) {
+func (a *app) benchStandard(ctx context.Context, f *benchFlags, self string, show *benchShow,
+	r *bench.Report) (err error) {
 	cfg, rounds := f.cfg, f.rounds
 	wanted, warmUp := 5*time.Second, time.Second
 	if f.standard.quick {
@@ -92,7 +101,8 @@ func (a *app) benchStandard(ctx context.Context, f *benchFlags, self string, sho
 	if !f.given("warm-up") {
 		cfg.WarmUp = warmUp
 	}
-	b := bench.Standard{Turnlog: self, Redis: f.standard.redis, Etcd: f.standard.etcd, Dir: f.standard.dir, Clients: f.clients, Rounds: rounds,
+	b := bench.Standard{Turnlog: self, Redis: f.standard.redis, Etcd: f.standard.etcd, Dir: f.standard.dir,
+		Clients: f.clients, Rounds: rounds,
 		Config: cfg, Profile: f.standard.profile, Begin: show.begin, Done: show.done, Say: show.say}
 	show.say(fmt.Sprintf("the standard comparison takes about %s", (b.Estimate() + 15*time.Second).Round(time.Second)))
 	r.Rounds, r.Config = rounds, cfg

@@ -20,7 +20,8 @@ func TestBench(t *testing.T) {
 		{"--target", list, "--compare", list, "--rounds", "2", "--goroutines"},
 	} {
 		var all []bench.Series
-		args := append([]string{"bench", "append", "read", "chat", "mixed", "--clients", "3", "--sessions", "20", "--last", "3",
+		args := append([]string{"bench", "append", "read", "chat", "mixed", "--clients", "3", "--sessions", "20",
+			"--last", "3",
 			"--duration", "100ms", "--warm-up", "0", "--json"}, targets...)
 		if err := json.Unmarshal([]byte(n.ok(args...)), &all); err != nil {
 			t.Fatal(err)
@@ -36,10 +37,12 @@ func TestBench(t *testing.T) {
 			}
 		}
 	}
-	if table := n.ok("bench", "append", "--clients", "2", "--duration", "500ms", "--warm-up", "0"); !strings.Contains(table, "per second") {
+	if table := n.ok("bench", "append", "--clients", "2", "--duration", "500ms", "--warm-up",
+		"0"); !strings.Contains(table, "per second") {
 		t.Errorf("table: %s", table)
 	}
-	if table := n.ok("bench", "tail", "--clients", "2", "--duration", "500ms", "--warm-up", "0"); !strings.Contains(table, "tail") {
+	if table := n.ok("bench", "tail", "--clients", "2", "--duration", "500ms", "--warm-up",
+		"0"); !strings.Contains(table, "tail") {
 		t.Errorf("table: %s", table)
 	}
 	n.fails(1, "only targets of turnlog://", "bench", "tail", "--target", list)
@@ -60,7 +63,8 @@ func TestBenchTrials(t *testing.T) {
 		}
 		Verdicts []bench.Verdict
 	}
-	text := cli{t: t}.ok("bench", "growth", "shapes", "ttl", "--restart", "--messages", "300", "--sessions", "20", "--clients", "8",
+	text := cli{t: t}.ok("bench", "growth", "shapes", "ttl", "--restart", "--messages", "300", "--sessions", "20",
+		"--clients", "8",
 		"--duration", "1s", "--warm-up", "0", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s", err, text)
@@ -70,7 +74,8 @@ func TestBenchTrials(t *testing.T) {
 	}
 	for _, v := range r.Verdicts {
 		// In so short a run there may be no flush, and hardly an append of others.
-		surely := strings.Contains(v.Goal, "memory") || strings.Contains(v.Goal, "disk") || strings.Contains(v.Goal, "node is")
+		surely := strings.Contains(v.Goal, "memory") || strings.Contains(v.Goal, "disk") ||
+			strings.Contains(v.Goal, "node is")
 		if v.Measured <= 0 && surely {
 			t.Errorf("%s: %v", v.Goal, v.Measured)
 		}
@@ -79,7 +84,8 @@ func TestBenchTrials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"## Goals", "## growth: sums", "## shapes: all 60 sessions are listed", "## ttl: 60 sessions expire within 300ms"} {
+	for _, part := range []string{"## Goals", "## growth: sums", "## shapes: all 60 sessions are listed",
+		"## ttl: 60 sessions expire within 300ms"} {
 		if !strings.Contains(string(written), part) {
 			t.Errorf("the page has no %q:\n%s", part, written)
 		}
@@ -91,7 +97,8 @@ func TestBenchProfile(t *testing.T) {
 	l := freePorts(t, 1)[0]
 	n := startNode(t, t.TempDir(), "--pprof-addr", l)
 	out := n.ok("bench", "append", "--clients", "8", "--duration", "20ms", "--warm-up", "0", "--pprof-addrs", l)
-	for _, part := range []string{"per second", "append: processor time of the nodes by component", "wal ", "all, of one processor"} {
+	for _, part := range []string{"per second", "append: processor time of the nodes by component", "wal ",
+		"all, of one processor"} {
 		if !strings.Contains(out, part) {
 			t.Errorf("no %q:\n%s", part, out)
 		}

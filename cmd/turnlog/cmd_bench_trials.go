@@ -65,6 +65,7 @@ func (f *benchFlags) setup(self string, show *benchShow) *bench.Setup {
 	if !f.given("duration") {
 		cfg.Duration = 10 * time.Second
 	}
-	return &bench.Setup{Turnlog: self, Dir: f.standard.dir, Config: cfg, Messages: f.trials.messages, Interval: f.trials.interval,
-		Window: f.trials.window, Restart: f.trials.restart, Say: show.say, Begin: show.watch}
+	return &bench.Setup{Turnlog: self, Dir: f.standard.dir, Config: cfg, Messages: f.trials.messages,
+		Interval: f.trials.interval,
+		Window:   f.trials.window, Restart: f.trials.restart, Say: show.say, Begin: show.watch}
 }

@@ -50,7 +50,8 @@ func (a *app) certKind(use, short string, kind certs.Kind, days int) *cobra.Comm
 	f.IntVar(&flags.days, "days", days, "days until it expires, at most until its authority does")
 	f.BoolVar(&flags.force, "force", false, "overwrite files")
 	if kind == certs.Node {
-		f.StringArrayVar(&hosts, "host", nil, "name or address by which clients or nodes reach the node; can be given several times (needed)")
+		f.StringArrayVar(&hosts, "host", nil,
+			"name or address by which clients or nodes reach the node; can be given several times (needed)")
 	}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		name := "ca"

@@ -12,7 +12,8 @@ import (
 
 func (a *app) clusterCommand() *cobra.Command {
 	cmd := parentCommand("cluster", "Look at the cluster, and change it")
-	cmd.AddCommand(a.clusterStatusCommand(), a.clusterChecksumCommand(), a.clusterTransferCommand(), a.clusterJoinCommand(), a.clusterRemoveCommand())
+	cmd.AddCommand(a.clusterStatusCommand(), a.clusterChecksumCommand(), a.clusterTransferCommand(),
+		a.clusterJoinCommand(), a.clusterRemoveCommand())
 	return cmd
 }
 
@@ -63,7 +64,8 @@ type nodeJSON struct {
 }
 
 func clusterToJSON(c turn.Cluster) clusterJSON {
-	out := clusterJSON{ID: c.ID, Leader: c.Leader, Term: c.Term, Nodes: []nodeJSON{}, Level: c.Level, LevelWaitsFor: c.LevelWaitsFor()}
+	out := clusterJSON{ID: c.ID, Leader: c.Leader, Term: c.Term, Nodes: []nodeJSON{}, Level: c.Level,
+		LevelWaitsFor: c.LevelWaitsFor()}
 	for _, n := range c.Nodes {
 		out.Nodes = append(out.Nodes, nodeJSON(n))
 	}
@@ -90,7 +92,8 @@ func (a *app) writeCluster(c turn.Cluster) error {
 		if n.StateHash != "" {
 			hash = fmt.Sprintf("%.12s at %d", n.StateHash, n.HashIndex)
 		}
-		rows = append(rows, []string{n.ID, role, levelOf(&n), fmt.Sprint(n.Applied), fmt.Sprint(n.Match), orDash(n.RESPAddr), orDash(n.HTTPAddr), n.RaftAddr, hash})
+		rows = append(rows, []string{n.ID, role, levelOf(&n), fmt.Sprint(n.Applied), fmt.Sprint(n.Match),
+			orDash(n.RESPAddr), orDash(n.HTTPAddr), n.RaftAddr, hash})
 	}
 	return a.table(rows)
 }

@@ -36,6 +36,7 @@ Dev restarts nothing by itself: kill a node, and see the others go on.`,
 	}
 	cmd.Flags().StringVar(&d.dir, "data-dir", ".turnlog-dev", "directory for data and logs of the nodes")
 	cmd.Flags().IntVar(&d.count, "nodes", 3, "how many nodes: 1, 3 or 5")
-	cmd.Flags().IntVar(&d.base, "port-base", 7379, "RESP port of the first node; HTTP and node-to-node are the next two, the next node is 10 further")
+	cmd.Flags().IntVar(&d.base, "port-base", 7379,
+		"RESP port of the first node; HTTP and node-to-node are the next two, the next node is 10 further")
 	return cmd
 }

@@ -63,7 +63,8 @@ and times of messages, and metadata, have no place there. Everything that
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&file, "output", "o", "", "file to write, for its owner only; it appears when it is complete (default: standard output)")
+	cmd.Flags().StringVarP(&file, "output", "o", "",
+		"file to write, for its owner only; it appears when it is complete (default: standard output)")
 	cmd.Flags().BoolVar(&zip, "gzip", false, "compress")
 	cmd.Flags().IntVar(&ex.workers, "workers", 8, "sessions, or batches of keys, that are read at the same time")
 	cmd.Flags().StringVar(&to, "to", "", "a Redis to write to: redis://[USER@]HOST[:PORT][/DATABASE]")

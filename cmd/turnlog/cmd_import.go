@@ -69,7 +69,8 @@ import is done.`,
 				err := im.run(ctx, counted)
 				im.progress.finish(im.summary())
 				if added := im.added.Load(); err != nil && added > 0 {
-					err = partly(err, "Before that, %d messages were added. Run the same import again to go on: what is there is recognised.", added)
+					err = partly(err, "Before that, %d messages were added. Run the same import again to go on: what "+
+						"is there is recognised.", added)
 				}
 				if a.json {
 					if werr := a.writeJSON(im.totals()); err == nil {
@@ -80,7 +81,8 @@ import is done.`,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&im.keepGoing, "keep-going", false, "report bad lines and refused sessions, and go on with the next")
+	cmd.Flags().BoolVar(&im.keepGoing, "keep-going", false,
+		"report bad lines and refused sessions, and go on with the next")
 	cmd.Flags().IntVar(&im.workers, "workers", 16, "sessions, or batches of keys, that are written at the same time")
 	mv.register(cmd)
 	return cmd

@@ -59,7 +59,8 @@ func (a *app) clusterRemoveCommand() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				if err := a.admin(ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]), nil, nil); err != nil {
+				if err := a.admin(ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]), nil,
+					nil); err != nil {
 					return err
 				}
 				return a.done("%s is no longer a member", args[0])
@@ -143,13 +144,15 @@ func (a *app) writeVerdict(cl turn.Cluster, index uint64, hash string) error {
 		case n.HashIndex != index:
 			return incomplete{fmt.Errorf("another checksum was taken meanwhile, at index %d; try again", n.HashIndex)}
 		case n.StateHash != hash:
-			return turn.Errorf(turn.Corrupt, "the state of %s at index %d has hash %s, that of the leader %s", n.ID, index, n.StateHash, hash)
+			return turn.Errorf(turn.Corrupt, "the state of %s at index %d has hash %s, that of the leader %s", n.ID,
+				index, n.StateHash, hash)
 		}
 		compared++
 	}
 	if a.json {
 		return a.writeJSON(map[string]any{"index": index, "hash": hash, "compared": compared, "nodes": len(cl.Nodes)})
 	}
-	_, err := fmt.Fprintf(a.stdout, "%d of %d nodes compared: the same state at index %d, hash %s\n", compared, len(cl.Nodes), index, hash)
+	_, err := fmt.Fprintf(a.stdout, "%d of %d nodes compared: the same state at index %d, hash %s\n", compared,
+		len(cl.Nodes), index, hash)
 	return err
 }

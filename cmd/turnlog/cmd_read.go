@@ -56,7 +56,8 @@ newest. A session that does not exist has none.`,
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "with --after and --before: at most N messages")
 	cmd.Flags().Int64Var(&f.maxBytes, "max-bytes", 0, "payload bytes at most")
 	cmd.Flags().Int64Var(&f.maxTokens, "max-tokens", 0, "tokens at most, counting four bytes as one")
-	cmd.Flags().StringVar(&f.consistency, "consistency", "linearizable", "linearizable, stale, or an age such as 500ms that the answer may have")
+	cmd.Flags().StringVar(&f.consistency, "consistency", "linearizable",
+		"linearizable, stale, or an age such as 500ms that the answer may have")
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "write the payloads only, each followed by a newline")
 	cmd.MarkFlagsMutuallyExclusive("last", "after", "before")
 	return cmd

@@ -40,7 +40,8 @@ func (a *app) rmCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&prefix, "prefix", "", "delete every session whose key begins so (empty: all of the namespace)")
+	cmd.Flags().StringVar(&prefix, "prefix", "",
+		"delete every session whose key begins so (empty: all of the namespace)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm --prefix")
 	expect.register(cmd)
 	return cmd
@@ -65,7 +66,8 @@ func (a *app) remove(ctx context.Context, c *client.Client, keys []string, expec
 		return err
 	}
 	if removed < uint64(len(keys)) {
-		err := error(turn.Errorf(turn.NotFound, "%d of %d sessions did not exist", uint64(len(keys))-removed, len(keys)))
+		err := error(turn.Errorf(turn.NotFound, "%d of %d sessions did not exist", uint64(len(keys))-removed,
+			len(keys)))
 		if removed > 0 {
 			err = partly(err, "The others, %d, were deleted.", removed)
 		}

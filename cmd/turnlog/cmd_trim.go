@@ -56,7 +56,8 @@ func (a *app) clearCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.writeOutcome(outcomeJSON{Revision: r.Revision, Removed: &r.Removed}, "%d removed, revision %d", r.Removed, r.Revision)
+				return a.writeOutcome(outcomeJSON{Revision: r.Revision, Removed: &r.Removed}, "%d removed, revision %d",
+					r.Removed, r.Revision)
 			})
 		},
 	}

@@ -57,9 +57,12 @@ func (a *app) userAddCommand() *cobra.Command {
 	file := a.usersFile(cmd)
 	f := cmd.Flags()
 	f.StringVar(&right, "right", "write", "read, write or admin")
-	f.StringArrayVar(&u.Namespaces, "allow-namespace", []string{}, "namespace that the user may enter, * for every one; can be given several times (default: none)")
-	f.StringArrayVar(&u.Prefixes, "allow-prefix", nil, "allow keys that begin so only; can be given several times (default: every key)")
-	f.StringArrayVar(&u.Channels, "allow-channel", nil, "allow channels that begin so only; can be given several times (default: as namespaces and prefixes say)")
+	f.StringArrayVar(&u.Namespaces, "allow-namespace", []string{},
+		"namespace that the user may enter, * for every one; can be given several times (default: none)")
+	f.StringArrayVar(&u.Prefixes, "allow-prefix", nil,
+		"allow keys that begin so only; can be given several times (default: every key)")
+	f.StringArrayVar(&u.Channels, "allow-channel", nil,
+		"allow channels that begin so only; can be given several times (default: as namespaces and prefixes say)")
 	askFlag(cmd, &ask)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var ok bool
@@ -67,7 +70,8 @@ func (a *app) userAddCommand() *cobra.Command {
 			return usagef("--right %s: must be read, write or admin", right)
 		}
 		if len(u.Namespaces) == 0 && u.Right != auth.Admin {
-			return usagef("--allow-namespace is missing: user %s could do nothing; * is every namespace, 0 the one where clients begin", args[0])
+			return usagef("--allow-namespace is missing: user %s could do nothing; * is every namespace, 0 the one "+
+				"where clients begin", args[0])
 		}
 		u.Name = args[0]
 		return a.changeSecret(*file, ask, u.Name, func(d *auth.Draft, hash string) error { return d.Add(u, hash) })
@@ -76,7 +80,8 @@ func (a *app) userAddCommand() *cobra.Command {
 }
 
 func askFlag(cmd *cobra.Command, ask *bool) {
-	cmd.Flags().BoolVar(ask, "ask", false, "read the secret from the terminal, or else a line of standard input, instead of making one")
+	cmd.Flags().BoolVar(ask, "ask", false,
+		"read the secret from the terminal, or else a line of standard input, instead of making one")
 }
 
 func (a *app) userSecretCommand() *cobra.Command {
@@ -90,7 +95,8 @@ func (a *app) userSecretCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&only, "only", false, "take the old secrets away")
 	askFlag(cmd, &ask)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		return a.changeSecret(*file, ask, args[0], func(d *auth.Draft, hash string) error { return d.AddSecret(args[0], hash, only) })
+		return a.changeSecret(*file, ask, args[0],
+			func(d *auth.Draft, hash string) error { return d.AddSecret(args[0], hash, only) })
 	}
 	return cmd
 }
@@ -171,14 +177,16 @@ func (a *app) userListCommand() *cobra.Command {
 		rows := [][]string{{"USER", "RIGHT", "NAMESPACES", "KEYS", "CHANNELS", "SECRETS"}}
 		for i, u := range users {
 			if a.json {
-				err := a.writeJSON(map[string]any{"name": u.Name, "right": u.Right.String(), "namespaces": u.Namespaces, "prefixes": u.Prefixes,
+				err := a.writeJSON(map[string]any{"name": u.Name, "right": u.Right.String(), "namespaces": u.Namespaces,
+					"prefixes": u.Prefixes,
 					"channels": u.Channels, "secrets": secrets[i]})
 				if err != nil {
 					return err
 				}
 				continue
 			}
-			rows = append(rows, []string{u.Name, u.Right.String(), listed(u.Namespaces, "", "none"), listed(u.Prefixes, "*", "all"),
+			rows = append(rows, []string{u.Name, u.Right.String(), listed(u.Namespaces, "", "none"),
+				listed(u.Prefixes, "*", "all"),
 				listed(u.Channels, "*", "see --help"), strconv.Itoa(secrets[i])})
 		}
 		if a.json {
@@ -215,7 +223,8 @@ func (a *app) userRemoveCommand() *cobra.Command {
 		if err := d.Save(); err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stderr, "%s: user %s is gone from it. Nodes read it when they start, and on SIGHUP.\n", *file, args[0])
+		fmt.Fprintf(a.stderr, "%s: user %s is gone from it. Nodes read it when they start, and on SIGHUP.\n",
+			*file, args[0])
 		return nil
 	}
 	return cmd

@@ -83,10 +83,15 @@ func (a *app) verifyCommand() *cobra.Command {
 	f.IntVar(&v.writers, "writers", 8, "how many write at once")
 	f.IntVar(&v.turns, "turns", 25, "how many turns each of them writes")
 	f.StringVar(&v.junit, "junit", "", "write the results as JUnit XML to this file")
-	f.StringVar(&v.restartCommand, "restart-cmd", "", "shell command that ends the store, as harshly as it is meant to survive, starts it again, and returns")
-	f.StringVar(&v.backend, "backend", "", "URL of the server behind an exec: target; {backend} in the command becomes the address to reach it at, with faults")
-	f.BoolVar(&v.accuracy, "accuracy", false, "measure what an agent remembers across restarts, also when --gate or --case is given")
-	f.Float64Var(&v.minAccuracy, "min-accuracy", 0, "percentage of facts that must be remembered after each kind of restart")
+	f.StringVar(&v.restartCommand, "restart-cmd", "",
+		"shell command that ends the store, as harshly as it is meant to survive, starts it again, and returns")
+	f.StringVar(&v.backend, "backend", "",
+		"URL of the server behind an exec: target; {backend} in the command becomes the address to reach it at, "+
+			"with faults")
+	f.BoolVar(&v.accuracy, "accuracy", false,
+		"measure what an agent remembers across restarts, also when --gate or --case is given")
+	f.Float64Var(&v.minAccuracy, "min-accuracy", 0,
+		"percentage of facts that must be remembered after each kind of restart")
 	return cmd
 }
 
@@ -112,7 +117,8 @@ func (v *verifier) listCases() error {
 		for i, n := range c.Needs {
 			needs[i] = string(n)
 		}
-		rows = append(rows, []string{c.ID(), string(c.Incident), fmt.Sprint(c.Seed), orDash(strings.Join(needs, ", ")), c.Proves})
+		rows = append(rows, []string{c.ID(), string(c.Incident), fmt.Sprint(c.Seed),
+			orDash(strings.Join(needs, ", ")), c.Proves})
 	}
 	if err := v.table(rows); err != nil {
 		return err

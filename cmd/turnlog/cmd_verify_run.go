@@ -27,7 +27,8 @@ func (v *verifier) verify(ctx context.Context, url string) (err error) {
 	if err != nil {
 		return err
 	}
-	t, err := target.Open(ctx, url, target.Options{Binary: self, Copy: copyOf(self), RestartCommand: v.restartCommand, Backend: v.backend})
+	t, err := target.Open(ctx, url, target.Options{Binary: self, Copy: copyOf(self), RestartCommand: v.restartCommand,
+		Backend: v.backend})
 	if wrong := (*target.URLError)(nil); errors.As(err, &wrong) {
 		return usageError{err: err}
 	}

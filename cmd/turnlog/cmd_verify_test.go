@@ -46,7 +46,8 @@ func TestVerifyList(t *testing.T) {
 		t.Errorf("%d cases", len(cases))
 	}
 	for _, k := range cases {
-		if k.Incident == "" || k.Seed == 0 || !strings.Contains(table, fmt.Sprint(k.Seed)) || !strings.Contains(table, k.Case) || !strings.Contains(table, k.Proves) {
+		if k.Incident == "" || k.Seed == 0 || !strings.Contains(table, fmt.Sprint(k.Seed)) ||
+			!strings.Contains(table, k.Case) || !strings.Contains(table, k.Proves) {
 			t.Errorf("%+v", k)
 		}
 	}
@@ -63,12 +64,15 @@ func TestVerifyTurnlog(t *testing.T) {
 		{"turnlog:?through=n1", some},
 		{"turnlog:?through=n2", some},
 		{"turnlog:?through=n3", some},
-		{"turnlog:?kill-leader=200ms", some + "many-turns,concurrency/linearizable,conflict/linearizable,flaky-connection"},
+		{"turnlog:?kill-leader=200ms",
+			some + "many-turns,concurrency/linearizable,conflict/linearizable,flaky-connection"},
 	} {
 		t.Run(tt.target, func(t *testing.T) {
-			args := []string{"verify", tt.target, "--json", "--turns", "10", "--case", strings.TrimSuffix(tt.cases, ",")}
+			args := []string{"verify", tt.target, "--json", "--turns", "10", "--case",
+				strings.TrimSuffix(tt.cases, ",")}
 			if os.Getenv("TURNLOG_LONG") != "" {
-				args = []string{"verify", strings.Replace(tt.target, "200ms", "4s", 1), "--json", "--min-accuracy", "100"}
+				args = []string{"verify", strings.Replace(tt.target, "200ms", "4s", 1), "--json",
+					"--min-accuracy", "100"}
 			} else {
 				t.Parallel()
 			}
@@ -113,7 +117,8 @@ func TestVerifyTurnlog(t *testing.T) {
 func TestVerifyEveryAPI(t *testing.T) {
 	n := startNode(t, t.TempDir())
 	for _, target := range []string{"turnlog://" + n.addr, "http://" + n.http, "redis://" + n.addr} {
-		o := verifyJSON(t, n.run("verify", target, "--json", "--turns", "8", "--gate", "sequential,concurrency,retry,conflict"))
+		o := verifyJSON(t, n.run("verify", target, "--json", "--turns", "8", "--gate",
+			"sequential,concurrency,retry,conflict"))
 		for _, k := range o.Cases {
 			if k.Status != "pass" && k.Status != "not supported" {
 				t.Errorf("%s: %s: %s: %s", target, k.Case, k.Status, k.Detail)
@@ -128,9 +133,12 @@ func TestVerifyVerdicts(t *testing.T) {
 	junit := filepath.Join(t.TempDir(), "contract.xml")
 	c.ok("verify", "memory:", "--gate", "sequential,conflict", "--require", "conflict", "--seed", "7")
 	c.ok("verify", "memory:", "--case", "restart/stop,roundtrip", "--require", "sequential")
-	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip,restart/stop", "--junit", junit)
-	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip", "--require", "concurrency")
-	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip", "--min-accuracy", "95")
+	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip,restart/stop",
+		"--junit", junit)
+	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip", "--require",
+		"concurrency")
+	c.fails(exitFailed, "the contract does not hold", "verify", "memory:", "--case", "roundtrip",
+		"--min-accuracy", "95")
 	var suites struct {
 		Suites []struct {
 			Name     string `xml:"name,attr"`
@@ -152,7 +160,8 @@ func TestVerifyVerdicts(t *testing.T) {
 		t.Errorf("JUnit: %+v", suites)
 	}
 	r := c.run("verify", "memory:", "--json", "--case", "restart/stop", "--accuracy")
-	if o := verifyJSON(t, r); r.status != exitFailed || o.Holds || len(o.Broken) != 1 || len(o.Accuracy) != 2 || o.Accuracy[0].After > 90 {
+	if o := verifyJSON(t, r); r.status != exitFailed || o.Holds || len(o.Broken) != 1 || len(o.Accuracy) != 2 ||
+		o.Accuracy[0].After > 90 {
 		t.Errorf("status %d: %+v", r.status, o)
 	}
 }
@@ -160,8 +169,10 @@ func TestVerifyVerdicts(t *testing.T) {
 func TestVerifyUsage(t *testing.T) {
 	c := cli{t, "127.0.0.1:1"}
 	for _, args := range [][]string{
-		{}, {"memory:", "more"}, {"memory:", "--gate", "nosuch"}, {"memory:", "--case", "nosuch"}, {"memory:", "--require", "nosuch"},
-		{"memory:", "--writers", "0"}, {"memory:", "--min-accuracy", "101"}, {"nosuch:"}, {"turnlog:?nodes=2"}, {"turnlog:?through=n4"}, {"turnlog:?nodes=1&through=n2"}, {"turnlog:?kill-leader=often"},
+		{}, {"memory:", "more"}, {"memory:", "--gate", "nosuch"}, {"memory:", "--case", "nosuch"},
+		{"memory:", "--require", "nosuch"},
+		{"memory:", "--writers", "0"}, {"memory:", "--min-accuracy", "101"}, {"nosuch:"}, {"turnlog:?nodes=2"},
+		{"turnlog:?through=n4"}, {"turnlog:?nodes=1&through=n2"}, {"turnlog:?kill-leader=often"},
 		{"redis://127.0.0.1:1?layout=nosuch"}, {"redis://127.0.0.1:1?nosuch=1"},
 	} {
 		if r := c.run(append([]string{"verify"}, args...)...); r.status != exitUsage {

@@ -21,7 +21,8 @@ func (a *app) versionCommand() *cobra.Command {
 			if a.json {
 				return a.writeJSON(map[string]string{"version": version, "commit": commit, "go": runtime.Version()})
 			}
-			_, err := fmt.Fprintf(a.stdout, "turnlog %s (%s, %s, %s/%s)\n", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "turnlog %s (%s, %s, %s/%s)\n", version, commit, runtime.Version(),
+				runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}

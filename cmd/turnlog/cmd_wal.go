@@ -45,13 +45,16 @@ func (a *app) walVerifyCommand() *cobra.Command {
 			}
 			torn := ""
 			if report.Torn != nil {
-				torn = "; the last write is incomplete: a crash cut it short, or it is damaged. The next start of the node drops it, and tells"
+				torn = "; the last write is incomplete: a crash cut it short, or it is damaged. The next start of " +
+					"the node drops it, and tells"
 			}
 			_, err = fmt.Fprintf(a.stdout, "sound: %d records in %d segments, index %d to %d%s\n",
 				report.Records, len(report.Segments), report.FirstIndex, report.LastIndex, torn)
 			for _, d := range report.DroppedDamage {
 				if err == nil {
-					_, err = fmt.Fprintf(a.stdout, "dropped records are damaged, and no live one is: %s offset %d: %s\n", d.File, d.Offset, d.Reason)
+					_, err = fmt.Fprintf(a.stdout,
+						"dropped records are damaged, and no live one is: %s offset %d: %s\n", d.File,
+						d.Offset, d.Reason)
 				}
 			}
 			return err

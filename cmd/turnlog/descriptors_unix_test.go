@@ -53,7 +53,8 @@ func TestIdleConnectionsStopNoNode(t *testing.T) {
 			payload := strings.Repeat("x", 1<<20)
 			for i := range 160 { // of the log's segments 64 MiB each
 				known.SetDeadline(time.Now().Add(time.Minute))
-				if _, err := fmt.Fprintf(known, "*3\r\n$5\r\nRPUSH\r\n$4\r\nlist\r\n$%d\r\n%s\r\n", len(payload), payload); err != nil {
+				if _, err := fmt.Fprintf(known, "*3\r\n$5\r\nRPUSH\r\n$4\r\nlist\r\n$%d\r\n%s\r\n", len(payload),
+					payload); err != nil {
 					t.Fatal(err)
 				}
 				if line, err := replies.ReadString('\n'); err != nil || line != fmt.Sprintf(":%d\r\n", i+1) {
@@ -92,7 +93,8 @@ func TestTooFewDescriptors(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("it does not end")
 	}
-	if text := n.text(); n.cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(text, "64 open files") || !strings.Contains(text, "ulimit -n") {
+	if text := n.text(); n.cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(text, "64 open files") ||
+		!strings.Contains(text, "ulimit -n") {
 		t.Errorf("status %d: %s", n.cmd.ProcessState.ExitCode(), text)
 	}
 }
@@ -112,12 +114,14 @@ func TestDescriptorsAreMeasured(t *testing.T) {
 		text, _ := io.ReadAll(res.Body)
 		return string(text)
 	}
-	if text := metrics(); !strings.Contains(text, "turnlog_descriptors_limit 256\n") || !strings.Contains(text, "turnlog_descriptors_reserved ") {
+	if text := metrics(); !strings.Contains(text, "turnlog_descriptors_limit 256\n") ||
+		!strings.Contains(text, "turnlog_descriptors_reserved ") {
 		t.Error(text)
 	}
 	t.Run("flood", func(t *testing.T) { idle(t, n.addr, 512) })
 	n.until("clients come in", func() bool { return n.run("append", "s", "x").status == 0 })
-	if text := metrics(); !strings.Contains(text, "turnlog_resp_connections_rejected_total ") || strings.Contains(text, "turnlog_resp_connections_rejected_total 0\n") {
+	if text := metrics(); !strings.Contains(text, "turnlog_resp_connections_rejected_total ") ||
+		strings.Contains(text, "turnlog_resp_connections_rejected_total 0\n") {
 		t.Error("no connection was turned away")
 	}
 }

@@ -104,7 +104,8 @@ func (d *devCluster) checkShape() error {
 		return fmt.Errorf("%s: %w", d.shapeFile(), err)
 	}
 	if want := (shape{d.count, d.base}); have != want {
-		return usagef("%s holds a cluster of %s with port base %d; start it as that, give another --data-dir, or remove the directory",
+		return usagef("%s holds a cluster of %s with port base %d; start it as that, give another --data-dir, or "+
+			"remove the directory",
 			d.dir, plural(have.Nodes, "node"), have.PortBase)
 	}
 	return nil
@@ -129,7 +130,8 @@ func (d *devCluster) waitReady(ctx context.Context, exits <-chan *devNode) error
 		case <-ctx.Done():
 			return nil
 		case n := <-exits:
-			return fmt.Errorf("%s did not start (%s); the end of %s:\n%s", n.id, n.process.Outcome(), n.logName, n.process.LastLines())
+			return fmt.Errorf("%s did not start (%s); the end of %s:\n%s", n.id, n.process.Outcome(), n.logName,
+				n.process.LastLines())
 		case <-deadline:
 			return fmt.Errorf("not every node is ready after %s; see the logs in %s", devReadyTime, d.dir)
 		case <-poll.C:
@@ -239,7 +241,8 @@ func (n *devNode) checkPorts() error {
 	for _, p := range []struct{ addr, use string }{{n.resp, "RESP"}, {n.http, "HTTP"}, {n.raft, "node to node"}} {
 		l, err := net.Listen("tcp", p.addr)
 		if err != nil {
-			return fmt.Errorf("cannot listen on %s (%s of %s): %w\nIs another `turnlog dev` running? --port-base and --data-dir start a second one beside it", p.addr, p.use, n.id, err)
+			return fmt.Errorf("cannot listen on %s (%s of %s): %w\nIs another `turnlog dev` running? --port-base and "+
+				"--data-dir start a second one beside it", p.addr, p.use, n.id, err)
 		}
 		l.Close()
 	}

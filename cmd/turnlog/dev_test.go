@@ -41,7 +41,8 @@ func TestDev(t *testing.T) {
 
 	// The same data directory and ports cannot be used twice, and say why.
 	at(0).fails(exitFailed, "--port-base", args...)
-	at(0).fails(exitUsage, "3 nodes with port base", "dev", "--data-dir", dir, "--port-base", strconv.Itoa(base), "--nodes", "1")
+	at(0).fails(exitUsage, "3 nodes with port base", "dev", "--data-dir", dir, "--port-base", strconv.Itoa(base),
+		"--nodes", "1")
 
 	// A node that dies is reported; the others go on.
 	pid := regexp.MustCompile(`n3 .*pid (\d+)`).FindStringSubmatch(dev.text())
@@ -53,7 +54,8 @@ func TestDev(t *testing.T) {
 		t.Fatal(err)
 	}
 	dev.until("the dead node is reported", func() bool {
-		return strings.Contains(dev.text(), "n3 has ended (signal: killed)") && strings.Contains(dev.text(), "2 of 3 nodes run")
+		return strings.Contains(dev.text(), "n3 has ended (signal: killed)") &&
+			strings.Contains(dev.text(), "2 of 3 nodes run")
 	})
 	at(0).ok("append", "alice", "still there")
 

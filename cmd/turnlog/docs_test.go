@@ -53,7 +53,8 @@ func TestSecuringACluster(t *testing.T) {
 	if err != nil || !strings.Contains(text, "\nthe end\n") || strings.Contains(text, "OPEN") {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	for _, says := range []string{`seq 1, revision 1`, `"data_base64":"aGVsbG8="`, "3 of 3 nodes compared", "UNAUTHORIZED", "FORBIDDEN", "this takes admin"} {
+	for _, says := range []string{`seq 1, revision 1`, `"data_base64":"aGVsbG8="`, "3 of 3 nodes compared",
+		"UNAUTHORIZED", "FORBIDDEN", "this takes admin"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("missing: %s\n%s", says, text)
 		}
@@ -125,7 +126,8 @@ func session(t *testing.T, page, heading string) (steps []step) {
 // The README's limits are those that hold by default.
 func TestLimitsAreDocumented(t *testing.T) {
 	l := turn.DefaultLimits()
-	want := fmt.Sprintf("Message %d MiB · append call %d MiB or 1,000 messages · key %d bytes · id %d bytes · metadata %d KiB.",
+	want := fmt.Sprintf("Message %d MiB · append call %d MiB or 1,000 messages · key %d bytes · id %d bytes · "+
+		"metadata %d KiB.",
 		l.MessageBytes>>20, l.AppendBytes>>20, l.KeyBytes, l.IDBytes, l.MetaBytes>>10)
 	page := strings.Join(strings.Fields(string(read(t, "../../README.md"))), " ") // wherever its lines end
 	if l.AppendMessages != 1000 || turn.MaxNamespaceBytes != 64 || !strings.Contains(page, want) {

@@ -84,20 +84,24 @@ func hint(err error) string {
 	}
 	switch e.Kind {
 	case turn.Unknown:
-		return "The change may or may not have taken place. Look (`turnlog read`, `turnlog cluster status`) before you repeat it; an append may be repeated with the same --id."
+		return "The change may or may not have taken place. Look (`turnlog read`, `turnlog cluster status`) before " +
+			"you repeat it; an append may be repeated with the same --id."
 	case turn.Conflict:
-		return fmt.Sprintf("Nothing was changed. The session is at revision %d: read it again, then decide.", e.Revision)
+		return fmt.Sprintf("Nothing was changed. The session is at revision %d: read it again, then decide.",
+			e.Revision)
 	case turn.Unavailable:
 		if errors.Is(err, context.Canceled) {
 			return ""
 		}
-		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another. If it uses TLS: --tls-ca."
+		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another. If " +
+			"it uses TLS: --tls-ca."
 	case turn.Unauthorized:
 		return "Nothing was changed. --user names a user; its secret comes from TURNLOG_SECRET or --secret-file."
 	case turn.Forbidden:
 		return "Nothing was changed. `turnlog user list` shows on a node what users may do."
 	case turn.ReadOnly:
-		return "Nothing was changed. Delete or trim what is not needed, which works meanwhile, or free disk space on the nodes; they heal by themselves."
+		return "Nothing was changed. Delete or trim what is not needed, which works meanwhile, or free disk space on " +
+			"the nodes; they heal by themselves."
 	case turn.Overloaded:
 		return "Nothing was changed. Try again later."
 	}

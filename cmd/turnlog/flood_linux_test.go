@@ -44,8 +44,9 @@ func testFlood(t *testing.T, secure bool) {
 	long := os.Getenv("TURNLOG_LONG") != ""
 	s := newSecured(t)
 	ports := freePorts(t, 3)
-	f := crowd{Redis: ports[0], HTTP: ports[1], TLS: secure, Drippers: 10_000, Announcers: 2_000, Guessers: 800, Posters: 12,
-		Ramp: 5 * time.Second, Drip: 20 * time.Second, User: "bot", Pass: s.secrets["bot"]}
+	f := crowd{Redis: ports[0], HTTP: ports[1], TLS: secure, Drippers: 10_000, Announcers: 2_000, Guessers: 800,
+		Posters: 12,
+		Ramp:    5 * time.Second, Drip: 20 * time.Second, User: "bot", Pass: s.secrets["bot"]}
 	calm, during := 3*time.Second, 60*time.Second
 	if !long {
 		f.Drippers, f.Announcers, f.Guessers, f.Ramp, f.Drip = 500, 100, 40, time.Second, time.Second
@@ -58,7 +59,8 @@ func testFlood(t *testing.T, secure bool) {
 	}
 	n := s.serveFlooded(ports, secure, descriptors)
 	if scale := scaleToDescriptors(t, f.total()); scale < 1 {
-		f.Drippers, f.Announcers, f.Guessers = int(float64(f.Drippers)*scale), int(float64(f.Announcers)*scale), int(float64(f.Guessers)*scale)
+		f.Drippers, f.Announcers, f.Guessers = int(float64(f.Drippers)*scale), int(float64(f.Announcers)*scale),
+			int(float64(f.Guessers)*scale)
 		t.Logf("the machine's limit of open files allows %.0f%% of it", 100*scale)
 	}
 	before := s.usersGoOn(ports, secure, calm)
@@ -69,7 +71,8 @@ func testFlood(t *testing.T, secure bool) {
 	for i := range waits {
 		t.Logf("%-12s calm %v; flooded %v", waits[i].who, &before[i], &waits[i])
 		if waits[i].failed > 0 {
-			t.Errorf("%s: %d of %d calls failed within %v, the last one: %v", waits[i].who, waits[i].failed, len(waits[i].took), starved, waits[i].err)
+			t.Errorf("%s: %d of %d calls failed within %v, the last one: %v", waits[i].who, waits[i].failed,
+				len(waits[i].took), starved, waits[i].err)
 		}
 		if p99 := waits[i].at(99); long && p99 > floodWait {
 			t.Errorf("%s: p99 is %v", waits[i].who, p99)
@@ -97,7 +100,8 @@ func scaleToDescriptors(t *testing.T, want int) float64 {
 // serveFlooded starts a node with users, with TLS for clients or without. descriptors
 // is how many open files it may have; 0: as many as this process.
 func (s *secured) serveFlooded(ports []string, secure bool, descriptors int) *process {
-	args := []string{binary, "serve", "--data-dir", s.file("data"), "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2]}
+	args := []string{binary, "serve", "--data-dir", s.file("data"), "--resp-addr", ports[0], "--http-addr", ports[1],
+		"--raft-addr", ports[2]}
 	url, client := "http://", http.DefaultClient
 	if secure {
 		args, url, client = append(args, s.flags("n1")...), "https://", s.client()
@@ -196,7 +200,8 @@ func (s *secured) usersGoOn(ports []string, secure bool, during time.Duration) [
 
 // redisCalls returns what makes the k-th call; -1 ends it.
 func (s *secured) redisCalls(addr, user string, secure bool) func(ctx context.Context, k int) error {
-	options := redis.Options{Addr: addr, Username: user, Password: s.secrets[user], MaxRetries: -1, PoolSize: 1, ReadTimeout: 30 * time.Second, DialTimeout: 30 * time.Second}
+	options := redis.Options{Addr: addr, Username: user, Password: s.secrets[user], MaxRetries: -1, PoolSize: 1,
+		ReadTimeout: 30 * time.Second, DialTimeout: 30 * time.Second}
 	if secure {
 		options.TLSConfig = s.tls()
 	}

@@ -109,7 +109,8 @@ func (f *crowd) announce(i int) {
 	defer c.Close()
 	begin := "*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$8388608\r\n"
 	if i%2 == 1 {
-		begin = "POST /v1/sessions/k/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n"
+		begin = "POST /v1/sessions/k/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+			"application/json\r\nContent-Length: 8388608\r\n\r\n"
 	}
 	io.WriteString(c, begin+strings.Repeat("x", 16<<10))
 	c.SetReadDeadline(time.Now().Add(f.Drip))
@@ -154,7 +155,8 @@ func (f *crowd) post(i int) {
 	defer c.Close()
 	proof := base64.StdEncoding.EncodeToString([]byte(f.User + ":" + []string{f.Pass, "wrong"}[i%2]))
 	const size = 8 << 20
-	fmt.Fprintf(c, "POST /v1/sessions/slow/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\nAuthorization: Basic %s\r\n\r\n", size, proof)
+	fmt.Fprintf(c, "POST /v1/sessions/slow/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+
+		"application/json\r\nContent-Length: %d\r\nAuthorization: Basic %s\r\n\r\n", size, proof)
 	_, err := c.Write(bytes.Repeat([]byte(" "), size/4+1<<10))
 	for err == nil {
 		time.Sleep(f.Drip / 20)

@@ -76,7 +76,8 @@ func (n *node) post(method, path, body string) (int, string) {
 // append1MiB appends a message of 1 MiB.
 func (n *node) append1MiB(session string) (int, string) {
 	n.cli.t.Helper()
-	data, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"data": string(bytes.Repeat([]byte("x"), 1<<20))}}})
+	data, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"data": string(bytes.Repeat([]byte("x"),
+		1<<20))}}})
 	if err != nil {
 		n.cli.t.Fatal(err)
 	}
@@ -135,7 +136,8 @@ func startNodes(t *testing.T, dirs ...string) []*node {
 	for i, dir := range dirs {
 		a := addrs[3*i:]
 		n := &node{http: a[1], cli: cli{t, a[0]}}
-		n.args = []string{"serve", "--node-id", fmt.Sprint("n", i+1), "--data-dir", dir, "--initial-cluster", strings.Join(cluster, ","),
+		n.args = []string{"serve", "--node-id", fmt.Sprint("n", i+1), "--data-dir", dir, "--initial-cluster",
+			strings.Join(cluster, ","),
 			"--resp-addr", a[0], "--http-addr", a[1], "--raft-addr", a[2], "--memory-budget", "128MiB"}
 		n.process = startProcess(t, nil, n.args...)
 		nodes = append(nodes, n)
@@ -158,7 +160,11 @@ func TestFullDisksOfACluster(t *testing.T) {
 		release = append(release, fillUp(t, f.dataDir(), 512))
 	}
 	for _, n := range nodes {
-		n.until("not ready", func() bool { ok, why := n.readiness(); return !ok && strings.Contains(why, "kept in reserve") })
+		n.until("not ready", func() bool {
+			ok, why := n.readiness()
+			return !ok &&
+				strings.Contains(why, "kept in reserve")
+		})
 		began := time.Now()
 		n.fails(exitFailed, "kept in reserve", "append", "a", "x", "--timeout", "2s")
 		if took := time.Since(began); took > 15*time.Second {

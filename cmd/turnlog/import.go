@@ -97,7 +97,8 @@ func plain(r io.Reader) (*bufio.Reader, error) {
 }
 
 // dispatch parses lines and hands each to the worker of its session.
-func (im *importer) dispatch(ctx context.Context, in *bufio.Reader, memory *semaphore.Weighted, queues []chan job) error {
+func (im *importer) dispatch(ctx context.Context, in *bufio.Reader, memory *semaphore.Weighted,
+	queues []chan job) error {
 	seed := maphash.MakeSeed()
 	for number := 1; ; number++ {
 		text, err := readLine(in)
@@ -157,5 +158,6 @@ func (im *importer) totals() importTotals {
 
 func (im *importer) summary() string {
 	t := im.totals()
-	return fmt.Sprintf("%d sessions, %d messages added, %d there already, %d lines failed", t.Sessions, t.Added, t.Duplicates, t.Failed)
+	return fmt.Sprintf("%d sessions, %d messages added, %d there already, %d lines failed", t.Sessions, t.Added,
+		t.Duplicates, t.Failed)
 }

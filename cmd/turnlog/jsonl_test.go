@@ -22,7 +22,8 @@ func TestParseLine(t *testing.T) {
 		{"no id", `{"data":1}`, "", "1"},
 		{"null id", `{"id":null,"data":1}`, "", "1"},
 		{"chat message, byte for byte", deep, "a#5", deep},
-		{"plain object with data", `{"type":"human","data":{"content":"x"}}`, "", `{"type":"human","data":{"content":"x"}}`},
+		{"plain object with data", `{"type":"human","data":{"content":"x"}}`, "",
+			`{"type":"human","data":{"content":"x"}}`},
 		{"escapes stay", `{"id":"x","data":"\u00e9\/"}`, "x", `"\u00e9\/"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,7 +67,8 @@ func TestParseLineRefuses(t *testing.T) {
 // FuzzMessageRoundTrip: any payload, id and key that export writes is what import
 // reads, on a single line.
 func FuzzMessageRoundTrip(f *testing.F) {
-	for _, data := range []string{"", " ", "{}", ` {"a":1}`, "{\n}", `"x`, "\xff", `"` + "\xff" + `"`, "17", "\u2028", `{"a":"</script>"}`, "null", "\r"} {
+	for _, data := range []string{"", " ", "{}", ` {"a":1}`, "{\n}", `"x`, "\xff", `"` + "\xff" + `"`, "17", "\u2028",
+		`{"a":"</script>"}`, "null", "\r"} {
 		f.Add("key", "id", []byte(data))
 	}
 	f.Add("\xff\x00", "q\"uote\u2028", []byte("1"))

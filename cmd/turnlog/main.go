@@ -29,10 +29,12 @@ func (a *app) root() *cobra.Command {
 		}
 	}
 	add("node", a.devCommand(), a.serveCommand())
-	add("session", a.appendCommand(), a.readCommand(), a.tailCommand(), a.sessionsCommand(), a.infoCommand(), a.metaCommand(),
+	add("session", a.appendCommand(), a.readCommand(), a.tailCommand(), a.sessionsCommand(), a.infoCommand(),
+		a.metaCommand(),
 		a.popCommand(), a.trimCommand(), a.clearCommand(), a.expireCommand(), a.forkCommand(), a.rmCommand())
 	add("bulk", a.importCommand(), a.exportCommand())
-	add("admin", a.clusterCommand(), a.walCommand(), a.benchCommand(), a.verifyCommand(), a.userCommand(), a.certCommand())
+	add("admin", a.clusterCommand(), a.walCommand(), a.benchCommand(), a.verifyCommand(), a.userCommand(),
+		a.certCommand())
 	root.AddCommand(a.versionCommand(), a.verifyWriterCommand())
 	a.noteStart(root)
 	return root

@@ -38,14 +38,17 @@ func (m *mover) register(cmd *cobra.Command) {
 	f.StringVar(&m.cfg.Match, "match", "", "with Redis: only keys that match this glob")
 	f.StringVar(&m.cfg.StripPrefix, "strip-prefix", "", "with Redis: only keys that begin with this, which they lose")
 	f.StringVar(&m.cfg.AddPrefix, "prefix", "", "with Redis: put this before each key")
-	f.StringArrayVar(&m.cfg.NewestFirst, "newest-first", nil, "with Redis: globs of lists written with LPUSH, whose newest element is the first (LangChain: 'message_store:*')")
+	f.StringArrayVar(&m.cfg.NewestFirst, "newest-first", nil,
+		"with Redis: globs of lists written with LPUSH, whose newest element is the first (LangChain: "+
+			"'message_store:*')")
 	f.BoolVar(&m.cfg.Replace, "replace", false, "with Redis: overwrite keys that hold something else at the target")
 	f.BoolVar(&m.cfg.DryRun, "dry-run", false, "with Redis: read and compare everything, write nothing")
 	f.Var(&m.rate, "rate", "with Redis: bytes to read in a second at most, as 20MiB (0: no limit)")
 	f.BoolVar(&m.allDatabases, "all-databases", false, "with Redis: all databases; each is the namespace of its number")
 	f.BoolVar(&m.verifyOnly, "verify-only", false, "with Redis: move nothing, compare every key")
 	f.BoolVar(&m.noVerify, "no-verify", false, "with Redis: do not compare every key afterwards")
-	f.StringVar(&m.passwordFile, "redis-password-file", "", "with Redis: file with its password (default: TURNLOG_REDIS_PASSWORD)")
+	f.StringVar(&m.passwordFile, "redis-password-file", "",
+		"with Redis: file with its password (default: TURNLOG_REDIS_PASSWORD)")
 	f.DurationVar(&m.cfg.TTLTolerance, "ttl-tolerance", 0, "with Redis: by how much deadlines may differ (default 5s)")
 }
 
@@ -83,7 +86,8 @@ func (m *mover) redisPlace(url string) (migrate.Place, error) {
 		p.Password = strings.TrimRight(string(text), "\r\n")
 	}
 	if p.Username != "" && p.Password == "" {
-		return p, usagef("user %s of the Redis has no password: set TURNLOG_REDIS_PASSWORD, or give --redis-password-file", p.Username)
+		return p, usagef("user %s of the Redis has no password: set TURNLOG_REDIS_PASSWORD, or give "+
+			"--redis-password-file", p.Username)
 	}
 	return p, nil
 }
@@ -193,7 +197,9 @@ func (m *mover) runOne(ctx context.Context, report *migrate.Report) error {
 // pass shows how far one pass over the keys is.
 func (m *mover) pass(what string, size int64, job *migrate.Job, f func() error) error {
 	before := job.Elements()
-	p := startProgress(m.stderr, what, progressOf{total: size, at: job.Scanned, items: func() int64 { return job.Elements() - before }, unit: "elements"})
+	p := startProgress(m.stderr, what,
+		progressOf{total: size, at: job.Scanned, items: func() int64 { return job.Elements() - before },
+			unit: "elements"})
 	err := f()
 	p.finish(fmt.Sprintf("%d keys, %d elements", job.Scanned(), job.Elements()-before))
 	return err
@@ -208,13 +214,15 @@ func (m *mover) write(r *migrate.Report) error {
 				counts[v] = n
 			}
 		}
-		return m.writeJSON(map[string]any{"types": r.Types(), "keys": counts, "findings": append([]migrate.Finding{}, r.Findings()...), "dry_run": m.cfg.DryRun})
+		return m.writeJSON(map[string]any{"types": r.Types(), "keys": counts,
+			"findings": append([]migrate.Finding{}, r.Findings()...), "dry_run": m.cfg.DryRun})
 	}
 	rows := [][]string{{"type", "keys", "elements", "bytes", "with a deadline"}}
 	types := r.Types()
 	for _, t := range slices.Sorted(maps.Keys(types)) {
 		a := types[t]
-		rows = append(rows, []string{t, fmt.Sprint(a.Keys), fmt.Sprint(a.Elements), fmt.Sprint(a.Bytes), fmt.Sprint(a.Expiring)})
+		rows = append(rows, []string{t, fmt.Sprint(a.Keys), fmt.Sprint(a.Elements), fmt.Sprint(a.Bytes),
+			fmt.Sprint(a.Expiring)})
 	}
 	if err := m.table(rows); err != nil {
 		return err

@@ -30,7 +30,8 @@ func startRedis(t *testing.T) *redis.Client {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv("TURNLOG_REQUIRE_REDIS") == "1" {
-			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run test/scripts/install-test-deps.sh")
+			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run " +
+				"test/scripts/install-test-deps.sh")
 		}
 		t.Skip("redis-server is not installed: run test/scripts/install-test-deps.sh")
 	}
@@ -100,11 +101,14 @@ func fill(t *testing.T, c *redis.Client, n int) {
 			pipe.SAdd(t.Context(), key, texts(20, 1)...)
 		case 5:
 			for range 1 + r.IntN(10) {
-				pipe.ZAdd(t.Context(), key, redis.Z{Score: []float64{0.1, -1e300, r.NormFloat64(), float64(r.IntN(3))}[r.IntN(4)], Member: text()})
+				pipe.ZAdd(t.Context(), key,
+					redis.Z{Score: []float64{0.1, -1e300, r.NormFloat64(), float64(r.IntN(3))}[r.IntN(4)],
+						Member: text()})
 			}
 		case 6:
 			for j := range 1 + r.IntN(4) {
-				pipe.XAdd(t.Context(), &redis.XAddArgs{Stream: key, ID: fmt.Sprintf("%d-%d", i, j+1), Values: []any{"role", text(), "role", text(), "", ""}})
+				pipe.XAdd(t.Context(), &redis.XAddArgs{Stream: key, ID: fmt.Sprintf("%d-%d", i, j+1),
+					Values: []any{"role", text(), "role", text(), "", ""}})
 			}
 		}
 		if r.IntN(3) == 0 {
@@ -127,7 +131,8 @@ func longValues(t *testing.T, c *redis.Client, n int) {
 			pipe.HSet(t.Context(), "long hash", fmt.Sprintf("field %d", i), i)
 			pipe.SAdd(t.Context(), "long set", fmt.Sprintf("member %d", i))
 			pipe.ZAdd(t.Context(), "long zset", redis.Z{Score: float64(i) / 3, Member: fmt.Sprintf("member %d", i)})
-			pipe.XAdd(t.Context(), &redis.XAddArgs{Stream: "long stream", ID: fmt.Sprintf("1-%d", i+1), Values: []any{"n", i}})
+			pipe.XAdd(t.Context(), &redis.XAddArgs{Stream: "long stream", ID: fmt.Sprintf("1-%d", i+1),
+				Values: []any{"n", i}})
 		}
 		if _, err := pipe.Exec(t.Context()); err != nil {
 			t.Fatal(err)
@@ -225,7 +230,8 @@ func TestMoveThereAndBack(t *testing.T) {
 	}
 	// A stream goes on above the highest id it ever had.
 	to := redisAt(t, n.addr)
-	if err := to.XAdd(t.Context(), &redis.XAddArgs{Stream: "long stream", ID: "1-2000", Values: []any{"a", "b"}}).Err(); err == nil {
+	if err := to.XAdd(t.Context(),
+		&redis.XAddArgs{Stream: "long stream", ID: "1-2000", Values: []any{"a", "b"}}).Err(); err == nil {
 		t.Error("an id that the stream has had is given again")
 	}
 	if d := to.PTTL(t.Context(), "long string").Val(); d < 55*time.Minute || d > time.Hour {
@@ -244,11 +250,13 @@ func TestImportKilled(t *testing.T) {
 	total := from.DBSize(t.Context()).Val()
 	to := redisAt(t, n.addr)
 	arrived := func() int64 {
-		return to.LLen(t.Context(), "long list").Val() + to.HLen(t.Context(), "long hash").Val() + to.XLen(t.Context(), "long stream").Val()
+		return to.LLen(t.Context(), "long list").Val() + to.HLen(t.Context(), "long hash").Val() + to.XLen(t.Context(),
+			"long stream").Val()
 	}
 	last := int64(0)
 	for _, until := range []int64{500, 5_000, 10_000} {
-		p := startProcess(t, []string{"TURNLOG_ADDR=" + n.addr}, "import", redisURL(from, 0), "--workers", "3", "--rate", "500KiB")
+		p := startProcess(t, []string{"TURNLOG_ADDR=" + n.addr}, "import", redisURL(from, 0), "--workers", "3",
+			"--rate", "500KiB")
 		p.until("some has arrived", func() bool { return arrived() >= until })
 		p.cmd.Process.Signal(syscall.SIGKILL)
 		<-p.ended
@@ -297,8 +305,10 @@ func TestImportFindings(t *testing.T) {
 	through := typeForger(t, from, "zset", "ReJSON-RL")
 
 	got := n.move(exitFailed, "import", "redis://"+through+"/0")
-	want := map[string]migrate.Verdict{"too long": migrate.Refused, "too long within": migrate.Refused, strings.Repeat("k", 600): migrate.Refused,
-		"": migrate.Refused, "module": migrate.Unsupported, "grouped": migrate.Groups, "mine": migrate.Conflict, "other type": migrate.Conflict}
+	want := map[string]migrate.Verdict{"too long": migrate.Refused, "too long within": migrate.Refused,
+		strings.Repeat("k", 600): migrate.Refused,
+		"":                       migrate.Refused, "module": migrate.Unsupported, "grouped": migrate.Groups,
+		"mine": migrate.Conflict, "other type": migrate.Conflict}
 	for _, f := range got.Findings {
 		if want[f.Key] != f.Verdict {
 			t.Errorf("%q: %s (%s), want %q", f.Key, f.Verdict, f.Reason, want[f.Key])
@@ -318,7 +328,8 @@ func TestImportFindings(t *testing.T) {
 		t.Errorf("a key of turnlog's was overwritten with %q", v)
 	}
 	from.Del(ctx, "too long", "too long within", strings.Repeat("k", 600), "", "grouped", "module")
-	if got := n.move(0, "import", redisURL(from, 0), "--replace"); got.Keys["replaced"] != 2 || to.HGet(ctx, "mine", "a").Val() != "1" {
+	if got := n.move(0, "import", redisURL(from, 0), "--replace"); got.Keys["replaced"] != 2 ||
+		to.HGet(ctx, "mine", "a").Val() != "1" {
 		t.Errorf("replace: %+v", got)
 	}
 }
@@ -362,7 +373,8 @@ func TestImportOfALivingRedis(t *testing.T) {
 	longValues(t, from, 50_000)
 	total := from.DBSize(t.Context()).Val()
 
-	p := startProcess(t, []string{"TURNLOG_ADDR=" + addrs}, "import", redisURL(from, 0), "--no-verify", "--rate", "1MiB")
+	p := startProcess(t, []string{"TURNLOG_ADDR=" + addrs}, "import", redisURL(from, 0), "--no-verify",
+		"--rate", "1MiB")
 	to := redisAt(t, fmt.Sprintf("127.0.0.1:%d", base+10))
 	p.until("some has arrived", func() bool { return to.DBSize(t.Context()).Val() > 500 })
 	leader := c.field("leader", "cluster", "status")
@@ -404,18 +416,23 @@ func TestImportIntoProtectedCluster(t *testing.T) {
 	if err := os.WriteFile(password, []byte("p/w d\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitUsage, "can see", append([]string{"import", "redis://:p%2Fw%20d@" + from.Options().Addr}, s.as("root")...)...)
+	s.fails(exitUsage, "can see",
+		append([]string{"import", "redis://:p%2Fw%20d@" + from.Options().Addr}, s.as("root")...)...)
 
-	got := s.move(exitFailed, append([]string{"import", url, "--no-verify", "--redis-password-file", password}, s.as("bot")...)...)
-	if got.Keys["copied"] != 1 || len(got.Findings) != 1 || got.Findings[0].Key != "other" || !strings.Contains(got.Findings[0].Reason, "NOPERM") {
+	got := s.move(exitFailed, append([]string{"import", url, "--no-verify", "--redis-password-file", password},
+		s.as("bot")...)...)
+	if got.Keys["copied"] != 1 || len(got.Findings) != 1 || got.Findings[0].Key != "other" ||
+		!strings.Contains(got.Findings[0].Reason, "NOPERM") {
 		t.Errorf("%+v", got)
 	}
-	if got := s.move(0, append([]string{"import", url, "--redis-password-file", password}, s.as("root")...)...); got.Keys["verified"] != 2 {
+	if got := s.move(0, append([]string{"import", url, "--redis-password-file", password},
+		s.as("root")...)...); got.Keys["verified"] != 2 {
 		t.Errorf("%+v", got)
 	}
 	wrong := s.file("wrong")
 	if err := os.WriteFile(wrong, []byte("wrong"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitFailed, "WRONGPASS", append([]string{"import", url, "--redis-password-file", wrong}, s.as("root")...)...)
+	s.fails(exitFailed, "WRONGPASS",
+		append([]string{"import", url, "--redis-password-file", wrong}, s.as("root")...)...)
 }

@@ -83,7 +83,8 @@ func (i *intruder) raise() error {
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n2"), Addr: []byte("127.0.0.1:1")}
 	const term = 1 << 40
 	vote := trans.RequestVote(raft.ServerID(i.target), raft.ServerAddress(i.addr),
-		&raft.RequestVoteRequest{RPCHeader: header, Term: term, LastLogIndex: term, LastLogTerm: term, LeadershipTransfer: true}, &raft.RequestVoteResponse{})
+		&raft.RequestVoteRequest{RPCHeader: header, Term: term, LastLogIndex: term, LastLogTerm: term,
+			LeadershipTransfer: true}, &raft.RequestVoteResponse{})
 	entries := trans.AppendEntries(raft.ServerID(i.target), raft.ServerAddress(i.addr),
 		&raft.AppendEntriesRequest{RPCHeader: header, Term: term + 1}, &raft.AppendEntriesResponse{})
 	if vote == nil || entries == nil {
@@ -105,7 +106,8 @@ func (i *intruder) getsNothing(what string) {
 		i.t.Errorf("%s: a session is read: %q, %v", what, text, err)
 	}
 	member, _ := json.Marshal(map[string]string{"id": "n9", "addr": i.Advertise()})
-	for kind, payload := range map[peer.Kind][]byte{0x81: poison(), 0x82: {0}, 0x83: {0}, 2: nil, 3: nil, 4: member, 5: []byte("{}")} {
+	for kind, payload := range map[peer.Kind][]byte{0x81: poison(), 0x82: {0}, 0x83: {0}, 2: nil, 3: nil, 4: member,
+		5: []byte("{}")} {
 		if answer, err := i.ask(kind, payload); !errors.Is(err, peer.ErrNotSent) {
 			i.t.Errorf("%s: request %#x is answered: %q, %v", what, kind, answer, err)
 		}
@@ -217,7 +219,8 @@ func (s *secured) clusterSecret(name string) string {
 
 // leaderAndTerm tells whether there was an election.
 func (s *secured) leaderAndTerm(as []string) string {
-	return s.field("leader", append(as, "cluster", "status")...) + " in term " + s.field("term", append(as, "cluster", "status")...)
+	return s.field("leader", append(as, "cluster", "status")...) + " in term " +
+		s.field("term", append(as, "cluster", "status")...)
 }
 
 // In a cluster with users and a secret, a program on the same machine that knows all
@@ -240,7 +243,8 @@ func TestNodePortWithASecret(t *testing.T) {
 		id, claimed := fmt.Sprint("n", i+1), fmt.Sprint("n", (i+1)%3+1)
 		facts := factsOf(t, s.file("data-"+claimed))
 		intrude(t, id, n.raft(), facts).getsNothing("a stranger at " + id)
-		intrude(t, id, n.raft(), facts, func(c *peer.Config) { c.Secret = other }).getsNothing("one with another secret at " + id)
+		intrude(t, id, n.raft(), facts,
+			func(c *peer.Config) { c.Secret = other }).getsNothing("one with another secret at " + id)
 	}
 	if after := s.leaderAndTerm(as); after != before {
 		t.Errorf("%s leads, not %s", after, before)
@@ -266,7 +270,8 @@ func TestNodePortWithCertificates(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t)
 	nodes := s.members(func(id string) []string {
-		return []string{"--users-file", s.file("users.yaml"), "--node-tls-cert", s.file(id + ".crt"), "--node-tls-key", s.file(id + ".key"), "--node-tls-ca", s.file("ca.crt")}
+		return []string{"--users-file", s.file("users.yaml"), "--node-tls-cert", s.file(id + ".crt"), "--node-tls-key",
+			s.file(id + ".key"), "--node-tls-ca", s.file("ca.crt")}
 	})
 	as := s.as("root")[2:]
 	s.ok(append(as, "append", "alice", "a secret")...)
@@ -274,7 +279,8 @@ func TestNodePortWithCertificates(t *testing.T) {
 	s.ok("cert", "client", "n2x", "--dir", s.dir)
 	before := s.leaderAndTerm(as)
 	shows := func(name string) func(*peer.Config) {
-		store, err := certs.Open(certs.Config{Files: certs.Files{Cert: s.file(name + ".crt"), Key: s.file(name + ".key"), CA: s.file("ca.crt")}, Logger: slog.New(slog.DiscardHandler)})
+		store, err := certs.Open(certs.Config{Files: certs.Files{Cert: s.file(name + ".crt"),
+			Key: s.file(name + ".key"), CA: s.file("ca.crt")}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +310,8 @@ func TestSecretIsIntroduced(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t)
 	users := []string{"--users-file", s.file("users.yaml")}
-	s.fails(exitUsage, "cluster-secret-file", append([]string{"serve", "--join", "--data-dir", s.file("x")}, users...)...)
+	s.fails(exitUsage, "cluster-secret-file",
+		append([]string{"serve", "--join", "--data-dir", s.file("x")}, users...)...)
 	secret := s.clusterSecret("cluster-secret")
 	with := func(file string, optional bool) []string {
 		flags := append(users[:2:2], "--cluster-secret-file", file)
@@ -359,7 +366,8 @@ func TestSecretIsIntroduced(t *testing.T) {
 	if err := os.WriteFile(s.file("short"), []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitFailed, "less than 32", append([]string{"serve", "--data-dir", s.file("y")}, with(s.file("short"), false)...)...)
+	s.fails(exitFailed, "less than 32",
+		append([]string{"serve", "--data-dir", s.file("y")}, with(s.file("short"), false)...)...)
 }
 
 // Connections that do not begin their TLS handshake are not waited for, at any port.
@@ -367,9 +375,11 @@ func TestSilentHandshakesEnd(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t)
 	ports := freePorts(t, 3)
-	flags := append([]string{"serve", "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2], "--data-dir", s.file("data"),
+	flags := append([]string{"serve", "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2],
+		"--data-dir", s.file("data"),
 		"--tls-client-ca", s.file("ca.crt")}, s.flags("n1")...)
-	p := startProcess(t, nil, slices.DeleteFunc(flags, func(f string) bool { return f == "--users-file" || f == s.file("users.yaml") })...)
+	p := startProcess(t, nil,
+		slices.DeleteFunc(flags, func(f string) bool { return f == "--users-file" || f == s.file("users.yaml") })...)
 	p.until("listening", func() bool { return strings.Contains(p.text(), "msg=turnlog ") })
 	for name, addr := range map[string]string{"Redis": ports[0], "HTTP": ports[1], "nodes": ports[2]} {
 		c, err := net.Dial("tcp", addr)

@@ -196,7 +196,8 @@ func startNode(t *testing.T, dir string, more ...string) *node {
 	t.Helper()
 	ports := freePorts(t, 3)
 	n := &node{http: ports[1]}
-	n.args = append([]string{"serve", "--data-dir", dir, "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2]}, more...)
+	n.args = append([]string{"serve", "--data-dir", dir, "--resp-addr", ports[0], "--http-addr", ports[1],
+		"--raft-addr", ports[2]}, more...)
 	n.cli = cli{t, ports[0]}
 	n.start(t)
 	return n

@@ -26,7 +26,8 @@ func TestReloadDuringStart(t *testing.T) {
 	if err := syscall.Mkfifo(users, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"serve", "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2], "--data-dir", s.file("data")}, s.flags("n1")...)
+	args := append([]string{"serve", "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2],
+		"--data-dir", s.file("data")}, s.flags("n1")...)
 	p := startProcess(t, nil, args...)
 	pipe, err := os.OpenFile(users, os.O_WRONLY, 0) // when the node has opened it
 	if err != nil {

@@ -57,8 +57,10 @@ messages, committed on a majority of nodes before anyone is told it was saved.
 		SilenceUsage:  true,
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"), "RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
-	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace), "keyspace to work in (TURNLOG_NAMESPACE)")
+	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"),
+		"RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
+	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace),
+		"keyspace to work in (TURNLOG_NAMESPACE)")
 	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long an operation is tried when no node answers")
 	a.timeoutGiven = func() bool { return f.Changed("timeout") }
 	a.login.register(f, a.getenv)
@@ -93,9 +95,10 @@ func (a *app) run(args []string) int {
 
 // parentCommand returns a command that does nothing without one of its own.
 func parentCommand(name, short string) *cobra.Command {
-	return &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-		return usageError{errors.New("a command is missing"), cmd.CommandPath()}
-	}}
+	return &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return usageError{errors.New("a command is missing"), cmd.CommandPath()}
+		}}
 }
 
 // noteStart makes every command under c note that its command line was

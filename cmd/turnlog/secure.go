@@ -36,7 +36,8 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 	}
 	if cfg.TLSCert != "" {
 		files := certs.Files{Cert: cfg.TLSCert, Key: cfg.TLSKey, CA: cfg.TLSClientCA}
-		if s.clients, err = certs.Open(certs.Config{Files: files, Name: "listeners for clients", Logger: log}); err != nil {
+		if s.clients, err = certs.Open(certs.Config{Files: files, Name: "listeners for clients",
+			Logger: log}); err != nil {
 			return s, err
 		}
 	}
@@ -50,7 +51,8 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 		return s, err
 	}
 	if s.cluster, err = readClusterSecret(cfg); err == nil && s.cluster != nil && s.cluster.Optional {
-		log.Warn("the cluster secret is optional: any program that reaches this node's port is accepted as a node; drop --cluster-secret-optional once all nodes have the secret")
+		log.Warn("the cluster secret is optional: any program that reaches this node's port is accepted as a node; " +
+			"drop --cluster-secret-optional once all nodes have the secret")
 	}
 	return s, err
 }
@@ -82,7 +84,8 @@ func closedPort(cfg *config.Config) string {
 	if !cfg.AsksClients() || cfg.NodeCredential() {
 		return ""
 	}
-	return "it authenticates clients, and has no credential by which to recognise other nodes: set --cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
+	return "it authenticates clients, and has no credential by which to recognise other nodes: set " +
+		"--cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
 }
 
 // catchReloads catches SIGHUP, which by default ends a process, until stop is called. One

@@ -67,7 +67,8 @@ func (s *secured) tls() *tls.Config {
 }
 
 func (s *secured) client() *http.Client {
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: s.tls(), DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: s.tls(), DisableKeepAlives: true},
+		Timeout: 20 * time.Second}
 }
 
 // start starts a node and waits until it is ready.
@@ -103,9 +104,11 @@ func TestProtectedNode(t *testing.T) {
 	s.fails(exitUsage, "TURNLOG_SECRET", "read", "chat:1", "--user", "bot", "--tls-ca", s.file("ca.crt"))
 	s.ok(with("root", "cluster", "checksum")...)
 	s.fails(exitUnknown, "right", with("bot", "cluster", "checksum")...)
-	s.fails(exitFailed, "cannot be reached", append(with("bot", "read", "chat:1", "--timeout", "1s"), "--tls-ca", s.otherAuthority())...)
+	s.fails(exitFailed, "cannot be reached",
+		append(with("bot", "read", "chat:1", "--timeout", "1s"), "--tls-ca", s.otherAuthority())...)
 
-	rdb := redis.NewClient(&redis.Options{Addr: "localhost:" + respPort, TLSConfig: s.tls(), Username: "bot", Password: s.secrets["bot"]})
+	rdb := redis.NewClient(&redis.Options{Addr: "localhost:" + respPort, TLSConfig: s.tls(), Username: "bot",
+		Password: s.secrets["bot"]})
 	defer rdb.Close()
 	if n, err := rdb.LLen(t.Context(), "chat:1").Result(); n != 1 || err != nil {
 		t.Errorf("go-redis: %d, %v", n, err)
@@ -188,9 +191,11 @@ func TestProtectedCluster(t *testing.T) {
 	s.fails(exitFailed, "certificate", append(s.as("root"), "cluster", "join", "n4", raft[3])...)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp", raft[0]); err == nil {
+	if _, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp",
+		raft[0]); err == nil {
 		// In TLS 1.3 the dialler learns of the refusal when it reads; the node says so.
-		nodes[0].until("stranger refused", func() bool { return strings.Contains(nodes[0].text(), "didn't provide a certificate") })
+		nodes[0].until("stranger refused",
+			func() bool { return strings.Contains(nodes[0].text(), "didn't provide a certificate") })
 	}
 }
 
@@ -198,7 +203,9 @@ func TestUserCommand(t *testing.T) {
 	c := cli{t, ""}
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	f := []string{"--file", file}
-	if r := c.pipe("pass word\n", append([]string{"user", "add", "ann", "--allow-namespace", "0", "--ask"}, f...)...); r.status != 0 || r.stdout != "" {
+	if r := c.pipe("pass word\n",
+		append([]string{"user", "add", "ann", "--allow-namespace", "0", "--ask"}, f...)...); r.status != 0 ||
+		r.stdout != "" {
 		t.Errorf("%+v", r)
 	}
 	secret := strings.TrimSpace(c.ok(append([]string{"user", "secret", "ann"}, f...)...))
@@ -214,7 +221,8 @@ func TestUserCommand(t *testing.T) {
 	c.fails(exitUsage, "user name", append([]string{"user", "add", "a b", "--allow-namespace", "0"}, f...)...)
 	c.fails(exitUsage, "no user bob", append([]string{"user", "remove", "bob"}, f...)...)
 	c.ok(append([]string{"user", "add", "ops", "--right", "admin"}, f...)...)
-	if list := c.ok(append([]string{"user", "list"}, f...)...); !strings.Contains(list, "ann   write  0           all") || !strings.Contains(list, "ops   admin  none") {
+	if list := c.ok(append([]string{"user", "list"}, f...)...); !strings.Contains(list,
+		"ann   write  0           all") || !strings.Contains(list, "ops   admin  none") {
 		t.Errorf("list:\n%s", list)
 	}
 	c.ok(append([]string{"user", "remove", "ann"}, f...)...)
@@ -244,6 +252,7 @@ func TestCertCommand(t *testing.T) {
 func TestServeRefusesToBeOpen(t *testing.T) {
 	c := cli{t, ""}
 	c.fails(exitUsage, "set users-file, tls-cert and tls-key", "serve", "--resp-addr", "0.0.0.0:1")
-	c.fails(exitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"), "--data-dir", t.TempDir())
+	c.fails(exitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"), "--data-dir",
+		t.TempDir())
 	c.fails(exitFailed, "certificate", "serve", "--tls-cert", "none", "--tls-key", "none", "--data-dir", t.TempDir())
 }

@@ -105,7 +105,9 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 		return nil, err
 	}
 	redisPool, httpPool := s.descriptors.Pool(), s.descriptors.Pool()
-	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users, Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths, Descriptors: redisPool})
+	s.redis = redis.New(redis.Config{Listener: s.secrets.listener(s.respL), Users: s.secrets.users,
+		Engine: redisEngine{s.node}, Logger: log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths,
+		Descriptors: redisPool})
 	registry := prometheus.NewRegistry()
 	if s.http, err = httpapi.New(httpConfig(cfg, s, log, registry, httpPool)); err != nil {
 		return nil, err
@@ -115,7 +117,8 @@ func openServer(cfg *config.Config, log *slog.Logger) (_ *server, err error) {
 	return s, registerMetrics(registry, s.node, s.redis, s.descriptors)
 }
 
-func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry, pool *descriptors.Pool) httpapi.Config {
+func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prometheus.Registry,
+	pool *descriptors.Pool) httpapi.Config {
 	c := httpapi.Config{
 		Engine: s.node, Admin: s.node, Logger: log, Registry: registry, Version: version,
 		Users: s.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: s.secrets.clientTLS(), Descriptors: pool,
@@ -152,7 +155,8 @@ func (s *server) countDescriptors() error {
 // limit says when it is too much. Go's default costs a tenth of all processor time.
 const gcPercent = 400
 
-func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, credentials secrets, d *descriptors.Budget) (*raftstore.Node, error) {
+func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, credentials secrets,
+	d *descriptors.Budget) (*raftstore.Node, error) {
 	peers, err := cfg.Peers()
 	if err != nil {
 		return nil, err
@@ -184,10 +188,11 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, credent
 		Limits:    cfg.Limits(),
 		LogEngine: cfg.LogEngine,
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
-		Storage:   raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes), SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
-		State:     stateBudget(int(cfg.MemoryBudget)),
-		Dial:      dialer(dials),
-		TLS:       credentials.peerTLS(), Secret: credentials.cluster, Closed: closedPort(cfg),
+		Storage: raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes),
+			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
+		State: stateBudget(int(cfg.MemoryBudget)),
+		Dial:  dialer(dials),
+		TLS:   credentials.peerTLS(), Secret: credentials.cluster, Closed: closedPort(cfg),
 		Greetings: d.Greetings(), Conns: d.Members(),
 		Logger: log,
 	})
@@ -206,7 +211,8 @@ func dialer(dials map[string]string) func(context.Context, string) (net.Conn, er
 // blocks, the collector runs more often, and takes more than the cache saves, whose misses
 // are in the system's. With smaller flushes more of them touch each session.
 func stateBudget(budget int) fsm.Config {
-	return fsm.Config{FlushBytes: budget * 3 / 32, WindowBytes: budget / 16, MappedBytes: budget / 4, CacheBytes: budget / 32}
+	return fsm.Config{FlushBytes: budget * 3 / 32, WindowBytes: budget / 16, MappedBytes: budget / 4,
+		CacheBytes: budget / 32}
 }
 
 // close closes a server that was not run.

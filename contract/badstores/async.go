@@ -19,9 +19,11 @@ var asyncDefects = []Bad{
 	{Name: "async-shared", Caught: "isolation/same-instant-async",
 		Defect: "asynchronous loads keep the current session in one place", build: eachHandle(sharesAsync)},
 	{Name: "async-swallows-errors", Caught: "faults/async-load-cut", Also: []string{"faults/async-clear-cut"},
-		Defect: "an asynchronous load or clear that failed reports no error", build: eachHandle(swallowsAsync(anyError))},
+		Defect: "an asynchronous load or clear that failed reports no error",
+		build:  eachHandle(swallowsAsync(anyError))},
 	{Name: "async-swallows-answers", Caught: "faults/async-load-cut", Also: []string{"faults/async-clear-cut"},
-		Defect: "an error that the server answers to an asynchronous load or clear is dropped", build: eachHandle(swallowsAsync(anAnswer))},
+		Defect: "an error that the server answers to an asynchronous load or clear is dropped",
+		build:  eachHandle(swallowsAsync(anAnswer))},
 }
 
 // asyncCache answers asynchronous loads with what it has loaded asynchronously before.

@@ -162,7 +162,8 @@ var longNumber = regexp.MustCompile(`[0-9]{16}`)
 
 // hasLongNumber: the calls of m have arguments that are no numbers in JavaScript.
 func hasLongNumber(m contract.Message) bool {
-	return slices.ContainsFunc(m.ToolCalls, func(c contract.ToolCall) bool { return longNumber.MatchString(c.Arguments) })
+	return slices.ContainsFunc(m.ToolCalls,
+		func(c contract.ToolCall) bool { return longNumber.MatchString(c.Arguments) })
 }
 
 // strict refuses some keys, for whatever is done with them, and some turns.

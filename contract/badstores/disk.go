@@ -15,7 +15,8 @@ var restartDefects = []Bad{
 	{Name: "process-memory", Caught: "restart/stop", Also: []string{"restart/kill"},
 		Defect: "everything lives in the process", build: eachHandle(correct)},
 	{Name: "forgets-clears", Caught: "restart/cleared-stays-cleared",
-		Defect: "only saves are written to disk, so that a restart brings back what was cleared", build: restarted(forgets("clear", "trim", "delete", "pop"))},
+		Defect: "only saves are written to disk, so that a restart brings back what was cleared",
+		build:  restarted(forgets("clear", "trim", "delete", "pop"))},
 	{Name: "forgets-pops", Caught: "restart/popped-stays-popped",
 		Defect: "a pop is not written to disk, so that a restart undoes it", build: restarted(forgets("pop"))},
 	{Name: "forgets-trims", Caught: "restart/trimmed-stays-trimmed",
@@ -51,7 +52,8 @@ func forgets(kinds ...string) func(*memory.Server) (wrapper, func(context.Contex
 }
 
 // change makes a change and writes it.
-func (j *journal) change(ctx context.Context, kind string, to *memory.Handle, f func(context.Context, *memory.Handle) error) error {
+func (j *journal) change(ctx context.Context, kind string, to *memory.Handle,
+	f func(context.Context, *memory.Handle) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err := f(ctx, to)

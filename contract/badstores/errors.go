@@ -12,7 +12,8 @@ import (
 var errorDefects = []Bad{
 	{Name: "swallows-errors", Caught: "faults/load-cut", Also: []string{"faults/load-error-answer", "faults/flapping"},
 		Defect: "a load that failed is an empty history", build: eachHandle(swallowsLoad)},
-	{Name: "false-success", Caught: "faults/save-cut-before", Also: []string{"faults/save-error-answer", "retry/request-lost"},
+	{Name: "false-success", Caught: "faults/save-cut-before",
+		Also:   []string{"faults/save-error-answer", "retry/request-lost"},
 		Defect: "a save that failed is logged and reported as done", build: eachHandle(swallowsSave)},
 	{Name: "drops-ids", Caught: "retry/same-ids", Also: []string{"retry/reply-lost"},
 		Defect: "ids are dropped, so that a retry doubles the turn", build: eachHandle(dropsIDs)},

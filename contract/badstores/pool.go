@@ -12,9 +12,11 @@ import (
 // poolDefects are what goes wrong when connections run out.
 var poolDefects = []Bad{
 	{Name: "pool-false-save", Caught: "faults/pool-exhausted",
-		Defect: "a save that gets no connection is logged and reported as done", build: eachHandle(withPool(true, false))},
+		Defect: "a save that gets no connection is logged and reported as done",
+		build:  eachHandle(withPool(true, false))},
 	{Name: "pool-leaks", Caught: "faults/pool-exhausted",
-		Defect: "a call that fails does not return its connection to the pool", build: eachHandle(withPool(false, true))},
+		Defect: "a call that fails does not return its connection to the pool",
+		build:  eachHandle(withPool(false, true))},
 }
 
 const (

@@ -13,9 +13,11 @@ import (
 // processDefects are what a process that is killed leaves, or takes with it.
 var processDefects = []Bad{
 	{Name: "orphaned-lock", Caught: "restart/blue-green",
-		Defect: "a process that is killed leaves its lock behind", ByChance: true, build: shared(func() *Shared { return &Shared{Locks: true} })},
+		Defect: "a process that is killed leaves its lock behind", ByChance: true,
+		build: shared(func() *Shared { return &Shared{Locks: true} })},
 	{Name: "process-buffer", Caught: "restart/blue-green",
-		Defect: "saves are collected in the process, and lost with it", ByChance: true, build: shared(func() *Shared { return &Shared{Collects: true} })},
+		Defect: "saves are collected in the process, and lost with it", ByChance: true,
+		build: shared(func() *Shared { return &Shared{Collects: true} })},
 }
 
 // processEnv holds, in a writer process, the defects of the store that it shares, and

@@ -11,7 +11,8 @@ import (
 
 // raceDefects are what goes wrong between callers.
 var raceDefects = []Bad{
-	{Name: "read-modify-write", Caught: "concurrency/many-handles", Also: []string{"concurrency/one-handle", "concurrency/first-turn"},
+	{Name: "read-modify-write", Caught: "concurrency/many-handles",
+		Also:   []string{"concurrency/one-handle", "concurrency/first-turn"},
 		Defect: "append reads the whole list, adds to it and writes it back", build: allHandles(readModifyWrite)},
 	{Name: "shared-buffer", Caught: "isolation/same-instant", Also: []string{"concurrency/many-sessions"},
 		Defect: "one object holds the current session, for all conversations", build: eachHandle(sharedBuffer)},

@@ -18,9 +18,11 @@ var expiryDefects = []Bad{
 	{Name: "ttl-300ms-early", Caught: "edges/ttl-not-early",
 		Defect: "sessions end 300 ms before their time", build: eachHandle(ttlBy(early))},
 	{Name: "ttl-late-refresh", Caught: "edges/ttl-refreshed-late",
-		Defect: "a save in the last 300 ms of a session does not move its end", build: allHandles(refreshedIf(beforeTheSweep))},
+		Defect: "a save in the last 300 ms of a session does not move its end",
+		build:  allHandles(refreshedIf(beforeTheSweep))},
 	{Name: "ttl-rare-refresh", Caught: "edges/ttl-refreshed-at-once",
-		Defect: "a save within 300 ms of another one does not move the end", build: allHandles(refreshedIf(nowAndThen))},
+		Defect: "a save within 300 ms of another one does not move the end",
+		build:  allHandles(refreshedIf(nowAndThen))},
 }
 
 // shortTTL sets another time to live than it is asked for.

@@ -231,7 +231,8 @@ func (s *Server) list(namespace, prefix string) []string {
 	defer s.mu.Unlock()
 	var out []string
 	for key := range s.namespaces[namespace] {
-		if ss := s.sessionLocked(namespace, key, false); ss != nil && len(ss.messages) > 0 && strings.HasPrefix(key, prefix) {
+		if ss := s.sessionLocked(namespace, key, false); ss != nil && len(ss.messages) > 0 &&
+			strings.HasPrefix(key, prefix) {
 			out = append(out, key)
 		}
 	}

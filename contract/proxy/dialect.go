@@ -35,7 +35,8 @@ var respErrors = map[string]string{
 	"MISCONF":  "-MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.\r\n",
 }
 
-var respGreetings = []string{"HELLO", "AUTH", "CLIENT", "SELECT", "PING", "INFO", "COMMAND", "READONLY", "TURN.NS", "TURN.CLUSTER"}
+var respGreetings = []string{"HELLO", "AUTH", "CLIENT", "SELECT", "PING", "INFO", "COMMAND", "READONLY", "TURN.NS",
+	"TURN.CLUSTER"}
 
 func (RESP) Answers() []string { return []string{"OOM", "LOADING", "READONLY", "MISCONF"} }
 
@@ -85,7 +86,8 @@ func (HTTP) Answers() []string { return []string{"500", "503", "507"} }
 
 func (HTTP) Answer(name string) ([]byte, bool) {
 	body := "the server cannot do that now"
-	return fmt.Appendf(nil, "HTTP/1.1 %s Failed\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", name, len(body), body), false
+	return fmt.Appendf(nil, "HTTP/1.1 %s Failed\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", name,
+		len(body), body), false
 }
 
 func (HTTP) Reader(in *bufio.Reader) func() ([]byte, bool, error) {

@@ -49,7 +49,8 @@ func TestFaults(t *testing.T) {
 				within = 2 * time.Second
 			}
 			got := post(t, p.Addr(), within)
-			if got == "200 OK hello" || !strings.Contains(got, tt.want) || arrived.Load() != tt.arrived || p.Hits() != 1 {
+			if got == "200 OK hello" || !strings.Contains(got, tt.want) || arrived.Load() != tt.arrived ||
+				p.Hits() != 1 {
 				t.Errorf("%s; %d requests arrived, %d hits", got, arrived.Load(), p.Hits())
 			}
 			p.Heal()

@@ -15,7 +15,8 @@ func (f fact) statement() string { return fmt.Sprintf("My %s is %s.", f.subject,
 func (f fact) question() string  { return fmt.Sprintf("What is my %s?", f.subject) }
 func (f fact) answer() string    { return fmt.Sprintf("Your %s is %s.", f.subject, f.value) }
 
-var subjects = []string{"name", "cat's name", "dog's name", "order number", "city", "favourite colour", "allergy", "birthday", "profession",
+var subjects = []string{"name", "cat's name", "dog's name", "order number", "city", "favourite colour", "allergy",
+	"birthday", "profession",
 	"language", "sister's name", "shoe size", "train", "account number", "favourite dish", "doctor"}
 
 // facts returns n facts; those in the last quarter correct earlier ones.
@@ -28,7 +29,8 @@ func facts(random *rand.Rand, n int) []fact {
 		if i >= fresh {
 			subject = out[random.IntN(fresh)].subject
 		}
-		out[i] = fact{subject, fmt.Sprintf("%s %d", []string{"Ada", "Miso", "Łódź", "vier", "B"}[random.IntN(5)], random.IntN(100000))}
+		out[i] = fact{subject, fmt.Sprintf("%s %d", []string{"Ada", "Miso", "Łódź", "vier", "B"}[random.IntN(5)],
+			random.IntN(100000))}
 	}
 	return out
 }

@@ -138,7 +138,8 @@ func (s *Script) chats(run uint64, restarting *atomic.Bool) []*chat {
 	chats := make([]*chat, s.Conversations)
 	for i := range chats {
 		random := rand.New(rand.NewPCG(s.Seed, uint64(i)))
-		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("contract-recall-%x-%d", run, i), facts: facts(random, s.Facts),
+		chats[i] = &chat{target: &s.Target, session: fmt.Sprintf("contract-recall-%x-%d", run, i),
+			facts:    facts(random, s.Facts),
 			retryFor: s.RetryFor, restarting: restarting}
 	}
 	return chats

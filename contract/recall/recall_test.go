@@ -82,7 +82,8 @@ func TestOneConversationIsLost(t *testing.T) {
 		Timeout: 10 * time.Second, RetryFor: 10 * time.Millisecond}
 	s := script.Run(t.Context())[0]
 	if percent := s.After.Percent(); percent < 80 || percent > 95 || s.Err == nil {
-		t.Errorf("remembered after one of %d conversations became unreadable: %.0f %%; %v", conversations, percent, s.Err)
+		t.Errorf("remembered after one of %d conversations became unreadable: %.0f %%; %v", conversations,
+			percent, s.Err)
 	}
 }
 

@@ -56,7 +56,8 @@ func Describe(c *contract.Case) CaseJSON {
 // JSON writes the outcome as one object.
 func (o *Outcome) JSON(w io.Writer) error {
 	broken := o.Broken()
-	out := outcomeJSON{Target: o.Target, Holds: len(broken) == 0, Broken: append([]string{}, broken...), Seed: o.Seed, Writers: o.Writers,
+	out := outcomeJSON{Target: o.Target, Holds: len(broken) == 0, Broken: append([]string{}, broken...), Seed: o.Seed,
+		Writers: o.Writers,
 		Seconds: o.Elapsed.Seconds(), Gates: []gateJSON{}, Cases: []CaseJSON{}, Accuracy: []scoreJSON{}, Note: o.Note}
 	for _, g := range contract.Gates {
 		if s, ok := o.Gate(g); ok {

@@ -46,7 +46,8 @@ func (o *Outcome) JUnit(w io.Writer) error {
 		s := junitSuite{Name: string(g)}
 		for i := range o.Results {
 			if r := &o.Results[i]; r.Case.Gate == g {
-				s.add(r.Case.Name, r.Elapsed, r.Status, r.Case.Proves, fmt.Sprintf("%s\nseed %d", r.Detail, r.Case.Seed))
+				s.add(r.Case.Name, r.Elapsed, r.Status, r.Case.Proves,
+					fmt.Sprintf("%s\nseed %d", r.Detail, r.Case.Seed))
 			}
 		}
 		if len(s.Cases) > 0 {
@@ -59,7 +60,8 @@ func (o *Outcome) JUnit(w io.Writer) error {
 		if s.After.Percent() < o.MinAccuracy {
 			status = contract.Failed
 		}
-		accuracy.add("after "+string(s.Kind), 0, status, "", fmt.Sprintf("%.1f %% before, %.1f %% after", s.Before.Percent(), s.After.Percent()))
+		accuracy.add("after "+string(s.Kind), 0, status, "",
+			fmt.Sprintf("%.1f %% before, %.1f %% after", s.Before.Percent(), s.After.Percent()))
 	}
 	if len(accuracy.Cases) > 0 {
 		out.Suites = append(out.Suites, accuracy)

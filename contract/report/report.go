@@ -30,9 +30,11 @@ func (o *Outcome) Broken() []string {
 		case s == contract.Unsupported:
 			out = append(out, fmt.Sprintf("gate %s is required and not supported", g))
 		case s == contract.Undecided:
-			out = append(out, fmt.Sprintf("gate %s: %d of %d cases are undecided", g, o.Count(g, contract.Undecided), o.cases(g)))
+			out = append(out, fmt.Sprintf("gate %s: %d of %d cases are undecided", g, o.Count(g, contract.Undecided),
+				o.cases(g)))
 		default:
-			out = append(out, fmt.Sprintf("gate %s: %d of %d cases do not hold", g, o.Count(g, contract.Failed), o.cases(g)))
+			out = append(out, fmt.Sprintf("gate %s: %d of %d cases do not hold", g, o.Count(g, contract.Failed),
+				o.cases(g)))
 		}
 	}
 	if o.MinAccuracy > 0 && len(o.Scores) == 0 {
@@ -47,5 +49,6 @@ func (o *Outcome) Broken() []string {
 }
 
 func (o *Outcome) cases(g contract.Gate) int {
-	return o.Count(g, contract.Passed) + o.Count(g, contract.Failed) + o.Count(g, contract.Unsupported) + o.Count(g, contract.Undecided)
+	return o.Count(g, contract.Passed) + o.Count(g, contract.Failed) + o.Count(g, contract.Unsupported) + o.Count(g,
+		contract.Undecided)
 }

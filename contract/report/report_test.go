@@ -44,7 +44,8 @@ func TestThreeOutcomes(t *testing.T) {
 	if err := o.JUnit(&text); err != nil {
 		t.Fatal(err)
 	}
-	if s := text.String(); !strings.Contains(s, `failures="0" errors="1" skipped="1"`) || strings.Contains(s, "<failure") || !strings.Contains(s, "<error") {
+	if s := text.String(); !strings.Contains(s, `failures="0" errors="1" skipped="1"`) ||
+		strings.Contains(s, "<failure") || !strings.Contains(s, "<error") {
 		t.Errorf("JUnit: %s", s)
 	}
 }

@@ -17,7 +17,8 @@ func (o *Outcome) Table(w io.Writer) error {
 	for i := range o.Results {
 		r := &o.Results[i]
 		if r.Status == contract.Failed || r.Status == contract.Undecided {
-			fmt.Fprintf(w, "%s  %s\n  should hold: %s\n  guards against %s, %s\n%s\n  seed %d\n\n", r.Status, r.Case.ID(), r.Case.Proves,
+			fmt.Fprintf(w, "%s  %s\n  should hold: %s\n  guards against %s, %s\n%s\n  seed %d\n\n", r.Status,
+				r.Case.ID(), r.Case.Proves,
 				r.Case.Incident, contract.Incidents[r.Case.Incident], indent(r.Detail), r.Case.Seed)
 		}
 	}

@@ -55,7 +55,9 @@ func adapterAnswer(store *memory.Handle, r wireRequest) (reply wireReply, err er
 	turn := fromWire(r.Turn)
 	switch r.Op {
 	case "hello":
-		return wireReply{Name: "test", Can: []string{"async", "async load", "async clear", "corrupt", "delete", "trim", "load last", "pop", "list", "expiry", "conditions", "ids", "late ids", "linearizable", "bytes"}, MaxBytes: memory.MaxBytes}, nil
+		return wireReply{Name: "test", Can: []string{"async", "async load", "async clear", "corrupt", "delete", "trim",
+			"load last", "pop", "list", "expiry", "conditions", "ids", "late ids", "linearizable", "bytes"},
+			MaxBytes: memory.MaxBytes}, nil
 	case "add":
 		switch {
 		case r.TTL > 0:
@@ -103,7 +105,8 @@ func TestAdapter(t *testing.T) {
 		t.Errorf("size-limit: %s %s", r.Status, r.Detail)
 	}
 	target.Restarts = restarts
-	if r := verdict(t, target, 1, "restart/kill")["restart/kill"]; r.Status != contract.Failed || !strings.Contains(r.Detail, "lost") {
+	if r := verdict(t, target, 1, "restart/kill")["restart/kill"]; r.Status != contract.Failed ||
+		!strings.Contains(r.Detail, "lost") {
 		t.Errorf("after kill -9: %s %s", r.Status, r.Detail)
 	}
 }

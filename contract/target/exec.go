@@ -37,7 +37,8 @@ func openExec(ctx context.Context, command string, o Options) (*Target, error) {
 			return nil, urlErrorf("backend %q: must be a URL such as redis://127.0.0.1:6379", o.Backend)
 		}
 		if !strings.Contains(command, backendPlaceholder) {
-			return nil, urlErrorf("with a backend, the command must have %s where its address belongs", backendPlaceholder)
+			return nil, urlErrorf("with a backend, the command must have %s where its address belongs",
+				backendPlaceholder)
 		}
 		addr = u.Host
 		t.Line = behind(dialect(u.Scheme), func(ctx context.Context, via string) (contract.Store, error) {

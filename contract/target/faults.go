@@ -112,7 +112,8 @@ func (c *nodes) replace(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	if err := testcluster.Until(limit, fresh.ID+" is added", func() bool { return leader.Add(limit, fresh) == nil }); err != nil {
+	if err := testcluster.Until(limit, fresh.ID+" is added",
+		func() bool { return leader.Add(limit, fresh) == nil }); err != nil {
 		return err
 	}
 	return c.ready(ctx)

@@ -165,7 +165,8 @@ func (s *httpStore) LoadVersion(ctx context.Context, session string) ([]contract
 	}
 }
 
-func (s *httpStore) pages(ctx context.Context, session string) (all []contract.Message, version string, whole bool, err error) {
+func (s *httpStore) pages(ctx context.Context,
+	session string) (all []contract.Message, version string, whole bool, err error) {
 	for after := uint64(0); ; {
 		var h httpHistory
 		rest := fmt.Sprintf("/messages?after=%d&limit=10000&encoding=base64", after)

@@ -17,7 +17,8 @@ func (l *line) Open(ctx context.Context) (contract.Store, error) { return l.open
 
 // behind returns a Target.Line to a server, or to the first of several that can be
 // reached.
-func behind(d proxy.Dialect, open func(ctx context.Context, addr string) (contract.Store, error), addrs ...string) func(context.Context) (contract.Line, error) {
+func behind(d proxy.Dialect, open func(ctx context.Context, addr string) (contract.Store, error),
+	addrs ...string) func(context.Context) (contract.Line, error) {
 	return func(context.Context) (contract.Line, error) {
 		p, err := proxy.New(d, addrs...)
 		if err != nil {

@@ -81,8 +81,9 @@ func verdict(t *testing.T, target *Target, seed uint64, cases ...string) map[str
 var shortCases = map[contract.Gate][]string{
 	contract.Isolation: {"same-instant*", "similar-keys", "clear-one", "trim-one", "namespaces"},
 	contract.Edges:     {"ttl-refreshed", "any-bytes", "long-history", "control-bytes", "odd-keys"},
-	contract.Faults:    {"save-cut-*", "load-cut", "hidden-retries", "cancelled*", "async-*", "unreadable-row", "pool-exhausted"},
-	contract.Restarts:  {"kill-while-saving", "order-goes-on", "popped-*", "blue-green"},
+	contract.Faults: {"save-cut-*", "load-cut", "hidden-retries", "cancelled*", "async-*", "unreadable-row",
+		"pool-exhausted"},
+	contract.Restarts: {"kill-while-saving", "order-goes-on", "popped-*", "blue-green"},
 }
 
 // runGates holds a target to the contract: in the long form, to all of it.

@@ -70,7 +70,8 @@ const postgresLive = `(s.deadline IS NULL OR s.deadline > clock_timestamp())`
 // postgresStore keeps messages in a table, with a transaction for each change.
 type postgresStore struct{ pool *pgxpool.Pool }
 
-func (s *postgresStore) add(ctx context.Context, session, version string, ttl time.Duration, ms []contract.Message) error {
+func (s *postgresStore) add(ctx context.Context, session, version string, ttl time.Duration,
+	ms []contract.Message) error {
 	err := s.change(ctx, session, func(l *lockedSession) error {
 		if err := l.lookUp(ctx, ms); err != nil {
 			return err
@@ -155,7 +156,8 @@ func (s *postgresStore) LoadLast(ctx context.Context, session string, n int) ([]
 func (s *postgresStore) Trim(ctx context.Context, session string, keep int) error {
 	return s.change(ctx, session, func(l *lockedSession) error {
 		_, err := l.tx.Exec(ctx, `DELETE FROM turnlog_contract_messages WHERE key = $1 AND seq <= COALESCE((
-			SELECT seq FROM turnlog_contract_messages WHERE key = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1), -1)`, l.key, keep)
+			SELECT seq FROM turnlog_contract_messages WHERE key = $1 ORDER BY seq DESC OFFSET $2 LIMIT 1), -1)`,
+			l.key, keep)
 		if err != nil {
 			return err
 		}
@@ -186,7 +188,8 @@ func (s *postgresStore) Pop(ctx context.Context, session string) (m contract.Mes
 }
 
 func (s *postgresStore) Sessions(ctx context.Context, prefix string) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `SELECT key FROM turnlog_contract_sessions s WHERE `+postgresLive+` AND substring(key for $2) = $1
+	rows, err := s.pool.Query(ctx, `SELECT key FROM turnlog_contract_sessions s WHERE `+
+		postgresLive+` AND substring(key for $2) = $1
 		AND EXISTS (SELECT FROM turnlog_contract_messages m WHERE m.key = s.key)`, []byte(prefix), len(prefix))
 	if err != nil {
 		return nil, err
@@ -202,7 +205,8 @@ func (s *postgresStore) Sessions(ctx context.Context, prefix string) ([]string, 
 // Corrupt leaves bytes that are no message in the second row of a session.
 func (s *postgresStore) Corrupt(ctx context.Context, session string) error {
 	_, err := s.pool.Exec(ctx, `UPDATE turnlog_contract_messages SET data = $2 WHERE key = $1 AND seq = (
-		SELECT seq FROM turnlog_contract_messages WHERE key = $1 ORDER BY seq OFFSET 1 LIMIT 1)`, []byte(session), []byte(pickle))
+		SELECT seq FROM turnlog_contract_messages WHERE key = $1 ORDER BY seq OFFSET 1 LIMIT 1)`, []byte(session),
+		[]byte(pickle))
 	return err
 }
 

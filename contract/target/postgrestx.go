@@ -64,7 +64,8 @@ func (l *lockedSession) lock(ctx context.Context) error {
 		return err
 	}
 	l.version++
-	_, err = l.tx.Exec(ctx, `UPDATE turnlog_contract_sessions SET version = $2, deadline = NULL WHERE key = $1`, l.key, l.version)
+	_, err = l.tx.Exec(ctx, `UPDATE turnlog_contract_sessions SET version = $2, deadline = NULL WHERE key = $1`,
+		l.key, l.version)
 	return err
 }
 
@@ -84,7 +85,8 @@ func (l *lockedSession) lookUp(ctx context.Context, ms []contract.Message) error
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := l.tx.Query(ctx, `SELECT id, data FROM turnlog_contract_messages WHERE key = $1 AND id = ANY($2)`, l.key, ids)
+	rows, err := l.tx.Query(ctx, `SELECT id, data FROM turnlog_contract_messages WHERE key = $1 AND id = ANY($2)`,
+		l.key, ids)
 	if err != nil {
 		return err
 	}

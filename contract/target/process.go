@@ -37,7 +37,8 @@ type process struct {
 
 // startProcess runs the command and exchanges greetings.
 func startProcess(ctx context.Context, command string) (*process, error) {
-	p := &process{cmd: exec.Command("sh", "-c", command), gone: make(chan struct{}), waiting: map[uint64]chan wireReply{}}
+	p := &process{cmd: exec.Command("sh", "-c", command), gone: make(chan struct{}),
+		waiting: map[uint64]chan wireReply{}}
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = testcluster.ChildAttributes(syscall.SIGKILL) // a group of its own, which end ends
 	var err error

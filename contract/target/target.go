@@ -106,7 +106,8 @@ func open(ctx context.Context, text string, o Options) (*Target, error) {
 	case scheme == "http":
 		err = openHTTP(t, u)
 	default:
-		return nil, urlErrorf("target %q: there are memory:, turnlog:, redis:, rediss:, postgres:, http: and exec:", text)
+		return nil, urlErrorf("target %q: there are memory:, turnlog:, redis:, rediss:, postgres:, http: and exec:",
+			text)
 	}
 	if err != nil {
 		return nil, urlErrorf("target %s: %v", withoutPassword(text), err)

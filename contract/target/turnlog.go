@@ -43,8 +43,10 @@ func dialTurnlog(t *Target, addrs []string, namespace string) {
 		first := int(turns.Add(1)) % len(addrs)
 		return open(slices.Concat(addrs[first:], addrs[:first]))
 	}
-	t.Claims = contract.Claims{IDs: true, LateIDs: true, Linearizable: true, Bytes: true, MaxBytes: turn.DefaultLimits().MessageBytes}
-	t.Line = behind(proxy.Turnlog{}, func(_ context.Context, addr string) (contract.Store, error) { return open([]string{addr}) }, addrs...)
+	t.Claims = contract.Claims{IDs: true, LateIDs: true, Linearizable: true, Bytes: true,
+		MaxBytes: turn.DefaultLimits().MessageBytes}
+	t.Line = behind(proxy.Turnlog{},
+		func(_ context.Context, addr string) (contract.Store, error) { return open([]string{addr}) }, addrs...)
 }
 
 // turnlogStore is a contract.Store with every optional interface.

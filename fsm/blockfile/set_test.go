@@ -22,7 +22,8 @@ type bench struct {
 }
 
 func newBench(t *testing.T, opts Options) *bench {
-	b := &bench{t: t, dir: filepath.Join(t.TempDir(), "blocks"), opts: opts, extents: make(Extents), refs: make(map[string]Ref)}
+	b := &bench{t: t, dir: filepath.Join(t.TempDir(), "blocks"), opts: opts, extents: make(Extents),
+		refs: make(map[string]Ref)}
 	b.open()
 	t.Cleanup(func() { _ = b.set.Close() })
 	return b
@@ -221,8 +222,10 @@ func TestDamage(t *testing.T) {
 		"a file is missing": {func(t *testing.T, b *bench) { must(t, os.Remove(first(b))) }, ErrCorrupt, false},
 		"a file is short":   {func(t *testing.T, b *bench) { must(t, os.Truncate(first(b), 100)) }, ErrCorrupt, false},
 		"not a block file":  {func(t *testing.T, b *bench) { overwrite(t, first(b), 0, 'x') }, ErrCorrupt, false},
-		"a newer version":   {func(t *testing.T, b *bench) { overwrite(t, first(b), int64(len(magic)), version+1) }, ErrNewer, false},
-		"a frame's bit":     {func(t *testing.T, b *bench) { overwrite(t, first(b), int64(headerSize)+9, 'x') }, ErrCorrupt, true},
+		"a newer version": {func(t *testing.T, b *bench) { overwrite(t, first(b), int64(len(magic)), version+1) },
+			ErrNewer, false},
+		"a frame's bit": {func(t *testing.T, b *bench) { overwrite(t, first(b), int64(headerSize)+9, 'x') },
+			ErrCorrupt, true},
 		"another blob's reference": {func(_ *testing.T, b *bench) {
 			b.refs[string(key(1))] = b.refs[string(key(2))]
 		}, ErrCorrupt, true},

@@ -6,7 +6,8 @@ import "fmt"
 // to the extent that the index knows, until fn returns false. next is where a
 // later walk goes on, the extent after the last. It is for the goroutine that
 // appends.
-func (s *Set) Walk(file uint64, from, extent int64, fn func(key []byte, ref Ref) (bool, error)) (next int64, err error) {
+func (s *Set) Walk(file uint64, from, extent int64,
+	fn func(key []byte, ref Ref) (bool, error)) (next int64, err error) {
 	f := s.file(file)
 	if f == nil {
 		return from, fmt.Errorf("%w: %s is not there", ErrCorrupt, s.path(file))

@@ -142,7 +142,8 @@ func parseRoot(page []byte) (r root, ok bool) {
 	b := page[pageHeader:]
 	sum := fnv.New64a()
 	_, _ = sum.Write(b[:rootSummed])
-	if native.Uint32(b) != rootMagic || native.Uint32(b[4:]) != rootFormat || native.Uint64(b[rootSummed:]) != sum.Sum64() {
+	if native.Uint32(b) != rootMagic || native.Uint32(b[4:]) != rootFormat ||
+		native.Uint64(b[rootSummed:]) != sum.Sum64() {
 		return r, false
 	}
 	return root{

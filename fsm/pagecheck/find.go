@@ -60,7 +60,8 @@ func (c *check) leads(root, to uint64, key []byte) bool {
 		if err != nil {
 			return false
 		}
-		i, found := slices.BinarySearchFunc(elements, key, func(e element, key []byte) int { return bytes.Compare(e.key, key) })
+		i, found := slices.BinarySearchFunc(elements, key,
+			func(e element, key []byte) int { return bytes.Compare(e.key, key) })
 		if !found {
 			i = max(0, i-1)
 		}

@@ -224,5 +224,6 @@ func (l *level) leads(key []byte) bool {
 
 // holds reports whether a key is, or would be, at a place or below it.
 func (p place) holds(key []byte) bool {
-	return (p.first || bytes.Compare(key, p.within.from) >= 0) && (p.within.before == nil || bytes.Compare(key, p.within.before) < 0)
+	return (p.first || bytes.Compare(key, p.within.from) >= 0) &&
+		(p.within.before == nil || bytes.Compare(key, p.within.before) < 0)
 }

@@ -13,7 +13,8 @@ import (
 )
 
 // verifying has fn change a bucket, and verifies each path before it is changed.
-func (r *rig) verifying(bucket string, fn func(verify func(key []byte, neighbours bool) error, b *bbolt.Bucket) error) error {
+func (r *rig) verifying(bucket string,
+	fn func(verify func(key []byte, neighbours bool) error, b *bbolt.Bucket) error) error {
 	r.t.Helper()
 	file, err := os.Open(r.file.Path)
 	if err != nil {

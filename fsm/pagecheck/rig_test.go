@@ -106,7 +106,8 @@ func (r *rig) scan(rest func(uint64) error) *Scan {
 
 // scanOf returns a scan of a file that is not in use, of one page a part.
 func scanOf(f File) *Scan {
-	s := NewScan(func() (Transaction, error) { return Transaction{File: f, End: func() {}}, nil }, func(uint64) error { return nil })
+	s := NewScan(func() (Transaction, error) { return Transaction{File: f, End: func() {}}, nil },
+		func(uint64) error { return nil })
 	s.bytes = 0
 	return s
 }

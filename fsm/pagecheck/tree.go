@@ -90,7 +90,8 @@ func elements(page []byte, id uint64, within keyRange) (elements []element, end 
 		}
 		e.key, e.value = page[end:][:key:key], page[end+key:][:value:value]
 		after := bytes.Compare(e.key, last)
-		if i == 0 && last != nil && after != 0 || i > 0 && after <= 0 || within.before != nil && bytes.Compare(e.key, within.before) >= 0 {
+		if i == 0 && last != nil && after != 0 || i > 0 && after <= 0 || within.before != nil &&
+			bytes.Compare(e.key, within.before) >= 0 {
 			return nil, 0, damaged("key %x does not belong to where it is on page %d", e.key, id)
 		}
 		elements[i], last = e, e.key

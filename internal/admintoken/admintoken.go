@@ -63,7 +63,8 @@ func Read(file string) (token string, at netip.AddrPort, err error) {
 		return "", at, err
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return "", at, fmt.Errorf("%s is not a file that a node made: it is no regular file, or others may read it", file)
+		return "", at, fmt.Errorf("%s is not a file that a node made: it is no regular file, or others may read it",
+			file)
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -80,7 +81,8 @@ func Read(file string) (token string, at netip.AddrPort, err error) {
 	token, ended := strings.CutSuffix(string(text), "\n")
 	secret, addr, _ := strings.Cut(token, "@")
 	at, err = netip.ParseAddrPort(addr)
-	if !ended || err != nil || len(secret) < len(rand.Text()) || strings.Trim(secret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
+	if !ended || err != nil || len(secret) < len(rand.Text()) ||
+		strings.Trim(secret, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
 		return "", at, fmt.Errorf("%s does not hold what a node writes there", file)
 	}
 	return token, at, nil

@@ -23,8 +23,10 @@ func TestReadsWhatWasWritten(t *testing.T) {
 func TestReadsNothingElse(t *testing.T) {
 	const secret = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	for name, text := range map[string]string{
-		"another secret": secret + "\n", "no address": secret + "@\n", "a name": secret + "@localhost:1\n", "too short": "ABC@127.0.0.1:1\n",
-		"more lines": "x\n" + secret + "@127.0.0.1:1\n", "other letters": strings.ToLower(secret) + "@127.0.0.1:1\n", "cut": secret + "@127.0.0.1:1",
+		"another secret": secret + "\n", "no address": secret + "@\n", "a name": secret + "@localhost:1\n",
+		"too short":  "ABC@127.0.0.1:1\n",
+		"more lines": "x\n" + secret + "@127.0.0.1:1\n", "other letters": strings.ToLower(secret) + "@127.0.0.1:1\n",
+		"cut":      secret + "@127.0.0.1:1",
 		"too long": strings.Repeat(secret, 10) + "@127.0.0.1:1\n", "nothing": "",
 	} {
 		file := filepath.Join(t.TempDir(), Name)

@@ -22,7 +22,8 @@ import (
 // cheap hashes a secret with the least effort that is allowed.
 func cheap(secret string) string {
 	salt := []byte("saltsalt")
-	h := hashed{cost: cost{memory: 8, passes: 1, lanes: 1}, salt: salt, key: argon2.IDKey([]byte(secret), salt, 1, 8, 1, 32)}
+	h := hashed{cost: cost{memory: 8, passes: 1, lanes: 1}, salt: salt,
+		key: argon2.IDKey([]byte(secret), salt, 1, 8, 1, 32)}
 	return h.String()
 }
 
@@ -52,13 +53,15 @@ func user(name, secret, rest string) string {
 const head = "version: 1\nusers:\n"
 
 func TestAuthenticate(t *testing.T) {
-	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: [\"0\"]")+user("bob", "s2", "right: admin\n    namespaces: []"))
+	u, _ := open(t, head+user("ann", "s1", "right: read\n    namespaces: [\"0\"]")+user("bob", "s2",
+		"right: admin\n    namespaces: []"))
 	for _, c := range []struct {
 		name, secret string
 		ok           bool
 	}{
 		{"ann", "s1", true}, {"ann", "s1", true}, {"ann", "s2", false}, {"bob", "s2", true}, {"bob", "s1", false},
-		{"carl", "s1", false}, {"", "s1", false}, {"ann", "", false}, {"ann", "s1 ", false}, {"ann", strings.Repeat("x", MaxSecret+1), false},
+		{"carl", "s1", false}, {"", "s1", false}, {"ann", "", false}, {"ann", "s1 ", false},
+		{"ann", strings.Repeat("x", MaxSecret+1), false},
 		{"bob", "s2", true}, {"ann\x00", "s1", false},
 	} {
 		l, err := u.Authenticate(c.name, c.secret, "test")
@@ -76,7 +79,8 @@ func TestAuthenticate(t *testing.T) {
 
 func TestRights(t *testing.T) {
 	all := &User{Right: Admin, Namespaces: []string{"*"}}
-	some := &User{Right: Write, Namespaces: []string{"0", "eu"}, Prefixes: []string{"chat:", "memo"}, Channels: []string{"chat:"}}
+	some := &User{Right: Write, Namespaces: []string{"0", "eu"}, Prefixes: []string{"chat:", "memo"},
+		Channels: []string{"chat:"}}
 	nothing := &User{Right: Read, Namespaces: []string{}}
 	var anybody *User
 	for _, c := range []struct {
@@ -96,10 +100,14 @@ func TestRights(t *testing.T) {
 		{"keys chat:7*", true, true, true, false, func(u *User) bool { return u.MayTouchAll("0", "chat:7") }},
 		{"keys chat*", true, true, false, false, func(u *User) bool { return u.MayTouchAll("0", "chat") }},
 		{"keys us/chat:7*", true, true, false, false, func(u *User) bool { return u.MayTouchAll("us", "chat:7") }},
-		{"channel chat:1", true, true, true, false, func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("chat:1")) }},
-		{"channel of 0 and 1", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("x")) }},
-		{"channel chat:1 of us", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"us"}, []byte("chat:1")) }},
-		{"channel memo", true, true, false, false, func(u *User) bool { return u.MayHear([]string{"0"}, []byte("memo")) }},
+		{"channel chat:1", true, true, true, false,
+			func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("chat:1")) }},
+		{"channel of 0 and 1", true, true, false, false,
+			func(u *User) bool { return u.MayHear([]string{"0", "1"}, []byte("x")) }},
+		{"channel chat:1 of us", true, true, false, false,
+			func(u *User) bool { return u.MayHear([]string{"us"}, []byte("chat:1")) }},
+		{"channel memo", true, true, false, false,
+			func(u *User) bool { return u.MayHear([]string{"0"}, []byte("memo")) }},
 	} {
 		for i, u := range []*User{anybody, all, some, nothing} {
 			if got, want := c.ask(u), []bool{c.anybody, c.all, c.some, c.nothing_}[i]; got != want {
@@ -177,7 +185,8 @@ func TestList(t *testing.T) {
 func TestFileIsRefused(t *testing.T) {
 	good := cheap("s")
 	full := func(field string) string {
-		return head + "  - name: a\n    secrets: ['" + good + "']\n    right: read\n    namespaces: ['*']\n    " + field + "\n"
+		return head + "  - name: a\n    secrets: ['" + good + "']\n    right: read\n    namespaces: ['*']\n    " +
+			field + "\n"
 	}
 	for text, want := range map[string]string{
 		"":                                           "empty",
@@ -201,9 +210,11 @@ func TestFileIsRefused(t *testing.T) {
 		head + user("a", "s", "right: read"):         "user a has no namespaces",
 		head + user("a", "s", "namespaces: ['*']"):   "user a has no right",
 		head + "  - name: a\n    secrets: [plain]\n": "line 4: \"plain\"",
-		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=9999999,t=2,p=1$c2FsdHNhbHQ$" + base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has m=",
-		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n":                                                                     "line 4: the hash has a salt",
-		head + "  - name: a\n    secrets: ['$argon2id$v=16$m=8,t=1,p=1$c2FsdHNhbHQ$" + base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n":       "line 4: the hash has version 16",
+		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=9999999,t=2,p=1$c2FsdHNhbHQ$" +
+			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has m=",
+		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n": "line 4: the hash has a salt",
+		head + "  - name: a\n    secrets: ['$argon2id$v=16$m=8,t=1,p=1$c2FsdHNhbHQ$" +
+			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has version 16",
 		full("") + full("")[len(head):]: "line 8: user a stands twice",
 	} {
 		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -296,7 +307,8 @@ func TestFlood(t *testing.T) {
 		slowest = max(slowest, time.Since(begun))
 	}
 	flood.Wait()
-	if kinds[turn.Overloaded] == 0 || kinds[turn.Unauthorized] == 0 || kinds[turn.Overloaded]+kinds[turn.Unauthorized] != strangers {
+	if kinds[turn.Overloaded] == 0 || kinds[turn.Unauthorized] == 0 ||
+		kinds[turn.Overloaded]+kinds[turn.Unauthorized] != strangers {
 		t.Errorf("the flood got %v", kinds)
 	}
 	t.Logf("the flood got %v; who was known waited %v at most", kinds, slowest)
@@ -366,13 +378,16 @@ func TestEdit(t *testing.T) {
 	text, _ := os.ReadFile(path)
 	write(t, path, "# who may connect\n"+string(text))
 	must(add(User{Name: "12", Right: Read, Namespaces: []string{"*"}, Channels: []string{"c"}}, "s2"))
-	for _, bad := range []User{{Name: "ann", Right: Read, Namespaces: []string{}}, {Name: "b b", Right: Read, Namespaces: []string{}}, {Name: "b", Right: Read, Namespaces: []string{}, Prefixes: []string{""}}} {
+	for _, bad := range []User{{Name: "ann", Right: Read, Namespaces: []string{}},
+		{Name: "b b", Right: Read, Namespaces: []string{}},
+		{Name: "b", Right: Read, Namespaces: []string{}, Prefixes: []string{""}}} {
 		if add(bad, "s") == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}
 	must(edit(func(d *Draft) error { return d.AddSecret("ann", cheap("s3"), false) }))
-	if edit(func(d *Draft) error { return d.AddSecret("carl", cheap("s3"), false) }) == nil || edit(func(d *Draft) error { return d.Remove("carl") }) == nil {
+	if edit(func(d *Draft) error { return d.AddSecret("carl", cheap("s3"), false) }) == nil ||
+		edit(func(d *Draft) error { return d.Remove("carl") }) == nil {
 		t.Error("a user who does not exist can be changed")
 	}
 	u, err := Open(path, "", slog.New(slog.DiscardHandler))
@@ -395,7 +410,8 @@ func TestEdit(t *testing.T) {
 	info, err := os.Stat(path)
 	must(err)
 	text, _ = os.ReadFile(path)
-	if info.Mode().Perm() != 0o600 || !strings.Contains(string(text), "# who may connect") || strings.Contains(string(text), `"12"`) {
+	if info.Mode().Perm() != 0o600 || !strings.Contains(string(text), "# who may connect") ||
+		strings.Contains(string(text), `"12"`) {
 		t.Errorf("mode %v:\n%s", info.Mode(), text)
 	}
 	t.Logf("\n%s", text)
@@ -419,7 +435,8 @@ func TestEdit(t *testing.T) {
 // whether a user exists nor which secrets the user has.
 func TestWrongSecretsCostTheSame(t *testing.T) {
 	other := hashed{cost: cost{memory: 64, passes: 3, lanes: 2}, salt: make([]byte, 16), key: make([]byte, 32)}
-	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    secrets: ['" + cheap("a") + "', '" + cheap("b") + "']\n" +
+	text := head + "  - name: two\n    right: read\n    namespaces: ['*']\n    secrets: ['" + cheap("a") + "', '" +
+		cheap("b") + "']\n" +
 		"  - name: dear\n    right: read\n    namespaces: ['*']\n    secrets: ['" + other.String() + "']\n" +
 		user("one", "c", "right: read\n    namespaces: ['*']")
 	u, _ := open(t, text)

@@ -65,7 +65,8 @@ func (h *hashed) proves(secret string) bool {
 
 func (h *hashed) String() string {
 	text := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.passes, h.lanes, text(h.salt), text(h.key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.memory, h.passes, h.lanes, text(h.salt),
+		text(h.key))
 }
 
 // parseHash reads what HashSecret or another Argon2id implementation made. It
@@ -73,10 +74,12 @@ func (h *hashed) String() string {
 func parseHash(s string) (h hashed, err error) {
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
-		return h, fmt.Errorf("%.20q… is no hash of the form $argon2id$v=…$m=…,t=…,p=…$salt$key; `turnlog user` makes them", s)
+		return h, fmt.Errorf("%.20q… is no hash of the form $argon2id$v=…$m=…,t=…,p=…$salt$key; `turnlog user` "+
+			"makes them", s)
 	}
 	version := 0
-	if _, err := fmt.Sscanf(parts[2]+"$"+parts[3], "v=%d$m=%d,t=%d,p=%d", &version, &h.memory, &h.passes, &h.lanes); err != nil {
+	if _, err := fmt.Sscanf(parts[2]+"$"+parts[3], "v=%d$m=%d,t=%d,p=%d", &version, &h.memory, &h.passes,
+		&h.lanes); err != nil {
 		return h, fmt.Errorf("the parameters of the hash, %.60q, cannot be read: %w", parts[2]+"$"+parts[3], err)
 	}
 	if h.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
@@ -89,9 +92,11 @@ func parseHash(s string) (h hashed, err error) {
 	case version != argon2.Version:
 		return h, fmt.Errorf("the hash has version %d of Argon2id, this turnlog knows %d", version, argon2.Version)
 	case h.passes < 1 || h.passes > 16 || h.lanes < 1 || h.lanes > 16 || h.memory < 8 || h.memory > 128<<10:
-		return h, fmt.Errorf("the hash has m=%d,t=%d,p=%d; m must be 8 to 131072, t and p 1 to 16", h.memory, h.passes, h.lanes)
+		return h, fmt.Errorf("the hash has m=%d,t=%d,p=%d; m must be 8 to 131072, t and p 1 to 16", h.memory,
+			h.passes, h.lanes)
 	case len(h.salt) < 8 || len(h.key) < 16 || len(h.key) > 64:
-		return h, fmt.Errorf("the hash has a salt of %d bytes and a key of %d; at least 8, and 16 to 64, are needed", len(h.salt), len(h.key))
+		return h, fmt.Errorf("the hash has a salt of %d bytes and a key of %d; at least 8, and 16 to 64, are needed",
+			len(h.salt), len(h.key))
 	}
 	return h, nil
 }

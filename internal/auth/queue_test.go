@@ -57,9 +57,12 @@ func TestQueueIsFair(t *testing.T) {
 		waiters []string
 		want    string
 	}{
-		{"addresses take turns", []string{"evil a", "evil a", "evil b", "evil c", "good ann"}, "evil a,good ann,evil b,evil c,evil a"},
-		{"names of an address take turns", []string{"lo x", "lo x", "lo x", "lo ann", "lo x"}, "lo x,lo ann,lo x,lo x,lo x"},
-		{"a likely secret goes first", []string{"evil a", "evil ann", "!lo ann", "!lo bob"}, "!lo ann,!lo bob,evil a,evil ann"},
+		{"addresses take turns", []string{"evil a", "evil a", "evil b", "evil c", "good ann"},
+			"evil a,good ann,evil b,evil c,evil a"},
+		{"names of an address take turns", []string{"lo x", "lo x", "lo x", "lo ann", "lo x"},
+			"lo x,lo ann,lo x,lo x,lo x"},
+		{"a likely secret goes first", []string{"evil a", "evil ann", "!lo ann", "!lo bob"},
+			"!lo ann,!lo bob,evil a,evil ann"},
 	} {
 		served, refused := order(t, defaultBounds(), c.waiters...)
 		if got := strings.Join(served, ","); got != c.want || refused != nil {
@@ -166,14 +169,16 @@ func TestRefusalForManyIsLate(t *testing.T) {
 		u.queue = newQueue(queueBounds{slots: 1})
 		u.queue.enter("elsewhere", "", false, time.Hour)
 		began := time.Now()
-		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != time.Second {
+		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded ||
+			time.Since(began) != time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		u.maxWait = 3 * time.Second
 		u.queue = newQueue(queueBounds{slots: 1, total: 9, ofHost: 9, ofPair: 9})
 		u.queue.enter("elsewhere", "", false, time.Hour)
 		began = time.Now()
-		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded || time.Since(began) != u.maxWait {
+		if _, err := u.Authenticate("ann", "guess", "x"); turn.KindOf(err) != turn.Overloaded ||
+			time.Since(began) != u.maxWait {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
@@ -211,7 +216,8 @@ func TestGuessesGoFirstForAnyName(t *testing.T) {
 	s := openSeen("")
 	known, fresh := &secret{text: "known"}, &secret{text: "fresh"}
 	s.note(known, "known", "right")
-	for name, secrets := range map[string][]*secret{"known": {known}, "fresh": {fresh}, "both": {known, fresh}, "none": nil} {
+	for name, secrets := range map[string][]*secret{"known": {known}, "fresh": {fresh}, "both": {known, fresh},
+		"none": nil} {
 		first := 0
 		for i := range 1 << 15 {
 			if s.resembles(secrets, 2, name, fmt.Sprint("guess", i)) {

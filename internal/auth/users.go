@@ -72,7 +72,8 @@ type Login struct {
 // Open reads a users file. It starts nothing. What helps users in during a flood
 // after a restart is kept in the file seenPath; empty: nowhere. Run writes it.
 func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
-	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath), maxWait: 5 * time.Second, pause: time.Second,
+	u := &Users{path: path, log: log, queue: newQueue(defaultBounds()), seen: openSeen(seenPath),
+		maxWait: 5 * time.Second, pause: time.Second,
 		proves: (*hashed).proves, flights: make(map[digest]*flight)}
 	rand.Read(u.pepper[:]) // never fails
 	set, err := u.read()
@@ -102,7 +103,8 @@ func (u *Users) read() (*Set, error) {
 		return nil, fmt.Errorf("users file: %w; `turnlog user add` makes one", err)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		u.log.Warn("others on this machine can read or write the users file; chmod 600 it", "file", u.path, "mode", info.Mode().Perm())
+		u.log.Warn("others on this machine can read or write the users file; chmod 600 it", "file", u.path, "mode",
+			info.Mode().Perm())
 	}
 	text, err := descriptors.ReadFile(u.path)
 	if err != nil {
@@ -188,7 +190,8 @@ func (u *Users) Authenticate(name, secret, from string) (Login, error) {
 // note logs a refusal, at most one a second.
 func (u *Users) note(name, from string, err error) {
 	if refused, ok := u.refusals.Pass(time.Now()); ok {
-		u.log.Info("authentication refused", "user", name[:min(len(name), 64)], "from", from, "error", err, "refused", refused)
+		u.log.Info("authentication refused", "user", name[:min(len(name), 64)], "from", from, "error", err,
+			"refused", refused)
 	}
 }
 

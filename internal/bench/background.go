@@ -19,7 +19,8 @@ type background struct {
 
 // startBackground begins to append one message at a time, to sessions that
 // session chooses until it says that there are no more.
-func startBackground(ctx context.Context, t Target, cfg Config, live *Live, session func(*rand.Rand) (int, bool)) *background {
+func startBackground(ctx context.Context, t Target, cfg Config, live *Live,
+	session func(*rand.Rand) (int, bool)) *background {
 	b := &background{samples: samples{begin: time.Now()}, done: make(chan struct{})}
 	b.rec = &recorder{live: live, each: b.samples.add}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(b.samples.begin.UnixNano())))

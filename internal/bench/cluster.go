@@ -23,7 +23,8 @@ const (
 // StartTurnlog starts a cluster of turnlog with its data in dir. flags are
 // further flags for each node.
 func StartTurnlog(ctx context.Context, binary, dir string, nodes int, flags ...string) (*Cluster, error) {
-	c, err := testcluster.New(testcluster.Config{Binary: binary, Dir: dir, Nodes: nodes, Flags: flags, Pprof: true, CallTimeout: fillTime})
+	c, err := testcluster.New(testcluster.Config{Binary: binary, Dir: dir, Nodes: nodes, Flags: flags, Pprof: true,
+		CallTimeout: fillTime})
 	if err != nil {
 		return nil, err
 	}

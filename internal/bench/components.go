@@ -40,17 +40,21 @@ var packages = []struct {
 
 // components lists all components, in the order of a request's way.
 func components() []Component {
-	return []Component{"server/redis", "server/httpapi", "resp", "codec, msgpack", "raftstore", "peer", "hashicorp/raft", "wal", "fsm", "bbolt",
+	return []Component{"server/redis", "server/httpapi", "resp", "codec, msgpack", "raftstore", "peer",
+		"hashicorp/raft", "wal", "fsm", "bbolt",
 		componentGC, componentScheduler, componentOther}
 }
 
 // collecting and scheduling are functions of Go's runtime: whatever they call is
 // done for them, by any caller.
 var (
-	collecting = []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart",
+	collecting = []string{"runtime.gcBgMarkWorker", "runtime.gcAssistAlloc", "runtime.bgsweep", "runtime.bgscavenge",
+		"runtime.gcStart",
 		"runtime.gcMarkDone", "runtime.(*mheap).nextSpanForSweep", "runtime.deductSweepCredit"}
-	scheduling = []string{"runtime.schedule", "runtime.park_m", "runtime.goschedImpl", "runtime.exitsyscall0", "runtime.ready", "runtime.wakep",
-		"runtime.startm", "runtime.stopm", "runtime.sysmon", "runtime.mstart1", "runtime.goexit0", "runtime.gopreempt_m"}
+	scheduling = []string{"runtime.schedule", "runtime.park_m", "runtime.goschedImpl", "runtime.exitsyscall0",
+		"runtime.ready", "runtime.wakep",
+		"runtime.startm", "runtime.stopm", "runtime.sysmon", "runtime.mstart1", "runtime.goexit0",
+		"runtime.gopreempt_m"}
 )
 
 // componentOf tells for which component the processor worked in a sample, and whether it
@@ -90,7 +94,8 @@ func innermost(l *profile.Location) string {
 // isSystemCall reports whether a function is one of the few that enter the kernel.
 func isSystemCall(name string) bool {
 	switch name {
-	case "runtime.futex", "runtime.epollwait", "runtime.madvise", "runtime.usleep", "runtime.nanosleep", "runtime.write1", "runtime.mmap":
+	case "runtime.futex", "runtime.epollwait", "runtime.madvise", "runtime.usleep", "runtime.nanosleep",
+		"runtime.write1", "runtime.mmap":
 		return true
 	}
 	pkg := packageOf(name)

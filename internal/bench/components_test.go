@@ -24,14 +24,22 @@ func TestRooms(t *testing.T) {
 		component Component
 		system    bool
 	}{
-		{[][]string{{"internal/runtime/syscall/linux.Syscall6"}, {"syscall.write"}, {"net.(*conn).Write"}, {ours + "internal/server/redis.(*conn).flush"}}, "server/redis", true},
-		{[][]string{{"syscall.Syscall"}, {"golang.org/x/sys/unix.Fdatasync"}, {ours + "wal.(*Log).Append"}, {ours + "raftstore.(*walLog).StoreLogs"}, {"github.com/hashicorp/raft.(*Raft).dispatchLogs"}}, "wal", true},
-		{[][]string{{"runtime.memmove"}, {"go.etcd.io/bbolt.(*node).write"}, {ours + "fsm.(*Machine).flush"}}, "bbolt", false},
-		{[][]string{{"runtime.mallocgc"}, {"github.com/vmihailenco/msgpack/v5.(*Decoder).DecodeString", ours + "internal/codec.DecodeOp"}, {ours + "fsm.(*Machine).Apply"}}, "codec, msgpack", false},
+		{[][]string{{"internal/runtime/syscall/linux.Syscall6"}, {"syscall.write"}, {"net.(*conn).Write"},
+			{ours + "internal/server/redis.(*conn).flush"}}, "server/redis", true},
+		{[][]string{{"syscall.Syscall"}, {"golang.org/x/sys/unix.Fdatasync"}, {ours + "wal.(*Log).Append"},
+			{ours + "raftstore.(*walLog).StoreLogs"}, {"github.com/hashicorp/raft.(*Raft).dispatchLogs"}}, "wal", true},
+		{[][]string{{"runtime.memmove"}, {"go.etcd.io/bbolt.(*node).write"}, {ours + "fsm.(*Machine).flush"}},
+			"bbolt", false},
+		{[][]string{{"runtime.mallocgc"},
+			{"github.com/vmihailenco/msgpack/v5.(*Decoder).DecodeString", ours + "internal/codec.DecodeOp"},
+			{ours + "fsm.(*Machine).Apply"}}, "codec, msgpack", false},
 		{[][]string{{"runtime.scanobject"}, {"runtime.gcDrain"}, {"runtime.gcBgMarkWorker"}}, componentGC, false},
-		{[][]string{{"runtime.scanobject"}, {"runtime.gcAssistAlloc"}, {"runtime.mallocgc"}, {ours + "fsm.(*Machine).Apply"}}, componentGC, false},
-		{[][]string{{"runtime.futex"}, {"runtime.futexwakeup"}, {"runtime.startm"}, {"runtime.wakep"}, {"runtime.ready"}, {"runtime.chansend"}, {ours + "raftstore.(*proposer).run"}}, componentScheduler, true},
-		{[][]string{{"internal/runtime/syscall/linux.EpollWait"}, {"runtime.netpoll"}, {"runtime.findRunnable"}, {"runtime.schedule"}, {"runtime.park_m"}}, componentScheduler, true},
+		{[][]string{{"runtime.scanobject"}, {"runtime.gcAssistAlloc"}, {"runtime.mallocgc"},
+			{ours + "fsm.(*Machine).Apply"}}, componentGC, false},
+		{[][]string{{"runtime.futex"}, {"runtime.futexwakeup"}, {"runtime.startm"}, {"runtime.wakep"},
+			{"runtime.ready"}, {"runtime.chansend"}, {ours + "raftstore.(*proposer).run"}}, componentScheduler, true},
+		{[][]string{{"internal/runtime/syscall/linux.EpollWait"}, {"runtime.netpoll"}, {"runtime.findRunnable"},
+			{"runtime.schedule"}, {"runtime.park_m"}}, componentScheduler, true},
 		{[][]string{{"net/http.(*conn).serve"}}, componentOther, false},
 		{[][]string{{ours + "walrus.Swim"}}, componentOther, false},
 		{nil, componentOther, false},
@@ -53,9 +61,11 @@ func TestRooms(t *testing.T) {
 
 func TestProfileTables(t *testing.T) {
 	node := func(wal, fsm time.Duration) NodeProfile {
-		return NodeProfile{Elapsed: time.Second, Components: map[Component]ComponentShare{"wal": {wal, wal / 2}, "fsm": {fsm, 0}}}
+		return NodeProfile{Elapsed: time.Second,
+			Components: map[Component]ComponentShare{"wal": {wal, wal / 2}, "fsm": {fsm, 0}}}
 	}
-	nodes := []NodeProfile{node(300*time.Millisecond, 100*time.Millisecond), node(0, 100*time.Millisecond), node(100*time.Millisecond, 0)}
+	nodes := []NodeProfile{node(300*time.Millisecond, 100*time.Millisecond), node(0, 100*time.Millisecond),
+		node(100*time.Millisecond, 0)}
 	tables := profileTables([]*Profile{{"append", 1, nodes}, {"append", 64, nodes}, {"read", 1, nodes}})
 	if len(tables) != 2 || len(tables[0].Header) != 5 || len(tables[1].Header) != 3 {
 		t.Fatalf("%+v", tables)

@@ -37,7 +37,8 @@ func TestAnswers(t *testing.T) {
 		}
 		n, err := tt.d.answer([]byte(tt.in + tt.in))
 		var no refusal
-		if n != len(tt.in) || tt.refused == "" && err != nil || tt.refused != "" && (!errors.As(err, &no) || string(no) != tt.refused) {
+		if n != len(tt.in) || tt.refused == "" && err != nil || tt.refused != "" &&
+			(!errors.As(err, &no) || string(no) != tt.refused) {
 			t.Errorf("%q: %d, %v", tt.in, n, err)
 		}
 	}
@@ -46,7 +47,8 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("RESP %q: %d, %v", in, n, err)
 		}
 	}
-	for _, in := range []string{"HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"} {
+	for _, in := range []string{"HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"} {
 		if n, err := overHTTP.answer([]byte(in)); n != 0 || err == nil {
 			t.Errorf("HTTP %q: %d, %v", in, n, err)
 		}
@@ -63,11 +65,14 @@ func TestRequests(t *testing.T) {
 	}{
 		{"turnlog://h:1", "*8\r\n$11\r\nTURN.APPEND\r\n$1\r\nk\r\n$3\r\nMSG\r\n$24\r\n@\r\n$40\r\n#\r\n$3\r\nMSG\r\n$24\r\n@\r\n$40\r\n#\r\n" +
 			"*4\r\n$9\r\nTURN.READ\r\n$1\r\nk\r\n$4\r\nLAST\r\n$2\r\n20\r\n", 2},
-		{"redis://h:1", "*4\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$40\r\n#\r\n$40\r\n#\r\n" + "*4\r\n$6\r\nLRANGE\r\n$1\r\nk\r\n$3\r\n-20\r\n$2\r\n-1\r\n", 2},
+		{"redis://h:1", "*4\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$40\r\n#\r\n$40\r\n#\r\n" +
+			"*4\r\n$6\r\nLRANGE\r\n$1\r\nk\r\n$3\r\n-20\r\n$2\r\n-1\r\n", 2},
 		{"redis://h:1?wait=1", "*4\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$40\r\n#\r\n$40\r\n#\r\n*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n" +
 			"*4\r\n$6\r\nLRANGE\r\n$1\r\nk\r\n$3\r\n-20\r\n$2\r\n-1\r\n", 3},
-		{"http://h:1/team", "POST /v1/ns/team/sessions/k/messages HTTP/1.1\r\nHost: h:1\r\nContent-Type: application/json\r\nContent-Length: 178\r\n\r\n" +
-			`{"messages":[{"id":"@","data":#},{"id":"@","data":#}]}` + "GET /v1/ns/team/sessions/k/messages?last=20 HTTP/1.1\r\nHost: h:1\r\n\r\n", 2},
+		{"http://h:1/team", "POST /v1/ns/team/sessions/k/messages HTTP/1.1\r\nHost: h:1\r\nContent-Type: " +
+			"application/json\r\nContent-Length: 178\r\n\r\n" +
+			`{"messages":[{"id":"@","data":#},{"id":"@","data":#}]}` +
+			"GET /v1/ns/team/sessions/k/messages?last=20 HTTP/1.1\r\nHost: h:1\r\n\r\n", 2},
 	} {
 		target, err := ParseTarget(tt.url)
 		if err != nil {
@@ -92,19 +97,23 @@ func TestRequests(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	for _, bad := range []string{"", "127.0.0.1:7379", "https://h", "redis://h?wait=x", "turnlog://h?wait=1", "redis://h?x=1", "http:///x"} {
+	for _, bad := range []string{"", "127.0.0.1:7379", "https://h", "redis://h?wait=x", "turnlog://h?wait=1",
+		"redis://h?x=1", "http:///x"} {
 		if target, err := ParseTarget(bad); err == nil {
 			t.Errorf("%q: %+v", bad, target)
 		}
 	}
 	got, err := ParseTarget("turnlog://a:1,b/ns")
-	if err != nil || strings.Join(got.Addrs, " ") != "a:1 b:7379" || got.Namespace != "ns" || got.Name != "turnlog://a:1,b/ns" {
+	if err != nil || strings.Join(got.Addrs, " ") != "a:1 b:7379" || got.Namespace != "ns" ||
+		got.Name != "turnlog://a:1,b/ns" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = ParseTarget("rediss://u:secret@h"); err != nil || !got.TLS || got.Protocol != Redis || got.User != "u" || got.Password != "secret" {
+	if got, err = ParseTarget("rediss://u:secret@h"); err != nil || !got.TLS || got.Protocol != Redis ||
+		got.User != "u" || got.Password != "secret" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = ParseTarget("redis://u:secret@h"); err != nil || got.Password != "secret" || strings.Contains(got.Name, "secret") {
+	if got, err = ParseTarget("redis://u:secret@h"); err != nil || got.Password != "secret" ||
+		strings.Contains(got.Name, "secret") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -82,7 +82,8 @@ func (c *etcdCluster) leader(ctx context.Context) (Target, error) {
 
 // etcdLeads reports whether a node leads; that it knows of no leader is an error.
 func etcdLeads(ctx context.Context, addr string) (bool, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/v3/maintenance/status", strings.NewReader("{}"))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/v3/maintenance/status",
+		strings.NewReader("{}"))
 	if err != nil {
 		return false, err
 	}

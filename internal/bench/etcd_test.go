@@ -37,7 +37,8 @@ func TestEtcdLeads(t *testing.T) {
 // was not measured.
 func TestEtcdInReport(t *testing.T) {
 	s := &Series{Workload: "append", Clients: 64, Names: []string{ViaLeader, Etcd},
-		Results: [][]Result{{{PerSecond: 900, Operations: 1, Generator: 0.125}}, {{PerSecond: 100, Operations: 1, Generator: 1.75}}}}
+		Results: [][]Result{{{PerSecond: 900, Operations: 1, Generator: 0.125}},
+			{{PerSecond: 100, Operations: 1, Generator: 1.75}}}}
 	page := func(all ...*Series) string {
 		var b bytes.Buffer
 		r := Report{Series: all, Verdicts: Judge(all), Others: "etcd 9"}
@@ -46,7 +47,8 @@ func TestEtcdInReport(t *testing.T) {
 		}
 		return b.String()
 	}
-	for _, part := range []string{"≥ 5 × etcd, 3 nodes | 9.00 | met |", "With 64 clients this generator takes 1.75 s", "takes 0.12 s", "| compared with | etcd 9 |"} {
+	for _, part := range []string{"≥ 5 × etcd, 3 nodes | 9.00 | met |", "With 64 clients this generator takes 1.75 s",
+		"takes 0.12 s", "| compared with | etcd 9 |"} {
 		if text := page(s); !strings.Contains(text, part) {
 			t.Errorf("no %q:\n%s", part, text)
 		}

@@ -33,7 +33,8 @@ func expiry(ctx context.Context, s *Setup) (*Findings, error) {
 		if err != nil {
 			return err
 		}
-		load, err := s.others(ctx, c, fmt.Sprintf("appending before and while %s sessions expire", Thousands(float64(f.Sessions))))
+		load, err := s.others(ctx, c,
+			fmt.Sprintf("appending before and while %s sessions expire", Thousands(float64(f.Sessions))))
 		if err != nil {
 			return err
 		}
@@ -73,7 +74,8 @@ func (s *Setup) fillExpiring(ctx context.Context, t Target, sessions int) (opens
 		return opens, err
 	}
 	if left := time.Until(opens); left < s.Config.WarmUp+s.Config.Duration {
-		return opens, fmt.Errorf("making %d sessions took %s longer than a part of them let expect; the machine has other work", sessions,
+		return opens, fmt.Errorf("making %d sessions took %s longer than a part of them let expect; the machine has "+
+			"other work", sessions,
 			s.Config.WarmUp+s.Config.Duration-left)
 	}
 	return opens, nil
@@ -82,7 +84,8 @@ func (s *Setup) fillExpiring(ctx context.Context, t Target, sessions int) (opens
 const expiringPrefix = "expiring-"
 
 // fillUntil appends a message to each session, which is to expire at its deadline.
-func (s *Setup) fillUntil(ctx context.Context, t Target, cfg Config, sessions int, deadline func(session int) time.Time) error {
+func (s *Setup) fillUntil(ctx context.Context, t Target, cfg Config, sessions int,
+	deadline func(session int) time.Time) error {
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	rec := &recorder{live: s.live(fmt.Sprintf("making %s sessions that expire", Thousands(float64(sessions))))}
 	d := &expiringDialect{turnDialect: turnDialect{respFrames{&t}}}

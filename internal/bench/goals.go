@@ -80,14 +80,16 @@ func Judge(all []*Series) []Verdict {
 				continue
 			}
 			verdicts = append(verdicts, Verdict{
-				Goal:   fmt.Sprintf("%s, %d clients: %s ≥ %.4g × %s", g.Workload, g.Clients, g.Who, g.AtLeast, g.Against),
+				Goal: fmt.Sprintf("%s, %d clients: %s ≥ %.4g × %s", g.Workload, g.Clients, g.Who, g.AtLeast,
+					g.Against),
 				Wanted: g.AtLeast, Measured: r, Met: r >= g.AtLeast,
 			})
 		}
 		if s.Workload == "append" && s.Clients == processorClients {
 			used := s.Of(ViaLeader).CPU
 			verdicts = append(verdicts, Verdict{
-				Goal:   fmt.Sprintf("append, %d clients: processor time of all nodes ≤ %.4g s per 10,000", processorClients, processorGoal),
+				Goal: fmt.Sprintf("append, %d clients: processor time of all nodes ≤ %.4g s per 10,000",
+					processorClients, processorGoal),
 				Wanted: processorGoal, Measured: used, Met: used > 0 && used <= processorGoal,
 			})
 		}

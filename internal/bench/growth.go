@@ -54,7 +54,8 @@ type Interval struct {
 }
 
 func growth(ctx context.Context, s *Setup) (*Findings, error) {
-	g := &GrowthFigures{Messages: s.Messages, Size: s.Config.Size, Clients: s.Config.Clients, Payload: uint64(s.Messages) * uint64(s.Config.Size)}
+	g := &GrowthFigures{Messages: s.Messages, Size: s.Config.Size, Clients: s.Config.Clients,
+		Payload: uint64(s.Messages) * uint64(s.Config.Size)}
 	err := s.on(ctx, func(c *Cluster) error {
 		if err := s.grow(ctx, c, g); err != nil {
 			return err
@@ -83,10 +84,11 @@ func (s *Setup) grow(ctx context.Context, c *Cluster, g *GrowthFigures) error {
 	}
 	w := startWatch(ctx, c.Nodes)
 	left := s.Messages
-	load := s.start(ctx, t, s.Config, fmt.Sprintf("appending %s messages", Thousands(float64(s.Messages))), func(r *rand.Rand) (int, bool) {
-		left--
-		return r.IntN(s.Config.Sessions), left >= 0
-	})
+	load := s.start(ctx, t, s.Config, fmt.Sprintf("appending %s messages", Thousands(float64(s.Messages))),
+		func(r *rand.Rand) (int, bool) {
+			left--
+			return r.IntN(s.Config.Sessions), left >= 0
+		})
 	err = load.wait()
 	w.stop(ctx)
 	if err != nil {
@@ -113,8 +115,10 @@ func (g *GrowthFigures) digest(all *samples, w *watch, interval time.Duration) {
 		}
 		h, seen, seconds := all.within(p), w.seen(p), p.to.Sub(p.from).Seconds()
 		stored += int(h.Total())
-		g.Intervals = append(g.Intervals, Interval{Stored: stored, Seconds: seconds, PerSecond: float64(h.Total()) / seconds,
-			P50: h.Quantile(0.5), P99: h.Quantile(0.99), Max: h.Max(), Flushes: seen.flushes, Snapshots: seen.snapshots, RSS: seen.rss})
+		g.Intervals = append(g.Intervals,
+			Interval{Stored: stored, Seconds: seconds, PerSecond: float64(h.Total()) / seconds,
+				P50: h.Quantile(0.5), P99: h.Quantile(0.99), Max: h.Max(), Flushes: seen.flushes,
+				Snapshots: seen.snapshots, RSS: seen.rss})
 	}
 	seen := w.seen(span{whole.from, time.Now()})
 	g.Flushes, g.Snapshots, g.RSS = seen.flushes, seen.snapshots, seen.rss

@@ -37,7 +37,8 @@ func TestBucketsJoin(t *testing.T) {
 	for bucket := range len(Histogram{}.counts) - 1 {
 		end := upperEnd(bucket)
 		if bucketOf(end) != bucket || bucketOf(end+1) != bucket+1 {
-			t.Fatalf("bucket %d should end at %d; that is in %d, the next number in %d", bucket, end, bucketOf(end), bucketOf(end+1))
+			t.Fatalf("bucket %d should end at %d; that is in %d, the next number in %d", bucket, end, bucketOf(end),
+				bucketOf(end+1))
 		}
 	}
 	if last := len(Histogram{}.counts) - 1; bucketOf(1<<64-1) != last {

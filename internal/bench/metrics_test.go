@@ -23,7 +23,8 @@ func TestWorkSince(t *testing.T) {
 		return metrics{flushWork.count: count, flushWork.seconds: seconds, flushWork.last: last}
 	}
 	before := reading(3, 10, 500)
-	if n, p := flushWork.since(before, reading(4, 12.5, 1000)); n != 1 || !p.from.Equal(time.UnixMilli(997_500)) || !p.to.Equal(time.UnixMilli(1_000_000)) {
+	if n, p := flushWork.since(before, reading(4, 12.5, 1000)); n != 1 || !p.from.Equal(time.UnixMilli(997_500)) ||
+		!p.to.Equal(time.UnixMilli(1_000_000)) {
 		t.Errorf("%d, %v", n, p)
 	}
 	for _, now := range []metrics{before, reading(0, 0, 0), reading(1, 1, 900)} {

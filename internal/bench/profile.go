@@ -56,7 +56,8 @@ func Profiled(ctx context.Context, t Target, w Workload, cfg Config, live *Live)
 
 // profileNode profiles the process that serves its profiles at addr.
 func profileNode(ctx context.Context, addr string, seconds int) (n NodeProfile, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", addr, seconds), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", addr, seconds), nil)
 	if err != nil {
 		return n, err
 	}
@@ -120,7 +121,8 @@ func profileTables(all []*Profile) []Table {
 }
 
 func profileTitle(p *Profile) string {
-	return fmt.Sprintf("%s: processor time of the nodes by component, in %%, and of that in system calls, by number of clients", p.Workload)
+	return fmt.Sprintf("%s: processor time of the nodes by component, in %%, and of that in system calls, by number "+
+		"of clients", p.Workload)
 }
 
 // componentCells returns what each component used of what some nodes used together, and how

@@ -45,7 +45,8 @@ type StoreClient interface {
 
 // Perform does the job that it reads from in, and writes the Result to out: an
 // empty one after a fill. All clients are connected before time is measured.
-func Perform(ctx context.Context, in io.Reader, out io.Writer, open func(ctx context.Context, addr string) (StoreClient, error)) error {
+func Perform(ctx context.Context, in io.Reader, out io.Writer,
+	open func(ctx context.Context, addr string) (StoreClient, error)) error {
 	var job Job
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
@@ -91,7 +92,8 @@ func (t *Target) perform(ctx context.Context, job Job) (res Result, err error) {
 	}
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, t.Program)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = bytes.NewReader(text), &out, &complaint, testcluster.ChildAttributes(syscall.SIGKILL)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = bytes.NewReader(text), &out, &complaint,
+		testcluster.ChildAttributes(syscall.SIGKILL)
 	if err := cmd.Run(); err != nil {
 		return res, fmt.Errorf("%s: %w: %s", t.Program, err, strings.TrimSpace(complaint.String()))
 	}
@@ -104,7 +106,8 @@ func (t *Target) perform(ctx context.Context, job Job) (res Result, err error) {
 // driveClients has each client take operations, in a goroutine of its own, until
 // next has no more or ctx ends. A client whose operation failed goes on with the
 // next one.
-func driveClients(ctx context.Context, clients []StoreClient, cfg Config, r *rand.Rand, rec *recorder, next func() ([]step, int, bool)) error {
+func driveClients(ctx context.Context, clients []StoreClient, cfg Config, r *rand.Rand, rec *recorder,
+	next func() ([]step, int, bool)) error {
 	payloads := newPayloads(cfg.Size, r)
 	var turn sync.Mutex // of what the clients share: next, payloads and rec
 	var all sync.WaitGroup

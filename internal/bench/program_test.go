@@ -88,7 +88,8 @@ func TestProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Workload != name || r.Target != "files" || r.Clients != 3 || r.Elapsed != cfg.Duration || r.Operations == 0 ||
+		if r.Workload != name || r.Target != "files" || r.Clients != 3 || r.Elapsed != cfg.Duration ||
+			r.Operations == 0 ||
 			r.Errors > 0 || r.PerSecond <= 0 || r.P50 <= 0 || r.P99 < r.P50 || r.RSS == 0 {
 			t.Errorf("%+v", r)
 		}
@@ -106,7 +107,8 @@ func TestProgram(t *testing.T) {
 // A job's JSON is that which programs built earlier understand; they refuse what
 // they do not.
 func TestJobForm(t *testing.T) {
-	text, err := json.Marshal(&Job{Addr: "h:1", Processes: []int{7}, Target: "s", Workload: "append", Config: Config{Clients: 2, Duration: time.Second}})
+	text, err := json.Marshal(&Job{Addr: "h:1", Processes: []int{7}, Target: "s", Workload: "append",
+		Config: Config{Clients: 2, Duration: time.Second}})
 	const form = `{"addr":"h:1","processes":[7],"target":"s","workload":"append","config":{"Clients":2,"Duration":1000000000,` +
 		`"WarmUp":0,"Sessions":0,"Size":0,"Last":0,"Prefix":"","Seed":0,"Goroutines":false}}`
 	if string(text) != form {
@@ -115,7 +117,8 @@ func TestJobForm(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"config":{"Speed":1}}`: "Speed", `{"workload":"sing"}`: `no workload "sing"`, ``: "reading the job",
 	} {
-		if err := Perform(t.Context(), strings.NewReader(in), new(bytes.Buffer), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Perform(t.Context(), strings.NewReader(in), new(bytes.Buffer), nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", in, err)
 		}
 	}

@@ -50,7 +50,8 @@ func (s *Setup) restart(ctx context.Context, c *Cluster, payload uint64) (*Resta
 		return nil, err
 	}
 	r.MBPerSecond = float64(payload) / 1e6 / r.Fill.Seconds()
-	r.Calm, r.Restarting, r.Filling = latencyOf(load.samples.within(calm)), latencyOf(load.samples.within(restarting)), latencyOf(load.samples.within(filling))
+	r.Calm, r.Restarting, r.Filling = latencyOf(load.samples.within(calm)), latencyOf(load.samples.within(restarting)),
+		latencyOf(load.samples.within(filling))
 	return r, nil
 }
 

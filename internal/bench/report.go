@@ -26,7 +26,8 @@ type Report struct {
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	if len(r.Series) > 0 {
-		fmt.Fprintf(&b, standardIntroduction, r.Config.Size, r.Config.Sessions, r.Config.Last, r.generator(), r.Rounds, r.Config.Duration, r.etcd())
+		fmt.Fprintf(&b, standardIntroduction, r.Config.Size, r.Config.Sessions, r.Config.Last, r.generator(), r.Rounds,
+			r.Config.Duration, r.etcd())
 	} else {
 		fmt.Fprintf(&b, trialsIntroduction, r.Config.Clients, r.generator())
 	}
@@ -123,19 +124,22 @@ func (r *Report) Tables() []Table {
 }
 
 func (t *Table) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s\n\n| %s |\n|%s\n", t.Title, strings.Join(t.Header, " | "), strings.Repeat("---|", len(t.Header)))
+	fmt.Fprintf(b, "\n## %s\n\n| %s |\n|%s\n", t.Title, strings.Join(t.Header, " | "),
+		strings.Repeat("---|", len(t.Header)))
 	for _, row := range t.Rows {
 		fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
 	}
 }
 
 func (r *Report) figures(b *strings.Builder) {
-	b.WriteString("\nProcessor time is that of all processes of a store per 10,000 operations; memory is what they hold resident;\nflushes are those of the state of turnlog's nodes, of all nodes and rounds together.\n")
+	b.WriteString("\nProcessor time is that of all processes of a store per 10,000 operations; memory is what they " +
+		"hold resident;\nflushes are those of the state of turnlog's nodes, of all nodes and rounds together.\n")
 	title := ""
 	for _, s := range r.Series {
 		if s.Workload != title {
 			title = s.Workload
-			fmt.Fprintf(b, "\n## %s\n\n| clients | store | per second | × first | p50 | p90 | p99 | p99.9 | processor | memory | flushes | errors |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n", title)
+			fmt.Fprintf(b, "\n## %s\n\n| clients | store | per second | × first | p50 | p90 | p99 | p99.9 | "+
+				"processor | memory | flushes | errors |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n", title)
 		}
 		for _, row := range s.Rows() {
 			fmt.Fprintf(b, "| %s |\n", strings.Join(row, " | "))
@@ -165,7 +169,8 @@ func (s *Series) Rows() [][]string {
 			flushes = fmt.Sprint(*r.Flushes)
 		}
 		rows = append(rows, []string{fmt.Sprint(s.Clients), name, Thousands(r.PerSecond), ratio,
-			micros(r.P50), micros(r.P90), micros(r.P99), micros(r.P999), processor, memory, flushes, fmt.Sprint(r.Errors)})
+			micros(r.P50), micros(r.P90), micros(r.P99), micros(r.P999), processor, memory, flushes,
+			fmt.Sprint(r.Errors)})
 	}
 	return rows
 }

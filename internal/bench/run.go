@@ -92,7 +92,8 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 		res.FirstError = rec.first.Error()
 	}
 	if rec.operations == 0 {
-		return res, fmt.Errorf("%s on %s: nothing succeeded within %s: %w", w.Name, t.Name, cfg.Duration, cmp.Or(rec.first, errSlow))
+		return res, fmt.Errorf("%s on %s: nothing succeeded within %s: %w", w.Name, t.Name, cfg.Duration,
+			cmp.Or(rec.first, errSlow))
 	}
 	return res, nil
 }
@@ -124,7 +125,8 @@ func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {
 }
 
 // generate connects the clients and drives them until next has no more operations.
-func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder, next func() ([]step, int, bool)) error {
+func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder,
+	next func() ([]step, int, bool)) error {
 	if t.clients != nil {
 		return driveClients(ctx, t.clients, cfg, r, rec, next)
 	}

@@ -34,7 +34,8 @@ func TestSamplesAgainstPairs(t *testing.T) {
 		window := span{at(200), at(700)}
 		busy, inWindow := 0, 0
 		for _, o := range ops {
-			if slices.ContainsFunc(spans, func(p span) bool { return !p.to.Before(o.begun) && !p.from.After(o.ended) }) {
+			if slices.ContainsFunc(spans,
+				func(p span) bool { return !p.to.Before(o.begun) && !p.from.After(o.ended) }) {
 				busy++
 			}
 			if !o.ended.Before(window.from) && o.ended.Before(window.to) {
@@ -43,7 +44,8 @@ func TestSamplesAgainstPairs(t *testing.T) {
 		}
 		during, without := all.split(spans)
 		if int(during.Total()) != busy || int(without.Total()) != len(ops)-busy {
-			t.Errorf("seed %d: %d operations during, %d without; want %d and %d", seed, during.Total(), without.Total(), busy, len(ops)-busy)
+			t.Errorf("seed %d: %d operations during, %d without; want %d and %d", seed, during.Total(), without.Total(),
+				busy, len(ops)-busy)
 		}
 		if got := all.within(window).Total(); int(got) != inWindow {
 			t.Errorf("seed %d: %d operations in the window, want %d", seed, got, inWindow)
@@ -83,18 +85,21 @@ func TestGrowthDigest(t *testing.T) {
 		}
 	}
 	w := &watch{nodes: make([]*testcluster.Node, 1), busy: []span{{second(10), second(19.985)}}, looks: []look{
-		{at: second(5), rss: []uint64{10}}, {at: second(20.5), flushes: 1, rss: []uint64{30}}, {at: second(39), snapshots: 2, rss: []uint64{20}},
+		{at: second(5), rss: []uint64{10}}, {at: second(20.5), flushes: 1, rss: []uint64{30}},
+		{at: second(39), snapshots: 2, rss: []uint64{20}},
 	}}
 	var g GrowthFigures
 	g.digest(&all, w, 10*time.Second)
-	if len(g.Intervals) != 4 || g.Intervals[3].Stored != 3000 || g.Intervals[2].Flushes != 1 || g.Intervals[3].Snapshots != 2 || g.Intervals[2].RSS[0] != 30 {
+	if len(g.Intervals) != 4 || g.Intervals[3].Stored != 3000 || g.Intervals[2].Flushes != 1 ||
+		g.Intervals[3].Snapshots != 2 || g.Intervals[2].RSS[0] != 30 {
 		t.Errorf("intervals: %+v", g.Intervals)
 	}
 	near := func(got, want float64) bool { return got > want*0.98 && got < want*1.02 }
 	if !near(g.First, 100) || !near(g.Last, 50) || !near(g.PerSecond, 75) || !near(g.Busy, 0.25) {
 		t.Errorf("first %v, last %v, all %v per second; busy %v", g.First, g.Last, g.PerSecond, g.Busy)
 	}
-	if !near(float64(g.BusyP99), 8e6) || !near(float64(g.OtherP99), 2e6) || g.Flushes != 1 || g.Snapshots != 2 || g.RSS[0] != 30 {
+	if !near(float64(g.BusyP99), 8e6) || !near(float64(g.OtherP99), 2e6) || g.Flushes != 1 || g.Snapshots != 2 ||
+		g.RSS[0] != 30 {
 		t.Errorf("%+v", g)
 	}
 }

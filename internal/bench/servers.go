@@ -26,7 +26,8 @@ func StartRedis(ctx context.Context, binary, dir string, replicas int) (_ *Serve
 	for i, addr := range s.resp {
 		_, port, _ := strings.Cut(addr, ":")
 		name := fmt.Sprintf("redis-%s", port)
-		args := []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes", "--appendfsync", "always",
+		args := []string{"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes",
+			"--appendfsync", "always",
 			"--appenddirname", name, "--dbfilename", name + ".rdb", "--save", "", "--auto-aof-rewrite-percentage", "0"}
 		if i > 0 {
 			_, master, _ := strings.Cut(s.resp[0], ":")

@@ -153,7 +153,8 @@ func (s *Setup) wholeKeyspace(ctx context.Context, c *Cluster, prefix string, f 
 		}
 	}
 	f.List.Elapsed, f.Erase.Elapsed = listing.to.Sub(listing.from), erasing.to.Sub(erasing.from)
-	f.Calm, f.List.Others, f.Erase.Others = latencyOf(load.samples.within(calm)), latencyOf(load.samples.within(listing)), latencyOf(load.samples.within(erasing))
+	f.Calm, f.List.Others, f.Erase.Others = latencyOf(load.samples.within(calm)),
+		latencyOf(load.samples.within(listing)), latencyOf(load.samples.within(erasing))
 	return nil
 }
 
@@ -231,7 +232,8 @@ func (s *Setup) depth(ctx context.Context, c *Cluster, f *ShapesFigures) error {
 			cfg.Duration = max(cfg.Duration/readRounds, time.Millisecond)
 			cfg.WarmUp = min(cfg.WarmUp, cfg.Duration)
 			t.Name = k.name
-			r, err := Run(ctx, t, read, cfg, s.live(fmt.Sprintf("reading the last %d of the %s session", fewMessages, k.name)))
+			r, err := Run(ctx, t, read, cfg,
+				s.live(fmt.Sprintf("reading the last %d of the %s session", fewMessages, k.name)))
 			if err != nil {
 				return err
 			}

@@ -22,8 +22,10 @@ type Trial struct {
 // Trials lists them.
 func Trials() []Trial {
 	return []Trial{
-		{"growth", "append --messages messages: does it become slower, and what does it cost? --restart: and a node that restarts or is replaced", growth},
-		{"shapes", "many short sessions against few long ones; listing and deleting them all while others append", shapes},
+		{"growth", "append --messages messages: does it become slower, and what does it cost? --restart: and a node " +
+			"that restarts or is replaced", growth},
+		{"shapes", "many short sessions against few long ones; listing and deleting them all while others append",
+			shapes},
 		{"ttl", "many sessions that expire within --window, while others append", expiry},
 	}
 }
@@ -114,7 +116,8 @@ func (s *Setup) live(what string) *Live {
 }
 
 // start starts a load whose failures are reported with the findings.
-func (s *Setup) start(ctx context.Context, t Target, cfg Config, what string, session func(*rand.Rand) (int, bool)) *background {
+func (s *Setup) start(ctx context.Context, t Target, cfg Config, what string,
+	session func(*rand.Rand) (int, bool)) *background {
 	b := startBackground(ctx, t, cfg, s.live(what), session)
 	s.loads = append(s.loads, b)
 	return b

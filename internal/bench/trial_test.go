@@ -73,7 +73,8 @@ func TestTailReaderChecks(t *testing.T) {
 		seqs []uint64
 		fine bool
 	}{
-		{[]uint64{1}, true}, {[]uint64{1, 2, 3}, true}, {[]uint64{2}, false}, {[]uint64{1, 3}, false}, {[]uint64{1, 1}, false}, {[]uint64{1, 2, 3, 4}, false},
+		{[]uint64{1}, true}, {[]uint64{1, 2, 3}, true}, {[]uint64{2}, false}, {[]uint64{1, 3}, false},
+		{[]uint64{1, 1}, false}, {[]uint64{1, 2, 3, 4}, false},
 	} {
 		rec := &recorder{from: now.Add(-time.Hour), until: now.Add(time.Hour), live: new(Live)}
 		r := &tailReader{&pair{sent: []time.Time{now, now, now}}}

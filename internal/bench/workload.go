@@ -35,15 +35,18 @@ type Workload struct {
 func Workloads() []Workload {
 	return []Workload{
 		{Name: "append", Help: "append one message to a session", next: func(*rand.Rand) []step { return oneMore }},
-		{Name: "read", Help: "read the last messages of a session", Reads: true, next: func(*rand.Rand) []step { return readOnly }},
-		{Name: "chat", Help: "read the last messages, then append a turn of two", Reads: true, next: func(*rand.Rand) []step { return chatTurn }},
+		{Name: "read", Help: "read the last messages of a session", Reads: true,
+			next: func(*rand.Rand) []step { return readOnly }},
+		{Name: "chat", Help: "read the last messages, then append a turn of two", Reads: true,
+			next: func(*rand.Rand) []step { return chatTurn }},
 		{Name: "mixed", Help: "four reads to one append", Reads: true, next: func(r *rand.Rand) []step {
 			if r.Uint32()%5 == 0 {
 				return oneMore
 			}
 			return readOnly
 		}},
-		{Name: "tail", Help: "append to a session and follow it over another connection: until a message has come", Tails: true},
+		{Name: "tail", Help: "append to a session and follow it over another connection: until a message has come",
+			Tails: true},
 	}
 }
 

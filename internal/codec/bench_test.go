@@ -9,7 +9,8 @@ import (
 // BenchmarkEntry packs 64 appends, which are encoded already, into a log entry,
 // and takes it apart again.
 func BenchmarkEntry(b *testing.B) {
-	op, err := EncodeOp(&turn.Append{Key: turn.Key{Namespace: "0", Name: "session:12345"}, Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}})
+	op, err := EncodeOp(&turn.Append{Key: turn.Key{Namespace: "0", Name: "session:12345"},
+		Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}})
 	if err != nil {
 		b.Fatal(err)
 	}

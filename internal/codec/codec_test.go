@@ -30,7 +30,8 @@ var queries = []turn.Query{
 // Every kind must be in the lists above, so that the tests below are about it.
 func TestEveryKindIsTested(t *testing.T) {
 	if len(ops) != len(opKinds.byType) || len(queries) != len(queryKinds.byType) {
-		t.Errorf("%d of %d operations and %d of %d queries are tested", len(ops), len(opKinds.byType), len(queries), len(queryKinds.byType))
+		t.Errorf("%d of %d operations and %d of %d queries are tested", len(ops), len(opKinds.byType), len(queries),
+			len(queryKinds.byType))
 	}
 }
 
@@ -64,7 +65,8 @@ func randomSteps(t testing.TB, rnd *rand.Rand) []turn.Step {
 	var steps []turn.Step
 	for range rnd.IntN(5) {
 		op := random(t, rnd, ops[rnd.IntN(len(ops)-1)]).(turn.Op) // the last is Tx
-		steps = append(steps, turn.Step{Op: op}, turn.Step{Query: random(t, rnd, queries[rnd.IntN(len(queries))]).(turn.Query)})
+		steps = append(steps, turn.Step{Op: op},
+			turn.Step{Query: random(t, rnd, queries[rnd.IntN(len(queries))]).(turn.Query)})
 	}
 	return steps
 }
@@ -72,7 +74,8 @@ func randomSteps(t testing.TB, rnd *rand.Rand) []turn.Step {
 func randomOutcomes(t testing.TB, rnd *rand.Rand) []turn.Outcome {
 	var all []turn.Outcome
 	for range rnd.IntN(3) {
-		all = append(all, turn.Outcome{Result: turn.Result{Number: rnd.Int64(), Value: []byte("x")}}, turn.Outcome{Err: turn.Errorf(turn.Conflict, "no")})
+		all = append(all, turn.Outcome{Result: turn.Result{Number: rnd.Int64(), Value: []byte("x")}},
+			turn.Outcome{Err: turn.Errorf(turn.Conflict, "no")})
 	}
 	return all
 }
@@ -164,7 +167,8 @@ func TestErrorRoundTrip(t *testing.T) {
 }
 
 func TestEveryTruncationIsAnError(t *testing.T) {
-	op := &turn.Append{Key: turn.Key{Namespace: "0", Name: "s"}, Messages: []turn.NewMessage{{ID: "a", Data: []byte("hello")}}}
+	op := &turn.Append{Key: turn.Key{Namespace: "0", Name: "s"},
+		Messages: []turn.NewMessage{{ID: "a", Data: []byte("hello")}}}
 	b, err := EncodeOp(op)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +224,8 @@ func TestOlderIsRead(t *testing.T) {
 }
 
 func TestEntryRoundTrip(t *testing.T) {
-	want := Entry{Stamp: 1 << 40, Commands: []Command{{Origin: 1 << 63, Number: 1, Op: []byte("one")}, {Number: 300, Op: []byte{}}}}
+	want := Entry{Stamp: 1 << 40,
+		Commands: []Command{{Origin: 1 << 63, Number: 1, Op: []byte("one")}, {Number: 300, Op: []byte{}}}}
 	b := AppendEntry(nil, want.Stamp, want.Commands)
 	got, err := DecodeEntry(b)
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -332,7 +337,8 @@ func TestAnnouncedLengthsTakeNoMemory(t *testing.T) {
 }
 
 func BenchmarkOp(b *testing.B) {
-	op := &turn.Append{Key: turn.Key{Namespace: "0", Name: "session:12345"}, Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}}
+	op := &turn.Append{Key: turn.Key{Namespace: "0", Name: "session:12345"},
+		Messages: []turn.NewMessage{{ID: "0123456789abcdef", Data: make([]byte, 512)}}}
 	wire, err := EncodeOp(op)
 	if err != nil {
 		b.Fatal(err)

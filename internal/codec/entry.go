@@ -57,7 +57,8 @@ func DecodeEntry(b []byte) (Entry, error) {
 		return Entry{}, turn.Errorf(turn.Corrupt, "log entry of %d bytes is too short", len(b))
 	}
 	if b[0] != EntryVersion {
-		return Entry{}, turn.Errorf(turn.Newer, "log entry has version %d, this turnlog reads version %d", b[0], EntryVersion)
+		return Entry{}, turn.Errorf(turn.Newer, "log entry has version %d, this turnlog reads version %d", b[0],
+			EntryVersion)
 	}
 	e := Entry{Stamp: int64(binary.LittleEndian.Uint64(b[1:]))}
 	r := varints{b: b[entryHeader:]}

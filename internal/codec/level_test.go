@@ -87,7 +87,8 @@ func TestLevelOfKinds(t *testing.T) {
 	opKinds.byNumber[kindAddInt] = opKinds.byNumber[kindAddInt].since(3)
 	queryKinds.byNumber[kindGetString] = queryKinds.byNumber[kindGetString].since(4)
 	k := turn.Key{Namespace: "0", Name: "k"}
-	add, get, other := turn.Step{Op: &turn.AddInt{Key: k}}, turn.Step{Query: &turn.GetString{Key: k}}, turn.Step{Op: &turn.Clear{Key: k}}
+	add, get, other := turn.Step{Op: &turn.AddInt{Key: k}}, turn.Step{Query: &turn.GetString{Key: k}},
+		turn.Step{Op: &turn.Clear{Key: k}}
 	for _, test := range []struct {
 		op   turn.Op
 		want turn.ClusterLevel

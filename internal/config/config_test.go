@@ -59,7 +59,8 @@ func TestClusterAsMapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	peers, err := c.Peers()
-	if err != nil || len(peers) != 2 || peers[0] != (Peer{"n1", "127.0.0.1:7381"}) || peers[1] != (Peer{"n2", "127.0.0.1:2"}) {
+	if err != nil || len(peers) != 2 || peers[0] != (Peer{"n1", "127.0.0.1:7381"}) ||
+		peers[1] != (Peer{"n2", "127.0.0.1:2"}) {
 		t.Fatalf("peers %v, error %v", peers, err)
 	}
 }
@@ -105,21 +106,31 @@ func TestRefused(t *testing.T) {
 		{"slow snapshots", "snapshot-rate: 64KiB\n", nil, "1MiB or more"},
 		{"small budget", "memory-budget: 1MiB\n", nil, "16MiB"},
 		{"not loopback", "", []string{"--resp-addr", "0.0.0.0:7379"}, "--insecure"},
-		{"not loopback, users only", "", []string{"--resp-addr", "0.0.0.0:7379", "--users-file", "u"}, "set users-file, tls-cert and tls-key"},
-		{"not loopback, TLS only", "", []string{"--http-addr", "0.0.0.0:7379", "--tls-cert", "c", "--tls-key", "k"}, "set users-file, tls-cert and tls-key"},
-		{"node not on loopback", "", []string{"--raft-addr", "10.0.0.1:7381", "--users-file", "u", "--tls-cert", "c", "--tls-key", "k"}, "set node-tls-cert, node-tls-key and node-tls-ca"},
+		{"not loopback, users only", "", []string{"--resp-addr", "0.0.0.0:7379", "--users-file", "u"},
+			"set users-file, tls-cert and tls-key"},
+		{"not loopback, TLS only", "", []string{"--http-addr", "0.0.0.0:7379", "--tls-cert", "c", "--tls-key", "k"},
+			"set users-file, tls-cert and tls-key"},
+		{"node not on loopback", "", []string{"--raft-addr", "10.0.0.1:7381", "--users-file", "u", "--tls-cert", "c",
+			"--tls-key", "k"}, "set node-tls-cert, node-tls-key and node-tls-ca"},
 		{"certificate without key", "tls-cert: c\n", nil, "tls-key"},
 		{"client authority alone", "tls-client-ca: c\n", nil, "needs tls-cert"},
 		{"node without authority", "node-tls-cert: c\nnode-tls-key: k\n", nil, "node-tls-ca"},
 		{"open metrics without users", "open-metrics: true\n", nil, "users-file"},
-		{"cluster with users, nodes without a credential", "", []string{"--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"}, "cluster-secret-file"},
-		{"the same on a protected network", "", []string{"--insecure", "--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"}, "cluster-secret-file"},
-		{"client certificates, nodes without", "", []string{"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca", "--join"}, "cluster-secret-file"},
-		{"joining with users, without a credential", "", []string{"--users-file", "u", "--join"}, "cluster-secret-file"},
+		{"cluster with users, nodes without a credential", "",
+			[]string{"--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"},
+			"cluster-secret-file"},
+		{"the same on a protected network", "",
+			[]string{"--insecure", "--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"},
+			"cluster-secret-file"},
+		{"client certificates, nodes without", "",
+			[]string{"--tls-cert", "c", "--tls-key", "k", "--tls-client-ca", "ca", "--join"}, "cluster-secret-file"},
+		{"joining with users, without a credential", "", []string{"--users-file", "u", "--join"},
+			"cluster-secret-file"},
 		{"optional secret without one", "", []string{"--cluster-secret-optional"}, "cluster-secret-file"},
 		{"names of nodes without certificates", "", []string{"--node-tls-names", "n1=a"}, "node-tls-cert"},
 		{"no name of a node", "", []string{"--node-tls-names", "n1="}, "ID=NAME"},
-		{"secret is no encryption", "", []string{"--raft-addr", "10.0.0.1:7381", "--cluster-secret-file", "s"}, "set node-tls-cert"},
+		{"secret is no encryption", "", []string{"--raft-addr", "10.0.0.1:7381", "--cluster-secret-file", "s"},
+			"set node-tls-cert"},
 		{"every interface", "", []string{"--http-addr", ":7380"}, "--insecure"},
 		{"no port", "", []string{"--raft-addr", "127.0.0.1"}, "HOST:PORT"},
 		{"bad level", "log-level: loud\n", nil, "log-level"},
@@ -142,7 +153,8 @@ func TestRefused(t *testing.T) {
 
 func TestProtectedListensAnywhere(t *testing.T) {
 	const secured = "users-file: u\ntls-cert: c\ntls-key: k\nnode-tls-cert: c\nnode-tls-key: k\nnode-tls-ca: ca\n"
-	if _, err := load(t, secured, nil, "--resp-addr", "0.0.0.0:7379", "--http-addr", ":7380", "--raft-addr", "10.0.0.1:7381"); err != nil {
+	if _, err := load(t, secured, nil, "--resp-addr", "0.0.0.0:7379", "--http-addr", ":7380", "--raft-addr",
+		"10.0.0.1:7381"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -151,18 +163,21 @@ func TestNodeCredentials(t *testing.T) {
 	for _, args := range [][]string{
 		{"--users-file", "u"}, // alone
 		{"--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2"},
-		{"--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2", "--cluster-secret-file", "s", "--cluster-secret-optional"},
+		{"--users-file", "u", "--initial-cluster", "n1=127.0.0.1:7381,n2=127.0.0.1:2", "--cluster-secret-file", "s",
+			"--cluster-secret-optional"},
 		{"--users-file", "u", "--join", "--node-tls-cert", "c", "--node-tls-key", "k", "--node-tls-ca", "ca"},
 	} {
 		if _, err := load(t, "", nil, args...); err != nil {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
-	c, err := load(t, "node-tls-cert: c\nnode-tls-key: k\nnode-tls-ca: ca\n", nil, "--node-tls-names", "n1=db1.example, any,n1=spiffe://example/n1")
+	c, err := load(t, "node-tls-cert: c\nnode-tls-key: k\nnode-tls-ca: ca\n", nil, "--node-tls-names",
+		"n1=db1.example, any,n1=spiffe://example/n1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names, err := c.NodeNames(); fmt.Sprint(names) != "map[:[any] n1:[db1.example spiffe://example/n1]]" || err != nil {
+	if names, err := c.NodeNames(); fmt.Sprint(names) != "map[:[any] n1:[db1.example spiffe://example/n1]]" ||
+		err != nil {
 		t.Errorf("%v, %v", names, err)
 	}
 }
@@ -174,7 +189,8 @@ func TestInsecureListensAnywhere(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for text, want := range map[string]Size{"0": 0, "17": 17, "8KiB": 8 << 10, "8 kb": 8 << 10, "3MB": 3 << 20, "2GiB": 2 << 30} {
+	for text, want := range map[string]Size{"0": 0, "17": 17, "8KiB": 8 << 10, "8 kb": 8 << 10, "3MB": 3 << 20,
+		"2GiB": 2 << 30} {
 		var s Size
 		if err := s.Set(text); err != nil || s != want {
 			t.Errorf("%q: %d, %v; want %d", text, s, err, want)

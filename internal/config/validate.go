@@ -41,16 +41,19 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
 	}
 	if c.LogCompactBytes < 64<<10 || c.LogTailBytes < 64<<10 {
-		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: at least 64KiB each are needed", c.LogCompactBytes.String(), c.LogTailBytes.String())
+		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: at least 64KiB each are needed",
+			c.LogCompactBytes.String(), c.LogTailBytes.String())
 	}
 	if c.SnapshotRate != 0 && c.SnapshotRate < 1<<20 {
-		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no bound: a node that is sent the state more slowly may never catch up", c.SnapshotRate.String())
+		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no bound: a node that is sent the state "+
+			"more slowly may never catch up", c.SnapshotRate.String())
 	}
 	if c.MemoryBudget < 16<<20 {
 		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
 	}
 	if c.MaxMessageBytes <= 0 || c.MaxAppendBytes < c.MaxMessageBytes || c.MaxReadBytes < c.MaxAppendBytes {
-		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= max-read-bytes (%s)",
+		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= "+
+			"max-read-bytes (%s)",
 			c.MaxMessageBytes.String(), c.MaxAppendBytes.String(), c.MaxReadBytes.String())
 	}
 	for _, o := range c.Origins() {
@@ -75,15 +78,18 @@ func (c *Config) checkAddresses() error {
 		protected  bool
 		needs      string
 	}{
-		{"resp-addr", c.RESPAddr, clients, forClients}, {"http-addr", c.HTTPAddr, clients, forClients}, {"raft-addr", c.RaftAddr, nodes, forNodes},
+		{"resp-addr", c.RESPAddr, clients, forClients}, {"http-addr", c.HTTPAddr, clients, forClients},
+		{"raft-addr", c.RaftAddr, nodes, forNodes},
 	} {
 		host, _, err := net.SplitHostPort(a.addr)
 		if err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
 		}
 		if !c.Insecure && !a.protected && !isLoopback(host) {
-			return fmt.Errorf("%s %s is reachable from other machines, and anyone who reaches it could read and change every conversation: "+
-				"set %s, listen on loopback, or give --insecure if the network itself is protected", a.name, a.addr, a.needs)
+			return fmt.Errorf("%s %s is reachable from other machines, and anyone who reaches it could read and "+
+				"change every conversation: "+
+				"set %s, listen on loopback, or give --insecure if the network itself is protected", a.name,
+				a.addr, a.needs)
 		}
 	}
 	for _, a := range []struct{ name, addr string }{
@@ -127,8 +133,10 @@ func (c *Config) checkNodes() error {
 	case c.ClusterSecretOptional && c.ClusterSecretFile == "":
 		return fmt.Errorf("cluster-secret-optional: means nothing without cluster-secret-file")
 	case c.AsksClients() && !c.NodeCredential() && (c.Join || len(peers) > 1):
-		return fmt.Errorf("users-file or tls-client-ca: with these, the nodes need a credential, too, or any program on this machine could pass for one of them " +
-			"and do what no user may: set cluster-secret-file, or node-tls-cert, node-tls-key and node-tls-ca, on every node")
+		return fmt.Errorf("users-file or tls-client-ca: with these, the nodes need a credential, too, or any program " +
+			"on this machine could pass for one of them " +
+			"and do what no user may: set cluster-secret-file, or node-tls-cert, node-tls-key and node-tls-ca, on " +
+			"every node")
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 		for path := range strings.SplitSeq(paths, ",") {
 			names := strings.Split(path, ".")
 			if slices.Contains(names, "") {
-				return nil, fmt.Errorf("redis-id-path %q: must be NAMESPACE=path,path, a path being names with dots between them", part)
+				return nil, fmt.Errorf("redis-id-path %q: must be NAMESPACE=path,path, a path being names with dots "+
+					"between them", part)
 			}
 			all[ns] = append(all[ns], names)
 		}
@@ -158,7 +159,8 @@ func (c *Config) checkSelf(peers []Peer, self string) error {
 			continue
 		}
 		if p.Addr != self {
-			return fmt.Errorf("initial-cluster says that %s is at %s, but this node's address is %s (raft-addr or raft-advertise)", p.ID, p.Addr, self)
+			return fmt.Errorf("initial-cluster says that %s is at %s, but this node's address is %s (raft-addr or "+
+				"raft-advertise)", p.ID, p.Addr, self)
 		}
 		return nil
 	}

@@ -40,7 +40,8 @@ func (b *Budget) Check() error {
 	if b.limit >= Least && b.Clients() > 0 {
 		return nil
 	}
-	return fmt.Errorf("the process may have %d open files, and needs at least %d, of which its data takes %d: raise the limit (ulimit -n, LimitNOFILE=)",
+	return fmt.Errorf("the process may have %d open files, and needs at least %d, of which its data takes %d: raise "+
+		"the limit (ulimit -n, LimitNOFILE=)",
 		b.limit, max(Least, b.Reserved()+1), b.files())
 }
 

@@ -31,7 +31,8 @@ func TestPools(t *testing.T) {
 	first := count(one)
 	second := count(other)
 	if first != one.Size() || second == 0 || first+second != b.Clients() || b.Clients()+b.Reserved() != b.Limit() {
-		t.Errorf("%d and %d of %d are taken, %d are reserved of %d", first, second, b.Clients(), b.Reserved(), b.Limit())
+		t.Errorf("%d and %d of %d are taken, %d are reserved of %d", first, second, b.Clients(),
+			b.Reserved(), b.Limit())
 	}
 	other.Release()
 	if !other.Take() || other.Take() {

@@ -55,7 +55,8 @@ func TestCrossValidation(t *testing.T) {
 			t.Fatalf("seed %d: a good history is rejected: %v %v", seed, linear.Violations, linear.Undecided)
 		case !linear.Passed() && legal && !stricter(linear):
 			dump(t, ops)
-			t.Fatalf("seed %d: the linear checker rejects what the search accepts: %v %v", seed, linear.Violations, linear.Undecided)
+			t.Fatalf("seed %d: the linear checker rejects what the search accepts: %v %v", seed, linear.Violations,
+				linear.Undecided)
 		}
 		if !linear.Passed() {
 			bad++
@@ -103,13 +104,15 @@ func ambiguous(ops []*history.Operation) bool {
 			told[op.Result.Revision] = true
 		}
 	}
-	return slices.ContainsFunc(ops, func(op *history.Operation) bool { return isConflict(op) && !told[op.Error.Revision] })
+	return slices.ContainsFunc(ops,
+		func(op *history.Operation) bool { return isConflict(op) && !told[op.Error.Revision] })
 }
 
 // stricter reports whether a rejection rests on what the search cannot see: a
 // duplicate is legal for it whichever attempt was the first, and so on.
 func stricter(v *Verdict) bool {
-	return len(v.Violations) > 0 && slices.Contains([]string{"false duplicate", "doubled", "refused but there"}, v.Violations[0].Rule)
+	return len(v.Violations) > 0 && slices.Contains([]string{"false duplicate", "doubled", "refused but there"},
+		v.Violations[0].Rule)
 }
 
 // spoil breaks one thing in a history; not every break makes it illegal.

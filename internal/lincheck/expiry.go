@@ -42,7 +42,8 @@ func expiringModel(b clockBounds) porcupine.Model {
 		DescribeOperation: func(in, _ any) string { return describeCall(in.(*history.Operation)) },
 		DescribeState: func(st any) string {
 			s := st.(*mortal)
-			return fmt.Sprintf("%s, deadline between %.1f and %.1f ms", s.key, float64(s.earliest)/1e6, float64(s.latest)/1e6)
+			return fmt.Sprintf("%s, deadline between %.1f and %.1f ms", s.key, float64(s.earliest)/1e6,
+				float64(s.latest)/1e6)
 		},
 	}
 	return m.ToModel()

@@ -55,23 +55,32 @@ func TestGoodExpiringHistories(t *testing.T) {
 
 func TestBadExpiringHistories(t *testing.T) {
 	for name, text := range map[string]string{
-		"doubled":                     "0-1 append a ids ttl=900 -> ?\n 2-3 append a ids ttl=900 -> 1 rev=3\n 4-5 read -> last=2 rev=4 1:a 2:a",
-		"doubled by a retry":          "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append a ids ttl=900 -> 2 rev=4",
-		"doubled after the end":       "0-1 append a ids ttl=100 -> 1 rev=3\n 300-301 read -> last=0\n 310-311 append a ids ttl=100 -> 1 rev=5",
-		"reordered":                   "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append b ids ttl=900 -> 2 rev=4\n 4-5 read -> last=2 rev=4 1:b 2:a",
-		"torn":                        "0-1 append a,b ids ttl=900 -> ?\n 4-5 read -> last=1 rev=3 1:a",
-		"refused but there":           "0-1 append a ids ttl=900 -> fail UNAVAILABLE\n 4-5 read -> last=1 rev=3 1:a",
-		"a condition ignored":         "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append b ids ttl=900 -> 2 rev=4\n 4-5 append c ids expect=3 ttl=900 -> 3 rev=5",
-		"a false conflict":            "0-1 append a ids ttl=900 -> 1 rev=3\n 4-5 append c ids expect=3 ttl=900 -> fail CONFLICT rev=9",
-		"gone and back":               "0-1 append a ids ttl=100 -> 1 rev=3\n 200-201 read -> last=0\n 300-301 read -> last=1 rev=3 1:a",
-		"gone and back by an append":  "0-1 append a ids ttl=100 -> 1 rev=3\n 200-201 read -> last=0\n 300-301 append b ids ttl=100 -> 2 rev=4",
-		"one of its messages is gone": "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append b ids ttl=900 -> 2 rev=4\n 4-5 read -> last=2 rev=4 2:b",
-		"shown long after":            "0-1 append a ids ttl=100 -> 1 rev=3\n 6000-6001 read -> last=1 rev=3 1:a",
-		"appended to long after":      "0-1 append a ids ttl=100 -> 1 rev=3\n 6000-6001 append b ids ttl=100 -> 2 rev=4",
-		"its seqs go on":              "0-1 append a ids ttl=100 -> 1 rev=3\n 6000-6001 read -> last=1",
-		"a node shows it":             "0-1 append a ids ttl=100 -> 1 rev=3\n 20000-20001 final stale -> last=1 1:a",
-		"a node numbers on":           "0-1 append a ids ttl=100 -> 1 rev=3\n 20000-20001 final stale -> last=1",
-		"two values at one seq":       "0-1 append a ids ttl=100 -> ?\n 0-1 append b ids ttl=100 -> ?\n 4-5 read -> last=1 inc=4 1:a\n 6-7 read stale -> last=1 inc=4 1:b",
+		"doubled": "0-1 append a ids ttl=900 -> ?\n 2-3 append a ids ttl=900 -> 1 rev=3\n 4-5 " +
+			"read -> last=2 rev=4 1:a 2:a",
+		"doubled by a retry": "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append a ids ttl=900 -> 2 rev=4",
+		"doubled after the end": "0-1 append a ids ttl=100 -> 1 rev=3\n 300-301 read -> last=0\n 310-311 " +
+			"append a ids ttl=100 -> 1 rev=5",
+		"reordered": "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append b ids ttl=900 -> 2 rev=4\n " +
+			"4-5 read -> last=2 rev=4 1:b 2:a",
+		"torn":              "0-1 append a,b ids ttl=900 -> ?\n 4-5 read -> last=1 rev=3 1:a",
+		"refused but there": "0-1 append a ids ttl=900 -> fail UNAVAILABLE\n 4-5 read -> last=1 rev=3 1:a",
+		"a condition ignored": "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append b ids ttl=900 -> 2 rev=4\n " +
+			"4-5 append c ids expect=3 ttl=900 -> 3 rev=5",
+		"a false conflict": "0-1 append a ids ttl=900 -> 1 rev=3\n 4-5 append c ids expect=3 ttl=900 -> " +
+			"fail CONFLICT rev=9",
+		"gone and back": "0-1 append a ids ttl=100 -> 1 rev=3\n 200-201 read -> last=0\n 300-301 read " +
+			"-> last=1 rev=3 1:a",
+		"gone and back by an append": "0-1 append a ids ttl=100 -> 1 rev=3\n 200-201 read -> last=0\n 300-301 " +
+			"append b ids ttl=100 -> 2 rev=4",
+		"one of its messages is gone": "0-1 append a ids ttl=900 -> 1 rev=3\n 2-3 append b ids ttl=900 -> 2 rev=4\n " +
+			"4-5 read -> last=2 rev=4 2:b",
+		"shown long after":       "0-1 append a ids ttl=100 -> 1 rev=3\n 6000-6001 read -> last=1 rev=3 1:a",
+		"appended to long after": "0-1 append a ids ttl=100 -> 1 rev=3\n 6000-6001 append b ids ttl=100 -> 2 rev=4",
+		"its seqs go on":         "0-1 append a ids ttl=100 -> 1 rev=3\n 6000-6001 read -> last=1",
+		"a node shows it":        "0-1 append a ids ttl=100 -> 1 rev=3\n 20000-20001 final stale -> last=1 1:a",
+		"a node numbers on":      "0-1 append a ids ttl=100 -> 1 rev=3\n 20000-20001 final stale -> last=1",
+		"two values at one seq": "0-1 append a ids ttl=100 -> ?\n 0-1 append b ids ttl=100 -> ?\n 4-5 read -> " +
+			"last=1 inc=4 1:a\n 6-7 read stale -> last=1 inc=4 1:b",
 	} {
 		if v := judge(t, text+gone); len(v.Violations) == 0 {
 			t.Errorf("%s: accepted (undecided: %v)", name, v.Undecided)
@@ -105,7 +114,8 @@ func simulateExpiring(r *rand.Rand, calls int) (ops []*history.Operation) {
 			next, deadline = next.withRevision(s, revision), effect+c.TTL*1e6
 		}
 		s = next
-		op := &history.Operation{ID: int64(i + 1), Process: i, Node: "n1", Session: "0/s", Call: c, Invoke: invoke, Outcome: history.OK, Result: want.Result}
+		op := &history.Operation{ID: int64(i + 1), Process: i, Node: "n1", Session: "0/s", Call: c, Invoke: invoke,
+			Outcome: history.OK, Result: want.Result}
 		op.Return = effect + r.Int64N(5e6)
 		if s.exists && !want.Duplicate {
 			op.Result.Revision = s.revision

@@ -94,7 +94,8 @@ func (l *log) place() {
 			continue
 		}
 		if op.Call.Watch && r.First != r.Watched {
-			l.violation("watch", fmt.Sprintf("there were %d messages under WATCH, and EXEC took place at seq %d", r.Watched-1, r.First), op)
+			l.violation("watch", fmt.Sprintf("there were %d messages under WATCH, and EXEC took place at seq %d",
+				r.Watched-1, r.First), op)
 		}
 		for i, v := range op.Call.Values {
 			l.see(op, r.First+uint64(i), v)
@@ -134,7 +135,8 @@ func (l *log) checkFinal() bool {
 	l.last = final.Result.Last
 	for seq, op := range l.seenBy {
 		if seq > l.last {
-			l.violation("lost", fmt.Sprintf("%q was at seq %d, but the session ends at %d", l.values[seq], seq, l.last), op, final)
+			l.violation("lost", fmt.Sprintf("%q was at seq %d, but the session ends at %d", l.values[seq], seq,
+				l.last), op, final)
 		}
 	}
 	return len(l.out.Violations) == 0

@@ -37,7 +37,8 @@ func script(t *testing.T, text string) []history.Operation {
 			session = fields[1]
 			continue
 		}
-		op := history.Operation{ID: int64(len(ops) + 1), Process: len(ops), Node: "n1", Session: session, Outcome: history.OK}
+		op := history.Operation{ID: int64(len(ops) + 1), Process: len(ops), Node: "n1", Session: session,
+			Outcome: history.OK}
 		if err := parseOp(&op, fields); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}

@@ -34,8 +34,9 @@ func (l *log) checkPipelines(spans []span) {
 // checkBehind requires that s, which was sent after before, does not come before it.
 func (l *log) checkBehind(before, s *span) {
 	if before != nil && s.high < before.low {
-		l.violation("pipelined calls changed order", fmt.Sprintf("%s was sent before %s, and comes after it in the session's order",
-			describe(before.op), describe(s.op)), before.op, s.op)
+		l.violation("pipelined calls changed order",
+			fmt.Sprintf("%s was sent before %s, and comes after it in the session's order",
+				describe(before.op), describe(s.op)), before.op, s.op)
 	}
 }
 
@@ -56,7 +57,8 @@ func checkPipelineRevisions(ops []history.Operation) (found []Violation) {
 	var told []*history.Operation
 	for i := range ops {
 		op := &ops[i]
-		if op.Call.Pipeline != 0 && op.Call.Func.Writes() && op.Outcome == history.OK && op.Result.Revision != 0 && !op.Result.Duplicate {
+		if op.Call.Pipeline != 0 && op.Call.Func.Writes() && op.Outcome == history.OK && op.Result.Revision != 0 &&
+			!op.Result.Duplicate {
 			told = append(told, op)
 		}
 	}
@@ -68,8 +70,10 @@ func checkPipelineRevisions(ops []history.Operation) (found []Violation) {
 			continue
 		}
 		if before := told[i-1]; op.Result.Revision <= before.Result.Revision {
-			found = append(found, Violation{Session: op.Session, Rule: "pipelined calls changed order", Ops: []int64{before.ID, op.ID},
-				Text: fmt.Sprintf("%s was sent before %s, and has revision %d, that one %d", describe(before), describe(op),
+			found = append(found, Violation{Session: op.Session, Rule: "pipelined calls changed order",
+				Ops: []int64{before.ID, op.ID},
+				Text: fmt.Sprintf("%s was sent before %s, and has revision %d, that one %d", describe(before),
+					describe(op),
 					before.Result.Revision, op.Result.Revision)})
 		}
 	}

@@ -75,14 +75,16 @@ func (s *session) checkReceived(sub *subscription, from map[string]*history.Oper
 			s.violation("real time", fmt.Sprintf("%q was received before it was published", value), p, op)
 		}
 		if p.Outcome == history.Fail {
-			s.violation("refused but there", fmt.Sprintf("%q was received, although its PUBLISH was refused", value), p, op)
+			s.violation("refused but there",
+				fmt.Sprintf("%q was received, although its PUBLISH was refused", value), p, op)
 		}
 		if p.Call.Pipeline == 0 {
 			continue
 		}
 		if before := last[p.Call.Pipeline]; before != nil && before.Call.Position > p.Call.Position {
-			s.violation("published messages changed order", fmt.Sprintf("%q was published after %q, and received before it",
-				before.Call.Values[0], value), p, before, op)
+			s.violation("published messages changed order",
+				fmt.Sprintf("%q was published after %q, and received before it",
+					before.Call.Values[0], value), p, before, op)
 		}
 		last[p.Call.Pipeline] = p
 	}

@@ -44,7 +44,8 @@ func (l *log) checkRead(op *history.Operation) {
 		want = got
 	}
 	if got == 0 && want > 0 || got != want {
-		l.violation("gap", fmt.Sprintf("a read shows %d messages instead of the %d from seq %d on", got, want, first), op)
+		l.violation("gap", fmt.Sprintf("a read shows %d messages instead of the %d from seq %d on", got, want,
+			first), op)
 		return
 	}
 	l.checkContiguous(op, first)

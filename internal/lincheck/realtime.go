@@ -53,8 +53,9 @@ func (l *log) checkRealTime() {
 			}
 		}
 		if latest != nil && y.finish < latest.invoke {
-			l.violation("real time", fmt.Sprintf("%s ended %.3f ms before %s began, but comes after it in the session's order",
-				describe(y.op), float64(latest.invoke-y.finish)/1e6, describe(latest.op)), latest.op, y.op)
+			l.violation("real time",
+				fmt.Sprintf("%s ended %.3f ms before %s began, but comes after it in the session's order",
+					describe(y.op), float64(latest.invoke-y.finish)/1e6, describe(latest.op)), latest.op, y.op)
 			return
 		}
 	}
@@ -109,7 +110,8 @@ func (l *log) observation(op *history.Operation, revs revisionTable) (span, bool
 	case isConflict(op):
 		low, high := revs.between(op.Error.Revision, l.last)
 		if low > high {
-			l.violation("revision", fmt.Sprintf("a conflict tells revision %d, which the session never had", op.Error.Revision), op)
+			l.violation("revision", fmt.Sprintf("a conflict tells revision %d, which the session never had",
+				op.Error.Revision), op)
 			return s, false
 		}
 		s.low, s.high = 2*int64(low)+1, 2*int64(high)+1

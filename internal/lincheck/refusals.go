@@ -18,7 +18,8 @@ func (s *session) checkRefusals(allowed []string, losses []history.RightsLoss) {
 		if op.Error == nil || slices.Contains(allowed, op.Error.Code) || meant(op) || withoutRights(op, losses) {
 			continue
 		}
-		s.violation("refusal", fmt.Sprintf("%s failed with %v, which nothing that was done to the cluster explains", describe(op), op.Error), op)
+		s.violation("refusal", fmt.Sprintf("%s failed with %v, which nothing that was done to the cluster explains",
+			describe(op), op.Error), op)
 	}
 }
 

@@ -76,7 +76,8 @@ func (l *log) checkOrder() {
 	for i := 1; i < len(ends); i++ {
 		if l.revisions[ends[i]] <= l.revisions[ends[i-1]] {
 			l.violation("revision", fmt.Sprintf("revision %d at seq %d, but %d at seq %d",
-				l.revisions[ends[i-1]], ends[i-1], l.revisions[ends[i]], ends[i]), l.revSeenBy[ends[i-1]], l.revSeenBy[ends[i]])
+				l.revisions[ends[i-1]], ends[i-1], l.revisions[ends[i]], ends[i]), l.revSeenBy[ends[i-1]],
+				l.revSeenBy[ends[i]])
 		}
 	}
 }
@@ -95,8 +96,9 @@ func (l *log) checkRetries() {
 			continue
 		}
 		if end, ok := ends[r.Revision]; ok && end != r.Last {
-			l.violation("revision of a retry", fmt.Sprintf("a retry of the append that ended at seq %d hears revision %d, the one at seq %d",
-				r.Last, r.Revision, end), op, l.revSeenBy[end])
+			l.violation("revision of a retry",
+				fmt.Sprintf("a retry of the append that ended at seq %d hears revision %d, the one at seq %d",
+					r.Last, r.Revision, end), op, l.revSeenBy[end])
 		}
 	}
 }
@@ -111,8 +113,9 @@ func (l *log) checkConflicts() {
 				continue
 			}
 			if low, _ := revs.between(op.Error.Revision, l.last); low >= t.last() {
-				l.violation("false refusal", fmt.Sprintf("a conflict at revision %d, when its own messages were there since seq %d",
-					op.Error.Revision, t.first), op)
+				l.violation("false refusal",
+					fmt.Sprintf("a conflict at revision %d, when its own messages were there since seq %d",
+						op.Error.Revision, t.first), op)
 			}
 		}
 	}
@@ -132,7 +135,8 @@ func (l *log) revision(op *history.Operation, last, rev uint64) {
 		return
 	}
 	if known, ok := l.revisions[last]; ok && known != rev {
-		l.violation("revision", fmt.Sprintf("at seq %d the revision is %d and is %d", last, known, rev), l.revSeenBy[last], op)
+		l.violation("revision", fmt.Sprintf("at seq %d the revision is %d and is %d", last, known, rev),
+			l.revSeenBy[last], op)
 		return
 	}
 	if _, ok := l.revisions[last]; !ok {

@@ -18,16 +18,21 @@ func (s *session) checkRights(losses []history.RightsLoss) {
 				continue
 			}
 			if within(l, op) && (op.Call.Func.Writes() || l.Reads && op.Call.Func == history.Read) {
-				s.violation("without the right", fmt.Sprintf("%s took place after %s had lost the right to it", describe(op), l.User), op)
+				s.violation("without the right",
+					fmt.Sprintf("%s took place after %s had lost the right to it", describe(op), l.User), op)
 			}
 			for _, m := range op.Result.Messages {
 				from := appended[m.Value]
 				switch {
 				case from == nil || from.Invoke <= l.Gone:
 				case from.Call.User == l.User:
-					s.violation("without the right", fmt.Sprintf("%q is there, which %s appended after the right to write was lost", m.Value, l.User), from, op)
+					s.violation("without the right",
+						fmt.Sprintf("%q is there, which %s appended after the right to write was lost", m.Value,
+							l.User), from, op)
 				case l.Reads && op.Call.User == l.User:
-					s.violation("without the right", fmt.Sprintf("%q was shown to %s, whose right to read had been lost before it was appended", m.Value, l.User), from, op)
+					s.violation("without the right",
+						fmt.Sprintf("%q was shown to %s, whose right to read had been lost before it was appended",
+							m.Value, l.User), from, op)
 				}
 			}
 		}
@@ -37,7 +42,8 @@ func (s *session) checkRights(losses []history.RightsLoss) {
 // within reports whether the user made the call while the right was lost. What a tail
 // shows may have been sent before.
 func within(l *history.RightsLoss, op *history.Operation) bool {
-	return op.Call.User == l.User && op.Invoke > l.Gone && op.Call.Func != history.Tail && op.Call.Func != history.Listen
+	return op.Call.User == l.User && op.Invoke > l.Gone && op.Call.Func != history.Tail &&
+		op.Call.Func != history.Listen
 }
 
 // firstAppends returns, by value, the first attempt to append it.

@@ -71,7 +71,8 @@ func searchable(ops []*history.Operation) []porcupine.Operation {
 		case op.Outcome == history.Fail && !isConflict(op) && !isNotFound(op):
 			continue
 		}
-		out = append(out, porcupine.Operation{ClientId: op.Process, Input: op, Output: op, Call: op.Invoke, Return: op.Return})
+		out = append(out, porcupine.Operation{ClientId: op.Process, Input: op, Output: op, Call: op.Invoke,
+			Return: op.Return})
 	}
 	return out
 }
@@ -148,7 +149,8 @@ func answers(op *history.Operation, want history.Result) bool {
 	if op.Call.List {
 		return answersList(op, want)
 	}
-	if got.First != want.First && op.Call.Func != history.Read || got.Last != want.Last || got.Duplicate != want.Duplicate {
+	if got.First != want.First && op.Call.Func != history.Read || got.Last != want.Last ||
+		got.Duplicate != want.Duplicate {
 		return false
 	}
 	told := op.Call.Func == history.Read || got.Count != 0

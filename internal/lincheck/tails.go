@@ -116,7 +116,8 @@ func (t *tails) follows(op *history.Operation, before, next *shown) bool {
 	case next.incarnation > before.incarnation:
 		from = 1
 	case next.incarnation < before.incarnation:
-		t.violation("tail repeats", fmt.Sprintf("seq %d of a deleted session was shown after seq %d of the next one", next.seq, before.seq), op)
+		t.violation("tail repeats", fmt.Sprintf("seq %d of a deleted session was shown after seq %d of the next one",
+			next.seq, before.seq), op)
 		return false
 	case next.seq < from:
 		t.violation("tail repeats", fmt.Sprintf("seq %d was shown after %d", next.seq, before.seq), op)
@@ -124,7 +125,8 @@ func (t *tails) follows(op *history.Operation, before, next *shown) bool {
 	}
 	for seq := from; seq < next.seq; seq++ {
 		if seen := t.lastSeen[position{next.incarnation, seq}]; seen != nil && seen.Invoke > op.Return {
-			t.violation("tail skips", fmt.Sprintf("seq %d was shown, %d was not, and is there later", next.seq, seq), op, seen)
+			t.violation("tail skips",
+				fmt.Sprintf("seq %d was shown, %d was not, and is there later", next.seq, seq), op, seen)
 			return false
 		}
 	}

@@ -12,7 +12,9 @@ func TestTailsOverDeletesAreJudged(t *testing.T) {
 		20-21 final -> last=2 rev=6 inc=2 1:c 2:d
 		`
 	for name, c := range map[string]struct{ rule, text string }{
-		"both":                       {"", "0-3 tail on=1 -> 1:a\n 3-4 tail on=1 seq=1 -> 2:b\n 4-8 tail on=1 seq=2 -> 1:c\n 8-9 tail on=1 seq=1 -> 2:d"},
+		"both": {"",
+			"0-3 tail on=1 -> 1:a\n 3-4 tail on=1 seq=1 -> 2:b\n 4-8 tail on=1 seq=2 -> 1:c\n 8-9 tail on=1 " +
+				"seq=1 -> 2:d"},
 		"the second only":            {"", "0-8 tail on=1 seq=2 -> 1:c\n 8-9 tail on=1 seq=1 -> 2:d"},
 		"the end of the second only": {"", "7-8 tail on=1 seq=1 -> 2:d"},
 		"the second from its middle": {"tail skips", "0-3 tail on=1 -> 1:a\n 3-8 tail on=1 seq=1 -> 2:d"},

@@ -32,13 +32,16 @@ func (l *log) locate(t *turn) bool {
 		return true
 	}
 	if present < len(t.values) {
-		l.violation("torn turn", fmt.Sprintf("%d of %d messages of one append are there", present, len(t.values)), t.attempts...)
+		l.violation("torn turn", fmt.Sprintf("%d of %d messages of one append are there", present, len(t.values)),
+			t.attempts...)
 		return false
 	}
 	first := l.seqs[t.values[0]]
 	for i, v := range t.values {
 		if l.seqs[v] != first+uint64(i) {
-			l.violation("torn turn", fmt.Sprintf("message %d of one append is at seq %d, the first at %d", i+1, l.seqs[v], first), t.attempts...)
+			l.violation("torn turn",
+				fmt.Sprintf("message %d of one append is at seq %d, the first at %d", i+1, l.seqs[v], first),
+				t.attempts...)
 			return false
 		}
 	}
@@ -67,7 +70,8 @@ func (l *log) checkOutcomes(t *turn) {
 		}
 	}
 	if t.first != 0 && original == nil && !perhaps {
-		l.violation("refused but there", fmt.Sprintf("every attempt was refused, yet %q is at seq %d", t.values[0], t.first), t.attempts...)
+		l.violation("refused but there",
+			fmt.Sprintf("every attempt was refused, yet %q is at seq %d", t.values[0], t.first), t.attempts...)
 	}
 }
 
@@ -103,6 +107,7 @@ func (l *log) checkRefusal(t *turn, op *history.Operation) {
 	case op.Error.Code == history.Conflict && op.Call.Expect == nil:
 		l.violation("false refusal", "a conflict for an append without a condition", op)
 	case op.Error.Code == history.Conflict && *op.Call.Expect == op.Error.Revision:
-		l.violation("false refusal", fmt.Sprintf("conflict, although the revision was %d as expected", op.Error.Revision), op)
+		l.violation("false refusal",
+			fmt.Sprintf("conflict, although the revision was %d as expected", op.Error.Revision), op)
 	}
 }

@@ -15,7 +15,8 @@ import (
 // checkValue looks for an order of the commands on a key that agrees with the clock and
 // with an obvious Redis.
 func (s *session) checkValue(timeout time.Duration) {
-	if !slices.ContainsFunc(s.ops, func(op *history.Operation) bool { return op.Call.Final && op.Outcome == history.OK }) {
+	if !slices.ContainsFunc(s.ops,
+		func(op *history.Operation) bool { return op.Call.Final && op.Outcome == history.OK }) {
 		s.undecided("no final read", "the key was not read after the faults")
 		return
 	}

@@ -32,18 +32,20 @@ func TestKeysAreJudged(t *testing.T) {
 		text string
 		good bool
 	}{
-		"one after the other":      {`0-1 SET 1 NX → OK; 2-3 SET 2 NX → nil; 9-10 GET → "1"`, true},
-		"two have the lock":        {`0-5 SET 1 NX → OK; 1-4 SET 2 NX → OK; 9-10 GET → "1"`, false},
-		"no client has it":         {`0-1 SET 1 NX → OK; 2-3 DEL → 1; 4-5 SET 2 NX → nil; 9-10 GET → nil`, false},
-		"both added":               {`0-5 INCRBY 1 → 2; 1-4 INCRBY 1 → 1; 9-10 GET → "2"`, true},
-		"one addition is lost":     {`0-5 INCRBY 1 → 1; 1-4 INCRBY 1 → 1; 9-10 GET → "1"`, false},
-		"it was carried out":       {`0-1 HINCRBY n 2; 4-5 HGETALL → []; 9-10 HGETALL → ["n" "2"]`, true},
-		"it was not":               {`0-1 HINCRBY n 2; 9-10 HGETALL → []`, true},
-		"it was twice":             {`0-1 HINCRBY n 2; 9-10 HGETALL → ["n" "4"]`, false},
-		"popped twice":             {`0-1 RPUSH a b → 2; 2-5 LPOP → "a"; 3-6 LPOP → "a"; 9-10 LRANGE 0 -1 → ["b"]`, false},
-		"a read of before":         {`0-1 SADD a → 1; 2-3 SCARD → 0; 9-10 SMEMBERS → ["a"]`, false},
-		"an id is given once":      {`0-5 XADD 3-0 f v → "3-0"; 1-4 XADD 3-0 f w → "3-0"; 9-10 XLEN → 1`, false},
-		"removed, and there again": {`0-1 ZADD 1 a → 1; 2-3 ZREM a → 1; 9-10 ZRANGE 0 -1 WITHSCORES → ["a" "1"]`, false},
+		"one after the other":  {`0-1 SET 1 NX → OK; 2-3 SET 2 NX → nil; 9-10 GET → "1"`, true},
+		"two have the lock":    {`0-5 SET 1 NX → OK; 1-4 SET 2 NX → OK; 9-10 GET → "1"`, false},
+		"no client has it":     {`0-1 SET 1 NX → OK; 2-3 DEL → 1; 4-5 SET 2 NX → nil; 9-10 GET → nil`, false},
+		"both added":           {`0-5 INCRBY 1 → 2; 1-4 INCRBY 1 → 1; 9-10 GET → "2"`, true},
+		"one addition is lost": {`0-5 INCRBY 1 → 1; 1-4 INCRBY 1 → 1; 9-10 GET → "1"`, false},
+		"it was carried out":   {`0-1 HINCRBY n 2; 4-5 HGETALL → []; 9-10 HGETALL → ["n" "2"]`, true},
+		"it was not":           {`0-1 HINCRBY n 2; 9-10 HGETALL → []`, true},
+		"it was twice":         {`0-1 HINCRBY n 2; 9-10 HGETALL → ["n" "4"]`, false},
+		"popped twice": {`0-1 RPUSH a b → 2; 2-5 LPOP → "a"; 3-6 LPOP → "a"; 9-10 LRANGE 0 -1 → ["b"]`,
+			false},
+		"a read of before":    {`0-1 SADD a → 1; 2-3 SCARD → 0; 9-10 SMEMBERS → ["a"]`, false},
+		"an id is given once": {`0-5 XADD 3-0 f v → "3-0"; 1-4 XADD 3-0 f w → "3-0"; 9-10 XLEN → 1`, false},
+		"removed, and there again": {`0-1 ZADD 1 a → 1; 2-3 ZREM a → 1; 9-10 ZRANGE 0 -1 WITHSCORES → ["a" "1"]`,
+			false},
 	} {
 		v := Check(keyHistory(t, c.text), Options{SearchTimeout: 10 * time.Second})
 		if v.Passed() != c.good || len(v.Undecided) > 0 {

@@ -168,7 +168,8 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	default:
 		s.checkAgreement()
 		s.checkLog(opts.PresentRevisions)
-		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) && len(repeatedValues(ops)) == 0 {
+		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) &&
+			len(repeatedValues(ops)) == 0 {
 			s.search(opts.SearchTimeout)
 		}
 	}
@@ -253,7 +254,8 @@ func (s *session) checkForeign() {
 			case !known:
 				s.violation("foreign", fmt.Sprintf("message %d holds %q, which was not appended", m.Seq, m.Value), op)
 			case home != s.name:
-				s.violation("foreign", fmt.Sprintf("message %d holds %q, which was appended to session %q", m.Seq, m.Value, home), op)
+				s.violation("foreign", fmt.Sprintf("message %d holds %q, which was appended to session %q", m.Seq,
+					m.Value, home), op)
 			default:
 				continue
 			}

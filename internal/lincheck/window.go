@@ -73,7 +73,8 @@ func (r *repeats) collect(ops []*history.Operation, values map[string]bool) {
 		}
 	}
 	for _, op := range ops {
-		if op.Outcome == history.OK && op.Call.Func == history.Append && values[op.Call.Values[0]] && !op.Result.Duplicate {
+		if op.Outcome == history.OK && op.Call.Func == history.Append && values[op.Call.Values[0]] &&
+			!op.Result.Duplicate {
 			r.answered[op.Call.Values[0]][r.number(op.Call.Values[0], op.Result.First)] = true
 		}
 	}

@@ -30,7 +30,8 @@ func TestWindowIsJudged(t *testing.T) {
 			seen = append(seen, fmt.Sprintf("%d:%s", i+1, v))
 		}
 		last := 1 + c.between
-		text := fmt.Sprintf("0-1 append a ids -> 1 rev=1\n 2-3 append %s -> 2-%d rev=2\n 4-5 append a ids again -> %s\n", strings.Join(values, ","), last, c.again)
+		text := fmt.Sprintf("0-1 append a ids -> 1 rev=1\n 2-3 append %s -> 2-%d rev=2\n 4-5 append a ids again "+
+			"-> %s\n", strings.Join(values, ","), last, c.again)
 		if c.kept {
 			last++
 			seen = append(seen, fmt.Sprintf("%d:a", last))
@@ -43,7 +44,8 @@ func TestWindowIsJudged(t *testing.T) {
 		switch {
 		case c.rule == "" && !v.Passed():
 			t.Errorf("%s: %v %v", name, v.Violations, v.Undecided)
-		case c.rule != "" && (len(v.Violations) == 0 || !strings.Contains(v.Violations[0].Rule, c.rule) && c.rule != "false duplicate"):
+		case c.rule != "" && (len(v.Violations) == 0 || !strings.Contains(v.Violations[0].Rule, c.rule) &&
+			c.rule != "false duplicate"):
 			t.Errorf("%s: want %q first, got %.500s", name, c.rule, fmt.Sprint(v.Violations))
 		}
 	}

@@ -133,13 +133,15 @@ func (j *Job) copySmall(ctx context.Context, items []*item) (left []*item, err e
 			continue
 		}
 		j.elements.Add(int64(len(values[i])))
-		j.settle(it, done[i], j.ledger.digest(it.kind).add(values[i]...), Amount{Elements: int64(len(values[i])), Bytes: int64(sizeOf(values[i]))})
+		j.settle(it, done[i], j.ledger.digest(it.kind).add(values[i]...),
+			Amount{Elements: int64(len(values[i])), Bytes: int64(sizeOf(values[i]))})
 	}
 	return left, nil
 }
 
 // present marks the items that the target has already.
-func (j *Job) present(ctx context.Context, tx *redis.Tx, items []*item, values [][]element, there []state, done []Verdict) error {
+func (j *Job) present(ctx context.Context, tx *redis.Tx, items []*item, values [][]element, there []state,
+	done []Verdict) error {
 	var kinds []*kind
 	var names []string
 	var places []int

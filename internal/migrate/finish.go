@@ -47,7 +47,8 @@ func (j *Job) sameDeadline(a, b state) bool {
 // had, where that entry is no longer there: later entries get higher ids. Consumer
 // groups stay behind.
 func (c *valueCopy) finishStream(ctx context.Context) error {
-	replies, err := c.ask(ctx, c.source, [][]any{{"xinfo", "stream", c.key}, {"xrevrange", c.key, "+", "-", "count", 1}})
+	replies, err := c.ask(ctx, c.source,
+		[][]any{{"xinfo", "stream", c.key}, {"xrevrange", c.key, "+", "-", "count", 1}})
 	if err != nil {
 		return c.place(c.cfg.Source, err)
 	}

@@ -26,7 +26,8 @@ func startRedis(t *testing.T) (addr string) {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv("TURNLOG_REQUIRE_REDIS") == "1" {
-			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run test/scripts/install-test-deps.sh")
+			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run " +
+				"test/scripts/install-test-deps.sh")
 		}
 		t.Skip("redis-server is not installed: run test/scripts/install-test-deps.sh")
 	}
@@ -37,7 +38,8 @@ func startRedis(t *testing.T) (addr string) {
 	addr = l.Addr().String()
 	l.Close()
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
+		t.TempDir())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,8 @@ func TestWhoChanged(t *testing.T) {
 	from.SAdd(ctx, "long set", "another")
 	from.Set(ctx, "new", "1", 0)
 	must(t, j.Verify(ctx))
-	want := map[string]Verdict{"here": ChangedHere, "there": ChangedAway, "both": Different, "gone": Gone, "lost": ChangedAway,
+	want := map[string]Verdict{"here": ChangedHere, "there": ChangedAway, "both": Different, "gone": Gone,
+		"lost":   ChangedAway,
 		"sooner": Deadline, "type": ChangedHere, "long": ChangedHere, "long set": Different, "new": Missing}
 	got := report.byKey()
 	for key, v := range want {

@@ -47,15 +47,18 @@ func TestParse(t *testing.T) {
 		{"a whole set of two", setKind, list("7", "b"), "", 0, []element{{"7"}, {"b"}}, ""},
 		{"a step", setKind, list("7", list("a")), "", 10, []element{{"a"}}, "7"},
 		{"the last step", hashKind, list("0", list("f", "v")), "7", 10, []element{{"f", "v"}}, ""},
-		{"scores have one form", zsetKind, list("0", list("m", "0.10000000000000001", "n", "inf")), "7", 10, []element{{"m", "0.1"}, {"n", "+inf"}}, ""},
-		{"a field twice", streamKind, list(list("1-2", list("f", "a", "f", "b"))), "", 1, []element{{"1-2", "f", "a", "f", "b"}}, "1-3"},
+		{"scores have one form", zsetKind, list("0", list("m", "0.10000000000000001", "n", "inf")), "7", 10,
+			[]element{{"m", "0.1"}, {"n", "+inf"}}, ""},
+		{"a field twice", streamKind, list(list("1-2", list("f", "a", "f", "b"))), "", 1,
+			[]element{{"1-2", "f", "a", "f", "b"}}, "1-3"},
 	} {
 		page, next, err := c.kind.parse(c.reply, c.at, c.count)
 		if err != nil || next != c.next || !reflect.DeepEqual(page, c.page) {
 			t.Errorf("%s: %q, next %q, %v; want %q, next %q", c.name, page, next, err, c.page, c.next)
 		}
 	}
-	for name, reply := range map[string]any{"no list": "x", "a pair is incomplete": list("0", list("f")), "a number": list("0", list("f", int64(3)))} {
+	for name, reply := range map[string]any{"no list": "x", "a pair is incomplete": list("0", list("f")),
+		"a number": list("0", list("f", int64(3)))} {
 		if _, _, err := hashKind.parse(reply, "", 10); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -63,7 +66,8 @@ func TestParse(t *testing.T) {
 }
 
 func TestIDAfter(t *testing.T) {
-	for id, want := range map[string]string{"1-1": "1-2", "1-18446744073709551615": "2-0", "18446744073709551615-18446744073709551615": ""} {
+	for id, want := range map[string]string{"1-1": "1-2", "1-18446744073709551615": "2-0",
+		"18446744073709551615-18446744073709551615": ""} {
 		if got, err := idAfter(id); got != want || err != nil {
 			t.Errorf("after %s: %q, %v", id, got, err)
 		}

@@ -82,7 +82,8 @@ func ParseURL(url string) (Place, error) {
 	if err != nil {
 		return Place{}, fmt.Errorf("not a Redis URL (redis://[user[:password]@]host[:port][/db]): %w", err)
 	}
-	return Place{Name: "Redis", Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, TLS: o.TLSConfig, DB: o.DB}, nil
+	return Place{Name: "Redis", Addrs: []string{o.Addr}, Username: o.Username, Password: o.Password, TLS: o.TLSConfig,
+		DB: o.DB}, nil
 }
 
 // Databases returns the numbers of the databases at p that hold keys.

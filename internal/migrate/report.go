@@ -17,8 +17,9 @@ const (
 	Vanished Verdict = "vanished" // deleted or expired before it was read
 	Verified Verdict = "verified" // the same at both ends
 
-	Unsupported Verdict = "unsupported"       // a type that cannot be moved; nothing written
-	Refused     Verdict = "refused"           // the target does not take it, as of its size; nothing is left of it there
+	Unsupported Verdict = "unsupported" // a type that cannot be moved; nothing written
+	// the target does not take it, as of its size; nothing is left of it there
+	Refused     Verdict = "refused"
 	Conflict    Verdict = "conflict"          // the target has something else, which was left as it is
 	Groups      Verdict = "consumer groups"   // the stream was moved, its consumer groups were not
 	ChangedHere Verdict = "changed at source" // meanwhile; the target has what was copied

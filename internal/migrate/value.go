@@ -296,10 +296,12 @@ func (c *valueCopy) check(page []element) error {
 	}
 	for i, e := range page {
 		if n := e.size(); n > l.MessageBytes {
-			return &refusal{fmt.Errorf("element %d has %d bytes, the limit is %d", c.startsAt()+c.added+int64(i), n, l.MessageBytes)}
+			return &refusal{fmt.Errorf("element %d has %d bytes, the limit is %d", c.startsAt()+c.added+int64(i), n,
+				l.MessageBytes)}
 		}
 		if n := len(e[0]); !c.kind.ordered && n > turn.MaxNameBytes {
-			return &refusal{fmt.Errorf("element %d has a name of %d bytes, the limit is %d", c.startsAt()+c.added+int64(i), n, turn.MaxNameBytes)}
+			return &refusal{fmt.Errorf("element %d has a name of %d bytes, the limit is %d",
+				c.startsAt()+c.added+int64(i), n, turn.MaxNameBytes)}
 		}
 	}
 	return nil

@@ -116,7 +116,8 @@ func transient(err error) bool {
 
 func isNetwork(err error) bool {
 	n := (net.Error)(nil)
-	return errors.As(err, &n) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, redis.ErrPoolTimeout)
+	return errors.As(err, &n) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, redis.ErrPoolTimeout)
 }
 
 // ofKey reports whether err is a refusal that concerns one key, so that the

@@ -37,7 +37,8 @@ func TestDeadline(t *testing.T) {
 		"the rate with pauses":     {0, slack, 20 * BytesPerSecond, time.Hour},
 		"pauses that are too long": {0, slack + 1, 1 << 20, slack},
 	} {
-		if got := lasts(slack, c.first, c.pause, c.each); got.Round(100*time.Millisecond) != c.want.Round(100*time.Millisecond) {
+		if got := lasts(slack, c.first, c.pause,
+			c.each); got.Round(100*time.Millisecond) != c.want.Round(100*time.Millisecond) {
 			t.Errorf("%s: it lasts %v, want %v", name, got, c.want)
 		}
 	}

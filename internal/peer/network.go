@@ -132,7 +132,8 @@ func (n *Network) take(ctx context.Context, c net.Conn) {
 	if oldest != nil {
 		_ = oldest.Close()
 		if count, ok := n.overflow.Pass(time.Now()); ok {
-			n.log.Warn("too many connections in their handshake, closing the oldest", "from", oldest.RemoteAddr(), "closed", count)
+			n.log.Warn("too many connections in their handshake, closing the oldest", "from", oldest.RemoteAddr(),
+				"closed", count)
 		}
 	}
 	n.wg.Go(func() { n.serve(ctx, c, leave) })
@@ -159,7 +160,8 @@ func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 	switch {
 	case err == nil && m.Purpose != Probe && !n.keep(c):
 		if count, ok := n.overflow.Pass(time.Now()); ok {
-			n.log.Warn("too many connections of other nodes, closing one", "from", raw.RemoteAddr(), "node", m.Remote.NodeID, "closed", count)
+			n.log.Warn("too many connections of other nodes, closing one", "from", raw.RemoteAddr(), "node",
+				m.Remote.NodeID, "closed", count)
 		}
 		_ = c.Close()
 	case err != nil:
@@ -188,7 +190,8 @@ func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string)
 	return c, remote, err
 }
 
-func (n *Network) dial(ctx context.Context, purpose Purpose, addr, meant string, secret *Secret) (net.Conn, Facts, error) {
+func (n *Network) dial(ctx context.Context, purpose Purpose, addr, meant string,
+	secret *Secret) (net.Conn, Facts, error) {
 	raw, err := n.cfg.Dial(ctx, addr)
 	if err != nil {
 		return nil, Facts{}, err

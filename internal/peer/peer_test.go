@@ -492,7 +492,8 @@ func TestPausesBetweenDials(t *testing.T) {
 		var dials []time.Time
 		ctx, cancel := context.WithCancel(t.Context())
 		n := New(Config{
-			Listener: noGuests{make(chan struct{})}, Self: func() Facts { return Facts{} }, RetryMin: least, RetryMax: most,
+			Listener: noGuests{make(chan struct{})}, Self: func() Facts { return Facts{} }, RetryMin: least,
+			RetryMax: most,
 			Dial: func(context.Context, string) (net.Conn, error) {
 				dials = append(dials, time.Now())
 				return nil, errors.New("not there")

@@ -103,7 +103,8 @@ func (s *Secret) meet(c io.ReadWriter, self string) (id string, err error) {
 		return "", errMalformed
 	}
 	if !s.proves(p, roleAcceptor, dialer, acceptor) {
-		return "", &Refusal{RefusedCredential, fmt.Sprintf("what answers as node %s does not know the cluster secret of this node", acceptor.id)}
+		return "", &Refusal{RefusedCredential,
+			fmt.Sprintf("what answers as node %s does not know the cluster secret of this node", acceptor.id)}
 	}
 	return acceptor.id, message{secretProof, proofOfDialer, proof(s.Keys[0], roleDialer, dialer, acceptor)}.write(c)
 }
@@ -125,7 +126,8 @@ func (s *Secret) admit(c io.ReadWriter, first message, self string) (id string, 
 		return "", fmt.Errorf("peer: node %s proved nothing: %w", dialer.id, err)
 	}
 	if m.protocol != secretProof || m.code != proofOfDialer || !s.proves(m.body, roleDialer, dialer, acceptor) {
-		return "", &Refusal{RefusedCredential, "the cluster secret of the node that dialed is not one of those of this node"}
+		return "", &Refusal{RefusedCredential,
+			"the cluster secret of the node that dialed is not one of those of this node"}
 	}
 	return dialer.id, nil
 }

@@ -61,7 +61,8 @@ func TestSecret(t *testing.T) {
 			var r *Refusal
 			if _, err := a.Probe(t.Context(), b.addr); (err == nil) != test.meets {
 				t.Errorf("probe: %v", err)
-			} else if err != nil && !errors.Is(err, errNoSecret) && (!errors.As(err, &r) || r.Code != RefusedCredential) {
+			} else if err != nil && !errors.Is(err, errNoSecret) &&
+				(!errors.As(err, &r) || r.Code != RefusedCredential) {
 				t.Errorf("probe: refused with %v", err)
 			}
 			s, err := a.Streams().Dial(b.addr, time.Second)
@@ -144,7 +145,8 @@ func signed(p []byte) []byte {
 
 func helloOf(id string) []byte {
 	var b bytes.Buffer
-	writeHello(&b, uint8(RPC), appendGreeting(nil, Facts{ClusterID: "c", NodeID: id, Incarnation: "i-" + id}, "", maxFact))
+	writeHello(&b, uint8(RPC),
+		appendGreeting(nil, Facts{ClusterID: "c", NodeID: id, Incarnation: "i-" + id}, "", maxFact))
 	return b.Bytes()
 }
 

@@ -62,7 +62,8 @@ func (t *Calls) Submit(ctx context.Context, op []byte, weight int) *Call {
 		return c
 	case t.bytes > 0 && t.bytes+len(op) > t.bounds.MaxBytes || len(t.queue) >= t.bounds.MaxCalls:
 		t.stats.Overloaded++
-		t.endLocked(c, nil, turn.Errorf(turn.Overloaded, "%d operations with %d bytes are in flight on this node", t.open, t.bytes))
+		t.endLocked(c, nil, turn.Errorf(turn.Overloaded, "%d operations with %d bytes are in flight on this node",
+			t.open, t.bytes))
 		return c
 	}
 	c.number = t.base + uint64(len(t.queue))

@@ -146,7 +146,8 @@ func TestOutcomesOfCallsThatRunOut(t *testing.T) {
 	}
 	c.now = c.now.Add(2 * time.Second)
 	c.Sweep()
-	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unknown), int(turn.ReadOnly), int(turn.Unavailable))
+	c.want(calls, int(turn.Unknown), int(turn.Unavailable), int(turn.Unknown), int(turn.ReadOnly),
+		int(turn.Unavailable))
 	c.refused(pending, turn.Errorf(turn.Unavailable, "late"), true) // changes nothing
 	c.Applied(ok(1))
 	c.want(calls[:1], int(turn.Unknown))

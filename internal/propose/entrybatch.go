@@ -49,8 +49,9 @@ func (p *Proposer) takeBatchesLocked(out *entryBatch) {
 	}
 	for len(p.batches) > 0 {
 		b := p.batches[0]
-		if n := own + len(out.commands); n > 0 && (out.bytes+b.Bytes > room || n+len(b.Commands) > p.bounds.EntryCommands ||
-			b.Weight > 0 && out.weight+b.Weight > fsm.EntryWeight) {
+		if n := own + len(out.commands); n > 0 &&
+			(out.bytes+b.Bytes > room || n+len(b.Commands) > p.bounds.EntryCommands ||
+				b.Weight > 0 && out.weight+b.Weight > fsm.EntryWeight) {
 			return
 		}
 		p.batches[0] = nil

@@ -63,7 +63,8 @@ func (t *Calls) resolve(outs []fsm.Outcome, own bool) {
 			t.resolved = now
 			t.endLocked(c, &o.Result, o.Err)
 		case own:
-			t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the operation was decided while this node was behind, and its result was not seen"))
+			t.endLocked(c, nil, turn.Errorf(turn.Unknown,
+				"the operation was decided while this node was behind, and its result was not seen"))
 		}
 	}
 }
@@ -74,10 +75,12 @@ func (t *Calls) giveUp(c *Call) {
 	defer t.mu.Unlock()
 	defer t.trimLocked()
 	if c.exposed || c.attempt != 0 {
-		t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the wait ended (%v) after the operation was sent to the leader", c.ctx.Err()))
+		t.endLocked(c, nil, turn.Errorf(turn.Unknown, "the wait ended (%v) after the operation was sent to the leader",
+			c.ctx.Err()))
 		return
 	}
-	t.endLocked(c, nil, turn.Errorf(turn.Unavailable, "the wait ended (%v) before the operation could be sent to a leader", c.ctx.Err()))
+	t.endLocked(c, nil, turn.Errorf(turn.Unavailable,
+		"the wait ended (%v) before the operation could be sent to a leader", c.ctx.Err()))
 }
 
 // Sweep ends the calls whose time is over.
@@ -107,7 +110,8 @@ func (t *Calls) unsentLocked(c *Call, age time.Duration) *turn.Error {
 	}
 	age = age.Round(time.Millisecond)
 	if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {
-		return turn.Errorf(turn.Unavailable, "the leader has not come to the operation within %v: earlier ones keep it busy", age)
+		return turn.Errorf(turn.Unavailable,
+			"the leader has not come to the operation within %v: earlier ones keep it busy", age)
 	}
 	return turn.Errorf(turn.Unavailable, "no leader within %v", age)
 }

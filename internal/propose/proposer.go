@@ -59,7 +59,8 @@ func NewProposer(bounds Bounds, calls *Calls, space Space, origin uint64) *Propo
 
 // Stats returns what was counted so far.
 func (p *Proposer) Stats() ProposerStats {
-	return ProposerStats{Entries: p.proposed.entries.Load(), Commands: p.proposed.commands.Load(), Bytes: p.proposed.bytes.Load()}
+	return ProposerStats{Entries: p.proposed.entries.Load(), Commands: p.proposed.commands.Load(),
+		Bytes: p.proposed.bytes.Load()}
 }
 
 // Wake has the Proposer look whether there is something to propose.
@@ -151,7 +152,8 @@ func (p *Proposer) Run(ctx context.Context) {
 func (p *Proposer) step() bool {
 	p.mu.Lock()
 	t := p.term
-	if t == nil || p.held > 0 || p.entering != nil || p.flight >= p.bounds.Depth || p.flight > 0 && p.waitingLocked() < p.bounds.Overlap {
+	if t == nil || p.held > 0 || p.entering != nil || p.flight >= p.bounds.Depth || p.flight > 0 &&
+		p.waitingLocked() < p.bounds.Overlap {
 		p.mu.Unlock()
 		return false
 	}

@@ -14,7 +14,8 @@ type Known struct {
 
 // contradicted is what to do about a leader that has other entries than those that
 // were committed here.
-const contradicted = "Nothing was removed. The leader, or a node that voted for it, lost acknowledged writes, for example to " +
+const contradicted = "Nothing was removed. The leader, or a node that voted for it, lost acknowledged writes, for " +
+	"example to " +
 	"an old copy of its data directory or to damage; this node still has them. Stop writing, and keep a copy of " +
 	"this data directory and of the others. To go on without those writes, remove this node from the cluster, and " +
 	"add it again with an empty data directory"
@@ -41,7 +42,8 @@ func (s *Store) checkCut(low uint64) error {
 	if low > committed {
 		return nil
 	}
-	return fmt.Errorf("the leader has another entry %d, but this node knows that entries up to %d are committed. %s", low, committed, contradicted)
+	return fmt.Errorf("the leader has another entry %d, but this node knows that entries up to %d are committed. %s",
+		low, committed, contradicted)
 }
 
 // holds reports whether the log has the entry at a position, with its term.

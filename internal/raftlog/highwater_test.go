@@ -105,7 +105,8 @@ func TestHighWaterSurvivesDamage(t *testing.T) {
 // logOn opens a log with its mark on a disk in memory.
 func logOn(t *testing.T, disk *simdisk.Disk) *Store {
 	t.Helper()
-	l, err := wal.Open("/data/wal", wal.Options{SegmentBytes: 64 << 10, FS: disk, Logger: slog.New(slog.DiscardHandler)})
+	l, err := wal.Open("/data/wal",
+		wal.Options{SegmentBytes: 64 << 10, FS: disk, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,8 @@ func TestRottenTailIsNotATornOne(t *testing.T) {
 					if err := killed.Rot(segment, at, mask...); err != nil {
 						t.Fatal(err)
 					}
-					l, err := wal.Open(filepath.Dir(segment), wal.Options{SegmentBytes: 64 << 10, FS: killed, Logger: slog.New(slog.DiscardHandler)})
+					l, err := wal.Open(filepath.Dir(segment),
+						wal.Options{SegmentBytes: 64 << 10, FS: killed, Logger: slog.New(slog.DiscardHandler)})
 					var corrupt *wal.CorruptError
 					if errors.As(err, &corrupt) {
 						continue // refused
@@ -198,7 +200,8 @@ func TestRottenTailIsNotATornOne(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if mark := openMark(t, killed).Position(); l.LastIndex() == uint64(2*batches) || mark != (Position{uint64(2 * batches), 1}) {
+					if mark := openMark(t, killed).Position(); l.LastIndex() == uint64(2*batches) ||
+						mark != (Position{uint64(2 * batches), 1}) {
 						t.Fatalf("rot at %d: the log ends at %d, its mark is %v", at, l.LastIndex(), mark)
 					}
 				}
@@ -287,14 +290,16 @@ func TestFurthestMarkIsKept(t *testing.T) {
 	if err := h.NoteLoss(Loss{Had: Position{7, 1}, Doubt: 2}); err != nil {
 		t.Fatal(err)
 	}
-	if got := openMark(t, disk.Kill()); got.lossLocked() != (Loss{Had: Position{7, 1}, Doubt: 2}) || got.Furthest() != (Position{8, 2}) {
+	if got := openMark(t, disk.Kill()); got.lossLocked() != (Loss{Had: Position{7, 1}, Doubt: 2}) ||
+		got.Furthest() != (Position{8, 2}) {
 		t.Errorf("after a restart, lost is %+v, the furthest %v", got.lossLocked(), got.Furthest())
 	}
 	old := disk.Kill() // an older version wrote its bytes of the page
 	if err := old.Rot("/data/"+MarkName, int64(h.sequence%2)*markPage+56, 1); err != nil {
 		t.Fatal(err)
 	}
-	if got := openMark(t, old); got.lossLocked() != (Loss{Position{7, 1}, 2, true}) || got.Furthest() != (Position{7, 1}) {
+	if got := openMark(t, old); got.lossLocked() != (Loss{Position{7, 1}, 2, true}) ||
+		got.Furthest() != (Position{7, 1}) {
 		t.Errorf("of an older version, lost is %+v, the furthest %v", got.lossLocked(), got.Furthest())
 	}
 	h.Reached(Position{7, 3})

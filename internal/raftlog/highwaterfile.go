@@ -113,7 +113,8 @@ func (h *HighWater) read() (found bool, err error) {
 			continue
 		}
 		if v := binary.LittleEndian.Uint32(b[8:]); v > markVersion {
-			return false, fmt.Errorf("raftlog: %s has version %d, this turnlog reads version %d: run the newer turnlog", h.path, v, markVersion)
+			return false, fmt.Errorf("raftlog: %s has version %d, this turnlog reads version %d: run the newer turnlog",
+				h.path, v, markVersion)
 		}
 		sequence := binary.LittleEndian.Uint64(b[16:])
 		if binary.LittleEndian.Uint64(b[40:]) != h.owner || found && sequence < h.sequence {

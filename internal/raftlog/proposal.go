@@ -70,7 +70,8 @@ func (s *Store) ReconfigureIn(term uint64) { s.changes.Store(term) }
 func (s *Store) rejected(logs []*raft.Log, why error) error {
 	for _, l := range logs {
 		if l.Type == raft.LogConfiguration && s.cfg.Leads() {
-			s.cfg.Halt(fmt.Errorf("raftlog: store a change of the configuration: %w; the configuration is as before: start the node again", why))
+			s.cfg.Halt(fmt.Errorf("raftlog: store a change of the configuration: %w; the configuration is as before: "+
+				"start the node again", why))
 		}
 	}
 	return why

@@ -94,7 +94,8 @@ func copyPrefix(from string, to *wal.Log, first, last uint64) error {
 		return err
 	}
 	if to.LastIndex() != last {
-		return fmt.Errorf("of the damaged log, entries %d to %d are readable, and %d was copied last", first, last, to.LastIndex())
+		return fmt.Errorf("of the damaged log, entries %d to %d are readable, and %d was copied last", first, last,
+			to.LastIndex())
 	}
 	return nil
 }

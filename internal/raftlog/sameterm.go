@@ -30,7 +30,8 @@ func (s *Store) CheckSame(sent []*raft.Log) error {
 			continue // dropped meanwhile, or damaged: Raft will find that
 		}
 		if mine.Term == theirs.Term && (mine.Type != theirs.Type || !bytes.Equal(mine.Data, theirs.Data)) {
-			return fmt.Errorf("two nodes led in term %d: the leader has another entry %d than this node. %s", mine.Term, mine.Index, contradicted)
+			return fmt.Errorf("two nodes led in term %d: the leader has another entry %d than this node. %s", mine.Term,
+				mine.Index, contradicted)
 		}
 	}
 	return nil

@@ -13,12 +13,14 @@ func TestSecondLeaderOfATermStopsTheNode(t *testing.T) {
 		change func(sent []raft.Log)
 		stops  bool
 	}{
-		"the same again":      {func([]raft.Log) {}, false},
-		"of a later term":     {func(sent []raft.Log) { sent[1] = raft.Log{Index: 8, Term: 3, Data: []byte("other")} }, false},
-		"other content":       {func(sent []raft.Log) { sent[1].Data = []byte("other") }, true},
-		"another kind":        {func(sent []raft.Log) { sent[1].Type = raft.LogNoop }, true},
-		"behind the log":      {func(sent []raft.Log) { sent[4].Data = []byte("other") }, false},
-		"dropped by this log": {func(sent []raft.Log) { sent[0] = raft.Log{Index: 2, Term: 1, Data: []byte("other")} }, false},
+		"the same again": {func([]raft.Log) {}, false},
+		"of a later term": {func(sent []raft.Log) { sent[1] = raft.Log{Index: 8, Term: 3, Data: []byte("other")} },
+			false},
+		"other content":  {func(sent []raft.Log) { sent[1].Data = []byte("other") }, true},
+		"another kind":   {func(sent []raft.Log) { sent[1].Type = raft.LogNoop }, true},
+		"behind the log": {func(sent []raft.Log) { sent[4].Data = []byte("other") }, false},
+		"dropped by this log": {func(sent []raft.Log) { sent[0] = raft.Log{Index: 2, Term: 1, Data: []byte("other")} },
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachEngine(t, func(t *testing.T, b *bench) {

@@ -122,7 +122,8 @@ func (b *bench) holds(want ...[]*raft.Log) {
 			if err := b.GetLog(w.Index, &got); err != nil {
 				b.t.Fatalf("entry %d: %v", w.Index, err)
 			}
-			if got.Term != w.Term || string(got.Data) != string(w.Data) || got.Type != w.Type || !got.AppendedAt.Equal(w.AppendedAt) ||
+			if got.Term != w.Term || string(got.Data) != string(w.Data) || got.Type != w.Type ||
+				!got.AppendedAt.Equal(w.AppendedAt) ||
 				string(got.Extensions) != string(w.Extensions) {
 				b.t.Fatalf("entry %d is %+v, want %+v", w.Index, got, w)
 			}
@@ -146,7 +147,8 @@ func TestLogStore(t *testing.T) {
 		},
 		"all fields": func(b *bench) {
 			logs := []*raft.Log{
-				{Index: 1, Term: 7, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{}), Extensions: []byte("ext")},
+				{Index: 1, Term: 7, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(raft.Configuration{}),
+					Extensions: []byte("ext")},
 				{Index: 2, Term: 7, Type: raft.LogNoop},
 			}
 			b.store(logs)
@@ -286,7 +288,8 @@ func TestLogStoreFailsStop(t *testing.T) {
 		b.store(entries(1, 5, 1))
 
 		f.err = wal.ErrNoSpace
-		if err, stopped := try(func() error { return b.StoreLogs(entries(6, 6, 1)) }); stopped || !errors.Is(err, wal.ErrNoSpace) {
+		if err, stopped := try(func() error { return b.StoreLogs(entries(6, 6, 1)) }); stopped ||
+			!errors.Is(err, wal.ErrNoSpace) {
 			t.Fatalf("a full disk: %v, halted %v", err, stopped)
 		}
 		f.err = nil
@@ -295,7 +298,8 @@ func TestLogStoreFailsStop(t *testing.T) {
 		b.remove(6, 6)
 		b.store(entries(6, 6, 2)) // from here on Raft knows again where its log ends
 		f.err = wal.ErrNoSpace
-		if err, stopped := try(func() error { return b.StoreLogs(entries(7, 7, 2)) }); stopped || !errors.Is(err, wal.ErrNoSpace) {
+		if err, stopped := try(func() error { return b.StoreLogs(entries(7, 7, 2)) }); stopped ||
+			!errors.Is(err, wal.ErrNoSpace) {
 			t.Fatalf("a full disk after a suffix was replaced: %v, halted %v", err, stopped)
 		}
 
@@ -307,7 +311,8 @@ func TestLogStoreFailsStop(t *testing.T) {
 		if _, stopped := try(func() error { return b.StoreLogs(entries(4, 4, 2)) }); !stopped {
 			t.Fatal("a failed write does not halt the node")
 		}
-		if err, stopped := try(func() error { return b.DeleteRange(1, 1) }); stopped || !errors.Is(err, f.err) || b.failed != err {
+		if err, stopped := try(func() error { return b.DeleteRange(1, 1) }); stopped || !errors.Is(err, f.err) ||
+			b.failed != err {
 			t.Fatalf("a failed compaction: %v, halted %v, the node stops for %v", err, stopped, b.failed)
 		}
 		if _, stopped := try(func() error { return b.DeleteRange(2, 2) }); !stopped {

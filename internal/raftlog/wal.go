@@ -70,7 +70,8 @@ func (w *walEngine) Get(index uint64, log *raft.Log) error {
 	}
 	m := r.Meta
 	if len(m) > 0 && m[0] > walMetaVersion {
-		return fmt.Errorf("log entry %d has version %d, this turnlog reads version %d: run the newer turnlog", index, m[0], walMetaVersion)
+		return fmt.Errorf("log entry %d has version %d, this turnlog reads version %d: run the newer turnlog", index,
+			m[0], walMetaVersion)
 	}
 	if len(m) < walMetaHeader {
 		return fmt.Errorf("log entry %d has %d bytes of description, at least %d are due", index, len(m), walMetaHeader)

@@ -32,7 +32,8 @@ func TestReplies(t *testing.T) {
 		{"$-1\r\n", Value{Kind: Null}},
 		{"*-1\r\n", Value{Kind: Null}},
 		{"_\r\n", Value{Kind: Null}},
-		{"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n", Value{Kind: Array, Elems: []Value{num(1), {Kind: Array, Elems: []Value{bulk("x")}}}}},
+		{"*2\r\n:1\r\n*1\r\n$1\r\nx\r\n",
+			Value{Kind: Array, Elems: []Value{num(1), {Kind: Array, Elems: []Value{bulk("x")}}}}},
 		{"*0\r\n", Value{Kind: Array, Elems: []Value{}}},
 		{"%1\r\n$1\r\nk\r\n:1\r\n", Value{Kind: Map, Elems: []Value{bulk("k"), num(1)}}},
 		{"~1\r\n:1\r\n", Value{Kind: Set, Elems: []Value{num(1)}}},
@@ -43,8 +44,10 @@ func TestReplies(t *testing.T) {
 		{"#f\r\n", Value{Kind: Boolean}},
 		{"!5\r\nERR x\r\n", Value{Kind: BulkError, Str: []byte("ERR x")}},
 		{"=7\r\ntxt:abc\r\n", Value{Kind: Verbatim, Format: "txt", Str: []byte("abc")}},
-		{"(-123456789012345678901234567890\r\n", Value{Kind: BigNumber, Str: []byte("-123456789012345678901234567890")}},
-		{"|1\r\n+a\r\n:1\r\n:5\r\n", Value{Kind: Integer, Int: 5, Attrs: []Value{{Kind: SimpleString, Str: []byte("a")}, num(1)}}},
+		{"(-123456789012345678901234567890\r\n",
+			Value{Kind: BigNumber, Str: []byte("-123456789012345678901234567890")}},
+		{"|1\r\n+a\r\n:1\r\n:5\r\n",
+			Value{Kind: Integer, Int: 5, Attrs: []Value{{Kind: SimpleString, Str: []byte("a")}, num(1)}}},
 		{"+" + strings.Repeat("x", 20000) + "\r\n", Value{Kind: SimpleString, Str: bytes.Repeat([]byte("x"), 20000)}},
 	}
 	for _, tt := range tests {
@@ -63,8 +66,10 @@ func TestReplies(t *testing.T) {
 func TestBadReplies(t *testing.T) {
 	deep := strings.Repeat("*1\r\n", 40) + ":1\r\n"
 	for _, in := range []string{
-		"?\r\n", "\r\n", "x1\r\n", ":\r\n", ":1x\r\n", ":1\n", "$-2\r\n", "$1\r\nab\r\n", "*-2\r\n", "%-1\r\n", "#x\r\n", ",x\r\n",
-		"(1x\r\n", "(\r\n", "=2\r\nab\r\n", "_x\r\n", "$2147483648\r\n", "*2147483647\r\n", deep, "+" + strings.Repeat("x", 70000) + "\r\n",
+		"?\r\n", "\r\n", "x1\r\n", ":\r\n", ":1x\r\n", ":1\n", "$-2\r\n", "$1\r\nab\r\n", "*-2\r\n", "%-1\r\n",
+		"#x\r\n", ",x\r\n",
+		"(1x\r\n", "(\r\n", "=2\r\nab\r\n", "_x\r\n", "$2147483648\r\n", "*2147483647\r\n", deep,
+		"+" + strings.Repeat("x", 70000) + "\r\n",
 	} {
 		_, err := readReply(in)
 		if _, ok := err.(ProtocolError); !ok {

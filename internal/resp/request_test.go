@@ -186,7 +186,8 @@ func FuzzRequestReader(f *testing.F) {
 	f.Add([]byte("*3\r\n$-1\r\n"))
 	f.Add([]byte("*2147483647\r\n$536870912\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		lim := Limits{MaxBulk: 1 << 16, MaxArgs: 100, MaxInline: 1 << 10, MaxRequest: 1 << 12, Memory: NewBudget(1 << 20)}
+		lim := Limits{MaxBulk: 1 << 16, MaxArgs: 100, MaxInline: 1 << 10, MaxRequest: 1 << 12,
+			Memory: NewBudget(1 << 20)}
 		whole := NewRequestReader(bytes.NewReader(in), lim)
 		got, err := readAll(whole)
 		split, err2 := readAll(NewRequestReader(iotest.HalfReader(bytes.NewReader(in)), lim))

@@ -31,7 +31,8 @@ func TestWriter(t *testing.T) {
 		{"verbatim", func(w *Writer) { w.Verbatim("txt", "a") }, "$1\r\na\r\n", "=5\r\ntxt:a\r\n"},
 		{"big number", func(w *Writer) { w.BigNumber("12") }, "$2\r\n12\r\n", "(12\r\n"},
 		{"bulk error", func(w *Writer) { w.BulkError("ERR\nx") }, "-ERR x\r\n", "!5\r\nERR\nx\r\n"},
-		{"command", func(w *Writer) { w.Command("GET", "k") }, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n", "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"},
+		{"command", func(w *Writer) { w.Command("GET", "k") }, "*2\r\n$3\r\nGET\r\n$1\r\nk\r\n",
+			"*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"},
 	}
 	for _, tt := range tests {
 		for proto, want := range map[int]string{2: tt.resp2, 3: tt.resp3} {

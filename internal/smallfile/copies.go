@@ -40,7 +40,8 @@ type Copies[T any] struct {
 // was written. supersedes reports whether the second one holds what the first one lacks. It
 // fails if one is of a newer version, or if no copy is whole though there are some; then the
 // error ends with the advice what to do.
-func ReadCopies[T any](path, advice string, decode func(path string, b []byte) (*T, error), supersedes func(second, first *T) bool) (Copies[T], error) {
+func ReadCopies[T any](path, advice string, decode func(path string, b []byte) (*T, error),
+	supersedes func(second, first *T) bool) (Copies[T], error) {
 	var c Copies[T]
 	var content [2][]byte
 	var missing error
@@ -82,7 +83,8 @@ func (c Copies[T]) Mend(path string, write func() error, log *slog.Logger) {
 		return
 	}
 	if c.damage != nil {
-		log.Warn("one of two copies of a file is not whole; the other one takes its place", "file", path, "reason", c.damage)
+		log.Warn("one of two copies of a file is not whole; the other one takes its place", "file", path,
+			"reason", c.damage)
 	}
 	if err := write(); err != nil {
 		log.Warn("cannot write both copies of a file; going on with one", "file", path, "error", err)

@@ -52,7 +52,8 @@ func TestCopies(t *testing.T) {
 				}
 			}
 			c, err := read(path)
-			if (err != nil) != test.fails || test.fails && (!errors.Is(err, ErrDamaged) || !strings.HasSuffix(err.Error(), "; do this")) {
+			if (err != nil) != test.fails || test.fails &&
+				(!errors.Is(err, ErrDamaged) || !strings.HasSuffix(err.Error(), "; do this")) {
 				t.Fatalf("it reads with %v", err)
 			}
 			if c.Best == nil {
@@ -64,7 +65,8 @@ func TestCopies(t *testing.T) {
 			if *c.Best != test.want {
 				t.Fatalf("it is %d, want %d", *c.Best, test.want)
 			}
-			c.Mend(path, func() error { return WriteCopies(path, fmt.Appendf(nil, "number %d.", *c.Best)) }, slog.New(slog.DiscardHandler))
+			c.Mend(path, func() error { return WriteCopies(path, fmt.Appendf(nil, "number %d.", *c.Best)) },
+				slog.New(slog.DiscardHandler))
 			if c, err = read(path); err != nil || c.Differ || *c.Best != test.want {
 				t.Errorf("after it was mended: %+v, %v", c, err)
 			}

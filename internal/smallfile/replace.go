@@ -12,7 +12,10 @@ import (
 // the old file or the new one.
 func Replace(path string, b []byte) (err error) {
 	temp := path + ".tmp"
-	f, err := descriptors.Open(func() (*os.File, error) { return os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) })
+	f, err := descriptors.Open(func() (*os.File,
+		error) {
+		return os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	})
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,8 @@ func decodeMarker(path string, b []byte) (*marker, error) {
 		return nil, fmt.Errorf("snapshot: %s fails its checksum: %w", path, smallfile.ErrDamaged)
 	}
 	if m.Version > markerVersion {
-		return nil, fmt.Errorf("snapshot: %s has version %d, this turnlog reads version %d: run the newer turnlog", path, m.Version, markerVersion)
+		return nil, fmt.Errorf("snapshot: %s has version %d, this turnlog reads version %d: run the newer turnlog",
+			path, m.Version, markerVersion)
 	}
 	return m, nil
 }

@@ -41,10 +41,13 @@ func TestNewerCopyCounts(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct{ first, second, want marker }{
-		"an older version wrote the first":   {marker{Index: 9, Term: 1}, marker{Index: 5, Term: 1}, marker{Index: 9, Term: 1}},
-		"a crash left the second":            {marker{Index: 5, Term: 1}, marker{Index: 9, Term: 1}, marker{Index: 9, Term: 1}},
-		"a crash after the state was taken":  {marker{Index: 9, Received: true}, marker{Index: 9}, marker{Index: 9}},
-		"a crash before the state was taken": {marker{Index: 5}, marker{Index: 9, Received: true}, marker{Index: 9, Received: true}},
+		"an older version wrote the first": {marker{Index: 9, Term: 1}, marker{Index: 5, Term: 1},
+			marker{Index: 9, Term: 1}},
+		"a crash left the second": {marker{Index: 5, Term: 1}, marker{Index: 9, Term: 1},
+			marker{Index: 9, Term: 1}},
+		"a crash after the state was taken": {marker{Index: 9, Received: true}, marker{Index: 9}, marker{Index: 9}},
+		"a crash before the state was taken": {marker{Index: 5}, marker{Index: 9, Received: true},
+			marker{Index: 9, Received: true}},
 	} {
 		put(path, c.first)
 		put(smallfile.SecondCopy(path), c.second)

@@ -16,7 +16,8 @@ import (
 const createLimit = 200 * time.Millisecond
 
 // Create implements raft.SnapshotStore.
-func (s *Store) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+func (s *Store) Create(_ raft.SnapshotVersion, index, term uint64, c raft.Configuration, configIndex uint64,
+	_ raft.Transport) (raft.SnapshotSink, error) {
 	f, err := descriptors.OpenWithin(createLimit, func() (*os.File, error) { return os.CreateTemp(s.dir, "*.tmp") })
 	if err != nil {
 		return nil, err
@@ -40,7 +41,8 @@ type Sink struct {
 // fails if that is before the snapshot's.
 func (k *Sink) KeepLocal(durable uint64) error {
 	if durable < k.marker.Index {
-		return fmt.Errorf("snapshot: the flushed state ends at log entry %d, the snapshot is to be at %d", durable, k.marker.Index)
+		return fmt.Errorf("snapshot: the flushed state ends at log entry %d, the snapshot is to be at %d", durable,
+			k.marker.Index)
 	}
 	k.marker.Received = false
 	return nil
@@ -52,7 +54,8 @@ func (k *Sink) ID() string { return k.marker.meta(0).ID }
 // Write takes a part of what a leader sends.
 func (k *Sink) Write(p []byte) (int, error) {
 	if k.store.passed(k.marker.Index) {
-		return 0, fmt.Errorf("snapshot: the snapshot at log entry %d is older than what this node has applied", k.marker.Index)
+		return 0, fmt.Errorf("snapshot: the snapshot at log entry %d is older than what this node has applied",
+			k.marker.Index)
 	}
 	n, err := k.file.Write(p)
 	k.marker.Size += int64(n)

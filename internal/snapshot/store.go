@@ -188,7 +188,9 @@ func (s *Store) Check() error {
 	if s.newest == nil || s.newest.Received || have >= s.newest.Index {
 		return nil
 	}
-	return turn.Errorf(turn.Corrupt, "the snapshot says that the state includes log entry %d, but it ends at entry %d: the state file was lost or replaced",
+	return turn.Errorf(turn.Corrupt,
+		"the snapshot says that the state includes log entry %d, but it ends at entry %d: the state file was lost or "+
+			"replaced",
 		s.newest.Index, have)
 }
 
@@ -231,7 +233,8 @@ func (s *Store) restore(m marker) error {
 		return fmt.Errorf("snapshot: restore the received snapshot: %w", err)
 	}
 	if have, _ := s.state.Durable(); have < m.Index {
-		return fmt.Errorf("snapshot: the received snapshot says log entry %d, its state ends at entry %d", m.Index, have)
+		return fmt.Errorf("snapshot: the received snapshot says log entry %d, its state ends at entry %d",
+			m.Index, have)
 	}
 	return nil
 }
@@ -268,7 +271,8 @@ func (s *Store) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	}
 	if d.Index < newest.Index {
 		_ = d.Close()
-		return nil, nil, fmt.Errorf("snapshot: the state ends at log entry %d, before the snapshot at %d", d.Index, newest.Index)
+		return nil, nil, fmt.Errorf("snapshot: the state ends at log entry %d, before the snapshot at %d", d.Index,
+			newest.Index)
 	}
 	return newest.meta(d.Size), s.Stream(d), nil
 }

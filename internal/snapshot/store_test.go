@@ -24,7 +24,8 @@ const advice = "seed it again"
 
 // openQuietly opens a store that sends as fast as it can, and logs nothing.
 func openQuietly(dir string, state *fsm.Machine) (*Store, error) {
-	return Open(dir, Config{State: state, Clock: &handTime{now: time.Unix(1000, 0)}, Advice: advice, Logger: slog.New(slog.DiscardHandler)})
+	return Open(dir, Config{State: state, Clock: &handTime{now: time.Unix(1000, 0)}, Advice: advice,
+		Logger: slog.New(slog.DiscardHandler)})
 }
 
 // handTime is moved by hand.
@@ -41,7 +42,8 @@ func storeWith(t *testing.T, dir string, n uint64) (*Store, *fsm.Machine) {
 	}
 	t.Cleanup(func() { _ = m.Close() })
 	for i := uint64(1); i <= n; i++ {
-		op, err := codec.EncodeOp(&turn.Append{Key: turn.Key{Namespace: "0", Name: "s"}, Messages: []turn.NewMessage{{Data: fmt.Append(nil, i)}}})
+		op, err := codec.EncodeOp(&turn.Append{Key: turn.Key{Namespace: "0", Name: "s"},
+			Messages: []turn.NewMessage{{Data: fmt.Append(nil, i)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +154,8 @@ func TestReceivedSnapshotAndCrashes(t *testing.T) {
 		dir := t.TempDir()
 		to, m := storeWith(t, dir, 3)
 		receive(t, from, to, true)
-		if err := errors.Join(os.Remove(to.path(MarkerName)), os.Remove(to.path(smallfile.SecondCopy(MarkerName)))); err != nil {
+		if err := errors.Join(os.Remove(to.path(MarkerName)),
+			os.Remove(to.path(smallfile.SecondCopy(MarkerName)))); err != nil {
 			t.Fatal(err)
 		}
 		to, m = reopen(dir, m)
@@ -322,7 +325,8 @@ func TestOverlappingSnapshotsLeaveTheNewer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := 2*i + 1; s.Position().Index != want || m.Best.Index != want || m.Differ {
-			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want, s.Position().Index, m.Best.Index)
+			t.Fatalf("of the snapshots at %d and %d, %d is the newest, and %d on the disk", want-1, want,
+				s.Position().Index, m.Best.Index)
 		}
 	}
 }

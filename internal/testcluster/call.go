@@ -48,7 +48,8 @@ func (n *Node) Request(ctx context.Context, method, path string, content io.Read
 
 // Do makes a request over a connection of its own.
 func (n *Node) Do(req *http.Request) (*http.Response, error) {
-	c := http.Client{Timeout: n.CallTimeout, Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: n.Operator.TLS}}
+	c := http.Client{Timeout: n.CallTimeout,
+		Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: n.Operator.TLS}}
 	if c.Timeout == 0 {
 		c.Timeout = callTimeout
 	}

@@ -33,7 +33,8 @@ func TestExpectedEnds(t *testing.T) {
 	for i, end := range []func() error{
 		n.Kill,
 		func() error {
-			if err := n.Stop(time.Minute); err == nil || !strings.Contains(err.Error(), "n1 stopped with signal: terminated") {
+			if err := n.Stop(time.Minute); err == nil ||
+				!strings.Contains(err.Error(), "n1 stopped with signal: terminated") {
 				t.Errorf("stopped: %v", err)
 			}
 			return nil

@@ -36,7 +36,8 @@ func TestFileSystems(t *testing.T) {
 			must(t, disk.Rename(at("c"), at("a")), disk.Remove(at("b")), disk.SyncDir(dir))
 			checkNames(t, disk, dir, "a")
 			for what, err := range map[string]error{
-				"opened": second(disk.Open(at("b"))), "removed": disk.Remove(at("b")), "renamed": disk.Rename(at("b"), at("d")),
+				"opened": second(disk.Open(at("b"))), "removed": disk.Remove(at("b")),
+				"renamed": disk.Rename(at("b"), at("d")),
 			} {
 				if !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("a missing file is %s: %v", what, err)
@@ -61,7 +62,8 @@ func checkFile(t *testing.T, disk vfs.FS, name string) {
 		t.Errorf("the file has %d bytes, %v", size, err)
 	}
 	b := make([]byte, 5)
-	if n, err := f.ReadAt(b, 4997); n != 5 || err != nil && !errors.Is(err, io.EOF) || !bytes.Equal(b, []byte("\x00text")) {
+	if n, err := f.ReadAt(b, 4997); n != 5 || err != nil && !errors.Is(err, io.EOF) ||
+		!bytes.Equal(b, []byte("\x00text")) {
 		t.Errorf("read %q, %v", b[:n], err)
 	}
 	if n, err := f.ReadAt(b, 5000); n != 2 || !errors.Is(err, io.EOF) {

@@ -67,11 +67,13 @@ func openVoteCopy(dir string) (*voteCopy, error) {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", c.path, err), f.Close())
 	}
 	c.file = f
-	if n < len(page) || string(page[:8]) != voteCopyMagic || binary.LittleEndian.Uint32(page[12:]) != voteCopySum(page) {
+	if n < len(page) || string(page[:8]) != voteCopyMagic ||
+		binary.LittleEndian.Uint32(page[12:]) != voteCopySum(page) {
 		return c, nil
 	}
 	if v := binary.LittleEndian.Uint32(page[8:]); v > voteCopyVersion {
-		return nil, errors.Join(fmt.Errorf("%s has version %d, this turnlog reads version %d: run the newer turnlog", c.path, v, voteCopyVersion), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s has version %d, this turnlog reads version %d: run the newer turnlog",
+			c.path, v, voteCopyVersion), f.Close())
 	}
 	c.page = page
 	return c, nil
@@ -119,7 +121,10 @@ func (c *voteCopy) keep(transaction uint64, values map[string][]byte) (err error
 	}
 	isNew := c.file == nil
 	if isNew {
-		if c.file, err = descriptors.Open(func() (*os.File, error) { return os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o600) }); err != nil {
+		if c.file, err = descriptors.Open(func() (*os.File,
+			error) {
+			return os.OpenFile(c.path, os.O_RDWR|os.O_CREATE, 0o600)
+		}); err != nil {
 			return err
 		}
 	}
@@ -199,7 +204,8 @@ func roots(f *os.File, visit func(at int64, root []byte) error) error {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
-		if n < rootSize || binary.NativeEndian.Uint32(b) != rootMagic || rootCheck(b) != binary.NativeEndian.Uint64(b[rootSum:]) {
+		if n < rootSize || binary.NativeEndian.Uint32(b) != rootMagic ||
+			rootCheck(b) != binary.NativeEndian.Uint64(b[rootSum:]) {
 			continue
 		}
 		if err := visit(at+pageHeader, b); err != nil {

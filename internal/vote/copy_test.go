@@ -146,7 +146,8 @@ func TestStaleVoteCopyIsNotTaken(t *testing.T) {
 	path, again := keptVote(t)
 	again()
 	older := olderStore(t, path)
-	if err := errors.Join(older.SetUint64([]byte(keyVoteTerm), 8), older.Set([]byte(keyVote), []byte("n3:7000")), older.Close()); err != nil {
+	if err := errors.Join(older.SetUint64([]byte(keyVoteTerm), 8), older.Set([]byte(keyVote), []byte("n3:7000")),
+		older.Close()); err != nil {
 		t.Fatal(err)
 	}
 	voted, err := os.ReadFile(path)

@@ -45,7 +45,8 @@ func unseal(key, b []byte) (value []byte, ok bool, err error) {
 		return b, false, nil
 	}
 	if v := b[n]; v != sealVersion {
-		return nil, false, turn.Errorf(turn.Newer, "%s has version %d, this turnlog reads version %d: run the newer turnlog", key, v, sealVersion)
+		return nil, false, turn.Errorf(turn.Newer,
+			"%s has version %d, this turnlog reads version %d: run the newer turnlog", key, v, sealVersion)
 	}
 	return b[:n], true, nil
 }

@@ -64,7 +64,8 @@ func Open(path string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), c.Close())
 	}
-	s.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
+	s.db, err = bbolt.Open(path, 0o600,
+		&bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), c.Close())
 	}
@@ -73,7 +74,8 @@ func Open(path string, cfg Config) (*Store, error) {
 	}
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.copied(uint64(tx.ID())) })
 	if err != nil { // a node comes up on a full disk; the copy is an older one until it can be written
-		s.cfg.Logger.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path, "error", err)
+		s.cfg.Logger.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path,
+			"error", err)
 	}
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
 		s.promised.Store(max(s.promised.Load(), number(s.values[key])))
@@ -110,7 +112,8 @@ func (s *Store) restore(path string, damage error) error {
 	if damage == nil {
 		damage = errors.New("it is an older copy")
 	}
-	s.cfg.Logger.Warn("the file with term and vote is damaged; its second copy takes its place", "file", path, "reason", damage)
+	s.cfg.Logger.Warn("the file with term and vote is damaged; its second copy takes its place", "file", path,
+		"reason", damage)
 	s.values = nil
 	if err := restoreStable(path, s.second); err != nil {
 		return fmt.Errorf("%w; its second copy cannot take its place: %w", damage, err)
@@ -199,7 +202,8 @@ func (s *Store) copied(transaction uint64) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "file", s.second.path, "error", err)
+	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "file", s.second.path,
+		"error", err)
 	return s.second.drop()
 }
 
@@ -232,7 +236,8 @@ func (s *Store) Spend(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if voted := number(s.values[keyVoteTerm]); voted < term || voted == term && len(s.values[keyVote]) == 0 {
-		s.put(stableValue{keyVoteTerm, binary.BigEndian.AppendUint64(nil, term)}, stableValue{keyVote, []byte("unknown")})
+		s.put(stableValue{keyVoteTerm, binary.BigEndian.AppendUint64(nil, term)},
+			stableValue{keyVote, []byte("unknown")})
 	}
 }
 

@@ -258,7 +258,8 @@ func TestEmptiedVoteIsRefused(t *testing.T) {
 	}
 	for how, spoil := range map[string]func() error{
 		"without a key": func() error {
-			return updateStable(path, func(tx *bbolt.Tx) error { return tx.Bucket(bucketStable).Delete([]byte(keyVote)) })
+			return updateStable(path,
+				func(tx *bbolt.Tx) error { return tx.Bucket(bucketStable).Delete([]byte(keyVote)) })
 		},
 		"without its bucket": func() error {
 			return updateStable(path, func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketStable) })
@@ -272,7 +273,8 @@ func TestEmptiedVoteIsRefused(t *testing.T) {
 		if err := spoil(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := openHalting(path, func(err error) { t.Fatal(err) }); !turn.Is(err, turn.Corrupt) || !strings.Contains(err.Error(), path) {
+		if _, err := openHalting(path, func(err error) { t.Fatal(err) }); !turn.Is(err, turn.Corrupt) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", how, err)
 		}
 		if err := os.WriteFile(path, sound, 0o600); err != nil {

@@ -86,7 +86,8 @@ func startDriver(ctx context.Context, l library, p places, address, dir string) 
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: %w; test/compat/install.sh installs what it needs", l.name, err)
 	}
-	d := &driver{subject: l, record: newRecord(), process: cmd.Process, in: in, answers: make(chan line, 1), ended: make(chan struct{})}
+	d := &driver{subject: l, record: newRecord(), process: cmd.Process, in: in, answers: make(chan line, 1),
+		ended: make(chan struct{})}
 	go d.listen(cmd, out, file+".jsonl")
 	name := l.driver
 	if name == "" {

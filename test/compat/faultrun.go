@@ -33,7 +33,8 @@ func modes() []mode {
 		{name: "kept", title: "The node that the libraries talk to is never killed",
 			about: "libraries talk to one node, at first a follower; the leader is killed if it is another"},
 		{name: "killed", title: "Their own node is killed too", own: true,
-			about: "libraries talk to an address behind which a living node answers; that node and the leader are killed by turns"},
+			about: "libraries talk to an address behind which a living node answers; that node and the leader are " +
+				"killed by turns"},
 	}
 }
 
@@ -57,7 +58,8 @@ func (s *faultRun) run(ctx context.Context, libraries []library, p places) (resu
 		return nil, err
 	}
 	flags := []string{"--redis-id-path", fmt.Sprintf("%d=%s", idsDatabase, idPaths)}
-	if s.cluster, err = cluster.New(cluster.Config{Binary: s.binary, Dir: s.dir, Nodes: nodes, Flags: flags}); err != nil {
+	if s.cluster, err = cluster.New(cluster.Config{Binary: s.binary, Dir: s.dir, Nodes: nodes,
+		Flags: flags}); err != nil {
 		return nil, err
 	}
 	defer s.cluster.Close()

@@ -41,7 +41,8 @@ func clients(installed string) []client {
 	all = append(all, client{name: "go-redis " + pinned("go.mod", "go-redis/v9 v")})
 	dir = filepath.Join(installed, "java")
 	for _, lib := range []string{"lib", "lib-other"} {
-		java := []string{"java", "-cp", filepath.Join(dir, "classes") + ":" + filepath.Join(dir, lib, "*"), "compat.Handshake"}
+		java := []string{"java", "-cp", filepath.Join(dir, "classes") + ":" + filepath.Join(dir, lib, "*"),
+			"compat.Handshake"}
 		all = append(all, client{"Jedis " + jar(dir, lib, "jedis"), java, "jedis"},
 			client{"Lettuce " + jar(dir, lib, "lettuce-core"), java, "lettuce-core"})
 	}

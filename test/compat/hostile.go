@@ -142,7 +142,8 @@ func (h *hostility) endure(ctx context.Context, name string, begin func(context.
 		if n == 0 {
 			return false, fmt.Errorf("%s: no call %s: %v", name, where, w.err)
 		}
-		fmt.Printf("    good client %s: %d calls, p50 %v, p99 %v, worst %v, %d errors\n", where, n, w.took[n/2].Round(time.Millisecond/10),
+		fmt.Printf("    good client %s: %d calls, p50 %v, p99 %v, worst %v, %d errors\n", where, n,
+			w.took[n/2].Round(time.Millisecond/10),
 			w.took[n*99/100].Round(time.Millisecond/10), w.took[n-1].Round(time.Millisecond), w.errors)
 		if w.err != nil {
 			fmt.Printf("    the last error: %v\n", w.err)

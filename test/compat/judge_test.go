@@ -27,7 +27,8 @@ func TestJudge(t *testing.T) {
 		{"failed and absent", "0 1! 2 =[0 2]", verdict{attempted: 3, acked: 2}},
 		{"failed, yet stored", "0 1! 2 =[0 1 2]", verdict{attempted: 3, acked: 2, appeared: 1}},
 		{"failed, stored late", "0 1! 2 3 =[0 2 3 1]", verdict{attempted: 4, acked: 3, appeared: 1}},
-		{"failed, stored before it was sent", "0 1! =[1 0]", verdict{attempted: 2, acked: 1, appeared: 1, reordered: 1}},
+		{"failed, stored before it was sent", "0 1! =[1 0]",
+			verdict{attempted: 2, acked: 1, appeared: 1, reordered: 1}},
 		{"failed, stored twice", "0 1! 2 =[0 1 2 1]", verdict{attempted: 3, acked: 2, appeared: 1, doubled: 1}},
 		{"refused and absent", "0 1? 2 =[0 2]", verdict{attempted: 3, acked: 2}},
 		{"refused, yet stored", "0 1? 2 =[0 1 2]", verdict{attempted: 3, acked: 2, appeared: 1, dishonest: 1}},
@@ -107,7 +108,8 @@ func words(script string) (all []string) {
 
 // What must not be is a failure, and copies are one only where no client resends.
 func TestProblems(t *testing.T) {
-	bad := []verdict{{acked: 1, lost: 1}, {acked: 1, stale: 1}, {acked: 1, reordered: 1}, {acked: 1, foreign: 1}, {acked: 1, unread: 1}, {acked: 1, doubled: 1}, {}}
+	bad := []verdict{{acked: 1, lost: 1}, {acked: 1, stale: 1}, {acked: 1, reordered: 1}, {acked: 1, foreign: 1},
+		{acked: 1, unread: 1}, {acked: 1, doubled: 1}, {}}
 	if len(result{verdict: verdict{acked: 1, appeared: 1, dishonest: 1}}.problems()) == 0 {
 		t.Error("a refused message that was stored passes")
 	}

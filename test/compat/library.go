@@ -42,19 +42,25 @@ func libraries() []library {
 		{name: "llama-index", env: "llama-index"},
 		{name: "llama-index on Redis(host)", driver: "llama-index", env: "llama-index", retry: true, resends: redisPy},
 		{name: "llama-index async", env: "llama-index"},
-		{name: "llama-index async on Redis(host)", driver: "llama-index async", env: "llama-index", retry: true, resends: redisPy},
+		{name: "llama-index async on Redis(host)", driver: "llama-index async", env: "llama-index", retry: true,
+			resends: redisPy},
 		{name: "agent-framework", env: "agent-framework"},
-		{name: "agent-framework on Redis(host)", driver: "agent-framework", env: "agent-framework", retry: true, resends: redisPy},
+		{name: "agent-framework on Redis(host)", driver: "agent-framework", env: "agent-framework", retry: true,
+			resends: redisPy},
 		{name: "google-adk", env: "google-adk", resends: "redis-py's transaction()"},
 		{name: "google-adk-community", env: "google-adk"},
 		{name: "@langchain/redis", env: "javascript", short: true},
 		{name: "@langchain/community ioredis", env: "javascript", retry: true, resends: "ioredis", short: true},
-		{name: "@langchain/community ioredis without resending", driver: "@langchain/community ioredis", env: "javascript"},
+		{name: "@langchain/community ioredis without resending", driver: "@langchain/community ioredis",
+			env: "javascript"},
 		{name: "go-redis list", env: "go", retry: true, resends: "go-redis", short: true},
 		{name: "go-redis list without retries", env: "go"},
-		{name: "llama-index on Redis(host) with ids", driver: "llama-index", env: "llama-index", retry: true, resends: redisPy, ids: true},
-		{name: "agent-framework on Redis(host) with ids", driver: "agent-framework", env: "agent-framework", retry: true, resends: redisPy, ids: true},
-		{name: "@langchain/community ioredis with ids", driver: "@langchain/community ioredis", env: "javascript", retry: true, resends: "ioredis", ids: true, short: true},
+		{name: "llama-index on Redis(host) with ids", driver: "llama-index", env: "llama-index", retry: true,
+			resends: redisPy, ids: true},
+		{name: "agent-framework on Redis(host) with ids", driver: "agent-framework", env: "agent-framework",
+			retry: true, resends: redisPy, ids: true},
+		{name: "@langchain/community ioredis with ids", driver: "@langchain/community ioredis", env: "javascript",
+			retry: true, resends: "ioredis", ids: true, short: true},
 		{name: "go-redis list with ids", env: "go", retry: true, resends: "go-redis", ids: true},
 		{name: "langchain4j", env: "java"},
 		{name: "langchain4j on Lettuce", env: "java", retry: true},
@@ -88,7 +94,8 @@ func (l library) command(p places) []string {
 	case "javascript":
 		return []string{"node", filepath.Join(dir, "driver.mjs")}
 	case "java":
-		return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "classes") + ":" + filepath.Join(dir, "lib", "*"), "compat.Driver"}
+		return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "classes") + ":" +
+			filepath.Join(dir, "lib", "*"), "compat.Driver"}
 	}
 	return []string{filepath.Join(dir, "bin", "python"), "test/compat/python/driver.py"}
 }

@@ -58,8 +58,10 @@ func main() {
 
 func (a *arguments) register(fs *flag.FlagSet) {
 	fs.BoolVar(&a.short, "short", false, "a few libraries, for a short time")
-	fs.BoolVar(&a.handshakes, "handshakes", false, "instead, record what clients send on connecting, and compare it with "+page)
-	fs.BoolVar(&a.hostile, "hostile", false, "instead, hold ten thousand connections open, and send requests whose replies no client reads")
+	fs.BoolVar(&a.handshakes, "handshakes", false,
+		"instead, record what clients send on connecting, and compare it with "+page)
+	fs.BoolVar(&a.hostile, "hostile", false,
+		"instead, hold ten thousand connections open, and send requests whose replies no client reads")
 	fs.BoolVar(&a.write, "write", false, "put the results into "+page)
 	fs.StringVar(&a.libraries, "library", "", "which to drive, separated by commas (default: all)")
 	fs.StringVar(&a.modes, "mode", "", "kept: their node is never killed; killed: it is; both by default")
@@ -108,9 +110,11 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 			return false, fmt.Errorf("%s (see %s): %w", m.name, dir, err)
 		}
 		text := table(results)
-		fmt.Printf("\n%s\nErrors that the applications saw, reads included:\n%s\n%d leaders killed, %d nodes of the libraries killed\n",
+		fmt.Printf("\n%s\nErrors that the applications saw, reads included:\n%s\n%d leaders killed, %d nodes of the "+
+			"libraries killed\n",
 			text, errorsSeen(results), s.leaderKills, s.ownKills)
-		tables = append(tables, fmt.Sprintf("**%s** (%d kills in %v)\n\n%s", m.title, s.leaderKills+s.ownKills, chosen.time, text))
+		tables = append(tables, fmt.Sprintf("**%s** (%d kills in %v)\n\n%s", m.title, s.leaderKills+s.ownKills,
+			chosen.time, text))
 		for _, r := range results {
 			for _, p := range r.problems() {
 				fmt.Printf("FAILED: %s, %s: %s\n", m.name, r.subject.name, p)
@@ -120,7 +124,8 @@ func (a *arguments) runLibraries(ctx context.Context, dir, installed string) (bo
 	}
 	fmt.Printf("record: %s\n%s\n", dir, map[bool]string{true: "passed", false: "FAILED"}[passed])
 	if a.write && passed {
-		head := fmt.Sprintf("%s, commit %s, `make compat ARGS=--write`:", time.Now().Format(time.DateOnly), cluster.Commit(ctx))
+		head := fmt.Sprintf("%s, commit %s, `make compat ARGS=--write`:", time.Now().Format(time.DateOnly),
+			cluster.Commit(ctx))
 		return passed, rewrite("results", head+"\n\n"+strings.Join(tables, "\n"))
 	}
 	return passed, nil

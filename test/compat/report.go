@@ -37,8 +37,10 @@ func newResult(d *driver, m mode) result {
 
 // problems are what must not be.
 func (r result) problems() (all []string) {
-	for what, n := range map[string]int{"acknowledged messages lost": r.lost, "reads that missed acknowledged messages": r.stale,
-		"messages out of order": r.reordered, "foreign messages": r.foreign, "conversations that could not be read": r.unread} {
+	for what, n := range map[string]int{"acknowledged messages lost": r.lost,
+		"reads that missed acknowledged messages": r.stale,
+		"messages out of order":                   r.reordered, "foreign messages": r.foreign,
+		"conversations that could not be read": r.unread} {
 		if n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", n, what))
 		}
@@ -63,7 +65,8 @@ func (r result) problems() (all []string) {
 // table shows results as Markdown.
 func table(results []result) string {
 	var b strings.Builder
-	b.WriteString("| library | versions | messages | acknowledged | errors | lost | out of order | doubled | failed, yet stored | p99 | worst | resends by itself |\n")
+	b.WriteString("| library | versions | messages | acknowledged | errors | lost | out of order | doubled | failed, " +
+		"yet stored | p99 | worst | resends by itself |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, r := range results {
 		resends := r.subject.resends
@@ -73,8 +76,10 @@ func table(results []result) string {
 		if r.subject.ids {
 			resends += ", with ids"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %.0f ms | %.1f s | %s |\n", r.subject.name, r.versions,
-			r.attempted, r.acked, r.attempted-r.acked, r.lost+r.stale, r.reordered+r.foreign, r.doubled, r.appeared, 1000*r.p99, r.worst, resends)
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d | %d | %d | %.0f ms | %.1f s | %s |\n", r.subject.name,
+			r.versions,
+			r.attempted, r.acked, r.attempted-r.acked, r.lost+r.stale, r.reordered+r.foreign, r.doubled, r.appeared,
+			1000*r.p99, r.worst, resends)
 	}
 	return b.String()
 }

@@ -43,7 +43,8 @@ func run(root string, write bool) error {
 	}
 	if len(moves) > 0 {
 		m := moves[0]
-		return fmt.Errorf("ARCHITECTURE.md: %s is in %s, not in %s: run go run ./test/where --write", m.function, m.now, m.file)
+		return fmt.Errorf("ARCHITECTURE.md: %s is in %s, not in %s: run go run ./test/where --write", m.function,
+			m.now, m.file)
 	}
 	return nil
 }

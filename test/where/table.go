@@ -108,11 +108,13 @@ func check(entries []entry, functions map[string][]string) (moves []move, err er
 		switch {
 		case slices.Contains(files, e.file):
 		case len(files) == 0:
-			err = errors.Join(err, fmt.Errorf("ARCHITECTURE.md: there is no function %s: name the one that does its work now", e.function))
+			err = errors.Join(err, fmt.Errorf("ARCHITECTURE.md: there is no function %s: name the one that does its "+
+				"work now", e.function))
 		case len(files) == 1:
 			moves = append(moves, move{e, files[0]})
 		default:
-			err = errors.Join(err, fmt.Errorf("ARCHITECTURE.md: %s is not in %s: name one of %s", e.function, e.file, strings.Join(files, ", ")))
+			err = errors.Join(err, fmt.Errorf("ARCHITECTURE.md: %s is not in %s: name one of %s", e.function, e.file,
+				strings.Join(files, ", ")))
 		}
 	}
 	return moves, err
@@ -121,7 +123,8 @@ func check(entries []entry, functions map[string][]string) (moves []move, err er
 // apply writes the present file of each function that has moved into the text.
 func apply(text string, moves []move) string {
 	for _, m := range moves {
-		text = strings.ReplaceAll(text, fmt.Sprintf("`%s` `%s`", m.file, m.function), fmt.Sprintf("`%s` `%s`", m.now, m.function))
+		text = strings.ReplaceAll(text, fmt.Sprintf("`%s` `%s`", m.file, m.function),
+			fmt.Sprintf("`%s` `%s`", m.now, m.function))
 	}
 	return text
 }

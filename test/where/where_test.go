@@ -33,11 +33,14 @@ func TestTableOfArchitecture(t *testing.T) {
 func TestTableIsChecked(t *testing.T) {
 	const code = "package p\nfunc run() {}\nfunc (n *Node) Run() {}\nfunc (l list[T]) last() {}\n"
 	table := func(rows ...string) string {
-		return heading + "\n| what | where |\n|---|---|\n" + strings.Join(rows, "\n") + "\n\n## Next\n| `x.go` | `gone` |\n"
+		return heading + "\n| what | where |\n|---|---|\n" + strings.Join(rows, "\n") +
+			"\n\n## Next\n| `x.go` | `gone` |\n"
 	}
 	tests := map[string]struct{ text, fails, becomes string }{
-		"right":       {text: table("| a | `p/a.go` `run`, then `p/a.go` `(*Node).Run` |", "| b | `p/a.go` `(list).last` |")},
-		"moved":       {text: table("| a | `p/b.go` `run` |"), fails: "run is in p/a.go", becomes: table("| a | `p/a.go` `run` |")},
+		"right": {text: table("| a | `p/a.go` `run`, then `p/a.go` `(*Node).Run` |",
+			"| b | `p/a.go` `(list).last` |")},
+		"moved": {text: table("| a | `p/b.go` `run` |"), fails: "run is in p/a.go",
+			becomes: table("| a | `p/a.go` `run` |")},
 		"gone":        {text: table("| a | `p/a.go` `stop` |"), fails: "no function stop"},
 		"receiver":    {text: table("| a | `p/a.go` `(Node).Run` |"), fails: "no function (Node).Run"},
 		"several":     {text: table("| a | `p/c.go` `twice` |"), fails: "name one of p/b.go, q/b.go"},
@@ -49,7 +52,8 @@ func TestTableIsChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
 			for file, text := range map[string]string{"p/a.go": code, "p/b.go": "package p\nfunc twice() {}",
-				"q/b.go": "package q\nfunc twice() {}", "p/a_test.go": "package p\nfunc TestIt() {}", "ARCHITECTURE.md": test.text} {
+				"q/b.go": "package q\nfunc twice() {}", "p/a_test.go": "package p\nfunc TestIt() {}",
+				"ARCHITECTURE.md": test.text} {
 				if err := os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o755); err != nil {
 					t.Fatal(err)
 				}
@@ -58,7 +62,8 @@ func TestTableIsChecked(t *testing.T) {
 				}
 			}
 			err := run(root, false)
-			if test.fails == "" && err != nil || test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)) {
+			if test.fails == "" && err != nil || test.fails != "" &&
+				(err == nil || !strings.Contains(err.Error(), test.fails)) {
 				t.Fatalf("error %v, want %q", err, test.fails)
 			}
 			if test.becomes == "" {

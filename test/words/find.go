@@ -77,7 +77,8 @@ func inText(file string, line int, text string) []finding {
 				found = append(found, inName(file, line+i, string(w))...)
 				continue
 			}
-			if w := lookUp(strings.ToLower(string(w))); w != "" && (replaced[w].in == everywhere || replaced[w].in == sentences) {
+			if w := lookUp(strings.ToLower(string(w))); w != "" &&
+				(replaced[w].in == everywhere || replaced[w].in == sentences) {
 				found = append(found, finding{file, line + i, w})
 			}
 		}

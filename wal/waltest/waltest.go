@@ -1,5 +1,6 @@
-// Package waltest holds a suite that every store of numbered records can be held to: this module's log, and any other that is to stand in
-// its place. The suite asks for less than package wal promises, so that an adapter of a few lines suffices.
+// Package waltest holds a suite that every store of numbered records can be held to: this module's log, and any other
+// that is to stand in its place. The suite asks for less than package wal promises, so that an adapter of a few lines
+// suffices.
 package waltest
 
 import (
@@ -27,8 +28,8 @@ type Store interface {
 	Get(index uint64) (Entry, error)
 	// Append stores entries that continue the store, all or none; anywhere in an empty one that was made or emptied.
 	Append(entries []Entry) error
-	// DeleteRange removes low…high, which reaches at least one end of the store. After the removal of everything the next
-	// Append may begin above high.
+	// DeleteRange removes low…high, which reaches at least one end of the store. After the removal of everything the
+	// next Append may begin above high.
 	DeleteRange(low, high uint64) error
 	Close() error
 }
@@ -148,7 +149,8 @@ func (f *fixture) check() {
 		got, err := f.store.Get(want.Index)
 		f.must(err)
 		if got.Index != want.Index || !bytes.Equal(got.Meta, want.Meta) || !bytes.Equal(got.Data, want.Data) {
-			f.Fatalf("entry %d is %.40q %.40q, and should be %.40q %.40q", want.Index, got.Meta, got.Data, want.Meta, want.Data)
+			f.Fatalf("entry %d is %.40q %.40q, and should be %.40q %.40q", want.Index, got.Meta, got.Data,
+				want.Meta, want.Data)
 		}
 	}
 	for _, outside := range []uint64{first - 1, last + 1} {

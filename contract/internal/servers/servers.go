@@ -154,7 +154,8 @@ func Postgres(t testing.TB) (s *server, url string) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	as := asPostgres(t, dir)
 	data := filepath.Join(dir, "data")
-	init := as(filepath.Join(bin, "initdb"), "-D", data, "-U", "turnlog", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
+	init := as(filepath.Join(bin, "initdb"), "-D", data, "-U", "turnlog", "--auth=trust", "--no-sync",
+		"--encoding=UTF8", "--locale=C")
 	if out, err := init.CombinedOutput(); err != nil {
 		t.Fatalf("initdb: %v: %s", err, out)
 	}
@@ -199,7 +200,8 @@ func asPostgres(t testing.TB, dir string) func(name string, args ...string) *exe
 		missing(t, "the user postgres: "+strings.TrimSpace(string(out)))
 	}
 	return func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(setpriv, append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups", "--", name}, args...)...)
+		cmd := exec.Command(setpriv,
+			append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups", "--", name}, args...)...)
 		cmd.Dir = dir
 		return cmd
 	}

@@ -9,7 +9,8 @@ import (
 func benchBlock() []Record {
 	rs := make([]Record, 40)
 	for i := range rs {
-		rs[i] = Record{Seq: uint64(i + 1), Time: int64(1000 + i), ID: fmt.Sprintf("message-%06d", i), Data: make([]byte, 180)}
+		rs[i] = Record{Seq: uint64(i + 1), Time: int64(1000 + i), ID: fmt.Sprintf("message-%06d", i),
+			Data: make([]byte, 180)}
 	}
 	return rs
 }

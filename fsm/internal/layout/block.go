@@ -140,8 +140,10 @@ func verifyBlock(value []byte) error {
 		return DamagedBlock("stored block of %d bytes is too short", len(value))
 	}
 	if value[0] != revBlockVersion {
-		if bits.OnesCount8(value[0]^blockVersion) == 1 || bits.OnesCount8(value[0]^revBlockVersion) == 1 { // versions differ in two bits
-			return DamagedBlock("stored block has the version %d, one bit away from %d or %d", value[0], blockVersion, revBlockVersion)
+		// versions differ in two bits
+		if bits.OnesCount8(value[0]^blockVersion) == 1 || bits.OnesCount8(value[0]^revBlockVersion) == 1 {
+			return DamagedBlock("stored block has the version %d, one bit away from %d or %d", value[0], blockVersion,
+				revBlockVersion)
 		}
 		if err := CheckVersion(value, blockVersion, "block"); err != nil {
 			return err
@@ -239,7 +241,8 @@ func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
 		dataBytes += e.dataLen
 		r.bad = r.bad || e.flags&flagRev != 0 && !revisions
 		if e.flags&^knownFlags != 0 && !r.bad {
-			return nil, nil, turn.Errorf(turn.Newer, "stored block has a message with flags %#x, of a newer version of turnlog", e.flags)
+			return nil, nil, turn.Errorf(turn.Newer,
+				"stored block has a message with flags %#x, of a newer version of turnlog", e.flags)
 		}
 	}
 	if r.bad || idBytes+dataBytes != len(r.b) {

@@ -21,7 +21,8 @@ func TestBlocksTellWhatTheyHold(t *testing.T) {
 	for name, c := range map[string]struct {
 		record  Record
 		version byte
-	}{"plain": {plain, blockVersion}, "with a revision": {revised, revBlockVersion}, "edited": {plain.Edited([]byte("other")), revBlockVersion}} {
+	}{"plain": {plain, blockVersion}, "with a revision": {revised, revBlockVersion},
+		"edited": {plain.Edited([]byte("other")), revBlockVersion}} {
 		b := EncodeBlock(nil, 1, []Record{c.record})
 		if b[0] != c.version {
 			t.Errorf("a block of a message, %s, has version %d, want %d", name, b[0], c.version)
@@ -80,7 +81,8 @@ func TestKeptMessageLeavesItsBlock(t *testing.T) {
 // becomes of the memory that the block was read into.
 //
 //go:noinline
-func keepOne(t *testing.T, i int, borrowed bool, keep func(Record) Record) (kept Record, ids, block weak.Pointer[byte]) {
+func keepOne(t *testing.T, i int, borrowed bool,
+	keep func(Record) Record) (kept Record, ids, block weak.Pointer[byte]) {
 	first := Record{Seq: 1, ID: fmt.Sprintf("%050d", 0), Data: []byte("hello")}
 	second := Record{Seq: 2, ID: fmt.Sprintf("%050d", 1), Data: []byte("hello")}.Edited([]byte("other"))
 	b := EncodeBlock(nil, 1, []Record{first, second})
@@ -106,7 +108,9 @@ func TestFlippedVersionIsDamage(t *testing.T) {
 }
 
 func FuzzDecodeBlock(f *testing.F) {
-	f.Add(uint64(1), EncodeBlock(nil, 1, []Record{{Seq: 1, Time: 5, ID: "a", Data: []byte("x")}, {Seq: 3, Side: turn.Head, Dead: true, Data: make([]byte, DigestSize)}}))
+	f.Add(uint64(1), EncodeBlock(nil, 1,
+		[]Record{{Seq: 1, Time: 5, ID: "a", Data: []byte("x")},
+			{Seq: 3, Side: turn.Head, Dead: true, Data: make([]byte, DigestSize)}}))
 	f.Fuzz(func(t *testing.T, first uint64, b []byte) {
 		if len(b) >= blockHeader {
 			b = bytes.Clone(b)

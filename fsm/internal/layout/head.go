@@ -126,8 +126,9 @@ func (h *Head) Decode(b []byte) error {
 	}
 	r := NewReader(b[1:])
 	*h = Head{
-		Inc: r.Uint(), Type: turn.Type(r.Uint()), Created: int64(r.Uint()), Updated: int64(r.Uint()), Revision: r.Uint(),
-		First: r.Uint(), Last: r.Uint(), LastID: r.Uint(),
+		Inc: r.Uint(), Type: turn.Type(r.Uint()), Created: int64(r.Uint()), Updated: int64(r.Uint()),
+		Revision: r.Uint(),
+		First:    r.Uint(), Last: r.Uint(), LastID: r.Uint(),
 		Low: [2]uint64{r.Uint(), r.Uint()}, Live: [2]uint64{r.Uint(), r.Uint()}, Bytes: r.Uint(),
 		Deadline: int64(r.Uint()), Slide: int64(r.Uint()), Scheduled: int64(r.Uint()), TombstonesUntil: int64(r.Uint()),
 		Entry: turn.EntryID{Time: r.Uint(), Seq: r.Uint()},
@@ -153,7 +154,8 @@ func (h *Head) Decode(b []byte) error {
 func (h *Head) Describe(key turn.Key) *turn.Session {
 	return &turn.Session{
 		Key: key, Type: h.Type, Incarnation: h.Inc, Count: h.Count(), Bytes: h.Bytes, First: h.First, Last: h.Last,
-		Revision: h.Revision, Created: h.Created, Updated: h.Updated, Deadline: h.Deadline, Slide: h.Slide, Meta: h.Meta,
+		Revision: h.Revision, Created: h.Created, Updated: h.Updated, Deadline: h.Deadline, Slide: h.Slide,
+		Meta:      h.Meta,
 		LastEntry: h.Entry,
 	}
 }

@@ -117,7 +117,8 @@ func TestNodesMeet(t *testing.T) {
 		{"a node of another authority", stranger.Client("127.0.0.1"), false},
 		{"a client", client.Client("127.0.0.1"), false},
 		{"somebody without a certificate", &tls.Config{InsecureSkipVerify: true}, false},
-		{"somebody with a foreign certificate who trusts everybody", &tls.Config{InsecureSkipVerify: true, Certificates: stranger.Client("").Certificates}, false},
+		{"somebody with a foreign certificate who trusts everybody",
+			&tls.Config{InsecureSkipVerify: true, Certificates: stranger.Client("").Certificates}, false},
 	} {
 		if _, _, err := meet(t, server, c.client); (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.what, err)
@@ -136,7 +137,8 @@ func TestReload(t *testing.T) {
 	files.CA = ""
 	var log bytes.Buffer
 	now := time.Now()
-	s, err := Open(Config{Files: files, Name: "clients", Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }})
+	s, err := Open(Config{Files: files, Name: "clients", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +189,8 @@ func TestExpiryIsLogged(t *testing.T) {
 	files := issue(t, dir, "a", Node, 90*24*time.Hour)
 	var log bytes.Buffer
 	now := time.Now()
-	s, err := Open(Config{Files: files, Name: "clients", Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: func() time.Time { return now }})
+	s, err := Open(Config{Files: files, Name: "clients", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +235,8 @@ func TestIssueOverwritesNothing(t *testing.T) {
 	if len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	for _, bad := range []Request{{Dir: dir, Name: "n", Kind: Node, CA: "ca"}, {Dir: dir, Name: "n", Kind: Client, CA: "a"}, {Dir: dir, Name: "n", Kind: Client, CA: "none"}} {
+	for _, bad := range []Request{{Dir: dir, Name: "n", Kind: Node, CA: "ca"},
+		{Dir: dir, Name: "n", Kind: Client, CA: "a"}, {Dir: dir, Name: "n", Kind: Client, CA: "none"}} {
 		if Issue(bad) == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

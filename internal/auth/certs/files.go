@@ -107,7 +107,8 @@ func (s *Store) loadLocked() error {
 			return err
 		}
 	}
-	l.server = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}}
+	l.server = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert},
+		NextProtos: []string{"http/1.1"}}
 	// Small records at the beginning of a connection cost a write each; answers are small anyway.
 	l.server.DynamicRecordSizingDisabled = true
 	if l.ca != nil {
@@ -115,7 +116,8 @@ func (s *Store) loadLocked() error {
 		l.server.SessionTicketsDisabled = true // so that each connection shows a certificate
 	}
 	s.now.Store(l)
-	s.cfg.Logger.Info("certificate", "of", s.cfg.Name, "file", s.cfg.Cert, "subject", cert.Leaf.Subject.String(), "expires", cert.Leaf.NotAfter.UTC().Format(time.RFC3339))
+	s.cfg.Logger.Info("certificate", "of", s.cfg.Name, "file", s.cfg.Cert, "subject", cert.Leaf.Subject.String(),
+		"expires", cert.Leaf.NotAfter.UTC().Format(time.RFC3339))
 	s.warned = time.Time{}
 	s.warnLocked(cert.Leaf)
 	return nil
@@ -175,7 +177,10 @@ func (s *Store) current() *loaded {
 // Server returns how to accept connections. With a CA, the other side must show a
 // certificate for clients that it has signed.
 func (s *Store) Server() *tls.Config {
-	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current().server, nil }}
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config,
+		error) {
+		return s.current().server, nil
+	}}
 }
 
 // Client returns how to dial host, whose certificate must name it and be signed by

@@ -43,7 +43,8 @@ func TestRoundTrip(t *testing.T) {
 		t.Fatalf("%d operations, %d marks", len(h.Operations), len(h.Marks))
 	}
 	first, second, third := h.Operations[0], h.Operations[1], h.Operations[2]
-	if first.ID != op || !reflect.DeepEqual(first.Call, call) || !reflect.DeepEqual(first.Result, result) || first.Return < first.Invoke {
+	if first.ID != op || !reflect.DeepEqual(first.Call, call) || !reflect.DeepEqual(first.Result, result) ||
+		first.Return < first.Invoke {
 		t.Errorf("first operation: %+v", first)
 	}
 	if second.ID != lost || second.Outcome != Info || second.Return != Forever {
@@ -80,7 +81,8 @@ func TestRightsLosses(t *testing.T) {
 	for i, stage := range []RightsStage{RightsGoing, RightsGone, RightsComing, RightsBack} {
 		h.Marks = append(h.Marks, Event{Type: Note, Time: int64(i + 1), Text: RightsNote("visitor", true, stage)})
 	}
-	h.Marks = append(h.Marks, Event{Type: Note, Time: 5, Text: "leader n1"}, Event{Type: Note, Time: 6, Text: RightsNote("visitor", false, RightsGoing)})
+	h.Marks = append(h.Marks, Event{Type: Note, Time: 5, Text: "leader n1"},
+		Event{Type: Note, Time: 6, Text: RightsNote("visitor", false, RightsGoing)})
 	want := []RightsLoss{{"visitor", true, 1, 2, 3, 4}, {"visitor", false, 6, Forever, Forever, Forever}}
 	if got := h.RightsLosses(); !slices.Equal(got, want) {
 		t.Errorf("%+v", got)

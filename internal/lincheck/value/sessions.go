@@ -42,7 +42,8 @@ func (s Sessions) Do(command []string) (State, string) {
 		if !exists {
 			return s, none
 		}
-		return s, fields("count", number(len(is.messages)), "expires_at", fmt.Sprint(is.deadline), "last_seq", number(is.last), "metadata", pairs(is.meta))
+		return s, fields("count", number(len(is.messages)), "expires_at", fmt.Sprint(is.deadline), "last_seq",
+			number(is.last), "metadata", pairs(is.meta))
 	case "TURN.DELETE":
 		next := maps.Clone(s)
 		delete(next, key)
@@ -52,7 +53,8 @@ func (s Sessions) Do(command []string) (State, string) {
 	case "TURN.APPEND":
 		is.last++
 		is.messages = append(slices.Clone(is.messages), array([]string{number(is.last), bulk(args[2])}))
-		return s.with(key, is), fields("count", number(len(is.messages)), "duplicate", "0", "first_seq", number(is.last), "last_seq", number(is.last))
+		return s.with(key, is), fields("count", number(len(is.messages)), "duplicate", "0", "first_seq",
+			number(is.last), "last_seq", number(is.last))
 	case "TURN.META":
 		return s.with(key, is.described(args)), fields()
 	case "TURN.EXPIRE":

@@ -133,7 +133,10 @@ func (v Value) find(name string) int {
 func (v Value) with(it item) Value {
 	items := slices.DeleteFunc(slices.Clone(v.items), func(i item) bool { return i.name == it.name })
 	items = append(items, it)
-	slices.SortFunc(items, func(a, b item) int { return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(items, func(a,
+		b item) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(a.name, b.name))
+	})
 	return Value{items: items, top: v.top}
 }
 

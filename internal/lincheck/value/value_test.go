@@ -44,11 +44,12 @@ func TestAnswer(t *testing.T) {
 		command string
 		v       resp.Value
 	}{
-		`["a" "2" "b" "1"]`: {"HGETALL", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("1"), text("a"), text("2")}}},
-		`["b" "a"]`:         {"LRANGE", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("a")}}},
-		`nil`:               {"GET", resp.Value{Kind: resp.Null}},
-		`-3`:                {"INCRBY", resp.Value{Kind: resp.Integer, Int: -3}},
-		`!ERR no such key`:  {"LSET", resp.Value{Kind: resp.SimpleError, Str: []byte("ERR no such key")}},
+		`["a" "2" "b" "1"]`: {"HGETALL",
+			resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("1"), text("a"), text("2")}}},
+		`["b" "a"]`:        {"LRANGE", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("a")}}},
+		`nil`:              {"GET", resp.Value{Kind: resp.Null}},
+		`-3`:               {"INCRBY", resp.Value{Kind: resp.Integer, Int: -3}},
+		`!ERR no such key`: {"LSET", resp.Value{Kind: resp.SimpleError, Str: []byte("ERR no such key")}},
 	} {
 		if got := Answer(c.command, c.v); got != want {
 			t.Errorf("%s: %s, want %s", c.command, got, want)

@@ -79,14 +79,18 @@ func (c *call) admit(r *route) error {
 func (c *call) admitLocal() error {
 	cfg := &c.server.cfg
 	if cfg.AdminToken == "" {
-		return turn.Errorf(turn.Forbidden, "this node has neither users nor an admin token; it is not administered over HTTP")
+		return turn.Errorf(turn.Forbidden,
+			"this node has neither users nor an admin token; it is not administered over HTTP")
 	}
 	scheme, token, _ := strings.Cut(c.request.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(cfg.AdminToken)) == 1 {
+	if strings.EqualFold(scheme, "Bearer") &&
+		subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(cfg.AdminToken)) == 1 {
 		return nil
 	}
 	c.out.w.Header().Set(admintoken.FileHeader, cfg.AdminTokenFile)
-	return turn.Errorf(turn.Unauthorized, "administration takes the node's admin token, as Authorization: Bearer TOKEN; it is in the file %s on the node's machine",
+	return turn.Errorf(turn.Unauthorized,
+		"administration takes the node's admin token, as Authorization: Bearer TOKEN; it is in the file %s on the "+
+			"node's machine",
 		cfg.AdminTokenFile)
 }
 
@@ -124,14 +128,16 @@ func (c *call) permit(right auth.Right, what any) error {
 	case u == nil:
 		return nil
 	case !u.May(right) || !u.MayEnter(c.namespace):
-		return turn.Errorf(turn.Forbidden, "user %s has not the right to %s in namespace %.64q", u.Name, right, c.namespace)
+		return turn.Errorf(turn.Forbidden, "user %s has not the right to %s in namespace %.64q", u.Name, right,
+			c.namespace)
 	}
 	switch what := what.(type) {
 	case *turn.Sessions: // shows the user's own: see auth.User.List
 		return nil
 	case *turn.Erase:
 		if !u.MayTouchAll(what.Namespace, what.Prefix) {
-			return turn.Errorf(turn.Forbidden, "not all keys that begin with %.64q are those of user %s", what.Prefix, u.Name)
+			return turn.Errorf(turn.Forbidden, "not all keys that begin with %.64q are those of user %s",
+				what.Prefix, u.Name)
 		}
 		return nil
 	case *turn.Fork:

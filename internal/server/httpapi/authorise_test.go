@@ -100,7 +100,8 @@ func TestEveryOperationIsAuthorised(t *testing.T) {
 				if len(a.header.Values("WWW-Authenticate")) != 2 {
 					t.Errorf("%s: WWW-Authenticate is %q", op.id, a.header.Values("WWW-Authenticate"))
 				}
-			case op.id == "getCluster", op.id == "getMetrics", user == "neighbour" && op.id == "listSessions", user == "reader" && op.method == "GET":
+			case op.id == "getCluster", op.id == "getMetrics", user == "neighbour" && op.id == "listSessions",
+				user == "reader" && op.method == "GET":
 				want = http.StatusOK
 			}
 			if a.status != want {
@@ -194,14 +195,16 @@ func TestBodiesAreAuthorised(t *testing.T) {
 
 // A stream shows nothing after its user has lost the right to see it.
 func TestStreamEndsWithTheRight(t *testing.T) {
-	for name, after := range map[string]string{"FORBIDDEN": "ann: right: read, namespaces: ['0'], prefixes: [z]", "UNAUTHORIZED": "bob: right: read, namespaces: ['0']"} {
+	for name, after := range map[string]string{"FORBIDDEN": "ann: right: read, namespaces: ['0'], prefixes: [z]",
+		"UNAUTHORIZED": "bob: right: read, namespaces: ['0']"} {
 		path := filepath.Join(t.TempDir(), "users.yaml")
 		usersFile(t, path, "ann: right: read, namespaces: ['0']")
 		users := openUsers(t, path)
 		d := startServer(t, func(c *Config) { c.Users = users })
 		key := turn.Key{Namespace: "0", Name: "a"}
 		say := func(text string) {
-			if _, err := d.node.Apply(context.Background(), &turn.Append{Key: key, Messages: []turn.NewMessage{{Data: []byte(text)}}}); err != nil {
+			if _, err := d.node.Apply(context.Background(),
+				&turn.Append{Key: key, Messages: []turn.NewMessage{{Data: []byte(text)}}}); err != nil {
 				t.Fatal(err)
 			}
 		}

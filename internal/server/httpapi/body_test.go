@@ -41,7 +41,8 @@ func (p *pipes) connect() net.Conn {
 
 // append begins a request with a body of so many bytes.
 func appendHead(size int) string {
-	return fmt.Sprintf("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n\r\n", size, bearer("owner"))
+	return fmt.Sprintf("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n%s\r\n\r\n",
+		size, bearer("owner"))
 }
 
 // A body may take as long as its size needs at the lowest rate, and its client may pause.
@@ -91,7 +92,8 @@ func TestSlowBodies(t *testing.T) {
 				if took := time.Since(began); res.StatusCode != c.want || took > c.ends {
 					t.Errorf("%d %s after %v", res.StatusCode, body, took)
 				}
-				if says := "slower than 8 KiB/s for 20s"; c.want == 400 && (!strings.Contains(string(body), says) || !strings.Contains(string(body), `"not_applied"`)) {
+				if says := "slower than 8 KiB/s for 20s"; c.want == 400 &&
+					(!strings.Contains(string(body), says) || !strings.Contains(string(body), `"not_applied"`)) {
 					t.Errorf("it says %s", body)
 				}
 				synctest.Wait()

@@ -53,7 +53,8 @@ func (s *Server) allowOrigin(w http.ResponseWriter, r *http.Request) (answered b
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
-	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" || s.hosts.Check(r) != nil {
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" ||
+		s.hosts.Check(r) != nil {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PATCH, DELETE")

@@ -112,7 +112,8 @@ func (s *Server) respond(o *output, answer any, err error) {
 func (c *call) serve(t target) (answer any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.server.log.Error("http: endpoint panicked", "route", t.route.pattern, "panic", p, "stack", string(debug.Stack()))
+			c.server.log.Error("http: endpoint panicked", "route", t.route.pattern, "panic", p, "stack",
+				string(debug.Stack()))
 			answer, err = nil, c.unsure(fmt.Errorf("defect in the HTTP endpoint: %v", p))
 		}
 	}()

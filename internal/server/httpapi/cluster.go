@@ -39,7 +39,8 @@ func (s *Server) getCluster(c *call) (any, error) {
 	r := clusterReply{ID: cl.ID, Leader: cl.Leader, Term: cl.Term, Nodes: make([]nodeBody, len(cl.Nodes)),
 		Level: cl.Level, LevelWaitsFor: append([]string{}, cl.LevelWaitsFor()...)}
 	for i, n := range cl.Nodes {
-		r.Nodes[i] = nodeBody{n.ID, n.RaftAddr, n.RESPAddr, n.HTTPAddr, n.Role, n.Applied, n.Match, n.Reachable, n.StateHash, n.HashIndex, n.Level, n.HoldLevel}
+		r.Nodes[i] = nodeBody{n.ID, n.RaftAddr, n.RESPAddr, n.HTTPAddr, n.Role, n.Applied, n.Match, n.Reachable,
+			n.StateHash, n.HashIndex, n.Level, n.HoldLevel}
 	}
 	return r, nil
 }

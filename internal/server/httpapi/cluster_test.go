@@ -38,7 +38,8 @@ type member struct {
 func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string) *member {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	node, err := raftstore.Open(raftstore.Config{NodeID: id, DataDir: dir, Listener: l, InitialCluster: peers, Logger: quiet})
+	node, err := raftstore.Open(raftstore.Config{NodeID: id, DataDir: dir, Listener: l, InitialCluster: peers,
+		Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,8 @@ func TestOverThreeNodes(t *testing.T) {
 		go func() { streams <- m.seqs(t, path+"/stream", rounds) }()
 	}
 	for i := range rounds {
-		if status, a := members[i%3].call(t, "POST", path, fmt.Sprintf(`{"messages":[{"data":%d}]}`, i)); status != 200 {
+		if status, a := members[i%3].call(t, "POST", path,
+			fmt.Sprintf(`{"messages":[{"data":%d}]}`, i)); status != 200 {
 			t.Fatalf("append %d: %d %v", i, status, a)
 		}
 		if _, a := members[(i+1)%3].call(t, "GET", path+"?last=1", ""); a["last_seq"] != float64(i+1) {

@@ -70,7 +70,8 @@ func TestRejectedBeforeItIsARequest(t *testing.T) {
 	}
 	rows := documentedErrors(t)
 	page, err := os.ReadFile("../../../docs/http.md")
-	if bound := fmt.Sprintf("exceed %d KiB or %d lines", maxHead>>10, maxHeadLines); err != nil || !strings.Contains(string(page), bound) {
+	if bound := fmt.Sprintf("exceed %d KiB or %d lines", maxHead>>10, maxHeadLines); err != nil ||
+		!strings.Contains(string(page), bound) {
 		t.Errorf("docs/http.md does not say %q of heads: %v", bound, err)
 	}
 	for status := range rows {

@@ -15,8 +15,10 @@ func TestPopTrimReplaceClear(t *testing.T) {
 	if ms := pop["messages"].([]any); len(ms) != 1 || ms[0].(map[string]any)["data"] != 8.0 || pop["count"] != 7.0 {
 		t.Errorf("pop: %v", pop)
 	}
-	pop = d.ok("POST", "/v1/sessions/a/pop?encoding=base64", fmt.Sprintf(`{"count":2,"from":"head","expect":%v}`, pop["revision"]))
-	if ms := pop["messages"].([]any); len(ms) != 2 || ms[0].(map[string]any)["data_base64"] != "MQ==" || pop["count"] != 5.0 {
+	pop = d.ok("POST", "/v1/sessions/a/pop?encoding=base64",
+		fmt.Sprintf(`{"count":2,"from":"head","expect":%v}`, pop["revision"]))
+	if ms := pop["messages"].([]any); len(ms) != 2 || ms[0].(map[string]any)["data_base64"] != "MQ==" ||
+		pop["count"] != 5.0 {
 		t.Errorf("pop from the head: %v", pop)
 	}
 	trim := d.ok("POST", "/v1/sessions/a/trim", `{"keep_last":4}`)
@@ -27,7 +29,8 @@ func TestPopTrimReplaceClear(t *testing.T) {
 	if rep["first_seq"] != 9.0 || rep["removed"] != 2.0 || rep["count"] != 3.0 || rep["duplicate"] != false {
 		t.Errorf("replace: %v", rep)
 	}
-	if rep = d.ok("POST", "/v1/sessions/a/replace", `{"from":6,"messages":[{"id":"s","data":"summary"}]}`); rep["duplicate"] != true {
+	if rep = d.ok("POST", "/v1/sessions/a/replace",
+		`{"from":6,"messages":[{"id":"s","data":"summary"}]}`); rep["duplicate"] != true {
 		t.Errorf("replace again: %v", rep)
 	}
 	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/absent/replace", `{"from":1}`)
@@ -69,7 +72,8 @@ func TestForkExpireDelete(t *testing.T) {
 		t.Errorf("expire: %v", x)
 	}
 	s := d.ok("GET", "/v1/sessions/a", "")
-	if s["expires_at"] != float64(testEpoch+1000) || s["slide_ms"] != 1000.0 || s["metadata"].(map[string]any)["owner"] != "x" {
+	if s["expires_at"] != float64(testEpoch+1000) || s["slide_ms"] != 1000.0 ||
+		s["metadata"].(map[string]any)["owner"] != "x" {
 		t.Errorf("session: %v", s)
 	}
 	for _, ms := range []string{"9223372036854775807", "18446744073709551615", "9007199254740993"} {
@@ -103,14 +107,17 @@ func TestForkExpireDelete(t *testing.T) {
 func TestBytesThatAreNotText(t *testing.T) {
 	d := startServer(t)
 	key := turn.Key{Namespace: "0", Name: "k\xff"}
-	if _, err := d.node.Apply(t.Context(), &turn.Append{Key: key, Messages: []turn.NewMessage{{ID: "i\xff", Data: []byte("1")}}}); err != nil {
+	if _, err := d.node.Apply(t.Context(),
+		&turn.Append{Key: key, Messages: []turn.NewMessage{{ID: "i\xff", Data: []byte("1")}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.node.Apply(t.Context(), &turn.SetMeta{Key: key, Set: map[string]string{"m\xff": "v", "a": "b"}}); err != nil {
+	if _, err := d.node.Apply(t.Context(),
+		&turn.SetMeta{Key: key, Set: map[string]string{"m\xff": "v", "a": "b"}}); err != nil {
 		t.Fatal(err)
 	}
 	s := d.ok("GET", "/v1/sessions/k%FF", "")
-	if s["key_base64"] != "a/8=" || s["key"] != nil || s["metadata_base64"].(map[string]any)["bf8="] != "dg==" || len(s["metadata"].(map[string]any)) != 1 {
+	if s["key_base64"] != "a/8=" || s["key"] != nil || s["metadata_base64"].(map[string]any)["bf8="] != "dg==" ||
+		len(s["metadata"].(map[string]any)) != 1 {
 		t.Errorf("session: %v", s)
 	}
 	m := d.ok("GET", "/v1/sessions/k%FF/messages", "")["messages"].([]any)[0].(map[string]any)
@@ -125,7 +132,8 @@ func TestListAndDeleteByPrefix(t *testing.T) {
 	for i := range 1203 {
 		ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("u/%04d\xff", i)}})
 	}
-	ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "v"}}, &turn.SetMeta{Key: turn.Key{Namespace: "1", Name: "u/"}})
+	ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "v"}},
+		&turn.SetMeta{Key: turn.Key{Namespace: "1", Name: "u/"}})
 	for _, op := range ops {
 		if _, err := d.node.Apply(t.Context(), op); err != nil {
 			t.Fatal(err)

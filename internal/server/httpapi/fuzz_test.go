@@ -20,15 +20,18 @@ import (
 // fail for a reason of its own, keep memory, or answer with what is not JSON, and
 // without a user changes or shows anything.
 func FuzzRequest(f *testing.F) {
-	f.Add(uint8(2), "POST", "/v1/sessions/a/messages", "", "Content-Type: application/json", `{"messages":[{"id":"i","data":{"a":[1,null]}}],"expect":0}`)
+	f.Add(uint8(2), "POST", "/v1/sessions/a/messages", "", "Content-Type: application/json",
+		`{"messages":[{"id":"i","data":{"a":[1,null]}}],"expect":0}`)
 	f.Add(uint8(1), "GET", "/v1/sessions/a/messages", "last=3&max_tokens=9&encoding=base64", "Turnlog-Namespace: 0", "")
 	f.Add(uint8(2), "POST", "/v1/sessions/a/fork", "", "Content-Encoding: identity", `{"to":"ab","at":1}`)
 	f.Add(uint8(2), "DELETE", "/v1/sessions", "prefix=a&all=true", "Origin: http://a", "")
 	f.Add(uint8(0), "GET", "/v1/ns/0/sessions/%61", "consistency=bounded&max_age_ms=5", "Authorization: Basic Og==", "")
-	f.Add(uint8(2), "POST", "/v1/cluster/nodes", "", "Sec-Fetch-Site: same-origin", `{"id":"n9","raft_addr":"127.0.0.1:1"}`)
+	f.Add(uint8(2), "POST", "/v1/cluster/nodes", "", "Sec-Fetch-Site: same-origin",
+		`{"id":"n9","raft_addr":"127.0.0.1:1"}`)
 	f.Add(uint8(0), "OPTIONS", "*", "\x00", "Transfer-Encoding: chunked", "0\r\n\r\n")
 	node := newTestNode(f)
-	s, err := New(Config{Engine: node, Admin: &testAdmin{}, Users: testUsers(f), Logger: slog.New(slog.DiscardHandler), MemoryBytes: 64 << 20})
+	s, err := New(Config{Engine: node, Admin: &testAdmin{}, Users: testUsers(f), Logger: slog.New(slog.DiscardHandler),
+		MemoryBytes: 64 << 20})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -53,7 +56,8 @@ func FuzzRequest(f *testing.F) {
 		if w.Code == http.StatusInternalServerError {
 			t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 		}
-		if kind := w.Header().Get("Content-Type"); kind == "application/json" && r.Method != http.MethodHead && !json.Valid(w.Body.Bytes()) {
+		if kind := w.Header().Get("Content-Type"); kind == "application/json" && r.Method != http.MethodHead &&
+			!json.Valid(w.Body.Bytes()) {
 			t.Fatalf("%s %s: %d %q", method, path, w.Code, w.Body)
 		}
 		if user != "root" && node.applied.Load() != before {
@@ -76,7 +80,8 @@ func parseRequest(user, method, path, query, header, body string) *http.Request 
 	if user != "" {
 		fmt.Fprintf(&text, "%s\r\n", bearer(user))
 	}
-	if !slices.ContainsFunc([]string{"content-length", "transfer-encoding"}, func(name string) bool { return strings.Contains(strings.ToLower(header), name) }) {
+	if !slices.ContainsFunc([]string{"content-length", "transfer-encoding"},
+		func(name string) bool { return strings.Contains(strings.ToLower(header), name) }) {
 		fmt.Fprintf(&text, "Content-Length: %d\r\n", len(body))
 	}
 	fmt.Fprintf(&text, "\r\n%s", body)

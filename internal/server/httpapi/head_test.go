@@ -40,7 +40,8 @@ func request(lines int, body string) string {
 func TestLinesOfHeads(t *testing.T) {
 	change, secured := withTLS(t)
 	for name, connect := range map[string]func(d *testServer) net.Conn{
-		"plain": func(d *testServer) net.Conn { return d.connect("") }, "TLS": func(d *testServer) net.Conn { return secured(d.addr) },
+		"plain": func(d *testServer) net.Conn { return d.connect("") },
+		"TLS":   func(d *testServer) net.Conn { return secured(d.addr) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startServer(t, func(c *Config) {
@@ -48,7 +49,8 @@ func TestLinesOfHeads(t *testing.T) {
 					change(c)
 				}
 			})
-			for _, before := range []string{"", request(maxHeadLines, "{\"messages\":"+strings.Repeat("\n\n", 4*maxHeadLines)+"[{\"data\":1}]}")} {
+			for _, before := range []string{"",
+				request(maxHeadLines, "{\"messages\":"+strings.Repeat("\n\n", 4*maxHeadLines)+"[{\"data\":1}]}")} {
 				for _, cut := range []int{1, 100, 1 << 20} {
 					c := connect(d)
 					replies := bufio.NewReader(c)
@@ -93,7 +95,8 @@ func TestHeadsOfStrangersGiveWay(t *testing.T) {
 		t.Fatal(status)
 	}
 	for range 20 {
-		d.connect("GET / HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("a:\r\n", 90) + "X: " + strings.Repeat("x", 5000))
+		d.connect("GET / HTTP/1.1\r\nHost: localhost\r\n" + strings.Repeat("a:\r\n", 90) + "X: " +
+			strings.Repeat("x", 5000))
 	}
 	eventually(t, "few strangers", func() bool { n := d.connections(); return n >= 2 && n <= 1+64/16 })
 	for range 20 { // what a head takes is given back after the request
@@ -124,8 +127,10 @@ func TestHeadsAreGivenBack(t *testing.T) {
 // connection is not held.
 func TestRefusedBodiesAreNotAwaited(t *testing.T) {
 	d := startServer(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), time.Hour })
-	for header, want := range map[string]int{"Content-Length: 10": 401, "Transfer-Encoding: chunked": 401, "Content-Length: 10\r\n" + bearer("foreigner"): 403} {
-		c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" + header + "\r\n\r\n")
+	for header, want := range map[string]int{"Content-Length: 10": 401, "Transfer-Encoding: chunked": 401,
+		"Content-Length: 10\r\n" + bearer("foreigner"): 403} {
+		c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+			"application/json\r\n" + header + "\r\n\r\n")
 		c.SetReadDeadline(time.Now().Add(30 * time.Second))
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil || res.StatusCode != want || !res.Close {
@@ -147,7 +152,8 @@ func TestTLS(t *testing.T) {
 	if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != 200 {
 		t.Errorf("%v, %+v", err, res)
 	}
-	if a := d.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"); a.status != 400 || !strings.Contains(a.body, "HTTPS") {
+	if a := d.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"); a.status != 400 ||
+		!strings.Contains(a.body, "HTTPS") {
 		t.Errorf("plain HTTP: %+v", a)
 	}
 }

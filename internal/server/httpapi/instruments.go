@@ -31,7 +31,8 @@ func newInstruments(reg prometheus.Registerer) (*instruments, error) {
 			Name: "turnlog_http_connections", Help: "Open HTTP connections.",
 		}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "turnlog_http_connections_refused_total", Help: "HTTP connections refused because there were too many.",
+			Name: "turnlog_http_connections_refused_total",
+			Help: "HTTP connections refused because there were too many.",
 		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "turnlog_http_streams", Help: "Open event streams.",

@@ -12,7 +12,8 @@ import (
 
 func TestDecodeAppendKeepsPayloadBytes(t *testing.T) {
 	payloads := []string{
-		`{}`, `[]`, `""`, `null`, `true`, `0`, `-0.0e+5`, `"<&>\u2028"`, `{"b":1, "a":2,"a":3}`, "{\n\t\"x\" : [ 1 ,2 ] }",
+		`{}`, `[]`, `""`, `null`, `true`, `0`, `-0.0e+5`, `"<&>\u2028"`, `{"b":1, "a":2,"a":3}`,
+		"{\n\t\"x\" : [ 1 ,2 ] }",
 		`123456789012345678901234567890`, `"\ud800"`, `"é😀\/"`, `"}]\\\""`, `[[[]],{"a":[{}]}]`,
 	}
 	body := "\n{\t\"messages\" : ["
@@ -35,7 +36,8 @@ func TestDecodeAppendKeepsPayloadBytes(t *testing.T) {
 
 func TestDecodeAppend(t *testing.T) {
 	op, err := decodeAppend([]byte(`{"expect":0,"ttl_ms":9007199254740992,"\u006dessages":[`+
-		`{"id":"a\u00e9\ud83d\ude00\"","data":1},{"data_base64":"AP8="},{"data_base64":"","id":""}]}`), turn.DefaultLimits())
+		`{"id":"a\u00e9\ud83d\ude00\"","data":1},{"data_base64":"AP8="},{"data_base64":"","id":""}]}`),
+		turn.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +150,8 @@ func TestDecodeAppendStopsAtTheLimit(t *testing.T) {
 func FuzzDecodeAppend(f *testing.F) {
 	for _, s := range []string{
 		`{"messages":[{"id":"a","data":{"role":"user"}},{"data_base64":"AP8="}],"expect":7,"ttl_ms":1}`,
-		` { "messages" : [ ] } `, `{"messages":[{"data":"\ud83d\ude00\\\"]}"}]}`, `{"messages":[{"data":[1,{"a":-1e5}]}]}`,
+		` { "messages" : [ ] } `, `{"messages":[{"data":"\ud83d\ude00\\\"]}"}]}`,
+		`{"messages":[{"data":[1,{"a":-1e5}]}]}`,
 		`{"messages":[{"id":"\ud800","data":null}]}`, `{"a":{"b":[]}}`, `{"messages":[{"data":1}`, `"`, `{"\`,
 	} {
 		f.Add([]byte(s))
@@ -217,7 +220,8 @@ func FuzzDecodeOthers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for i, decode := range decoders {
-			if err := decode(body); err != nil && turn.KindOf(err) != turn.Invalid && turn.KindOf(err) != turn.TooLarge {
+			if err := decode(body); err != nil && turn.KindOf(err) != turn.Invalid &&
+				turn.KindOf(err) != turn.TooLarge {
 				t.Fatalf("decoder %d, %q: %v", i, body, err)
 			}
 		}

@@ -21,7 +21,8 @@ func (d *testServer) raw(method, target, body string) answer {
 		d.t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, target, len(body), body)
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method,
+		target, len(body), body)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		d.t.Fatal(err)
@@ -46,8 +47,10 @@ func escapeAll(key string) string {
 func TestEveryKeyIsItsOwnSession(t *testing.T) {
 	d := startServer(t)
 	keys := []string{
-		"a", "A", "a b", "a+b", ".", "..", "...", "/", "//", "a/", "/a", "a//b", "a/../b", "./a", "../../livez", "%", "%2F", "a%2Fb",
-		"\x00", "a\x00", "a\x00b", "\xff\xfe", "é", "e\u0301", "messages", "a/messages", "?", "#", "a?b=c", "a;b", "a,b", ":", "*", "[a]", "{key}",
+		"a", "A", "a b", "a+b", ".", "..", "...", "/", "//", "a/", "/a", "a//b", "a/../b", "./a", "../../livez", "%",
+		"%2F", "a%2Fb",
+		"\x00", "a\x00", "a\x00b", "\xff\xfe", "é", "e\u0301", "messages", "a/messages", "?", "#", "a?b=c", "a;b",
+		"a,b", ":", "*", "[a]", "{key}",
 		"\n", "\r\n", "\x7f", "🙂\u200d🙂", "|", "\"", "\\", strings.Repeat("k", 512), strings.Repeat("\x00", 512),
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -59,7 +62,8 @@ func TestEveryKeyIsItsOwnSession(t *testing.T) {
 		keys = append(keys, string(b))
 	}
 	for i, k := range keys {
-		a := d.raw("POST", "/v1/sessions/"+escapeAll(k)+"/messages", fmt.Sprintf(`{"messages":[{"data":%d}],"expect":0}`, i))
+		a := d.raw("POST", "/v1/sessions/"+escapeAll(k)+"/messages",
+			fmt.Sprintf(`{"messages":[{"data":%d}],"expect":0}`, i))
 		if a.status != http.StatusOK {
 			t.Fatalf("key %q: %d %s", k, a.status, a.body)
 		}
@@ -74,7 +78,8 @@ func TestEveryKeyIsItsOwnSession(t *testing.T) {
 			var m struct {
 				Messages []struct{ Data int }
 			}
-			if err := json.Unmarshal([]byte(a.body), &m); err != nil || len(m.Messages) != 1 || m.Messages[0].Data != i {
+			if err := json.Unmarshal([]byte(a.body), &m); err != nil || len(m.Messages) != 1 ||
+				m.Messages[0].Data != i {
 				t.Errorf("key %q as %s: %d %s, want message %d", k, target, a.status, a.body, i)
 			}
 		}

@@ -148,7 +148,8 @@ func (l *boundedListener) release() {
 // buffer, so that this does not block.
 func refuse(conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(100 * time.Millisecond))
-	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: " + retryAfter +
+	_, _ = conn.Write([]byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: " +
+		retryAfter +
 		"\r\nConnection: close\r\n\r\n" + tooManyConnections))
 	_ = conn.Close()
 }
@@ -237,7 +238,8 @@ func (c *secureConn) ConnectionState() tls.ConnectionState {
 	defer leave()
 	var not tls.RecordHeaderError
 	if errors.As(c.tls.HandshakeContext(ctx), &not) && not.Conn != nil && isHTTP(not.RecordHeader) {
-		_, _ = io.WriteString(not.Conn, "HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis port takes HTTPS only\n")
+		_, _ = io.WriteString(not.Conn,
+			"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis port takes HTTPS only\n")
 	}
 	return c.tls.ConnectionState()
 }

@@ -17,7 +17,8 @@ func TestPayloadsComeBackByteForByte(t *testing.T) {
 	d := startServer(t)
 	big := `{"content":"` + strings.Repeat(`a<b>&\u2028é`, 20_000) + `"}`
 	payloads := []string{
-		`{}`, `null`, `0`, `"<script>&amp;\u003c"`, "\"\u2028\u2029\x7f\"", `{ "b" : 1 , "a":[ ],"a":1.0e+00}`, "[1,\n\t2,\r\n3]",
+		`{}`, `null`, `0`, `"<script>&amp;\u003c"`, "\"\u2028\u2029\x7f\"", `{ "b" : 1 , "a":[ ],"a":1.0e+00}`,
+		"[1,\n\t2,\r\n3]",
 		`18446744073709551616.000`, `"\ud800\udfff"`, `"\ud800"`, `"\/"`, big,
 	}
 	d.append("a", payloads...)
@@ -36,7 +37,8 @@ func TestPayloadsComeBackByteForByte(t *testing.T) {
 		}
 	}
 	body = d.do("GET", "/v1/sessions/a/messages?encoding=base64", "").body
-	if strings.Contains(body, `"data":`) || !strings.Contains(body, `"data_base64":"`+base64.StdEncoding.EncodeToString([]byte(big))+`"`) {
+	if strings.Contains(body, `"data":`) ||
+		!strings.Contains(body, `"data_base64":"`+base64.StdEncoding.EncodeToString([]byte(big))+`"`) {
 		t.Errorf("with encoding=base64: %.300s", body)
 	}
 }
@@ -52,7 +54,8 @@ func TestOtherPayloadsComeBackAsBase64(t *testing.T) {
 	for _, p := range payloads {
 		ms = append(ms, turn.NewMessage{Data: []byte(p)})
 	}
-	if _, err := d.node.Apply(t.Context(), &turn.Append{Key: turn.Key{Namespace: "0", Name: "a"}, Messages: ms}); err != nil {
+	if _, err := d.node.Apply(t.Context(),
+		&turn.Append{Key: turn.Key{Namespace: "0", Name: "a"}, Messages: ms}); err != nil {
 		t.Fatal(err)
 	}
 	got := d.ok("GET", "/v1/sessions/a/messages", "")["messages"].([]any)
@@ -65,7 +68,8 @@ func TestOtherPayloadsComeBackAsBase64(t *testing.T) {
 	}
 	// And goes in again as such.
 	for _, m := range got {
-		d.ok("POST", "/v1/sessions/b/messages", fmt.Sprintf(`{"messages":[{"data_base64":%q}]}`, m.(map[string]any)["data_base64"]))
+		d.ok("POST", "/v1/sessions/b/messages",
+			fmt.Sprintf(`{"messages":[{"data_base64":%q}]}`, m.(map[string]any)["data_base64"]))
 	}
 }
 
@@ -77,7 +81,8 @@ func TestAppend(t *testing.T) {
 		t.Errorf("first append: %v", first)
 	}
 	again := d.ok("POST", path, `{"messages":[{"id":"x","data":1},{"id":"y","data":2}]}`)
-	if again["first_seq"] != 1.0 || again["last_seq"] != 2.0 || again["duplicate"] != true || again["revision"] != first["revision"] {
+	if again["first_seq"] != 1.0 || again["last_seq"] != 2.0 || again["duplicate"] != true ||
+		again["revision"] != first["revision"] {
 		t.Errorf("again: %v", again)
 	}
 	d.fails(409, "ID_REUSED", "POST", path, `{"messages":[{"id":"x","data":7}]}`)
@@ -156,9 +161,12 @@ func TestReadPlaces(t *testing.T) {
 func TestReadParametersAreStrict(t *testing.T) {
 	d := startServer(t)
 	for _, query := range []string{
-		"last=0", "last=-1", "last=x", "last=", "last=1.5", "last=9007199254740993", "last=1&last=2", "last=1&after=1", "after=1&before=2",
-		"limit=5", "last=1&limit=5", "after=1&limit=0", "after=-1", "max_bytes=0", "max_tokens=-3", "lsat=1", "Last=1", "last=%zz", "last=1;a=2",
-		"encoding=hex", "encoding=", "consistency=strong", "consistency=bounded", "max_age_ms=5", "consistency=stale&max_age_ms=5",
+		"last=0", "last=-1", "last=x", "last=", "last=1.5", "last=9007199254740993", "last=1&last=2", "last=1&after=1",
+		"after=1&before=2",
+		"limit=5", "last=1&limit=5", "after=1&limit=0", "after=-1", "max_bytes=0", "max_tokens=-3", "lsat=1", "Last=1",
+		"last=%zz", "last=1;a=2",
+		"encoding=hex", "encoding=", "consistency=strong", "consistency=bounded", "max_age_ms=5",
+		"consistency=stale&max_age_ms=5",
 		"consistency=bounded&max_age_ms=0", "consistency=bounded&max_age_ms=86400001",
 	} {
 		d.fails(400, "INVALID", "GET", "/v1/sessions/a/messages?"+query, "")
@@ -187,7 +195,8 @@ func TestConsistencyReachesTheEngine(t *testing.T) {
 // A budget does not part a tool call from its result.
 func TestReadKeepsToolCallsWhole(t *testing.T) {
 	d := startServer(t)
-	d.append("a", `"hello"`, `{"role":"assistant","tool_calls":[{"id":"c1"}]}`, `{"role":"tool","tool_call_id":"c1","content":"7"}`, `"bye"`)
+	d.append("a", `"hello"`, `{"role":"assistant","tool_calls":[{"id":"c1"}]}`,
+		`{"role":"tool","tool_call_id":"c1","content":"7"}`, `"bye"`)
 	m := d.ok("GET", "/v1/sessions/a/messages?max_bytes=60", "")
 	if got := m["messages"].([]any); len(got) != 1 || got[0].(map[string]any)["data"] != "bye" || m["more"] != true {
 		t.Errorf("got %v", m)

@@ -19,7 +19,8 @@ func TestHealth(t *testing.T) {
 		t.Errorf("readyz: %v", m)
 	}
 	d.node.notReady.Store(&[]string{"no leader", "catching up"})
-	if a := d.do("GET", "/readyz", ""); a.status != 503 || a.body != `{"ready":false,"reasons":["no leader","catching up"]}`+"\n" {
+	if a := d.do("GET", "/readyz", ""); a.status != 503 ||
+		a.body != `{"ready":false,"reasons":["no leader","catching up"]}`+"\n" {
 		t.Errorf("readyz: %+v", a)
 	}
 }
@@ -53,7 +54,8 @@ func TestCluster(t *testing.T) {
 	d.append("a", "1")
 	m := d.ok("GET", "/v1/cluster", "")
 	n := m["nodes"].([]any)[0].(map[string]any)
-	if m["leader"] != "n1" || n["id"] != "n1" || n["role"] != "leader" || n["applied"] != 1.0 || n["match"] != 1.0 || n["raft_addr"] != "127.0.0.1:7381" {
+	if m["leader"] != "n1" || n["id"] != "n1" || n["role"] != "leader" || n["applied"] != 1.0 || n["match"] != 1.0 ||
+		n["raft_addr"] != "127.0.0.1:7381" {
 		t.Errorf("cluster: %v", m)
 	}
 	if m := d.ok("POST", "/v1/cluster/checksum", ""); m["index"] != 7.0 || m["hash"] != "abc" {

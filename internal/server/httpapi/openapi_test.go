@@ -52,7 +52,8 @@ var examples = map[string]map[string][]example{
 	},
 	"readMessages": {
 		"200": {
-			{query: "last=1"}, {query: "after=0&limit=5&max_bytes=100&max_tokens=9"}, {query: "before=9&encoding=base64"},
+			{query: "last=1"}, {query: "after=0&limit=5&max_bytes=100&max_tokens=9"},
+			{query: "before=9&encoding=base64"},
 			{query: "consistency=bounded&max_age_ms=100"}, {path: "/v1/sessions/%FF/messages"},
 		},
 	},
@@ -82,7 +83,8 @@ var examples = map[string]map[string][]example{
 		"409": {{body: `{"to":"b","expect":99}`}},
 	},
 	"expireSession": {
-		"200": {{body: `{"ttl_ms":5000,"slide":true,"expect":REV}`}, {body: `{"at":1800000000000}`}, {body: `{"never":true}`}},
+		"200": {{body: `{"ttl_ms":5000,"slide":true,"expect":REV}`}, {body: `{"at":1800000000000}`},
+			{body: `{"never":true}`}},
 		"409": {{body: `{"never":true,"expect":99}`}},
 	},
 	"getSession": {
@@ -111,7 +113,8 @@ var examples = map[string]map[string][]example{
 	"getLive":         {"200": {{}}},
 	"getMetrics":      {"200": {{}}},
 	"getDescription":  {"200": {{}}},
-	"getReady":        {"200": {{}}, "503": {{shows: func(d *testServer) { d.node.notReady.Store(&[]string{"no leader"}) }}}},
+	"getReady": {"200": {{}},
+		"503": {{shows: func(d *testServer) { d.node.notReady.Store(&[]string{"no leader"}) }}}},
 	"transferLeadership": {
 		"200": {{}},
 	},
@@ -243,7 +246,8 @@ func (s *spec) try(t *testing.T, op operation, status string, e example) {
 
 // seed fills the store so that every field of a response has a reason to occur.
 func (d *testServer) seed() {
-	d.ok("POST", "/v1/sessions/a/messages", `{"messages":[{"id":"x","data":{"n":1}},{"data_base64":"/w=="},{"data":3},{"data":4}],"ttl_ms":100000}`)
+	d.ok("POST", "/v1/sessions/a/messages",
+		`{"messages":[{"id":"x","data":{"n":1}},{"data_base64":"/w=="},{"data":3},{"data":4}],"ttl_ms":100000}`)
 	d.ok("PATCH", "/v1/sessions/a", `{"metadata":{"a":"b"}}`)
 	key := turn.Key{Namespace: "0", Name: "\xff"}
 	for _, op := range []turn.Op{

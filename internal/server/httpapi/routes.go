@@ -8,7 +8,8 @@ func (s *Server) routes() []route {
 		session  = sessions + "/{key}"
 		messages = session + "/messages"
 	)
-	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "encoding", "consistency", "max_age_ms"}
+	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "encoding", "consistency",
+		"max_age_ms"}
 	list := []string{"prefix", "cursor", "limit", "consistency", "max_age_ms"}
 	metrics := aUser
 	if s.cfg.OpenMetrics {

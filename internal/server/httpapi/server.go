@@ -41,9 +41,10 @@ type Config struct {
 	// request.
 	AdminToken, AdminTokenFile string
 
-	MaxConns    int           // open connections; default 16,384
-	Descriptors Descriptors   // bounds them further; nil: it does not
-	MemoryBytes int64         // of the bodies and answers in work together, of one user or address 3/4 of it; default 256 MiB
+	MaxConns    int         // open connections; default 16,384
+	Descriptors Descriptors // bounds them further; nil: it does not
+	// of the bodies and answers in work together, of one user or address 3/4 of it; default 256 MiB
+	MemoryBytes int64
 	Heartbeat   time.Duration // between comments in a stream without events; default 15 s
 	BodyTime    time.Duration // for which a body may arrive slower than 8 KiB/s; default 20 s
 	Stall       time.Duration // for which a client may take nothing; default 20 s

@@ -20,11 +20,13 @@ func TestEveryKindOfErrorHasItsStatus(t *testing.T) {
 		failWith(&d.node.writeFault, turn.Errorf(kind, "as it were"))
 		e := d.fails(want.code, kind.String(), "POST", "/v1/sessions/a/clear", `{}`)
 		unknown := kind == turn.Unknown
-		if (e.Outcome == "unknown") != unknown || e.Retry != turn.Errorf(kind, "").Retry() || (e.Revision != nil) != (kind == turn.Conflict) {
+		if (e.Outcome == "unknown") != unknown || e.Retry != turn.Errorf(kind, "").Retry() ||
+			(e.Revision != nil) != (kind == turn.Conflict) {
 			t.Errorf("%v: %+v", kind, e)
 		}
 		a := d.do("POST", "/v1/sessions/a/clear", `{}`)
-		if (a.header.Get("Retry-After") != "") != want.retryAfter || a.header.Get("Content-Type") != "application/json" {
+		if (a.header.Get("Retry-After") != "") != want.retryAfter ||
+			a.header.Get("Content-Type") != "application/json" {
 			t.Errorf("%v: header %v", kind, a.header)
 		}
 	}
@@ -53,7 +55,8 @@ func TestUntypedErrorsOfWritesAreUnknown(t *testing.T) {
 func TestDeleteByPrefixStopsHalfWay(t *testing.T) {
 	d := startServer(t)
 	for i := range 600 {
-		if _, err := d.node.Apply(t.Context(), &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}}); err != nil {
+		if _, err := d.node.Apply(t.Context(),
+			&turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -179,7 +182,8 @@ func TestAnswerToASlowReader(t *testing.T) {
 func TestUnfinishedRequests(t *testing.T) {
 	d := startServer(t, func(c *Config) { c.Grace = 50 * time.Millisecond })
 	for _, head := range []string{
-		"", "G", "GET /livez HTTP/1.1\r\nHost", "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"mess",
+		"", "G", "GET /livez HTTP/1.1\r\nHost",
+		"POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"mess",
 	} {
 		c, err := net.Dial("tcp", d.addr)
 		if err != nil {
@@ -194,7 +198,8 @@ func TestUnfinishedRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	fmt.Fprint(c, "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"messages\":[{\"data\":2}]}")
+	fmt.Fprint(c, "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+
+		"100\r\n\r\n{\"messages\":[{\"data\":2}]}")
 	_ = c.(*net.TCPConn).CloseWrite()
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	if err != nil {
@@ -220,7 +225,8 @@ func TestBodiesThatStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := startServer(t, func(cfg *Config) { cfg.MemoryBytes, cfg.BodyTime = c.memory, 300*time.Millisecond })
-			a := d.send("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 200000\r\n\r\n{\"messag")
+			a := d.send("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+				"200000\r\n\r\n{\"messag")
 			if a.status != c.want || !strings.Contains(a.body, c.says) {
 				t.Errorf("%d %s", a.status, a.body)
 			}
@@ -236,7 +242,8 @@ func TestStopLetsRequestsFinish(t *testing.T) {
 	}
 	defer c.Close()
 	body := `{"messages":[{"data":1}]}`
-	fmt.Fprintf(c, "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:5])
+	fmt.Fprintf(c, "POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body[:5])
 	eventually(t, "begun", func() bool { return d.server.memory.left.Load() < d.server.cfg.MemoryBytes })
 	stopped := make(chan error, 1)
 	go func() { stopped <- d.stop() }()

@@ -109,7 +109,8 @@ func (s *Server) getSessions(c *call) (any, error) {
 	if err := c.hold(metaBytes(res.Sessions)); err != nil {
 		return nil, err
 	}
-	r := sessionsReply{Sessions: make([]sessionBody, len(res.Sessions)), Cursor: cursorWord(res.Cursor), Index: res.Index, Consistency: label}
+	r := sessionsReply{Sessions: make([]sessionBody, len(res.Sessions)), Cursor: cursorWord(res.Cursor),
+		Index: res.Index, Consistency: label}
 	for i := range res.Sessions {
 		r.Sessions[i] = bodyOf(&res.Sessions[i])
 	}
@@ -148,7 +149,8 @@ func (s *Server) deleteSessions(c *call) (any, error) {
 			err = cmp.Or(c.interrupted(), c.server.cfg.Engine.Calm(c.ctx))
 		}
 		if err != nil && removed > 0 {
-			err = turn.Errorf(turn.Unknown, "stopped after %d sessions were deleted; the same request goes on: %v", removed, err)
+			err = turn.Errorf(turn.Unknown, "stopped after %d sessions were deleted; the same request goes on: %v",
+				removed, err)
 		}
 		if err != nil {
 			return nil, err

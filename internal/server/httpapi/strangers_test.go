@@ -100,7 +100,8 @@ func TestUsersDoNotGiveWay(t *testing.T) {
 // A body that is refused holds its connection for a time only, however it drips.
 func TestRefusedBodiesEnd(t *testing.T) {
 	d := startServer(t, func(c *Config) { c.Users, c.BodyTime = testUsers(t), 300*time.Millisecond })
-	c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n")
+	c := d.connect("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+		"application/json\r\nContent-Length: 200000\r\n\r\n")
 	ended := make(chan struct{})
 	go func() {
 		io.Copy(io.Discard, c)

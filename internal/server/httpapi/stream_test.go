@@ -60,7 +60,8 @@ func TestStreamPayloadsByteForByte(t *testing.T) {
 		t.Errorf("a payload with a carriage return: %+v", e)
 	}
 	tl.message(3, "\"\u2028\"")
-	if e := d.tail(streamPath + "?encoding=base64&after=2").next(); !strings.Contains(e.data, `"data_base64":"IuKAqCI="`) {
+	if e := d.tail(streamPath +
+		"?encoding=base64&after=2").next(); !strings.Contains(e.data, `"data_base64":"IuKAqCI="`) {
 		t.Errorf("with encoding=base64: %+v", e)
 	}
 }
@@ -135,9 +136,13 @@ func TestStreamHeartbeats(t *testing.T) {
 			t.Fatalf("event %+v, want a comment", e)
 		}
 	}
-	eventually(t, "counted", func() bool { return strings.Contains(d.do("GET", "/metrics", "").body, "turnlog_http_streams 1\n") })
+	eventually(t, "counted",
+		func() bool { return strings.Contains(d.do("GET", "/metrics", "").body, "turnlog_http_streams 1\n") })
 	tl.cancel()
-	eventually(t, "ended", func() bool { return strings.Contains(d.do("GET", "/metrics", "").body, "turnlog_http_streams 0\n") })
+	eventually(t, "ended", func() bool {
+		return strings.Contains(d.do("GET", "/metrics", "").body,
+			"turnlog_http_streams 0\n")
+	})
 }
 
 func TestStreamErrors(t *testing.T) {

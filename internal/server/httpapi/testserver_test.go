@@ -65,7 +65,8 @@ func (n *testNode) Apply(ctx context.Context, op turn.Op) (turn.Result, error) {
 	defer n.mu.Unlock()
 	n.index++
 	n.applied.Add(1)
-	out := n.Machine.Apply(n.index, 1, codec.AppendEntry(nil, n.clock, []codec.Command{{Origin: 1, Number: n.index, Op: b}}))
+	out := n.Machine.Apply(n.index, 1,
+		codec.AppendEntry(nil, n.clock, []codec.Command{{Origin: 1, Number: n.index, Op: b}}))
 	if len(out) != 1 {
 		return turn.Result{}, turn.Errorf(turn.Unavailable, "%v", n.Err())
 	}
@@ -261,7 +262,8 @@ func (d *testServer) fails(status int, code, method, path, body string, headers 
 // append appends payloads to session s and fails the test if that fails.
 func (d *testServer) append(s string, payloads ...string) map[string]any {
 	d.t.Helper()
-	return d.ok("POST", "/v1/sessions/"+s+"/messages", `{"messages":[{"data":`+strings.Join(payloads, `},{"data":`)+`}]}`)
+	return d.ok("POST", "/v1/sessions/"+s+"/messages", `{"messages":[{"data":`+
+		strings.Join(payloads, `},{"data":`)+`}]}`)
 }
 
 // eventually waits until ok holds, which something else brings about.

@@ -21,7 +21,8 @@ func TestAuthenticationSameAsRedis(t *testing.T) {
 		t.Skip("the words about permissions differ between the versions of Redis; these are those of 7.0")
 	}
 	admin.expect("OK", "ACL", "SETUSER", "bob", "on", ">"+secretOf("bob"), "~t1:*", "resetchannels", "&t1:*", "+@all")
-	admin.expect("OK", "ACL", "SETUSER", "ro", "on", ">"+secretOf("ro"), "~*", "resetchannels", "+@all", "-@write", "-@admin")
+	admin.expect("OK", "ACL", "SETUSER", "ro", "on", ">"+secretOf("ro"), "~*", "resetchannels", "+@all",
+		"-@write", "-@admin")
 	admin.expect("OK", "ACL", "SETUSER", "default", ">"+secretOf("default"))
 	_, users := newUsersFile(t,
 		testUser{"default", "admin", "['*']", ""},
@@ -54,7 +55,8 @@ AUTH ro @ro|HELLO 2|HELLO 2 AUTH bob @bob|ACL WHOAMI|HELLO 2 AUTH default @defau
 			}
 		}
 	}
-	for _, bytes := range []string{"*11\r\n", "*2\r\n$3\r\nGET\r\n$16385\r\n", "*3\r\n$4\r\nAUTH\r\n$3\r\nbob\r\n$16384\r\n" + strings.Repeat("x", 16384) + "\r\nQUIT\r\n"} {
+	for _, bytes := range []string{"*11\r\n", "*2\r\n$3\r\nGET\r\n$16385\r\n",
+		"*3\r\n$4\r\nAUTH\r\n$3\r\nbob\r\n$16384\r\n" + strings.Repeat("x", 16384) + "\r\nQUIT\r\n"} {
 		if ours, theirs := exchange(t, s.addr(), bytes), exchange(t, real, bytes); ours != theirs {
 			t.Errorf("%.40q: %s, Redis: %s", bytes, ours, theirs)
 		}
@@ -80,7 +82,8 @@ func TestLogin(t *testing.T) {
 	}
 	c.expect("1", "LLEN", "k")
 	root := s.as(t, "default")
-	if list := root.do("CLIENT", "LIST").Text(); !strings.Contains(list, "name=me ") || !strings.Contains(list, "user=ann ") {
+	if list := root.do("CLIENT", "LIST").Text(); !strings.Contains(list, "name=me ") ||
+		!strings.Contains(list, "user=ann ") {
 		t.Errorf("CLIENT LIST: %s", list)
 	}
 	root.expect("1", "CLIENT", "KILL", "USER", "ann")
@@ -91,7 +94,8 @@ func TestLogin(t *testing.T) {
 	p.send("RPUSH", "k", "y")
 	p.send("AUTH", "ann", "wrong")
 	p.send("LLEN", "k")
-	if got := show(p.receive()) + " " + show(p.receive()) + " " + show(p.receive()) + " " + show(p.receive()); got != "OK 2 -"+string(errWrongPass)+" 2" {
+	if got := show(p.receive()) + " " + show(p.receive()) + " " + show(p.receive()) + " " +
+		show(p.receive()); got != "OK 2 -"+string(errWrongPass)+" 2" {
 		t.Errorf("pipeline: %s", got)
 	}
 }
@@ -114,7 +118,8 @@ func TestReloadTakesRightsAway(t *testing.T) {
 	queueing.expect("QUEUED", "RPUSH", "k", "y")
 	waiting.send("TURN.TAIL", "k", "AFTER", "1", "BLOCK", "60000")
 	waiting.w.Flush()
-	eventually(t, "TURN.TAIL waits", func() bool { return strings.Contains(s.as(t, "root").do("CLIENT", "LIST").Text(), "cmd=turn.tail") })
+	eventually(t, "TURN.TAIL waits",
+		func() bool { return strings.Contains(s.as(t, "root").do("CLIENT", "LIST").Text(), "cmd=turn.tail") })
 
 	unchanged := s.as(t, "ann")
 	unchanged.expect("OK", "MULTI")
@@ -150,7 +155,8 @@ func TestLargeRequestsOfARemovedUser(t *testing.T) {
 	root, ann := testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['0']", ""}
 	file, users := newUsersFile(t, root, ann)
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
-	for _, large := range [][]string{append([]string{"DEL"}, slices.Repeat([]string{"k"}, 20)...), {"RPUSH", "k", strings.Repeat("x", 20<<10)}} {
+	for _, large := range [][]string{append([]string{"DEL"}, slices.Repeat([]string{"k"}, 20)...),
+		{"RPUSH", "k", strings.Repeat("x", 20<<10)}} {
 		file.write(root, ann)
 		if err := users.Reload(); err != nil {
 			t.Fatal(err)
@@ -206,7 +212,8 @@ func TestReloadEndsSubscriptions(t *testing.T) {
 
 // Subscriptions stay with the user who was allowed to make them.
 func TestSubscriptionsKeepTheirUser(t *testing.T) {
-	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "read", "['0']", "channels: [a]"}, testUser{"bob", "read", "['0']", "channels: [a]"})
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""},
+		testUser{"ann", "read", "['0']", "channels: [a]"}, testUser{"bob", "read", "['0']", "channels: [a]"})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
 	c := s.as(t, "ann")
 	c.do("HELLO", "3")
@@ -220,7 +227,8 @@ func TestSubscriptionsKeepTheirUser(t *testing.T) {
 
 // Channels belong to namespaces, whatever their names.
 func TestChannelsStayInTheirNamespaces(t *testing.T) {
-	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['eu']", "channels: ['']"}, testUser{"bob", "write", "['3']", "channels: [a]"})
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""},
+		testUser{"ann", "write", "['eu']", "channels: ['']"}, testUser{"bob", "write", "['3']", "channels: [a]"})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
 	c := s.as(t, "ann") // in database 0, which is not hers
 	c.expect("-"+string(command.ErrNoChanPerm), "SUBSCRIBE", "a")
@@ -237,18 +245,21 @@ func TestSwitchMasterCannotBeForged(t *testing.T) {
 	c := dial(t, s.addr())
 	for _, ns := range []string{"0", "7"} {
 		c.do("SELECT", ns)
-		c.expect("-"+string(command.ErrClusterChannel), "PUBLISH", "+switch-master", "mymaster 127.0.0.1 1 10.6.6.6 6379")
+		c.expect("-"+string(command.ErrClusterChannel), "PUBLISH", "+switch-master",
+			"mymaster 127.0.0.1 1 10.6.6.6 6379")
 	}
 	c.do("MULTI")
 	c.do("PUBLISH", "+switch-master", "x")
-	if got := c.do("EXEC"); !strings.Contains(show(got), string(command.ErrClusterChannel)) && !strings.HasPrefix(show(got), "-EXECABORT") {
+	if got := c.do("EXEC"); !strings.Contains(show(got), string(command.ErrClusterChannel)) &&
+		!strings.HasPrefix(show(got), "-EXECABORT") {
 		t.Errorf("in a transaction: %s", show(got))
 	}
 }
 
 // Listings show a user no keys of others.
 func TestListingsAreNarrowed(t *testing.T) {
-	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "read", "['0']", "prefixes: ['a:', 'b:']"})
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""},
+		testUser{"ann", "read", "['0']", "prefixes: ['a:', 'b:']"})
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users})
 	root, ann := s.as(t, "root"), s.as(t, "ann")
 	for _, k := range []string{"a", "a:1", "a:2", "b:1", "b:2", "c:1"} {
@@ -277,7 +288,8 @@ func TestListingsAreNarrowed(t *testing.T) {
 		ann.expect("-"+string(command.ErrLostCursor), "SCAN", fmt.Sprint(command.CursorNumber("0", k)))
 	}
 	root.expect(`["c:1"]`, "KEYS", "c*")
-	if got := show(ann.do("TURN.LIST")); strings.Contains(got, `"c:1"`) || strings.Contains(got, `"a"`) || !strings.Contains(got, `"b:2"`) {
+	if got := show(ann.do("TURN.LIST")); strings.Contains(got, `"c:1"`) || strings.Contains(got, `"a"`) ||
+		!strings.Contains(got, `"b:2"`) {
 		t.Errorf("TURN.LIST: %s", got)
 	}
 	if got := ann.do("INFO", "keyspace").Text(); strings.Contains(got, "db0") {
@@ -309,7 +321,8 @@ func TestAuthorisingAllocatesNothing(t *testing.T) {
 	if err := c.logIn([]byte("ann"), []byte(secretOf("ann"))); err != "" {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"RPUSH b:1 x", "LRANGE a:1 0 -1", "MSET a:1 x b:1 y", "XREAD STREAMS a:1 b:1 0 0", "TURN.APPEND a:" + strings.Repeat("x", 200) + " MSG i p", "PING"} {
+	for _, line := range []string{"RPUSH b:1 x", "LRANGE a:1 0 -1", "MSET a:1 x b:1 y", "XREAD STREAMS a:1 b:1 0 0",
+		"TURN.APPEND a:" + strings.Repeat("x", 200) + " MSG i p", "PING"} {
 		args := words(line)
 		cmd, err := s.table.Find(args)
 		if err != "" {

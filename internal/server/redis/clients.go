@@ -147,9 +147,12 @@ func (c *conn) describe() string {
 		mode += "e"
 	}
 	mode = cmp.Or(mode, "N")
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 multi=-1 "+
-		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
-		c.id, c.wire.remote(), c.wire.local(), a.name, int(now.Sub(c.started)/time.Second), int(now.Sub(a.active)/time.Second),
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 "+
+		"multi=-1 "+
+		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s "+
+		"redir=-1 resp=%d lib-name=%s lib-ver=%s",
+		c.id, c.wire.remote(), c.wire.local(), a.name, int(now.Sub(c.started)/time.Second),
+		int(now.Sub(a.active)/time.Second),
 		mode, max(0, a.db), a.channels, a.patterns, cmd, a.user, a.proto, a.libName, a.libVer)
 }
 
@@ -246,7 +249,8 @@ func parseKill(args [][]byte) (killFilter, command.Error) {
 }
 
 func (f killFilter) match(c *conn) bool {
-	return (f.kind == "" || f.kind == c.kind()) && (f.user == "" || f.user == c.userName()) && (f.id == 0 || f.id == c.id) &&
+	return (f.kind == "" || f.kind == c.kind()) && (f.user == "" || f.user == c.userName()) &&
+		(f.id == 0 || f.id == c.id) &&
 		(f.addr == "" || f.addr == c.wire.remote().String()) && (f.laddr == "" || f.laddr == c.wire.local().String())
 }
 

@@ -27,8 +27,9 @@ func openCluster(t testing.TB, options ...func(*Config)) []*member {
 		addrs[id] = l.Addr().String()
 		configs = append(configs, raftstore.Config{
 			NodeID: id, DataDir: t.TempDir(), Listener: l, RESPAddr: clients.Addr().String(), InitialCluster: addrs,
-			Consensus: raftstore.Consensus{Heartbeat: 300 * time.Millisecond, Election: 300 * time.Millisecond, Lease: 250 * time.Millisecond, Commit: 5 * time.Millisecond},
-			Calls:     raftstore.CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},
+			Consensus: raftstore.Consensus{Heartbeat: 300 * time.Millisecond, Election: 300 * time.Millisecond,
+				Lease: 250 * time.Millisecond, Commit: 5 * time.Millisecond},
+			Calls: raftstore.CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},
 		})
 		cfg := Config{Listener: clients, NodeID: id}
 		for _, o := range options {

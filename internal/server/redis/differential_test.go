@@ -32,7 +32,8 @@ func TestSameAsRedis(t *testing.T) {
 				seed = rand.Uint64()
 			}
 			t.Logf("repeat with -diff.seed %d", seed)
-			d := differ{t: t, ours: dial(t, s.addr()), real: dial(t, real), g: generator{rand.New(rand.NewPCG(seed, 1))}}
+			d := differ{t: t, ours: dial(t, s.addr()), real: dial(t, real),
+				g: generator{rand.New(rand.NewPCG(seed, 1))}}
 			d.other = &differ{t: t, ours: dial(t, s.addr()), real: dial(t, real), g: d.g}
 			d.both("FLUSHALL")
 			d.ours.do("HELLO", proto)
@@ -170,7 +171,8 @@ func (d *differ) compareOne(args []string, ours, real resp.Value) {
 		unit = 1
 		fallthrough
 	case "TTL", "EXPIRETIME":
-		if ours.Kind == resp.Integer && real.Kind == resp.Integer && ours.Int >= 0 && real.Int >= 0 && near(ours.Int, real.Int, slack/unit) {
+		if ours.Kind == resp.Integer && real.Kind == resp.Integer && ours.Int >= 0 && real.Int >= 0 &&
+			near(ours.Int, real.Int, slack/unit) {
 			return
 		}
 	}
@@ -241,7 +243,8 @@ func (d *differ) keyspace() {
 	keys := d.ours.do("KEYS", "*")
 	d.ours.expect(strconv.Itoa(len(keys.Elems)), "DBSIZE")
 	// Redis counts a key that has expired until it has removed it.
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) && d.real.do("DBSIZE").Int != int64(len(keys.Elems)); {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline) &&
+		d.real.do("DBSIZE").Int != int64(len(keys.Elems)); {
 	}
 	d.real.expect(strconv.Itoa(len(keys.Elems)), "DBSIZE")
 	for _, k := range keys.Elems {
@@ -249,7 +252,8 @@ func (d *differ) keyspace() {
 		d.both("PEXPIRETIME", key)
 		d.both("TYPE", key)
 		d.both(map[string][]string{
-			"list": {"LRANGE", key, "0", "-1"}, "string": {"GET", key}, "hash": {"HGETALL", key}, "set": {"SMEMBERS", key},
+			"list": {"LRANGE", key, "0", "-1"}, "string": {"GET", key}, "hash": {"HGETALL", key},
+			"set":  {"SMEMBERS", key},
 			"zset": {"ZRANGE", key, "0", "-1", "WITHSCORES"}, "stream": {"XRANGE", key, "-", "+"},
 		}[d.ours.do("TYPE", key).Text()]...)
 	}

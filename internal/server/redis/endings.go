@@ -22,5 +22,6 @@ func (e *ending) log(w *wire, level slog.Level, reason string, attrs ...any) {
 	if !ok {
 		return
 	}
-	w.srv.log.Log(context.Background(), level, "redis: closing connection "+reason, append(attrs, "client", w.remote(), "times", count)...)
+	w.srv.log.Log(context.Background(), level, "redis: closing connection "+reason,
+		append(attrs, "client", w.remote(), "times", count)...)
 }

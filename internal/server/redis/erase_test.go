@@ -58,7 +58,8 @@ func TestDeletionWaitsForRoom(t *testing.T) {
 		}
 	}
 	flush(2, turn.Errorf(turn.Unavailable, "no room"))
-	if got := show(c.receive()); !strings.Contains(got, strconv.Itoa(2*turn.EraseStep)+" keys were deleted, then: no room") {
+	if got := show(c.receive()); !strings.Contains(got, strconv.Itoa(2*turn.EraseStep)+
+		" keys were deleted, then: no room") {
 		t.Errorf("got %s", got)
 	}
 	flush(2, nil)

@@ -68,8 +68,10 @@ func TestFramesSameAsRedis(t *testing.T) {
 	ours := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr()
 	for _, in := range []string{
 		"*1\r\n$4\r\nPING\r\nPING\r\n\r\n*0\r\n*-1\r\n*-5\r\nECHO end\r\n",
-		"PING\r\n*1\r\n$-1\r\n", "*1\r\n$2147483648\r\n", "*1\r\n$536870913\r\n", "*2147483648\r\n", "*1\r\n:1\r\n", "*x\r\n", "*\r\n", "*1\r\n$\r\n",
-		"*1\r\n$x\r\n", "*01\r\n", "ECHO \"abc\r\n", "ECHO 'a'b\r\n", "ECHO \"\\x41\\n\"\nECHO end\n", "nosuch\t k\v\fx\r\nECHO end\r\n",
+		"PING\r\n*1\r\n$-1\r\n", "*1\r\n$2147483648\r\n", "*1\r\n$536870913\r\n", "*2147483648\r\n", "*1\r\n:1\r\n",
+		"*x\r\n", "*\r\n", "*1\r\n$\r\n",
+		"*1\r\n$x\r\n", "*01\r\n", "ECHO \"abc\r\n", "ECHO 'a'b\r\n", "ECHO \"\\x41\\n\"\nECHO end\n",
+		"nosuch\t k\v\fx\r\nECHO end\r\n",
 		"*1 \r\n", "*1\r\n $4\r\n", "QUIT\r\nPING\r\n", "POST / HTTP/1.1\r\n\r\n", "host: x\r\n",
 		"*2\r\n$4\r\nECHO\r\n$0\r\n\r\nECHO end\r\n", "*1\r\n$0\r\n\r\nECHO end\r\n",
 		strings.Repeat("x", 70_000), "*" + strings.Repeat("1", 70_000), "*1\r\n$" + strings.Repeat("1", 70_000),
@@ -85,9 +87,11 @@ func TestFramesSameAsRedis(t *testing.T) {
 func TestCommandInfoSameAsRedis(t *testing.T) {
 	real := dial(t, realRedis(t))
 	ours := dial(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
-	newer := []string{"zrank", "zrevrank", "waitaof", "client|setinfo", "client|no-touch", "command|getkeys"} // of Redis 7.2
+	// of Redis 7.2
+	newer := []string{"zrank", "zrevrank", "waitaof", "client|setinfo", "client|no-touch", "command|getkeys"}
 	for _, cmd := range command.NewTable().Slots {
-		if cmd.Native || slices.Contains(newer, cmd.Name) || strings.HasPrefix(cmd.Name, "turn.") || strings.HasPrefix(cmd.Name, "sentinel") {
+		if cmd.Native || slices.Contains(newer, cmd.Name) || strings.HasPrefix(cmd.Name, "turn.") ||
+			strings.HasPrefix(cmd.Name, "sentinel") {
 			continue
 		}
 		a, b := ours.do("COMMAND", "INFO", cmd.Name).Elems[0], real.do("COMMAND", "INFO", cmd.Name).Elems[0]

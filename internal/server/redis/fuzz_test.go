@@ -34,7 +34,8 @@ func FuzzRequests(f *testing.F) {
 	for i := range names {
 		f.Add([]byte{byte(i), 0, byte(i + 1), 1, 1, byte(i), byte(i + 2), 2, 0, 3, 1, byte(2 * i)})
 	}
-	_, users := newUsersFile(f, testUser{"owner", "write", "['0']", "prefixes: ['theirs:']"}, testUser{"root", "admin", "['*']", ""},
+	_, users := newUsersFile(f, testUser{"owner", "write", "['0']", "prefixes: ['theirs:']"},
+		testUser{"root", "admin", "['*']", ""},
 		testUser{"neighbour", "write", "['0']", "prefixes: ['mine:']\n    channels: ['mine:']"})
 	s := open(f, Config{Engine: openEngine(f, turn.DefaultLimits()), Users: users})
 	s.as(f, "root").seed()
@@ -75,7 +76,8 @@ func FuzzRequests(f *testing.F) {
 }
 
 // neverFuzzed end the connection, block it, or change how replies look on purpose.
-var neverFuzzed = []string{"auth", "quit", "client|reply", "client|kill", "blpop", "brpop", "blmpop", "blmove", "brpoplpush", "wait", "waitaof", "subscribe", "psubscribe", "turn.tail"}
+var neverFuzzed = []string{"auth", "quit", "client|reply", "client|kill", "blpop", "brpop", "blmpop", "blmove",
+	"brpoplpush", "wait", "waitaof", "subscribe", "psubscribe", "turn.tail"}
 
 // readReplies reads the replies as a client does.
 func readReplies(t *testing.T, sent, seen []byte) {
@@ -89,8 +91,10 @@ func readReplies(t *testing.T, sent, seen []byte) {
 	}
 }
 
-var fuzzArguments = []string{"", "0", "-1", "1", "9223372036854775807", "-9223372036854775809", "1e400", "nan", "mine:1", "mine:new", "theirs:list", "theirs:", "*", "[^", "(1", "+inf",
-	"MATCH", "COUNT", "LIMIT", "WITHSCORES", "NX", "XX", "GT", "KEEPTTL", "MSG", "EXPECT", "FROM", "KEEP", "PREFIX", "STREAMS", "LAST", "\x00\xff\r\n", "1-1", "$", "MAXLEN", "~"}
+var fuzzArguments = []string{"", "0", "-1", "1", "9223372036854775807", "-9223372036854775809", "1e400", "nan",
+	"mine:1", "mine:new", "theirs:list", "theirs:", "*", "[^", "(1", "+inf",
+	"MATCH", "COUNT", "LIMIT", "WITHSCORES", "NX", "XX", "GT", "KEEPTTL", "MSG", "EXPECT", "FROM", "KEEP", "PREFIX",
+	"STREAMS", "LAST", "\x00\xff\r\n", "1-1", "$", "MAXLEN", "~"}
 
 // fuzzedRequest takes what it needs from the input, and returns the rest.
 func fuzzedRequest(names []string, in []byte) (args []string, rest []byte) {
@@ -113,7 +117,8 @@ func fuzzedRequest(names []string, in []byte) (args []string, rest []byte) {
 			n := min(with%32, len(in))
 			arg, in = string(in[:n]), in[n:]
 		default:
-			arg = fmt.Sprint(int64(binary.LittleEndian.Uint64(append([]byte{byte(at), byte(with), byte(next()), byte(next())}, make([]byte, 4)...))))
+			arg = fmt.Sprint(int64(binary.LittleEndian.Uint64(append([]byte{byte(at), byte(with), byte(next()),
+				byte(next())}, make([]byte, 4)...))))
 		}
 		if at%3 == 0 || len(args) == 1 {
 			args = append(args, arg)

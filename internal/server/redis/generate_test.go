@@ -45,7 +45,8 @@ func (g generator) index() string {
 		return strconv.Itoa(g.IntN(24) - 12)
 	}
 	return pick(g, "0", "-1", "1", "100", "-100", "abc", "", "1.5", " 1", "1 ", "01", "+1", "-0", "0x1",
-		"9223372036854775807", "-9223372036854775808", "9223372036854775806", "-9223372036854775807", "9223372036854775808", "2147483648")
+		"9223372036854775807", "-9223372036854775808", "9223372036854775806", "-9223372036854775807",
+		"9223372036854775808", "2147483648")
 }
 
 func (g generator) command() []string {
@@ -148,7 +149,8 @@ func (g generator) moving(key string) []string {
 	case 4:
 		return []string{"RPOPLPUSH", key, pick(g, key, g.anyKey())}
 	}
-	return pick(g, []string{"BLMOVE", key, g.anyKey(), end(), end(), block()}, []string{"BRPOPLPUSH", key, g.anyKey(), block()})
+	return pick(g, []string{"BLMOVE", key, g.anyKey(), end(), end(), block()},
+		[]string{"BRPOPLPUSH", key, g.anyKey(), block()})
 }
 
 func (g generator) integer() string {
@@ -175,12 +177,14 @@ func (g generator) text(key string) []string {
 	case n < 94:
 		return []string{"MGET", key, g.anyKey(), g.anyKey()}
 	}
-	return []string{pick(g, "MSET", "MSETNX"), pick(g, key, "new1"), g.value(), pick(g, g.anyKey(), "new2"), g.integer()}
+	return []string{pick(g, "MSET", "MSETNX"), pick(g, key, "new1"), g.value(), pick(g, g.anyKey(), "new2"),
+		g.integer()}
 }
 
 // duration is so long that nothing expires, or wrong.
 func (g generator) duration() string {
-	return pick(g, "1000000", "90000000", "1000000", "0", "-1", "abc", "", "1.5", "9223372036854775807", "9223372036854776", "9223372036854775808")
+	return pick(g, "1000000", "90000000", "1000000", "0", "-1", "abc", "", "1.5", "9223372036854775807",
+		"9223372036854776", "9223372036854775808")
 }
 
 func (g generator) setting(key string) []string {
@@ -191,7 +195,9 @@ func (g generator) setting(key string) []string {
 			args = append(args, pick(g, "EX", "PX", "ex"), g.duration())
 		case 1:
 			at := time.Now().Add(time.Duration(g.IntN(100)+100) * time.Hour)
-			args = append(args, pick(g, [][]string{{"EXAT", strconv.FormatInt(at.Unix(), 10)}, {"PXAT", strconv.FormatInt(at.UnixMilli(), 10)}, {"PXAT", "1"}, {"EXAT", "abc"}, {"EXAT", "0"}}...)...)
+			args = append(args, pick(g,
+				[][]string{{"EXAT", strconv.FormatInt(at.Unix(), 10)}, {"PXAT", strconv.FormatInt(at.UnixMilli(), 10)},
+					{"PXAT", "1"}, {"EXAT", "abc"}, {"EXAT", "0"}}...)...)
 		default:
 			args = append(args, pick(g, "NX", "XX", "GET", "KEEPTTL", "get", "FOO"))
 		}
@@ -242,7 +248,9 @@ func (g generator) hash(key string) []string {
 func (g generator) scanning(name, key string) []string {
 	args := []string{name, key, pick(g, "0", "0", "0", "0", "abc", "1x")}
 	for g.IntN(3) == 0 {
-		args = append(args, pick(g, [][]string{{"MATCH", pick(g, "*", "f?", "[12]*", "zz")}, {"COUNT", pick(g, "1", "1000", g.index())}, {"FOO"}, {"TYPE", "x"}}...)...)
+		args = append(args, pick(g,
+			[][]string{{"MATCH", pick(g, "*", "f?", "[12]*", "zz")}, {"COUNT", pick(g, "1", "1000", g.index())},
+				{"FOO"}, {"TYPE", "x"}}...)...)
 	}
 	return args
 }
@@ -266,7 +274,8 @@ func (g generator) set(key string) []string {
 func (g generator) score() string {
 	switch g.IntN(10) {
 	case 0:
-		return pick(g, "inf", "-inf", "+inf", "abc", "", "nan", "1e300", "-1e300", "0x10", "1e-5", " 1", "1 ", "1_0", "3.14159265358979", "123456789012", "-0")
+		return pick(g, "inf", "-inf", "+inf", "abc", "", "nan", "1e300", "-1e300", "0x10", "1e-5", " 1", "1 ", "1_0",
+			"3.14159265358979", "123456789012", "-0")
 	case 1:
 		return fmt.Sprint(g.Float64() * 100)
 	}
@@ -324,7 +333,9 @@ func (g generator) zadd(key string) []string {
 // ranging adds options, but not BYLEX: see named.
 func (g generator) ranging(args []string) []string {
 	for g.IntN(2) == 0 {
-		args = append(args, pick(g, [][]string{{"WITHSCORES"}, {"WITHSCORES"}, {"LIMIT", g.index(), g.index()}, {"LIMIT", "1", "2"}, {"REV"}, {"BYSCORE"}, {"FOO"}}...)...)
+		args = append(args, pick(g,
+			[][]string{{"WITHSCORES"}, {"WITHSCORES"}, {"LIMIT", g.index(), g.index()}, {"LIMIT", "1", "2"}, {"REV"},
+				{"BYSCORE"}, {"FOO"}}...)...)
 	}
 	return args
 }
@@ -341,7 +352,8 @@ func (g generator) named() []string {
 	case 4:
 		args := []string{"ZRANGE", key, g.nameEnd(), g.nameEnd(), "BYLEX"}
 		for g.IntN(2) == 0 {
-			args = append(args, pick(g, [][]string{{"REV"}, {"LIMIT", g.index(), g.index()}, {"LIMIT", "1", "2"}, {"WITHSCORES"}}...)...)
+			args = append(args, pick(g,
+				[][]string{{"REV"}, {"LIMIT", g.index(), g.index()}, {"LIMIT", "1", "2"}, {"WITHSCORES"}}...)...)
 		}
 		return args
 	}
@@ -391,11 +403,13 @@ func (g generator) stream(key string) []string {
 		args = append(args, "BLOCK", pick(g, "1", "1", "-1", "abc"))
 	}
 	args = count(args)
-	return append(args, pick(g, "STREAMS", "STREAMS", "STREAMS", "STREAM"), key, pick(g, "x1", "x2"), pick(g, "0", "$", g.entryID(), g.index()), pick(g, "0", "0", g.entryID(), "$", ">"))
+	return append(args, pick(g, "STREAMS", "STREAMS", "STREAMS", "STREAM"), key, pick(g, "x1", "x2"),
+		pick(g, "0", "$", g.entryID(), g.index()), pick(g, "0", "0", g.entryID(), "$", ">"))
 }
 
 func (g generator) trim() []string {
-	how := pick(g, [][]string{{"MAXLEN", g.index()}, {"MAXLEN", "=", "3"}, {"MINID", g.entryID()}, {"MINID", "=", g.index()}, {"MAXLEN", "5"}}...)
+	how := pick(g, [][]string{{"MAXLEN", g.index()}, {"MAXLEN", "=", "3"}, {"MINID", g.entryID()},
+		{"MINID", "=", g.index()}, {"MAXLEN", "5"}}...)
 	if g.IntN(8) == 0 {
 		how = append(how, "LIMIT", pick(g, "0", "3", g.index()))
 	}
@@ -492,7 +506,8 @@ func (g generator) expiry(key string) []string {
 	var when string
 	switch {
 	case g.IntN(6) == 0:
-		when = pick(g, "0", "-1", "-1000", "abc", "", "1.5", "9223372036854775807", "-9223372036854775808", "9223372036854775", "-9223372036854776")
+		when = pick(g, "0", "-1", "-1000", "abc", "", "1.5", "9223372036854775807", "-9223372036854775808",
+			"9223372036854775", "-9223372036854776")
 	case name == "EXPIRE":
 		when = strconv.FormatInt(seconds, 10)
 	case name == "PEXPIRE":

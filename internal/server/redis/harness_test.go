@@ -28,7 +28,8 @@ func openEngine(t testing.TB, limits turn.Limits) Engine {
 	l := listen(t)
 	node, err := raftstore.Open(raftstore.Config{
 		NodeID: "n1", DataDir: t.TempDir(), Listener: l, Limits: limits,
-		Consensus: raftstore.Consensus{Heartbeat: 50 * time.Millisecond, Lease: 50 * time.Millisecond, Commit: 5 * time.Millisecond},
+		Consensus: raftstore.Consensus{Heartbeat: 50 * time.Millisecond, Lease: 50 * time.Millisecond,
+			Commit: 5 * time.Millisecond},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +38,8 @@ func openEngine(t testing.TB, limits turn.Limits) Engine {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	for {
-		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, command.Linearizable); err == nil && node.Level() == turn.NewestLevel {
+		if _, err := node.Query(ctx, &turn.Count{Namespace: "0"}, command.Linearizable); err == nil &&
+			node.Level() == turn.NewestLevel {
 			return engine{node}
 		} else if ctx.Err() != nil {
 			t.Fatalf("the node does not get ready, at level %d: %v", node.Level(), err)

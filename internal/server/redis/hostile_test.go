@@ -44,7 +44,8 @@ func heap() uint64 {
 // A client that asks and never reads is cut off; others go on meanwhile.
 func TestClientThatNeverReads(t *testing.T) {
 	var log logBuffer
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), WriteTimeout: 300 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), WriteTimeout: 300 * time.Millisecond,
+		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	good := dial(t, s.addr())
 	for range 50 {
 		good.do("RPUSH", "big", strings.Repeat("x", 200_000))
@@ -78,7 +79,8 @@ func TestClientThatNeverReads(t *testing.T) {
 // Large requests that never end are bounded together, and do not keep others
 // from sending small ones, or large ones later.
 func TestUnfinishedLargeRequests(t *testing.T) {
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: 8 << 20, ReadTimeout: 500 * time.Millisecond})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: 8 << 20,
+		ReadTimeout: 500 * time.Millisecond})
 	good := dial(t, s.addr())
 	before := heap()
 	for range 50 {
@@ -191,7 +193,8 @@ func TestMetrics(t *testing.T) {
 		calls[cm.Name] = cm
 	}
 	push := calls["rpush"]
-	if push.Calls != 2 || push.Errors != 1 || calls["client|id"].Calls != 1 || m.UnknownCommands != 1 || push.Seconds <= 0 {
+	if push.Calls != 2 || push.Errors != 1 || calls["client|id"].Calls != 1 || m.UnknownCommands != 1 ||
+		push.Seconds <= 0 {
 		t.Errorf("%+v", m)
 	}
 	total := uint64(0)
@@ -217,9 +220,12 @@ func pipe(s *Server) net.Conn {
 // must survive and end the connection when its input ends.
 func FuzzConnection(f *testing.F) {
 	f.Add([]byte("*3\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$1\r\nv\r\nLRANGE k 0 -1\r\nHELLO 3\r\nTURN.READ k LAST 1\r\n"))
-	f.Add([]byte("TURN.APPEND k EXPECT 0 PX 5 MSG a b MSG \"\" c\r\nTURN.META k SET a b UNSET c EXPECT 1\r\nTURN.TAIL k\r\n"))
-	f.Add([]byte("SCAN 0 MATCH a* COUNT 5\r\nEXPIRE k 5 NX GT\r\nCLIENT REPLY SKIP\r\nCLIENT KILL ID 5\r\nCOMMAND GETKEYS DEL a\r\nINFO\r\nRESET\r\nQUIT\r\n"))
-	f.Add([]byte("TURN.REPLACE k FROM 1 MSG a b\r\nTURN.POP k COUNT 2 FROM HEAD\r\nTURN.FORK k j AT 1\r\nTURN.ERASE PREFIX k\r\nDEL a b c\r\nLPOP k 0\r\n"))
+	f.Add([]byte("TURN.APPEND k EXPECT 0 PX 5 MSG a b MSG \"\" c\r\nTURN.META k SET a b UNSET c EXPECT " +
+		"1\r\nTURN.TAIL k\r\n"))
+	f.Add([]byte("SCAN 0 MATCH a* COUNT 5\r\nEXPIRE k 5 NX GT\r\nCLIENT REPLY SKIP\r\nCLIENT KILL ID 5\r\nCOMMAND " +
+		"GETKEYS DEL a\r\nINFO\r\nRESET\r\nQUIT\r\n"))
+	f.Add([]byte("TURN.REPLACE k FROM 1 MSG a b\r\nTURN.POP k COUNT 2 FROM HEAD\r\nTURN.FORK k j AT 1\r\nTURN.ERASE " +
+		"PREFIX k\r\nDEL a b c\r\nLPOP k 0\r\n"))
 	s := open(f, Config{Engine: openEngine(f, turn.DefaultLimits())})
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if bytes.Contains(bytes.ToUpper(in), []byte("BLOCK")) || bytes.Contains(bytes.ToUpper(in), []byte("WAIT")) {

@@ -27,7 +27,8 @@ type topic struct{ scope, name string }
 // scopeOf returns the space of channels of a namespace: the numbered databases
 // share one, as in Redis, every other namespace has its own.
 func scopeOf(namespace string) string {
-	if db, err := strconv.Atoi(namespace); err == nil && 0 <= db && db < command.Databases && strconv.Itoa(db) == namespace {
+	if db, err := strconv.Atoi(namespace); err == nil && 0 <= db && db < command.Databases &&
+		strconv.Itoa(db) == namespace {
 		return ""
 	}
 	return namespace

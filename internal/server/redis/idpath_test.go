@@ -36,7 +36,8 @@ func insist(t *testing.T, proxy *faultproxy.Proxy, requests ...[]string) (last r
 
 // A push whose reply was lost and that is sent again is stored once.
 func TestIDPathRecognisesResentPushes(t *testing.T) {
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), IDPaths: command.IDPaths{"0": {{"data", "id"}, {"id"}}}})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()),
+		IDPaths: command.IDPaths{"0": {{"data", "id"}, {"id"}}}})
 	proxy := faultproxy.For(t, faultproxy.Config{Targets: []string{s.addr()}})
 	check := dial(t, s.addr())
 	one, two, three := `{"data":{"id":"1"}}`, `{"id":"2"}`, `{"id":"3"}`
@@ -46,11 +47,13 @@ func TestIDPathRecognisesResentPushes(t *testing.T) {
 	}{
 		{[][]string{{"LPUSH", "s", one}}, `["{\"data\":{\"id\":\"1\"}}"]`},
 		{[][]string{{"RPUSH", "s", two, three}}, `["{\"data\":{\"id\":\"1\"}}" "{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
-		{[][]string{{"MULTI"}, {"RPUSH", "t", two}, {"RPUSH", "t", three}, {"EXEC"}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
+		{[][]string{{"MULTI"}, {"RPUSH", "t", two}, {"RPUSH", "t", three}, {"EXEC"}},
+			`["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
 		{[][]string{{"RPUSHX", "t", one}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}" "{\"data\":{\"id\":\"1\"}}"]`},
 		// What was deleted is pushed again.
 		{[][]string{{"DEL", "t"}, {"RPUSH", "t", two, three}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
-		{[][]string{{"MULTI"}, {"DEL", "t"}, {"LPUSH", "t", three, two}, {"EXEC"}}, `["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
+		{[][]string{{"MULTI"}, {"DEL", "t"}, {"LPUSH", "t", three, two}, {"EXEC"}},
+			`["{\"id\":\"2\"}" "{\"id\":\"3\"}"]`},
 	} {
 		last := c.requests[len(c.requests)-1]
 		key := c.requests[0][1:]
@@ -62,8 +65,10 @@ func TestIDPathRecognisesResentPushes(t *testing.T) {
 		}
 		check.expect(c.list, "LRANGE", key[0], "0", "-1")
 	}
-	check.expect("-CONFLICT 1 of the 2 messages are known by their ids, but not as one append", "RPUSH", "s", three, `{"id":"4"}`)
-	check.expect(`-ID_REUSED id "3" belongs to message 3, which has another payload`, "RPUSH", "s", `{"id":"3","other":1}`)
+	check.expect("-CONFLICT 1 of the 2 messages are known by their ids, but not as one append", "RPUSH", "s", three,
+		`{"id":"4"}`)
+	check.expect(`-ID_REUSED id "3" belongs to message 3, which has another payload`, "RPUSH", "s",
+		`{"id":"3","other":1}`)
 	check.expect("3", "LLEN", "s")
 	check.expect("3", "LPUSH", "s", two) // the length that the list has
 	check.expect("4", "RPUSH", "s", "no id")

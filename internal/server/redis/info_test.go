@@ -15,7 +15,8 @@ import (
 func TestInfoInTransaction(t *testing.T) {
 	run := func(t *testing.T, addr string) {
 		c := dial(t, addr)
-		for _, request := range []string{"MULTI", "INFO clients", "SET k v", "INFO server", "GET k", "CONFIG GET databases", "CONFIG GET nosuch"} {
+		for _, request := range []string{"MULTI", "INFO clients", "SET k v", "INFO server", "GET k",
+			"CONFIG GET databases", "CONFIG GET nosuch"} {
 			c.do(strings.Fields(request)...)
 		}
 		v := c.do("EXEC")
@@ -23,7 +24,8 @@ func TestInfoInTransaction(t *testing.T) {
 			!strings.HasPrefix(v.Elems[2].Text(), "# Server\r\nredis_version:7.") {
 			t.Fatal(show(v))
 		}
-		if got, want := showAll([]resp.Value{v.Elems[1], v.Elems[3], v.Elems[4], v.Elems[5]}), `OK "v" ["databases" "16"] []`; got != want {
+		if got, want := showAll([]resp.Value{v.Elems[1], v.Elems[3], v.Elems[4], v.Elems[5]}),
+			`OK "v" ["databases" "16"] []`; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 		for _, request := range []string{"MULTI", "INFO", "EXEC"} {
@@ -42,7 +44,8 @@ func TestInfoInTransaction(t *testing.T) {
 // INFO has the fields that programs watch, and each is a number where Redis's is one.
 func TestInfoFields(t *testing.T) {
 	c := dial(t, open(t, Config{Engine: openEngine(t, turn.DefaultLimits())}).addr())
-	for _, name := range []string{"used_cpu_sys", "used_cpu_user", "used_cpu_sys_children", "used_cpu_user_children", "used_memory", "connected_clients", "blocked_clients"} {
+	for _, name := range []string{"used_cpu_sys", "used_cpu_user", "used_cpu_sys_children", "used_cpu_user_children",
+		"used_memory", "connected_clients", "blocked_clients"} {
 		if f, err := strconv.ParseFloat(infoField(c, name), 64); err != nil || f < 0 {
 			t.Errorf("%s:%s", name, infoField(c, name))
 		}
@@ -71,7 +74,8 @@ func TestRankWithScore(t *testing.T) {
 		c.expect("[[1 "+proto.score+"]]", "EXEC")
 	}
 	c.do("HELLO", "2")
-	for _, request := range []struct{ null, of string }{{"*-1\r\n", "ZRANK z x WITHSCORE"}, {"$-1\r\n", "ZREVRANK z x"}} {
+	for _, request := range []struct{ null, of string }{{"*-1\r\n", "ZRANK z x WITHSCORE"},
+		{"$-1\r\n", "ZREVRANK z x"}} {
 		c.send(strings.Fields(request.of)...)
 		c.w.Flush()
 		null := make([]byte, len(request.null))

@@ -70,7 +70,8 @@ func (c *pausableClock) resume() {
 // if that is known of the cluster, and not of the node's own state alone.
 func TestBlockingPopLooksOnceMore(t *testing.T) {
 	for _, request := range [][]string{
-		{"BLPOP", "k", "0.3"}, {"BRPOP", "k", "0.3"}, {"BLMPOP", "0.3", "1", "k", "LEFT"}, {"BLMOVE", "k", "to", "LEFT", "LEFT", "0.3"},
+		{"BLPOP", "k", "0.3"}, {"BRPOP", "k", "0.3"}, {"BLMPOP", "0.3", "1", "k", "LEFT"},
+		{"BLMOVE", "k", "to", "LEFT", "LEFT", "0.3"},
 	} {
 		e := cutOff{openEngine(t, turn.DefaultLimits()), new(atomic.Bool), make(chan struct{}, 100)}
 		clock := new(pausableClock)

@@ -24,7 +24,8 @@ func TestClientThatLeavesWhileItBlocks(t *testing.T) {
 		leaveWhileBlocked(t, s.addr(), dialTCP, append(blockingRequests, "TURN.TAIL l BLOCK 0"))
 	})
 	t.Run("TLS", func(t *testing.T) {
-		s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PipelineBytes: 32 << 10, Listener: listenTLS(t)})
+		s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PipelineBytes: 32 << 10,
+			Listener: listenTLS(t)})
 		leaveWhileBlocked(t, s.addr(), dialTLS, append(blockingRequests, "TURN.TAIL l BLOCK 0"))
 	})
 	t.Run("without memory", func(t *testing.T) {
@@ -34,7 +35,8 @@ func TestClientThatLeavesWhileItBlocks(t *testing.T) {
 }
 
 var blockingRequests = []string{
-	"BLPOP l 0", "BRPOP m l 0", "BLMOVE l m LEFT RIGHT 0", "BRPOPLPUSH l m 0", "BLMPOP 0 2 l m LEFT", "XREAD BLOCK 0 STREAMS s $", "WAIT 3 0",
+	"BLPOP l 0", "BRPOP m l 0", "BLMOVE l m LEFT RIGHT 0", "BRPOPLPUSH l m 0", "BLMPOP 0 2 l m LEFT",
+	"XREAD BLOCK 0 STREAMS s $", "WAIT 3 0",
 }
 
 // leavings are the ways in which clients end connections.
@@ -114,7 +116,8 @@ func (c *client) awaitLeft(what, id string) {
 func TestPipelineBehindABlockedRequest(t *testing.T) {
 	for name, listener := range map[string]func(testing.TB) net.Listener{"TCP": listen, "TLS": listenTLS} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PipelineBytes: 64 << 10, Listener: listener(t)})
+			s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PipelineBytes: 64 << 10,
+				Listener: listener(t)})
 			dial := map[string]func(testing.TB, string) *client{"TCP": dialTCP, "TLS": dialTLS}[name]
 			c, other := dial(t, s.addr()), dial(t, s.addr())
 			const n = 20_000

@@ -56,7 +56,8 @@ func TestBlockingPops(t *testing.T) {
 func TestBlockingEnds(t *testing.T) {
 	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
 	c, p := dial(t, s.addr()), dial(t, s.addr())
-	for _, args := range [][]string{{"BLPOP", "q", "0.02"}, {"BRPOPLPUSH", "q", "r", "0.02"}, {"BLMOVE", "q", "r", "LEFT", "LEFT", "0.02"}, {"BLMPOP", "0.02", "1", "q", "LEFT"}} {
+	for _, args := range [][]string{{"BLPOP", "q", "0.02"}, {"BRPOPLPUSH", "q", "r", "0.02"},
+		{"BLMOVE", "q", "r", "LEFT", "LEFT", "0.02"}, {"BLMPOP", "0.02", "1", "q", "LEFT"}} {
 		begun := time.Now()
 		c.expect("null", args...)
 		if took := time.Since(begun); took < 20*time.Millisecond {
@@ -74,7 +75,8 @@ func TestBlockingEnds(t *testing.T) {
 	}
 	c.expect("-"+string(command.ErrWrongType), "BLPOP", "other", "q", "20")
 	// In a transaction nothing waits.
-	for _, args := range [][]string{{"MULTI"}, {"BLPOP", "q", "0"}, {"BLPOP", "q", "0"}, {"BLMOVE", "q", "r", "LEFT", "LEFT", "0"}} {
+	for _, args := range [][]string{{"MULTI"}, {"BLPOP", "q", "0"}, {"BLPOP", "q", "0"},
+		{"BLMOVE", "q", "r", "LEFT", "LEFT", "0"}} {
 		c.do(args...)
 	}
 	c.expect(`[["q" "b"] null null]`, "EXEC")
@@ -107,7 +109,8 @@ func TestWaitIsTruthful(t *testing.T) {
 		}
 		c.expect("2", "WAIT", "2", "20000")
 	}
-	for _, args := range [][]string{{"WAITAOF", "2", "0", "0"}, {"WAITAOF", "0", "-1", "0"}, {"WAITAOF", "0", "0", "x"}, {"WAITAOF", "0", "0", "-1"}} {
+	for _, args := range [][]string{{"WAITAOF", "2", "0", "0"}, {"WAITAOF", "0", "-1", "0"}, {"WAITAOF", "0", "0", "x"},
+		{"WAITAOF", "0", "0", "-1"}} {
 		if got := show(c.do(args...)); got[0] != '-' {
 			t.Errorf("%q: %s", args, got)
 		}
@@ -169,7 +172,8 @@ func TestXReadWaitsThroughOtherTypes(t *testing.T) {
 	other.awaitBlocked(1)
 	other.do("DEL", "k")
 	other.do("RPUSH", "k", "v")
-	other.expect(`-WRONGTYPE Operation against a key holding the wrong kind of value`, "XREAD", "BLOCK", "1", "STREAMS", "k", "$")
+	other.expect(`-WRONGTYPE Operation against a key holding the wrong kind of value`, "XREAD", "BLOCK", "1",
+		"STREAMS", "k", "$")
 	other.do("DEL", "k")
 	other.do("XADD", "k", "2-1", "c", "d")
 	if got := show(waiting.receive()); got != `[["k" [["2-1" ["c" "d"]]]]]` {

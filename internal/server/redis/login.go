@@ -136,7 +136,8 @@ func (s *Server) UsersChanged() {
 		known, login := c.info.known, c.info.login
 		c.info.mu.Unlock()
 		if listens && !known.Same(set.Find(login)) {
-			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.remote(), "user", login.Name)
+			s.log.Info("redis: closing connection of a subscriber whose user has changed", "client", c.wire.remote(),
+				"user", login.Name)
 			c.stop()
 		}
 	}

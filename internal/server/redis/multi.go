@@ -38,7 +38,8 @@ func watch(c *conn, args [][]byte) command.Action {
 		return errWatchWithin
 	}
 	if len(c.tx.watched)+len(args) > turn.MaxSteps {
-		return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched", turn.MaxSteps), false))
+		return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, "at most %d keys can be watched",
+			turn.MaxSteps), false))
 	}
 	room := 0
 	for _, a := range args[1:] {
@@ -96,7 +97,8 @@ func (c *conn) enqueue(cmd *command.Command, args [][]byte, err command.Error, b
 	case cmd.Stateful:
 		err = errNotWithin
 	case t.bytes+bytes > c.srv.cfg.PipelineBytes:
-		err = command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d bytes", c.srv.cfg.PipelineBytes), false))
+		err = command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d bytes",
+			c.srv.cfg.PipelineBytes), false))
 	case !c.memory.Take(bytes + queuedOverhead):
 		err = errCrowded
 	default:
@@ -106,7 +108,8 @@ func (c *conn) enqueue(cmd *command.Command, args [][]byte, err command.Error, b
 		case !inTransaction(q.action):
 			err = errNotWithin
 		case t.steps+max(1, q.steps) > turn.MaxSteps:
-			err = command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d steps", turn.MaxSteps), false))
+			err = command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, "the transaction has more than %d steps",
+				turn.MaxSteps), false))
 		}
 	}
 	if err != "" {

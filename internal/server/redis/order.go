@@ -70,7 +70,8 @@ func (d *doubts) settle(ctx context.Context, engine command.Engine) error {
 		return nil
 	}
 	if _, err := engine.Submit(ctx, new(turn.Tx)).Wait(); err != nil {
-		return turn.Errorf(turn.Unavailable, "an earlier write of this connection may take place yet, so nothing is read: %v", err)
+		return turn.Errorf(turn.Unavailable,
+			"an earlier write of this connection may take place yet, so nothing is read: %v", err)
 	}
 	d.settled.Store(noted)
 	return nil

@@ -22,7 +22,8 @@ func TestOrderOfOneKey(t *testing.T) {
 	var o order
 	a, b := turn.Key{Name: "a"}, turn.Key{Name: "b"}
 	w1 := make(pendingWrite)
-	r1, r2, r3 := &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})}
+	r1, r2, r3 := &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})},
+		&reading{done: make(chan struct{})}
 	if o.beforeWrite(a) != nil {
 		t.Error("the first write waits")
 	}
@@ -110,7 +111,8 @@ func (o overtaken) Query(ctx context.Context, q turn.Query, c turn.Consistency) 
 		}
 	case *turn.Info:
 		defer o.once.Do(func() {
-			if _, err := o.Engine.Submit(ctx, &turn.Append{Key: o.key, Messages: []turn.NewMessage{{Data: []byte("y")}}}).Wait(); err == nil {
+			if _, err := o.Engine.Submit(ctx,
+				&turn.Append{Key: o.key, Messages: []turn.NewMessage{{Data: []byte("y")}}}).Wait(); err == nil {
 				close(o.wrote)
 			}
 		})
@@ -120,7 +122,8 @@ func (o overtaken) Query(ctx context.Context, q turn.Query, c turn.Consistency) 
 
 // Of two reads of a key in one pipeline, the second one shows no older state.
 func TestReadsOfAKeyGoForward(t *testing.T) {
-	e := overtaken{openEngine(t, turn.DefaultLimits()), turn.Key{Namespace: "0", Name: "k"}, make(chan struct{}), new(sync.Once)}
+	e := overtaken{openEngine(t, turn.DefaultLimits()), turn.Key{Namespace: "0", Name: "k"}, make(chan struct{}),
+		new(sync.Once)}
 	c := dial(t, open(t, Config{Engine: e}).addr())
 	c.send("LRANGE", "k", "0", "-1")
 	c.send("LLEN", "k")
@@ -161,7 +164,8 @@ func TestWaitBehindARefusedWrite(t *testing.T) {
 	}
 	before := ask([]string{"RPUSH", "list", "a"})
 	if after := ask([]string{"RPUSH", "list", "b"}, []string{"INCR", "list"}); after <= before {
-		t.Errorf("after a write that was refused, copies of entry %d are asked for, and that of the write before it comes after %d", after, before)
+		t.Errorf("after a write that was refused, copies of entry %d are asked for, and that of the write before it "+
+			"comes after %d", after, before)
 	}
 	before = ask([]string{"RPUSH", "list", "c"})
 	if c.do("RPUSH", "list", "d"); ask() <= before {

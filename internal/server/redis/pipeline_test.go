@@ -26,7 +26,8 @@ func TestPipelineOrder(t *testing.T) {
 			c.send("LINDEX", key, "-1")
 			c.send("PING")
 			c.send("NOSUCH")
-			want = append(want, strconv.Quote(strconv.Itoa(i)), "PONG", "-ERR unknown command 'NOSUCH', with args beginning with: ")
+			want = append(want, strconv.Quote(strconv.Itoa(i)), "PONG",
+				"-ERR unknown command 'NOSUCH', with args beginning with: ")
 		}
 		if i%50 == 0 {
 			c.send("DBSIZE")
@@ -132,7 +133,8 @@ func TestShutdownAnswersWhatIsUnknown(t *testing.T) {
 	other := dial(t, s.addr())
 	other.do("PING")
 	stop()
-	for _, want := range []string{"-UNKNOWNRESULT the write may or may not have been applied; …", "-UNKNOWN_OUTCOME …", "…", "PONG"} {
+	for _, want := range []string{"-UNKNOWNRESULT the write may or may not have been applied; …", "-UNKNOWN_OUTCOME …",
+		"…", "PONG"} {
 		if got := show(c.receive()); !like(want, got) {
 			t.Errorf("%s, want %s", got, want)
 		}

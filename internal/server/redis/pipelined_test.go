@@ -60,7 +60,8 @@ func TestPipelinesAreNotRepeated(t *testing.T) {
 		{"after reads", []string{"LLEN yes", "PING", "RPUSH no x"}, []string{"…", "PONG", again}},
 		{"two", []string{"RPUSH no x", "RPUSH no y"}, []string{notAgain, notAgain}},
 		{"a transaction", []string{"MULTI", "RPUSH yes x", "EXEC"}, []string{"OK", "QUEUED", again}},
-		{"after a transaction", []string{"MULTI", "RPUSH yes x", "EXEC", "RPUSH no x"}, []string{"OK", "QUEUED", notAgain, notAgain}},
+		{"after a transaction", []string{"MULTI", "RPUSH yes x", "EXEC", "RPUSH no x"},
+			[]string{"OK", "QUEUED", notAgain, notAgain}},
 		{"a native one", []string{"TURN.APPEND no MSG id x"}, []string{notAgain}},
 	} {
 		for range 20 {

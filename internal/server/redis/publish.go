@@ -66,7 +66,8 @@ func pubsubChannels(c *conn, args [][]byte) command.Action {
 	case 3:
 		pattern = string(args[2])
 	default:
-		return command.Error("ERR unknown subcommand or wrong number of arguments for '" + command.Clip(string(args[1]), 128) + "'. Try PUBSUB HELP.")
+		return command.Error("ERR unknown subcommand or wrong number of arguments for '" +
+			command.Clip(string(args[1]), 128) + "'. Try PUBSUB HELP.")
 	}
 	scope := scopeOf(c.namespace)
 	return command.Alone(func(ctx context.Context) (command.Reply, error) {

@@ -117,11 +117,15 @@ func (g generator) publishing() (batch [][]string) {
 	pattern := func() string { return pick(g, "*", "b*", "?", "[ab]", "", "n[^x]ws") }
 	for range 1 + g.IntN(4) {
 		args := pick(g, [][]string{
-			{"SUBSCRIBE", channel()}, {"SUBSCRIBE", channel(), channel()}, {"UNSUBSCRIBE", channel()}, {"UNSUBSCRIBE"}, {"UNSUBSCRIBE", channel(), channel()},
+			{"SUBSCRIBE", channel()}, {"SUBSCRIBE", channel(), channel()}, {"UNSUBSCRIBE", channel()}, {"UNSUBSCRIBE"},
+			{"UNSUBSCRIBE", channel(), channel()},
 			{"PSUBSCRIBE", pattern()}, {"PUNSUBSCRIBE", pattern()}, {"PUNSUBSCRIBE"},
-			{"PUBLISH", channel(), g.value()}, {"PUBLISH", channel(), g.value()}, {"PUBLISH", channel(), g.value()}, {"PUBLISH", channel()},
-			{"PUBSUB", "NUMSUB", channel(), channel()}, {"PUBSUB", "NUMPAT"}, {"PUBSUB", "NUMSUB"}, {"PUBSUB", "CHANNELS", "nosuch"}, {"PUBSUB", "CHANNELS", "a"},
-			{"PUBSUB", "CHANNELS", "a", "b"}, {"PUBSUB", "FOO"}, {"PUBSUB"}, {"SUBSCRIBE"}, {"PSUBSCRIBE"}, {"PING"}, {"PING", "a", "b"}, {"GET", "nosuch"}, {"CLIENT", "GETNAME"},
+			{"PUBLISH", channel(), g.value()}, {"PUBLISH", channel(), g.value()}, {"PUBLISH", channel(), g.value()},
+			{"PUBLISH", channel()},
+			{"PUBSUB", "NUMSUB", channel(), channel()}, {"PUBSUB", "NUMPAT"}, {"PUBSUB", "NUMSUB"},
+			{"PUBSUB", "CHANNELS", "nosuch"}, {"PUBSUB", "CHANNELS", "a"},
+			{"PUBSUB", "CHANNELS", "a", "b"}, {"PUBSUB", "FOO"}, {"PUBSUB"}, {"SUBSCRIBE"}, {"PSUBSCRIBE"}, {"PING"},
+			{"PING", "a", "b"}, {"GET", "nosuch"}, {"CLIENT", "GETNAME"},
 			{"nosuch"}, {"SELECT", pick(g, "0", "7")}, {"EXEC"}, {"DISCARD"},
 		}...)
 		batch = append(batch, args)
@@ -130,9 +134,11 @@ func (g generator) publishing() (batch [][]string) {
 	silence := [][]string{{"UNSUBSCRIBE"}, {"PUNSUBSCRIBE"}, {"MULTI"}}
 	switch g.IntN(12) {
 	case 0:
-		batch = append(append(batch, silence...), []string{"SET", "k", "v"}, []string{"PUBLISH", channel(), "within"}, []string{"PUBLISH", channel()}, []string{"EXEC"})
+		batch = append(append(batch, silence...), []string{"SET", "k", "v"}, []string{"PUBLISH", channel(), "within"},
+			[]string{"PUBLISH", channel()}, []string{"EXEC"})
 	case 1:
-		batch = append(append(batch, silence...), []string{"PUBLISH", channel(), "within"}, []string{"GET", "k"}, []string{"PUBLISH", channel(), "again"}, []string{"EXEC"})
+		batch = append(append(batch, silence...), []string{"PUBLISH", channel(), "within"}, []string{"GET", "k"},
+			[]string{"PUBLISH", channel(), "again"}, []string{"EXEC"})
 	case 2:
 		batch = append(append(batch, silence...), []string{"PUBLISH", channel(), "never"}, []string{"DISCARD"})
 	case 3:
@@ -204,7 +210,8 @@ func TestPublishingInCluster(t *testing.T) {
 		}
 	}
 	ms[0].stop()
-	eventually(t, "a message goes to two nodes", func() bool { return ask.do("PUBLISH", "news", "one node less").Int == 4 })
+	eventually(t, "a message goes to two nodes",
+		func() bool { return ask.do("PUBLISH", "news", "one node less").Int == 4 })
 }
 
 // Channels of a namespace that was reached by name are its own.
@@ -269,7 +276,8 @@ func TestPublishAfterWrites(t *testing.T) {
 	if a, b := show(p.receive()), show(p.receive()); a != "[OK 1]" || b != "1" {
 		t.Errorf("EXEC: %s, then %s", a, b)
 	}
-	if f := sub.fence(); len(f) != 2 || show(f[0]) != `["message" "c" "in a transaction"]` || show(f[1]) != `["message" "c" "after it"]` {
+	if f := sub.fence(); len(f) != 2 || show(f[0]) != `["message" "c" "in a transaction"]` ||
+		show(f[1]) != `["message" "c" "after it"]` {
 		t.Errorf("came: %v", f)
 	}
 }
@@ -278,7 +286,8 @@ func TestPublishAfterWrites(t *testing.T) {
 // others receive everything, and memory stays bounded.
 func TestSubscriberThatNeverReads(t *testing.T) {
 	var log logBuffer
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PushBytes: 4 << 20, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), PushBytes: 4 << 20,
+		Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	good, p := dial(t, s.addr()), dial(t, s.addr())
 	good.do("SUBSCRIBE", "c")
 	bad, err := net.Dial("tcp", s.addr())
@@ -379,7 +388,8 @@ func TestMessagesBesideReplies(t *testing.T) {
 	if pongs != 200 || messages != 200 {
 		t.Errorf("%d replies, %d messages", pongs, messages)
 	}
-	c.expect("-TOO_LARGE a connection can have 10000 subscriptions, with 1048576 bytes of names", append([]string{"SUBSCRIBE"}, make([]string, 10_001)...)...)
+	c.expect("-TOO_LARGE a connection can have 10000 subscriptions, with 1048576 bytes of names",
+		append([]string{"SUBSCRIBE"}, make([]string, 10_001)...)...)
 }
 
 // A change of the leader is told as Sentinels tell it, at every node.
@@ -417,10 +427,12 @@ func TestClientsThatSubscribe(t *testing.T) {
 	c.receive()
 	c.do("PSUBSCRIBE", "*")
 	list := string(other.do("CLIENT", "LIST", "TYPE", "pubsub").Str)
-	if strings.Count(list, "\n") != 1 || !strings.Contains(list, "flags=P ") || !strings.Contains(list, "sub=2 psub=1 ") {
+	if strings.Count(list, "\n") != 1 || !strings.Contains(list, "flags=P ") ||
+		!strings.Contains(list, "sub=2 psub=1 ") {
 		t.Errorf("CLIENT LIST TYPE pubsub: %s", list)
 	}
-	if info := string(other.do("INFO", "stats").Str); !strings.Contains(info, "pubsub_channels:2\r\npubsub_patterns:1\r\n") {
+	if info := string(other.do("INFO", "stats").Str); !strings.Contains(info,
+		"pubsub_channels:2\r\npubsub_patterns:1\r\n") {
 		t.Errorf("INFO stats: %s", info)
 	}
 	other.expect("1", "CLIENT", "KILL", "TYPE", "pubsub")

@@ -45,7 +45,8 @@ func (c *conn) tail(f *command.Follow) started {
 		c.tails = make(map[turn.Key]*pushTail)
 	}
 	ctx, cancel := context.WithCancel(c.gone)
-	t := &pushTail{c: c, q: f.Read, incarnation: f.Incarnation, refused: f.Refused, cancel: cancel, ended: make(chan struct{})}
+	t := &pushTail{c: c, q: f.Read, incarnation: f.Incarnation, refused: f.Refused, cancel: cancel,
+		ended: make(chan struct{})}
 	c.tails[k] = t
 	c.replies.push(pushed{gate: true, write: command.Status("OK")})
 	go func() {

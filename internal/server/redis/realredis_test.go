@@ -19,13 +19,15 @@ func realRedis(t testing.TB) string {
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		if os.Getenv("TURNLOG_REQUIRE_REDIS") == "1" {
-			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run test/scripts/install-test-deps.sh")
+			t.Fatal("redis-server is not installed, and TURNLOG_REQUIRE_REDIS=1 demands it: run " +
+				"test/scripts/install-test-deps.sh")
 		}
 		t.Skip("redis-server is not installed: run test/scripts/install-test-deps.sh to compare with it")
 	}
 	addr := ports.For(t, 1)[0]
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
+		t.TempDir())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -56,11 +56,14 @@ type Server struct {
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	t := command.NewTable()
-	backend := command.NewBackend(t, command.Config{Engine: cfg.Engine, Now: cfg.Now, NodeID: cfg.NodeID, IDPaths: cfg.IDPaths})
+	backend := command.NewBackend(t,
+		command.Config{Engine: cfg.Engine, Now: cfg.Now, NodeID: cfg.NodeID, IDPaths: cfg.IDPaths})
 	s := &Server{
-		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t), stats: newStats(t),
+		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t),
+		stats:   newStats(t),
 		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), hub: newHub(),
-		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(), handshakes: handshakes.New(handshakes.Max),
+		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
+		handshakes: handshakes.New(handshakes.Max),
 	}
 	s.pushing.each, s.pushing.all = cfg.PushBytes, cfg.PushBytesAll
 	s.work, s.cancel = context.WithCancel(context.Background())

@@ -58,5 +58,6 @@ func configGet(c *conn, args [][]byte) command.Action {
 
 // configSet refuses: settings come from the command line and the configuration file.
 func configSet(_ *conn, args [][]byte) command.Action {
-	return command.Error("ERR Unknown option or number of arguments for CONFIG SET - '" + command.Clip(string(args[2]), 128) + "'")
+	return command.Error("ERR Unknown option or number of arguments for CONFIG SET - '" +
+		command.Clip(string(args[2]), 128) + "'")
 }

@@ -82,7 +82,8 @@ func (c *conn) work(a *command.Work) started {
 }
 
 // unseen adds to run that it is not known what states answered.
-func unseen(run func(context.Context) (command.Reply, error)) func(context.Context) (command.Reply, command.States, error) {
+func unseen(run func(context.Context) (command.Reply, error)) func(context.Context) (command.Reply,
+	command.States, error) {
 	return func(ctx context.Context) (r command.Reply, seen command.States, err error) {
 		if r, err = run(ctx); err == nil {
 			seen = command.UnknownStates()

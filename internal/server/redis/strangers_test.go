@@ -18,7 +18,8 @@ import (
 // protected runs a server with users root (admin), ann and bob (write).
 func protected(t *testing.T, cfg Config) *Server {
 	t.Helper()
-	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['*']", ""}, testUser{"bob", "write", "['*']", ""})
+	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""}, testUser{"ann", "write", "['*']", ""},
+		testUser{"bob", "write", "['*']", ""})
 	cfg.Engine, cfg.Users = openEngine(t, turn.DefaultLimits()), users
 	return open(t, cfg)
 }
@@ -57,7 +58,8 @@ func TestDrippingConnectionsEnd(t *testing.T) {
 	for _, c := range []struct {
 		nc           net.Conn
 		before, drip string
-	}{{dial(t, s.addr()).nc, begun, "x"}, {dial(t, s.addr()).nc, "", "PING\r\n"}, {known, begun, "x"}, {other, "*2\r\n$4\r\nECHO\r\n$1000000\r\n" + strings.Repeat("x", 900_000), "x"}} {
+	}{{dial(t, s.addr()).nc, begun, "x"}, {dial(t, s.addr()).nc, "", "PING\r\n"}, {known, begun, "x"},
+		{other, "*2\r\n$4\r\nECHO\r\n$1000000\r\n" + strings.Repeat("x", 900_000), "x"}} {
 		io.WriteString(c.nc, c.before)
 		closes(t, c.nc, func() error { _, err := io.WriteString(c.nc, c.drip); return err })
 	}
@@ -185,11 +187,14 @@ func TestConnectionsForAdministrators(t *testing.T) {
 // What a connection keeps between requests is charged, bounded, and given back.
 func TestKeptMemoryIsCharged(t *testing.T) {
 	const budget = 1 << 20
-	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: budget, Logger: slog.New(slog.DiscardHandler)})
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits()), ReceiveBytes: budget,
+		Logger: slog.New(slog.DiscardHandler)})
 	c := dial(t, s.addr())
 	long := strings.Repeat("k", 8<<20)
-	for _, args := range [][]string{{"WATCH", long}, {"GET", long}, {"BLPOP", long, "0"}, {"TURN.TAIL", long}, {"CLIENT", "SETNAME", long[:2000]}, {"CLIENT", "SETINFO", "LIB-NAME", long[:2000]},
-		append(append([]string{"BLPOP"}, make([]string, 1001)...), "0"), append(append([]string{"XREAD", "BLOCK", "0", "STREAMS"}, make([]string, 1001)...), make([]string, 1001)...)} {
+	for _, args := range [][]string{{"WATCH", long}, {"GET", long}, {"BLPOP", long, "0"}, {"TURN.TAIL", long},
+		{"CLIENT", "SETNAME", long[:2000]}, {"CLIENT", "SETINFO", "LIB-NAME", long[:2000]},
+		append(append([]string{"BLPOP"}, make([]string, 1001)...), "0"),
+		append(append([]string{"XREAD", "BLOCK", "0", "STREAMS"}, make([]string, 1001)...), make([]string, 1001)...)} {
 		if got := show(c.do(args...)); !strings.HasPrefix(got, "-TOO_LARGE") && !strings.HasPrefix(got, "-OVERLOADED") {
 			t.Errorf("%.40q: %.100s", args, got)
 		}
@@ -282,7 +287,9 @@ func TestKeysIsBounded(t *testing.T) {
 func TestStrangersAreLoggedOnceASecond(t *testing.T) {
 	var log bytes.Buffer
 	_, users := newUsersFile(t, testUser{"root", "admin", "['*']", ""})
-	s, stop := openStoppable(t, Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s, stop := openStoppable(t,
+		Config{Engine: openEngine(t, turn.DefaultLimits()), Users: users,
+			Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	begun := time.Now()
 	for range 100 {
 		c := dial(t, s.addr())

@@ -94,7 +94,8 @@ func (c *conn) takeSubscriptions(names []string, mine map[topic]struct{}) comman
 	// Names count as often as they are given: the confirmations take memory, too.
 	if c.subs.count()+len(names) > maxSubscriptions || c.subs.bytes+more.bytes > maxSubscriptionBytes {
 		return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge,
-			"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes), false))
+			"a connection can have %d subscriptions, with %d bytes of names", maxSubscriptions, maxSubscriptionBytes),
+			false))
 	}
 	if !c.memory.Take(more.charge()) {
 		return errCrowded
@@ -207,5 +208,6 @@ func errListening(name string) command.Error {
 	if name == "exec" {
 		code = "EXECABORT Transaction discarded because of: "
 	}
-	return command.Error(code + "Can't execute '" + name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+	return command.Error(code + "Can't execute '" + name +
+		"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 }

@@ -42,7 +42,8 @@ const (
 )
 
 // errCrowded refuses what a connection would have to keep beyond its memory.
-var errCrowded = command.Error(command.ErrorText(turn.Errorf(turn.Overloaded, "too much is kept for clients at the moment"), false))
+var errCrowded = command.Error(command.ErrorText(turn.Errorf(turn.Overloaded,
+	"too much is kept for clients at the moment"), false))
 
 // transaction is what a connection has queued since MULTI.
 type transaction struct {

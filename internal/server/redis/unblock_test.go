@@ -43,7 +43,8 @@ func unblockAtOnce(t *testing.T, addr string) {
 	c, other := dial(t, addr), dial(t, addr)
 	id := strconv.FormatInt(c.do("CLIENT", "ID").Int, 10)
 	for i := range 300 {
-		request := [][]string{{"BLPOP", "k", "0"}, {"XREAD", "BLOCK", "0", "STREAMS", "s", "$"}, {"WAIT", "3", "0"}, {"BLMOVE", "k", "l", "LEFT", "LEFT", "0"}}[i%4]
+		request := [][]string{{"BLPOP", "k", "0"}, {"XREAD", "BLOCK", "0", "STREAMS", "s", "$"}, {"WAIT", "3", "0"},
+			{"BLMOVE", "k", "l", "LEFT", "LEFT", "0"}}[i%4]
 		cmd := "cmd=" + strings.ToLower(request[0]) + " "
 		c.block(request...)
 		line := ""
@@ -65,7 +66,8 @@ func unblockAtOnce(t *testing.T, addr string) {
 		if got := show(c.receive()); got != want {
 			t.Errorf("%q: %s", request, got)
 		}
-		if line := other.do("CLIENT", "LIST", "ID", id).Text(); !strings.Contains(line, " flags=N ") || !strings.Contains(line, cmd) {
+		if line := other.do("CLIENT", "LIST", "ID", id).Text(); !strings.Contains(line, " flags=N ") ||
+			!strings.Contains(line, cmd) {
 			t.Errorf("it has ended: %s", line)
 		}
 		if t.Failed() {
@@ -86,7 +88,8 @@ func unblock(t *testing.T, addr string) {
 			args []string
 			want string
 		}{
-			{nil, "null"}, {[]string{"timeout"}, "null"}, {[]string{"ERROR"}, "-UNBLOCKED client unblocked via CLIENT UNBLOCK"},
+			{nil, "null"}, {[]string{"timeout"}, "null"},
+			{[]string{"ERROR"}, "-UNBLOCKED client unblocked via CLIENT UNBLOCK"},
 		} {
 			c.block(request...)
 			other.awaitBlocked(1)

@@ -50,7 +50,8 @@ func (f *usersFile) write(users ...testUser) {
 			}
 			f.hashes[u.name] = hash
 		}
-		text += fmt.Sprintf("  - name: %s\n    secrets: ['%s']\n    right: %s\n    namespaces: %s\n", u.name, f.hashes[u.name], u.right, u.namespaces)
+		text += fmt.Sprintf("  - name: %s\n    secrets: ['%s']\n    right: %s\n    namespaces: %s\n", u.name,
+			f.hashes[u.name], u.right, u.namespaces)
 		if u.rest != "" {
 			text += "    " + u.rest + "\n"
 		}
@@ -73,67 +74,111 @@ func (s *Server) as(t testing.TB, user string) *client {
 // requests has for each command one that does something with the keys theirs:*,
 // or with the server. A new command needs one here.
 var requests = map[string]string{
-	"hello": "HELLO 2", "auth": "AUTH excluded x", "select": "SELECT 0", "ping": "PING", "echo": "ECHO x", "quit": "QUIT", "reset": "RESET",
-	"client|id": "CLIENT ID", "client|getname": "CLIENT GETNAME", "client|setname": "CLIENT SETNAME x", "client|setinfo": "CLIENT SETINFO LIB-NAME x",
-	"client|info": "CLIENT INFO", "client|list": "CLIENT LIST", "client|kill": "CLIENT KILL ID 987654", "client|no-evict": "CLIENT NO-EVICT ON",
-	"client|no-touch": "CLIENT NO-TOUCH ON", "client|reply": "CLIENT REPLY ON", "client|unblock": "CLIENT UNBLOCK 987654", "client|tracking": "CLIENT TRACKING OFF",
-	"client|getredir": "CLIENT GETREDIR", "client|help": "CLIENT HELP", "command": "COMMAND", "command|count": "COMMAND COUNT", "command|docs": "COMMAND DOCS get",
-	"command|info": "COMMAND INFO get", "command|list": "COMMAND LIST", "command|getkeys": "COMMAND GETKEYS get x", "command|help": "COMMAND HELP",
-	"config|get": "CONFIG GET *", "config|set": "CONFIG SET a b", "config|help": "CONFIG HELP", "info": "INFO everything", "role": "ROLE", "time": "TIME",
-	"wait": "WAIT 0 1", "waitaof": "WAITAOF 0 0 1", "module|list": "MODULE LIST", "module|help": "MODULE HELP", "readonly": "READONLY", "readwrite": "READWRITE",
-	"cluster|info": "CLUSTER INFO", "cluster|nodes": "CLUSTER NODES", "cluster|slots": "CLUSTER SLOTS", "cluster|shards": "CLUSTER SHARDS",
-	"cluster|links": "CLUSTER LINKS", "cluster|myid": "CLUSTER MYID", "cluster|keyslot": "CLUSTER KEYSLOT x", "cluster|help": "CLUSTER HELP",
-	"acl|whoami": "ACL WHOAMI", "acl|help": "ACL HELP", "sentinel|masters": "SENTINEL MASTERS", "sentinel|master": "SENTINEL MASTER mymaster",
-	"sentinel|get-master-addr-by-name": "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster", "sentinel|replicas": "SENTINEL REPLICAS mymaster",
-	"sentinel|slaves": "SENTINEL SLAVES mymaster", "sentinel|sentinels": "SENTINEL SENTINELS mymaster", "sentinel|help": "SENTINEL HELP",
+	"hello": "HELLO 2", "auth": "AUTH excluded x", "select": "SELECT 0", "ping": "PING", "echo": "ECHO x",
+	"quit": "QUIT", "reset": "RESET",
+	"client|id": "CLIENT ID", "client|getname": "CLIENT GETNAME", "client|setname": "CLIENT SETNAME x",
+	"client|setinfo": "CLIENT SETINFO LIB-NAME x",
+	"client|info":    "CLIENT INFO", "client|list": "CLIENT LIST", "client|kill": "CLIENT KILL ID 987654",
+	"client|no-evict": "CLIENT NO-EVICT ON",
+	"client|no-touch": "CLIENT NO-TOUCH ON", "client|reply": "CLIENT REPLY ON",
+	"client|unblock": "CLIENT UNBLOCK 987654", "client|tracking": "CLIENT TRACKING OFF",
+	"client|getredir": "CLIENT GETREDIR", "client|help": "CLIENT HELP", "command": "COMMAND",
+	"command|count": "COMMAND COUNT", "command|docs": "COMMAND DOCS get",
+	"command|info": "COMMAND INFO get", "command|list": "COMMAND LIST", "command|getkeys": "COMMAND GETKEYS get x",
+	"command|help": "COMMAND HELP",
+	"config|get":   "CONFIG GET *", "config|set": "CONFIG SET a b", "config|help": "CONFIG HELP",
+	"info": "INFO everything", "role": "ROLE", "time": "TIME",
+	"wait": "WAIT 0 1", "waitaof": "WAITAOF 0 0 1", "module|list": "MODULE LIST", "module|help": "MODULE HELP",
+	"readonly": "READONLY", "readwrite": "READWRITE",
+	"cluster|info": "CLUSTER INFO", "cluster|nodes": "CLUSTER NODES", "cluster|slots": "CLUSTER SLOTS",
+	"cluster|shards": "CLUSTER SHARDS",
+	"cluster|links":  "CLUSTER LINKS", "cluster|myid": "CLUSTER MYID", "cluster|keyslot": "CLUSTER KEYSLOT x",
+	"cluster|help": "CLUSTER HELP",
+	"acl|whoami":   "ACL WHOAMI", "acl|help": "ACL HELP", "sentinel|masters": "SENTINEL MASTERS",
+	"sentinel|master":                  "SENTINEL MASTER mymaster",
+	"sentinel|get-master-addr-by-name": "SENTINEL GET-MASTER-ADDR-BY-NAME mymaster",
+	"sentinel|replicas":                "SENTINEL REPLICAS mymaster",
+	"sentinel|slaves":                  "SENTINEL SLAVES mymaster", "sentinel|sentinels": "SENTINEL SENTINELS mymaster",
+	"sentinel|help": "SENTINEL HELP",
 
-	"del": "DEL mine:1 theirs:list", "unlink": "UNLINK mine:1 theirs:list", "exists": "EXISTS mine:1 theirs:list", "type": "TYPE theirs:list",
-	"expire": "EXPIRE theirs:list 5", "pexpire": "PEXPIRE theirs:list 5", "expireat": "EXPIREAT theirs:list 5", "pexpireat": "PEXPIREAT theirs:list 5",
-	"ttl": "TTL theirs:list", "pttl": "PTTL theirs:list", "expiretime": "EXPIRETIME theirs:list", "pexpiretime": "PEXPIRETIME theirs:list",
-	"persist": "PERSIST theirs:list", "keys": "KEYS *", "scan": "SCAN 0 COUNT 1000", "dbsize": "DBSIZE", "flushdb": "FLUSHDB", "flushall": "FLUSHALL",
+	"del": "DEL mine:1 theirs:list", "unlink": "UNLINK mine:1 theirs:list", "exists": "EXISTS mine:1 theirs:list",
+	"type":   "TYPE theirs:list",
+	"expire": "EXPIRE theirs:list 5", "pexpire": "PEXPIRE theirs:list 5", "expireat": "EXPIREAT theirs:list 5",
+	"pexpireat": "PEXPIREAT theirs:list 5",
+	"ttl":       "TTL theirs:list", "pttl": "PTTL theirs:list", "expiretime": "EXPIRETIME theirs:list",
+	"pexpiretime": "PEXPIRETIME theirs:list",
+	"persist":     "PERSIST theirs:list", "keys": "KEYS *", "scan": "SCAN 0 COUNT 1000", "dbsize": "DBSIZE",
+	"flushdb": "FLUSHDB", "flushall": "FLUSHALL",
 
-	"get": "GET theirs:string", "set": "SET theirs:string x", "setex": "SETEX theirs:string 5 x", "psetex": "PSETEX theirs:string 5 x", "setnx": "SETNX theirs:new x",
-	"getset": "GETSET theirs:string x", "getdel": "GETDEL theirs:string", "mget": "MGET mine:1 theirs:string", "mset": "MSET mine:1 x theirs:string x",
-	"strlen": "STRLEN theirs:string", "incr": "INCR theirs:new", "decr": "DECR theirs:new", "incrby": "INCRBY theirs:new 2", "decrby": "DECRBY theirs:new 2",
+	"get": "GET theirs:string", "set": "SET theirs:string x", "setex": "SETEX theirs:string 5 x",
+	"psetex": "PSETEX theirs:string 5 x", "setnx": "SETNX theirs:new x",
+	"getset": "GETSET theirs:string x", "getdel": "GETDEL theirs:string", "mget": "MGET mine:1 theirs:string",
+	"mset":   "MSET mine:1 x theirs:string x",
+	"strlen": "STRLEN theirs:string", "incr": "INCR theirs:new", "decr": "DECR theirs:new",
+	"incrby": "INCRBY theirs:new 2", "decrby": "DECRBY theirs:new 2",
 
-	"blpop": "BLPOP mine:none theirs:list 1", "brpop": "BRPOP theirs:list 1", "lmpop": "LMPOP 2 mine:none theirs:list LEFT", "blmpop": "BLMPOP 1 1 theirs:list LEFT",
-	"lmove": "LMOVE theirs:list mine:1 LEFT LEFT", "blmove": "BLMOVE theirs:list mine:1 LEFT LEFT 1", "rpoplpush": "RPOPLPUSH theirs:list mine:1", "brpoplpush": "BRPOPLPUSH theirs:list mine:1 1",
-	"msetnx": "MSETNX mine:none x theirs:new x", "rpush": "RPUSH theirs:list x", "lpush": "LPUSH theirs:list x", "rpushx": "RPUSHX theirs:list x", "lpushx": "LPUSHX theirs:list x", "lpop": "LPOP theirs:list",
-	"rpop": "RPOP theirs:list", "llen": "LLEN theirs:list", "lindex": "LINDEX theirs:list 0", "linsert": "LINSERT theirs:list BEFORE hidden x",
-	"lset": "LSET theirs:list 0 x", "lrem": "LREM theirs:list 0 hidden", "lrange": "LRANGE theirs:list 0 -1", "ltrim": "LTRIM theirs:list 1 0",
+	"blpop": "BLPOP mine:none theirs:list 1", "brpop": "BRPOP theirs:list 1",
+	"lmpop": "LMPOP 2 mine:none theirs:list LEFT", "blmpop": "BLMPOP 1 1 theirs:list LEFT",
+	"lmove": "LMOVE theirs:list mine:1 LEFT LEFT", "blmove": "BLMOVE theirs:list mine:1 LEFT LEFT 1",
+	"rpoplpush": "RPOPLPUSH theirs:list mine:1", "brpoplpush": "BRPOPLPUSH theirs:list mine:1 1",
+	"msetnx": "MSETNX mine:none x theirs:new x", "rpush": "RPUSH theirs:list x", "lpush": "LPUSH theirs:list x",
+	"rpushx": "RPUSHX theirs:list x", "lpushx": "LPUSHX theirs:list x", "lpop": "LPOP theirs:list",
+	"rpop": "RPOP theirs:list", "llen": "LLEN theirs:list", "lindex": "LINDEX theirs:list 0",
+	"linsert": "LINSERT theirs:list BEFORE hidden x",
+	"lset":    "LSET theirs:list 0 x", "lrem": "LREM theirs:list 0 hidden", "lrange": "LRANGE theirs:list 0 -1",
+	"ltrim": "LTRIM theirs:list 1 0",
 
-	"hset": "HSET theirs:hash f x", "hmset": "HMSET theirs:hash f x", "hsetnx": "HSETNX theirs:hash g x", "hget": "HGET theirs:hash hidden",
-	"hmget": "HMGET theirs:hash hidden", "hgetall": "HGETALL theirs:hash", "hdel": "HDEL theirs:hash hidden", "hexists": "HEXISTS theirs:hash hidden",
-	"hlen": "HLEN theirs:hash", "hstrlen": "HSTRLEN theirs:hash hidden", "hkeys": "HKEYS theirs:hash", "hvals": "HVALS theirs:hash",
+	"hset": "HSET theirs:hash f x", "hmset": "HMSET theirs:hash f x", "hsetnx": "HSETNX theirs:hash g x",
+	"hget":  "HGET theirs:hash hidden",
+	"hmget": "HMGET theirs:hash hidden", "hgetall": "HGETALL theirs:hash", "hdel": "HDEL theirs:hash hidden",
+	"hexists": "HEXISTS theirs:hash hidden",
+	"hlen":    "HLEN theirs:hash", "hstrlen": "HSTRLEN theirs:hash hidden", "hkeys": "HKEYS theirs:hash",
+	"hvals":   "HVALS theirs:hash",
 	"hincrby": "HINCRBY theirs:hash n 1", "hscan": "HSCAN theirs:hash 0",
 
-	"sadd": "SADD theirs:set x", "srem": "SREM theirs:set hidden", "smembers": "SMEMBERS theirs:set", "sismember": "SISMEMBER theirs:set hidden",
+	"sadd": "SADD theirs:set x", "srem": "SREM theirs:set hidden", "smembers": "SMEMBERS theirs:set",
+	"sismember":  "SISMEMBER theirs:set hidden",
 	"smismember": "SMISMEMBER theirs:set hidden", "scard": "SCARD theirs:set", "sscan": "SSCAN theirs:set 0",
 
-	"zadd": "ZADD theirs:zset 1 x", "zincrby": "ZINCRBY theirs:zset 1 hidden", "zrem": "ZREM theirs:zset hidden", "zscore": "ZSCORE theirs:zset hidden",
-	"zmscore": "ZMSCORE theirs:zset hidden", "zcard": "ZCARD theirs:zset", "zcount": "ZCOUNT theirs:zset -inf +inf", "zrank": "ZRANK theirs:zset hidden",
-	"zrevrank": "ZREVRANK theirs:zset hidden", "zrange": "ZRANGE theirs:zset 0 -1", "zrevrange": "ZREVRANGE theirs:zset 0 -1",
-	"zrangebyscore": "ZRANGEBYSCORE theirs:zset -inf +inf", "zrevrangebyscore": "ZREVRANGEBYSCORE theirs:zset +inf -inf",
-	"zrangebylex": "ZRANGEBYLEX theirs:zset - +", "zrevrangebylex": "ZREVRANGEBYLEX theirs:zset + -", "zscan": "ZSCAN theirs:zset 0",
+	"zadd": "ZADD theirs:zset 1 x", "zincrby": "ZINCRBY theirs:zset 1 hidden", "zrem": "ZREM theirs:zset hidden",
+	"zscore":  "ZSCORE theirs:zset hidden",
+	"zmscore": "ZMSCORE theirs:zset hidden", "zcard": "ZCARD theirs:zset", "zcount": "ZCOUNT theirs:zset -inf +inf",
+	"zrank":    "ZRANK theirs:zset hidden",
+	"zrevrank": "ZREVRANK theirs:zset hidden", "zrange": "ZRANGE theirs:zset 0 -1",
+	"zrevrange":        "ZREVRANGE theirs:zset 0 -1",
+	"zrangebyscore":    "ZRANGEBYSCORE theirs:zset -inf +inf",
+	"zrevrangebyscore": "ZREVRANGEBYSCORE theirs:zset +inf -inf",
+	"zrangebylex":      "ZRANGEBYLEX theirs:zset - +", "zrevrangebylex": "ZREVRANGEBYLEX theirs:zset + -",
+	"zscan": "ZSCAN theirs:zset 0",
 
-	"xadd": "XADD theirs:stream * f x", "xlen": "XLEN theirs:stream", "xrange": "XRANGE theirs:stream - +", "xrevrange": "XREVRANGE theirs:stream + -",
-	"xdel": "XDEL theirs:stream 1-1", "xtrim": "XTRIM theirs:stream MAXLEN 0", "xread": "XREAD COUNT 1 STREAMS mine:stream theirs:stream 0 0",
+	"xadd": "XADD theirs:stream * f x", "xlen": "XLEN theirs:stream", "xrange": "XRANGE theirs:stream - +",
+	"xrevrange": "XREVRANGE theirs:stream + -",
+	"xdel":      "XDEL theirs:stream 1-1", "xtrim": "XTRIM theirs:stream MAXLEN 0",
+	"xread": "XREAD COUNT 1 STREAMS mine:stream theirs:stream 0 0",
 
-	"subscribe": "SUBSCRIBE theirs:channel", "psubscribe": "PSUBSCRIBE theirs:*", "publish": "PUBLISH theirs:channel x", "unsubscribe": "UNSUBSCRIBE x",
-	"punsubscribe": "PUNSUBSCRIBE x", "pubsub|channels": "PUBSUB CHANNELS", "pubsub|numsub": "PUBSUB NUMSUB theirs:channel", "pubsub|numpat": "PUBSUB NUMPAT", "pubsub|help": "PUBSUB HELP",
+	"subscribe": "SUBSCRIBE theirs:channel", "psubscribe": "PSUBSCRIBE theirs:*", "publish": "PUBLISH theirs:channel x",
+	"unsubscribe":  "UNSUBSCRIBE x",
+	"punsubscribe": "PUNSUBSCRIBE x", "pubsub|channels": "PUBSUB CHANNELS",
+	"pubsub|numsub": "PUBSUB NUMSUB theirs:channel", "pubsub|numpat": "PUBSUB NUMPAT", "pubsub|help": "PUBSUB HELP",
 
 	"multi": "MULTI", "exec": "EXEC", "discard": "DISCARD", "watch": "WATCH theirs:list", "unwatch": "UNWATCH",
 
-	"turn.append": "TURN.APPEND theirs:list MSG x y", "turn.read": "TURN.READ theirs:list", "turn.tail": "TURN.TAIL theirs:list", "turn.untail": "TURN.UNTAIL theirs:list", "turn.info": "TURN.INFO theirs:list",
-	"turn.pop": "TURN.POP theirs:list", "turn.trim": "TURN.TRIM theirs:list KEEP 0", "turn.replace": "TURN.REPLACE theirs:list FROM 1", "turn.clear": "TURN.CLEAR theirs:list",
-	"turn.delete": "TURN.DELETE theirs:list", "turn.fork": "TURN.FORK mine:1 theirs:fork", "turn.meta": "TURN.META theirs:list SET a b",
-	"turn.expire": "TURN.EXPIRE theirs:list PX 5", "turn.list": "TURN.LIST", "turn.erase": "TURN.ERASE PREFIX theirs:", "turn.ns": "TURN.NS 0", "turn.cluster": "TURN.CLUSTER",
+	"turn.append": "TURN.APPEND theirs:list MSG x y", "turn.read": "TURN.READ theirs:list",
+	"turn.tail": "TURN.TAIL theirs:list", "turn.untail": "TURN.UNTAIL theirs:list",
+	"turn.info": "TURN.INFO theirs:list",
+	"turn.pop":  "TURN.POP theirs:list", "turn.trim": "TURN.TRIM theirs:list KEEP 0",
+	"turn.replace": "TURN.REPLACE theirs:list FROM 1", "turn.clear": "TURN.CLEAR theirs:list",
+	"turn.delete": "TURN.DELETE theirs:list", "turn.fork": "TURN.FORK mine:1 theirs:fork",
+	"turn.meta":   "TURN.META theirs:list SET a b",
+	"turn.expire": "TURN.EXPIRE theirs:list PX 5", "turn.list": "TURN.LIST", "turn.erase": "TURN.ERASE PREFIX theirs:",
+	"turn.ns": "TURN.NS 0", "turn.cluster": "TURN.CLUSTER",
 }
 
 // seed makes a key of each type, and no other.
 func (c *client) seed() {
 	lines := []string{
-		"FLUSHALL", "RPUSH theirs:list hidden", "SET theirs:string hidden", "HSET theirs:hash hidden hidden", "SADD theirs:set hidden",
+		"FLUSHALL", "RPUSH theirs:list hidden", "SET theirs:string hidden", "HSET theirs:hash hidden hidden",
+		"SADD theirs:set hidden",
 		"ZADD theirs:zset 1 hidden", "XADD theirs:stream 1-1 hidden hidden", "RPUSH mine:1 x",
 	}
 	for _, line := range lines {
@@ -224,7 +269,8 @@ func TestEveryCommandIsAuthorised(t *testing.T) {
 				before = state(t, e, "0")
 			}
 			got := show(s.as(t, user).do(strings.Fields(line)...))
-			mayNot := user == "owner" && (cmd.Right == auth.Admin || cmd.Scope == command.ScopeNamespace || cmd.Scope == command.ScopeDatabases || cmd.Scope == command.ScopeChannels)
+			mayNot := user == "owner" && (cmd.Right == auth.Admin || cmd.Scope == command.ScopeNamespace ||
+				cmd.Scope == command.ScopeDatabases || cmd.Scope == command.ScopeChannels)
 			if strings.HasPrefix(got, "-NO") != mayNot {
 				t.Errorf("%s: %s gets %.100s", user, line, got)
 			}
@@ -247,9 +293,11 @@ func refusal(cmd *command.Command, user string) string {
 		return ""
 	case cmd.Scope == command.ScopeShown && user == "neighbour":
 		return ""
-	case cmd.Scope == command.ScopeEntered && user == "neighbour", cmd.Scope == command.ScopeEntered && user == "reader":
+	case cmd.Scope == command.ScopeEntered && user == "neighbour", cmd.Scope == command.ScopeEntered &&
+		user == "reader":
 		return ""
-	case user == "reader" && (keys || cmd.Scope != command.ScopeUnstated) && !cmd.Is("write") && cmd.Scope != command.ScopeTold:
+	case user == "reader" && (keys || cmd.Scope != command.ScopeUnstated) && !cmd.Is("write") &&
+		cmd.Scope != command.ScopeTold:
 		return "anything"
 	}
 	return "-NOPERM"

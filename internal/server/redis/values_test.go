@@ -214,7 +214,8 @@ func TestValuesAreNeverCut(t *testing.T) {
 		c.do("ZADD", "z", n, n+long)
 		c.do("XADD", "x", n, "f", long)
 	}
-	for _, args := range [][]string{{"HGETALL", "h"}, {"SMEMBERS", "s"}, {"ZRANGE", "z", "0", "-1"}, {"XRANGE", "x", "-", "+"}} {
+	for _, args := range [][]string{{"HGETALL", "h"}, {"SMEMBERS", "s"}, {"ZRANGE", "z", "0", "-1"},
+		{"XRANGE", "x", "-", "+"}} {
 		if got := show(c.do(args...)); !like("-TOO_LARGE …", got) {
 			t.Errorf("%q: %.200s", args, got)
 		}
@@ -243,7 +244,8 @@ func TestValuesAreNeverCut(t *testing.T) {
 
 func TestSentinelNamesTheLeader(t *testing.T) {
 	cl := turn.Cluster{Leader: "n2", Term: 7, Nodes: []turn.Node{
-		{ID: "n1", RESPAddr: "10.0.0.1:7379", Reachable: true}, {ID: "n2", RESPAddr: "[::1]:7389", Reachable: true}, {ID: "n3", RESPAddr: "10.0.0.3:7399"},
+		{ID: "n1", RESPAddr: "10.0.0.1:7379", Reachable: true}, {ID: "n2", RESPAddr: "[::1]:7389", Reachable: true},
+		{ID: "n3", RESPAddr: "10.0.0.3:7399"},
 	}}
 	e := &clusterEngine{Engine: openEngine(t, turn.DefaultLimits()), cluster: &cl}
 	c := dial(t, open(t, Config{Engine: e, NodeID: "n1"}).addr())

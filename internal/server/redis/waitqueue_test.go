@@ -39,7 +39,8 @@ func waitingScript(g *rand.Rand) (script []string) {
 	for range 3 + g.IntN(40) {
 		script = append(script, []string{
 			"BLPOP " + key() + " 0", "BRPOP " + key() + " 0", "BLPOP " + key() + " " + key() + " x 0",
-			"BLMPOP 0 1 " + key() + " LEFT COUNT 2", "BLMOVE " + key() + " sink LEFT RIGHT 0", "BRPOPLPUSH " + key() + " wrong 0",
+			"BLMPOP 0 1 " + key() + " LEFT COUNT 2", "BLMOVE " + key() + " sink LEFT RIGHT 0", "BRPOPLPUSH " + key() +
+				" wrong 0",
 		}[g.IntN(6)])
 	}
 	script = append(script, "", "SET wrong type")

@@ -11,7 +11,8 @@ import (
 // waits are the requests after which something of theirs:* may come later. A new
 // command that waits or subscribes needs a line here.
 var waits = map[string][]string{
-	"blpop": {"BLPOP theirs:list 0"}, "brpop": {"BRPOP mine:none theirs:list 0"}, "blmpop": {"BLMPOP 0 1 theirs:list LEFT"},
+	"blpop": {"BLPOP theirs:list 0"}, "brpop": {"BRPOP mine:none theirs:list 0"},
+	"blmpop": {"BLMPOP 0 1 theirs:list LEFT"},
 	"blmove": {"BLMOVE theirs:list mine:1 LEFT LEFT 0"}, "brpoplpush": {"BRPOPLPUSH theirs:list mine:1 0"},
 	"xread":     {"XREAD BLOCK 0 STREAMS theirs:stream $"},
 	"turn.tail": {"TURN.TAIL theirs:list AFTER 0 BLOCK 60000", "TURN.TAIL theirs:list AFTER 0 PUSH"},
@@ -80,7 +81,8 @@ func TestRightsLeaveThoseWhoWait(t *testing.T) {
 				})
 			}
 		}
-		if (cmd.Is("blocking") || cmd.Is("pubsub") && strings.HasSuffix(cmd.Name, "subscribe") && !strings.Contains(cmd.Name, "un")) && waits[cmd.Name] == nil {
+		if (cmd.Is("blocking") || cmd.Is("pubsub") && strings.HasSuffix(cmd.Name, "subscribe") &&
+			!strings.Contains(cmd.Name, "un")) && waits[cmd.Name] == nil {
 			t.Errorf("%s: say in waits how it is called", cmd.Name)
 		}
 	}

@@ -112,7 +112,8 @@ func (w *wire) Write(p []byte) (n int, err error) {
 	w.srv.stats.sent.Add(uint64(n))
 	if err != nil {
 		if errors.Is(err, os.ErrDeadlineExceeded) && !w.wasCut.Load() {
-			w.srv.endings.unread.log(w, slog.LevelWarn, "of a client that does not read its replies", "waited", w.srv.cfg.WriteTimeout)
+			w.srv.endings.unread.log(w, slog.LevelWarn, "of a client that does not read its replies", "waited",
+				w.srv.cfg.WriteTimeout)
 		}
 		w.nc.Close() // ends the input as well
 	}

@@ -17,7 +17,8 @@ func TestAnyWordsAreAnswered(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	g := generator{rand.New(rand.NewPCG(seed, 2))}
-	words := []string{"k", "k", "0", "1", "-1", "5-1", "*", "~", "=", "$", "-", "+", "(", "(1", "[a", "[", "", "1.5", "inf", "9223372036854775807"}
+	words := []string{"k", "k", "0", "1", "-1", "5-1", "*", "~", "=", "$", "-", "+", "(", "(1", "[a", "[", "", "1.5",
+		"inf", "9223372036854775807"}
 	option := regexp.MustCompile(`[A-Z]{2,}`)
 	var names []string
 	table := command.NewTable()

@@ -26,7 +26,8 @@ func Check(t testing.TB, path string, open func() (any, error)) {
 	}
 	check := func(damaged string, content []byte) {
 		t.Helper()
-		if err := errors.Join(os.WriteFile(path, sound, 0o600), os.WriteFile(smallfile.SecondCopy(path), sound, 0o600)); err != nil {
+		if err := errors.Join(os.WriteFile(path, sound, 0o600),
+			os.WriteFile(smallfile.SecondCopy(path), sound, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		err := os.Remove(damaged)
@@ -41,7 +42,8 @@ func Check(t testing.TB, path string, open func() (any, error)) {
 		}
 		for _, p := range []string{path, smallfile.SecondCopy(path)} {
 			if b, err := os.ReadFile(p); err != nil || !bytes.Equal(b, sound) {
-				t.Fatalf("%s was %q: %s is %q after that, %v", filepath.Base(damaged), content, filepath.Base(p), b, err)
+				t.Fatalf("%s was %q: %s is %q after that, %v", filepath.Base(damaged), content,
+					filepath.Base(p), b, err)
 			}
 		}
 	}

@@ -60,8 +60,8 @@ func (d *Disk) Crash(p Policy, r *rand.Rand) *Disk {
 		func(_ string, f *folder, copies func(*inode) *inode) *folder { return f.crash(p, r, copies) })
 }
 
-// CrashFolders is the half of Crash that concerns the names of files, with a policy for each folder. The files keep their unsynced
-// changes, about which a Crash of the returned disk decides.
+// CrashFolders is the half of Crash that concerns the names of files, with a policy for each folder. The files keep
+// their unsynced changes, about which a Crash of the returned disk decides.
 func (d *Disk) CrashFolders(policy func(dir string) Policy, r *rand.Rand) *Disk {
 	return d.copy((*inode).clone,
 		func(dir string, f *folder, copies func(*inode) *inode) *folder {
@@ -69,10 +69,11 @@ func (d *Disk) CrashFolders(policy func(dir string) Policy, r *rand.Rand) *Disk 
 		})
 }
 
-// Kill returns the disk as the next process finds it after this one died: nothing is lost yet, but what was not synced still
-// can be. Locks are free. d itself goes on unharmed.
+// Kill returns the disk as the next process finds it after this one died: nothing is lost yet, but what was not synced
+// still can be. Locks are free. d itself goes on unharmed.
 func (d *Disk) Kill() *Disk {
-	return d.copy((*inode).clone, func(_ string, f *folder, copies func(*inode) *inode) *folder { return f.clone(copies) })
+	return d.copy((*inode).clone,
+		func(_ string, f *folder, copies func(*inode) *inode) *folder { return f.clone(copies) })
 }
 
 func (n *inode) crash(p Policy, r *rand.Rand) *inode {
@@ -121,8 +122,8 @@ func (f *folder) clone(copies func(*inode) *inode) *folder {
 	return after
 }
 
-// copy makes another disk out of copies of the inodes and folders; each inode is copied once. Everything is visited in a fixed order, so
-// that a seed means the same each time.
+// copy makes another disk out of copies of the inodes and folders; each inode is copied once. Everything is visited in
+// a fixed order, so that a seed means the same each time.
 func (d *Disk) copy(node func(*inode) *inode, dir func(string, *folder, func(*inode) *inode) *folder) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -56,15 +56,16 @@ func (e *ShortWrite) Error() string { return fmt.Sprintf("after %d bytes: %v", e
 // Unwrap returns Err.
 func (e *ShortWrite) Unwrap() error { return e.Err }
 
-// Observe has f called before each operation takes effect, by the goroutine that performs it; f may call Crash and Kill. nil stops it.
+// Observe has f called before each operation takes effect, by the goroutine that performs it; f may call Crash and
+// Kill. nil stops it.
 func (d *Disk) Observe(f func(Op)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.observe = f
 }
 
-// Fail has f asked before each operation; an error that it returns becomes that of the operation, which then does nothing
-// (but see ShortWrite and Sync). nil stops it.
+// Fail has f asked before each operation; an error that it returns becomes that of the operation, which then does
+// nothing (but see ShortWrite and Sync). nil stops it.
 func (d *Disk) Fail(f func(Op) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +113,8 @@ func (d *Disk) lookup(name string) (*inode, error) {
 	return node, nil
 }
 
-// Rot changes the durable bytes of a file behind the back of the process that has it open, and what readers see of them: b[i] ^= mask[i] from
-// offset on.
+// Rot changes the durable bytes of a file behind the back of the process that has it open, and what readers see of
+// them: b[i] ^= mask[i] from offset on.
 func (d *Disk) Rot(name string, offset int64, mask ...byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

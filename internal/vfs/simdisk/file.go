@@ -128,8 +128,8 @@ func (f *file) WriteAt(b []byte, offset int64) (int, error) {
 	return len(b), err
 }
 
-// Sync makes the file's content durable. If it fails, the changes are lost for good although readers go on seeing them, as in a kernel
-// that marks a page clean when it could not write it.
+// Sync makes the file's content durable. If it fails, the changes are lost for good although readers go on seeing them,
+// as in a kernel that marks a page clean when it could not write it.
 func (f *file) Sync() error {
 	err := f.begin(Op{Kind: Sync, Name: f.name})
 	f.disk.mu.Lock()

@@ -22,7 +22,8 @@ func (d *Disk) Unsynced(name string) int {
 	return node.writes
 }
 
-// CopyOut writes all folders and files, as readers see them, below a folder of the operating system: for what must have files of that.
+// CopyOut writes all folders and files, as readers see them, below a folder of the operating system: for what must have
+// files of that.
 func (d *Disk) CopyOut(root string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,7 +13,8 @@ import (
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
 
-// written makes a disk on which /f holds n durable sectors of 'a' and, not synced, the same number of 'b' in their place.
+// written makes a disk on which /f holds n durable sectors of 'a' and, not synced, the same number of 'b' in their
+// place.
 func written(t *testing.T, n int) (*simdisk.Disk, vfs.File) {
 	t.Helper()
 	d := simdisk.New()

@@ -131,7 +131,8 @@ func (req *Request) read(k turn.Key, q turn.Query, answer func(turn.Result) (Rep
 }
 
 // readEach asks one thing about each key, and answers with all outcomes.
-func (req *Request) readEach(names [][]byte, query func(turn.Key) turn.Query, answer func([]Outcome) (Reply, error)) *Read {
+func (req *Request) readEach(names [][]byte, query func(turn.Key) turn.Query,
+	answer func([]Outcome) (Reply, error)) *Read {
 	a := &Read{Answer: answer}
 	for _, name := range names {
 		k := req.key(name)

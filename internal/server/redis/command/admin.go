@@ -32,9 +32,10 @@ func serverTime(req *Request, _ [][]byte) Action {
 }
 
 func dbSize(req *Request, _ [][]byte) Action {
-	return &Read{Queries: []turn.Query{&turn.Count{Namespace: req.Namespace}}, Answer: func(os []Outcome) (Reply, error) {
-		return Count(os[0].Count), os[0].Err
-	}}
+	return &Read{Queries: []turn.Query{&turn.Count{Namespace: req.Namespace}},
+		Answer: func(os []Outcome) (Reply, error) {
+			return Count(os[0].Count), os[0].Err
+		}}
 }
 
 func moduleList(*Request, [][]byte) Action {
@@ -101,7 +102,8 @@ func parseWait(arg []byte) (time.Duration, Error) {
 
 // awaitCopies waits until this node, if that is asked for, and enough others have
 // all that the connection has written on disk, or for the timeout; then it answers.
-func (req *Request) awaitCopies(own bool, others int64, timeout time.Duration, answer func(own bool, others int64) Reply) Action {
+func (req *Request) awaitCopies(own bool, others int64, timeout time.Duration,
+	answer func(own bool, others int64) Reply) Action {
 	return &Wait{func(ctx context.Context) (Reply, error) {
 		until := req.Backend.now().Add(timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -44,5 +44,6 @@ func size(r *turn.Result) int {
 
 // tooLong is the error of a request whose answers are too long together.
 func (b *Backend) tooLong() error {
-	return turn.Errorf(turn.TooLarge, "the answer would have more than %d bytes; ask for fewer keys, or for parts", b.engine.Limits().ReadBytes)
+	return turn.Errorf(turn.TooLarge, "the answer would have more than %d bytes; ask for fewer keys, or for parts",
+		b.engine.Limits().ReadBytes)
 }

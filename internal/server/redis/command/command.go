@@ -13,8 +13,9 @@ type Command struct {
 	flags   string // Redis's words for its properties, separated by spaces
 	keys    keySpec
 	movable func(args [][]byte) [][]byte // finds the keys where keys cannot say; else nil
-	acl     string                       // "@category" beyond those that follow from flags and group; "-@category": less
-	tips    string                       // hints for cluster clients, separated by spaces
+	// "@category" beyond those that follow from flags and group; "-@category": less
+	acl     string
+	tips    string // hints for cluster clients, separated by spaces
 	group   string
 	since   string // version of Redis, or "turnlog"
 	Args    string // what follows the name, for people
@@ -119,7 +120,9 @@ func (cmd *Command) categories() []string {
 		has[name] = !not
 	}
 	var out []string
-	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@string", "@hash", "@set", "@sortedset", "@stream", "@pubsub", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection", "@transaction"} {
+	for _, c := range []string{"@keyspace", "@read", "@write", "@list", "@string", "@hash", "@set", "@sortedset",
+		"@stream", "@pubsub", "@turn", "@admin", "@fast", "@slow", "@blocking", "@dangerous", "@connection",
+		"@transaction"} {
 		if has[c] {
 			out = append(out, c)
 		}

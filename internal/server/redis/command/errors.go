@@ -48,7 +48,8 @@ func errUnknownCommand(args [][]byte) Error {
 		}
 		fmt.Fprintf(&b, "'%s' ", Clip(string(a), 128-b.Len()))
 	}
-	return Error(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", Clip(string(args[0]), 128), b.String()))
+	return Error(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", Clip(string(args[0]), 128),
+		b.String()))
 }
 
 // Clip cuts s at n bytes and, as Redis does, at a NUL.
@@ -76,7 +77,8 @@ func ErrorText(err error, native bool) string {
 	case turn.Unavailable:
 		return "LOADING " + e.Message + "; nothing was changed, try again"
 	case turn.Unknown:
-		return "UNKNOWNRESULT the write may or may not have been applied; read before sending it again (" + e.Message + ")"
+		return "UNKNOWNRESULT the write may or may not have been applied; read before sending it again (" +
+			e.Message + ")"
 	case turn.ReadOnly:
 		return "MISCONF " + e.Message
 	case turn.WrongType:

@@ -33,7 +33,8 @@ func sayOK(w *resp.Writer, _ turn.Result) { w.Status("OK") }
 
 func hsetnx(req *Request, args [][]byte) Action {
 	k := req.key(args[1])
-	return write(k, &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: req.fields(args[2:]), OnlyNew: true}, sayNumber)
+	return write(k, &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: req.fields(args[2:]),
+		OnlyNew: true}, sayNumber)
 }
 
 func hincrby(req *Request, args [][]byte) Action {
@@ -115,8 +116,10 @@ func allOf(typ turn.Type, head func(*resp.Writer, int), one func(*resp.Writer, *
 		k := req.key(args[1])
 		a := req.read(k, &turn.AllFields{Key: k, Type: typ}, func(r turn.Result) (Reply, error) {
 			if r.Cursor != "" {
-				return nil, turn.Errorf(turn.TooLarge, "the answer would have more than %d bytes; go through the %s with %s",
-					req.Backend.engine.Limits().ReadBytes, typ, map[turn.Type]string{turn.TypeHash: "HSCAN", turn.TypeSet: "SSCAN"}[typ])
+				return nil, turn.Errorf(turn.TooLarge,
+					"the answer would have more than %d bytes; go through the %s with %s",
+					req.Backend.engine.Limits().ReadBytes, typ,
+					map[turn.Type]string{turn.TypeHash: "HSCAN", turn.TypeSet: "SSCAN"}[typ])
 			}
 			return func(w *resp.Writer) {
 				head(w, len(r.Elements))

@@ -50,7 +50,8 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Han
 	}
 }
 
-func writeScanned(w *resp.Writer, cursor uint64, es []turn.Element, pattern string, width int, one func(*resp.Writer, *turn.Element)) {
+func writeScanned(w *resp.Writer, cursor uint64, es []turn.Element, pattern string, width int,
+	one func(*resp.Writer, *turn.Element)) {
 	found := make([]*turn.Element, 0, len(es))
 	for i := range es {
 		if Match(pattern, es[i].Name) {

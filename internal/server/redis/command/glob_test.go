@@ -11,11 +11,14 @@ func TestMatch(t *testing.T) {
 		pattern, name string
 		want          bool
 	}{
-		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"a*", "abc", true}, {"a*", "bac", false},
-		{"*c", "abc", true}, {"*b*", "abc", true}, {"a*c*e", "abcde", true}, {"a*c*e", "abcd", false}, {"**a**", "bab", true},
+		{"", "", true}, {"", "a", false}, {"*", "", true}, {"*", "abc", true}, {"a*", "abc", true},
+		{"a*", "bac", false},
+		{"*c", "abc", true}, {"*b*", "abc", true}, {"a*c*e", "abcde", true}, {"a*c*e", "abcd", false},
+		{"**a**", "bab", true},
 		{"?", "a", true}, {"?", "", false}, {"a?c", "abc", true}, {"a?c", "ac", false},
 		{"[abc]", "b", true}, {"[abc]", "d", false}, {"[^abc]", "d", true}, {"[^abc]", "a", false},
-		{"[a-c]x", "bx", true}, {"[c-a]x", "bx", true}, {"[a-c]x", "dx", false}, {"[a\\-c]", "-", true}, {"[a\\-c]", "b", false},
+		{"[a-c]x", "bx", true}, {"[c-a]x", "bx", true}, {"[a-c]x", "dx", false}, {"[a\\-c]", "-", true},
+		{"[a\\-c]", "b", false},
 		{"[abc", "c", true}, {"[", "a", false}, {"[]", "a", false}, {"[^]", "a", true},
 		{`\*`, "*", true}, {`\*`, "a", false}, {`a\`, `a\`, true}, {"h[ae]llo*", "hallo world", true},
 		{"message_store:*", "message_store:42", true}, {"A*", "a", false}, {"\xff*", "\xff\x00", true},
@@ -36,7 +39,8 @@ func TestMatchTakesPolynomialTime(t *testing.T) {
 }
 
 func TestLiteralPrefix(t *testing.T) {
-	for pattern, want := range map[string]string{"": "", "abc": "abc", "a*": "a", "a?": "a", "a[b]": "a", `a\*`: "a", "*": ""} {
+	for pattern, want := range map[string]string{"": "", "abc": "abc", "a*": "a", "a?": "a", "a[b]": "a",
+		`a\*`: "a", "*": ""} {
 		if got := literalPrefix(pattern); got != want {
 			t.Errorf("%q: %q", pattern, got)
 		}

@@ -66,8 +66,9 @@ func TestHandlersMakeActions(t *testing.T) {
 // An action says which keys it concerns, so that the connection can keep them in order.
 func TestActionsNameTheirKeys(t *testing.T) {
 	for line, want := range map[string]string{
-		"RPUSH k a": "[{0 k}]", "DEL a b": "[{0 a} {0 b}]", "LMOVE a b LEFT LEFT": "[{0 a} {0 b}]", "MSET a 1 b 2": "[{0 a} {0 b}]",
-		"GET k": "[{0 k}]", "MGET a b": "[{0 a} {0 b}]", "DBSIZE": "[]", "TURN.FORK a b": "[{0 a} {0 b}]",
+		"RPUSH k a": "[{0 k}]", "DEL a b": "[{0 a} {0 b}]", "LMOVE a b LEFT LEFT": "[{0 a} {0 b}]",
+		"MSET a 1 b 2": "[{0 a} {0 b}]",
+		"GET k":        "[{0 k}]", "MGET a b": "[{0 a} {0 b}]", "DBSIZE": "[]", "TURN.FORK a b": "[{0 a} {0 b}]",
 	} {
 		var keys []turn.Key
 		switch a := handled(t, line, false).(type) {

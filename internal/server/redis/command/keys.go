@@ -111,14 +111,18 @@ func keys(req *Request, args [][]byte) Action {
 		var index uint64
 		room := req.Backend.engine.Limits().ReadBytes // names are kept until all are found
 		for {
-			r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return req.Backend.Since(ctx, index, &q) })
+			r, err := user.List(q, func(q turn.Sessions) (turn.Result,
+				error) {
+				return req.Backend.Since(ctx, index, &q)
+			})
 			if err != nil {
 				return nil, err
 			}
 			for i := range r.Sessions {
 				if name := r.Sessions[i].Key.Name; Match(pattern, name) {
 					if room -= len(name) + nameOverhead; room < 0 {
-						return nil, turn.Errorf(turn.TooLarge, "KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))
+						return nil, turn.Errorf(turn.TooLarge,
+							"KEYS would answer with more than %d keys: SCAN goes through them in pages", len(found))
 					}
 					found = append(found, name)
 				}

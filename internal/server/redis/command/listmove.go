@@ -34,7 +34,8 @@ func blockingPop(side turn.Side) Handler {
 			return err
 		}
 		return req.take(taking{
-			keys: req.keysOf(args[1 : len(args)-1]), op: popFirst(side, 1), none: (*resp.Writer).NullArray, wait: true, block: block,
+			keys: req.keysOf(args[1 : len(args)-1]), op: popFirst(side, 1), none: (*resp.Writer).NullArray, wait: true,
+			block: block,
 			done: func(w *resp.Writer, k turn.Key, r turn.Result) {
 				w.Array(2)
 				w.BulkString(k.Name)

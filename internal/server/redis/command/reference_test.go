@@ -10,8 +10,9 @@ import (
 
 const (
 	referencePage  = "../../../../docs/redis.md"
-	referenceBegin = "<!-- commands: generated from the table, see internal/server/redis/command/reference_test.go -->\n"
-	referenceEnd   = "<!-- end of commands -->\n"
+	referenceBegin = "<!-- commands: generated from the table, see " +
+		"internal/server/redis/command/reference_test.go -->\n"
+	referenceEnd = "<!-- end of commands -->\n"
 )
 
 var updatePage = flag.Bool("update", false, "rewrite the tables of commands in docs/redis.md")
@@ -33,7 +34,8 @@ func TestReferencePage(t *testing.T) {
 		return
 	}
 	if !*updatePage {
-		t.Fatal("docs/redis.md is not what the table of commands says; run: go test ./internal/server/redis/command -run TestReferencePage -update")
+		t.Fatal("docs/redis.md is not what the table of commands says; run: go test ./internal/server/redis/command " +
+			"-run TestReferencePage -update")
 	}
 	if err := os.WriteFile(referencePage, []byte(before+referenceBegin+want+referenceEnd+after), 0o644); err != nil {
 		t.Fatal(err)

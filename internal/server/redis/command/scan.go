@@ -23,7 +23,8 @@ func scan(req *Request, args [][]byte) Action {
 	if fail != "" {
 		return fail
 	}
-	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)), List: true, Type: o.typ}
+	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)),
+		List: true, Type: o.typ}
 	user := req.User
 	return Alone(func(ctx context.Context) (Reply, error) {
 		if o.none {
@@ -33,7 +34,10 @@ func scan(req *Request, args [][]byte) Action {
 		if q.Cursor, err = req.Backend.resume(ctx, user, q.Namespace, cursor); err != nil {
 			return nil, err
 		}
-		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return req.Backend.engine.Query(ctx, &q, Linearizable) })
+		r, err := user.List(q, func(q turn.Sessions) (turn.Result,
+			error) {
+			return req.Backend.engine.Query(ctx, &q, Linearizable)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -153,7 +157,10 @@ func (b *Backend) resume(ctx context.Context, user *auth.User, namespace string,
 	}
 	q := turn.Sessions{Namespace: namespace, Limit: keysPage, List: true}
 	for {
-		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return b.engine.Query(ctx, &q, Linearizable) })
+		r, err := user.List(q, func(q turn.Sessions) (turn.Result,
+			error) {
+			return b.engine.Query(ctx, &q, Linearizable)
+		})
 		if err != nil {
 			return "", err
 		}

@@ -85,9 +85,11 @@ func writeMaster(w *resp.Writer, cl turn.Cluster) {
 		host, port, flags = "127.0.0.1", "0", "master,s_down,o_down"
 	}
 	writeMap(w, "name", MasterName, "ip", host, "port", port, "runid", n.ID, "flags", flags,
-		"link-pending-commands", "0", "link-refcount", "1", "last-ping-sent", "0", "last-ok-ping-reply", "0", "last-ping-reply", "0",
+		"link-pending-commands", "0", "link-refcount", "1", "last-ping-sent", "0", "last-ok-ping-reply", "0",
+		"last-ping-reply", "0",
 		"down-after-milliseconds", "2500", "role-reported", "master", "config-epoch", strconv.FormatUint(cl.Term, 10),
-		"num-slaves", strconv.Itoa(len(others(cl, cl.Leader))), "num-other-sentinels", strconv.Itoa(max(0, len(cl.Nodes)-1)),
+		"num-slaves", strconv.Itoa(len(others(cl, cl.Leader))), "num-other-sentinels",
+		strconv.Itoa(max(0, len(cl.Nodes)-1)),
 		"quorum", strconv.Itoa(len(cl.Nodes)/2+1), "failover-timeout", "10000", "parallel-syncs", "1")
 }
 
@@ -133,12 +135,21 @@ func writeMap(w *resp.Writer, pairs ...string) {
 func sentinelCommands() []Command {
 	const since = "2.8.4"
 	return []Command{
-		{Name: "masters", Arity: 2, flags: adminOnly, ForAll: true, since: since, Handle: sentinelMasters, summary: "The cluster as the one master, mymaster, at the leader's address."},
-		{Name: "master", Arity: 3, flags: adminOnly, ForAll: true, since: since, Handle: sentinel(true, errNoMaster, writeMaster), Args: "name", summary: "The same of one master, which is mymaster."},
-		{Name: "get-master-addr-by-name", Arity: 3, flags: adminOnly, ForAll: true, since: since, Handle: sentinel(true, NullArray(), writeMasterAddr), Args: "name", summary: "The leader's address; null if there is none, or for another name."},
-		{Name: "replicas", Arity: 3, flags: adminOnly, ForAll: true, since: "5.0.0", Handle: sentinel(true, errNoMaster, writeReplicas), Args: "name", summary: "The other nodes."},
-		{Name: "slaves", Arity: 3, flags: adminOnly, ForAll: true, since: since, Handle: sentinel(true, errNoMaster, writeReplicas), Args: "name", summary: "The same."},
-		{Name: "sentinels", Arity: 3, flags: adminOnly, ForAll: true, since: since, Handle: sentinelSentinels, Args: "name", summary: "The nodes other than this one, which answer as Sentinels too."},
-		{Name: "help", Arity: 2, flags: "loading stale", since: "6.2.0", Handle: help("sentinel"), summary: "List the subcommands."},
+		{Name: "masters", Arity: 2, flags: adminOnly, ForAll: true, since: since, Handle: sentinelMasters,
+			summary: "The cluster as the one master, mymaster, at the leader's address."},
+		{Name: "master", Arity: 3, flags: adminOnly, ForAll: true, since: since,
+			Handle: sentinel(true, errNoMaster, writeMaster), Args: "name",
+			summary: "The same of one master, which is mymaster."},
+		{Name: "get-master-addr-by-name", Arity: 3, flags: adminOnly, ForAll: true, since: since,
+			Handle: sentinel(true, NullArray(), writeMasterAddr), Args: "name",
+			summary: "The leader's address; null if there is none, or for another name."},
+		{Name: "replicas", Arity: 3, flags: adminOnly, ForAll: true, since: "5.0.0",
+			Handle: sentinel(true, errNoMaster, writeReplicas), Args: "name", summary: "The other nodes."},
+		{Name: "slaves", Arity: 3, flags: adminOnly, ForAll: true, since: since,
+			Handle: sentinel(true, errNoMaster, writeReplicas), Args: "name", summary: "The same."},
+		{Name: "sentinels", Arity: 3, flags: adminOnly, ForAll: true, since: since, Handle: sentinelSentinels,
+			Args: "name", summary: "The nodes other than this one, which answer as Sentinels too."},
+		{Name: "help", Arity: 2, flags: "loading stale", since: "6.2.0", Handle: help("sentinel"),
+			summary: "List the subcommands."},
 	}
 }

@@ -263,7 +263,9 @@ func xrange(reverse bool) Handler {
 			case count == 0 && r.Session != nil && r.Session.Held():
 				return (*resp.Writer).NullArray, nil
 			case r.More && (q.Limit == 0 || len(r.Entries) < q.Limit):
-				return nil, turn.Errorf(turn.TooLarge, "the answer would have more than %d bytes; read it in parts, with COUNT", req.Backend.engine.Limits().ReadBytes)
+				return nil, turn.Errorf(turn.TooLarge,
+					"the answer would have more than %d bytes; read it in parts, with COUNT",
+					req.Backend.engine.Limits().ReadBytes)
 			}
 			return func(w *resp.Writer) { writeEntries(w, r.Entries) }, nil
 		})

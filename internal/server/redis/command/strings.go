@@ -66,7 +66,8 @@ func set(req *Request, args [][]byte) Action {
 			op.Get = true
 		case word == "KEEPTTL" && when == nil:
 			op.KeepTTL = true
-		case (word == "EX" || word == "PX" || word == "EXAT" || word == "PXAT") && (how == "" || how == word) && !op.KeepTTL && i+1 < len(args):
+		case (word == "EX" || word == "PX" || word == "EXAT" || word == "PXAT") && (how == "" || how == word) &&
+			!op.KeepTTL && i+1 < len(args):
 			i++
 			when, how = args[i], word
 		default:

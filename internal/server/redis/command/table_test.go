@@ -8,7 +8,8 @@ import (
 func TestTableIsRegular(t *testing.T) {
 	table := NewTable()
 	for _, cmd := range table.Slots {
-		if cmd.Name != strings.ToLower(cmd.Name) || cmd.summary == "" || cmd.since == "" || cmd.group == "" || cmd.tier == "" {
+		if cmd.Name != strings.ToLower(cmd.Name) || cmd.summary == "" || cmd.since == "" || cmd.group == "" ||
+			cmd.tier == "" {
 			t.Errorf("%s is incomplete: %+v", cmd.Name, cmd)
 		}
 		if (cmd.Container()) == (cmd.subs == nil) && cmd.Name != "command" {
@@ -62,7 +63,8 @@ func TestFind(t *testing.T) {
 func TestKeysOfRequests(t *testing.T) {
 	table := NewTable()
 	for line, want := range map[string]string{
-		"DEL a b c": "a b c", "LRANGE k 0 1": "k", "TURN.FORK a b AT 3": "a b", "PING": "", "KEYS *": "", "RPUSH k a b": "k", "MSET a 1 b 2": "a b",
+		"DEL a b c": "a b c", "LRANGE k 0 1": "k", "TURN.FORK a b AT 3": "a b", "PING": "", "KEYS *": "",
+		"RPUSH k a b": "k", "MSET a 1 b 2": "a b",
 		"XREAD COUNT 2 STREAMS a b 0 $": "a b", "XREAD COUNT streams BLOCK 0": "", "XREAD BLOCK 0 streams a": "",
 	} {
 		cmd, _ := table.Find(split(line))

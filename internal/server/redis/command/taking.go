@@ -30,7 +30,8 @@ type taking struct {
 // take makes the action of a request. In a transaction it does not wait.
 func (req *Request) take(t taking, args [][]byte) Action {
 	if !t.wait || req.Queued {
-		return &Write{Keys: t.keys, Op: t.op(t.keys), Done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
+		return &Write{Keys: t.keys, Op: t.op(t.keys),
+			Done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
 	}
 	t.req, t.refused = req, req.Client.Permission(req.Command, args)
 	return &Wait{t.run}

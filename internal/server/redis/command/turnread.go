@@ -264,7 +264,10 @@ func turnList(req *Request, args [][]byte) Action {
 	}
 	user := req.User
 	return Alone(func(ctx context.Context) (Reply, error) {
-		r, err := user.List(q, func(q turn.Sessions) (turn.Result, error) { return req.Backend.engine.Query(ctx, &q, Linearizable) })
+		r, err := user.List(q, func(q turn.Sessions) (turn.Result,
+			error) {
+			return req.Backend.engine.Query(ctx, &q, Linearizable)
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,8 @@ func turnAppend(req *Request, args [][]byte) Action {
 	}
 	op.Messages = req.messages(ids, payloads)
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
-		fields(w, "first_seq", r.First, "last_seq", r.Last, "revision", r.Revision, "duplicate", r.Duplicate, "count", r.Count)
+		fields(w, "first_seq", r.First, "last_seq", r.Last, "revision", r.Revision, "duplicate", r.Duplicate,
+			"count", r.Count)
 	})
 }
 

@@ -30,7 +30,8 @@ func xread(req *Request, args [][]byte) Action {
 		return err
 	}
 	if x.block >= 0 && len(x.keys) > maxBlockedStreams {
-		return Error(ErrorText(turn.Errorf(turn.TooLarge, "at most %d streams can be waited for", maxBlockedStreams), false))
+		return Error(ErrorText(turn.Errorf(turn.TooLarge, "at most %d streams can be waited for",
+			maxBlockedStreams), false))
 	}
 	if x.block >= 0 && x.fail == "" && !req.Queued { // in a transaction it does not wait
 		return &Wait{x.run}
@@ -87,7 +88,8 @@ func (x *streamReader) streams(args [][]byte) Error {
 		fromEnd := string(arg) == "$"
 		switch {
 		case string(arg) == ">":
-			x.fail = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
+			x.fail = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> " +
+				"option."
 		case !fromEnd:
 			if id, ok = parseID(arg, 0); !ok {
 				x.fail = errStreamID
@@ -191,7 +193,8 @@ func (x *streamReader) run(ctx context.Context) (Reply, error) {
 		if x.req.Client.HasLeft() {
 			return nil, ErrLeft
 		}
-		if r, err := x.answer(os); err != nil || found || !x.req.Backend.now().Before(until) || x.req.Client.Gone().Err() != nil {
+		if r, err := x.answer(os); err != nil || found || !x.req.Backend.now().Before(until) ||
+			x.req.Client.Gone().Err() != nil {
 			return r, err
 		}
 		if err := x.req.Client.WaitFor(changed, &until); err != nil {

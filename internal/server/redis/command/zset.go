@@ -88,7 +88,8 @@ func zincrby(req *Request, args [][]byte) Action {
 		return errNotFloat
 	}
 	k := req.key(args[1])
-	return write(k, &turn.SetScores{Key: k, Increment: true, Members: []turn.Score{{Member: string(args[3]), Score: f}}}, sayScore)
+	return write(k, &turn.SetScores{Key: k, Increment: true,
+		Members: []turn.Score{{Member: string(args[3]), Score: f}}}, sayScore)
 }
 
 // zrank makes the handlers of ZRANK and ZREVRANK.
@@ -102,21 +103,22 @@ func zrank(name string, reverse bool) Handler {
 			return ErrSyntax
 		}
 		k := req.key(args[1])
-		return req.read(k, &turn.Rank{Key: k, Member: string(args[2]), Reverse: reverse}, func(r turn.Result) (Reply, error) {
-			switch {
-			case !r.Found && withScore:
-				return (*resp.Writer).NullArray, nil
-			case !r.Found:
-				return (*resp.Writer).Null, nil
-			case !withScore:
-				return Count(uint64(r.Number)), nil
-			}
-			return func(w *resp.Writer) {
-				w.Array(2)
-				w.Int(r.Number)
-				w.Double(r.Score)
-			}, nil
-		})
+		return req.read(k, &turn.Rank{Key: k, Member: string(args[2]), Reverse: reverse},
+			func(r turn.Result) (Reply, error) {
+				switch {
+				case !r.Found && withScore:
+					return (*resp.Writer).NullArray, nil
+				case !r.Found:
+					return (*resp.Writer).Null, nil
+				case !withScore:
+					return Count(uint64(r.Number)), nil
+				}
+				return func(w *resp.Writer) {
+					w.Array(2)
+					w.Int(r.Number)
+					w.Double(r.Score)
+				}, nil
+			})
 	}
 }
 
