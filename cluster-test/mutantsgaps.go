@@ -4,10 +4,10 @@ package main
 func gapsMutants() []mutant {
 	return []mutant{
 		{Name: "gap-uncut", About: "an element that is added among removed ones is passed over with them",
-			Edits:    []edit{{Old: "\t\th.gaps.cut(elementKey(h.Inc, name))\n", New: ""}},
+			Edits:    []edit{{Old: "\t\th.gaps.Cut(elementKey(h.Inc, name))\n", New: ""}},
 			Catchers: []catcher{{Test: "TestGapsHideNothing", Runs: 1}}},
 		{Name: "erased-gap-uncut", About: "a key that is written again after a deletion by prefix is not listed",
-			Edits:    []edit{{Old: "\tm.keyGaps.cut(key)\n", New: ""}},
+			Edits:    []edit{{Old: "\tm.keyGaps.Cut(key)\n", New: ""}},
 			Catchers: []catcher{{Test: "TestErasePassesDeletedKeysOnce", Runs: 1}}},
 		{Name: "gaps-unlearned", About: "walks pass every removed element that is not flushed yet",
 			Edits:    []edit{{Old: "|| m.cfg.Rand() >= gapChance {", New: "|| m.cfg.Rand() >= 0 {"}},
@@ -20,7 +20,7 @@ func gapsMutants() []mutant {
 			Catchers: []catcher{{Test: "TestLongGapsAreKept", Runs: 1}}},
 		{Name: "removed-messages-passed-again",
 			About:    "walks in transactions pass the same removed messages again and again",
-			Edits:    []edit{{Old: "deadRun{learned: r.learned, n: r.n, gap:", New: "deadRun{n: r.n, gap:"}},
+			Edits:    []edit{{Old: "gaps.Run{Learned: r.learned, N: r.n, Gap:", New: "gaps.Run{N: r.n, Gap:"}},
 			Catchers: []catcher{{Test: "TestWalksOfApplyPassRemovedMessagesOnce", Runs: 1}}},
 		{Name: "sides-from-the-top", About: "walks for a side of a list begin at the end of the list",
 			Edits:    []edit{{Old: "\th.High[side] = seq\n", New: "\th.High = [2]uint64{seq, seq}\n"}},

@@ -30,7 +30,7 @@ func idsMutants() []mutant {
 				Workloads: "ttl",
 				Shows:     []string{"not linearizable"}, Runs: 3}}},
 		{Name: "forgotten-window", About: "ids are looked for in a window that was forgotten",
-			Edits:    []edit{{Old: "if h.window == nil || h.window.forgotten {", New: "if h.window == nil {"}},
+			Edits:    []edit{{Old: "if kept == nil || kept.forgotten {", New: "if kept == nil {"}},
 			Catchers: []catcher{{Test: "TestForgottenWindowIsNotAsked", Runs: 1}}},
 		{Name: "prints-trusted", About: "an id counts as known if its fingerprint is",
 			Edits:    []edit{{In: "(*Machine).lookupIn", Old: "ok && rec.ID == id", New: "ok"}},

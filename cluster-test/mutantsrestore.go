@@ -4,14 +4,14 @@ package main
 func restoreMutants() []mutant {
 	return []mutant{
 		{Name: "windows-outlive-restore", About: "ids are looked for in windows of before a restore",
-			Edits:    []edit{{Old: "m.beginMemtable()\n\tm.windows.clear()", New: "m.beginMemtable()"}},
+			Edits:    []edit{{Old: "m.beginMemtable()\n\tm.windows.Clear()", New: "m.beginMemtable()"}},
 			Catchers: []catcher{{Test: "TestRestoreBringsIDs", Runs: 1}}},
 		{Name: "tables-outlive-restore", About: "what was flushed last is read from memory after a restore, too",
 			Edits: []edit{{Old: "m.frozen, m.warm, m.sweep = nil, nil, sweep{}",
 				New: "m.frozen, m.sweep = nil, sweep{}"}},
 			Catchers: []catcher{{Test: "TestRestoreForgetsTables", Runs: 1}}},
 		{Name: "gaps-outlive-restore", About: "walks pass over keys that came with a restore",
-			Edits:    []edit{{Old: "m.keyGaps = gaps{}", New: ""}},
+			Edits:    []edit{{Old: "m.keyGaps = gaps.Set{}", New: ""}},
 			Catchers: []catcher{{Test: "TestRestoreForgetsGaps", Runs: 1}}},
 		{Name: "restored-and-awaited",
 			About:    "an entry that came with a restore is awaited until the next one is applied",

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -68,7 +69,9 @@ func (m *Machine) place(h *head, rec layout.Record) {
 	if rec.ID != "" {
 		h.LastID = rec.Seq
 	}
-	m.windows.note(h, h.Last-h.Moves.Total, rec.ID)
+	if h.window = m.windows.Of(h.Inc, h.window); h.window != nil {
+		m.windows.Note(h.window, h.Last-h.Moves.Total, rec.ID)
+	}
 }
 
 // add is place for a record that is not to be known by its id.
@@ -155,7 +158,7 @@ type lookup struct {
 func (l *lookup) find(id string) (rec layout.Record, inc uint64, err error) {
 	m, h := l.m, l.h
 	if h != nil {
-		if rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), h.remembered(), id); ok || err != nil {
 			return rec, h.Inc, err
 		}
 		if h.TombstonesUntil <= m.meta.clock {
@@ -173,7 +176,7 @@ func (l *lookup) find(id string) (rec layout.Record, inc uint64, err error) {
 
 // lookupIn finds id among what is remembered of an incarnation, whose window is w if it
 // is kept.
-func (m *Machine) lookupIn(w *windowOf, of remembered, id string) (rec layout.Record, ok bool, err error) {
+func (m *Machine) lookupIn(w *idwindow.Window, of remembered, id string) (rec layout.Record, ok bool, err error) {
 	if !of.any() {
 		return layout.Record{}, false, nil
 	}
@@ -183,7 +186,7 @@ func (m *Machine) lookupIn(w *windowOf, of remembered, id string) (rec layout.Re
 		}
 	}
 	var v *view // most ids are new: then nothing has to be looked at
-	w.find(m.windows.print(id), func(ordinal uint64) bool {
+	w.Find(m.windows.Print(id), func(ordinal uint64) bool {
 		if v == nil {
 			if v, err = m.wholeIDs(of.inc); err != nil {
 				return true
@@ -209,21 +212,21 @@ func (m *Machine) wholeIDs(inc uint64) (*view, error) {
 	return &v, err
 }
 
-func (m *Machine) rebuildWindow(of remembered) (*windowOf, error) {
+func (m *Machine) rebuildWindow(of remembered) (*idwindow.Window, error) {
 	v, err := m.wholeIDs(of.inc)
 	if err != nil {
 		return nil, err
 	}
 	start := of.windowStart()
-	w := m.windows.add(of.inc, of.moves.Ordinal(start))
+	w := m.windows.Add(of.inc, of.moves.Ordinal(start))
 	err = v.ascend(start, func(r *layout.Record) bool {
 		if !of.moves.Runs.Has(r.Seq) {
-			m.windows.noteIn(w, of.moves.Ordinal(r.Seq), r.ID)
+			m.windows.Note(w, of.moves.Ordinal(r.Seq), r.ID)
 		}
 		return true
 	})
-	for last := of.last - of.moves.Total; err == nil && w.next <= last; {
-		m.windows.noteIn(w, w.next, "")
+	for last := of.last - of.moves.Total; err == nil && w.Next <= last; {
+		m.windows.Note(w, w.Next, "")
 	}
 	return w, err
 }

@@ -147,7 +147,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 		}
 		out.Result.Index, out.Result.Time = index, m.meta.clock
 	}
-	m.windows.shrink()
+	m.windows.Shrink()
 	m.countEntry(e.size)
 	return outcomes, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidwall/btree"
 
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
@@ -63,10 +64,10 @@ func (t *memtable) setElement(inc uint64, name string, c change) {
 // not to write to.
 type elements struct {
 	inc   uint64
-	front string // no element with a lower name is left
-	gaps  *gaps  // by elementKey; nil: none are known
+	front string    // no element with a lower name is left
+	gaps  *gaps.Set // by elementKey; nil: none are known
 	// learned is where walks of Apply remember the gaps that they find.
-	learned **gaps
+	learned **gaps.Set
 	layers  []*overlay // newest first
 	// tx reads the store; nil if the layers hold everything, or if partial.
 	tx *reading
@@ -109,7 +110,7 @@ func (m *Machine) elements(h *head) (elements, error) {
 // putElement gives an element of an owned head a value, which is not written to again.
 func (m *Machine) putElement(h *head, name string, value []byte) {
 	if h.gaps != nil {
-		h.gaps.cut(elementKey(h.Inc, name))
+		h.gaps.Cut(elementKey(h.Inc, name))
 	}
 	m.active.setElement(h.Inc, name, change{value: value})
 }
@@ -132,7 +133,7 @@ func (e *elements) of(h *head) { e.inc, e.front, e.gaps = h.Inc, h.front, h.gaps
 func (m *Machine) hold(e *elements, h *head) {
 	m.copying.Lock()
 	e.layers[0] = e.layers[0].IsoCopy()
-	h.gaps = h.gaps.copied()
+	h.gaps = h.gaps.Copied()
 	m.copying.Unlock()
 }
 
@@ -156,4 +157,37 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 	}
 	value, err = layout.OpenElement([]byte(key), v)
 	return value, err == nil, err
+}
+
+// gapChance is the probability that the removal of an element looks for a gap around it. It
+// is high enough that a walk passes few removed elements wherever they were, and low enough
+// that the removal of scattered elements costs little more.
+const gapChance = 1. / 8
+
+// noteGap looks sometimes whether an element of an owned head, just removed, is in a gap.
+// A read error is left to the operation that needs what is damaged.
+func (m *Machine) noteGap(h *head, name string) {
+	if m.active.tailOf(h).complete || m.cfg.Rand() >= gapChance {
+		return // nothing is left of it
+	}
+	e, err := m.elements(h)
+	if err != nil {
+		return
+	}
+	first := func(string, []byte) bool { return false }
+	if e.ascend(name, first) != nil {
+		return
+	}
+	x := gaps.Gap{From: elementKey(h.Inc, name), To: e.edge}
+	if e.descend(name, first) != nil {
+		return
+	}
+	if e.edge != "" {
+		x.From = e.edge
+	}
+	if e.dead < gaps.Least || x.To == "" {
+		return
+	}
+	run := gaps.Run{Learned: &h.gaps, Gap: x, N: int(e.dead)}
+	run.End()
 }

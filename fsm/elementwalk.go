@@ -1,6 +1,9 @@
 package fsm
 
-import "github.com/turnlog/turnlog/fsm/internal/layout"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+)
 
 // ascend calls fn with each element whose name is at least from, in order, until
 // fn returns false.
@@ -32,18 +35,18 @@ func (e *elements) walk(down bool) *mergeIter[change] {
 // each calls fn with what it comes to, until fn returns false.
 func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte) bool) error {
 	e.edge = ""
-	run := deadRun{learned: e.learned}
-	defer run.end()
+	run := gaps.Run{Learned: e.learned}
+	defer run.End()
 	for it.next() {
 		value, there, err := elementAt(it)
 		switch {
 		case err != nil:
 			return err
 		case !there:
-			run.add(e.skip(it))
+			run.Add(e.skip(it))
 			continue
 		}
-		run.end()
+		run.End()
 		e.passed++
 		if !fn(it.key[incSize:], value) {
 			return nil
@@ -63,20 +66,20 @@ func elementAt(it *mergeIter[change]) (value []byte, there bool, err error) {
 
 // skip goes behind the gap that a removed element is in, if one is known, and returns what
 // it passed.
-func (e *elements) skip(it *mergeIter[change]) gap {
+func (e *elements) skip(it *mergeIter[change]) gaps.Gap {
 	e.dead++
-	x, known := e.gaps.at(it.key)
+	x, known := e.gaps.At(it.key)
 	switch {
 	case known && it.down:
-		x.to = afterKey(it.key)
+		x.To = afterKey(it.key)
 	case known:
-		x.from = it.key
+		x.From = it.key
 	default:
-		x = gap{it.key, afterKey(it.key)}
+		x = gaps.Gap{From: it.key, To: afterKey(it.key)}
 	}
-	e.edge = x.to
+	e.edge = x.To
 	if it.down {
-		e.edge = x.from
+		e.edge = x.From
 	}
 	if known {
 		it.seek(e.edge)

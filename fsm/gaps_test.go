@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -214,87 +215,6 @@ func (r *rig) compareGaps(typ turn.Type) {
 	}
 }
 
-// Gaps know, of each key, whether it was in a range that was added and was not cut out since.
-func TestGaps(t *testing.T) {
-	keys := make([]string, 540)
-	for i := range keys {
-		keys[i] = fmt.Sprintf("%03d", i)
-	}
-	for seed := range uint64(20) {
-		rnd := rand.New(rand.NewPCG(seed, 2))
-		g, dead := new(gaps), make(map[string]bool)
-		for range 150 {
-			at := rnd.IntN(500)
-			if rnd.IntN(3) > 0 {
-				g.cut(keys[at])
-				delete(dead, keys[at])
-			} else {
-				to := at + 1 + rnd.IntN(30)
-				g.add(gap{keys[at], keys[to]}, to-at)
-				for ; at < to; at++ {
-					dead[keys[at]] = true
-				}
-			}
-			last := ""
-			g.ranges.Scan(func(from string, r gapEnd) bool {
-				if from >= r.to || from < last {
-					t.Fatalf("a gap from %q to %q comes after one to %q", from, r.to, last)
-				}
-				last = r.to
-				return true
-			})
-			for _, key := range keys {
-				if x, in := g.at(key); in != dead[key] {
-					t.Fatalf("%s in gap %v: %v, want %v", key, x, in, dead[key])
-				}
-			}
-		}
-	}
-}
-
-// So many gaps are kept at most; the copy that a query has stays as it is.
-func TestGapsAreBounded(t *testing.T) {
-	g := new(gaps)
-	g.add(gap{"0", "9"}, 10)
-	before := g.copied()
-	for i := range 2 * maxGaps {
-		g.cut(fmt.Sprintf("%07d", 2*i))
-		if n := g.ranges.Len(); n > maxGaps {
-			t.Fatalf("there are %d gaps", n)
-		}
-	}
-	for i := range 2 * maxGaps {
-		g.add(gap{fmt.Sprintf("%07d", 2*i), fmt.Sprintf("%07d", 2*i+1)}, leastGap)
-		if n := g.ranges.Len(); n > maxGaps {
-			t.Fatalf("there are %d gaps", n)
-		}
-	}
-	if x, ok := before.at("5"); !ok || x != (gap{"0", "9"}) || before.ranges.Len() != 1 {
-		t.Errorf("the copy has %d gaps, %v", before.ranges.Len(), x)
-	}
-}
-
-// The longest gaps are kept, however many short ones a client makes elsewhere.
-func TestLongGapsAreKept(t *testing.T) {
-	g, long := new(gaps), gap{"a", "b"}
-	g.add(long, 100_000)
-	for i := range 3 * maxGaps {
-		g.add(gap{fmt.Sprintf("c%07d", 2*i), fmt.Sprintf("c%07d", 2*i+1)}, 16)
-	}
-	if x, ok := g.at("a5"); !ok || x != long {
-		t.Errorf("at a5: gap %v, %v", x, ok)
-	}
-	g.cut("a5")
-	for i := range 3 * maxGaps {
-		g.add(gap{fmt.Sprintf("c%07d", 2*i), fmt.Sprintf("c%07d", 2*i+1)}, 16)
-	}
-	for _, key := range []string{"a4", "a6"} {
-		if _, ok := g.at(key); !ok {
-			t.Errorf("%s is in no gap", key)
-		}
-	}
-}
-
 // Walks in transactions, while which everything waits, find the gaps that no removal found:
 // what one has passed the next does not pass again.
 func TestWalksOfApplyFindGaps(t *testing.T) {
@@ -313,7 +233,7 @@ func TestWalksOfApplyFindGaps(t *testing.T) {
 					r.flushWarm() // the head is in a table that is written to no more
 				}
 				dead := []uint64{r.deadWithin(w), r.deadWithin(w)}
-				if dead[0] < n/2 && known || dead[1] > 2*leastGap {
+				if dead[0] < n/2 && known || dead[1] > 2*gaps.Least {
 					t.Errorf("two walks pass %d removed elements", dead)
 				}
 				r.compareGaps(w.typ)

@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -12,10 +14,10 @@ type head struct {
 
 	// Where more is kept of the key in memory, once it was looked up. No part of
 	// the state; written to while in is the active memtable, and no more.
-	in     *memtable // that holds the head, or held it before it was deleted
-	tail   *tail     // of inc, in that memtable
-	window *windowOf // of inc; perhaps forgotten since
-	gaps   *gaps     // between its elements, by elementKey; nil: none are known
+	in     *memtable        // that holds the head, or held it before it was deleted
+	tail   *tail            // of inc, in that memtable
+	window *idwindow.Window // of inc; perhaps forgotten since
+	gaps   *gaps.Set        // between its elements, by elementKey; nil: none are known
 	// of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of
 	// them, others
 	front string

@@ -2,8 +2,6 @@ package fsm
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/codec"
@@ -71,18 +69,20 @@ func TestIDWindowIsExactly1024(t *testing.T) {
 // A session whose head is in the active memtable knows its window, until that is forgotten.
 func TestForgottenWindowIsNotAsked(t *testing.T) {
 	r := newRig(t)
-	r.m.windows.max = 4 * smallWindow
 	for i := range 3 { // the second finds no window, the third has one
 		r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))
 	}
-	w := r.m.active.heads[joinKey(sessionA)].window
-	if w == nil || w.forgotten {
+	h := r.m.active.heads[joinKey(sessionA)]
+	w := h.window
+	kept := func() bool { return w != nil && r.m.windows.Get(h.Inc) == w }
+	if !kept() {
 		t.Fatalf("the head knows the window %+v", w)
 	}
-	for i := 0; !w.forgotten; i++ {
+	for i := 0; kept(); i++ {
 		k := turn.Key{Namespace: "0", Name: fmt.Sprint("other", i)}
 		r.apply(1, appendOf(k, "a", "data"))
 		r.apply(1, appendOf(k, "b", "data"))
+		r.m.windows.ShrinkTo(0) // all but one
 	}
 	for i := range 3 {
 		if out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))[0]; !out.Result.Duplicate {
@@ -90,7 +90,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 		}
 	}
 	r.apply(1, appendOf(sessionA, "id3", "data"))
-	if again := r.m.active.heads[joinKey(sessionA)].window; again == w || again.next != 5 {
+	if again := r.m.active.heads[joinKey(sessionA)].window; again == w || again.Next != 5 {
 		t.Fatalf("after another message the head knows the window %+v", again)
 	}
 }
@@ -166,90 +166,40 @@ func TestTaggedCommandTakesEffectOnce(t *testing.T) {
 	}
 }
 
-func TestTagWindowsSurviveEncoding(t *testing.T) {
-	a := make(tags)
-	for i := range uint64(3000) {
-		a.take(i%5+1, i*i%90_000+1, i)
-	}
-	b, err := decodeTags(a.encode())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for o, n := range a {
-		if m := b[o]; m == nil || m.max != n.max || m.used != n.used {
-			t.Fatalf("origin %d: %v, want max %d", o, m, n.max)
-		}
-		for i := n.low(); i <= n.max; i++ {
-			if n.has(i) != b[o].has(i) {
-				t.Fatalf("origin %d number %d: %v, want %v", o, i, b[o].has(i), n.has(i))
-			}
-		}
-	}
-	for o := range uint64(2 * maxOrigins) {
-		a.take(o+100, 1, 10_000+o)
-	}
-	if len(a) != maxOrigins || a[100+2*maxOrigins-1] == nil || a[1] != nil {
-		t.Fatalf("%d origins are kept, want the %d used last", len(a), maxOrigins)
-	}
-}
-
-// A window finds what a plain search of the last messages finds, in the same order,
-// wherever its ring begins.
-func TestWindowFindsLikeAPlainSearch(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	w := window{next: 1}
-	var prints []uint32 // of seq 1, 2, …
-	for range 3 * turn.IDWindow {
-		p := uint32(rnd.IntN(40))
-		w.note(uint64(len(prints)+1), p)
-		prints = append(prints, p)
-		if len(prints) > 200 && rnd.IntN(20) > 0 {
-			continue
-		}
-		wanted, most := uint32(rnd.IntN(41)), rnd.IntN(5)+1
-		var want, got []uint64
-		for i := len(prints); i > max(0, len(prints)-turn.IDWindow) && len(want) < most; i-- {
-			if prints[i-1] == wanted {
-				want = append(want, uint64(i))
-			}
-		}
-		w.find(wanted, func(seq uint64) bool {
-			got = append(got, seq)
-			return len(got) == most
-		})
-		if !slices.Equal(got, want) {
-			t.Fatalf("after %d messages, %d was found at %v, want %v", len(prints), wanted, got, want)
-		}
-	}
-}
-
-func BenchmarkWindowMiss(b *testing.B) {
-	for _, n := range []int{16, 100, turn.IDWindow} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			w := window{next: 1}
-			for i := range uint64(n) {
-				w.note(i+1, uint32(i)|1)
-			}
-			for b.Loop() {
-				w.find(0, func(uint64) bool { return true })
-			}
-		})
-	}
-}
-
 // A fingerprint that two ids share makes neither known by the other.
 func TestFingerprintsThatCollide(t *testing.T) {
-	r := newRig(t)
-	r.apply(1, appendOf(sessionA, "id", "data"))
-	r.apply(1, appendOf(sessionA, "id", "data")) // so that there is a window
-	h, _ := r.m.headIn(joinKey(sessionA))
-	w := r.m.windows.get(h.Inc)
-	at := w.at(1)
-	for other, data := range map[string]string{"other": "data", "another": "other data"} {
-		print := r.m.windows.print(other)
-		w.prints[at], w.few[at] = print, abridge(print)
-		if out := r.apply(1, appendOf(sessionA, other, data))[0]; out.Err != nil || out.Result.Duplicate {
-			t.Errorf("%q is taken for the message with the id %q: %+v, %v", other, "id", out.Result, out.Err)
+	for _, data := range []string{"data", "other data"} {
+		r := newRig(t)
+		id, other := r.collidingIDs()
+		r.apply(1, appendOf(sessionA, id, "data"))
+		r.apply(1, appendOf(sessionA, id, "data")) // so that there is a window
+		h, _ := r.m.headIn(joinKey(sessionA))
+		looked := false
+		r.m.windows.Get(h.Inc).Find(r.m.windows.Print(other), func(uint64) bool {
+			looked = true
+			return true
+		})
+		if !looked {
+			t.Fatalf("the window does not take %q for %q", other, id)
 		}
+		if out := r.apply(1, appendOf(sessionA, other, data))[0]; out.Err != nil || out.Result.Duplicate {
+			t.Errorf("%q is taken for the message with the id %q: %+v, %v", other, id, out.Result, out.Err)
+		}
+		if out := r.apply(1, appendOf(sessionA, id, "data"))[0]; out.Err != nil || !out.Result.Duplicate || out.Result.First != 1 {
+			t.Errorf("%q again: %+v, %v; want it to be message 1", id, out.Result, out.Err)
+		}
+	}
+}
+
+// collidingIDs returns two ids that have the same fingerprint on this node.
+func (r *rig) collidingIDs() (id, other string) {
+	byPrint := make(map[uint32]string)
+	for i := 0; ; i++ {
+		other = fmt.Sprint("id", i)
+		print := r.m.windows.Print(other)
+		if id, found := byPrint[print]; found {
+			return id, other
+		}
+		byPrint[print] = other
 	}
 }

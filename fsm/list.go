@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -41,11 +42,11 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		from = afterKey(joinKey(turn.Key{Namespace: ns, Name: after}))
 	}
 	w.seek(from)
-	known, run := &m.keyGaps, deadRun{}
+	known, run := &m.keyGaps, gaps.Run{}
 	if tx == m.tx {
-		run.learned = &known
+		run.Learned = &known
 	}
-	defer run.end()
+	defer run.End()
 	for w.next() {
 		key := w.key
 		h, err := w.head()
@@ -56,12 +57,12 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 			h = nil
 		}
 		if h != nil {
-			run.end()
-		} else if x, ok := known.at(key); ok {
-			run.add(gap{key, x.to})
-			w.seek(x.to)
+			run.End()
+		} else if x, ok := known.At(key); ok {
+			run.Add(gaps.Gap{From: key, To: x.To})
+			w.seek(x.To)
 		} else {
-			run.add(gap{key, afterKey(key)})
+			run.Add(gaps.Gap{From: key, To: afterKey(key)})
 		}
 		if !fn(key, h) {
 			return nil

@@ -79,7 +79,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, ok, err := m.lookupIn(m.windows.of(h), h.remembered(), ms[i].ID)
+		rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), h.remembered(), ms[i].ID)
 		there := ok && live.live(&rec)
 		if err == nil && ok && !there {
 			_, there, err = live.movedTo(h.Moves, rec.Seq, rec.ID)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/fsm/internal/blockcache"
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -50,9 +52,9 @@ type Machine struct {
 	allowance  allowance // of the entry that is applied
 	kept       int       // bytes of that entry that became payloads of the active memtable
 	namespaces map[string]*namespace
-	windows    *windows
-	keyGaps    gaps  // between the keys that exist
-	nextDue    int64 // earliest deadline in the due index, 0 if it is empty
+	windows    *idwindow.Windows
+	keyGaps    gaps.Set // between the keys that exist
+	nextDue    int64    // earliest deadline in the due index, 0 if it is empty
 	durable    position
 	// committed is the store's last transaction.
 	committed atomic.Uint64
@@ -103,7 +105,7 @@ func Open(cfg Config) (*Machine, error) {
 		cfg:     cfg,
 		db:      db,
 		cache:   blockcache.New(cfg.CacheBytes),
-		windows: newWindows(cfg.WindowBytes / placeBytes),
+		windows: idwindow.New(cfg.WindowBytes),
 		fatal:   make(chan struct{}),
 		kick:    make(chan struct{}, 1),
 		doubts:  make(chan struct{}, 1),
@@ -171,8 +173,8 @@ func (m *Machine) load() error {
 	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
-	m.windows.clear()
-	m.keyGaps = gaps{}
+	m.windows.Clear()
+	m.keyGaps = gaps.Set{}
 	m.durable = position{m.meta.index, m.meta.term}
 	m.tx = tx
 	m.nextDue, err = m.firstDue()

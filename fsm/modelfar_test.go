@@ -111,9 +111,7 @@ func (r *rig) forget(rnd *rand.Rand) {
 		r.restart()
 	case 2:
 		r.m.mu.Lock()
-		r.m.windows.max = 0 // all but one
-		r.m.windows.shrink()
-		r.m.windows.max = 1 << 30
+		r.m.windows.ShrinkTo(0) // all but one
 		r.m.mu.Unlock()
 	}
 }

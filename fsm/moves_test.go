@@ -69,7 +69,7 @@ func TestListEditsKeepIDs(t *testing.T) {
 					case 1:
 						r.restart()
 					case 2:
-						r.m.windows.clear()
+						r.m.windows.Clear()
 					}
 					again(fmt.Sprint("after ", appended, " messages"), true)
 				}

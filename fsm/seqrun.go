@@ -3,14 +3,15 @@ package fsm
 import (
 	"encoding/binary"
 
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // seqRun follows a walk through messages that are dead, to find gaps in which none of either
 // side is alive. As seqs are never given twice, nothing comes to life there again.
 type seqRun struct {
-	learned **gaps // nil: gaps are not remembered
-	n       int    // seqs in a row, or jumps
+	learned **gaps.Set // nil: gaps are not remembered
+	n       int        // seqs in a row, or jumps
 	layout.Span
 }
 
@@ -26,8 +27,8 @@ func (r *seqRun) add(x layout.Span) {
 // end ends a run.
 func (r *seqRun) end() {
 	if r.n >= longRun && r.learned != nil {
-		run := deadRun{learned: r.learned, n: r.n, gap: gap{seqKey(r.From), seqKey(r.To + 1)}}
-		run.end()
+		run := gaps.Run{Learned: r.learned, N: r.n, Gap: gaps.Gap{From: seqKey(r.From), To: seqKey(r.To + 1)}}
+		run.End()
 	}
 	r.n = 0
 }
@@ -43,8 +44,8 @@ func seqOf(key string) uint64 { return binary.BigEndian.Uint64([]byte(key)) }
 // a run. It does not look for one each time.
 func (v *view) gapAt(run *seqRun, seq uint64) layout.Span {
 	if v.gaps != nil && run.n%longRun == 0 {
-		if x, ok := v.gaps.at(seqKey(seq)); ok {
-			return layout.Span{From: seqOf(x.from), To: seqOf(x.to) - 1}
+		if x, ok := v.gaps.At(seqKey(seq)); ok {
+			return layout.Span{From: seqOf(x.From), To: seqOf(x.To) - 1}
 		}
 	}
 	return layout.Span{From: seq, To: seq}

@@ -137,7 +137,7 @@ func (m *Machine) begin(key string, typ turn.Type) *head {
 	m.meta.lastInc++
 	h := &head{Head: layout.Head{Inc: m.meta.lastInc, Type: typ, Created: m.meta.clock}}
 	m.active.setHead(key, h)
-	m.keyGaps.cut(key)
+	m.keyGaps.Cut(key)
 	m.active.tailOf(h).complete = true
 	return h
 }

@@ -74,3 +74,30 @@ func BenchmarkTagsAtFreeze(b *testing.B) {
 		}
 	})
 }
+
+func TestTagWindowsSurviveEncoding(t *testing.T) {
+	a := make(tags)
+	for i := range uint64(3000) {
+		a.take(i%5+1, i*i%90_000+1, i)
+	}
+	b, err := decodeTags(a.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o, n := range a {
+		if m := b[o]; m == nil || m.max != n.max || m.used != n.used {
+			t.Fatalf("origin %d: %v, want max %d", o, m, n.max)
+		}
+		for i := n.low(); i <= n.max; i++ {
+			if n.has(i) != b[o].has(i) {
+				t.Fatalf("origin %d number %d: %v, want %v", o, i, b[o].has(i), n.has(i))
+			}
+		}
+	}
+	for o := range uint64(2 * maxOrigins) {
+		a.take(o+100, 1, 10_000+o)
+	}
+	if len(a) != maxOrigins || a[100+2*maxOrigins-1] == nil || a[1] != nil {
+		t.Fatalf("%d origins are kept, want the %d used last", len(a), maxOrigins)
+	}
+}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -64,21 +65,6 @@ func (m *Machine) latestTombstone(key string) (int64, error) {
 	return tombstones[0].deadline, err
 }
 
-// prints is a set of fingerprints of ids.
-type prints struct {
-	all  map[uint32]bool
-	bits [1 << 10]uint64 // whether one of a kind is in all, so that most need no look-up
-}
-
-func (p *prints) add(print uint32) {
-	p.all[print] = true
-	p.bits[print>>6&(1<<10-1)] |= 1 << (print & 63)
-}
-
-func (p *prints) has(print uint32) bool {
-	return p.bits[print>>6&(1<<10-1)]&(1<<(print&63)) != 0 && p.all[print]
-}
-
 // deletedOrigins are the messages of deleted sessions that may have carried some ids, by
 // fingerprint, the latest first. They are looked for once for all ids of an append.
 type deletedOrigins map[uint32][]origin
@@ -88,21 +74,21 @@ func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigi
 	if len(tombstones) == 0 || err != nil {
 		return nil, err
 	}
-	wanted := &prints{all: make(map[uint32]bool, len(ms))}
+	wanted := idwindow.NewPrints(len(ms))
 	for i := range ms {
 		if ms[i].ID != "" {
-			wanted.add(m.windows.print(ms[i].ID))
+			wanted.Add(m.windows.Print(ms[i].ID))
 		}
 	}
 	found := make(deletedOrigins)
 	for _, g := range tombstones {
-		w := m.windows.get(g.inc)
+		w := m.windows.Get(g.inc)
 		if w == nil {
 			if w, err = m.rebuildWindow(g.remembered()); err != nil {
 				return nil, err
 			}
 		}
-		w.among(wanted, func(ordinal uint64, print uint32) {
+		w.Among(wanted, func(ordinal uint64, print uint32) {
 			found[print] = append(found[print], origin{g.inc, g.moves.Seq(ordinal)})
 		})
 	}
@@ -111,7 +97,7 @@ func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigi
 
 // lookupDeleted finds the message that carried id among those found.
 func (m *Machine) lookupDeleted(found deletedOrigins, id string) (rec layout.Record, inc uint64, err error) {
-	for _, at := range found[m.windows.print(id)] {
+	for _, at := range found[m.windows.Print(id)] {
 		v, err := m.wholeIDs(at.inc)
 		if err != nil {
 			return layout.Record{}, 0, err

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -29,13 +30,13 @@ type view struct {
 
 	// Of walks of Apply. What is charged for them is passed: it must be the same on every
 	// node, and so neither depend on gaps nor on what memtables know of removals.
-	counts  bool   // passed counts live messages of either side, whichever the walk is for
-	most    uint64 // if counts: walks end when they have passed more
-	passed  uint64 // live messages
-	removed uint64 // messages; differs between nodes
-	end     uint64 // the seq up to which the last walk came that passed more
-	gaps    *gaps  // by seqKey; nil: none are known
-	learned **gaps // where found ones are remembered; nil: they are not
+	counts  bool       // passed counts live messages of either side, whichever the walk is for
+	most    uint64     // if counts: walks end when they have passed more
+	passed  uint64     // live messages
+	removed uint64     // messages; differs between nodes
+	end     uint64     // the seq up to which the last walk came that passed more
+	gaps    *gaps.Set  // by seqKey; nil: none are known
+	learned **gaps.Set // where found ones are remembered; nil: they are not
 }
 
 // keepBlocks is how many blocks of one view go into the cache at most: a walk through

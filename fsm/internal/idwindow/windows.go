@@ -1,4 +1,6 @@
-package fsm
+// Package idwindow finds messages by the ids that they carried, among the last of each
+// session, without reading them.
+package idwindow
 
 import (
 	"bytes"
@@ -9,12 +11,12 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// window finds an id among the last turn.IDWindow messages that were appended to a
+// ring finds an id among the last turn.IDWindow messages that were appended to a
 // session. Its seqs are their ordinals: those of messages that an edit moved are left out
 // (layout.Moves). It holds a fingerprint of each id, by place; what it finds must be checked
 // against the record itself. It can be rebuilt from the records at any time.
-type window struct {
-	next uint64 // seq that the next message will get
+type ring struct {
+	Next uint64 // seq that the next message will get
 	len  int    // number of places filled, ending at next-1
 	// prints is a ring: seq is at seq modulo its length, a power of two.
 	prints []uint32
@@ -31,19 +33,19 @@ const (
 
 // note adds the message seq, which must not be below next; messages between,
 // of which there is no record, had no id that matters.
-func (w *window) note(seq uint64, print uint32) {
-	for ; w.next < seq; w.next++ {
+func (w *ring) note(seq uint64, print uint32) {
+	for ; w.Next < seq; w.Next++ {
 		w.put(0)
 	}
 	w.put(print)
-	w.next++
+	w.Next++
 }
 
-func (w *window) put(print uint32) {
+func (w *ring) put(print uint32) {
 	if w.len == len(w.prints) && w.len < turn.IDWindow {
 		w.grow()
 	}
-	at := w.at(w.next)
+	at := w.at(w.Next)
 	w.prints[at], w.few[at] = print, abridge(print)
 	w.len = min(w.len+1, len(w.prints))
 }
@@ -53,22 +55,22 @@ func (w *window) put(print uint32) {
 func abridge(print uint32) byte { return byte(print >> 8) }
 
 // at returns the place of a seq.
-func (w *window) at(seq uint64) int { return int(seq & uint64(len(w.prints)-1)) }
+func (w *ring) at(seq uint64) int { return int(seq & uint64(len(w.prints)-1)) }
 
-func (w *window) grow() {
+func (w *ring) grow() {
 	old := *w
 	n := max(smallWindow, 2*len(old.prints))
 	w.prints, w.few = make([]uint32, n), make([]byte, n)
-	for seq := w.next - uint64(w.len); seq < w.next; seq++ {
+	for seq := w.Next - uint64(w.len); seq < w.Next; seq++ {
 		print := old.prints[old.at(seq)]
 		w.prints[w.at(seq)], w.few[w.at(seq)] = print, abridge(print)
 	}
 }
 
-// find calls fn with the seq of each message whose fingerprint is print, newest
+// Find calls fn with the seq of each message whose fingerprint is print, newest
 // first, until fn returns true.
-func (w *window) find(print uint32, fn func(seq uint64) bool) {
-	for left, next := w.len, w.next; left > 0; {
+func (w *ring) Find(print uint32, fn func(seq uint64) bool) {
+	for left, next := w.len, w.Next; left > 0; {
 		// The run of places that ends with that of next-1.
 		end := w.at(next-1) + 1
 		begin := max(0, end-left)
@@ -92,96 +94,93 @@ func (w *window) find(print uint32, fn func(seq uint64) bool) {
 	}
 }
 
-// among calls fn with each message whose fingerprint is in a set, newest first.
-func (w *window) among(set *prints, fn func(ordinal uint64, print uint32)) {
+// Among calls fn with each message whose fingerprint is in a set, newest first.
+func (w *ring) Among(set *Prints, fn func(ordinal uint64, print uint32)) {
 	for i := range uint64(w.len) {
-		ordinal := w.next - 1 - i
-		if print := w.prints[w.at(ordinal)]; print != 0 && set.has(print) {
+		ordinal := w.Next - 1 - i
+		if print := w.prints[w.at(ordinal)]; print != 0 && set.Has(print) {
 			fn(ordinal, print)
 		}
 	}
 }
 
-// windows keeps the windows of the sessions written to recently, up to a number
+// Windows keeps the windows of the sessions written to recently, up to a number
 // of places altogether. Which to forget is decided by second chance (the clock
 // algorithm): a look-up only sets a flag.
-type windows struct {
+type Windows struct {
 	seed   maphash.Seed
 	max    int // places
 	places int
-	byInc  map[uint64]*list.Element // of windowOf
+	byInc  map[uint64]*list.Element // of Window
 	clock  list.List                // the next to be forgotten, or spared, last
 }
 
-type windowOf struct {
+// Window is the window of one incarnation.
+type Window struct {
 	inc       uint64
 	used      bool // since it was spared last
 	forgotten bool
-	window
+	ring
 }
 
-func newWindows(limit int) *windows {
-	return &windows{seed: maphash.MakeSeed(), max: limit, byInc: make(map[uint64]*list.Element)}
+// New returns windows that take so much memory at most.
+func New(bytes int) *Windows {
+	return &Windows{seed: maphash.MakeSeed(), max: bytes / placeBytes, byInc: make(map[uint64]*list.Element)}
 }
 
-// print is the fingerprint of an id, 0 for the empty id alone.
-func (w *windows) print(id string) uint32 {
+// Print is the fingerprint of an id, 0 for the empty id alone.
+func (w *Windows) Print(id string) uint32 {
 	if id == "" {
 		return 0
 	}
 	return uint32(maphash.String(w.seed, id)) | 1
 }
 
-// get returns the window of an incarnation, nil if it is not kept.
-func (w *windows) get(inc uint64) *windowOf {
+// Get returns the window of an incarnation, nil if it is not kept.
+func (w *Windows) Get(inc uint64) *Window {
 	e := w.byInc[inc]
 	if e == nil {
 		return nil
 	}
-	of := e.Value.(*windowOf)
+	of := e.Value.(*Window)
 	of.used = true
 	return of
 }
 
-// of is get for the incarnation of a head, which may know it.
-func (w *windows) of(h *head) *windowOf {
-	if h.window == nil || h.window.forgotten {
-		return w.get(h.Inc)
+// Of is Get for a caller that kept what Get or Add returned before; nil: it did not.
+func (w *Windows) Of(inc uint64, kept *Window) *Window {
+	if kept == nil || kept.forgotten {
+		return w.Get(inc)
 	}
-	h.window.used = true
-	return h.window
+	kept.used = true
+	return kept
 }
 
-// add makes an empty window for inc, whose next message is next.
-func (w *windows) add(inc, next uint64) *windowOf {
-	of := &windowOf{inc: inc, window: window{next: next}}
+// Add makes an empty window for inc, whose next message is next.
+func (w *Windows) Add(inc, next uint64) *Window {
+	of := &Window{inc: inc, ring: ring{Next: next}}
 	w.byInc[inc] = w.clock.PushFront(of)
 	return of
 }
 
-// note adds a message to the session of a head, which belongs to the active memtable,
-// if its window is kept.
-func (w *windows) note(h *head, seq uint64, id string) {
-	if h.window = w.of(h); h.window != nil {
-		w.noteIn(h.window, seq, id)
-	}
-}
-
-// noteIn adds a message to a window.
-func (w *windows) noteIn(of *windowOf, seq uint64, id string) {
+// Note adds a message to a window.
+func (w *Windows) Note(of *Window, seq uint64, id string) {
 	before := len(of.prints)
-	of.note(seq, w.print(id))
+	of.note(seq, w.Print(id))
 	w.places += len(of.prints) - before
 }
 
 // maxSpared is how many windows in a row are spared at most while Apply waits.
 const maxSpared = 1_000
 
-// shrink forgets windows, unused ones first, down to the bound.
-func (w *windows) shrink() {
-	for spared := 0; w.places > w.max && w.clock.Len() > 1; {
+// Shrink forgets windows, unused ones first, down to the bound.
+func (w *Windows) Shrink() { w.ShrinkTo(w.max) }
+
+// ShrinkTo is Shrink down to so many places, but for one window.
+func (w *Windows) ShrinkTo(places int) {
+	for spared := 0; w.places > places && w.clock.Len() > 1; {
 		e := w.clock.Back()
-		of := e.Value.(*windowOf)
+		of := e.Value.(*Window)
 		if of.used && spared < maxSpared {
 			spared++
 			of.used = false
@@ -191,11 +190,12 @@ func (w *windows) shrink() {
 		w.clock.Remove(e)
 		delete(w.byInc, of.inc)
 		w.places -= len(of.prints)
-		*of = windowOf{forgotten: true} // heads may still refer to it
+		*of = Window{forgotten: true} // heads may still refer to it
 	}
 }
 
-func (w *windows) clear() {
+// Clear forgets all windows. Those that callers kept may no longer be used.
+func (w *Windows) Clear() {
 	clear(w.byInc)
 	w.clock.Init()
 	w.places = 0
