@@ -61,8 +61,8 @@ func TestSecuringACluster(t *testing.T) {
 	}
 }
 
-// The session in the README's "Three minutes" goes as it is shown.
-func TestThreeMinutes(t *testing.T) {
+// The session in the README's "Quick start" goes as it is shown.
+func TestQuickStart(t *testing.T) {
 	for _, tool := range []string{"curl", "redis-cli"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skip("the README uses " + tool)
@@ -75,7 +75,7 @@ func TestThreeMinutes(t *testing.T) {
 	ports := regexp.MustCompile(`\b7[34]\d\d\b`)
 	times := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
 
-	for _, step := range session(t, "../../README.md", "## Three minutes") {
+	for _, step := range session(t, "../../README.md", "## Quick start") {
 		command := ports.ReplaceAllStringFunc(step.command, func(port string) string {
 			n, _ := strconv.Atoi(port)
 			return strconv.Itoa(base + n - 7379)
