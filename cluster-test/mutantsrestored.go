@@ -25,7 +25,7 @@ func restoredMutants() []mutant {
 				New: " && members[0].ID == n.id"}},
 			Catchers: []catcher{{Test: "TestLostEndInAYoungClusterIsWaitedFor", Runs: 1}}},
 		{Name: "question-tells-nothing",
-			About: "a member tells a node that does not know it nothing of what it has seen, unless it leads or stands for election",
+			About: "a member tells a node that does not know it nothing of what it has seen, unless it leads or is a candidate",
 			Edits: []edit{{Old: "\t\tn.toldUnasked(from.NodeID, ",
 				New: "\t\t_ = (seenAnswer{*now.Seen, now.Promised}) // "}},
 			Catchers: []catcher{{Test: "TestCopyFromBeforeAnotherMembershipLosesNothing", Runs: 1}}},

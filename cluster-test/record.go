@@ -14,10 +14,11 @@ const recordName = "MUTANTS.md"
 
 const recordHead = `# Mutants
 
-All mutants, and how often each was caught by what has to catch it. [README.md](README.md#mutants) says what they are. This table is written by
-` + "`go run ./cluster-test --mutants NAMES --record`" + ` and held to the code by a test, which writes it with ` +
-	"`-args -record`" + `, too. "Runs" is the most
-that any of the hunts took, of those allowed; the time is the median, on two cores that had other work as well; – was not hunted since it came.
+A mutant is turnlog with one promise broken; [README.md](README.md#mutants) explains them. The tables
+show how often each was caught by the tests and scenarios that must catch it. They are written by
+` + "`go run ./cluster-test --mutants NAMES --record`" + `; a test compares the list with the code, and
+writes it with ` + "`-args -record`" + `. "Runs" is the most runs that any hunt took, of those allowed; the
+time is the median, on two cores with other work. – has not been hunted yet.
 `
 
 // pairing is a mutant and one of its catchers.
@@ -41,14 +42,14 @@ func readFigures(table string) map[pairing]figures {
 	known := map[pairing]figures{}
 	var name string
 	for line := range strings.Lines(table) {
-		cells := strings.SplitN(strings.Trim(strings.TrimSpace(line), "|"), " | ", 4)
-		if len(cells) < 4 {
+		cells := strings.SplitN(strings.Trim(strings.TrimSpace(line), "|"), " | ", 3)
+		if len(cells) < 3 {
 			continue
 		}
 		if cell := strings.TrimSpace(cells[0]); cell != "" {
 			name = cell
 		}
-		known[pairing{name, strings.Trim(cells[2], "` ")}] = figures(strings.TrimSpace(cells[3]))
+		known[pairing{name, strings.Trim(cells[1], "` ")}] = figures(strings.TrimSpace(cells[2]))
 	}
 	return known
 }
@@ -59,18 +60,20 @@ func writeTable(known map[pairing]figures) string {
 	text.WriteString(recordHead)
 	for _, f := range families() {
 		fmt.Fprintf(&text, "\n## %s\n\n", f.about)
-		text.WriteString("| mutant | what is broken | has to be caught by | caught | runs | time | hunted " +
-			"|\n|---|---|---|---|---|---|---|\n")
 		for _, m := range f.mutants {
-			name, about := m.Name, m.About
+			fmt.Fprintf(&text, "- **%s**: %s\n", m.Name, m.About)
+		}
+		text.WriteString("\n| mutant | caught by | caught | runs | time | hunted |\n|---|---|---|---|---|---|\n")
+		for _, m := range f.mutants {
+			name := m.Name
 			for i := range m.Catchers {
 				by := m.Catchers[i].String()
 				found, ok := known[pairing{m.Name, by}]
 				if !ok {
 					found = noFigures
 				}
-				fmt.Fprintf(&text, "| %s | %s | `%s` | %s |\n", name, about, by, found)
-				name, about = "", ""
+				fmt.Fprintf(&text, "| %s | `%s` | %s |\n", name, by, found)
+				name = ""
 			}
 		}
 	}
