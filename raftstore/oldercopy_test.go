@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -269,4 +270,59 @@ func TestNothingIsJudgedBeforeTheLogIsChecked(t *testing.T) {
 			t.Error("something is said on another connection")
 		}
 	})
+}
+
+// A follower acknowledges an entry, and is killed and put back to an older copy before the leader,
+// which hangs, reads that. The copy helps to elect another leader, without the entry.
+func TestUnreadAcknowledgementOfAnOlderCopy(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not tell of an end behind unread input")
+	}
+	w := newWires()
+	c := newCluster(t, 3, w.option, func(cfg *Config) {
+		if cfg.NodeID == "n1" { // as one that hangs, it does not notice that it is alone
+			cfg.Consensus.Heartbeat, cfg.Consensus.Election, cfg.Consensus.Lease = hang, hang, hang
+		}
+	})
+	c.recordedAll()
+	put(t, c.leader(), "s", "a")
+	c.level()
+	dir, aside := filepath.Join(c.dir, "n2"), t.TempDir()
+	c.stop("n2")
+	if err := os.CopyFS(aside, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	n2 := c.start("n2")
+	c.leadBy("n1")
+	n1 := c.nodes["n1"]
+	c.level()
+	c.kill("n3")
+	w.holdAnswers("n1", c.addrs["n2"], true)
+	outcome := make(chan error, 1)
+	at := n2.logs.LastDurable()
+	go func() {
+		_, err := n1.Apply(t.Context(), appendOp("s", "b"))
+		outcome <- err
+	}()
+	eventuallyTrue(t, "n2 has the entry", func() bool { return n2.logs.LastDurable() > at })
+	c.kill("n2")
+	c.isolate(w, "n1", []string{"n2", "n3"}, true)
+	restore(t, aside, dir)
+	n2 = c.start("n2")
+	n3 := c.start("n3")
+	eventuallyTrue(t, "there is another leader", func() bool { return n2.leading() || n3.leading() })
+	put(t, n3, "s", "c")
+	if !n1.leading() {
+		t.Fatal("n1 has noticed that it is alone")
+	}
+	w.holdAnswers("n1", c.addrs["n2"], false)
+	eventuallyTrue(t, "n1 has read the acknowledgement", func() bool { return w.held("n1", c.addrs["n2"]) == 0 })
+	c.isolate(w, "n1", []string{"n2", "n3"}, false)
+	if err := <-outcome; err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, n3, "s", turn.Linearizable); !slices.Equal(got, []string{"a", "c", "b"}) {
+		t.Fatalf("all was acknowledged, and %v is left", got)
+	}
+	c.sameState()
 }

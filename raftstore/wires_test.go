@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"syscall"
 )
 
 // wires is the network under a test's hand: connections by who dialed whom. A
@@ -140,6 +141,9 @@ func (c *wire) Write(p []byte) (int, error) {
 	}
 	return c.Conn.Write(p)
 }
+
+// SyscallConn lets a stream see that the other side has ended.
+func (c *wire) SyscallConn() (syscall.RawConn, error) { return c.Conn.(syscall.Conn).SyscallConn() }
 
 func (c *wire) Close() error {
 	s := c.state

@@ -180,7 +180,7 @@ func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 }
 
 // open dials addr and sees the connection through its handshake.
-func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string) (net.Conn, Facts, error) {
+func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string) (*tracked, Facts, error) {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.DialTimeout)
 	defer cancel()
 	c, remote, err := n.dial(ctx, purpose, addr, meant, n.cfg.Secret)
@@ -191,7 +191,7 @@ func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string)
 }
 
 func (n *Network) dial(ctx context.Context, purpose Purpose, addr, meant string,
-	secret *Secret) (net.Conn, Facts, error) {
+	secret *Secret) (*tracked, Facts, error) {
 	raw, err := n.cfg.Dial(ctx, addr)
 	if err != nil {
 		return nil, Facts{}, err
@@ -224,7 +224,10 @@ func (n *Network) Probe(ctx context.Context, addr string) (Facts, error) {
 // Versions that have none refuse. The caller closes it.
 func (n *Network) Transfer(ctx context.Context, id, addr string) (net.Conn, error) {
 	c, _, err := n.open(ctx, Transfer, addr, id)
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // Streams returns the layer of raw connections.

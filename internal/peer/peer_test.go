@@ -6,13 +6,17 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/hangup"
 )
 
 // node is a running Network. Change its Config in the options of start.
@@ -352,6 +356,43 @@ func TestStreams(t *testing.T) {
 	got := make([]byte, 5)
 	if _, err := in.Read(got); err != nil || string(got) != "hello" {
 		t.Fatalf("got %q, %v", got, err)
+	}
+}
+
+// A node answers and ends before the answer is read: it may run on an older copy of its data by
+// the time that it is, so the answer is not taken.
+func TestAnswerOfANodeThatEndedIsNotTaken(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not tell of an end behind unread input")
+	}
+	ours := mutual(t)
+	for name, with := range map[string]*TLS{"plain": nil, "TLS": ours} {
+		t.Run(name, func(t *testing.T) {
+			secure := func(c *Config) { c.TLS = with }
+			a, b := start(t, "a", secure), start(t, "b", secure)
+			out, err := a.Streams().Dial(b.addr, 10*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			in, err := b.Streams().Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := make([]byte, 3)
+			for _, what := range []string{"one", "two"} {
+				io.WriteString(in, what)
+				if _, err := io.ReadFull(out, answer); err != nil || string(answer) != what {
+					t.Fatalf("while the node runs: %q, %v", answer, err)
+				}
+			}
+			io.WriteString(in, "end")
+			in.Close()
+			until(t, func() bool { return hangup.Of(out.(openStream).raw) })
+			if n, err := io.ReadFull(out, answer); err == nil {
+				t.Fatalf("the node has ended, and %q counts", answer[:n])
+			}
+		})
 	}
 }
 

@@ -2,8 +2,11 @@ package peer
 
 import (
 	"context"
+	"io"
 	"net"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/hangup"
 )
 
 // Streams is the layer of raw connections: a net.Listener of the streams that
@@ -30,12 +33,29 @@ func (s *Streams) Close() error { return nil }
 func (s *Streams) Addr() net.Addr { return address(s.net.cfg.Advertise) }
 
 // Dial opens a stream to the node at addr, which must be the peer of that address, if
-// there is one.
+// there is one. What it reads is from a node that runs at that time: see openStream.
 func (s *Streams) Dial(addr string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	c, _, err := s.net.open(ctx, Stream, addr, s.net.peerAt(addr))
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	return openStream{c}, nil
+}
+
+// openStream is a stream that this node opened. It fails to read what lies before the end of the
+// stream: the node that sent it has ended since, and may run again, on an older copy of its data.
+// An acknowledgement that it wrote before would then count although nothing that it is about is
+// left. Requests and answers alternate, so that a read ends with an answer.
+type openStream struct{ *tracked }
+
+func (s openStream) Read(b []byte) (int, error) {
+	n, err := s.tracked.Read(b)
+	if err == nil && hangup.Of(s.raw) {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // begin hands a stream over when Config.Begin lets it.

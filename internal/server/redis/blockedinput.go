@@ -3,10 +3,9 @@ package redis
 import (
 	"errors"
 	"io"
-	"net"
 	"os"
-	"syscall"
 
+	"github.com/turnlog/turnlog/internal/hangup"
 	"github.com/turnlog/turnlog/internal/resp"
 )
 
@@ -75,26 +74,16 @@ func (c *conn) keepMore() error {
 // awaitEnd waits until the client has closed the connection, with input before that
 // end which is not read. The deadline ends it.
 func (c *conn) awaitEnd() error {
-	raw := rawConn(socket(c.wire.nc))
+	raw := hangup.Raw(socket(c.wire.nc))
 	if raw == nil {
 		<-c.blocking
 		return os.ErrDeadlineExceeded
 	}
-	// Read calls hungUp again at each event of the socket.
-	if err := raw.Read(hungUp); err != nil {
+	// Read calls it again at each event of the socket.
+	if err := raw.Read(hangup.Seen); err != nil {
 		return err
 	}
 	return io.EOF
-}
-
-// rawConn returns nil if nc has no descriptor.
-func rawConn(nc net.Conn) syscall.RawConn {
-	if s, ok := nc.(syscall.Conn); ok {
-		if raw, err := s.SyscallConn(); err == nil {
-			return raw
-		}
-	}
-	return nil
 }
 
 // unread reports whether input was received that has not been read as requests.

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/turnlog/turnlog/internal/hangup"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
@@ -36,7 +37,7 @@ type pacing struct {
 }
 
 func newPacing(nc net.Conn) pacing {
-	return pacing{raw: rawConn(nc)}
+	return pacing{raw: hangup.Raw(nc)}
 }
 
 // single reports whether a request that came when nothing was in flight is to

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
+	"github.com/turnlog/turnlog/internal/hangup"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
@@ -168,7 +169,7 @@ func (s *Server) maxClients() int {
 func keepAlive(nc net.Conn, timeout time.Duration) {
 	if tcp, ok := socket(nc).(*net.TCPConn); ok {
 		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: timeout / 2, Interval: timeout / 6, Count: 3})
-		if raw := rawConn(tcp); raw != nil {
+		if raw := hangup.Raw(tcp); raw != nil {
 			raw.Control(func(fd uintptr) { boundUnanswered(fd, timeout) })
 		}
 	}

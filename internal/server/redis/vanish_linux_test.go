@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/turnlog/turnlog/internal/hangup"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,7 +36,7 @@ func vanish(t *testing.T, nc net.Conn) {
 	t.Helper()
 	drop := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K}
 	program := unix.SockFprog{Len: 1, Filter: (*unix.SockFilter)(unsafe.Pointer(&drop))}
-	err := rawConn(nc).Control(func(fd uintptr) {
+	err := hangup.Raw(nc).Control(func(fd uintptr) {
 		if err := unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &program); err != nil {
 			t.Error(err)
 		}

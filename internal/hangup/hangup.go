@@ -1,0 +1,32 @@
+// Package hangup tells whether the other side of a connection has ended it, whatever input lies
+// unread before that end.
+package hangup
+
+import (
+	"net"
+	"syscall"
+)
+
+// Of reports whether the other side of a connection has ended it, or its direction of it. It is
+// false for connections that are no sockets, and on systems that cannot tell. It may be called by
+// any goroutine, and waits for nothing.
+func Of(c net.Conn) (ended bool) {
+	raw := Raw(c)
+	if raw == nil {
+		return false
+	}
+	if raw.Control(func(fd uintptr) { ended = Seen(fd) }) != nil {
+		return true // closed by this side
+	}
+	return ended
+}
+
+// Raw returns the descriptor of a connection; nil: it has none.
+func Raw(c net.Conn) syscall.RawConn {
+	if s, ok := c.(syscall.Conn); ok {
+		if raw, err := s.SyscallConn(); err == nil {
+			return raw
+		}
+	}
+	return nil
+}
