@@ -11,7 +11,7 @@ ETCD := $(shell command -v etcd 2>/dev/null)
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: figures flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,9 @@ lint: ## check formatting, vet, staticcheck, words, and the table "Where is" of 
 	$(GO) tool staticcheck ./...
 	$(GO) run ./test/words
 	$(GO) run ./test/where
+
+figures: ## print the shape of the code: sizes, references that run back, words; BASE=commit compares and writes docs/figures.md
+	$(GO) run ./test/figures $(if $(BASE),--write docs/figures.md $(BASE)) HEAD
 
 bench: build test-deps ## compare with redis-server, and etcd if it is installed; writes docs/benchmarks.md (half an hour); ARGS=--goroutines for the other generator
 	$(if $(ETCD),$(GO) -C internal/bench/etcd build -o ../../../bin/bench-etcd .)

@@ -3,6 +3,7 @@
 //
 //	go run ./test/words            fails if a replaced word is back in a directory that is done
 //	go run ./test/words --count    prints how often each directory uses them
+//	go run ./test/words --totals D prints how often each is used below a directory D, as a file tree
 package main
 
 import (
@@ -18,7 +19,15 @@ import (
 
 func main() {
 	count := flag.Bool("count", false, "print how often each directory uses replaced words; always succeeds")
+	totals := flag.String("totals", "", "print how often each replaced word is used below this directory")
 	flag.Parse()
+	if *totals != "" {
+		if err := printTotals(*totals); err != nil {
+			fmt.Fprintln(os.Stderr, "words:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	files, err := tracked()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 func TestParts(t *testing.T) {
@@ -56,5 +57,20 @@ func TestUnfinishedDirectoriesExist(t *testing.T) {
 	}
 	if !pending("fsm/blockfile") && slices.Contains(unfinished, "fsm") {
 		t.Error("what is below an unfinished directory counts as finished")
+	}
+}
+
+func TestWordsOfATreeAreCounted(t *testing.T) {
+	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
+	got, err := count(fstest.MapFS{
+		"a/a.go":          text("package a\n\nvar door, openDoor int\n"),
+		"b.md":            text("It is under way."),
+		"data.bin":        text("door"),
+		"bin/c.md":        text("door"),
+		".hidden/d.md":    text("door"),
+		"test/words/w.go": text("package main\n\nvar door int\n"),
+	})
+	if err != nil || len(got) != 2 || got["door"] != 2 || got["under way"] != 1 {
+		t.Errorf("counted %v, %v", got, err)
 	}
 }
