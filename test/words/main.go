@@ -72,7 +72,7 @@ func tracked() ([]string, error) {
 
 // readable says whether people read the file as text, and whether this check has a say in it.
 func readable(name string) bool {
-	if strings.HasPrefix(name, "test/words/") || name == "LICENSE" {
+	if strings.HasPrefix(name, "test/words/") || name == "LICENSE" || name == "docs/figures.md" { // which counts them
 		return false
 	}
 	switch path.Ext(name) {
