@@ -104,8 +104,8 @@ func decodeSession(v resp.Value, key turn.Key) (turn.Session, error) {
 	return turn.Session{
 		Key: key, Incarnation: uintOf(v, "incarnation"), Count: uintOf(v, "count"), Bytes: uintOf(v, "bytes"),
 		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Revision: uintOf(v, "revision"),
-		Created: intOf(v, "created"), Updated: intOf(v, "updated"), Meta: m,
-		Deadline: asInt(sessionField(v, "expires_at", "deadline")), Slide: asInt(sessionField(v, "slide_ms", "slide")),
+		Created: intOf(v, "created"), Updated: intOf(v, "updated"), Metadata: m,
+		ExpiresAt: asInt(sessionField(v, "expires_at", "deadline")), Slide: asInt(sessionField(v, "slide_ms", "slide")),
 	}, err
 }
 

@@ -15,7 +15,7 @@ func TestOlderNamesOfFields(t *testing.T) {
 	number := func(n int64) resp.Value { return resp.Value{Kind: resp.Integer, Int: n} }
 	fields := func(elems ...resp.Value) resp.Value { return resp.Value{Kind: resp.Array, Elems: elems} }
 	key := turn.Key{Namespace: "0", Name: "s"}
-	session := turn.Session{Key: key, Count: 3, Deadline: 5, Slide: 7, Meta: map[string]string{"a": "b"}}
+	session := turn.Session{Key: key, Count: 3, ExpiresAt: 5, Slide: 7, Metadata: map[string]string{"a": "b"}}
 	for name, v := range map[string]resp.Value{
 		"now": fields(text("count"), number(3), text("expires_at"), number(5), text("slide_ms"), number(7),
 			text("metadata"), fields(text("a"), text("b"))),

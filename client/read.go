@@ -118,8 +118,8 @@ func (s Session) Info(ctx context.Context) (turn.Session, error) {
 	return decodeSession(v, s.turnKey())
 }
 
-// Meta returns the session's metadata, nil if there is none or no session.
-func (s Session) Meta(ctx context.Context) (map[string]string, error) {
+// Metadata returns the session's metadata, nil if there is none or no session.
+func (s Session) Metadata(ctx context.Context) (map[string]string, error) {
 	v, err := s.c.do(ctx, s.request(vGetMeta))
 	if err != nil {
 		return nil, err

@@ -116,9 +116,9 @@ func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, e
 	return s.write(ctx, r.expect(s.expect), op)
 }
 
-// SetMeta merges set into the session's metadata and removes the keys in unset,
+// SetMetadata merges set into the session's metadata and removes the keys in unset,
 // creating the session if need be.
-func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...string) (turn.Result, error) {
+func (s Session) SetMetadata(ctx context.Context, set map[string]string, unset ...string) (turn.Result, error) {
 	r := s.request(vSetMeta)
 	if len(set)+len(unset) == 0 {
 		return turn.Result{}, turn.Errorf(turn.Invalid, "no metadata to set or unset")
@@ -129,7 +129,7 @@ func (s Session) SetMeta(ctx context.Context, set map[string]string, unset ...st
 	for _, k := range unset {
 		r.strings("UNSET", k)
 	}
-	return s.write(ctx, r.expect(s.expect), &turn.SetMeta{Key: s.turnKey(), Set: set, Unset: unset})
+	return s.write(ctx, r.expect(s.expect), &turn.SetMetadata{Key: s.turnKey(), Set: set, Unset: unset})
 }
 
 // Expire deletes the session when d has passed in cluster time. With slide,

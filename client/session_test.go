@@ -38,11 +38,11 @@ func TestEveryOperation(t *testing.T) {
 	h, err = s.Bounded(time.Second).Read(ctx, turn.Read{MaxBytes: 1, MaxTokens: 1})
 	check(t, "bounded read, cut", err, h.More && len(h.Messages) == 1 && h.Messages[0].Seq == 2)
 
-	r, err = s.SetMeta(ctx, map[string]string{"title": "x", "SET": "y", "gone": "z"})
+	r, err = s.SetMetadata(ctx, map[string]string{"title": "x", "SET": "y", "gone": "z"})
 	check(t, "set meta", err, r.Revision > 0)
-	_, err = s.Expect(r.Revision).SetMeta(ctx, nil, "gone")
+	_, err = s.Expect(r.Revision).SetMetadata(ctx, nil, "gone")
 	check(t, "unset meta", err, true)
-	meta, err := s.Meta(ctx)
+	meta, err := s.Metadata(ctx)
 	check(t, "get meta", err, len(meta) == 2 && meta["SET"] == "y")
 
 	fork := c.Session("fork")
@@ -73,13 +73,13 @@ func TestEveryOperation(t *testing.T) {
 	info, err := s.Info(ctx)
 	check(t, "info", err, info.Key == turn.Key{Namespace: "0", Name: s.Key()} && info.Count == 2 &&
 		info.Slide == 3_600_000 &&
-		info.Deadline > info.Updated && info.Meta["title"] == "x" && info.First == 1 && info.Bytes == 4)
+		info.ExpiresAt > info.Updated && info.Metadata["title"] == "x" && info.First == 1 && info.Bytes == 4)
 	ok, err = s.Persist(ctx)
 	check(t, "persist", err, ok)
 	ok, err = s.ExpireAt(ctx, time.Unix(1<<64/1000+1, 0)) // in milliseconds, 384 if it overflows
 	check(t, "expire in millions of years", err, ok)
 	info, err = s.Info(ctx)
-	check(t, "its deadline", err, info.Deadline > info.Updated)
+	check(t, "its deadline", err, info.ExpiresAt > info.Updated)
 	ok, err = s.ExpireAt(ctx, time.UnixMilli(1))
 	check(t, "expire at a time in the past", err, ok)
 	ok, err = s.Delete(ctx)
@@ -87,7 +87,7 @@ func TestEveryOperation(t *testing.T) {
 	_, err = s.TTL(time.Hour).Append(ctx, msg("back"))
 	check(t, "append with ttl", err, true)
 	info, err = s.Info(ctx)
-	check(t, "its deadline", err, info.Deadline-info.Created == 3_600_000)
+	check(t, "its deadline", err, info.ExpiresAt-info.Created == 3_600_000)
 
 	cl, err := c.Cluster(ctx)
 	check(t, "cluster", err, cl.Leader == "n1" && len(cl.Nodes) == 1)

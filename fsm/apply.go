@@ -185,7 +185,7 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		return m.expire(o, r)
 	case *turn.Fork:
 		return m.fork(o, r)
-	case *turn.SetMeta:
+	case *turn.SetMetadata:
 		return m.setMeta(o, r)
 	case *turn.Erase:
 		return m.erase(o, r)

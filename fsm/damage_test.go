@@ -225,7 +225,7 @@ func TestDamageHaltsUntilTheStateIsReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, told := repairable(t)
 			r.apply(1, appendOf(sessionA, "id", "hello"),
-				&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}})
+				&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}})
 			r.apply(2, appendOf(sessionA, "id2", "hello"))
 			r.flush()
 			peer := r.fork(t)

@@ -40,8 +40,8 @@ func TestDeadlinesDoNotOverflow(t *testing.T) {
 			lives := level >= turn.Level1 || name == "at"
 			if lives != (s != nil) {
 				t.Errorf("level %d, %s: %+v", level, name, s)
-			} else if lives && s.Deadline != math.MaxInt64 {
-				t.Errorf("level %d, %s: the deadline is %d", level, name, s.Deadline)
+			} else if lives && s.ExpiresAt != math.MaxInt64 {
+				t.Errorf("level %d, %s: the deadline is %d", level, name, s.ExpiresAt)
 			}
 		}
 	}

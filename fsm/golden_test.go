@@ -20,7 +20,7 @@ func variedRig(t *testing.T) *rig {
 		appendOf(sessionA, "", "no id"),
 		&turn.Append{Key: sessionA, Side: turn.Head,
 			Messages: []turn.NewMessage{{ID: "id3", Data: []byte("in front")}}},
-		&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v", "l": ""}},
+		&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v", "l": ""}},
 		&turn.SetString{Key: name("string"), Value: []byte("value")},
 		setOf(name("set"), "a", "b"),
 		&turn.SetFields{Key: name("hash"), Type: turn.TypeHash,

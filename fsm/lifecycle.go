@@ -49,7 +49,7 @@ func (m *Machine) remove(key string, h *head) {
 	m.watches.notify(key)
 }
 
-func (m *Machine) setMeta(o *turn.SetMeta, r *turn.Result) error {
+func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	key := joinKey(o.Key)
 	h, err := m.expected(key, o.Expect)
 	if err != nil {

@@ -258,7 +258,7 @@ func (g *generator) simple() turn.Op {
 	case 5:
 		to := g.key()
 		if to == k || to.Namespace != k.Namespace {
-			return &turn.SetMeta{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))},
+			return &turn.SetMetadata{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))},
 				Unset: []string{"1"}, Expect: g.expect(k)}
 		}
 		return &turn.Fork{Key: k, To: to, At: uint64(g.rnd.IntN(30)), Expect: g.expect(k)}
@@ -437,7 +437,7 @@ func (g *generator) compareSession(r *rig, k turn.Key, s *modelSession) {
 	i := got.Session
 	if i.Count != uint64(len(all)) || i.Bytes != size || i.First != first || i.Last != s.last ||
 		i.Revision != s.revision ||
-		i.Deadline != s.deadline || i.Slide != s.slide || len(i.Meta) != len(s.meta) {
+		i.ExpiresAt != s.deadline || i.Slide != s.slide || len(i.Metadata) != len(s.meta) {
 		r.t.Fatalf("%q is %+v, want %+v with %d bytes", k, *i, *s, size)
 	}
 	for range 3 {

@@ -230,7 +230,7 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.insertElement(o)
 	case *turn.RemoveElements:
 		return m.removeElements(o)
-	case *turn.SetMeta:
+	case *turn.SetMetadata:
 		s := m.sessions[o.Key]
 		if err := m.expect(o.Expect, s); err != nil {
 			return turn.Result{}, err
@@ -269,7 +269,7 @@ func sessionOf(op turn.Op) turn.Key {
 		return o.Key
 	case *turn.Clear:
 		return o.Key
-	case *turn.SetMeta:
+	case *turn.SetMetadata:
 		return o.Key
 	case *turn.Fork:
 		return o.Key

@@ -298,7 +298,7 @@ func (g *generator) compareValue(r *rig, k turn.Key, s *modelSession) {
 	r.t.Helper()
 	i := r.query(&turn.Info{Key: k}).Session
 	if i == nil || i.Type != s.typ || i.Count != s.count() || i.Last != s.added || i.LastEntry != s.entry ||
-		i.Bytes != s.size() || i.Revision != s.revision || i.Deadline != s.deadline {
+		i.Bytes != s.size() || i.Revision != s.revision || i.ExpiresAt != s.deadline {
 		r.t.Fatalf("%q is %+v, want a %v with %d elements, %d bytes, revision %d, deadline %d", k, i, s.typ, s.count(),
 			s.size(), s.revision, s.deadline)
 	}

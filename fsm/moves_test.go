@@ -194,7 +194,7 @@ func TestMovesAreCounted(t *testing.T) {
 		r.do(appendOf(sessionA, fmt.Sprint("a", i), "x"))
 	}
 	r.flush()
-	for _, op := range []turn.Op{&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
+	for _, op := range []turn.Op{&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
 		&turn.InsertElement{Key: sessionA, Pivot: []byte("new"), Data: []byte("new")},
 		&turn.Delete{Keys: []turn.Key{sessionA}}} {
 		before := r.m.active.bytes

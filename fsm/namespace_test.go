@@ -49,7 +49,7 @@ func TestRetryHearsTheRevisionOfItsAppend(t *testing.T) {
 		Messages: []turn.NewMessage{{ID: "x", Data: []byte("x")}, {ID: "y", Data: []byte("y")}}}
 	for name, other := range map[string]turn.Op{
 		"append":  appendOf(sessionA, "other", "o"),
-		"meta":    &turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
+		"meta":    &turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
 		"trim":    &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 1},
 		"clear":   &turn.Clear{Key: sessionA},
 		"delete":  &turn.Delete{Keys: []turn.Key{sessionA}},
@@ -140,7 +140,7 @@ func TestRevisionsOfANamespace(t *testing.T) {
 			move()
 		}
 		want(1, appendOf(mine, "", "x"))
-		want(2, &turn.SetMeta{Key: mine, Set: map[string]string{"k": "v"}})
+		want(2, &turn.SetMetadata{Key: mine, Set: map[string]string{"k": "v"}})
 		want(2, &turn.Delete{Keys: []turn.Key{{Namespace: "mine", Name: "none"}}})
 		want(3, &turn.Delete{Keys: []turn.Key{mine}})
 		want(3, &turn.Delete{Keys: []turn.Key{mine}})

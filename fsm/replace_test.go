@@ -33,7 +33,7 @@ func TestReplaceSentAgain(t *testing.T) {
 func TestReplaceRenewsASlidingDeadline(t *testing.T) {
 	r := newRig(t)
 	r.apply(1, appendOf(sessionA, "", "x"), &turn.Expire{Key: sessionA, TTL: 100, HasTTL: true, Slide: true})
-	deadline := func() int64 { return r.query(&turn.Info{Key: sessionA}).Session.Deadline }
+	deadline := func() int64 { return r.query(&turn.Info{Key: sessionA}).Session.ExpiresAt }
 	for i, op := range []turn.Op{
 		&turn.Replace{Key: sessionA, From: 1, Messages: []turn.NewMessage{{Data: []byte("y")}}},
 		appendOf(sessionA, "", "z"),

@@ -24,7 +24,7 @@ func fullRig(t *testing.T) *rig {
 	r := newRig(t)
 	b, gone := turn.Key{Namespace: "0", Name: "b"}, turn.Key{Namespace: "1", Name: "gone"}
 	r.apply(1, appendOf(sessionA, "id", "hello"), appendOf(b, "id", "hello"), appendOf(gone, "id", "hello"),
-		&turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}},
+		&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
 		setOf(turn.Key{Namespace: "0", Name: "set"}, "a", "b"),
 		&turn.Expire{Key: b, HasTTL: true, TTL: 60_000},
 		&turn.Delete{Keys: []turn.Key{gone}})

@@ -72,8 +72,8 @@ func TestStepsHaveTheirOwnOutcomes(t *testing.T) {
 // log again after a restart flushes at other entries than before.
 func TestMetadataTakenAwayLeavesNone(t *testing.T) {
 	r := newRig(t)
-	r.apply(1, appendOf(sessionA, "", "m"), &turn.SetMeta{Key: sessionA, Set: map[string]string{"k": "v"}})
-	r.apply(1, &turn.SetMeta{Key: sessionA, Unset: []string{"k"}})
+	r.apply(1, appendOf(sessionA, "", "m"), &turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}})
+	r.apply(1, &turn.SetMetadata{Key: sessionA, Unset: []string{"k"}})
 	query := func() turn.Result {
 		out := r.apply(1, &turn.Tx{Steps: []turn.Step{{Query: &turn.Info{Key: sessionA}}}})[0]
 		return out.Result.Steps[0].Result

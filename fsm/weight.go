@@ -24,7 +24,7 @@ func Weight(op turn.Op) int {
 		return taking(o.Count)
 	case *turn.SetElement, *turn.RemoveElements:
 		return searchWeight
-	case *turn.MoveElement, *turn.SetMeta:
+	case *turn.MoveElement, *turn.SetMetadata:
 		return 1
 	case *turn.SetString:
 		if o.Get {

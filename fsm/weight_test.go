@@ -19,7 +19,7 @@ func TestWeightsKeepToTheAllowance(t *testing.T) {
 	fits("search", &turn.RemoveElements{Key: sessionA}, turn.DefaultLimits().ForkMessages*passedCost)
 	fits("replacement", &turn.SetElement{Key: sessionA}, turn.DefaultLimits().ForkMessages*passedCost)
 	fits("pop", &turn.Pop{Key: sessionA, Count: 1}, 300_000)
-	fits("metadata", &turn.SetMeta{Key: sessionA}, turn.DefaultLimits().MetaBytes)
+	fits("metadata", &turn.SetMetadata{Key: sessionA}, turn.DefaultLimits().MetaBytes)
 	fits("fork", &turn.Fork{Key: sessionA}, entryAllowance())
 	fits("transaction", &turn.Tx{Steps: []turn.Step{{Op: &turn.Fork{Key: sessionA}}, {Op: &turn.Fork{Key: sessionA}},
 		{Query: &turn.GetString{Key: sessionA}}}},

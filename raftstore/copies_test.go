@@ -19,7 +19,7 @@ func TestCopies(t *testing.T) {
 		return n.Copies(ctx, index, enough)
 	}
 	r, err := n.Apply(context.Background(),
-		&turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "s"}, Set: map[string]string{"a": "b"}})
+		&turn.SetMetadata{Key: turn.Key{Namespace: "0", Name: "s"}, Set: map[string]string{"a": "b"}})
 	if err != nil {
 		t.Fatal(err)
 	}

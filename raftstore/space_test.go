@@ -62,7 +62,7 @@ func TestFullDiskCanBeEmptied(t *testing.T) {
 	}
 	grow := []turn.Op{
 		appendOp("a", "x"),
-		&turn.SetMeta{Key: key("new"), Set: map[string]string{"a": "b"}},
+		&turn.SetMetadata{Key: key("new"), Set: map[string]string{"a": "b"}},
 		&turn.Tx{Steps: []turn.Step{{Op: &turn.Delete{Keys: []turn.Key{key("a")}}}, {Op: appendOp("a", "x")}}},
 	}
 	for _, r := range []*running{c.leader(), c.follower()} {

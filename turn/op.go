@@ -155,9 +155,9 @@ type Fork struct {
 	Expect *uint64
 }
 
-// SetMeta merges Set into a session's metadata and removes the keys in Unset,
+// SetMetadata merges Set into a session's metadata and removes the keys in Unset,
 // creating the session if it does not exist. Result: Revision.
-type SetMeta struct {
+type SetMetadata struct {
 	Key    Key
 	Set    map[string]string
 	Unset  []string

@@ -89,7 +89,7 @@ func (o *Fork) Validate(l Limits) error {
 	return l.checkKey(o.To)
 }
 
-func (o *SetMeta) Validate(l Limits) error {
+func (o *SetMetadata) Validate(l Limits) error {
 	n := 0
 	for k, v := range o.Set {
 		if k == "" {

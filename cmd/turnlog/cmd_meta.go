@@ -38,7 +38,7 @@ func (a *app) metaCommand() *cobra.Command {
 				if len(set)+len(unset) == 0 {
 					return a.showMeta(ctx, s)
 				}
-				r, err := expect.on(s).SetMeta(ctx, set, unset...)
+				r, err := expect.on(s).SetMetadata(ctx, set, unset...)
 				if err != nil {
 					return err
 				}
@@ -52,7 +52,7 @@ func (a *app) metaCommand() *cobra.Command {
 }
 
 func (a *app) showMeta(ctx context.Context, s client.Session) error {
-	m, err := s.Meta(ctx)
+	m, err := s.Metadata(ctx)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ type sessionJSON struct {
 func toJSON(s turn.Session) sessionJSON {
 	out := sessionJSON{
 		Count: s.Count, Bytes: s.Bytes, First: s.First, Last: s.Last, Revision: s.Revision,
-		Created: s.Created, Updated: s.Updated, ExpiresAt: s.Deadline, SlideMS: s.Slide, Metadata: s.Meta,
+		Created: s.Created, Updated: s.Updated, ExpiresAt: s.ExpiresAt, SlideMS: s.Slide, Metadata: s.Metadata,
 	}
 	if utf8.ValidString(s.Key.Name) {
 		out.Key = &s.Key.Name
@@ -120,8 +120,8 @@ func (a *app) infoCommand() *cobra.Command {
 
 func (a *app) writeInfo(s turn.Session) error {
 	expires := "never"
-	if s.Deadline != 0 {
-		expires = when(s.Deadline)
+	if s.ExpiresAt != 0 {
+		expires = when(s.ExpiresAt)
 	}
 	if s.Slide != 0 {
 		expires += fmt.Sprintf(", renewed by each append by %d ms", s.Slide)
@@ -136,8 +136,8 @@ func (a *app) writeInfo(s turn.Session) error {
 		{"updated", when(s.Updated)},
 		{"expires", expires},
 	}
-	for _, k := range sortedKeys(s.Meta) {
-		rows = append(rows, []string{"meta " + printable([]byte(k)), printable([]byte(s.Meta[k]))})
+	for _, k := range sortedKeys(s.Metadata) {
+		rows = append(rows, []string{"meta " + printable([]byte(k)), printable([]byte(s.Metadata[k]))})
 	}
 	return a.table(rows)
 }

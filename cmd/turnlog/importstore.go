@@ -40,7 +40,7 @@ func (im *importer) store(ctx context.Context, l line) error {
 		}
 	}
 	if len(l.meta) > 0 {
-		_, err = s.SetMeta(ctx, l.meta)
+		_, err = s.SetMetadata(ctx, l.meta)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 var ops = []turn.Op{
 	&turn.Append{}, &turn.Pop{}, &turn.Trim{}, &turn.Replace{}, &turn.Clear{}, &turn.Delete{}, &turn.Expire{},
-	&turn.Fork{}, &turn.SetMeta{}, &turn.Erase{}, &Tick{}, &Epoch{}, &Member{}, &Checksum{},
+	&turn.Fork{}, &turn.SetMetadata{}, &turn.Erase{}, &Tick{}, &Epoch{}, &Member{}, &Checksum{},
 	&turn.SetString{}, &turn.AddInt{}, &turn.SetFields{}, &turn.RemoveFields{}, &turn.AddToField{},
 	&turn.SetScores{}, &turn.AddEntry{}, &turn.TrimEntries{}, &turn.RemoveEntries{},
 	&turn.SetElement{}, &turn.InsertElement{}, &turn.RemoveElements{},

@@ -30,7 +30,7 @@ func golden(t *testing.T) []byte {
 		&turn.Expire{Key: k, TTL: -5, At: 1 << 40, HasTTL: true, HasAt: true, Slide: true, If: turn.IfSomeSooner,
 			Expect: &rev, List: true},
 		&turn.Fork{Key: k, To: turn.Key{Namespace: "team", Name: "chat/2"}, At: 4, Expect: &rev},
-		&turn.SetMeta{Key: k, Set: map[string]string{"title": "hello", "a": ""}, Unset: []string{"x"}, Expect: &rev},
+		&turn.SetMetadata{Key: k, Set: map[string]string{"title": "hello", "a": ""}, Unset: []string{"x"}, Expect: &rev},
 		&turn.Erase{Namespace: "team", Prefix: "chat/", Cursor: "chat/1", Limit: 100},
 		&Tick{}, &Epoch{ClusterID: "c0ffee"},
 		&Member{ID: "n1", Incarnation: "aa", RESPAddr: "h:1", HTTPAddr: "h:2", Remove: true},

@@ -79,7 +79,7 @@ func (c *coder) forkOp(o *turn.Fork) {
 	c.expect(&o.Expect)
 }
 
-func (c *coder) setMetaOp(o *turn.SetMeta) {
+func (c *coder) setMetaOp(o *turn.SetMetadata) {
 	c.key(&o.Key)
 	c.stringMap(&o.Set)
 	list(c, &o.Unset, c.string)

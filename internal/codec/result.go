@@ -70,9 +70,9 @@ func (s *session) fields(c *coder) {
 	c.uint64(&s.Revision)
 	c.int64(&s.Created)
 	c.int64(&s.Updated)
-	c.int64(&s.Deadline)
+	c.int64(&s.ExpiresAt)
 	c.int64(&s.Slide)
-	c.stringMap(&s.Meta)
+	c.stringMap(&s.Metadata)
 	c.entryID(&s.LastEntry)
 }
 

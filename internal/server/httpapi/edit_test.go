@@ -112,7 +112,7 @@ func TestBytesThatAreNotText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := d.node.Apply(t.Context(),
-		&turn.SetMeta{Key: key, Set: map[string]string{"m\xff": "v", "a": "b"}}); err != nil {
+		&turn.SetMetadata{Key: key, Set: map[string]string{"m\xff": "v", "a": "b"}}); err != nil {
 		t.Fatal(err)
 	}
 	s := d.ok("GET", "/v1/sessions/k%FF", "")
@@ -130,10 +130,10 @@ func TestListAndDeleteByPrefix(t *testing.T) {
 	d := startServer(t)
 	var ops []turn.Op
 	for i := range 1203 {
-		ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("u/%04d\xff", i)}})
+		ops = append(ops, &turn.SetMetadata{Key: turn.Key{Namespace: "0", Name: fmt.Sprintf("u/%04d\xff", i)}})
 	}
-	ops = append(ops, &turn.SetMeta{Key: turn.Key{Namespace: "0", Name: "v"}},
-		&turn.SetMeta{Key: turn.Key{Namespace: "1", Name: "u/"}})
+	ops = append(ops, &turn.SetMetadata{Key: turn.Key{Namespace: "0", Name: "v"}},
+		&turn.SetMetadata{Key: turn.Key{Namespace: "1", Name: "u/"}})
 	for _, op := range ops {
 		if _, err := d.node.Apply(t.Context(), op); err != nil {
 			t.Fatal(err)

@@ -252,7 +252,7 @@ func (d *testServer) seed() {
 	key := turn.Key{Namespace: "0", Name: "\xff"}
 	for _, op := range []turn.Op{
 		&turn.Append{Key: key, Messages: []turn.NewMessage{{ID: "\xff", Data: []byte("{")}}},
-		&turn.SetMeta{Key: key, Set: map[string]string{"\xff": "x"}},
+		&turn.SetMetadata{Key: key, Set: map[string]string{"\xff": "x"}},
 	} {
 		if _, err := d.node.Apply(d.t.Context(), op); err != nil {
 			d.t.Fatal(err)

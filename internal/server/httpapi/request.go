@@ -222,8 +222,8 @@ func decodeExpire(body []byte) (*turn.Expire, error) {
 	return op, err
 }
 
-func decodePatch(body []byte) (*turn.SetMeta, error) {
-	op := &turn.SetMeta{Set: map[string]string{}}
+func decodePatch(body []byte) (*turn.SetMetadata, error) {
+	op := &turn.SetMetadata{Set: map[string]string{}}
 	given := false
 	err := parseBody(body, func(name string, v value) (err error) {
 		switch name {
@@ -243,7 +243,7 @@ func decodePatch(body []byte) (*turn.SetMeta, error) {
 	return op, err
 }
 
-func metadataField(v value, op *turn.SetMeta) error {
+func metadataField(v value, op *turn.SetMetadata) error {
 	if v[0] != '{' {
 		return v.mismatch("an object")
 	}

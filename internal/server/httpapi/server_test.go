@@ -56,7 +56,7 @@ func TestDeleteByPrefixStopsHalfWay(t *testing.T) {
 	d := startServer(t)
 	for i := range 600 {
 		if _, err := d.node.Apply(t.Context(),
-			&turn.SetMeta{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}}); err != nil {
+			&turn.SetMetadata{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,17 +29,17 @@ func bodyOf(s *turn.Session) sessionBody {
 	b := sessionBody{
 		Incarnation: s.Incarnation, Count: s.Count, Bytes: s.Bytes, FirstSeq: s.First, LastSeq: s.Last,
 		Revision: s.Revision, Created: s.Created, Updated: s.Updated, SlideMS: s.Slide,
-		Metadata: make(map[string]string, len(s.Meta)),
+		Metadata: make(map[string]string, len(s.Metadata)),
 	}
 	if utf8.ValidString(s.Key.Name) {
 		b.Key = s.Key.Name
 	} else {
 		b.KeyBase64 = base64Text(s.Key.Name)
 	}
-	if s.Deadline != 0 {
-		b.ExpiresAt = &s.Deadline
+	if s.ExpiresAt != 0 {
+		b.ExpiresAt = &s.ExpiresAt
 	}
-	for k, v := range s.Meta {
+	for k, v := range s.Metadata {
 		if utf8.ValidString(k) && utf8.ValidString(v) {
 			b.Metadata[k] = v
 			continue
@@ -121,7 +121,7 @@ func (s *Server) getSessions(c *call) (any, error) {
 func metaBytes(ss []turn.Session) (n int64) {
 	for i := range ss {
 		n += 512
-		for k, v := range ss[i].Meta {
+		for k, v := range ss[i].Metadata {
 			n += int64(len(k) + len(v))
 		}
 	}

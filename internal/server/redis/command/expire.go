@@ -92,12 +92,12 @@ func ttl(unit int64, absolute bool) Handler {
 			n := int64(-2)
 			switch {
 			case !exists(r):
-			case r.Session.Deadline == 0:
+			case r.Session.ExpiresAt == 0:
 				n = -1
 			case absolute:
-				n = rounded(r.Session.Deadline, unit)
+				n = rounded(r.Session.ExpiresAt, unit)
 			default:
-				n = rounded(max(0, r.Session.Deadline-req.Backend.clusterTime(r)), unit)
+				n = rounded(max(0, r.Session.ExpiresAt-req.Backend.clusterTime(r)), unit)
 			}
 			return func(w *resp.Writer) { w.Int(n) }, nil
 		})

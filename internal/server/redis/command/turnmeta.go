@@ -16,7 +16,7 @@ func turnMeta(req *Request, args [][]byte) Action {
 	if len(args) == 2 {
 		return req.getMeta(k)
 	}
-	op := &turn.SetMeta{Key: k, Set: make(map[string]string)}
+	op := &turn.SetMetadata{Key: k, Set: make(map[string]string)}
 	o := options{args: args[2:]}
 	section := ""
 	for o.more() {
@@ -54,7 +54,7 @@ func (req *Request) getMeta(k turn.Key) Action {
 				w.Map(0)
 				return
 			}
-			writeMeta(w, s.Meta)
+			writeMeta(w, s.Metadata)
 		}
 	})
 }

@@ -238,9 +238,9 @@ func writeSession(w *resp.Writer, s *turn.Session) {
 	w.Map(12)
 	writePairs(w, "key", s.Key.Name, "incarnation", s.Incarnation, "count", s.Count, "bytes", s.Bytes,
 		"first_seq", s.First, "last_seq", s.Last, "revision", s.Revision, "created", s.Created, "updated", s.Updated,
-		"expires_at", s.Deadline, "slide_ms", s.Slide)
+		"expires_at", s.ExpiresAt, "slide_ms", s.Slide)
 	w.BulkString("metadata")
-	writeMeta(w, s.Meta)
+	writeMeta(w, s.Metadata)
 }
 
 // turnList is TURN.LIST [PREFIX p] [CURSOR c] [LIMIT n].
