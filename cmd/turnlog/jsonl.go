@@ -18,8 +18,7 @@ import (
 //
 // "metadata" only where there is some. A key that is not UTF-8 is written as
 // "session_base64", an id as "id_base64", metadata as "metadata_base64" with names and
-// values in base64. Import also takes the names "meta" and "meta_base64" of exports that
-// were made before the first release. Export writes a message as {"seq","time","id","data"|"data_base64"}:
+// values in base64. Export writes a message as {"seq","time","id","data"|"data_base64"}:
 // "data" is the payload itself, byte for byte, if it is JSON that can stand in a
 // line; any other payload is "data_base64". Import also takes a plain object,
 // such as a chat message, which is stored whole, again byte for byte, with its
@@ -39,18 +38,10 @@ func parseLine(text []byte) (line, error) {
 		SessionBase64  []byte            `json:"session_base64"`
 		Metadata       map[string]string `json:"metadata"`
 		MetadataBase64 map[string][]byte `json:"metadata_base64"`
-		Meta           map[string]string `json:"meta"`
-		MetaBase64     map[string][]byte `json:"meta_base64"`
 		Messages       []json.RawMessage `json:"messages"`
 	}
 	if err := unmarshalStrict(text, &raw); err != nil {
 		return line{}, err
-	}
-	if (raw.Meta != nil || raw.MetaBase64 != nil) && (raw.Metadata != nil || raw.MetadataBase64 != nil) {
-		return line{}, errors.New("both metadata and meta, its older name, are given")
-	}
-	if raw.Meta != nil || raw.MetaBase64 != nil {
-		raw.Metadata, raw.MetadataBase64 = raw.Meta, raw.MetaBase64
 	}
 	l := line{session: string(raw.SessionBase64), meta: raw.Metadata}
 	switch {
