@@ -50,9 +50,9 @@ type Session struct {
 	Revision    uint64 // of the last change: the namespace's counter, see Result
 	Created     int64  // cluster time, Unix milliseconds
 	Updated     int64  // cluster time of the last change, Unix milliseconds
-	ExpiresAt    int64  // cluster time at which it expires; 0: never
+	ExpiresAt   int64  // cluster time at which it expires; 0: never
 	Slide       int64  // milliseconds by which each append renews Deadline; 0: it does not
-	Metadata        map[string]string
+	Metadata    map[string]string
 	// LastEntry is the highest id ever given in a stream.
 	LastEntry EntryID
 }

@@ -155,7 +155,7 @@ func (h *Head) Describe(key turn.Key) *turn.Session {
 	return &turn.Session{
 		Key: key, Type: h.Type, Incarnation: h.Inc, Count: h.Count(), Bytes: h.Bytes, First: h.First, Last: h.Last,
 		Revision: h.Revision, Created: h.Created, Updated: h.Updated, ExpiresAt: h.Deadline, Slide: h.Slide,
-		Metadata:      h.Meta,
+		Metadata:  h.Meta,
 		LastEntry: h.Entry,
 	}
 }
