@@ -7,7 +7,7 @@ func idsMutants() []mutant {
 	return []mutant{
 		{Name: "edits-use-up-the-window",
 			About:    "messages that an edit of the list moves count among the last 1,024 whose ids are remembered",
-			Edits:    []edit{{Old: "counted := m.level() < turn.Level1 || h.LastID == 0", New: "counted := true"}},
+			Edits:    []edit{{Old: "counted := m.level() < turn.Level1 || h.LastID == 0", New: "counted := m.level() < turn.Level1 || true"}},
 			Catchers: []catcher{{Test: "TestListEditsKeepIDs", Runs: 1}}},
 		{Name: "moves-dropped", About: "what an edit of the list moved is forgotten when no id is remembered, though one may come",
 			Edits: []edit{{Old: "\t\th.Moves = h.Moves.With(layout.Span{From: first, To: h.Last})\n",
