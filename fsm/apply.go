@@ -55,7 +55,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	if m.hash.wanted == index {
 		m.takeHash()
 	} else if m.active.bytes >= m.full {
-		poke(m.kick)
+		m.kick.Notify()
 	}
 	return outcomes
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
 // FlushStats describes a flush.
@@ -38,7 +40,7 @@ func (m *Machine) Run(ctx context.Context) error {
 	tick := time.NewTicker(m.cfg.FlushInterval)
 	defer tick.Stop()
 	var retry <-chan time.Time
-	untidy := make(chan struct{}, 1)
+	untidy := signal.New()
 	for {
 		work := m.flush
 		select {
@@ -68,7 +70,7 @@ func (m *Machine) Run(ctx context.Context) error {
 		case err != nil:
 			return err
 		case more:
-			poke(untidy)
+			untidy.Notify()
 		}
 	}
 }

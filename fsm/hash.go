@@ -45,7 +45,7 @@ func (m *Machine) takeHash() {
 	m.hurries.Add(1)
 	defer m.hurries.Add(-1)
 	for m.frozen != nil && m.usable() == nil {
-		poke(m.kick)
+		m.kick.Notify()
 		m.room.Wait()
 	}
 	if m.usable() != nil || m.meta.index != m.hash.wanted {
@@ -54,7 +54,7 @@ func (m *Machine) takeHash() {
 	}
 	m.freeze()
 	m.frozen.hash = true
-	poke(m.kick)
+	m.kick.Notify()
 }
 
 func (m *Machine) hashStore(index uint64) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -79,10 +80,10 @@ type Machine struct {
 
 	waiters waiters
 	watches watches
-	kick    chan struct{} // a flush is wanted
-	doubts  chan struct{} // a scrub is wanted
-	hurries atomic.Int32  // callers that wait for a flush to end
-	short   atomic.Bool   // see ShortOfSpace
+	kick    signal.Channel // a flush is wanted
+	doubts  signal.Channel // a scrub is wanted
+	hurries atomic.Int32   // callers that wait for a flush to end
+	short   atomic.Bool    // see ShortOfSpace
 	left    atomic.Int64
 }
 
@@ -107,8 +108,8 @@ func Open(cfg Config) (*Machine, error) {
 		cache:   blockcache.New(cfg.CacheBytes),
 		windows: idwindow.New(cfg.WindowBytes),
 		fatal:   make(chan struct{}),
-		kick:    make(chan struct{}, 1),
-		doubts:  make(chan struct{}, 1),
+		kick:    signal.New(),
+		doubts:  signal.New(),
 	}
 	m.room = sync.NewCond(&m.mu)
 	if m.dbFile, err = openFileOf(db); err != nil {

@@ -23,6 +23,6 @@ func (m *Machine) ShortOfSpace(short bool, left uint64) {
 	m.left.Store(int64(min(left, math.MaxInt64)))
 	m.short.Store(short)
 	if short {
-		poke(m.kick)
+		m.kick.Notify()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -74,23 +75,22 @@ type watches struct {
 	// some is whether there are any: else notify takes no lock.
 	some atomic.Bool
 
-	mu sync.Mutex
-	// byKey: joined key → channels, each with room for one token.
-	byKey map[string]map[chan struct{}]struct{}
+	mu    sync.Mutex
+	byKey map[string]map[signal.Channel]struct{} // by joined key
 }
 
 // Watch returns a channel that gets a token after each applied change of the
 // session; tokens that are not taken merge into one. stop ends it. A token may
 // come without a change.
 func (m *Machine) Watch(k turn.Key) (changed <-chan struct{}, stop func()) {
-	w, key, ch := &m.watches, joinKey(k), make(chan struct{}, 1)
+	w, key, ch := &m.watches, joinKey(k), signal.New()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byKey == nil {
-		w.byKey = make(map[string]map[chan struct{}]struct{})
+		w.byKey = make(map[string]map[signal.Channel]struct{})
 	}
 	if w.byKey[key] == nil {
-		w.byKey[key] = make(map[chan struct{}]struct{})
+		w.byKey[key] = make(map[signal.Channel]struct{})
 	}
 	w.byKey[key][ch] = struct{}{}
 	w.some.Store(true)
@@ -114,7 +114,7 @@ func (w *watches) notify(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ch := range w.byKey[key] {
-		poke(ch)
+		ch.Notify()
 	}
 }
 
@@ -124,14 +124,7 @@ func (w *watches) notifyAll() {
 	defer w.mu.Unlock()
 	for _, chs := range w.byKey {
 		for ch := range chs {
-			poke(ch)
+			ch.Notify()
 		}
-	}
-}
-
-func poke(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
 	}
 }

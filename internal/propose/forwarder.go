@@ -8,6 +8,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -41,7 +42,7 @@ type Forwarder struct {
 	calls  *Calls
 	peers  Peers
 	space  Space
-	wake   chan struct{} // cap 1: calls wait, or a batch was answered
+	wake   signal.Channel // calls wait, or a batch was answered
 
 	session atomic.Uint64
 	batches atomic.Uint64
@@ -56,7 +57,7 @@ type ForwardStats struct {
 
 // NewForwarder returns a Forwarder, which does nothing until Run runs.
 func NewForwarder(bounds Bounds, calls *Calls, peers Peers, space Space) *Forwarder {
-	return &Forwarder{bounds: bounds, calls: calls, peers: peers, space: space, wake: make(chan struct{}, 1)}
+	return &Forwarder{bounds: bounds, calls: calls, peers: peers, space: space, wake: signal.New()}
 }
 
 // Stats returns what was counted so far.
@@ -65,7 +66,7 @@ func (f *Forwarder) Stats() ForwardStats {
 }
 
 // Wake has the Forwarder look whether there is something to send.
-func (f *Forwarder) Wake() { poke(f.wake) }
+func (f *Forwarder) Wake() { f.wake.Notify() }
 
 // outSession is a session as its sender sees it.
 type outSession struct {
@@ -154,7 +155,7 @@ func (s *outSession) send(b *callBatch) {
 		s.flight--
 		s.broken = s.broken || f != nil
 		s.mu.Unlock()
-		poke(s.wake)
+		s.wake.Notify()
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,7 +29,7 @@ type Proposer struct {
 	bounds Bounds
 	calls  *Calls
 	space  Space
-	wake   chan struct{} // cap 1
+	wake   signal.Channel
 
 	origin uint64        // in the tags of the operations that the leader proposes by itself
 	last   atomic.Uint64 // number of the last one
@@ -54,7 +55,7 @@ type ProposerStats struct {
 // NewProposer returns a Proposer, which does nothing until Run runs. origin is in the tags of the
 // operations that the leader proposes by itself: no other process, and no table, may have it.
 func NewProposer(bounds Bounds, calls *Calls, space Space, origin uint64) *Proposer {
-	return &Proposer{bounds: bounds, calls: calls, space: space, origin: origin, wake: make(chan struct{}, 1)}
+	return &Proposer{bounds: bounds, calls: calls, space: space, origin: origin, wake: signal.New()}
 }
 
 // Stats returns what was counted so far.
@@ -64,15 +65,7 @@ func (p *Proposer) Stats() ProposerStats {
 }
 
 // Wake has the Proposer look whether there is something to propose.
-func (p *Proposer) Wake() { poke(p.wake) }
-
-// poke leaves a token in a channel with room for one.
-func poke(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
-}
+func (p *Proposer) Wake() { p.wake.Notify() }
 
 // Begin starts to propose in a leader term, with its first batch.
 func (p *Proposer) Begin(t *Term, first *Batch) {
@@ -82,7 +75,7 @@ func (p *Proposer) Begin(t *Term, first *Batch) {
 	p.term = t
 	p.batches = append(p.batches, first)
 	p.bytes += first.Bytes
-	poke(p.wake)
+	p.wake.Notify()
 }
 
 // End ends a leader term, if it is the present one, and refuses what waits.
@@ -128,7 +121,7 @@ func (p *Proposer) Offer(b *Batch, t *Term) (*Term, *Failure) {
 	}
 	p.batches = append(p.batches, b)
 	p.bytes += b.Bytes
-	poke(p.wake)
+	p.wake.Notify()
 	return p.term, nil
 }
 
@@ -226,7 +219,7 @@ func (p *Proposer) settle(t *Term, out *entryBatch, outs []fsm.Outcome, f *Failu
 		p.entering = nil // it is not in the log, and the term is over
 	}
 	p.mu.Unlock()
-	poke(p.wake)
+	p.wake.Notify()
 }
 
 // Placed notes that the entry on its way into the log has its place there.
@@ -234,7 +227,7 @@ func (p *Proposer) Placed() {
 	p.mu.Lock()
 	p.entering = nil
 	p.mu.Unlock()
-	poke(p.wake)
+	p.wake.Notify()
 }
 
 // Hold stops proposing until release is called, and waits, as long as ctx, until
@@ -247,7 +240,7 @@ func (p *Proposer) Hold(ctx context.Context) (release func(), err error) {
 		p.mu.Lock()
 		p.held--
 		p.mu.Unlock()
-		poke(p.wake)
+		p.wake.Notify()
 	}
 	for {
 		p.mu.Lock()
