@@ -55,5 +55,13 @@ func simulation(runs int) catcher {
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.
-var verifyLeader = edit{Old: "if index, ok := n.reads.index(p.Context); ok {",
-	New: "if index := n.raft.Load().CommitIndex(); await(p.limited(), n.raft.Load().VerifyLeader()) == nil {"}
+var verifyLeader = edit{Old: "\treturn n.reads.Query(ctx, q, c)\n", New: `	if leader, _ := n.lead.leader(); leader == n.id {
+		r, index := n.raft.Load(), n.raft.Load().CommitIndex()
+		limited, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+		defer cancel()
+		if await(limited, r.VerifyLeader()) == nil && n.state.WaitApplied(limited, index) == nil {
+			return n.state.Query(q)
+		}
+	}
+	return n.reads.Query(ctx, q, c)
+`}

@@ -143,6 +143,6 @@ func (n *Node) removedBy(applied uint64) bool {
 // connected is told that requests to another node get through now.
 func (n *Node) connected(string) {
 	n.writes.forwarder.Wake()
-	poke(n.met)
+	n.signals.peerConnected.Notify()
 	n.waiter.look()
 }

@@ -28,12 +28,12 @@ const (
 // openState opens the state machine. If its files are damaged and there are other members
 // to fetch a state from, it opens with nothing in it, halted, and the repair follows.
 func (n *Node) openState(cfg fsm.Config) (*fsm.Machine, error) {
-	cfg.OnDamage = func(error) { poke(n.damaged) }
+	cfg.OnDamage = func(error) { n.signals.damaged.Notify() }
 	text, err := descriptors.ReadFile(filepath.Join(cfg.Dir, damageName))
 	switch {
 	case err == nil && !n.alone():
 		cfg.Damaged = turn.Errorf(turn.Corrupt, "found before the last start: %s", text)
-		poke(n.damaged)
+		n.signals.damaged.Notify()
 	case err == nil: // it serves what is whole
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
@@ -52,7 +52,7 @@ func (n *Node) openState(cfg fsm.Config) (*fsm.Machine, error) {
 		return nil, fmt.Errorf("raftstore: put the damaged state aside: %w", err)
 	}
 	cfg.Damaged = err
-	poke(n.damaged)
+	n.signals.damaged.Notify()
 	return fsm.Open(cfg)
 }
 
@@ -94,15 +94,4 @@ func forgetDamage(dir string) error {
 		return err
 	}
 	return os.RemoveAll(filepath.Join(dir, asideName))
-}
-
-// hadOthers reports whether, as far as marker and log tell, there are other members.
-func (n *Node) hadOthers() bool { return len(n.lastServers(n.logs.LastServers)) > 1 }
-
-// alone reports whether this node is the only member.
-func (n *Node) alone() bool {
-	if n.raft.Load() == nil {
-		return !n.hadOthers()
-	}
-	return len(n.configuration().Servers) <= 1
 }

@@ -197,7 +197,7 @@ func (c *cluster) leader() *running {
 	var leader *running
 	eventuallyTrue(c.t, "there is a leader", func() bool {
 		for _, r := range c.nodes {
-			if term, _ := r.lead.term(); term != 0 {
+			if term, _ := r.lead.serves(); term != 0 {
 				leader = r
 				return true
 			}

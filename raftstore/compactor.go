@@ -24,7 +24,7 @@ func (n *Node) compact(ctx context.Context) {
 			return
 		case <-tick.C:
 			enough = n.cfg.Storage.CompactBytes
-		case <-n.flushed:
+		case <-n.signals.flushed:
 			enough = n.cfg.Storage.CompactBytes / 4 * 3
 		}
 		if _, halted := n.state.Damage(); halted {

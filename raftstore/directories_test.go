@@ -11,7 +11,7 @@ func TestAcknowledgementsAreRememberedWithoutAQuestion(t *testing.T) {
 	c := reserve(t, 2, w.option)
 	w.dropRequests("n2", c.addrs["n1"], true)
 	n1, n2 := c.start("n1"), c.start("n2")
-	eventuallyTrue(t, "n1 leads", func() bool { term, _ := n1.lead.term(); return term != 0 })
+	eventuallyTrue(t, "n1 leads", func() bool { term, _ := n1.lead.serves(); return term != 0 })
 	put(t, n1, "s", "a") // n2 acknowledges it
 	self := n2.ident.get().Incarnation
 	applied, _ := n1.state.Applied()

@@ -1,8 +1,8 @@
 // Package raftstore is a node of a replicated store: Raft around the state
 // machine of package fsm, over the log of package raftlog and the connections of
-// package peer; package propose brings operations into its log. It runs Raft;
-// packages raftlog, vote and snapshot keep its entries, votes and snapshots, and
-// no other package knows of it.
+// package peer; package propose brings operations into its log, and package readindex
+// answers queries. It runs Raft; packages raftlog, vote and snapshot keep its entries,
+// votes and snapshots, and no other package knows of it.
 //
 //	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
 //	go n.Run(ctx)                                  // until ctx ends, or the node must stop
@@ -34,10 +34,11 @@
 //
 // # A read
 //
-// The leader takes a read index (reads.go), has a majority of the voters confirm
+// The leader takes a read index, has a majority of the voters confirm
 // that there is no later leader, waits until its state is that far, and answers.
 // Another node asks it for such an index and answers by itself if its own state
-// is that far, or nearly; otherwise it passes the query on (query.go).
+// is that far, or nearly; otherwise it forwards the query. All of that is in package readindex;
+// query.go connects it with Raft and the other nodes.
 //
 // # The goroutines
 //
@@ -46,8 +47,8 @@
 //	watchRole      begins and ends leader terms, which own the leader's duties (leaderterm.go)
 //	Proposer.Run   table of calls and batches → log entries; one goroutine each waits for Raft
 //	Forwarder.Run  table of calls → the leader, while that is another node
-//	reads.run      rounds of confirmation
-//	readFar        rounds of asking the leader for a read index, on other nodes
+//	reads.Lead     rounds of confirmation
+//	reads.Follow   rounds of asking the leader for a read index, on other nodes
 //	sweep          ends calls whose time is over
 //	compact        snapshots and the removal of log entries
 //	watchDisk      free space, and how long the disk takes

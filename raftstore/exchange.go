@@ -42,7 +42,7 @@ func (n *Node) exchange(ctx context.Context) {
 		case <-ctx.Done():
 			n.saveSightings()
 			return
-		case <-n.met:
+		case <-n.signals.peerConnected:
 		case <-wait.C:
 		}
 		ids := n.others()

@@ -11,7 +11,7 @@ import (
 
 // forwarding carries batches from node to node. It implements propose.Peers.
 type forwarding struct {
-	lead *leadership
+	lead *knownLeader
 	net  *peer.Network
 }
 

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// leadership is what this node knows about who leads. It is written by the
+// knownLeader is what this node knows about who leads. It is written by the
 // Node's leadership goroutine and read by any.
-type leadership struct {
+type knownLeader struct {
 	self string
 
 	mu      sync.Mutex
@@ -18,13 +18,13 @@ type leadership struct {
 	changes atomic.Uint64 // leaders seen
 }
 
-func newLeadership(self string) *leadership {
-	return &leadership{self: self, changed: make(chan struct{})}
+func newKnownLeader(self string) *knownLeader {
+	return &knownLeader{self: self, changed: make(chan struct{})}
 }
 
 // leader returns the leader's id and a channel that is closed when that, or
 // whether it serves, changes.
-func (l *leadership) leader() (id string, changed <-chan struct{}) {
+func (l *knownLeader) leader() (id string, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.id, l.changed
@@ -34,14 +34,14 @@ func (l *leadership) leader() (id string, changed <-chan struct{}) {
 // closed when that may have changed.
 func (n *Node) Leader() (id string, changed <-chan struct{}) { return n.lead.leader() }
 
-// term returns the term in which this node leads and may serve reads, else 0.
-func (l *leadership) term() (serving uint64, changed <-chan struct{}) {
+// serves returns the term in which this node leads and may serve reads, else 0.
+func (l *knownLeader) serves() (serving uint64, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.serving, l.changed
 }
 
-func (l *leadership) setLeader(id string) {
+func (l *knownLeader) setLeader(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if id == l.id {
@@ -54,7 +54,7 @@ func (l *leadership) setLeader(id string) {
 	l.announceLocked()
 }
 
-func (l *leadership) setServing(term uint64) {
+func (l *knownLeader) setServing(term uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if term != l.serving {
@@ -64,13 +64,13 @@ func (l *leadership) setServing(term uint64) {
 }
 
 // announce has everybody who waits for a change look again.
-func (l *leadership) announce() {
+func (l *knownLeader) announce() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.announceLocked()
 }
 
-func (l *leadership) announceLocked() {
+func (l *knownLeader) announceLocked() {
 	close(l.changed)
 	l.changed = make(chan struct{})
 }

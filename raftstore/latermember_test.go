@@ -99,9 +99,9 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	}
 	self := n.ident.get().Incarnation
 	n.toldUnasked("n9", seenAnswer{sighting{self, 5, 2, 2}, 3})
-	<-n.met // it is asked in return, once: it may be starting, too
+	<-n.signals.peerConnected // it is asked in return, once: it may be starting, too
 	n.toldUnasked("n9", seenAnswer{sighting{self, 5, 2, 2}, 3})
-	if len(n.met) > 0 {
+	if len(n.signals.peerConnected) > 0 {
 		t.Error("each question is answered by another one")
 	}
 	if !n.heardAll([]string{"n2"}, answered) {

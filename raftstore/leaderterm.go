@@ -64,7 +64,7 @@ func (n *Node) endTerm(lt *leaderTerm) {
 func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context.Context) (turn.Result, error)) {
 	if _, err := epoch(ctx); err != nil {
 		n.writes.proposer.End(lt.Term)
-		poke(n.roleChanged)
+		n.signals.roleChanged.Notify()
 		return
 	}
 	n.logs.Lead(lt.Number, n.configuration())

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/propose"
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
 // HandOver has the leader hand over to another voter. It may be called on any node.
@@ -26,37 +27,37 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 		return unavailable("what is under way does not come to an end: %v", err)
 	}
 	defer release()
-	heir, ok := n.heir(ctx)
+	target, ok := n.transferTarget(ctx)
 	if !ok {
 		return unavailable("no other voter can be reached")
 	}
-	return n.transferTo(ctx, r, heir)
+	return n.transferTo(ctx, r, target)
 }
 
 // transferTo hands over to a voter, while nothing is proposed. The library's own
 // transfer is not used: it waits without an end for the next turn of a replicator that
 // is stuck, as while it backs off from a node that was away, and the leader refuses
 // entries for as long.
-func (n *Node) transferTo(ctx context.Context, r *raft.Raft, heir raft.Server) error {
+func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target raft.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*n.cfg.Consensus.Election)
 	defer cancel()
-	if err := n.untilEqual(ctx, r, string(heir.ID)); err != nil {
+	if err := n.untilEqual(ctx, r, string(target.ID)); err != nil {
 		return err
 	}
 	term := r.CurrentTerm()
-	if err := n.callElection(heir.ID, heir.Address); err != nil {
+	if err := n.callElection(target.ID, target.Address); err != nil {
 		return unavailable("leadership was not handed over: %v", err)
 	}
 	for r.State() == raft.Leader && r.CurrentTerm() == term {
-		if !pause(ctx, nil, 2*time.Millisecond, false) {
-			return unavailable("leadership was not handed over: node %s did not come to lead", heir.ID)
+		if !signal.Wait(ctx, nil, 2*time.Millisecond) {
+			return unavailable("leadership was not handed over: node %s did not come to lead", target.ID)
 		}
 	}
 	n.stats.transfers.Add(1)
-	poke(n.roleChanged)
+	n.signals.roleChanged.Notify()
 	for {
-		serving, changed := n.lead.term()
-		if serving != term || !pause(ctx, changed, 0, true) {
+		serving, changed := n.lead.serves()
+		if serving != term || !signal.Wait(ctx, changed, 0) {
 			return nil
 		}
 	}
@@ -69,16 +70,16 @@ func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 		if err == nil && st.Last >= r.LastIndex() {
 			return nil
 		}
-		if !pause(ctx, nil, 5*time.Millisecond, false) {
+		if !signal.Wait(ctx, nil, 5*time.Millisecond) {
 			return unavailable("leadership was not handed over: node %s does not catch up", id)
 		}
 	}
 }
 
-// heir returns the voter that answers has no damage and the longest log, of those with space
+// transferTarget returns the voter that answers has no damage and the longest log, of those with space
 // on their disks if there are any. Raft's own choice is the one that it sent most
 // to, which may be down.
-func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
+func (n *Node) transferTarget(ctx context.Context) (target raft.Server, ok bool) {
 	var best nodeStatus
 	for _, s := range n.configuration().Servers {
 		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
@@ -86,21 +87,21 @@ func (n *Node) heir(ctx context.Context) (heir raft.Server, ok bool) {
 		}
 		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && !st.Damaged && st.Role != roleRecovering &&
 			(!ok || best.NoSpace && !st.NoSpace || best.NoSpace == st.NoSpace && st.Last > best.Last) {
-			heir, ok, best = s, true, st
+			target, ok, best = s, true, st
 		}
 	}
-	return heir, ok
+	return target, ok
 }
 
-// makeWay has the heir stand for election although something is under way here
-// that may never end. What was sent to the others is in the heir's log, and calls
+// forceTransfer has the transfer target stand for election although something is under way here
+// that may never end. What was sent to the others is in that node's log, and calls
 // without an outcome are sent again, to the new leader.
-func (n *Node) makeWay(ctx context.Context) error {
-	heir, ok := n.heir(ctx)
+func (n *Node) forceTransfer(ctx context.Context) error {
+	target, ok := n.transferTarget(ctx)
 	if !ok {
 		return unavailable("no other voter can be reached")
 	}
-	return n.callElection(heir.ID, heir.Address)
+	return n.callElection(target.ID, target.Address)
 }
 
 // callElection has a node stand for election at once.

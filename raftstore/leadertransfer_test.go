@@ -85,8 +85,8 @@ func TestHeirIsNotRecovering(t *testing.T) {
 			Term: end.Term}}); err != nil {
 			t.Fatal(err)
 		}
-		if heir, ok := leader.heir(t.Context()); !ok || string(heir.ID) == n.id {
-			t.Errorf("%v is to lead, while %s is recovering", heir.ID, n.id)
+		if target, ok := leader.transferTarget(t.Context()); !ok || string(target.ID) == n.id {
+			t.Errorf("%v is to lead, while %s is recovering", target.ID, n.id)
 		}
 		if err := leader.TransferLeadership(t.Context()); err != nil {
 			t.Fatal(err)

@@ -118,7 +118,7 @@ func TestWipedNodeThatStartsAloneIsRefused(t *testing.T) {
 	if err := c.ended(wiped); err == nil || !strings.Contains(err.Error(), "remove the member") {
 		t.Fatalf("it ends with: %v", err)
 	}
-	if term, _ := c.nodes["n1"].lead.term(); term != 0 {
+	if term, _ := c.nodes["n1"].lead.serves(); term != 0 {
 		t.Fatal("n1 leads by the vote of a node that lost its memory")
 	}
 	c.start("n2")
@@ -169,7 +169,7 @@ func TestTransferLeadership(t *testing.T) {
 	c.ready()
 	writes := startWriters(t, "w", 4, func(i, _ int) *running { return c.nodes[ids(3)[i%3]] })
 	eventuallyTrue(t, "leadership is handed over", func() bool { return old.TransferLeadership(t.Context()) == nil })
-	if term, _ := old.lead.term(); term != 0 {
+	if term, _ := old.lead.serves(); term != 0 {
 		t.Fatal("it still leads")
 	}
 	if err := old.TransferLeadership(t.Context()); turn.KindOf(err) != turn.Unavailable {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/propose"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -54,7 +55,7 @@ func (n *Node) change(ctx context.Context, c change) error {
 			return nil
 		}
 		if errors.As(err, new(moved)) && time.Now().Before(limit) {
-			if _, changed := n.lead.leader(); pause(ctx, changed, 50*time.Millisecond, false) {
+			if _, changed := n.lead.leader(); signal.Wait(ctx, changed, 50*time.Millisecond) {
 				continue
 			}
 		}
@@ -69,7 +70,7 @@ func (n *Node) change(ctx context.Context, c change) error {
 		}
 		again = true
 		_, changed := n.lead.leader()
-		if !pause(ctx, changed, 50*time.Millisecond, false) {
+		if !signal.Wait(ctx, changed, 50*time.Millisecond) {
 			return err
 		}
 	}
@@ -122,7 +123,7 @@ func (n *Node) waitLeader(ctx context.Context) (string, error) {
 		if leader != "" {
 			return leader, nil
 		}
-		if !pause(ctx, changed, 0, true) {
+		if !signal.Wait(ctx, changed, 0) {
 			return "", unavailable("no leader within %v", n.cfg.Calls.LeaderWait)
 		}
 	}
@@ -190,7 +191,7 @@ func (n *Node) roomForChange(ctx context.Context) error {
 	n.checkSpace()
 	room := func() bool { return n.cfg.LogEngine == "boltdb" || n.logs.Room() >= n.logMargin() }
 	for end := time.Now().Add(time.Second); !room() && time.Now().Before(end); { // the next segment is being made
-		if !pause(ctx, nil, 5*time.Millisecond, false) {
+		if !signal.Wait(ctx, nil, 5*time.Millisecond) {
 			break
 		}
 	}
@@ -200,16 +201,6 @@ func (n *Node) roomForChange(ctx context.Context) error {
 				"log: %s", n.id, onFullDisk)
 	}
 	return nil
-}
-
-// serverIn returns a server of a configuration.
-func serverIn(c raft.Configuration, id string) (raft.Server, bool) {
-	for _, s := range c.Servers {
-		if string(s.ID) == id {
-			return s, true
-		}
-	}
-	return raft.Server{}, false
 }
 
 // spread waits a little until the other nodes have applied an entry, so that a
@@ -224,7 +215,7 @@ func (n *Node) spread(ctx context.Context, index uint64) {
 			if st, err := n.statusOf(ctx, id); err != nil || st.Applied >= index {
 				break
 			}
-			if !pause(ctx, nil, 5*time.Millisecond, false) {
+			if !signal.Wait(ctx, nil, 5*time.Millisecond) {
 				return
 			}
 		}
@@ -254,7 +245,7 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 	if err := n.addLearner(ctx, t, c); err != nil {
 		return err
 	}
-	poke(n.roleChanged)
+	n.signals.roleChanged.Notify()
 	if err := n.untilCaughtUp(ctx, t, c.ID); err != nil {
 		return err
 	}

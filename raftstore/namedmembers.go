@@ -69,7 +69,7 @@ func (n *Node) toldUnasked(id string, seen seenAnswer) {
 	n.judgeUnasked(id, seen)
 	// Two nodes that start would otherwise answer each question with the next one.
 	if n.ballot.ready() != nil && n.hearsay.speak(id) {
-		poke(n.met)
+		n.signals.peerConnected.Notify()
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/readindex"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
@@ -44,41 +46,40 @@ type Node struct {
 	trans   *transport
 	waiter  *peerWaiter
 	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
-	lead    *leadership
+	lead    *knownLeader
 	writes  *writes
 	// levelGate is held while a node is found fit to join, until it is a member, and
 	// while the level is raised.
 	levelGate gate
 	casts     *broadcast.Broadcaster
-	reads     *reads
-	far       rounds // of read indexes from a leader that is another node
+	reads     *readindex.Reader
 	space     *diskSpace
 	offsets   clustertime.Offsets
 	departed  departures
 	vouchers  vouchers
 	hearsay   hearsay
-	fresh     freshness
 	stats     counters
 
-	roleChanged chan struct{} // cap 1: who leads may have changed
-	changing    gate          // for one change of the configuration at a time
-	flushed     chan struct{} // cap 1: the state was flushed
-	met         chan struct{} // cap 1: another node can be asked
-	damaged     chan struct{} // cap 1: the state is damaged
-	sends       sync.Mutex    // held while the state is sent to a node that repairs its own
-	begun       atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
+	changing gate // for one change of the configuration at a time
+	signals  signals
+	sends    sync.Mutex    // held while the state is sent to a node that repairs its own
+	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 
 	checked  chan struct{} // closed when the log was held against its mark
 	failure  failure
 	stopping atomic.Bool
 }
 
-// poke leaves a token in a channel with room for one.
-func poke(ch chan<- struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
+// signals tell the node's goroutines to look again.
+type signals struct {
+	roleChanged   signal.Channel // another node may lead
+	flushed       signal.Channel // the state was flushed
+	peerConnected signal.Channel // another node can be asked
+	damaged       signal.Channel // the state is damaged
+}
+
+func newSignals() signals {
+	return signals{roleChanged: signal.New(), flushed: signal.New(), peerConnected: signal.New(), damaged: signal.New()}
 }
 
 // Close closes the files of a Node that was not given to Run.
@@ -169,7 +170,7 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 			reply(nil, err)
 			return
 		}
-		reply(answerConfirm(r.Payload, n.stable.Promised))
+		reply(readindex.Confirm(r.Payload, n.stable.Promised))
 	case kindCast:
 		answer, err := n.casts.Take(r.From.NodeID, r.Payload)
 		if err != nil {
@@ -204,27 +205,6 @@ func (n *Node) known() raftlog.Known {
 func (n *Node) leading() bool {
 	leading, _, _ := n.raftState()
 	return leading
-}
-
-// configuration returns the latest configuration, committed or not.
-func (n *Node) configuration() raft.Configuration {
-	r := n.raft.Load()
-	if r == nil {
-		return raft.Configuration{}
-	}
-	return r.GetConfiguration().Configuration()
-}
-
-func (n *Node) voters() (others []string, self bool) { return votersOf(n.configuration(), n.id) }
-
-// others are the other nodes of the configuration, voters or not.
-func (n *Node) others() (ids []string) {
-	for _, s := range n.configuration().Servers {
-		if string(s.ID) != n.id {
-			ids = append(ids, string(s.ID))
-		}
-	}
-	return ids
 }
 
 // await waits for a future, but no longer than ctx: Raft loses futures when it

@@ -28,9 +28,8 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
-		lead:        newLeadership(cfg.NodeID),
-		roleChanged: make(chan struct{}, 1), changing: newGate(), flushed: make(chan struct{}, 1),
-		met: make(chan struct{}, 1), damaged: make(chan struct{}, 1),
+		lead:    newKnownLeader(cfg.NodeID),
+		signals: newSignals(), changing: newGate(),
 		failure: newFailure(), checked: make(chan struct{}),
 		space: newDiskSpace(),
 
@@ -77,7 +76,7 @@ func (n *Node) openFiles() (err error) {
 	told := state.OnFlush
 	state.OnFlush = func(s fsm.FlushStats) {
 		n.stats.flushed(s, time.Now())
-		poke(n.flushed)
+		n.signals.flushed.Notify()
 		if told != nil {
 			told(s)
 		}
@@ -189,10 +188,6 @@ func (n *Node) wire() {
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
 	n.writes = n.newWrites()
-	n.reads = &reads{
-		lead: n.lead, net: n.net, voter: n.voters, state: n.raftState,
-		limit: min(n.cfg.Consensus.Heartbeat, time.Second), rounds: newRounds(),
-	}
-	n.far = newRounds()
+	n.reads = n.newReader()
 	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.others)
 }

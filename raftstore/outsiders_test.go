@@ -13,6 +13,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth/certs"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -72,7 +73,7 @@ func TestOnlyMembersGetIn(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		refused := make(chan struct{}, 1)
+		refused := signal.New()
 		requests := stranger(t, test.says, func(cfg *peer.Config) {
 			cfg.Refused = func(_ peer.Meeting, r *peer.Refusal) {
 				want := peer.RefusedMember
@@ -80,7 +81,7 @@ func TestOnlyMembersGetIn(t *testing.T) {
 					want = peer.RefusedOther // it may be a member, and is to try again
 				}
 				if r.Code == want {
-					poke(refused)
+					refused.Notify()
 				}
 			}
 		})

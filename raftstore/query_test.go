@@ -28,7 +28,7 @@ func TestTooManyQueries(t *testing.T) {
 	for i := range errs {
 		all.Go(func() {
 			for again := true; again; { // while the leader cannot reach its voters in time
-				_, again, errs[i] = c.nodes["n2"].forwardQuery(t.Context(), "n1", q)
+				_, again, errs[i] = readPeers{c.nodes["n2"].net}.Query(t.Context(), "n1", q)
 			}
 		})
 	}

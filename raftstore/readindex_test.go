@@ -37,7 +37,7 @@ func (c *cluster) elect(id string) *running {
 				c.t.Fatal(err)
 			}
 		}
-		term, _ := r.lead.term()
+		term, _ := r.lead.serves()
 		return term != 0
 	})
 	return r
@@ -98,7 +98,7 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 		r, _ := a.Query(context.Background(), &turn.Read{Key: key("s")}, turn.Consistency{})
 		early <- r
 	}()
-	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.held.Load() >= 2 })
+	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.LeaderStats().Rounds >= 2 })
 	verifying := a.raft.Load().VerifyLeader() // makes it send heartbeats now
 	for _, o := range others {
 		eventuallyTrue(t, o+" has answered", func() bool { return w.held("n1", c.addrs[o]) >= 2 })
@@ -125,9 +125,8 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	<-waits
 	again := a.raft.Load().VerifyLeader()
 	eventuallyTrue(t, "the read waits", func() bool {
-		a.reads.mu.Lock()
-		defer a.reads.mu.Unlock()
-		return a.reads.next != nil || a.reads.held.Load() >= 3
+		s := a.reads.LeaderStats()
+		return s.Waiting > 0 || s.Rounds >= 3
 	})
 	for _, o := range others {
 		w.holdAnswers("n1", c.addrs[o], false)
@@ -183,25 +182,6 @@ func TestLearnersDoNotConfirmALeader(t *testing.T) {
 	t.Logf("VerifyLeader of the deposed leader: %v", await(ctx, verified))
 }
 
-// A node that was in a higher term denies.
-func TestConfirmation(t *testing.T) {
-	question := []byte("nonce678\x05\x00\x00\x00\x00\x00\x00\x00")
-	for promised, want := range map[uint64]bool{4: true, 5: true, 6: false} {
-		answer, err := answerConfirm(question, func() uint64 { return promised })
-		if err != nil || confirmed(question, answer) != want {
-			t.Errorf("promised %d: %v, %v", promised, confirmed(question, answer), err)
-		}
-	}
-	other := []byte("another8\x05\x00\x00\x00\x00\x00\x00\x00")
-	answer, _ := answerConfirm(other, func() uint64 { return 5 })
-	if confirmed(question, answer) {
-		t.Error("the answer to another question counts")
-	}
-	if _, err := answerConfirm(question[:3], nil); err == nil {
-		t.Error("a short question is answered")
-	}
-}
-
 func TestBoundedReads(t *testing.T) {
 	c := newCluster(t, 3, func(cfg *Config) { cfg.Calls.LeaderWait = 2 * time.Second })
 	leader := c.leader()
@@ -220,7 +200,7 @@ func TestBoundedReads(t *testing.T) {
 	}
 	eventuallyTrue(t, "the follower proves its state fresh", func() bool {
 		_, _ = bounded(f, 0)
-		return f.fresh.within(time.Minute, time.Now())
+		return f.reads.Within(time.Minute)
 	})
 	for id := range c.addrs { // alone, it may answer only as far as the proof reaches
 		if id != f.id {
@@ -247,73 +227,13 @@ func TestLeaderAloneIsNotConfirmed(t *testing.T) {
 	put(t, a, "s", "x")
 	c.kill("n2")
 	eventuallyTrue(t, "a majority confirms the leader", func() bool {
-		_, ok := a.reads.index(t.Context())
+		_, ok := a.reads.LeaderIndex(t.Context())
 		return ok
 	})
 	c.kill("n3")
 	for range 5 {
-		if index, ok := a.reads.index(t.Context()); ok {
+		if index, ok := a.reads.LeaderIndex(t.Context()); ok {
 			t.Fatalf("read index %d without a majority", index)
-		}
-	}
-}
-
-// A voter that was spared is asked when the one that was asked does not answer,
-// whether its connection is gone or it is silent.
-func TestSparedVotersAreAskedInTheEnd(t *testing.T) {
-	w := newWires()
-	c := newCluster(t, 3, w.option, patient)
-	defer c.killAll() // patient nodes do not hand over
-	a := c.elect("n1")
-	put(t, a, "s", "x")
-	eventuallyTrue(t, "the leader reaches both others, and they confirm", func() bool {
-		return a.net.Connected("n2") && a.net.Connected("n3") &&
-			c.nodes["n2"].ballot.ready() == nil && c.nodes["n3"].ballot.ready() == nil
-	})
-	r := reads{lead: a.reads.lead, net: a.net, voter: a.reads.voter, limit: time.Minute} // the node uses its own
-	confirm := func() (quick string, ok bool) {
-		term, changed := a.lead.term()
-		if !r.confirm(t.Context(), term, changed, true) {
-			return "", false
-		}
-		if len(r.quick) != 1 {
-			t.Fatalf("%v confirmed, though one is enough", r.quick)
-		}
-		return r.quick[0], true
-	}
-	first, ok := confirm()
-	if !ok {
-		t.Fatal("no majority")
-	}
-	for range 20 {
-		if now, ok := confirm(); !ok || now != first {
-			t.Fatalf("%q was asked, and not %s, who was quick before", now, first)
-		}
-	}
-	w.dropRequests("n1", c.addrs[first], true)
-	second, ok := confirm()
-	if !ok || second == first {
-		t.Fatalf("%q confirms where %s gets no questions", second, first)
-	}
-	w.dropRequests("n1", c.addrs[first], false) // by new connections
-	c.kill(second)
-	eventuallyTrue(t, "the other one confirms", func() bool {
-		now, ok := confirm()
-		return ok && now == first
-	})
-	c.kill(first)
-	if now, ok := confirm(); ok {
-		t.Fatalf("%q confirms, and was killed", now)
-	}
-}
-
-func TestMajority(t *testing.T) {
-	for others := range 8 {
-		if got, want := 1+majority(others, true), (others+1)/2+1; got != want {
-			t.Errorf("this voter and %d others: %d, not %d", others, got, want)
-		}
-		if got, want := majority(others, false), others/2+1; got != want {
-			t.Errorf("%d voters: %d, not %d", others, got, want)
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/propose"
+	"github.com/turnlog/turnlog/internal/readindex"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -59,7 +61,7 @@ func (n *Node) checkRemaining(ctx context.Context, id string) error {
 	if len(remaining) == 0 {
 		return nil // it is the last one, or this one goes on alone
 	}
-	need := majority(len(remaining), voter)
+	need := readindex.Majority(len(remaining), voter)
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
 	defer cancel()
 	for {
@@ -67,7 +69,7 @@ func (n *Node) checkRemaining(ctx context.Context, id string) error {
 		if reached >= need {
 			return nil
 		}
-		if !pause(ctx, nil, 50*time.Millisecond, false) {
+		if !signal.Wait(ctx, nil, 50*time.Millisecond) {
 			return unavailable("node %s was not removed: of the %d other voters that would remain, %d can be "+
 				"reached, and %d have to be; "+
 				"bring back those that are down, or remove them first", id, len(remaining), reached, need)

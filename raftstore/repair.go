@@ -52,7 +52,7 @@ func (n *Node) repair(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-n.damaged:
+		case <-n.signals.damaged:
 		}
 		for {
 			damage, _ := n.state.Damage()
@@ -128,7 +128,7 @@ func (n *Node) handOver(ctx context.Context) {
 	defer cancel()
 	err := n.TransferLeadership(ctx)
 	if err != nil {
-		err = n.makeWay(context.WithoutCancel(ctx))
+		err = n.forceTransfer(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		n.log.Warn("a node with a damaged state leads, and cannot hand over", "error", err)

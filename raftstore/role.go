@@ -28,7 +28,7 @@ func (n *Node) watchRole(ctx context.Context) {
 				n.endTerm(lt)
 			}
 			return
-		case <-n.roleChanged:
+		case <-n.signals.roleChanged:
 		case <-tick.C:
 		}
 	}

@@ -124,7 +124,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	r.RegisterObserver(raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		switch o.Data.(type) {
 		case raft.RaftState, raft.LeaderObservation, raft.PeerObservation:
-			poke(n.roleChanged)
+			n.signals.roleChanged.Notify()
 		}
 		return false
 	}))
@@ -132,7 +132,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	// Not before Raft has read its log, which can take longer than the others are asked.
 	n.ballot.ask(n.askTime())
 	n.raft.Store(r)
-	poke(n.roleChanged)
+	n.signals.roleChanged.Notify()
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (n *Node) raftConfig() *raft.Config {
 // work starts the node's own goroutines; they end with life.
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
-		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.run, n.readFar, n.writes.sweep, n.compact,
+		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.Lead, n.reads.Follow, n.writes.sweep, n.compact,
 		n.watchDisk, n.watchSpace, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
 	} {
 		wg.Go(func() { run(life) })

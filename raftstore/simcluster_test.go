@@ -311,7 +311,7 @@ func (c *simCluster) others(id string) []string {
 // leader returns the node that leads and serves, nil if there is none.
 func (c *simCluster) leader() *simNode {
 	for _, n := range c.running() {
-		if term, _ := n.lead.term(); term != 0 {
+		if term, _ := n.lead.serves(); term != 0 {
 			return n
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
 // simNet is a network in memory. Every ordered pair of nodes has a line of its
@@ -106,8 +108,8 @@ func (n *simNet) dial(ctx context.Context, from, to string) (net.Conn, error) {
 
 func (n *simNet) pairLocked(from, to string) (near, far *simConn) {
 	x := &exchange{request: rpcNone}
-	near = &simConn{net: n, exchange: x, from: from, to: to, wake: make(chan struct{}, 1)}
-	far = &simConn{net: n, exchange: x, from: to, to: from, wake: make(chan struct{}, 1)}
+	near = &simConn{net: n, exchange: x, from: from, to: to, wake: signal.New()}
+	far = &simConn{net: n, exchange: x, from: to, to: from, wake: signal.New()}
 	x.dialer, near.peer, far.peer = near, far, near
 	n.conns[near], n.conns[far] = true, true
 	return near, far
@@ -166,7 +168,7 @@ type simConn struct {
 	from, to string
 	peer     *simConn
 	exchange *exchange
-	wake     chan struct{} // cap 1: look again
+	wake     signal.Channel // cap 1: look again
 
 	// Guarded by net.mu.
 	inbox    []packet
@@ -179,7 +181,7 @@ type packet struct {
 	data []byte
 }
 
-func (c *simConn) wakeLocked() { poke(c.wake) }
+func (c *simConn) wakeLocked() { c.wake.Notify() }
 
 // Write never blocks: buffers have no bounds here.
 func (c *simConn) Write(b []byte) (int, error) {

@@ -28,7 +28,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 				defer handing.Store(false)
 				ctx, cancel := context.WithTimeout(ctx, s.SlowSync)
 				defer cancel()
-				if err := n.makeWay(ctx); err != nil {
+				if err := n.forceTransfer(ctx); err != nil {
 					n.log.Warn("no other node is made to lead", "error", err)
 				}
 			})

@@ -9,9 +9,9 @@ import (
 )
 
 type counters struct {
-	forwardedQueries, ticks, transfers, installed, repairs atomic.Uint64
-	flushBytes                                             atomic.Uint64
-	flushes, snapshots                                     timings
+	ticks, transfers, installed, repairs atomic.Uint64
+	flushBytes                           atomic.Uint64
+	flushes, snapshots                   timings
 }
 
 // timings count how often something was done, how long that took together, and
@@ -77,14 +77,15 @@ type Stats struct {
 // Stats returns the counters.
 func (n *Node) Stats() Stats {
 	calls, proposed, forwarded := n.writes.calls.Stats(), n.writes.proposer.Stats(), n.writes.forwarder.Stats()
+	reads := n.reads.LeaderStats()
 	s := Stats{
 		Calls: calls.Submitted, CallsOverloaded: calls.Overloaded, CallsRetried: calls.Retries,
 		OutcomesUnknown: calls.Unknown, OutcomesUnavailable: calls.Unavailable,
 		CallsUnderWay: n.writes.calls.Unresolved(),
 		Entries:       proposed.Entries, Commands: proposed.Commands, EntryBytes: proposed.Bytes,
 		Forwarded: forwarded.Calls, ForwardBatches: forwarded.Batches, ForwardResets: forwarded.Resets,
-		ReadRounds: n.reads.held.Load(), ReadsServed: n.reads.served.Load(),
-		QueriesForwarded: n.stats.forwardedQueries.Load(),
+		ReadRounds: reads.Rounds, ReadsServed: reads.Reads,
+		QueriesForwarded: n.reads.Forwarded(),
 		LeaderChanges:    n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
 		SnapshotsTaken: n.stats.snapshots.count.Load(), SnapshotsInstalled: n.stats.installed.Load(),
 		StateRepairs: n.stats.repairs.Load(),

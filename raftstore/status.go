@@ -13,6 +13,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -177,14 +178,14 @@ func (n *Node) watchStart(ctx context.Context) {
 	}
 	for {
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
-		index, ok := n.readIndex(attempt)
+		index, ok := n.reads.Index(attempt)
 		cancel()
 		if ok {
 			n.begun.Store(index + 1)
 			return
 		}
 		_, changed := n.lead.leader()
-		if !pause(ctx, changed, 50*time.Millisecond, false) {
+		if !signal.Wait(ctx, changed, 50*time.Millisecond) {
 			return
 		}
 	}

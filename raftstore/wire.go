@@ -14,7 +14,7 @@ import (
 // The requests between nodes. Numbers are never given anew.
 const (
 	kindForward peer.Kind = peer.Ordered | 1 // a batch of commands for the leader
-	kindConfirm peer.Kind = peer.Ordered | 2 // is there a newer term? (see reads)
+	kindConfirm peer.Kind = peer.Ordered | 2 // is there a newer term? (see package readindex)
 	kindCast    peer.Kind = peer.Ordered | 3 // a message beside the log (see package broadcast)
 
 	kindQuery   peer.Kind = 1 // a linearizable query for the leader

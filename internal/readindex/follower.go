@@ -1,0 +1,35 @@
+package readindex
+
+import (
+	"context"
+	"time"
+)
+
+// followerIndexes gets read indexes from a leader that is another node.
+type followerIndexes struct {
+	self    string
+	cluster Cluster
+	peers   Peers
+	limit   time.Duration
+	rounds
+}
+
+// newFollowerIndexes returns those of the node self, which do nothing until Run runs. limit bounds
+// each request to the leader.
+func newFollowerIndexes(self string, cluster Cluster, peers Peers, limit time.Duration) *followerIndexes {
+	return &followerIndexes{self: self, cluster: cluster, peers: peers, limit: limit, rounds: newRounds()}
+}
+
+// Run asks the leader for the reads that wait, until ctx ends.
+func (f *followerIndexes) Run(ctx context.Context) { f.run(ctx, f.round) }
+
+func (f *followerIndexes) round(ctx context.Context, _ int) answer {
+	leader, _ := f.cluster.Leader()
+	if leader == "" || leader == f.self {
+		return answer{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, f.limit)
+	defer cancel()
+	index, err := f.peers.ReadIndex(ctx, leader)
+	return answer{index, err == nil}
+}

@@ -1,0 +1,292 @@
+package readindex
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/signal"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// State is a node's state machine.
+type State interface {
+	Query(q turn.Query) (turn.Result, error)
+	// Applied returns the last entry that was applied.
+	Applied() (index, term uint64)
+	WaitApplied(ctx context.Context, index uint64) error
+	// Damage returns what damage there is, and whether it has halted the machine.
+	Damage() (found error, halted bool)
+}
+
+// Peers are the other nodes.
+type Peers interface {
+	// Confirm asks a voter a leader's question, and calls answered, once and from any goroutine,
+	// with what the function Confirm returned there. It does not block.
+	Confirm(id string, question []byte, answered func(answer []byte, err error))
+	// ReadIndex returns a read index of the leader's: see Reader.LeaderIndex.
+	ReadIndex(ctx context.Context, leader string) (uint64, error)
+	// Query has the leader answer a query: see Reader.Answer. again: that node cannot, another may.
+	Query(ctx context.Context, leader string, encoded []byte) (r turn.Result, again bool, err error)
+}
+
+// ErrNotLeader is why a node does not answer as the leader: another node is to be asked.
+var ErrNotLeader = errors.New("readindex: the node does not lead, or is about to lead no more")
+
+// Reader answers queries. All methods may be called by any goroutine.
+type Reader struct {
+	self     string
+	cluster  Cluster
+	peers    Peers
+	state    State
+	wait     time.Duration // for a leader
+	leader   *leaderIndexes
+	follower *followerIndexes
+
+	fresh     freshness
+	forwarded atomic.Uint64
+}
+
+// Config configures a Reader.
+type Config struct {
+	Self       string // the node's id
+	Cluster    Cluster
+	Peers      Peers
+	State      State
+	LeaderWait time.Duration // how long a query waits for a leader
+	RoundLimit time.Duration // of one attempt to get a read index
+}
+
+// New returns a Reader, which gets no read indexes until Lead and Follow run.
+func New(c Config) *Reader {
+	return &Reader{
+		self: c.Self, cluster: c.Cluster, peers: c.Peers, state: c.State, wait: c.LeaderWait,
+		leader:   newLeaderIndexes(c.Cluster, c.Peers, c.RoundLimit),
+		follower: newFollowerIndexes(c.Self, c.Cluster, c.Peers, c.RoundLimit),
+	}
+}
+
+// Lead runs the rounds of this node as the leader, until ctx ends.
+func (r *Reader) Lead(ctx context.Context) { r.leader.Run(ctx) }
+
+// Follow runs the rounds of this node while another one leads, until ctx ends.
+func (r *Reader) Follow(ctx context.Context) { r.follower.Run(ctx) }
+
+// LeaderStats counts the rounds of this node as the leader.
+func (r *Reader) LeaderStats() Stats { return r.leader.Stats() }
+
+// Forwarded returns how many queries went to the leader.
+func (r *Reader) Forwarded() uint64 { return r.forwarded.Load() }
+
+// LeaderIndex returns a read index if this node leads.
+func (r *Reader) LeaderIndex(ctx context.Context) (uint64, bool) { return r.leader.Index(ctx) }
+
+// Within reports whether this node's state is known to include what was acknowledged so long ago.
+func (r *Reader) Within(age time.Duration) bool { return r.fresh.within(age, time.Now()) }
+
+// Index gets a read index from the leader, whichever node that is, in one attempt.
+func (r *Reader) Index(ctx context.Context) (uint64, bool) {
+	switch leader, _ := r.cluster.Leader(); leader {
+	case "":
+		return 0, false
+	case r.self:
+		return r.leader.Index(ctx)
+	}
+	return r.follower.Index(ctx)
+}
+
+// Query answers a valid query. The error is a *turn.Error. A query changes nothing, so that every
+// error is safe to retry as far as its kind allows.
+func (r *Reader) Query(ctx context.Context, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	d := deadline{Context: ctx, until: time.Now().Add(r.wait)}
+	defer d.end()
+	res, err := r.query(&d, q, c)
+	if err != nil {
+		return turn.Result{}, queryError(d.Context, err)
+	}
+	return res, nil
+}
+
+// deadline is a context with a deadline that is set only when there is something
+// to wait for that may never come: most queries are answered before.
+type deadline struct {
+	context.Context
+	until  time.Time
+	cancel context.CancelFunc
+}
+
+// limited returns the context with its deadline.
+func (d *deadline) limited() context.Context {
+	if d.cancel == nil {
+		d.Context, d.cancel = context.WithDeadline(d.Context, d.until)
+	}
+	return d.Context
+}
+
+func (d *deadline) end() {
+	if d.cancel != nil {
+		d.cancel()
+	}
+}
+
+func queryError(ctx context.Context, err error) *turn.Error {
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, ctx.Err()) {
+		return turn.Errorf(turn.Unavailable, "the query was not answered in time: %v", cause)
+	}
+	return turn.AsError(err)
+}
+
+func (r *Reader) query(d *deadline, q turn.Query, c turn.Consistency) (turn.Result, error) {
+	switch c.Level {
+	case turn.Stale:
+		if res, elsewhere, err := r.answer(q); !elsewhere {
+			return res, err
+		}
+	case turn.Bounded:
+		if r.fresh.within(c.MaxAge, time.Now()) || r.refresh(d.limited()) {
+			if res, elsewhere, err := r.answer(q); !elsewhere {
+				return res, err
+			}
+		}
+	}
+	return r.linearizable(d, q)
+}
+
+// answer answers from this node's state. elsewhere: what it takes is damaged here, and
+// there are other nodes.
+func (r *Reader) answer(q turn.Query) (res turn.Result, elsewhere bool, err error) {
+	res, err = r.state.Query(q)
+	if err == nil {
+		return res, false, nil
+	}
+	_, halted := r.state.Damage()
+	return res, (halted || errors.Is(err, fsm.ErrHalted) || turn.Is(err, turn.Corrupt)) && !r.cluster.Alone(), err
+}
+
+func (r *Reader) linearizable(d *deadline, q turn.Query) (turn.Result, error) {
+	var encoded []byte // once, if it is forwarded
+	var damage error   // why this node could not answer
+	for {
+		leader, changed := r.cluster.Leader()
+		pause := lookAgain
+		switch leader {
+		case "":
+			pause = 0 // only a change helps
+		case r.self:
+			// A round ends by itself.
+			if index, ok := r.leader.Index(d.Context); ok {
+				res, elsewhere, err := r.answerAt(d, index, q)
+				if !elsewhere || r.sound() && !errors.Is(err, fsm.ErrHalted) {
+					return res, err // also if the state counts more than there is: no node is known to differ
+				}
+				damage = err // leadership is about to be handed over, or the halt has ended meanwhile
+			}
+		default:
+			if r.caughtUp(d.Context) {
+				res, elsewhere, err := r.answer(q)
+				if !elsewhere {
+					return res, err
+				}
+				damage = err
+			}
+			var err error
+			if encoded == nil {
+				if encoded, err = codec.EncodeQuery(q); err != nil {
+					return turn.Result{}, err
+				}
+			}
+			res, again, err := r.forward(d.limited(), leader, encoded)
+			if !again {
+				return res, err
+			}
+		}
+		if !signal.Wait(d.limited(), changed, pause) {
+			return turn.Result{}, cmp.Or[error](damage, turn.Errorf(turn.Unavailable, "no leader answered in time"))
+		}
+	}
+}
+
+// lookAgain is how long a query waits, unless another node comes to lead, before it is tried again.
+const lookAgain = 15 * time.Millisecond
+
+// sound reports whether the state can be relied on.
+func (r *Reader) sound() bool {
+	damage, halted := r.state.Damage()
+	return damage == nil && !halted
+}
+
+// answerAt is answer once this node has applied the entry index.
+func (r *Reader) answerAt(d *deadline, index uint64, q turn.Query) (res turn.Result, elsewhere bool, err error) {
+	if applied, _ := r.state.Applied(); applied < index {
+		if err := r.state.WaitApplied(d.limited(), index); err != nil {
+			return res, errors.Is(err, fsm.ErrHalted) && !r.cluster.Alone(), err
+		}
+	}
+	return r.answer(q)
+}
+
+// forward has the leader answer an encoded query. again: that node cannot, another may.
+func (r *Reader) forward(ctx context.Context, leader string, encoded []byte) (res turn.Result, again bool, err error) {
+	r.forwarded.Add(1)
+	return r.peers.Query(ctx, leader, encoded)
+}
+
+// Answer answers another node's query, if this node leads. The error is ErrNotLeader, a *turn.Error
+// that answers the query, or one of another type if this node cannot tell.
+func (r *Reader) Answer(ctx context.Context, q turn.Query) (turn.Result, error) {
+	index, ok := r.leader.Index(ctx)
+	if !ok {
+		return turn.Result{}, ErrNotLeader
+	}
+	if err := r.state.WaitApplied(ctx, index); err != nil {
+		return turn.Result{}, fmt.Errorf("readindex: wait for log entry %d: %w", index, err)
+	}
+	res, elsewhere, err := r.answer(q)
+	if elsewhere {
+		return turn.Result{}, ErrNotLeader // soon
+	}
+	if err != nil {
+		return turn.Result{}, turn.AsError(err)
+	}
+	return res, nil
+}
+
+// refresh proves this node's state fresh as of the call, without waiting for
+// entries that did not arrive yet. False: it is behind, or no leader answers.
+func (r *Reader) refresh(ctx context.Context) bool {
+	began := time.Now()
+	index, ok := r.Index(ctx)
+	if !ok {
+		return false
+	}
+	if applied, _ := r.state.Applied(); applied < index {
+		return false
+	}
+	r.fresh.prove(began)
+	return true
+}
+
+// catchUpTime is how long a follower waits for entries that it knows to be committed,
+// before it has the leader answer. While others write, the next entry brings the
+// news; else that takes much longer than asking.
+const catchUpTime = time.Millisecond
+
+// caughtUp reports whether this node, which does not lead, has applied every entry
+// that was committed before the call.
+func (r *Reader) caughtUp(ctx context.Context) bool {
+	index, ok := r.follower.Index(ctx)
+	if !ok {
+		return false
+	}
+	if applied, _ := r.state.Applied(); applied >= index {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	return r.state.WaitApplied(ctx, index) == nil
+}
