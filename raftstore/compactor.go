@@ -45,7 +45,7 @@ const compactForSpaceEvery = 3 * time.Second
 func (n *Node) compactForSpace(now time.Time) bool {
 	applied, _ := n.state.Applied()
 	durable, _ := n.state.Durable()
-	return n.space.short.Load() != nil && applied > durable && now.Sub(n.stats.snapshots.ended()) > compactForSpaceEvery
+	return n.space.Short() != nil && applied > durable && now.Sub(n.stats.snapshots.ended()) > compactForSpaceEvery
 }
 
 // Snapshot makes the state durable as of now and drops the log behind it but for
@@ -80,7 +80,7 @@ func (n *Node) Snapshot(ctx context.Context) error {
 // tailBytes is how much log stays behind a snapshot.
 func (n *Node) tailBytes() int64 {
 	usual := n.cfg.Storage.TailBytes
-	if n.space.short.Load() != nil {
+	if n.space.Short() != nil {
 		return min(usual, 4<<20) // space is needed more
 	}
 	return n.snaps.Tail(usual)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/diskspace"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
@@ -197,10 +198,10 @@ func (c *StorageBounds) setDefaults() {
 	c.CheckEvery = cmp.Or(c.CheckEvery, time.Second)
 	c.ReserveBytes = cmp.Or(c.ReserveBytes, 64<<20)
 	if c.FreeBytes == nil {
-		c.FreeBytes = freeBytes
+		c.FreeBytes = diskspace.FreeBytes
 	}
 	if c.FreeFiles == nil {
-		c.FreeFiles = freeFiles
+		c.FreeFiles = diskspace.FreeFiles
 	}
 	c.SlowSync = cmp.Or(c.SlowSync, 2*time.Second)
 	c.StuckSync = cmp.Or(c.StuckSync, 30*time.Second)

@@ -51,7 +51,8 @@
 //	reads.Follow   rounds of asking the leader for a read index, on other nodes
 //	sweep          ends calls whose time is over
 //	compact        snapshots and the removal of log entries
-//	watchDisk      free space, and how long the disk takes
+//	watchDisk      how long the disk takes
+//	space.Run      free space, here and, while this node leads, on the other voters' disks
 //	watchMembers   cluster id and members → disk; notices the node's removal
 //	watchStart     asks what there is to catch up with
 //	repair         replaces a damaged state by that of another member

@@ -184,25 +184,6 @@ func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
 	return changed(await(ctx, begun))
 }
 
-// roomForChange returns why a change of the configuration may find no room in the log, nil if
-// it will. Raft goes on with a change as if it were stored, so that a node must stop if it is
-// not (see rejected in raftlog/proposal.go); and the retry would stop the next leader.
-func (n *Node) roomForChange(ctx context.Context) error {
-	n.checkSpace()
-	room := func() bool { return n.cfg.LogEngine == "boltdb" || n.logs.Room() >= n.logMargin() }
-	for end := time.Now().Add(time.Second); !room() && time.Now().Before(end); { // the next segment is being made
-		if !signal.Wait(ctx, nil, 5*time.Millisecond) {
-			break
-		}
-	}
-	if n.space.exhausted.Load() || n.space.logFull.Load() || !room() {
-		return turn.Errorf(turn.ReadOnly,
-			"the configuration was not changed: the disk of node %s, or of too many others, has no room for the "+
-				"log: %s", n.id, onFullDisk)
-	}
-	return nil
-}
-
 // spread waits a little until the other nodes have applied an entry, so that a
 // member that was removed and comes back with a new directory is not turned away
 // by one that lags by a moment.

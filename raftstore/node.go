@@ -15,6 +15,7 @@ import (
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/clustertime"
+	"github.com/turnlog/turnlog/internal/diskspace"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/readindex"
@@ -53,7 +54,7 @@ type Node struct {
 	levelGate gate
 	casts     *broadcast.Broadcaster
 	reads     *readindex.Reader
-	space     *diskSpace
+	space     *diskspace.Watcher
 	offsets   clustertime.Offsets
 	departed  departures
 	vouchers  vouchers

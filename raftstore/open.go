@@ -31,7 +31,6 @@ func Open(cfg Config) (_ *Node, err error) {
 		lead:    newKnownLeader(cfg.NodeID),
 		signals: newSignals(), changing: newGate(),
 		failure: newFailure(), checked: make(chan struct{}),
-		space: newDiskSpace(),
 
 		levelGate: newGate(),
 	}
@@ -187,6 +186,7 @@ func (n *Node) wire() {
 		RetryMax: n.askTime() / 2,
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
+	n.space = n.newSpace()
 	n.writes = n.newWrites()
 	n.reads = n.newReader()
 	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.others)

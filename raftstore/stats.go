@@ -93,7 +93,7 @@ func (n *Node) Stats() Stats {
 		Flushes: n.stats.flushes.count.Load(), FlushBytes: n.stats.flushBytes.Load(),
 		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),
 		FirstIndex: n.logs.FirstDurable(), LastIndex: n.logs.LastDurable(),
-		ReadOnly: n.space.Refusal() != nil, ShortOfSpace: n.space.short.Load() != nil, FreeBytes: n.space.free.Load(),
+		ReadOnly: n.space.Refusal() != nil, ShortOfSpace: n.space.Short() != nil, FreeBytes: n.space.Free(),
 		Level: n.state.Level(),
 	}
 	s.LogAppends, s.LogAppendTime = n.logs.Appends()

@@ -50,10 +50,10 @@ func (n *Node) status() nodeStatus {
 		ID: n.id, Incarnation: n.ident.get().Incarnation,
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
 		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
-		NoLog: n.space.logFull.Load(), Wall: n.cfg.Clock.Now().UnixMilli(),
+		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
 	}
-	if short := n.space.short.Load(); short != nil {
+	if short := n.space.Short(); short != nil {
 		s.NoSpace, s.Space = true, short.Message
 	}
 	s.Applied, _ = n.state.Applied()

@@ -68,7 +68,7 @@ func (n *Node) Submit(ctx context.Context, op turn.Op) *propose.Call {
 	if err := n.levelError(needs); err != nil {
 		return n.writes.calls.Failed(err)
 	}
-	if why := n.space.rejects(op); why != nil {
+	if why := n.space.Rejects(op); why != nil {
 		return n.writes.calls.Failed(why)
 	}
 	if err := ctx.Err(); err != nil {

@@ -1,11 +1,11 @@
 //go:build unix
 
-package raftstore
+package diskspace
 
 import "golang.org/x/sys/unix"
 
-// freeBytes returns what an ordinary user can still write on the disk of dir.
-func freeBytes(dir string) (uint64, error) {
+// FreeBytes returns what an ordinary user can still write on the disk of dir.
+func FreeBytes(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, err
@@ -13,8 +13,8 @@ func freeBytes(dir string) (uint64, error) {
 	return uint64(s.Bavail) * uint64(s.Bsize), nil
 }
 
-// freeFiles returns how many more files the disk of dir can hold, if it has a bound.
-func freeFiles(dir string) (n uint64, bounded bool, err error) {
+// FreeFiles returns how many more files the disk of dir can hold, if it has a bound.
+func FreeFiles(dir string) (n uint64, bounded bool, err error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return 0, false, err
