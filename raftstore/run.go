@@ -159,7 +159,8 @@ func (n *Node) raftConfig() *raft.Config {
 func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
 		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.Lead, n.reads.Follow,
-		n.writes.sweep, n.compact, n.watchDisk, n.space.Run, n.watchMembers, n.watchStart, n.exchange, n.receive, n.repair,
+		n.writes.sweep, n.compact, n.watchDisk, n.space.Run, n.watchMembers, n.watchStart,
+		n.exchange, n.receive, n.repair,
 	} {
 		wg.Go(func() { run(life) })
 	}

@@ -77,7 +77,7 @@ func (n *Node) roomForChange(ctx context.Context) error {
 		}
 	}
 	if n.space.Exhausted() || n.space.LogFull() || !room() {
-		return turn.Errorf(turn.ReadOnly, 
+		return turn.Errorf(turn.ReadOnly,
 			"the configuration was not changed: the disk of node %s, or of too many others, has no room for the "+
 				"log: %s", n.id, diskspace.Advice)
 	}
