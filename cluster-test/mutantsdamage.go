@@ -105,7 +105,7 @@ func damageMutants() []mutant {
 					New: "if last := m.committed.Load(); id <= last && false {"}},
 			Catchers: []catcher{{Test: "TestStateFileDamagedInUse", Runs: 1}}},
 		{Name: "indices-unchecked", About: "entries of the state file's indices are taken whatever their checksums say",
-			Edits: []edit{{Old: "return layout.Unseal(layout.SealVersion, key, stored, \"index entry\")",
+			Edits: []edit{{Old: "return layout.Unseal(key, stored, \"index entry\")",
 				New: "return stored[min(layout.SealSize, len(stored)):], nil"}},
 			Catchers: []catcher{{Test: "TestScrubFindsAFlippedBit", Runs: 1}}},
 		{Name: "stale-copy-taken", About: "the second copy of a file counts, even if it is older",

@@ -15,10 +15,9 @@ type access struct {
 
 // readBytes returns how many bytes an answer may have. In a transaction that is the same on
 // every node, whatever its configuration: what queries pass and answer with is taken off the
-// allowance, and so decides what becomes of the operations behind them. Before turn.Level1
-// operations had none.
+// allowance, and so decides what becomes of the operations behind them.
 func (a access) readBytes() int {
-	if a.within && a.limited() {
+	if a.within {
 		return turn.DefaultLimits().ReadBytes
 	}
 	return a.cfg.ReadBytes

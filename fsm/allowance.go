@@ -51,16 +51,10 @@ func (a *allowance) fits(n uint64) error {
 // spend takes n off, which must have been found to fit, or else what is left.
 func (a *allowance) spend(n uint64) { a.left -= int(min(n, uint64(a.left))) }
 
-// limited reports whether operations have an allowance: before turn.Level1 they had none.
-func (m *Machine) limited() bool { return m.level() >= turn.Level1 }
-
 // spend takes the cost of an operation off the allowance, before it changes anything.
 // What is refused because of what was read uses up the rest, so that not as much is read
 // again and again.
 func (m *Machine) spend(n uint64) error {
-	if !m.limited() {
-		return nil
-	}
 	err := m.allowance.fits(n)
 	m.allowance.spend(n)
 	return err
@@ -69,9 +63,6 @@ func (m *Machine) spend(n uint64) error {
 // search is called before messages of a list are passed in search of one. If an entry
 // has spent all, nothing is searched any more.
 func (m *Machine) search() error {
-	if !m.limited() {
-		return nil
-	}
 	return m.allowance.fits(1)
 }
 
@@ -83,15 +74,9 @@ func (m *Machine) bound(v *view) { v.most = uint64(m.allowance.left) / passedCos
 // ended because that was used up.
 func (m *Machine) searched(v *view) error { return m.spend(passedCost * v.passed) }
 
-func (m *Machine) passedElements(n uint64) { m.spendUpTo(passedElement * n) }
+func (m *Machine) passedElements(n uint64) { m.allowance.spend(passedElement * n) }
 
-func (m *Machine) passedKeys(n uint64) { m.spendUpTo(passedKey * n) }
-
-func (m *Machine) spendUpTo(n uint64) {
-	if m.limited() {
-		m.allowance.spend(n)
-	}
-}
+func (m *Machine) passedKeys(n uint64) { m.allowance.spend(passedKey * n) }
 
 // searchList calls fn with the total elements of a list from an end of it on, until it returns
 // false, and takes the cost of that off the allowance. A search ends with an error where
@@ -105,7 +90,7 @@ func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*lay
 	payloads, left := uint64(0), uint64(m.allowance.left)
 	if err := v.list(from, total, func(r *layout.Record) bool {
 		payloads += uint64(len(r.Data)) / passedBytes
-		return (passedCost*v.passed+payloads <= left || !m.limited()) && fn(r)
+		return passedCost*v.passed+payloads <= left && fn(r)
 	}); err != nil {
 		return err
 	}
@@ -121,7 +106,7 @@ const smallPop = 4
 // affordPop reports an error if n messages at an end of a session cost more than is left.
 func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 	n = min(n, h.Count())
-	if !m.limited() || n == 0 {
+	if n == 0 {
 		return nil
 	}
 	if n <= smallPop {
@@ -158,9 +143,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 
 // tookOut takes the cost of messages that were taken out off the allowance.
 func (m *Machine) tookOut(rs []layout.Record) {
-	if m.limited() {
-		for i := range rs {
-			m.allowance.spend(copyCost(&rs[i]))
-		}
+	for i := range rs {
+		m.allowance.spend(copyCost(&rs[i]))
 	}
 }

@@ -49,38 +49,28 @@ func forks(n int) (ops []turn.Op) {
 // An entry of a few bytes does not need any amount of memory, on every node and at
 // every start: what it may copy is bounded, and the rest can be sent again.
 func TestEntryCopiesBounded(t *testing.T) {
-	for _, level := range []turn.ClusterLevel{turn.Level0, turn.Level1} {
-		r := newRig(t)
-		r.raise(level)
-		r.fill(100, 100<<10)
-		before := r.m.active.bytes
-		outs := r.apply(2, forks(60)...)
-		grown, bound := r.m.active.bytes-before, entryAllowance()+1<<20
-		got := outcomes(outs)
-		if level == turn.Level0 { // as older members do
-			if got[turn.Internal] != 60 {
-				t.Errorf("level 0: %v", got)
-			}
-			continue
+	r := newRig(t)
+	r.fill(100, 100<<10)
+	before := r.m.active.bytes
+	outs := r.apply(2, forks(60)...)
+	grown, bound := r.m.active.bytes-before, entryAllowance()+1<<20
+	got := outcomes(outs)
+	if grown > bound {
+		t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]), grown>>20, bound>>20)
+	}
+	if got[turn.Internal] < 5 || got[turn.Overloaded] != 60-got[turn.Internal] {
+		t.Errorf("forks of one entry: %v", got)
+	}
+	// What was refused did nothing, and can be sent again.
+	for i, out := range outs {
+		op := forks(60)[i].(*turn.Fork)
+		if there := r.query(&turn.Info{Key: op.To}).Session != nil; there != (out.Err == nil) {
+			t.Errorf("fork %d: %v, there: %v", i, out.Err, there)
 		}
-		if grown > bound {
-			t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]),
-				grown>>20, bound>>20)
-		}
-		if got[turn.Internal] < 5 || got[turn.Overloaded] != 60-got[turn.Internal] {
-			t.Errorf("forks of one entry: %v", got)
-		}
-		// What was refused did nothing, and can be sent again.
-		for i, out := range outs {
-			op := forks(60)[i].(*turn.Fork)
-			if there := r.query(&turn.Info{Key: op.To}).Session != nil; there != (out.Err == nil) {
-				t.Errorf("fork %d: %v, there: %v", i, out.Err, there)
-			}
-		}
-		r.flush()
-		if out := r.apply(2, forks(60)[59])[0]; out.Err != nil {
-			t.Errorf("sent again: %v", out.Err)
-		}
+	}
+	r.flush()
+	if out := r.apply(2, forks(60)[59])[0]; out.Err != nil {
+		t.Errorf("sent again: %v", out.Err)
 	}
 }
 
@@ -88,7 +78,6 @@ func TestEntryCopiesBounded(t *testing.T) {
 // help.
 func TestTransactionCopiesBounded(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	r.fill(100, 100<<10)
 	tx := &turn.Tx{}
 	for _, op := range append(forks(40), &turn.SetElement{Key: sessionA, Data: []byte("x")}) {
@@ -118,7 +107,6 @@ func TestTransactionCopiesBounded(t *testing.T) {
 // as forks are.
 func TestEditsCopyBounded(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	r.fill(8_000, 1<<10)
 	var replace, insert []turn.Op
 	for i := range int64(200) {
@@ -146,7 +134,6 @@ func TestEditsCopyBounded(t *testing.T) {
 // What an entry takes out to be answered with is bounded, too.
 func TestPopBounded(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	r.fill(20, 5<<20)
 	all := &turn.Pop{Key: sessionA, From: turn.Head, Count: 1 << 40}
 	for _, from := range []turn.Side{turn.Tail, turn.Head, turn.Newest} {
@@ -172,19 +159,15 @@ func TestPopBounded(t *testing.T) {
 func TestSearchBounded(t *testing.T) {
 	pivot := []byte("0 aaaaaaaa")
 	for _, c := range []struct {
-		level   turn.ClusterLevel
 		allowed int // messages that may be passed
 		size    int
 		want    turn.Kind // Internal: it takes place
 	}{
-		{turn.Level1, 30, 10, turn.TooLarge}, {turn.Level1, 31, 10, turn.Internal},
-		{turn.Level1, 31, 1000, turn.TooLarge}, {turn.Level1, 70, 1000, turn.Internal},
-		{turn.Level0, 1, 1000, turn.Internal},
+		{30, 10, turn.TooLarge}, {31, 10, turn.Internal}, {31, 1000, turn.TooLarge}, {70, 1000, turn.Internal},
 	} {
 		for _, op := range []turn.Op{&turn.RemoveElements{Key: sessionA, Data: []byte("none")},
 			&turn.InsertElement{Key: sessionA, Pivot: []byte("none"), Data: pivot}} {
 			r := newRig(t)
-			r.raise(c.level)
 			r.fill(31, c.size)
 			before := r.query(&turn.Info{Key: sessionA}).Session
 			left := c.allowed * passedCost
@@ -198,9 +181,9 @@ func TestSearchBounded(t *testing.T) {
 			used := left - r.m.allowance.left
 			r.m.mu.Unlock()
 			if got != c.want {
-				t.Errorf("level %d, %d messages of %d bytes, %T: %v, want %v", c.level, 31, c.size, op, got, c.want)
+				t.Errorf("%d messages of %d bytes, %T: %v, want %v", 31, c.size, op, got, c.want)
 			}
-			if c.level == turn.Level1 && used < 31*passedCost && used != left {
+			if used < 31*passedCost && used != left {
 				t.Errorf("%d messages of %d bytes, %T cost %d", 31, c.size, op, used)
 			}
 			if after := r.query(&turn.Info{Key: sessionA}).Session; after.Revision != before.Revision {
@@ -214,7 +197,6 @@ func TestSearchBounded(t *testing.T) {
 func TestRemovedElementsTakeLittleMemory(t *testing.T) {
 	for _, end := range []int64{1, -1} {
 		r := newRig(t)
-		r.raise(turn.Level1)
 		const n = 10_000
 		for side := range turn.Side(2) {
 			for range n / 1000 {
@@ -247,7 +229,6 @@ func TestRemovedElementsTakeLittleMemory(t *testing.T) {
 // comes in time. What is moved or copied does not keep the entry that it once came in.
 func TestWholeEntriesAreCounted(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	large := bytes.Repeat([]byte("x"), 4<<20)
 	rev := uint64(1 << 60)
 	refused := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}, Expect: &rev}
@@ -288,7 +269,6 @@ func TestTransactionQueriesBounded(t *testing.T) {
 	const n = 2000
 	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
 	r := newRig(t)
-	r.raise(turn.Level1)
 	var ops []turn.Op
 	for i := range n {
 		ops = append(ops, &turn.SetString{Key: key(fmt.Sprintf("s%05d", i))})

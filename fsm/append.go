@@ -47,7 +47,7 @@ func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (e
 func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
 	before := h.held()
 	r.First = h.Last + 1
-	revision := m.nextRevision(key)
+	revision := m.revision(key) + 1 // as advance will return
 	for i := range ms {
 		rec := layout.Record{Time: m.meta.clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
 		if rec.ID != "" {
@@ -78,11 +78,7 @@ func (m *Machine) place(h *head, rec layout.Record) {
 func (m *Machine) add(h *head, rec *layout.Record) {
 	h.Last++
 	rec.Seq = h.Last
-	if m.level() < turn.Level1 {
-		h.High = [2]uint64{h.Last, h.Last}
-	} else {
-		h.Take(rec.Side, rec.Seq)
-	}
+	h.Take(rec.Side, rec.Seq)
 	h.Live[rec.Side]++
 	h.Bytes += uint64(len(rec.Data))
 	m.active.add(h, *rec)
@@ -135,7 +131,7 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 		return false, e
 	}
 	r.First, r.Last, r.Duplicate = first.seq, before.seq, true
-	r.Revision = m.revisionThen(revision, h)
+	r.Revision = revision
 	if h != nil {
 		r.Count = h.Count()
 	}

@@ -69,13 +69,10 @@ type blobs interface {
 
 // loadBlock appends the records of a block, given as the store has it, to dst.
 func loadBlock(from blobs, dst []layout.Record, key, value []byte) ([]layout.Record, error) {
-	ref, elsewhere, err := layout.DecodeRef(key, value)
-	if elsewhere && err == nil {
-		value, err = readBlob(from, nil, key, ref)
-	}
+	block, err := wholeBlock(from, key, value)
 	if err == nil {
 		_, first := layout.SplitBlockKey(key)
-		dst, err = layout.DecodeBlock(dst, first, value, !elsewhere)
+		dst, err = layout.DecodeBlock(dst, first, block, false)
 	}
 	if err != nil {
 		return dst, layout.InBlock(err, key)
@@ -86,8 +83,8 @@ func loadBlock(from blobs, dst []layout.Record, key, value []byte) ([]layout.Rec
 // load appends the records of a block to dst: from the cache, or read. What is read
 // again, after a short time, is put there if keep is set.
 func (r *reading) load(dst []layout.Record, key, value []byte, keep bool) ([]layout.Record, error) {
-	ref, elsewhere, err := layout.DecodeRef(key, value)
-	if err != nil || !elsewhere || r.cache == nil {
+	ref, err := layout.DecodeRef(key, value)
+	if err != nil || r.cache == nil {
 		return loadBlock(r.pin, dst, key, value)
 	}
 	_, first := layout.SplitBlockKey(key)
@@ -112,12 +109,11 @@ func (r *reading) load(dst []layout.Record, key, value []byte, keep bool) ([]lay
 	return dst, nil
 }
 
-// wholeBlock returns a block, given as the store has it: value itself if it is no
-// reference.
+// wholeBlock returns the block that a value of the store refers to.
 func wholeBlock(from blobs, key, value []byte) ([]byte, error) {
-	ref, elsewhere, err := layout.DecodeRef(key, value)
-	if err != nil || !elsewhere {
-		return value, err
+	ref, err := layout.DecodeRef(key, value)
+	if err != nil {
+		return nil, err
 	}
 	return readBlob(from, nil, key, ref)
 }

@@ -30,7 +30,7 @@ type Config struct {
 	// CacheBytes bounds the memory of blocks of messages that were read recently.
 	// Default 16 MiB; negative: none are kept.
 	CacheBytes int
-	// ReadBytes bounds the payload of one answer; in transactions, from turn.Level1 on,
+	// ReadBytes bounds the payload of one answer; in transactions
 	// the default does. Default turn.Limits.ReadBytes.
 	ReadBytes int
 	Logger    *slog.Logger // default: slog.Default()

@@ -24,8 +24,8 @@ import (
 func (r *rig) rot(n int) (undo func()) {
 	r.t.Helper()
 	k, v := r.pair(bucketBlocks, n)
-	ref, ok, err := layout.DecodeRef(k, v)
-	if !ok || err != nil {
+	ref, err := layout.DecodeRef(k, v)
+	if err != nil {
 		r.t.Fatalf("block %x = %x: %v", k, v, err)
 	}
 	flip := func() {
@@ -119,7 +119,7 @@ func TestDamageDoesNotSpread(t *testing.T) {
 		r.flush()
 		r.rot(0)
 		k, v := r.pair(bucketBlocks, 0)
-		ref, _, _ := layout.DecodeRef(k, v)
+		ref, _ := layout.DecodeRef(k, v)
 		err := r.m.db.Update(func(tx *bbolt.Tx) error {
 			s := newBlockSpace(r.m.files, r.m.cache, r.m.uses, sweep{}, worth{})
 			s.begin(tx.Bucket(bucketBlocks))

@@ -62,7 +62,6 @@ func damagedSession(i int) turn.Key {
 // damageable fills a store so that heads and blocks have several leaves, and closes it.
 func damageable(t *testing.T) (base *rig, places map[string][][]int64, branches map[string][]int64) {
 	base, _ = repairable(t)
-	base.raise(turn.Level1)
 	for round := range damagedRounds {
 		data := "small"
 		if round < damagedRounds-1 {

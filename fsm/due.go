@@ -10,11 +10,10 @@ import (
 func (m *Machine) now() int64 { return m.meta.clock }
 
 // after returns the cluster time in so many milliseconds. One that no number holds is the
-// highest there is; below turn.Level1 it wraps and so has passed, as it did for the
-// versions that may be among the members.
+// highest there is.
 func (m *Machine) after(ms int64) int64 {
 	then := m.meta.clock + ms
-	if ms > 0 && then < m.meta.clock && m.level() >= turn.Level1 {
+	if ms > 0 && then < m.meta.clock {
 		return math.MaxInt64
 	}
 	return then

@@ -12,7 +12,6 @@ import (
 // A client that reads a list while elements are replaced sees each as it was at one moment.
 func TestReadersWhileElementsAreReplaced(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	const n = 200
 	r.listOf(n)
 	r.flush()

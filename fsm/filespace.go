@@ -50,7 +50,7 @@ func sealAccount(account, sums pairs) error {
 	if err != nil {
 		return err
 	}
-	return sums.Put(keyFiles, layout.Seal(layout.SealVersion, keyFiles, all)[:layout.SealSize])
+	return sums.Put(keyFiles, layout.Seal(keyFiles, all)[:layout.SealSize])
 }
 
 // checkAccount holds the account against its checksum. A new store has neither.
@@ -63,7 +63,7 @@ func checkAccount(account, sums *bbolt.Bucket) error {
 	if sum == nil && len(all) == 0 {
 		return nil
 	}
-	_, err = layout.Unseal(layout.SealVersion, keyFiles, slices.Concat(sum, all), "account of the block files")
+	_, err = layout.Unseal(keyFiles, slices.Concat(sum, all), "account of the block files")
 	return err
 }
 
@@ -204,12 +204,13 @@ func (s *blockSpace) release(key []byte) error {
 	if old == nil {
 		return nil
 	}
-	ref, elsewhere, err := layout.DecodeRef(key, old)
-	if elsewhere {
-		s.uses.refer(ref, -1)
-		s.cache.Drop(ref)
+	ref, err := layout.DecodeRef(key, old)
+	if err != nil {
+		return err
 	}
-	return err
+	s.uses.refer(ref, -1)
+	s.cache.Drop(ref)
+	return nil
 }
 
 // untidy reports whether there is a file to clean.
@@ -243,8 +244,8 @@ func (s *blockSpace) move(key []byte, there blockfile.Ref) error {
 	if err != nil || string(k) != string(key) {
 		return err
 	}
-	ref, elsewhere, err := layout.DecodeRef(key, v)
-	if err != nil || !elsewhere || ref != there {
+	ref, err := layout.DecodeRef(key, v)
+	if err != nil || ref != there {
 		return err
 	}
 	block, err := readBlob(s.files, nil, key, ref)

@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,10 +85,8 @@ func (r *rig) checkAccount() {
 	want := make(map[uint64]int64)
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bucketBlocks).ForEach(func(k, v []byte) error {
-			ref, elsewhere, err := layout.DecodeRef(k, v)
-			if elsewhere {
-				want[ref.File] += ref.Size()
-			}
+			ref, err := layout.DecodeRef(k, v)
+			want[ref.File] += ref.Size()
 			return err
 		})
 	}); err != nil {
@@ -169,42 +166,6 @@ func TestDumpOutlivesItsFiles(t *testing.T) {
 		t.Fatal("the dump has lost a session that was deleted after it")
 	}
 	other.checkAccount()
-}
-
-// A store of the first version, whose blocks are in it, is read and taken over.
-func TestBlocksWithinTheStore(t *testing.T) {
-	r := newRig(t)
-	for i := range 30 {
-		r.apply(1, appendOf(sessionA, fmt.Sprint(i), "hello"))
-	}
-	r.flush()
-	before := storeHash(t, r.m)
-	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketBlocks)
-		k, v := b.Cursor().First()
-		whole, err := wholeBlock(r.m.files, k, v)
-		if err != nil {
-			return err
-		}
-		if err := b.Put(bytes.Clone(k), whole); err != nil {
-			return err
-		}
-		return errors.Join(tx.Bucket(bucketFiles).Delete(fileKey(1)), tx.Bucket(bucketSums).Delete(keyFiles))
-	}); err != nil {
-		t.Fatal(err)
-	}
-	r.restart()
-	if got := storeHash(t, r.m); got != before {
-		t.Fatal("the state is another one")
-	}
-	for i := range 30 {
-		r.apply(1, appendOf(sessionA, fmt.Sprint("more", i), "hello"))
-	}
-	r.flush()
-	if got := r.query(&turn.Read{Key: sessionA}); len(got.Messages) != 60 {
-		t.Fatalf("%d messages", len(got.Messages))
-	}
-	r.checkAccount()
 }
 
 // Damage to a block file is found when the block is read, or at the start.

@@ -37,9 +37,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	h.Last, h.Meta, h.Low, h.High = at, src.Meta, [2]uint64{1, 1}, [2]uint64{at, at}
 	for _, rec := range rs {
 		m.active.add(h, rec)
-		if m.level() >= turn.Level1 {
-			h.Take(rec.Side, rec.Seq)
-		}
+		h.Take(rec.Side, rec.Seq)
 		h.Live[rec.Side]++
 		h.Bytes += uint64(len(rec.Data))
 		if rec.ID != "" {
@@ -58,7 +56,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 // forked returns the live messages of src with seq ≤ at, in memory of their own.
 func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
 	limits, size := turn.DefaultLimits(), 0 // the same on every node
-	if at == src.Last && m.limited() {
+	if at == src.Last {
 		if err := m.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
 			src.Count() <= uint64(limits.ForkMessages) && src.Bytes <= uint64(limits.ForkBytes) {
 			return nil, err // without reading
@@ -77,7 +75,7 @@ func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
 		cost += copyCost(r)
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
 		rs = append(rs, r.Copied())
-		more = fits && (!m.limited() || cost <= uint64(m.allowance.left))
+		more = fits && cost <= uint64(m.allowance.left)
 		return more
 	})
 	if err == nil && more && uint64(len(rs)) != src.Count() {

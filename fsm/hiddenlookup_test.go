@@ -17,7 +17,6 @@ func hiddenKey(name string) turn.Key { return turn.Key{Namespace: "0", Name: nam
 // that no bucket is part of the page of another.
 func (r *rig) fillHidden() {
 	r.t.Helper()
-	r.raise(turn.Level1)
 	for i := range 40 {
 		k := hiddenKey(fmt.Sprintf("other%02d", i))
 		gone := hiddenKey(fmt.Sprintf("gone other%02d", i))

@@ -15,7 +15,6 @@ import (
 // a read, whether it begins before the block, in it or behind it: it fails, or shows them.
 func TestReadsMissNoBlock(t *testing.T) {
 	r, _ := repairable(t)
-	r.raise(turn.Level1)
 	data := string(bytes.Repeat([]byte("hello "), 1000))
 	for i := range 6 {
 		// too much for an inline bucket

@@ -5,22 +5,16 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// level is the cluster's level as of the command that is being applied. What an
-// operation does to the state depends on it wherever a level changed that: nodes that
-// do not know the level yet apply the same entries. The caller holds mu.
-func (m *Machine) level() turn.ClusterLevel { return m.meta.level }
-
 // Level returns the cluster's level as far as it was applied. It waits for nothing.
 func (m *Machine) Level() turn.ClusterLevel { return turn.ClusterLevel(m.reached.Load()) }
 
-// setLevel raises the level. One that this version does not know ends the machine,
+// setLevel raises the level. What an operation does to the state depends on meta.level
+// wherever a level changed that: nodes that do not know the level yet apply the same
+// entries. One that this version does not know ends the machine,
 // rather than have it come to another state than the others.
 func (m *Machine) setLevel(o *codec.SetLevel) error {
 	if err := knownLevel(o.Level); err != nil {
 		return err
-	}
-	if m.meta.level < turn.Level1 && o.Level >= turn.Level1 {
-		m.splitRevisions()
 	}
 	m.meta.level = max(m.meta.level, o.Level)
 	m.reached.Store(uint64(m.meta.level))

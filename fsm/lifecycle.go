@@ -24,7 +24,6 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		}
 		m.remove(key, h)
 	}
-	r.Revision = m.meta.revision
 	if len(o.Keys) > 0 {
 		r.Revision = m.revision(joinKey(o.Keys[0]))
 	}
@@ -42,7 +41,7 @@ func (m *Machine) remove(key string, h *head) {
 	}
 	if of := h.remembered(); of.any() {
 		g := tombstone{inc: h.Inc, last: h.Last, moves: h.Moves, deadline: m.after(turn.TombstoneTime)}
-		m.active.addTombstone(m.tombstoneKey(key, g.inc), g)
+		m.active.addTombstone(tombstoneKey(key, g.inc), g)
 		m.meta.tombstonesUntil = max(m.meta.tombstonesUntil, g.deadline)
 	}
 	m.advance(key)

@@ -31,14 +31,7 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 	if n == 0 {
 		return turn.Errorf(turn.Invalid, "index out of range")
 	}
-	if m.level() >= turn.Level1 {
-		return m.replaceElement(key, h, i, o.Data, r)
-	}
-	end, lift := turn.Head, i+1
-	if after := h.Count() - i; after < lift {
-		end, lift = turn.Tail, after
-	}
-	return m.edit(key, h, end, lift, 1, o.Data, r)
+	return m.replaceElement(key, h, i, o.Data, r)
 }
 
 func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
@@ -72,14 +65,13 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	if after := h.Count() - i; after < lift {
 		end, lift = turn.Tail, after
 	}
-	err = m.edit(key, h, end, lift, 0, o.Data, r)
+	err = m.edit(key, h, end, lift, o.Data, r)
 	r.Number = int64(r.Count)
 	return err
 }
 
-// edit takes n elements off an end of the list, puts data in the place of the
-// last replaced of them, and puts the others back.
-func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, data []byte, r *turn.Result) error {
+// edit takes n elements off an end of the list, puts data there, and puts them back.
+func (m *Machine) edit(key string, h *head, end turn.Side, n uint64, data []byte, r *turn.Result) error {
 	size, err := m.movable(h, end, n)
 	if err != nil {
 		return err
@@ -93,7 +85,6 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n, replaced uint64, d
 	if err != nil {
 		return err
 	}
-	lifted = lifted[:n-replaced]
 	m.kept += len(data)
 	placed := append(make([]layout.Record, 0, 1+len(lifted)), layout.Record{Time: m.meta.clock, Data: data, Side: end})
 	for _, rec := range slices.Backward(lifted) {

@@ -31,8 +31,7 @@ func (r *rig) elements(start, stop int64) string {
 	return strings.Join(words, " ")
 }
 
-// What an edit moves must still be known by its ids, under its new number, and
-// what it replaced under its old one.
+// What an edit moves is still known by its ids, under the number that it was appended with.
 func TestEditedListKnowsIDs(t *testing.T) {
 	for _, flush := range []bool{false, true} {
 		t.Run(fmt.Sprint("flush=", flush), func(t *testing.T) {
@@ -41,24 +40,19 @@ func TestEditedListKnowsIDs(t *testing.T) {
 			if flush {
 				r.flush()
 			}
-			r.apply(2, &turn.SetElement{Key: sessionA, Index: 6, Data: []byte("six")})
+			r.apply(2, &turn.InsertElement{Key: sessionA, Pivot: []byte("6"), After: true, Data: []byte("x")})
 			if flush {
 				r.flush()
 				r.restart()
 			}
-			if got, want := r.elements(0, -1), "0 1 2 3 4 5 six 7 8"; got != want {
+			if got, want := r.elements(0, -1), "0 1 2 3 4 5 6 x 7 8"; got != want {
 				t.Fatalf("list is %s, want %s", got, want)
 			}
-			for i, want := range []uint64{1, 2, 3, 4, 5, 6, 7, 11, 12} {
+			for i := range 9 {
 				out := r.apply(3, appendOf(sessionA, fmt.Sprint("id", i), fmt.Sprint(i)))[0]
-				if !out.Result.Duplicate || out.Result.First != want {
-					t.Errorf("element %d again: %+v, %v; want it known as message %d", i, out.Result, out.Err, want)
+				if !out.Result.Duplicate || out.Result.First != uint64(i+1) {
+					t.Errorf("element %d again: %+v, %v; want it known as message %d", i, out.Result, out.Err, i+1)
 				}
-			}
-			both := &turn.Append{Key: sessionA,
-				Messages: []turn.NewMessage{{ID: "id5", Data: []byte("5")}, {ID: "id7", Data: []byte("7")}}}
-			if out := r.apply(3, both)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
-				t.Errorf("a batch of which a part was moved: %+v, %v; want %v", out.Result, out.Err, turn.Conflict)
 			}
 		})
 	}
@@ -72,7 +66,10 @@ func TestEditIsBounded(t *testing.T) {
 	r.listOf(n)
 	r.flush()
 	before := r.query(&turn.Info{Key: sessionA}).Session
-	out := r.apply(2, &turn.SetElement{Key: sessionA, Index: int64(n / 2), Data: []byte("x")})[0]
+	insertBefore := func(i int) Outcome {
+		return r.apply(2, &turn.InsertElement{Key: sessionA, Pivot: []byte(fmt.Sprint(i)), Data: []byte("x")})[0]
+	}
+	out := insertBefore(n / 2)
 	if out.Err == nil || out.Err.Kind != turn.TooLarge {
 		t.Fatalf("edit in the middle: %+v, %v; want %v", out.Result, out.Err, turn.TooLarge)
 	}
@@ -80,19 +77,19 @@ func TestEditIsBounded(t *testing.T) {
 		after.Count != before.Count {
 		t.Fatalf("the refused edit left %+v, was %+v", after, before)
 	}
-	for _, i := range []int64{2, -2} {
-		if out := r.apply(2, &turn.SetElement{Key: sessionA, Index: i, Data: []byte("x")})[0]; out.Err != nil {
+	for _, i := range []int{2, n - 1} {
+		if out := insertBefore(i); out.Err != nil {
 			t.Fatal(out.Err)
 		}
 	}
-	if got, want := r.elements(0, 3)+" … "+r.elements(-3, -1), fmt.Sprintf("0 1 x 3 … %d x %d", n-3, n-1); got != want {
+	ends := func() string { return r.elements(0, 3) + " … " + r.elements(-3, -1) }
+	if got, want := ends(), fmt.Sprintf("0 1 x 2 … %d x %d", n-2, n-1); got != want {
 		t.Fatalf("list is %s, want %s", got, want)
 	}
 	if out := r.apply(2, &turn.RemoveElements{Key: sessionA, Data: []byte("x")})[0]; out.Result.Removed != 2 {
 		t.Fatalf("%d elements removed, want 2", out.Result.Removed)
 	}
-	if got, want := r.elements(0, 3)+" … "+r.elements(-3, -1),
-		fmt.Sprintf("0 1 3 4 … %d %d %d", n-4, n-3, n-1); got != want {
+	if got, want := ends(), fmt.Sprintf("0 1 2 3 … %d %d %d", n-3, n-2, n-1); got != want {
 		t.Fatalf("list is %s, want %s", got, want)
 	}
 }

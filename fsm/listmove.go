@@ -109,7 +109,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		return false, e
 	}
 	r.First, r.Last, r.Duplicate = seqs[0], seqs[n-1], true
-	r.Revision, r.Count = m.revisionThen(revision, h), h.Count()
+	r.Revision, r.Count = revision, h.Count()
 	return true, nil
 }
 

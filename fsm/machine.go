@@ -99,9 +99,6 @@ func Open(cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := upgradeStore(db, cfg.Logger); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
 	m := &Machine{
 		cfg:     cfg,
 		db:      db,

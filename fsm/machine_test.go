@@ -151,13 +151,6 @@ type generator struct {
 	next  func() turn.Op // nil: op
 }
 
-// raise brings machine and model to a level.
-func (g *generator) raise(r *rig, level turn.ClusterLevel) {
-	r.t.Helper()
-	r.raise(level)
-	g.model.raise(level)
-}
-
 func (g *generator) key() turn.Key {
 	return turn.Key{Namespace: []string{"0", "1"}[g.rnd.IntN(2)],
 		Name: []string{"a", "b", "a\x00b", "ab"}[g.rnd.IntN(4)]}
@@ -479,8 +472,8 @@ func seqs(ms []turn.Message) (out []uint64) {
 	return out
 }
 
-// raiseAt returns the step at which the cluster level rises: the first, one in the
-// middle, or none.
+// raiseAt returns the step at which the cluster level rises to the first, which changes
+// nothing: the first step, one in the middle, or none.
 func raiseAt(seed uint64, steps int) int { return []int{0, steps / 3, -1}[seed%3] }
 
 // TestAgainstModel runs random operations through the machine and a naive model
@@ -499,7 +492,7 @@ func TestAgainstModel(t *testing.T) {
 			stamp := int64(1_000_000)
 			for i := range steps {
 				if i == raiseAt(seed, steps) {
-					g.raise(r, turn.Level1)
+					r.raise(turn.Level1)
 				}
 				switch rnd.IntN(12) {
 				case 0:
@@ -534,7 +527,7 @@ func TestHashAtEveryIndex(t *testing.T) {
 	stamp := int64(1_000_000)
 	for i := range 150 {
 		if i == 50 {
-			g.raise(a, turn.Level1)
+			a.raise(turn.Level1)
 		}
 		stamp += int64(g.rnd.IntN(300))
 		g.step(a, stamp)

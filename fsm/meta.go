@@ -11,11 +11,10 @@ import (
 
 // meta is the state that belongs to no session. It is copied at each flush.
 type meta struct {
-	index    uint64 // of the last entry applied
-	term     uint64
-	revision uint64
-	clock    int64  // cluster time, Unix milliseconds
-	lastInc  uint64 // last incarnation given out
+	index   uint64 // of the last entry applied
+	term    uint64
+	clock   int64  // cluster time, Unix milliseconds
+	lastInc uint64 // last incarnation given out
 	// dueFloor: every entry of the due index up to it has been dealt with.
 	dueFloor string
 	// tombstonesUntil: no tombstone has a later deadline.
@@ -26,20 +25,14 @@ type meta struct {
 	tags            tags           // set in a frozen memtable only; not changed
 }
 
-// Versions of the state description. One without a level has the form that it had
-// before there were levels, so that a cluster at level 0 can go back to the version
-// before. 2 is left out: in dumps it would be taken for a seal's.
-const (
-	metaVersion      = 1
-	metaLevelVersion = 3
-)
+// metaVersion is that of the state description.
+const metaVersion = 1
 
 func (m *meta) encode() []byte {
 	b := []byte{metaVersion}
-	if m.level > turn.Level0 {
-		b[0] = metaLevelVersion
-	}
-	for _, v := range [...]uint64{m.index, m.term, m.revision, uint64(m.clock), m.lastInc, uint64(m.tombstonesUntil)} {
+	for _, v := range [...]uint64{
+		m.index, m.term, uint64(m.clock), m.lastInc, uint64(m.tombstonesUntil), uint64(m.level),
+	} {
 		b = binary.AppendUvarint(b, v)
 	}
 	b = layout.AppendString(layout.AppendString(b, m.dueFloor), m.clusterID)
@@ -49,28 +42,21 @@ func (m *meta) encode() []byte {
 			b = layout.AppendString(b, s)
 		}
 	}
-	if m.level > turn.Level0 {
-		b = binary.AppendUvarint(b, uint64(m.level))
-	}
 	return b
 }
 
 func decodeMeta(b []byte) (m meta, err error) {
-	levelled := len(b) > 0 && b[0] == metaLevelVersion
-	if err := layout.CheckVersion(b, metaVersion, "state description"); err != nil && !levelled {
+	if err := layout.CheckVersion(b, metaVersion, "state description"); err != nil {
 		return m, err
 	}
 	r := layout.NewReader(b[1:])
 	m = meta{
-		index: r.Uint(), term: r.Uint(), revision: r.Uint(), clock: int64(r.Uint()), lastInc: r.Uint(),
-		tombstonesUntil: int64(r.Uint()), dueFloor: r.Text(), clusterID: r.Text(),
+		index: r.Uint(), term: r.Uint(), clock: int64(r.Uint()), lastInc: r.Uint(),
+		tombstonesUntil: int64(r.Uint()), level: turn.ClusterLevel(r.Uint()), dueFloor: r.Text(), clusterID: r.Text(),
 	}
 	for range r.Count() {
 		m.members = append(m.members,
 			codec.Member{ID: r.Text(), Incarnation: r.Text(), RESPAddr: r.Text(), HTTPAddr: r.Text()})
-	}
-	if levelled {
-		m.level = turn.ClusterLevel(r.Uint())
 	}
 	if err := r.End("state description"); err != nil {
 		return m, err

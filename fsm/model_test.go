@@ -12,10 +12,8 @@ import (
 // model is the state machine done the obvious way: everything in slices, copied
 // about freely. It is the judge of what the real one does.
 type model struct {
-	clock    int64
-	level    turn.ClusterLevel
-	revision uint64 // at Level0
-	// revisions of namespaces with keys, from Level1 on; the others begin at their floor.
+	clock int64
+	// revisions of namespaces with keys; the others begin at their floor.
 	revisions  map[string]uint64
 	floors     map[string]uint64
 	sessions   map[turn.Key]*modelSession
@@ -72,30 +70,16 @@ func newModel() *model {
 		floors: make(map[string]uint64)}
 }
 
-func (m *model) raise(level turn.ClusterLevel) {
-	if m.level == turn.Level0 && m.revision > 0 {
-		m.revision++ // given to no change
-	}
-	m.level = level
-}
-
 // now returns the revision of the last change in a key's namespace.
 func (m *model) now(k turn.Key) uint64 {
-	if m.level == turn.Level0 {
-		return m.revision
-	}
 	if now := m.revisions[k.Namespace]; now > 0 {
 		return now
 	}
-	return max(m.revision, m.floors[floorOf(k.Namespace)])
+	return m.floors[floorOf(k.Namespace)]
 }
 
 // next gives out the revision of a change of a key.
 func (m *model) next(k turn.Key) uint64 {
-	if m.level == turn.Level0 {
-		m.revision++
-		return m.revision
-	}
 	next := m.now(k) + 1
 	for other, s := range m.sessions {
 		if other.Namespace == k.Namespace && s.held() {
@@ -124,7 +108,7 @@ func windowFrom(last uint64, moved map[uint64]uint64) uint64 {
 
 // after is the clock in so many milliseconds.
 func (m *model) after(ms int64) int64 {
-	if m.level >= turn.Level1 && ms > math.MaxInt64-m.clock {
+	if ms > math.MaxInt64-m.clock {
 		return math.MaxInt64
 	}
 	return m.clock + ms
@@ -189,11 +173,8 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		if err := m.expect(o.Expect, s); err != nil {
 			return turn.Result{}, err
 		}
-		if s == nil && m.level >= turn.Level1 {
-			return turn.Result{}, nil
-		}
 		if s == nil {
-			return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+			return turn.Result{}, nil
 		}
 		n := len(s.list)
 		if n > 0 {
@@ -320,7 +301,7 @@ func (m *model) push(k turn.Key, s *modelSession, ms []turn.NewMessage, side tur
 		s.last++
 		msg := turn.Message{Seq: s.last, Time: m.clock, ID: n.ID, Data: n.Data}
 		revision := uint64(0)
-		if m.level >= turn.Level1 && n.ID != "" {
+		if n.ID != "" {
 			revision = m.now(k) + 1
 		}
 		s.appended = append(s.appended, modelAppended{msg, revision})
@@ -359,7 +340,7 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 		}
 		left := turn.TombstoneMessages
 		for i, g := range slices.Backward(m.tombstones) {
-			if g.key == key && g.deadline > m.clock && (left > 0 || m.level == turn.Level0) {
+			if g.key == key && g.deadline > m.clock && left > 0 {
 				search(i, g.appended, windowFrom(g.last, g.moved))
 				left -= g.weight()
 			}
@@ -386,13 +367,8 @@ func (m *model) duplicate(key turn.Key, s *modelSession, ms []turn.NewMessage) (
 	if !whole {
 		return turn.Result{}, &turn.Error{Kind: turn.Conflict, Revision: rev}, true
 	}
-	if m.level >= turn.Level1 {
-		if rev = then; then == 0 {
-			rev = m.revision // no session has it
-		}
-	}
-	return turn.Result{First: found[0].seq, Last: found[len(found)-1].seq, Duplicate: true, Revision: rev,
-		Count: count}, nil, true
+	first, last := found[0].seq, found[len(found)-1].seq
+	return turn.Result{First: first, Last: last, Duplicate: true, Revision: then, Count: count}, nil, true
 }
 
 // bySeq returns the held messages in commit order.
@@ -642,20 +618,17 @@ func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
 	if i < 0 || i >= n {
 		return turn.Result{}, &turn.Error{Kind: turn.Invalid}
 	}
-	if m.level >= turn.Level1 {
-		s.was = maps.Clone(s.was)
-		if _, edited := s.was[s.list[i].Seq]; !edited {
-			if s.was == nil {
-				s.was = make(map[uint64][]byte)
-			}
-			s.was[s.list[i].Seq] = s.list[i].Data
+	s.was = maps.Clone(s.was)
+	if _, edited := s.was[s.list[i].Seq]; !edited {
+		if s.was == nil {
+			s.was = make(map[uint64][]byte)
 		}
-		s.list = slices.Clone(s.list)
-		s.list[i].Data = o.Data
-		m.changed(o.Key, s)
-		return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}, nil
+		s.was[s.list[i].Seq] = s.list[i].Data
 	}
-	return m.edit(o.Key, s, int(i), int(i+1), o.Data), nil
+	s.list = slices.Clone(s.list)
+	s.list[i].Data = o.Data
+	m.changed(o.Key, s)
+	return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}, nil
 }
 
 func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) {
@@ -670,15 +643,15 @@ func (m *model) insertElement(o *turn.InsertElement) (turn.Result, *turn.Error) 
 	if o.After {
 		i++
 	}
-	r := m.edit(o.Key, s, i, i, o.Data)
+	r := m.insert(o.Key, s, i, o.Data)
 	r.Number = int64(r.Count)
 	return r, nil
 }
 
-// edit puts data in the place of the elements from … to-1 of the list; those
-// between it and the nearer end are numbered again, the one next to it first.
-func (m *model) edit(k turn.Key, s *modelSession, from, to int, data []byte) turn.Result {
-	left, right := slices.Clone(s.list[:from]), slices.Clone(s.list[to:])
+// insert puts data before an element of the list; those between it and the nearer end are
+// numbered again, the one next to it first.
+func (m *model) insert(k turn.Key, s *modelSession, at int, data []byte) turn.Result {
+	left, right := slices.Clone(s.list[:at]), slices.Clone(s.list[at:])
 	if s.was, s.moved = maps.Clone(s.was), maps.Clone(s.moved); s.moved == nil {
 		s.moved = make(map[uint64]uint64)
 	}
@@ -689,10 +662,6 @@ func (m *model) edit(k turn.Key, s *modelSession, from, to int, data []byte) tur
 			s.was[s.last] = was
 		}
 		msg.Seq = s.last
-		if m.level < turn.Level1 {
-			s.appended = append(slices.Clip(s.appended), modelAppended{*msg, revision})
-			return
-		}
 		s.moved[s.last] = revision
 	}
 	one := turn.Message{Time: m.clock, Data: data}

@@ -128,7 +128,6 @@ func TestAgainstModelFarBack(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			f := &far{generator: &generator{rnd: rnd, model: newModel()}, sent: make(map[turn.Key][]turn.Op)}
 			keeps, forgets := newRig(t), newRig(t)
-			f.raise(keeps, turn.Level1)
 			f.next = f.op
 			stamp := int64(1_000_000)
 			for i := range steps {
@@ -166,7 +165,6 @@ func TestMovesOutlastAWindowWithoutIDs(t *testing.T) {
 	}
 	run := func(restart bool) (got []answer) {
 		r := newRig(t)
-		r.raise(turn.Level1)
 		r.do(appendOf(sessionA, "a", "A"))
 		r.do(appendOf(sessionA, "b", "B"))
 		for range turn.IDWindow + 76 {

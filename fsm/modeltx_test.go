@@ -28,9 +28,6 @@ func (m *model) transact(o *turn.Tx) (r turn.Result) {
 		}
 		r.Steps = append(r.Steps, out)
 	}
-	if m.level == turn.Level0 {
-		r.Revision = m.revision
-	}
 	return r
 }
 

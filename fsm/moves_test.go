@@ -45,7 +45,6 @@ func TestListEditsKeepIDs(t *testing.T) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			r := newRig(t)
-			r.raise(turn.Level1)
 			r.listOf(2500)
 			probe := &turn.Append{Key: sessionA,
 				Messages: []turn.NewMessage{{ID: "p", Data: []byte("probe")}, {ID: "q", Data: []byte("second")}}}
@@ -98,7 +97,6 @@ func TestListEditsKeepIDs(t *testing.T) {
 // What is appended in one batch, and moved in part, is still known as that batch.
 func TestMovedBatchIsKnown(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	batch := &turn.Append{Key: sessionA}
 	for i := range 6 {
 		batch.Messages = append(batch.Messages, turn.NewMessage{ID: fmt.Sprint("id", i), Data: []byte(fmt.Sprint(i))})
@@ -131,7 +129,6 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 	for _, flush := range []bool{false, true} {
 		t.Run(fmt.Sprint("flush=", flush), func(t *testing.T) {
 			r := newRig(t)
-			r.raise(turn.Level1)
 			r.listOf(9)
 			settle := func() {
 				if flush {
@@ -186,7 +183,6 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 // What is kept of moved messages counts as memory of the changes that keep it.
 func TestMovesAreCounted(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	const runs = 300
 	r.do(appendOf(sessionA, "id", "new"))
 	for i := range runs {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // revisionFloors is how many numbers serve the counters of all namespaces without keys.
@@ -15,26 +14,17 @@ const revisionFloors = 1024
 // namespace is what the state holds of a namespace besides its keys, as long as it has some;
 // or, without keys, a floor of revisions, see floorOf.
 type namespace struct {
-	keys uint64 // that Redis sees
-	// revision is that of the last change. 0: there was none from turn.Level1 on; then
-	// it is the state description's.
-	revision uint64
+	keys     uint64 // that Redis sees
+	revision uint64 // that of the last change; 0: there was none
 }
 
 func (n *namespace) encode() []byte {
-	b := uvarint(n.keys)
-	if n.revision != 0 {
-		b = binary.AppendUvarint(b, n.revision)
-	}
-	return b
+	return binary.AppendUvarint(uvarint(n.keys), n.revision)
 }
 
 func decodeNamespace(b []byte) (*namespace, error) {
 	r := layout.NewReader(b)
-	n := &namespace{keys: r.Uint()}
-	if r.More() {
-		n.revision = r.Uint()
-	}
+	n := &namespace{keys: r.Uint(), revision: r.Uint()}
 	return n, r.End("namespace")
 }
 
@@ -89,8 +79,7 @@ func (m *Machine) count(key string, before, after bool) {
 // Revisions number the changes of a namespace: each has a counter of its own, which only
 // rises, whatever is deleted. Of those without keys no counter is kept: one of 1,024 floors,
 // above which none of their counters was, serves each, and it goes on from that when it has
-// keys again. Before turn.Level1 one counter served all namespaces, the one in the state
-// description; all the others begin where it ended.
+// keys again.
 
 // floorOf returns the name under which the floor of a namespace's revisions is kept among
 // the namespaces. No namespace has such a name: they have no NUL.
@@ -107,17 +96,13 @@ func (m *Machine) revision(key string) uint64 {
 		return n.revision
 	}
 	if floor := m.namespaces[floorOf(namespaceOf(key))]; floor != nil {
-		return max(m.meta.revision, floor.revision)
+		return floor.revision
 	}
-	return m.meta.revision
+	return 0
 }
 
 // advance gives a change of a key its revision.
 func (m *Machine) advance(key string) uint64 {
-	if m.level() < turn.Level1 {
-		m.meta.revision++
-		return m.meta.revision
-	}
 	next, name := m.revision(key)+1, namespaceOf(key)
 	switch n := m.namespaces[name]; {
 	case n != nil && n.keys > 0:
@@ -130,35 +115,4 @@ func (m *Machine) advance(key string) uint64 {
 	floor := m.namespace(floorOf(name))
 	floor.revision = max(floor.revision, next)
 	return next
-}
-
-// nextRevision returns what advance will return, for messages to keep; 0 if they keep none.
-func (m *Machine) nextRevision(key string) uint64 {
-	if m.level() < turn.Level1 {
-		return 0
-	}
-	return m.revision(key) + 1
-}
-
-// splitRevisions ends the counter of all namespaces. It goes over one number: that one is
-// no session's revision, ever.
-func (m *Machine) splitRevisions() {
-	if m.meta.revision > 0 {
-		m.meta.revision++
-	}
-}
-
-// revisionThen returns the revision for the answer to a duplicate: that after the append of
-// its last message, so that a condition on it fails if other clients have written since. If
-// it is not known, it returns one that no session has. h is the current head of the key.
-func (m *Machine) revisionThen(then uint64, h *head) uint64 {
-	switch {
-	case m.level() >= turn.Level1 && then == 0:
-		return m.meta.revision
-	case m.level() >= turn.Level1:
-		return then
-	case h != nil:
-		return h.Revision
-	}
-	return 0
 }

@@ -58,7 +58,6 @@ func TestRetryHearsTheRevisionOfItsAppend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(t *testing.T, r *rig, move func()) {
-				r.raise(turn.Level1)
 				first := r.do(one).Revision
 				both := r.do(batch).Revision
 				move()
@@ -75,12 +74,12 @@ func TestRetryHearsTheRevisionOfItsAppend(t *testing.T) {
 	}
 }
 
-// retried has an append done again, which is to be a duplicate with a revision, or with
-// any if that is 0; nothing may be done on condition of it.
-func (r *rig) retried(op *turn.Append, revision uint64) (heard uint64) {
+// retried has an append done again, which is to be a duplicate with a revision; nothing may
+// be done on condition of it.
+func (r *rig) retried(op *turn.Append, revision uint64) {
 	r.t.Helper()
 	again := r.do(op)
-	if !again.Duplicate || again.Revision != revision && revision != 0 {
+	if !again.Duplicate || again.Revision != revision {
 		r.t.Errorf("%q again: %+v, want a duplicate with revision %d", op.Messages[0].ID, again, revision)
 	}
 	next := appendOf(op.Key, "", "next")
@@ -89,45 +88,12 @@ func (r *rig) retried(op *turn.Append, revision uint64) (heard uint64) {
 		r.t.Errorf("%q was told revision %d, and an append on that condition took place: %+v, %v", op.Messages[0].ID,
 			again.Revision, out.Result, out.Err)
 	}
-	return again.Revision
-}
-
-// Of what was appended before turn.Level1, the revision is not known: the retry hears one
-// that no session has, then or later.
-func TestRetryOfAnAppendFromBeforeRevisionsWereKept(t *testing.T) {
-	everywhere(t, func(t *testing.T, r *rig, move func()) {
-		old := appendOf(sessionA, "old", "o")
-		deleted := appendOf(turn.Key{Namespace: "1", Name: "gone"}, "old", "o")
-		r.do(deleted)
-		r.do(&turn.Delete{Keys: []turn.Key{deleted.Key}})
-		r.do(old)
-		if again := r.do(old); !again.Duplicate || again.Revision != 3 {
-			t.Fatalf("at level 0, a retry hears %+v", again)
-		}
-		move()
-		r.raise(turn.Level1)
-		move()
-		for range 3 {
-			r.retried(old, 4)
-			r.retried(deleted, 4)
-			fresh := turn.Key{Namespace: "1", Name: fmt.Sprint("fresh", r.index)}
-			for _, k := range []turn.Key{sessionA, deleted.Key, fresh} {
-				if got := r.do(appendOf(k, "", "x")).Revision; got <= 4 {
-					t.Errorf("%v has revision %d, which was given out before", k, got)
-				}
-			}
-		}
-		if again := r.do(old).Revision; again != 4 {
-			t.Errorf("heard %d, want 4", again)
-		}
-	})
 }
 
 // The revisions of a namespace tell nothing of the others', and rise whatever is deleted.
 func TestRevisionsOfANamespace(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
 		mine, theirs := turn.Key{Namespace: "mine", Name: "a"}, turn.Key{Namespace: "theirs", Name: "a"}
-		r.raise(turn.Level1)
 		want := func(revision uint64, op turn.Op) {
 			t.Helper()
 			for range 3 {
@@ -164,7 +130,6 @@ func TestRevisionsOfANamespace(t *testing.T) {
 // with the last one of its own.
 func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	r := newRig(t)
-	r.raise(turn.Level1)
 	var tables []weak.Pointer[memtable]
 	for i := range 8 {
 		tables = append(tables, weak.Make(r.m.active))
@@ -190,7 +155,6 @@ func TestIdleNamespacesHoldNoTables(t *testing.T) {
 // floors serves the counters of all such. What begins again goes on above what was given out.
 func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
-		r.raise(turn.Level1)
 		named := func(i int) turn.Key { return turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"} }
 		last := make(map[int]uint64)
 		for i := range 30 {
@@ -240,7 +204,6 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 // A namespace that has no keys, or loses its last, hears nothing of the others.
 func TestEmptyNamespacesHearNothingOfOthers(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
-		r.raise(turn.Level1)
 		named := func(ns string) turn.Key { return turn.Key{Namespace: ns, Name: "s"} }
 		for range 50 {
 			r.do(appendOf(named("a"), "", "x"))

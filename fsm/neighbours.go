@@ -115,7 +115,7 @@ func wholePair(bucket, key, value []byte) (err error) {
 		if len(key) != layout.BlockKeySize {
 			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
 		}
-		if _, _, err := layout.DecodeRef(key, value); err != nil {
+		if _, err := layout.DecodeRef(key, value); err != nil {
 			return layout.InBlock(err, key)
 		}
 		return nil

@@ -16,7 +16,6 @@ func TestAnswersOfTransactionsAreNoMatterOfConfiguration(t *testing.T) {
 	left := func(readBytes int, q turn.Query) int {
 		r := newRig(t)
 		r.m.cfg.ReadBytes = readBytes
-		r.raise(turn.Level1)
 		r.fill(200, 10<<10)
 		scores := &turn.SetScores{Key: zset}
 		for i := range 1000 {

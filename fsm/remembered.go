@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // remembered says which messages of an incarnation are known by their ids.
@@ -26,7 +25,7 @@ func (r *remembered) any() bool { return r.lastID > 0 && r.lastID >= r.windowSta
 // out: that of one new message, and of others that were taken out.
 func (m *Machine) replaceRun(h *head, rs []layout.Record) {
 	first := h.Last + 1
-	counted := m.level() < turn.Level1 || h.LastID == 0
+	counted := h.LastID == 0
 	for _, rec := range rs {
 		if counted {
 			m.place(h, rec)

@@ -8,13 +8,9 @@ import (
 )
 
 // A session that does not exist has no messages: removing some is no error, and begins no
-// session. Before turn.Level1, Clear was NotFound there.
+// session.
 func TestRemovingFromNoSession(t *testing.T) {
 	r, revision := newRig(t), uint64(1)
-	if out := r.apply(1, &turn.Clear{Key: sessionA})[0]; turn.KindOf(out.Err) != turn.NotFound {
-		t.Errorf("clear at level 0: %v", out.Err)
-	}
-	r.raise(turn.Level1)
 	for name, ops := range map[string][3]turn.Op{ // without a condition, with one that holds, with one that does not
 		"clear": {&turn.Clear{Key: sessionA}, &turn.Clear{Key: sessionA, Expect: new(uint64)},
 			&turn.Clear{Key: sessionA, Expect: &revision}},
@@ -60,7 +56,6 @@ func TestRemovalHoldsNoPayloads(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t)
-			r.raise(turn.Level1)
 			r.fill(n, size)
 			r.restart() // nothing is cached
 			var before, after runtime.MemStats

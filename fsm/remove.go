@@ -35,9 +35,7 @@ func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
 
 // lower notes that no message of a side with a seq above high is alive.
 func (m *Machine) lower(h *head, side turn.Side, high uint64) {
-	if m.level() >= turn.Level1 {
-		h.High[side] = min(h.High[side], high)
-	}
+	h.High[side] = min(h.High[side], high)
 }
 
 // settle finishes a removal from an owned head: it sets h.first, the count of
@@ -100,7 +98,7 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]layout.Record, e
 	if err != nil {
 		return nil, err
 	}
-	m.spendUpTo(passedCost * (v.passed - uint64(len(rs)+len(rest))))
+	m.allowance.spend(passedCost * (v.passed - uint64(len(rs)+len(rest))))
 	m.drop(h, near, false, removalOf(rs))
 	m.drop(h, far, true, removalOf(rest))
 	reverse(rs)
@@ -189,10 +187,7 @@ func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
 		return err
 	}
 	if h == nil {
-		if m.level() >= turn.Level1 {
-			return nil
-		}
-		return turn.Errorf(turn.NotFound, "the session does not exist")
+		return nil
 	}
 	r.Revision = h.Revision
 	if h.Count() == 0 {

@@ -148,11 +148,7 @@ func (l *loader) put(bucket, k, v []byte) error {
 		l.space.begin(b)
 		return l.space.put(slices.Clone(k), v)
 	}
-	stored, err := restored(bucket, k, v)
-	if err != nil {
-		return err
-	}
-	return b.Put(slices.Clone(k), stored)
+	return b.Put(slices.Clone(k), restored(bucket, k, v))
 }
 
 // bucket returns a bucket in a transaction that is not too big yet.

@@ -15,7 +15,6 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -105,37 +104,6 @@ func TestDamagedKeyEndsTheMachine(t *testing.T) {
 			t.Errorf("the machine ended with %v", err)
 		}
 	})
-}
-
-// A store in which nothing but elements has a seal, as older versions wrote it, is the
-// same state, and gets seals with what is written again.
-func TestUnsealedStore(t *testing.T) {
-	r := fullRig(t)
-	before := storeHash(t, r.m)
-	r.unsealAll()
-	if k, v := r.pair(bucketBlocks, 0); v[0] != 2 { // a reference
-		t.Fatalf("the block %x has version %d", k, v[0])
-	}
-	r.restart()
-	if got := storeHash(t, r.m); got != before {
-		t.Error("without seals it is another state")
-	}
-	if k, v := r.pair(bucketMeta, 0); v[0] != layout.StateVersion {
-		t.Errorf("%s has version %d", k, v[0])
-	}
-	if err := r.m.scrub(t.Context()); err != nil {
-		t.Error(err)
-	}
-	r.apply(1, appendOf(sessionA, "id2", "hello"))
-	r.flush()
-	for _, c := range []struct {
-		bucket  []byte
-		version byte
-	}{{bucketMeta, layout.StateVersion}, {bucketHeads, layout.SealVersion}, {bucketBlocks, 4}} {
-		if k, v := r.pair(c.bucket, 0); v[0] != c.version {
-			t.Errorf("%s %x was written in version %d, want %d", c.bucket, k, v[0], c.version)
-		}
-	}
 }
 
 // A store that has lost its description is not a new one.

@@ -211,7 +211,7 @@ func (t *memtable) layer(inc uint64) layer {
 // view returns a session's messages, store included. Only for use in Apply.
 func (m *Machine) view(h *head) (view, error) {
 	v := m.viewOf(h, nil)
-	v.gaps, v.learned, v.counts, v.most = h.gaps, &h.gaps, m.limited(), math.MaxUint64
+	v.gaps, v.learned, v.counts, v.most = h.gaps, &h.gaps, true, math.MaxUint64
 	if v.complete() {
 		return v, nil
 	}

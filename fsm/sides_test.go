@@ -55,7 +55,6 @@ func TestWalksAreChargedForBothSides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.raise(turn.Level1)
 			r.pushed(turn.Head, 2)
 			r.pushed(turn.Tail, between)
 			r.pushed(turn.Head, 1)
@@ -80,7 +79,6 @@ func TestWalksBeginAtTheirSide(t *testing.T) {
 	const n, others = 30, 5000
 	for _, side := range []turn.Side{turn.Tail, turn.Head} {
 		r := newRig(t)
-		r.raise(turn.Level1)
 		other := turn.Tail + turn.Head - side
 		r.pushed(other, others)
 		r.pushed(side, 3*n)
@@ -118,7 +116,6 @@ func TestWalksBeginAtTheirSide(t *testing.T) {
 func TestWalksOfApplyPassRemovedMessagesOnce(t *testing.T) {
 	const n = 3000
 	r := newRig(t)
-	r.raise(turn.Level1)
 	r.pushed(turn.Head, 2)
 	r.pushed(turn.Tail, n)
 	r.flush()
@@ -166,7 +163,6 @@ func (r *rig) removedWithin(q turn.Query) (removed uint64) {
 func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 	const between, most = 1000, 300
 	r := newRig(t)
-	r.raise(turn.Level1)
 	r.pushed(turn.Head, 1)
 	r.pushed(turn.Tail, between)
 	r.pushed(turn.Head, 1)
@@ -199,18 +195,8 @@ func TestChargesAreTheSameOnEveryNode(t *testing.T) {
 	for seed := range uint64(8) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		nodes := []*rig{newRig(t), newRig(t)}
-		for _, r := range nodes {
-			if seed%4 > 0 {
-				r.raise(turn.Level1)
-			}
-		}
 		for entry := range 150 {
 			op := sidesOp(rnd)
-			if entry == 60 {
-				for _, r := range nodes {
-					r.raise(turn.Level1)
-				}
-			}
 			var left [2]int
 			var outs [2]string
 			for i, r := range nodes {

@@ -20,18 +20,17 @@ import (
 const storeName = "state.db"
 
 var (
-	bucketMeta   = []byte("meta")   // "state" → meta, "tags" → tag windows
-	bucketHeads  = []byte("heads")  // joined key → head
-	bucketBlocks = []byte("blocks") // incarnation, seq → block
-	bucketDue    = []byte("due")    // dueKey → nothing
-	// tombstoneKey → last, deadline; the name is from before they were called tombstones
-	bucketTombstones = []byte("graves")
+	bucketMeta       = []byte("meta")       // "state" → meta, "tags" → tag windows
+	bucketHeads      = []byte("heads")      // joined key → head
+	bucketBlocks     = []byte("blocks")     // incarnation, seq → block
+	bucketDue        = []byte("due")        // dueKey → nothing
+	bucketTombstones = []byte("tombstones") // tombstoneKey → last, deadline
 	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
 	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees, revision
 	bucketElements   = []byte("elements")   // elementKey → sealed value
 	// Not in dumps:
 	bucketFiles = []byte("files") // number of a block file → its use
-	bucketSums  = []byte("sums")  // "files" → seal of all pairs of bucketFiles; during an upgrade, "sealing"
+	bucketSums  = []byte("sums")  // "files" → seal of all pairs of bucketFiles
 
 	keyState = []byte("state")
 	keyTags  = []byte("tags")

@@ -7,7 +7,6 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -27,28 +26,14 @@ func StoredMembers(dir string) ([]codec.Member, error) {
 	defer db.Close()
 	var m meta
 	err = db.View(func(tx *bbolt.Tx) (err error) {
-		m, err = storedMeta(tx)
+		if tx.Bucket(bucketMeta) == nil {
+			return turn.Errorf(turn.Corrupt, "the state description is missing")
+		}
+		m, _, err = loadMeta(tx)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	return m.members, nil
-}
-
-// storedMeta returns the state description of a store of any version that can be upgraded.
-func storedMeta(tx *bbolt.Tx) (meta, error) {
-	b := tx.Bucket(bucketMeta)
-	if b == nil {
-		return meta{}, turn.Errorf(turn.Corrupt, "the state description is missing")
-	}
-	if state := b.Get(keyState); len(state) > 0 && state[0] != layout.StateVersion { // see upgradeStore
-		plain, err := layout.UnsealOrPlain(keyState, state, "state description")
-		if err != nil {
-			return meta{}, err
-		}
-		return decodeMeta(plain)
-	}
-	m, _, err := loadMeta(tx)
-	return m, err
 }

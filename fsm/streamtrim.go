@@ -30,7 +30,7 @@ func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err err
 	if err != nil {
 		return 0, err
 	}
-	if t.By == turn.ToLength && limit > max(trimChunk, h.Count()-limit) && v.level() >= turn.Level1 {
+	if t.By == turn.ToLength && limit > max(trimChunk, h.Count()-limit) {
 		return limit, v.keepEntries(h, &e, h.Count()-limit)
 	}
 	end := entryName(t.ID)
@@ -39,15 +39,16 @@ func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err err
 
 // trimEntriesOf removes the first entries of an owned head, at most limit, up to the first
 // that does not go.
-func (v values) trimEntriesOf(h *head, e *elements, goes func(name string) bool,
-	limit uint64) (removed uint64, err error) {
-	var names []string // as long as they are few, and before levels: all
+func (v values) trimEntriesOf(
+	h *head, e *elements, goes func(name string) bool, limit uint64,
+) (removed uint64, err error) {
+	var names []string // as long as they are few
 	last, size, more := "", uint64(0), true
 	err = e.ascend("", func(name string, value []byte) bool {
 		if more = goes(name); !more {
 			return false
 		}
-		if removed < trimChunk || v.level() < turn.Level1 {
+		if removed < trimChunk {
 			names = append(names, name)
 		}
 		last = name

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -43,7 +42,6 @@ func TestTrimOfManyEntriesTakesNoMemory(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			r.raise(turn.Level1)
 			r.addEntries(1, n)
 			r.flush()
 			before := r.m.active.bytes
@@ -86,7 +84,6 @@ func TestTrimOfManyEntriesTakesNoMemory(t *testing.T) {
 func TestTrimmedStreamsAnswerAlike(t *testing.T) {
 	everywhere(t, func(t *testing.T, r *rig, move func()) {
 		old := newRig(t) // stays at level 0
-		r.raise(turn.Level1)
 		rnd, next := rand.New(rand.NewPCG(1, 2)), uint64(1)
 		for round := range 30 {
 			to := next + rnd.Uint64N(900)
@@ -135,8 +132,7 @@ func TestTrimmedStreamsAnswerAlike(t *testing.T) {
 // BenchmarkTrimMany trims a stream of 50,000 entries in the store to 100.
 func BenchmarkTrimMany(b *testing.B) {
 	m := benchValues(b)
-	m.Apply(1, 1, encodeEntryOf(b, &codec.SetLevel{Level: turn.Level1}))
-	index, seq := uint64(1), uint64(0)
+	index, seq := uint64(0), uint64(0)
 	for b.Loop() {
 		b.StopTimer()
 		for range 50_000 {

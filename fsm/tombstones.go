@@ -14,14 +14,9 @@ func (g tombstone) weight() uint64 {
 }
 
 // tombstones returns what is remembered of sessions deleted under key, the one deleted last
-// first. From turn.Level1 on it is no more than turn.TombstoneMessages messages of each key,
-// and turn.DeletedSessions sessions.
+// first: no more than turn.TombstoneMessages messages, and turn.DeletedSessions sessions.
 func (m *Machine) tombstones(key string) ([]tombstone, error) {
-	limit := uint64(turn.TombstoneMessages)
-	if m.level() < turn.Level1 {
-		limit = ^uint64(0)
-	}
-	return m.latestTombstones(key, limit)
+	return m.latestTombstones(key, turn.TombstoneMessages)
 }
 
 // latestTombstones returns those up to a number of messages whose ids are remembered.
@@ -33,27 +28,21 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []tombstone, 
 	if err != nil {
 		return nil, err
 	}
-	// Those of level 1 are later than those before.
-	for _, prefix := range [...]string{tombstonePrefix(key), oldTombstonePrefix(key)} {
-		w := m.tombstonesOf(tx, prefix)
-		for left > 0 && w.next() {
-			g, known := w.changed()
-			if !known {
-				if g, err = decodeTombstone(w.stored()); err != nil {
-					return nil, err
-				}
+	w := m.tombstonesOf(tx, key)
+	for left > 0 && w.next() {
+		g, known := w.changed()
+		if !known {
+			if g, err = decodeTombstone(w.stored()); err != nil {
+				return nil, err
 			}
-			if g.deadline <= m.meta.clock {
-				return found, nil // those before it were deleted earlier
-			}
-			found = append(found, g)
-			left -= min(left, g.weight())
 		}
-		if w.err != nil {
-			return nil, w.err
+		if g.deadline <= m.meta.clock {
+			return found, nil // those before it were deleted earlier
 		}
+		found = append(found, g)
+		left -= min(left, g.weight())
 	}
-	return found, nil
+	return found, w.err
 }
 
 // latestTombstone returns the time until which ids of deleted sessions of key count.

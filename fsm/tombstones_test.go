@@ -17,30 +17,26 @@ func newMessages(prefix string, n int) []turn.NewMessage {
 	return ms
 }
 
-// From level 1 on, the ids of so many messages of deleted sessions of a key are
-// remembered, and of all before.
+// The ids of so many messages of deleted sessions of a key are remembered.
 func TestBoundOfIDsOfDeletedSessions(t *testing.T) {
-	for _, level := range []turn.ClusterLevel{turn.Level0, turn.Level1} {
-		for _, flush := range []bool{false, true} {
-			t.Run(fmt.Sprintf("level=%d/flush=%v", level, flush), func(t *testing.T) {
-				r := newRig(t)
-				r.raise(level)
-				const sessions = turn.TombstoneMessages/turn.IDWindow + 2
-				for i := range sessions {
-					r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), turn.IDWindow)})
-					r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
-					if flush && i%5 == 0 {
-						r.flush()
-					}
+	for _, flush := range []bool{false, true} {
+		t.Run(fmt.Sprint("flush=", flush), func(t *testing.T) {
+			r := newRig(t)
+			const sessions = turn.TombstoneMessages/turn.IDWindow + 2
+			for i := range sessions {
+				r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), turn.IDWindow)})
+				r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
+				if flush && i%5 == 0 {
+					r.flush()
 				}
-				for i := range sessions {
-					again := r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), 1)})
-					if want := level == turn.Level0 || i >= 2; again.Duplicate != want {
-						t.Errorf("an id of deleted session %d is known: %v, want %v", i, again.Duplicate, want)
-					}
+			}
+			for i := range sessions {
+				again := r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), 1)})
+				if want := i >= 2; again.Duplicate != want {
+					t.Errorf("an id of deleted session %d is known: %v, want %v", i, again.Duplicate, want)
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
@@ -50,7 +46,6 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 	for _, flush := range []bool{false, true} {
 		t.Run(fmt.Sprint("flush=", flush), func(t *testing.T) {
 			r := newRig(t)
-			r.raise(turn.Level1)
 			const more = 20
 			for i := range turn.DeletedSessions + more {
 				r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), 1)})
@@ -78,7 +73,7 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 // not for each of its ids.
 func TestAppendLooksOnceForDeletedSessions(t *testing.T) {
 	r := newRig(t)
-	const cycles = 500
+	const cycles = turn.DeletedSessions
 	for i := range cycles {
 		r.do(&turn.Append{Key: sessionA, Messages: newMessages(fmt.Sprint("s", i), 1)})
 		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
@@ -97,54 +92,41 @@ func TestAppendLooksOnceForDeletedSessions(t *testing.T) {
 	}
 }
 
-// However many sessions of other keys were deleted, even of keys that begin with a key and a
-// NUL, few tombstones are looked at to find those of the key. Before level 1 that is true of
-// names that do not imitate incarnations.
+// Sessions that were deleted of other keys, even of keys that begin with a key and a NUL, are
+// not passed to find those of the key, and not taken for them.
 func TestTombstonesOfOtherKeysAreNotPassed(t *testing.T) {
-	imitating := func(i int) string { return "a\x00" + string(binary.BigEndian.AppendUint64(nil, uint64(i+1))) + "x" }
-	for _, test := range []struct {
-		level turn.ClusterLevel
-		name  func(i int) string
-	}{
-		{turn.Level0, func(i int) string { return fmt.Sprintf("a\x00%07d", i) }},
-		{turn.Level1, func(i int) string { return fmt.Sprintf("a\x00%07d", i) }},
-		{turn.Level1, imitating},
-	} {
-		r := newRig(t)
-		r.raise(test.level)
-		key := turn.Key{Namespace: "0", Name: "a"}
-		deleted := func(k turn.Key, id string) []turn.Op {
-			return []turn.Op{&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}},
-				&turn.Delete{Keys: []turn.Key{k}}}
+	r := newRig(t)
+	key := turn.Key{Namespace: "0", Name: "a"}
+	deleted := func(k turn.Key, id string) []turn.Op {
+		return []turn.Op{appendOf(k, id, "x"), &turn.Delete{Keys: []turn.Key{k}}}
+	}
+	r.apply(1, deleted(key, "first")...)
+	var others []turn.Op
+	for i := range 500 {
+		inc := string(binary.BigEndian.AppendUint64(nil, uint64(i+1)))
+		for _, name := range []string{fmt.Sprintf("a\x00%07d", i), "a\x00" + inc, "a\x00" + inc + "x", "a" + inc} {
+			others = append(others, deleted(turn.Key{Namespace: "0", Name: name}, "other")...)
 		}
-		r.apply(1, deleted(key, "first")...)
-		var others []turn.Op
-		for i := range 500 {
-			others = append(others, deleted(turn.Key{Namespace: "0", Name: test.name(i)}, "other")...)
+	}
+	r.apply(1, others...)
+	r.apply(1, deleted(key, "last")...)
+	for _, flushed := range []bool{false, true} {
+		if flushed {
+			r.flush()
 		}
-		r.apply(1, others...)
-		r.apply(1, deleted(key, "last")...)
-		for _, flushed := range []bool{false, true} {
-			if flushed {
-				r.flush()
-			}
-			if looks, found := r.tombstonesOf(key); looks > 20 || found < 2 {
-				t.Errorf("level %d, names as %q, flushed: %v: %d are looked at, %d found", test.level, test.name(0),
-					flushed, looks, found)
-			}
-			for _, id := range []string{"first", "last"} {
-				if again := r.do(&turn.Append{Key: key,
-					Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
-					t.Errorf("level %d, names as %q, flushed: %v: %s is not known", test.level, test.name(0),
-						flushed, id)
-				}
+		if n := r.tombstonesOf(key); n < 2 || n > 4 { // later ones are of the appends below
+			t.Errorf("flushed: %v: %d are found, of %d", flushed, n, 2)
+		}
+		for _, id := range []string{"first", "last"} {
+			if again := r.do(appendOf(key, id, "x")); !again.Duplicate {
+				t.Errorf("flushed: %v: %s is not known", flushed, id)
 			}
 		}
 	}
 }
 
-// tombstonesOf finds the tombstones of a key, and returns how many were looked at for that.
-func (r *rig) tombstonesOf(k turn.Key) (looks, found int) {
+// tombstonesOf returns how many tombstones a walk through those of a key passes.
+func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
@@ -153,51 +135,8 @@ func (r *rig) tombstonesOf(k turn.Key) (looks, found int) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for _, prefix := range []string{tombstonePrefix(joinKey(k)), oldTombstonePrefix(joinKey(k))} {
-		w := r.m.tombstonesOf(tx, prefix)
-		for w.next() {
-			found++
-		}
-		looks += w.looks
+	for w := r.m.tombstonesOf(tx, joinKey(k)); w.next(); {
+		passed++
 	}
-	return looks, found
-}
-
-// The tombstone of a shorter key, of before level 1, can begin as those of a longer one do.
-func TestTombstonesOfShorterKeysDoNotCount(t *testing.T) {
-	r := newRig(t)
-	short, long := turn.Key{Namespace: "0", Name: "a"}, turn.Key{Namespace: "0", Name: "a\x00\x00\x00\x00\x00\x00\x01"}
-	r.m.meta.lastInc = 1 << 17
-	r.m.active.tombstones.Set(withInc(oldTombstonePrefix(joinKey(short)), 1<<16), tombstone{})
-	if _, found := r.tombstonesOf(short); found != 1 {
-		t.Errorf("%d tombstones of %q, not 1", found, short.Name)
-	}
-	if _, found := r.tombstonesOf(long); found != 0 {
-		t.Errorf("%d tombstones of %q, which has none", found, long.Name)
-	}
-}
-
-// Tombstones of before level 1 are found beside later ones.
-func TestTombstonesOfBothForms(t *testing.T) {
-	r := newRig(t)
-	ids := []string{"old", "older", "new"}
-	for i, id := range ids {
-		if i == 2 {
-			r.raise(turn.Level1)
-		}
-		r.do(&turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}})
-		r.do(&turn.Delete{Keys: []turn.Key{sessionA}})
-	}
-	for _, flushed := range []bool{false, true} {
-		if flushed {
-			r.flush()
-			r.restart()
-		}
-		for _, id := range ids {
-			if again := r.do(&turn.Append{Key: sessionA,
-				Messages: []turn.NewMessage{{ID: id, Data: []byte("x")}}}); !again.Duplicate {
-				t.Errorf("flushed: %v: %s is not known", flushed, id)
-			}
-		}
-	}
+	return passed
 }

@@ -36,9 +36,6 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 		}
 		*out = turn.Outcome{Err: refused}
 	}
-	if m.level() < turn.Level1 {
-		r.Revision = m.meta.revision
-	}
 	return nil
 }
 

@@ -48,11 +48,10 @@ type keyElements interface {
 	dropBelow(h *head, name string)
 }
 
-// limits are cluster time, the cluster level, and what an entry may cost.
+// limits are cluster time, and what an entry may cost.
 type limits interface {
 	now() int64
 	after(ms int64) int64
-	level() turn.ClusterLevel
 	spend(n uint64) error
 }
 

@@ -54,7 +54,7 @@ func (w *writer) writeElements() error {
 		if c.gone {
 			err = b.Delete(key)
 		} else {
-			err = b.Put(key, layout.SealElement(key, c.value))
+			err = b.Put(key, layout.Seal(key, c.value))
 		}
 		return err == nil
 	})
@@ -69,8 +69,7 @@ func (w *writer) writeHeads() error {
 		w.pacer.did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)
 		if h := w.table.heads[key]; h != nil {
-			err = b.Put(w.key, layout.SealInPlace(layout.SealVersion, w.key,
-				h.Append(layout.SealBuffer(layout.HeadSize))))
+			err = b.Put(w.key, layout.SealInPlace(w.key, h.Append(layout.SealBuffer(layout.HeadSize))))
 		} else {
 			err = b.Delete(w.key)
 		}
@@ -127,9 +126,9 @@ func (w *writer) writeMeta() error {
 	if err := putSealed(b, keyTags, w.table.meta.tags.encode()); err != nil {
 		return err
 	}
-	return b.Put(keyState, layout.Seal(layout.StateVersion, keyState, w.table.meta.encode()))
+	return putSealed(b, keyState, w.table.meta.encode())
 }
 
 func putSealed(b pairs, key, value []byte) error {
-	return b.Put(key, layout.Seal(layout.SealVersion, key, value))
+	return b.Put(key, layout.Seal(key, value))
 }

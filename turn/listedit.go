@@ -10,9 +10,6 @@ package turn
 // Whatever is done to a message, a retry of its append is recognised by what it was
 // appended with, and answered with its first seq. Replaced and moved messages do not
 // count among the last 1,024 appended ones.
-//
-// Below Level1 a replaced element moved others, too, and messages that were moved
-// counted as appended, under their new seqs.
 
 // SetElement replaces the element at Index of the list. There must be one: NotFound
 // if there is no list, Invalid if it is shorter. Result: Count, Revision.

@@ -26,7 +26,7 @@ type Step struct {
 }
 
 // Outcome is what became of a step. Steps that answer with more than
-// Limits.ReadBytes together fail with TooLarge if they are queries: from Level1 on
+// Limits.ReadBytes together fail with TooLarge if they are queries:
 // that of DefaultLimits, whatever is configured.
 type Outcome struct {
 	Result Result

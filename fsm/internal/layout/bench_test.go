@@ -38,7 +38,7 @@ func BenchmarkAppendHead(b *testing.B) {
 	h, key, buf := list(), []byte("0\x00session"), []byte(nil)
 	h.Meta = nil
 	for b.Loop() {
-		buf = SealInPlace(SealVersion, key, h.Append(SealBuffer(HeadSize)))
+		buf = SealInPlace(key, h.Append(SealBuffer(HeadSize)))
 	}
 	_ = buf
 }
@@ -46,9 +46,9 @@ func BenchmarkAppendHead(b *testing.B) {
 func BenchmarkDecodeHead(b *testing.B) {
 	h, key := list(), []byte("0\x00session")
 	h.Meta = nil
-	stored := SealInPlace(SealVersion, key, h.Append(SealBuffer(HeadSize)))
+	stored := SealInPlace(key, h.Append(SealBuffer(HeadSize)))
 	for b.Loop() {
-		plain, err := UnsealOrPlain(key, stored, "session")
+		plain, err := Unseal(key, stored, "session")
 		if err == nil {
 			err = new(Head).Decode(plain)
 		}

@@ -2,7 +2,7 @@ package layout
 
 import (
 	"encoding/binary"
-	"math/bits"
+	"hash/crc32"
 	"slices"
 
 	"github.com/turnlog/turnlog/turn"
@@ -13,7 +13,7 @@ import (
 //
 //	key    8 bytes incarnation, 8 bytes seq, big endian: no record's is lower, and
 //	       every record of the block before has a lower one
-//	value  1 byte version, 4 bytes CRC-32C (little endian) of the rest:
+//	value  1 byte version, 4 bytes CRC-32C (little endian) of version and rest:
 //	       uvarint number of records, then for each
 //	           uvarint seq, as the difference to the record before (first: to the key)
 //	           1 byte flags
@@ -27,10 +27,7 @@ import (
 // pages of the payloads.
 const (
 	blockVersion = 1
-	// revBlockVersion is that of blocks with revisions, or edited messages: before turn.Level1
-	// there are none. Two bits from every other first byte of a value (ref.go).
-	revBlockVersion = 7
-	blockHeader     = 1 + 4
+	blockHeader  = 1 + 4
 
 	flagHead = 1 << 0 // pushed at the head
 	flagDead = 1 << 1 // tombstone: data is the digest of what was
@@ -82,9 +79,6 @@ func EncodeBlock(buf []byte, first uint64, records []Record) []byte {
 			b = binary.AppendVarint(b, int64(r.Revision-revision))
 			revision = r.Revision
 		}
-		if r.Flags()&(flagRev|flagEdited) != 0 {
-			b[0] = revBlockVersion
-		}
 		seq, time = r.Seq, r.Time
 	}
 	for i := range records {
@@ -96,9 +90,12 @@ func EncodeBlock(buf []byte, first uint64, records []Record) []byte {
 		}
 		b = append(b, records[i].Data...)
 	}
-	binary.LittleEndian.PutUint32(b[1:], Checksum(b[blockHeader:]))
+	binary.LittleEndian.PutUint32(b[1:], blockSum(b))
 	return b
 }
+
+// blockSum returns the checksum that belongs into a block.
+func blockSum(b []byte) uint32 { return crc32.Update(Checksum(b[:1]), crcTable, b[blockHeader:]) }
 
 // Flags returns what a block's directory says of the record.
 func (r *Record) Flags() (f byte) {
@@ -139,20 +136,10 @@ func verifyBlock(value []byte) error {
 	if len(value) < blockHeader {
 		return DamagedBlock("stored block of %d bytes is too short", len(value))
 	}
-	if value[0] != revBlockVersion {
-		// versions differ in two bits
-		if bits.OnesCount8(value[0]^blockVersion) == 1 || bits.OnesCount8(value[0]^revBlockVersion) == 1 {
-			return DamagedBlock("stored block has the version %d, one bit away from %d or %d", value[0], blockVersion,
-				revBlockVersion)
-		}
-		if err := CheckVersion(value, blockVersion, "block"); err != nil {
-			return err
-		}
-	}
-	if Checksum(value[blockHeader:]) != binary.LittleEndian.Uint32(value[1:]) {
+	if blockSum(value) != binary.LittleEndian.Uint32(value[1:]) {
 		return DamagedBlock("stored block fails its checksum")
 	}
-	return nil
+	return CheckVersion(value, blockVersion, "block")
 }
 
 // CheckBlock is verifyBlock for a block that is copied as it is, not decoded. Damage
@@ -170,7 +157,7 @@ func CheckBlock(key, value []byte) error {
 // DecodeVerified is DecodeBlock for a value that was decoded before, and not written to since.
 func DecodeVerified(dst []Record, first uint64, value []byte, borrowed bool) ([]Record, error) {
 	body := value[blockHeader:]
-	names, data, err := blockSections(body, value[0] == revBlockVersion)
+	names, data, err := blockSections(body)
 	if err != nil {
 		return dst, err
 	}
@@ -232,14 +219,13 @@ func (r *Reader) entry(before entry) entry {
 }
 
 // blockSections checks the directory of a block and returns what follows it.
-func blockSections(body []byte, revisions bool) (ids, data []byte, err error) {
+func blockSections(body []byte) (ids, data []byte, err error) {
 	r := Reader{b: body}
 	idBytes, dataBytes := 0, 0
 	for range r.Count() {
 		e := r.entry(entry{})
 		idBytes += e.idLen
 		dataBytes += e.dataLen
-		r.bad = r.bad || e.flags&flagRev != 0 && !revisions
 		if e.flags&^knownFlags != 0 && !r.bad {
 			return nil, nil, turn.Errorf(turn.Newer,
 				"stored block has a message with flags %#x, of a newer version of turnlog", e.flags)

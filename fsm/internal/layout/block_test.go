@@ -12,28 +12,24 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// What a block holds beyond what the first version knew is told by its version, and what
-// this one does not know is refused, not passed over.
+// A block is read as it was written, with revisions and edited messages, and what this
+// version does not know is refused, not passed over.
 func TestBlocksTellWhatTheyHold(t *testing.T) {
 	plain := Record{Seq: 1, ID: "id", Data: []byte("hello")}
 	revised := plain
 	revised.Revision = 7
-	for name, c := range map[string]struct {
-		record  Record
-		version byte
-	}{"plain": {plain, blockVersion}, "with a revision": {revised, revBlockVersion},
-		"edited": {plain.Edited([]byte("other")), revBlockVersion}} {
-		b := EncodeBlock(nil, 1, []Record{c.record})
-		if b[0] != c.version {
-			t.Errorf("a block of a message, %s, has version %d, want %d", name, b[0], c.version)
-		}
-		if rs, err := DecodeBlock(nil, 1, b, false); err != nil || !rs[0].Same(&c.record) || rs[0].ID != "id" {
+	edited := plain.Edited([]byte("other"))
+	for name, rec := range map[string]Record{"plain": plain, "with a revision": revised, "edited": edited} {
+		b := EncodeBlock(nil, 1, []Record{rec})
+		rs, err := DecodeBlock(nil, 1, b, false)
+		if err != nil || !rs[0].Same(&rec) || rs[0].ID != "id" || rs[0].Revision != rec.Revision ||
+			!rs[0].Carries([]byte("hello")) {
 			t.Errorf("%s: %+v, %v", name, rs, err)
 		}
 		const flagsAt = blockHeader + 2 // after the number of records and a seq
 		for bit := 4; bit < 8; bit++ {
 			b[flagsAt] ^= 1 << bit
-			binary.LittleEndian.PutUint32(b[1:], Checksum(b[blockHeader:]))
+			resum(b)
 			if rs, err := DecodeBlock(nil, 1, b, false); !turn.Is(err, turn.Newer) {
 				t.Errorf("%s, with flag %d: %+v, %v", name, bit, rs, err)
 			}
@@ -42,15 +38,8 @@ func TestBlocksTellWhatTheyHold(t *testing.T) {
 	}
 }
 
-// Development versions wrote edited messages into blocks of the first version.
-func TestEditedMessageInABlockOfTheFirstVersion(t *testing.T) {
-	rec := Record{Seq: 1, ID: "id", Data: []byte("hello")}.Edited([]byte("other"))
-	b := EncodeBlock(nil, 1, []Record{rec})
-	b[0] = blockVersion
-	if rs, err := DecodeBlock(nil, 1, b, false); err != nil || !rs[0].Same(&rec) || !rs[0].Carries([]byte("hello")) {
-		t.Errorf("%+v, %v", rs, err)
-	}
-}
+// resum gives a block the checksum that belongs into it.
+func resum(b []byte) { binary.LittleEndian.PutUint32(b[1:], blockSum(b)) }
 
 // What is kept of a message keeps nothing of the block that it comes from. Memory is counted
 // by what messages have, and a block is much larger than most.
@@ -93,17 +82,28 @@ func keepOne(t *testing.T, i int, borrowed bool,
 	return keep(rs[i]), weak.Make(unsafe.StringData(rs[0].ID)), weak.Make(&b[0])
 }
 
-// One flipped bit of a version that has no checksum is damage; a version that differs in
-// more is a newer one.
-func TestFlippedVersionIsDamage(t *testing.T) {
-	for bit := range 8 {
-		err := verifyBlock([]byte{blockVersion ^ 1<<bit, 0, 0, 0, 0, 1})
-		if turn.KindOf(err) != turn.Corrupt {
-			t.Errorf("block version %d: %v", blockVersion^1<<bit, err)
+// A flipped bit of a block is damage, whichever it is; another version is a newer one.
+func TestFlippedBitOfABlockIsDamage(t *testing.T) {
+	b := EncodeBlock(nil, 1, []Record{{Seq: 1, ID: "id", Data: []byte("hello")}})
+	for at := range b {
+		for bit := range 8 {
+			b[at] ^= 1 << bit
+			if err := verifyBlock(b); turn.KindOf(err) != turn.Corrupt {
+				t.Errorf("bit %d of byte %d: %v", bit, at, err)
+			}
+			b[at] ^= 1 << bit
 		}
 	}
-	if err := verifyBlock([]byte{blockVersion + 1, 0, 0, 0, 0, 1}); turn.KindOf(err) != turn.Newer {
-		t.Errorf("the next version of a block: %v", err)
+	for version := range byte(10) {
+		b[0] = version
+		resum(b)
+		want := turn.Newer
+		if version < blockVersion {
+			want = turn.Corrupt
+		}
+		if err := verifyBlock(b); version != blockVersion && turn.KindOf(err) != want {
+			t.Errorf("version %d: %v", version, err)
+		}
 	}
 }
 
@@ -114,7 +114,7 @@ func FuzzDecodeBlock(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first uint64, b []byte) {
 		if len(b) >= blockHeader {
 			b = bytes.Clone(b)
-			binary.LittleEndian.PutUint32(b[1:], Checksum(b[blockHeader:]))
+			resum(b)
 		}
 		rs, err := DecodeBlock(nil, first, b, true)
 		if err != nil || len(rs) == 0 {

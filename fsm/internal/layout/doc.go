@@ -3,8 +3,8 @@
 // those to bytes and back. It reads and writes no files, and knows nothing of the time.
 //
 // fsm/LAYOUT.md describes the forms, and which bucket holds which. They are the same on all
-// nodes, and data of all earlier versions must open: what changes is gated by the cluster's
-// level, and gets a version of its own.
+// nodes, and data of every released version must open: what changes is gated by the cluster's
+// level, and gets a version of its own (docs/decisions, "versions of formats").
 //
 // Functions may be called from any goroutine. What they return may be a part of what they were
 // given, where their comments say so. Errors are of kind turn.Corrupt if the bytes are not

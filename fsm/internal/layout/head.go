@@ -20,11 +20,10 @@ type Head struct {
 	Last     uint64 // highest seq given out
 	LastID   uint64 // highest seq of a message that carried an id
 	Moves    Moves
-	// Low, by side: messages of that side with a seq below it are dead. Of a stream, from
-	// turn.Level1 on: time and seq of an entry id up to which all entries are dead.
+	// Low, by side: messages of that side with a seq below it are dead. Of a stream: time
+	// and seq of an entry id up to which all entries are dead.
 	Low [2]uint64
-	// High, by side, of lists: messages of that side with a seq above it are dead. Before
-	// turn.Level1 it is Last.
+	// High, by side, of lists: messages of that side with a seq above it are dead.
 	High [2]uint64
 	// Live, by side: number of live messages. Of another type than a list, Live[0]
 	// is the number of elements, and First and LastID are not used; Last is
@@ -47,10 +46,10 @@ type Head struct {
 }
 
 const (
-	headVersion      = 1
-	MovesHeadVersion = 3 // of heads with moves, or bounds below Last; 2 would be taken for a seal's
+	headVersion = 1
 
-	HeadSize = 96 // bytes that the stored form of most heads takes
+	// HeadSize is how many bytes the stored form of most heads takes.
+	HeadSize = 96
 )
 
 // Count returns the number of live messages, or of elements.
@@ -87,11 +86,9 @@ func (h *Head) below() (n [2]uint64) {
 }
 
 // Append appends the stored form: version, then uvarints in the order below,
-// then the metadata as pairs of length-prefixed strings in key order, then, if the version is
-// that of heads with some, the moves and, if they say something, how far the bounds are below
-// Last.
+// then the metadata as pairs of length-prefixed strings in key order. If there are moves, or
+// bounds below Last, the moves follow; then, if there are such bounds, how far below it they are.
 func (h *Head) Append(b []byte) []byte {
-	at := len(b)
 	b = append(b, headVersion)
 	for _, v := range [...]uint64{
 		h.Inc, uint64(h.Type), uint64(h.Created), uint64(h.Updated), h.Revision, h.First, h.Last, h.LastID,
@@ -110,7 +107,6 @@ func (h *Head) Append(b []byte) []byte {
 	if h.Moves.Total == 0 && below == [2]uint64{} {
 		return b
 	}
-	b[at] = MovesHeadVersion
 	b = h.Moves.Append(b)
 	if below != [2]uint64{} {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, below[0]), below[1])
@@ -120,8 +116,7 @@ func (h *Head) Append(b []byte) []byte {
 
 // Decode sets h to the head with the stored form b.
 func (h *Head) Decode(b []byte) error {
-	moved := len(b) > 0 && b[0] == MovesHeadVersion
-	if err := CheckVersion(b, headVersion, "session"); err != nil && !moved {
+	if err := CheckVersion(b, headVersion, "session"); err != nil {
 		return err
 	}
 	r := NewReader(b[1:])
@@ -140,7 +135,7 @@ func (h *Head) Decode(b []byte) error {
 			h.Meta[k] = r.Text()
 		}
 	}
-	if h.High = [2]uint64{h.Last, h.Last}; moved {
+	if h.High = [2]uint64{h.Last, h.Last}; r.More() {
 		h.Moves = r.Moves()
 		if r.More() {
 			h.High[0] -= min(r.Uint(), h.Last)

@@ -13,7 +13,6 @@ import (
 // 1, are the ordinals of the messages appended.
 //
 // A session none of whose messages had an id has no moves: nothing is remembered of it.
-// Neither had any before turn.Level1.
 type Moves struct {
 	Total uint64 // moved messages ever
 	// Runs of their seqs that lie in the window, or after its beginning. The slice is

@@ -17,7 +17,7 @@ type Record struct {
 	Time int64
 	ID   string
 	// Revision is the session's after the append that brought the message. 0: the
-	// message has no id, or comes from before turn.Level1.
+	// message has no id.
 	Revision uint64
 	// Data is the payload; of a tombstone it is the payload's digest.
 	Data []byte

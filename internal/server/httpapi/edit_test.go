@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -43,9 +42,6 @@ func TestPopTrimReplaceClear(t *testing.T) {
 	}
 	if pop := d.ok("POST", "/v1/sessions/absent/pop", `{"count":3}`); len(pop["messages"].([]any)) != 0 {
 		t.Errorf("pop of nothing: %v", pop)
-	}
-	if _, err := d.node.Apply(t.Context(), &codec.SetLevel{Level: turn.Level1}); err != nil {
-		t.Fatal(err)
 	}
 	for call, body := range map[string]string{"trim": `{"keep_last":1}`, "clear": `{}`} {
 		if gone := d.ok("POST", "/v1/sessions/absent/"+call, body); gone["removed"] != 0.0 || gone["revision"] != 0.0 {
