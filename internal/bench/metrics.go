@@ -56,8 +56,8 @@ func (m metrics) read(line string) {
 type work struct{ count, seconds, last string }
 
 var (
-	flushWork    = work{"flushes_total", "flush_seconds_total", "flush_last_end_timestamp_seconds"}
-	snapshotWork = work{"snapshots_taken_total", "snapshot_seconds_total", "snapshot_last_end_timestamp_seconds"}
+	flushWork    = work{"flushes_total", "flush_seconds_total", "flush_last_success_timestamp_seconds"}
+	snapshotWork = work{"snapshots_taken_total", "snapshot_seconds_total", "snapshot_last_success_timestamp_seconds"}
 )
 
 // since returns how often the work was done between two readings of one node,

@@ -9,7 +9,8 @@ func TestMetricsRead(t *testing.T) {
 	m := make(metrics)
 	for _, line := range []string{
 		"# HELP turnlog_flushes_total Flushes.", "turnlog_flushes_total 12", "turnlog_flush_seconds_total 1.5e-3",
-		`turnlog_resp_command_seconds_count{command="get"} 3`, "go_goroutines 40", "", "turnlog_odd x", "turnlog_none",
+		`turnlog_resp_command_duration_seconds_count{command="get"} 3`, "go_goroutines 40", "",
+		"turnlog_odd x", "turnlog_none",
 	} {
 		m.read(line)
 	}

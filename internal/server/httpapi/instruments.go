@@ -23,7 +23,7 @@ func newInstruments(reg prometheus.Registerer) (*instruments, error) {
 			Help: "HTTP requests by route, method and status.",
 		}, []string{"route", "method", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "turnlog_http_request_seconds",
+			Name:    "turnlog_http_request_duration_seconds",
 			Help:    "Time from the head of a request to the end of its response.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"route", "method"}),
@@ -31,11 +31,11 @@ func newInstruments(reg prometheus.Registerer) (*instruments, error) {
 			Name: "turnlog_http_connections", Help: "Open HTTP connections.",
 		}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "turnlog_http_connections_refused_total",
-			Help: "HTTP connections refused because there were too many.",
+			Name: "turnlog_http_connections_rejected_total",
+			Help: "HTTP connections rejected because too many were open.",
 		}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "turnlog_http_streams", Help: "Open event streams.",
+			Name: "turnlog_http_streams", Help: "Open tails: streams of server-sent events.",
 		}),
 	}
 	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.connections, m.refused, m.streams} {
