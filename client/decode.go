@@ -8,7 +8,7 @@ import (
 )
 
 func malformed(what string) *turn.Error {
-	return turn.Errorf(turn.Internal, "the server's answer cannot be read: %s", what)
+	return turn.Errorf(turn.Internal, "the server's reply cannot be decoded: %s", what)
 }
 
 // uintOf returns a field as a number, 0 if it is missing.

@@ -80,7 +80,7 @@ func settle(uncertain bool, err error) error {
 	switch e.Kind {
 	case turn.Unavailable, turn.Overloaded, turn.ReadOnly, turn.Unauthorized, turn.Forbidden, turn.Internal:
 		return fmt.Errorf("%w (then: %w)",
-			turn.Errorf(turn.Unknown, "an attempt may have been carried out, but its answer was lost"), err)
+			turn.Errorf(turn.Unknown, "an earlier attempt may have taken place, but its reply was lost"), err)
 	}
 	return err
 }
@@ -141,7 +141,7 @@ func lost(k turn.Kind, n *node, r *request, err error, consequence string) error
 // dialError says why a node could not be reached, and whether trying again may help.
 func dialError(n *node, err error) error {
 	if e := resp.Error(""); errors.As(err, &e) {
-		return fmt.Errorf("%s refuses the connection: %w", n.addr, errorReply(e))
+		return fmt.Errorf("%s rejects the connection: %w", n.addr, errorReply(e))
 	}
 	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s cannot be reached", n.addr), err)
 }

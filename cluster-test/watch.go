@@ -61,11 +61,11 @@ func watchQuorum(ctx context.Context, c *cluster.Cluster, rec *history.Recorder)
 var signs = map[string][]string{
 	"snapshot installs": {"snapshot installed"},
 	"snapshots taken":   {"snapshot taken"},
-	"torn tails":        {"wal dropped an incomplete batch"},
+	"torn tails":        {"the log ended in an incomplete batch"},
 	"damage refused":    {advice},
 	"damage noticed": {advice, "stored data is damaged", "the state cannot be opened", "the log is damaged",
-		"older copy", "its place"},
-	"losses made good": {"the log holds again what it had lost"},
+		"older copy", "using its second copy", "using the other one"},
+	"losses made good": {"the log has recovered what it had lost"},
 }
 
 // advice is a part of what a node says that cannot go on with its data.

@@ -122,7 +122,7 @@ var errDropped = errors.New("the log dropped an entry while it was read to be se
 // errStartedAnew has Raft send the entries again.
 var errStartedAnew = errors.New("the node was started again while it was sent entries: whether it has them is unknown")
 
-var errNotLeading = errors.New("this node does not lead any more")
+var errNotLeading = errors.New("this node is no longer the leader")
 
 // SetHeartbeatHandler implements raft.Transport. It keeps nothing, so that Raft's main
 // loop handles heartbeats as it does all other messages.

@@ -19,7 +19,7 @@ func (l *Log) Append(records []Record) error {
 	index, first := records[0].Index, l.table.first // written only under the writer lock, which we hold
 	for i, r := range records {
 		if r.Index != index+uint64(i) || r.Index == 0 || r.Index == math.MaxUint64 {
-			return fmt.Errorf("%w: record %d stands at place %d of a batch that begins with %d", ErrOutOfOrder,
+			return fmt.Errorf("%w: record %d is at position %d of a batch that begins with %d", ErrOutOfOrder,
 				r.Index, i, index)
 		}
 	}

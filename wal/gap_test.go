@@ -199,7 +199,7 @@ func TestDroppedRecordDamaged(t *testing.T) {
 		if l, err = wal.Open(simDir, opts); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(out.String(), "every live record is whole"); n != 1 ||
+		if n := strings.Count(out.String(), "every live record is intact"); n != 1 ||
 			strings.Count(out.String(), "level=") != 1 {
 			t.Fatalf("open said %d times that dropped records are damaged: %s", n, out.String())
 		}

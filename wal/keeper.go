@@ -31,7 +31,7 @@ func (l *Log) Run(ctx context.Context) error {
 			return nil
 		case errors.Is(err, ErrNoSpace):
 			if !full {
-				l.opts.Logger.Warn("wal cannot prepare its next segment; appends will be refused when the present "+
+				l.opts.Logger.Warn("the log cannot prepare its next segment; appends will fail when the current "+
 					"one is full", "error", err)
 			}
 		case err != nil:

@@ -41,7 +41,7 @@ type Log struct {
 func (l *Log) fail(op, file string, err error) error {
 	var failed error = &FailedError{Op: op, File: file, Err: err}
 	if l.failure.CompareAndSwap(nil, &failed) {
-		l.opts.Logger.Error("wal stopped", "error", failed)
+		l.opts.Logger.Error("the log has failed", "error", failed)
 	}
 	return l.stopped()
 }

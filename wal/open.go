@@ -26,7 +26,7 @@ func Open(dir string, opts Options) (*Log, error) {
 	}
 	l.cache.limit = opts.CacheBytes
 	if err := opts.FS.MkdirAll(dir); err != nil {
-		return nil, fmt.Errorf("wal: make folder: %w", err)
+		return nil, fmt.Errorf("wal: create directory: %w", err)
 	}
 	if l.lock, err = opts.FS.Lock(l.dir.path(lockName)); errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, fmt.Errorf("wal: %s: %w", dir, ErrLocked)
@@ -43,7 +43,7 @@ func Open(dir string, opts Options) (*Log, error) {
 func (l *Log) open() error {
 	names, err := l.dir.list()
 	if err != nil {
-		return fmt.Errorf("wal: list folder: %w", err)
+		return fmt.Errorf("wal: list directory: %w", err)
 	}
 	if err := l.openManifest(); err != nil {
 		return err
@@ -61,11 +61,11 @@ func (l *Log) open() error {
 	l.table, l.ready = r.table, r.ready
 	if r.torn != nil {
 		l.counters.tornTail.Store(true)
-		l.opts.Logger.Warn("wal dropped an incomplete batch at its end, as after a crash", "file", r.torn.File,
-			"offset", r.torn.Offset, "reason", r.torn.Reason)
+		l.opts.Logger.Warn("the log ended in an incomplete batch, as after a crash; the batch was dropped", "file",
+			r.torn.File, "offset", r.torn.Offset, "reason", r.torn.Reason)
 	}
 	if n := len(r.gaps); n > 0 {
-		l.opts.Logger.Warn("wal has damage among records that it had dropped; every live record is whole", "places", n,
+		l.opts.Logger.Warn("the log has damage among dropped records; every live record is intact", "places", n,
 			"file", r.gaps[0].File, "offset", r.gaps[0].Offset, "reason", r.gaps[0].Reason)
 	}
 	l.admin.Lock()
@@ -114,7 +114,7 @@ func (l *Log) openManifest() error {
 		return err
 	}
 	if damaged != "" {
-		l.opts.Logger.Warn("wal repairs its manifest from the other copy", "file", l.dir.path(manifestName),
+		l.opts.Logger.Warn("repairing the log's manifest from its other copy", "file", l.dir.path(manifestName),
 			"damage", damaged)
 	}
 	l.manifest = m

@@ -122,7 +122,7 @@ func Walk(dir string, opts Options, visit func(Batch) error) (Report, error) {
 func missingManifest(f folder) error {
 	names, err := f.list()
 	if err != nil {
-		return fmt.Errorf("wal: list folder: %w", err)
+		return fmt.Errorf("wal: list directory: %w", err)
 	}
 	for _, name := range names {
 		if _, ok := parseSegmentName(name); ok {

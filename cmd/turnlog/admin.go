@@ -72,7 +72,7 @@ func adminError(res *http.Response) error {
 		}
 	}
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return turn.Errorf(turn.Unknown, "%s, in words that are none of turnlog's", res.Status)
+		return turn.Errorf(turn.Unknown, "%s, with a body that is not turnlog's", res.Status)
 	}
 	kind, known := turn.ParseKind(answer.Error.Code)
 	if !known && answer.Error.Outcome != "not_applied" {

@@ -186,7 +186,7 @@ func (d *devCluster) watch(ctx context.Context, exits <-chan *devNode) error {
 			fmt.Fprintf(d.out, "\n%s has ended (%s); its log is %s. %d of %d nodes run. To start it again:\n  %s\n",
 				n.id, n.process.Outcome(), n.logName, alive, d.count, n.commandLine())
 			if alive == 0 {
-				return errors.New("every node has ended")
+				return errors.New("all nodes have stopped")
 			}
 		}
 	}

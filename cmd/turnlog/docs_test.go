@@ -54,7 +54,7 @@ func TestSecuringACluster(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, says := range []string{`seq 1, revision 1`, `"data_base64":"aGVsbG8="`, "3 of 3 nodes compared",
-		"UNAUTHORIZED", "FORBIDDEN", "this takes admin"} {
+		"UNAUTHORIZED", "FORBIDDEN", "this requires admin"} {
 		if !strings.Contains(text, says) {
 			t.Errorf("missing: %s\n%s", says, text)
 		}

@@ -106,7 +106,7 @@ func (im *importer) dispatch(ctx context.Context, in *bufio.Reader, memory *sema
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w; what came before it was written", number, err)
+			return fmt.Errorf("line %d: %w; the lines before it were written", number, err)
 		}
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue

@@ -42,7 +42,7 @@ func (im *importer) parse(number int, text []byte) (line, error) {
 			m.ID = derivedID(number, i, l.session, m.Data)
 		}
 		if seen[m.ID] {
-			return l, fmt.Errorf("message %d: id %q stands twice in the line", i+1, m.ID)
+			return l, fmt.Errorf("message %d: id %q appears twice in the line", i+1, m.ID)
 		}
 		seen[m.ID] = true
 	}

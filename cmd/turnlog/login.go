@@ -52,7 +52,7 @@ func (l *login) secret(getenv func(string) string) (string, error) {
 // tls returns how to connect; nil: without TLS.
 func (l *login) tls() (*tls.Config, error) {
 	if (l.cert == "") != (l.key == "") {
-		return nil, usagef("--tls-cert and --tls-key: both are needed, or none")
+		return nil, usagef("--tls-cert and --tls-key: give both or neither")
 	}
 	if !l.useTLS && l.ca == "" && l.cert == "" {
 		return nil, nil

@@ -253,7 +253,7 @@ func TestNodePortWithASecret(t *testing.T) {
 		t.Errorf("read %q", got)
 	}
 	for _, n := range nodes {
-		if lines := strings.Count(n.text(), "turned away"); lines == 0 || lines > 30 {
+		if lines := strings.Count(n.text(), "node connection rejected"); lines == 0 || lines > 30 {
 			t.Errorf("%d lines tell of the attempts", lines)
 		}
 	}

@@ -45,7 +45,7 @@ func TestReloadDuringStart(t *testing.T) {
 	if err := pipe.Close(); err != nil {
 		t.Fatal(err)
 	}
-	p.until("read again", func() bool { return strings.Contains(p.text(), "users file read again") })
+	p.until("read again", func() bool { return strings.Contains(p.text(), "reloaded the users file") })
 	if status := s.get("https://"+ports[1]+"/v1/sessions/chat%3A1/messages", "bot", s.secrets["bot"]); status != 401 {
 		t.Errorf("who was removed while the node started: status %d", status)
 	}

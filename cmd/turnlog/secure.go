@@ -52,7 +52,7 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 	}
 	if s.cluster, err = readClusterSecret(cfg); err == nil && s.cluster != nil && s.cluster.Optional {
 		log.Warn("the cluster secret is optional: any program that reaches this node's port is accepted as a node; " +
-			"drop --cluster-secret-optional once all nodes have the secret")
+			"remove --cluster-secret-optional once all nodes have the secret")
 	}
 	return s, err
 }

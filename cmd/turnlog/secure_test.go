@@ -124,7 +124,7 @@ func TestProtectedNode(t *testing.T) {
 	s.ok("user", "remove", "bot", "--file", s.file("users.yaml"))
 	s.ok("cert", "node", "n1", "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost", "--force")
 	p.cmd.Process.Signal(syscall.SIGHUP)
-	p.until("read again", func() bool { return strings.Contains(p.text(), "users file read again") })
+	p.until("read again", func() bool { return strings.Contains(p.text(), "reloaded the users file") })
 	if err := rdb.LLen(t.Context(), "chat:1").Err(); err == nil || !strings.HasPrefix(err.Error(), "NOAUTH") {
 		t.Errorf("after the user was removed: %v", err)
 	}

@@ -128,7 +128,7 @@ func httpConfig(cfg *config.Config, s *server, log *slog.Logger, registry *prome
 		var err error
 		// Without it the node serves all but administration, as on a full disk it must.
 		if c.AdminToken, c.AdminTokenFile, err = admintoken.Write(cfg.DataDir, s.httpL.Addr()); err != nil {
-			log.Warn("cannot write the admin token: this node is not administered over HTTP", "error", err)
+			log.Warn("cannot write the admin token: this node cannot be administered over HTTP", "error", err)
 			c.AdminToken = ""
 		}
 	}

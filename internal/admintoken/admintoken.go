@@ -56,14 +56,14 @@ func Write(dir string, at net.Addr) (token, path string, err error) {
 // not look as Write made it is refused.
 func Read(file string) (token string, at netip.AddrPort, err error) {
 	if filepath.Base(file) != Name {
-		return "", at, fmt.Errorf("%q is no file of an admin token", file)
+		return "", at, fmt.Errorf("%q is not an admin token file", file)
 	}
 	info, err := os.Lstat(file)
 	if err != nil {
 		return "", at, err
 	}
 	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return "", at, fmt.Errorf("%s is not a file that a node made: it is no regular file, or others may read it",
+		return "", at, fmt.Errorf("%s is not a file that a node made: it is not a regular file, or others may read it",
 			file)
 	}
 	f, err := os.Open(file)

@@ -23,7 +23,7 @@ type Draft struct {
 }
 
 // ErrBusy is the error of Draft.Save if somebody else changes the file.
-var ErrBusy = errors.New("the users file is being changed by somebody else, or somebody was interrupted")
+var ErrBusy = errors.New("the users file is being changed by another process, or a change was interrupted")
 
 // Edit reads a users file to change it; one that does not exist yet is empty.
 func Edit(path string) (*Draft, error) {
@@ -73,7 +73,7 @@ func (d *Draft) Add(u User, hash string) error {
 		return err
 	}
 	if d.find(u.Name) >= 0 {
-		return fmt.Errorf("there is a user %s already", u.Name)
+		return fmt.Errorf("user %s exists already", u.Name)
 	}
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	n.Content = append(n.Content,
@@ -104,7 +104,7 @@ func (d *Draft) AddSecret(name, hash string, only bool) error {
 		list.Content = nil
 	}
 	if len(list.Content) == maxSecrets {
-		return fmt.Errorf("user %s has %d secrets, which is the most", name, maxSecrets)
+		return fmt.Errorf("user %s has %d secrets, which is the maximum", name, maxSecrets)
 	}
 	list.Content = append(list.Content, scalarNode(hash))
 	return nil
@@ -167,7 +167,7 @@ func (d *Draft) Save() (err error) {
 		return err
 	}
 	if _, err := parse(text.Bytes()); err != nil {
-		return fmt.Errorf("the users file would not be readable any more: %w", err)
+		return fmt.Errorf("the change would make the users file unreadable: %w", err)
 	}
 	name := d.path + ".new"
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -191,7 +191,7 @@ func (d *Draft) Save() (err error) {
 		return err
 	}
 	if !bytes.Equal(now, d.old) {
-		return fmt.Errorf("%w: it is not as it was read; try again", ErrBusy)
+		return fmt.Errorf("%w: it has changed since it was read; try again", ErrBusy)
 	}
 	if err := os.Rename(name, d.path); err != nil {
 		return err

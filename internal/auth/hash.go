@@ -74,7 +74,7 @@ func (h *hashed) String() string {
 func parseHash(s string) (h hashed, err error) {
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" {
-		return h, fmt.Errorf("%.20q… is no hash of the form $argon2id$v=…$m=…,t=…,p=…$salt$key; `turnlog user` "+
+		return h, fmt.Errorf("%.20q… is not a hash of the form $argon2id$v=…$m=…,t=…,p=…$salt$key; `turnlog user` "+
 			"makes them", s)
 	}
 	version := 0

@@ -283,13 +283,13 @@ func TestRefusalsAreLogged(t *testing.T) {
 	if strings.Contains(text.String(), "chmod") {
 		t.Errorf("a private file: %s", &text)
 	}
-	if _, err := u.Authenticate("ann", "s", "test"); err != nil || strings.Contains(text.String(), "refused") {
+	if _, err := u.Authenticate("ann", "s", "test"); err != nil || strings.Contains(text.String(), "rejected") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 	if _, err := u.Authenticate(strings.Repeat("n", 70), "s", "1.2.3.4:5"); err == nil {
 		t.Error("let in")
 	}
-	want := `msg="authentication refused" user=` + strings.Repeat("n", 64) + " from=1.2.3.4:5"
+	want := `msg="authentication rejected" user=` + strings.Repeat("n", 64) + " from=1.2.3.4:5"
 	if !strings.Contains(text.String(), want) {
 		t.Errorf("the log has no %s:\n%s", want, &text)
 	}
@@ -297,11 +297,11 @@ func TestRefusalsAreLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = u.Reload()
-	if err != nil || !strings.Contains(text.String(), "chmod 600") || !strings.Contains(text.String(), "read again") {
+	if err != nil || !strings.Contains(text.String(), "chmod 600") || !strings.Contains(text.String(), "reloaded") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 	write(t, path, "")
-	if err := u.Reload(); err == nil || !strings.Contains(text.String(), "the users stay as they were") {
+	if err := u.Reload(); err == nil || !strings.Contains(text.String(), "the users remain as they were") {
 		t.Errorf("%v\n%s", err, &text)
 	}
 }

@@ -146,8 +146,8 @@ func (u *Users) Run(ctx context.Context) {
 			continue
 		}
 		if err := u.seen.save(); err != nil {
-			u.log.Warn("cannot remember which users were seen: after a restart, a flood of wrong secrets delays them",
-				"error", err)
+			u.log.Warn("cannot save which users have authenticated: after a restart, a flood of wrong secrets "+
+				"delays them", "error", err)
 		}
 	}
 }

@@ -89,11 +89,11 @@ func Open(path, seenPath string, log *slog.Logger) (*Users, error) {
 func (u *Users) Reload() error {
 	set, err := u.read()
 	if err != nil {
-		u.log.Error("the users file cannot be used; the users stay as they were", "error", err)
+		u.log.Error("cannot load the users file; the users remain as they were", "error", err)
 		return err
 	}
 	u.set.Store(set)
-	u.log.Info("users file read again", "file", u.path, "count", len(set.users))
+	u.log.Info("reloaded the users file", "file", u.path, "count", len(set.users))
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (u *Users) Authenticate(name, secret, from string) (Login, error) {
 // note logs a refusal, at most one a second.
 func (u *Users) note(name, from string, err error) {
 	if refused, ok := u.refusals.Pass(time.Now()); ok {
-		u.log.Info("authentication refused", "user", name[:min(len(name), 64)], "from", from, "error", err,
+		u.log.Info("authentication rejected", "user", name[:min(len(name), 64)], "from", from, "error", err,
 			"refused", refused)
 	}
 }
@@ -229,7 +229,7 @@ func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
 	if !u.queue.enter(from, name, likely, u.maxWait) {
 		// Told at once, a flood would ask again at once.
 		time.Sleep(u.pause - time.Since(began))
-		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be checked; try again")
+		return Login{}, turn.Errorf(turn.Overloaded, "too many secrets wait to be verified; try again")
 	}
 	defer u.queue.leave()
 	set := u.set.Load()

@@ -72,7 +72,7 @@ func readFile(fs *pflag.FlagSet, file string, into map[string]string) error {
 			return fmt.Errorf("configuration file %s, line %d: unknown setting %q", file, key.Line, key.Value)
 		}
 		if _, twice := into[key.Value]; twice {
-			return fmt.Errorf("configuration file %s, line %d: %s stands twice", file, key.Line, key.Value)
+			return fmt.Errorf("configuration file %s, line %d: %s is given twice", file, key.Line, key.Value)
 		}
 		into[key.Value], err = scalar(value)
 		if err != nil {
@@ -100,5 +100,5 @@ func scalar(n *yaml.Node) (string, error) {
 		sort.Strings(parts)
 		return strings.Join(parts, ","), nil
 	}
-	return "", fmt.Errorf("a single value or a mapping is wanted")
+	return "", fmt.Errorf("must be a single value or a mapping")
 }

@@ -41,15 +41,15 @@ func (c *Config) Validate() error {
 		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
 	}
 	if c.LogCompactBytes < 64<<10 || c.LogTailBytes < 64<<10 {
-		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: at least 64KiB each are needed",
+		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: must be at least 64KiB each",
 			c.LogCompactBytes.String(), c.LogTailBytes.String())
 	}
 	if c.SnapshotRate != 0 && c.SnapshotRate < 1<<20 {
-		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no bound: a node that is sent the state "+
+		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no limit: a node that is sent the state "+
 			"more slowly may never catch up", c.SnapshotRate.String())
 	}
 	if c.MemoryBudget < 16<<20 {
-		return fmt.Errorf("memory-budget %s: at least 16MiB are needed", c.MemoryBudget.String())
+		return fmt.Errorf("memory-budget %s: must be at least 16MiB", c.MemoryBudget.String())
 	}
 	if c.MaxMessageBytes <= 0 || c.MaxAppendBytes < c.MaxMessageBytes || c.MaxReadBytes < c.MaxAppendBytes {
 		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= "+
@@ -106,13 +106,13 @@ func (c *Config) checkAddresses() error {
 func (c *Config) checkTLS() error {
 	switch {
 	case (c.TLSCert == "") != (c.TLSKey == ""):
-		return fmt.Errorf("tls-cert and tls-key: both are needed, or none")
+		return fmt.Errorf("tls-cert and tls-key: give both or neither")
 	case c.TLSClientCA != "" && c.TLSCert == "":
 		return fmt.Errorf("tls-client-ca: needs tls-cert and tls-key")
 	case c.OpenMetrics && c.UsersFile == "":
-		return fmt.Errorf("open-metrics: means nothing without users-file; everybody reads /metrics then")
+		return fmt.Errorf("open-metrics: has no effect without users-file, since everyone can read /metrics then")
 	case (c.NodeTLSCert == "") != (c.NodeTLSKey == "") || (c.NodeTLSCert == "") != (c.NodeTLSCA == ""):
-		return fmt.Errorf("node-tls-cert, node-tls-key and node-tls-ca: all of them are needed, or none")
+		return fmt.Errorf("node-tls-cert, node-tls-key and node-tls-ca: give all of them or none")
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (c *Config) checkNodes() error {
 	case c.NodeTLSNames != "" && c.NodeTLSCert == "":
 		return fmt.Errorf("node-tls-names: needs node-tls-cert, node-tls-key and node-tls-ca")
 	case c.ClusterSecretOptional && c.ClusterSecretFile == "":
-		return fmt.Errorf("cluster-secret-optional: means nothing without cluster-secret-file")
+		return fmt.Errorf("cluster-secret-optional: has no effect without cluster-secret-file")
 	case c.AsksClients() && !c.NodeCredential() && (c.Join || len(peers) > 1):
 		return fmt.Errorf("users-file or tls-client-ca: with these, the nodes need a credential, too, or any program " +
 			"on this machine could pass for one of them " +

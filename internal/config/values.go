@@ -144,7 +144,7 @@ func (c *Config) Peers() ([]Peer, error) {
 			return nil, fmt.Errorf("initial-cluster: %q of node %s is not HOST:PORT", addr, id)
 		}
 		if seen[id] || seen[addr] {
-			return nil, fmt.Errorf("initial-cluster: %s stands twice", part)
+			return nil, fmt.Errorf("initial-cluster: %s is given twice", part)
 		}
 		seen[id], seen[addr] = true, true
 		peers = append(peers, Peer{id, addr})

@@ -237,7 +237,7 @@ func parseScores(reply any, at string, count int) ([]element, string, error) {
 func canonicalScore(text string) (string, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return "", fmt.Errorf("%q is no score", text)
+		return "", fmt.Errorf("%q is not a score", text)
 	}
 	if math.IsInf(f, 0) {
 		return strings.ToLower(strconv.FormatFloat(f, 'g', -1, 64)), nil
@@ -290,7 +290,7 @@ func parseID(id string) (ms, seq uint64, err error) {
 		seq, err = strconv.ParseUint(right, 10, 64)
 	}
 	if err != nil || !found {
-		return 0, 0, fmt.Errorf("%q is no stream id", id)
+		return 0, 0, fmt.Errorf("%q is not a stream id", id)
 	}
 	return ms, seq, nil
 }

@@ -69,7 +69,7 @@ func transact(ctx context.Context, tx *redis.Tx, commands [][]any) error {
 
 // errMoved: a key was changed by somebody else while it was worked on; what was
 // found out about it does not hold any more.
-var errMoved = errors.New("somebody else changes the key all the time")
+var errMoved = errors.New("another client keeps changing the key")
 
 // maxMoves is how often work on a key is begun again because of errMoved.
 const maxMoves = 10

@@ -49,7 +49,7 @@ func (n *Network) answerCalls(ctx context.Context, c net.Conn, from Facts) {
 	err := a.read(ctx, heard)
 	cancel()
 	a.wg.Wait()
-	n.log.Debug("peer's connection ended", "peer", from.NodeID, "error", err)
+	n.log.Debug("connection to peer ended", "peer", from.NodeID, "error", err)
 }
 
 // expect returns when ctx ends or no ping came for too long.
@@ -158,7 +158,7 @@ func (a *answering) reply(f frame, p []byte, err error) {
 // put queues a frame; a peer that does not read its answers is cut off.
 func (a *answering) put(f frame) {
 	if err := a.box.put(f); err == errOutboxFull {
-		a.net.log.Warn("peer reads too slowly, closing the connection", "peer", a.from.NodeID)
+		a.net.log.Warn("closing the connection to a peer that reads too slowly", "peer", a.from.NodeID)
 		_ = a.conn.Close()
 	}
 }

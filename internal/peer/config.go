@@ -105,7 +105,7 @@ type Config struct {
 	Logger *slog.Logger // nil: discard
 }
 
-var errNoHandler = errors.New("this node answers no such requests")
+var errNoHandler = errors.New("this node does not serve such requests")
 
 func (c *Config) setDefaults() {
 	c.MaxFrame = cmp.Or(c.MaxFrame, 96<<20)

@@ -68,7 +68,7 @@ func (n *Network) greet(c *tracked, purpose Purpose, addr, meant string, secret 
 
 func (n *Network) judgeAnswer(m Meeting, meant string) *Refusal {
 	if meant != "" && m.Remote.NodeID != meant {
-		return &Refusal{RefusedNode, fmt.Sprintf("node %s answers at %s, which is meant to be node %s", m.Remote.NodeID,
+		return &Refusal{RefusedNode, fmt.Sprintf("node %s answers at %s, which should be node %s", m.Remote.NodeID,
 			m.Dialed, meant)}
 	}
 	return asRefusal(n.cfg.Admit(m))

@@ -216,7 +216,7 @@ func (l *link) run(ctx context.Context) {
 		}
 		l.mu.Lock()
 		if l.why == nil || l.why.Error() != err.Error() {
-			l.net.log.Info("no connection to peer", "peer", l.id, "addr", l.addr, "error", err)
+			l.net.log.Info("cannot connect to peer", "peer", l.id, "addr", l.addr, "error", err)
 		}
 		l.why = err
 		l.mu.Unlock()
@@ -272,7 +272,7 @@ func watch(ctx context.Context, c net.Conn, box *outbox, heard *heard, cfg *Conf
 		case <-tick.C:
 		}
 		if silent := heard.silent(); silent > cfg.IdleTimeout {
-			cfg.Logger.Info("peer is silent, closing the connection", "addr", c.RemoteAddr(), "silent", silent)
+			cfg.Logger.Info("closing the connection to a silent peer", "addr", c.RemoteAddr(), "silent", silent)
 			return
 		}
 		_ = box.put(frame{typ: framePing}) // if it is full, something else is in flight

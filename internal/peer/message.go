@@ -45,7 +45,7 @@ func readMessage(c io.Reader) (m message, err error) {
 		return m, err
 	}
 	if m.protocol = string(h[:4]); m.protocol != handshake && m.protocol != secretProof {
-		return m, errors.New("peer: what speaks there is not a turnlog node port (or only one side uses TLS)")
+		return m, errors.New("peer: the other end is not the node port of a turnlog (or only one side uses TLS)")
 	}
 	if h[4] != messageVersion {
 		return m, &Refusal{RefusedVersion,

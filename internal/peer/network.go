@@ -132,7 +132,7 @@ func (n *Network) take(ctx context.Context, c net.Conn) {
 	if oldest != nil {
 		_ = oldest.Close()
 		if count, ok := n.overflow.Pass(time.Now()); ok {
-			n.log.Warn("too many connections in their handshake, closing the oldest", "from", oldest.RemoteAddr(),
+			n.log.Warn("too many connections in their handshake, closing the oldest one", "from", oldest.RemoteAddr(),
 				"closed", count)
 		}
 	}
@@ -142,7 +142,7 @@ func (n *Network) take(ctx context.Context, c net.Conn) {
 // logRefusal logs that a connection was turned away, at most once a second.
 func (n *Network) logRefusal(args ...any) {
 	if count, ok := n.refusals.Pass(time.Now()); ok {
-		n.log.Info("node connection turned away", append(args, "turned_away", count)...)
+		n.log.Info("node connection rejected", append(args, "rejected", count)...)
 	}
 }
 

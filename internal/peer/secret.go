@@ -91,7 +91,7 @@ func (s *Secret) meet(c io.ReadWriter, self string) (id string, err error) {
 	m, err := readMessage(c)
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET): // as versions before secrets
-		return "", fmt.Errorf("%w, or turned this node away: %w", errNoSecret, err)
+		return "", fmt.Errorf("%w, or rejected this node: %w", errNoSecret, err)
 	case err != nil:
 		return "", err
 	case m.protocol == handshake && m.code == uint8(RefusedCredential):
@@ -123,7 +123,7 @@ func (s *Secret) admit(c io.ReadWriter, first message, self string) (id string, 
 	}
 	m, err := readMessage(c)
 	if err != nil {
-		return "", fmt.Errorf("peer: node %s proved nothing: %w", dialer.id, err)
+		return "", fmt.Errorf("peer: node %s did not prove its identity: %w", dialer.id, err)
 	}
 	if m.protocol != secretProof || m.code != proofOfDialer || !s.proves(m.body, roleDialer, dialer, acceptor) {
 		return "", &Refusal{RefusedCredential,

@@ -29,7 +29,7 @@ type Failure struct {
 
 // NotLeader is the definite failure of what this node was to do as the leader.
 func NotLeader() *Failure {
-	return &Failure{Definite: true, Err: turn.Errorf(turn.Unavailable, "this node does not lead any more")}
+	return &Failure{Definite: true, Err: turn.Errorf(turn.Unavailable, "this node is no longer the leader")}
 }
 
 // Internal makes a batch of an operation that the leader proposes by itself, and a function that

@@ -82,7 +82,7 @@ func (in *Inbox) Take(node string, f Forwarded, size int, answer func([]fsm.Outc
 }
 
 func outOfTurn() *Failure {
-	return &Failure{true, turn.Errorf(turn.Unavailable, "an earlier batch of this session was refused")}
+	return &Failure{true, turn.Errorf(turn.Unavailable, "an earlier batch of this session was rejected")}
 }
 
 // due reports whether it is a batch's turn. One that is out of turn need not be decoded.

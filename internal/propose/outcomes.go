@@ -111,7 +111,7 @@ func (t *Calls) unsentLocked(c *Call, age time.Duration) *turn.Error {
 	age = age.Round(time.Millisecond)
 	if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {
 		return turn.Errorf(turn.Unavailable,
-			"the leader has not come to the operation within %v: earlier ones keep it busy", age)
+			"the leader did not begin the operation within %v: earlier ones keep it busy", age)
 	}
 	return turn.Errorf(turn.Unavailable, "no leader within %v", age)
 }

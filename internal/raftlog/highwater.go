@@ -88,7 +88,7 @@ func (h *HighWater) advisory(err error) error {
 		return err
 	}
 	if h.fulls.Add(1) == 1 {
-		h.log.Warn("the disk is full: the log's high-water mark is not kept until it has room", "error", err)
+		h.log.Warn("the disk is full: the log's high-water mark is not saved until there is space", "error", err)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (h *HighWater) clearDoubt(doubt uint64, end Position) error {
 }
 
 func (h *HighWater) wholeLocked(end Position) error {
-	h.log.Info("the log holds again what it had lost; the node votes again", "lost", h.lossLocked(), "end", end)
+	h.log.Info("the log has recovered what it had lost; the node votes again", "lost", h.lossLocked(), "end", end)
 	h.missing = false
 	return h.set(Loss{Had: h.mark})
 }

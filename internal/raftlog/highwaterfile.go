@@ -62,7 +62,7 @@ func OpenHighWater(disk vfs.FS, dir, incarnation string, halt func(error), log *
 	h.file = file
 	found, err := h.read()
 	if err == nil && !found {
-		log.Warn("the high-water mark of the log is unreadable and begins again", "file", h.path)
+		log.Warn("the high-water mark of the log is unreadable; starting a new one", "file", h.path)
 		err = errors.Join(file.Close(), h.create(disk))
 	}
 	if err != nil {

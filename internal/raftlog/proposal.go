@@ -23,7 +23,7 @@ import (
 // last by reconfigureIn. Where one is not stored the node stops: see rejected.
 
 // ErrOtherTerm: what was proposed is not in the log, and never will be.
-var ErrOtherTerm = errors.New("it was proposed for another term than the one that has begun")
+var ErrOtherTerm = errors.New("it was proposed for an earlier term")
 
 // NewProposal returns an entry of commands as a proposal for a term.
 func NewProposal(term uint64, entry []byte) raft.Log {

@@ -74,7 +74,8 @@ func (w *walEngine) Get(index uint64, log *raft.Log) error {
 			m[0], walMetaVersion)
 	}
 	if len(m) < walMetaHeader {
-		return fmt.Errorf("log entry %d has %d bytes of description, at least %d are due", index, len(m), walMetaHeader)
+		return fmt.Errorf("log entry %d has %d bytes of metadata, at least %d are expected", index, len(m),
+			walMetaHeader)
 	}
 	*log = raft.Log{
 		Index: r.Index,

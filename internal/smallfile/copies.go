@@ -83,10 +83,10 @@ func (c Copies[T]) Mend(path string, write func() error, log *slog.Logger) {
 		return
 	}
 	if c.damage != nil {
-		log.Warn("one of two copies of a file is not whole; the other one takes its place", "file", path,
+		log.Warn("one of two copies of a file is damaged; using the other one", "file", path,
 			"reason", c.damage)
 	}
 	if err := write(); err != nil {
-		log.Warn("cannot write both copies of a file; going on with one", "file", path, "error", err)
+		log.Warn("cannot write both copies of a file; continuing with one", "file", path, "error", err)
 	}
 }

@@ -51,7 +51,7 @@ func (n *Node) Start(flags ...string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.current != nil {
-		return fmt.Errorf("%s runs already", n.ID)
+		return fmt.Errorf("%s is already running", n.ID)
 	}
 	n.starts++
 	if err := n.logStart(); err != nil {

@@ -74,7 +74,7 @@ func Open(path string, cfg Config) (*Store, error) {
 	}
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.copied(uint64(tx.ID())) })
 	if err != nil { // a node comes up on a full disk; the copy is an older one until it can be written
-		s.cfg.Logger.Warn("cannot write the second copy of term and vote; going on with one", "file", c.path,
+		s.cfg.Logger.Warn("cannot write the second copy of term and vote; continuing with one", "file", c.path,
 			"error", err)
 	}
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
@@ -112,7 +112,7 @@ func (s *Store) restore(path string, damage error) error {
 	if damage == nil {
 		damage = errors.New("it is an older copy")
 	}
-	s.cfg.Logger.Warn("the file with term and vote is damaged; its second copy takes its place", "file", path,
+	s.cfg.Logger.Warn("the file with term and vote is damaged; using its second copy", "file", path,
 		"reason", damage)
 	s.values = nil
 	if err := restoreStable(path, s.second); err != nil {
@@ -202,7 +202,7 @@ func (s *Store) copied(transaction uint64) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
 	}
-	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "file", s.second.path,
+	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until there is space", "file", s.second.path,
 		"error", err)
 	return s.second.drop()
 }

@@ -168,7 +168,7 @@ func TestReload(t *testing.T) {
 	if err := os.WriteFile(files.Cert, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Reload(); err == nil || !strings.Contains(log.String(), "stay as they were") {
+	if err := s.Reload(); err == nil || !strings.Contains(log.String(), "remain as they were") {
 		t.Errorf("nonsense: %v", err)
 	}
 	again, _, err := meet(t, s.Server(), trusting)

@@ -87,7 +87,7 @@ func (s *Store) Reload() error {
 func (s *Store) reloadLocked() error {
 	err := s.loadLocked()
 	if err != nil {
-		s.cfg.Logger.Error("certificates cannot be read; they stay as they were", "of", s.cfg.Name, "error", err)
+		s.cfg.Logger.Error("cannot load certificates; they remain as they were", "of", s.cfg.Name, "error", err)
 	}
 	if descriptors.Missing(err) {
 		s.seen = [3]stamp{} // that says nothing about the files: they are read at the next look

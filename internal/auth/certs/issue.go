@@ -74,7 +74,7 @@ func Issue(r Request) error {
 	if !r.Force { // before either is written
 		for _, name := range []string{base + ".key", base + ".crt"} {
 			if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%s exists already; --force would overwrite it", name)
+				return fmt.Errorf("%s exists already; use --force to overwrite it", name)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (n NodeNames) Verify(cert *x509.Certificate, nodeID string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the certificate of %q is not one of node %s: it names %s; issue one with the node's id as its "+
+	return fmt.Errorf("the certificate of %q is not that of node %s: it names %s; issue one with the node's id as its "+
 		"common name or a DNS name, "+
 		"or allow a name with --node-tls-names on every node", cert.Subject, nodeID, strings.Join(has, ", "))
 }

@@ -47,7 +47,8 @@ func (c *call) admit(r *route) error {
 	}
 	name, secret, ok := credentials(c.request)
 	if !ok {
-		return turn.Errorf(turn.Unauthorized, "this takes a user: Authorization: Basic, or Bearer USER:SECRET")
+		return turn.Errorf(turn.Unauthorized, "authentication required: send Authorization: Basic, or "+
+			"Bearer USER:SECRET")
 	}
 	var err error
 	if c.login, err = c.server.cfg.Users.Authenticate(name, secret, c.request.RemoteAddr); err != nil {
@@ -61,11 +62,12 @@ func (c *call) admit(r *route) error {
 	case err != nil:
 		return err
 	case !u.May(r.needs.right()):
-		return turn.Errorf(turn.Forbidden, "user %s has the right %s; this takes %s", u.Name, u.Right, r.needs.right())
+		return turn.Errorf(turn.Forbidden, "user %s has the right %s; this requires %s", u.Name, u.Right,
+			r.needs.right())
 	case r.needs != aReader && r.needs != aWriter:
 		return nil
 	case !u.MayEnter(c.namespace):
-		return turn.Errorf(turn.Forbidden, "user %s has nothing to do with namespace %.64q", u.Name, c.namespace)
+		return turn.Errorf(turn.Forbidden, "user %s may not use namespace %.64q", u.Name, c.namespace)
 	}
 	if key, ok := c.path["key"]; ok {
 		return permitKeys(u, turn.Key{Name: key})
@@ -115,7 +117,7 @@ func (c *call) user() (*auth.User, error) {
 	if u := c.server.cfg.Users.Current().Find(c.login); u != nil {
 		return u, nil
 	}
-	return nil, turn.Errorf(turn.Unauthorized, "there is no such user any more, or no such secret")
+	return nil, turn.Errorf(turn.Unauthorized, "the user or the secret does not exist any more")
 }
 
 // permit decides whether the request's user may do what was decoded. Every
@@ -128,7 +130,7 @@ func (c *call) permit(right auth.Right, what any) error {
 	case u == nil:
 		return nil
 	case !u.May(right) || !u.MayEnter(c.namespace):
-		return turn.Errorf(turn.Forbidden, "user %s has not the right to %s in namespace %.64q", u.Name, right,
+		return turn.Errorf(turn.Forbidden, "user %s does not have the right to %s in namespace %.64q", u.Name, right,
 			c.namespace)
 	}
 	switch what := what.(type) {
@@ -149,7 +151,7 @@ func (c *call) permit(right auth.Right, what any) error {
 func permitKeys(u *auth.User, keys ...turn.Key) error {
 	for _, k := range keys {
 		if !u.MayTouch([]byte(k.Name)) {
-			return turn.Errorf(turn.Forbidden, "the key %.64q is none of user %s", k.Name, u.Name)
+			return turn.Errorf(turn.Forbidden, "the key %.64q is not one of user %s", k.Name, u.Name)
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func parseParams(rawQuery string, names []string) (*params, error) {
 	}
 	for name, vs := range values {
 		if !slices.Contains(names, name) {
-			return nil, turn.Errorf(turn.Invalid, "query parameter %.64q: unknown here; there are %q", name, names)
+			return nil, turn.Errorf(turn.Invalid, "query parameter %.64q: unknown; this path has %q", name, names)
 		}
 		if len(vs) > 1 {
 			return nil, turn.Errorf(turn.Invalid, "%s: given twice", name)

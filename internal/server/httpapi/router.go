@@ -74,7 +74,7 @@ func (rt *router) find(method string, u *url.URL) (target, error) {
 }
 
 func unknownPath(path string) error {
-	return turn.Errorf(turn.NotFound, "no such path: %.200q; /openapi.yaml lists what there is", path)
+	return turn.Errorf(turn.NotFound, "no such path: %.200q; /openapi.yaml lists all paths", path)
 }
 
 // match compares segments, still encoded, with a pattern.

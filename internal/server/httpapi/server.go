@@ -133,7 +133,7 @@ func New(cfg Config) (*Server, error) {
 func (s *Server) Run(ctx context.Context) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.cfg.Addr)
 	if err != nil {
-		return fmt.Errorf("http server: %w", err)
+		return fmt.Errorf("http: %w", err)
 	}
 	return s.Serve(ctx, l)
 }
@@ -157,14 +157,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err := <-failed:
 		_ = hs.Close()
-		return fmt.Errorf("http server: %w", err)
+		return fmt.Errorf("http: %w", err)
 	case <-ctx.Done():
 	}
 	s.stop.Do(func() { close(s.stopping) })
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
 	defer cancel()
 	if err := hs.Shutdown(grace); err != nil {
-		s.log.Warn("http server: requests were cut off at shutdown", "error", err)
+		s.log.Warn("http: requests were aborted at shutdown", "error", err)
 		_ = hs.Close()
 	}
 	<-failed

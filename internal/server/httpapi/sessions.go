@@ -149,7 +149,7 @@ func (s *Server) deleteSessions(c *call) (any, error) {
 			err = cmp.Or(c.interrupted(), c.server.cfg.Engine.Calm(c.ctx))
 		}
 		if err != nil && removed > 0 {
-			err = turn.Errorf(turn.Unknown, "stopped after %d sessions were deleted; the same request goes on: %v",
+			err = turn.Errorf(turn.Unknown, "stopped after %d sessions were deleted; the same request continues: %v",
 				removed, err)
 		}
 		if err != nil {
@@ -165,7 +165,7 @@ func (s *Server) deleteSessions(c *call) (any, error) {
 func (c *call) interrupted() error {
 	select {
 	case <-c.ctx.Done():
-		return turn.Errorf(turn.Unavailable, "the client went away")
+		return turn.Errorf(turn.Unavailable, "the client has disconnected")
 	case <-c.server.stopping:
 		return turn.Errorf(turn.Unavailable, "the node is stopping")
 	default:

@@ -135,7 +135,7 @@ func (c *call) known(u *auth.User) error {
 		return nil
 	}
 	c.out.w.Header().Set("Connection", "close")
-	return turn.Errorf(turn.Overloaded, "too many connections; those that are left are for administrators")
+	return turn.Errorf(turn.Overloaded, "too many connections; the remaining ones are reserved for admins")
 }
 
 // headRead notes that what comes next is no head.

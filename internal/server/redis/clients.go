@@ -28,7 +28,7 @@ func clientSetName(c *conn, args [][]byte) command.Action {
 		return errClientName
 	}
 	if len(name) > maxNameBytes {
-		return tooLarge("a client's name can have %d bytes", maxNameBytes)
+		return tooLarge("a client's name can have at most %d bytes", maxNameBytes)
 	}
 	c.setName(name)
 	return command.Status("OK")
@@ -54,7 +54,7 @@ func clientSetInfo(c *conn, args [][]byte) command.Action {
 		return command.Error("ERR " + what + " cannot contain spaces, newlines or special characters.")
 	}
 	if len(args[3]) > maxNameBytes {
-		return tooLarge("%s can have %d bytes", what, maxNameBytes)
+		return tooLarge("%s can have at most %d bytes", what, maxNameBytes)
 	}
 	*field = string(args[3])
 	return command.Status("OK")

@@ -114,7 +114,7 @@ func (c *conn) checkKeys(cmd *command.Command, args [][]byte) command.Error {
 	most := c.srv.engine.Limits().KeyBytes
 	keys, step := cmd.KeyRun(args)
 	if cmd.Blocks && len(keys) > maxBlockingKeys*step {
-		return tooLarge("%s can wait for %d keys at most", cmd.Name, maxBlockingKeys)
+		return tooLarge("%s can wait for at most %d keys", cmd.Name, maxBlockingKeys)
 	}
 	for i := 0; i < len(keys); i += step {
 		if n := len(keys[i]); n > most {

@@ -36,7 +36,7 @@ func (c *conn) tail(f *command.Follow) started {
 	case c.proto < 3:
 		return known(nil, command.Invalid("PUSH needs RESP3: say HELLO 3 before"))
 	case c.tails[k] == nil && len(c.tails) >= maxTails:
-		return known(nil, turn.Errorf(turn.TooLarge, "a connection can follow %d sessions", maxTails))
+		return known(nil, turn.Errorf(turn.TooLarge, "a connection can follow at most %d sessions", maxTails))
 	}
 	c.awaitBarrier()
 	c.replies.share()

@@ -143,6 +143,6 @@ func TestTailPushIsBounded(t *testing.T) {
 	for _, key := range args[1:] {
 		c.expect("OK", "TURN.TAIL", key, "PUSH")
 	}
-	c.expect("-TOO_LARGE a connection can follow 100 sessions", "TURN.TAIL", args[0], "PUSH")
+	c.expect("-TOO_LARGE a connection can follow at most 100 sessions", "TURN.TAIL", args[0], "PUSH")
 	c.expect("100", "TURN.UNTAIL")
 }

@@ -198,7 +198,7 @@ func (s *Server) shutDown() {
 	if wait(context.Background(), done, s.cfg.ShutdownTimeout) {
 		return
 	}
-	s.log.Warn("redis: requests are still in flight at shutdown; they are answered as unknown")
+	s.log.Warn("redis: requests are still in flight at shutdown; their outcome is reported as unknown")
 	s.cancel()
 	if wait(context.Background(), done, time.Second) {
 		return

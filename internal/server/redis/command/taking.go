@@ -98,7 +98,7 @@ func (t *taking) await(changed <-chan struct{}, until *time.Time, late bool) err
 		return t.req.Client.WaitFor(changed, until)
 	}
 	if t.req.Client.Gone().Err() != nil || t.req.Backend.now().Sub(*until) > behindWait {
-		return turn.Errorf(turn.Unavailable, "others that wait for the list for longer were not served in time")
+		return turn.Errorf(turn.Unavailable, "clients that have waited longer for the list were not served in time")
 	}
 	return t.req.Client.WaitAtMost(changed, waitPoll, until)
 }
