@@ -55,7 +55,7 @@
 //	space.Run      free space, here and, while this node leads, on the other voters' disks
 //	watchMembers   cluster id and members → disk; notices the node's removal
 //	watchStart     asks what there is to catch up with
-//	repair         replaces a damaged state by that of another member
+//	repairer.Run   replaces a damaged state by that of another member
 //	exchange       tells the other nodes how far this one is; learns what they have seen of it
 //	receive        other nodes' messages → Raft, but for those that the ballot refuses
 //	and the Run of the state machine, of the log, of its mark and of the connections
@@ -82,7 +82,7 @@
 // A leader sends again what a log lost, at its end (raftlog.HighWater, ballot.go, exchange.go)
 // or by damage before its end (logaside.go). Identity, snapshot marker, term and vote
 // have second copies (packages smallfile and vote). A damaged state is replaced by that of
-// another member (repair.go). A damaged log is not replaced with the engine boltdb, nor
+// another member (package staterepair). A damaged log is not replaced with the engine boltdb, nor
 // if the other voters are no majority; the error says how to seed the node again from
 // the others. The node does not hold up if a majority of disks lose data at
 // once, or report syncs that did not happen, or if a node lies.

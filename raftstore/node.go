@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"sync"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
@@ -21,6 +20,7 @@ import (
 	"github.com/turnlog/turnlog/internal/readindex"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/internal/snapshot"
+	"github.com/turnlog/turnlog/internal/staterepair"
 	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -30,43 +30,89 @@ import (
 // other methods may be called by any goroutine at any time and fail, as
 // Unavailable, while Run does not run.
 type Node struct {
-	cfg   Config
-	id    string
-	log   *slog.Logger
-	ident *identity
+	cfg Config
+	id  string
+	log *slog.Logger
 
-	state   *fsm.Machine
-	applier *applier // nil until Run has started Raft
-	logs    *raftlog.Store
-	stable  *vote.Store
-	snaps   *snapshot.Store
-	mark    *raftlog.HighWater
-	ballot  *ballot
-	seen    *sightings
-	net     *peer.Network
+	storage    // what is on disk
+	consensus  // Raft, and what stands between it and the other nodes
+	network    // the other nodes
+	membership // changes of the cluster
+	lead       *knownLeader
+
+	reads    *readindex.Reader
+	writes   *writes
+	space    *diskspace.Watcher
+	casts    *broadcast.Broadcaster
+	repairer *staterepair.Repairer
+
+	signals signals
+	stats   counters
+	lifecycle
+}
+
+// storage is what a node has on disk. A part that is not open is nil.
+type storage struct {
+	ident  *identity
+	state  *fsm.Machine
+	logs   *raftlog.Store
+	mark   *raftlog.HighWater
+	stable *vote.Store
+	snaps  *snapshot.Store
+}
+
+func (s *storage) close() error {
+	var open []io.Closer
+	if s.state != nil {
+		open = append(open, s.state)
+	}
+	if s.logs != nil {
+		open = append(open, s.logs)
+	}
+	if s.mark != nil {
+		open = append(open, s.mark)
+	}
+	if s.stable != nil {
+		open = append(open, s.stable)
+	}
+	var errs []error
+	for _, c := range open {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// consensus is Raft, and what stands between it and the other nodes. Run starts it.
+type consensus struct {
+	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
+	applier *applier                  // nil until Run has started Raft
 	trans   *transport
 	waiter  *peerWaiter
-	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
-	lead    *knownLeader
-	writes  *writes
+	ballot  *ballot
+}
+
+// network is the connections to other nodes, and what is known of those nodes.
+type network struct {
+	net      *peer.Network
+	seen     *sightings
+	departed departures
+	vouchers vouchers
+	hearsay  hearsay
+	offsets  clustertime.Offsets
+}
+
+// membership is for changes of the members, and of what they can do.
+type membership struct {
+	changing gate // for one change of the configuration at a time
 	// levelGate is held while a node is found fit to join, until it is a member, and
 	// while the level is raised.
 	levelGate gate
-	casts     *broadcast.Broadcaster
-	reads     *readindex.Reader
-	space     *diskspace.Watcher
-	offsets   clustertime.Offsets
-	departed  departures
-	vouchers  vouchers
-	hearsay   hearsay
-	stats     counters
+}
 
-	changing gate // for one change of the configuration at a time
-	signals  signals
-	sends    sync.Mutex    // held while the state is sent to a node that repairs its own
-	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
-
+// lifecycle is where a node is between its start and its end.
+type lifecycle struct {
 	checked  chan struct{} // closed when the log was held against its mark
+	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 	failure  failure
 	stopping atomic.Bool
 }
@@ -76,38 +122,21 @@ type signals struct {
 	roleChanged   signal.Channel // another node may lead
 	flushed       signal.Channel // the state was flushed
 	peerConnected signal.Channel // another node can be asked
-	damaged       signal.Channel // the state is damaged
 }
 
 func newSignals() signals {
-	return signals{roleChanged: signal.New(), flushed: signal.New(), peerConnected: signal.New(), damaged: signal.New()}
+	return signals{roleChanged: signal.New(), flushed: signal.New(), peerConnected: signal.New()}
 }
 
 // Close closes the files of a Node that was not given to Run.
 func (n *Node) Close() error {
-	var open []io.Closer
-	if n.state != nil {
-		open = append(open, n.state)
-	}
-	if n.logs != nil {
-		open = append(open, n.logs)
-	}
-	if n.mark != nil {
-		open = append(open, n.mark)
-	}
-	if n.stable != nil {
-		open = append(open, n.stable)
-	}
+	err := n.storage.close()
 	if n.cfg.Listener != nil {
-		open = append(open, n.cfg.Listener)
-	}
-	var errs []error
-	for _, c := range open {
-		if err := c.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
+		if end := n.cfg.Listener.Close(); end != nil && !errors.Is(end, net.ErrClosed) {
+			err = errors.Join(err, end)
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // Limits returns the limits that this node enforces.

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -28,11 +29,10 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
-		lead:    newKnownLeader(cfg.NodeID),
-		signals: newSignals(), changing: newGate(),
-		failure: newFailure(), checked: make(chan struct{}),
-
-		levelGate: newGate(),
+		lead:       newKnownLeader(cfg.NodeID),
+		membership: membership{changing: newGate(), levelGate: newGate()},
+		signals:    newSignals(),
+		lifecycle:  lifecycle{checked: make(chan struct{}), failure: newFailure()},
 	}
 	n.cfg.Logger = n.log
 	defer func() {
@@ -80,7 +80,8 @@ func (n *Node) openFiles() (err error) {
 			told(s)
 		}
 	}
-	if n.state, err = n.openState(state); err != nil {
+	n.repairer = n.newRepairer()
+	if n.state, err = n.repairer.Open(state); err != nil {
 		return beyondRepair(err)
 	}
 	if members := len(n.state.Members()); n.cfg.Closed != "" && members > 1 {
@@ -179,8 +180,9 @@ func (n *Node) wire() {
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
-		Serve: n.serve, Ordered: n.ordered, Transfer: n.sendState,
-		Dial: n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings,
+		Serve: n.serve, Ordered: n.ordered,
+		Transfer: func(ctx context.Context, c net.Conn, to peer.Facts) { n.repairer.Send(ctx, c, to.NodeID) },
+		Dial:     n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings,
 		MaxConns: n.cfg.Conns, Logger: n.log,
 		// a node that starts may have to be dialed to hear what this one has seen: see hearsay
 		RetryMax: n.askTime() / 2,

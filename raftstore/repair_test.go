@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/staterepair"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -84,7 +85,7 @@ func (c *cluster) repaired(r *running) {
 	c.t.Helper()
 	eventuallyTrue(c.t, r.id+" repairs its state", func() bool { return r.Stats().StateRepairs > 0 })
 	eventuallyTrue(c.t, r.id+" is ready", func() bool { ok, _ := r.Ready(); return ok })
-	for _, left := range []string{damageName, asideName} {
+	for _, left := range []string{staterepair.DamageName, staterepair.AsideName} {
 		eventuallyTrue(c.t, left+" is gone", func() bool {
 			_, err := os.Stat(filepath.Join(c.dir, r.id, left))
 			return errors.Is(err, os.ErrNotExist)
@@ -156,10 +157,15 @@ func TestDamageAtStartIsRepaired(t *testing.T) {
 		"state.db lost": func(dir string) error { return os.Remove(filepath.Join(dir, "state.db")) },
 		"blocks lost":   func(dir string) error { return os.RemoveAll(filepath.Join(dir, "blocks")) },
 		"repair interrupted": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, damageName),
+			return os.WriteFile(filepath.Join(dir, staterepair.DamageName),
 				[]byte("as if"), 0o600)
 		},
-		"putting aside ended": func(dir string) error { return errors.Join(noteDamage(dir, errKilled), putAside(dir)) },
+		"putting aside ended": func(dir string) error {
+			aside := filepath.Join(dir, staterepair.AsideName)
+			return errors.Join(os.WriteFile(filepath.Join(dir, staterepair.DamageName), []byte("as if"), 0o600),
+				os.Mkdir(aside, 0o700), os.Rename(filepath.Join(dir, "blocks"), filepath.Join(aside, "blocks")),
+				os.Rename(filepath.Join(dir, "state.db"), filepath.Join(aside, "state.db")))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := filled(t, smallLog)

@@ -160,7 +160,7 @@ func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
 		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.Lead, n.reads.Follow,
 		n.writes.sweep, n.compact, n.watchDisk, n.space.Run, n.watchMembers, n.watchStart,
-		n.exchange, n.receive, n.repair,
+		n.exchange, n.receive, n.repairer.Run,
 	} {
 		wg.Go(func() { run(life) })
 	}

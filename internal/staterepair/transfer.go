@@ -1,4 +1,4 @@
-package raftstore
+package staterepair
 
 import (
 	"context"
@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
 // A node that repairs its state asks another for all of it, over a connection of its own:
 //
-//	asker  → sender  8 bytes: the log index that the state must comprise
+//	asker  → sender  8 bytes: the log index that the state must include
 //	sender → asker   a byte 0, 8 bytes index and 8 bytes term of the state's last entry,
 //	                 and the dump of fsm/dump.go; or
 //	                 a byte 1, 2 bytes length and the reason why not
@@ -67,20 +66,21 @@ func askState(in io.ReadWriter, least uint64) (last raftlog.Position, err error)
 	return raftlog.Position{Index: binary.LittleEndian.Uint64(b[:]), Term: binary.LittleEndian.Uint64(b[8:])}, err
 }
 
-// sendState answers askState.
-func (n *Node) sendState(ctx context.Context, c net.Conn, to peer.Facts) {
+// Send answers a node that repairs its own state, over a connection that the caller closes. A node
+// that damage was found on sends none.
+func (r *Repairer) Send(ctx context.Context, c net.Conn, to string) {
 	out := steady{c}
 	var ask [8]byte
 	if _, err := io.ReadFull(out, ask[:]); err != nil {
 		return
 	}
 	err := errors.New("another node is being sent the state")
-	if n.sends.TryLock() {
-		defer n.sends.Unlock()
+	if r.sends.TryLock() {
+		defer r.sends.Unlock()
 		var d *fsm.Dump
-		if d, err = n.dumpFrom(ctx, binary.LittleEndian.Uint64(ask[:])); err == nil {
-			if err := n.sendDump(out, d); err != nil {
-				n.log.Warn("the state was not sent whole to a node that repairs its own", "to", to.NodeID, "error", err)
+		if d, err = r.dumpFrom(ctx, binary.LittleEndian.Uint64(ask[:])); err == nil {
+			if err := r.sendDump(out, d); err != nil {
+				r.cfg.Logger.Warn("the state was not sent whole to a node that repairs its own", "to", to, "error", err)
 			}
 			return
 		}
@@ -92,20 +92,20 @@ func (n *Node) sendState(ctx context.Context, c net.Conn, to peer.Facts) {
 }
 
 // dumpFrom returns the state as of the entry least or a later one.
-func (n *Node) dumpFrom(ctx context.Context, least uint64) (*fsm.Dump, error) {
+func (r *Repairer) dumpFrom(ctx context.Context, least uint64) (*fsm.Dump, error) {
 	ctx, cancel := context.WithTimeout(ctx, stateWait)
 	defer cancel()
-	if err := n.state.WaitApplied(ctx, least); err != nil {
-		return nil, fmt.Errorf("the state does not comprise log entry %d: %w", least, err)
+	if err := r.state.WaitApplied(ctx, least); err != nil {
+		return nil, fmt.Errorf("the state does not include log entry %d: %w", least, err)
 	}
-	if err := n.state.Flush(ctx); err != nil {
+	if err := r.state.Flush(ctx); err != nil {
 		return nil, err
 	}
-	return n.state.Dump()
+	return r.state.Dump()
 }
 
-func (n *Node) sendDump(out io.Writer, d *fsm.Dump) error {
-	dump := n.snaps.Stream(d)
+func (r *Repairer) sendDump(out io.Writer, d *fsm.Dump) error {
+	dump := r.cfg.Stream(d)
 	defer dump.Close()
 	head := binary.LittleEndian.AppendUint64([]byte{stateComes}, d.Index)
 	if _, err := out.Write(binary.LittleEndian.AppendUint64(head, d.Term)); err != nil {

@@ -1,4 +1,4 @@
-package raftstore
+package staterepair
 
 import (
 	"errors"
@@ -14,6 +14,8 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// DamageName and AsideName are in the node's data directory.
+//
 // A node whose state is damaged remembers that in a file of its data directory, so that
 // the repair goes on after a restart. A state that cannot even be opened is put aside,
 // into a folder, until the repair is done.
@@ -21,44 +23,46 @@ import (
 //	damaged        says what was found
 //	damaged-state  what could not be opened: state.db, blocks
 const (
-	damageName = "damaged"
-	asideName  = "damaged-state"
+	DamageName = "damaged"
+	AsideName  = "damaged-state"
 )
 
-// openState opens the state machine. If its files are damaged and there are other members
+// Open opens the state machine. If its files are damaged and there are other members
 // to fetch a state from, it opens with nothing in it, halted, and the repair follows.
-func (n *Node) openState(cfg fsm.Config) (*fsm.Machine, error) {
-	cfg.OnDamage = func(error) { n.signals.damaged.Notify() }
-	text, err := descriptors.ReadFile(filepath.Join(cfg.Dir, damageName))
+func (r *Repairer) Open(cfg fsm.Config) (*fsm.Machine, error) {
+	cfg.OnDamage = func(error) { r.damaged.Notify() }
+	dir := cfg.Dir
+	text, err := descriptors.ReadFile(filepath.Join(dir, DamageName))
 	switch {
-	case err == nil && !n.alone():
+	case err == nil && !r.cfg.Cluster.Alone():
 		cfg.Damaged = turn.Errorf(turn.Corrupt, "found before the last start: %s", text)
-		n.signals.damaged.Notify()
+		r.damaged.Notify()
 	case err == nil: // it serves what is whole
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	default:
-		if err := os.RemoveAll(filepath.Join(cfg.Dir, asideName)); err != nil {
-			return nil, fmt.Errorf("raftstore: remove a state that was repaired: %w", err)
+		if err := os.RemoveAll(filepath.Join(dir, AsideName)); err != nil {
+			return nil, fmt.Errorf("staterepair: remove a state that was repaired: %w", err)
 		}
 	}
-	m, err := fsm.Open(cfg)
-	if err == nil || !fsm.IsDamage(err) || n.alone() {
-		return m, err
+	r.state, err = fsm.Open(cfg)
+	if err == nil || !fsm.IsDamage(err) || r.cfg.Cluster.Alone() {
+		return r.state, err
 	}
-	n.log.Error("the state cannot be opened; it is put aside, and fetched from another node", "folder",
-		filepath.Join(cfg.Dir, asideName), "error", err)
-	if err := errors.Join(noteDamage(cfg.Dir, err), putAside(cfg.Dir)); err != nil {
-		return nil, fmt.Errorf("raftstore: put the damaged state aside: %w", err)
+	r.cfg.Logger.Error("the state cannot be opened; it is put aside, and fetched from another node", "folder",
+		filepath.Join(dir, AsideName), "error", err)
+	if err := errors.Join(noteDamage(dir, err), putAside(dir)); err != nil {
+		return nil, fmt.Errorf("staterepair: put the damaged state aside: %w", err)
 	}
 	cfg.Damaged = err
-	n.signals.damaged.Notify()
-	return fsm.Open(cfg)
+	r.damaged.Notify()
+	r.state, err = fsm.Open(cfg)
+	return r.state, err
 }
 
 // noteDamage remembers damage, unless there is some already.
 func noteDamage(dir string, why error) error {
-	path := filepath.Join(dir, damageName)
+	path := filepath.Join(dir, DamageName)
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -68,7 +72,7 @@ func noteDamage(dir string, why error) error {
 // putAside moves the files of the state out of the way. If that was done before, what is
 // there now is what a repair had begun.
 func putAside(dir string) error {
-	aside := filepath.Join(dir, asideName)
+	aside := filepath.Join(dir, AsideName)
 	if err := os.MkdirAll(aside, 0o700); err != nil {
 		return err
 	}
@@ -87,11 +91,11 @@ func putAside(dir string) error {
 
 // forgetDamage forgets the damage, and what was put aside.
 func forgetDamage(dir string) error {
-	if err := os.Remove(filepath.Join(dir, damageName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, DamageName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := (vfs.OS{}).SyncDir(dir); err != nil {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(dir, asideName))
+	return os.RemoveAll(filepath.Join(dir, AsideName))
 }
