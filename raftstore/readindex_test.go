@@ -76,7 +76,19 @@ func (c *cluster) isolate(w *wires, id string, others []string, on bool) {
 //
 // The library's VerifyLeader is held to the same, for the record: it counts any
 // answer that comes in after the question, to whatever it belongs.
+//
+// If a vote is lost, the next election begins so late that the old leader has given up by then: it is tried again.
 func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
+	for range 3 {
+		if lateAnswersReachALeader(t) {
+			return
+		}
+	}
+	t.Fatal("the old leader knew each time; the test shows nothing")
+}
+
+// lateAnswersReachALeader reports whether the old leader still believed in itself when they came.
+func lateAnswersReachALeader(t *testing.T) bool {
 	w := newWires()
 	c := newCluster(t, 3, w.option, patient)
 	defer c.killAll() // patient nodes do not hand over
@@ -108,7 +120,7 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	b := c.elect(c.furthest("n2", "n3"))
 	put(t, b, "s", "new")
 	if leading, _, _ := a.raftState(); !leading {
-		t.Fatal("the old leader knows; the test shows nothing")
+		return false
 	}
 
 	// A new read, and a new verification, begin. Then the late answers arrive.
@@ -144,6 +156,7 @@ func TestLateAnswersDoNotConfirmALeader(t *testing.T) {
 	if got := texts(t, a, "s", turn.Linearizable); len(got) != 2 {
 		t.Fatalf("the healed node reads %v", got)
 	}
+	return true
 }
 
 // A learner's answer does not count: with it a leader that is cut off from the
