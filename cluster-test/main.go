@@ -59,9 +59,9 @@ type arguments struct {
 }
 
 // oldCommit is what nodes are upgraded from, and mixed with, unless another version is
-// named: the last one before the newest cluster level. Those since know that level, and
-// each a part of what it brings.
-const oldCommit = "1be4487"
+// named: the first one that writes version 1 of each format. Once there is a release, it is
+// that (docs/decisions/0024-versions-of-formats.md).
+const oldCommit = "1b22309"
 
 const netns = "netns"
 
