@@ -15,6 +15,8 @@ type fake struct {
 	t    *testing.T
 	l    net.Listener
 	seen chan []string // requests but for the handshake
+	// greetings are the requests of handshakes, as many as fit.
+	greetings chan []string
 	// answer returns the reply to a request; ok false: the connection is cut
 	// instead. The handshake is answered by itself.
 	answer func(args []string, w *resp.Writer) (ok bool)
@@ -31,7 +33,8 @@ func newFake(t *testing.T, answer func(args []string, w *resp.Writer) bool) *fak
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{t: t, l: l, seen: make(chan []string, 100_000), answer: answer, conns: map[net.Conn]bool{}}
+	f := &fake{t: t, l: l, seen: make(chan []string, 100_000),
+		greetings: make(chan []string, 10), answer: answer, conns: map[net.Conn]bool{}}
 	f.done.Go(f.accept)
 	t.Cleanup(f.close)
 	return f
@@ -80,6 +83,10 @@ func (f *fake) serve(c net.Conn) {
 		switch args[0] {
 		case "HELLO", "TURN.NS":
 			w.Status("OK")
+			select {
+			case f.greetings <- args:
+			default:
+			}
 		default:
 			f.seen <- args
 			if !f.answer(args, w) {

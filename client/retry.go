@@ -78,7 +78,8 @@ func settle(uncertain bool, err error) error {
 	}
 	e := turn.AsError(err)
 	switch e.Kind {
-	case turn.Unavailable, turn.Overloaded, turn.ReadOnly, turn.Unauthorized, turn.Forbidden, turn.Internal:
+	case turn.Unavailable, turn.Overloaded, turn.ReadOnly, turn.Unauthorized, turn.Forbidden, turn.Internal,
+		turn.Newer, turn.Corrupt:
 		return fmt.Errorf("%w (then: %w)",
 			turn.Errorf(turn.Unknown, "an earlier attempt may have taken place, but its reply was lost"), err)
 	}

@@ -35,6 +35,7 @@ func families() []family {
 		{"The window of ids", windowMutants()},
 		{"Members", memberMutants()},
 		{"What callers are told", answersMutants()},
+		{"The Go client", clientMutants()},
 	}
 }
 

@@ -1,0 +1,31 @@
+package main
+
+// clientMutants break the Go client.
+func clientMutants() []mutant {
+	return []mutant{
+		{Name: "forbidden-settles", About: "a write without an answer counts as refused when its repetition is",
+			Edits:    []edit{{In: "settle", Old: "turn.Forbidden, turn.Internal", New: "turn.Internal"}},
+			Catchers: []catcher{{Test: "TestSettle", Runs: 1}}},
+		{Name: "clear-repeated", About: "the client repeats a clear without an answer",
+			Edits:    []edit{{Old: `vClear:   {"TURN.CLEAR", never}`, New: `vClear: {"TURN.CLEAR", identified}`}},
+			Catchers: []catcher{{Test: "TestRepeatedVerbs", Runs: 1}}},
+		{Name: "unsent-miscounted", About: "a request that was written counts as unsent when the connection ends",
+			Edits:    []edit{{Old: "i < len(c.waiting)-c.unsent", New: "i+1 < len(c.waiting)-c.unsent"}},
+			Catchers: []catcher{{Test: "TestUnsentRequests", Runs: 1}}},
+		{Name: "lagging-node-begins-again", About: "a tail takes a node that lags for another session",
+			Edits:    []edit{{Old: "known && h.Incarnation == t.incarnation && h.Last < t.after", New: "false"}},
+			Catchers: []catcher{{Test: "TestTailTakes", Runs: 1}}},
+		{Name: "earlier-session-tailed", About: "a tail yields messages of the session before, from a node that lags",
+			Edits:    []edit{{Old: "if h.Incarnation < t.incarnation ||", New: "if"}},
+			Catchers: []catcher{{Test: "TestTailTakes", Runs: 1}}},
+		{Name: "failed-leader-chosen", About: "the client sends requests to a leader that does not answer",
+			Edits:    []edit{{Old: "if r.leader == n {", New: "if r.leader == n && r.closed {"}},
+			Catchers: []catcher{{Test: "TestLeaderIsAskedFor", Runs: 1}}},
+		{Name: "ttl-rounded-down", About: "the client cuts a fraction of a millisecond off a ttl",
+			Edits:    []edit{{In: "millis", Old: "d > 0 &&", New: "d < 0 &&"}},
+			Catchers: []catcher{{Test: "TestRounding", Runs: 1}}},
+		{Name: "busy-connection-shared", About: "the client sends requests over the connection with the most of them",
+			Edits:    []edit{{Old: "best == nil || l < load", New: "best == nil || l > load"}},
+			Catchers: []catcher{{Test: "TestConnectionsAreShared", Runs: 1}}},
+	}
+}
