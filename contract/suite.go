@@ -20,9 +20,9 @@ type Suite struct {
 	// Seed makes other messages and choices than those that each case has by
 	// default; 0: those.
 	Seed uint64
-	// Writers is how many write at once where many do: 8.
+	// Writers is the number of concurrent writers: 8.
 	Writers int
-	// Turns is how many turns each of them writes: 25.
+	// Turns is the number of turns that each writer appends: 25.
 	Turns int
 	// Timeout bounds each case: 60 s.
 	Timeout time.Duration

@@ -30,7 +30,7 @@ func (a *app) benchCommand() *cobra.Command {
 	f := benchFlags{cfg: bench.Config{WarmUp: 500 * time.Millisecond, Last: 20, Prefix: "bench-", Seed: 1}}
 	cmd := &cobra.Command{
 		Use:   "bench [WORKLOAD...] | [TRIAL...]",
-		Short: "Measure turnlog, or anything that speaks Redis",
+		Short: "Measure turnlog or any Redis server",
 		Long: `Bench measures throughput and latency in a closed loop: each client has one
 connection and sends a request when it has the answer to the last one.
 
@@ -92,7 +92,7 @@ func (f *benchFlags) register(cmd *cobra.Command) {
 	fs.IntSliceVar(&f.clients, "clients", []int{1, 16, 64, 256},
 		"numbers of clients to measure with, one after the other")
 	fs.DurationVar(&f.cfg.Duration, "duration", 3*time.Second, "how long each run is measured")
-	fs.DurationVar(&f.cfg.WarmUp, "warm-up", f.cfg.WarmUp, "how long each run goes on before")
+	fs.DurationVar(&f.cfg.WarmUp, "warm-up", f.cfg.WarmUp, "how long each run lasts before it is measured")
 	fs.IntVar(&f.rounds, "rounds", 1, "runs of each kind; the table shows medians")
 	fs.IntVar(&f.cfg.Sessions, "sessions", 10000, "number of sessions")
 	fs.IntVar(&f.cfg.Size, "size", 512, "bytes of a message")

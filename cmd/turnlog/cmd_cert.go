@@ -18,8 +18,8 @@ type certFlags struct {
 }
 
 func (a *app) certCommand() *cobra.Command {
-	cmd := parentCommand("cert", "Make certificates, for a trial or a small cluster")
-	cmd.Long = `Cert makes an authority of your own, and certificates that it signs. Where there is
+	cmd := parentCommand("cert", "Make certificates for tests and small clusters")
+	cmd.Long = `Cert makes a certificate authority, and certificates that it signs. If there is
 an authority already, use that one instead.
 
 Keys are ECDSA (P-256). NAME.crt and NAME.key go to --dir; keep ca.key off the

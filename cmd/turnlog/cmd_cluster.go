@@ -11,7 +11,7 @@ import (
 )
 
 func (a *app) clusterCommand() *cobra.Command {
-	cmd := parentCommand("cluster", "Look at the cluster, and change it")
+	cmd := parentCommand("cluster", "Show and change the cluster")
 	cmd.AddCommand(a.clusterStatusCommand(), a.clusterChecksumCommand(), a.clusterTransferCommand(),
 		a.clusterJoinCommand(), a.clusterRemoveCommand())
 	return cmd
@@ -20,7 +20,7 @@ func (a *app) clusterCommand() *cobra.Command {
 func (a *app) clusterStatusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the nodes, their roles and how far they are",
+		Short: "Show the nodes, their roles and their progress",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.withClient(func(ctx context.Context, c *client.Client) error {

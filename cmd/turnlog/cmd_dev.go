@@ -11,10 +11,10 @@ func (a *app) devCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev [-- SERVE-FLAGS...]",
 		Short: "Run a cluster of three nodes on this machine",
-		Long: `Dev starts three real "turnlog serve" processes on loopback, tells where to connect,
+		Long: `Dev starts three real "turnlog serve" processes on loopback, prints where to connect,
 and stops them on Ctrl-C. Their data and logs stay in --data-dir between runs.
 
-Dev restarts nothing by itself: kill a node, and see the others go on.`,
+Dev restarts nothing by itself: kill a node, and see the others continue.`,
 		Example: `  turnlog dev
   turnlog dev --nodes 1 --port-base 9379 --data-dir /tmp/one
   turnlog dev -- --log-level debug`,

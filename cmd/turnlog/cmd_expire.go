@@ -35,7 +35,7 @@ func (a *app) expireCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&slide, "slide", false, "every append restarts the time")
+	cmd.Flags().BoolVar(&slide, "slide", false, "every append restarts the TTL")
 	cmd.Flags().BoolVar(&never, "never", false, "remove the deadline")
 	return cmd
 }

@@ -16,7 +16,7 @@ func (a *app) exportCommand() *cobra.Command {
 	file, zip, to := "", false, ""
 	cmd := &cobra.Command{
 		Use:   "export [PREFIX]",
-		Short: "Write sessions as JSON lines, or everything to a Redis",
+		Short: "Write sessions as JSON lines, or copy everything to a Redis",
 		Long: `Export writes each session whose key begins with PREFIX as a line that import
 understands, in key order, its messages in the order in which they were committed
 and with "seq" and "time". A payload that is JSON stands in "data" byte for byte;

@@ -18,7 +18,7 @@ func (a *app) importCommand() *cobra.Command {
 	mv := &mover{app: a, command: "import"}
 	cmd := &cobra.Command{
 		Use:   "import (FILE | - | redis://[USER@]HOST[:PORT][/DATABASE])",
-		Short: "Append the sessions of a JSON-lines file, or take over a Redis",
+		Short: "Append the sessions of a JSON-lines file, or copy a Redis",
 		Long: `Import reads one session a line, plain or gzip:
 
   {"session":"alice","messages":[{"id":"q1","data":{…}}, {"id":"a1","data_base64":"…"}]}
@@ -38,7 +38,7 @@ and streams, with their deadlines, into the namespace given by --namespace. List
 become sessions. Then it compares every key, content and deadline, and names what
 changed in Redis meanwhile. Nothing in Redis is changed.
 
-Killed or cut off, run it again: what has arrived is recognised, and a long value
+If it is interrupted, run it again: what has arrived is recognised, and a long value
 of which a part has arrived is continued. A key that holds something else here is
 left alone and reported, unless --replace is given. Types of Redis modules and
 consumer groups cannot be moved and are named. A value of more than 500 elements or
@@ -82,7 +82,7 @@ import is done.`,
 		},
 	}
 	cmd.Flags().BoolVar(&im.keepGoing, "keep-going", false,
-		"report bad lines and refused sessions, and go on with the next")
+		"report bad lines and rejected sessions, and continue with the next")
 	cmd.Flags().IntVar(&im.workers, "workers", 16, "sessions, or batches of keys, that are written at the same time")
 	mv.register(cmd)
 	return cmd

@@ -15,7 +15,7 @@ import (
 func (a *app) clusterTransferCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "transfer",
-		Short: "Have the leader hand over to another node",
+		Short: "Transfer leadership to another node",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
@@ -55,7 +55,7 @@ again.`,
 func (a *app) clusterRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove ID",
-		Short: "End the membership of a node, which stops by itself",
+		Short: "Remove a member; its node stops by itself",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.withLeader(func(ctx context.Context, _ *client.Client, leader turn.Node) error {
@@ -80,7 +80,7 @@ func (a *app) done(format string, args ...any) error {
 func (a *app) clusterChecksumCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "checksum",
-		Short: "Have every node hash its whole state at one log index, and compare",
+		Short: "Compare the states of all nodes, by their hashes at one log index",
 		Long: `Checksum ends with 0 if all nodes that can be reached have the same state, and
 with 1 if one differs, and with 3 if it gave up before all were compared. A node
 that is still catching up, or hashing, is waited for, up to --timeout: of a large

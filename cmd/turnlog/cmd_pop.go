@@ -19,7 +19,7 @@ func (a *app) popCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pop KEY",
 		Short: "Remove the newest message and show it",
-		Example: `  turnlog pop alice                      # take back the last message
+		Example: `  turnlog pop alice                      # undo the last message
   turnlog pop alice --count 2 --expect 17`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

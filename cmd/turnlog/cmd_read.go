@@ -51,13 +51,13 @@ newest. A session that does not exist has none.`,
 		},
 	}
 	cmd.Flags().IntVar(&f.last, "last", 20, "the N newest messages (0: all)")
-	cmd.Flags().Uint64Var(&f.after, "after", 0, "the messages that follow this seq")
-	cmd.Flags().Uint64Var(&f.before, "before", 0, "the messages that precede this seq")
+	cmd.Flags().Uint64Var(&f.after, "after", 0, "messages after this seq")
+	cmd.Flags().Uint64Var(&f.before, "before", 0, "messages before this seq")
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "with --after and --before: at most N messages")
-	cmd.Flags().Int64Var(&f.maxBytes, "max-bytes", 0, "payload bytes at most")
-	cmd.Flags().Int64Var(&f.maxTokens, "max-tokens", 0, "tokens at most, counting four bytes as one")
+	cmd.Flags().Int64Var(&f.maxBytes, "max-bytes", 0, "at most this many payload bytes")
+	cmd.Flags().Int64Var(&f.maxTokens, "max-tokens", 0, "at most this many tokens of four bytes each")
 	cmd.Flags().StringVar(&f.consistency, "consistency", "linearizable",
-		"linearizable, stale, or an age such as 500ms that the answer may have")
+		"linearizable, stale, or the greatest age of the answer, such as 500ms")
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "write the payloads only, each followed by a newline")
 	cmd.MarkFlagsMutuallyExclusive("last", "after", "before")
 	return cmd

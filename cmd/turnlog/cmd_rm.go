@@ -41,7 +41,7 @@ func (a *app) rmCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&prefix, "prefix", "",
-		"delete every session whose key begins so (empty: all of the namespace)")
+		"delete every session whose key has this prefix (empty: the whole namespace)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "confirm --prefix")
 	expect.register(cmd)
 	return cmd

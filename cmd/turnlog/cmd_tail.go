@@ -20,9 +20,9 @@ func (a *app) tailCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail KEY",
 		Short: "Follow a session: each message once, in order, until Ctrl-C",
-		Long: `Tail shows messages as they are committed. It goes on by itself over restarts and
-changes of leader; when no node answers for --timeout, it ends with the seq to go
-on from.`,
+		Long: `Tail shows messages as they are committed. It continues by itself across
+restarts and changes of the leader. If no node answers for --timeout, it ends and
+prints the seq from which to continue.`,
 		Example: `  turnlog tail alice               # what comes from now on
   turnlog tail alice --last 10     # the ten newest first
   turnlog tail alice --after 17    # everything after seq 17

@@ -37,7 +37,7 @@ func (a *app) trimCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().Uint64Var(&keep, "keep", 0, "keep the N newest messages")
-	cmd.Flags().Uint64Var(&before, "before", 0, "remove the messages that precede this seq")
+	cmd.Flags().Uint64Var(&before, "before", 0, "remove messages before this seq")
 	cmd.MarkFlagsMutuallyExclusive("keep", "before")
 	cmd.MarkFlagsOneRequired("keep", "before")
 	expect.register(cmd)

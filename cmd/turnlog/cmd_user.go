@@ -17,7 +17,7 @@ import (
 )
 
 func (a *app) userCommand() *cobra.Command {
-	cmd := parentCommand("user", "Say who may connect to a node, and what they may do")
+	cmd := parentCommand("user", "Manage the users of a node")
 	cmd.Long = `User edits the users file of a node, which ` + "`turnlog serve --users-file`" + ` reads. The
 file holds hashes of secrets, not secrets. Every node reads a file of its own: copy
 it to all of them, then send each SIGHUP. Until then nothing changes.
@@ -51,18 +51,18 @@ func (a *app) userAddCommand() *cobra.Command {
 	right, ask := "", false
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Add a user; a secret is made and shown once, unless --ask",
+		Short: "Add a user; a secret is generated and shown once, unless --ask",
 		Args:  cobra.ExactArgs(1),
 	}
 	file := a.usersFile(cmd)
 	f := cmd.Flags()
 	f.StringVar(&right, "right", "write", "read, write or admin")
 	f.StringArrayVar(&u.Namespaces, "allow-namespace", []string{},
-		"namespace that the user may enter, * for every one; can be given several times (default: none)")
+		"namespace that the user may use, * for all; can be given several times (default: none)")
 	f.StringArrayVar(&u.Prefixes, "allow-prefix", nil,
-		"allow keys that begin so only; can be given several times (default: every key)")
+		"allow only keys with this prefix; can be given several times (default: every key)")
 	f.StringArrayVar(&u.Channels, "allow-channel", nil,
-		"allow channels that begin so only; can be given several times (default: as namespaces and prefixes say)")
+		"allow only channels with this prefix; can be given several times (default: as namespaces and prefixes say)")
 	askFlag(cmd, &ask)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		var ok bool
@@ -88,7 +88,7 @@ func (a *app) userSecretCommand() *cobra.Command {
 	only, ask := false, false
 	cmd := &cobra.Command{
 		Use:   "secret NAME",
-		Short: "Give a user another secret, beside the old one or instead of it",
+		Short: "Give a user another secret, in addition to the old one or in its place",
 		Args:  cobra.ExactArgs(1),
 	}
 	file := a.usersFile(cmd)

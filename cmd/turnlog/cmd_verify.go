@@ -27,7 +27,7 @@ type verifier struct {
 	minAccuracy             float64
 }
 
-const verifyHelp = `Verify proves that a memory store loses, doubles, mixes and reorders nothing, or
+const verifyHelp = `Verify tests that a memory store loses, duplicates, mixes and reorders nothing, or
 shows where it does: which message, and what happened around it. The store need
 not be turnlog. TARGET is one of
 
@@ -42,9 +42,9 @@ not be turnlog. TARGET is one of
   memory:                                    this process
   exec:COMMAND                               a program that speaks JSON lines, see docs/contract.md
 
-Keys of the sessions that verify makes hold "contract-"; they are removed afterwards.
+The keys of verify's sessions contain "contract-"; they are removed afterwards.
 
-A store that cannot do what a case needs is told so: not supported is neither a
+What a store cannot do is reported as not supported, which is neither a
 pass nor a failure. The exit status is 0 only if no gate fails, and with --require
 only if each of those gates could be run and holds.`
 
@@ -52,7 +52,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	v := &verifier{app: a}
 	cmd := &cobra.Command{
 		Use:   "verify TARGET",
-		Short: "Hold a memory store to the contract",
+		Short: "Test a memory store against the contract",
 		Long:  verifyHelp,
 		Example: `  turnlog verify turnlog:
   turnlog verify redis://127.0.0.1:6379 --gate concurrency --writers 16
@@ -77,11 +77,12 @@ func (a *app) verifyCommand() *cobra.Command {
 	f.BoolVar(&v.list, "list", false, "list the cases instead")
 	f.StringSliceVar(&v.gates, "gate", nil, "run these gates only: "+gateNames())
 	f.StringSliceVar(&v.cases, "case", nil, "run these cases only: NAME or GATE/NAME, with * and ?")
-	f.StringSliceVar(&v.required, "require", nil, "gates that must be supported and hold; others are merely reported")
+	f.StringSliceVar(&v.required, "require", nil,
+		"gates that must be supported and hold; other gates are only reported")
 	f.Uint64Var(&v.seed, "seed", 0, "run all cases with this seed (default: each with its own, see --list)")
 	f.DurationVar(&v.timeout, "timeout", 60*time.Second, "how long a case may take")
-	f.IntVar(&v.writers, "writers", 8, "how many write at once")
-	f.IntVar(&v.turns, "turns", 25, "how many turns each of them writes")
+	f.IntVar(&v.writers, "writers", 8, "how many writers at a time")
+	f.IntVar(&v.turns, "turns", 25, "how many turns each writer appends")
 	f.StringVar(&v.junit, "junit", "", "write the results as JUnit XML to this file")
 	f.StringVar(&v.restartCommand, "restart-cmd", "",
 		"shell command that ends the store, as harshly as it is meant to survive, starts it again, and returns")

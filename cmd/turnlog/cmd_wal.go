@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) walCommand() *cobra.Command {
-	cmd := parentCommand("wal", "Look into a node's write-ahead log")
+	cmd := parentCommand("wal", "Inspect a node's write-ahead log")
 	cmd.AddCommand(a.walVerifyCommand(), a.walInspectCommand())
 	return cmd
 }

@@ -23,13 +23,13 @@ type login struct {
 
 func (l *login) register(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&l.user, "user", getenv("TURNLOG_USER"),
-		"user to be (TURNLOG_USER); the secret is in TURNLOG_SECRET, or in --secret-file")
+		"user to authenticate as (TURNLOG_USER); the secret is in TURNLOG_SECRET or --secret-file")
 	f.StringVar(&l.secretFile, "secret-file", "", "file with the user's secret")
 	f.BoolVar(&l.useTLS, "tls", getenv("TURNLOG_TLS") == "1",
-		"connect with TLS, trusting the system's authorities (TURNLOG_TLS=1)")
+		"connect with TLS, trusting the system's certificate authorities (TURNLOG_TLS=1)")
 	f.StringVar(&l.ca, "tls-ca", getenv("TURNLOG_TLS_CA"),
 		"connect with TLS, trusting the authorities in this PEM file (TURNLOG_TLS_CA)")
-	f.StringVar(&l.cert, "tls-cert", "", "PEM file of a certificate to show, for nodes that ask for one")
+	f.StringVar(&l.cert, "tls-cert", "", "PEM file of the client certificate, for nodes that require one")
 	f.StringVar(&l.key, "tls-key", "", "PEM file of its key")
 }
 

@@ -20,7 +20,7 @@ func (a *app) root() *cobra.Command {
 		&cobra.Group{ID: "node", Title: "Run nodes:"},
 		&cobra.Group{ID: "session", Title: "Work with sessions:"},
 		&cobra.Group{ID: "bulk", Title: "Move data:"},
-		&cobra.Group{ID: "admin", Title: "Look after a cluster:"},
+		&cobra.Group{ID: "admin", Title: "Operate a cluster:"},
 	)
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {

@@ -36,14 +36,14 @@ var moveFlags = []string{"match", "strip-prefix", "prefix", "newest-first", "rep
 func (m *mover) register(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&m.cfg.Match, "match", "", "with Redis: only keys that match this glob")
-	f.StringVar(&m.cfg.StripPrefix, "strip-prefix", "", "with Redis: only keys that begin with this, which they lose")
-	f.StringVar(&m.cfg.AddPrefix, "prefix", "", "with Redis: put this before each key")
+	f.StringVar(&m.cfg.StripPrefix, "strip-prefix", "", "with Redis: only keys with this prefix, which is removed")
+	f.StringVar(&m.cfg.AddPrefix, "prefix", "", "with Redis: prepend this to each key")
 	f.StringArrayVar(&m.cfg.NewestFirst, "newest-first", nil,
 		"with Redis: globs of lists written with LPUSH, whose newest element is the first (LangChain: "+
 			"'message_store:*')")
 	f.BoolVar(&m.cfg.Replace, "replace", false, "with Redis: overwrite keys that hold something else at the target")
 	f.BoolVar(&m.cfg.DryRun, "dry-run", false, "with Redis: read and compare everything, write nothing")
-	f.Var(&m.rate, "rate", "with Redis: bytes to read in a second at most, as 20MiB (0: no limit)")
+	f.Var(&m.rate, "rate", "with Redis: bytes to read per second, such as 20MiB (0: no limit)")
 	f.BoolVar(&m.allDatabases, "all-databases", false, "with Redis: all databases; each is the namespace of its number")
 	f.BoolVar(&m.verifyOnly, "verify-only", false, "with Redis: move nothing, compare every key")
 	f.BoolVar(&m.noVerify, "no-verify", false, "with Redis: do not compare every key afterwards")

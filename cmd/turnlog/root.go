@@ -37,7 +37,7 @@ const exitHelp = `Exit status:
   1  failed; nothing was changed, unless the message says otherwise
   2  the command line or the input is wrong; nothing was changed
   3  the outcome is unknown: the change may or may not have taken place, or
-     (cluster checksum) the states were not compared to the end
+     (cluster checksum) not all states were compared
   4  a condition does not hold (--expect, an id used twice, a session that exists)
   5  there is no such session`
 
@@ -46,7 +46,7 @@ func (a *app) rootCommand() *cobra.Command {
 		Use:   "turnlog",
 		Short: "A replicated memory for AI agents: session key → ordered log of messages",
 		Long: `turnlog keeps the conversations of AI agents: session key → ordered log of
-messages, committed on a majority of nodes before anyone is told it was saved.
+messages, committed on a majority of nodes before a client is told that it was saved.
 
 ` + exitHelp,
 		Example: `  turnlog dev                                         # three nodes on this machine
@@ -61,7 +61,7 @@ messages, committed on a majority of nodes before anyone is told it was saved.
 		"RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
 	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace),
 		"keyspace to work in (TURNLOG_NAMESPACE)")
-	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long an operation is tried when no node answers")
+	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long to retry an operation when no node answers")
 	a.timeoutGiven = func() bool { return f.Changed("timeout") }
 	a.login.register(f, a.getenv)
 	f.BoolVar(&a.json, "json", false, "write JSON for programs")

@@ -45,7 +45,7 @@ func Workloads() []Workload {
 			}
 			return readOnly
 		}},
-		{Name: "tail", Help: "append to a session and follow it over another connection: until a message has come",
+		{Name: "tail", Help: "append to a session and follow it over another connection, until the message has arrived",
 			Tails: true},
 	}
 }

@@ -106,7 +106,7 @@ func Default() Config {
 // Flags registers every setting in fs, with its present value as the default.
 func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.NodeID, "node-id", c.NodeID,
-		"name of this node, unique in the cluster; free again when its node was removed")
+		"id of this node, unique in the cluster; it can be used again after the node was removed")
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of this node's log and state; created if missing")
 	fs.StringVar(&c.RESPAddr, "resp-addr", c.RESPAddr, "address for Redis and turnlog clients")
 	fs.StringVar(&c.HTTPAddr, "http-addr", c.HTTPAddr, "address for HTTP")
@@ -125,7 +125,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 		"all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and "+
 			"every start (default: this node alone)")
 	fs.StringVar(&c.DialMap, "dial-map", "",
-		"node-to-node addresses that are reached at another address from here, as HOST:PORT=HOST:PORT,…")
+		"other addresses to dial for the given node-to-node addresses, as HOST:PORT=HOST:PORT,…")
 	fs.BoolVar(&c.Join, "join", false,
 		"if this node is new, wait until it is added to a running cluster with 'turnlog cluster join'")
 	fs.IntVar(&c.HoldLevel, "hold-level", c.HoldLevel,
@@ -140,7 +140,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 		"PEM file of the certificate that clients see, over Redis's protocol and HTTP (default: no TLS)")
 	fs.StringVar(&c.TLSKey, "tls-key", "", "PEM file of its key")
 	fs.StringVar(&c.TLSClientCA, "tls-client-ca", "",
-		"PEM file of the authority whose certificates clients must show (default: they need none)")
+		"PEM file of the authority whose certificates clients must show (default: none are required)")
 	fs.StringVar(&c.NodeTLSCert, "node-tls-cert", "",
 		"PEM file of the certificate that this node shows to the others (default: no TLS between nodes)")
 	fs.StringVar(&c.NodeTLSKey, "node-tls-key", "", "PEM file of its key")
@@ -157,19 +157,19 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 		"also accept nodes that do not prove the cluster secret, while it is being introduced")
 	fs.BoolVar(&c.Insecure, "insecure", false, "allow listening beyond loopback without TLS and users")
 	fs.StringVar(&c.LogEngine, "log-engine", c.LogEngine,
-		"engine of the write-ahead log, wal or boltdb; a data directory keeps the one it began with")
+		"engine of the write-ahead log, wal or boltdb; a data directory keeps its first engine")
 	fs.DurationVar(&c.ElectionTimeout, "election-timeout", c.ElectionTimeout,
-		"silence of the leader after which another is elected")
+		"how long a leader may be silent before another is elected")
 	fs.Var(&c.LogCompactBytes, "log-compact-bytes",
-		"length of log after which a snapshot is taken and the log behind it dropped")
+		"size of the log at which a snapshot is taken and the log before it is truncated")
 	fs.Var(&c.LogTailBytes, "log-tail-bytes",
-		"length of log that is kept behind a snapshot; a node that lags further needs the snapshot")
+		"size of the log that is kept before a snapshot; a node that lags further needs the snapshot")
 	fs.Var(&c.SnapshotRate, "snapshot-rate",
-		"bytes a second at which the whole state is sent to a node that needs it; 0: no limit")
+		"bytes per second at which the whole state is sent to a node that needs it; 0: no limit")
 	fs.Var(&c.MemoryBudget, "memory-budget", "memory for the state machine's recent data and caches")
 	fs.Var(&c.MaxMessageBytes, "max-message-bytes", "largest payload of one message")
-	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest payloads of one append together")
-	fs.Var(&c.MaxReadBytes, "max-read-bytes", "payload bytes after which an answer is cut")
+	fs.Var(&c.MaxAppendBytes, "max-append-bytes", "largest total payload of one append")
+	fs.Var(&c.MaxReadBytes, "max-read-bytes", "payload bytes after which a read is cut off")
 	fs.StringVar(&c.RedisIDPath, "redis-id-path", "",
 		"paths of the unique ids in JSON elements that Redis clients push, so that a push that is sent again is "+
 			"recognised, as NAMESPACE=data.id,id;…; the same on every node (default: none)")

@@ -17,7 +17,7 @@ func pubsubCommands() []Command {
 			summary: "Do not, any more; without names, for all patterns."},
 		{Name: "publish", Arity: 3, Scope: ScopeTold, flags: "pubsub loading stale fast", group: "pubsub",
 			since: "2.0.0", Handle: publish, Args: "channel message",
-			summary: "Send a message to the subscribers of a channel, at every node; answer how many received it."},
+			summary: "Send a message to the subscribers of a channel, at every node; return how many received it."},
 		{Name: "pubsub", Arity: -2, group: "pubsub", since: "2.8.0",
 			summary: "Commands about subscriptions, at all nodes.", subs: []Command{
 				{Name: "channels", Arity: -2, Scope: ScopeChannels, flags: general, since: "2.8.0", Conn: true,
