@@ -1,29 +1,32 @@
-// Package fsm is turnlog's state machine: it turns log entries into sessions,
-// and answers queries about them. The same entries give the same state and the
-// same answers on every node, whatever its clock, configuration or history of
-// flushes and restarts: time and ids arrive as data, inside the entries.
+// Package fsm is turnlog's state machine: it applies log entries to sessions and values, and
+// answers queries about them.
 //
-// Recent changes live in memory, in memtables. A background flush
-// appends a memtable's messages to block files and writes the rest, with
-// references to them, to a bbolt file: in one transaction, together with the index
-// of the last entry that it includes (flush.go, filespace.go, LAYOUT.md). What is
-// not flushed is recovered by applying the log again from that index on, so that
-// Apply never waits for the disk, many messages of a session share a write, and a
-// copy of the whole state (dump.go) is a read transaction away. Package internal/layout
-// encodes and decodes what is stored, package pagecheck verifies the bbolt file.
+// The same entries give the same state and the same results on every node, whatever its clock,
+// configuration, flushes or restarts. Time and ids are data in the entries. The package knows
+// neither Raft nor the network. It does not check limits on the size of requests: what proposes
+// entries has done that.
 //
-// A session's messages are in commit order. Each remembers at which end of
-// the Redis list it was pushed: the list is the messages pushed at the head,
-// newest first, then those pushed at the tail, oldest first. Removing from an
-// end keeps that true, so one bit per message carries the second order. An element
-// that is put among others moves those up to the nearer end: they are appended
-// again (listedit.go), without counting among the messages whose ids are remembered
-// (layout.Moves). A message whose payload is replaced keeps its place (edits.go).
+// # Storage
 //
-// A key holds a session or a value of another of Redis's types, which is a set of
-// elements (element.go): pairs of name and value in one order over all keys, looked
-// up and walked through memtables and store like everything else.
+// Apply changes a memtable. A background flush (flush.go) appends a memtable's messages to block
+// files (package blockfile), and writes everything else, with references to the blocks, to a bbolt
+// file in one transaction, together with the index of the last entry that it includes. After a
+// restart, the log is applied again from that index on. So Apply does not wait for the disk, the
+// messages of a session share blocks, and a copy of the whole state (dump.go) is one read
+// transaction. LAYOUT.md describes the files, package internal/layout encodes them, and package
+// pagecheck verifies the bbolt file.
 //
-// The package does not know how entries were agreed upon, and does not check
-// limits on the size of requests: the proposer of entries does, before.
+// # Sessions as Redis lists
+//
+// The messages of a session are in commit order. Each remembers at which end of the Redis list it
+// was pushed. The list is the messages pushed at the head, newest first, then those pushed at the
+// tail, oldest first. Removing from an end keeps that true, so one bit per message carries the
+// second order. LINSERT appends the messages between the insertion point and the nearer end again
+// (listedit.go); these do not count among the messages whose ids are remembered (layout.Moves).
+// LSET replaces a payload in place (edits.go).
+//
+// # Values
+//
+// A value of another Redis type is a set of elements: pairs of name and value, in one order over
+// all keys, in memtables and store (element.go).
 package fsm

@@ -1,89 +1,84 @@
-// Package raftstore is a node of a replicated store: Raft around the state
-// machine of package fsm, over the log of package raftlog and the connections of
-// package peer; package propose brings operations into its log, and package readindex
-// answers queries. It runs Raft; packages raftlog, vote and snapshot keep its entries,
-// votes and snapshots, and no other package knows of it.
+// Package raftstore is a node of a replicated store: Raft around the state machine of package fsm.
 //
 //	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir})
 //	go n.Run(ctx)                                  // until ctx ends, or the node must stop
 //	r, err := n.Apply(ctx, &turn.Append{…})        // on any node
 //	r, err = n.Query(ctx, &turn.Read{…}, turn.Consistency{})
 //
+// Its parts are packages of their own: raftlog (the log), vote (term and vote), snapshot, propose
+// (operations into the log), readindex (linearizable reads), peer (connections), staterepair. This
+// package connects them, runs Raft, and owns leadership and membership. Only it, raftlog, vote and
+// snapshot import Raft.
+//
 // # Promises
 //
-//   - Apply returns nil only after the operation is in the logs of a majority,
-//     synced, and applied by this node or by the leader. Its error says whether
-//     the operation surely did not take place or, with turn.Unknown, perhaps did.
-//   - Operations that are submitted to one node one after the other take place
-//     in that order. An operation is sent again as often as its leader is lost,
-//     and takes place at most once.
-//   - Linearizable queries see every operation that was acknowledged, by
-//     whatever node, before they began.
-//   - A node that cannot trust its disk stops: Run returns the error. A node
-//     that lost its disk is not let in under its old name.
-//   - Nothing waits without a bound, in time as in memory.
+//   - Apply returns nil only after the operation is synced in the logs of a majority and applied. Its
+//     error says that the operation did not take place or, with turn.Unknown, that it may have.
+//   - Operations submitted to one node take effect in that order, each at most once, although they
+//     are sent again when a leader is lost.
+//   - Linearizable queries see every operation that was acknowledged by any node before they began.
+//   - A node that cannot trust its disk stops: Run returns the error. A node that lost its disk is
+//     rejected under its old name.
+//   - Every wait has a deadline, and every queue a bound.
 //
-// # A write
+// # Writes
 //
-// Submit encodes the operation and puts it into the table of calls (package propose). On the
-// leader, the Proposer takes what waits, packs it into one log entry and gives that to Raft
-// (propose.go); on any other node the Forwarder takes it and sends it, as it is, to the leader's
-// Proposer (forward.go). When the state machine has applied the entry (applier.go), calls are
-// resolved with its outcome. Whatever goes wrong in between, unresolved calls are sent again
-// under the same tags, in the same order; the state machine applies a tag once.
+// Submit encodes the operation and puts it into the table of calls. On the leader, the Proposer packs
+// what waits into one log entry and hands it to Raft (propose.go). On another node, the Forwarder
+// sends it unchanged to the leader's Proposer (forward.go). When the state machine has applied the
+// entry (applier.go), its calls are resolved. Unresolved calls are sent again, under the same tags
+// and in the same order, after any failure in between; the state machine applies a tag once.
 //
-// # A read
+// # Reads
 //
-// The leader takes a read index, has a majority of the voters confirm
-// that there is no later leader, waits until its state is that far, and answers.
-// Another node asks it for such an index and answers by itself if its own state
-// is that far, or nearly; otherwise it forwards the query. All of that is in package readindex;
-// query.go connects it with Raft and the other nodes.
+// The leader takes a read index, has a majority of the voters confirm that there is no later leader,
+// waits until its state has reached the index, and answers. A follower asks the leader for a read
+// index and answers if its own state has reached it, or does so within a millisecond; otherwise it
+// forwards the query. Package readindex does this; query.go connects it with Raft and the other nodes.
 //
-// # The goroutines
+// # Goroutines
 //
-// Run starts, and waits for:
+// Run starts these, and waits for their end:
 //
 //	watchRole      begins and ends leader terms, which own the leader's duties (leaderterm.go)
-//	Proposer.Run   table of calls and batches → log entries; one goroutine each waits for Raft
-//	Forwarder.Run  table of calls → the leader, while that is another node
-//	reads.Lead     rounds of confirmation
-//	reads.Follow   rounds of asking the leader for a read index, on other nodes
-//	sweep          ends calls whose time is over
-//	compact        snapshots and the removal of log entries
-//	watchDisk      how long the disk takes
-//	space.Run      free space, here and, while this node leads, on the other voters' disks
-//	watchMembers   cluster id and members → disk; notices the node's removal
-//	watchStart     asks what there is to catch up with
-//	repairer.Run   replaces a damaged state by that of another member
-//	exchange       tells the other nodes how far this one is; learns what they have seen of it
-//	receive        other nodes' messages → Raft, but for those that the ballot refuses
-//	and the Run of the state machine, of the log, of its mark and of the connections
+//	Proposer.Run   packs calls and batches into log entries; one goroutine per entry waits for Raft
+//	Forwarder.Run  sends the calls to the leader, while that is another node
+//	reads.Lead     runs rounds that confirm leadership
+//	reads.Follow   asks the leader for read indexes, on followers
+//	sweep          ends calls whose deadline has passed
+//	compact        takes snapshots and truncates the log
+//	watchDisk      watches how long syncs take
+//	space.Run      watches free space here and, on the leader, on the voters' disks
+//	watchMembers   saves cluster id and members; notices the node's removal
+//	watchStart     asks how far the node has to catch up after its start
+//	repairer.Run   replaces a damaged state with that of another member
+//	exchange       tells other nodes this one's progress, and learns what they have seen of it
+//	receive        passes other nodes' messages to Raft, except those that the ballot rejects
+//	and the Run of the state machine, the log, its high-water mark and the connections
 //
-// While a leader's entries are replicated before they are durable, a goroutine of package
-// raftlog writes them; closing the log waits for its end.
+// While a leader sends entries before they are durable, a goroutine of package raftlog writes them;
+// closing the log waits for it. Raft has goroutines of its own. It calls applier (its FSM),
+// raftlog.Store, vote.Store and snapshot.Store, and reaches the other nodes through transport.
 //
-// Raft has its own; it calls applier (its FSM), raftlog.Store, vote.Store and
-// snapshot.Store, and through transport the other nodes.
+// # What hashicorp/raft is not relied on for
 //
-// # What the library is not relied on for
+//   - VerifyLeader counts late answers and those of non-voters (readindex_test.go shows both), and
+//     leases are not used for reads.
+//   - Followers apply the end of their own log if a short message has a high commit index: see
+//     transport.go.
+//   - It accepts a server that lost its disk: see admit.go.
+//   - Its futures may never resolve after a shutdown: see await.
+//   - It continues after failed writes: see raftlog.Store.
+//   - It would change term and role concurrently with its main loop: see
+//     transport.SetHeartbeatHandler.
+//   - It waits up to ten seconds before it contacts a node that was away: see peerWaiter.
 //
-// hashicorp/raft's VerifyLeader counts late answers and those of non-voters: see
-// readindex_test.go, which shows both. Its leases are not used for reads. Its
-// followers apply the end of their own log if they are told a high commit index
-// by a short message: see transport.go. It accepts a server that lost its disk:
-// see admit.go. Its futures may never resolve after a shutdown: see await. It
-// goes on after failed writes: see raftlog.Store. It would change term and role beside its
-// main loop: see transport.SetHeartbeatHandler. It pauses for up to ten seconds
-// before it looks again for a node that was away: see peerWaiter.
+// # Damage
 //
-// # What it does not do
-//
-// A leader sends again what a log lost, at its end (raftlog.HighWater, ballot.go, exchange.go)
-// or by damage before its end (logaside.go). Identity, snapshot marker, term and vote
-// have second copies (packages smallfile and vote). A damaged state is replaced by that of
-// another member (package staterepair). A damaged log is not replaced with the engine boltdb, nor
-// if the other voters are no majority; the error says how to seed the node again from
-// the others. The node does not hold up if a majority of disks lose data at
-// once, or report syncs that did not happen, or if a node lies.
+// A leader sends again what a log lost at its end (raftlog.HighWater, ballot.go, exchange.go) or
+// because of damage before its end (logaside.go). Identity, snapshot marker, term and vote have second
+// copies (packages smallfile and vote). A damaged state is replaced with another member's. A damaged
+// log is not replaced with the engine boltdb, or if the other voters are no majority; the error says
+// how to seed the node again. The loss of a majority's disks, disks that falsely report syncs on a
+// majority, and nodes that lie are not tolerated.
 package raftstore

@@ -1,10 +1,9 @@
-// Package turn holds the nouns that every part of turnlog shares: sessions and
-// messages, the operations on them, their answers, and the kinds of error.
+// Package turn has the types that every part of turnlog shares: sessions and messages, the operations
+// and queries on them, their results, limits, and the kinds of error.
 //
-// It promises nothing by itself and imports nothing of turnlog. The semantics
-// of each operation are documented on its type here, once; the state machine
-// (package fsm) implements them and every API (RESP, HTTP, Go client, command
-// line) merely translates to and from these types.
+// The semantics of each operation are documented on its type. The state machine (package fsm)
+// implements them; the interfaces (RESP, HTTP, Go client, command line) translate to and from these
+// types. The package imports nothing of turnlog.
 package turn
 
 import "time"
