@@ -8,10 +8,15 @@ export GOFLAGS ?= -buildvcs=false
 # With it, `make bench` compares with etcd, too; nothing else needs it.
 ETCD := $(shell command -v etcd 2>/dev/null)
 
+# Tools that are run at these versions; staticcheck's is in go.mod.
+BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: figures flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +42,28 @@ lint: ## check formatting, vet, staticcheck, words, and the table "Where is" of 
 	$(GO) tool staticcheck ./...
 	$(GO) run ./test/words
 	$(GO) run ./test/where
+
+lint-more: ## golangci-lint with the linters of .golangci.yml (minutes)
+	$(GO) run $(GOLANGCI) run ./...
+
+vuln: ## look for known vulnerabilities in what turnlog calls; GOVULNDB=file:///path for a copy of the database
+	$(GO) run $(GOVULNCHECK) ./...
+
+golden: ## rewrite what tests expect word for word, and the tables of docs/redis.md; read the difference
+	$(GO) test -run '^TestScripts$$' ./internal/server/redis -args -update
+	$(GO) test -run '^TestReferencePage$$' ./internal/server/redis/command -args -update
+
+cover: ## print how much of each package its short tests run; fails below the floors of test/scripts/coverage.floors
+	@GO="$(GO)" test/scripts/cover.sh $(PACKAGES)
+
+bench-gate: ## fail if a micro-benchmark of the hot path is slower than in BASE (default: main) by more than 3 %; ARGS="--ratio 1.1 --rounds 6"
+	$(GO) run ./test/benchgate --base "$(or $(BASE),main)" --benchstat $(BENCHSTAT) $(ARGS)
+
+release: ## build the binaries of VERSION for all platforms, with SBOMs, checksums and notes, into dist
+	$(GO) run ./test/release --version "$(VERSION)" --out dist
+
+release-check: ## build a release twice, and see that both have the same bytes; TARGETS=linux/arm64,darwin/arm64 for other platforms
+	@GO="$(GO)" test/scripts/release-check.sh $(TARGETS)
 
 figures: ## print the shape of the code: sizes, references that run back, words; BASE=commit compares and writes docs/figures.md
 	$(GO) run ./test/figures $(if $(BASE),--write docs/figures.md $(BASE)) HEAD
@@ -115,4 +142,4 @@ test-deps:
 	@./test/scripts/install-test-deps.sh
 
 clean: ## remove what was built; data of `make run` stays in .turnlog-dev
-	rm -rf bin
+	rm -rf bin dist

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Operations that can be made to fail.
+// Op is an operation that can be made to fail.
 type Op string
 
 const (

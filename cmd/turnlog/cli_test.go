@@ -182,7 +182,12 @@ func TestSettingsFromEverywhere(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	if got := (cli{t, ""}).ok("version"); !strings.HasPrefix(got, "turnlog dev (") {
+	c := cli{t, ""}
+	got := c.ok("version")
+	if !strings.HasPrefix(got, "turnlog dev (") {
 		t.Errorf("version %q", got)
+	}
+	if flag := c.ok("--version"); flag != got {
+		t.Errorf("--version says %q, and version %q", flag, got)
 	}
 }

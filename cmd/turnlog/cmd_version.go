@@ -17,15 +17,18 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Show the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			commit := revision()
 			if a.json {
-				return a.writeJSON(map[string]string{"version": version, "commit": commit, "go": runtime.Version()})
+				return a.writeJSON(map[string]string{"version": version, "commit": revision(), "go": runtime.Version()})
 			}
-			_, err := fmt.Fprintf(a.stdout, "turnlog %s (%s, %s, %s/%s)\n", version, commit, runtime.Version(),
-				runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintf(a.stdout, "turnlog %s\n", versionText())
 			return err
 		},
 	}
+}
+
+// versionText is the version for people, also of the flag --version.
+func versionText() string {
+	return fmt.Sprintf("%s (%s, %s, %s/%s)", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision returns the commit that the binary was built from, as far as it knows.

@@ -53,9 +53,11 @@ messages, committed on a majority of nodes before a client is told that it was s
   turnlog append alice '{"role":"user","content":"hi"}'
   turnlog read alice --last 20
   turnlog tail alice                                  # follow, until Ctrl-C`,
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"),
 		"RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")

@@ -251,19 +251,19 @@ func (u *Users) prove(name, secret, from string, d digest) (Login, error) {
 }
 
 // own returns the user's secrets: none for a user that does not exist.
-func (user *User) own() []*secret {
-	if user == nil {
+func (u *User) own() []*secret {
+	if u == nil {
 		return nil
 	}
-	return user.secrets
+	return u.secrets
 }
 
 // proven returns the secret that d was found to stand for.
-func (user *User) proven(d digest) *secret {
-	if user == nil {
+func (u *User) proven(d digest) *secret {
+	if u == nil {
 		return nil
 	}
-	for _, sec := range user.secrets {
+	for _, sec := range u.secrets {
 		if p := sec.proven.Load(); p != nil && subtle.ConstantTimeCompare(p[:], d[:]) == 1 {
 			return sec
 		}

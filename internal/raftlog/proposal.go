@@ -22,7 +22,7 @@ import (
 // A change of the configuration has no extension. Its term is the one that was named
 // last by reconfigureIn. Where one is not stored the node stops: see rejected.
 
-// ErrOtherTerm: what was proposed is not in the log, and never will be.
+// ErrOtherTerm says that what was proposed is not in the log, and never will be.
 var ErrOtherTerm = errors.New("it was proposed for an earlier term")
 
 // NewProposal returns an entry of commands as a proposal for a term.

@@ -84,13 +84,14 @@ func (x *streamReader) streams(args [][]byte) Error {
 	}
 	n := len(args) / 2
 	for i := range n {
-		arg, id, ok := args[n+i], turn.EntryID{}, true
+		arg, id := args[n+i], turn.EntryID{}
 		fromEnd := string(arg) == "$"
 		switch {
 		case string(arg) == ">":
 			x.fail = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> " +
 				"option."
 		case !fromEnd:
+			var ok bool
 			if id, ok = parseID(arg, 0); !ok {
 				x.fail = errStreamID
 			}

@@ -1,0 +1,32 @@
+// Release builds what a release consists of, into a directory: a static binary for each platform, the
+// modules in each of them (an SBOM in CycloneDX's format), their checksums, and the notes from
+// CHANGELOG.md. The same commit and toolchain give the same bytes, wherever they are built.
+//
+//	go run ./test/release --version v0.1.0 --out dist
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+)
+
+type options struct {
+	version string
+	out     string
+	targets []string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.version, "version", "dev", "the release's version")
+	flag.StringVar(&o.out, "out", "dist", "directory for the files, which must not exist")
+	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/arm64", "platforms, separated by commas")
+	flag.Parse()
+	o.targets = strings.Split(*targets, ",")
+	if err := run(o); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
