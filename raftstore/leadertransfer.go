@@ -76,21 +76,56 @@ func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 	}
 }
 
-// transferTarget returns the voter that answers has no damage and the longest log, of those with space
-// on their disks if there are any. Raft's own choice is the one that it sent most
-// to, which may be down.
+// transferTarget returns the voter that answers and has the longest log, of the least damaged ones
+// with space on their disks if there are any. None is more damaged than this node. Raft's own choice
+// is the one that it sent most to, which may be down.
 func (n *Node) transferTarget(ctx context.Context) (target raft.Server, ok bool) {
+	return n.targetWithin(ctx, n.status().harm())
+}
+
+// targetWithin returns the best transfer target with no more harm than that.
+func (n *Node) targetWithin(ctx context.Context, most harm) (target raft.Server, ok bool) {
 	var best nodeStatus
 	for _, s := range n.configuration().Servers {
 		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
 			continue
 		}
-		if st, err := n.statusOf(ctx, string(s.ID)); err == nil && !st.Damaged && st.Role != roleRecovering &&
-			(!ok || best.NoSpace && !st.NoSpace || best.NoSpace == st.NoSpace && st.Last > best.Last) {
+		st, err := n.statusOf(ctx, string(s.ID))
+		if err == nil && st.harm() <= most && st.Role != roleRecovering && (!ok || st.leadsBetter(best)) {
 			target, ok, best = s, true, st
 		}
 	}
 	return target, ok
+}
+
+// leadsBetter reports whether a voter is a better transfer target than another one.
+func (s nodeStatus) leadsBetter(than nodeStatus) bool {
+	switch {
+	case s.harm() != than.harm():
+		return s.harm() < than.harm()
+	case s.NoSpace != than.NoSpace:
+		return than.NoSpace
+	}
+	return s.Last > than.Last
+}
+
+// harm is what damage to a node's state keeps it from.
+type harm uint8
+
+const (
+	unharmed    harm = iota
+	someUnread       // reading what is in damaged blocks
+	allUnserved      // everything
+)
+
+func (s nodeStatus) harm() harm {
+	switch {
+	case s.Halted:
+		return allUnserved
+	case s.Damaged:
+		return someUnread
+	}
+	return unharmed
 }
 
 // forceTransfer has the transfer target stand for election although something is under way here

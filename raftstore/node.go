@@ -176,7 +176,7 @@ func (n *Node) jumped() {
 func (n *Node) serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	switch r.Kind {
 	case kindQuery:
-		return n.answerQuery(ctx, r.Payload)
+		return answerQuery(ctx, r.Payload, n.reads.Answer)
 	case kindIndex:
 		return n.answerIndex(ctx)
 	case kindStatus:
@@ -185,6 +185,8 @@ func (n *Node) serve(ctx context.Context, r peer.Request) ([]byte, error) {
 		return n.answerMembers(ctx, r.Payload)
 	case kindSeen:
 		return n.answerSeen(r.From, r.Payload)
+	case kindMemberQuery:
+		return answerQuery(ctx, r.Payload, n.reads.AnswerMember)
 	}
 	return nil, fmt.Errorf("unknown request kind %d", r.Kind)
 }

@@ -43,6 +43,8 @@ func (c readCluster) Raft() (leads bool, term, commit uint64) { return c.node.ra
 
 func (c readCluster) Voters() (others []string, self bool) { return c.node.voters() }
 
+func (c readCluster) Others() []string { return c.node.others() }
+
 func (c readCluster) Alone() bool { return c.node.alone() }
 
 // readPeers implements readindex.Peers.
@@ -92,13 +94,31 @@ func (p readPeers) Query(ctx context.Context, leader string, q []byte) (r turn.R
 	return r, false, err
 }
 
-// answerQuery serves another node's query, if this node leads.
-func (n *Node) answerQuery(ctx context.Context, payload []byte) ([]byte, error) {
+func (p readPeers) QueryMember(ctx context.Context, id string, q []byte) (r turn.Result, answered bool, err error) {
+	answer, err := p.net.Call(ctx, id, kindMemberQuery, q)
+	if err != nil {
+		return r, false, err
+	}
+	content, f, err := open(answer)
+	switch {
+	case err != nil || f != nil && answer[0] == answerNotLeader:
+		return r, false, err
+	case f != nil:
+		return r, true, f.Err
+	}
+	r, err = codec.DecodeResult(content)
+	return r, err == nil, err
+}
+
+// answerQuery answers another node's query: with the Reader's Answer, if this node leads, or its
+// AnswerMember.
+func answerQuery(ctx context.Context, payload []byte,
+	answer func(context.Context, turn.Query) (turn.Result, error)) ([]byte, error) {
 	q, err := codec.DecodeQuery(payload)
 	if err != nil {
 		return badly(definite(turn.AsError(err))), nil
 	}
-	r, err := n.reads.Answer(ctx, q)
+	r, err := answer(ctx, q)
 	if refused, ok := err.(*turn.Error); ok {
 		return badly(definite(refused)), nil
 	}

@@ -53,6 +53,13 @@ func (c repairCluster) HandOver(ctx context.Context) {
 	if !n.leading() {
 		return
 	}
+	own := n.status().harm()
+	if own == unharmed {
+		return // it was repaired meanwhile
+	}
+	if _, better := n.targetWithin(ctx, own-1); !better {
+		return // writes would wait for nothing
+	}
 	ctx, cancel := context.WithTimeout(ctx, handOverTime)
 	defer cancel()
 	err := n.TransferLeadership(ctx)
@@ -64,7 +71,7 @@ func (c repairCluster) HandOver(ctx context.Context) {
 	}
 }
 
-func (c repairCluster) Sources(ctx context.Context) (sources []staterepair.Source) {
+func (c repairCluster) Sources(ctx context.Context) (sources []staterepair.Source, damaged []string) {
 	var leaders []staterepair.Source
 	for _, s := range c.node.configuration().Servers {
 		id := string(s.ID)
@@ -74,14 +81,16 @@ func (c repairCluster) Sources(ctx context.Context) (sources []staterepair.Sourc
 		source := staterepair.Source{ID: id, Addr: string(s.Address)}
 		st, err := c.node.statusOf(ctx, id)
 		switch {
-		case err != nil || st.Damaged:
+		case err != nil:
+		case st.Damaged:
+			damaged = append(damaged, id)
 		case st.Role == "leader":
 			leaders = append(leaders, source)
 		default:
 			sources = append(sources, source)
 		}
 	}
-	return append(sources, leaders...)
+	return append(sources, leaders...), damaged
 }
 
 func (c repairCluster) Connect(ctx context.Context, to staterepair.Source) (net.Conn, error) {

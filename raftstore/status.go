@@ -36,6 +36,7 @@ type nodeStatus struct {
 	Space       string `json:"space,omitempty"`    // if so, how much
 	NoLog       bool   `json:"no_log,omitempty"`   // its log has room for a few more entries only
 	Damaged     bool   `json:"damaged,omitempty"`  // its state, and not repaired yet
+	Halted      bool   `json:"halted,omitempty"`   // for damage: it serves nothing
 	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
 	// The highest level that the node's version knows (older ones announce none), and
 	// that at which it holds the cluster; nil: it does not.
@@ -61,8 +62,8 @@ func (n *Node) status() nodeStatus {
 		s.Members = append(s.Members, m.ID)
 	}
 	s.HashIndex, s.Hash = n.state.StateHash()
-	damage, _ := n.state.Damage()
-	s.Damaged = damage != nil
+	damage, halted := n.state.Damage()
+	s.Damaged, s.Halted = damage != nil, damage != nil && halted
 	r := n.raft.Load()
 	if r == nil {
 		return s

@@ -22,6 +22,8 @@ const (
 	kindStatus  peer.Kind = 3 // a node's own view of itself
 	kindMembers peer.Kind = 4 // a membership change for the leader
 	kindSeen    peer.Kind = 5 // how far the asker is; what was seen of it before
+	// kindMemberQuery is a linearizable query for a member, of what is damaged on the leader.
+	kindMemberQuery peer.Kind = 6
 )
 
 // An answer starts with a byte that tells what became of the request; if it failed,

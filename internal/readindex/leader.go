@@ -19,6 +19,8 @@ type Cluster interface {
 	Raft() (leads bool, term, commit uint64)
 	// Voters returns the voters of the latest configuration: the others, and whether this node is one.
 	Voters() (others []string, self bool)
+	// Others returns the other members of the latest configuration.
+	Others() []string
 	// Alone reports whether this node is the only member.
 	Alone() bool
 }

@@ -60,6 +60,12 @@ func (v *voters) Query(context.Context, string, []byte) (turn.Result, bool, erro
 	return turn.Result{}, false, errors.New("no other node leads")
 }
 
+func (v *voters) Others() []string { return v.ids }
+
+func (v *voters) QueryMember(context.Context, string, []byte) (turn.Result, bool, error) {
+	return turn.Result{}, false, errors.New("no member answers")
+}
+
 // set changes what a voter does.
 func (v *voters) set(what map[string]bool, id string, on bool) {
 	v.mu.Lock()

@@ -33,6 +33,9 @@ type Peers interface {
 	ReadIndex(ctx context.Context, leader string) (uint64, error)
 	// Query has the leader answer a query: see Reader.Answer. again: that node cannot, another may.
 	Query(ctx context.Context, leader string, encoded []byte) (r turn.Result, again bool, err error)
+	// QueryMember has a member answer a query of the leader's: see Reader.AnswerMember. answered is
+	// false if it cannot tell, as one of an older version.
+	QueryMember(ctx context.Context, id string, encoded []byte) (r turn.Result, answered bool, err error)
 }
 
 // ErrNotLeader is why a node does not answer as the leader: another node is to be asked.
@@ -184,6 +187,10 @@ func (r *Reader) linearizable(d *deadline, q turn.Query) (turn.Result, error) {
 				if !elsewhere || r.sound() && !errors.Is(err, fsm.ErrHalted) {
 					return res, err // also if the state counts more than there is: no node is known to differ
 				}
+				res, known, err := r.askMembers(d.limited(), q, err)
+				if known {
+					return res, err
+				}
 				damage = err // leadership is about to be handed over, or the halt has ended meanwhile
 			}
 		default:
@@ -243,12 +250,19 @@ func (r *Reader) Answer(ctx context.Context, q turn.Query) (turn.Result, error) 
 	if !ok {
 		return turn.Result{}, ErrNotLeader
 	}
-	if err := r.state.WaitApplied(ctx, index); err != nil {
+	err := r.state.WaitApplied(ctx, index)
+	if err != nil && !errors.Is(err, fsm.ErrHalted) {
 		return turn.Result{}, fmt.Errorf("readindex: wait for log entry %d: %w", index, err)
 	}
-	res, elsewhere, err := r.answer(q)
+	res, elsewhere := turn.Result{}, err != nil
+	if !elsewhere {
+		res, elsewhere, err = r.answer(q)
+	}
 	if elsewhere {
-		return turn.Result{}, ErrNotLeader // soon
+		known := false
+		if res, known, err = r.askMembers(ctx, q, err); !known {
+			return turn.Result{}, ErrNotLeader // soon
+		}
 	}
 	if err != nil {
 		return turn.Result{}, turn.AsError(err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,11 +28,11 @@ const (
 type Cluster interface {
 	// Alone reports whether this node is the only member.
 	Alone() bool
-	// HandOver has another node lead, if this one does.
+	// HandOver has another node lead, if this one does and that one is less damaged.
 	HandOver(ctx context.Context)
 	// Sources returns the other members that a state may be fetched from: those that can be
-	// reached and know of no damage, followers first.
-	Sources(ctx context.Context) []Source
+	// reached and know of no damage, followers first. damaged are the ids of those that know of some.
+	Sources(ctx context.Context) (sources []Source, damaged []string)
 	// Connect opens a connection to a member whose Repairer is given it to Send.
 	Connect(ctx context.Context, to Source) (net.Conn, error)
 }
@@ -113,12 +114,16 @@ func (r *Repairer) once(ctx context.Context, damage error) error {
 	if r.cfg.Cluster.Alone() {
 		return r.endure(damage)
 	}
-	if err := noteDamage(r.cfg.Dir, damage); err != nil {
-		r.cfg.Logger.Warn("cannot note on disk that the state is damaged", "error", err)
+	// Damaged blocks are found again after a restart, and all else is served meanwhile.
+	if _, halted := r.state.Damage(); halted {
+		if err := noteDamage(r.cfg.Dir, damage); err != nil {
+			r.cfg.Logger.Warn("cannot note on disk that the state is damaged", "error", err)
+		}
 	}
 	r.cfg.Cluster.HandOver(ctx)
+	sources, damaged := r.cfg.Cluster.Sources(ctx)
 	var errs []error
-	for _, s := range r.cfg.Cluster.Sources(ctx) {
+	for _, s := range sources {
 		began := time.Now()
 		index, err := r.fetch(ctx, s)
 		if err != nil {
@@ -132,10 +137,20 @@ func (r *Repairer) once(ctx context.Context, damage error) error {
 		r.cfg.Repaired()
 		return nil
 	}
-	if len(errs) == 0 {
-		return fmt.Errorf("no other member can be reached; it stays as it is until one can: %w", damage)
+	return notRepaired(damage, errs, damaged)
+}
+
+// notRepaired says why no source has sent its state, and what is to be done.
+func notRepaired(damage error, errs []error, damaged []string) error {
+	switch {
+	case len(errs) > 0:
+		return errors.Join(errs...)
+	case len(damaged) > 0:
+		return fmt.Errorf("no member has a whole state: those of the nodes %s are damaged, too, and no other member "+
+			"can be reached. What is whole on any member is served; delete the sessions that cannot be read, or write "+
+			"them again from an export: %w", strings.Join(damaged, ", "), damage)
 	}
-	return errors.Join(errs...)
+	return fmt.Errorf("no other member can be reached; it stays as it is until one can: %w", damage)
 }
 
 // endure is all that the only member can do: what is whole it serves, unless it cannot go

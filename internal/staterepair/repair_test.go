@@ -27,12 +27,12 @@ type member struct {
 	failed   error
 }
 
-func (m *member) Alone() bool                        { return m.alone }
-func (m *member) HandOver(context.Context)           {}
-func (m *member) Sources(context.Context) []Source   { return []Source{{ID: "other"}} }
-func (m *member) Dropped() uint64                    { return 0 }
-func (m *member) Last() uint64                       { return 1 }
-func (m *member) Has(raftlog.Position) (bool, error) { return !m.behind, nil }
+func (m *member) Alone() bool                                  { return m.alone }
+func (m *member) HandOver(context.Context)                     {}
+func (m *member) Sources(context.Context) ([]Source, []string) { return []Source{{ID: "other"}}, nil }
+func (m *member) Dropped() uint64                              { return 0 }
+func (m *member) Last() uint64                                 { return 1 }
+func (m *member) Has(raftlog.Position) (bool, error)           { return !m.behind, nil }
 func (m *member) stream(d *fsm.Dump) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() {
