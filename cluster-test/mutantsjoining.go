@@ -14,7 +14,7 @@ func joiningMutants() []mutant {
 			Catchers: []catcher{{Test: "TestRemovedCandidateGetsNoVote", Shows: []string{"whose log is ahead"},
 				Runs: 1}}},
 		{Name: "any-candidate-accepted", About: "a node votes for a candidate that is no member, and is not ahead",
-			Edits: []edit{{Old: "|| !b.mark.Position().Before(end) {", New: "{"}},
+			Edits: []edit{{Old: "|| !b.cfg.Mark.Position().Before(end) {", New: "{"}},
 			Catchers: []catcher{{Test: "TestRemovedCandidateGetsNoVote",
 				Shows: []string{"does not know, with the same log"}, Runs: 1}}},
 		{Name: "added-again-forgotten", About: "a leader removes the record of a member that was added again meanwhile",

@@ -4,7 +4,7 @@ package main
 func logMutants() []mutant {
 	return []mutant{
 		{Name: "terms-suffice", About: "entries of a leader are taken for those that the log has of the same term, whatever is in them",
-			Edits:    []edit{{In: "(*ballot).follows", Old: "return 0, b.same(m.Entries)", New: "return 0, nil"}},
+			Edits:    []edit{{In: "(*Ballot).follows", Old: "return 0, b.cfg.Same(m.Entries)", New: "return 0, nil"}},
 			Catchers: []catcher{{Test: "TestMessageOfASecondLeader", Runs: 1}}},
 		{Name: "contradiction-forgotten",
 			About: "a node that stopped since a second leader of a term had other entries starts again",

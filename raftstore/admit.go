@@ -9,7 +9,7 @@ import (
 )
 
 func (n *Node) facts() peer.Facts {
-	v := n.ident.get()
+	v := n.ident.Get()
 	applied, _ := n.state.Applied()
 	end := n.logEnd()
 	return peer.Facts{
@@ -23,7 +23,7 @@ func (n *Node) facts() peer.Facts {
 //
 // One that this node dialed tells which directory it has, as questions do (see sightings).
 func (n *Node) admit(m peer.Meeting) error {
-	self := n.ident.get()
+	self := n.ident.Get()
 	r := m.Remote
 	if r.ClusterID != "" && self.ClusterID != "" && r.ClusterID != self.ClusterID {
 		return &peer.Refusal{Code: peer.RefusedCluster,
@@ -81,7 +81,7 @@ func (n *Node) replaced(r peer.Facts) (known string, replaced bool) {
 // Both log ends are compared as an election compares them. A copy that has been in as many
 // terms by itself as the others meanwhile is not found out.
 func (n *Node) overtaken(r peer.Facts) error {
-	own := n.ident.get().ClusterID
+	own := n.ident.Get().ClusterID
 	others, voter := n.voters()
 	if !voter || len(others) > 0 || own == "" || own != r.ClusterID || r.LogTerm == 0 || !n.ahead(r) {
 		return nil
@@ -108,7 +108,7 @@ func (n *Node) recorded(id string) string {
 // stops, too, if the cluster has gone to a level that its version does not know, or if
 // it was removed while it did not run.
 func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
-	self := n.ident.get()
+	self := n.ident.Get()
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
 	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.soundState() &&
 		n.recorded(n.id) != self.Incarnation {
@@ -137,7 +137,7 @@ func (n *Node) soundState() bool {
 // log entry applied, knows of its removal. A node that has applied less than this one may
 // not know yet that this one was added: what it says is no reason to stop.
 func (n *Node) removedBy(applied uint64) bool {
-	return n.recorded(n.id) == n.ident.get().Incarnation && applied > n.appliedIndex()
+	return n.recorded(n.id) == n.ident.Get().Incarnation && applied > n.appliedIndex()
 }
 
 // connected is told that requests to another node get through now.

@@ -2,166 +2,18 @@ package raftstore
 
 import (
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
-
-// asBallot sends a message and returns whether Raft gets it.
-func reachesRaft(b *ballot, m any) bool {
-	answers := make(chan raft.RPCResponse, 1)
-	passed := !b.answer(raft.RPC{Command: m, RespChan: answers}, slog.New(slog.DiscardHandler))
-	if passed == (len(answers) > 0) {
-		panic("answered and passed on, or neither")
-	}
-	return passed
-}
-
-func TestBallot(t *testing.T) {
-	vote := func(term, lastTerm, last uint64) any {
-		return &raft.RequestVoteRequest{Term: term, LastLogTerm: lastTerm, LastLogIndex: last}
-	}
-	for name, c := range map[string]struct {
-		loss    *raftlog.Loss
-		message any
-		passes  bool
-	}{
-		"healthy: vote":       {nil, vote(4, 1, 1), true},
-		"healthy: a leader":   {nil, &raft.AppendEntriesRequest{Term: 1}, true},
-		"healthy: a transfer": {nil, &raft.TimeoutNowRequest{}, true},
-		"shorter: candidate with less": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			vote(4, 3, 9), false},
-		"shorter: pre-vote": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			&raft.RequestPreVoteRequest{Term: 4, LastLogTerm: 3, LastLogIndex: 9}, false},
-		"shorter: longer, of an older term": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			vote(4, 2, 90), false},
-		"shorter: candidate with as much": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			vote(4, 3, 10), true},
-		"shorter: a leader": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			&raft.AppendEntriesRequest{Term: 3}, true},
-		"shorter: a transfer": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			&raft.TimeoutNowRequest{}, false},
-		"older: candidate with as much": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
-			vote(6, 3, 10), false},
-		"older: candidate of the term": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
-			vote(6, 4, 10), false},
-		"older: candidate of a later one": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
-			vote(6, 5, 1), true},
-		"older: in the term of doubt": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
-			vote(4, 9, 99), false},
-		"older: a leader from before": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
-			&raft.AppendEntriesRequest{Term: 3}, false},
-		"older: a leader": {&raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4},
-			&raft.AppendEntriesRequest{Term: 4}, true},
-	} {
-		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-		b.mark.Reached(raftlog.Position{Index: 8, Term: 3})
-		if c.loss != nil {
-			if err := b.mark.NoteLoss(*c.loss); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := reachesRaft(b, c.message); got != c.passes {
-			t.Errorf("%s: it reaches Raft: %v, want %v", name, got, c.passes)
-		}
-	}
-}
-
-// The log has again what it lost when it reaches the mark; after an older copy, when it
-// has an entry of a later term, or what the leader has that knows.
-func TestLossEnds(t *testing.T) {
-	for name, c := range map[string]struct {
-		loss   raftlog.Loss
-		end    raftlog.Position
-		whole  bool
-		stands bool
-	}{
-		"not yet": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			raftlog.Position{Index: 9, Term: 3}, false, false},
-		"the mark": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			raftlog.Position{Index: 10, Term: 3}, true, true},
-		"another leader": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}},
-			raftlog.Position{Index: 9, Term: 4}, true, true},
-		"doubt: the mark": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3},
-			raftlog.Position{Index: 10, Term: 3}, false, false},
-		"doubt: a later term": {raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 3},
-			raftlog.Position{Index: 9, Term: 4}, true, true},
-	} {
-		disk := simdisk.New()
-		h := openMark(t, disk)
-		h.Reached(raftlog.Position{Index: 8, Term: 3})
-		if err := h.NoteLoss(c.loss); err != nil {
-			t.Fatal(err)
-		}
-		h.Reached(c.end)
-		b := &ballot{mark: h, clock: time.Now, began: true}
-		if _, missing := h.Lost(); missing == c.whole || (b.stands() == nil) != c.stands {
-			t.Errorf("%s: missing %v, stands: %v", name, missing, b.stands())
-		}
-		if l, missing := openMark(t, disk.Kill()).Lost(); missing != (l.Doubt > 0) || c.whole && missing {
-			t.Errorf("%s, restarted: %v, %v", name, l, missing)
-		}
-	}
-}
-
-func TestNoVoteBeforeTheOthersAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now}
-		vote := &raft.RequestVoteRequest{Term: 9, LastLogTerm: 9, LastLogIndex: 9}
-		entries := &raft.AppendEntriesRequest{Term: 9, Entries: []*raft.Log{{Index: 10, Term: 9}}}
-		for range 2 { // before it asks, too
-			if reachesRaft(b, vote) || b.stands() == nil || b.ready() == nil {
-				t.Error("a node votes before it has asked")
-			}
-			if reachesRaft(b, entries) || !reachesRaft(b, &raft.AppendEntriesRequest{Term: 9}) {
-				t.Error("a node acknowledges entries before it has asked, or follows no leader")
-			}
-			b.ask(time.Second)
-		}
-		time.Sleep(time.Second)
-		if !reachesRaft(b, vote) || !reachesRaft(b, entries) || b.stands() != nil {
-			t.Error("a node waits for ever")
-		}
-		b.ask(time.Second)
-		b.asked()
-		if !reachesRaft(b, vote) {
-			t.Error("a node waits for those who have answered")
-		}
-	})
-}
-
-// A term that others were in when this node started is over for it: it may have promised
-// something in it, and have lost that with its data.
-func TestTermsOfOthersAreOver(t *testing.T) {
-	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-	b.past(7)
-	b.past(5)
-	for name, c := range map[string]struct {
-		message any
-		passes  bool
-	}{
-		"a vote in it":             {&raft.RequestVoteRequest{Term: 7}, false},
-		"a vote before it":         {&raft.RequestVoteRequest{Term: 6}, false},
-		"a vote after it":          {&raft.RequestVoteRequest{Term: 8}, true},
-		"its leader":               {&raft.AppendEntriesRequest{Term: 7}, true},
-		"the leader of an earlier": {&raft.AppendEntriesRequest{Term: 6}, false},
-	} {
-		if got := reachesRaft(b, c.message); got != c.passes {
-			t.Errorf("%s reaches Raft: %v, want %v", name, got, c.passes)
-		}
-	}
-}
 
 // Each node tells what term it was in, and that of an older turnlog, which cannot tell what
 // it saw, ends no doubt.
@@ -181,7 +33,7 @@ func TestAnswersOfOthers(t *testing.T) {
 	}
 	answered := make(answers)
 	n.heard(answered, "n1", told, nil)
-	if floor := n.ballot.forgotten(); floor != c.nodes["n1"].stable.Promised() || floor == 0 {
+	if floor := n.ballot.Forgotten(); floor != c.nodes["n1"].stable.Promised() || floor == 0 {
 		t.Errorf("it was told of term %d", floor)
 	}
 	if n.trust(answered); !answered["n1"] {
@@ -245,29 +97,12 @@ func TestOthersAreAskedAlsoIfTheLogIsLong(t *testing.T) {
 		c.start("n1")
 		n := c.node("n1")
 		c.within(time.Minute, "it has read its log", func() bool { return n.raft.Load() != nil })
-		if n.ballot.ready() == nil {
+		if n.ballot.Ready() == nil {
 			t.Error("it votes, and has asked nobody")
 		}
 		c.slowReads = 0
 		c.recover()
 	})
-}
-
-// A candidate whose term is over for a node in doubt hears which one is, so that it need not
-// come to it election by election.
-func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
-	b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-	if err := b.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: 10, Term: 3}, Doubt: 4000}); err != nil {
-		t.Fatal(err)
-	}
-	answers := make(chan raft.RPCResponse, 1)
-	if !b.answer(raft.RPC{Command: &raft.RequestVoteRequest{Term: 4}, RespChan: answers},
-		slog.New(slog.DiscardHandler)) {
-		t.Fatal("Raft is to answer")
-	}
-	if r := (<-answers).Response.(*raft.RequestVoteResponse); r.Granted || r.Term != 4000 {
-		t.Errorf("answer: %+v", r)
-	}
 }
 
 // A term that has two leaders, because a node voted twice in it, has two logs. A node that has
@@ -286,7 +121,13 @@ func TestMessageOfASecondLeader(t *testing.T) {
 		t.Errorf("an entry that is sent again: %v", err)
 	}
 	log.Data = append(slices.Clone(log.Data), 0)
-	if reachesRaft(f.ballot, m) {
+	messages, toRaft := make(chan raft.RPC, 1), make(chan raft.RPC)
+	answers := make(chan raft.RPCResponse, 1)
+	messages <- raft.RPC{Command: m, RespChan: answers}
+	go f.ballot.Pass(t.Context(), messages, toRaft, testLogger())
+	select {
+	case <-answers:
+	case <-toRaft:
 		t.Error("the message of a second leader reaches Raft")
 	}
 	if err := f.reason(); err == nil || !strings.Contains(err.Error(), "two nodes led") {

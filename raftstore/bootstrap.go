@@ -57,7 +57,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 func (n *Node) blank() bool {
 	return n.logs.LastDurable() == 0 && n.snaps.Position().Index == 0 && n.mark.Position() == (raftlog.Position{}) &&
 		n.stable.Promised() <= 1 &&
-		n.ident.get().ClusterID == ""
+		n.ident.Get().ClusterID == ""
 }
 
 // askOthers reports whether another member of the initial configuration knows of

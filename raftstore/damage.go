@@ -9,8 +9,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
@@ -40,21 +40,10 @@ func checkTermKept(dir string) error {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if known, err := hasIdentity(dir); !known {
+	if known, err := identity.Exists(dir); !known {
 		return err
 	}
 	return fmt.Errorf("raftstore: %s is missing, and with it what this node voted for; %s", path, reseed)
-}
-
-// hasIdentity reports whether a directory belongs to a node already.
-func hasIdentity(dir string) (bool, error) {
-	path := filepath.Join(dir, identityName)
-	for _, p := range []string{path, smallfile.SecondCopy(path)} {
-		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
-			return err == nil, err
-		}
-	}
-	return false, nil
 }
 
 // checkLogKept refuses a directory of a cluster's member that has no log: a node
@@ -70,7 +59,7 @@ func (n *Node) checkLogKept(dir string) error {
 		path = filepath.Join(dir, boltName)
 		_, err = os.Stat(path)
 	}
-	if !errors.Is(err, fs.ErrNotExist) || n.ident.get().ClusterID == "" {
+	if !errors.Is(err, fs.ErrNotExist) || n.ident.Get().ClusterID == "" {
 		return nil
 	}
 	return fmt.Errorf("raftstore: %s is missing, and with it what this node acknowledged; %s", path, reseed)

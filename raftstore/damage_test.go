@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
 	"github.com/turnlog/turnlog/internal/snapshot"
@@ -24,11 +25,11 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 		vote.FileName + " shredded": func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		raftlog.WALName + " lost":   os.RemoveAll,
 		"state.db shredded":         func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
-		identityName + " changed": func(path string) error {
+		identity.FileName + " changed": func(path string) error {
 			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`),
 				os.Remove(smallfile.SecondCopy(path)))
 		},
-		identityName + " cut": func(path string) error {
+		identity.FileName + " cut": func(path string) error {
 			return errors.Join(os.Truncate(path, 20), os.Truncate(smallfile.SecondCopy(path), 20))
 		},
 	} {
@@ -39,7 +40,7 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return errors.Join(n.ident.learnCluster("c"), n.Close())
+			return errors.Join(n.ident.LearnCluster("c"), n.Close())
 		}
 		for range 2 {
 			if err := open(); err != nil {
@@ -153,10 +154,10 @@ func TestIdentityVersions(t *testing.T) {
 		"newer": {newer, "run the newer turnlog"},
 	} {
 		dir := t.TempDir()
-		if _, err := openIdentity(dir, "n1", testLogger()); err != nil {
+		if _, err := identity.Open(dir, "n1", reseed, testLogger()); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join(dir, identityName)
+		path := filepath.Join(dir, identity.FileName)
 		b, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +165,7 @@ func TestIdentityVersions(t *testing.T) {
 		if err := smallfile.WriteCopies(path, []byte(c.change(string(b)))); err != nil {
 			t.Fatal(err)
 		}
-		_, err = openIdentity(dir, "n1", testLogger())
+		_, err = identity.Open(dir, "n1", reseed, testLogger())
 		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", name, err)
 		}

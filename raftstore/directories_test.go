@@ -13,7 +13,7 @@ func TestAcknowledgementsAreRememberedWithoutAQuestion(t *testing.T) {
 	n1, n2 := c.start("n1"), c.start("n2")
 	eventuallyTrue(t, "n1 leads", func() bool { term, _ := n1.lead.serves(); return term != 0 })
 	put(t, n1, "s", "a") // n2 acknowledges it
-	self := n2.ident.get().Incarnation
+	self := n2.ident.Get().Incarnation
 	applied, _ := n1.state.Applied()
 	if seen := n1.seen.of("n2", self); seen.Index < applied || seen.Promised == 0 {
 		t.Errorf("n2 has acknowledged entry %d, and n1 remembers %+v", applied, seen)
@@ -38,7 +38,7 @@ func TestLateQuestionOfAReplacedDirectory(t *testing.T) {
 	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n3", c.addrs["n3"]) })
 	c.recordedAll()
 	put(t, c.nodes["n1"], "s", "b")
-	self := n3.ident.get().Incarnation
+	self := n3.ident.Get().Incarnation
 	for _, id := range []string{"n1", "n2"} {
 		r := c.nodes[id]
 		eventuallyTrue(t, id+" has seen something of n3", func() bool { return r.seen.of("n3", self).Index > 0 })

@@ -6,9 +6,9 @@
 //	r, err = n.Query(ctx, &turn.Read{…}, turn.Consistency{})
 //
 // Its parts are packages of their own: raftlog (the log), vote (term and vote), snapshot, propose
-// (operations into the log), readindex (linearizable reads), peer (connections), staterepair. This
-// package connects them, runs Raft, and owns leadership and membership. Only it, raftlog, vote and
-// snapshot import Raft.
+// (operations into the log), readindex (linearizable reads), peer (connections), ballot (what a node
+// does not vote for), diskspace, staterepair. This package connects them, runs Raft, and owns leadership
+// and membership. Only it, raftlog, vote, ballot and snapshot import Raft.
 //
 // # Promises
 //
@@ -75,7 +75,7 @@
 //
 // # Damage
 //
-// A leader sends again what a log lost at its end (raftlog.HighWater, ballot.go, exchange.go) or
+// A leader sends again what a log lost at its end (raftlog.HighWater, package ballot, exchange.go) or
 // because of damage before its end (logaside.go). Identity, snapshot marker, term and vote have second
 // copies (packages smallfile and vote). A damaged state is replaced with another member's. A damaged
 // log is not replaced with the engine boltdb, or if the other voters are no majority; the error says

@@ -51,8 +51,8 @@ func (n *Node) exchange(ctx context.Context) {
 		n.forgetLog()
 		next := exchangeEvery
 		if n.heardAll(ids, answered) {
-			n.ballot.asked()
-		} else if n.ballot.ready() != nil {
+			n.ballot.Asked()
+		} else if n.ballot.Ready() != nil {
 			next = exchangeSoon
 		}
 		if time.Since(saved) >= saveSightings {
@@ -170,7 +170,7 @@ func (n *Node) compare(id string, answer []byte) bool {
 // past notes a term that another node was in: this one may have been in it before it started,
 // and if it runs with an older copy, have acknowledged entries in it.
 func (n *Node) past(term uint64) {
-	n.ballot.past(term)
+	n.ballot.Past(term)
 	if err := n.mark.ProlongDoubt(term); err != nil {
 		n.fail(err)
 	}
@@ -188,7 +188,7 @@ func (n *Node) judge(id string, seen seenAnswer) {
 			"does not vote, "+
 			"nor stand for election, until a leader that others elected has sent it what is missing; "+n.howToElect(),
 			"seen_by", id, "seen", seen.position(), "seen_in_term", seen.Promised, "have", had, "have_term", promised)
-		n.noteLoss(seen.sighting, max(promised, seen.Promised, seen.Own, n.ballot.forgotten()))
+		n.noteLoss(seen.sighting, max(promised, seen.Promised, seen.Own, n.ballot.Forgotten()))
 	}
 }
 

@@ -8,44 +8,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/smallfile"
-	"github.com/turnlog/turnlog/internal/smallfile/copytest"
 	"github.com/turnlog/turnlog/internal/vote"
 )
-
-func TestDamagedIdentityIsMended(t *testing.T) {
-	dir := t.TempDir()
-	i, err := openIdentity(dir, "n1", testLogger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := i.learnCluster("c"); err != nil {
-		t.Fatal(err)
-	}
-	copytest.Check(t, i.path, func() (any, error) {
-		i, err := openIdentity(dir, "n1", testLogger())
-		if err != nil {
-			return nil, err
-		}
-		return i.v, nil
-	})
-}
 
 // A node whose identity is gone from both copies is not given a new one while it has
 // a vote to remember.
 func TestIdentityIsNotInvented(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := openIdentity(dir, "n1", testLogger()); err != nil {
+	if _, err := identity.Open(dir, "n1", reseed, testLogger()); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, identityName)
+	path := filepath.Join(dir, identity.FileName)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(smallfile.SecondCopy(path), 20); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openIdentity(dir, "n1", testLogger()); err == nil || !strings.Contains(err.Error(), reseed) {
+	if _, err := identity.Open(dir, "n1", reseed, testLogger()); err == nil || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("one copy is missing, the other damaged: %v", err)
 	}
 	if err := checkTermKept(dir); err == nil || !strings.Contains(err.Error(), vote.FileName) {

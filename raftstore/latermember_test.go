@@ -79,7 +79,7 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	c := reserve(t, 1)
 	n := c.open("n1")
 	defer n.Close()
-	n.ballot.ask(hang)
+	n.ballot.Ask(hang)
 	answered := answers{"n2": true}
 	if !n.heardAll([]string{"n2"}, answered) || n.maySpeak("n9") {
 		t.Error("a node is awaited that nobody named")
@@ -97,7 +97,7 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	if !n.maySpeak("n9") {
 		t.Error("n9 is not let in")
 	}
-	self := n.ident.get().Incarnation
+	self := n.ident.Get().Incarnation
 	n.toldUnasked("n9", seenAnswer{sighting{self, 5, 2, 2}, 3})
 	<-n.signals.peerConnected // it is asked in return, once: it may be starting, too
 	n.toldUnasked("n9", seenAnswer{sighting{self, 5, 2, 2}, 3})
@@ -110,7 +110,7 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	if l, missing := n.mark.Lost(); !missing || l.Had != (raftlog.Position{Index: 5, Term: 2}) || l.Doubt != 3 {
 		t.Errorf("what n9 has seen is lost: %v, %v", l, missing)
 	}
-	n.ballot.asked()
+	n.ballot.Asked()
 	n.learnMembers([]string{"n10"})
 	if !n.heardAll([]string{"n2"}, answered) || n.maySpeak("n9") {
 		t.Error("members are named after the start")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -40,7 +41,7 @@ func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 	}
 	n.log.Info("leading", "term", term)
 	ctx, lt.stopDuties = context.WithCancel(ctx)
-	first, wait, err := n.internalBatch(&codec.Epoch{ClusterID: randomID()})
+	first, wait, err := n.internalBatch(&codec.Epoch{ClusterID: identity.RandomID()})
 	if err != nil {
 		n.fail(err)
 		return lt

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
@@ -224,11 +225,11 @@ func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
 // markLoss reads what the mark of a node that is down says.
 func markLoss(t *testing.T, dir string) (raftlog.Loss, bool) {
 	t.Helper()
-	i, err := openIdentity(dir, filepath.Base(dir), testLogger())
+	i, err := identity.Open(dir, filepath.Base(dir), reseed, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := raftlog.OpenHighWater(vfs.OS{}, dir, i.get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
+	h, err := raftlog.OpenHighWater(vfs.OS{}, dir, i.Get().Incarnation, func(err error) { t.Fatal(err) }, testLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

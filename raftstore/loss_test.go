@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,11 +26,11 @@ func (c *cluster) wouldVote(voter, candidate string, end raftlog.Position) bool 
 			Addr: []byte(c.addrs[candidate])},
 		Term: 1000, LastLogIndex: end.Index, LastLogTerm: end.Term,
 	}
-	answers := make(chan raft.RPCResponse, 1)
-	rpc := raft.RPC{Command: req, RespChan: answers}
-	if !r.ballot.answer(rpc, r.log) {
-		r.trans.rpcs <- rpc
-	}
+	answers, messages := make(chan raft.RPCResponse, 1), make(chan raft.RPC, 1)
+	messages <- raft.RPC{Command: req, RespChan: answers}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go r.ballot.Pass(ctx, messages, r.trans.rpcs, r.log)
 	resp := (<-answers).Response.(*raft.RequestPreVoteResponse)
 	return resp.Granted
 }
@@ -39,7 +40,7 @@ func (c *cluster) asked(id string) {
 	c.t.Helper()
 	r := c.nodes[id]
 	eventuallyTrue(c.t, id+" has asked the others",
-		func() bool { return r.raft.Load() != nil && r.ballot.ready() == nil })
+		func() bool { return r.raft.Load() != nil && r.ballot.Ready() == nil })
 }
 
 // divided makes a cluster in which n1 leads, "a" is everywhere, and "b" was acknowledged by

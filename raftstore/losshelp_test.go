@@ -50,7 +50,7 @@ func TestLostEndInAYoungClusterIsWaitedFor(t *testing.T) {
 	if err := n.bootstrap(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	applied(t, n, 2, &codec.Member{ID: "n1", Incarnation: n.ident.get().Incarnation})
+	applied(t, n, 2, &codec.Member{ID: "n1", Incarnation: n.ident.Get().Incarnation})
 	if err := n.Close(); err != nil {
 		t.Fatal(err)
 	}

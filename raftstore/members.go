@@ -75,7 +75,7 @@ func (n *Node) watchMembers(ctx context.Context) {
 	kept, level := -1, n.state.Level()
 	for {
 		if id := n.state.ClusterID(); id != "" {
-			if err := n.ident.learnCluster(id); err != nil {
+			if err := n.ident.LearnCluster(id); err != nil {
 				n.fail(err)
 				return
 			}

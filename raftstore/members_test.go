@@ -18,7 +18,7 @@ func (c *cluster) recordedAll() {
 	c.t.Helper()
 	eventuallyTrue(c.t, "all members are recorded everywhere, durably", func() bool {
 		for _, r := range c.nodes {
-			if len(r.state.Members()) != len(c.addrs) || r.ident.get().ClusterID == "" {
+			if len(r.state.Members()) != len(c.addrs) || r.ident.Get().ClusterID == "" {
 				return false
 			}
 		}

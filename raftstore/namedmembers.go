@@ -68,7 +68,7 @@ func (h *hearsay) awaits(self string, asked []string) bool {
 func (n *Node) toldUnasked(id string, seen seenAnswer) {
 	n.judgeUnasked(id, seen)
 	// Two nodes that start would otherwise answer each question with the next one.
-	if n.ballot.ready() != nil && n.hearsay.speak(id) {
+	if n.ballot.Ready() != nil && n.hearsay.speak(id) {
 		n.signals.peerConnected.Notify()
 	}
 }
@@ -76,13 +76,13 @@ func (n *Node) toldUnasked(id string, seen seenAnswer) {
 // learnMembers takes over whom another member names while this node starts. Until it may vote,
 // those are let in (see outsider).
 func (n *Node) learnMembers(ids []string) {
-	if n.ballot.ready() != nil {
+	if n.ballot.Ready() != nil {
 		n.hearsay.name(ids)
 	}
 }
 
 // maySpeak reports whether a node is let in since it was named, and this node still starts.
-func (n *Node) maySpeak(id string) bool { return n.ballot.ready() != nil && n.hearsay.knows(id) }
+func (n *Node) maySpeak(id string) bool { return n.ballot.Ready() != nil && n.hearsay.knows(id) }
 
 // knownMembers returns the members that this node knows, be it that their addition is not
 // committed yet.

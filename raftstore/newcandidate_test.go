@@ -1,14 +1,9 @@
 package raftstore
 
 import (
-	"log/slog"
 	"testing"
-	"time"
-
-	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
 
 // A node that was down while one member was added and another one was removed votes for the
@@ -36,44 +31,6 @@ func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
 	eventuallyTrue(t, "n3 knows n4", func() bool { return n3.recorded("n4") != "" && n3.recorded("n1") == "" })
 	c.ready()
 	c.sameState()
-}
-
-// Raft gets a candidate that it does not know in the place of one that it does, only if its
-// log is ahead; all else is as the candidate says.
-func TestCandidateThatIsNotKnown(t *testing.T) {
-	voter := func(id raft.ServerID, s raft.ServerSuffrage) raft.Server { return raft.Server{ID: id, Suffrage: s} }
-	three := []raft.Server{voter("n0", raft.Nonvoter), voter("n1", raft.Voter), voter("n2", raft.Voter)}
-	ahead, level, longer := raftlog.Position{Index: 9, Term: 3}, raftlog.Position{Index: 8, Term: 3},
-		raftlog.Position{Index: 900, Term: 2}
-	for name, c := range map[string]struct {
-		servers []raft.Server
-		id      string
-		end     raftlog.Position
-		want    string
-	}{
-		"ahead":             {three, "n4", ahead, "n1"},
-		"as far":            {three, "n4", level, "n4"},
-		"longer, but older": {three, "n4", longer, "n4"},
-		"known":             {three, "n2", ahead, "n2"},
-		"without a vote":    {three, "n0", ahead, "n1"},
-		"nobody is known":   {nil, "n4", ahead, "n4"},
-	} {
-		b := &ballot{mark: openMark(t, simdisk.New()), clock: time.Now, began: true}
-		b.configuration = func() raft.Configuration { return raft.Configuration{Servers: c.servers} }
-		b.mark.Reached(level)
-		header := raft.RPCHeader{ID: []byte(c.id), Addr: []byte("address")}
-		vote := &raft.RequestVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index, LastLogTerm: c.end.Term}
-		pre := &raft.RequestPreVoteRequest{RPCHeader: header, Term: 4, LastLogIndex: c.end.Index,
-			LastLogTerm: c.end.Term}
-		if b.answer(raft.RPC{Command: vote}, slog.New(slog.DiscardHandler)) ||
-			b.answer(raft.RPC{Command: pre}, slog.New(slog.DiscardHandler)) {
-			t.Fatalf("%s: Raft is to answer", name)
-		}
-		if string(vote.ID) != c.want || string(pre.ID) != c.want || string(vote.Addr) != "address" ||
-			string(pre.Addr) != "address" {
-			t.Errorf("%s: Raft gets candidate %s, %s, want %s", name, vote.ID, pre.ID, c.want)
-		}
-	}
 }
 
 // A candidate that was removed wins no vote of a node that knows of it, nor one that has a

@@ -12,9 +12,11 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/ballot"
 	"github.com/turnlog/turnlog/internal/broadcast"
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/diskspace"
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/readindex"
@@ -53,7 +55,7 @@ type Node struct {
 
 // storage is what a node has on disk. A part that is not open is nil.
 type storage struct {
-	ident  *identity
+	ident  *identity.Identity
 	state  *fsm.Machine
 	logs   *raftlog.Store
 	mark   *raftlog.HighWater
@@ -88,7 +90,7 @@ type consensus struct {
 	applier *applier                  // nil until Run has started Raft
 	trans   *transport
 	waiter  *peerWaiter
-	ballot  *ballot
+	ballot  *ballot.Ballot
 }
 
 // network is the connections to other nodes, and what is known of those nodes.
@@ -198,7 +200,7 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 	case kindForward:
 		n.takeForwarded(r, reply)
 	case kindConfirm:
-		if err := n.ballot.ready(); err != nil {
+		if err := n.ballot.Ready(); err != nil {
 			reply(nil, err)
 			return
 		}

@@ -53,10 +53,10 @@ func (n *Node) begin(ctx context.Context, m peer.Meeting) error {
 
 // judgeUnasked judges what another node says unasked that it has seen of this one.
 func (n *Node) judgeUnasked(id string, seen seenAnswer) {
-	if seen.Incarnation != n.ident.get().Incarnation {
+	if seen.Incarnation != n.ident.Get().Incarnation {
 		seen.sighting = sighting{}
 	}
-	if n.ballot.ready() != nil || len(n.configuration().Servers) == 0 {
+	if n.ballot.Ready() != nil || len(n.configuration().Servers) == 0 {
 		n.past(seen.Own)
 	}
 	n.judge(id, seen)

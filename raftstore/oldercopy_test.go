@@ -93,11 +93,11 @@ func TestDoubtIncludesTheTermsOfOthers(t *testing.T) {
 		for _, a := range told {
 			n.compare("n2", answerOf(t, a))
 		}
-		n.ballot.ask(0)
-		if err := n.ballot.grants(4, raftlog.Position{Index: 6, Term: 3}); err == nil {
+		n.ballot.Ask(0)
+		if err := n.ballot.Grants(4, raftlog.Position{Index: 6, Term: 3}); err == nil {
 			t.Errorf("%s: it votes for a candidate of a term in which it may have acknowledged more", name)
 		}
-		if err := n.ballot.grants(5, raftlog.Position{Index: 6, Term: 4}); err != nil {
+		if err := n.ballot.Grants(5, raftlog.Position{Index: 6, Term: 4}); err != nil {
 			t.Errorf("%s: it does not vote for a candidate of a later term: %v", name, err)
 		}
 		n.mark.Reached(raftlog.Position{Index: 6, Term: 3})
@@ -178,7 +178,7 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	n1 := c.nodes["n1"]
-	inc := n.ident.get().Incarnation
+	inc := n.ident.Get().Incarnation
 	n1.seen.met("n2", sighting{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
 	if err := n.logs.DeleteRange(end.Index+1, end.Index+1); err != nil {
 		t.Fatal(err)
@@ -208,8 +208,8 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 	c := newCluster(t, 1)
 	n := c.leader()
 	put(t, n, "s", "x")
-	eventuallyTrue(t, "n1 has asked", func() bool { return n.ballot.ready() == nil })
-	at, term, self := n.mark.Position(), n.stable.Promised(), n.ident.get().Incarnation
+	eventuallyTrue(t, "n1 has asked", func() bool { return n.ballot.Ready() == nil })
+	at, term, self := n.mark.Position(), n.stable.Promised(), n.ident.Get().Incarnation
 	for name, says := range map[string]seenAnswer{
 		"nothing":             {},
 		"behind":              {sighting{self, 1, 1, 1}, 1},
@@ -227,7 +227,7 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 		if l, missing := n.mark.Lost(); missing {
 			t.Errorf("%s: it has lost %v", name, l)
 		}
-		if err := n.ballot.grants(term+1, at); err != nil {
+		if err := n.ballot.Grants(term+1, at); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/ballot"
 	"github.com/turnlog/turnlog/internal/broadcast"
+	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/snapshot"
@@ -60,11 +62,11 @@ func (n *Node) openFiles() (err error) {
 	}
 	// The term comes first: its file is locked while a process has it open.
 	if n.stable, err = vote.Open(filepath.Join(dir, vote.FileName), vote.Config{
-		Halt: n.halt, Member: func() (bool, error) { return hasIdentity(dir) }, Logger: n.log,
+		Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
 	}); err != nil {
 		return beyondRepair(err)
 	}
-	if n.ident, err = openIdentity(dir, n.id, n.log); err != nil {
+	if n.ident, err = identity.Open(dir, n.id, reseed, n.log); err != nil {
 		return err
 	}
 	if err := n.openLog(dir); err != nil {
@@ -113,7 +115,7 @@ func (n *Node) openLog(dir string) (err error) {
 	if n.cfg.LogDisk != nil {
 		disk = n.cfg.LogDisk
 	}
-	if n.mark, err = raftlog.OpenHighWater(disk, dir, n.ident.get().Incarnation, n.halt, n.log); err != nil {
+	if n.mark, err = raftlog.OpenHighWater(disk, dir, n.ident.Get().Incarnation, n.halt, n.log); err != nil {
 		return err
 	}
 	e, err := n.openEngine(dir)
@@ -129,7 +131,9 @@ func (n *Node) openLog(dir string) (err error) {
 		Mark: n.mark, Fail: n.fail, Halt: n.halt,
 		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.leading,
 	})
-	n.ballot = &ballot{mark: n.mark, clock: time.Now, configuration: n.configuration, same: n.checkSame}
+	n.ballot = ballot.New(ballot.Config{
+		Mark: n.mark, Clock: time.Now, Configuration: n.configuration, Same: n.checkSame,
+	})
 	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
 	return err
 }

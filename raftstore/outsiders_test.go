@@ -45,7 +45,7 @@ func TestOnlyMembersGetIn(t *testing.T) {
 	put(t, n, "s", "x")
 	claim := func(change func(*peer.Facts)) func() peer.Facts {
 		return func() peer.Facts {
-			f := peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
+			f := peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
 				Level: n.facts().Level}
 			change(&f)
 			return f
@@ -100,7 +100,7 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 	c.kill(f.id)
 	n := c.leader()
 	// In its place, something that has its identity and goes on.
-	ident := f.ident.get()
+	ident := f.ident.Get()
 	ghost := stranger(t, func() peer.Facts {
 		return peer.Facts{ClusterID: ident.ClusterID, NodeID: ident.NodeID, Incarnation: ident.Incarnation,
 			Wall: time.Now(), Level: n.facts().Level}

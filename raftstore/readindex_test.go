@@ -26,7 +26,7 @@ func (c *cluster) elect(id string) *running {
 	c.t.Helper()
 	r := c.nodes[id]
 	eventuallyTrue(c.t, id+" may stand for election",
-		func() bool { return r.raft.Load() != nil && r.ballot.stands() == nil })
+		func() bool { return r.raft.Load() != nil && r.ballot.Stands() == nil })
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	var asked time.Time
 	eventuallyTrue(c.t, id+" leads", func() bool {

@@ -32,7 +32,7 @@ func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
 	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
 	w.holdAnswers("n1", c.addrs["n3"], false)
 	<-looked
-	if got, want := n1.recorded("n4"), n4.ident.get().Incarnation; got != want {
+	if got, want := n1.recorded("n4"), n4.ident.Get().Incarnation; got != want {
 		t.Errorf("n4 is recorded as %q, not %q", got, want)
 	}
 	c.leader()

@@ -30,7 +30,7 @@ func TestRefusalByANodeThatLags(t *testing.T) {
 	c.recordedAll()
 	f := c.follower()
 	refusedBy := func(applied uint64) {
-		f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.get().ClusterID, NodeID: "n9", Progress: applied}},
+		f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.Get().ClusterID, NodeID: "n9", Progress: applied}},
 			&peer.Refusal{Code: peer.RefusedMember})
 	}
 	refusedBy(0)
@@ -59,7 +59,7 @@ func TestMemberThatLagsStopsNobody(t *testing.T) {
 	n4 := c.start("n4", func(cfg *Config) { cfg.Join = true })
 	c.change(func(leader *running) error { return leader.AddNode(t.Context(), "n4", c.addrs["n4"]) })
 	put(t, c.leader(), "s", "x")
-	eventuallyTrue(t, "n4 knows itself", func() bool { return n4.recorded("n4") == n4.ident.get().Incarnation })
+	eventuallyTrue(t, "n4 knows itself", func() bool { return n4.recorded("n4") == n4.ident.Get().Incarnation })
 	for id := range before { // they would tell it
 		if id != away.id {
 			c.kill(id)
@@ -153,7 +153,7 @@ func TestRefusalWhileTheStateIsAside(t *testing.T) {
 	c := newCluster(t, 3)
 	c.recordedAll()
 	f := c.follower()
-	cluster, dir := f.ident.get().ClusterID, filepath.Join(c.dir, f.id)
+	cluster, dir := f.ident.Get().ClusterID, filepath.Join(c.dir, f.id)
 	c.killAll()
 	if err := os.Truncate(filepath.Join(dir, "state.db"), 0); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestProbeStopsNoNode(t *testing.T) {
 	c.recordedAll()
 	put(t, n, "s", "x")
 	ahead := stranger(t, func() peer.Facts {
-		return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
+		return peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: "n9", Incarnation: "i", Wall: time.Now(),
 			Level: n.facts().Level, LogIndex: 1 << 40, LogTerm: 1000}
 	})
 	var r *peer.Refusal
@@ -204,7 +204,7 @@ func TestOffsetsOfMembersOnly(t *testing.T) {
 	n := c.leader()
 	for _, id := range []string{"n7", "n8", "n9"} {
 		s := stranger(t, func() peer.Facts {
-			return peer.Facts{ClusterID: n.ident.get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(),
+			return peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(),
 				Level: n.facts().Level}
 		})
 		if _, err := s.Probe(t.Context(), n.cfg.Advertise); err != nil {

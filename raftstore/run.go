@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/raftlogger"
 )
 
 // Run runs the node until ctx ends or the node must stop. When ctx ends, a
@@ -130,7 +132,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	}))
 	n.snaps.Follow(r.AppliedIndex)
 	// Not before Raft has read its log, which can take longer than the others are asked.
-	n.ballot.ask(n.askTime())
+	n.ballot.Ask(n.askTime())
 	n.raft.Store(r)
 	n.signals.roleChanged.Notify()
 	return nil
@@ -151,7 +153,7 @@ func (n *Node) raftConfig() *raft.Config {
 	// The compactor decides when to take a snapshot.
 	c.SnapshotThreshold = math.MaxUint64
 	c.SnapshotInterval = 24 * time.Hour
-	c.Logger = &raftLogger{log: n.log}
+	c.Logger = raftlogger.New(n.log)
 	return c
 }
 

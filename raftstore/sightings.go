@@ -241,7 +241,7 @@ func (s *sightings) save() error {
 	if err != nil {
 		return err
 	}
-	f.Check = crc32.Checksum(b, castagnoli)
+	f.Check = crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
 	if b, err = json.Marshal(&f); err != nil {
 		return err
 	}

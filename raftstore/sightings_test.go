@@ -8,12 +8,13 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/raftlogger"
 )
 
 // tcpTransport returns one end of Raft's own transport, and its address.
 func tcpTransport(t *testing.T) (*raft.NetworkTransport, raft.ServerAddress) {
 	t.Helper()
-	n, err := raft.NewTCPTransportWithLogger("127.0.0.1:0", nil, 1, hang, &raftLogger{log: testLogger()})
+	n, err := raft.NewTCPTransportWithLogger("127.0.0.1:0", nil, 1, hang, raftlogger.New(testLogger()))
 	if err != nil {
 		t.Fatal(err)
 	}

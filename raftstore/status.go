@@ -48,7 +48,7 @@ type nodeStatus struct {
 
 func (n *Node) status() nodeStatus {
 	s := nodeStatus{
-		ID: n.id, Incarnation: n.ident.get().Incarnation,
+		ID: n.id, Incarnation: n.ident.Get().Incarnation,
 		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
 		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
 		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),

@@ -12,8 +12,10 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/ballot"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/raftlogger"
 )
 
 // keptConns is how many connections to each node are kept for the next messages.
@@ -28,7 +30,7 @@ type transport struct {
 	// durable waits until this node's log is durable up to an index: see raftlog.Store.AwaitDurable.
 	durable func(index uint64) error
 	waiter  *peerWaiter
-	ballot  *ballot
+	ballot  *ballot.Ballot
 	seen    *sightings
 	rpcs    chan raft.RPC // those that Raft may take, see ballot
 }
@@ -38,7 +40,7 @@ func newTransport(n *Node) *transport {
 	cfg := &n.cfg
 	return &transport{
 		NetworkTransport: raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-			Logger: &raftLogger{log: cfg.Logger},
+			Logger: raftlogger.New(cfg.Logger),
 			Stream: streamLayer{n.net.Streams()},
 			// No pipeline: with one, a follower can be left behind for good
 			// (hashicorp/raft issue 611), and it adds latency under load.
@@ -114,7 +116,7 @@ func (t *transport) Consumer() <-chan raft.RPC { return t.rpcs }
 
 // run hands Raft the messages of other nodes until ctx ends.
 func (t *transport) run(ctx context.Context, log *slog.Logger) {
-	t.ballot.pass(ctx, t.NetworkTransport.Consumer(), t.rpcs, log)
+	t.ballot.Pass(ctx, t.NetworkTransport.Consumer(), t.rpcs, log)
 }
 
 var errDropped = errors.New("the log dropped an entry while it was read to be sent")
@@ -140,7 +142,7 @@ func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}
 // RequestVote implements raft.Transport. A node that may not stand asks nobody.
 func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest,
 	resp *raft.RequestVoteResponse) error {
-	if err := errors.Join(t.ballot.stands(), t.ballot.elects(args.Term)); err != nil {
+	if err := errors.Join(t.ballot.Stands(), t.ballot.Elects(args.Term)); err != nil {
 		return err
 	}
 	err := retryBroken(func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
@@ -153,7 +155,7 @@ func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, arg
 // RequestPreVote implements raft.WithPreVote.
 func (t *transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest,
 	resp *raft.RequestPreVoteResponse) error {
-	if err := t.ballot.stands(); err != nil {
+	if err := t.ballot.Stands(); err != nil {
 		return err
 	}
 	return retryBroken(func() error { return t.NetworkTransport.RequestPreVote(id, target, args, resp) })

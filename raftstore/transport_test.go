@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/ballot"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -156,11 +157,11 @@ func (c *cluster) keepConnections(from *running, to string) {
 // askVote asks for a vote in a term that is long over, which is only answered. That the node
 // would not ask for one in such a term is passed over.
 func (c *cluster) askVote(from *running, to string) error {
-	from.ballot.mu.Lock()
-	from.ballot.floor = 0
-	from.ballot.mu.Unlock()
+	asks := *from.trans
+	asks.ballot = ballot.New(ballot.Config{Mark: from.mark, Clock: time.Now})
+	asks.ballot.Ask(0)
 	req := &raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
-	return from.trans.RequestVote(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req, &raft.RequestVoteResponse{})
+	return asks.RequestVote(raft.ServerID(to), raft.ServerAddress(c.addrs[to]), req, &raft.RequestVoteResponse{})
 }
 
 // A node that has not sent another anything for a while asks it for its vote in spite

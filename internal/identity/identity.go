@@ -1,31 +1,35 @@
-package raftstore
+// Package identity keeps which node and which cluster a data directory belongs to.
+package identity
 
 import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/turnlog/turnlog/internal/smallfile"
 )
 
-// identity is who a data directory belongs to. The incarnation is drawn when
+// Identity is who a data directory belongs to. The incarnation is drawn when
 // the directory is made: a node whose disk was wiped has another one, and the
 // cluster can tell that its memory of votes and entries is gone. It is never
 // drawn again for a directory that has one: there are two copies (package smallfile).
-type identity struct {
+type Identity struct {
 	path string
 
 	mu sync.Mutex
-	v  identityFile
+	v  File
 }
 
-type identityFile struct {
+type File struct {
 	Version     int    `json:"version"`
 	ClusterID   string `json:"cluster_id,omitempty"` // empty until it is known
 	NodeID      string `json:"node_id"`
@@ -38,13 +42,13 @@ type identityFile struct {
 // unchecked reports whether text is this file as the first versions wrote it: whole,
 // without a checksum. One whose name was damaged is another field, or is taken for the
 // right one, since encoding/json does not mind capitals.
-func (f identityFile) unchecked(text []byte) bool {
+func (f File) unchecked(text []byte) bool {
 	var compact bytes.Buffer
 	whole, err := json.Marshal(&f)
 	return err == nil && json.Compact(&compact, text) == nil && f.Check == 0 && bytes.Equal(compact.Bytes(), whole)
 }
 
-func (f identityFile) sum() uint32 {
+func (f File) sum() uint32 {
 	f.Check = 0
 	b, err := json.Marshal(&f)
 	if err != nil {
@@ -56,48 +60,49 @@ func (f identityFile) sum() uint32 {
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 const (
-	identityVersion = 1
-	identityName    = "identity.json"
+	version  = 1
+	FileName = "identity.json"
 )
 
-// openIdentity reads the identity of dir, or gives it a new one.
-func openIdentity(dir, nodeID string, log *slog.Logger) (*identity, error) {
-	i := &identity{path: filepath.Join(dir, identityName)}
-	c, err := smallfile.ReadCopies(i.path, reseed, decodeIdentity, func(second, first *identityFile) bool {
+// Open reads the identity of dir, or gives it a new one. advice is what to do with a directory whose
+// identity is damaged.
+func Open(dir, nodeID, advice string, log *slog.Logger) (*Identity, error) {
+	i := &Identity{path: filepath.Join(dir, FileName)}
+	c, err := smallfile.ReadCopies(i.path, advice, decode, func(second, first *File) bool {
 		return second.Incarnation == first.Incarnation && first.ClusterID == ""
 	})
 	if err != nil {
 		return nil, err
 	}
 	if c.Best == nil {
-		i.v = identityFile{Version: identityVersion, NodeID: nodeID, Incarnation: randomID()}
+		i.v = File{Version: version, NodeID: nodeID, Incarnation: RandomID()}
 		return i, i.write()
 	}
 	i.v = *c.Best
 	if i.v.NodeID != nodeID {
-		return nil, fmt.Errorf("raftstore: data directory %s belongs to node %s, not to node %s", dir,
+		return nil, fmt.Errorf("identity: data directory %s belongs to node %s, not to node %s", dir,
 			i.v.NodeID, nodeID)
 	}
 	c.Mend(i.path, i.write, log)
 	return i, nil
 }
 
-func decodeIdentity(path string, b []byte) (*identityFile, error) {
-	f := new(identityFile)
+func decode(path string, b []byte) (*File, error) {
+	f := new(File)
 	if err := json.Unmarshal(b, f); err != nil {
-		return nil, fmt.Errorf("raftstore: %s: %w: %w", path, smallfile.ErrDamaged, err)
+		return nil, fmt.Errorf("identity: %s: %w: %w", path, smallfile.ErrDamaged, err)
 	}
 	if sum, ok := smallfile.JSONSum(b, "}"); ok && sum != f.Check || !ok && !f.unchecked(b) {
-		return nil, fmt.Errorf("raftstore: %s fails its checksum: %w", path, smallfile.ErrDamaged)
+		return nil, fmt.Errorf("identity: %s fails its checksum: %w", path, smallfile.ErrDamaged)
 	}
-	if f.Version > identityVersion {
-		return nil, fmt.Errorf("raftstore: %s has version %d, this turnlog reads version %d: run the newer turnlog",
-			path, f.Version, identityVersion)
+	if f.Version > version {
+		return nil, fmt.Errorf("identity: %s has version %d, this turnlog reads version %d: run the newer turnlog",
+			path, f.Version, version)
 	}
 	return f, nil
 }
 
-func (i *identity) write() error {
+func (i *Identity) write() error {
 	i.v.Check = i.v.sum()
 	b, err := json.MarshalIndent(&i.v, "", "  ")
 	if err != nil {
@@ -106,15 +111,15 @@ func (i *identity) write() error {
 	return smallfile.WriteCopies(i.path, append(b, '\n'))
 }
 
-func (i *identity) get() identityFile {
+func (i *Identity) Get() File {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.v
 }
 
-// learnCluster keeps the cluster's id once it is known. Another one than is
+// LearnCluster keeps the cluster's id once it is known. Another one than is
 // known already is an error.
-func (i *identity) learnCluster(id string) error {
+func (i *Identity) LearnCluster(id string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch i.v.ClusterID {
@@ -124,12 +129,23 @@ func (i *identity) learnCluster(id string) error {
 		i.v.ClusterID = id
 		return i.write()
 	}
-	return fmt.Errorf("raftstore: this node belongs to cluster %s, its log says %s", i.v.ClusterID, id)
+	return fmt.Errorf("identity: this node belongs to cluster %s, its log says %s", i.v.ClusterID, id)
 }
 
-// randomID returns 128 random bits in hexadecimal.
-func randomID() string {
+// RandomID returns 128 random bits in hexadecimal.
+func RandomID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // cannot fail
 	return hex.EncodeToString(b[:])
+}
+
+// Exists reports whether a directory belongs to a node already.
+func Exists(dir string) (bool, error) {
+	path := filepath.Join(dir, FileName)
+	for _, p := range []string{path, smallfile.SecondCopy(path)} {
+		if _, err := os.Stat(p); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }

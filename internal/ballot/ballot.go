@@ -1,4 +1,4 @@
-package raftstore
+package ballot
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/turnlog/turnlog/internal/raftlog"
 )
 
-// ballot keeps this node from votes that would break what it promised before it lost
+// Ballot keeps this node from votes that would break what it promised before it lost
 // a part of its data: to damage, or to an older copy of its directory or of its log.
 //
 // A vote says that the candidate has all entries that this node has acknowledged. A node
@@ -24,16 +24,12 @@ import (
 // have voted and forgotten the vote, it does not vote again.
 //
 // When it starts, it does not know yet whether others have seen more of it. So it
-// does neither before all of them have answered, or askTime is over (see sightings). Nor does
+// does neither before all of them have answered, or the time that Ask was given is over. Nor does
 // it acknowledge entries: their sender may be a leader that was replaced by its vote.
-type ballot struct {
-	mark  *raftlog.HighWater
-	clock func() time.Time // its monotonic reading counts
-	// configuration returns the latest one, committed or not; nil: no node is known.
-	configuration func() raft.Configuration
-	// same returns why a leader's entries cannot be taken: this node has others of the same
-	// term; nil: no log is known.
-	same func([]*raft.Log) error
+//
+// All methods may be called by any goroutine.
+type Ballot struct {
+	cfg Config
 
 	mu    sync.Mutex
 	began bool      // to ask; nothing is promised before
@@ -41,55 +37,70 @@ type ballot struct {
 	floor uint64    // a term that another member was in when this node had started
 }
 
-// past notes a term that another member was in when this node asked at its start. This node
+// Past notes a term that another member was in when this node asked at its start. This node
 // may have been in it, too, and have forgotten that if its data is an older copy: so it gives
 // no vote up to that term, and follows no leader of an earlier one.
-func (b *ballot) past(term uint64) {
+func (b *Ballot) Past(term uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.floor = max(b.floor, term)
 }
 
-// forgotten returns a term up to which this node may have promised what it does not know of.
-func (b *ballot) forgotten() uint64 {
-	l, _ := b.mark.Lost()
+// Forgotten returns a term up to which this node may have promised what it does not know of.
+func (b *Ballot) Forgotten() uint64 {
+	l, _ := b.cfg.Mark.Lost()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return max(b.floor, l.Doubt)
 }
 
-var errAsking = errors.New("this node has just started and asks the others what they have seen of it")
-
-// ask begins the time in which the others are asked.
-func (b *ballot) ask(limit time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.began, b.until = true, b.clock().Add(limit)
+// Config configures a Ballot.
+type Config struct {
+	Mark  *raftlog.HighWater
+	Clock func() time.Time // its monotonic reading counts
+	// Configuration returns the latest one, committed or not; nil: no node is known.
+	Configuration func() raft.Configuration
+	// Same returns why a leader's entries cannot be taken: this node has others of the same
+	// term; nil: no log is known.
+	Same func([]*raft.Log) error
 }
 
-// asked ends it.
-func (b *ballot) asked() {
+// New returns a Ballot of a node that has just started: it promises nothing until the others were
+// asked.
+func New(c Config) *Ballot { return &Ballot{cfg: c} }
+
+var errAsking = errors.New("this node has just started and asks the others what they have seen of it")
+
+// Ask begins the time in which the others are asked.
+func (b *Ballot) Ask(limit time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.began, b.until = true, b.cfg.Clock().Add(limit)
+}
+
+// Asked ends it.
+func (b *Ballot) Asked() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.until = time.Time{}
 }
 
-// ready returns why nothing may be promised yet, nil if it may.
-func (b *ballot) ready() error {
+// Ready returns why nothing may be promised yet, nil if it may.
+func (b *Ballot) Ready() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.began || b.clock().Before(b.until) {
+	if !b.began || b.cfg.Clock().Before(b.until) {
 		return errAsking
 	}
 	return nil
 }
 
-// stands returns why this node may not stand for election, nil if it may.
-func (b *ballot) stands() error {
-	if err := b.ready(); err != nil {
+// Stands returns why this node may not stand for election, nil if it may.
+func (b *Ballot) Stands() error {
+	if err := b.Ready(); err != nil {
 		return err
 	}
-	if l, missing := b.mark.Lost(); missing {
+	if l, missing := b.cfg.Mark.Lost(); missing {
 		return fmt.Errorf("this node's log has lost %v", l)
 	}
 	return nil
@@ -97,57 +108,57 @@ func (b *ballot) stands() error {
 
 // follows returns why this node may not take a leader's message, and the term that it may have
 // been in, if that is why; nil if it may.
-func (b *ballot) follows(m *raft.AppendEntriesRequest) (since uint64, err error) {
-	if since = b.forgotten(); m.Term < since {
+func (b *Ballot) follows(m *raft.AppendEntriesRequest) (since uint64, err error) {
+	if since = b.Forgotten(); m.Term < since {
 		return since, fmt.Errorf("this node may have been in term %d", since)
 	}
 	if len(m.Entries) == 0 {
 		return 0, nil
 	}
-	if err := b.ready(); err != nil || b.same == nil {
+	if err := b.Ready(); err != nil || b.cfg.Same == nil {
 		return 0, err
 	}
-	return 0, b.same(m.Entries)
+	return 0, b.cfg.Same(m.Entries)
 }
 
-// elects returns why this node may not give its vote in that term, to itself either;
+// Elects returns why this node may not give its vote in that term, to itself either;
 // nil if it may.
-func (b *ballot) elects(term uint64) error {
-	if since := b.forgotten(); since > 0 && term <= since {
+func (b *Ballot) Elects(term uint64) error {
+	if since := b.Forgotten(); since > 0 && term <= since {
 		return fmt.Errorf("this node may have voted in term %d", since)
 	}
 	return nil
 }
 
-// grants returns why this node may not vote, in that term, for a candidate whose log
+// Grants returns why this node may not vote, in that term, for a candidate whose log
 // ends there. Nil: Raft decides.
-func (b *ballot) grants(term uint64, end raftlog.Position) error {
-	if err := b.ready(); err != nil {
+func (b *Ballot) Grants(term uint64, end raftlog.Position) error {
+	if err := b.Ready(); err != nil {
 		return err
 	}
-	if err := b.elects(term); err != nil {
+	if err := b.Elects(term); err != nil {
 		return err
 	}
-	if l, missing := b.mark.Lost(); missing && !l.Covers(end) {
+	if l, missing := b.cfg.Mark.Lost(); missing && !l.Covers(end) {
 		return fmt.Errorf("this node's log has lost %v, and the candidate may lack that, too", l)
 	}
 	return nil
 }
 
 // answer answers a message of another node in Raft's place, if Raft may not take it.
-func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
+func (b *Ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	var err error
 	var refusal any
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}
 	switch m := rpc.Command.(type) {
 	case *raft.RequestVoteRequest:
 		end := raftlog.Position{Index: m.LastLogIndex, Term: m.LastLogTerm}
-		err = b.grants(m.Term, end)
+		err = b.Grants(m.Term, end)
 		b.acceptNewVoter(&m.RPCHeader, end)
-		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: b.forgotten()} // the candidate goes on to it
+		refusal = &raft.RequestVoteResponse{RPCHeader: header, Term: b.Forgotten()} // the candidate goes on to it
 	case *raft.RequestPreVoteRequest:
 		end := raftlog.Position{Index: m.LastLogIndex, Term: m.LastLogTerm}
-		err = b.grants(m.Term, end)
+		err = b.Grants(m.Term, end)
 		b.acceptNewVoter(&m.RPCHeader, end)
 		refusal = &raft.RequestPreVoteResponse{RPCHeader: header}
 	case *raft.AppendEntriesRequest:
@@ -156,7 +167,7 @@ func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 			refusal = &raft.AppendEntriesResponse{RPCHeader: header, Term: since} // has the other step down
 		}
 	case *raft.TimeoutNowRequest:
-		err = b.stands()
+		err = b.Stands()
 	}
 	if err == nil {
 		return false
@@ -170,8 +181,8 @@ func (b *ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	return true
 }
 
-// pass hands Raft the messages that it may take, until ctx ends.
-func (b *ballot) pass(ctx context.Context, from <-chan raft.RPC, to chan<- raft.RPC, log *slog.Logger) {
+// Pass hands Raft the messages that it may take, until ctx ends.
+func (b *Ballot) Pass(ctx context.Context, from <-chan raft.RPC, to chan<- raft.RPC, log *slog.Logger) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -1,4 +1,4 @@
-package raftstore
+package ballot
 
 import (
 	"slices"
@@ -22,12 +22,12 @@ import (
 // while this node hears a leader. A removed node gains nothing: a node that knows of its
 // removal has a log that is ahead of it, since the removal was committed by a majority and
 // the removed node's log lacks it; or the removed node has it, too, and does not stand.
-// Connections are admitted before (see outsider), so no stranger gets here.
-func (b *ballot) acceptNewVoter(h *raft.RPCHeader, end raftlog.Position) {
-	if b.configuration == nil || len(h.ID) == 0 || !b.mark.Position().Before(end) {
+// Connections are admitted before by package raftstore, so no stranger gets here.
+func (b *Ballot) acceptNewVoter(h *raft.RPCHeader, end raftlog.Position) {
+	if b.cfg.Configuration == nil || len(h.ID) == 0 || !b.cfg.Mark.Position().Before(end) {
 		return
 	}
-	servers := b.configuration().Servers
+	servers := b.cfg.Configuration().Servers
 	voter := func(s raft.Server) bool { return s.Suffrage == raft.Voter }
 	if slices.ContainsFunc(servers, func(s raft.Server) bool { return voter(s) && string(s.ID) == string(h.ID) }) {
 		return
