@@ -6,7 +6,7 @@ import "time"
 func callsMutants() []mutant {
 	return []mutant{
 		{Name: "applied-twice", About: "a command that was sent again after a change of leader is carried out again",
-			Edits: []edit{{Old: "c.Origin != 0 && !m.tags.take(", New: "m.tags == nil && !m.tags.take("}},
+			Edits: []edit{{Old: "c.Origin != 0 && !m.tags.Take(", New: "m.tags == nil && !m.tags.Take("}},
 			Catchers: []catcher{{Scenario: "leader-kill", Time: 15 * time.Second, Workloads: "append,turns",
 				Shows: []string{"two values", "doubled"}, Runs: 20},
 				{Test: "TestLostRepliesNeitherLoseNorDouble", Shows: []string{"message"}, Runs: 3}, simulation(20)}},

@@ -4,7 +4,7 @@ package main
 func gapsMutants() []mutant {
 	return []mutant{
 		{Name: "gap-uncut", About: "an element that is added among removed ones is passed over with them",
-			Edits:    []edit{{Old: "\t\th.gaps.Cut(elementKey(h.Inc, name))\n", New: ""}},
+			Edits:    []edit{{Old: "\t\th.gaps.Cut(layout.ElementKey(h.Inc, name))\n", New: ""}},
 			Catchers: []catcher{{Test: "TestGapsHideNothing", Runs: 1}}},
 		{Name: "erased-gap-uncut", About: "a key that is written again after a deletion by prefix is not listed",
 			Edits:    []edit{{Old: "\tm.keyGaps.Cut(key)\n", New: ""}},

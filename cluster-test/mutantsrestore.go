@@ -15,7 +15,7 @@ func restoreMutants() []mutant {
 			Catchers: []catcher{{Test: "TestRestoreForgetsGaps", Runs: 1}}},
 		{Name: "restored-and-awaited",
 			About:    "an entry that came with a restore is awaited until the next one is applied",
-			Edits:    []edit{{Old: "m.waiters.wake(m.meta.index)", New: ""}},
+			Edits:    []edit{{Old: "m.waiters.wake(m.meta.Index)", New: ""}},
 			Catchers: []catcher{{Test: "TestRestoreIsTold", Runs: 1}}},
 		{Name: "restored-and-unseen", About: "who follows a session is not told that a restore changed it",
 			Edits:    []edit{{Old: "m.watches.notifyAll()", New: ""}},

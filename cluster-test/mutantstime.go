@@ -6,7 +6,7 @@ import "time"
 func timeMutants() []mutant {
 	return []mutant{
 		{Name: "deadlines-overflow", About: "a time to live that leads beyond the highest number leads into the past",
-			Edits: []edit{{Old: "if ms > 0 && then < m.meta.clock {",
+			Edits: []edit{{Old: "if ms > 0 && then < m.meta.Clock {",
 				New: "if false {"}},
 			Catchers: []catcher{{Test: "TestDeadlinesDoNotOverflow", Runs: 1}}},
 		{Name: "early-expiry", About: "sessions expire 400 ms before their time",

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,7 +36,7 @@ const (
 const maxByName = 64
 
 // stamp says which state the answer is from. The caller holds mu.
-func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.index, m.meta.clock }
+func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.Index, m.meta.Clock }
 
 // describeIn tells of a key in r.
 func (h *head) describeIn(k turn.Key, r *turn.Result) {
@@ -56,7 +57,7 @@ func (m *Machine) stopped() error {
 // the key may be of any type. It holds mu only while it takes its view. enough
 // tells of a view without the store whether fn needs no more.
 func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bool, fn func(*head, *view) error) error {
-	m, key := a.Machine, joinKey(k)
+	m, key := a.Machine, layout.JoinKey(k)
 	if a.within {
 		return m.sessionWithin(k, r, fn)
 	}
@@ -119,7 +120,7 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 	if a.within {
 		return a.valueWithin(k, typ, r, fn)
 	}
-	m, key := a.Machine, joinKey(k)
+	m, key := a.Machine, layout.JoinKey(k)
 	since := m.mu.share()
 	if err := m.stopped(); err != nil {
 		m.mu.unshare(since)
@@ -220,8 +221,8 @@ func (m *Machine) someKeys(r *turn.Result, first bool, fn func(tx *reading) (don
 // midst of Apply: one whose time has come is left for others to delete.
 func (m *Machine) within(k turn.Key, r *turn.Result) (*head, error) {
 	m.stamp(r)
-	h, err := m.stored(joinKey(k))
-	if h == nil || err != nil || h.Expired(m.meta.clock) {
+	h, err := m.stored(layout.JoinKey(k))
+	if h == nil || err != nil || h.Expired(m.meta.Clock) {
 		return nil, err
 	}
 	return h, nil

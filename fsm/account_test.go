@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -14,8 +15,8 @@ import (
 // or removed.
 func TestFlippedBitInTheAccountOfFiles(t *testing.T) {
 	r := fullRig(t)
-	k, v := r.pair(bucketFiles, 0)
-	sum, seal := r.pair(bucketSums, 0)
+	k, v := r.pair(layout.BucketFiles, 0)
+	sum, seal := r.pair(layout.BucketSums, 0)
 	_ = r.m.Close()
 	open := func() error {
 		m, err := Open(Config{Dir: r.dir})
@@ -55,7 +56,7 @@ func (r *rig) replaceAccount(k, v, sum, seal []byte) {
 		r.t.Fatal(err)
 	}
 	if err := errors.Join(db.Update(func(tx *bbolt.Tx) error {
-		for bucket, p := range map[string][2][]byte{string(bucketFiles): {k, v}, string(bucketSums): {sum, seal}} {
+		for bucket, p := range map[string][2][]byte{string(layout.BucketFiles): {k, v}, string(layout.BucketSums): {sum, seal}} {
 			if err := tx.DeleteBucket([]byte(bucket)); err != nil {
 				return err
 			}

@@ -129,7 +129,7 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 		return n > 0 && total <= uint64(m.allowance.left)
 	}
 	if end == turn.Newest {
-		err = v.newest(anySide, maxSeq, each)
+		err = v.newest(anySide, layout.MaxSeq, each)
 	} else {
 		err = v.list(end, h.Count(), each)
 	}

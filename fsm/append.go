@@ -7,7 +7,7 @@ import (
 )
 
 func (m *Machine) append(o *turn.Append, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.session(key)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side
 	r.First = h.Last + 1
 	revision := m.revision(key) + 1 // as advance will return
 	for i := range ms {
-		rec := layout.Record{Time: m.meta.clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
+		rec := layout.Record{Time: m.meta.Clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
 		if rec.ID != "" {
 			rec.Revision = revision
 		}
@@ -154,10 +154,10 @@ type lookup struct {
 func (l *lookup) find(id string) (rec layout.Record, inc uint64, err error) {
 	m, h := l.m, l.h
 	if h != nil {
-		if rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), h.remembered(), id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), rememberedOf(h), id); ok || err != nil {
 			return rec, h.Inc, err
 		}
-		if h.TombstonesUntil <= m.meta.clock {
+		if h.TombstonesUntil <= m.meta.Clock {
 			return layout.Record{}, 0, nil
 		}
 	}

@@ -36,7 +36,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waitForRoom()
-	if m.usable() != nil || index <= m.meta.index {
+	if m.usable() != nil || index <= m.meta.Index {
 		return nil
 	}
 	defer m.closeTx()
@@ -64,13 +64,13 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 func (m *Machine) Note(index, term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.usable() == nil && index > m.meta.index {
+	if m.usable() == nil && index > m.meta.Index {
 		m.passed(index, term)
 	}
 }
 
 func (m *Machine) passed(index, term uint64) {
-	m.meta.index, m.meta.term = index, term
+	m.meta.Index, m.meta.Term = index, term
 	m.waiters.wake(index)
 }
 
@@ -121,7 +121,7 @@ func (b *batch) listsKeys() bool {
 }
 
 func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
-	m.meta.clock = max(m.meta.clock, e.Stamp)
+	m.meta.Clock = max(m.meta.Clock, e.Stamp)
 	if err := m.expireDue(dueChunk); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 	for i, c := range e.Commands {
 		out := &outcomes[i]
 		out.Origin, out.Number = c.Origin, c.Number
-		if c.Origin != 0 && !m.tags.take(c.Origin, c.Number, index) {
+		if c.Origin != 0 && !m.tags.Take(c.Origin, c.Number, index) {
 			out.Skipped = true
 			continue
 		}
@@ -145,7 +145,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 			}
 			out.Result, out.Err = turn.Result{}, refused
 		}
-		out.Result.Index, out.Result.Time = index, m.meta.clock
+		out.Result.Index, out.Result.Time = index, m.meta.Clock
 	}
 	m.windows.Shrink()
 	m.countEntry(e.size)

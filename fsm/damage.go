@@ -66,7 +66,7 @@ func (m *Machine) Halt(err error) (applied uint64) {
 		m.note(err)
 	}
 	m.halt()
-	return m.meta.index
+	return m.meta.Index
 }
 
 // Resume has a halted machine go on, unless what is in memory may hold half an entry, or

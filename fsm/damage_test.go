@@ -23,7 +23,7 @@ import (
 // function that flips it back.
 func (r *rig) rot(n int) (undo func()) {
 	r.t.Helper()
-	k, v := r.pair(bucketBlocks, n)
+	k, v := r.pair(layout.BucketBlocks, n)
 	ref, err := layout.DecodeRef(k, v)
 	if err != nil {
 		r.t.Fatalf("block %x = %x: %v", k, v, err)
@@ -79,9 +79,9 @@ func TestDamageDoesNotSpread(t *testing.T) {
 		r := newRig(t)
 		r.apply(1, setOf(sessionA, "a"))
 		r.flush()
-		k, v := r.pair(bucketElements, 0)
+		k, v := r.pair(layout.BucketElements, 0)
 		v[len(v)-1] ^= 1
-		r.move(bucketElements, k, k, v)
+		r.move(layout.BucketElements, k, k, v)
 		d, err := r.m.Dump()
 		if err != nil {
 			t.Fatal(err)
@@ -118,11 +118,11 @@ func TestDamageDoesNotSpread(t *testing.T) {
 		r.apply(1, appendOf(sessionA, "id", "hello"))
 		r.flush()
 		r.rot(0)
-		k, v := r.pair(bucketBlocks, 0)
+		k, v := r.pair(layout.BucketBlocks, 0)
 		ref, _ := layout.DecodeRef(k, v)
 		err := r.m.db.Update(func(tx *bbolt.Tx) error {
 			s := newBlockSpace(r.m.files, r.m.cache, r.m.uses, sweep{}, worth{})
-			s.begin(tx.Bucket(bucketBlocks))
+			s.begin(tx.Bucket(layout.BucketBlocks))
 			return s.move(k, ref)
 		})
 		if turn.KindOf(err) != turn.Corrupt {
@@ -143,7 +143,7 @@ func rewriteDump(t *testing.T, dump []byte, change func(bucket, k, v []byte)) []
 	err := readDump(bytes.NewReader(dump), func(bucket, k, v []byte) error {
 		k, v = bytes.Clone(k), bytes.Clone(v)
 		change(bucket, k, v)
-		return w.pair(byte(slices.IndexFunc(buckets(), func(b []byte) bool { return bytes.Equal(b, bucket) })), k, v)
+		return w.pair(byte(slices.IndexFunc(layout.Buckets(), func(b []byte) bool { return bytes.Equal(b, bucket) })), k, v)
 	})
 	if err := errors.Join(err, w.end()); err != nil {
 		t.Fatal(err)
@@ -214,9 +214,9 @@ func TestDamageHaltsUntilTheStateIsReplaced(t *testing.T) {
 			}
 		},
 		"state.db": func(r *rig) {
-			k, v := r.pair(bucketHeads, 0)
+			k, v := r.pair(layout.BucketHeads, 0)
 			v[len(v)-1] ^= 1
-			r.move(bucketHeads, k, k, v)
+			r.move(layout.BucketHeads, k, k, v)
 			if err := r.m.scrub(t.Context()); turn.KindOf(err) != turn.Corrupt {
 				t.Errorf("scrub: %v", err)
 			}

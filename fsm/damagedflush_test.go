@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -75,7 +76,7 @@ func damageable(t *testing.T) (base *rig, places map[string][][]int64, branches 
 		base.flush()
 	}
 	places, branches = make(map[string][][]int64), make(map[string][]int64)
-	for _, b := range [][]byte{bucketHeads, bucketBlocks} {
+	for _, b := range [][]byte{layout.BucketHeads, layout.BucketBlocks} {
 		places[string(b)], branches[string(b)] = base.pagesOf(b)
 		if n := len(places[string(b)]); n < 3 {
 			t.Fatalf("%s has %d leaves", b, n)
@@ -110,7 +111,7 @@ func TestFlushOverADamagedPage(t *testing.T) {
 		}
 	}
 	noticed := 0
-	for _, bucket := range []string{string(bucketHeads), string(bucketBlocks)} {
+	for _, bucket := range []string{string(layout.BucketHeads), string(layout.BucketBlocks)} {
 		leaf, at := leaves[bucket][1], branches[bucket][1]
 		for what, place := range map[string]int64{"first key": leaf[0], "key": leaf[len(leaf)/2], "branch": at} {
 			for _, bit := range []int{7*8 + 1, 14*8 + 1} {
@@ -247,7 +248,7 @@ func TestEmptyingMissesNoBlock(t *testing.T) {
 // process.
 func TestKeyOfAnotherLength(t *testing.T) {
 	base, leaves, _ := damageable(t)
-	leaf := leaves[string(bucketBlocks)][1]
+	leaf := leaves[string(layout.BucketBlocks)][1]
 	r := base.copyOf(t)
 	size := int64(r.m.db.Info().PageSize)
 	for n := range 2 * damagedRounds {

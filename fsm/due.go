@@ -3,17 +3,18 @@ package fsm
 import (
 	"math"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // now returns the cluster time. Only for use in Apply.
-func (m *Machine) now() int64 { return m.meta.clock }
+func (m *Machine) now() int64 { return m.meta.Clock }
 
 // after returns the cluster time in so many milliseconds. One that no number holds is the
 // highest there is.
 func (m *Machine) after(ms int64) int64 {
-	then := m.meta.clock + ms
-	if ms > 0 && then < m.meta.clock {
+	then := m.meta.Clock + ms
+	if ms > 0 && then < m.meta.Clock {
 		return math.MaxInt64
 	}
 	return then
@@ -37,7 +38,7 @@ func (m *Machine) scheduleExpiry(key string, h *head) {
 
 // expireDue deals with up to limit entries of the due index whose time has come.
 func (m *Machine) expireDue(limit int) error {
-	if m.nextDue == 0 || m.nextDue > m.meta.clock {
+	if m.nextDue == 0 || m.nextDue > m.meta.Clock {
 		return nil
 	}
 	it, err := m.dueIndex()
@@ -46,17 +47,17 @@ func (m *Machine) expireDue(limit int) error {
 	}
 	entry, err := dueEntry(it)
 	for ; entry != "" && err == nil && limit > 0; limit-- {
-		deadline, key := splitDueKey(entry)
-		if deadline > m.meta.clock {
+		deadline, key := layout.SplitDueKey(entry)
+		if deadline > m.meta.Clock {
 			break
 		}
-		m.meta.dueFloor = entry
+		m.meta.DueFloor = entry
 		var rescheduled bool
 		if rescheduled, err = m.expireOrReschedule(deadline, key); err != nil {
 			return err
 		}
 		if rescheduled { // the index has changed
-			it.seek(afterKey(entry))
+			it.seek(layout.AfterKey(entry))
 		}
 		entry, err = dueEntry(it)
 	}
@@ -65,7 +66,7 @@ func (m *Machine) expireDue(limit int) error {
 	}
 	m.nextDue = 0
 	if entry != "" {
-		m.nextDue, _ = splitDueKey(entry)
+		m.nextDue, _ = layout.SplitDueKey(entry)
 	}
 	return nil
 }
@@ -79,7 +80,7 @@ func (m *Machine) expireOrReschedule(deadline int64, key string) (rescheduled bo
 	if h == nil || err != nil || h.Scheduled != deadline {
 		return false, err
 	}
-	if h.Expired(m.meta.clock) {
+	if h.Expired(m.meta.Clock) {
 		m.remove(key, h)
 		return false, nil
 	}
@@ -101,7 +102,7 @@ func (m *Machine) firstDue() (int64, error) {
 	if entry == "" || err != nil {
 		return 0, err
 	}
-	deadline, _ := splitDueKey(entry)
+	deadline, _ := layout.SplitDueKey(entry)
 	return deadline, nil
 }
 
@@ -111,8 +112,8 @@ func (m *Machine) dueIndex() (*mergeIter[struct{}], error) {
 	if err != nil {
 		return nil, err
 	}
-	it := &mergeIter[struct{}]{low: afterKey(m.meta.dueFloor)}
-	it.readStore(tx, bucketDue)
+	it := &mergeIter[struct{}]{low: layout.AfterKey(m.meta.DueFloor)}
+	it.readStore(tx, layout.BucketDue)
 	for _, t := range m.memtables() {
 		it.addMemory(&t.due)
 	}
@@ -127,7 +128,7 @@ func dueEntry(it *mergeIter[struct{}]) (string, error) {
 	}
 	if it.source == inStore {
 		k, v := it.stored()
-		if _, err := dumped(bucketDue, k, v); err != nil {
+		if _, err := layout.Dumped(layout.BucketDue, k, v); err != nil {
 			return "", err
 		}
 	}
@@ -135,7 +136,7 @@ func dueEntry(it *mergeIter[struct{}]) (string, error) {
 }
 
 func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.find(key)
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 		return nil
 	}
 	r.Removed = 1
-	if !removes && deadline <= m.meta.clock {
+	if !removes && deadline <= m.meta.Clock {
 		m.remove(key, h)
 		r.Revision = m.revision(key)
 		return nil

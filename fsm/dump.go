@@ -68,13 +68,13 @@ func (m *Machine) Dump() (*Dump, error) {
 		return nil, fmt.Errorf("dump the state: %w", err)
 	}
 	d := &Dump{tx: tx, found: m.damaged}
-	var meta meta
+	var meta layout.Meta
 	err = guarded(func() (err error) {
 		meta, _, err = loadMeta(tx.Tx)
 		return err
 	})
 	if err == nil {
-		d.Index, d.Term = meta.index, meta.term
+		d.Index, d.Term = meta.Index, meta.Term
 		d.Size, err = d.size()
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 	n := countingWriter(0)
 	err := guarded(func() error {
 		return d.write(io.MultiWriter(w, &n), d.tx.pin,
-			func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, checkDumped)
+			func(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }, layout.CheckDumped)
 	})
 	if err != nil {
 		d.found(err)
@@ -137,13 +137,13 @@ func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32,
 		return err
 	}
 	c := chunkWriter{w: w, sum: sum, crc: sum(0, magic)}
-	for i, name := range buckets() {
-		isBlocks := string(name) == string(bucketBlocks)
+	for i, name := range layout.Buckets() {
+		isBlocks := string(name) == string(layout.BucketBlocks)
 		if err := d.tx.Bucket(name).ForEach(func(k, v []byte) (err error) {
 			if isBlocks {
 				v, err = wholeBlock(from, k, v)
 			} else {
-				v, err = dumped(name, k, v)
+				v, err = layout.Dumped(name, k, v)
 			}
 			if err == nil {
 				err = check(name, k, v)
@@ -266,7 +266,7 @@ func readChunk(r io.Reader, buf []byte, n int) ([]byte, error) {
 }
 
 func readPairs(b []byte, fn func(bucket []byte, k, v []byte) error) error {
-	names := buckets()
+	names := layout.Buckets()
 	r := layout.NewReader(b)
 	for r.More() {
 		i := r.Next(1)[0]

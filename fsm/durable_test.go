@@ -46,8 +46,8 @@ func TestDurableIsWhatIsStored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if durable != stored.index {
-			t.Fatalf("entry %d is said to be durable, the store ends at entry %d", durable, stored.index)
+		if durable != stored.Index {
+			t.Fatalf("entry %d is said to be durable, the store ends at entry %d", durable, stored.Index)
 		}
 		r.index, _ = r.m.Applied()
 	}

@@ -1,8 +1,6 @@
 package fsm
 
 import (
-	"encoding/binary"
-
 	"github.com/tidwall/btree"
 
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
@@ -19,7 +17,7 @@ import (
 //	         's' 8 bytes of score, member      → nothing
 //	stream   16 bytes of id, big endian        → the entry (see encodeEntry)
 //
-// All elements of all keys are in one order, by elementKey: in a tree of each memtable,
+// All elements of all keys are in one order, by ElementKey: in a tree of each memtable,
 // and in one bucket of the store.
 
 // change is what a memtable did to an element: gave it a value, or removed it.
@@ -28,24 +26,16 @@ type change struct {
 	gone  bool
 }
 
-// overlay is what a memtable changed of elements, by elementKey.
+// overlay is what a memtable changed of elements, by ElementKey.
 type overlay = btree.Map[string, change]
 
 const (
-	incSize     = 8
 	elementCost = 80 // memory that a change takes besides its own bytes
 )
 
-// elementKey orders by incarnation, then name.
-func elementKey(inc uint64, name string) string {
-	b := make([]byte, incSize, incSize+len(name))
-	binary.BigEndian.PutUint64(b, inc)
-	return string(append(b, name...))
-}
-
 // setElement records a change. The caller gives value away.
 func (t *memtable) setElement(inc uint64, name string, c change) {
-	key := elementKey(inc, name)
+	key := layout.ElementKey(inc, name)
 	if w := t.tails[inc]; c.gone && w != nil && w.complete {
 		// Nothing older holds it: there is nothing to hide.
 		if old, known := t.elements.Delete(key); known {
@@ -65,7 +55,7 @@ func (t *memtable) setElement(inc uint64, name string, c change) {
 type elements struct {
 	inc   uint64
 	front string    // no element with a lower name is left
-	gaps  *gaps.Set // by elementKey; nil: none are known
+	gaps  *gaps.Set // by ElementKey; nil: none are known
 	// learned is where walks of Apply remember the gaps that they find.
 	learned **gaps.Set
 	layers  []*overlay // newest first
@@ -110,7 +100,7 @@ func (m *Machine) elements(h *head) (elements, error) {
 // putElement gives an element of an owned head a value, which is not written to again.
 func (m *Machine) putElement(h *head, name string, value []byte) {
 	if h.gaps != nil {
-		h.gaps.Cut(elementKey(h.Inc, name))
+		h.gaps.Cut(layout.ElementKey(h.Inc, name))
 	}
 	m.active.setElement(h.Inc, name, change{value: value})
 }
@@ -141,7 +131,7 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 	if name < e.front {
 		return nil, false, nil
 	}
-	key := elementKey(e.inc, name)
+	key := layout.ElementKey(e.inc, name)
 	for _, l := range e.layers {
 		if c, known := l.Get(key); known {
 			return c.value, !c.gone, nil
@@ -151,7 +141,7 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 		e.missed = e.missed || e.partial
 		return nil, false, nil
 	}
-	v, err := e.tx.get(bucketElements, []byte(key))
+	v, err := e.tx.get(layout.BucketElements, []byte(key))
 	if v == nil || err != nil {
 		return nil, false, err
 	}
@@ -178,7 +168,7 @@ func (m *Machine) noteGap(h *head, name string) {
 	if e.ascend(name, first) != nil {
 		return
 	}
-	x := gaps.Gap{From: elementKey(h.Inc, name), To: e.edge}
+	x := gaps.Gap{From: layout.ElementKey(h.Inc, name), To: e.edge}
 	if e.descend(name, first) != nil {
 		return
 	}

@@ -9,25 +9,25 @@ import (
 // fn returns false.
 func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
 	it := e.walk(false)
-	it.seek(elementKey(e.inc, from))
+	it.seek(layout.ElementKey(e.inc, from))
 	return e.each(it, fn)
 }
 
 // descend is ascend the other way, with names below before.
 func (e *elements) descend(before string, fn func(name string, value []byte) bool) error {
 	it := e.walk(true)
-	it.seek(elementKey(e.inc, before))
+	it.seek(layout.ElementKey(e.inc, before))
 	return e.each(it, fn)
 }
 
 // walk returns an iterator over the changes and the store, within the key's elements.
 func (e *elements) walk(down bool) *mergeIter[change] {
-	it := &mergeIter[change]{down: down, low: elementKey(e.inc, e.front), high: elementKey(e.inc+1, "")}
+	it := &mergeIter[change]{down: down, low: layout.ElementKey(e.inc, e.front), high: layout.ElementKey(e.inc+1, "")}
 	for _, l := range e.layers {
 		it.addMemory(l)
 	}
 	if e.tx != nil {
-		it.readStore(e.tx, bucketElements)
+		it.readStore(e.tx, layout.BucketElements)
 	}
 	return it
 }
@@ -48,7 +48,7 @@ func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte
 		}
 		run.End()
 		e.passed++
-		if !fn(it.key[incSize:], value) {
+		if !fn(it.key[layout.IncSize:], value) {
 			return nil
 		}
 	}
@@ -71,11 +71,11 @@ func (e *elements) skip(it *mergeIter[change]) gaps.Gap {
 	x, known := e.gaps.At(it.key)
 	switch {
 	case known && it.down:
-		x.To = afterKey(it.key)
+		x.To = layout.AfterKey(it.key)
 	case known:
 		x.From = it.key
 	default:
-		x = gaps.Gap{From: it.key, To: afterKey(it.key)}
+		x = gaps.Gap{From: it.key, To: layout.AfterKey(it.key)}
 	}
 	e.edge = x.To
 	if it.down {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -40,7 +41,7 @@ func TestFlushOfADeletionTouchesNoBlock(t *testing.T) {
 	}
 	r.apply(4+turn.TombstoneTime, &turn.Clear{Key: key(0)})
 	r.settle()
-	r.expectEmpty(bucketBlocks, bucketGarbage, bucketTombstones)
+	r.expectEmpty(layout.BucketBlocks, layout.BucketGarbage, layout.BucketTombstones)
 }
 
 // Long work waits while a flush is running and half of what may gather in that time

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, o.Type)
 	if err != nil {
 		return err
@@ -45,7 +46,7 @@ func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
 }
 
 func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, o.Type)
 	if h == nil || err != nil {
 		return err
@@ -85,7 +86,7 @@ func (v values) takeNamed(h *head, e *elements, name string) (had bool, err erro
 }
 
 func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeHash)
 	if err != nil {
 		return err

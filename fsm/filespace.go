@@ -31,8 +31,8 @@ type use struct{ extent, live int64 }
 type uses map[uint64]use
 
 func loadUses(tx *bbolt.Tx) (uses, error) {
-	account := tx.Bucket(bucketFiles)
-	if err := checkAccount(account, tx.Bucket(bucketSums)); err != nil {
+	account := tx.Bucket(layout.BucketFiles)
+	if err := checkAccount(account, tx.Bucket(layout.BucketSums)); err != nil {
 		return nil, err
 	}
 	u := make(uses)
@@ -50,7 +50,7 @@ func sealAccount(account, sums pairs) error {
 	if err != nil {
 		return err
 	}
-	return sums.Put(keyFiles, layout.Seal(keyFiles, all)[:layout.SealSize])
+	return sums.Put(layout.KeyFiles, layout.Seal(layout.KeyFiles, all)[:layout.SealSize])
 }
 
 // checkAccount holds the account against its checksum. A new store has neither.
@@ -59,11 +59,11 @@ func checkAccount(account, sums *bbolt.Bucket) error {
 	if err != nil {
 		return err
 	}
-	sum := sums.Get(keyFiles)
+	sum := sums.Get(layout.KeyFiles)
 	if sum == nil && len(all) == 0 {
 		return nil
 	}
-	_, err = layout.Unseal(keyFiles, slices.Concat(sum, all), "account of the block files")
+	_, err = layout.Unseal(layout.KeyFiles, slices.Concat(sum, all), "account of the block files")
 	return err
 }
 
@@ -277,7 +277,7 @@ func (s *blockSpace) save(account, sums pairs, before uses) (unused []uint64, er
 		if u == before[n] {
 			continue
 		}
-		v := binary.AppendUvarint(uvarint(uint64(u.extent)), uint64(max(u.live, 0)))
+		v := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(u.extent)), uint64(max(u.live, 0)))
 		if err := account.Put(fileKey(n), v); err != nil {
 			return nil, err
 		}

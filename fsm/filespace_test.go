@@ -84,7 +84,7 @@ func (r *rig) checkAccount() {
 	r.t.Helper()
 	want := make(map[uint64]int64)
 	if err := r.m.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bucketBlocks).ForEach(func(k, v []byte) error {
+		return tx.Bucket(layout.BucketBlocks).ForEach(func(k, v []byte) error {
 			ref, err := layout.DecodeRef(k, v)
 			want[ref.File] += ref.Size()
 			return err

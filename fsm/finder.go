@@ -1,6 +1,9 @@
 package fsm
 
-import "go.etcd.io/bbolt"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"go.etcd.io/bbolt"
+)
 
 // finder finds blocks in a transaction that writes. It uses its cursor
 // again and again, and so every answer is valid until the next question.
@@ -54,10 +57,10 @@ func (f *finder) lastUpTo(key []byte) (c *bbolt.Cursor, k, v []byte, err error) 
 		}
 	}
 	if k == nil || string(k) > string(key) || above != nil && string(above) < string(key) {
-		return f.cursor, nil, nil, misled(bucketBlocks, key)
+		return f.cursor, nil, nil, misled(layout.BucketBlocks, key)
 	}
-	if err = wholePair(bucketBlocks, k, v); err == nil && above != nil {
-		err = wholePair(bucketBlocks, above, aboveV)
+	if err = layout.WholePair(layout.BucketBlocks, k, v); err == nil && above != nil {
+		err = layout.WholePair(layout.BucketBlocks, above, aboveV)
 	}
 	return f.cursor, k, v, err
 }
@@ -68,7 +71,7 @@ func (f *finder) precedes(key []byte) (bool, error) {
 		low, v := f.cursor.First()
 		f.low = append(f.low[:0:0], low...) // nil if there is none
 		if low != nil {
-			if err := wholePair(bucketBlocks, low, v); err != nil {
+			if err := layout.WholePair(layout.BucketBlocks, low, v); err != nil {
 				return false, err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/internal/signal"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // FlushStats describes a flush.
@@ -105,7 +106,7 @@ func (m *Machine) flush() (more bool, err error) {
 		defer m.mu.Unlock()
 		return false, err
 	}
-	if m.frozen == nil && m.meta.index == m.durable.index {
+	if m.frozen == nil && m.meta.Index == m.durable.index {
 		m.mu.Unlock()
 		return m.short.Load() && m.uses.sparsest(math.MaxUint64, m.worthNow()) != 0, nil
 	}
@@ -125,17 +126,17 @@ func (m *Machine) flush() (more bool, err error) {
 	if t.bytes > 0 {
 		m.warm = t
 	}
-	m.durable = position{t.meta.index, t.meta.term}
+	m.durable = position{t.meta.Index, t.meta.Term}
 	m.room.Broadcast()
 	m.mu.Unlock()
 	stats := FlushStats{Duration: time.Since(began), Bytes: t.bytes, Sessions: len(t.heads), Blocks: w.blocks}
-	m.cfg.Logger.Debug("flushed the state", "index", t.meta.index, "duration", stats.Duration, "bytes", stats.Bytes,
+	m.cfg.Logger.Debug("flushed the state", "index", t.meta.Index, "duration", stats.Duration, "bytes", stats.Bytes,
 		"sessions", stats.Sessions, "blocks", stats.Blocks)
 	if m.cfg.OnFlush != nil {
 		m.cfg.OnFlush(stats)
 	}
 	if t.hash {
-		err = m.hashStore(t.meta.index)
+		err = m.hashStore(t.meta.Index)
 	}
 	return w.garbage, err
 }
@@ -176,12 +177,12 @@ func (m *Machine) commit(w *writer, change func() error) error {
 		if last := m.committed.Load(); id <= last {
 			return wentBack(id-1, last)
 		}
-		w.space.begin(w.tx.Bucket(bucketBlocks))
+		w.space.begin(w.tx.Bucket(layout.BucketBlocks))
 		if err := change(); err != nil {
 			return err
 		}
 		w.garbage = w.untidy()
-		unused, err = w.space.save(w.tx.Bucket(bucketFiles), w.tx.Bucket(bucketSums), m.uses)
+		unused, err = w.space.save(w.tx.Bucket(layout.BucketFiles), w.tx.Bucket(layout.BucketSums), m.uses)
 		return err
 	})
 	if err != nil {
@@ -264,7 +265,7 @@ func (m *Machine) freeze() {
 		return
 	}
 	m.active.meta = m.meta
-	m.active.meta.tags = m.tags.share()
+	m.active.tags = m.tags.Share()
 	m.frozen = m.active
 	m.beginMemtable()
 }

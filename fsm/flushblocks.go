@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"encoding/binary"
 	"iter"
 	"maps"
 	"slices"
@@ -111,7 +110,7 @@ func (s *tailWriter) rewriteRemoved() error {
 	}
 	start := min(s.low[0], s.low[1], s.start)
 	if start > 1 {
-		if err := s.discard(0, s.inc, waste{below: start}); err != nil {
+		if err := s.discard(0, s.inc, layout.Waste{Below: start}); err != nil {
 			return err
 		}
 	}
@@ -171,7 +170,7 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 		}
 	}
 	if k != nil {
-		if err := wholePair(bucketBlocks, k, v); err != nil {
+		if err := layout.WholePair(layout.BucketBlocks, k, v); err != nil {
 			return 0, err
 		}
 	}
@@ -253,5 +252,3 @@ func (s *tailWriter) put(key, value []byte) error {
 	}
 	return s.space.put(key, value)
 }
-
-func uvarint(v uint64) []byte { return binary.AppendUvarint(nil, v) }

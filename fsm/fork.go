@@ -6,7 +6,7 @@ import (
 )
 
 func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
-	from, to := joinKey(o.Key), joinKey(o.To)
+	from, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
 	src, err := m.expected(from, o.Expect)
 	if err != nil {
 		return err

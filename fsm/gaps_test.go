@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -269,7 +270,7 @@ func (r *rig) deadKeys() (n int, live []string) {
 			if h == nil {
 				n++
 			} else {
-				live = append(live, splitKey(key).Name)
+				live = append(live, layout.SplitKey(key).Name)
 			}
 			return true
 		})

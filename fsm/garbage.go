@@ -17,7 +17,7 @@ const garbageChunk = 20_000
 // writeTombstones records the deleted sessions whose ids are remembered, and what is
 // to be removed of the deleted ones, now or when they are forgotten.
 func (w *writer) writeTombstones() error {
-	b := w.tx.Bucket(bucketTombstones)
+	b := w.tx.Bucket(layout.BucketTombstones)
 	type ended struct {
 		when      int64
 		tombstone string
@@ -29,9 +29,9 @@ func (w *writer) writeTombstones() error {
 		}
 	}
 	var err error
-	w.table.tombstones.Scan(func(key string, g tombstone) bool {
-		gone[g.inc] = ended{g.deadline, key}
-		err = putSealed(b, []byte(key), g.encode())
+	w.table.tombstones.Scan(func(key string, g layout.Tombstone) bool {
+		gone[g.Inc] = ended{g.Deadline, key}
+		err = putSealed(b, []byte(key), g.Encode())
 		return err == nil
 	})
 	// In the order of the garbage: bbolt splits a page when it commits, and what
@@ -41,7 +41,7 @@ func (w *writer) writeTombstones() error {
 	})
 	for _, inc := range incs {
 		if err == nil {
-			err = w.discard(gone[inc].when, inc, waste{below: maxSeq, tombstone: gone[inc].tombstone})
+			err = w.discard(gone[inc].when, inc, layout.Waste{Below: layout.MaxSeq, Tombstone: gone[inc].tombstone})
 			w.pacer.did(smallCost)
 		}
 	}
@@ -51,7 +51,7 @@ func (w *writer) writeTombstones() error {
 // writeFloors notes what is to be removed of streams that were trimmed.
 func (w *writer) writeFloors() error {
 	for _, inc := range slices.Sorted(maps.Keys(w.table.floors)) {
-		if err := w.discard(0, inc, waste{names: w.table.floors[inc]}); err != nil {
+		if err := w.discard(0, inc, layout.Waste{Names: w.table.floors[inc]}); err != nil {
 			return err
 		}
 		w.pacer.did(smallCost)
@@ -59,49 +59,25 @@ func (w *writer) writeFloors() error {
 	return nil
 }
 
-// waste is what may be removed of an incarnation.
-type waste struct {
-	below     uint64 // blocks that hold only seqs below; maxSeq: all of it, elements too
-	tombstone string // key of the tombstone, if one goes with it
-	names     string // elements with names below
-}
-
 // discard notes what is garbage of inc from cluster time when on.
-func (w *writer) discard(when int64, inc uint64, x waste) error {
-	b := w.tx.Bucket(bucketGarbage)
+func (w *writer) discard(when int64, inc uint64, x layout.Waste) error {
+	b := w.tx.Bucket(layout.BucketGarbage)
 	key := layout.BlockKey(uint64(when), inc)
 	if stored := b.Get(key); stored != nil {
-		old, err := decodeGarbage(key, stored)
+		old, err := layout.DecodeWaste(key, stored)
 		if err != nil {
 			return err
 		}
-		x.below, x.names = max(x.below, old.below), max(x.names, old.names)
+		x.Below, x.Names = max(x.Below, old.Below), max(x.Names, old.Names)
 	}
-	v := layout.AppendString(uvarint(x.below), x.tombstone)
-	if x.names != "" {
-		v = layout.AppendString(v, x.names)
-	}
-	return putSealed(b, key, v)
-}
-
-func decodeGarbage(key, stored []byte) (x waste, err error) {
-	v, err := dumped(bucketGarbage, key, stored)
-	if err != nil {
-		return x, err
-	}
-	r := layout.NewReader(v)
-	x.below, x.tombstone = r.Uint(), r.Text()
-	if r.More() {
-		x.names = r.Text()
-	}
-	return x, r.End("garbage entry")
+	return putSealed(b, key, x.Encode())
 }
 
 // untidy reports whether there is garbage whose time has come, or a file to clean.
 func (w *writer) untidy() bool {
-	k, _ := w.tx.Bucket(bucketGarbage).Cursor().First()
+	k, _ := w.tx.Bucket(layout.BucketGarbage).Cursor().First()
 	if len(k) == layout.BlockKeySize {
-		if when, _ := layout.SplitBlockKey(k); int64(when) <= w.table.meta.clock {
+		if when, _ := layout.SplitBlockKey(k); int64(when) <= w.table.meta.Clock {
 			return true
 		}
 	}
@@ -110,7 +86,7 @@ func (w *writer) untidy() bool {
 
 // collectGarbage removes blocks and elements whose time has come, a bounded number.
 func (w *writer) collectGarbage() error {
-	b := w.tx.Bucket(bucketGarbage)
+	b := w.tx.Bucket(layout.BucketGarbage)
 	budget := garbageChunk
 	for budget > 0 {
 		k, v := b.Cursor().First()
@@ -118,19 +94,19 @@ func (w *writer) collectGarbage() error {
 			return nil
 		}
 		k = slices.Clone(k)
-		x, err := decodeGarbage(k, v)
+		x, err := layout.DecodeWaste(k, v)
 		if err != nil {
 			return err
 		}
 		when, inc := layout.SplitBlockKey(k)
-		if int64(when) > w.table.meta.clock {
+		if int64(when) > w.table.meta.Clock {
 			return nil
 		}
-		n, err := w.removeBlocks(inc, x.below, budget)
+		n, err := w.removeBlocks(inc, x.Below, budget)
 		if err != nil {
 			return err
 		}
-		if x.below == maxSeq || x.names != "" {
+		if x.Below == layout.MaxSeq || x.Names != "" {
 			more, err := w.removeElements(inc, &x, budget-n)
 			if err != nil {
 				return err
@@ -140,8 +116,8 @@ func (w *writer) collectGarbage() error {
 		if budget -= max(n, 1); budget <= 0 && n > 0 {
 			break // there may be more of this key
 		}
-		if x.tombstone != "" {
-			if err := w.tx.Bucket(bucketTombstones).Delete([]byte(x.tombstone)); err != nil {
+		if x.Tombstone != "" {
+			if err := w.tx.Bucket(layout.BucketTombstones).Delete([]byte(x.Tombstone)); err != nil {
 				return err
 			}
 		}
@@ -168,9 +144,9 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 		}
 		// The next block's key is above all seqs of this one: only the last has to be read.
 		k, v = c.Next()
-		known := below == maxSeq
+		known := below == layout.MaxSeq
 		if k != nil {
-			if err := wholePair(bucketBlocks, k, v); err != nil {
+			if err := layout.WholePair(layout.BucketBlocks, k, v); err != nil {
 				return 0, err
 			}
 		}
@@ -194,15 +170,15 @@ func (w *writer) removeBlocks(inc, below uint64, limit int) (int, error) {
 
 // removeElements removes up to limit elements of inc that are waste. What is of another, or
 // none, and looks like these because its key is damaged, can only be the first or the last.
-func (w *writer) removeElements(inc uint64, x *waste, limit int) (int, error) {
-	b := w.tx.Bucket(bucketElements)
+func (w *writer) removeElements(inc uint64, x *layout.Waste, limit int) (int, error) {
+	b := w.tx.Bucket(layout.BucketElements)
 	var keys [][]byte
-	prefix := []byte(elementKey(inc, ""))
-	end := []byte(elementKey(inc, x.names))
+	prefix := []byte(layout.ElementKey(inc, ""))
+	end := []byte(layout.ElementKey(inc, x.Names))
 	var first, last []byte
 	c := b.Cursor()
 	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(keys) < limit; k, v = c.Next() {
-		if x.below != maxSeq && bytes.Compare(k, end) >= 0 {
+		if x.Below != layout.MaxSeq && bytes.Compare(k, end) >= 0 {
 			break
 		}
 		if last = v; len(keys) == 0 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -63,7 +64,7 @@ func TestGoldenDump(t *testing.T) {
 	if !bytes.Equal(restored.dump(), golden) {
 		t.Error("dumped again, it is different")
 	}
-	for i, bucket := range buckets() {
+	for i, bucket := range layout.Buckets() {
 		if k, _ := restored.pair(bucket, 0); k == nil {
 			t.Errorf("there is nothing in bucket %d, %s", i, bucket)
 		}

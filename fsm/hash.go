@@ -48,7 +48,7 @@ func (m *Machine) takeHash() {
 		m.kick.Notify()
 		m.room.Wait()
 	}
-	if m.usable() != nil || m.meta.index != m.hash.wanted {
+	if m.usable() != nil || m.meta.Index != m.hash.wanted {
 		m.hash.wanted = 0
 		return
 	}
@@ -89,16 +89,16 @@ func hashState(tx *reading) (string, error) {
 		return "", err
 	}
 	s := hasher{h: sha256.New(), tx: tx}
-	s.bytes(m.encode())
-	windows := tx.Bucket(bucketMeta).Get(keyTags)
+	s.bytes(m.Encode())
+	windows := tx.Bucket(layout.BucketMeta).Get(layout.KeyTags)
 	if windows != nil { // not a new store
-		if windows, err = dumped(bucketMeta, keyTags, windows); err != nil {
+		if windows, err = layout.Dumped(layout.BucketMeta, layout.KeyTags, windows); err != nil {
 			return "", err
 		}
 	}
 	s.bytes(windows)
-	if err := tx.Bucket(bucketHeads).ForEach(func(k, v []byte) error {
-		v, err := dumped(bucketHeads, k, v)
+	if err := tx.Bucket(layout.BucketHeads).ForEach(func(k, v []byte) error {
+		v, err := layout.Dumped(layout.BucketHeads, k, v)
 		if err != nil {
 			return err
 		}
@@ -112,25 +112,25 @@ func hashState(tx *reading) (string, error) {
 			return s.elements(&elements{inc: h.Inc, front: h.front, tx: tx})
 		}
 		v2 := view{inc: h.Inc, low: h.Floors(), high: h.High, tx: tx}
-		return s.messages(&v2, h.remembered())
+		return s.messages(&v2, rememberedOf(h))
 	}); err != nil {
 		return "", err
 	}
-	if err := tx.Bucket(bucketTombstones).ForEach(func(k, v []byte) error {
-		g, err := decodeTombstone(k, v)
-		if err != nil || g.deadline <= m.clock {
+	if err := tx.Bucket(layout.BucketTombstones).ForEach(func(k, v []byte) error {
+		g, err := layout.DecodeTombstone(k, v)
+		if err != nil || g.Deadline <= m.Clock {
 			return err // forgotten; when it is removed is up to each node
 		}
 		s.bytes(k)
-		s.bytes(g.encode())
-		v2 := view{inc: g.inc, low: [2]uint64{g.last + 1, g.last + 1}, tx: tx}
-		return s.messages(&v2, g.remembered())
+		s.bytes(g.Encode())
+		v2 := view{inc: g.Inc, low: [2]uint64{g.Last + 1, g.Last + 1}, tx: tx}
+		return s.messages(&v2, rememberedAfter(&g))
 	}); err != nil {
 		return "", err
 	}
-	for _, b := range [][]byte{bucketDue, bucketNamespaces} {
+	for _, b := range [][]byte{layout.BucketDue, layout.BucketNamespaces} {
 		if err := tx.Bucket(b).ForEach(func(k, v []byte) error {
-			v, err := dumped(b, k, v)
+			v, err := layout.Dumped(b, k, v)
 			s.bytes(k)
 			s.bytes(v)
 			return err

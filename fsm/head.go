@@ -17,7 +17,7 @@ type head struct {
 	in     *memtable        // that holds the head, or held it before it was deleted
 	tail   *tail            // of inc, in that memtable
 	window *idwindow.Window // of inc; perhaps forgotten since
-	gaps   *gaps.Set        // between its elements, by elementKey; nil: none are known
+	gaps   *gaps.Set        // between its elements, by ElementKey; nil: none are known
 	// of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of
 	// them, others
 	front string
@@ -28,7 +28,7 @@ func (h *head) held() bool { return h != nil && (h.Count() > 0 || h.Type == turn
 
 // openHead decodes a head as the store has it.
 func openHead(key, stored []byte) (*head, error) {
-	b, err := dumped(bucketHeads, key, stored)
+	b, err := layout.Dumped(layout.BucketHeads, key, stored)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -116,7 +117,7 @@ func TestReadsMissNoPair(t *testing.T) {
 		want = append(want, r.query(q))
 	}
 	noticed := 0
-	for i, p := range append(r.hidden(bucketHeads), r.hidden(bucketElements)...) {
+	for i, p := range append(r.hidden(layout.BucketHeads), r.hidden(layout.BucketElements)...) {
 		for bit := i % 2; bit < 8*p.size; bit += someBits(2) {
 			r.flip(p.at, bit)
 			for i, q := range queries {
@@ -146,7 +147,7 @@ func TestEntriesMissNoPair(t *testing.T) {
 	r.fillHidden()
 	r.m.cfg.OnDamage = func(error) {}
 	var keys []hiddenPair
-	for _, bucket := range [][]byte{bucketHeads, bucketElements, bucketTombstones, bucketDue} {
+	for _, bucket := range [][]byte{layout.BucketHeads, layout.BucketElements, layout.BucketTombstones, layout.BucketDue} {
 		keys = append(keys, r.hidden(bucket)...)
 	}
 	noticed := 0
@@ -248,13 +249,13 @@ func TestGarbageIsVerified(t *testing.T) {
 			r.apply(1, setOf(hiddenKey(fmt.Sprint(i)), "1"))
 		}
 		r.flush()
-		from, v := r.pair(bucketElements, 3-at)
-		other, _ := r.pair(bucketElements, at)
+		from, v := r.pair(layout.BucketElements, 3-at)
+		other, _ := r.pair(layout.BucketElements, at)
 		to := append(bytes.Clone(other), byte('0'))
 		if at == 2 {
-			to = bytes.Clone(other[:incSize])
+			to = bytes.Clone(other[:layout.IncSize])
 		}
-		r.move(bucketElements, from, to, v)
+		r.move(layout.BucketElements, from, to, v)
 		r.apply(1, &turn.Delete{Keys: []turn.Key{hiddenKey(fmt.Sprint(at))}})
 		_ = r.m.Flush(t.Context()) // fails if it collects garbage itself
 		_, _ = r.m.tidy()

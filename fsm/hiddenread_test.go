@@ -67,8 +67,8 @@ func TestReadsMissNoBlockOfAnyLeaf(t *testing.T) {
 	r := base.copyOf(t)
 	noticed := 0
 	for what, place := range map[string]int64{
-		"first key": leaves[string(bucketBlocks)][1][0], "branch": branches[string(bucketBlocks)][1],
-		"last of the branch": branches[string(bucketBlocks)][2],
+		"first key": leaves[string(layout.BucketBlocks)][1][0], "branch": branches[string(layout.BucketBlocks)][1],
+		"last of the branch": branches[string(layout.BucketBlocks)][2],
 	} {
 		for bit := 1; bit < 8*layout.BlockKeySize; bit += 3 {
 			for i := range damagedSessions {
@@ -119,7 +119,7 @@ func (r *rig) blockKeys(inc uint64) (places []int64) {
 	}
 	defer tx.Rollback()
 	begin := r.m.db.Info().Data // of the mapped file
-	c := tx.Bucket(bucketBlocks).Cursor()
+	c := tx.Bucket(layout.BucketBlocks).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if ofIncarnation(k, inc) {
 			places = append(places, int64(uintptr(unsafe.Pointer(&k[0]))-begin))

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -72,7 +74,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 	for i := range 3 { // the second finds no window, the third has one
 		r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))
 	}
-	h := r.m.active.heads[joinKey(sessionA)]
+	h := r.m.active.heads[layout.JoinKey(sessionA)]
 	w := h.window
 	kept := func() bool { return w != nil && r.m.windows.Get(h.Inc) == w }
 	if !kept() {
@@ -90,7 +92,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 		}
 	}
 	r.apply(1, appendOf(sessionA, "id3", "data"))
-	if again := r.m.active.heads[joinKey(sessionA)].window; again == w || again.Next != 5 {
+	if again := r.m.active.heads[layout.JoinKey(sessionA)].window; again == w || again.Next != 5 {
 		t.Fatalf("after another message the head knows the window %+v", again)
 	}
 }
@@ -111,7 +113,7 @@ func TestIDsOfDeletedSessionAreRememberedTenMinutes(t *testing.T) {
 		t.Fatalf("at the end: %+v, %v; want it appended", out.Result, out.Err)
 	}
 	r.flush()
-	r.expectEmpty(bucketTombstones, bucketGarbage)
+	r.expectEmpty(layout.BucketTombstones, layout.BucketGarbage)
 }
 
 // A command that a node sends again after a leader change must take effect once.
@@ -143,7 +145,7 @@ func TestTaggedCommandTakesEffectOnce(t *testing.T) {
 	if out := send(2); out.Skipped {
 		t.Fatal("2 after 3 was skipped")
 	}
-	if out := send(2 + tagWindow); out.Skipped {
+	if out := send(2 + tags.Window); out.Skipped {
 		t.Fatal("a far later number was skipped")
 	}
 	for _, n := range []uint64{1, 2, 3} {
@@ -154,11 +156,11 @@ func TestTaggedCommandTakesEffectOnce(t *testing.T) {
 	if out := send(4); out.Skipped {
 		t.Fatal("4, in the window and never seen, was skipped")
 	}
-	if out := send(10 * tagWindow); out.Skipped {
+	if out := send(10 * tags.Window); out.Skipped {
 		t.Fatal("a number beyond the window was skipped")
 	}
 	// Its place in the window was taken by number 3 before.
-	if out := send(9*tagWindow + 3); out.Skipped {
+	if out := send(9*tags.Window + 3); out.Skipped {
 		t.Fatal("a number never seen was skipped")
 	}
 	if got := r.query(&turn.Info{Key: sessionA}).Count; got != 7 {
@@ -173,7 +175,7 @@ func TestFingerprintsThatCollide(t *testing.T) {
 		id, other := r.collidingIDs()
 		r.apply(1, appendOf(sessionA, id, "data"))
 		r.apply(1, appendOf(sessionA, id, "data")) // so that there is a window
-		h, _ := r.m.headIn(joinKey(sessionA))
+		h, _ := r.m.headIn(layout.JoinKey(sessionA))
 		looked := false
 		r.m.windows.Get(h.Inc).Find(r.m.windows.Print(other), func(uint64) bool {
 			looked = true

@@ -10,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,7 +24,7 @@ func (r *rig) hide(bucket []byte, inc uint64) {
 		if k == nil {
 			break
 		}
-		if !bytes.HasPrefix(k, []byte(elementKey(inc, ""))) {
+		if !bytes.HasPrefix(k, []byte(layout.ElementKey(inc, ""))) {
 			continue
 		}
 		if err := r.m.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete(k) }); err != nil {
@@ -111,7 +112,7 @@ func TestEntryMissesMessages(t *testing.T) {
 				r.apply(1, appendOf(sessionA, fmt.Sprint(i), "hello"))
 			}
 			r.flush()
-			r.hide(bucketBlocks, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
+			r.hide(layout.BucketBlocks, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
 			r.expectHalt(told, op)
 		})
 	}
@@ -125,7 +126,7 @@ func TestEntryMissesElements(t *testing.T) {
 				r, told := repairable(t)
 				r.fillFour(typ)
 				r.flush()
-				r.hide(bucketElements, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
+				r.hide(layout.BucketElements, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
 				r.expectHalt(told, op)
 			})
 		}
@@ -161,10 +162,10 @@ func TestRankOfAMissingPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := []byte(elementKey(inc, scoreName(2, "2")))
-	value := bytes.Clone(tx.Bucket(bucketElements).Get(from))
+	from := []byte(layout.ElementKey(inc, scoreName(2, "2")))
+	value := bytes.Clone(tx.Bucket(layout.BucketElements).Get(from))
 	_ = tx.Rollback()
-	r.move(bucketElements, from, []byte(elementKey(inc^1<<40, "")), value)
+	r.move(layout.BucketElements, from, []byte(layout.ElementKey(inc^1<<40, "")), value)
 	if _, err := r.m.Query(&turn.Rank{Key: sessionA, Member: "1"}); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +186,7 @@ func TestQueryMissesMessages(t *testing.T) {
 		defer func() { cancel(); synctest.Wait() }()
 		go r.m.scrubs(ctx)
 		time.Sleep(scrubRetryMost + time.Minute) // after the first scrub
-		r.hide(bucketBlocks, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
+		r.hide(layout.BucketBlocks, r.query(&turn.Info{Key: sessionA}).Session.Incarnation)
 		fails := func() {
 			t.Helper()
 			for _, q := range []turn.Query{&turn.Read{Key: sessionA}, &turn.List{Key: sessionA, Stop: -1}} {
@@ -201,9 +202,9 @@ func TestQueryMissesMessages(t *testing.T) {
 				t.Fatalf("damage %v, halted %t, told %d times", err, halted, *told)
 			}
 		}
-		k, v := r.pair(bucketElements, 0)
+		k, v := r.pair(layout.BucketElements, 0)
 		v[len(v)-1] ^= 1
-		r.move(bucketElements, k, k, v)
+		r.move(layout.BucketElements, k, k, v)
 		fails()
 		if err, halted := r.m.Damage(); !halted || *told != 1 {
 			t.Errorf("after a scrub: damage %v, halted %t, told %d times", err, halted, *told)

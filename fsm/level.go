@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -13,18 +14,10 @@ func (m *Machine) Level() turn.ClusterLevel { return turn.ClusterLevel(m.reached
 // entries. One that this version does not know ends the machine,
 // rather than have it come to another state than the others.
 func (m *Machine) setLevel(o *codec.SetLevel) error {
-	if err := knownLevel(o.Level); err != nil {
+	if err := layout.KnownLevel(o.Level); err != nil {
 		return err
 	}
-	m.meta.level = max(m.meta.level, o.Level)
-	m.reached.Store(uint64(m.meta.level))
-	return nil
-}
-
-func knownLevel(l turn.ClusterLevel) error {
-	if l > turn.NewestLevel {
-		return turn.Errorf(turn.Newer, "the cluster is at level %d, this version of turnlog knows levels up to %d: "+
-			"run the version that the other nodes run", l, turn.NewestLevel)
-	}
+	m.meta.Level = max(m.meta.Level, o.Level)
+	m.reached.Store(uint64(m.meta.Level))
 	return nil
 }

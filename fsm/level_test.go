@@ -23,7 +23,7 @@ func TestLevelIsPartOfTheState(t *testing.T) {
 	r := newRig(t)
 	want := func(level turn.ClusterLevel, when string) {
 		t.Helper()
-		if got := r.m.Level(); got != level || r.m.meta.level != level {
+		if got := r.m.Level(); got != level || r.m.meta.Level != level {
 			t.Errorf("%s, the level is %d, want %d", when, got, level)
 		}
 	}
@@ -64,7 +64,7 @@ func TestFormOfTheStateDescription(t *testing.T) {
 	r.raise(turn.Level1)
 	r.flush()
 	want := []byte("\x01" + "\x02\x01\xe8\x07\x00\x00\x01" + "\x00" + "\x01c" + "\x01" + "\x02n1\x01i\x01r\x01h")
-	if _, v := r.pair(bucketMeta, 0); !bytes.Equal(v[layout.SealSize:], want) {
+	if _, v := r.pair(layout.BucketMeta, 0); !bytes.Equal(v[layout.SealSize:], want) {
 		t.Errorf("the state description is %q, want %q", v[layout.SealSize:], want)
 	}
 }
@@ -81,16 +81,16 @@ func TestUnknownLevel(t *testing.T) {
 	if err := r.m.Err(); turn.KindOf(err) != turn.Newer {
 		t.Errorf("the machine goes on: %v", err)
 	}
-	m := meta{level: turn.NewestLevel + 1}
-	if _, err := decodeMeta(m.encode()); turn.KindOf(err) != turn.Newer {
+	m := layout.Meta{Level: turn.NewestLevel + 1}
+	if _, err := layout.DecodeMeta(m.Encode()); turn.KindOf(err) != turn.Newer {
 		t.Errorf("the state is read: %v", err)
 	}
-	m.level = turn.NewestLevel
-	if _, err := decodeMeta(m.encode()); err != nil {
+	m.Level = turn.NewestLevel
+	if _, err := layout.DecodeMeta(m.Encode()); err != nil {
 		t.Error(err)
 	}
-	for n := range m.encode() {
-		if _, err := decodeMeta(m.encode()[:n]); err == nil {
+	for n := range m.Encode() {
+		if _, err := layout.DecodeMeta(m.Encode()[:n]); err == nil {
 			t.Errorf("its first %d bytes are taken for the whole", n)
 		}
 	}

@@ -3,12 +3,13 @@ package fsm
 import (
 	"maps"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 	for _, k := range o.Keys {
-		key := joinKey(k)
+		key := layout.JoinKey(k)
 		h, err := m.find(key)
 		if err != nil {
 			return err
@@ -25,7 +26,7 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		m.remove(key, h)
 	}
 	if len(o.Keys) > 0 {
-		r.Revision = m.revision(joinKey(o.Keys[0]))
+		r.Revision = m.revision(layout.JoinKey(o.Keys[0]))
 	}
 	return nil
 }
@@ -39,17 +40,17 @@ func (m *Machine) remove(key string, h *head) {
 	if h.Type == turn.TypeList {
 		w.last, w.moves, w.cut = h.Last, h.Moves, h.Last+1
 	}
-	if of := h.remembered(); of.any() {
-		g := tombstone{inc: h.Inc, last: h.Last, moves: h.Moves, deadline: m.after(turn.TombstoneTime)}
-		m.active.addTombstone(tombstoneKey(key, g.inc), g)
-		m.meta.tombstonesUntil = max(m.meta.tombstonesUntil, g.deadline)
+	if of := rememberedOf(h); of.any() {
+		g := layout.Tombstone{Inc: h.Inc, Last: h.Last, Moves: h.Moves, Deadline: m.after(turn.TombstoneTime)}
+		m.active.addTombstone(layout.TombstoneKey(key, g.Inc), g)
+		m.meta.TombstonesUntil = max(m.meta.TombstonesUntil, g.Deadline)
 	}
 	m.advance(key)
 	m.watches.notify(key)
 }
 
 func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.expected(key, o.Expect)
 	if err != nil {
 		return err

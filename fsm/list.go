@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -15,8 +16,8 @@ type keyWalk struct {
 // keysWith returns a walk through the keys that begin with prefix.
 func (m *Machine) keysWith(tx *reading, prefix string) *keyWalk {
 	w := &keyWalk{tables: m.memtables()}
-	w.low, w.high = prefix, prefixEnd(prefix)
-	w.readStore(tx, bucketHeads)
+	w.low, w.high = prefix, layout.PrefixEnd(prefix)
+	w.readStore(tx, layout.BucketHeads)
 	for _, t := range w.tables {
 		w.addMemory(t.order.walk())
 	}
@@ -36,10 +37,10 @@ func (w *keyWalk) head() (*head, error) {
 // fn returns false. Of one that was deleted or has expired, h is nil; of those in a gap
 // between keys it shows one. Walks of Apply look for gaps.
 func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
-	from := joinKey(turn.Key{Namespace: ns, Name: prefix})
+	from := layout.JoinKey(turn.Key{Namespace: ns, Name: prefix})
 	w := m.keysWith(tx, from)
 	if after != "" {
-		from = afterKey(joinKey(turn.Key{Namespace: ns, Name: after}))
+		from = layout.AfterKey(layout.JoinKey(turn.Key{Namespace: ns, Name: after}))
 	}
 	w.seek(from)
 	known, run := &m.keyGaps, gaps.Run{}
@@ -53,7 +54,7 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 		if err != nil {
 			return err
 		}
-		if h != nil && h.Expired(m.meta.clock) {
+		if h != nil && h.Expired(m.meta.Clock) {
 			h = nil
 		}
 		if h != nil {
@@ -62,7 +63,7 @@ func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key
 			run.Add(gaps.Gap{From: key, To: x.To})
 			w.seek(x.To)
 		} else {
-			run.Add(gaps.Gap{From: key, To: afterKey(key)})
+			run.Add(gaps.Gap{From: key, To: layout.AfterKey(key)})
 		}
 		if !fn(key, h) {
 			return nil
@@ -94,8 +95,8 @@ func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
 		m.remove(f.key, f.h)
 	}
 	if len(all) == o.Limit {
-		r.Cursor = splitKey(all[len(all)-1].key).Name
+		r.Cursor = layout.SplitKey(all[len(all)-1].key).Name
 	}
-	r.Removed, r.Revision = uint64(len(all)), m.revision(joinKey(turn.Key{Namespace: o.Namespace}))
+	r.Removed, r.Revision = uint64(len(all)), m.revision(layout.JoinKey(turn.Key{Namespace: o.Namespace}))
 	return nil
 }

@@ -19,7 +19,7 @@ func (m *Machine) list(key string) (*head, error) {
 }
 
 func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.list(key)
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 }
 
 func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.list(key)
 	if h == nil || err != nil {
 		return err
@@ -86,7 +86,7 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n uint64, data []byte
 		return err
 	}
 	m.kept += len(data)
-	placed := append(make([]layout.Record, 0, 1+len(lifted)), layout.Record{Time: m.meta.clock, Data: data, Side: end})
+	placed := append(make([]layout.Record, 0, 1+len(lifted)), layout.Record{Time: m.meta.Clock, Data: data, Side: end})
 	for _, rec := range slices.Backward(lifted) {
 		rec = rec.Copied()
 		rec.Side = end
@@ -138,7 +138,7 @@ func (v *view) list(from turn.Side, total uint64, fn func(*layout.Record) bool) 
 		return more
 	}
 	// The side of that end from its highest seq down, then the other's way up.
-	if err := v.newest(from, maxSeq, counted); !more || err != nil {
+	if err := v.newest(from, layout.MaxSeq, counted); !more || err != nil {
 		return err
 	}
 	if err := v.oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
@@ -151,7 +151,7 @@ func (v *view) list(from turn.Side, total uint64, fn func(*layout.Record) bool) 
 }
 
 func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.list(key)
 	if h == nil || err != nil {
 		return err

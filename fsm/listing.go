@@ -1,6 +1,9 @@
 package fsm
 
-import "github.com/turnlog/turnlog/turn"
+import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/turn"
+)
 
 const (
 	// maxLooked bounds how many keys are looked at for a page of a listing: of the type
@@ -51,7 +54,7 @@ func (l *listing) part(tx *reading) (done bool, err error) {
 			done = false
 			return false
 		}
-		k := splitKey(key)
+		k := layout.SplitKey(key)
 		l.passed, l.after = l.passed+1, k.Name
 		if h != nil {
 			l.looked, l.last = l.looked+1, k.Name

@@ -7,7 +7,7 @@ import (
 
 func (m *Machine) popFirst(o *turn.PopFirst, r *turn.Result) error {
 	for i, k := range o.Keys {
-		h, err := m.list(joinKey(k))
+		h, err := m.list(layout.JoinKey(k))
 		if err != nil {
 			return err
 		}
@@ -20,7 +20,7 @@ func (m *Machine) popFirst(o *turn.PopFirst, r *turn.Result) error {
 }
 
 func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
-	key, to := joinKey(o.Key), joinKey(o.To)
+	key, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
 	h, err := m.list(key)
 	if h == nil || err != nil {
 		return err
@@ -43,7 +43,7 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 	data := taken[0].Data
 	r.Found, r.Messages = true, []turn.Message{taken[0].Message()}
 	if key == to {
-		m.replaceRun(h, []layout.Record{{Time: m.meta.clock, Data: data, Side: o.On}})
+		m.replaceRun(h, []layout.Record{{Time: m.meta.Clock, Data: data, Side: o.On}})
 		return m.settle(key, h, before, true)
 	}
 	if err := m.settle(key, h, before, true); err != nil {
@@ -53,7 +53,7 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 }
 
 func (m *Machine) pushOnce(o *turn.PushOnce, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.session(key)
 	if err != nil || o.OnlyExisting && !h.held() {
 		return err
@@ -79,7 +79,7 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), h.remembered(), ms[i].ID)
+		rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), rememberedOf(h), ms[i].ID)
 		there := ok && live.live(&rec)
 		if err == nil && ok && !there {
 			_, there, err = live.movedTo(h.Moves, rec.Seq, rec.ID)

@@ -16,6 +16,8 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
@@ -46,13 +48,13 @@ type Machine struct {
 	full   int       // at this size the active memtable is to be flushed
 	frozen *memtable // nil: none
 	warm   *memtable // what the store took up last; nil: none
-	// meta is the current one; memtables hold copies. meta.tags is unused here.
-	meta       meta
+	// meta is the current one; memtables hold copies.
+	meta       layout.Meta
 	reached    atomic.Uint64 // meta.level, for callers that must not wait for mu
-	tags       tags
+	tags       tags.Set
 	allowance  allowance // of the entry that is applied
 	kept       int       // bytes of that entry that became payloads of the active memtable
-	namespaces map[string]*namespace
+	namespaces map[string]*layout.Namespace
 	windows    *idwindow.Windows
 	keyGaps    gaps.Set // between the keys that exist
 	nextDue    int64    // earliest deadline in the due index, 0 if it is empty
@@ -167,13 +169,13 @@ func (m *Machine) load() error {
 	if m.namespaces, err = loadNamespaces(tx.Tx); err != nil {
 		return err
 	}
-	m.reached.Store(uint64(m.meta.level))
+	m.reached.Store(uint64(m.meta.Level))
 	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
 	m.windows.Clear()
 	m.keyGaps = gaps.Set{}
-	m.durable = position{m.meta.index, m.meta.term}
+	m.durable = position{m.meta.Index, m.meta.Term}
 	m.tx = tx
 	m.nextDue, err = m.firstDue()
 	m.tx = nil
@@ -225,13 +227,13 @@ func (m *Machine) Err() error {
 func (m *Machine) Applied() (index, term uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.index, m.meta.term
+	return m.meta.Index, m.meta.Term
 }
 
 // WaitApplied returns nil once the entry index is applied.
 func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	m.mu.RLock()
-	done, failed := m.meta.index >= index, m.usable()
+	done, failed := m.meta.Index >= index, m.usable()
 	var w *waiter
 	if !done && failed == nil {
 		w = m.waiters.add(index)
@@ -266,7 +268,7 @@ func (m *Machine) Durable() (index, term uint64) {
 func (m *Machine) Clock() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.clock
+	return m.meta.Clock
 }
 
 // NextDue returns the cluster time at which a session expires next, or at which
@@ -281,7 +283,7 @@ func (m *Machine) NextDue() int64 {
 func (m *Machine) ClusterID() string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.clusterID
+	return m.meta.ClusterID
 }
 
 // Members returns the recorded members, ordered by ID. The caller must not
@@ -289,5 +291,5 @@ func (m *Machine) ClusterID() string {
 func (m *Machine) Members() []codec.Member {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.members
+	return m.meta.Members
 }

@@ -1,11 +1,10 @@
 package fsm
 
 import (
-	"encoding/binary"
-
 	"github.com/tidwall/btree"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,21 +22,21 @@ type memtable struct {
 	order order // of the keys of heads
 	// tails: by incarnation.
 	tails map[uint64]*tail
-	// elements: by elementKey.
+	// elements: by ElementKey.
 	elements overlay
 	// floors: by incarnation of a stream, the name below which this memtable made all
 	// entries dead.
 	floors map[uint64]string
-	// due: additions to the due index, as dueKey. Entries leave the index only
-	// by their time, in order, so the machine's dueFloor tells of removals.
+	// due: additions to the due index, as DueKey. Entries leave the index only
+	// by their time, in order, so the machine's DueFloor tells of removals.
 	due btree.Map[string, struct{}]
-	// tombstones: by tombstoneKey.
-	tombstones btree.Map[string, tombstone]
-	namespaces map[string]*namespace
+	// tombstones: by TombstoneKey.
+	tombstones btree.Map[string, layout.Tombstone]
+	namespaces map[string]*layout.Namespace
 	bytes      int // estimate of the memory held
-	// meta is the state description as of the end of this memtable, set when it
-	// is frozen.
-	meta meta
+	// meta and tags are as of the end of this memtable, set when it is frozen.
+	meta layout.Meta
+	tags tags.Set
 	// hash: a hash of the whole state is to be taken as of that end.
 	hash bool
 }
@@ -65,14 +64,6 @@ type tail struct {
 	moves layout.Moves
 }
 
-// tombstone remembers a deleted session for the sake of its ids.
-type tombstone struct {
-	inc      uint64
-	last     uint64
-	deadline int64
-	moves    layout.Moves
-}
-
 // Estimates of the memory that a thing takes besides its own bytes.
 const (
 	recordCost = 96
@@ -86,7 +77,7 @@ func newMemtable() *memtable {
 	return &memtable{
 		heads:      make(map[string]*head),
 		tails:      make(map[uint64]*tail),
-		namespaces: make(map[string]*namespace),
+		namespaces: make(map[string]*layout.Namespace),
 	}
 }
 
@@ -165,22 +156,11 @@ func (t *memtable) removeTop(inc uint64, side turn.Side, x layout.Span) {
 }
 
 func (t *memtable) scheduleExpiry(deadline int64, key string) {
-	t.due.Set(dueKey(deadline, key), struct{}{})
+	t.due.Set(layout.DueKey(deadline, key), struct{}{})
 	t.bytes += smallCost + len(key)
 }
 
-func (t *memtable) addTombstone(key string, g tombstone) {
+func (t *memtable) addTombstone(key string, g layout.Tombstone) {
 	t.tombstones.Set(key, g)
-	t.bytes += smallCost + len(key) + movesSize(g.moves)
-}
-
-// dueKey orders by deadline, then key.
-func dueKey(deadline int64, key string) string {
-	b := make([]byte, 8, 8+len(key))
-	binary.BigEndian.PutUint64(b, uint64(deadline))
-	return string(append(b, key...))
-}
-
-func splitDueKey(k string) (deadline int64, key string) {
-	return int64(binary.BigEndian.Uint64([]byte(k[:8]))), k[8:]
+	t.bytes += smallCost + len(key) + movesSize(g.Moves)
 }

@@ -15,7 +15,7 @@ func (v *view) holdsRead(q *turn.Read) bool {
 	case q.From == turn.FromBefore:
 		return q.Seq > 0 && v.holdsNewest(uint64(q.Limit), q.Seq-1)
 	}
-	return v.holdsNewest(uint64(q.Limit), maxSeq)
+	return v.holdsNewest(uint64(q.Limit), layout.MaxSeq)
 }
 
 // holdsList is holdsRead for the last elements of a list that holds only what
@@ -25,7 +25,7 @@ func (v *view) holdsList(q *turn.List, h *head) bool {
 		return false
 	}
 	n := uint64(-q.Start)
-	return n < h.Count()/2 && v.holdsNewest(n, maxSeq) // else it is walked to from the other end
+	return n < h.Count()/2 && v.holdsNewest(n, layout.MaxSeq) // else it is walked to from the other end
 }
 
 // maxHeld bounds how far holdsNewest counts, which it does while Apply waits.

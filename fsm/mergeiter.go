@@ -177,17 +177,3 @@ func (it *mergeIter[V]) changed() (v V, ok bool) {
 func (it *mergeIter[V]) stored() (key, value []byte) {
 	return it.pair.key, it.pair.value
 }
-
-// afterKey returns the key that follows directly.
-func afterKey(key string) string { return key + "\x00" }
-
-// prefixEnd returns the upper bound of the keys that begin with prefix: the least string
-// above all of them, empty if there is none.
-func prefixEnd(prefix string) string {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] != 0xff {
-			return prefix[:i] + string([]byte{prefix[i] + 1})
-		}
-	}
-	return ""
-}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/tidwall/btree"
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 var mergedBucket = []byte("pairs")
@@ -96,7 +98,7 @@ func showsAt(t *testing.T, it *mergeIter[string]) shown {
 	if string(k) != it.key {
 		t.Fatalf("the iterator is at %q, and its stored pair is that of %q", it.key, k)
 	}
-	v, err := dumped(mergedBucket, k, v)
+	v, err := layout.Dumped(mergedBucket, k, v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +220,7 @@ func TestMergeIterWithNothingToShow(t *testing.T) {
 
 func TestPrefixEnd(t *testing.T) {
 	for prefix, want := range map[string]string{"": "", "a": "b", "a\x00": "a\x01", "a\xff": "b", "\xff\xff": ""} {
-		if got := prefixEnd(prefix); got != want {
+		if got := layout.PrefixEnd(prefix); got != want {
 			t.Errorf("the keys with the prefix %q end before %q, not %q", prefix, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -123,7 +124,7 @@ func (m *model) advance(stamp int64) {
 		for k, s := range m.sessions {
 			if s.deadline != 0 && s.deadline <= m.clock {
 				o := m.sessions[next]
-				if !found || s.deadline < o.deadline || s.deadline == o.deadline && joinKey(k) < joinKey(next) {
+				if !found || s.deadline < o.deadline || s.deadline == o.deadline && layout.JoinKey(k) < layout.JoinKey(next) {
 					next, found = k, true
 				}
 			}

@@ -11,37 +11,14 @@ import (
 // revisionFloors is how many numbers serve the counters of all namespaces without keys.
 const revisionFloors = 1024
 
-// namespace is what the state holds of a namespace besides its keys, as long as it has some;
-// or, without keys, a floor of revisions, see floorOf.
-type namespace struct {
-	keys     uint64 // that Redis sees
-	revision uint64 // that of the last change; 0: there was none
-}
-
-func (n *namespace) encode() []byte {
-	return binary.AppendUvarint(uvarint(n.keys), n.revision)
-}
-
-func decodeNamespace(b []byte) (*namespace, error) {
-	r := layout.NewReader(b)
-	n := &namespace{keys: r.Uint(), revision: r.Uint()}
-	return n, r.End("namespace")
-}
-
-// namespaceOf returns the namespace of a joined key.
-func namespaceOf(key string) string {
-	ns, _, _ := strings.Cut(key, "\x00")
-	return ns
-}
-
 // namespace returns what is known of a namespace as part of the active memtable, to be
 // changed. What another memtable holds is not changed.
-func (m *Machine) namespace(name string) *namespace {
+func (m *Machine) namespace(name string) *layout.Namespace {
 	old := m.namespaces[name]
 	if old != nil && m.active.namespaces[name] == old {
 		return old
 	}
-	n := new(namespace)
+	n := new(layout.Namespace)
 	if old != nil {
 		*n = *old
 	}
@@ -53,7 +30,7 @@ func (m *Machine) namespace(name string) *namespace {
 // keys returns how many keys of a namespace Redis sees.
 func (m *Machine) keys(name string) uint64 {
 	if n := m.namespaces[name]; n != nil {
-		return n.keys
+		return n.Keys
 	}
 	return 0
 }
@@ -64,14 +41,14 @@ func (m *Machine) count(key string, before, after bool) {
 	if before == after {
 		return
 	}
-	name := namespaceOf(key)
+	name := layout.NamespaceOf(key)
 	n := m.namespace(name)
 	if after {
-		n.keys++
+		n.Keys++
 	} else {
-		n.keys--
+		n.Keys--
 	}
-	if n.keys == 0 && n.revision == 0 {
+	if n.Keys == 0 && n.Revision == 0 {
 		delete(m.namespaces, name)
 	}
 }
@@ -92,27 +69,27 @@ func floorOf(name string) string {
 // revision returns the revision of the last change in a key's namespace, or a higher one
 // if that has no keys.
 func (m *Machine) revision(key string) uint64 {
-	if n := m.namespaces[namespaceOf(key)]; n != nil && n.revision != 0 {
-		return n.revision
+	if n := m.namespaces[layout.NamespaceOf(key)]; n != nil && n.Revision != 0 {
+		return n.Revision
 	}
-	if floor := m.namespaces[floorOf(namespaceOf(key))]; floor != nil {
-		return floor.revision
+	if floor := m.namespaces[floorOf(layout.NamespaceOf(key))]; floor != nil {
+		return floor.Revision
 	}
 	return 0
 }
 
 // advance gives a change of a key its revision.
 func (m *Machine) advance(key string) uint64 {
-	next, name := m.revision(key)+1, namespaceOf(key)
+	next, name := m.revision(key)+1, layout.NamespaceOf(key)
 	switch n := m.namespaces[name]; {
-	case n != nil && n.keys > 0:
-		m.namespace(name).revision = next
+	case n != nil && n.Keys > 0:
+		m.namespace(name).Revision = next
 		return next
 	case n != nil:
-		*m.namespace(name) = namespace{} // to be removed from the store
+		*m.namespace(name) = layout.Namespace{} // to be removed from the store
 		delete(m.namespaces, name)
 	}
 	floor := m.namespace(floorOf(name))
-	floor.revision = max(floor.revision, next)
+	floor.Revision = max(floor.Revision, next)
 	return next
 }

@@ -9,6 +9,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -186,7 +187,7 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 		if n := len(r.m.namespaces) - len(floors); n != 6 {
 			t.Errorf("%d namespaces are in memory, 6 have keys", n)
 		}
-		if n := r.pairs(bucketNamespaces) - len(floors); n != 6 {
+		if n := r.pairs(layout.BucketNamespaces) - len(floors); n != 6 {
 			t.Errorf("%d namespaces are in the store, 6 have keys", n)
 		}
 		for i := range 30 {

@@ -39,7 +39,7 @@ func (p storedPair) is(key []byte) bool { return p.key != nil && string(p.key) =
 // held against its seal. It is valid for as long as the transaction.
 func (r *reading) get(bucket, key []byte) ([]byte, error) {
 	c := &r.lookups[0]
-	if string(bucket) == string(bucketElements) {
+	if string(bucket) == string(layout.BucketElements) {
 		c = &r.lookups[1]
 	}
 	if string(c.bucket) != string(bucket) {
@@ -97,30 +97,10 @@ func (c *bucketCursor) whole(p storedPair) error {
 	if p.key == nil || len(p.value) >= largePair && c.known.has(p) {
 		return nil
 	}
-	err := wholePair(c.bucket, p.key, p.value)
+	err := layout.WholePair(c.bucket, p.key, p.value)
 	if err == nil && len(p.value) >= largePair {
 		c.known.add(p)
 	}
-	return err
-}
-
-// wholePair holds a pair of the store against its seal, if it has one.
-func wholePair(bucket, key, value []byte) (err error) {
-	switch string(bucket) {
-	case string(bucketFiles), string(bucketSums):
-		return nil
-	case string(bucketElements):
-		return layout.CheckElement(key, value)
-	case string(bucketBlocks):
-		if len(key) != layout.BlockKeySize {
-			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
-		}
-		if _, err := layout.DecodeRef(key, value); err != nil {
-			return layout.InBlock(err, key)
-		}
-		return nil
-	}
-	_, err = dumped(bucket, key, value)
 	return err
 }
 

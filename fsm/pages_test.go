@@ -14,6 +14,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -128,7 +129,7 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, bucket := range buckets() {
+	for _, bucket := range layout.Buckets() {
 		for from := []byte{}; from != nil; {
 			if from, _, err = m.scrubFrom(bucket, from); err != nil {
 				return "scrub", nil

@@ -75,7 +75,7 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 	walk := func(fn func(*layout.Record) bool) error {
 		switch {
 		case q.From == turn.FromLast:
-			return v.newest(anySide, maxSeq, fn)
+			return v.newest(anySide, layout.MaxSeq, fn)
 		case q.From == turn.FromBefore && q.Seq > 0:
 			return v.newest(anySide, q.Seq-1, fn)
 		case q.From == turn.FromAfter && q.Seq < h.Last:

@@ -49,7 +49,7 @@ func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*layout.Rec
 	var err error
 	if after := total - skip - n; after <= skip {
 		skip = after
-		err = v.newest(side, maxSeq, take)
+		err = v.newest(side, layout.MaxSeq, take)
 	} else {
 		err = v.oldest(side, 0, take)
 	}

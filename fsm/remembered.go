@@ -12,9 +12,11 @@ type remembered struct {
 	moves  layout.Moves
 }
 
-func (h *head) remembered() remembered { return remembered{h.Inc, h.Last, h.LastID, h.Moves} }
+func rememberedOf(h *head) remembered { return remembered{h.Inc, h.Last, h.LastID, h.Moves} }
 
-func (g *tombstone) remembered() remembered { return remembered{g.inc, g.last, g.last, g.moves} }
+func rememberedAfter(g *layout.Tombstone) remembered {
+	return remembered{g.Inc, g.Last, g.Last, g.Moves}
+}
 
 func (r *remembered) windowStart() uint64 { return r.moves.WindowStart(r.last) }
 
@@ -45,7 +47,7 @@ func (v *view) movedTo(mv layout.Moves, seq uint64, id string) (rec layout.Recor
 	if len(mv.Runs) == 0 || mv.Runs[len(mv.Runs)-1].To < seq {
 		return rec, false, nil
 	}
-	err = v.newest(anySide, maxSeq, func(r *layout.Record) bool {
+	err = v.newest(anySide, layout.MaxSeq, func(r *layout.Record) bool {
 		if r.Seq <= seq {
 			return false
 		}

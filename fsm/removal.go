@@ -42,7 +42,7 @@ func (v *view) pass(side turn.Side, skip, n, total uint64) (x removal, err error
 func (v *view) from(first, total uint64) (x removal, err error) {
 	defer v.passing()()
 	more := true
-	err = v.newest(anySide, maxSeq, func(r *layout.Record) bool {
+	err = v.newest(anySide, layout.MaxSeq, func(r *layout.Record) bool {
 		if more = r.Seq >= first; more {
 			x.add(r)
 		}

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -100,7 +101,7 @@ func TestTrimmedBlocksAreNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if k, _ := r.pair(bucketBlocks, 20); k != nil {
+	if k, _ := r.pair(layout.BucketBlocks, 20); k != nil {
 		t.Error("blocks of trimmed messages are left")
 	}
 }

@@ -141,7 +141,7 @@ func (m *Machine) dropFrom(h *head, end turn.Side, n uint64) error {
 }
 
 func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.expected(key, o.Expect)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (m *Machine) dropAll(h *head) {
 }
 
 func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.expected(key, o.Expect)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
 }
 
 func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.session(key)
 	if err != nil {
 		return err

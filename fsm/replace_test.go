@@ -3,6 +3,7 @@ package fsm
 import (
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -60,7 +61,7 @@ func TestClearedBlocksAreEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tx.end()
-	if n := tx.Bucket(bucketBlocks).Stats().KeyN; n != 0 {
+	if n := tx.Bucket(layout.BucketBlocks).Stats().KeyN; n != 0 {
 		t.Errorf("%d blocks of a session that was cleared are stored", n)
 	}
 }

@@ -41,7 +41,7 @@ func TestReleaseMapped(t *testing.T) {
 	}
 	// A transaction that is open at that time must not notice.
 	err = r.m.db.View(func(tx *bbolt.Tx) error {
-		k, v := tx.Bucket(bucketElements).Cursor().First()
+		k, v := tx.Bucket(layout.BucketElements).Cursor().First()
 		if err := releaseMapped(path); err != nil {
 			return err
 		}

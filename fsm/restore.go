@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // restoreName is the file in which a restored state is built.
@@ -49,8 +51,8 @@ func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFi
 	if m.failed != nil {
 		return nil, nil, m.failed
 	}
-	if index < m.meta.index {
-		return nil, nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.index)
+	if index < m.meta.Index {
+		return nil, nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.Index)
 	}
 	if err := m.cfg.disk.Rename(building, filepath.Join(m.cfg.Dir, storeName)); err != nil {
 		return nil, nil, err
@@ -64,7 +66,7 @@ func (m *Machine) swapStore(building string, index uint64) (old *bbolt.DB, oldFi
 		return nil, nil, err
 	}
 	m.room.Broadcast()
-	m.waiters.wake(m.meta.index)
+	m.waiters.wake(m.meta.Index)
 	return old, oldFile, nil
 }
 
@@ -108,7 +110,7 @@ func (m *Machine) buildStore(path string, r io.Reader) (made built, err error) {
 	if err == nil {
 		err = db.View(func(tx *bbolt.Tx) error {
 			description, _, err := loadMeta(tx)
-			made.index = description.index
+			made.index = description.Index
 			return err
 		})
 	}
@@ -136,7 +138,7 @@ type loader struct {
 }
 
 func (l *loader) put(bucket, k, v []byte) error {
-	if err := checkDumped(bucket, k, v); err != nil {
+	if err := layout.CheckDumped(bucket, k, v); err != nil {
 		return err
 	}
 	b, err := l.bucket(bucket)
@@ -144,11 +146,11 @@ func (l *loader) put(bucket, k, v []byte) error {
 		return err
 	}
 	l.bytes += len(k) + len(v)
-	if string(bucket) == string(bucketBlocks) {
+	if string(bucket) == string(layout.BucketBlocks) {
 		l.space.begin(b)
 		return l.space.put(slices.Clone(k), v)
 	}
-	return b.Put(slices.Clone(k), restored(bucket, k, v))
+	return b.Put(slices.Clone(k), layout.Restored(bucket, k, v))
 }
 
 // bucket returns a bucket in a transaction that is not too big yet.
@@ -175,11 +177,11 @@ func (l *loader) bucket(name []byte) (*bbolt.Bucket, error) {
 
 // save ends the loading.
 func (l *loader) save(before uses) (unused []uint64, err error) {
-	account, err := l.bucket(bucketFiles)
+	account, err := l.bucket(layout.BucketFiles)
 	if err != nil {
 		return nil, err
 	}
-	sums, err := l.bucket(bucketSums)
+	sums, err := l.bucket(layout.BucketSums)
 	if err != nil {
 		return nil, err
 	}

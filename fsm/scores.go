@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -66,7 +67,7 @@ func (e *elements) score(member string) (score float64, ok bool, err error) {
 }
 
 func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeZSet)
 	if err != nil || h == nil && o.OnlyExisting {
 		return err

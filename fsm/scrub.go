@@ -86,7 +86,7 @@ func (m *Machine) scrub(ctx context.Context) error {
 		return err
 	}
 	pace := newRate(ctx)
-	for _, bucket := range buckets() {
+	for _, bucket := range layout.Buckets() {
 		for from := []byte{}; from != nil; {
 			next, read, err := m.scrubFrom(bucket, from)
 			if err != nil {
@@ -148,7 +148,7 @@ func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, read int, err err
 			return bytes.Clone(k), read, nil
 		}
 		read += len(k) + len(v)
-		if string(bucket) == string(bucketBlocks) {
+		if string(bucket) == string(layout.BucketBlocks) {
 			read += layout.BlockSize(k, v)
 		}
 		if err := checkPair(&blocks, bucket, k, v); err != nil {
@@ -162,9 +162,9 @@ func (m *Machine) scrubFrom(bucket, from []byte) (next []byte, read int, err err
 // against its checksum.
 func checkPair(from blobs, bucket, k, v []byte) error {
 	switch string(bucket) {
-	case string(bucketElements):
+	case string(layout.BucketElements):
 		return layout.CheckElement(k, v)
-	case string(bucketBlocks):
+	case string(layout.BucketBlocks):
 		if len(k) != layout.BlockKeySize {
 			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", k)
 		}
@@ -174,7 +174,7 @@ func checkPair(from blobs, bucket, k, v []byte) error {
 		}
 		return err
 	}
-	_, err := dumped(bucket, k, v)
+	_, err := layout.Dumped(bucket, k, v)
 	return err
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -35,7 +36,7 @@ func fullRig(t *testing.T) *rig {
 // any flipped bit of a sealed pair, in key or value, is found without a query.
 func TestScrubFindsAFlippedBit(t *testing.T) {
 	r := fullRig(t)
-	for _, bucket := range buckets() {
+	for _, bucket := range layout.Buckets() {
 		flipped := 0
 		for n := 0; ; n++ {
 			k, v := r.pair(bucket, n)
@@ -94,10 +95,10 @@ func (r *rig) checkFlip(bucket, k, v []byte, at, bit int) {
 func TestDamagedKeyEndsTheMachine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := fullRig(t)
-		k, v := r.pair(bucketHeads, 0)
+		k, v := r.pair(layout.BucketHeads, 0)
 		other := bytes.Clone(k)
 		other[len(k)-1] ^= 1
-		r.move(bucketHeads, k, other, v)
+		r.move(layout.BucketHeads, k, other, v)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := r.m.Run(ctx); turn.KindOf(err) != turn.Corrupt || !strings.Contains(err.Error(), storeName) {
@@ -109,8 +110,8 @@ func TestDamagedKeyEndsTheMachine(t *testing.T) {
 // A store that has lost its description is not a new one.
 func TestLostDescription(t *testing.T) {
 	r := fullRig(t)
-	_, v := r.pair(bucketMeta, 0)
-	r.move(bucketMeta, keyState, []byte("stape"), v)
+	_, v := r.pair(layout.BucketMeta, 0)
+	r.move(layout.BucketMeta, layout.KeyState, []byte("stape"), v)
 	_ = r.m.Close()
 	if _, err := Open(Config{Dir: r.dir}); turn.KindOf(err) != turn.Corrupt {
 		t.Errorf("open: %v", err)
@@ -155,7 +156,7 @@ func TestScrubOfManyPairs(t *testing.T) {
 		}
 		parts := 0
 		for from := []byte{}; from != nil; parts++ {
-			next, _, err := r.m.scrubFrom(bucketElements, from)
+			next, _, err := r.m.scrubFrom(layout.BucketElements, from)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,9 +165,9 @@ func TestScrubOfManyPairs(t *testing.T) {
 		if parts < 5 {
 			t.Errorf("the elements were read in %d parts", parts)
 		}
-		k, v := r.pair(bucketElements, 299)
+		k, v := r.pair(layout.BucketElements, 299)
 		v[len(v)-1] ^= 1
-		r.move(bucketElements, k, k, v)
+		r.move(layout.BucketElements, k, k, v)
 		if err := r.m.scrub(t.Context()); turn.KindOf(err) != turn.Corrupt {
 			t.Errorf("the last element is damaged: %v", err)
 		}
@@ -215,9 +216,9 @@ func TestScrubThatCannotBeginIsTold(t *testing.T) {
 		if err := os.Rename(path, path+".away"); err != nil {
 			t.Fatal(err)
 		}
-		k, v := r.pair(bucketElements, 0)
+		k, v := r.pair(layout.BucketElements, 0)
 		v[len(v)-1] ^= 1
-		r.move(bucketElements, k, k, v)
+		r.move(layout.BucketElements, k, k, v)
 		r.m.cfg.OnDamage = func(error) {}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})

@@ -24,7 +24,7 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 	}
 	if err := db.Update(func(tx *bbolt.Tx) error {
 		for _, k := range all {
-			if err := tx.Bucket(bucketBlocks).Put([]byte(k),
+			if err := tx.Bucket(layout.BucketBlocks).Put([]byte(k),
 				layout.EncodeRef([]byte(k), blockfile.Ref{File: 1, Length: 100})); err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func TestSeekLastAmongEmptiedPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := tx.Bucket(bucketBlocks)
+		b := tx.Bucket(layout.BucketBlocks)
 		f := newFinder(b)
 		if _, _, _, err := f.lastUpTo(layout.BlockKey(2, 0)); err != nil {
 			t.Fatal(err)

@@ -56,7 +56,7 @@ func (m *Machine) headIn(key string) (h *head, known bool) {
 
 // storedHead reads a head from the store, nil if there is none.
 func storedHead(tx *reading, key string) (*head, error) {
-	b, err := tx.get(bucketHeads, []byte(key))
+	b, err := tx.get(layout.BucketHeads, []byte(key))
 	if b == nil || err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (m *Machine) stored(key string) (*head, error) {
 // due index has come. Only for use in Apply.
 func (m *Machine) find(key string) (*head, error) {
 	h, err := m.stored(key)
-	if h != nil && h.Expired(m.meta.clock) {
+	if h != nil && h.Expired(m.meta.Clock) {
 		m.remove(key, h)
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func (m *Machine) own(key string, h *head) *head {
 
 // changed gives a changed session its new revision.
 func (m *Machine) changed(key string, h *head) {
-	h.Revision, h.Updated = m.advance(key), m.meta.clock
+	h.Revision, h.Updated = m.advance(key), m.meta.Clock
 	m.watches.notify(key)
 }
 
@@ -134,8 +134,8 @@ func (m *Machine) create(key string) (*head, error) {
 
 // begin makes a value without elements under a key that holds nothing.
 func (m *Machine) begin(key string, typ turn.Type) *head {
-	m.meta.lastInc++
-	h := &head{Head: layout.Head{Inc: m.meta.lastInc, Type: typ, Created: m.meta.clock}}
+	m.meta.LastInc++
+	h := &head{Head: layout.Head{Inc: m.meta.LastInc, Type: typ, Created: m.meta.Clock}}
 	m.active.setHead(key, h)
 	m.keyGaps.Cut(key)
 	m.active.tailOf(h).complete = true

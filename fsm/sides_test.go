@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -169,11 +170,11 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 	r.do(&turn.Pop{Key: sessionA, From: turn.Head, Count: 1, List: true})
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	h, err := r.m.stored(joinKey(sessionA))
+	h, err := r.m.stored(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h = r.m.own(joinKey(sessionA), h)
+	h = r.m.own(layout.JoinKey(sessionA), h)
 	for tries := 1; ; tries++ {
 		r.m.allowance.left = passedCost * most
 		taken, err := r.m.takeFrom(h, turn.Head, 1)

@@ -3,6 +3,7 @@ package fsm
 import (
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -27,7 +28,7 @@ func TestPopsFromEitherEndPassOverRemoved(t *testing.T) {
 				for range n - 50 {
 					r.apply(1, &turn.Pop{Key: sessionA, From: end, Count: 1})
 				}
-				h, _ := r.m.headIn(joinKey(sessionA))
+				h, _ := r.m.headIn(layout.JoinKey(sessionA))
 				v := r.m.viewOf(h, nil)
 				if spans := len(v.layers[2].removed[0]) + len(v.layers[2].removed[1]); spans > 2 {
 					t.Errorf("%d ranges of removed messages, want one for each side at most", spans)

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/fsm/pagecheck"
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/turn"
@@ -18,31 +18,6 @@ import (
 
 // The store is a bbolt file. LAYOUT.md describes its buckets.
 const storeName = "state.db"
-
-var (
-	bucketMeta       = []byte("meta")       // "state" → meta, "tags" → tag windows
-	bucketHeads      = []byte("heads")      // joined key → head
-	bucketBlocks     = []byte("blocks")     // incarnation, seq → block
-	bucketDue        = []byte("due")        // dueKey → nothing
-	bucketTombstones = []byte("tombstones") // tombstoneKey → last, deadline
-	bucketGarbage    = []byte("garbage")    // deadline, incarnation → what to remove then
-	bucketNamespaces = []byte("namespaces") // namespace → keys that Redis sees, revision
-	bucketElements   = []byte("elements")   // elementKey → sealed value
-	// Not in dumps:
-	bucketFiles = []byte("files") // number of a block file → its use
-	bucketSums  = []byte("sums")  // "files" → seal of all pairs of bucketFiles
-
-	keyState = []byte("state")
-	keyTags  = []byte("tags")
-	keyFiles = []byte("files")
-)
-
-// buckets lists all of them, in the order of a dump. Their place in it is their
-// number in the dump format; it grows at its end only.
-func buckets() [][]byte {
-	return [][]byte{bucketMeta, bucketHeads, bucketBlocks, bucketDue, bucketTombstones, bucketGarbage, bucketNamespaces,
-		bucketElements}
-}
 
 // mapSize is the address space that the store's file is mapped into at once.
 // bbolt must stop all readers to map a file again when it outgrows its map; that
@@ -84,7 +59,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 
 // storeFile returns the store at path, for a check of its pages.
 func storeFile(path string) pagecheck.File {
-	return pagecheck.File{Path: path, Buckets: append(buckets(), bucketFiles, bucketSums)}
+	return pagecheck.File{Path: path, Buckets: append(layout.Buckets(), layout.BucketFiles, layout.BucketSums)}
 }
 
 // prepareStore creates the buckets that are missing. It does not write if none is:
@@ -92,7 +67,7 @@ func storeFile(path string) pagecheck.File {
 func prepareStore(db *bbolt.DB) error {
 	missing := false
 	_ = db.View(func(tx *bbolt.Tx) error {
-		for _, name := range append(buckets(), bucketFiles, bucketSums) {
+		for _, name := range append(layout.Buckets(), layout.BucketFiles, layout.BucketSums) {
 			missing = missing || tx.Bucket(name) == nil
 		}
 		return nil
@@ -101,7 +76,7 @@ func prepareStore(db *bbolt.DB) error {
 		return nil
 	}
 	return db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range append(buckets(), bucketFiles, bucketSums) {
+		for _, name := range append(layout.Buckets(), layout.BucketFiles, layout.BucketSums) {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -129,65 +104,40 @@ func createStore(disk disk, path string) error {
 }
 
 // loadMeta returns the state description of the store, zero if it is new.
-func loadMeta(tx *bbolt.Tx) (meta, tags, error) {
-	b := tx.Bucket(bucketMeta)
-	state := b.Get(keyState)
+func loadMeta(tx *bbolt.Tx) (layout.Meta, tags.Set, error) {
+	b := tx.Bucket(layout.BucketMeta)
+	state := b.Get(layout.KeyState)
 	if state == nil {
 		if k, _ := b.Cursor().First(); k != nil {
-			return meta{}, nil, turn.Errorf(turn.Corrupt, "the state description is missing")
+			return layout.Meta{}, nil, turn.Errorf(turn.Corrupt, "the state description is missing")
 		}
-		return meta{}, make(tags), nil
+		return layout.Meta{}, make(tags.Set), nil
 	}
-	state, err := dumped(bucketMeta, keyState, state)
+	state, err := layout.Dumped(layout.BucketMeta, layout.KeyState, state)
 	if err != nil {
-		return meta{}, nil, err
+		return layout.Meta{}, nil, err
 	}
-	m, err := decodeMeta(state)
+	m, err := layout.DecodeMeta(state)
 	if err != nil {
-		return meta{}, nil, err
+		return layout.Meta{}, nil, err
 	}
-	windows, err := dumped(bucketMeta, keyTags, b.Get(keyTags))
+	windows, err := layout.Dumped(layout.BucketMeta, layout.KeyTags, b.Get(layout.KeyTags))
 	if err != nil {
-		return meta{}, nil, err
+		return layout.Meta{}, nil, err
 	}
-	t, err := decodeTags(windows)
+	t, err := tags.Decode(windows)
 	return m, t, err
 }
 
-func loadNamespaces(tx *bbolt.Tx) (map[string]*namespace, error) {
-	all := make(map[string]*namespace)
-	err := tx.Bucket(bucketNamespaces).ForEach(func(k, v []byte) error {
-		v, err := dumped(bucketNamespaces, k, v)
+func loadNamespaces(tx *bbolt.Tx) (map[string]*layout.Namespace, error) {
+	all := make(map[string]*layout.Namespace)
+	err := tx.Bucket(layout.BucketNamespaces).ForEach(func(k, v []byte) error {
+		v, err := layout.Dumped(layout.BucketNamespaces, k, v)
 		if err != nil {
 			return err
 		}
-		all[string(k)], err = decodeNamespace(v)
+		all[string(k)], err = layout.DecodeNamespace(v)
 		return err
 	})
 	return all, err
-}
-
-func decodeTombstone(k, stored []byte) (tombstone, error) {
-	v, err := dumped(bucketTombstones, k, stored)
-	if err != nil {
-		return tombstone{}, err
-	}
-	if len(k) < 9 {
-		return tombstone{}, turn.Errorf(turn.Corrupt, "stored tombstone has a short key")
-	}
-	inc, _ := layout.SplitBlockKey(append(append([]byte{}, k[len(k)-8:]...), make([]byte, 8)...))
-	r := layout.NewReader(v)
-	g := tombstone{inc: inc, last: r.Uint(), deadline: int64(r.Uint())}
-	if r.More() {
-		g.moves = r.Moves()
-	}
-	return g, r.End("tombstone")
-}
-
-func (g tombstone) encode() []byte {
-	b := binary.AppendUvarint(uvarint(g.last), uint64(g.deadline))
-	if g.moves.Total > 0 {
-		b = g.moves.Append(b)
-	}
-	return b
 }

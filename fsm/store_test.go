@@ -79,7 +79,7 @@ func TestGarbageIsCollected(t *testing.T) {
 		t.Fatalf("%d keys erased, want 31", removed)
 	}
 	r.settle()
-	r.expectEmpty(bucketHeads, bucketBlocks, bucketElements, bucketGarbage)
+	r.expectEmpty(layout.BucketHeads, layout.BucketBlocks, layout.BucketElements, layout.BucketGarbage)
 }
 
 // expectEmpty requires that there is nothing left in some buckets of the store.
@@ -327,12 +327,12 @@ func TestFlippedBitIsFatal(t *testing.T) {
 		read   turn.Query
 		key    bool // the bit is in the key
 	}{
-		"head":      {bucketHeads, appendOf(sessionA, "id", "hello"), &turn.Info{Key: sessionA}, false},
-		"reference": {bucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
-		"string": {bucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")},
+		"head":      {layout.BucketHeads, appendOf(sessionA, "id", "hello"), &turn.Info{Key: sessionA}, false},
+		"reference": {layout.BucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
+		"string": {layout.BucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")},
 			&turn.GetString{Key: sessionA}, false},
-		"element": {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
-		"member":  {bucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
+		"element": {layout.BucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
+		"member":  {layout.BucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -386,12 +386,12 @@ func TestNewerStateIsRefused(t *testing.T) {
 	r.apply(1, appendOf(sessionA, "id", "hello"))
 	r.flush()
 	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(bucketMeta)
-		newer := bytes.Clone(b.Get(keyState))
+		b := tx.Bucket(layout.BucketMeta)
+		newer := bytes.Clone(b.Get(layout.KeyState))
 		newer[0]++
-		sum := crc32.Checksum(slices.Concat(keyState, newer[:1], newer[layout.SealSize:]), castagnoli)
+		sum := crc32.Checksum(slices.Concat(layout.KeyState, newer[:1], newer[layout.SealSize:]), castagnoli)
 		binary.LittleEndian.PutUint32(newer[1:], sum)
-		return b.Put(keyState, newer)
+		return b.Put(layout.KeyState, newer)
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -24,9 +25,9 @@ func StoredMembers(dir string) ([]codec.Member, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	defer db.Close()
-	var m meta
+	var m layout.Meta
 	err = db.View(func(tx *bbolt.Tx) (err error) {
-		if tx.Bucket(bucketMeta) == nil {
+		if tx.Bucket(layout.BucketMeta) == nil {
 			return turn.Errorf(turn.Corrupt, "the state description is missing")
 		}
 		m, _, err = loadMeta(tx)
@@ -35,5 +36,5 @@ func StoredMembers(dir string) ([]codec.Member, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	return m.members, nil
+	return m.Members, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/pagecheck"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -92,7 +93,7 @@ func (b *updatedBucket) verifyPages(key []byte, neighbours bool) (err error) {
 		}
 	}
 	if b.paths == nil {
-		whole := func(k, v []byte) error { return wholePair(b.name, k, v) }
+		whole := func(k, v []byte) error { return layout.WholePair(b.name, k, v) }
 		if b.paths, err = u.before.Paths(b.name, whole); err != nil {
 			return err
 		}

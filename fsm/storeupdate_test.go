@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // badSector fails to be read from a place on.
@@ -32,7 +34,7 @@ func TestFlushComesToABadSector(t *testing.T) {
 			w := r.m.writer(newMemtable())
 			err := r.m.commit(w, func() error {
 				w.tx.bytes = badSector{r.m.dbFile, from, reason}
-				return w.tx.Bucket(bucketHeads).Put([]byte("0\x00k"), nil)
+				return w.tx.Bucket(layout.BucketHeads).Put([]byte("0\x00k"), nil)
 			})
 			_, halted := r.m.Damage()
 			if err == nil || halted != damage || (r.m.Err() == nil) != damage {

@@ -43,7 +43,7 @@ func decodeEntry(name string, value []byte) (turn.Entry, error) {
 }
 
 func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeStream)
 	if err != nil || h == nil && o.OnlyExisting {
 		return err
@@ -133,7 +133,7 @@ func (v values) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
 
 // reduceStream has fn remove entries of a stream, if there is one.
 func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64, error)) error {
-	key := joinKey(k)
+	key := layout.JoinKey(k)
 	h, err := v.value(key, turn.TypeStream)
 	if h == nil || err != nil {
 		return err

@@ -3,6 +3,7 @@ package fsm
 import (
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,7 +24,7 @@ func TestStreamWalkBeginsBehindWhatWasTrimmed(t *testing.T) {
 				move()
 			}
 		}
-		h, _ := r.m.headIn(joinKey(streamS))
+		h, _ := r.m.headIn(layout.JoinKey(streamS))
 		if want := entryName(turn.EntryID{Time: 1, Seq: n - kept}); h.front < want {
 			t.Errorf("a walk begins at %x, want it behind %x", h.front, want)
 		}

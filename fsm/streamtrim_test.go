@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,7 +29,7 @@ func (r *rig) storedElements() (n int) {
 		r.t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	return tx.Bucket(bucketElements).Stats().KeyN
+	return tx.Bucket(layout.BucketElements).Stats().KeyN
 }
 
 // A trim of many entries takes memory for none of them: they are dead because of where
@@ -63,7 +64,7 @@ func TestTrimOfManyEntriesTakesNoMemory(t *testing.T) {
 			if got := r.storedElements(); got != kept {
 				t.Errorf("the store holds %d elements", got)
 			}
-			r.expectEmpty(bucketGarbage)
+			r.expectEmpty(layout.BucketGarbage)
 			if storeHash(t, r.m) != hash {
 				t.Error("the state hash tells what the collector did")
 			}

@@ -3,11 +3,12 @@ package fsm
 import (
 	"bytes"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (v values) setString(o *turn.SetString, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.find(key)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (v values) overwrite(key string, h *head, old []byte, o *turn.SetString) {
 }
 
 func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeString)
 	if err != nil {
 		return err
@@ -103,7 +104,7 @@ func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
 
 func (v values) setNew(o *turn.SetNew, r *turn.Result) error {
 	for _, k := range o.Keys {
-		if h, err := v.find(joinKey(k)); err != nil || h.held() {
+		if h, err := v.find(layout.JoinKey(k)); err != nil || h.held() {
 			return err
 		}
 	}

@@ -6,22 +6,22 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// weight is what a tombstone counts of the limit: its messages, each with an id at most. To
+// tombstoneWeight is what a tombstone counts of the limit: its messages, each with an id at most. To
 // look at it costs something however few they are.
-func (g tombstone) weight() uint64 {
+func tombstoneWeight(g *layout.Tombstone) uint64 {
 	const least = turn.TombstoneMessages / turn.DeletedSessions
-	return max(least, min(g.last-g.moves.Total, turn.IDWindow))
+	return max(least, min(g.Last-g.Moves.Total, turn.IDWindow))
 }
 
 // tombstones returns what is remembered of sessions deleted under key, the one deleted last
 // first: no more than turn.TombstoneMessages messages, and turn.DeletedSessions sessions.
-func (m *Machine) tombstones(key string) ([]tombstone, error) {
+func (m *Machine) tombstones(key string) ([]layout.Tombstone, error) {
 	return m.latestTombstones(key, turn.TombstoneMessages)
 }
 
 // latestTombstones returns those up to a number of messages whose ids are remembered.
-func (m *Machine) latestTombstones(key string, left uint64) (found []tombstone, err error) {
-	if m.meta.tombstonesUntil <= m.meta.clock {
+func (m *Machine) latestTombstones(key string, left uint64) (found []layout.Tombstone, err error) {
+	if m.meta.TombstonesUntil <= m.meta.Clock {
 		return nil, nil
 	}
 	tx, err := m.storeTx()
@@ -32,15 +32,15 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []tombstone, 
 	for left > 0 && w.next() {
 		g, known := w.changed()
 		if !known {
-			if g, err = decodeTombstone(w.stored()); err != nil {
+			if g, err = layout.DecodeTombstone(w.stored()); err != nil {
 				return nil, err
 			}
 		}
-		if g.deadline <= m.meta.clock {
+		if g.Deadline <= m.meta.Clock {
 			return found, nil // those before it were deleted earlier
 		}
 		found = append(found, g)
-		left -= min(left, g.weight())
+		left -= min(left, tombstoneWeight(&g))
 	}
 	return found, w.err
 }
@@ -51,7 +51,7 @@ func (m *Machine) latestTombstone(key string) (int64, error) {
 	if len(tombstones) == 0 {
 		return 0, err
 	}
-	return tombstones[0].deadline, err
+	return tombstones[0].Deadline, err
 }
 
 // deletedOrigins are the messages of deleted sessions that may have carried some ids, by
@@ -71,14 +71,14 @@ func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigi
 	}
 	found := make(deletedOrigins)
 	for _, g := range tombstones {
-		w := m.windows.Get(g.inc)
+		w := m.windows.Get(g.Inc)
 		if w == nil {
-			if w, err = m.rebuildWindow(g.remembered()); err != nil {
+			if w, err = m.rebuildWindow(rememberedAfter(&g)); err != nil {
 				return nil, err
 			}
 		}
 		w.Among(wanted, func(ordinal uint64, print uint32) {
-			found[print] = append(found[print], origin{g.inc, g.moves.Seq(ordinal)})
+			found[print] = append(found[print], origin{g.Inc, g.Moves.Seq(ordinal)})
 		})
 	}
 	return found, nil

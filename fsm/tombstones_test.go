@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -54,7 +55,7 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 					r.flush()
 				}
 			}
-			looked, err := r.m.tombstones(joinKey(sessionA))
+			looked, err := r.m.tombstones(layout.JoinKey(sessionA))
 			r.m.closeTx()
 			if err != nil || len(looked) != turn.DeletedSessions {
 				t.Errorf("an append looks at %d deleted sessions, %v", len(looked), err)
@@ -135,7 +136,7 @@ func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for w := r.m.tombstonesOf(tx, joinKey(k)); w.next(); {
+	for w := r.m.tombstonesOf(tx, layout.JoinKey(k)); w.next(); {
 		passed++
 	}
 	return passed

@@ -1,11 +1,12 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
-	key := joinKey(o.Key)
+	key := layout.JoinKey(o.Key)
 	h, err := m.expected(key, o.Expect)
 	if err != nil {
 		return err

@@ -1,13 +1,14 @@
 package fsm
 
 import (
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 	for i := range o.Watch {
-		h, err := m.find(joinKey(o.Watch[i].Key))
+		h, err := m.find(layout.JoinKey(o.Watch[i].Key))
 		if err != nil {
 			return err
 		}
@@ -26,7 +27,7 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 	for i := range o.Steps {
 		out := &r.Steps[i]
 		err := a.step(index, &o.Steps[i], &out.Result, &left)
-		out.Result.Index, out.Result.Time = index, m.meta.clock
+		out.Result.Index, out.Result.Time = index, m.meta.Clock
 		if err == nil {
 			continue
 		}

@@ -106,7 +106,7 @@ func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
 		return nil
 	}
 	from = min(from, ceiling-1)
-	c := v.tx.cursor(bucketBlocks)
+	c := v.tx.cursor(layout.BucketBlocks)
 	p, _, err := c.around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (v *view) ascend(from uint64, fn func(*layout.Record) bool) error {
 
 func (v *view) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
-	c := v.tx.cursor(bucketBlocks)
+	c := v.tx.cursor(layout.BucketBlocks)
 	p, above, err := c.around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return false, err
@@ -328,9 +328,6 @@ func (v *view) dead(side turn.Side) turn.Side {
 	}
 	return side
 }
-
-// maxSeq is above every seq, with room for one more.
-const maxSeq = ^uint64(0) - 1
 
 // anySide stands for both sides.
 const anySide = turn.Newest

@@ -42,7 +42,7 @@ func (w *writer) write() error {
 }
 
 func (w *writer) writeElements() error {
-	b := w.tx.Bucket(bucketElements)
+	b := w.tx.Bucket(layout.BucketElements)
 	var err error
 	w.table.elements.Scan(func(k string, c change) bool {
 		key := []byte(k)
@@ -62,7 +62,7 @@ func (w *writer) writeElements() error {
 }
 
 func (w *writer) writeHeads() error {
-	b := w.tx.Bucket(bucketHeads)
+	b := w.tx.Bucket(layout.BucketHeads)
 	var err error
 	w.table.order.settle(w.table.order.fresh) // a listing waits for a part of it at most
 	w.table.order.walk().Scan(func(key string, _ struct{}) bool {
@@ -79,11 +79,11 @@ func (w *writer) writeHeads() error {
 }
 
 func (w *writer) writeDue() error {
-	b := w.tx.Bucket(bucketDue)
+	b := w.tx.Bucket(layout.BucketDue)
 	var done [][]byte
 	c := b.Cursor()
-	for k, v := c.First(); k != nil && string(k) <= w.table.meta.dueFloor; k, v = c.Next() {
-		if err := wholePair(bucketDue, k, v); err != nil {
+	for k, v := c.First(); k != nil && string(k) <= w.table.meta.DueFloor; k, v = c.Next() {
+		if err := layout.WholePair(layout.BucketDue, k, v); err != nil {
 			return err // it may be of a key that is yet to expire
 		}
 		done = append(done, slices.Clone(k))
@@ -96,7 +96,7 @@ func (w *writer) writeDue() error {
 	}
 	var err error
 	w.table.due.Scan(func(k string, _ struct{}) bool {
-		if k > w.table.meta.dueFloor {
+		if k > w.table.meta.DueFloor {
 			err = putSealed(b, []byte(k), nil)
 		}
 		return err == nil
@@ -105,14 +105,14 @@ func (w *writer) writeDue() error {
 }
 
 func (w *writer) writeNamespaces() error {
-	b := w.tx.Bucket(bucketNamespaces)
+	b := w.tx.Bucket(layout.BucketNamespaces)
 	for _, ns := range slices.Sorted(maps.Keys(w.table.namespaces)) {
 		n := w.table.namespaces[ns]
 		var err error
-		if n.keys == 0 && n.revision == 0 {
+		if n.Keys == 0 && n.Revision == 0 {
 			err = b.Delete([]byte(ns))
 		} else {
-			err = putSealed(b, []byte(ns), n.encode())
+			err = putSealed(b, []byte(ns), n.Encode())
 		}
 		if err != nil {
 			return err
@@ -122,11 +122,11 @@ func (w *writer) writeNamespaces() error {
 }
 
 func (w *writer) writeMeta() error {
-	b := w.tx.Bucket(bucketMeta)
-	if err := putSealed(b, keyTags, w.table.meta.tags.encode()); err != nil {
+	b := w.tx.Bucket(layout.BucketMeta)
+	if err := putSealed(b, layout.KeyTags, w.table.tags.Encode()); err != nil {
 		return err
 	}
-	return putSealed(b, keyState, w.table.meta.encode())
+	return putSealed(b, layout.KeyState, w.table.meta.Encode())
 }
 
 func putSealed(b pairs, key, value []byte) error {

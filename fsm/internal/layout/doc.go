@@ -1,5 +1,6 @@
-// Package layout is the forms that the state has on disk: seals, heads, blocks of messages and
-// references to them, moves, and what tombstones keep. It has their values, and functions from
+// Package layout is the forms that the state has on disk: the buckets, their keys and their
+// values: seals, heads, blocks of messages and references to them, moves, tombstones, garbage,
+// namespaces and the state description. It has their values, and functions from
 // those to bytes and back. It reads and writes no files, and knows nothing of the time.
 //
 // fsm/LAYOUT.md describes the forms, and which bucket holds which. They are the same on all

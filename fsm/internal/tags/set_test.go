@@ -1,4 +1,4 @@
-package fsm
+package tags
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 // What was handed out for a flush stays as it was, while numbers are taken on.
 func TestSharedTagsStayAsTheyWere(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	live, twin := make(tags), make(tags) // the same, but nothing is handed out of twin
-	var handed []tags
+	live, twin := make(Set), make(Set) // the same, but nothing is handed out of twin
+	var handed []Set
 	var want [][]byte
 	next := uint64(0)
 	for index := range uint64(2_000) {
@@ -18,15 +18,15 @@ func TestSharedTagsStayAsTheyWere(t *testing.T) {
 		if rnd.IntN(3) > 0 {
 			next++
 		}
-		if got, want := live.take(origin, number, index), twin.take(origin, number, index); got != want {
+		if got, want := live.Take(origin, number, index), twin.Take(origin, number, index); got != want {
 			t.Fatalf("%d of %d is new: %v, want %v", number, origin, got, want)
 		}
 		if index%100 == 0 {
-			handed, want = append(handed, live.share()), append(want, twin.encode())
+			handed, want = append(handed, live.Share()), append(want, twin.Encode())
 		}
 	}
 	for i := range handed {
-		if !bytes.Equal(handed[i].encode(), want[i]) {
+		if !bytes.Equal(handed[i].Encode(), want[i]) {
 			t.Errorf("copy %d has changed since", i)
 		}
 	}
@@ -36,15 +36,15 @@ func TestSharedTagsStayAsTheyWere(t *testing.T) {
 func TestEncodedTagsHaveAllGaps(t *testing.T) {
 	for seed := range uint64(20) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
-		all := make(tags)
+		all := make(Set)
 		gaps := make(map[uint64]bool)
-		last := uint64(100 + rnd.IntN(2*tagWindow))
+		last := uint64(100 + rnd.IntN(2*Window))
 		for n := uint64(1); n <= last; n++ {
 			if gaps[n] = rnd.IntN(500) == 0 && n < last; !gaps[n] {
-				all.take(1, n, 1)
+				all.Take(1, n, 1)
 			}
 		}
-		back, err := decodeTags(all.encode())
+		back, err := Decode(all.Encode())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,30 +57,30 @@ func TestEncodedTagsHaveAllGaps(t *testing.T) {
 }
 
 func BenchmarkTagsAtFreeze(b *testing.B) {
-	all := make(tags)
+	all := make(Set)
 	for origin := range uint64(maxOrigins) {
-		for n := range uint64(tagWindow) {
-			all.take(origin+1, n+1, 1)
+		for n := range uint64(Window) {
+			all.Take(origin+1, n+1, 1)
 		}
 	}
 	b.Run("share", func(b *testing.B) {
 		for b.Loop() {
-			all.share()
+			all.Share()
 		}
 	})
 	b.Run("encode", func(b *testing.B) {
 		for b.Loop() {
-			all.encode()
+			all.Encode()
 		}
 	})
 }
 
 func TestTagWindowsSurviveEncoding(t *testing.T) {
-	a := make(tags)
+	a := make(Set)
 	for i := range uint64(3000) {
-		a.take(i%5+1, i*i%90_000+1, i)
+		a.Take(i%5+1, i*i%90_000+1, i)
 	}
-	b, err := decodeTags(a.encode())
+	b, err := Decode(a.Encode())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestTagWindowsSurviveEncoding(t *testing.T) {
 		}
 	}
 	for o := range uint64(2 * maxOrigins) {
-		a.take(o+100, 1, 10_000+o)
+		a.Take(o+100, 1, 10_000+o)
 	}
 	if len(a) != maxOrigins || a[100+2*maxOrigins-1] == nil || a[1] != nil {
 		t.Fatalf("%d origins are kept, want the %d used last", len(a), maxOrigins)

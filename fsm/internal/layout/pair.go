@@ -1,0 +1,65 @@
+package layout
+
+import (
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Dumped returns a value of the store as dumps hold it, without its seal unless it is of
+// an element; blocks are another matter.
+func Dumped(bucket, key, stored []byte) ([]byte, error) {
+	switch string(bucket) {
+	case string(BucketElements):
+		return stored, nil
+	case string(BucketHeads):
+		return Unseal(key, stored, "session")
+	case string(BucketMeta):
+		if string(key) == string(KeyState) {
+			return Unseal(key, stored, "state description")
+		}
+		return Unseal(key, stored, "tag window")
+	}
+	return Unseal(key, stored, "index entry")
+}
+
+// CheckDumped holds a pair of a dump against the checksum that it brings along from the
+// store. Elements and blocks have one; that of other pairs was removed by Dumped, which
+// verified it, and is made again by Restored.
+func CheckDumped(bucket, key, value []byte) error {
+	switch string(bucket) {
+	case string(BucketElements):
+		return CheckElement(key, value)
+	case string(BucketBlocks):
+		return CheckBlock(key, value)
+	}
+	return nil
+}
+
+// Restored returns what the store holds for a value of a dump.
+func Restored(bucket, key, value []byte) []byte {
+	if string(bucket) == string(BucketElements) {
+		return slices.Clone(value)
+	}
+	return Seal(key, value)
+}
+
+// WholePair holds a pair of the store against its seal, if it has one.
+func WholePair(bucket, key, value []byte) (err error) {
+	switch string(bucket) {
+	case string(BucketFiles), string(BucketSums):
+		return nil
+	case string(BucketElements):
+		return CheckElement(key, value)
+	case string(BucketBlocks):
+		if len(key) != BlockKeySize {
+			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
+		}
+		if _, err := DecodeRef(key, value); err != nil {
+			return InBlock(err, key)
+		}
+		return nil
+	}
+	_, err = Dumped(bucket, key, value)
+	return err
+}
