@@ -20,7 +20,7 @@ func logMutants() []mutant {
 				New: "if err := error(nil); err != nil {"}},
 			Catchers: []catcher{{Test: "wal.TestCrash", SeedFlag: "seed", Runs: 1}, simulation(3)}},
 		{Name: "unsynced-state", About: "the state file is written and never synced",
-			Edits: []edit{{In: "openStore", Old: "Timeout: time.Second,\n",
+			Edits: []edit{{In: "openBolt", Old: "Timeout: time.Second,\n",
 				New: "Timeout:         time.Second,\n\t\tNoSync: true,\n"}},
 			Catchers: []catcher{{Test: "TestPowerCut", Runs: 1}}},
 		{Name: "unsynced-votes", About: "term and vote are written and never synced",

@@ -5,8 +5,8 @@ func spaceMutants() []mutant {
 	return []mutant{
 		{Name: "half-empty-for-good",
 			About: "on a full disk, too, a block file is emptied only when a third of it is in use",
-			Edits: []edit{{Old: "return worth{sparseWhenShort, m.left.Load() / 2, m.files.FileBytes() / 16, true}",
-				New: "return worth{sparse, m.left.Load() / 2, 0, true}"}},
+			Edits: []edit{{Old: "return worth{sparseWhenShort, s.left.Load() / 2, s.files.FileBytes() / 16, true}",
+				New: "return worth{sparse, s.left.Load() / 2, 0, true}"}},
 			Catchers: []catcher{{Test: "TestFilesAreEmptiedSoonerOnAFullDisk", Runs: 1}}},
 		{Name: "full-for-good", About: "a full disk rejects what would free space, too",
 			Edits:    []edit{{Old: "\treturn turn.Frees(op)\n", New: "\treturn false\n"}},

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -77,12 +78,12 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 		v = m.viewOf(h, nil)
 	}
 	if !known || fn != nil && !v.complete() && !enough(h, &v) {
-		tx, err := m.reading()
+		tx, err := m.store.Read()
 		if err != nil {
 			m.mu.unshare(since)
 			return err
 		}
-		defer tx.end()
+		defer tx.End()
 		v.tx = tx
 	}
 	var mine head
@@ -129,12 +130,12 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 	m.stamp(r)
 	h, known := m.headIn(key)
 	if !known {
-		tx, err := m.reading()
+		tx, err := m.store.Read()
 		m.mu.unshare(since)
 		if err != nil {
 			return err
 		}
-		defer tx.end()
+		defer tx.End()
 		// Memory holds nothing of the key: it is in the store alone, as of now.
 		if h, err = storedHead(tx, key); err != nil {
 			return err
@@ -154,12 +155,12 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 	}
 	mine := *h // the one in the memtable changes once mu is released
 	if !whole {
-		tx, err := m.reading()
+		tx, err := m.store.Read()
 		if err != nil {
 			m.mu.unshare(since)
 			return err
 		}
-		defer tx.end()
+		defer tx.End()
 		e.tx = tx
 	}
 	m.hold(&e, &mine)
@@ -183,7 +184,7 @@ func readValue(h *head, e *elements, k turn.Key, typ turn.Type, r *turn.Result, 
 // keys lets fn read the keys, part by part, until it is done: mu is held for one part at
 // a time. What r tells of the state is true of the first part; later ones are as of then
 // or later.
-func (a access) keys(r *turn.Result, fn func(tx *reading) (done bool, err error)) error {
+func (a access) keys(r *turn.Result, fn func(tx *store.Reading) (done bool, err error)) error {
 	m := a.Machine
 	if a.within {
 		m.stamp(r)
@@ -201,7 +202,9 @@ func (a access) keys(r *turn.Result, fn func(tx *reading) (done bool, err error)
 	}
 }
 
-func (m *Machine) someKeys(r *turn.Result, first bool, fn func(tx *reading) (done bool, err error)) (bool, error) {
+func (m *Machine) someKeys(
+	r *turn.Result, first bool, fn func(tx *store.Reading) (done bool, err error),
+) (bool, error) {
 	defer m.mu.unshare(m.mu.share())
 	if err := m.stopped(); err != nil {
 		return false, err
@@ -209,11 +212,11 @@ func (m *Machine) someKeys(r *turn.Result, first bool, fn func(tx *reading) (don
 	if first {
 		m.stamp(r)
 	}
-	tx, err := m.reading()
+	tx, err := m.store.Read()
 	if err != nil {
 		return false, err
 	}
-	defer tx.end()
+	defer tx.End()
 	return fn(tx)
 }
 

@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -51,12 +52,14 @@ func TestFlippedBitInTheAccountOfFiles(t *testing.T) {
 // block file, and another in that of its checksum.
 func (r *rig) replaceAccount(k, v, sum, seal []byte) {
 	r.t.Helper()
-	db, err := openStore(osDisk{}, r.dir)
+	db, err := bbolt.Open(filepath.Join(r.dir, "state.db"), 0o600, nil)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	if err := errors.Join(db.Update(func(tx *bbolt.Tx) error {
-		for bucket, p := range map[string][2][]byte{string(layout.BucketFiles): {k, v}, string(layout.BucketSums): {sum, seal}} {
+		for bucket, p := range map[string][2][]byte{
+			string(layout.BucketFiles): {k, v}, string(layout.BucketSums): {sum, seal},
+		} {
 			if err := tx.DeleteBucket([]byte(bucket)); err != nil {
 				return err
 			}

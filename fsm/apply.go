@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -42,7 +44,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	defer m.closeTx()
 	var outcomes []Outcome
 	if err == nil {
-		err = guarded(func() (err error) {
+		err = store.Guarded(func() (err error) {
 			outcomes, err = m.applyBatch(index, &b)
 			return err
 		})
@@ -156,7 +158,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 // payloads that it kept, which keep all of the entry. What comes with any payload, as ids
 // do, is in what a record costs.
 func (m *Machine) countEntry(size int) {
-	if rest := size - m.kept; m.kept > 0 && rest > m.kept+blockBytes {
+	if rest := size - m.kept; m.kept > 0 && rest > m.kept+layout.BlockBytes {
 		m.active.bytes += rest
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -94,11 +93,13 @@ func BenchmarkReadLast20(b *testing.B) {
 			}
 			switch from {
 			case "cache":
-				m.warm, m.cache = nil, blockcache.New(1<<30)
+				m.warm = nil
+				m.store.SetCache(1 << 30)
 			case "third":
 				m.warm = nil
 			case "store":
-				m.warm, m.cache = nil, blockcache.New(0)
+				m.warm = nil
+				m.store.SetCache(0)
 			}
 			b.ReportAllocs()
 			rnd := rand.New(rand.NewPCG(1, 2))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -63,7 +65,7 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 		if !reflect.DeepEqual(got[0], got[1]) {
 			t.Fatalf("step %d: with a cache %+v, without %+v", step, got[0], got[1])
 		}
-		kept, size := rigs[0].m.cache.Size()
+		kept, size := rigs[0].m.store.CacheSize()
 		if size > 400<<10 {
 			t.Fatalf("the cache of 400 KiB holds %d bytes", size)
 		}
@@ -80,7 +82,7 @@ func TestReadsSameWithAndWithoutCache(t *testing.T) {
 	if reads, cached := rigs[0].m.BlockReads(); cached == 0 || cached >= reads {
 		t.Errorf("%d of %d blocks were in the cache", cached, reads)
 	}
-	if without, _ := rigs[1].m.cache.Size(); hits == 0 || without != 0 {
+	if without, _ := rigs[1].m.store.CacheSize(); hits == 0 || without != 0 {
 		t.Errorf("the caches held %d and %d blocks", hits, without)
 	}
 }
@@ -90,14 +92,14 @@ func TestLongReadKeepsTheCache(t *testing.T) {
 	r := newRig(t)
 	long := turn.Key{Namespace: "0", Name: "long"}
 	for range 400 {
-		r.apply(1, &turn.Append{Key: long, Messages: []turn.NewMessage{{Data: make([]byte, blockBytes/2+1)}}})
+		r.apply(1, &turn.Append{Key: long, Messages: []turn.NewMessage{{Data: make([]byte, layout.BlockBytes/2+1)}}})
 	}
 	r.flush()
-	for i, want := range []int{0, keepBlocks, keepBlocks} {
+	for i, want := range []int{0, store.KeepBlocks, store.KeepBlocks} {
 		if n := len(r.query(&turn.Read{Key: long}).Messages); n != 400 {
 			t.Fatalf("read %d messages", n)
 		}
-		if n, _ := r.m.cache.Size(); n != want {
+		if n, _ := r.m.store.CacheSize(); n != want {
 			t.Errorf("%d blocks are kept after read %d, want %d", n, i, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -44,8 +45,8 @@ type Config struct {
 	Damaged error
 	Rand    func() float64 // in [0, 1); default: math/rand/v2
 
-	disk           disk  // default: the operating system's
-	blockFileBytes int64 // default: that of blockfile
+	disk           store.Disk // default: the operating system's
+	blockFileBytes int64      // default: that of blockfile
 }
 
 func (c Config) withDefaults() Config {
@@ -74,7 +75,7 @@ func (c Config) withDefaults() Config {
 		c.Rand = rand.Float64
 	}
 	if c.disk == nil {
-		c.disk = osDisk{vfs.OS{EarlyWriteback: true}}
+		c.disk = store.OSDisk{OS: vfs.OS{EarlyWriteback: true}}
 	}
 	return c
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -11,10 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"go.etcd.io/bbolt"
-
 	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -29,7 +29,7 @@ func (r *rig) rot(n int) (undo func()) {
 		r.t.Fatalf("block %x = %x: %v", k, v, err)
 	}
 	flip := func() {
-		path := filepath.Join(r.dir, blocksDir, fmt.Sprintf("%016d.blk", ref.File))
+		path := filepath.Join(r.dir, "blocks", fmt.Sprintf("%016d.blk", ref.File))
 		flipBit(r.t, path, ref.Offset+ref.Size()-1, 0)
 	}
 	flip()
@@ -120,35 +120,36 @@ func TestDamageDoesNotSpread(t *testing.T) {
 		r.rot(0)
 		k, v := r.pair(layout.BucketBlocks, 0)
 		ref, _ := layout.DecodeRef(k, v)
-		err := r.m.db.Update(func(tx *bbolt.Tx) error {
-			s := newBlockSpace(r.m.files, r.m.cache, r.m.uses, sweep{}, worth{})
-			s.begin(tx.Bucket(layout.BucketBlocks))
-			return s.move(k, ref)
-		})
+		err := r.m.store.Update(func(u *store.Update) error { return u.Empty(ref.File) })
 		if turn.KindOf(err) != turn.Corrupt {
 			t.Errorf("a damaged block is moved: %v", err)
 		}
-		_ = r.m.files.Rollback()
 	})
 }
 
-func crcUpdate(crc uint32, b []byte) uint32 { return crc32.Update(crc, castagnoli, b) }
-
-// rewriteDump makes a dump with other pairs, and right checksums around them.
+// rewriteDump makes a dump with other pairs, of the same length, and right checksums around them.
 func rewriteDump(t *testing.T, dump []byte, change func(bucket, k, v []byte)) []byte {
 	t.Helper()
-	var out bytes.Buffer
-	w := chunkWriter{w: &out, sum: crcUpdate, crc: crcUpdate(0, dump[:len(dumpMagic)+1])}
-	out.Write(dump[:len(dumpMagic)+1])
-	err := readDump(bytes.NewReader(dump), func(bucket, k, v []byte) error {
-		k, v = bytes.Clone(k), bytes.Clone(v)
-		change(bucket, k, v)
-		return w.pair(byte(slices.IndexFunc(layout.Buckets(), func(b []byte) bool { return bytes.Equal(b, bucket) })), k, v)
-	})
-	if err := errors.Join(err, w.end()); err != nil {
-		t.Fatal(err)
+	table := crc32.MakeTable(crc32.Castagnoli)
+	out := bytes.Clone(dump)
+	const magic, header = 8, 8
+	crc := crc32.Checksum(out[:magic], table)
+	for rest := out[magic:]; len(rest) > 0; {
+		n := int(binary.LittleEndian.Uint32(rest))
+		chunk := rest[header : header+n]
+		for pairs := layout.NewReader(chunk); pairs.More(); {
+			bucket := layout.Buckets()[pairs.Next(1)[0]]
+			kn, vn := pairs.Count(), pairs.Count()
+			change(bucket, pairs.Next(kn), pairs.Next(vn))
+		}
+		if n == 0 {
+			crc = crc32.Update(crc, table, rest[:4])
+		}
+		crc = crc32.Update(crc, table, chunk)
+		binary.LittleEndian.PutUint32(rest[4:], crc)
+		rest = rest[header+n:]
 	}
-	return out.Bytes()
+	return out
 }
 
 // A damaged block fails what asks for it, and nothing else.
@@ -289,8 +290,11 @@ func TestFlippedFileVersionIsDamage(t *testing.T) {
 	r := newRig(t)
 	r.apply(1, appendOf(sessionA, "id", "hello"))
 	r.flush()
-	path := filepath.Join(r.dir, blocksDir, fmt.Sprintf("%016d.blk", r.m.files.Current()))
-	extents := r.m.uses.extents()
+	path := r.newestBlockFile()
+	extents := make(blockfile.Extents)
+	for n, u := range r.uses() {
+		extents[n] = u[0]
+	}
 	for bit := range 8 {
 		flipBit(t, path, 7, bit)
 		if _, err := blockfile.Open(filepath.Dir(path), extents,
@@ -307,11 +311,11 @@ func TestHaltedMachineRemovesNoGarbage(t *testing.T) {
 	r.apply(1, appendOf(sessionA, "id", "hello"))
 	r.flush()
 	r.m.Halt(errors.New("as if"))
-	before := r.m.committed.Load()
+	before := r.transaction()
 	if more, err := r.m.tidy(); more || !errors.Is(err, ErrHalted) {
 		t.Errorf("tidy: %v, %v", more, err)
 	}
-	if after := r.m.committed.Load(); after != before {
+	if after := r.transaction(); after != before {
 		t.Errorf("transaction %d was written after %d", after, before)
 	}
 }

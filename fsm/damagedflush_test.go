@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -18,22 +19,22 @@ import (
 // its root, a branch, has its keys.
 func (r *rig) pagesOf(bucket []byte) (leaves [][]int64, branch []int64) {
 	r.t.Helper()
-	tx, err := r.m.db.Begin(false)
+	tx, err := r.db().Begin(false)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer tx.Rollback()
-	size := int64(r.m.db.Info().PageSize)
+	size := int64(r.db().Info().PageSize)
 	last := int64(-1)
 	c := tx.Bucket(bucket).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
-		at := int64(uintptr(unsafe.Pointer(&k[0])) - r.m.db.Info().Data)
+		at := int64(uintptr(unsafe.Pointer(&k[0])) - r.db().Info().Data)
 		if at/size != last {
 			last, leaves = at/size, append(leaves, nil)
 		}
 		leaves[len(leaves)-1] = append(leaves[len(leaves)-1], at)
 	}
-	file, err := os.ReadFile(r.m.db.Path())
+	file, err := os.ReadFile(r.db().Path())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -227,11 +228,7 @@ func TestEmptyingMissesNoBlock(t *testing.T) {
 			read := &turn.Read{Key: damagedSession(i)}
 			place := r.blockKeys(r.query(&turn.Info{Key: read.Key}).Session.Incarnation)[0]
 			r.flip(place, bit)
-			w := r.m.writer(newMemtable())
-			err := r.m.commit(w, func() error {
-				w.space.sweep = sweep{file: uint64(i + 1)}
-				return w.space.clean()
-			})
+			err := r.m.commit(func(u *store.Update) error { return u.Empty(uint64(i + 1)) })
 			r.flip(place, bit)
 			if _, halted := r.m.Damage(); !halted {
 				if got, lost := r.m.Query(read); lost != nil || len(got.Messages) != 1 {
@@ -250,7 +247,7 @@ func TestKeyOfAnotherLength(t *testing.T) {
 	base, leaves, _ := damageable(t)
 	leaf := leaves[string(layout.BucketBlocks)][1]
 	r := base.copyOf(t)
-	size := int64(r.m.db.Info().PageSize)
+	size := int64(r.db().Info().PageSize)
 	for n := range 2 * damagedRounds {
 		place := leaf[0]/size*size + 16 + 16*int64(n) + 8 // where the length of the key is
 		for _, bit := range []int{3, 4} {

@@ -10,18 +10,19 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/descriptors/descriptorstest"
 )
 
 // crowdedDisk takes all descriptors when a restored state has taken the place of the store.
 type crowdedDisk struct {
-	osDisk
+	store.OSDisk
 	t testing.TB
 }
 
 func (d crowdedDisk) Rename(from, to string) error {
-	err := d.osDisk.Rename(from, to)
-	if filepath.Base(from) == restoreName {
+	err := d.OSDisk.Rename(from, to)
+	if filepath.Base(from) == "state.db.restore" {
 		descriptorstest.None(d.t, time.Second)
 	}
 	return err
@@ -38,7 +39,7 @@ func TestStoreWaitsForADescriptor(t *testing.T) {
 			t.Errorf("scrub: %v", err)
 		}
 		synctest.Wait()
-		r.m.cfg.disk = crowdedDisk{t: t}
+		r.m.store.Disk = crowdedDisk{t: t}
 		if err := r.m.Restore(bytes.NewReader(dump)); err != nil {
 			t.Errorf("restore: %v", err)
 		}
@@ -54,15 +55,15 @@ func TestResidentPartIsBoundedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		var told bytes.Buffer
-		r.m.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
+		r.m.store.Log = slog.New(slog.NewTextHandler(&told, nil))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
-			r.m.boundResident(ctx, 0)
+			r.m.store.BoundResident(ctx, 0)
 			close(ended)
 		}()
 		for range 2 {
-			descriptorstest.None(t, 10*residentEvery+residentEvery/2)
+			descriptorstest.None(t, 10*time.Second+time.Second/2)
 			time.Sleep(time.Minute)
 		}
 		select {

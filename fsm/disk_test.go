@@ -5,14 +5,15 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/vfs"
 )
 
 // thinDisk is one that finds out late that it is full: its syncs fail.
-type thinDisk struct{ osDisk }
+type thinDisk struct{ store.OSDisk }
 
 func (d thinDisk) Create(name string) (vfs.File, error) {
-	file, err := d.osDisk.Create(name)
+	file, err := d.OSDisk.Create(name)
 	return thinFile{file}, err
 }
 
@@ -44,7 +45,7 @@ func TestFailedSyncIsFatal(t *testing.T) {
 		&os.PathError{Op: "sync", Err: syscall.EDQUOT}:  false,
 		syscall.ENOSPC: false, // bbolt's sync
 	} {
-		if fullDisk(err) != want {
+		if store.DiskFull(err) != want {
 			t.Errorf("%v: %v", err, !want)
 		}
 	}

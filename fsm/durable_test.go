@@ -37,12 +37,12 @@ func TestDurableIsWhatIsStored(t *testing.T) {
 		durable, _ := r.m.Durable()
 		close(stop)
 		applying.Wait()
-		tx, err := r.m.reading()
+		tx, err := r.m.store.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored, _, err := loadMeta(tx.Tx)
-		tx.end()
+		stored, _, err := tx.Meta()
+		tx.End()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 )
 
 // A value of another type than a list is a set of elements: pairs of a name,
@@ -60,7 +61,7 @@ type elements struct {
 	learned **gaps.Set
 	layers  []*overlay // newest first
 	// tx reads the store; nil if the layers hold everything, or if partial.
-	tx *reading
+	tx *store.Reading
 	// partial: the store may hold more, but is not read. missed: that was asked for.
 	partial, missed bool
 	// passed counts the elements that walks have shown. What they passed besides was
@@ -141,7 +142,7 @@ func (e *elements) get(name string) (value []byte, ok bool, err error) {
 		e.missed = e.missed || e.partial
 		return nil, false, nil
 	}
-	v, err := e.tx.get(layout.BucketElements, []byte(key))
+	v, err := e.tx.Get(layout.BucketElements, []byte(key))
 	if v == nil || err != nil {
 		return nil, false, err
 	}

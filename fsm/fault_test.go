@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -62,7 +63,7 @@ func TestStateFileDamagedInUse(t *testing.T) {
 		} {
 			t.Run(name+", met by a "+by, func(t *testing.T) {
 				r, _ := repairable(t)
-				path := filepath.Join(r.dir, storeName)
+				path := filepath.Join(r.dir, "state.db")
 				r.apply(1, appendOf(sessionA, "id", "hello"))
 				r.flush()
 				old, err := os.ReadFile(path)
@@ -117,7 +118,7 @@ func TestOtherPanicsGoOn(t *testing.T) {
 			t.Error("it was taken for damage")
 		}
 	}()
-	_ = guarded(func() error {
+	_ = store.Guarded(func() error {
 		var none *Machine
 		return none.damage
 	})

@@ -10,13 +10,14 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // spaceOf returns how many bytes the block files take, and how many of them count.
 func (r *rig) spaceOf() (size, live int64) {
 	r.t.Helper()
-	files, err := os.ReadDir(filepath.Join(r.dir, blocksDir))
+	files, err := os.ReadDir(filepath.Join(r.dir, "blocks"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -27,8 +28,8 @@ func (r *rig) spaceOf() (size, live int64) {
 		}
 		size += info.Size()
 	}
-	for _, u := range r.m.uses {
-		live += u.live
+	for _, u := range r.uses() {
+		live += u[1]
 	}
 	return size, live
 }
@@ -83,7 +84,7 @@ func TestBlockFilesAreEmptied(t *testing.T) {
 func (r *rig) checkAccount() {
 	r.t.Helper()
 	want := make(map[uint64]int64)
-	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+	if err := r.db().View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(layout.BucketBlocks).ForEach(func(k, v []byte) error {
 			ref, err := layout.DecodeRef(k, v)
 			want[ref.File] += ref.Size()
@@ -92,9 +93,9 @@ func (r *rig) checkAccount() {
 	}); err != nil {
 		r.t.Fatal(err)
 	}
-	for n, u := range r.m.uses {
-		if u.live != want[n] {
-			r.t.Fatalf("file %d: %d bytes are said to count, %d are referred to", n, u.live, want[n])
+	for n, u := range r.uses() {
+		if u[1] != want[n] {
+			r.t.Fatalf("file %d: %d bytes are said to count, %d are referred to", n, u[1], want[n])
 		}
 		delete(want, n)
 	}
@@ -106,7 +107,7 @@ func (r *rig) checkAccount() {
 // Cleaning up does not flush what has only begun to gather.
 func TestTidyLeavesTheYoungMemtable(t *testing.T) {
 	r := newRig(t)
-	for i := range garbageChunk/100 + 50 {
+	for i := range store.GarbageChunk/100 + 50 {
 		r.apply(1, appendOf(turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, "", string(make([]byte, 9000))))
 	}
 	r.flush()
@@ -173,7 +174,7 @@ func TestDamagedBlockFile(t *testing.T) {
 	r := newRig(t)
 	r.apply(1, appendOf(sessionA, "id", "hello"))
 	r.flush()
-	path := filepath.Join(r.dir, blocksDir, fmt.Sprintf("%016d.blk", r.m.files.Current()))
+	path := r.newestBlockFile()
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -5,15 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"os"
 	"sync"
 	"time"
 
-	"go.etcd.io/bbolt"
-
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/signal"
-	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // FlushStats describes a flush.
@@ -35,7 +31,7 @@ func (m *Machine) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	wg.Go(func() { m.boundResident(ctx, m.cfg.MappedBytes) })
+	wg.Go(func() { m.store.BoundResident(ctx, m.cfg.MappedBytes) })
 	wg.Go(func() { m.scrubs(ctx) })
 	defer context.AfterFunc(ctx, func() { m.hurries.Add(1) })()
 	tick := time.NewTicker(m.cfg.FlushInterval)
@@ -64,7 +60,7 @@ func (m *Machine) Run(ctx context.Context) error {
 		retry = nil
 		more, err := work()
 		switch {
-		case fullDisk(err):
+		case store.DiskFull(err):
 			m.cfg.Logger.Error("no disk space to flush the state; trying again", "dir", m.cfg.Dir, "error", err)
 			retry = time.After(flushRetry)
 		case errors.Is(err, ErrHalted): // until the state is replaced
@@ -108,17 +104,16 @@ func (m *Machine) flush() (more bool, err error) {
 	}
 	if m.frozen == nil && m.meta.Index == m.durable.index {
 		m.mu.Unlock()
-		return m.short.Load() && m.uses.sparsest(math.MaxUint64, m.worthNow()) != 0, nil
+		return m.store.WorthTidying(), nil
 	}
 	m.freeze()
 	t := m.frozen
 	m.mu.Unlock()
 
 	began := time.Now()
-	w := m.writer(t)
-	w.pacer = newFlushPacer(t.bytes, began.Sub(m.lastFlush), m.hurry)
+	w := writer{table: t, pacer: store.NewFlushPacer(t.bytes, began.Sub(m.lastFlush), m.hurry)}
 	m.lastFlush = began
-	if err := m.commit(w, w.write); err != nil {
+	if err := m.commit(w.write); err != nil {
 		return false, err
 	}
 	m.mu.Lock()
@@ -152,82 +147,29 @@ func (m *Machine) tidy() (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	w := m.writer(newMemtable())
-	w.pacer = newTidyPacer(m.hurry)
-	err = m.commit(w, func() (err error) {
-		if w.table.meta, _, err = loadMeta(w.tx.tx); err != nil {
-			return err
-		}
-		w.space.giveUpCurrent()
-		if err := w.collectGarbage(); err != nil {
-			return err
-		}
-		return w.space.clean()
+	pacer := store.NewTidyPacer(m.hurry)
+	err = m.commit(func(u *store.Update) (err error) {
+		more, err = u.Tidy(pacer)
+		return err
 	})
-	return w.garbage && err == nil, err
+	return more && err == nil, err
 }
 
 // commit changes the store and the block files in one transaction. An error ends the
 // machine, unless the disk is only full. The caller holds flushing.
-func (m *Machine) commit(w *writer, change func() error) error {
-	var unused []uint64
-	var id uint64
-	err := m.update(func(tx *bbolt.Tx) (err error) {
-		w.tx, id = newStoreUpdate(tx, m.db.Path(), m.dbFile), uint64(tx.ID())
-		if last := m.committed.Load(); id <= last {
-			return wentBack(id-1, last)
-		}
-		w.space.begin(w.tx.Bucket(layout.BucketBlocks))
-		if err := change(); err != nil {
-			return err
-		}
-		w.garbage = w.untidy()
-		unused, err = w.space.save(w.tx.Bucket(layout.BucketFiles), w.tx.Bucket(layout.BucketSums), m.uses)
-		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("flush the state: %w", errors.Join(err, m.files.Rollback()))
-		if !fullDisk(err) {
-			m.mu.Lock()
-			m.fail(err)
-			err = cmp.Or(m.usable(), err)
-			m.mu.Unlock()
-		}
-		return err
-	}
-	m.committed.Store(id)
-	m.uses, m.sweep = w.space.uses, w.space.sweep
-	m.left.Add(-w.space.moved)
-	m.removeFiles(unused)
-	return nil
-}
-
-// update is bbolt's Update. After a panic in it bbolt may hold locks for good.
-func (m *Machine) update(change func(*bbolt.Tx) error) error {
-	if err := m.rooted(); err != nil {
-		return err
-	}
-	err := guarded(func() error { return m.db.Update(change) })
-	m.stuck = m.stuck || errors.As(err, new(storeFault))
-	return err
-}
-
-// closeStore closes a store, unless bbolt would wait for ever for what a damaged one left
-// locked: then its file stays open until the process ends.
-func (m *Machine) closeStore(db *bbolt.DB, file *os.File) error {
-	_ = file.Close() // it was only asked for its size
-	if m.stuck {
+func (m *Machine) commit(change func(*store.Update) error) error {
+	err := m.store.Update(change)
+	if err == nil {
 		return nil
 	}
-	return db.Close()
-}
-
-// removeFiles tells the block files that the store has committed, and has no use
-// for some.
-func (m *Machine) removeFiles(unused []uint64) {
-	if err := m.files.Committed(unused); err != nil {
-		m.cfg.Logger.Warn("cannot remove a block file that is not needed any more", "error", err)
+	err = fmt.Errorf("flush the state: %w", err)
+	if !store.DiskFull(err) {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.fail(err)
+		err = cmp.Or(m.usable(), err)
 	}
+	return err
 }
 
 // Calm returns when there is room for changes that no client waits for: when no flush

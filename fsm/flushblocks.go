@@ -9,12 +9,8 @@ import (
 )
 
 const (
-	// blockBytes is the size at which a block is full. Small enough that adding
-	// to the last block of a session rewrites little, big enough that reading a
-	// session's tail takes one or two.
-	blockBytes = 8 << 10
 	// mergeBytes: a last block below it is filled up by the next flush.
-	mergeBytes = blockBytes / 2
+	mergeBytes = layout.BlockBytes / 2
 )
 
 // writeTails brings the messages of every session that this memtable touched
@@ -38,7 +34,7 @@ func (w *writer) writeTails() error {
 		if err := s.write(); err != nil {
 			return err
 		}
-		w.pacer.did(smallCost + t.size())
+		w.pacer.Did(smallCost + t.size())
 	}
 	return nil
 }
@@ -59,7 +55,7 @@ func (s *tailWriter) write() error {
 	// The blocks of a deleted session are garbage as they are: its ids are found in
 	// them as long as they count, and nothing else is asked for. On a disk that is
 	// short of space their payloads go at once, and the ids stay.
-	if !s.tail.complete && (!s.tail.gone || s.short) {
+	if !s.tail.complete && (!s.tail.gone || s.tx.ShortOfSpace()) {
 		if err := s.rewriteRemoved(); err != nil {
 			return err
 		}
@@ -110,7 +106,7 @@ func (s *tailWriter) rewriteRemoved() error {
 	}
 	start := min(s.low[0], s.low[1], s.start)
 	if start > 1 {
-		if err := s.discard(0, s.inc, layout.Waste{Below: start}); err != nil {
+		if err := s.tx.AddGarbage(0, s.inc, layout.Waste{Below: start}); err != nil {
 			return err
 		}
 	}
@@ -141,19 +137,19 @@ func (s *tailWriter) rewriteTo(from, to uint64) (last uint64, err error) {
 	type change struct{ key, value []byte } // nil: nothing is left
 	var changes []change
 	last = to
-	c, k, v, err := s.space.finder.lastUpTo(layout.BlockKey(s.inc, from))
+	c, k, v, err := s.tx.LastBlock(layout.BlockKey(s.inc, from))
 	if err != nil {
 		return 0, err
 	}
-	if k == nil || !ofIncarnation(k, s.inc) {
+	if k == nil || !layout.OfIncarnation(k, s.inc) {
 		k, v = c.Seek(layout.BlockKey(s.inc, from))
 	}
-	for ; k != nil && ofIncarnation(k, s.inc); k, v = c.Next() {
+	for ; k != nil && layout.OfIncarnation(k, s.inc); k, v = c.Next() {
 		_, first := layout.SplitBlockKey(k)
 		if first > to {
 			break
 		}
-		rs, err := loadBlock(s.space.files, nil, k, v)
+		rs, err := s.tx.LoadBlock(k, v)
 		if err != nil {
 			return 0, err
 		}
@@ -197,13 +193,13 @@ func (s *tailWriter) survivors(rs []layout.Record) (left []layout.Record, change
 func (s *tailWriter) add(rs []layout.Record) error {
 	first := rs[0].Seq
 	if !s.tail.complete {
-		_, k, v, err := s.space.finder.lastUpTo(s.blockKey(first))
+		_, k, v, err := s.tx.LastBlock(s.blockKey(first))
 		if err != nil {
 			return err
 		}
-		if k != nil && ofIncarnation(k, s.inc) && layout.BlockSize(k, v) < mergeBytes {
+		if k != nil && layout.OfIncarnation(k, s.inc) && layout.BlockSize(k, v) < mergeBytes {
 			_, first = layout.SplitBlockKey(k)
-			old, err := loadBlock(&s.read, s.merged[:0], k, v)
+			old, err := s.tx.AppendBlock(s.merged[:0], k, v)
 			if err != nil {
 				return err
 			}
@@ -225,7 +221,7 @@ func blocksOf(first uint64, rs []layout.Record) iter.Seq2[uint64, []layout.Recor
 	return func(yield func(uint64, []layout.Record) bool) {
 		for len(rs) > 0 {
 			n, size := 0, 0
-			for n < len(rs) && (n == 0 || size+len(rs[n].Data) <= blockBytes) {
+			for n < len(rs) && (n == 0 || size+len(rs[n].Data) <= layout.BlockBytes) {
 				size += len(rs[n].ID) + len(rs[n].Data) + 8
 				n++
 			}
@@ -248,7 +244,7 @@ func (s *tailWriter) blockKey(seq uint64) []byte {
 func (s *tailWriter) put(key, value []byte) error {
 	s.blocks++
 	if value == nil {
-		return s.space.remove(key)
+		return s.tx.RemoveBlock(key)
 	}
-	return s.space.put(key, value)
+	return s.tx.PutBlock(key, value)
 }

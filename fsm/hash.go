@@ -9,6 +9,7 @@ import (
 	"hash"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -60,15 +61,15 @@ func (m *Machine) takeHash() {
 func (m *Machine) hashStore(index uint64) error {
 	var sum string
 	m.mu.RLock()
-	tx, err := m.reading()
+	tx, err := m.store.Read()
 	m.mu.RUnlock()
 	if err == nil {
-		tx.cache = nil // all is read once
-		err = guarded(func() (err error) {
+		tx.BypassCache() // all is read once
+		err = store.Guarded(func() (err error) {
 			sum, err = hashState(tx)
 			return err
 		})
-		tx.end()
+		tx.End()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,8 +84,8 @@ func (m *Machine) hashStore(index uint64) error {
 
 // hashState hashes what the state means, not how it is laid out: how messages
 // fall into blocks, and how long removed ones linger, differs between nodes.
-func hashState(tx *reading) (string, error) {
-	m, _, err := loadMeta(tx.Tx)
+func hashState(tx *store.Reading) (string, error) {
+	m, _, err := tx.Meta()
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +144,7 @@ func hashState(tx *reading) (string, error) {
 
 type hasher struct {
 	h  hash.Hash
-	tx *reading
+	tx *store.Reading
 }
 
 func (s *hasher) uint(v uint64) { _, _ = s.h.Write(binary.BigEndian.AppendUint64(nil, v)) }

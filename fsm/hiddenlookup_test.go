@@ -147,7 +147,9 @@ func TestEntriesMissNoPair(t *testing.T) {
 	r.fillHidden()
 	r.m.cfg.OnDamage = func(error) {}
 	var keys []hiddenPair
-	for _, bucket := range [][]byte{layout.BucketHeads, layout.BucketElements, layout.BucketTombstones, layout.BucketDue} {
+	for _, bucket := range [][]byte{
+		layout.BucketHeads, layout.BucketElements, layout.BucketTombstones, layout.BucketDue,
+	} {
 		keys = append(keys, r.hidden(bucket)...)
 	}
 	noticed := 0
@@ -222,12 +224,12 @@ type hiddenPair struct {
 // hidden returns where the keys of a bucket are, but for those of the others.
 func (r *rig) hidden(bucket []byte) (all []hiddenPair) {
 	r.t.Helper()
-	tx, err := r.m.db.Begin(false)
+	tx, err := r.db().Begin(false)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer tx.Rollback()
-	begin := r.m.db.Info().Data // of the mapped file
+	begin := r.db().Info().Data // of the mapped file
 	c := tx.Bucket(bucket).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if len(k) < 100 && !bytes.Contains(k, []byte("other")) {

@@ -113,15 +113,15 @@ func (r *rig) expectMessages(key turn.Key, last int, what string) error {
 // blockKeys returns where the keys of a session's blocks are in the file of the store.
 func (r *rig) blockKeys(inc uint64) (places []int64) {
 	r.t.Helper()
-	tx, err := r.m.db.Begin(false)
+	tx, err := r.db().Begin(false)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	defer tx.Rollback()
-	begin := r.m.db.Info().Data // of the mapped file
+	begin := r.db().Info().Data // of the mapped file
 	c := tx.Bucket(layout.BucketBlocks).Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
-		if ofIncarnation(k, inc) {
+		if layout.OfIncarnation(k, inc) {
 			places = append(places, int64(uintptr(unsafe.Pointer(&k[0]))-begin))
 		}
 	}
@@ -132,9 +132,9 @@ func (r *rig) blockKeys(inc uint64) (places []int64) {
 func (r *rig) flip(place int64, bit int) {
 	r.t.Helper()
 	place += int64(bit / 8)
-	b, err := readAt(r.m.db.Path(), place)
+	b, err := readAt(r.db().Path(), place)
 	if err == nil {
-		err = writeAt(r.m.db.Path(), []byte{b ^ 1<<(bit%8)}, place)
+		err = writeAt(r.db().Path(), []byte{b ^ 1<<(bit%8)}, place)
 	}
 	if err != nil {
 		r.t.Fatal(err)

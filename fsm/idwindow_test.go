@@ -187,7 +187,8 @@ func TestFingerprintsThatCollide(t *testing.T) {
 		if out := r.apply(1, appendOf(sessionA, other, data))[0]; out.Err != nil || out.Result.Duplicate {
 			t.Errorf("%q is taken for the message with the id %q: %+v, %v", other, id, out.Result, out.Err)
 		}
-		if out := r.apply(1, appendOf(sessionA, id, "data"))[0]; out.Err != nil || !out.Result.Duplicate || out.Result.First != 1 {
+		out := r.apply(1, appendOf(sessionA, id, "data"))[0]
+		if out.Err != nil || !out.Result.Duplicate || out.Result.First != 1 {
 			t.Errorf("%q again: %+v, %v; want it to be message 1", id, out.Result, out.Err)
 		}
 	}

@@ -27,7 +27,7 @@ func (r *rig) hide(bucket []byte, inc uint64) {
 		if !bytes.HasPrefix(k, []byte(layout.ElementKey(inc, ""))) {
 			continue
 		}
-		if err := r.m.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete(k) }); err != nil {
+		if err := r.db().Update(func(tx *bbolt.Tx) error { return tx.Bucket(bucket).Delete(k) }); err != nil {
 			r.t.Fatal(err)
 		}
 		hidden++
@@ -158,7 +158,7 @@ func TestRankOfAMissingPlace(t *testing.T) {
 	r.fillFour(turn.TypeZSet)
 	r.flush()
 	inc := r.query(&turn.Info{Key: sessionA}).Session.Incarnation
-	tx, err := r.m.db.Begin(false)
+	tx, err := r.db().Begin(false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package fsm
 import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -14,7 +15,7 @@ type keyWalk struct {
 }
 
 // keysWith returns a walk through the keys that begin with prefix.
-func (m *Machine) keysWith(tx *reading, prefix string) *keyWalk {
+func (m *Machine) keysWith(tx *store.Reading, prefix string) *keyWalk {
 	w := &keyWalk{tables: m.memtables()}
 	w.low, w.high = prefix, layout.PrefixEnd(prefix)
 	w.readStore(tx, layout.BucketHeads)
@@ -36,7 +37,7 @@ func (w *keyWalk) head() (*head, error) {
 // prefix and come after the name after (all, if it is empty), in order, until
 // fn returns false. Of one that was deleted or has expired, h is nil; of those in a gap
 // between keys it shows one. Walks of Apply look for gaps.
-func (m *Machine) eachSession(tx *reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
+func (m *Machine) eachSession(tx *store.Reading, ns, prefix, after string, fn func(key string, h *head) bool) error {
 	from := layout.JoinKey(turn.Key{Namespace: ns, Name: prefix})
 	w := m.keysWith(tx, from)
 	if after != "" {

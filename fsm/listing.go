@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -38,7 +39,7 @@ func (a access) listing(q *turn.Sessions, r *turn.Result) error {
 }
 
 // part looks at some more keys, and tells whether the page is whole.
-func (l *listing) part(tx *reading) (done bool, err error) {
+func (l *listing) part(tx *store.Reading) (done bool, err error) {
 	limit := l.passed + partLooked
 	done = true
 	err = l.m.eachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *head) bool {

@@ -4,23 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"go.etcd.io/bbolt"
-
-	"github.com/turnlog/turnlog/fsm/blockfile"
-	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/signal"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // Machine is the state machine: all sessions of a node, in memory and in a
@@ -38,12 +32,7 @@ type Machine struct {
 	mu stateLock
 	// room is signalled when the frozen memtable has been taken up; uses mu.
 	room   *sync.Cond
-	db     *bbolt.DB // replaced by Restore
-	dbFile *os.File  // the file of db, to ask for its size
-	files  *blockfile.Set
-	cache  *blockcache.Cache
-	known  knownPairs
-	spaces sync.Pool // of *workspace
+	store  *store.Store
 	active *memtable
 	full   int       // at this size the active memtable is to be flushed
 	frozen *memtable // nil: none
@@ -59,16 +48,11 @@ type Machine struct {
 	keyGaps    gaps.Set // between the keys that exist
 	nextDue    int64    // earliest deadline in the due index, 0 if it is empty
 	durable    position
-	// committed is the store's last transaction.
-	committed atomic.Uint64
-	stuck     bool      // the store cannot be closed; only under flushing
-	uses      uses      // of the block files; only under flushing
-	sweep     sweep     // only under flushing
-	lastFlush time.Time // when the last one began; only under flushing
-	hash      stateHash
+	lastFlush  time.Time // when the last one began; only under flushing
+	hash       stateHash
 	// tx reads the store; it is opened on first use under mu and closed before
 	// mu is released.
-	tx *reading
+	tx *store.Reading
 	// damage is the first that was found, nil: none is known. halted: nothing is to be
 	// read of the state or applied to it; broken: not before it is replaced.
 	damage         error
@@ -85,8 +69,6 @@ type Machine struct {
 	kick    signal.Channel // a flush is wanted
 	doubts  signal.Channel // a scrub is wanted
 	hurries atomic.Int32   // callers that wait for a flush to end
-	short   atomic.Bool    // see ShortOfSpace
-	left    atomic.Int64
 }
 
 type position struct{ index, term uint64 }
@@ -94,33 +76,22 @@ type position struct{ index, term uint64 }
 // Open opens the state in cfg.Dir, creating it if it is not there.
 func Open(cfg Config) (*Machine, error) {
 	cfg = cfg.withDefaults()
-	if err := cfg.disk.Remove(filepath.Join(cfg.Dir, restoreName)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove an unfinished restore: %w", err)
-	}
-	db, err := openStore(cfg.disk, cfg.Dir)
+	store, err := store.Open(store.Options{Dir: cfg.Dir, Disk: cfg.disk, BlockFileBytes: cfg.blockFileBytes,
+		CacheBytes: cfg.CacheBytes, Log: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}
 	m := &Machine{
 		cfg:     cfg,
-		db:      db,
-		cache:   blockcache.New(cfg.CacheBytes),
+		store:   store,
 		windows: idwindow.New(cfg.WindowBytes),
 		fatal:   make(chan struct{}),
 		kick:    signal.New(),
 		doubts:  signal.New(),
 	}
 	m.room = sync.NewCond(&m.mu)
-	if m.dbFile, err = openFileOf(db); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := m.openFiles(); err != nil {
-		_ = m.closeStore(db, m.dbFile)
-		return nil, err
-	}
 	if err := m.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(cfg.Dir, storeName), err), m.files.Close(),
-			m.closeStore(db, m.dbFile))
+		return nil, errors.Join(fmt.Errorf("read %s: %w", store.Path(), err), store.Close())
 	}
 	if cfg.Damaged != nil {
 		m.damage, m.halted, m.broken = cfg.Damaged, true, true
@@ -128,49 +99,21 @@ func Open(cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// openFiles opens the block files that the store refers to.
-func (m *Machine) openFiles() error {
-	var used uses
-	err := m.db.View(func(tx *bbolt.Tx) (err error) {
-		used, err = loadUses(tx)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(m.cfg.Dir, blocksDir)
-	m.files, err = blockfile.Open(dir, used.extents(),
-		blockfile.Options{FS: m.cfg.disk, FileBytes: m.cfg.blockFileBytes})
-	switch {
-	case errors.Is(err, blockfile.ErrNewer):
-		return turn.Errorf(turn.Newer, "open the block files: %v", err)
-	case errors.Is(err, blockfile.ErrCorrupt):
-		return turn.Errorf(turn.Corrupt, "open the block files: %v", err)
-	case err != nil:
-		return fmt.Errorf("open the block files: %w", err)
-	}
-	return nil
-}
-
 // load takes the state over from the store, forgetting what is in memory.
 func (m *Machine) load() error {
-	tx, err := m.reading()
+	tx, err := m.store.Load()
 	if err != nil {
 		return err
 	}
-	defer tx.end()
-	m.committed.Store(uint64(tx.ID()))
-	if m.uses, err = loadUses(tx.Tx); err != nil {
+	defer tx.End()
+	if m.meta, m.tags, err = tx.Meta(); err != nil {
 		return err
 	}
-	if m.meta, m.tags, err = loadMeta(tx.Tx); err != nil {
-		return err
-	}
-	if m.namespaces, err = loadNamespaces(tx.Tx); err != nil {
+	if m.namespaces, err = tx.Namespaces(); err != nil {
 		return err
 	}
 	m.reached.Store(uint64(m.meta.Level))
-	m.frozen, m.warm, m.sweep = nil, nil, sweep{}
+	m.frozen, m.warm = nil, nil
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
 	m.windows.Clear()
@@ -189,7 +132,7 @@ func (m *Machine) Close() error {
 	m.mu.Lock()
 	m.fail(errClosed)
 	m.mu.Unlock()
-	return errors.Join(m.closeStore(m.db, m.dbFile), m.files.Close())
+	return m.store.Close()
 }
 
 var errClosed = errors.New("the state machine is closed")
@@ -211,6 +154,17 @@ func (m *Machine) fail(err error) {
 	m.room.Broadcast()
 	m.waiters.wakeAll()
 }
+
+// OpenFiles returns how many block files are open. Their number grows with the data.
+func (m *Machine) OpenFiles() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.store.OpenFiles()
+}
+
+// BlockReads returns how often blocks of messages were needed since the start, and how
+// often they were in the cache.
+func (m *Machine) BlockReads() (reads, cached uint64) { return m.store.BlockReads() }
 
 // Fatal is closed when the machine can go on no longer; Err then says why. A
 // node must stop then: what it would answer may be wrong.
@@ -293,3 +247,8 @@ func (m *Machine) Members() []codec.Member {
 	defer m.mu.RUnlock()
 	return m.meta.Members
 }
+
+// StoredMembers returns the members that the state in dir records, ordered by ID: those of
+// the last flush. It changes nothing, and there must be no Machine on dir. Damage to the
+// state is an error for which IsDamage holds.
+func StoredMembers(dir string) ([]codec.Member, error) { return store.Members(dir) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -19,7 +20,7 @@ import (
 type rig struct {
 	t     testing.TB
 	dir   string
-	disk  disk // nil: real
+	disk  store.Disk // nil: real
 	m     *Machine
 	index uint64
 	log   [][]byte // entries applied, from index 1
@@ -251,7 +252,8 @@ func (g *generator) simple() turn.Op {
 	case 5:
 		to := g.key()
 		if to == k || to.Namespace != k.Namespace {
-			return &turn.SetMetadata{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))},
+			return &turn.SetMetadata{Key: k,
+				Set:   map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))},
 				Unset: []string{"1"}, Expect: g.expect(k)}
 		}
 		return &turn.Fork{Key: k, To: to, At: uint64(g.rnd.IntN(30)), Expect: g.expect(k)}

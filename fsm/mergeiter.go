@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"github.com/tidwall/btree"
+
+	"github.com/turnlog/turnlog/fsm/internal/store"
 )
 
 // mergeIter walks through the keys of the memtables and of a bucket of the store in order,
@@ -22,8 +24,8 @@ type mergeIter[V any] struct {
 
 	memory  [maxMemtables]memoryIter[V] // newest first
 	sources int                         // so many of memory are used
-	store   bucketCursor                // its Cursor is nil if the store is not read
-	pair    storedPair                  // of the store, where its cursor is
+	store   store.Cursor                // its Cursor is nil if the store is not read
+	pair    store.Pair                  // of the store, where its cursor is
 	met     bool                        // pair was held against its seal
 	err     error                       // damage to the store, which ended the walk
 
@@ -49,7 +51,7 @@ func (it *mergeIter[V]) addMemory(m *btree.Map[string, V]) {
 }
 
 // readStore adds a bucket of the store, which is older than all memtables.
-func (it *mergeIter[V]) readStore(tx *reading, bucket []byte) { it.store = tx.cursor(bucket) }
+func (it *mergeIter[V]) readStore(tx *store.Reading, bucket []byte) { it.store = tx.CursorOf(bucket) }
 
 // seek has next go to the first key within the bounds from at on or, downwards, to the last
 // one below at.
@@ -78,21 +80,21 @@ func (it *mergeIter[V]) seek(at string) {
 
 // seekStore is seek for the store.
 func (it *mergeIter[V]) seekStore(at []byte) error {
-	below, above, err := it.store.search(at)
+	below, above, err := it.store.Search(at)
 	if err != nil {
 		return err
 	}
 	it.met = false
 	if it.down {
-		if it.pair = below; above.is(at) {
-			it.pair.key, it.pair.value = it.store.Prev()
+		if it.pair = below; above.Is(at) {
+			it.pair.Key, it.pair.Value = it.store.Prev()
 		}
-		return it.store.whole(above)
+		return it.store.Whole(above)
 	}
-	if it.pair = above; below.key != nil {
+	if it.pair = above; below.Key != nil {
 		it.store.Next()
 	}
-	return it.store.whole(below)
+	return it.store.Whole(below)
 }
 
 // next goes to the next key. It returns false when there is none within the bounds, until the
@@ -120,7 +122,7 @@ func (it *mergeIter[V]) choose() bool {
 			}
 		}
 	}
-	if k := it.pair.key; k != nil && (!found || string(k) != it.key && (string(k) < it.key) != it.down) {
+	if k := it.pair.Key; k != nil && (!found || string(k) != it.key && (string(k) < it.key) != it.down) {
 		it.key, it.source, found = string(k), inStore, true
 	}
 	return found && it.key >= it.low && (it.high == "" || it.key < it.high)
@@ -129,7 +131,7 @@ func (it *mergeIter[V]) choose() bool {
 // meet holds the pair of the store to which the walk has come against its seal.
 func (it *mergeIter[V]) meet() {
 	if it.err == nil && !it.met {
-		it.err, it.met = it.store.whole(it.pair), true
+		it.err, it.met = it.store.Whole(it.pair), true
 	}
 }
 
@@ -144,14 +146,14 @@ func (it *mergeIter[V]) leave() {
 			m.valid = m.Next()
 		}
 	}
-	if it.pair.key == nil || string(it.pair.key) != it.key {
+	if it.pair.Key == nil || string(it.pair.Key) != it.key {
 		return
 	}
 	it.met = false
 	if it.down {
-		it.pair.key, it.pair.value = it.store.Prev()
+		it.pair.Key, it.pair.Value = it.store.Prev()
 	} else {
-		it.pair.key, it.pair.value = it.store.Next()
+		it.pair.Key, it.pair.Value = it.store.Next()
 	}
 }
 
@@ -160,7 +162,7 @@ func (it *mergeIter[V]) end() {
 	for i := range it.sources {
 		it.memory[i].valid = false
 	}
-	it.pair, it.begun = storedPair{}, false
+	it.pair, it.begun = store.Pair{}, false
 }
 
 // changed returns what the newest memtable that knows the key keeps of it. ok is false if
@@ -175,5 +177,5 @@ func (it *mergeIter[V]) changed() (v V, ok bool) {
 // stored returns the pair of the store, if that decides. It is valid for as long as the
 // transaction.
 func (it *mergeIter[V]) stored() (key, value []byte) {
-	return it.pair.key, it.pair.value
+	return it.pair.Key, it.pair.Value
 }

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 )
 
 var mergedBucket = []byte("pairs")
@@ -72,7 +73,7 @@ func (s *mergeSources) merged() []shown {
 }
 
 // iter returns an iterator over the sources, without the store if tx is nil.
-func (s *mergeSources) iter(tx *reading) *mergeIter[string] {
+func (s *mergeSources) iter(tx *store.Reading) *mergeIter[string] {
 	it := new(mergeIter[string])
 	if tx != nil {
 		it.readStore(tx, mergedBucket)
@@ -107,7 +108,7 @@ func showsAt(t *testing.T, it *mergeIter[string]) shown {
 }
 
 // withBucket calls fn with a transaction in which mergedBucket holds pairs, sealed.
-func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*reading)) {
+func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*store.Reading)) {
 	t.Helper()
 	name := mergedBucket
 	if err := db.Update(func(tx *bbolt.Tx) error {
@@ -119,7 +120,7 @@ func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*re
 		b, err := tx.CreateBucket(name)
 		for k, v := range pairs {
 			if err == nil {
-				err = putSealed(b, []byte(k), []byte(v))
+				err = b.Put([]byte(k), layout.Seal([]byte(k), []byte(v)))
 			}
 		}
 		return err
@@ -127,7 +128,7 @@ func withBucket(t *testing.T, db *bbolt.DB, pairs map[string]string, fn func(*re
 		t.Fatal(err)
 	}
 	if err := db.View(func(tx *bbolt.Tx) error {
-		fn(&reading{Tx: tx})
+		fn(&store.Reading{Tx: tx})
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -145,7 +146,7 @@ func TestMergeIterShowsWhatSortingShows(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		s := randomSources(rng)
-		withBucket(t, db, s.stored, func(tx *reading) {
+		withBucket(t, db, s.stored, func(tx *store.Reading) {
 			if rng.IntN(8) == 0 {
 				s.stored, tx = nil, nil
 			}
@@ -157,7 +158,7 @@ func TestMergeIterShowsWhatSortingShows(t *testing.T) {
 }
 
 // checkWalk holds one walk, with random bounds, beginnings and jumps, against the plain merge.
-func (s *mergeSources) checkWalk(t *testing.T, seed uint64, rng *rand.Rand, tx *reading) {
+func (s *mergeSources) checkWalk(t *testing.T, seed uint64, rng *rand.Rand, tx *store.Reading) {
 	t.Helper()
 	it := s.iter(tx)
 	it.down = rng.IntN(2) == 0

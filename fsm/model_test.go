@@ -124,7 +124,8 @@ func (m *model) advance(stamp int64) {
 		for k, s := range m.sessions {
 			if s.deadline != 0 && s.deadline <= m.clock {
 				o := m.sessions[next]
-				if !found || s.deadline < o.deadline || s.deadline == o.deadline && layout.JoinKey(k) < layout.JoinKey(next) {
+				if !found || s.deadline < o.deadline ||
+					s.deadline == o.deadline && layout.JoinKey(k) < layout.JoinKey(next) {
 					next, found = k, true
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -138,7 +139,7 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 			}
 			settle()
 			before := r.query(&turn.Info{Key: sessionA}).Session
-			big := strings.Repeat("x", 3*blockBytes)
+			big := strings.Repeat("x", 3*layout.BlockBytes)
 			for i, data := range map[int64]string{4: "four", 6: "six", 2: big, 7: big} {
 				r.apply(2, &turn.SetElement{Key: sessionA, Index: i, Data: []byte(data)})
 			}
@@ -150,7 +151,7 @@ func TestReplacedElementKeepsItsPlace(t *testing.T) {
 			}
 			after := r.query(&turn.Info{Key: sessionA}).Session
 			if after.Last != before.Last || after.Revision == before.Revision ||
-				after.Bytes != before.Bytes-4+4+3+2*3*blockBytes {
+				after.Bytes != before.Bytes-4+4+3+2*3*layout.BlockBytes {
 				t.Errorf("the session is %+v, was %+v", after, before)
 			}
 			ms := r.query(&turn.Read{Key: sessionA, From: turn.FromAfter, Seq: 4, Limit: 1}).Messages

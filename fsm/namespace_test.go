@@ -233,7 +233,7 @@ func TestEmptyNamespacesHearNothingOfOthers(t *testing.T) {
 // pairs counts those of a bucket of the store.
 func (r *rig) pairs(bucket []byte) (n int) {
 	r.t.Helper()
-	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+	if err := r.db().View(func(tx *bbolt.Tx) error {
 		n = tx.Bucket(bucket).Stats().KeyN
 		return nil
 	}); err != nil {

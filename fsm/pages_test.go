@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -38,7 +39,7 @@ func pagesRig(t testing.TB) *rig {
 
 // usedBytes returns how much of the store's file bbolt uses.
 func (r *rig) usedBytes() (n int64) {
-	_ = r.m.db.View(func(tx *bbolt.Tx) error {
+	_ = r.db().View(func(tx *bbolt.Tx) error {
 		n = tx.Size()
 		return nil
 	})
@@ -56,7 +57,7 @@ func TestDamagedPagesAreFound(t *testing.T) {
 	if err := r.m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(filepath.Join(r.dir, storeName))
+	whole, err := os.ReadFile(filepath.Join(r.dir, "state.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestDamagedPagesAreFound(t *testing.T) {
 // lookThrough opens the rig's state with another state file, and returns how damage to it
 // was found. The error tells of damage that was not.
 func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
-	if err := os.WriteFile(filepath.Join(r.dir, storeName), file, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.dir, "state.db"), file, 0o600); err != nil {
 		return "", err
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -131,7 +132,7 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 	}
 	for _, bucket := range layout.Buckets() {
 		for from := []byte{}; from != nil; {
-			if from, _, err = m.scrubFrom(bucket, from); err != nil {
+			if from, _, err = store.ScrubFrom(m.beginScrub, bucket, from); err != nil {
 				return "scrub", nil
 			}
 		}
@@ -145,10 +146,10 @@ func (r *rig) lookThrough(file []byte, want string) (how string, err error) {
 // A scrub finds damage to the pages of a store that is in use, and takes sound ones for sound.
 func TestScrubReadsPages(t *testing.T) {
 	r := pagesRig(t)
-	if err := r.m.scrubPages(t.Context()); err != nil {
+	if err := r.m.store.ScrubPages(t.Context(), r.m.beginScrub); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(filepath.Join(r.dir, storeName), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(r.dir, "state.db"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func TestScrubReadsPages(t *testing.T) {
 	if _, err := f.WriteAt(make([]byte, 8), int64(r.freelist()*pageBytes)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.m.scrubPages(t.Context()); turn.KindOf(err) != turn.Corrupt {
+	if err := r.m.store.ScrubPages(t.Context(), r.m.beginScrub); turn.KindOf(err) != turn.Corrupt {
 		t.Errorf("the scrub ended with %v", err)
 	}
 }
@@ -165,7 +166,7 @@ func TestScrubReadsPages(t *testing.T) {
 // freelist returns the page on which the free ones are listed.
 func (r *rig) freelist() (id int) {
 	r.t.Helper()
-	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+	if err := r.db().View(func(tx *bbolt.Tx) error {
 		for page, err := tx.Page(id); page != nil || err != nil; page, err = tx.Page(id) {
 			if err != nil || page.Type == "freelist" {
 				return err

@@ -16,6 +16,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
@@ -230,17 +231,17 @@ func (c *powerCut) examineNames(cut cut, n int, brief bool) {
 	var named [2]*simdisk.Disk
 	for i, blocks := range []simdisk.Policy{simdisk.LoseAll, simdisk.KeepAll} {
 		named[i] = cut.disk.CrashFolders(func(dir string) simdisk.Policy {
-			if filepath.Base(dir) == blocksDir {
+			if filepath.Base(dir) == "blocks" {
 				return blocks
 			}
 			return firstNames
 		}, c.rnd)
 	}
-	store := filepath.Join(c.rig.dir, storeName)
+	store := filepath.Join(c.rig.dir, "state.db")
 	if _, err := named[0].Open(store); err != nil && cut.claim.most == 0 {
 		return // a new machine again
 	} else if err != nil {
-		c.t.Fatalf("%s: there may be no %s, although entry %d is said to be durable", cut.how, storeName,
+		c.t.Fatalf("%s: there may be no %s, although entry %d is said to be durable", cut.how, "state.db",
 			cut.claim.most)
 	}
 	writes := named[0].Unsynced(store)
@@ -316,7 +317,7 @@ func (c *powerCut) examine(left *simdisk.Disk, said claim, how string) {
 	if got := storeHash(c.t, m); got != c.hash(c.rig.index) {
 		c.t.Fatalf("%s, replayed: not the state after entry %d", how, c.rig.index)
 	}
-	if err := m.db.View(func(tx *bbolt.Tx) error {
+	if err := storeDB(c.t, m).View(func(tx *bbolt.Tx) error {
 		var errs []error
 		for err := range tx.Check() {
 			errs = append(errs, err)
@@ -362,11 +363,11 @@ func (c *powerCut) openImage(dir, how string) *Machine {
 }
 
 // unsyncedDisk saves time where nothing crashes.
-type unsyncedDisk struct{ osDisk }
+type unsyncedDisk struct{ store.OSDisk }
 
-func (d unsyncedDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
+func (d unsyncedDisk) OpenDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	o.NoSync, o.NoGrowSync = true, true
-	return d.osDisk.openDB(path, o)
+	return d.OSDisk.OpenDB(path, o)
 }
 
 // hash returns the hash of the state after an entry, as a machine has it that was
@@ -390,11 +391,11 @@ func (c *powerCut) hash(index uint64) string {
 // storeHash returns the hash of what is in the store.
 func storeHash(t testing.TB, m *Machine) (sum string) {
 	t.Helper()
-	tx, err := m.reading()
+	tx, err := m.store.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.end()
+	defer tx.End()
 	if sum, err = hashState(tx); err != nil {
 		t.Fatal(err)
 	}

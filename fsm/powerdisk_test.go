@@ -13,6 +13,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 )
@@ -67,7 +68,7 @@ func newPowerDisk(t testing.TB, before func(op simdisk.Op)) *powerDisk {
 	return d
 }
 
-func isStore(path string) bool { return strings.HasPrefix(filepath.Base(path), storeName) }
+func isStore(path string) bool { return strings.HasPrefix(filepath.Base(path), "state.db") }
 
 // quietly calls f with a disk that has room.
 func (d *powerDisk) quietly(f func()) {
@@ -93,10 +94,10 @@ func (d *powerDisk) must(errs ...error) {
 	}
 }
 
-func (d *powerDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
+func (d *powerDisk) OpenDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	d.settle()
 	_, statErr := os.Stat(path)
-	db, err := osDisk{}.openDB(path, o)
+	db, err := store.OSDisk{}.OpenDB(path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (d *powerDisk) created(path string) {
 	d.must(err, file.Sync(), file.Close())
 }
 
-func (d *powerDisk) syncDB(db *bbolt.DB) error {
+func (d *powerDisk) SyncDB(db *bbolt.DB) error {
 	file, err := d.Open(db.Path())
 	d.must(err, file.Sync(), file.Close())
 	return nil // no real power will be cut

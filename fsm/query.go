@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -12,7 +13,7 @@ import (
 // answer must not be written to.
 func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
-	if err := guarded(func() error { return m.answer(access{m, false}, q, &r) }); err != nil {
+	if err := store.Guarded(func() error { return m.answer(access{m, false}, q, &r) }); err != nil {
 		m.damaged(err)
 		if errors.Is(err, ErrHalted) { // a *turn.Error is in the chain, too, but knows nothing of that
 			return turn.Result{}, err
@@ -36,7 +37,7 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Sessions:
 		return a.listing(q, r)
 	case *turn.Count:
-		return a.keys(r, func(*reading) (bool, error) {
+		return a.keys(r, func(*store.Reading) (bool, error) {
 			r.Count = m.keys(q.Namespace)
 			return true, nil
 		})
@@ -105,7 +106,7 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error,
 	r *turn.Result) (err error) {
 	next, stop := iter.Pull(func(yield func(turn.Message) bool) { // on a stack of its own
-		err = guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
+		err = store.Guarded(func() error { return walk(func(rec *layout.Record) bool { return yield(rec.Message()) }) })
 	})
 	b := turn.Budget{Messages: q.Limit, Bytes: int64(a.readBytes()), Tokens: q.MaxTokens}
 	if q.MaxBytes > 0 {

@@ -43,7 +43,8 @@ func TestAnswersOfTransactionsAreNoMatterOfConfiguration(t *testing.T) {
 // is in memory.
 func TestLongRangesAreNotGathered(t *testing.T) {
 	r := newRig(t)
-	r.m.cfg.ReadBytes, r.m.cache = 1<<20, nil
+	r.m.cfg.ReadBytes = 1 << 20
+	r.m.store.SetCache(-1)
 	r.fill(1000, 64<<10)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -78,6 +78,5 @@ func (v *view) passing() (end func()) {
 	if v.tx == nil {
 		return func() {}
 	}
-	v.tx.memory.passing = true
-	return func() { v.tx.memory.passing, v.tx.memory.passed = false, nil }
+	return v.tx.Passing()
 }

@@ -51,16 +51,16 @@ func TestReplaceRenewsASlidingDeadline(t *testing.T) {
 func TestClearedBlocksAreEmpty(t *testing.T) {
 	r := newRig(t)
 	for range 3 { // each with a block of its own
-		r.apply(1, appendOf(sessionA, "", string(make([]byte, blockBytes))))
+		r.apply(1, appendOf(sessionA, "", string(make([]byte, layout.BlockBytes))))
 	}
 	r.flush()
 	r.apply(1, &turn.Clear{Key: sessionA})
 	r.flush()
-	tx, err := r.m.reading()
+	tx, err := r.m.store.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tx.end()
+	defer tx.End()
 	if n := tx.Bucket(layout.BucketBlocks).Stats().KeyN; n != 0 {
 		t.Errorf("%d blocks of a session that was cleared are stored", n)
 	}

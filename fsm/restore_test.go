@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -133,28 +134,28 @@ func TestRestoreIsTold(t *testing.T) {
 
 // lateDisk has errors from the moment on that a restored state has taken the place of the store.
 type lateDisk struct {
-	osDisk
+	store.OSDisk
 	renamed    bool
 	sync, open error
 }
 
 func (d *lateDisk) Rename(from, to string) error {
 	d.renamed = true
-	return d.osDisk.Rename(from, to)
+	return d.OSDisk.Rename(from, to)
 }
 
 func (d *lateDisk) SyncDir(dir string) error {
 	if d.renamed && d.sync != nil {
 		return d.sync
 	}
-	return d.osDisk.SyncDir(dir)
+	return d.OSDisk.SyncDir(dir)
 }
 
-func (d *lateDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
-	if d.renamed && filepath.Base(path) == storeName {
+func (d *lateDisk) OpenDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
+	if d.renamed && filepath.Base(path) == "state.db" {
 		return nil, d.open
 	}
-	return d.osDisk.openDB(path, o)
+	return d.OSDisk.OpenDB(path, o)
 }
 
 // A restored state that has taken the place of the store keeps its blocks, whatever goes wrong
@@ -169,7 +170,7 @@ func TestRestoredStateKeepsItsBlocks(t *testing.T) {
 		"damaged": {open: bolterrors.ErrChecksum},
 	} {
 		r, _ := repairable(t)
-		r.m.cfg.disk = disk
+		r.m.store.Disk = disk
 		if err := r.m.Restore(bytes.NewReader(dump)); err == nil || !disk.renamed {
 			t.Errorf("%s: restored: %v", name, err)
 		}

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -61,7 +62,7 @@ func TestScrubFindsAFlippedBit(t *testing.T) {
 
 // pair returns a pair of the store by its place, nil if there is none.
 func (r *rig) pair(bucket []byte, n int) (k, v []byte) {
-	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+	if err := r.db().View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(bucket).Cursor()
 		for k, v = c.First(); n > 0 && k != nil; n-- {
 			k, v = c.Next()
@@ -84,7 +85,7 @@ func (r *rig) checkFlip(bucket, k, v []byte, at, bit int) {
 		value[at-len(k)] ^= 1 << bit
 	}
 	r.move(bucket, k, key, value)
-	_, _, err := r.m.scrubFrom(bucket, nil)
+	_, _, err := store.ScrubFrom(r.m.beginScrub, bucket, nil)
 	r.move(bucket, key, k, v)
 	if turn.KindOf(err) != turn.Corrupt {
 		r.t.Errorf("bucket %s: bit %d of byte %d of %x = %x: %v", bucket, bit, at, k, v, err)
@@ -101,7 +102,7 @@ func TestDamagedKeyEndsTheMachine(t *testing.T) {
 		r.move(layout.BucketHeads, k, other, v)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := r.m.Run(ctx); turn.KindOf(err) != turn.Corrupt || !strings.Contains(err.Error(), storeName) {
+		if err := r.m.Run(ctx); turn.KindOf(err) != turn.Corrupt || !strings.Contains(err.Error(), "state.db") {
 			t.Errorf("the machine ended with %v", err)
 		}
 	})
@@ -121,7 +122,7 @@ func TestLostDescription(t *testing.T) {
 // move puts a pair in the place of that of another key.
 func (r *rig) move(bucket, from, to, value []byte) {
 	r.t.Helper()
-	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+	if err := r.db().Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(bucket)
 		if err := b.Delete(from); err != nil {
 			return err
@@ -156,7 +157,7 @@ func TestScrubOfManyPairs(t *testing.T) {
 		}
 		parts := 0
 		for from := []byte{}; from != nil; parts++ {
-			next, _, err := r.m.scrubFrom(layout.BucketElements, from)
+			next, _, err := store.ScrubFrom(r.m.beginScrub, layout.BucketElements, from)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -212,7 +213,7 @@ func TestScrubThatCannotBeginIsTold(t *testing.T) {
 		r := fullRig(t)
 		var told bytes.Buffer
 		r.m.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
-		path := filepath.Join(r.dir, storeName)
+		path := filepath.Join(r.dir, "state.db")
 		if err := os.Rename(path, path+".away"); err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +229,7 @@ func TestScrubThatCannotBeginIsTold(t *testing.T) {
 		}()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if damage, _ := r.m.Damage(); damage != nil || !strings.Contains(told.String(), storeName) {
+		if damage, _ := r.m.Damage(); damage != nil || !strings.Contains(told.String(), "state.db") {
 			t.Errorf("damage %v, told: %q", damage, &told)
 		}
 		if err := os.Rename(path+".away", path); err != nil {

@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // storeTx returns the transaction that reads the store while mu is held.
-func (m *Machine) storeTx() (*reading, error) {
+func (m *Machine) storeTx() (*store.Reading, error) {
 	if m.tx == nil {
-		tx, err := m.reading()
+		tx, err := m.store.Read()
 		if err != nil {
 			return nil, fmt.Errorf("read the state: %w", err)
 		}
@@ -22,7 +23,7 @@ func (m *Machine) storeTx() (*reading, error) {
 
 func (m *Machine) closeTx() {
 	if m.tx != nil {
-		m.tx.end()
+		m.tx.End()
 		m.tx = nil
 	}
 }
@@ -55,8 +56,8 @@ func (m *Machine) headIn(key string) (h *head, known bool) {
 }
 
 // storedHead reads a head from the store, nil if there is none.
-func storedHead(tx *reading, key string) (*head, error) {
-	b, err := tx.get(layout.BucketHeads, []byte(key))
+func storedHead(tx *store.Reading, key string) (*head, error) {
+	b, err := tx.Get(layout.BucketHeads, []byte(key))
 	if b == nil || err != nil {
 		return nil, err
 	}
@@ -176,14 +177,14 @@ func checkExpect(expect *uint64, h *head) error {
 
 // viewOf returns a session's messages as of now. Without tx it sees only what
 // is in memory. The caller holds mu, at least for reading.
-func (m *Machine) viewOf(h *head, tx *reading) view {
+func (m *Machine) viewOf(h *head, tx *store.Reading) view {
 	v := m.ids(h.Inc, tx)
 	v.low, v.high = h.Floors(), h.High
 	return v
 }
 
 // ids is viewOf for an incarnation of which only ids matter, not what is live.
-func (m *Machine) ids(inc uint64, tx *reading) view {
+func (m *Machine) ids(inc uint64, tx *store.Reading) view {
 	v := view{inc: inc, tx: tx}
 	if m.warm != nil {
 		v.layers[0] = m.warm.layer(inc)

@@ -19,6 +19,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -62,7 +63,7 @@ func TestGarbageIsCollected(t *testing.T) {
 			Messages: []turn.NewMessage{{Data: make([]byte, 500)}}})
 	}
 	hash := &turn.SetFields{Key: turn.Key{Namespace: "0", Name: "hash"}, Type: turn.TypeHash}
-	for i := range garbageChunk + 1 {
+	for i := range store.GarbageChunk + 1 {
 		hash.Fields = append(hash.Fields, turn.Field{Name: fmt.Sprint(i)})
 	}
 	r.apply(1, hash)
@@ -85,7 +86,7 @@ func TestGarbageIsCollected(t *testing.T) {
 // expectEmpty requires that there is nothing left in some buckets of the store.
 func (r *rig) expectEmpty(buckets ...[]byte) {
 	r.t.Helper()
-	if err := r.m.db.View(func(tx *bbolt.Tx) error {
+	if err := r.db().View(func(tx *bbolt.Tx) error {
 		for _, b := range buckets {
 			if k, _ := tx.Bucket(b).Cursor().First(); k != nil {
 				r.t.Errorf("%s still holds %x", b, k)
@@ -306,11 +307,11 @@ func TestDamagedDumpIsRefused(t *testing.T) {
 		damage(fmt.Sprint("bit flipped at ", n), b)
 	}
 	newer := bytes.Clone(dump)
-	newer[len(dumpMagic)]++
+	newer[len("TLSTATE")]++
 	if err := r.m.Restore(bytes.NewReader(newer)); turn.KindOf(err) != turn.Newer {
 		t.Errorf("a newer dump: %v", err)
 	}
-	if _, err := os.Stat(filepath.Join(r.dir, restoreName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(r.dir, "state.db.restore")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an unfinished restore was left behind: %v", err)
 	}
 	if !bytes.Equal(r.dump(), dump) {
@@ -331,15 +332,17 @@ func TestFlippedBitIsFatal(t *testing.T) {
 		"reference": {layout.BucketBlocks, appendOf(sessionA, "id", "hello"), &turn.Read{Key: sessionA}, false},
 		"string": {layout.BucketElements, &turn.SetString{Key: sessionA, Value: []byte("hello")},
 			&turn.GetString{Key: sessionA}, false},
-		"element": {layout.BucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
-		"member":  {layout.BucketElements, setOf(sessionA, "a"), &turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
+		"element": {layout.BucketElements, setOf(sessionA, "a"),
+			&turn.AllFields{Key: sessionA, Type: turn.TypeSet}, false},
+		"member": {layout.BucketElements, setOf(sessionA, "a"),
+			&turn.AllFields{Key: sessionA, Type: turn.TypeSet}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.apply(1, c.op)
 			r.flush()
 			r.apply(2, appendOf(turn.Key{Namespace: "0", Name: "b"}, "id", "not flushed"))
-			if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+			if err := r.db().Update(func(tx *bbolt.Tx) error {
 				b := tx.Bucket(c.bucket)
 				k, v := b.Cursor().First()
 				k, v = bytes.Clone(k), bytes.Clone(v)
@@ -385,11 +388,12 @@ func TestNewerStateIsRefused(t *testing.T) {
 	r := newRig(t)
 	r.apply(1, appendOf(sessionA, "id", "hello"))
 	r.flush()
-	if err := r.m.db.Update(func(tx *bbolt.Tx) error {
+	if err := r.db().Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(layout.BucketMeta)
 		newer := bytes.Clone(b.Get(layout.KeyState))
 		newer[0]++
-		sum := crc32.Checksum(slices.Concat(layout.KeyState, newer[:1], newer[layout.SealSize:]), castagnoli)
+		sum := crc32.Checksum(slices.Concat(layout.KeyState, newer[:1], newer[layout.SealSize:]),
+			crc32.MakeTable(crc32.Castagnoli))
 		binary.LittleEndian.PutUint32(newer[1:], sum)
 		return b.Put(layout.KeyState, newer)
 	}); err != nil {

@@ -38,7 +38,7 @@ func TestStoredMembers(t *testing.T) {
 	want(n1, n2)
 
 	closed()
-	path := filepath.Join(r.dir, storeName)
+	path := filepath.Join(r.dir, "state.db")
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

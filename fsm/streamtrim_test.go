@@ -24,7 +24,7 @@ func (r *rig) addEntries(from, to uint64) {
 // storedElements counts the elements that the store holds.
 func (r *rig) storedElements() (n int) {
 	r.t.Helper()
-	tx, err := r.m.db.Begin(false)
+	tx, err := r.db().Begin(false)
 	if err != nil {
 		r.t.Fatal(err)
 	}

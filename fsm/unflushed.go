@@ -1,7 +1,5 @@
 package fsm
 
-import "math"
-
 // Unflushed returns how many bytes of changes, as estimated in memory, are yet to
 // be flushed: disk space that the state is going to take.
 func (m *Machine) Unflushed() uint64 {
@@ -20,8 +18,7 @@ func (m *Machine) Unflushed() uint64 {
 // less is garbage than usual. Else those payloads stay, with the ids that are remembered,
 // for turn.TombstoneTime, which spares reading them.
 func (m *Machine) ShortOfSpace(short bool, left uint64) {
-	m.left.Store(int64(min(left, math.MaxInt64)))
-	m.short.Store(short)
+	m.store.SetSpace(short, left)
 	if short {
 		m.kick.Notify()
 	}

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -112,7 +113,7 @@ func TestLastFileIsEmptiedOnAFullDisk(t *testing.T) {
 
 // fillingDisk has no space whenever full says so.
 type fillingDisk struct {
-	osDisk
+	store.OSDisk
 	full *bool
 }
 
@@ -122,7 +123,7 @@ type fillingFile struct {
 }
 
 func (d fillingDisk) Create(name string) (vfs.File, error) {
-	f, err := d.osDisk.Create(name)
+	f, err := d.OSDisk.Create(name)
 	return fillingFile{f, d.full}, err
 }
 
@@ -139,7 +140,7 @@ func TestNoSpaceWhileTheLastFileIsEmptied(t *testing.T) {
 	for _, after := range []int{0, 1} { // tidyings
 		t.Run(fmt.Sprint("after=", after), func(t *testing.T) {
 			full := false
-			r := &rig{t: t, dir: t.TempDir(), disk: fillingDisk{osDisk{}, &full}}
+			r := &rig{t: t, dir: t.TempDir(), disk: fillingDisk{store.OSDisk{}, &full}}
 			m, err := Open(Config{Dir: r.dir, FlushBytes: 1 << 30, Logger: slog.New(slog.DiscardHandler), disk: r.disk,
 				blockFileBytes: 36 << 20})
 			if err != nil {
@@ -163,7 +164,7 @@ func TestNoSpaceWhileTheLastFileIsEmptied(t *testing.T) {
 				}
 			}
 			full = true
-			if _, err := r.m.tidy(); !fullDisk(err) {
+			if _, err := r.m.tidy(); !store.DiskFull(err) {
 				t.Fatalf("on a full disk: %v", err)
 			}
 			full = false

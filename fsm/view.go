@@ -3,6 +3,7 @@ package fsm
 import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,7 +24,7 @@ type view struct {
 	layers [3]layer // warm, frozen, active
 	edited bool     // a layer has edits
 	// tx is open while store is needed; nil if everything is in the layers.
-	tx *reading
+	tx *store.Reading
 	// scratch is reused from block to block.
 	scratch []layout.Record
 	blocks  int // read so far
@@ -39,16 +40,12 @@ type view struct {
 	learned **gaps.Set // where found ones are remembered; nil: they are not
 }
 
-// keepBlocks is how many blocks of one view go into the cache at most: a walk through
-// a long session shall not turn out the ends of all others.
-const keepBlocks = 16
-
 // block returns the records of a block of the store, valid until it is called again.
 func (v *view) block(key, value []byte) ([]layout.Record, error) {
 	if v.blocks++; v.blocks == 1 {
-		v.scratch = v.tx.memory.scratch()
+		v.scratch = v.tx.Scratch()
 	}
-	rs, err := v.tx.load(v.scratch[:0], key, value, v.blocks <= keepBlocks)
+	rs, err := v.tx.Load(v.scratch[:0], key, value, v.blocks <= store.KeepBlocks)
 	if err == nil {
 		v.scratch = rs
 	}
@@ -106,14 +103,14 @@ func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
 		return nil
 	}
 	from = min(from, ceiling-1)
-	c := v.tx.cursor(layout.BucketBlocks)
-	p, _, err := c.around(layout.BlockKey(v.inc, from))
+	c := v.tx.CursorOf(layout.BucketBlocks)
+	p, _, err := c.Around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return err
 	}
-	for k, val := p.key, p.value; k != nil; k, val = c.Prev() {
-		if !ofIncarnation(k, v.inc) {
-			return c.whole(storedPair{k, val})
+	for k, val := p.Key, p.Value; k != nil; k, val = c.Prev() {
+		if !layout.OfIncarnation(k, v.inc) {
+			return c.Whole(store.Pair{Key: k, Value: val})
 		}
 		rs, err := v.block(k, val)
 		if err != nil {
@@ -148,20 +145,20 @@ func (v *view) ascend(from uint64, fn func(*layout.Record) bool) error {
 
 func (v *view) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
-	c := v.tx.cursor(layout.BucketBlocks)
-	p, above, err := c.around(layout.BlockKey(v.inc, from))
+	c := v.tx.CursorOf(layout.BucketBlocks)
+	p, above, err := c.Around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return false, err
 	}
-	if p.key == nil || !ofIncarnation(p.key, v.inc) {
-		if p.key != nil {
+	if p.Key == nil || !layout.OfIncarnation(p.Key, v.inc) {
+		if p.Key != nil {
 			c.Next()
 		}
 		p = above
 	}
-	for k, val := p.key, p.value; k != nil; k, val = c.Next() {
-		if !ofIncarnation(k, v.inc) || seqOfBlock(k) >= ceiling {
-			return true, c.whole(storedPair{k, val})
+	for k, val := p.Key, p.Value; k != nil; k, val = c.Next() {
+		if !layout.OfIncarnation(k, v.inc) || layout.SeqOfBlock(k) >= ceiling {
+			return true, c.Whole(store.Pair{Key: k, Value: val})
 		}
 		rs, err := v.block(k, val)
 		if err != nil {
@@ -174,21 +171,6 @@ func (v *view) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool
 		}
 	}
 	return true, nil
-}
-
-// ofIncarnation reports whether a key of the blocks bucket, whatever is wrong with it, names an
-// incarnation.
-func ofIncarnation(k []byte, inc uint64) bool {
-	if len(k) != layout.BlockKeySize {
-		return false
-	}
-	i, _ := layout.SplitBlockKey(k)
-	return i == inc
-}
-
-func seqOfBlock(k []byte) uint64 {
-	_, seq := layout.SplitBlockKey(k)
-	return seq
 }
 
 // find returns the record with that seq, dead or alive.

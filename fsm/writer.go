@@ -6,30 +6,24 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 )
 
 // writer writes a memtable to the store, in one transaction.
 type writer struct {
-	tx      *storeUpdate
+	tx      *store.Update
 	table   *memtable
-	space   blockSpace
-	pacer   *flushPacer // nil: as fast as it can
+	pacer   *store.Pacer // nil: as fast as it can
 	blocks  int
 	garbage bool // there is some to be removed
-	short   bool // of space: see Machine.ShortOfSpace
 	// These are memory that is used again and again.
 	fresh, merged []layout.Record
 	encoded, key  []byte
-	read          reuser
 }
 
-// writer returns one for a memtable. The caller holds flushing.
-func (m *Machine) writer(t *memtable) *writer {
-	return &writer{table: t, space: newBlockSpace(m.files, m.cache, m.uses, m.sweep, m.worthNow()),
-		read: reuser{from: m.files}, short: m.short.Load()}
-}
-
-func (w *writer) write() error {
+// write writes the memtable in an update.
+func (w *writer) write(u *store.Update) error {
+	w.tx = u
 	for _, step := range []func() error{
 		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeTombstones, w.writeFloors, w.writeNamespaces,
 		w.writeMeta,
@@ -38,6 +32,7 @@ func (w *writer) write() error {
 			return err
 		}
 	}
+	w.garbage = u.Untidy(w.table.meta.Clock)
 	return nil
 }
 
@@ -50,7 +45,7 @@ func (w *writer) writeElements() error {
 			return true // garbage already
 		}
 		w.blocks++
-		w.pacer.did(len(k) + len(c.value))
+		w.pacer.Did(len(k) + len(c.value))
 		if c.gone {
 			err = b.Delete(key)
 		} else {
@@ -66,7 +61,7 @@ func (w *writer) writeHeads() error {
 	var err error
 	w.table.order.settle(w.table.order.fresh) // a listing waits for a part of it at most
 	w.table.order.walk().Scan(func(key string, _ struct{}) bool {
-		w.pacer.did(keyCost + len(key))
+		w.pacer.Did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)
 		if h := w.table.heads[key]; h != nil {
 			err = b.Put(w.key, layout.SealInPlace(w.key, h.Append(layout.SealBuffer(layout.HeadSize))))
@@ -97,7 +92,7 @@ func (w *writer) writeDue() error {
 	var err error
 	w.table.due.Scan(func(k string, _ struct{}) bool {
 		if k > w.table.meta.DueFloor {
-			err = putSealed(b, []byte(k), nil)
+			err = b.PutSealed([]byte(k), nil)
 		}
 		return err == nil
 	})
@@ -112,7 +107,7 @@ func (w *writer) writeNamespaces() error {
 		if n.Keys == 0 && n.Revision == 0 {
 			err = b.Delete([]byte(ns))
 		} else {
-			err = putSealed(b, []byte(ns), n.Encode())
+			err = b.PutSealed([]byte(ns), n.Encode())
 		}
 		if err != nil {
 			return err
@@ -123,12 +118,8 @@ func (w *writer) writeNamespaces() error {
 
 func (w *writer) writeMeta() error {
 	b := w.tx.Bucket(layout.BucketMeta)
-	if err := putSealed(b, layout.KeyTags, w.table.tags.Encode()); err != nil {
+	if err := b.PutSealed(layout.KeyTags, w.table.tags.Encode()); err != nil {
 		return err
 	}
-	return putSealed(b, layout.KeyState, w.table.meta.Encode())
-}
-
-func putSealed(b pairs, key, value []byte) error {
-	return b.Put(key, layout.Seal(key, value))
+	return b.PutSealed(layout.KeyState, w.table.meta.Encode())
 }

@@ -8,6 +8,10 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// BlockBytes is the size at which a block is full. Small enough that adding to the last block of
+// a session rewrites little, big enough that reading a session's tail takes one or two.
+const BlockBytes = 8 << 10
+
 // Messages are stored in blocks: runs of a session's records, in seq order, as
 // one value of the store. LAYOUT.md draws it.
 //

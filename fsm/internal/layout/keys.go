@@ -73,3 +73,19 @@ func TombstoneKey(key string, inc uint64) string {
 
 // MaxSeq is above every seq, with room for one more.
 const MaxSeq = ^uint64(0) - 1
+
+// OfIncarnation reports whether a key of the blocks bucket, whatever is wrong with it, names an
+// incarnation.
+func OfIncarnation(k []byte, inc uint64) bool {
+	if len(k) != BlockKeySize {
+		return false
+	}
+	i, _ := SplitBlockKey(k)
+	return i == inc
+}
+
+// SeqOfBlock returns the seq in a key of the blocks bucket.
+func SeqOfBlock(k []byte) uint64 {
+	_, seq := SplitBlockKey(k)
+	return seq
+}

@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"errors"
@@ -29,7 +29,8 @@ func openFileOf(db *bbolt.DB) (*os.File, error) {
 	return descriptors.Open(func() (*os.File, error) { return os.Open(db.Path()) })
 }
 
-func openStore(disk disk, dir string) (*bbolt.DB, error) {
+// openBolt opens the bbolt file of a store, creating it if it is not there.
+func openBolt(disk Disk, dir string) (*bbolt.DB, error) {
 	path := filepath.Join(dir, storeName)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if err := createStore(disk, path); err != nil {
@@ -39,7 +40,7 @@ func openStore(disk disk, dir string) (*bbolt.DB, error) {
 	if err := storeFile(path).Check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db, err := disk.openDB(path, &bbolt.Options{
+	db, err := disk.OpenDB(path, &bbolt.Options{
 		Timeout:         time.Second,
 		InitialMmapSize: mapSize,
 		FreelistType:    bbolt.FreelistMapType,
@@ -87,10 +88,10 @@ func prepareStore(db *bbolt.DB) error {
 
 // createStore makes an empty store. It gets its name when it is whole, and durably:
 // a crash leaves no half of one, and never takes one away that was in use.
-func createStore(disk disk, path string) error {
+func createStore(disk Disk, path string) error {
 	dir := filepath.Dir(path)
 	building := filepath.Join(dir, restoreName)
-	db, err := disk.openDB(building, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
+	db, err := disk.OpenDB(building, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return err
 	}
@@ -129,6 +130,7 @@ func loadMeta(tx *bbolt.Tx) (layout.Meta, tags.Set, error) {
 	return m, t, err
 }
 
+// loadNamespaces returns all namespaces, and floors of revisions.
 func loadNamespaces(tx *bbolt.Tx) (map[string]*layout.Namespace, error) {
 	all := make(map[string]*layout.Namespace)
 	err := tx.Bucket(layout.BucketNamespaces).ForEach(func(k, v []byte) error {

@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"fmt"
@@ -12,10 +12,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// StoredMembers returns the members that the store in dir records, ordered by ID: those of
-// the last flush. It changes nothing, and there must be no Machine on dir. Damage to the
-// store is an error for which IsDamage holds.
-func StoredMembers(dir string) ([]codec.Member, error) {
+// Members returns the members that the store in dir records, ordered by ID. It changes nothing, and
+// the store must not be open.
+func Members(dir string) ([]codec.Member, error) {
 	path := filepath.Join(dir, storeName)
 	if err := storeFile(path).Check(); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

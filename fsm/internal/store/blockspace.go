@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"encoding/binary"
@@ -100,9 +100,9 @@ type worth struct {
 // worthNow returns which files are worth emptying. On a disk that is short of space what is
 // moved takes half of what is left at most: it is there twice until the file is empty. If
 // emptied files are kept for readers, there is nothing to be gained soon.
-func (m *Machine) worthNow() worth {
-	if m.short.Load() && !m.files.Pinned() {
-		return worth{sparseWhenShort, m.left.Load() / 2, m.files.FileBytes() / 16, true}
+func (s *Store) worthNow() worth {
+	if s.short.Load() && !s.files.Pinned() {
+		return worth{sparseWhenShort, s.left.Load() / 2, s.files.FileBytes() / 16, true}
 	}
 	return worth{sparse, math.MaxInt64, 0, false}
 }
@@ -219,13 +219,18 @@ func (s *blockSpace) untidy() bool {
 }
 
 // clean moves what is left in a sparse file to the current one, a bounded amount.
-func (s *blockSpace) clean() (err error) {
+func (s *blockSpace) clean() error {
 	if !s.sweeping() {
 		s.sweep = sweep{file: s.uses.sparsest(s.full, s.worth)}
 	}
 	if s.sweep.file == 0 {
 		return nil
 	}
+	return s.sweepOn()
+}
+
+// sweepOn looks through some more of the file that is being emptied.
+func (s *blockSpace) sweepOn() (err error) {
 	extent := s.uses[s.sweep.file].extent
 	limit := s.sweep.next + sweepBytes
 	s.sweep.next, err = s.files.Walk(s.sweep.file, s.sweep.next, extent,

@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"math/rand/v2"
@@ -13,7 +13,7 @@ import (
 
 // A finder finds the last key ≤ another in a transaction that has emptied pages.
 func TestSeekLastAmongEmptiedPages(t *testing.T) {
-	db, err := openStore(osDisk{}, t.TempDir())
+	db, err := openBolt(OSDisk{}, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"encoding/binary"
@@ -17,71 +17,72 @@ import (
 //
 // That a pair is whole does not say that its page is: a damaged head of a page or of an element can
 // hide pairs between two whole ones. A flush verifies whole pages before it changes them
-// (storeupdate.go), the scrub all of them.
+// (update.go), the scrub all of them.
 
-// bucketCursor is a cursor of a bucket, in a transaction that only reads.
-type bucketCursor struct {
+// Cursor is a cursor of a bucket, in a transaction that only reads.
+type Cursor struct {
 	*bbolt.Cursor
 	bucket []byte
 	known  *knownPairs
 }
 
-func (r *reading) cursor(bucket []byte) bucketCursor {
-	return bucketCursor{r.Bucket(bucket).Cursor(), bucket, r.known}
+// CursorOf returns a cursor of a bucket.
+func (r *Reading) CursorOf(bucket []byte) Cursor {
+	return Cursor{r.Bucket(bucket).Cursor(), bucket, r.known}
 }
 
-// storedPair is a pair of a bucket. Its key is nil if there is none.
-type storedPair struct{ key, value []byte }
+// Pair is a pair of a bucket. Its key is nil if there is none.
+type Pair struct{ Key, Value []byte }
 
-func (p storedPair) is(key []byte) bool { return p.key != nil && string(p.key) == string(key) }
+func (p Pair) Is(key []byte) bool { return p.Key != nil && string(p.Key) == string(key) }
 
-// get returns what is stored under a key of a bucket, nil if nothing is: what it returns is not
+// Get returns what is stored under a key of a bucket, nil if nothing is: what it returns is not
 // held against its seal. It is valid for as long as the transaction.
-func (r *reading) get(bucket, key []byte) ([]byte, error) {
+func (r *Reading) Get(bucket, key []byte) ([]byte, error) {
 	c := &r.lookups[0]
 	if string(bucket) == string(layout.BucketElements) {
 		c = &r.lookups[1]
 	}
 	if string(c.bucket) != string(bucket) {
-		*c = r.cursor(bucket)
+		*c = r.CursorOf(bucket)
 	}
-	p, _, err := c.around(key)
-	if err != nil || !p.is(key) {
+	p, _, err := c.Around(key)
+	if err != nil || !p.Is(key) {
 		return nil, err
 	}
-	return p.value, nil
+	return p.Value, nil
 }
 
-// around moves the cursor to the last key ≤ key, and returns its pair and, if it has another
+// Around moves the cursor to the last key ≤ key, and returns its pair and, if it has another
 // key, the next pair. Both are whole then. If there is no such key, the cursor is at above.
-func (c *bucketCursor) around(key []byte) (upTo, above storedPair, err error) {
-	below, above, err := c.search(key)
-	if above.is(key) {
-		return above, storedPair{}, nil
+func (c *Cursor) Around(key []byte) (upTo, above Pair, err error) {
+	below, above, err := c.Search(key)
+	if above.Is(key) {
+		return above, Pair{}, nil
 	}
 	if err == nil {
-		err = c.whole(below)
+		err = c.Whole(below)
 	}
 	if err == nil {
-		err = c.whole(above)
+		err = c.Whole(above)
 	}
 	return below, above, err
 }
 
-// search returns the first pair with a key ≥ key and, unless it has that key, the one before,
+// Search returns the first pair with a key ≥ key and, unless it has that key, the one before,
 // where the cursor is then, if there is one. They are in order, but were not held against their
 // seals.
-func (c *bucketCursor) search(key []byte) (below, above storedPair, err error) {
-	above.key, above.value = c.Seek(key)
+func (c *Cursor) Search(key []byte) (below, above Pair, err error) {
+	above.Key, above.Value = c.Seek(key)
 	switch {
-	case above.key == nil:
-		below.key, below.value = c.Last()
-	case above.is(key):
+	case above.Key == nil:
+		below.Key, below.Value = c.Last()
+	case above.Is(key):
 		return below, above, nil
 	default:
-		below.key, below.value = c.Prev()
+		below.Key, below.Value = c.Prev()
 	}
-	if below.key != nil && string(below.key) >= string(key) || above.key != nil && string(above.key) < string(key) {
+	if below.Key != nil && string(below.Key) >= string(key) || above.Key != nil && string(above.Key) < string(key) {
 		err = misled(c.bucket, key)
 	}
 	return below, above, err
@@ -92,13 +93,13 @@ func misled(bucket, key []byte) error {
 		string(key), bucket)
 }
 
-// whole holds a pair against its seal: one that is not read itself.
-func (c *bucketCursor) whole(p storedPair) error {
-	if p.key == nil || len(p.value) >= largePair && c.known.has(p) {
+// Whole holds a pair against its seal: one that is not read itself.
+func (c *Cursor) Whole(p Pair) error {
+	if p.Key == nil || len(p.Value) >= largePair && c.known.has(p) {
 		return nil
 	}
-	err := layout.WholePair(c.bucket, p.key, p.value)
-	if err == nil && len(p.value) >= largePair {
+	err := layout.WholePair(c.bucket, p.Key, p.Value)
+	if err == nil && len(p.Value) >= largePair {
 		c.known.add(p)
 	}
 	return err
@@ -124,12 +125,12 @@ const (
 	maxKnownPairs = 4096
 )
 
-func (p storedPair) print() pairPrint {
-	return pairPrint{layout.Checksum(p.key), binary.LittleEndian.Uint32(p.value[1:]), len(p.value)}
+func (p Pair) print() pairPrint {
+	return pairPrint{layout.Checksum(p.Key), binary.LittleEndian.Uint32(p.Value[1:]), len(p.Value)}
 }
 
 // has reports whether a pair is known. n may be nil: then none is.
-func (n *knownPairs) has(p storedPair) bool {
+func (n *knownPairs) has(p Pair) bool {
 	if n == nil {
 		return false
 	}
@@ -139,7 +140,7 @@ func (n *knownPairs) has(p storedPair) bool {
 	return known
 }
 
-func (n *knownPairs) add(p storedPair) {
+func (n *knownPairs) add(p Pair) {
 	if n == nil {
 		return
 	}

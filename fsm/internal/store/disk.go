@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"errors"
@@ -12,28 +12,29 @@ import (
 	"github.com/turnlog/turnlog/internal/vfs"
 )
 
-// disk is the file system that holds the state. Its store is a file of bbolt, which needs one of
+// Disk is the file system that holds the state. Its store is a file of bbolt, which needs one of
 // the operating system and syncs it by itself, so the disk opens that.
-type disk interface {
+type Disk interface {
 	vfs.FS
-	openDB(path string, o *bbolt.Options) (*bbolt.DB, error)
-	// syncDB makes durable what was written by transactions that did not sync.
-	syncDB(db *bbolt.DB) error
+	// OpenDB opens the bbolt file at path.
+	OpenDB(path string, o *bbolt.Options) (*bbolt.DB, error)
+	// SyncDB makes durable what was written by transactions that did not sync.
+	SyncDB(db *bbolt.DB) error
 }
 
-// fullDisk reports whether err says that a write, or the creation of a file, found
+// DiskFull reports whether err says that a write, or the creation of a file, found
 // no space or no file descriptor. A sync that finds none is not that: what it was to make durable may be
 // lost, and no later sync would tell.
-func fullDisk(err error) bool {
+func DiskFull(err error) bool {
 	var failed *fs.PathError
 	return errors.As(err, &failed) && failed.Op != "sync" &&
 		(errors.Is(failed, syscall.ENOSPC) || errors.Is(failed, syscall.EDQUOT) || descriptors.Missing(failed))
 }
 
-// osDisk is the operating system's file system.
-type osDisk struct{ vfs.OS }
+// OSDisk is the operating system's file system.
+type OSDisk struct{ vfs.OS }
 
-func (osDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
+func (OSDisk) OpenDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	retried := *o
 	retried.OpenFile = func(name string, flag int, mode fs.FileMode) (*os.File, error) {
 		return descriptors.Open(func() (*os.File, error) { return os.OpenFile(name, flag, mode) })
@@ -41,4 +42,4 @@ func (osDisk) openDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
 	return bbolt.Open(path, 0o600, &retried)
 }
 
-func (osDisk) syncDB(db *bbolt.DB) error { return db.Sync() }
+func (OSDisk) SyncDB(db *bbolt.DB) error { return db.Sync() }

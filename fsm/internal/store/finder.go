@@ -1,8 +1,9 @@
-package fsm
+package store
 
 import (
-	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
 // finder finds blocks in a transaction that writes. It uses its cursor

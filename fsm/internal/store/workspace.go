@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"slices"
@@ -11,12 +11,12 @@ import (
 // workspace is memory for what one reading takes out of block files. It goes from one
 // to the next, so that most readings leave nothing behind for the garbage collector.
 type workspace struct {
-	blobs   [keepBlocks][]byte
+	blobs   [KeepBlocks][]byte
 	records [32]layout.Record
 }
 
 // maxBorrowed is the size up to which a block is read into a workspace.
-const maxBorrowed = 2 * blockBytes
+const maxBorrowed = 2 * layout.BlockBytes
 
 // borrower is a reading's use of a workspace: it has none before it needs one. Only for
 // the goroutine that reads.
@@ -46,7 +46,7 @@ func (b *borrower) blob(size int64) []byte {
 		b.passed = slices.Grow(b.passed[:0], int(size))
 		return b.passed
 	}
-	if size > maxBorrowed || b.blobs == keepBlocks {
+	if size > maxBorrowed || b.blobs == KeepBlocks {
 		return nil
 	}
 	w := b.take()
@@ -89,3 +89,17 @@ func (r *reuser) Read(_, key []byte, ref blockfile.Ref) ([]byte, error) {
 	}
 	return r.from.Read(r.buf, key, ref)
 }
+
+// Passing has blocks read into the same memory, one after the other, until the function
+// that it returns is called: records are valid only until the next block is read.
+func (r *Reading) Passing() (end func()) {
+	r.memory.passing = true
+	return func() { r.memory.passing, r.memory.passed = false, nil }
+}
+
+// Scratch returns memory for records, nil if it is in use.
+func (r *Reading) Scratch() []layout.Record { return r.memory.scratch() }
+
+// KeepBlocks is how many blocks of one view go into the cache at most: a walk through
+// a long session shall not turn out the ends of all others.
+const KeepBlocks = 16

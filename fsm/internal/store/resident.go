@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 // residentEvery is how often the resident part of the store is looked at.
 const residentEvery = time.Second
 
-// boundResident keeps the part of the store's file that counts as resident
+// BoundResident keeps the part of the store's file that counts as resident
 // memory of this process within limit bytes, until ctx ends. bbolt maps its
 // whole file: without this, a process that reads a large state would seem, to
 // people and to limits set for it, to need as much memory as there is data.
-func (m *Machine) boundResident(ctx context.Context, limit int) {
-	path := filepath.Join(m.cfg.Dir, storeName)
+func (s *Store) BoundResident(ctx context.Context, limit int) {
+	path := s.Path()
 	tick := time.NewTicker(residentEvery)
 	defer tick.Stop()
 	var last error
@@ -25,23 +25,24 @@ func (m *Machine) boundResident(ctx context.Context, limit int) {
 			return
 		case <-tick.C:
 		}
-		err := releaseBeyond(path, limit)
+		err := s.ReleaseBeyond(limit)
 		if err != nil && last == nil {
-			m.cfg.Logger.Warn("cannot bound the resident part of the state file: it is tried again", "path", path,
+			s.Log.Warn("cannot bound the resident part of the state file: it is tried again", "path", path,
 				"error", err, "retry_in", residentEvery)
 		}
 		last = err
 	}
 }
 
-// releaseBeyond releases the mapped file at path if more than limit bytes of mapped files
+// ReleaseBeyond releases the mapped file of the store if more than limit bytes of mapped files
 // are resident.
-func releaseBeyond(path string, limit int) error {
+func (s *Store) ReleaseBeyond(limit int) error {
 	pages, err := residentPages()
 	if err != nil || pages <= limit/os.Getpagesize() {
 		return err
 	}
-	if path, err = filepath.Abs(path); err == nil {
+	path, err := filepath.Abs(s.Path())
+	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err == nil {

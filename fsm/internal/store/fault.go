@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"os"
@@ -15,9 +15,9 @@ type storeFault struct{ error }
 
 func (e storeFault) Unwrap() error { return e.error }
 
-// guarded calls f, which reads the store, and makes an error of what damage to that ends
+// Guarded calls f, which reads the store, and makes an error of what damage to that ends
 // it with. A panic of another origin goes on.
-func guarded(f func() error) (err error) {
+func Guarded(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -33,8 +33,8 @@ func guarded(f func() error) (err error) {
 // rooted returns an error if the store's file ends before its two roots do, which lie on its
 // first pages. A transaction begins there, and holds locks: a fault in that cannot be made
 // an error any more.
-func (m *Machine) rooted() error {
-	info, err := m.dbFile.Stat()
+func (s *Store) rooted() error {
+	info, err := s.dbFile.Stat()
 	if err != nil {
 		return err
 	}

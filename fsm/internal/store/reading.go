@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"errors"
@@ -8,32 +8,32 @@ import (
 	"github.com/turnlog/turnlog/fsm/blockfile"
 	"github.com/turnlog/turnlog/fsm/internal/blockcache"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // blocksDir is the folder of the block files, beside the store.
 const blocksDir = "blocks"
 
-// reading is a read transaction of the store, with the block files that it refers to.
-type reading struct {
+// Reading is a read transaction of the store, with the block files that it refers to.
+type Reading struct {
 	*bbolt.Tx
 	pin    blockfile.Pin
 	cache  *blockcache.Cache // nil: blocks are read past it, and not kept
 	known  *knownPairs       // nil: none is remembered
 	memory borrower
 	// lookups are the cursors of get, which it uses again and again: of all but elements, and of these.
-	lookups [2]bucketCursor
+	lookups [2]Cursor
 }
 
-// reading begins to read the store as of the last flush. The caller holds mu, at
-// least for reading.
-func (m *Machine) reading() (*reading, error) {
-	if err := m.rooted(); err != nil {
+// Read begins to read the store as of the last update.
+func (s *Store) Read() (*Reading, error) {
+	if err := s.rooted(); err != nil {
 		return nil, err
 	}
-	pin := m.files.Pin()
-	last := m.committed.Load()
-	tx, err := m.db.Begin(false)
+	pin := s.files.Pin()
+	last := s.committed.Load()
+	tx, err := s.db.Begin(false)
 	if err == nil && uint64(tx.ID()) < last {
 		err = wentBack(uint64(tx.ID()), last)
 		_ = tx.Rollback()
@@ -42,12 +42,8 @@ func (m *Machine) reading() (*reading, error) {
 		pin.Release()
 		return nil, err
 	}
-	return &reading{Tx: tx, pin: pin, cache: m.cache, known: &m.known, memory: borrower{from: &m.spaces}}, nil
+	return &Reading{Tx: tx, pin: pin, cache: s.cache, known: &s.known, memory: borrower{from: &s.spaces}}, nil
 }
-
-// BlockReads returns how often blocks of messages were needed since the start, and how
-// often they were in the cache.
-func (m *Machine) BlockReads() (reads, cached uint64) { return m.cache.Reads() }
 
 // wentBack is the error for a file that is not the one that was written last: an older
 // copy was put in its place, while it was in use.
@@ -55,8 +51,18 @@ func wentBack(has, last uint64) error {
 	return turn.Errorf(turn.Corrupt, "%s went back from transaction %d to %d", storeName, last, has)
 }
 
-// end ends the transaction: what was borrowed in it is gone.
-func (r *reading) end() {
+// BypassCache has blocks read past the cache.
+func (r *Reading) BypassCache() { r.cache = nil }
+
+// Meta returns the state description, zero if the store is new, and the numbers of commands that
+// were applied lately.
+func (r *Reading) Meta() (layout.Meta, tags.Set, error) { return loadMeta(r.Tx) }
+
+// Namespaces returns all namespaces, and floors of revisions.
+func (r *Reading) Namespaces() (map[string]*layout.Namespace, error) { return loadNamespaces(r.Tx) }
+
+// End ends the transaction: what was borrowed in it is gone.
+func (r *Reading) End() {
 	_ = r.Rollback() // ends a read; cannot fail
 	r.pin.Release()
 	r.memory.giveBack()
@@ -67,7 +73,7 @@ type blobs interface {
 	Read(buf, key []byte, ref blockfile.Ref) ([]byte, error)
 }
 
-// loadBlock appends the records of a block, given as the store has it, to dst.
+// LoadBlock appends the records of a block, given as the store has it, to dst.
 func loadBlock(from blobs, dst []layout.Record, key, value []byte) ([]layout.Record, error) {
 	block, err := wholeBlock(from, key, value)
 	if err == nil {
@@ -80,9 +86,9 @@ func loadBlock(from blobs, dst []layout.Record, key, value []byte) ([]layout.Rec
 	return dst, nil
 }
 
-// load appends the records of a block to dst: from the cache, or read. What is read
+// Load appends the records of a block to dst: from the cache, or read. What is read
 // again, after a short time, is put there if keep is set.
-func (r *reading) load(dst []layout.Record, key, value []byte, keep bool) ([]layout.Record, error) {
+func (r *Reading) Load(dst []layout.Record, key, value []byte, keep bool) ([]layout.Record, error) {
 	ref, err := layout.DecodeRef(key, value)
 	if err != nil || r.cache == nil {
 		return loadBlock(r.pin, dst, key, value)

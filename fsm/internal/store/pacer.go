@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import "time"
 
@@ -8,16 +8,16 @@ const (
 	flushShare = 3
 	// … and longestFlush at most.
 	longestFlush = time.Second
-	// tidyTime is how long the removal of garbageChunk takes that is in no hurry.
+	// tidyTime is how long the removal of GarbageChunk takes that is in no hurry.
 	tidyTime = 500 * time.Millisecond
 	// pacerStep is how much work is done between looks at the clock.
 	pacerStep = 256 << 10
 )
 
-// flushPacer spreads the work of a flush over time. All nodes have the same work to do
+// Pacer spreads the work of a flush over time. All nodes have the same work to do
 // beside the operations that clients wait for; done in one go, it would make those
 // wait that come in that time.
-type flushPacer struct {
+type Pacer struct {
 	began time.Time
 	over  time.Duration // how long all of the work is to take
 	work  int           // all of it, in bytes
@@ -26,19 +26,19 @@ type flushPacer struct {
 	hurry func() bool
 }
 
-// newFlushPacer begins to pace the work of a flush, given how long ago the last began.
-func newFlushPacer(work int, since time.Duration, hurry func() bool) *flushPacer {
-	return &flushPacer{began: time.Now(), over: min(since/flushShare, longestFlush), work: work, next: pacerStep,
+// NewFlushPacer begins to pace the work of a flush, given how long ago the last began.
+func NewFlushPacer(work int, since time.Duration, hurry func() bool) *Pacer {
+	return &Pacer{began: time.Now(), over: min(since/flushShare, longestFlush), work: work, next: pacerStep,
 		hurry: hurry}
 }
 
-// newTidyPacer begins to pace the removal of garbage, each thing of smallCost.
-func newTidyPacer(hurry func() bool) *flushPacer {
-	return &flushPacer{began: time.Now(), over: tidyTime, work: garbageChunk * smallCost, next: pacerStep, hurry: hurry}
+// NewTidyPacer begins to pace the removal of garbage, each thing of removalCost.
+func NewTidyPacer(hurry func() bool) *Pacer {
+	return &Pacer{began: time.Now(), over: tidyTime, work: GarbageChunk * removalCost, next: pacerStep, hurry: hurry}
 }
 
-// did notes work that was done, and waits if it was done too fast.
-func (p *flushPacer) did(n int) {
+// Did notes work that was done, and waits if it was done too fast.
+func (p *Pacer) Did(n int) {
 	if p == nil {
 		return
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package fsm
+package store
 
 func residentPages() (int, error) { return 0, nil }
 

@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"testing"
@@ -10,9 +10,9 @@ func TestPacer(t *testing.T) {
 	const work = 10 << 20
 	run := func(since time.Duration, hurry func(done int) bool) time.Duration {
 		began, done := time.Now(), 0
-		p := newFlushPacer(work, since, func() bool { return hurry(done) })
+		p := NewFlushPacer(work, since, func() bool { return hurry(done) })
 		for ; done < work; done += 1 << 10 {
-			p.did(1 << 10)
+			p.Did(1 << 10)
 		}
 		return time.Since(began)
 	}

@@ -1,4 +1,4 @@
-package fsm
+package store
 
 import (
 	"context"
@@ -20,4 +20,12 @@ func (r *rate) rest(bytes uint64) error {
 	err := pause(r.ctx, max((scrubShare-1)*took, time.Duration(bytes)*time.Second/scrubRate-took))
 	r.began = time.Now()
 	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+	return ctx.Err()
 }
