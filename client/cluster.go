@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
@@ -18,15 +17,9 @@ func (c *Client) Cluster(ctx context.Context) (turn.Cluster, error) {
 	return decodeCluster(v)
 }
 
-// oldClusterNames are what nodes of versions before the first release call the fields of a
-// cluster: they answer while a cluster is upgraded.
-var oldClusterNames = strings.NewReplacer(`"RaftAddr":`, `"raft_addr":`, `"RESPAddr":`, `"resp_addr":`,
-	`"HTTPAddr":`, `"http_addr":`, `"StateHash":`, `"state_hash":`, `"HashIndex":`, `"hash_index":`, `"HoldLevel":`,
-	`"hold_level":`)
-
 func decodeCluster(v resp.Value) (turn.Cluster, error) {
 	var cl turn.Cluster
-	if err := json.Unmarshal([]byte(oldClusterNames.Replace(string(v.Str))), &cl); err != nil {
+	if err := json.Unmarshal(v.Str, &cl); err != nil {
 		return cl, malformed(err.Error())
 	}
 	return cl, nil

@@ -97,7 +97,8 @@ func decodeSession(v resp.Value, key turn.Key) (turn.Session, error) {
 	if !isMap(v) {
 		return turn.Session{}, malformed("no map")
 	}
-	m, err := decodeMeta(sessionField(v, "metadata", "meta"))
+	metadata, _ := v.Field("metadata")
+	m, err := decodeMeta(metadata)
 	if name, ok := v.Field("key"); ok {
 		key.Name = string(name.Str)
 	}
@@ -105,18 +106,8 @@ func decodeSession(v resp.Value, key turn.Key) (turn.Session, error) {
 		Key: key, Incarnation: uintOf(v, "incarnation"), Count: uintOf(v, "count"), Bytes: uintOf(v, "bytes"),
 		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Revision: uintOf(v, "revision"),
 		Created: intOf(v, "created"), Updated: intOf(v, "updated"), Metadata: m,
-		ExpiresAt: asInt(sessionField(v, "expires_at", "deadline")), Slide: asInt(sessionField(v, "slide_ms", "slide")),
+		ExpiresAt: intOf(v, "expires_at"), Slide: intOf(v, "slide_ms"),
 	}, err
-}
-
-// sessionField returns a field of a session, which nodes of versions before the first release
-// call old: they answer while a cluster is upgraded.
-func sessionField(v resp.Value, name, old string) resp.Value {
-	if f, ok := v.Field(name); ok {
-		return f
-	}
-	f, _ := v.Field(old)
-	return f
 }
 
 func decodeMeta(v resp.Value) (map[string]string, error) {

@@ -30,18 +30,12 @@ func Answer(command string, v resp.Value) string {
 // told are the fields of answers that Sessions knows.
 var told = []string{"count", "duplicate", "expires_at", "first_seq", "last_seq", "messages", "metadata", "removed"}
 
-// oldNames are what versions before the first release call fields: some runs have nodes of one.
-var oldNames = map[string]string{"deadline": "expires_at", "meta": "metadata"}
-
 // named is an answer with fields, those of them that depend on nothing but the commands.
 func named(v resp.Value) string {
 	var words []string
 	reads := slices.ContainsFunc(v.Elems, func(e resp.Value) bool { return string(e.Str) == "incarnation" })
 	for field := range slices.Chunk(sorted(v.Elems, 2), 2) {
 		name, value := string(field[0].Str), field[1]
-		if now, old := oldNames[name]; old {
-			name = now
-		}
 		switch {
 		case !slices.Contains(told, name) || reads && name == "first_seq":
 			continue
