@@ -36,6 +36,8 @@ func families() []family {
 		{"Members", memberMutants()},
 		{"What callers are told", answersMutants()},
 		{"The Go client", clientMutants()},
+		{"Commands of Redis", redisMutants()},
+		{"Calls in flight", tableMutants()},
 	}
 }
 

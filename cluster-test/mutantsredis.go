@@ -1,0 +1,41 @@
+package main
+
+// redisMutants break commands of Redis.
+func redisMutants() []mutant {
+	return []mutant{
+		{Name: "pattern-excludes-its-end", About: "a range in a pattern leaves out its last byte",
+			Edits:    []edit{{In: "matchSet", Old: "lo <= b && b <= hi", New: "lo <= b && b < hi"}},
+			Catchers: []catcher{{Test: "TestMatch", Runs: 1}}},
+		{Name: "payload-memory-shared", About: "the next request is read over the payloads of a large one",
+			Edits:    []edit{{In: "(*Request).payloads", Old: "req.Client.Detach()", New: ""}},
+			Catchers: []catcher{{Test: "TestPayloadsStay", Runs: 1}}},
+		{Name: "small-payload-shared", About: "the next request is read over a string",
+			Edits:    []edit{{In: "(*Request).payload", Old: "return append([]byte{}, arg...)", New: "return arg"}},
+			Catchers: []catcher{{Test: "TestPayloadsStay", Runs: 1}}},
+		{Name: "part-of-deletion-counted", About: "a DEL of many keys of which some could not be deleted succeeds",
+			Edits:    []edit{{In: "del", Old: "if failed != nil {", New: "if failed != nil && removed == 0 {"}},
+			Catchers: []catcher{{Test: "TestDeletionInSteps", Runs: 1}}},
+		{Name: "steps-unnoted", About: "WAIT does not wait for a DEL of many keys",
+			Edits:    []edit{{In: "del", Old: "req.Client.NoteWrite(r.Index)", New: ""}},
+			Catchers: []catcher{{Test: "TestDeletionInSteps", Runs: 1}}},
+		{Name: "unknown-step-forgotten", About: "a DEL in steps with one unknown outcome says that nothing was done",
+			Edits: []edit{{In: "del", Old: "(failed == nil || turn.KindOf(err) == turn.Unknown)",
+				New: "failed == nil"}},
+			Catchers: []catcher{{Test: "TestDeletionInSteps", Runs: 1}}},
+		{Name: "watches-leak", About: "lists are watched for clients that wait no longer",
+			Edits:    []edit{{In: "(*Backend).watchAll", Old: "stops = append(stops, stop)", New: "_ = stop"}},
+			Catchers: []catcher{{Test: "TestWatchesEnd", Runs: 1}}},
+		{Name: "long-wait-is-none", About: "a client that wants to wait for centuries does not wait",
+			Edits:    []edit{{In: "parseTimeout", Old: "min(seconds, longest.Seconds())", New: "seconds"}},
+			Catchers: []catcher{{Test: "TestTimes", Runs: 1}}},
+		{Name: "time-left-stands", About: "the time that is left of a key passes with log entries only",
+			Edits:    []edit{{In: "(*Backend).clusterTime", Old: "b.now().UnixMilli()", New: "0"}},
+			Catchers: []catcher{{Test: "TestTimeLeft", Runs: 1}}},
+		{Name: "xx-ignored-with-lt", About: "EXPIRE with XX and LT gives a key its first deadline",
+			Edits:    []edit{{In: "parseExpireIf", Old: "case lt && xx:", New: "case lt && xx && gt:"}},
+			Catchers: []catcher{{Test: "TestWritesMeanWhatTheySay", Runs: 1}}},
+		{Name: "set-past-time", About: "SET takes a time of zero",
+			Edits:    []edit{{In: "(*Request).deadline", Old: "n <= 0", New: "n < 0"}},
+			Catchers: []catcher{{Test: "TestWordsAreRefused", Runs: 1}}},
+	}
+}
