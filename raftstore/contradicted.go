@@ -9,13 +9,15 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/smallfile"
 )
 
 // contradictedName is the file of a data directory that says why its node stopped, and may not
-// start again: it and a leader had other entries of one term. A leader of a later term that
-// continues the other entries would not send them again, so that nothing would show the
-// difference.
+// start again: it and a leader had other entries of one term, or the leader asked for entries to be
+// cut that the node knows to be committed. A leader of a later term that continues the other entries
+// would not send them again, and after a restart the node knows only those to be committed that its
+// state on disk includes, so that nothing would show the difference.
 const contradictedName = "contradicted"
 
 // ifAllContradicted is what to do if nodes that stopped so are missing for a majority.
@@ -33,13 +35,28 @@ func (n *Node) checkSame(sent []*raft.Log) error {
 	if err == nil {
 		return nil
 	}
+	err = n.keepContradiction(err)
+	n.fail(err)
+	return err
+}
+
+// haltLog stops the node on an error of its log, for good if that tells of a contradiction. It does
+// not return.
+func (n *Node) haltLog(err error) {
+	if errors.Is(err, raftlog.ErrCommittedCut) {
+		err = n.keepContradiction(err)
+	}
+	n.halt(err)
+}
+
+// keepContradiction writes down why the node may not start again, and returns it with advice.
+func (n *Node) keepContradiction(err error) error {
 	err = fmt.Errorf("%w; %s", err, ifAllContradicted)
 	kept := smallfile.Replace(filepath.Join(n.cfg.DataDir, contradictedName), []byte(err.Error()))
 	if kept != nil {
-		err = errors.Join(err, fmt.Errorf("do not start the node again: it would go on, since why it stopped could "+
-			"not be written down: %w", kept))
+		err = errors.Join(err, fmt.Errorf("do not start the node again: "+
+			"it would go on, since why it stopped could not be written down: %w", kept))
 	}
-	n.fail(err)
 	return err
 }
 

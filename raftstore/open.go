@@ -128,7 +128,7 @@ func (n *Node) openLog(dir string) (err error) {
 		e = n.cfg.wrapLog(e)
 	}
 	n.logs = raftlog.New(e, raftlog.Config{
-		Mark: n.mark, Fail: n.fail, Halt: n.halt,
+		Mark: n.mark, Fail: n.fail, Halt: n.haltLog,
 		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.leading,
 	})
 	n.ballot = ballot.New(ballot.Config{

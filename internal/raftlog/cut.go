@@ -1,6 +1,7 @@
 package raftlog
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hashicorp/raft"
@@ -11,6 +12,10 @@ type Known struct {
 	Applied Position // the last entry of the state
 	Commit  uint64   // Raft's commit index since the node started
 }
+
+// ErrCommittedCut is in the chain of the error for a cut that was refused since entries are known to
+// be committed.
+var ErrCommittedCut = errors.New("this node knows that they are committed")
 
 // contradicted is what to do about a leader that has other entries than those that
 // were committed here.
@@ -42,8 +47,7 @@ func (s *Store) checkCut(low uint64) error {
 	if low > committed {
 		return nil
 	}
-	return fmt.Errorf("the leader has another entry %d, but this node knows that entries up to %d are committed. %s",
-		low, committed, contradicted)
+	return fmt.Errorf("the leader has another entry %d, of those up to %d %w. %s", low, committed, ErrCommittedCut, contradicted)
 }
 
 // holds reports whether the log has the entry at a position, with its term.
