@@ -63,7 +63,7 @@ var wallTime = map[string]string{
 	"internal/server/redis/command/admin.go: serverTime calls Unix":         "told to people",
 	"internal/server/redis/command/backend.go: clusterTime calls UnixMilli": "an estimate of cluster time",
 	"internal/server/redis/info.go: infoServer calls UnixMicro":             "told to people",
-	"raftstore/clock.go: askClocks calls Round": "what another node's wall clock is " +
+	"raftstore/leaderterm.go: askClocks calls Round": "what another node's wall clock is " +
 		"compared with",
 	"raftstore/status.go: status calls UnixMilli":       "what a node's wall clock shows",
 	"wal/waltest/waltest.go: testRandom calls UnixNano": "a seed",

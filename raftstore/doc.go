@@ -24,8 +24,8 @@
 // # Writes
 //
 // Submit encodes the operation and puts it into the table of calls. On the leader, the Proposer packs
-// what waits into one log entry and hands it to Raft (propose.go). On another node, the Forwarder
-// sends it unchanged to the leader's Proposer (forward.go). When the state machine has applied the
+// what waits into one log entry and hands it to Raft (writes.go). On another node, the Forwarder
+// sends it unchanged to the leader's Proposer. When the state machine has applied the
 // entry (applier.go), its calls are resolved. Unresolved calls are sent again, under the same tags
 // and in the same order, after any failure in between; the state machine applies a tag once.
 //

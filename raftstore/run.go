@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlogger"
+	"github.com/turnlog/turnlog/internal/vote"
 )
 
 // Run runs the node until ctx ends or the node must stop. When ctx ends, a
@@ -217,4 +218,18 @@ func (n *Node) waitRaft(stopped raft.Future) {
 	if err := await(ctx, stopped); err != nil {
 		n.log.Warn("Raft does not stop; going on without", "error", err)
 	}
+}
+
+// terms is Raft's stable store. A term begins when the log is settled.
+type terms struct {
+	*vote.Store
+	begin func(term uint64)
+}
+
+// SetUint64 implements raft.StableStore.
+func (t terms) SetUint64(key []byte, val uint64) error {
+	if string(key) == vote.KeyTerm {
+		t.begin(val)
+	}
+	return t.Store.SetUint64(key, val)
 }

@@ -104,3 +104,9 @@ func (n *Node) Stats() Stats {
 	s.Durable, _ = n.state.Durable()
 	return s
 }
+
+// OpenFiles returns how many files are open whose number grows with what the node
+// stores: block files, and segments of the log.
+func (n *Node) OpenFiles() int {
+	return n.state.OpenFiles() + n.logs.OpenFiles()
+}
