@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/vfs"
@@ -23,7 +24,7 @@ const reseed = "keep a copy of the data directory, remove the node from the clus
 // beyondRepair adds to an error that tells of damage, or may, what to do about it.
 func beyondRepair(err error) error {
 	switch {
-	case vote.IsDamage(err):
+	case turn.Is(err, turn.Corrupt) || fsm.IsDamage(err):
 		return fmt.Errorf("%w; %s", err, reseed)
 	case turn.Is(err, turn.Newer):
 		// Not every version number has a checksum.

@@ -21,10 +21,13 @@ import (
 
 func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
-		vote.FileName + " lost":     os.Remove,
-		vote.FileName + " shredded": func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
-		raftlog.WALName + " lost":   os.RemoveAll,
-		"state.db shredded":         func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
+		vote.FileName + " lost": os.Remove,
+		vote.FileName + " shredded": func(path string) error {
+			return errors.Join(os.WriteFile(path, make([]byte, 4<<10), 0o600),
+				os.Remove(filepath.Join(filepath.Dir(path), vote.CopyName)))
+		},
+		raftlog.WALName + " lost": os.RemoveAll,
+		"state.db shredded":       func(path string) error { return os.WriteFile(path, make([]byte, 32<<10), 0o600) },
 		identity.FileName + " changed": func(path string) error {
 			return errors.Join(replaceText(path, `"node_id": "n1"`, `"node_id": "n3"`),
 				os.Remove(smallfile.SecondCopy(path)))

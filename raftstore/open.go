@@ -60,9 +60,9 @@ func (n *Node) openFiles() (err error) {
 	if err := errors.Join(checkNotContradicted(dir), checkTermKept(dir)); err != nil {
 		return err
 	}
-	// The term comes first: its file is locked while a process has it open.
-	if n.stable, err = vote.Open(filepath.Join(dir, vote.FileName), vote.Config{
-		Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
+	// The term comes first: the directory is locked with it.
+	if n.stable, err = vote.Open(dir, vote.Config{
+		Disk: vfs.OS{}, Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
 	}); err != nil {
 		return beyondRepair(err)
 	}

@@ -20,15 +20,13 @@ import (
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
-	"github.com/turnlog/turnlog/internal/vote"
 )
 
 // simCluster is a cluster in a synctest bubble: real nodes and a real state
 // machine, on a network in memory and logs on disks in memory, in fake time.
 //
-// Votes and states are kept in real files; bbolt's transactions are whole or not
-// there, whenever a node dies, and of votes none that was not synced. What a power
-// cut leaves of the state file is tried in package fsm, sector by sector.
+// Votes and states are kept in real files. What a power cut leaves of them is tried in
+// packages vote and fsm, sector by sector.
 type simCluster struct {
 	t     *testing.T
 	rnd   *rand.Rand // of the faults
@@ -54,11 +52,9 @@ type simNode struct {
 	*Node
 	disk *simdisk.Disk
 	slow *slowEngine
-	// votes are the files of term and vote as the node found them, by name.
-	votes map[string][]byte
-	done  chan struct{}
-	err   error // valid after done is closed
-	stop  context.CancelFunc
+	done chan struct{}
+	err  error // valid after done is closed
+	stop context.CancelFunc
 }
 
 // slowEngine is a log whose writes take time, or until its gate opens. It waits
@@ -182,12 +178,6 @@ func (c *simCluster) startWith(cfg Config) {
 	}
 	slow.read = c.slowReads
 	r := &simNode{Node: n, disk: c.disks[id], slow: slow, done: make(chan struct{})}
-	r.votes = make(map[string][]byte)
-	for _, name := range []string{vote.FileName, vote.CopyName} {
-		if r.votes[name], err = os.ReadFile(filepath.Join(cfg.DataDir, name)); err != nil {
-			c.t.Fatal(err)
-		}
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop = cancel
 	go func() {
@@ -256,21 +246,6 @@ func (c *simCluster) crash(id string) {
 	n.fail(errKilled)
 	c.net.reset(id)
 	c.join(n)
-	c.cutVotes(n)
-}
-
-// cutVotes takes away what the files of term and vote had not synced: bbolt syncs
-// every transaction, or none of them, and what does not sync one file is taken to
-// sync neither.
-func (c *simCluster) cutVotes(n *simNode) {
-	if n.stable.Synced() {
-		return
-	}
-	for name, b := range n.votes {
-		if err := os.WriteFile(filepath.Join(c.dir, n.id, name), b, 0o600); err != nil {
-			c.t.Error(err)
-		}
-	}
 }
 
 // halt stops a node in an orderly way.

@@ -1,95 +1,171 @@
 package vote
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
-	"hash/fnv"
+	"fmt"
+	"hash/crc32"
 	"io"
-	"os"
+	"io/fs"
+	"path/filepath"
 
+	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// checkPages refuses a bbolt file of which a root, or the page that the newest one
-// leads to, is damaged. From a damaged root bbolt would go back to the other one,
-// which may be that before the last vote; a crash leaves none damaged, since a root
-// is a part of one sector. Where a page says that it is very long, bbolt does not come
-// to an end. The few bytes of Raft's stay on one page, with their buckets.
-func checkPages(path string) error {
-	f, err := os.Open(path)
+// record is what a node must not forget.
+type record struct {
+	sequence  uint64 // of the change that it is from; 0: there was none
+	term      uint64 // that the node is in
+	voteTerm  uint64 // in which it voted last
+	candidate []byte // for which it voted then; empty: for none
+}
+
+// A record is stored as a page. Numbers are little-endian.
+//
+//	 0  magic "turnvote"
+//	 8  version      u32  1
+//	12  crc          u32  CRC32C of bytes 0–11 and 16–4095
+//	16  sequence     u64
+//	24  term         u64
+//	32  vote's term  u64
+//	40  length       u16  of the candidate, which follows; then zeros
+const (
+	pageMagic   = "turnvote"
+	pageVersion = 1
+	pageSize    = 4096
+	pageHead    = 42
+	// maxCandidate is the length of the longest candidate that there is room for.
+	maxCandidate = pageSize - pageHead
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (r *record) encode() []byte {
+	b := make([]byte, pageSize)
+	copy(b, pageMagic)
+	binary.LittleEndian.PutUint32(b[8:], pageVersion)
+	binary.LittleEndian.PutUint64(b[16:], r.sequence)
+	binary.LittleEndian.PutUint64(b[24:], r.term)
+	binary.LittleEndian.PutUint64(b[32:], r.voteTerm)
+	binary.LittleEndian.PutUint16(b[40:], uint16(len(r.candidate)))
+	copy(b[pageHead:], r.candidate)
+	binary.LittleEndian.PutUint32(b[12:], pageSum(b))
+	return b
+}
+
+func pageSum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:12], castagnoli), castagnoli, b[16:])
+}
+
+// decode reads a page. Its errors are of kind turn.Corrupt, or turn.Newer.
+func decode(b []byte) (*record, error) {
+	switch {
+	case len(b) != pageSize:
+		return nil, turn.Errorf(turn.Corrupt, "it has %d bytes, not %d", len(b), pageSize)
+	case binary.LittleEndian.Uint32(b[12:]) != pageSum(b):
+		return nil, turn.Errorf(turn.Corrupt, "it fails its checksum")
+	case string(b[:8]) != pageMagic:
+		return nil, turn.Errorf(turn.Corrupt, "it is another file")
+	}
+	if v := binary.LittleEndian.Uint32(b[8:]); v != pageVersion {
+		return nil, turn.Errorf(turn.Newer, "it has version %d, this turnlog reads version %d: run the newer turnlog",
+			v, pageVersion)
+	}
+	length := int(binary.LittleEndian.Uint16(b[40:]))
+	if length > maxCandidate {
+		return nil, turn.Errorf(turn.Corrupt, "it has a candidate of %d bytes", length)
+	}
+	return &record{
+		sequence: binary.LittleEndian.Uint64(b[16:]), term: binary.LittleEndian.Uint64(b[24:]),
+		voteTerm: binary.LittleEndian.Uint64(b[32:]), candidate: bytes.Clone(b[pageHead : pageHead+length]),
+	}, nil
+}
+
+// pageFile is a file that holds a record, or is to.
+type pageFile struct {
+	disk vfs.FS
+	path string
+	file vfs.File // nil: it is made by the next write
+	page []byte   // as it is in the file; nil: not known
+}
+
+// read returns what the file holds. A missing one is fs.ErrNotExist, and a damaged one of kind
+// turn.Corrupt: write makes either again.
+func (f *pageFile) read() (*record, error) {
+	file, err := f.disk.Open(f.path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer f.Close()
-	var newest, leaf, at int64
-	for n := range 2 {
-		// magic, version, page size, flags, root, sequence, freelist, pages, transaction; checksum
-		var b [pageHeader + 64]byte
-		if _, err := f.ReadAt(b[:], at); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		root, sum := b[pageHeader:], fnv.New64a()
-		_, _ = sum.Write(root[:56])
-		if sum.Sum64() != binary.NativeEndian.Uint64(root[56:]) {
-			return turn.Errorf(turn.Corrupt, "root %d of 2 fails its checksum", n+1)
-		}
-		at = int64(binary.NativeEndian.Uint32(root[8:]))
-		if tx := int64(binary.NativeEndian.Uint64(root[48:])); tx >= newest {
-			newest, leaf = tx, int64(binary.NativeEndian.Uint64(root[16:]))
-		}
+	b := make([]byte, pageSize+1)
+	n, err := file.ReadAt(b, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(fmt.Errorf("read %s: %w", f.path, err), file.Close())
 	}
-	b := make([]byte, max(at, pageHeader))
-	if _, err := f.ReadAt(b, leaf*at); err != nil && !errors.Is(err, io.EOF) {
-		return err
+	r, err := decode(b[:n])
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", f.path, err), file.Close())
 	}
-	if _, ok := leafEnd(b); !ok || binary.NativeEndian.Uint64(b) != uint64(leaf) ||
-		binary.NativeEndian.Uint16(b[8:]) != isLeaf || binary.NativeEndian.Uint32(b[12:]) != 0 {
-		return turn.Errorf(turn.Corrupt, "page %d is damaged", leaf)
+	f.file, f.page = file, b[:n]
+	return r, nil
+}
+
+// hold has the file hold a page, durably. If it fails, the file may be damaged, or hold another.
+func (f *pageFile) hold(page []byte) (err error) {
+	if bytes.Equal(f.page, page) {
+		return nil
 	}
+	f.page = nil
+	if f.file == nil {
+		err = f.create(page)
+	} else if _, err = f.file.WriteAt(page, 0); err == nil {
+		err = f.file.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.path, err)
+	}
+	f.page = page
 	return nil
 }
 
-// leafEnd returns where the last element of a leaf page ends; ok is false if the
-// elements do not follow each other as bbolt writes them, or a bucket among them
-// does not fill its place. bbolt copies a bucket by the length that it is said to
-// have, and reads on behind the copy by the lengths within.
-//
-//	8 bytes id, 2 flags, 2 number of elements, 4 pages that follow;
-//	of each element 4 bytes flags, 4 position from here, 4 length of the key, 4 of the value;
-//	keys and values, in that order; a bucket's value: 8 bytes root, 8 sequence, a leaf page
-func leafEnd(page []byte) (end int, ok bool) {
-	if len(page) < pageHeader {
-		return 0, false
+// create makes the file: a crash leaves it whole, or none.
+func (f *pageFile) create(page []byte) error {
+	temp := f.path + ".tmp"
+	file, err := f.disk.Create(temp)
+	if err != nil {
+		return err
 	}
-	const element, bucketHeader, isBucket = 16, 16, 1
-	n := int(binary.NativeEndian.Uint16(page[10:]))
-	end = pageHeader + n*element
-	if end > len(page) {
-		return 0, false
+	if _, err = file.WriteAt(page, 0); err == nil {
+		err = file.Sync()
 	}
-	for at := pageHeader; n > 0; n, at = n-1, at+element {
-		flags, pos := binary.NativeEndian.Uint32(page[at:]), int(binary.NativeEndian.Uint32(page[at+4:]))
-		key, value := int(binary.NativeEndian.Uint32(page[at+8:])), int(binary.NativeEndian.Uint32(page[at+12:]))
-		if at+pos != end || end+key+value > len(page) {
-			return 0, false
-		}
-		end += key + value
-		if flags&isBucket == 0 {
-			continue
-		}
-		if value < bucketHeader {
-			return 0, false
-		}
-		root, inner := binary.NativeEndian.Uint64(page[end-value:]), page[end-value+bucketHeader:end]
-		filled, ok := leafEnd(inner)
-		if !ok || filled != value-bucketHeader || root != 0 || binary.NativeEndian.Uint16(inner[8:]) != isLeaf {
-			return 0, false
-		}
+	if err == nil {
+		err = f.disk.Rename(temp, f.path)
 	}
-	return end, true
+	if err == nil {
+		err = f.disk.SyncDir(filepath.Dir(f.path))
+	}
+	if err != nil {
+		_ = f.disk.Remove(temp)
+		return errors.Join(err, file.Close())
+	}
+	f.file = file
+	return nil
 }
 
-const (
-	pageHeader = 16
-	isLeaf     = 2 // among a page's flags
-)
+// drop removes the file, durably.
+func (f *pageFile) drop() error {
+	err := f.close()
+	f.file, f.page = nil, nil
+	if gone := f.disk.Remove(f.path); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return errors.Join(err, f.disk.SyncDir(filepath.Dir(f.path)))
+}
+
+func (f *pageFile) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}

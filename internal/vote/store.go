@@ -2,35 +2,45 @@ package vote
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
-	"go.etcd.io/bbolt"
+	"github.com/turnlog/turnlog/internal/vfs"
+	"github.com/turnlog/turnlog/turn"
 )
 
-// Store is a raft.StableStore. It keeps Raft's term and vote, sealed (seal.go). It remembers the
-// highest term that it was ever asked to keep, which is never behind any vote that
-// this node gave: Raft persists a term before it grants a vote in it or takes entries
-// of it. There is a second copy of it (copy.go).
+// Store is a raft.StableStore. It keeps Raft's term and vote. It remembers the highest term
+// that it was ever asked to keep, which is never behind any vote that this node gave: Raft
+// persists a term before it grants a vote in it or takes entries of it.
+//
+// Its files are written one after the other, and each is synced. At a crash one of them is
+// whole; it has every change that counted as kept. A file that could not be written is
+// removed: what is older than the other must not be left to take its place.
 type Store struct {
 	cfg    Config
-	db     *bbolt.DB
-	second *voteCopy
+	lock   io.Closer
+	first  *pageFile
+	second *pageFile
 
-	mu       sync.Mutex // makes Set of the term and its maximum one step
-	values   map[string][]byte
+	mu       sync.Mutex // held while record changes
+	record   record
+	closed   bool
 	promised atomic.Uint64
 }
 
-// FileName is the name of the file in a node's data directory.
-const FileName = "raft.db"
+// Names of files in a node's data directory.
+const (
+	FileName = "vote"
+	CopyName = "vote-copy"
+	lockName = "vote.lock"
+)
 
 // The keys that Raft uses.
 const (
@@ -39,175 +49,122 @@ const (
 	keyVote     = "LastVoteCand"
 )
 
-// bucketStable is that of raft-boltdb, which the first versions used.
-var bucketStable = []byte("conf")
-
 // Config configures a Store. All fields are required.
 type Config struct {
+	Disk vfs.FS
 	Halt func(error) // makes the node stop and ends the calling goroutine: it does not return
 	// Member reports whether the folder is that of a node that may have voted already.
 	Member func() (bool, error)
 	Logger *slog.Logger
 }
 
-// Open opens the file at path, or makes one, and its second copy beside it.
-func Open(path string, cfg Config) (*Store, error) {
-	c, err := openVoteCopy(filepath.Dir(path))
-	if err != nil {
+// Open opens the files in dir, or makes them. No other Store can be open there. If neither file
+// can be believed, or the first one of a member is missing, the error is of kind turn.Corrupt.
+func Open(dir string, cfg Config) (*Store, error) {
+	file := func(name string) *pageFile { return &pageFile{disk: cfg.Disk, path: filepath.Join(dir, name)} }
+	s := &Store{cfg: cfg, first: file(FileName), second: file(CopyName)}
+	var err error
+	if s.lock, err = cfg.Disk.Lock(filepath.Join(dir, lockName)); err != nil {
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			err = fmt.Errorf("%s is in use by another process: %w", dir, err)
+		}
 		return nil, err
 	}
-	s := &Store{cfg: cfg, second: c}
-	pairs, err := s.read(path)
-	if err = s.restore(path, err); err == nil && s.values == nil {
-		pairs, err = s.read(path)
+	if err := s.restore(); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read %s: %w", path, err), c.Close())
-	}
-	s.db, err = bbolt.Open(path, 0o600,
-		&bbolt.Options{Timeout: time.Second, NoFreelistSync: true, FreelistType: bbolt.FreelistMapType})
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), c.Close())
-	}
-	if err := s.sealAll(pairs); err != nil {
-		return nil, errors.Join(fmt.Errorf("write %s: %w", path, err), s.Close())
-	}
-	err = s.db.View(func(tx *bbolt.Tx) error { return s.copied(uint64(tx.ID())) })
-	if err != nil { // a node comes up on a full disk; the copy is an older one until it can be written
-		s.cfg.Logger.Warn("cannot write the second copy of term and vote; continuing with one", "file", c.path,
-			"error", err)
-	}
-	for _, key := range []string{KeyTerm, keyVoteTerm} {
-		s.promised.Store(max(s.promised.Load(), number(s.values[key])))
-	}
+	s.promised.Store(max(s.record.term, s.record.voteTerm))
 	return s, nil
 }
 
-// read reads the file at path, with values nil if it cannot be believed.
-func (s *Store) read(path string) (stored map[string][]byte, err error) {
-	s.values = nil
-	if stored, err = readStable(path, s.cfg.Member); err == nil {
-		s.values, err = unsealAll(stored)
+// restore takes over what the files hold, and has both hold it.
+func (s *Store) restore() error {
+	first, err := s.first.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.begin()
 	}
-	return stored, err
-}
-
-// restore puts the second copy in the place of a file that is damaged, if damage says so, or
-// that is an older copy of itself. It returns what it cannot help with; if it helped, values
-// is nil.
-func (s *Store) restore(path string, damage error) error {
-	if damage != nil && !IsDamage(damage) {
-		return damage
-	}
-	last, err := newestRoot(path)
-	if err != nil {
-		return err
-	}
-	switch copied := s.second.transaction(); {
-	case damage == nil && last >= copied:
-		return nil
-	case last == 0, last > copied:
-		return damage // nothing tells that the copy is as new as the file was
-	}
-	if damage == nil {
-		damage = errors.New("it is an older copy")
-	}
-	s.cfg.Logger.Warn("the file with term and vote is damaged; using its second copy", "file", path,
-		"reason", damage)
-	s.values = nil
-	if err := restoreStable(path, s.second); err != nil {
-		return fmt.Errorf("%w; its second copy cannot take its place: %w", damage, err)
-	}
-	return nil
-}
-
-// sealAll brings the file to the form in which nothing can be missing from it: with
-// all of Raft's keys, sealed. It does not write if it has that already: a node must
-// come up on a full disk.
-func (s *Store) sealAll(stored map[string][]byte) error {
-	changed := make(map[string][]byte)
-	for _, key := range []string{KeyTerm, keyVoteTerm, keyVote} {
-		if _, known := s.values[key]; !known {
-			s.values[key] = nil
-			if key != keyVote {
-				s.values[key] = make([]byte, 8)
-			}
-		}
-		if sealed := seal([]byte(key), s.values[key]); !bytes.Equal(sealed, stored[key]) {
-			changed[key] = sealed
-		}
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	return s.db.Update(func(tx *bbolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(bucketStable)
-		if err != nil {
+	second, err2 := s.second.read()
+	missing := errors.Is(err2, fs.ErrNotExist)
+	for _, err := range []error{err, err2} {
+		if err != nil && !turn.Is(err, turn.Corrupt) && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		for key, sealed := range changed {
-			if err := b.Put([]byte(key), sealed); err != nil {
-				return err
-			}
+	}
+	if first == nil && second == nil {
+		return errors.Join(err, err2)
+	}
+	if first == nil || second == nil && !missing {
+		s.cfg.Logger.Warn("one of two files with term and vote is damaged; the other one takes its place",
+			"reason", errors.Join(err, err2))
+	}
+	s.record = record{}
+	for _, r := range []*record{first, second} {
+		if r != nil && r.sequence >= s.record.sequence {
+			s.record = *r
 		}
-		return nil
-	})
+	}
+	return s.hold()
+}
+
+// begin makes the files of a new node. They are written before its identity is.
+func (s *Store) begin() error {
+	if known, err := s.cfg.Member(); err != nil {
+		return err
+	} else if known {
+		return turn.Errorf(turn.Corrupt, "%s is missing, and with it what this node voted for", s.first.path)
+	}
+	s.record.sequence = 1
+	return s.hold()
+}
+
+// hold has both files hold the record. It does not write what is there already: a node must come
+// up on a full disk.
+func (s *Store) hold() error {
+	page := s.record.encode()
+	if err := s.first.hold(page); err != nil {
+		return err
+	}
+	return s.holdSecond(page)
+}
+
+// holdSecond has the second file hold a page. On a full disk the node goes on without one,
+// rather than with one that is older than the first.
+func (s *Store) holdSecond(page []byte) error {
+	err := s.second.hold(page)
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "error", err)
+	return s.second.drop()
+}
+
+// keep changes the record, durably, or ends the node. The caller holds mu.
+func (s *Store) keep(change func(*record)) {
+	before := s.record
+	change(&s.record)
+	s.record.sequence++
+	if err := s.hold(); err != nil {
+		s.record = before
+		s.cfg.Halt(fmt.Errorf("vote: %w", err))
+	}
 }
 
 // Promised returns a term such that this node has given no vote in, and taken
 // no entry of, any higher one before the call.
 func (s *Store) Promised() uint64 { return s.promised.Load() }
 
-// Set implements raft.StableStore.
+// Set implements raft.StableStore, for the candidate of a vote.
 func (s *Store) Set(key, val []byte) error {
+	if string(key) != keyVote || len(val) > maxCandidate {
+		return fmt.Errorf("vote: there is no place for %d bytes under %q: nothing was written", len(val), key)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.put(stableValue{string(key), val})
+	s.keep(func(r *record) { r.candidate = bytes.Clone(val) })
 	return nil
 }
 
-type stableValue struct {
-	key   string
-	value []byte
-}
-
-// put keeps values, all or none, or ends the node. The caller holds mu.
-func (s *Store) put(values ...stableValue) {
-	var transaction uint64
-	err := s.db.Update(func(tx *bbolt.Tx) error {
-		transaction = uint64(tx.ID())
-		b := tx.Bucket(bucketStable)
-		for _, v := range values {
-			if err := b.Put([]byte(v.key), seal([]byte(v.key), v.value)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		s.cfg.Halt(fmt.Errorf("vote: write Raft's vote: %w", err))
-	}
-	for _, v := range values {
-		s.values[v.key] = bytes.Clone(v.value)
-	}
-	if err := s.copied(transaction); err != nil {
-		s.cfg.Halt(fmt.Errorf("vote: write the second copy of Raft's vote: %w", err))
-	}
-}
-
-// copied keeps the second copy as of a transaction. On a full disk the node goes on without
-// one, rather than with one that is older than the file.
-func (s *Store) copied(transaction uint64) error {
-	err := s.second.keep(transaction, s.values)
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-		return err
-	}
-	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until there is space", "file", s.second.path,
-		"error", err)
-	return s.second.drop()
-}
-
-// SetUint64 implements raft.StableStore. The term on disk never goes back, whatever
+// SetUint64 implements raft.StableStore, for terms. The term on disk never goes back, whatever
 // Raft asks for.
 //
 // Raft writes the term of a vote first, and then for whom it is. In between there is no vote in
@@ -216,18 +173,18 @@ func (s *Store) copied(transaction uint64) error {
 func (s *Store) SetUint64(key []byte, val uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := string(key)
-	if k == KeyTerm && val < s.promised.Load() {
-		return nil
+	switch string(key) {
+	case KeyTerm:
+		if val < s.promised.Load() {
+			return nil
+		}
+		s.keep(func(r *record) { r.term = val }) // does not return if it fails
+	case keyVoteTerm:
+		s.keep(func(r *record) { r.voteTerm, r.candidate = val, nil })
+	default:
+		return fmt.Errorf("vote: there is no place for %q: nothing was written", key)
 	}
-	values := []stableValue{{k, binary.BigEndian.AppendUint64(nil, val)}}
-	if k == keyVoteTerm {
-		values = append(values, stableValue{keyVote, nil})
-	}
-	s.put(values...) // does not return if it fails
-	if k == KeyTerm || k == keyVoteTerm {
-		s.promised.Store(max(s.promised.Load(), val))
-	}
+	s.promised.Store(max(s.promised.Load(), val))
 	return nil
 }
 
@@ -235,31 +192,44 @@ func (s *Store) SetUint64(key []byte, val uint64) error {
 func (s *Store) Spend(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if voted := number(s.values[keyVoteTerm]); voted < term || voted == term && len(s.values[keyVote]) == 0 {
-		s.put(stableValue{keyVoteTerm, binary.BigEndian.AppendUint64(nil, term)},
-			stableValue{keyVote, []byte("unknown")})
+	if voted := s.record.voteTerm; voted < term || voted == term && len(s.record.candidate) == 0 {
+		s.keep(func(r *record) { r.voteTerm, r.candidate = term, []byte("unknown") })
 	}
 }
 
-// Get implements raft.StableStore: nil if the key was never set.
+// Get implements raft.StableStore: nil if there is nothing under the key.
 func (s *Store) Get(key []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]byte(nil), s.values[string(key)]...), nil
+	if string(key) != keyVote || len(s.record.candidate) == 0 {
+		return nil, nil
+	}
+	return bytes.Clone(s.record.candidate), nil
 }
 
 // GetUint64 implements raft.StableStore; a key that was never set is 0.
 func (s *Store) GetUint64(key []byte) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return number(s.values[string(key)]), nil
+	switch string(key) {
+	case KeyTerm:
+		return s.record.term, nil
+	case keyVoteTerm:
+		return s.record.voteTerm, nil
+	}
+	return 0, nil
 }
 
 // SetTerm keeps a term that this node goes on to, or ends the node.
 func (s *Store) SetTerm(term uint64) { _ = s.SetUint64([]byte(KeyTerm), term) } // it ends the node rather than fail
 
-// Synced reports whether every change is synced before it counts: it is, but for mutants.
-func (s *Store) Synced() bool { return !s.db.NoSync }
-
-// Close closes the files.
-func (s *Store) Close() error { return errors.Join(s.db.Close(), s.second.Close()) }
+// Close closes the files. Another call does nothing.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	return errors.Join(s.first.close(), s.second.close(), s.lock.Close())
+}

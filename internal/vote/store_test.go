@@ -1,83 +1,160 @@
 package vote
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
-
+	"github.com/turnlog/turnlog/internal/vfs"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// memberFile says, in the same folder, that the node may have voted.
-const memberFile = "identity.json"
+const dir = "/"
 
-// memberAt reports whether the folder of the file at path says so.
-func memberAt(path string) func() (bool, error) {
-	return func() (bool, error) {
-		_, err := os.Stat(filepath.Join(filepath.Dir(path), memberFile))
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		return err == nil, err
-	}
+// open opens the store on a disk, of a node that may have voted.
+func open(t *testing.T, disk vfs.FS) (*Store, error) {
+	return Open(dir, Config{Disk: disk, Halt: func(err error) { t.Fatal(err) }, Logger: slog.New(slog.DiscardHandler),
+		Member: func() (bool, error) { return true, nil }})
 }
 
-func openHalting(path string, halt func(error)) (*Store, error) {
-	return Open(path, Config{Halt: halt, Member: memberAt(path), Logger: slog.New(slog.DiscardHandler)})
-}
-
-func reopenStable(t *testing.T, path string) *Store {
+// begun returns a disk with the store of a new node.
+func begun(t *testing.T) *simdisk.Disk {
 	t.Helper()
-	s, err := openHalting(path, func(err error) { t.Fatal(err) })
+	disk := simdisk.New()
+	s, err := Open(dir, Config{Disk: disk, Halt: func(err error) { t.Fatal(err) }, Logger: slog.New(slog.DiscardHandler),
+		Member: func() (bool, error) { return false, nil }})
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return disk
+}
+
+func mustOpen(t *testing.T, disk vfs.FS) *Store {
+	t.Helper()
+	s, err := open(t, disk)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func TestStableStore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "raft.db")
-	open := func() *Store { return reopenStable(t, path) }
-	set := func(s *Store, key string, v uint64) {
-		t.Helper()
-		if err := s.SetUint64([]byte(key), v); err != nil {
-			t.Fatal(err)
+func set(t *testing.T, s *Store, key string, v uint64) {
+	t.Helper()
+	if err := s.SetUint64([]byte(key), v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func voteFor(t *testing.T, s *Store, term uint64, candidate string) {
+	t.Helper()
+	set(t, s, KeyTerm, term)
+	set(t, s, keyVoteTerm, term)
+	if err := s.Set([]byte(keyVote), []byte(candidate)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// voted returns a disk as of a vote for n2 in term 7; before that there were others.
+func voted(t *testing.T) *simdisk.Disk {
+	t.Helper()
+	disk := begun(t)
+	s := mustOpen(t, disk)
+	defer s.Close()
+	voteFor(t, s, 5, "n3:7000")
+	voteFor(t, s, 7, "n2:7000")
+	return disk
+}
+
+// said is what a store says.
+func said(s *Store) string {
+	term, _ := s.GetUint64([]byte(KeyTerm))
+	voteTerm, _ := s.GetUint64([]byte(keyVoteTerm))
+	candidate, _ := s.Get([]byte(keyVote))
+	return fmt.Sprintf("term %d, vote for %q in term %d, promised %d", term, candidate, voteTerm, s.Promised())
+}
+
+const afterVote = `term 7, vote for "n2:7000" in term 7, promised 7`
+
+// checkVoted requires a store to say what that of voted does, and both of its files to say it
+// after that, each alone.
+func checkVoted(t *testing.T, disk *simdisk.Disk, how string) {
+	t.Helper()
+	s, err := open(t, disk)
+	if err != nil {
+		t.Fatalf("%s: %v", how, err)
+	}
+	got := said(s)
+	if err := s.Close(); err != nil || got != afterVote {
+		t.Fatalf("%s: %s, %v; want %s", how, got, err, afterVote)
+	}
+	for _, name := range []string{FileName, CopyName} {
+		f := &pageFile{disk: disk, path: filepath.Join(dir, name)}
+		r, err := f.read()
+		if err != nil || r.voteTerm != 7 || string(r.candidate) != "n2:7000" || f.close() != nil {
+			t.Fatalf("%s: after that, %s holds %+v, %v", how, name, r, err)
 		}
 	}
-	s := open()
+}
+
+func TestStableStore(t *testing.T) {
+	disk := begun(t)
+	s := mustOpen(t, disk)
 	if v, err := s.GetUint64([]byte(KeyTerm)); v != 0 || err != nil {
 		t.Fatalf("a new store has term %d, %v", v, err)
 	}
 	if b, err := s.Get([]byte("x")); b != nil || err != nil {
 		t.Fatalf("%q, %v", b, err)
 	}
-	set(s, KeyTerm, 5)
-	set(s, KeyTerm, 4) // a heartbeat that overtook an election
+	set(t, s, KeyTerm, 5)
+	set(t, s, KeyTerm, 4) // a heartbeat that overtook an election
 	if v, _ := s.GetUint64([]byte(KeyTerm)); v != 5 || s.Promised() != 5 {
 		t.Fatalf("the term went back to %d, promised %d", v, s.Promised())
 	}
-	set(s, keyVoteTerm, 7)
+	set(t, s, keyVoteTerm, 7)
 	if s.Promised() != 7 {
 		t.Fatalf("promised %d after a vote in term 7", s.Promised())
 	}
-	set(s, "other", 1)
-	if err := s.Close(); err != nil {
+	long := make([]byte, maxCandidate+1)
+	if s.SetUint64([]byte("other"), 1) == nil || s.Set([]byte(KeyTerm), nil) == nil || s.Set([]byte(keyVote), long) == nil {
+		t.Error("what there is no place for is taken")
+	}
+	if err := errors.Join(s.Set([]byte(keyVote), long[:maxCandidate]), s.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	s = open()
+	s = mustOpen(t, disk)
 	defer s.Close()
-	if s.Promised() != 7 {
-		t.Fatalf("promised %d after reopening", s.Promised())
+	if b, _ := s.Get([]byte(keyVote)); s.Promised() != 7 || len(b) != maxCandidate {
+		t.Fatalf("promised %d after reopening, to a candidate of %d bytes", s.Promised(), len(b))
+	}
+	if _, err := open(t, disk); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("opened twice: %v", err)
+	}
+}
+
+// It works on the operating system's files as on simulated ones.
+func TestRealFiles(t *testing.T) {
+	at := t.TempDir()
+	member := false
+	for _, want := range []string{`term 0, vote for "" in term 0, promised 0`, afterVote} {
+		s, err := Open(at, Config{Disk: vfs.OS{}, Halt: func(err error) { t.Fatal(err) },
+			Logger: slog.New(slog.DiscardHandler), Member: func() (bool, error) { return member, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(s); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		voteFor(t, s, 7, "n2:7000")
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		member = true
 	}
 }
 
@@ -85,10 +162,8 @@ func TestStableStore(t *testing.T) {
 func TestTermThatWasNotWritten(t *testing.T) {
 	for _, key := range []string{KeyTerm, keyVoteTerm} {
 		var failed error
-		s, err := openHalting(filepath.Join(t.TempDir(), "raft.db"), func(err error) { failed = err; runtime.Goexit() })
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := mustOpen(t, begun(t))
+		s.cfg.Halt = func(err error) { failed = err; runtime.Goexit() }
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -104,220 +179,75 @@ func TestTermThatWasNotWritten(t *testing.T) {
 	}
 }
 
-// votedStore makes a store as of a vote for n2 in term 7, and returns its path. As of
-// the transaction before it, the vote is another.
-func votedStore(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), FileName)
-	s, err := openHalting(path, func(err error) { t.Fatal(err) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = s.SetUint64([]byte(KeyTerm), 7)
-	_ = s.SetUint64([]byte(keyVoteTerm), 7)
-	for _, vote := range []string{"n3:7000", "n1:7000", "n2:7000"} {
-		_ = s.Set([]byte(keyVote), []byte(vote))
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// checkVoted requires a store to be as votedStore made it.
-func checkVoted(t *testing.T, path, how string) {
-	t.Helper()
-	s, err := openHalting(path, func(err error) { t.Fatal(err) })
-	if err != nil {
-		t.Fatalf("%s: %v", how, err)
-	}
-	defer s.Close()
-	term, _ := s.GetUint64([]byte(KeyTerm))
-	voteTerm, _ := s.GetUint64([]byte(keyVoteTerm))
-	vote, _ := s.Get([]byte(keyVote))
-	if term != 7 || voteTerm != 7 || string(vote) != "n2:7000" || s.Promised() != 7 {
-		t.Fatalf("%s: term %d, vote for %q in term %d, promised %d; want a vote for n2:7000 in term 7",
-			how, term, vote, voteTerm, s.Promised())
-	}
-}
-
-// A vote that is forgotten, or taken for another, can be given twice: whichever bit
-// of the file is flipped, without its second copy it is refused, or what it says is what
-// it said.
-func TestFlippedBitIsNoOtherVote(t *testing.T) {
-	path := votedStore(t)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c := bytes.Count(sound, []byte(keyVote)); c < 2 {
-		t.Fatalf("the file has %d pages with a vote; a root that is lost would lead to no other one", c)
-	}
-	flipped, refused := 0, 0
-	for at, c := range sound {
-		if c == 0 && at%4096 >= pageHeader {
-			continue
-		}
-		for bit := range 8 {
-			if testing.Short() && bit != at%8 {
-				continue
-			}
-			b := bytes.Clone(sound)
-			b[at] ^= 1 << bit
-			if err := errors.Join(os.WriteFile(path, b, 0o600), removeVoteCopy(path)); err != nil {
-				t.Fatal(err)
-			}
-			flipped++
-			if _, err := readStable(path, memberAt(path)); err != nil {
-				refused++
-				continue
-			}
-			// Twice: bbolt writes when it is opened, and what it only passes by on the
-			// way to a value, such as a length, can make what it writes wrong.
-			err := openAndClose(path)
-			if err == nil {
-				err = errors.Join(removeVoteCopy(path), openAndClose(path))
-			}
-			if turn.Is(err, turn.Corrupt) {
-				refused++
-				continue
-			}
-			if err != nil {
-				t.Fatalf("bit %d of byte %d: %v", bit, at, err)
-			}
-			checkVoted(t, path, fmt.Sprintf("bit %d of byte %d", bit, at))
-		}
-	}
-	t.Logf("%d of %d refused", refused, flipped)
-	if refused < 1000 && !testing.Short() || refused == 0 {
-		t.Errorf("of %d flipped bits only %d were refused", flipped, refused)
-	}
-}
-
-func openAndClose(path string) error {
-	s, err := openHalting(path, func(err error) { panic(err) })
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}
-
-// olderStore opens a store as the first versions did.
-func olderStore(t *testing.T, path string) *raftboltdb.BoltStore {
-	t.Helper()
-	s, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{NoFreelistSync: true}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// A node that comes from an older version has its vote still, one that goes back to it
-// its terms, and one that comes again the vote that it gave there.
-func TestVoteOfAnOlderVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), FileName)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	older := olderStore(t, path)
-	if err := older.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, term := range []uint64{5, 7} {
-		older := olderStore(t, path)
-		if err := errors.Join(older.SetUint64([]byte(KeyTerm), term), older.SetUint64([]byte(keyVoteTerm), term),
-			older.Set([]byte(keyVote), []byte("n2:7000")), older.Close()); err != nil {
-			t.Fatal(err)
-		}
-		s, err := openHalting(path, func(err error) { t.Fatal(err) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	checkVoted(t, path, "after two terms")
-	older = olderStore(t, path)
-	defer older.Close()
-	for _, key := range []string{KeyTerm, keyVoteTerm} {
-		if v, err := older.GetUint64([]byte(key)); v != 7 || err != nil {
-			t.Errorf("an older version reads %s as %d, %v", key, v, err)
-		}
-	}
-}
-
-// A file that lost its content is not taken for that of a new node.
-func TestEmptiedVoteIsRefused(t *testing.T) {
-	path := votedStore(t)
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), memberFile), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for how, spoil := range map[string]func() error{
-		"without a key": func() error {
-			return updateStable(path,
-				func(tx *bbolt.Tx) error { return tx.Bucket(bucketStable).Delete([]byte(keyVote)) })
-		},
-		"without its bucket": func() error {
-			return updateStable(path, func(tx *bbolt.Tx) error { return tx.DeleteBucket(bucketStable) })
-		},
-		"of length 0": func() error { return os.Truncate(path, 0) },
-	} {
-		sound, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := spoil(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := openHalting(path, func(err error) { t.Fatal(err) }); !turn.Is(err, turn.Corrupt) ||
-			!strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", how, err)
-		}
-		if err := os.WriteFile(path, sound, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	checkVoted(t, path, "repaired")
-}
-
-func updateStable(path string, change func(*bbolt.Tx) error) error {
-	db, err := bbolt.Open(path, 0o600, nil)
-	if err != nil {
-		return err
-	}
-	return errors.Join(db.Update(change), db.Close())
-}
-
 // Raft writes the term of a vote, and then for whom it is. Killed in between, a node has not
 // voted in that term, for no candidate: with the candidate of before it would vote for that one again
 // without a look at its log.
 func TestHalfAVoteIsNone(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "raft.db")
-	open := func() *Store { return reopenStable(t, path) }
-	set := func(s *Store, err error) {
+	disk := begun(t)
+	again := func(s *Store) *Store {
 		t.Helper()
-		if err := errors.Join(err, s.Close()); err != nil {
+		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+		return mustOpen(t, disk)
 	}
-	s := open()
-	set(s, errors.Join(s.SetUint64([]byte(keyVoteTerm), 5), s.Set([]byte(keyVote), []byte("x"))))
-	s = open()
-	set(s, s.SetUint64([]byte(keyVoteTerm), 6))
-	s = open()
+	s := mustOpen(t, disk)
+	voteFor(t, s, 5, "x")
+	s = again(s)
+	set(t, s, keyVoteTerm, 6)
+	s = again(s)
 	if b, err := s.Get([]byte(keyVote)); b != nil || err != nil {
 		t.Errorf("in term 6 the vote is for %q, %v", b, err)
 	}
 	s.Spend(6)
-	set(s, nil)
-	s = open()
+	s = again(s)
 	if b, _ := s.Get([]byte(keyVote)); string(b) != "unknown" || s.Promised() != 6 {
 		t.Errorf("in term 6, which was spent, the vote is for %q, promised %d", b, s.Promised())
 	}
+	voteFor(t, s, 7, "n2:7000")
+	s.Spend(7)
 	s.Spend(6)
-	set(s, nil)
+	if got := said(s); got != afterVote {
+		t.Errorf("to spend a term in which the node has voted changes that: %s", got)
+	}
+	_ = s.Close()
+}
+
+// The files of a member that are gone, or of another version, are refused, and left as they are.
+func TestLostVoteIsRefused(t *testing.T) {
+	for how, c := range map[string]struct {
+		spoil func(*simdisk.Disk) error
+		want  turn.Kind
+	}{
+		"the first is missing": {func(d *simdisk.Disk) error { return d.Delete("/" + FileName) }, turn.Corrupt},
+		"both are missing": {func(d *simdisk.Disk) error {
+			return errors.Join(d.Delete("/"+FileName), d.Delete("/"+CopyName))
+		}, turn.Corrupt},
+		"both are empty": {func(d *simdisk.Disk) error {
+			return errors.Join(d.Cut("/"+FileName, 0), d.Cut("/"+CopyName, 0))
+		}, turn.Corrupt},
+		"the next version": {func(d *simdisk.Disk) error {
+			f := &pageFile{disk: d, path: "/" + CopyName}
+			if _, err := f.read(); err != nil {
+				return err
+			}
+			page := append([]byte(nil), f.page...)
+			page[8]++
+			putSum(page)
+			return errors.Join(f.hold(page), f.close())
+		}, turn.Newer},
+	} {
+		disk := voted(t)
+		if err := c.spoil(disk); err != nil {
+			t.Fatal(err)
+		}
+		disk.Observe(func(op simdisk.Op) {
+			if op.Kind == simdisk.Write || op.Kind == simdisk.Rename {
+				t.Errorf("%s: %v", how, op)
+			}
+		})
+		if _, err := open(t, disk); turn.KindOf(err) != c.want || !strings.Contains(fmt.Sprint(err), FileName) {
+			t.Errorf("%s: %v", how, err)
+		}
+	}
 }
