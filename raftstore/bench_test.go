@@ -45,8 +45,8 @@ func benchAppend(b *testing.B, via string, clients, depth int) {
 		return true
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "ops/s")
-	if s := c.leader().Stats(); s.Entries > 0 {
-		b.ReportMetric(float64(s.Commands)/float64(s.Entries), "commands/entry")
+	if s := c.leader().Stats(); s.Proposed.Entries > 0 {
+		b.ReportMetric(float64(s.Proposed.Commands)/float64(s.Proposed.Entries), "commands/entry")
 	}
 }
 

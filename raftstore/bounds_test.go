@@ -96,8 +96,8 @@ func TestUnknownOutcome(t *testing.T) {
 	defer cancel()
 	_, err = a.Apply(ctx, appendOp("s", "y"))
 	kindIs(t, err, turn.Unavailable) // it waited behind the first one, and was not sent
-	if s := a.Stats(); s.OutcomesUnknown != 1 {
-		t.Fatalf("%d unknown outcomes are counted", s.OutcomesUnknown)
+	if s := a.Stats(); s.Calls.Unknown != 1 {
+		t.Fatalf("%d unknown outcomes are counted", s.Calls.Unknown)
 	}
 }
 

@@ -105,6 +105,6 @@ func TestChaos(t *testing.T) {
 		writes.check(n)
 		s := n.Stats()
 		t.Logf("%s since its last start: %d snapshots installed, %d calls sent again, %d leaders seen", n.id,
-			s.SnapshotsInstalled, s.CallsRetried, s.LeaderChanges)
+			s.Snapshots.Installed, s.Calls.Retries, s.Leader.Changes)
 	}
 }

@@ -317,7 +317,7 @@ func (c *cluster) sameHash() bool {
 	var want string
 	installed := make(map[string]uint64)
 	for id, r := range c.nodes {
-		installed[id] = r.Stats().SnapshotsInstalled
+		installed[id] = r.Stats().Snapshots.Installed
 	}
 	eventuallyTrue(c.t, "a checksum is taken", func() bool { // by a leader that stays one meanwhile
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
@@ -330,7 +330,7 @@ func (c *cluster) sameHash() bool {
 		passed := false
 		eventuallyTrue(c.t, id+" has hashed its state", func() bool {
 			i, _ := r.state.StateHash()
-			passed = i < index && r.Stats().SnapshotsInstalled > installed[id]
+			passed = i < index && r.Stats().Snapshots.Installed > installed[id]
 			return i >= index || passed
 		})
 		if passed {

@@ -86,7 +86,7 @@ func TestDamagedLeaderWithoutABetterOneStays(t *testing.T) {
 		if sources, damaged := (repairCluster{r.Node}).Sources(t.Context()); len(sources) > 0 || len(damaged) != 2 {
 			t.Errorf("%s may fetch the state of %v; damaged are those of %v", id, sources, damaged)
 		}
-		if n := r.Stats().Transfers; n != 0 {
+		if n := r.Stats().Leader.Transfers; n != 0 {
 			t.Errorf("%s has handed over %d times", id, n)
 		}
 	}

@@ -125,7 +125,7 @@ func TestLostRepliesNeitherLoseNorDouble(t *testing.T) {
 	}
 	writes.check(c.leader())
 	writes.check(f)
-	if s := f.Stats(); s.CallsRetried == 0 || s.ForwardResets == 0 {
+	if s := f.Stats(); s.Calls.Retries == 0 || s.Forwarded.Resets == 0 {
 		t.Fatalf("nothing was ever sent again: %+v", s)
 	}
 	c.sameState()

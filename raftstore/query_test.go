@@ -65,11 +65,11 @@ func TestFollowerReadsItsOwnState(t *testing.T) {
 	if err := n.state.WaitApplied(t.Context(), index); err != nil {
 		t.Fatal(err)
 	}
-	before := n.Stats().QueriesForwarded
+	before := n.Stats().Reads.Forwarded
 	for range 20 {
 		texts(t, n, "s", turn.Linearizable)
 	}
-	if after := n.Stats().QueriesForwarded; after != before {
+	if after := n.Stats().Reads.Forwarded; after != before {
 		t.Fatalf("%d of 20 reads went to the leader, although the follower was not behind", after-before)
 	}
 }

@@ -83,7 +83,7 @@ func (c *cluster) forget(id string) *running {
 // repaired waits until a node has replaced its state, and all have the same.
 func (c *cluster) repaired(r *running) {
 	c.t.Helper()
-	eventuallyTrue(c.t, r.id+" repairs its state", func() bool { return r.Stats().StateRepairs > 0 })
+	eventuallyTrue(c.t, r.id+" repairs its state", func() bool { return r.Stats().State.Repairs > 0 })
 	eventuallyTrue(c.t, r.id+" is ready", func() bool { ok, _ := r.Ready(); return ok })
 	for _, left := range []string{staterepair.DamageName, staterepair.AsideName} {
 		eventuallyTrue(c.t, left+" is gone", func() bool {
@@ -213,7 +213,7 @@ func TestTwoDamagedNodes(t *testing.T) {
 	}
 	for _, id := range others {
 		r := c.nodes[id]
-		eventuallyTrue(t, id+" repairs its state", func() bool { return r.Stats().StateRepairs > 0 })
+		eventuallyTrue(t, id+" repairs its state", func() bool { return r.Stats().State.Repairs > 0 })
 	}
 	for _, id := range others {
 		c.repaired(c.nodes[id])

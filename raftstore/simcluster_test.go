@@ -263,7 +263,7 @@ func (c *simCluster) halt(id string) {
 }
 
 func (c *simCluster) join(n *simNode) {
-	c.installed += n.Stats().SnapshotsInstalled
+	c.installed += n.Stats().Snapshots.Installed
 	select {
 	case <-n.done:
 	case <-time.After(time.Minute):
@@ -373,8 +373,8 @@ func (c *simCluster) hashAt(n *simNode, index uint64) string {
 	s := n.Stats()
 	applied, _ := n.state.Applied()
 	at := fmt.Sprintf("%s is at entry %d, its log goes from %d to %d, %d snapshots were installed", n.id, applied,
-		s.FirstIndex, s.LastIndex, s.SnapshotsInstalled)
-	if applied < index || s.SnapshotsInstalled == 0 {
+		s.Log.First, s.Log.Last, s.Snapshots.Installed)
+	if applied < index || s.Snapshots.Installed == 0 {
 		c.t.Fatalf("no hash after entry %d: %s", index, at)
 	}
 	c.t.Logf("no hash after entry %d: %s", index, at)

@@ -44,7 +44,7 @@ func TestNodeWithAStateNewerThanItsLogStarts(t *testing.T) {
 		r := c.node(late)
 		c.within(time.Minute, "the state was sent", func() bool {
 			applied, _ := r.state.Applied()
-			return applied > 0 && r.Stats().SnapshotsInstalled > 0
+			return applied > 0 && r.Stats().Snapshots.Installed > 0
 		})
 		state, _ := r.state.Durable()
 		if end, _ := r.logs.LastIndex(); state <= max(end, r.snaps.Position().Index) {

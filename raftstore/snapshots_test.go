@@ -38,7 +38,7 @@ func TestSnapshotInstall(t *testing.T) {
 			c.cutLogs(40)
 			writes := startWriters(t, "w", 4, func(int, int) *running { return leader })
 			back := c.start(away.id)
-			eventuallyTrue(t, "a snapshot is installed", func() bool { return back.Stats().SnapshotsInstalled > 0 })
+			eventuallyTrue(t, "a snapshot is installed", func() bool { return back.Stats().Snapshots.Installed > 0 })
 			put(t, back, "s", "after")
 			writes.end()
 			writes.check(back)
@@ -62,7 +62,7 @@ func (c *cluster) cutLogs(before uint64) {
 		eventuallyTrue(c.t, fmt.Sprintf("the log of %s begins at %d or later", id, before), func() bool {
 			_ = r.Snapshot(c.t.Context()) // a follower may have to wait for what is committed
 			stats := r.Stats()
-			return stats.FirstIndex >= before || stats.LastIndex == 0 && r.snaps.Position().Index >= before
+			return stats.Log.First >= before || stats.Log.Last == 0 && r.snaps.Position().Index >= before
 		})
 	}
 }
@@ -83,7 +83,7 @@ func TestCompactionWhileWriting(t *testing.T) {
 	eventuallyTrue(t, "all nodes compact", func() bool {
 		put(t, leader, "more", strings.Repeat("y", 4000))
 		for _, r := range c.nodes {
-			if s := r.Stats(); s.SnapshotsTaken == 0 || s.FirstIndex < 200 {
+			if s := r.Stats(); s.Snapshots.Taken == 0 || s.Log.First < 200 {
 				return false
 			}
 		}

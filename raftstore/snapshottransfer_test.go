@@ -46,7 +46,7 @@ func TestLogStaysWhileASnapshotIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	write()
-	if first := n.Stats().FirstIndex; first > meta.Index+1 {
+	if first := n.Stats().Log.First; first > meta.Index+1 {
 		t.Errorf("while the state as of entry %d is sent, the log begins at %d", meta.Index, first)
 	}
 	if sent, err := io.Copy(io.Discard, stream); err != nil || sent != meta.Size {
@@ -56,12 +56,12 @@ func TestLogStaysWhileASnapshotIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	write()
-	if first := n.Stats().FirstIndex; first > meta.Index+1 {
+	if first := n.Stats().Log.First; first > meta.Index+1 {
 		t.Errorf("right after the state as of entry %d was sent, the log begins at %d", meta.Index, first)
 	}
 	clock.since.Add(int64(time.Minute))
 	write()
-	if first := n.Stats().FirstIndex; first <= meta.Index+1 {
+	if first := n.Stats().Log.First; first <= meta.Index+1 {
 		t.Errorf("long after the state as of entry %d was sent, the log still begins at %d", meta.Index, first)
 	}
 }

@@ -38,7 +38,7 @@ func (c *cluster) rejecting(want bool) {
 	c.t.Helper()
 	for id, r := range c.nodes {
 		eventuallyTrue(c.t, fmt.Sprintf("%s rejects writes that need space: %v", id, want),
-			func() bool { return r.Stats().ReadOnly == want })
+			func() bool { return r.Stats().Disk.ReadOnly == want })
 	}
 }
 
@@ -93,7 +93,7 @@ func TestDeletionsBesideRejectedWrites(t *testing.T) {
 	}
 	d.set(1<<20, "n1", "n2", "n3")
 	f := c.follower()
-	eventuallyTrue(t, "the leader rejects", func() bool { return c.leader().Stats().ReadOnly })
+	eventuallyTrue(t, "the leader rejects", func() bool { return c.leader().Stats().Disk.ReadOnly })
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {

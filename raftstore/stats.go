@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -45,63 +46,118 @@ func (c *counters) flushed(s fsm.FlushStats, ended time.Time) {
 
 // Stats counts what a node did since it was opened.
 type Stats struct {
-	Calls, CallsOverloaded, CallsRetried    uint64
-	OutcomesUnknown, OutcomesUnavailable    uint64
-	CallsUnderWay                           int
-	Entries, Commands, EntryBytes           uint64 // proposed as the leader
-	Forwarded, ForwardBatches               uint64 // calls sent to the leader
-	ForwardResets                           uint64
-	ReadRounds, ReadsServed                 uint64 // as the leader
-	QueriesForwarded                        uint64
-	LeaderChanges, Transfers, Ticks         uint64
-	SnapshotsTaken, SnapshotsInstalled      uint64
-	StateRepairs                            uint64        // damaged states replaced by another node's
-	SnapshotTime                            time.Duration // of those taken
-	SnapshotEnded                           time.Time     // the last one; zero: none
-	Flushes, FlushBytes                     uint64        // of the state; bytes as estimated in memory
-	FlushTime                               time.Duration
-	FlushEnded                              time.Time // the last one; zero: none
-	BlockReads, BlocksCached                uint64    // of messages; in memory
-	LogAppends                              uint64
-	LogAppendTime                           time.Duration // of all together
-	Applied, Durable, FirstIndex, LastIndex uint64
-	// How long changes and queries held the lock of the state at a time.
-	StateChanges, StateQueries fsm.LockHolds
-	BroadcastsDropped          uint64            // to a node that leaves them unanswered
-	ReadOnly                   bool              // what needs disk space is rejected, as far as this node knows
-	ShortOfSpace               bool              // this node's own disk has less than the reserve
-	FreeBytes                  uint64            // of this node's disk, as last seen
-	Level                      turn.ClusterLevel // of the cluster, as far as this node has applied it
+	Calls     CallStats
+	Proposed  propose.ProposerStats // as the leader
+	Forwarded propose.ForwardStats  // to the leader
+	Reads     ReadStats
+	Leader    LeaderStats
+	Snapshots SnapshotStats
+	Flushes   FlushStats
+	State     StateStats
+	Log       LogStats
+	Disk      DiskStats
+	// BroadcastsDropped counts those to a node that leaves them unanswered.
+	BroadcastsDropped uint64
+	Level             turn.ClusterLevel // of the cluster, as far as this node has applied it
+}
+
+// CallStats counts the operations that were submitted to the node.
+type CallStats struct {
+	propose.CallStats
+	InFlight int
+}
+
+// ReadStats counts linearizable reads.
+type ReadStats struct {
+	Rounds, Served uint64 // as the leader: confirmations by a majority, and the reads that shared them
+	Forwarded      uint64 // to the leader
+}
+
+// LeaderStats counts what became of leadership.
+type LeaderStats struct {
+	Changes   uint64 // leaders seen
+	Transfers uint64 // from this node to another
+	Ticks     uint64 // entries that an idle leader proposed
+}
+
+// SnapshotStats counts snapshots.
+type SnapshotStats struct {
+	Taken, Installed uint64
+	Time             time.Duration // of those taken
+	Ended            time.Time     // the last one; zero: none
+}
+
+// FlushStats counts flushes of the state.
+type FlushStats struct {
+	Count, Bytes uint64 // bytes as estimated in memory
+	Time         time.Duration
+	Ended        time.Time // the last one; zero: none
+}
+
+// StateStats tells of the state machine.
+type StateStats struct {
+	Applied, Durable         uint64 // indexes of the log
+	Repairs                  uint64 // damaged states replaced by another node's
+	BlockReads, BlocksCached uint64 // of messages; in memory
+	// Changes and Queries tell how long these held the lock of the state at a time.
+	Changes, Queries fsm.LockHolds
+}
+
+// LogStats tells of the log.
+type LogStats struct {
+	Appends     uint64
+	AppendTime  time.Duration // of all together
+	First, Last uint64        // indexes
+}
+
+// DiskStats tells of the space on disks.
+type DiskStats struct {
+	ReadOnly bool   // what needs disk space is rejected, as far as this node knows
+	Short    bool   // this node's own disk has less than the reserve
+	Free     uint64 // bytes of this node's disk, as last seen
 }
 
 // Stats returns the counters.
 func (n *Node) Stats() Stats {
-	calls, proposed, forwarded := n.writes.calls.Stats(), n.writes.proposer.Stats(), n.writes.forwarder.Stats()
-	reads := n.reads.LeaderStats()
-	s := Stats{
-		Calls: calls.Submitted, CallsOverloaded: calls.Overloaded, CallsRetried: calls.Retries,
-		OutcomesUnknown: calls.Unknown, OutcomesUnavailable: calls.Unavailable,
-		CallsUnderWay: n.writes.calls.Unresolved(),
-		Entries:       proposed.Entries, Commands: proposed.Commands, EntryBytes: proposed.Bytes,
-		Forwarded: forwarded.Calls, ForwardBatches: forwarded.Batches, ForwardResets: forwarded.Resets,
-		ReadRounds: reads.Rounds, ReadsServed: reads.Reads,
-		QueriesForwarded: n.reads.Forwarded(),
-		LeaderChanges:    n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
-		SnapshotsTaken: n.stats.snapshots.count.Load(), SnapshotsInstalled: n.stats.installed.Load(),
-		StateRepairs: n.stats.repairs.Load(),
-		SnapshotTime: n.stats.snapshots.spent(), SnapshotEnded: n.stats.snapshots.ended(),
-		Flushes: n.stats.flushes.count.Load(), FlushBytes: n.stats.flushBytes.Load(),
-		FlushTime: n.stats.flushes.spent(), FlushEnded: n.stats.flushes.ended(),
-		FirstIndex: n.logs.FirstDurable(), LastIndex: n.logs.LastDurable(),
-		ReadOnly: n.space.Refusal() != nil, ShortOfSpace: n.space.Short() != nil, FreeBytes: n.space.Free(),
-		Level: n.state.Level(),
+	reads, flushes, snapshots := n.reads.LeaderStats(), &n.stats.flushes, &n.stats.snapshots
+	return Stats{
+		Calls:     CallStats{n.writes.calls.Stats(), n.writes.calls.Unresolved()},
+		Proposed:  n.writes.proposer.Stats(),
+		Forwarded: n.writes.forwarder.Stats(),
+		Reads:     ReadStats{Rounds: reads.Rounds, Served: reads.Reads, Forwarded: n.reads.Forwarded()},
+		Leader: LeaderStats{
+			Changes: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
+		},
+		Snapshots: SnapshotStats{
+			Taken: snapshots.count.Load(), Installed: n.stats.installed.Load(),
+			Time: snapshots.spent(), Ended: snapshots.ended(),
+		},
+		Flushes: FlushStats{
+			Count: flushes.count.Load(), Bytes: n.stats.flushBytes.Load(),
+			Time: flushes.spent(), Ended: flushes.ended(),
+		},
+		State: n.stateStats(),
+		Log:   n.logStats(),
+		Disk: DiskStats{
+			ReadOnly: n.space.Refusal() != nil, Short: n.space.Short() != nil, Free: n.space.Free(),
+		},
+		BroadcastsDropped: n.casts.Dropped(),
+		Level:             n.state.Level(),
 	}
-	s.LogAppends, s.LogAppendTime = n.logs.Appends()
-	s.BroadcastsDropped = n.casts.Dropped()
-	s.StateChanges, s.StateQueries = n.state.LockHolds()
+}
+
+func (n *Node) stateStats() (s StateStats) {
+	s.Changes, s.Queries = n.state.LockHolds()
 	s.BlockReads, s.BlocksCached = n.state.BlockReads()
 	s.Applied, _ = n.state.Applied()
 	s.Durable, _ = n.state.Durable()
+	s.Repairs = n.stats.repairs.Load()
+	return s
+}
+
+func (n *Node) logStats() (s LogStats) {
+	s.Appends, s.AppendTime = n.logs.Appends()
+	s.First, s.Last = n.logs.FirstDurable(), n.logs.LastDurable()
 	return s
 }
 

@@ -52,82 +52,86 @@ func nodeMetrics(out sink, s raftstore.Stats) {
 }
 
 func writeMetrics(out sink, s raftstore.Stats) {
-	out.counter("writes_total", "Writes that clients of this node requested.", float64(s.Calls))
+	out.counter("writes_total", "Writes that clients of this node requested.", float64(s.Calls.Submitted))
 	out.counter("writes_overloaded_total", "Writes rejected because too many were in flight.",
-		float64(s.CallsOverloaded))
+		float64(s.Calls.Overloaded))
 	out.counter("writes_resent_total",
-		"Writes sent again, under the same tags, after an attempt failed or the leader changed.", float64(s.CallsRetried))
+		"Writes sent again, under the same tags, after an attempt failed or the leader changed.",
+		float64(s.Calls.Retries))
 	out.counter("writes_unknown_outcome_total", "Writes that failed with an unknown outcome.",
-		float64(s.OutcomesUnknown))
+		float64(s.Calls.Unknown))
 	out.counter("writes_unavailable_total", "Writes that failed for lack of a leader, and did not take place.",
-		float64(s.OutcomesUnavailable))
-	out.gauge("writes_in_flight", "Writes that wait for their outcome.", float64(s.CallsUnderWay))
-	out.counter("proposed_entries_total", "Log entries that this node proposed as the leader.", float64(s.Entries))
-	out.counter("proposed_writes_total", "Writes in the proposed entries.", float64(s.Commands))
-	out.counter("proposed_bytes_total", "Bytes of the proposed entries.", float64(s.EntryBytes))
-	out.counter("forwarded_writes_total", "Writes that this node sent to the leader.", float64(s.Forwarded))
+		float64(s.Calls.Unavailable))
+	out.gauge("writes_in_flight", "Writes that wait for their outcome.", float64(s.Calls.InFlight))
+	out.counter("proposed_entries_total", "Log entries that this node proposed as the leader.",
+		float64(s.Proposed.Entries))
+	out.counter("proposed_writes_total", "Writes in the proposed entries.", float64(s.Proposed.Commands))
+	out.counter("proposed_bytes_total", "Bytes of the proposed entries.", float64(s.Proposed.Bytes))
+	out.counter("forwarded_writes_total", "Writes that this node sent to the leader.", float64(s.Forwarded.Calls))
 	out.counter("forwarded_batches_total", "Batches in which this node sent writes to the leader.",
-		float64(s.ForwardBatches))
+		float64(s.Forwarded.Batches))
 	out.counter("forward_resets_total", "How often forwarding to the leader had to start again.",
-		float64(s.ForwardResets))
+		float64(s.Forwarded.Resets))
 }
 
 func readMetrics(out sink, s raftstore.Stats) {
 	out.counter("read_index_rounds_total", "Rounds of messages that confirmed leadership for linearizable reads.",
-		float64(s.ReadRounds))
-	out.counter("read_index_reads_total", "Linearizable reads that shared these rounds.", float64(s.ReadsServed))
-	out.counter("forwarded_reads_total", "Reads that this node sent to the leader.", float64(s.QueriesForwarded))
+		float64(s.Reads.Rounds))
+	out.counter("read_index_reads_total", "Linearizable reads that shared these rounds.", float64(s.Reads.Served))
+	out.counter("forwarded_reads_total", "Reads that this node sent to the leader.", float64(s.Reads.Forwarded))
 	out.counter("block_reads_total", "Blocks of stored messages that reads needed.",
-		float64(s.BlockReads))
-	out.counter("block_cache_hits_total", "Block reads answered from memory.", float64(s.BlocksCached))
+		float64(s.State.BlockReads))
+	out.counter("block_cache_hits_total", "Block reads answered from memory.", float64(s.State.BlocksCached))
 	held := prometheus.NewDesc("turnlog_state_lock_duration_seconds",
 		"How long the state was locked at a time: exclusively for a change, shared for a query.",
 		[]string{"for"}, nil)
-	out <- prometheus.MustNewConstHistogram(held, s.StateChanges.Count, s.StateChanges.Seconds,
-		s.StateChanges.Buckets, "change")
-	out <- prometheus.MustNewConstHistogram(held, s.StateQueries.Count, s.StateQueries.Seconds,
-		s.StateQueries.Buckets, "query")
+	out <- prometheus.MustNewConstHistogram(held, s.State.Changes.Count, s.State.Changes.Seconds,
+		s.State.Changes.Buckets, "change")
+	out <- prometheus.MustNewConstHistogram(held, s.State.Queries.Count, s.State.Queries.Seconds,
+		s.State.Queries.Buckets, "query")
 }
 
 func storageMetrics(out sink, s raftstore.Stats) {
-	out.counter("snapshots_taken_total", "Snapshots taken.", float64(s.SnapshotsTaken))
+	out.counter("snapshots_taken_total", "Snapshots taken.", float64(s.Snapshots.Taken))
 	out.counter("snapshot_seconds_total", "Time spent taking snapshots, including the flush that each waits for.",
-		s.SnapshotTime.Seconds())
+		s.Snapshots.Time.Seconds())
 	out.gauge("snapshot_last_success_timestamp_seconds", "Unix time when the last snapshot was completed; 0: none yet.",
-		unixSeconds(s.SnapshotEnded))
-	out.counter("flushes_total", "Flushes of the state to the state file.", float64(s.Flushes))
-	out.counter("flush_seconds_total", "Time spent flushing.", s.FlushTime.Seconds())
-	out.counter("flush_bytes_total", "Bytes of changes flushed, as estimated in memory.", float64(s.FlushBytes))
+		unixSeconds(s.Snapshots.Ended))
+	out.counter("flushes_total", "Flushes of the state to the state file.", float64(s.Flushes.Count))
+	out.counter("flush_seconds_total", "Time spent flushing.", s.Flushes.Time.Seconds())
+	out.counter("flush_bytes_total", "Bytes of changes flushed, as estimated in memory.", float64(s.Flushes.Bytes))
 	out.gauge("flush_last_success_timestamp_seconds", "Unix time when the last flush was completed; 0: none yet.",
-		unixSeconds(s.FlushEnded))
-	out.counter("log_appends_total", "Synced appends to the write-ahead log.", float64(s.LogAppends))
+		unixSeconds(s.Flushes.Ended))
+	out.counter("log_appends_total", "Synced appends to the write-ahead log.", float64(s.Log.Appends))
 	out.counter("log_append_seconds_total", "Time spent in synced appends to the write-ahead log.",
-		s.LogAppendTime.Seconds())
-	out.gauge("applied_index", "Log index up to which entries are applied.", float64(s.Applied))
-	out.gauge("durable_index", "Log index up to which the state file includes the entries.", float64(s.Durable))
-	out.gauge("log_first_index", "First index in the write-ahead log.", float64(s.FirstIndex))
-	out.gauge("log_last_index", "Last index in the write-ahead log.", float64(s.LastIndex))
+		s.Log.AppendTime.Seconds())
+	out.gauge("applied_index", "Log index up to which entries are applied.", float64(s.State.Applied))
+	out.gauge("durable_index", "Log index up to which the state file includes the entries.", float64(s.State.Durable))
+	out.gauge("log_first_index", "First index in the write-ahead log.", float64(s.Log.First))
+	out.gauge("log_last_index", "Last index in the write-ahead log.", float64(s.Log.Last))
 	out.gauge("read_only", "1 if writes that need space are rejected, because disks are full here or on other nodes.",
-		oneIf(s.ReadOnly))
+		oneIf(s.Disk.ReadOnly))
 	out.gauge("disk_below_reserve", "1 if this node's disk has less free space than the reserve.",
-		oneIf(s.ShortOfSpace))
-	out.gauge("disk_free_bytes", "Free space of this node's disk.", float64(s.FreeBytes))
+		oneIf(s.Disk.Short))
+	out.gauge("disk_free_bytes", "Free space of this node's disk.", float64(s.Disk.Free))
 }
 
 func clusterMetrics(out sink, s raftstore.Stats) {
 	out.gauge("cluster_level", "The cluster's level, as far as this node has applied it.", float64(s.Level))
 	out.gauge("supported_cluster_level", "The highest cluster level that this node's version supports.",
 		float64(turn.NewestLevel))
-	out.counter("leader_changes_total", "Changes of the leader that this node noticed.", float64(s.LeaderChanges))
-	out.counter("leadership_transfers_total", "How often this node transferred leadership.", float64(s.Transfers))
+	out.counter("leader_changes_total", "Changes of the leader that this node noticed.", float64(s.Leader.Changes))
+	out.counter("leadership_transfers_total", "How often this node transferred leadership.",
+		float64(s.Leader.Transfers))
 	out.counter("ticks_total", "Log entries that this node proposed as an idle leader, so that keys expire.",
-		float64(s.Ticks))
+		float64(s.Leader.Ticks))
 	out.counter("snapshots_installed_total", "Snapshots received from a leader and installed.",
-		float64(s.SnapshotsInstalled))
+		float64(s.Snapshots.Installed))
 	out.counter("state_repairs_total", "How often a damaged state was replaced by another node's.",
-		float64(s.StateRepairs))
+		float64(s.State.Repairs))
 	out.counter("publish_dropped_total",
-		"Published messages not sent to another node, because it did not answer earlier ones.", float64(s.BroadcastsDropped))
+		"Published messages not sent to another node, because it did not answer earlier ones.",
+		float64(s.BroadcastsDropped))
 }
 
 func descriptorMetrics(out sink, d *descriptors.Budget) {
