@@ -61,7 +61,7 @@ type arguments struct {
 // oldCommit is what nodes are upgraded from, and mixed with, unless another version is
 // named: the first one that writes version 1 of each format. Once there is a release, it is
 // that (docs/decisions/0024-versions-of-formats.md).
-const oldCommit = "1b22309"
+const oldCommit = "8a16832"
 
 const netns = "netns"
 
