@@ -37,7 +37,7 @@ func families() []family {
 		{"What callers are told", answersMutants()},
 		{"The Go client", clientMutants()},
 		{"Commands of Redis", redisMutants()},
-		{"Calls in flight", tableMutants()},
+		{"Calls in flight, and requests", tableMutants()},
 	}
 }
 

@@ -91,6 +91,7 @@ func TestRequestsAreStrict(t *testing.T) {
 		{appends, `{"messages":[{"id":"\ud800","data":1}]}`, `messages[0].id: \ud800 is half a surrogate pair`},
 		{appends, `{"messages":[{"id":"\udc00\ud800","data":1}]}`, `messages[0].id: \udc00 is half`},
 		{appends, `{"messages":[{"id":"\ud800\u0041","data":1}]}`, `messages[0].id: \ud800 is half`},
+		{appends, `{"messages":[{"id":"\udc00\udc00","data":1}]}`, `messages[0].id: \udc00 is half`},
 		{appends, `{"messages":[{"data_base64":"A"}]}`, `messages[0].data_base64: not standard base64`},
 		{appends, `{"messages":[{"data_base64":"_-8="}]}`, `messages[0].data_base64: not standard base64`},
 		{appends, `{"messages":[{"data_base64":"AB=="}]}`, `messages[0].data_base64: not standard base64`},
