@@ -33,7 +33,7 @@ func (c *conn) guard(cmd *command.Command, args [][]byte, a command.Action) comm
 		return a
 	}
 	still := c.permission(cmd, args)
-	return &command.Wait{Run: func(ctx context.Context) (command.Reply, error) {
+	return &command.Wait{Linearizable: wait.Linearizable, Run: func(ctx context.Context) (command.Reply, error) {
 		r, err := wait.Run(ctx)
 		if refusal := still(); refusal != "" {
 			return nil, refusal

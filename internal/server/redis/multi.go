@@ -54,7 +54,7 @@ func watch(c *conn, args [][]byte) command.Action {
 		ws = append(ws, &watched{Watched: turn.Watched{Key: c.key(a)}})
 	}
 	c.tx.watched = append(c.tx.watched, ws...)
-	return command.Alone(func(ctx context.Context) (command.Reply, error) {
+	return command.AloneLinearizable(func(ctx context.Context) (command.Reply, error) {
 		index := uint64(0)
 		for _, w := range ws {
 			r, err := c.srv.backend.Since(ctx, index, command.InfoOf(w.Key))

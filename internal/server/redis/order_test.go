@@ -255,3 +255,32 @@ func TestReadsAreConclusiveAfterAnUnknownOutcome(t *testing.T) {
 		}
 	}
 }
+
+// So do all commands that read keys linearizably. Others do not wait: reads that ask for less, and
+// what says nothing of keys, need no leader.
+func TestCommandsBehindAnUnknownOutcome(t *testing.T) {
+	for command, waits := range map[string]bool{
+		"LRANGE k 0 -1": true, "SCAN 0": true, "KEYS *": true, "HSCAN h 0": true, "TURN.LIST": true, "WATCH k": true,
+		"BLPOP none 0.01": true, "XREAD BLOCK 10 STREAMS x 0": true,
+		"TURN.READ k CONSISTENCY STALE": false, "TURN.READ k CONSISTENCY BOUNDED 60000": false,
+		"PUBLISH ch m": false, "PUBSUB CHANNELS": false, "INFO server": false, "PING": false, "WAIT 0 1": false,
+	} {
+		t.Run(command, func(t *testing.T) {
+			e := &lateEngine{Engine: openEngine(t, turn.DefaultLimits()), broken: true}
+			c := dial(t, open(t, Config{Engine: e}).addr())
+			c.do("RPUSH", "k", "x")
+			got := show(c.do(strings.Fields(command)...))
+			if says := strings.Contains(got, "may take place yet"); says != waits {
+				t.Errorf("without a leader: %s", got)
+			}
+		})
+	}
+}
+
+// A blocking pop gets what a write of its connection with an unknown outcome has added.
+func TestBlockingPopBehindAnUnknownOutcome(t *testing.T) {
+	e := &lateEngine{Engine: openEngine(t, turn.DefaultLimits())}
+	c := dial(t, open(t, Config{Engine: e}).addr())
+	c.do("RPUSH", "k", "x")
+	c.expect(`["k" "x"]`, "BLPOP", "k", "0.01")
+}

@@ -17,7 +17,7 @@ func (s *Server) read(r *reading, t *task, d *doubts) (answer command.Reply, err
 		s.await(w.Done())
 		d.note(w)
 	}
-	if t.repeatable {
+	if t.linearizable {
 		if err := d.settle(s.work, s.engine); err != nil {
 			return nil, err
 		}

@@ -60,6 +60,8 @@ type task struct {
 	// run returns the states that answered, too.
 	run        func(ctx context.Context) (command.Reply, command.States, error)
 	repeatable bool // run may be called again
+	// linearizable: it begins when no earlier write of the connection can take place any more.
+	linearizable bool
 	// ending is called when run has returned, ended when its outcome is known; nil: nothing.
 	ending, ended func()
 }
@@ -69,7 +71,7 @@ func (c *conn) read(a *command.Read) started {
 	if c.inlines(a.Keys) {
 		return c.readNow(a)
 	}
-	return c.launch(task{keys: a.Keys, bulky: a.Bulky, repeatable: true,
+	return c.launch(task{keys: a.Keys, bulky: a.Bulky, repeatable: true, linearizable: true,
 		run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }})
 }
 
@@ -78,7 +80,7 @@ func (c *conn) work(a *command.Work) started {
 	if c.inlines(a.Keys) {
 		return c.workNow(a)
 	}
-	return c.launch(task{keys: a.Keys, bulky: a.Bulky, run: unseen(a.Run)})
+	return c.launch(task{keys: a.Keys, bulky: a.Bulky, linearizable: a.Linearizable, run: unseen(a.Run)})
 }
 
 // unseen adds to run that it is not known what states answered.
@@ -96,7 +98,7 @@ func unseen(run func(context.Context) (command.Reply, error)) func(context.Conte
 // further requests until it has ended: see outlast.
 func (c *conn) launchWait(cmd *command.Command, a *command.Wait) started {
 	c.beginBlock(cmd.Name)
-	s := c.launch(task{run: unseen(a.Run), ending: c.endBlock, ended: c.wake})
+	s := c.launch(task{linearizable: a.Linearizable, run: unseen(a.Run), ending: c.endBlock, ended: c.wake})
 	c.blocking = s.ready
 	return s
 }

@@ -55,12 +55,16 @@ type Work struct {
 	// alone, as a Read is.
 	Keys  []turn.Key
 	Bulky bool // the reply can be very long
+	// Linearizable: Run reads keys linearizably, so that it begins when no earlier write of the
+	// connection can take place any more.
+	Linearizable bool
 }
 
 // Wait is Work, performed alone, that may wait for what other clients do. Run ends when
 // conn.gone does.
 type Wait struct {
-	Run func(ctx context.Context) (Reply, error)
+	Run          func(ctx context.Context) (Reply, error)
+	Linearizable bool // see Work
 }
 
 // Publish hands a message to its subscribers and answers with their number.
@@ -144,3 +148,8 @@ func (req *Request) readEach(names [][]byte, query func(turn.Key) turn.Query,
 
 // Alone runs work while nothing else of the connection is in flight.
 func Alone(run func(ctx context.Context) (Reply, error)) *Work { return &Work{Run: run} }
+
+// AloneLinearizable is Alone for what reads keys linearizably.
+func AloneLinearizable(run func(ctx context.Context) (Reply, error)) *Work {
+	return &Work{Run: run, Linearizable: true}
+}

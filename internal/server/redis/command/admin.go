@@ -104,7 +104,7 @@ func parseWait(arg []byte) (time.Duration, Error) {
 // all that the connection has written on disk, or for the timeout; then it answers.
 func (req *Request) awaitCopies(own bool, others int64, timeout time.Duration,
 	answer func(own bool, others int64) Reply) Action {
-	return &Wait{func(ctx context.Context) (Reply, error) {
+	return &Wait{Run: func(ctx context.Context) (Reply, error) {
 		until := req.Backend.now().Add(timeout)
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -37,7 +37,7 @@ func scanOf(typ turn.Type, width int, one func(*resp.Writer, *turn.Element)) Han
 		if number == 0 {
 			return req.read(k, &q, answer)
 		}
-		return &Work{Keys: []turn.Key{k}, Run: func(ctx context.Context) (Reply, error) {
+		return &Work{Keys: []turn.Key{k}, Linearizable: true, Run: func(ctx context.Context) (Reply, error) {
 			if q.Cursor, err = req.Backend.resumeFields(ctx, q, place, number); err != nil {
 				return nil, err
 			}

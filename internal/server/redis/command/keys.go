@@ -106,7 +106,7 @@ func keys(req *Request, args [][]byte) Action {
 	pattern := string(args[1])
 	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(pattern), Limit: keysPage, List: true}
 	user := req.User
-	return Alone(func(ctx context.Context) (Reply, error) {
+	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		var found []string
 		var index uint64
 		room := req.Backend.engine.Limits().ReadBytes // names are kept until all are found

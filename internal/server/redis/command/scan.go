@@ -26,7 +26,7 @@ func scan(req *Request, args [][]byte) Action {
 	q := turn.Sessions{Namespace: req.Namespace, Prefix: literalPrefix(o.pattern), Limit: int(min(o.count, keysPage)),
 		List: true, Type: o.typ}
 	user := req.User
-	return Alone(func(ctx context.Context) (Reply, error) {
+	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		if o.none {
 			return scanReply(0, nil), nil
 		}

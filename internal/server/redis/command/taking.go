@@ -34,7 +34,7 @@ func (req *Request) take(t taking, args [][]byte) Action {
 			Done: func(w *resp.Writer, r turn.Result) { t.answer(w, t.keys, r) }}
 	}
 	t.req, t.refused = req, req.Client.Permission(req.Command, args)
-	return &Wait{t.run}
+	return &Wait{Run: t.run, Linearizable: true}
 }
 
 func (t *taking) answer(w *resp.Writer, keys []turn.Key, r turn.Result) {

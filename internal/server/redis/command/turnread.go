@@ -160,7 +160,7 @@ func turnTail(req *Request, args [][]byte) Action {
 		}
 		return &Follow{Read: t.q, Incarnation: incarnation, Refused: req.Client.Permission(req.Command, args)}
 	}
-	return &Wait{t.run}
+	return &Wait{Run: t.run}
 }
 
 // tailFrame is how many bytes of messages one push has at most, unless a single message has
@@ -263,7 +263,7 @@ func turnList(req *Request, args [][]byte) Action {
 		return o.err
 	}
 	user := req.User
-	return Alone(func(ctx context.Context) (Reply, error) {
+	return AloneLinearizable(func(ctx context.Context) (Reply, error) {
 		r, err := user.List(q, func(q turn.Sessions) (turn.Result,
 			error) {
 			return req.Backend.engine.Query(ctx, &q, Linearizable)

@@ -34,7 +34,7 @@ func xread(req *Request, args [][]byte) Action {
 			maxBlockedStreams), false))
 	}
 	if x.block >= 0 && x.fail == "" && !req.Queued { // in a transaction it does not wait
-		return &Wait{x.run}
+		return &Wait{Run: x.run, Linearizable: true}
 	}
 	return &Read{Keys: x.keys, Queries: x.queries(), Answer: x.answer, Bulky: true}
 }
