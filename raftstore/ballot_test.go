@@ -112,6 +112,8 @@ func TestMessageOfASecondLeader(t *testing.T) {
 	put(t, c.leader(), "s", "x")
 	c.level() // a follower may lag, and end with its own configuration
 	f := c.follower()
+	// Beyond the first entry, a configuration that each member makes by itself.
+	eventuallyTrue(t, "the follower has the write", func() bool { return f.appliedIndex() > 1 })
 	last, err := f.logs.LastIndex()
 	var log raft.Log
 	if err = errors.Join(err, f.logs.GetLog(last, &log)); err != nil {
