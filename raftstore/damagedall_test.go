@@ -106,7 +106,7 @@ func TestHaltedLeaderMakesWayForADamagedOne(t *testing.T) {
 }
 
 // Of the members with space and with a longer log, the least damaged one is to lead.
-func TestLeastDamagedHeir(t *testing.T) {
+func TestLeastDamagedTransferTarget(t *testing.T) {
 	better := []nodeStatus{{Last: 9}, {Last: 8}, {NoSpace: true, Last: 9}, {Damaged: true, Last: 10}, {Damaged: true, Halted: true, Last: 11}}
 	for i, s := range better {
 		for j, than := range better {
