@@ -45,7 +45,7 @@ func (a *allowance) fits(n uint64) error {
 				"of it; "+
 				"this is more, do it in parts", entryAllowance()>>20)
 	}
-	return turn.Errorf(turn.Overloaded, "too much is copied or searched at once; send it again")
+	return turn.Errorf(turn.Overloaded, "too much is being copied or searched at once; send the operation again")
 }
 
 // spend takes n off, which must have been found to fit, or else what is left.

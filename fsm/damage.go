@@ -92,7 +92,7 @@ func (m *Machine) damaged(err error) {
 	case errors.As(err, &count):
 		select {
 		case m.doubts <- struct{}{}:
-			m.cfg.Logger.Error("stored data is missing, or counted wrong; the state is scrubbed next", "dir", m.cfg.Dir,
+			m.cfg.Logger.Error("stored data is missing, or counted wrong; scrubbing the state", "dir", m.cfg.Dir,
 				"error", err)
 		default: // it was told already
 		}

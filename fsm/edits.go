@@ -56,7 +56,7 @@ func (m *Machine) replaceElement(key string, h *head, i uint64, data []byte, r *
 		side, rank, total = turn.Head, heads-1-i, heads
 	}
 	if limit := turn.DefaultLimits().ForkMessages; min(rank, total-1-rank) > uint64(limit) { // the same on every node
-		return turn.Errorf(turn.TooLarge, "the element is further than %d others from an end", limit)
+		return turn.Errorf(turn.TooLarge, "the element is more than %d elements away from both ends", limit)
 	}
 	if err := m.search(); err != nil {
 		return err

@@ -17,7 +17,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if there, err := m.find(to); err != nil {
 		return err
 	} else if there != nil {
-		return turn.Errorf(turn.Exists, "the session to fork to exists")
+		return turn.Errorf(turn.Exists, "the target of the fork exists already")
 	}
 	at := o.At
 	if at == 0 {

@@ -63,7 +63,7 @@ func (v *view) ranked(side turn.Side, skip, n, total uint64, fn func(*layout.Rec
 // the head of the incarnation counts, although all that it came upon is whole: pairs are hidden,
 // or the count is wrong. An entry may not be applied to what is left.
 func headCountsMore(inc uint64) error {
-	return countDamage{turn.Errorf(turn.Corrupt, "incarnation %d holds less than its head counts", inc)}
+	return countDamage{turn.Errorf(turn.Corrupt, "incarnation %d has fewer elements than its head counts", inc)}
 }
 
 // countDamage is the error of headCountsMore.

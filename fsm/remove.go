@@ -113,7 +113,8 @@ func (m *Machine) interrupted(h *head, side turn.Side, rs []layout.Record, v *vi
 	if n := len(rs); n > 0 {
 		high = rs[n-1].Seq
 	} else {
-		err = turn.Errorf(turn.Overloaded, "too many messages of the list's other end lie between; send it again")
+		err = turn.Errorf(turn.Overloaded, "too many messages of the list's other end are in between; "+
+			"send the operation again")
 	}
 	m.lower(h, side, high)
 	return err

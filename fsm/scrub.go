@@ -27,13 +27,13 @@ func (m *Machine) scrubs(ctx context.Context) {
 		err := m.scrub(ctx)
 		switch {
 		case err == nil:
-			m.cfg.Logger.Debug("the state file and the block files are sound", "duration", time.Since(began))
+			m.cfg.Logger.Debug("the state file and the block files are intact", "duration", time.Since(began))
 		case ctx.Err() != nil || m.Err() != nil:
 			return
 		}
 		wait = nextScrub(err, wait)
 		if err != nil && !errors.Is(err, ErrHalted) {
-			m.cfg.Logger.Warn("the state could not be scrubbed: it is tried again", "error", err, "retry_in", wait)
+			m.cfg.Logger.Warn("the scrub of the state failed; trying again later", "error", err, "retry_in", wait)
 		}
 		if m.awaitScrub(ctx, wait) != nil {
 			return

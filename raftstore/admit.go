@@ -38,7 +38,7 @@ func (n *Node) admit(m peer.Meeting) error {
 		return &peer.Refusal{Code: peer.RefusedIncarnation,
 			Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a "+
 				"node that lost its data "+
-				"must not come back under its old name by itself: remove the member %s, then add it anew",
+				"must not come back under its old name by itself: remove the member %s, then add it again",
 				r.NodeID, known, r.Incarnation, r.NodeID)}
 	}
 	if refusal := n.admitLevel(r); refusal != nil {
@@ -68,7 +68,7 @@ func (n *Node) admit(m peer.Meeting) error {
 // replaced reports whether the cluster knows a node by another data directory than the one of
 // the handshake, and which: the node lost its data, or the directory was replaced since.
 // If it had applied more than this node has, though, this node is the one that is behind: there the
-// member has been removed and added anew.
+// member has been removed and added again.
 func (n *Node) replaced(r peer.Facts) (known string, replaced bool) {
 	known = n.recorded(r.NodeID)
 	return known, known != "" && known != r.Incarnation && r.Progress <= n.appliedIndex()
@@ -104,7 +104,7 @@ func (n *Node) recorded(id string) string {
 
 // refused is told that another node wants nothing to do with this one. If that
 // is because this node lost its data, it must stop, unless it knows better: a
-// member that was added anew may meet nodes that have not heard of that yet. It
+// member that was added again may meet nodes that have not heard of that yet. It
 // stops, too, if the cluster has gone to a level that its version does not know, or if
 // it was removed while it did not run.
 func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
@@ -112,18 +112,18 @@ func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
 	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
 	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.soundState() &&
 		n.recorded(n.id) != self.Incarnation {
-		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
+		n.fail(fmt.Errorf("raftstore: node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
 	if r.Code == peer.RefusedLevel && self.ClusterID != "" && same {
-		n.fail(fmt.Errorf("raftstore: node %s turned this node away: %s", m.Remote.NodeID, r.Reason))
+		n.fail(fmt.Errorf("raftstore: node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
 		return
 	}
 	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && n.removedBy(m.Remote.Progress) {
 		n.fail(ErrRemoved)
 		return
 	}
-	n.log.Warn("turned away by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
+	n.log.Warn("rejected by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
 }
 
 // soundState reports whether the state can be relied on. One that was put aside does not

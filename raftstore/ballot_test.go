@@ -98,7 +98,7 @@ func TestOthersAreAskedAlsoIfTheLogIsLong(t *testing.T) {
 		n := c.node("n1")
 		c.within(time.Minute, "it has read its log", func() bool { return n.raft.Load() != nil })
 		if n.ballot.Ready() == nil {
-			t.Error("it votes, and has asked nobody")
+			t.Error("it votes, and has asked no other node")
 		}
 		c.slowReads = 0
 		c.recover()

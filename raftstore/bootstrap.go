@@ -47,7 +47,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 		}
 		return 1
 	})
-	n.log.Info("beginning a new cluster", "servers", fmt.Sprint(initial))
+	n.log.Info("bootstrapping a new cluster", "servers", fmt.Sprint(initial))
 	n.stable.SetTerm(1)
 	return n.logs.StoreLog(&raft.Log{Index: 1, Term: 1, Type: raft.LogConfiguration, Data: raft.EncodeConfiguration(c)})
 }
@@ -78,7 +78,7 @@ func (n *Node) askOthers(ctx context.Context, initial map[string]string) (exists
 			defer mu.Unlock()
 			switch {
 			case errors.As(e, &refusal):
-				err = fmt.Errorf("raftstore: node %s at %s turns this node away: %s", id, addr, refusal.Reason)
+				err = fmt.Errorf("raftstore: node %s at %s rejects this node: %s", id, addr, refusal.Reason)
 			case e == nil && facts.ClusterID != "":
 				exists = true
 			}

@@ -310,7 +310,7 @@ func (c *cluster) sameState() {
 
 // sameHash has the leader hash its state, and holds all running nodes to that. It
 // returns false if one of them got a snapshot in the place of the entry that asked for
-// it: a dump may comprise more entries than its snapshot says.
+// it: a dump may include more entries than its snapshot says.
 func (c *cluster) sameHash() bool {
 	c.t.Helper()
 	var index uint64

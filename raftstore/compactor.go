@@ -53,7 +53,7 @@ func (n *Node) compactForSpace(now time.Time) bool {
 func (n *Node) Snapshot(ctx context.Context) error {
 	r := n.raft.Load()
 	if r == nil {
-		return unavailable("the node does not run")
+		return unavailable("the node is not running")
 	}
 	settings := r.ReloadableConfig()
 	settings.TrailingLogs = 1 // so that what empties the log is never compaction

@@ -82,12 +82,12 @@ type Consensus struct {
 	MaxBytes   int
 }
 
-// CallBounds bounds what callers can have under way.
+// CallBounds bounds the calls in flight.
 type CallBounds struct {
 	LeaderWait  time.Duration // 2.5 s: how long a call waits for a leader to send it to
 	OutcomeWait time.Duration // 5 s: how long a call that was sent waits for its outcome
 	DrainWait   time.Duration // 5 s: how long a node that stops hands over and waits for its calls
-	MaxBytes    int           // 64 MiB of operations under way in this node's table
+	MaxBytes    int           // 64 MiB of operations in this node's table
 	MaxCalls    int           // 32,768 of them; at most 65,536
 	// An entry of the log holds at most this many commands (1,024) and bytes
 	// (256 KiB), but for a single command that is larger. What waits is sent at
@@ -138,7 +138,7 @@ func (c *Config) setDefaults() error {
 	c.RaftAddr = cmp.Or(c.RaftAddr, c.Advertise, "127.0.0.1:7381")
 	c.LogEngine = cmp.Or(c.LogEngine, "wal")
 	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
-		return fmt.Errorf("raftstore: unknown log engine %q, there are wal and boltdb", c.LogEngine)
+		return fmt.Errorf("raftstore: unknown log engine %q; use wal or boltdb", c.LogEngine)
 	}
 	if c.Limits == (turn.Limits{}) {
 		c.Limits = turn.DefaultLimits()
@@ -176,7 +176,7 @@ func (c *CallBounds) setDefaults() error {
 	c.Overlap = cmp.Or(c.Overlap, 64)
 	c.ForwardDepth = cmp.Or(c.ForwardDepth, 4)
 	if c.MaxCalls > 1<<16 {
-		return fmt.Errorf("raftstore: at most 65,536 calls can be under way, %d are configured", c.MaxCalls)
+		return fmt.Errorf("raftstore: at most 65,536 calls can be in flight, %d are configured", c.MaxCalls)
 	}
 	return nil
 }

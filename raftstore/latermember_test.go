@@ -74,7 +74,7 @@ func (c *cluster) replaced(old, by string) *running {
 }
 
 // A node that starts does not vote before those have spoken whom others name to it, and lets them
-// in until then. After that it names nobody new.
+// in until then. After that it names no new node.
 func TestNamedMembersAreAwaited(t *testing.T) {
 	c := reserve(t, 1)
 	n := c.open("n1")
@@ -82,7 +82,7 @@ func TestNamedMembersAreAwaited(t *testing.T) {
 	n.ballot.Ask(hang)
 	answered := answers{"n2": true}
 	if !n.heardAll([]string{"n2"}, answered) || n.maySpeak("n9") {
-		t.Error("a node is awaited that nobody named")
+		t.Error("a node is awaited that no other named")
 	}
 	b, err := json.Marshal(seenReply{seenAnswer{Own: 1}, []string{"n1", "n2", "n9"}})
 	if err != nil {

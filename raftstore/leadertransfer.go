@@ -27,7 +27,7 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 	}
 	release, err := n.writes.proposer.Hold(ctx)
 	if err != nil {
-		return unavailable("what is under way does not come to an end: %v", err)
+		return unavailable("operations in flight do not end: %v", err)
 	}
 	defer release()
 	target, ok := n.transferTarget(ctx)
@@ -49,11 +49,11 @@ func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target raft.Server)
 	}
 	term := r.CurrentTerm()
 	if err := n.callElection(target.ID, target.Address); err != nil {
-		return unavailable("leadership was not handed over: %v", err)
+		return unavailable("leadership was not transferred: %v", err)
 	}
 	for r.State() == raft.Leader && r.CurrentTerm() == term {
 		if !signal.Wait(ctx, nil, 2*time.Millisecond) {
-			return unavailable("leadership was not handed over: node %s did not come to lead", target.ID)
+			return unavailable("leadership was not transferred: node %s did not become leader", target.ID)
 		}
 	}
 	n.stats.transfers.Add(1)
@@ -74,7 +74,7 @@ func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 			return nil
 		}
 		if !signal.Wait(ctx, nil, 5*time.Millisecond) {
-			return unavailable("leadership was not handed over: node %s does not catch up", id)
+			return unavailable("leadership was not transferred: node %s did not catch up in time", id)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (s nodeStatus) harm() harm {
 	return unharmed
 }
 
-// forceTransfer has the transfer target stand for election although something is under way here
+// forceTransfer has the transfer target stand for election although something is in flight here
 // that may never end. What was sent to the others is in that node's log, and calls
 // without an outcome are sent again, to the new leader.
 func (n *Node) forceTransfer(ctx context.Context) error {
@@ -160,16 +160,16 @@ func (n *Node) watchDisk(ctx context.Context) {
 		took := n.logs.Appending()
 		switch leading, _, _ := n.raftState(); {
 		case took > s.StuckSync:
-			n.fail(fmt.Errorf("raftstore: a write to the log has been under way for %v: the disk seems to hang",
+			n.fail(fmt.Errorf("raftstore: a write to the log has not ended for %v: the disk seems to hang",
 				took.Round(time.Second)))
 		case took > s.SlowSync && leading && handing.CompareAndSwap(false, true):
-			n.log.Warn("the disk is slow, another node is to lead", "sync_takes", took)
+			n.log.Warn("the disk is slow; transferring leadership", "sync_takes", took)
 			wg.Go(func() {
 				defer handing.Store(false)
 				ctx, cancel := context.WithTimeout(ctx, s.SlowSync)
 				defer cancel()
 				if err := n.forceTransfer(ctx); err != nil {
-					n.log.Warn("no other node is made to lead", "error", err)
+					n.log.Warn("cannot transfer leadership", "error", err)
 				}
 			})
 		}

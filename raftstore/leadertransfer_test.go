@@ -69,7 +69,7 @@ func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
 }
 
 // Leadership is not handed to a voter that stands for no election, though its log is as long.
-func TestHeirIsNotRecovering(t *testing.T) {
+func TestTransferTargetIsNotRecovering(t *testing.T) {
 	bubble(t, func(t *testing.T, dir string) {
 		c := newSimCluster(t, 1, dir, 3)
 		defer c.abandon()

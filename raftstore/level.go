@@ -176,7 +176,7 @@ func (n *Node) vet(commands []codec.Command) (propose.Vetted, *propose.Failure) 
 			continue
 		}
 		if len(v.Refused) == 0 {
-			n.log.Error("another node forwarded an operation that cannot be applied; it is refused", "error", err)
+			n.log.Error("rejected an operation from another node, because it could not be applied", "error", err)
 			v.Fit = append([]codec.Command(nil), commands[:i]...)
 		}
 		v.Refused = append(v.Refused, fsm.Outcome{Origin: c.Origin, Number: c.Number, Err: err})
@@ -205,7 +205,7 @@ func (n *Node) fit(encoded []byte) (turn.Op, turn.ClusterLevel, *turn.Error) {
 func proposable(op turn.Op) *turn.Error {
 	switch o := op.(type) {
 	case *codec.Tick, *codec.Epoch, *codec.Member, *codec.SetLevel:
-		return turn.Errorf(turn.Invalid, "%T is no operation for clients", op)
+		return turn.Errorf(turn.Invalid, "%T is not an operation for clients", op)
 	case *turn.Tx:
 		for i := range o.Steps {
 			switch step := o.Steps[i].Op.(type) {

@@ -34,7 +34,7 @@ func (c *cluster) atLevel(want turn.ClusterLevel) {
 
 // stays has the leader look for a level to go to, and sees that it finds none; why
 // says what the cluster's status gives as the reason.
-func (c *cluster) stays(want turn.ClusterLevel, why string) {
+func (c *cluster) keepsLevel(want turn.ClusterLevel, why string) {
 	c.t.Helper()
 	r := c.leader()
 	eventuallyTrue(c.t, "the status says why the level stays: "+why, func() bool {
@@ -83,11 +83,11 @@ func TestLevelWaitsForAllMembers(t *testing.T) {
 	c.start("n2")
 	c.start("n3")
 	c.recordedAll()
-	c.stays(turn.Level0, "n1 runs a version that knows levels up to 0")
+	c.keepsLevel(turn.Level0, "n1 runs a version that knows levels up to 0")
 	c.stop("n1")
-	c.stays(turn.Level0, "n1 cannot be reached")
+	c.keepsLevel(turn.Level0, "n1 cannot be reached")
 	c.start("n1", holdsLevel0)
-	c.stays(turn.Level0, "n1 holds it at level 0")
+	c.keepsLevel(turn.Level0, "n1 holds it at level 0")
 	c.stop("n1")
 	c.start("n1")
 	c.atLevel(turn.Level1)
@@ -97,7 +97,7 @@ func TestLevelWaitsForAllMembers(t *testing.T) {
 // A leader that holds the level does not raise it, whatever the others know.
 func TestLeaderHoldsTheLevel(t *testing.T) {
 	c := newCluster(t, 1, holdsLevel0)
-	c.stays(turn.Level0, "n1 holds it at level 0")
+	c.keepsLevel(turn.Level0, "n1 holds it at level 0")
 }
 
 // startGated starts a cluster of one node whose level cannot rise before open is
@@ -125,7 +125,7 @@ func TestLevelWaitsForLearners(t *testing.T) {
 	}
 	eventuallyTrue(t, "n2 is a learner", func() bool { return r.status().Role == "learner" })
 	open()
-	c.stays(turn.Level0, "n2 runs a version that knows levels up to 0")
+	c.keepsLevel(turn.Level0, "n2 runs a version that knows levels up to 0")
 	c.stop("n2")
 	c.start("n2", func(cfg *Config) { cfg.Join = true })
 	c.atLevel(turn.NewestLevel)
@@ -199,7 +199,7 @@ func TestLevelWaitsForRecords(t *testing.T) {
 	c.atLevel(turn.NewestLevel)
 }
 
-// Operations by which only a leader changes the cluster are nobody's to submit.
+// Operations by which only a leader changes the cluster cannot be submitted.
 func TestInternalOperationsAreNotSubmitted(t *testing.T) {
 	c := newCluster(t, 1, holdsLevel0)
 	n1 := c.leader()

@@ -19,7 +19,7 @@ import (
 // and until then the node does not vote, nor stand for election (see ballot).
 //
 // That is sound because what this node acknowledged is in the logs of a majority that it may
-// not be counted to any more, and is not: it votes for nobody in or before the term that it
+// not be counted to any more, and is not: it gives no vote in or before the term that it
 // was in, and after that for those only whose log goes beyond that term, or it has been told
 // by the leader that it follows what it had acknowledged. It does so in doubt, as if an
 // older copy had been put back, since what can be read of a damaged log does not prove where
@@ -65,13 +65,13 @@ func (n *Node) renewLog(dir string, damage error) (raftlog.Engine, error) {
 func (n *Node) checkOthersElect(dir string, servers []raft.Server) error {
 	members, err := fsm.StoredMembers(dir)
 	if err != nil {
-		return fmt.Errorf("raftstore: who the members are is not known for certain: %w", err)
+		return fmt.Errorf("raftstore: the members are not known for certain: %w", err)
 	}
 	if err := checkVoters(n.id, servers, members); err != nil {
 		return err
 	}
 	if n.stable.Promised() == 0 {
-		return errors.New("raftstore: it is not known what terms this node has been in")
+		return errors.New("raftstore: the terms that this node has been in are not known")
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (n *Node) forgetLog() {
 		return
 	}
 	if err := (raftlog.Replacement{Dir: n.cfg.DataDir}).Forget(); err != nil {
-		n.log.Warn("cannot remove a damaged log that is not needed any more", "folder",
+		n.log.Warn("cannot remove a damaged log that is no longer needed", "folder",
 			filepath.Join(n.cfg.DataDir, raftlog.DamagedName), "error", err)
 	}
 }

@@ -121,7 +121,7 @@ func TestDamagedLogIsReplaced(t *testing.T) {
 	}
 }
 
-// What was lost with a damaged log, this node votes for nobody without.
+// What was lost with a damaged log, this node votes for no candidate without.
 func TestDamagedLogLosesNothing(t *testing.T) {
 	w := newWires()
 	c := newCluster(t, 3, w.option)
@@ -193,7 +193,7 @@ func rotEntry(t *testing.T, dir string, index uint64) {
 	}
 }
 
-// If the others are no majority, nobody could replace what is lost, and the log stays.
+// If the others are no majority, no node could replace what is lost, and the log stays.
 func TestDamagedLogWithoutOthersIsRefused(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -238,7 +238,7 @@ func markLoss(t *testing.T, dir string) (raftlog.Loss, bool) {
 }
 
 // The readable start of a damaged log may tell of members that were removed since: the
-// state, which records the members, decides. A node that is the last one left has nobody
+// state, which records the members, decides. A node that is the last one left has no other
 // to send it the rest, and of two neither has.
 func TestDamagedLogAfterRemovalsIsRefused(t *testing.T) {
 	for _, left := range []int{1, 2} {

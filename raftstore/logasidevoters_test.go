@@ -17,7 +17,7 @@ import (
 )
 
 // Learners elect no leader, though the state records them as members: a node that is the only
-// voter left has nobody to send it the rest.
+// voter left has no other node to send it the rest.
 func TestDamagedLogBesideLearnersIsRefused(t *testing.T) {
 	c := newCluster(t, 3)
 	c.ready()
@@ -54,10 +54,10 @@ func TestDamagedLogBesideLearnersIsRefused(t *testing.T) {
 }
 
 // leaveAlone removes all members but one.
-func (c *cluster) leaveAlone(stays string) {
+func (c *cluster) leaveAlone(last string) {
 	c.t.Helper()
 	for _, id := range slices.Sorted(maps.Keys(c.addrs)) {
-		if id == stays {
+		if id == last {
 			continue
 		}
 		c.change(func(leader *running) error { return leader.RemoveNode(c.t.Context(), id) })

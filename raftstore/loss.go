@@ -70,7 +70,7 @@ func (n *Node) say(m peer.Meeting) []byte {
 // others see of it, so only a start from an older copy makes it lack that.
 //
 // The other's own term counts like that of one that answers, but only while this node asks, and
-// as long as it knows nobody whom it could ask. At any other time, unless a loss is found, that
+// as long as it knows no node that it could ask. At any other time, unless a loss is found, that
 // term says nothing of this node: a candidate is in the term for which it wants the vote.
 func (n *Node) begin(ctx context.Context, m peer.Meeting) error {
 	if len(m.Said) == 0 {

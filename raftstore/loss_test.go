@@ -17,7 +17,7 @@ import (
 )
 
 // wouldVote asks a node whether it would vote for another one, if that had a log up to
-// some position. Asking binds nobody.
+// some position. Asking does not bind a node.
 func (c *cluster) wouldVote(voter, candidate string, end raftlog.Position) bool {
 	c.t.Helper()
 	r := c.nodes[voter]
@@ -63,7 +63,7 @@ func (c *cluster) killBoth() {
 	c.kill("n1")
 }
 
-// lost checks that n2, which lost "b" and is in reach of n3 alone, helps nobody to rule
+// lost checks that n2, which lost "b" and is in reach of n3 alone, helps no node to lead
 // without it, and gets it back from n1.
 func lostEntry(c *cluster, w *wires, mark raftlog.Position, doubt bool) {
 	c.t.Helper()
@@ -259,7 +259,7 @@ func TestOlderSnapshotsFolderIsRefused(t *testing.T) {
 	}
 }
 
-// A node that acknowledged an entry was in its term, whoever has heard of that otherwise.
+// A node that acknowledged an entry was in its term, even if no other node has heard of that.
 func TestAcknowledgementTellsTheTerm(t *testing.T) {
 	s := &sightings{byID: map[string]sighting{"n2": {Incarnation: "x", Index: 3, Term: 2, Promised: 2}}}
 	s.acked("n2", boot{}, raftlog.Position{Index: 9, Term: 4})

@@ -50,7 +50,7 @@ func (n *Node) recordMembers(ctx context.Context, t *propose.Term) (complete boo
 	}
 	for id := range recorded {
 		if _, err := n.forgetMember(ctx, t, id); err != nil {
-			n.log.Info("removed member not forgotten yet", "member", id, "error", err)
+			n.log.Info("record of a removed member not deleted yet", "member", id, "error", err)
 			complete = false
 		}
 	}
@@ -107,7 +107,7 @@ func (n *Node) watchMembers(ctx context.Context) {
 
 // removed reports whether this node is no longer a member. It need not have
 // heard of that: Raft stops talking to a server that is removed. Another node
-// knows, if its state comprises more than the own one, in which this node is
+// knows, if its state includes more than the own one, in which this node is
 // recorded, and does not have that record.
 func (n *Node) removed(ctx context.Context) bool {
 	for _, s := range n.configuration().Servers {
@@ -130,7 +130,7 @@ func (n *Node) removeHere(ctx context.Context, t *propose.Term, id string) error
 		if err := n.TransferLeadership(ctx); err != nil {
 			return err
 		}
-		return turn.Errorf(turn.Unknown, "the new leader is to remove node %s: ask again", id)
+		return turn.Errorf(turn.Unknown, "the new leader must remove node %s: repeat the request", id)
 	}
 	err := n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
 		if _, found := serverIn(now, id); !found {
@@ -146,7 +146,7 @@ func (n *Node) removeHere(ctx context.Context, t *propose.Term, id string) error
 	}
 	index, err := n.forgetMember(ctx, t, id)
 	if err != nil {
-		return turn.Errorf(turn.Unknown, "node %s is removed; that its record is forgotten is not certain: %v", id, err)
+		return turn.Errorf(turn.Unknown, "node %s was removed, but its record may not be deleted yet: %v", id, err)
 	}
 	n.spread(ctx, index)
 	return nil

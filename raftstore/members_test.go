@@ -84,7 +84,7 @@ func TestWipedNodeIsRefused(t *testing.T) {
 	}
 	put(t, c.leader(), "s", "x")
 
-	// The way back: remove, add anew.
+	// The way back: remove, add again.
 	c.wipe(f.id)
 	c.change(func(leader *running) error { return leader.RemoveNode(t.Context(), f.id) })
 	eventuallyTrue(t, "all nodes have heard of it", func() bool {
@@ -102,7 +102,7 @@ func TestWipedNodeIsRefused(t *testing.T) {
 	c.sameState()
 }
 
-// A wiped node that starts while it can reach nobody is turned away as soon as
+// A wiped node that starts while it can reach no other node is rejected as soon as
 // it can, and has no vote until then.
 func TestWipedNodeThatStartsAloneIsRefused(t *testing.T) {
 	c := newCluster(t, 3)

@@ -27,7 +27,7 @@ type change struct {
 // Config.Join. It may be called on any node, and again if it fails.
 func (n *Node) AddNode(ctx context.Context, id, addr string) error {
 	if id == "" || len(id) > 64 || addr == "" {
-		return turn.Errorf(turn.Invalid, "a node to add needs an id of 1 to 64 bytes and an address")
+		return turn.Errorf(turn.Invalid, "adding a node needs an id of 1 to 64 bytes and an address")
 	}
 	return n.change(ctx, change{ID: id, Addr: addr})
 }
@@ -167,7 +167,7 @@ func (n *Node) changeHere(ctx context.Context, c change) error {
 func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
 	decide func(now raft.Configuration) (raft.Future, error)) error {
 	if !n.changing.enter(ctx) {
-		return unavailable("the configuration was not changed: another change of it takes too long (%v)", ctx.Err())
+		return unavailable("the configuration was not changed: another change is still in progress (%v)", ctx.Err())
 	}
 	defer n.changing.leave()
 	if err := n.roomForChange(ctx); err != nil {
@@ -246,7 +246,7 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 // memberIn is an error if the node to add is a voter already.
 func memberIn(now raft.Configuration, c change) error {
 	if s, found := serverIn(now, c.ID); found && s.Suffrage == raft.Voter && string(s.Address) == c.Addr {
-		return turn.Errorf(turn.Exists, "node %s is a member already", c.ID)
+		return turn.Errorf(turn.Exists, "node %s is already a member", c.ID)
 	}
 	return nil
 }
@@ -260,7 +260,7 @@ func (n *Node) addLearner(ctx context.Context, t *propose.Term, c change) error 
 	defer n.levelGate.leave()
 	facts, err := n.net.Probe(ctx, c.Addr)
 	if err != nil {
-		return unavailable("node %s at %s does not answer as it should: %v", c.ID, c.Addr, err)
+		return unavailable("node %s at %s did not answer as expected: %v", c.ID, c.Addr, err)
 	}
 	if facts.NodeID != c.ID {
 		return turn.Errorf(turn.Invalid, "at %s there is node %s, not node %s", c.Addr, facts.NodeID, c.ID)

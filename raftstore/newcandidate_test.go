@@ -7,7 +7,7 @@ import (
 )
 
 // A node that was down while one member was added and another one was removed votes for the
-// new member, which it does not know, and follows it: nobody else could lead.
+// new member, which it does not know, and follows it: no other node could lead.
 func TestVoteForAMemberAddedMeanwhile(t *testing.T) {
 	c := newCluster(t, 3)
 	c.recordedAll()

@@ -152,7 +152,7 @@ func (n *Node) Watch(k turn.Key) (changed <-chan struct{}, stop func()) { return
 // between the steps of a long deletion, lest others wait for it.
 func (n *Node) Calm(ctx context.Context) error {
 	if err := n.state.Calm(ctx); err != nil {
-		return unavailable("the node has no room for long work: %v", err)
+		return unavailable("the node is too busy for long operations: %v", err)
 	}
 	return nil
 }

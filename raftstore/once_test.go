@@ -156,7 +156,7 @@ func TestLeaderKillsNeitherLoseNorDouble(t *testing.T) {
 		for _, r := range c.nodes {
 			writes.check(r)
 		}
-		for i := range 8 { // the next round's numbers start anew
+		for i := range 8 { // the next round's numbers start again
 			if _, err := f.Apply(t.Context(), &turn.Delete{Keys: []turn.Key{key(fmt.Sprint("w", i))}}); err != nil {
 				t.Fatal(err)
 			}

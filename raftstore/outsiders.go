@@ -66,7 +66,7 @@ func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 			return nil
 		}
 		return &peer.Refusal{Code: peer.RefusedOther,
-			Reason: fmt.Sprintf("node %s is not a member as far as node %s knows, whose log is behind; it is to "+
+			Reason: fmt.Sprintf("node %s is not a member as far as node %s knows, whose log is behind; it should "+
 				"try again", m.Remote.NodeID, n.id)}
 	}
 	return &peer.Refusal{Code: peer.RefusedMember,

@@ -36,7 +36,7 @@ func stranger(t *testing.T, says func() peer.Facts, options ...func(*peer.Config
 	return n
 }
 
-// Whoever is not a member gets no connection that can do something, though it knows the
+// A node that is not a member gets no connection that can do something, though it knows the
 // cluster's id. A node that is ahead may be a member that this one has not heard of.
 func TestOnlyMembersGetIn(t *testing.T) {
 	c := newCluster(t, 3)

@@ -53,7 +53,7 @@ func (c *simCluster) endSound() {
 }
 
 // While a leader's own log is not durable, what it sends to the others is durable
-// there, and yet nobody takes it for committed. A leader that is the only voter
+// there, and yet no node takes it for committed. A leader that is the only voter
 // commits by its own count, so nothing may run ahead.
 func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
 	for _, nodes := range []int{1, 3, 5} {
@@ -121,7 +121,7 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 }
 
 // A leader whose disk hangs makes way for another: the log of each other node goes
-// on, and nobody waits for that disk.
+// on, and no node waits for that disk.
 func TestALeaderWithAHangingDiskMakesWay(t *testing.T) {
 	bubble(t, func(t *testing.T, dir string) {
 		c, old, _, open := aheadCluster(t, dir, 3)

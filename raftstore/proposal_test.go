@@ -85,7 +85,7 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	c := newCluster(t, 3)
 	n := c.leader()
 	lt := n.writes.proposer.Current()
-	n.changing.enter(t.Context()) // another change is under way
+	n.changing.enter(t.Context()) // another change is in progress
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	decided := false

@@ -75,7 +75,7 @@ func (p readPeers) Query(ctx context.Context, leader string, q []byte) (r turn.R
 	answer, err := p.net.Call(ctx, leader, kindQuery, q)
 	switch {
 	case errors.Is(err, peer.ErrOverloaded):
-		return r, false, turn.Errorf(turn.Overloaded, "too many queries are under way between this node and the leader")
+		return r, false, turn.Errorf(turn.Overloaded, "too many queries are in flight between this node and the leader")
 	case err != nil && ctx.Err() != nil:
 		return r, false, unavailable("the leader did not answer in time: %v", err)
 	case err != nil:

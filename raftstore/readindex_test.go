@@ -101,7 +101,7 @@ func lateAnswersReachALeader(t *testing.T) bool {
 	texts(t, a, "s", turn.Linearizable)
 	c.level()
 
-	// Questions of a read, and heartbeats, arrive; their answers are under way.
+	// Questions of a read, and heartbeats, arrive; their answers are in flight.
 	for _, o := range others {
 		w.holdAnswers("n1", c.addrs[o], true)
 	}
@@ -110,7 +110,7 @@ func lateAnswersReachALeader(t *testing.T) bool {
 		r, _ := a.Query(context.Background(), &turn.Read{Key: key("s")}, turn.Consistency{})
 		early <- r
 	}()
-	eventuallyTrue(t, "a read is under way", func() bool { return a.reads.LeaderStats().Rounds >= 2 })
+	eventuallyTrue(t, "a read is in flight", func() bool { return a.reads.LeaderStats().Rounds >= 2 })
 	verifying := a.raft.Load().VerifyLeader() // makes it send heartbeats now
 	for _, o := range others {
 		eventuallyTrue(t, o+" has answered", func() bool { return w.held("n1", c.addrs[o]) >= 2 })
@@ -231,7 +231,7 @@ func TestBoundedReads(t *testing.T) {
 	}
 }
 
-// A leader that reaches nobody must not confirm itself, whether or not it has
+// A leader that reaches no other node must not confirm itself, whether or not it has
 // noticed yet that it is alone.
 func TestLeaderAloneIsNotConfirmed(t *testing.T) {
 	c := newCluster(t, 3, patient)

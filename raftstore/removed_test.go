@@ -44,9 +44,9 @@ func TestRefusalByANodeThatLags(t *testing.T) {
 	}
 }
 
-// A member that was away while another was added, and that can ask nobody, refuses it for
+// A member that was away while another was added, and that can ask no node, refuses it for
 // now. Neither stops for that.
-func TestMemberThatLagsStopsNobody(t *testing.T) {
+func TestMemberThatLagsStopsNoNode(t *testing.T) {
 	c := newCluster(t, 3, certified(t, "n4"))
 	c.recordedAll()
 	away := c.follower()
@@ -142,7 +142,7 @@ func TestStrangersDoNotHoldBackVouching(t *testing.T) {
 			t.Error("the members vouch for a stranger")
 		}
 		if !lags.vouchers.know("n3", lags.appliedIndex()) {
-			t.Error("nobody vouches for a member")
+			t.Error("no node vouches for a member")
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestRefusalWhileTheStateIsAside(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "state.db"), 0); err != nil {
 		t.Fatal(err)
 	}
-	f = c.start(f.id) // nobody is there to repair it
+	f = c.start(f.id) // no other node is there to repair it
 	eventuallyTrue(t, "it runs", func() bool { return f.raft.Load() != nil })
 	if f.recorded(f.id) != "" {
 		t.Fatal("the state was not put aside")

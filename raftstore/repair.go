@@ -67,7 +67,7 @@ func (c repairCluster) HandOver(ctx context.Context) {
 		err = n.forceTransfer(context.WithoutCancel(ctx))
 	}
 	if err != nil {
-		n.log.Warn("a node with a damaged state leads, and cannot hand over", "error", err)
+		n.log.Warn("this node leads with a damaged state, and cannot transfer leadership", "error", err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // Run runs the node until ctx ends or the node must stop. When ctx ends, a
-// leader hands over, calls under way are seen to their end, the state is flushed,
+// leader hands over, calls in flight are completed, the state is flushed,
 // and the error is nil. Otherwise the error says why the node must stop: it has
 // stopped taking part at once and flushes nothing, though a disk that hangs may keep
 // files open. On return everything is closed but for that.
@@ -172,7 +172,7 @@ func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 // receive hands Raft the messages of other nodes.
 func (n *Node) receive(ctx context.Context) { n.trans.run(ctx, n.log) }
 
-// retire prepares a clean stop: the leader hands over, and calls under way, own
+// retire prepares a clean stop: the leader hands over, and calls in flight, local
 // ones and other nodes', are seen to their end.
 func (n *Node) retire() {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
@@ -182,7 +182,7 @@ func (n *Node) retire() {
 	others, _ := n.voters()
 	if leader, _, _ := n.raftState(); leader && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
-			n.log.Warn("cannot hand leadership over before stopping", "error", err)
+			n.log.Warn("cannot transfer leadership before stopping", "error", err)
 		}
 	}
 	for ctx.Err() == nil && !n.writes.idle() {
@@ -216,7 +216,7 @@ func (n *Node) waitRaft(stopped raft.Future) {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.Calls.DrainWait)
 	defer cancel()
 	if err := await(ctx, stopped); err != nil {
-		n.log.Warn("Raft does not stop; going on without", "error", err)
+		n.log.Warn("Raft did not stop in time; continuing without it", "error", err)
 	}
 }
 

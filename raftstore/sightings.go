@@ -96,7 +96,8 @@ func openSightings(path string, log *slog.Logger) (*sightings, error) {
 		err = fmt.Errorf("it has version %d, this turnlog reads version %d", f.Version, sightingsVersion)
 	}
 	if err != nil {
-		log.Warn("what was seen of the other nodes is unreadable and is learned again", "file", path, "reason", err)
+		log.Warn("the record of what was seen of other nodes is unreadable; starting a new one", "file", path,
+			"reason", err)
 		return s, nil
 	}
 	if f.Nodes != nil {

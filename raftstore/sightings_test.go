@@ -62,7 +62,7 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 				Entries: []*raft.Log{{Index: 100, Term: 3}}}
 			var resp raft.AppendEntriesResponse
 			err := tr.AppendEntries("n2", addr, &args, &resp)
-			if (err == nil) != c.counts || err != nil && !errors.Is(err, errStartedAnew) {
+			if (err == nil) != c.counts || err != nil && !errors.Is(err, errRestarted) {
 				t.Errorf("the entries were sent: %v", err)
 			}
 			if seen := s.byID["n2"].position(); (seen == raftlog.Position{Index: 100, Term: 3}) != c.counts {

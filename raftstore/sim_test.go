@@ -64,7 +64,7 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	}
 	began := time.Now()
 	for time.Since(began) < simTime {
-		c.storm()
+		c.faultPhase()
 	}
 	c.net.heal()
 	stop()
@@ -90,8 +90,8 @@ func simulate(t *testing.T, seed uint64, dir string) {
 		nodes, len(w.ops), w.acked, w.unknown, len(w.pairs), v.Sessions, term, c.crashes, c.installed, c.replaced)
 }
 
-// storm does one or two things to the cluster, for a while.
-func (c *simCluster) storm() {
+// faultPhase does one or two things to the cluster, for a while.
+func (c *simCluster) faultPhase() {
 	last := time.Duration(100+c.rnd.IntN(4000)) * time.Millisecond
 	undo := []func(){c.fault(last)}
 	if c.rnd.IntN(3) == 0 {
@@ -127,7 +127,7 @@ func (c *simCluster) fault(last time.Duration) (undo func()) {
 		c.halt(id)
 	case 4: // alone
 		c.cut(id, others, true, true)
-	case 5: // heard by nobody, or deaf
+	case 5: // heard by no other node, or deaf
 		deaf := c.rnd.IntN(2) == 0
 		c.cut(id, others, !deaf, deaf)
 	case 6: // cut off from some

@@ -8,7 +8,7 @@ import (
 )
 
 // slowTimers are those of a node whose clock runs at a fifth of the others' speed,
-// or which is frozen now and then. Its lease outlasts their patience, so that only
+// or which is frozen now and then. Its lease outlasts their election timeouts, so that only
 // the confirmation of its reads keeps it from answering after another was elected.
 func slowTimers() Consensus {
 	return Consensus{Heartbeat: 3 * time.Second, Lease: 2400 * time.Millisecond}

@@ -28,7 +28,7 @@ const (
 )
 
 // exchange is what the network knows about a connection: what it carries, and to
-// which request the bytes under way belong. Guarded by net.mu; one per pair of
+// which request the bytes in flight belong. Guarded by net.mu; one per pair of
 // simConns.
 type exchange struct {
 	dialer  *simConn

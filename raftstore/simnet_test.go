@@ -21,7 +21,7 @@ import (
 type simNet struct {
 	mu        sync.Mutex
 	rnd       *rand.Rand
-	usual     time.Duration // delay of a line at most; with more of it, more is under way when a node dies
+	usual     time.Duration // delay of a line at most; with more of it, more is in flight when a node dies
 	lines     map[[2]string]*line
 	listeners map[string]*simListener
 	conns     map[*simConn]bool
@@ -202,7 +202,7 @@ func (c *simConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// delayLocked says how long bytes are under way.
+// delayLocked says how long bytes are in flight.
 func (n *simNet) delayLocked(c *simConn, b []byte) time.Duration {
 	l := n.lineLocked(c.from, c.to)
 	d := time.Duration(n.rnd.Int64N(int64(l.delay) + 1))

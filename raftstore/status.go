@@ -174,7 +174,7 @@ func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
 func (n *Node) watchStart(ctx context.Context) {
 	if others, voter := n.voters(); voter && len(others) == 0 {
 		if err := n.callElection(raft.ServerID(n.id), raft.ServerAddress(n.cfg.Advertise)); err != nil {
-			n.log.Debug("the election is not hurried", "error", err)
+			n.log.Debug("cannot hasten the election", "error", err)
 		}
 	}
 	for {
@@ -210,7 +210,7 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 		reasons = append(reasons, "the node is not a voter")
 	}
 	if l, missing := n.mark.Lost(); missing {
-		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, and has not got it back yet", l))
+		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, which no leader has sent again yet", l))
 		if leader, _ := n.lead.leader(); leader == "" && l.Doubt > 0 {
 			reasons = append(reasons, n.howToElect())
 		}
@@ -250,7 +250,7 @@ func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err err
 		return 0, "", err
 	}
 	if err := n.state.WaitApplied(ctx, r.Index); err != nil {
-		return 0, "", unavailable("the node did not come to log entry %d: %v", r.Index, err)
+		return 0, "", unavailable("the node did not reach log entry %d: %v", r.Index, err)
 	}
 	for { // hashing follows the flush
 		index, hash := n.state.StateHash()
@@ -258,10 +258,10 @@ func (n *Node) Checksum(ctx context.Context) (index uint64, hash string, err err
 			return index, hash, nil
 		}
 		if damage, halted := n.state.Damage(); halted {
-			return 0, "", unavailable("the state was not hashed, it is damaged: %v", damage)
+			return 0, "", unavailable("the state was not hashed, because it is damaged: %v", damage)
 		}
 		if !n.state.HashAwaited(r.Index) {
-			return 0, "", unavailable("the state was not hashed, another node's took its place meanwhile: try again")
+			return 0, "", unavailable("the state was not hashed, because another node's replaced it: try again")
 		}
 		select {
 		case <-ctx.Done():

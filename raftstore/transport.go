@@ -64,7 +64,7 @@ func newTransport(n *Node) *transport {
 //
 // It sends nothing once the node leads no more. Raft goes on sending, heartbeats above
 // all, until its main loop has got from the old term to the new one. That takes as
-// long as the disk does: while it hangs, others would obey nobody.
+// long as the disk does: while it hangs, the others would follow no leader.
 //
 // It cuts the entries to a number of bytes, since Raft bounds only their count.
 // Raft reads args.Entries again to see how far it got.
@@ -108,7 +108,7 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	}
 	last := args.Entries[len(args.Entries)-1]
 	if resp.Success && !t.seen.acked(string(id), boot, raftlog.Position{Index: last.Index, Term: last.Term}) {
-		return errStartedAnew
+		return errRestarted
 	}
 	return t.durable(last.Index)
 }
@@ -123,8 +123,8 @@ func (t *transport) run(ctx context.Context, log *slog.Logger) {
 
 var errDropped = errors.New("the log dropped an entry while it was read to be sent")
 
-// errStartedAnew has Raft send the entries again.
-var errStartedAnew = errors.New("the node was started again while it was sent entries: whether it has them is unknown")
+// errRestarted has Raft send the entries again.
+var errRestarted = errors.New("the node was restarted while it was sent entries: whether it has them is unknown")
 
 var errNotLeading = errors.New("this node is no longer the leader")
 
@@ -141,7 +141,7 @@ var errNotLeading = errors.New("this node is no longer the leader")
 // heartbeat waits for it: see docs/decisions/0001-heartbeats-in-the-main-loop.md.
 func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// RequestVote implements raft.Transport. A node that may not stand asks nobody.
+// RequestVote implements raft.Transport. A node that may not stand for election asks no other node.
 func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest,
 	resp *raft.RequestVoteResponse) error {
 	if err := errors.Join(t.ballot.Stands(), t.ballot.Elects(args.Term)); err != nil {

@@ -54,7 +54,7 @@ func TestNothingIsSentInPlaceOfAnEntry(t *testing.T) {
 	}
 }
 
-// The same with a real stale suffix: the deposed leader has an entry that nobody
+// The same with a real stale suffix: the deposed leader has an entry that no other node
 // else has, where the new leader has committed another one.
 func TestStaleSuffixIsNotApplied(t *testing.T) {
 	w := newWires()
@@ -178,7 +178,7 @@ func TestVotesAreAskedForOverANewConnection(t *testing.T) {
 }
 
 // Nor is a node that is to stand for election told so in vain.
-func TestOfficeIsOfferedOverANewConnection(t *testing.T) {
+func TestLeadershipIsOfferedOverANewConnection(t *testing.T) {
 	c := newCluster(t, 3)
 	defer c.killAll()
 	from, to := c.withBrokenConnections()

@@ -11,7 +11,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// The requests between nodes. Numbers are never given anew.
+// The requests between nodes. Numbers are never reused.
 const (
 	kindForward peer.Kind = peer.Ordered | 1 // a batch of commands for the leader
 	kindConfirm peer.Kind = peer.Ordered | 2 // is there a newer term? (see package readindex)

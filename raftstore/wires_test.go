@@ -93,7 +93,7 @@ func (w *wires) dropRequests(from, addr string, drop bool) {
 	}
 }
 
-// loseAnswers closes the connections: requests under way may have arrived, their
+// loseAnswers closes the connections: requests in flight may have arrived, their
 // answers are lost.
 func (w *wires) closeAll(from, addr string) {
 	s := w.state(from, addr)

@@ -192,7 +192,7 @@ func forwardedOutcomes(answer []byte, err error) ([]fsm.Outcome, *propose.Failur
 
 // lost is the failure of a batch of which it is not known what became.
 func lost(err error) *propose.Failure {
-	return &propose.Failure{Err: turn.Errorf(turn.Unknown, "what became of the batch is not known: %v", err)}
+	return &propose.Failure{Err: turn.Errorf(turn.Unknown, "the outcome of the batch is unknown: %v", err)}
 }
 
 // takeForwarded takes a batch of another node's, which this one should lead. It does not block.

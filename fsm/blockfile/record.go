@@ -37,7 +37,7 @@ func header() []byte { return append([]byte(magic), version) }
 func checkHeader(b []byte) error {
 	switch v := b[len(magic)]; {
 	case string(b[:len(magic)]) != magic:
-		return fmt.Errorf("%w: it does not begin as one", ErrCorrupt)
+		return fmt.Errorf("%w: it does not begin like one", ErrCorrupt)
 	case bits.OnesCount8(v^version) == 1: // the next version differs in two bits
 		return fmt.Errorf("%w: it has the version %d, one bit away from %d", ErrCorrupt, v, version)
 	case v > version:

@@ -69,7 +69,7 @@ type Config struct {
 // asked.
 func New(c Config) *Ballot { return &Ballot{cfg: c} }
 
-var errAsking = errors.New("this node has just started and asks the others what they have seen of it")
+var errAsking = errors.New("this node has just started, and is asking the members what they have seen of it")
 
 // Ask begins the time in which the others are asked.
 func (b *Ballot) Ask(limit time.Duration) {
@@ -172,7 +172,7 @@ func (b *Ballot) answer(rpc raft.RPC, log *slog.Logger) (done bool) {
 	if err == nil {
 		return false
 	}
-	log.Info("message of another node refused", "message", fmt.Sprintf("%T", rpc.Command), "reason", err)
+	log.Info("message of another node rejected", "message", fmt.Sprintf("%T", rpc.Command), "reason", err)
 	if refusal == nil {
 		rpc.Respond(nil, err)
 	} else {

@@ -74,7 +74,7 @@ func (v *voterSpace) moveTime(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, v.cfg.Wait)
 	defer cancel()
 	if err := v.cfg.Cluster.MoveTime(ctx); err != nil {
-		v.cfg.Logger.Debug("cluster time does not go on", "error", err)
+		v.cfg.Logger.Debug("cannot advance cluster time", "error", err)
 	}
 }
 
@@ -139,11 +139,11 @@ func (v *voterSpace) handOver(ctx context.Context) bool {
 		return false
 	}
 	v.next = time.Now().Add(handOverEvery)
-	v.cfg.Logger.Warn("the disk is nearly full, another node is to lead", "free", v.free.Load())
+	v.cfg.Logger.Warn("the disk is nearly full; transferring leadership", "free", v.free.Load())
 	ctx, cancel := context.WithTimeout(ctx, v.cfg.Wait)
 	defer cancel()
 	if err := v.cfg.Cluster.HandOver(ctx); err != nil {
-		v.cfg.Logger.Warn("no other node is made to lead", "error", err)
+		v.cfg.Logger.Warn("cannot transfer leadership", "error", err)
 		return false
 	}
 	return true

@@ -90,12 +90,12 @@ func (w *Watcher) Check() {
 	c := &w.cfg
 	free, err := c.FreeBytes(c.Dir)
 	if err != nil {
-		c.Logger.Warn("cannot tell the free disk space", "dir", c.Dir, "error", err)
+		c.Logger.Warn("cannot determine the free disk space", "dir", c.Dir, "error", err)
 		return
 	}
 	files, bounded, err := c.FreeFiles(c.Dir)
 	if err != nil {
-		c.Logger.Warn("cannot tell the free inodes", "dir", c.Dir, "error", err)
+		c.Logger.Warn("cannot determine the free inodes", "dir", c.Dir, "error", err)
 		return
 	}
 	w.free.Store(free)

@@ -129,7 +129,7 @@ func (i *Identity) LearnCluster(id string) error {
 		i.v.ClusterID = id
 		return i.write()
 	}
-	return fmt.Errorf("identity: this node belongs to cluster %s, its log says %s", i.v.ClusterID, id)
+	return fmt.Errorf("identity: this node belongs to cluster %s, but its log is of cluster %s", i.v.ClusterID, id)
 }
 
 // RandomID returns 128 random bits in hexadecimal.

@@ -117,7 +117,7 @@ func (r *Repairer) once(ctx context.Context, damage error) error {
 	// Damaged blocks are found again after a restart, and all else is served meanwhile.
 	if _, halted := r.state.Damage(); halted {
 		if err := noteDamage(r.cfg.Dir, damage); err != nil {
-			r.cfg.Logger.Warn("cannot note on disk that the state is damaged", "error", err)
+			r.cfg.Logger.Warn("cannot record on disk that the state is damaged", "error", err)
 		}
 	}
 	r.cfg.Cluster.HandOver(ctx)
@@ -131,7 +131,7 @@ func (r *Repairer) once(ctx context.Context, damage error) error {
 			continue
 		}
 		if err := forgetDamage(r.cfg.Dir); err != nil {
-			r.cfg.Logger.Warn("cannot forget on disk that the state was damaged", "error", err)
+			r.cfg.Logger.Warn("cannot remove the record that the state was damaged", "error", err)
 		}
 		r.cfg.Logger.Info("the state is repaired", "from", s.ID, "index", index, "duration", time.Since(began))
 		r.cfg.Repaired()
@@ -150,7 +150,7 @@ func notRepaired(damage error, errs []error, damaged []string) error {
 			"can be reached. What is whole on any member is served; delete the sessions that cannot be read, or write "+
 			"them again from an export: %w", strings.Join(damaged, ", "), damage)
 	}
-	return fmt.Errorf("no other member can be reached; it stays as it is until one can: %w", damage)
+	return fmt.Errorf("no other member can be reached; the state remains damaged until one can: %w", damage)
 }
 
 // endure is all that the only member can do: what is whole it serves, unless it cannot go

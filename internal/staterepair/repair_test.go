@@ -133,7 +133,7 @@ func TestStatesThatAreNotTaken(t *testing.T) {
 		"damaged": func(_, other *member) {
 			other.state.Halt(turn.Errorf(turn.Corrupt, "as if"))
 		},
-		"another node is being sent the state": func(_, other *member) { other.sends.Lock() },
+		"the state is being sent to another node": func(_, other *member) { other.sends.Lock() },
 	} {
 		m, other := damagedPair(t)
 		as(m, other)

@@ -60,7 +60,7 @@ func askState(in io.ReadWriter, least uint64) (last raftlog.Position, err error)
 		}
 		reason := make([]byte, binary.LittleEndian.Uint16(b[:]))
 		_, err := io.ReadFull(in, reason)
-		return last, errors.Join(fmt.Errorf("it sends no state: %s", reason), err)
+		return last, errors.Join(fmt.Errorf("it does not send its state: %s", reason), err)
 	}
 	_, err = io.ReadFull(in, b[:])
 	return raftlog.Position{Index: binary.LittleEndian.Uint64(b[:]), Term: binary.LittleEndian.Uint64(b[8:])}, err
@@ -74,13 +74,13 @@ func (r *Repairer) Send(ctx context.Context, c net.Conn, to string) {
 	if _, err := io.ReadFull(out, ask[:]); err != nil {
 		return
 	}
-	err := errors.New("another node is being sent the state")
+	err := errors.New("the state is being sent to another node")
 	if r.sends.TryLock() {
 		defer r.sends.Unlock()
 		var d *fsm.Dump
 		if d, err = r.dumpFrom(ctx, binary.LittleEndian.Uint64(ask[:])); err == nil {
 			if err := r.sendDump(out, d); err != nil {
-				r.cfg.Logger.Warn("the state was not sent whole to a node that repairs its own", "to", to, "error", err)
+				r.cfg.Logger.Warn("failed to send the state to a node that repairs its own", "to", to, "error", err)
 			}
 			return
 		}

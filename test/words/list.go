@@ -69,10 +69,7 @@ var phrases = func() (list []string) {
 }()
 
 // unfinished are the directories, with all below them, in which the words are still being replaced.
-var unfinished = []string{
-	"cluster-test", // mutants quote fsm
-	"raftstore",
-}
+var unfinished = []string{}
 
 // kept are uses that stay, by file or directory: names on disk, and words of a library.
 var kept = map[string][]string{

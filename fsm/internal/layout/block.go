@@ -150,7 +150,7 @@ func verifyBlock(value []byte) error {
 // that is copied would spread: over garbage collection, dumps and restores.
 func CheckBlock(key, value []byte) error {
 	if len(key) != BlockKeySize {
-		return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
+		return turn.Errorf(turn.Corrupt, "the key %x is not that of a block", key)
 	}
 	if err := verifyBlock(value); err != nil {
 		return InBlock(err, key)

@@ -53,7 +53,7 @@ func WholePair(bucket, key, value []byte) (err error) {
 		return CheckElement(key, value)
 	case string(BucketBlocks):
 		if len(key) != BlockKeySize {
-			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", key)
+			return turn.Errorf(turn.Corrupt, "the key %x is not that of a block", key)
 		}
 		if _, err := DecodeRef(key, value); err != nil {
 			return InBlock(err, key)

@@ -27,7 +27,7 @@ func (s *Store) BoundResident(ctx context.Context, limit int) {
 		}
 		err := s.ReleaseBeyond(limit)
 		if err != nil && last == nil {
-			s.Log.Warn("cannot bound the resident part of the state file: it is tried again", "path", path,
+			s.Log.Warn("cannot release pages of the state file; trying again later", "path", path,
 				"error", err, "retry_in", residentEvery)
 		}
 		last = err

@@ -94,7 +94,7 @@ func checkPair(from blobs, bucket, k, v []byte) error {
 		return layout.CheckElement(k, v)
 	case string(layout.BucketBlocks):
 		if len(k) != layout.BlockKeySize {
-			return turn.Errorf(turn.Corrupt, "the key %x is none of a block", k)
+			return turn.Errorf(turn.Corrupt, "the key %x is not that of a block", k)
 		}
 		block, err := wholeBlock(from, k, v)
 		if err == nil {

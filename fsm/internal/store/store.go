@@ -138,7 +138,7 @@ func (f openBoltFile) Close() error {
 // for some.
 func (s *Store) RemoveFiles(unused []uint64) {
 	if err := s.files.Committed(unused); err != nil {
-		s.Log.Warn("cannot remove a block file that is not needed any more", "error", err)
+		s.Log.Warn("cannot remove a block file that is no longer needed", "error", err)
 	}
 }
 
