@@ -91,10 +91,7 @@ func (b *boltEngine) Append(logs []*raft.Log) error {
 		return fmt.Errorf("%w: entry %d after %d", wal.ErrOutOfOrder, logs[0].Index, last)
 	}
 	if err := b.db.StoreLogs(logs); err != nil {
-		if errors.Is(err, syscall.ENOSPC) {
-			err = fmt.Errorf("%w (%w)", wal.ErrNoSpace, err) // the transaction was not committed
-		}
-		return err
+		return notStored(err)
 	}
 	if len(b.sizes) == 0 {
 		b.first = logs[0].Index
@@ -103,6 +100,15 @@ func (b *boltEngine) Append(logs []*raft.Log) error {
 		b.sizes = append(b.sizes, int32(len(l.Data)))
 	}
 	return nil
+}
+
+// notStored returns why entries were not stored. On a full disk, or beyond a quota, the transaction
+// was not committed, and can be tried again.
+func notStored(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fmt.Errorf("%w (%w)", wal.ErrNoSpace, err)
+	}
+	return err
 }
 
 func (b *boltEngine) Get(index uint64, log *raft.Log) error { return b.db.GetLog(index, log) }
