@@ -104,11 +104,14 @@ func TestUnknownOutcome(t *testing.T) {
 // While the disks are full, writes are rejected and reads work; when there
 // is space again, so do writes.
 func TestDiskFull(t *testing.T) {
-	var free atomic.Uint64
+	var free, looks atomic.Uint64
 	free.Store(1 << 40)
 	c := newCluster(t, 3, func(cfg *Config) {
 		cfg.Storage.ReserveBytes, cfg.Storage.CheckEvery = 64<<20, 5*time.Millisecond
-		cfg.Storage.FreeBytes = func(string) (uint64, error) { return free.Load(), nil }
+		cfg.Storage.FreeBytes = func(string) (uint64, error) {
+			looks.Add(1)
+			return free.Load(), nil
+		}
 	})
 	leader, f := c.pair()
 	put(t, f, "s", "x")
@@ -122,7 +125,8 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	free.Store(80 << 20) // more than the reserve, but not by half
-	time.Sleep(30 * time.Millisecond)
+	enough := looks.Load() + 30
+	eventuallyTrue(t, "the nodes have looked again", func() bool { return looks.Load() >= enough })
 	_, err := f.Apply(t.Context(), appendOp("s", "y"))
 	kindIs(t, err, turn.ReadOnly)
 	free.Store(1 << 30)
@@ -167,7 +171,7 @@ func TestFailedLogWriteStopsTheNode(t *testing.T) {
 	n3 := c.nodes["n3"]
 	others := []*running{c.nodes["n1"], c.nodes["n2"]}
 	writes := startWriters(t, "w", 4, func(i, _ int) *running { return others[i%2] })
-	time.Sleep(50 * time.Millisecond)
+	writes.begun()
 	disk.Fail(func(op simdisk.Op) error {
 		if op.Kind == simdisk.Sync {
 			return syscall.EIO

@@ -38,7 +38,7 @@ func (c *chaos) restart(id string) {
 // step does one thing to node id, or to its connections to another.
 func (c *chaos) step() {
 	id, other := ids(3)[c.r.IntN(3)], ids(3)[c.r.IntN(3)]
-	wait := time.Duration(c.r.IntN(300)) * time.Millisecond
+	wait := time.Duration(c.r.IntN(300)) * time.Millisecond // how long the fault lasts
 	switch c.r.IntN(7) {
 	case 0:
 		c.kill(id)
@@ -93,7 +93,7 @@ func TestChaos(t *testing.T) {
 	writes := startWriters(t, "w", 9, c.via)
 	for end := time.Now().Add(lasts); time.Now().Before(end); {
 		c.step()
-		time.Sleep(time.Duration(c.r.IntN(200)) * time.Millisecond)
+		time.Sleep(time.Duration(c.r.IntN(200)) * time.Millisecond) // without a new fault
 	}
 	c.leader()
 	c.ready()

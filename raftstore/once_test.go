@@ -113,7 +113,7 @@ func TestLostRepliesNeitherLoseNorDouble(t *testing.T) {
 	f := c.follower()
 	writes := startWriters(t, "w", 8, func(int, int) *running { return f })
 	to := c.addrs[c.leader().id]
-	for range 40 {
+	for range 40 { // the pauses are how long a fault lasts, and how long there is none
 		w.holdAnswers(f.id, to, true)
 		time.Sleep(time.Duration(rand.IntN(10)) * time.Millisecond)
 		w.closeAll(f.id, to)
@@ -145,10 +145,10 @@ func TestLeaderKillsNeitherLoseNorDouble(t *testing.T) {
 			}
 		}
 		writes := startWriters(t, "w", 8, func(i, _ int) *running { return []*running{f, other}[i%2] })
-		time.Sleep(time.Duration(50+rand.IntN(100)) * time.Millisecond)
+		time.Sleep(time.Duration(50+rand.IntN(100)) * time.Millisecond) // it may die at any point of a write
 		c.kill(leader.id)
 		put(t, f, "after", leader.id)
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(50 * time.Millisecond) // how long the others go on without it
 		c.start(leader.id)
 		if acked, unsure, failed := writes.end(); unsure+failed > 0 || acked < 10 {
 			t.Fatal("the death of the leader was noticed by a caller, or hardly anything was written")

@@ -77,8 +77,8 @@ func TestBenchTrials(t *testing.T) {
 		}
 		Verdicts []bench.Verdict
 	}
-	text := cli{t: t}.bench(time.Second, "growth", "shapes", "ttl", "--restart", "--messages", "300", "--sessions", "20",
-		"--clients", "8", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
+	text := cli{t: t}.bench(time.Second, "growth", "shapes", "ttl", "--restart", "--messages", "300",
+		"--sessions", "20", "--clients", "8", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}

@@ -43,7 +43,8 @@ func main() {
 	flag.Float64Var(&o.ratio, "ratio", 1.03, "how much slower a benchmark may have become")
 	flag.IntVar(&o.rounds, "rounds", 10, "how often each benchmark runs in each tree")
 	flag.DurationVar(&o.benchtime, "benchtime", 300*time.Millisecond, "how long a benchmark runs each time")
-	flag.StringVar(&o.benchstat, "benchstat", "golang.org/x/perf/cmd/benchstat@latest", "package and version of benchstat")
+	flag.StringVar(&o.benchstat, "benchstat",
+		"golang.org/x/perf/cmd/benchstat@latest", "package and version of benchstat")
 	flag.Parse()
 	slower, err := run(o)
 	if err != nil {

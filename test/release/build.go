@@ -44,7 +44,8 @@ func (o options) build(target string) (names []string, err error) {
 	name := "turnlog-" + o.version + "-" + goos + "-" + goarch
 	file := filepath.Join(o.out, name)
 	// Nothing of the machine gets in: no paths, no C library, and no build id, which would hash both.
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X main.version="+o.version,
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -buildid= -X main.version="+o.version,
 		"-o", file, "./cmd/turnlog")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+goos, "GOARCH="+goarch,
 		"GOAMD64=v1", "GOARM64=v8.0")

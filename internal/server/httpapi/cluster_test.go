@@ -90,13 +90,13 @@ func (m *member) call(t *testing.T, method, path, body string) (status int, answ
 
 func (m *member) ready(t *testing.T) {
 	t.Helper()
-	for range 1000 {
+	for range 6000 {
 		if status, _ := m.call(t, "GET", "/readyz", ""); status == http.StatusOK {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal("the node does not get ready")
+	t.Fatal("the node is not ready in a minute")
 }
 
 // seqs reads n events of a stream.
