@@ -45,7 +45,7 @@ func (n *Node) admit(m peer.Meeting) error {
 		return refusal
 	}
 	if err := n.overtaken(r); err != nil {
-		if m.Purpose == peer.Probe && n.cfg.TLS == nil && n.cfg.Secret == nil {
+		if m.Purpose == peer.Probe && n.cfg.Peers.TLS == nil && n.cfg.Peers.Secret == nil {
 			// Anyone may probe, and say what they like. A member connects by itself.
 			n.log.Error("a probe is ahead of this node", "error", err)
 			return &peer.Refusal{Code: peer.RefusedOther, Reason: err.Error()}

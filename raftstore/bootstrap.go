@@ -30,7 +30,7 @@ func (n *Node) bootstrap(ctx context.Context) error {
 	}
 	initial := n.cfg.InitialCluster
 	if len(initial) == 0 {
-		initial = map[string]string{n.id: n.cfg.Advertise}
+		initial = map[string]string{n.id: n.cfg.Peers.Advertise}
 	}
 	exists, err := n.askOthers(ctx, initial)
 	if err != nil || exists {

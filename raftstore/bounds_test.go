@@ -140,7 +140,7 @@ func TestFollowerWithoutSpaceHeals(t *testing.T) {
 	disk := simdisk.New()
 	c := newCluster(t, 3, func(cfg *Config) {
 		if cfg.NodeID == "n3" {
-			cfg.LogDisk, cfg.Storage.SegmentBytes = disk, 64<<10
+			cfg.Log.Disk, cfg.Storage.SegmentBytes = disk, 64<<10
 		}
 	})
 	c.leadBy("n1")
@@ -162,7 +162,7 @@ func TestFailedLogWriteStopsTheNode(t *testing.T) {
 	disk := simdisk.New()
 	own := func(cfg *Config) {
 		if cfg.NodeID == "n3" {
-			cfg.LogDisk = disk
+			cfg.Log.Disk = disk
 		}
 	}
 	c := newCluster(t, 3, own)
@@ -199,7 +199,7 @@ func TestSlowDisk(t *testing.T) {
 	c := newCluster(t, 3, func(cfg *Config) {
 		cfg.Storage.SlowSync, cfg.Storage.StuckSync = 100*time.Millisecond, time.Second
 		if cfg.NodeID == "n3" {
-			cfg.LogDisk = disk
+			cfg.Log.Disk = disk
 		}
 	})
 	c.leadBy("n3")

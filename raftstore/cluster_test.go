@@ -79,7 +79,8 @@ func testLogger() *slog.Logger {
 
 func (c *cluster) config(id string, options ...func(*Config)) Config {
 	cfg := Config{
-		NodeID: id, DataDir: filepath.Join(c.dir, id), RaftAddr: c.addrs[id], Advertise: c.addrs[id],
+		NodeID: id, DataDir: filepath.Join(c.dir, id),
+		Peers:          Peers{Addr: c.addrs[id], Advertise: c.addrs[id]},
 		InitialCluster: c.addrs,
 		Consensus: Consensus{
 			Heartbeat: 250 * time.Millisecond, Election: 250 * time.Millisecond, Lease: 200 * time.Millisecond,

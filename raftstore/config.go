@@ -23,14 +23,8 @@ type Config struct {
 	NodeID  string // 1–64 bytes; the node's name for as long as it is a member
 	DataDir string // of this node alone; made if it is not there
 
-	// RaftAddr is the address to listen on for other nodes, Advertise the one
-	// that they dial; default: the address of InitialCluster, or the listener's.
-	// Listener, if set, is used in place of RaftAddr, and closed by the Node.
-	RaftAddr  string
-	Advertise string
-	Listener  net.Listener
-	// RESPAddr and HTTPAddr are told to clients; the Node does not use them.
-	RESPAddr, HTTPAddr string
+	Peers   Peers
+	Clients ClientAddrs
 
 	// InitialCluster is the first configuration: node id → address. It is the
 	// same on all nodes and on every start. Empty: a cluster of this node alone.
@@ -43,18 +37,27 @@ type Config struct {
 	// do, to which it can still go back then. Nil: the level rises when all can follow.
 	HoldLevel *turn.ClusterLevel
 
-	Limits turn.Limits
-	State  fsm.Config // Dir and Logger are set by the Node
-
-	// LogEngine is "wal" or "boltdb". A data directory keeps its engine.
-	LogEngine string
-	LogDisk   wal.FS // for tests: the disk under engine "wal"
-
+	Limits    turn.Limits
+	State     fsm.Config // Dir and Logger are set by the Node
+	Log       Log
 	Consensus Consensus
 	Calls     CallBounds
 	Storage   StorageBounds
 
-	Clock Clock
+	Clock  Clock
+	Logger *slog.Logger // nil: discard
+
+	unaware bool // for tests: of levels, as versions before them
+}
+
+// Peers is how a node connects with the other nodes.
+type Peers struct {
+	// Addr is the address to listen on for other nodes, Advertise the one
+	// that they dial; default: the address of InitialCluster, or the listener's.
+	// Listener, if set, is used in place of Addr, and closed by the Node.
+	Addr      string
+	Advertise string
+	Listener  net.Listener
 	// Dial, TLS and Secret are those of peer.Config.
 	Dial   func(ctx context.Context, addr string) (net.Conn, error)
 	TLS    *peer.TLS
@@ -64,10 +67,18 @@ type Config struct {
 	Closed string
 	// Greetings and Conns bound the connections that other nodes open: see peer.Config.
 	Greetings, Conns int
-	Logger           *slog.Logger // nil: discard
+}
 
-	unaware bool                                // for tests: of levels, as versions before them
-	wrapLog func(raftlog.Engine) raftlog.Engine // for tests: what is between the node and its log
+// ClientAddrs are told to clients; the Node does not use them.
+type ClientAddrs struct{ RESPAddr, HTTPAddr string }
+
+// Log is what keeps a node's log.
+type Log struct {
+	// Engine is "wal" or "boltdb". A data directory keeps its engine.
+	Engine string
+	Disk   wal.FS // for tests: the disk under engine "wal"
+
+	wrap func(raftlog.Engine) raftlog.Engine // for tests: what is between the node and its log
 }
 
 // Consensus holds the settings of Raft.
@@ -131,14 +142,14 @@ func (c *Config) setDefaults() error {
 		return fmt.Errorf("raftstore: no data directory given")
 	}
 	if addr, ok := c.InitialCluster[c.NodeID]; ok {
-		c.Advertise = cmp.Or(c.Advertise, addr)
+		c.Peers.Advertise = cmp.Or(c.Peers.Advertise, addr)
 	} else if len(c.InitialCluster) > 0 && !c.Join {
 		return fmt.Errorf("raftstore: node %s is not part of the initial cluster; add it, or set Join", c.NodeID)
 	}
-	c.RaftAddr = cmp.Or(c.RaftAddr, c.Advertise, "127.0.0.1:7381")
-	c.LogEngine = cmp.Or(c.LogEngine, "wal")
-	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
-		return fmt.Errorf("raftstore: unknown log engine %q; use wal or boltdb", c.LogEngine)
+	c.Peers.Addr = cmp.Or(c.Peers.Addr, c.Peers.Advertise, "127.0.0.1:7381")
+	c.Log.Engine = cmp.Or(c.Log.Engine, "wal")
+	if c.Log.Engine != "wal" && c.Log.Engine != "boltdb" {
+		return fmt.Errorf("raftstore: unknown log engine %q; use wal or boltdb", c.Log.Engine)
 	}
 	if c.Limits == (turn.Limits{}) {
 		c.Limits = turn.DefaultLimits()

@@ -52,11 +52,11 @@ func checkTermKept(dir string) error {
 func (n *Node) checkLogKept(dir string) error {
 	path := filepath.Join(dir, raftlog.WALName)
 	var disk wal.FS = vfs.OS{}
-	if n.cfg.LogDisk != nil {
-		disk = n.cfg.LogDisk
+	if n.cfg.Log.Disk != nil {
+		disk = n.cfg.Log.Disk
 	}
 	_, err := disk.List(path)
-	if n.cfg.LogEngine == "boltdb" {
+	if n.cfg.Log.Engine == "boltdb" {
 		path = filepath.Join(dir, boltName)
 		_, err = os.Stat(path)
 	}

@@ -38,7 +38,7 @@ func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		open := func() error {
-			n, err := Open(Config{NodeID: "n1", DataDir: dir, RaftAddr: "127.0.0.1:0",
+			n, err := Open(Config{NodeID: "n1", DataDir: dir, Peers: Peers{Addr: "127.0.0.1:0"},
 				Storage: StorageBounds{SegmentBytes: 1 << 20}})
 			if err != nil {
 				return err
@@ -71,7 +71,7 @@ func replaceText(path, old, with string) error {
 }
 
 func TestLostMarkerIsRefused(t *testing.T) {
-	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0",
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), Peers: Peers{Addr: "127.0.0.1:0"},
 		Storage: StorageBounds{SegmentBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestLostMarkerIsRefused(t *testing.T) {
 }
 
 func TestForgottenTermIsRefused(t *testing.T) {
-	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0",
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), Peers: Peers{Addr: "127.0.0.1:0"},
 		Storage: StorageBounds{SegmentBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestForgottenTermIsRefused(t *testing.T) {
 
 // The same if the log's end was lost as well: the mark remembers.
 func TestForgottenTermOfALostEndIsRefused(t *testing.T) {
-	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), RaftAddr: "127.0.0.1:0",
+	n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), Peers: Peers{Addr: "127.0.0.1:0"},
 		Storage: StorageBounds{SegmentBytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)

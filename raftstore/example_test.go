@@ -23,7 +23,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir, Listener: nodes})
+	n, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir, Peers: raftstore.Peers{Listener: nodes}})
 	if err != nil {
 		log.Fatal(err)
 	}

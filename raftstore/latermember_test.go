@@ -137,9 +137,9 @@ func TestNamedMembersDialInTime(t *testing.T) {
 			var longest time.Duration
 			n := c.open("n1", func(cfg *Config) {
 				closed, closes := context.WithCancel(context.Background())
-				cfg.Listener = unreached{closed, closes}
+				cfg.Peers.Listener = unreached{closed, closes}
 				cfg.Consensus.Heartbeat = heartbeat
-				cfg.Dial = func(context.Context, string) (net.Conn, error) {
+				cfg.Peers.Dial = func(context.Context, string) (net.Conn, error) {
 					if now := time.Now(); !last.IsZero() {
 						longest = max(longest, now.Sub(last))
 					}

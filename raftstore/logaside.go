@@ -34,7 +34,7 @@ import (
 // it returns the damage, and the log is as it was.
 func (n *Node) renewLog(dir string, damage error) (raftlog.Engine, error) {
 	var corrupt *wal.CorruptError
-	if !errors.As(damage, &corrupt) || n.cfg.LogDisk != nil {
+	if !errors.As(damage, &corrupt) || n.cfg.Log.Disk != nil {
 		return nil, damage
 	}
 	r := raftlog.Replacement{Dir: dir}

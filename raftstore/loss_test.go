@@ -107,7 +107,7 @@ func TestRotInTheLastBatchLosesNothing(t *testing.T) {
 	disk := simdisk.New()
 	c := newCluster(t, 3, w.option, func(cfg *Config) {
 		if cfg.NodeID == "n2" {
-			cfg.LogDisk = disk
+			cfg.Log.Disk = disk
 		}
 	})
 	divided(c, w, func() {})
@@ -154,7 +154,8 @@ func rotLastBatch(t *testing.T, disk *simdisk.Disk, dir string) {
 // markOf reads the mark of a node that is down.
 func markOf(t *testing.T, dir string) raftlog.Position {
 	t.Helper()
-	n, err := Open(Config{NodeID: filepath.Base(dir), DataDir: dir, RaftAddr: "127.0.0.1:0", Logger: testLogger()})
+	n, err := Open(Config{NodeID: filepath.Base(dir), DataDir: dir, Peers: Peers{Addr: "127.0.0.1:0"},
+		Logger: testLogger()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -193,7 +193,7 @@ func TestForeignDirectories(t *testing.T) {
 		t.Fatalf("another node's directory: %v", err)
 	}
 	cfg = c.config("n1")
-	cfg.LogEngine = "boltdb"
+	cfg.Log.Engine = "boltdb"
 	if _, err := Open(cfg); err == nil || !strings.Contains(err.Error(), "engine wal") {
 		t.Fatalf("another engine's directory: %v", err)
 	}

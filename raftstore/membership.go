@@ -220,8 +220,8 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 	if err := memberIn(n.configuration(), c); err != nil {
 		return err
 	}
-	if n.cfg.Closed != "" {
-		return turn.Errorf(turn.Invalid, "node %s cannot be added: %s", c.ID, n.cfg.Closed)
+	if n.cfg.Peers.Closed != "" {
+		return turn.Errorf(turn.Invalid, "node %s cannot be added: %s", c.ID, n.cfg.Peers.Closed)
 	}
 	if err := n.addLearner(ctx, t, c); err != nil {
 		return err

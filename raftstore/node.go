@@ -133,8 +133,8 @@ func newSignals() signals {
 // Close closes the files of a Node that was not given to Run.
 func (n *Node) Close() error {
 	err := n.storage.close()
-	if n.cfg.Listener != nil {
-		if end := n.cfg.Listener.Close(); end != nil && !errors.Is(end, net.ErrClosed) {
+	if n.cfg.Peers.Listener != nil {
+		if end := n.cfg.Peers.Listener.Close(); end != nil && !errors.Is(end, net.ErrClosed) {
 			err = errors.Join(err, end)
 		}
 	}

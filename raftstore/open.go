@@ -86,8 +86,8 @@ func (n *Node) openFiles() (err error) {
 	if n.state, err = n.repairer.Open(state); err != nil {
 		return beyondRepair(err)
 	}
-	if members := len(n.state.Members()); n.cfg.Closed != "" && members > 1 {
-		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Closed)
+	if members := len(n.state.Members()); n.cfg.Peers.Closed != "" && members > 1 {
+		return fmt.Errorf("raftstore: this node is one of %d, and %s", members, n.cfg.Peers.Closed)
 	}
 	n.snaps, err = snapshot.Open(filepath.Join(dir, snapshotsName), snapshot.Config{
 		State: n.state, Rate: n.cfg.Storage.SnapshotRate, Clock: n.cfg.Clock, Advice: reseed, Logger: n.log,
@@ -103,7 +103,7 @@ func (n *Node) openLog(dir string) (err error) {
 	if err := n.checkEngine(dir); err != nil {
 		return err
 	}
-	if n.cfg.LogEngine != "boltdb" && n.cfg.LogDisk == nil {
+	if n.cfg.Log.Engine != "boltdb" && n.cfg.Log.Disk == nil {
 		if err := (raftlog.Replacement{Dir: dir}).Undo(); err != nil {
 			return err
 		}
@@ -112,8 +112,8 @@ func (n *Node) openLog(dir string) (err error) {
 		return err
 	}
 	var disk wal.FS = vfs.OS{}
-	if n.cfg.LogDisk != nil {
-		disk = n.cfg.LogDisk
+	if n.cfg.Log.Disk != nil {
+		disk = n.cfg.Log.Disk
 	}
 	if n.mark, err = raftlog.OpenHighWater(disk, dir, n.ident.Get().Incarnation, n.halt, n.log); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (n *Node) openLog(dir string) (err error) {
 			return err
 		}
 	}
-	if n.cfg.wrapLog != nil {
-		e = n.cfg.wrapLog(e)
+	if n.cfg.Log.wrap != nil {
+		e = n.cfg.Log.wrap(e)
 	}
 	n.logs = raftlog.New(e, raftlog.Config{
 		Mark: n.mark, Fail: n.fail, Halt: n.haltLog,
@@ -147,7 +147,7 @@ const (
 // configured one.
 func (n *Node) checkEngine(dir string) error {
 	other, name := "boltdb", boltName
-	if n.cfg.LogEngine == "boltdb" {
+	if n.cfg.Log.Engine == "boltdb" {
 		other, name = "wal", raftlog.WALName
 	}
 	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -157,11 +157,11 @@ func (n *Node) checkEngine(dir string) error {
 }
 
 func (n *Node) openEngine(dir string) (raftlog.Engine, error) {
-	if n.cfg.LogEngine == "boltdb" {
+	if n.cfg.Log.Engine == "boltdb" {
 		return raftlog.OpenBolt(filepath.Join(dir, boltName))
 	}
 	l, err := wal.Open(filepath.Join(dir, raftlog.WALName), wal.Options{
-		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.LogDisk, Logger: n.log,
+		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.Log.Disk, Logger: n.log,
 	})
 	if err != nil {
 		return nil, err
@@ -170,24 +170,25 @@ func (n *Node) openEngine(dir string) (raftlog.Engine, error) {
 }
 
 func (n *Node) listen() (err error) {
-	if n.cfg.Listener == nil {
-		if n.cfg.Listener, err = net.Listen("tcp", n.cfg.RaftAddr); err != nil {
+	if n.cfg.Peers.Listener == nil {
+		if n.cfg.Peers.Listener, err = net.Listen("tcp", n.cfg.Peers.Addr); err != nil {
 			return fmt.Errorf("raftstore: listen for other nodes: %w", err)
 		}
 	}
-	n.cfg.Advertise = cmp.Or(n.cfg.Advertise, n.cfg.Listener.Addr().String())
+	n.cfg.Peers.Advertise = cmp.Or(n.cfg.Peers.Advertise, n.cfg.Peers.Listener.Addr().String())
 	return nil
 }
 
 // wire connects the parts with each other.
 func (n *Node) wire() {
 	n.net = peer.New(peer.Config{
-		Listener: n.cfg.Listener, Advertise: n.cfg.Advertise,
+		Listener: n.cfg.Peers.Listener, Advertise: n.cfg.Peers.Advertise,
 		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
 		Serve: n.serve, Ordered: n.ordered,
 		Transfer: func(ctx context.Context, c net.Conn, to peer.Facts) { n.repairer.Send(ctx, c, to.NodeID) },
-		Dial:     n.cfg.Dial, TLS: n.cfg.TLS, Secret: n.cfg.Secret, Closed: n.cfg.Closed, MaxGreetings: n.cfg.Greetings,
-		MaxConns: n.cfg.Conns, Logger: n.log,
+		Dial:     n.cfg.Peers.Dial, TLS: n.cfg.Peers.TLS, Secret: n.cfg.Peers.Secret,
+		Closed: n.cfg.Peers.Closed, MaxGreetings: n.cfg.Peers.Greetings,
+		MaxConns: n.cfg.Peers.Conns, Logger: n.log,
 		// a node that starts may have to be dialed to hear what this one has seen: see hearsay
 		RetryMax: n.askTime() / 2,
 	})

@@ -108,7 +108,7 @@ func (n *Node) outsider(r peer.Facts, purpose peer.Purpose) bool {
 	if _, leader := n.raft.Load().LeaderWithID(); string(leader) == r.NodeID {
 		return false
 	}
-	return purpose != peer.Stream || n.cfg.TLS != nil || !n.ahead(r)
+	return purpose != peer.Stream || n.cfg.Peers.TLS != nil || !n.ahead(r)
 }
 
 // ahead reports whether a node's log is ahead of this one's. Of a version that does not

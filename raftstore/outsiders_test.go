@@ -65,7 +65,7 @@ func TestOnlyMembersGetIn(t *testing.T) {
 			true},
 		"of an older version, ahead": {claim(func(f *peer.Facts) { f.Progress = 1 << 40 }), true},
 	} {
-		s, err := stranger(t, test.says).Streams().Dial(n.cfg.Advertise, 5*time.Second)
+		s, err := stranger(t, test.says).Streams().Dial(n.cfg.Peers.Advertise, 5*time.Second)
 		var r *peer.Refusal
 		if test.in != (err == nil) || err != nil && (!errors.As(err, &r) || r.Code != peer.RefusedMember) {
 			t.Errorf("%s: %v", name, err)
@@ -85,7 +85,7 @@ func TestOnlyMembersGetIn(t *testing.T) {
 				}
 			}
 		})
-		requests.SetPeers(map[string]string{n.id: n.cfg.Advertise})
+		requests.SetPeers(map[string]string{n.id: n.cfg.Peers.Advertise})
 		<-refused
 	}
 }
@@ -105,9 +105,9 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 		return peer.Facts{ClusterID: ident.ClusterID, NodeID: ident.NodeID, Incarnation: ident.Incarnation,
 			Wall: time.Now(), Level: n.facts().Level}
 	})
-	ghost.SetPeers(map[string]string{n.id: n.cfg.Advertise})
+	ghost.SetPeers(map[string]string{n.id: n.cfg.Peers.Advertise})
 	eventuallyTrue(t, "it is connected", func() bool { return ghost.Connected(n.id) })
-	stream, err := ghost.Streams().Dial(n.cfg.Advertise, 5*time.Second)
+	stream, err := ghost.Streams().Dial(n.cfg.Peers.Advertise, 5*time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 	}
 	eventuallyTrue(t, "it is cut off", func() bool { return !ghost.Connected(n.id) })
 	var r *peer.Refusal
-	if _, err := ghost.Streams().Dial(n.cfg.Advertise, 5*time.Second); !errors.As(err, &r) ||
+	if _, err := ghost.Streams().Dial(n.cfg.Peers.Advertise, 5*time.Second); !errors.As(err, &r) ||
 		r.Code != peer.RefusedMember {
 		t.Errorf("it comes again: %v", err)
 	}
@@ -133,7 +133,7 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 }
 
 func TestSecretOfACluster(t *testing.T) {
-	knows := func(cfg *Config) { cfg.Secret = &peer.Secret{Keys: [][]byte{make([]byte, peer.MinKey)}} }
+	knows := func(cfg *Config) { cfg.Peers.Secret = &peer.Secret{Keys: [][]byte{make([]byte, peer.MinKey)}} }
 	c := newCluster(t, 3, knows)
 	for _, id := range ids(3) {
 		put(t, c.nodes[id], "s", id)
@@ -155,7 +155,7 @@ func TestSecretOfACluster(t *testing.T) {
 }
 
 func TestClosedNode(t *testing.T) {
-	c := newCluster(t, 1, func(cfg *Config) { cfg.Closed = "it is closed" })
+	c := newCluster(t, 1, func(cfg *Config) { cfg.Peers.Closed = "it is closed" })
 	n := c.leader()
 	put(t, n, "s", "x")
 	if err := n.AddNode(t.Context(), "n2", "127.0.0.1:1"); turn.KindOf(err) != turn.Invalid ||
@@ -170,7 +170,7 @@ func TestMemberOfMoreIsNotClosed(t *testing.T) {
 	f := three.follower()
 	eventuallyTrue(t, "members are kept", func() bool { return len(f.state.Members()) == 3 })
 	three.stop(f.id)
-	if _, err := Open(three.config(f.id, func(cfg *Config) { cfg.Closed = "it is closed" })); err == nil ||
+	if _, err := Open(three.config(f.id, func(cfg *Config) { cfg.Peers.Closed = "it is closed" })); err == nil ||
 		!strings.Contains(err.Error(), "one of 3, and it is closed") {
 		t.Errorf("a member of three opens: %v", err)
 	}
@@ -199,7 +199,7 @@ func certified(t *testing.T, more ...string) func(*Config) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cfg.TLS = &peer.TLS{Client: s.Client, Server: s.ServerForEqual(), Verify: certs.NodeNames(nil).Verify}
+		cfg.Peers.TLS = &peer.TLS{Client: s.Client, Server: s.ServerForEqual(), Verify: certs.NodeNames(nil).Verify}
 	}
 }
 
@@ -226,7 +226,7 @@ func TestLeaderThatWasAddedMeanwhile(t *testing.T) {
 	})
 	delete(c.addrs, "n4") // in its own initial cluster there is none
 	back := c.start(away.id)
-	c.addrs["n4"] = c.nodes["n4"].cfg.Advertise
+	c.addrs["n4"] = c.nodes["n4"].cfg.Peers.Advertise
 	eventuallyTrue(t, "it knows the new leader", func() bool { return back.recorded("n4") != "" })
 	c.sameState()
 }

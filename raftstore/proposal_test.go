@@ -124,7 +124,7 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	for _, id := range ids(3) {
 		full[id] = new(atomic.Bool)
 		c.start(id, func(cfg *Config) {
-			cfg.wrapLog = func(e raftlog.Engine) raftlog.Engine { return fullable{e, full[id]} }
+			cfg.Log.wrap = func(e raftlog.Engine) raftlog.Engine { return fullable{e, full[id]} }
 		})
 	}
 	c.recordedAll()

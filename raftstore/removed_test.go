@@ -67,7 +67,7 @@ func TestMemberThatLagsStopsNoNode(t *testing.T) {
 	}
 	c.start(away.id, func(cfg *Config) {
 		cfg.InitialCluster = before
-		cfg.Dial = func(context.Context, string) (net.Conn, error) { return nil, errors.New("cut") }
+		cfg.Peers.Dial = func(context.Context, string) (net.Conn, error) { return nil, errors.New("cut") }
 	})
 	eventuallyTrue(t, "n4 is refused", func() bool {
 		_, err := n4.statusOf(t.Context(), away.id)
@@ -187,11 +187,11 @@ func TestProbeStopsNoNode(t *testing.T) {
 			Level: n.facts().Level, LogIndex: 1 << 40, LogTerm: 1000}
 	})
 	var r *peer.Refusal
-	if _, err := ahead.Probe(t.Context(), n.cfg.Advertise); !errors.As(err, &r) || r.Code != peer.RefusedOther {
+	if _, err := ahead.Probe(t.Context(), n.cfg.Peers.Advertise); !errors.As(err, &r) || r.Code != peer.RefusedOther {
 		t.Errorf("the probe ended with: %v", err)
 	}
 	put(t, n, "s", "y")
-	ahead.SetPeers(map[string]string{n.id: n.cfg.Advertise})
+	ahead.SetPeers(map[string]string{n.id: n.cfg.Peers.Advertise})
 	if err := c.ended(n); err == nil ||
 		!strings.Contains(err.Error(), "an older copy of this node's data was put back") {
 		t.Errorf("the node ends with: %v", err)
@@ -207,7 +207,7 @@ func TestOffsetsOfMembersOnly(t *testing.T) {
 			return peer.Facts{ClusterID: n.ident.Get().ClusterID, NodeID: id, Incarnation: "i", Wall: time.Now(),
 				Level: n.facts().Level}
 		})
-		if _, err := s.Probe(t.Context(), n.cfg.Advertise); err != nil {
+		if _, err := s.Probe(t.Context(), n.cfg.Peers.Advertise); err != nil {
 			t.Fatal(err)
 		}
 	}

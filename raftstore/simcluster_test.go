@@ -138,9 +138,12 @@ func (c *simCluster) config(id string) Config {
 		addrs[id] = id
 	}
 	cfg := Config{
-		NodeID: id, DataDir: filepath.Join(c.dir, id), Advertise: id, InitialCluster: addrs,
-		Listener: c.net.listen(id), LogDisk: c.disks[id],
-		Dial: func(ctx context.Context, addr string) (net.Conn, error) { return c.net.dial(ctx, id, addr) },
+		NodeID: id, DataDir: filepath.Join(c.dir, id), InitialCluster: addrs,
+		Peers: Peers{
+			Advertise: id, Listener: c.net.listen(id),
+			Dial: func(ctx context.Context, addr string) (net.Conn, error) { return c.net.dial(ctx, id, addr) },
+		},
+		Log: Log{Disk: c.disks[id]},
 		Storage: StorageBounds{
 			SegmentBytes: 64 << 10, CompactBytes: 48 << 10, TailBytes: 8 << 10,
 			FreeBytes: func(string) (uint64, error) { return 1 << 40, nil },
@@ -168,7 +171,7 @@ func (c *simCluster) startWith(cfg Config) {
 	}
 	slow := &slowEngine{rnd: rand.New(rand.NewPCG(c.rnd.Uint64(), 0)),
 		stored: func(logs []*raft.Log) { c.net.safety.stored(id, logs) }}
-	cfg.wrapLog = func(e raftlog.Engine) raftlog.Engine {
+	cfg.Log.wrap = func(e raftlog.Engine) raftlog.Engine {
 		slow.Engine = e
 		return slow
 	}

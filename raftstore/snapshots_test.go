@@ -25,7 +25,7 @@ func calm(cfg *Config) {
 func TestSnapshotInstall(t *testing.T) {
 	for _, engine := range []string{"wal", "boltdb"} {
 		t.Run(engine, func(t *testing.T) {
-			c := newCluster(t, 3, smallLog, calm, func(cfg *Config) { cfg.LogEngine = engine })
+			c := newCluster(t, 3, smallLog, calm, func(cfg *Config) { cfg.Log.Engine = engine })
 			c.leader()
 			c.ready()
 			away := c.follower()

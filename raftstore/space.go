@@ -56,7 +56,7 @@ func (c spaceCluster) MoveTime(ctx context.Context) error {
 // logIsFull reports whether the log has room for a few more entries only, and the
 // disk has none for another segment.
 func (n *Node) logIsFull(free uint64) bool {
-	if n.cfg.LogEngine == "boltdb" {
+	if n.cfg.Log.Engine == "boltdb" {
 		return free < 8<<20 // it has nothing in reserve
 	}
 	return free < uint64(n.cfg.Storage.SegmentBytes) && n.logs.Room() < n.logMargin()
@@ -70,7 +70,7 @@ func (n *Node) logMargin() int64 { return min(1<<20, n.cfg.Storage.SegmentBytes/
 // not (see rejected in raftlog/proposal.go); and the retry would stop the next leader.
 func (n *Node) roomForChange(ctx context.Context) error {
 	n.space.Check()
-	room := func() bool { return n.cfg.LogEngine == "boltdb" || n.logs.Room() >= n.logMargin() }
+	room := func() bool { return n.cfg.Log.Engine == "boltdb" || n.logs.Room() >= n.logMargin() }
 	for end := time.Now().Add(time.Second); !room() && time.Now().Before(end); { // the next segment is being made
 		if !signal.Wait(ctx, nil, 5*time.Millisecond) {
 			break

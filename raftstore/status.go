@@ -49,7 +49,7 @@ type nodeStatus struct {
 func (n *Node) status() nodeStatus {
 	s := nodeStatus{
 		ID: n.id, Incarnation: n.ident.Get().Incarnation,
-		RESPAddr: n.cfg.RESPAddr, HTTPAddr: n.cfg.HTTPAddr,
+		RESPAddr: n.cfg.Clients.RESPAddr, HTTPAddr: n.cfg.Clients.HTTPAddr,
 		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
 		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
@@ -173,7 +173,7 @@ func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
 // is alone need not wait for an election to come about.
 func (n *Node) watchStart(ctx context.Context) {
 	if others, voter := n.voters(); voter && len(others) == 0 {
-		if err := n.callElection(raft.ServerID(n.id), raft.ServerAddress(n.cfg.Advertise)); err != nil {
+		if err := n.callElection(raft.ServerID(n.id), raft.ServerAddress(n.cfg.Peers.Advertise)); err != nil {
 			n.log.Debug("cannot hasten the election", "error", err)
 		}
 	}

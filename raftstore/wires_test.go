@@ -30,7 +30,7 @@ func newWires() *wires { return &wires{links: make(map[link]*wireState)} }
 // option puts the wires under every node of a cluster.
 func (w *wires) option(cfg *Config) {
 	from := cfg.NodeID
-	cfg.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+	cfg.Peers.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 		s := w.state(from, addr)
 		s.mu.Lock()
 		drop := s.drop

@@ -95,9 +95,9 @@ func open(dir string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir, Listener: nodes, Logger: quiet,
+	node, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir, Logger: quiet,
+		Peers:     raftstore.Peers{Listener: nodes, Closed: "it is a test's, without other nodes"},
 		Storage:   raftstore.StorageBounds{SegmentBytes: segment},
-		Closed:    "it is a test's, without other nodes",
 		Consensus: raftstore.Consensus{Heartbeat: election, Election: election, Lease: election}})
 	if err != nil {
 		nodes.Close()

@@ -180,20 +180,23 @@ func openNode(cfg *config.Config, log *slog.Logger, resp, http net.Addr, credent
 	}
 	return raftstore.Open(raftstore.Config{
 		NodeID: cfg.NodeID, DataDir: cfg.DataDir,
-		RaftAddr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise,
-		RESPAddr:       cmp.Or(cfg.RESPAdvertise, resp.String()),
-		HTTPAddr:       cmp.Or(cfg.HTTPAdvertise, http.String()),
+		Peers: raftstore.Peers{
+			Addr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise,
+			Dial: dialer(dials),
+			TLS:  credentials.peerTLS(), Secret: credentials.cluster, Closed: closedPort(cfg),
+			Greetings: d.Greetings(), Conns: d.Members(),
+		},
+		Clients: raftstore.ClientAddrs{
+			RESPAddr: cmp.Or(cfg.RESPAdvertise, resp.String()), HTTPAddr: cmp.Or(cfg.HTTPAdvertise, http.String()),
+		},
 		InitialCluster: cluster, Join: cfg.Join,
 		HoldLevel: cfg.Hold(),
 		Limits:    cfg.Limits(),
-		LogEngine: cfg.LogEngine,
+		Log:       raftstore.Log{Engine: cfg.LogEngine},
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
 		Storage: raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes),
 			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
-		State: stateBudget(int(cfg.MemoryBudget)),
-		Dial:  dialer(dials),
-		TLS:   credentials.peerTLS(), Secret: credentials.cluster, Closed: closedPort(cfg),
-		Greetings: d.Greetings(), Conns: d.Members(),
+		State:  stateBudget(int(cfg.MemoryBudget)),
 		Logger: log,
 	})
 }

@@ -38,8 +38,8 @@ type member struct {
 func start(t *testing.T, id, dir string, l net.Listener, peers map[string]string) *member {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	node, err := raftstore.Open(raftstore.Config{NodeID: id, DataDir: dir, Listener: l, InitialCluster: peers,
-		Logger: quiet})
+	node, err := raftstore.Open(raftstore.Config{NodeID: id, DataDir: dir, InitialCluster: peers,
+		Peers: raftstore.Peers{Listener: l}, Logger: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,8 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	node, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir, RaftAddr: "127.0.0.1:0"})
+	node, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir,
+		Peers: raftstore.Peers{Addr: "127.0.0.1:0"}})
 	if err != nil {
 		panic(err)
 	}

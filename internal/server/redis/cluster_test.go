@@ -26,7 +26,8 @@ func openCluster(t testing.TB, options ...func(*Config)) []*member {
 		l, clients := listen(t), listen(t)
 		addrs[id] = l.Addr().String()
 		configs = append(configs, raftstore.Config{
-			NodeID: id, DataDir: t.TempDir(), Listener: l, RESPAddr: clients.Addr().String(), InitialCluster: addrs,
+			NodeID: id, DataDir: t.TempDir(), InitialCluster: addrs,
+			Peers: raftstore.Peers{Listener: l}, Clients: raftstore.ClientAddrs{RESPAddr: clients.Addr().String()},
 			Consensus: raftstore.Consensus{Heartbeat: 300 * time.Millisecond, Election: 300 * time.Millisecond,
 				Lease: 250 * time.Millisecond, Commit: 5 * time.Millisecond},
 			Calls: raftstore.CallBounds{LeaderWait: 12 * time.Second, OutcomeWait: 20 * time.Second},

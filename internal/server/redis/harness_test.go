@@ -27,7 +27,7 @@ func openEngine(t testing.TB, limits turn.Limits) Engine {
 	t.Helper()
 	l := listen(t)
 	node, err := raftstore.Open(raftstore.Config{
-		NodeID: "n1", DataDir: t.TempDir(), Listener: l, Limits: limits,
+		NodeID: "n1", DataDir: t.TempDir(), Peers: raftstore.Peers{Listener: l}, Limits: limits,
 		Consensus: raftstore.Consensus{Heartbeat: 50 * time.Millisecond, Lease: 50 * time.Millisecond,
 			Commit: 5 * time.Millisecond},
 	})
