@@ -73,8 +73,8 @@ func logMutants() []mutant {
 			Edits:    []edit{{In: "(*Store).StoreLogs", Old: "s.setCut(false)", New: "s.setCut(s.isCut())"}},
 			Catchers: []catcher{{Test: "TestLogStoreFailsStop", Runs: 1}}},
 		{Name: "durable-too-soon", About: "entries that were applied during a flush count as flushed",
-			Edits: []edit{{In: "(*Machine).flush", Old: "m.durable = position{t.meta.Index, t.meta.Term}",
-				New: "m.durable = position{m.meta.Index, t.meta.Term}"}},
+			Edits: []edit{{In: "(*Machine).flush", Old: "m.durable = position{t.Meta.Index, t.Meta.Term}",
+				New: "m.durable = position{m.Meta.Index, t.Meta.Term}"}},
 			Catchers: []catcher{{Test: "TestDurableIsWhatIsStored", Runs: 1}}},
 	}
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -39,8 +40,8 @@ const maxByName = 64
 // stamp says which state the answer is from. The caller holds mu.
 func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.Index, m.meta.Clock }
 
-// describeIn tells of a key in r.
-func (h *head) describeIn(k turn.Key, r *turn.Result) {
+// describe tells of a key in r.
+func describe(h *memtable.Head, k turn.Key, r *turn.Result) {
 	r.Session = h.Describe(k)
 	r.Revision, r.Count = h.Revision, h.Count()
 	r.First, r.Last = h.First, h.Last
@@ -57,7 +58,10 @@ func (m *Machine) stopped() error {
 // session lets fn, unless it is nil, read the messages of a session; without fn
 // the key may be of any type. It holds mu only while it takes its view. enough
 // tells of a view without the store whether fn needs no more.
-func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bool, fn func(*head, *view) error) error {
+func (a access) session(
+	k turn.Key, r *turn.Result,
+	enough func(*memtable.Head, *memtable.View) bool, fn func(*memtable.Head, *memtable.View) error,
+) error {
 	m, key := a.Machine, layout.JoinKey(k)
 	if a.within {
 		return m.sessionWithin(k, r, fn)
@@ -68,43 +72,45 @@ func (a access) session(k turn.Key, r *turn.Result, enough func(*head, *view) bo
 		return err
 	}
 	m.stamp(r)
-	h, known := m.headIn(key)
+	h, known := m.tables.Head(key)
 	if known && (h == nil || h.Expired(r.Time)) {
 		m.mu.unshare(since)
 		return nil
 	}
-	var v view
+	var v memtable.View
 	if known {
-		v = m.viewOf(h, nil)
+		v = m.tables.View(h, nil)
 	}
-	if !known || fn != nil && !v.complete() && !enough(h, &v) {
+	if !known || fn != nil && !v.Complete() && !enough(h, &v) {
 		tx, err := m.store.Read()
 		if err != nil {
 			m.mu.unshare(since)
 			return err
 		}
 		defer tx.End()
-		v.tx = tx
+		v.Tx = tx
 	}
-	var mine head
+	var mine memtable.Head
 	if known {
-		m.holdEdits(&v)
+		m.tables.HoldEdits(&v)
 		mine = *h // the one in the memtable changes once mu is released
 	}
 	m.mu.unshare(since)
 	if !known {
 		// Memory holds nothing of the key: it is in the store alone, as of now.
-		stored, err := storedHead(v.tx, key)
+		stored, err := memtable.StoredHead(v.Tx, key)
 		if stored == nil || err != nil || stored.Expired(r.Time) {
 			return err
 		}
-		mine, v = *stored, view{inc: stored.Inc, low: stored.Floors(), high: stored.High, tx: v.tx}
+		mine, v = *stored, memtable.StoredView(stored, v.Tx)
 	}
 	return readSession(&mine, &v, k, r, fn)
 }
 
-func readSession(h *head, v *view, k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
-	h.describeIn(k, r)
+func readSession(
+	h *memtable.Head, v *memtable.View, k turn.Key, r *turn.Result, fn func(*memtable.Head, *memtable.View) error,
+) error {
+	describe(h, k, r)
 	if fn == nil {
 		return nil
 	}
@@ -117,7 +123,9 @@ func readSession(h *head, v *view, k turn.Key, r *turn.Result, fn func(*head, *v
 // value lets fn read the elements of a key of another type. It holds mu while they
 // are looked up by name in memory; for ranges, and to read the store, it has
 // the active memtable go on from a copy. fn may be called twice.
-func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result, fn func(*elements) error) error {
+func (a access) value(
+	k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result, fn func(*memtable.Elements) error,
+) error {
 	if a.within {
 		return a.valueWithin(k, typ, r, fn)
 	}
@@ -128,7 +136,7 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 		return err
 	}
 	m.stamp(r)
-	h, known := m.headIn(key)
+	h, known := m.tables.Head(key)
 	if !known {
 		tx, err := m.store.Read()
 		m.mu.unshare(since)
@@ -137,18 +145,18 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 		}
 		defer tx.End()
 		// Memory holds nothing of the key: it is in the store alone, as of now.
-		if h, err = storedHead(tx, key); err != nil {
+		if h, err = memtable.StoredHead(tx, key); err != nil {
 			return err
 		}
-		return readValue(h, &elements{tx: tx}, k, typ, r, fn)
+		return readValue(h, &memtable.Elements{Tx: tx}, k, typ, r, fn)
 	}
-	e, whole := elements{}, true
+	e, whole := memtable.Elements{}, true
 	if h != nil {
-		e, whole = m.elementsIn(h.Inc)
+		e, whole = m.tables.Elements(h.Inc)
 	}
-	e.partial = !whole
+	e.Partial = !whole
 	if h == nil || mode == byName {
-		if err := readValue(h, &e, k, typ, r, fn); err != nil || !e.missed {
+		if err := readValue(h, &e, k, typ, r, fn); err != nil || !e.Missed {
 			m.mu.unshare(since)
 			return err
 		}
@@ -161,23 +169,26 @@ func (a access) value(k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result
 			return err
 		}
 		defer tx.End()
-		e.tx = tx
+		e.Tx = tx
 	}
-	m.hold(&e, &mine)
+	m.tables.Hold(&e, &mine)
 	m.mu.unshare(since)
 	return readValue(&mine, &e, k, typ, r, fn)
 }
 
 // readValue has fn read the elements of h, which may be nil, as of the state that r tells.
-func readValue(h *head, e *elements, k turn.Key, typ turn.Type, r *turn.Result, fn func(*elements) error) error {
-	if !h.held() || h.Expired(r.Time) {
+func readValue(
+	h *memtable.Head, e *memtable.Elements, k turn.Key, typ turn.Type, r *turn.Result,
+	fn func(*memtable.Elements) error,
+) error {
+	if !h.Held() || h.Expired(r.Time) {
 		return nil
 	}
 	if err := checkType(h, typ); err != nil {
 		return err
 	}
-	h.describeIn(k, r)
-	e.of(h)
+	describe(h, k, r)
+	e.Of(h)
 	return fn(e)
 }
 
@@ -222,7 +233,7 @@ func (m *Machine) someKeys(
 
 // within returns the head of a key, nil if there is none, for a query in the
 // midst of Apply: one whose time has come is left for others to delete.
-func (m *Machine) within(k turn.Key, r *turn.Result) (*head, error) {
+func (m *Machine) within(k turn.Key, r *turn.Result) (*memtable.Head, error) {
 	m.stamp(r)
 	h, err := m.stored(layout.JoinKey(k))
 	if h == nil || err != nil || h.Expired(m.meta.Clock) {
@@ -231,12 +242,12 @@ func (m *Machine) within(k turn.Key, r *turn.Result) (*head, error) {
 	return h, nil
 }
 
-func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*head, *view) error) error {
+func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*memtable.Head, *memtable.View) error) error {
 	h, err := m.within(k, r)
 	if h == nil || err != nil {
 		return err
 	}
-	h.describeIn(k, r)
+	describe(h, k, r)
 	if fn == nil {
 		return nil
 	}
@@ -258,9 +269,9 @@ func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*head, *view
 	return err
 }
 
-func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func(*elements) error) error {
+func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func(*memtable.Elements) error) error {
 	h, err := m.within(k, r)
-	if err != nil || !h.held() {
+	if err != nil || !h.Held() {
 		return err
 	}
 	if err := checkType(h, typ); err != nil {
@@ -273,7 +284,7 @@ func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func
 	if err != nil {
 		return err
 	}
-	defer func() { m.passedElements(e.passed) }()
-	h.describeIn(k, r)
+	defer func() { m.passedElements(e.Passed) }()
+	describe(h, k, r)
 	return fn(&e)
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -68,11 +69,11 @@ func (m *Machine) search() error {
 
 // bound has walks of a view end where the allowance is used up: all else waits for them,
 // however long the list is.
-func (m *Machine) bound(v *view) { v.most = uint64(m.allowance.left) / passedCost }
+func (m *Machine) bound(v *memtable.View) { v.Most = uint64(m.allowance.left) / passedCost }
 
 // searched takes the cost of the walks of a view off the allowance. It returns an error if they
 // ended because that was used up.
-func (m *Machine) searched(v *view) error { return m.spend(passedCost * v.passed) }
+func (m *Machine) searched(v *memtable.View) error { return m.spend(passedCost * v.Passed) }
 
 func (m *Machine) passedElements(n uint64) { m.allowance.spend(passedElement * n) }
 
@@ -81,20 +82,20 @@ func (m *Machine) passedKeys(n uint64) { m.allowance.spend(passedKey * n) }
 // searchList calls fn with the total elements of a list from an end of it on, until it returns
 // false, and takes the cost of that off the allowance. A search ends with an error where
 // that is used up: all others wait for it, however long the list is.
-func (m *Machine) searchList(v *view, from turn.Side, total uint64, fn func(*layout.Record) bool) error {
+func (m *Machine) searchList(v *memtable.View, from turn.Side, total uint64, fn func(*layout.Record) bool) error {
 	if err := m.search(); err != nil {
 		return err
 	}
 	m.bound(v)
-	defer v.passing()()
+	defer v.Passing()()
 	payloads, left := uint64(0), uint64(m.allowance.left)
-	if err := v.list(from, total, func(r *layout.Record) bool {
+	if err := v.List(from, total, func(r *layout.Record) bool {
 		payloads += uint64(len(r.Data)) / passedBytes
-		return passedCost*v.passed+payloads <= left && fn(r)
+		return passedCost*v.Passed+payloads <= left && fn(r)
 	}); err != nil {
 		return err
 	}
-	return m.spend(passedCost*v.passed + payloads)
+	return m.spend(passedCost*v.Passed + payloads)
 }
 
 // copyCost is what a copy of the record costs.
@@ -104,7 +105,7 @@ func copyCost(r *layout.Record) uint64 { return messageCost + uint64(len(r.ID)+l
 const smallPop = 4
 
 // affordPop reports an error if n messages at an end of a session cost more than is left.
-func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
+func (m *Machine) affordPop(h *memtable.Head, end turn.Side, n uint64) error {
 	n = min(n, h.Count())
 	if n == 0 {
 		return nil
@@ -120,8 +121,8 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 		return err
 	}
 	m.bound(&v)
-	defer v.passing()()
-	total, others := uint64(0), -v.passed
+	defer v.Passing()()
+	total, others := uint64(0), -v.Passed
 	each := func(r *layout.Record) bool {
 		total += copyCost(r)
 		others--
@@ -129,11 +130,11 @@ func (m *Machine) affordPop(h *head, end turn.Side, n uint64) error {
 		return n > 0 && total <= uint64(m.allowance.left)
 	}
 	if end == turn.Newest {
-		err = v.newest(anySide, layout.MaxSeq, each)
+		err = v.Newest(memtable.AnySide, layout.MaxSeq, each)
 	} else {
-		err = v.list(end, h.Count(), each)
+		err = v.List(end, h.Count(), each)
 	}
-	if total += passedCost * (others + v.passed); err == nil {
+	if total += passedCost * (others + v.Passed); err == nil {
 		if err = m.allowance.fits(total); err != nil {
 			m.allowance.left = 0
 		}

@@ -3,6 +3,7 @@ package fsm
 import (
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -25,7 +26,7 @@ func (m *Machine) append(o *turn.Append, r *turn.Result) error {
 }
 
 // extend appends messages that are new to a session; h is nil if there is none yet.
-func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (err error) {
+func (m *Machine) extend(key string, h *memtable.Head, o *turn.Append, r *turn.Result) (err error) {
 	if h == nil {
 		if h, err = m.create(key); err != nil {
 			return err
@@ -44,8 +45,8 @@ func (m *Machine) extend(key string, h *head, o *turn.Append, r *turn.Result) (e
 }
 
 // push adds messages to an owned head, which is to be told as changed next.
-func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
-	before := h.held()
+func (m *Machine) push(key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
+	before := h.Held()
 	r.First = h.Last + 1
 	revision := m.revision(key) + 1 // as advance will return
 	for i := range ms {
@@ -60,28 +61,28 @@ func (m *Machine) push(key string, h *head, ms []turn.NewMessage, side turn.Side
 	if !before && len(ms) > 0 {
 		h.First = r.First
 	}
-	m.count(key, before, h.held())
+	m.count(key, before, h.Held())
 }
 
 // place appends a record, whose seq is yet to be given, to an owned head.
-func (m *Machine) place(h *head, rec layout.Record) {
+func (m *Machine) place(h *memtable.Head, rec layout.Record) {
 	m.add(h, &rec)
 	if rec.ID != "" {
 		h.LastID = rec.Seq
 	}
-	if h.window = m.windows.Of(h.Inc, h.window); h.window != nil {
-		m.windows.Note(h.window, h.Last-h.Moves.Total, rec.ID)
+	if h.Window = m.windows.Of(h.Inc, h.Window); h.Window != nil {
+		m.windows.Note(h.Window, h.Last-h.Moves.Total, rec.ID)
 	}
 }
 
 // add is place for a record that is not to be known by its id.
-func (m *Machine) add(h *head, rec *layout.Record) {
+func (m *Machine) add(h *memtable.Head, rec *layout.Record) {
 	h.Last++
 	rec.Seq = h.Last
 	h.Take(rec.Side, rec.Seq)
 	h.Live[rec.Side]++
 	h.Bytes += uint64(len(rec.Data))
-	m.active.add(h, *rec)
+	m.tables.Active.Add(h, *rec)
 }
 
 // origin is where an id was found: in which incarnation, at which seq.
@@ -90,7 +91,7 @@ type origin struct{ inc, seq uint64 }
 // duplicate decides by their ids whether messages were appended before. If all
 // of them were, in this order and contiguously, it fills in r as the first
 // time; if only some were, or with other payloads, it returns the error.
-func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
+func (m *Machine) duplicate(key string, h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
 	known := 0
 	var first, before origin
 	var revision uint64
@@ -143,7 +144,7 @@ func (m *Machine) duplicate(key string, h *head, ms []turn.NewMessage, r *turn.R
 type lookup struct {
 	m   *Machine
 	key string
-	h   *head // nil: there is no session
+	h   *memtable.Head // nil: there is no session
 	ms  []turn.NewMessage
 	// deleted is found for all of ms when an id is not in the session.
 	deleted deletedOrigins
@@ -154,7 +155,7 @@ type lookup struct {
 func (l *lookup) find(id string) (rec layout.Record, inc uint64, err error) {
 	m, h := l.m, l.h
 	if h != nil {
-		if rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), rememberedOf(h), id); ok || err != nil {
+		if rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.Window), rememberedOf(h), id); ok || err != nil {
 			return rec, h.Inc, err
 		}
 		if h.TombstonesUntil <= m.meta.Clock {
@@ -181,14 +182,14 @@ func (m *Machine) lookupIn(w *idwindow.Window, of remembered, id string) (rec la
 			return layout.Record{}, false, err
 		}
 	}
-	var v *view // most ids are new: then nothing has to be looked at
+	var v *memtable.View // most ids are new: then nothing has to be looked at
 	w.Find(m.windows.Print(id), func(ordinal uint64) bool {
 		if v == nil {
 			if v, err = m.wholeIDs(of.inc); err != nil {
 				return true
 			}
 		}
-		if rec, ok, err = v.find(of.moves.Seq(ordinal)); err != nil || ok && rec.ID == id {
+		if rec, ok, err = v.Find(of.moves.Seq(ordinal)); err != nil || ok && rec.ID == id {
 			return true
 		}
 		rec, ok = layout.Record{}, false
@@ -198,13 +199,13 @@ func (m *Machine) lookupIn(w *idwindow.Window, of remembered, id string) (rec la
 }
 
 // wholeIDs is ids with the store, where it is needed. Only for use in Apply.
-func (m *Machine) wholeIDs(inc uint64) (*view, error) {
-	v := m.ids(inc, nil)
-	if v.complete() {
+func (m *Machine) wholeIDs(inc uint64) (*memtable.View, error) {
+	v := m.tables.IDs(inc, nil)
+	if v.Complete() {
 		return &v, nil
 	}
 	tx, err := m.storeTx()
-	v.tx = tx
+	v.Tx = tx
 	return &v, err
 }
 
@@ -215,7 +216,7 @@ func (m *Machine) rebuildWindow(of remembered) (*idwindow.Window, error) {
 	}
 	start := of.windowStart()
 	w := m.windows.Add(of.inc, of.moves.Ordinal(start))
-	err = v.ascend(start, func(r *layout.Record) bool {
+	err = v.Ascend(start, func(r *layout.Record) bool {
 		if !of.moves.Runs.Has(r.Seq) {
 			m.windows.Note(w, of.moves.Ordinal(r.Seq), r.ID)
 		}

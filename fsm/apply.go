@@ -56,7 +56,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.passed(index, term)
 	if m.hash.wanted == index {
 		m.takeHash()
-	} else if m.active.bytes >= m.full {
+	} else if m.tables.Active.Bytes >= m.full {
 		m.kick.Notify()
 	}
 	return outcomes
@@ -79,7 +79,7 @@ func (m *Machine) passed(index, term uint64) {
 // waitForRoom bounds memory: while the frozen memtable is on its way to the store,
 // the active one may not outgrow it.
 func (m *Machine) waitForRoom() {
-	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes && m.usable() == nil {
+	for m.tables.Frozen != nil && m.tables.Active.Bytes >= m.cfg.FlushBytes && m.usable() == nil {
 		m.room.Wait()
 	}
 }
@@ -159,7 +159,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 // do, is in what a record costs.
 func (m *Machine) countEntry(size int) {
 	if rest := size - m.kept; m.kept > 0 && rest > m.kept+layout.BlockBytes {
-		m.active.bytes += rest
+		m.tables.Active.Count(rest)
 	}
 }
 

@@ -93,12 +93,12 @@ func BenchmarkReadLast20(b *testing.B) {
 			}
 			switch from {
 			case "cache":
-				m.warm = nil
+				m.tables.Warm = nil
 				m.store.SetCache(1 << 30)
 			case "third":
-				m.warm = nil
+				m.tables.Warm = nil
 			case "store":
-				m.warm = nil
+				m.tables.Warm = nil
 				m.store.SetCache(0)
 			}
 			b.ReportAllocs()

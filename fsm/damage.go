@@ -87,7 +87,7 @@ func (m *Machine) damaged(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var block layout.BlockDamage
-	var count countDamage
+	var count layout.CountDamage
 	switch kind := turn.KindOf(err); {
 	case errors.As(err, &count):
 		select {

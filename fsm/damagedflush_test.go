@@ -158,7 +158,7 @@ func (r *rig) appendTo(sessions []int) error {
 		return err
 	}
 	r.m.mu.Lock()
-	r.m.warm = nil
+	r.m.tables.Warm = nil
 	r.m.mu.Unlock()
 	return nil
 }
@@ -197,7 +197,7 @@ func TestFlushMissesNoBlock(t *testing.T) {
 				r.flip(place, bit)
 			}
 			r.m.mu.Lock()
-			r.m.warm = nil
+			r.m.tables.Warm = nil
 			r.m.mu.Unlock()
 			if err == nil {
 				if got := r.query(&turn.Read{Key: of, From: turn.FromAfter}); !reflect.DeepEqual(got.Messages,

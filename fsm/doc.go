@@ -16,6 +16,9 @@
 // transaction. LAYOUT.md describes the files, package internal/layout encodes them, and package
 // pagecheck verifies the bbolt file.
 //
+// The commands are in this package, storage is behind two others: internal/memtable has the changes
+// in memory, over internal/store, which has the files. They know nothing of commands.
+//
 // # Sessions as Redis lists
 //
 // The messages of a session are in commit order. Each remembers at which end of the Redis list it
@@ -23,10 +26,10 @@
 // tail, oldest first. Removing from an end keeps that true, so one bit per message carries the
 // second order. LINSERT appends the messages between the insertion point and the nearer end again
 // (listedit.go); these do not count among the messages whose ids are remembered (layout.Moves).
-// LSET replaces a payload in place (edits.go).
+// LSET replaces a payload in place (listedit.go).
 //
 // # Values
 //
 // A value of another Redis type is a set of elements: pairs of name and value, in one order over
-// all keys, in memtables and store (element.go).
+// all keys, in memtables and store (internal/memtable/elements.go).
 package fsm

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -21,16 +22,16 @@ func (m *Machine) after(ms int64) int64 {
 }
 
 // setDeadline changes the deadline of an owned head; 0 removes it.
-func (m *Machine) setDeadline(key string, h *head, deadline, slide int64) {
+func (m *Machine) setDeadline(key string, h *memtable.Head, deadline, slide int64) {
 	h.Deadline, h.Slide = deadline, slide
 	if deadline != 0 && (h.Scheduled == 0 || deadline < h.Scheduled) {
 		m.scheduleExpiry(key, h)
 	}
 }
 
-func (m *Machine) scheduleExpiry(key string, h *head) {
+func (m *Machine) scheduleExpiry(key string, h *memtable.Head) {
 	h.Scheduled = h.Deadline
-	m.active.scheduleExpiry(h.Deadline, key)
+	m.tables.Active.ScheduleExpiry(h.Deadline, key)
 	if m.nextDue == 0 || h.Deadline < m.nextDue {
 		m.nextDue = h.Deadline
 	}
@@ -41,11 +42,12 @@ func (m *Machine) expireDue(limit int) error {
 	if m.nextDue == 0 || m.nextDue > m.meta.Clock {
 		return nil
 	}
-	it, err := m.dueIndex()
+	tx, err := m.storeTx()
 	if err != nil {
 		return err
 	}
-	entry, err := dueEntry(it)
+	it := m.tables.Due(tx, m.meta.DueFloor)
+	entry, err := it.Entry()
 	for ; entry != "" && err == nil && limit > 0; limit-- {
 		deadline, key := layout.SplitDueKey(entry)
 		if deadline > m.meta.Clock {
@@ -57,9 +59,9 @@ func (m *Machine) expireDue(limit int) error {
 			return err
 		}
 		if rescheduled { // the index has changed
-			it.seek(layout.AfterKey(entry))
+			it.Seek(layout.AfterKey(entry))
 		}
-		entry, err = dueEntry(it)
+		entry, err = it.Entry()
 	}
 	if err != nil {
 		return err
@@ -94,45 +96,17 @@ func (m *Machine) expireOrReschedule(deadline int64, key string) (rescheduled bo
 
 // firstDue returns the earliest deadline in the due index, 0 if it is empty.
 func (m *Machine) firstDue() (int64, error) {
-	it, err := m.dueIndex()
+	tx, err := m.storeTx()
 	if err != nil {
 		return 0, err
 	}
-	entry, err := dueEntry(it)
+	it := m.tables.Due(tx, m.meta.DueFloor)
+	entry, err := it.Entry()
 	if entry == "" || err != nil {
 		return 0, err
 	}
 	deadline, _ := layout.SplitDueKey(entry)
 	return deadline, nil
-}
-
-// dueIndex returns a walk through the entries of the due index behind the due floor.
-func (m *Machine) dueIndex() (*mergeIter[struct{}], error) {
-	tx, err := m.storeTx()
-	if err != nil {
-		return nil, err
-	}
-	it := &mergeIter[struct{}]{low: layout.AfterKey(m.meta.DueFloor)}
-	it.readStore(tx, layout.BucketDue)
-	for _, t := range m.memtables() {
-		it.addMemory(&t.due)
-	}
-	it.seek(it.low)
-	return it, nil
-}
-
-// dueEntry returns the next entry, empty if there is none.
-func dueEntry(it *mergeIter[struct{}]) (string, error) {
-	if !it.next() {
-		return "", it.err
-	}
-	if it.source == inStore {
-		k, v := it.stored()
-		if _, err := layout.Dumped(layout.BucketDue, k, v); err != nil {
-			return "", err
-		}
-	}
-	return it.key, nil
 }
 
 func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
@@ -149,7 +123,7 @@ func (m *Machine) expire(o *turn.Expire, r *turn.Result) error {
 	if err := checkExpect(o.Expect, h); err != nil {
 		return err
 	}
-	if h == nil || (o.List && !h.held()) {
+	if h == nil || (o.List && !h.Held()) {
 		return nil
 	}
 	r.Revision = h.Revision

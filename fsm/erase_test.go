@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -53,10 +54,10 @@ func TestCalm(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = m.Close() }()
-		set := func(frozen *memtable, bytes int) {
+		set := func(frozen *memtable.Table, bytes int) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.frozen, m.active.bytes = frozen, bytes
+			m.tables.Frozen, m.tables.Active.Bytes = frozen, bytes
 			m.room.Broadcast()
 		}
 		within := func(d time.Duration) error {
@@ -68,11 +69,11 @@ func TestCalm(t *testing.T) {
 		if err := within(time.Second); err != nil {
 			t.Errorf("with no flush running: %v", err)
 		}
-		set(newMemtable(), 4_999)
+		set(memtable.NewTable(), 4_999)
 		if err := within(time.Second); err != nil {
 			t.Errorf("with little beside a flush: %v", err)
 		}
-		set(newMemtable(), 5_000)
+		set(memtable.NewTable(), 5_000)
 		if err := within(time.Second); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("with much beside a flush: %v", err)
 		}

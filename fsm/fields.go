@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -24,7 +25,7 @@ func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
 	}
 	changed := !before
 	for _, f := range o.Fields {
-		old, had, err := e.get(f.Name)
+		old, had, err := e.Get(f.Name)
 		if err != nil {
 			return err
 		}
@@ -74,11 +75,11 @@ func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 }
 
 // takeNamed removes a field or member from an owned head.
-func (v values) takeNamed(h *head, e *elements, name string) (had bool, err error) {
+func (v values) takeNamed(h *memtable.Head, e *memtable.Elements, name string) (had bool, err error) {
 	if h.Type == turn.TypeZSet {
 		return v.takeMember(h, e, name)
 	}
-	old, had, err := e.get(name)
+	old, had, err := e.Get(name)
 	if had {
 		v.take(h, name, old)
 	}
@@ -98,7 +99,7 @@ func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
 		if err != nil {
 			return err
 		}
-		if old, had, err = e.get(o.Name); err != nil {
+		if old, had, err = e.Get(o.Name); err != nil {
 			return err
 		}
 	}
@@ -114,16 +115,16 @@ func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
 }
 
 // fields answers with the elements that q names. Their values have no more than limit bytes.
-func fields(q *turn.Fields, e *elements, limit int, r *turn.Result) error {
+func fields(q *turn.Fields, e *memtable.Elements, limit int, r *turn.Result) error {
 	r.Elements = make([]turn.Element, len(q.Names))
 	size := 0
 	for i, name := range q.Names {
 		el := &r.Elements[i]
 		ok, err := false, error(nil)
 		if q.Type == turn.TypeZSet {
-			el.Score, ok, err = e.score(name)
+			el.Score, ok, err = scoreOf(e, name)
 		} else {
-			el.Value, ok, err = e.get(name)
+			el.Value, ok, err = e.Get(name)
 		}
 		if err != nil {
 			return err
@@ -145,13 +146,13 @@ func allMissing(q *turn.Fields, r *turn.Result) {
 }
 
 // allFields answers with a page of elements, of limit bytes about.
-func allFields(q *turn.AllFields, e *elements, limit int, r *turn.Result) error {
+func allFields(q *turn.AllFields, e *memtable.Elements, limit int, r *turn.Result) error {
 	p := page{limit: q.Limit, bytes: limit}
 	prefix := ""
 	if q.Type == turn.TypeZSet {
 		prefix = byMember
 	}
-	err := e.ascend(prefix+q.Cursor, func(name string, value []byte) bool {
+	err := e.Ascend(prefix+q.Cursor, func(name string, value []byte) bool {
 		if !strings.HasPrefix(name, prefix) {
 			return false
 		}
@@ -168,7 +169,7 @@ func allFields(q *turn.AllFields, e *elements, limit int, r *turn.Result) error 
 		return true
 	})
 	if err == nil && q.Cursor == "" && r.Cursor == "" && uint64(len(r.Elements)) != r.Count {
-		err = headCountsMore(e.inc)
+		err = layout.HeadCountsMore(e.Inc)
 	}
 	return err
 }
@@ -182,7 +183,7 @@ type page struct {
 }
 
 func (p *page) take(size int) bool {
-	p.bytes -= size + elementCost
+	p.bytes -= size + memtable.ElementCost
 	if p.n > 0 && p.bytes < 0 || p.limit > 0 && p.n == p.limit {
 		return false
 	}

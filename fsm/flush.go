@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/signal"
 )
@@ -102,38 +103,35 @@ func (m *Machine) flush() (more bool, err error) {
 		defer m.mu.Unlock()
 		return false, err
 	}
-	if m.frozen == nil && m.meta.Index == m.durable.index {
+	if m.tables.Frozen == nil && m.meta.Index == m.durable.index {
 		m.mu.Unlock()
 		return m.store.WorthTidying(), nil
 	}
 	m.freeze()
-	t := m.frozen
+	t := m.tables.Frozen
 	m.mu.Unlock()
 
 	began := time.Now()
-	w := writer{table: t, pacer: store.NewFlushPacer(t.bytes, began.Sub(m.lastFlush), m.hurry)}
+	w := memtable.Writer{Table: t, Pacer: store.NewFlushPacer(t.Bytes, began.Sub(m.lastFlush), m.hurry)}
 	m.lastFlush = began
-	if err := m.commit(w.write); err != nil {
+	if err := m.commit(w.Write); err != nil {
 		return false, err
 	}
 	m.mu.Lock()
-	m.frozen = nil
-	if t.bytes > 0 {
-		m.warm = t
-	}
-	m.durable = position{t.meta.Index, t.meta.Term}
+	m.tables.TakenUp()
+	m.durable = position{t.Meta.Index, t.Meta.Term}
 	m.room.Broadcast()
 	m.mu.Unlock()
-	stats := FlushStats{Duration: time.Since(began), Bytes: t.bytes, Sessions: len(t.heads), Blocks: w.blocks}
-	m.cfg.Logger.Debug("flushed the state", "index", t.meta.Index, "duration", stats.Duration, "bytes", stats.Bytes,
+	stats := FlushStats{Duration: time.Since(began), Bytes: t.Bytes, Sessions: len(t.Heads), Blocks: w.Blocks}
+	m.cfg.Logger.Debug("flushed the state", "index", t.Meta.Index, "duration", stats.Duration, "bytes", stats.Bytes,
 		"sessions", stats.Sessions, "blocks", stats.Blocks)
 	if m.cfg.OnFlush != nil {
 		m.cfg.OnFlush(stats)
 	}
-	if t.hash {
-		err = m.hashStore(t.meta.Index)
+	if t.Hash {
+		err = m.hashStore(t.Meta.Index)
 	}
-	return w.garbage, err
+	return w.Garbage, err
 }
 
 // tidy removes garbage, a bounded amount, and nothing else: a memtable that has
@@ -184,7 +182,7 @@ func (m *Machine) Calm(ctx context.Context) error {
 		m.room.Broadcast()
 	})
 	defer stop()
-	for m.frozen != nil && m.active.bytes >= m.cfg.FlushBytes/2 && m.usable() == nil && ctx.Err() == nil {
+	for m.tables.Frozen != nil && m.tables.Active.Bytes >= m.cfg.FlushBytes/2 && m.usable() == nil && ctx.Err() == nil {
 		m.room.Wait()
 	}
 	return cmp.Or(m.usable(), ctx.Err())
@@ -197,24 +195,22 @@ func (m *Machine) hurry() bool {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.usable() != nil || m.active.bytes > m.full/2 || m.frozen != nil && m.frozen.hash
+	return m.usable() != nil || m.tables.Active.Bytes > m.full/2 || m.tables.Frozen != nil && m.tables.Frozen.Hash
 }
 
 // freeze makes the active memtable the frozen one, unless one is frozen already:
 // a flush failed, and is to be done again. The caller holds mu.
 func (m *Machine) freeze() {
-	if m.frozen != nil {
+	if m.tables.Frozen != nil {
 		return
 	}
-	m.active.meta = m.meta
-	m.active.tags = m.tags.Share()
-	m.frozen = m.active
+	m.tables.Freeze(m.meta, m.tags)
 	m.beginMemtable()
 }
 
 // beginMemtable makes an empty active memtable, and decides how full it may become. The
 // caller holds mu.
 func (m *Machine) beginMemtable() {
-	m.active = newMemtable()
+	m.tables.Begin()
 	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,7 +37,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	}
 	h.Last, h.Meta, h.Low, h.High = at, src.Meta, [2]uint64{1, 1}, [2]uint64{at, at}
 	for _, rec := range rs {
-		m.active.add(h, rec)
+		m.tables.Active.Add(h, rec)
 		h.Take(rec.Side, rec.Seq)
 		h.Live[rec.Side]++
 		h.Bytes += uint64(len(rec.Data))
@@ -47,14 +48,14 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if len(rs) > 0 {
 		h.First = rs[0].Seq
 	}
-	m.count(to, false, h.held())
+	m.count(to, false, h.Held())
 	m.changed(to, h)
 	r.First, r.Last, r.Count, r.Revision = h.First, h.Last, h.Count(), h.Revision
 	return nil
 }
 
 // forked returns the live messages of src with seq ≤ at, in memory of their own.
-func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
+func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err error) {
 	limits, size := turn.DefaultLimits(), 0 // the same on every node
 	if at == src.Last {
 		if err := m.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
@@ -67,7 +68,7 @@ func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
 		return nil, err
 	}
 	fits, more, cost := true, true, uint64(0)
-	err = v.oldest(anySide, 0, func(r *layout.Record) bool {
+	err = v.Oldest(memtable.AnySide, 0, func(r *layout.Record) bool {
 		if more = r.Seq <= at; !more {
 			return false
 		}
@@ -79,7 +80,7 @@ func (m *Machine) forked(src *head, at uint64) (rs []layout.Record, err error) {
 		return more
 	})
 	if err == nil && more && uint64(len(rs)) != src.Count() {
-		return nil, headCountsMore(src.Inc)
+		return nil, layout.HeadCountsMore(src.Inc)
 	}
 	if err == nil && !fits {
 		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -20,15 +21,15 @@ const fewDead = 250
 // gapWalk asks for the first or last elements of a value.
 type gapWalk struct {
 	typ  turn.Type
-	walk func(e *elements, fn func(string, []byte) bool) error
+	walk func(e *memtable.Elements, fn func(string, []byte) bool) error
 }
 
 func gapWalks() map[string]gapWalk {
-	up := func(from string) func(*elements, func(string, []byte) bool) error {
-		return func(e *elements, fn func(string, []byte) bool) error { return e.ascend(from, fn) }
+	up := func(from string) func(*memtable.Elements, func(string, []byte) bool) error {
+		return func(e *memtable.Elements, fn func(string, []byte) bool) error { return e.Ascend(from, fn) }
 	}
-	down := func(before string) func(*elements, func(string, []byte) bool) error {
-		return func(e *elements, fn func(string, []byte) bool) error { return e.descend(before, fn) }
+	down := func(before string) func(*memtable.Elements, func(string, []byte) bool) error {
+		return func(e *memtable.Elements, fn func(string, []byte) bool) error { return e.Descend(before, fn) }
 	}
 	return map[string]gapWalk{
 		"lowest score":  {turn.TypeZSet, up(byScore)},
@@ -37,7 +38,7 @@ func gapWalks() map[string]gapWalk {
 		"last member":   {turn.TypeZSet, down(byScore)},
 		"first field":   {turn.TypeHash, up("")},
 		"oldest entry":  {turn.TypeStream, up("")},
-		"newest entry":  {turn.TypeStream, down(entryName(turn.MaxEntryID()) + "\x00")},
+		"newest entry":  {turn.TypeStream, down(layout.EntryName(turn.MaxEntryID()) + "\x00")},
 	}
 }
 
@@ -65,12 +66,12 @@ func (r *rig) fillNumbered(typ turn.Type, from, to int) {
 func (r *rig) removeEnd(w gapWalk) (dead uint64) {
 	r.t.Helper()
 	name := ""
-	err := access{r.m, false}.value(gapsKey, w.typ, ranges, new(turn.Result), func(e *elements) error {
+	err := access{r.m, false}.value(gapsKey, w.typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
 		err := w.walk(e, func(n string, _ []byte) bool {
 			name = n
 			return false
 		})
-		dead = e.dead
+		dead = e.Dead
 		return err
 	})
 	if err != nil || name == "" {
@@ -78,7 +79,7 @@ func (r *rig) removeEnd(w gapWalk) (dead uint64) {
 	}
 	switch {
 	case w.typ == turn.TypeStream:
-		r.do(&turn.RemoveEntries{Key: gapsKey, IDs: []turn.EntryID{splitEntryName(name)}})
+		r.do(&turn.RemoveEntries{Key: gapsKey, IDs: []turn.EntryID{layout.SplitEntryName(name)}})
 	case w.typ == turn.TypeHash:
 		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{name}})
 	case name[:1] == byScore:
@@ -127,11 +128,12 @@ func TestRescoringPassesFewRemoved(t *testing.T) {
 		}
 		r.do(&turn.SetScores{Key: gapsKey, Members: []turn.Score{{Member: lowest.Name, Score: lowest.Score + 100}}})
 		var dead uint64
-		if err := (access{r.m, false}).value(gapsKey, turn.TypeZSet, ranges, new(turn.Result), func(e *elements) error {
-			err := e.ascend(byScore, func(string, []byte) bool { return true })
-			dead = e.dead
-			return err
-		}); err != nil || dead > fewDead {
+		if err := (access{r.m, false}).value(gapsKey, turn.TypeZSet, ranges, new(turn.Result),
+			func(e *memtable.Elements) error {
+				err := e.Ascend(byScore, func(string, []byte) bool { return true })
+				dead = e.Dead
+				return err
+			}); err != nil || dead > fewDead {
 			t.Fatalf("after %d, a walk passes %d that were moved: %v", i, dead, err)
 		}
 	}
@@ -189,7 +191,7 @@ func (r *rig) compareGaps(typ turn.Type) {
 			continue
 		}
 		var names [2][]string
-		if err := (access{r.m, false}).value(gapsKey, typ, ranges, new(turn.Result), func(e *elements) error {
+		if err := (access{r.m, false}).value(gapsKey, typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
 			for i := range names {
 				first := ""
 				if err := w.walk(e, func(n string, _ []byte) bool {
@@ -204,7 +206,7 @@ func (r *rig) compareGaps(typ turn.Type) {
 				}); err != nil {
 					return err
 				}
-				e.gaps = nil
+				e.Gaps = nil
 			}
 			return nil
 		}); err != nil {
@@ -249,8 +251,8 @@ func (r *rig) deadWithin(w gapWalk) (dead uint64) {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
 	defer r.m.closeTx()
-	if err := (access{r.m, true}).value(gapsKey, w.typ, ranges, new(turn.Result), func(e *elements) error {
-		defer func() { dead = e.dead }()
+	if err := (access{r.m, true}).value(gapsKey, w.typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
+		defer func() { dead = e.Dead }()
 		return w.walk(e, func(string, []byte) bool { return false })
 	}); err != nil {
 		r.t.Fatal(err)
@@ -266,7 +268,7 @@ func (r *rig) deadKeys() (n int, live []string) {
 	defer r.m.closeTx()
 	tx, err := r.m.storeTx()
 	if err == nil {
-		err = r.m.eachSession(tx, "0", "", "", func(key string, h *head) bool {
+		err = r.m.eachSession(tx, "0", "", "", func(key string, h *memtable.Head) bool {
 			if h == nil {
 				n++
 			} else {

@@ -9,6 +9,7 @@ import (
 	"hash"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -45,7 +46,7 @@ func (m *Machine) takeHash() {
 	m.closeTx()
 	m.hurries.Add(1)
 	defer m.hurries.Add(-1)
-	for m.frozen != nil && m.usable() == nil {
+	for m.tables.Frozen != nil && m.usable() == nil {
 		m.kick.Notify()
 		m.room.Wait()
 	}
@@ -54,7 +55,7 @@ func (m *Machine) takeHash() {
 		return
 	}
 	m.freeze()
-	m.frozen.hash = true
+	m.tables.Frozen.Hash = true
 	m.kick.Notify()
 }
 
@@ -105,14 +106,14 @@ func hashState(tx *store.Reading) (string, error) {
 		}
 		s.bytes(k)
 		s.bytes(v)
-		h, err := decodeHead(v)
+		h, err := memtable.DecodeHead(v)
 		if err != nil {
 			return err
 		}
 		if h.Type != turn.TypeList {
-			return s.elements(&elements{inc: h.Inc, front: h.front, tx: tx})
+			return s.elements(memtable.StoredElements(h, tx))
 		}
-		v2 := view{inc: h.Inc, low: h.Floors(), high: h.High, tx: tx}
+		v2 := memtable.StoredView(h, tx)
 		return s.messages(&v2, rememberedOf(h))
 	}); err != nil {
 		return "", err
@@ -124,7 +125,7 @@ func hashState(tx *store.Reading) (string, error) {
 		}
 		s.bytes(k)
 		s.bytes(g.Encode())
-		v2 := view{inc: g.Inc, low: [2]uint64{g.Last + 1, g.Last + 1}, tx: tx}
+		v2 := memtable.DeletedView(&g, tx)
 		return s.messages(&v2, rememberedAfter(&g))
 	}); err != nil {
 		return "", err
@@ -154,8 +155,8 @@ func (s *hasher) bytes(b []byte) {
 	_, _ = s.h.Write(b)
 }
 
-func (s *hasher) elements(e *elements) error {
-	return e.ascend("", func(name string, value []byte) bool {
+func (s *hasher) elements(e *memtable.Elements) error {
+	return e.Ascend("", func(name string, value []byte) bool {
 		s.bytes([]byte(name))
 		s.bytes(value)
 		return true
@@ -164,11 +165,11 @@ func (s *hasher) elements(e *elements) error {
 
 // messages hashes the live messages of a session, and of the others those whose
 // ids are remembered.
-func (s *hasher) messages(v *view, of remembered) error {
+func (s *hasher) messages(v *memtable.View, of remembered) error {
 	start := of.windowStart()
-	from := min(start, v.floor(anySide))
-	return v.ascend(from, func(r *layout.Record) bool {
-		live := v.live(r)
+	from := min(start, v.Floor(memtable.AnySide))
+	return v.Ascend(from, func(r *layout.Record) bool {
+		live := v.Live(r)
 		if !live && (r.Seq < start || r.ID == "" || of.moves.Runs.Has(r.Seq)) {
 			return true
 		}

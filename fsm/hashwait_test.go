@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -50,7 +51,7 @@ func TestHashWaitsWithoutATransaction(t *testing.T) {
 		r.apply(1, appendOf(sessionA, "", "x"))
 		r.flush()
 		r.m.mu.Lock()
-		r.m.frozen = newMemtable() // as if it were on its way to the store
+		r.m.tables.Frozen = memtable.NewTable() // as if it were on its way to the store
 		r.m.mu.Unlock()
 		applied := make(chan struct{})
 		go func() {
@@ -62,7 +63,7 @@ func TestHashWaitsWithoutATransaction(t *testing.T) {
 		if r.m.tx != nil {
 			t.Error("the store is being read while the entry waits")
 		}
-		r.m.frozen = nil
+		r.m.tables.Frozen = nil
 		r.m.room.Broadcast()
 		r.m.mu.Unlock()
 		<-applied

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -20,7 +21,7 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		if h == nil {
 			continue
 		}
-		if !o.List || h.held() {
+		if !o.List || h.Held() {
 			r.Removed++
 		}
 		m.remove(key, h)
@@ -32,17 +33,12 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 }
 
 // remove deletes a key. A session's ids are remembered for a while if it had any.
-func (m *Machine) remove(key string, h *head) {
-	m.count(key, h.held(), false)
-	m.active.setHead(key, nil)
-	w := m.active.tail(h.Inc)
-	w.gone = true
-	if h.Type == turn.TypeList {
-		w.last, w.moves, w.cut = h.Last, h.Moves, h.Last+1
-	}
+func (m *Machine) remove(key string, h *memtable.Head) {
+	m.count(key, h.Held(), false)
+	m.tables.Active.Remove(key, h)
 	if of := rememberedOf(h); of.any() {
 		g := layout.Tombstone{Inc: h.Inc, Last: h.Last, Moves: h.Moves, Deadline: m.after(turn.TombstoneTime)}
-		m.active.addTombstone(layout.TombstoneKey(key, g.Inc), g)
+		m.tables.Active.AddTombstone(layout.TombstoneKey(key, g.Inc), g)
 		m.meta.TombstonesUntil = max(m.meta.TombstonesUntil, g.Deadline)
 	}
 	m.advance(key)
@@ -84,7 +80,7 @@ func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	}
 	h = m.own(key, h)
 	h.Meta = merged
-	m.active.bytes += size
+	m.tables.Active.Count(size)
 	m.changed(key, h)
 	r.Revision = h.Revision
 	return nil

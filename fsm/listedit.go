@@ -6,13 +6,14 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // list is session for Redis's operations on lists, to which an empty one is none.
-func (m *Machine) list(key string) (*head, error) {
+func (m *Machine) list(key string) (*memtable.Head, error) {
 	h, err := m.session(key)
-	if err != nil || !h.held() {
+	if err != nil || !h.Held() {
 		return nil, err
 	}
 	return h, nil
@@ -71,7 +72,7 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 }
 
 // edit takes n elements off an end of the list, puts data there, and puts them back.
-func (m *Machine) edit(key string, h *head, end turn.Side, n uint64, data []byte, r *turn.Result) error {
+func (m *Machine) edit(key string, h *memtable.Head, end turn.Side, n uint64, data []byte, r *turn.Result) error {
 	size, err := m.movable(h, end, n)
 	if err != nil {
 		return err
@@ -100,17 +101,17 @@ func (m *Machine) edit(key string, h *head, end turn.Side, n uint64, data []byte
 
 // movable returns how many bytes the n elements at an end have, or an error if they are
 // too many to be moved.
-func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err error) {
+func (m *Machine) movable(h *memtable.Head, end turn.Side, n uint64) (size uint64, err error) {
 	limits := turn.DefaultLimits() // the same on every node
 	if n > 0 && n <= uint64(limits.ForkMessages) {
 		v, err := m.view(h)
 		if err != nil {
 			return 0, err
 		}
-		defer v.passing()()
+		defer v.Passing()()
 		m.bound(&v)
 		left := n
-		if err := v.list(end, h.Count(), func(rec *layout.Record) bool {
+		if err := v.List(end, h.Count(), func(rec *layout.Record) bool {
 			size += uint64(len(rec.Data))
 			left--
 			return left > 0
@@ -126,28 +127,6 @@ func (m *Machine) movable(h *head, end turn.Side, n uint64) (size uint64, err er
 			limits.ForkMessages, limits.ForkBytes)
 	}
 	return size, nil
-}
-
-// list calls fn with the elements of the list, which has so many, from an end of it on, until
-// fn returns false.
-func (v *view) list(from turn.Side, total uint64, fn func(*layout.Record) bool) error {
-	more := true
-	counted := func(rec *layout.Record) bool {
-		total--
-		more = fn(rec)
-		return more
-	}
-	// The side of that end from its highest seq down, then the other's way up.
-	if err := v.newest(from, layout.MaxSeq, counted); !more || err != nil {
-		return err
-	}
-	if err := v.oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
-		return err
-	}
-	if more && total != 0 && !v.over() {
-		return headCountsMore(v.inc)
-	}
-	return nil
 }
 
 func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
@@ -188,4 +167,39 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	err = m.settle(key, h, before, true)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return err
+}
+
+// replaceElement gives the element at index i of the list another payload. The message
+// keeps its seq, time and id.
+func (m *Machine) replaceElement(key string, h *memtable.Head, i uint64, data []byte, r *turn.Result) error {
+	heads := h.Live[turn.Head]
+	side, rank, total := turn.Tail, i-heads, h.Live[turn.Tail]
+	if i < heads {
+		side, rank, total = turn.Head, heads-1-i, heads
+	}
+	if limit := turn.DefaultLimits().ForkMessages; min(rank, total-1-rank) > uint64(limit) { // the same on every node
+		return turn.Errorf(turn.TooLarge, "the element is more than %d elements away from both ends", limit)
+	}
+	if err := m.search(); err != nil {
+		return err
+	}
+	v, err := m.view(h)
+	if err != nil {
+		return err
+	}
+	m.bound(&v)
+	found, err := v.Ranks(side, rank, 1, total)
+	if err == nil {
+		err = m.searched(&v)
+	}
+	if err != nil {
+		return err
+	}
+	h = m.own(key, h)
+	h.Bytes += uint64(len(data)) - uint64(len(found[0].Data))
+	m.kept += len(data)
+	m.tables.Active.Edit(h, found[0].Edited(data))
+	m.changed(key, h)
+	r.Count, r.Revision = h.Count(), h.Revision
+	return nil
 }

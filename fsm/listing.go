@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -42,7 +43,7 @@ func (a access) listing(q *turn.Sessions, r *turn.Result) error {
 func (l *listing) part(tx *store.Reading) (done bool, err error) {
 	limit := l.passed + partLooked
 	done = true
-	err = l.m.eachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *head) bool {
+	err = l.m.eachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *memtable.Head) bool {
 		wanted := h != nil && listed(l.q, h)
 		switch {
 		case wanted && len(l.r.Sessions) == l.q.Limit:
@@ -68,12 +69,31 @@ func (l *listing) part(tx *store.Reading) (done bool, err error) {
 	return done, err
 }
 
-func listed(q *turn.Sessions, h *head) bool {
-	if q.List && !h.held() {
+func listed(q *turn.Sessions, h *memtable.Head) bool {
+	if q.List && !h.Held() {
 		return false
 	}
 	if q.Type != turn.TypeNone {
 		return h.Type == q.Type
 	}
 	return q.List || h.Type == turn.TypeList
+}
+
+// maxUnsorted is how many keys a walk may have to sort while the state is locked.
+const maxUnsorted = 1_000
+
+// settleOrders sorts the keys of all memtables without holding the state for it, so that a
+// walk through them has few left to sort. The caller does not hold mu.
+func (m *Machine) settleOrders() {
+	for range 8 { // entries that are applied at the same time add some, ever fewer
+		m.mu.RLock()
+		sorts := m.tables.Settling(maxUnsorted)
+		m.mu.RUnlock()
+		if len(sorts) == 0 {
+			return
+		}
+		for _, sort := range sorts {
+			sort()
+		}
+	}
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -55,10 +56,10 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 func (m *Machine) pushOnce(o *turn.PushOnce, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := m.session(key)
-	if err != nil || o.OnlyExisting && !h.held() {
+	if err != nil || o.OnlyExisting && !h.Held() {
 		return err
 	}
-	if h.held() {
+	if h.Held() {
 		if again, err := m.repeated(h, o.Messages, r); again || err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func (m *Machine) pushOnce(o *turn.PushOnce, r *turn.Result) error {
 }
 
 // repeated is duplicate among the messages that the session holds.
-func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
+func (m *Machine) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
 	live, err := m.view(h)
 	if err != nil {
 		return false, err
@@ -79,10 +80,10 @@ func (m *Machine) repeated(h *head, ms []turn.NewMessage, r *turn.Result) (bool,
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.window), rememberedOf(h), ms[i].ID)
-		there := ok && live.live(&rec)
+		rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.Window), rememberedOf(h), ms[i].ID)
+		there := ok && live.Live(&rec)
 		if err == nil && ok && !there {
-			_, there, err = live.movedTo(h.Moves, rec.Seq, rec.ID)
+			_, there, err = live.MovedTo(h.Moves, rec.Seq, rec.ID)
 		}
 		switch {
 		case err != nil:

@@ -46,14 +46,14 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 		all = append(all, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, Value: []byte("v")})
 	}
 	r.apply(1, all...)
-	o := &r.m.active.order
-	first := o.walk() // another walk comes in between
+	o := &r.m.tables.Active.Order
+	first := o.Walk() // another walk comes in between
 	r.do(&turn.SetString{Key: turn.Key{Namespace: "0", Name: "one more"}, Value: []byte("v")})
-	o.settle(o.fresh)
+	o.Settle(o.Fresh)
 	if n := first.Len(); n != len(all) {
 		t.Errorf("the walk through %d keys sees %d now", len(all), n)
 	}
-	if n := o.walk().Len(); n != len(all)+1 {
+	if n := o.Walk().Len(); n != len(all)+1 {
 		t.Errorf("there are %d keys, want %d", n, len(all)+1)
 	}
 	r.apply(1, all...) // known already
@@ -63,7 +63,7 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	}
 	r.apply(1, all...)
 	r.m.settleOrders()
-	if n := r.m.active.order.unsorted(); n > maxUnsorted {
+	if n := r.m.tables.Active.Order.Unsorted(); n > maxUnsorted {
 		t.Errorf("%d keys are left to sort", n)
 	}
 	if b, err := decodeBatch(encodeOps(t, &turn.Tx{Steps: []turn.Step{{Query: &turn.Sessions{}}}})); err != nil ||

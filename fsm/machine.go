@@ -11,6 +11,7 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
@@ -33,10 +34,8 @@ type Machine struct {
 	// room is signalled when the frozen memtable has been taken up; uses mu.
 	room   *sync.Cond
 	store  *store.Store
-	active *memtable
-	full   int       // at this size the active memtable is to be flushed
-	frozen *memtable // nil: none
-	warm   *memtable // what the store took up last; nil: none
+	tables memtable.Tables
+	full   int // at this size the active memtable is to be flushed
 	// meta is the current one; memtables hold copies.
 	meta       layout.Meta
 	reached    atomic.Uint64 // meta.level, for callers that must not wait for mu
@@ -60,9 +59,6 @@ type Machine struct {
 
 	failed error
 	fatal  chan struct{} // closed when failed is set
-
-	// copying is held while the active memtable's elements are shared; only under mu.
-	copying sync.Mutex
 
 	waiters waiters
 	watches watches
@@ -113,7 +109,7 @@ func (m *Machine) load() error {
 		return err
 	}
 	m.reached.Store(uint64(m.meta.Level))
-	m.frozen, m.warm = nil, nil
+	m.tables.Forget()
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
 	m.windows.Clear()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -194,10 +195,11 @@ func TestMovesAreCounted(t *testing.T) {
 	for _, op := range []turn.Op{&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
 		&turn.InsertElement{Key: sessionA, Pivot: []byte("new"), Data: []byte("new")},
 		&turn.Delete{Keys: []turn.Key{sessionA}}} {
-		before := r.m.active.bytes
+		before := r.m.tables.Active.Bytes
 		r.do(op)
-		if grown := r.m.active.bytes - before; grown < runs*spanCost || grown > 2*runs*spanCost {
-			t.Errorf("%T takes %d bytes, of %d for what was moved", op, grown, runs*spanCost)
+		grown := r.m.tables.Active.Bytes - before
+		if grown < runs*memtable.SpanCost || grown > 2*runs*memtable.SpanCost {
+			t.Errorf("%T takes %d bytes, of %d for what was moved", op, grown, runs*memtable.SpanCost)
 		}
 		r.flush()
 	}

@@ -15,7 +15,7 @@ const revisionFloors = 1024
 // changed. What another memtable holds is not changed.
 func (m *Machine) namespace(name string) *layout.Namespace {
 	old := m.namespaces[name]
-	if old != nil && m.active.namespaces[name] == old {
+	if old != nil && m.tables.Active.Namespaces[name] == old {
 		return old
 	}
 	n := new(layout.Namespace)
@@ -23,7 +23,7 @@ func (m *Machine) namespace(name string) *layout.Namespace {
 		*n = *old
 	}
 	name = strings.Clone(name) // it is part of a key
-	m.namespaces[name], m.active.namespaces[name] = n, n
+	m.namespaces[name], m.tables.Active.Namespaces[name] = n, n
 	return n
 }
 

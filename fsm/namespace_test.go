@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -131,9 +132,9 @@ func TestRevisionsOfANamespace(t *testing.T) {
 // with the last one of its own.
 func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	r := newRig(t)
-	var tables []weak.Pointer[memtable]
+	var tables []weak.Pointer[memtable.Table]
 	for i := range 8 {
-		tables = append(tables, weak.Make(r.m.active))
+		tables = append(tables, weak.Make(r.m.tables.Active))
 		r.do(appendOf(turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"}, "id", "x"))
 		r.do(appendOf(sessionA, "", "x"))
 		r.flush()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -37,7 +38,7 @@ func (p *picked) take(r *layout.Record) {
 func (p *picked) pass(r *layout.Record) { p.adjoins[r.Side] = false }
 
 // dropPicked removes from an owned head what a walk took out.
-func (m *Machine) dropPicked(h *head, p *picked) {
+func (m *Machine) dropPicked(h *memtable.Head, p *picked) {
 	h.Bytes -= p.bytes
 	for side, s := range p.seqs {
 		if len(s) == 0 {
@@ -47,6 +48,6 @@ func (m *Machine) dropPicked(h *head, p *picked) {
 		if s[0].From > s[len(s)-1].From { // the walk went down on this side
 			slices.Reverse(s)
 		}
-		m.active.removeRuns(h.Inc, turn.Side(side), s)
+		m.tables.Active.RemoveRuns(h.Inc, turn.Side(side), s)
 	}
 }

@@ -3,8 +3,10 @@ package fsm
 import (
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -27,11 +29,11 @@ func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	switch q := q.(type) {
 	case *turn.Read:
-		return a.session(q.Key, r, func(_ *head, v *view) bool { return v.holdsRead(q) },
-			func(h *head, v *view) error { return a.read(q, h, v, r) })
+		return a.session(q.Key, r, func(_ *memtable.Head, v *memtable.View) bool { return v.HoldsRead(q) },
+			func(h *memtable.Head, v *memtable.View) error { return a.read(q, h, v, r) })
 	case *turn.List:
-		return a.session(q.Key, r, func(h *head, v *view) bool { return v.holdsList(q, h) },
-			func(h *head, v *view) error { return a.listPart(q, h, v, r) })
+		return a.session(q.Key, r, func(h *memtable.Head, v *memtable.View) bool { return v.HoldsList(q, h) },
+			func(h *memtable.Head, v *memtable.View) error { return a.listPart(q, h, v, r) })
 	case *turn.Info:
 		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
@@ -42,19 +44,21 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 			return true, nil
 		})
 	case *turn.GetString:
-		return a.value(q.Key, turn.TypeString, byName, r, func(e *elements) error { return getString(e, r) })
+		return a.value(q.Key, turn.TypeString, byName, r, func(e *memtable.Elements) error { return getString(e, r) })
 	case *turn.Fields:
 		return a.fields(q, r)
 	case *turn.AllFields:
-		return a.value(q.Key, q.Type, ranges, r, func(e *elements) error { return allFields(q, e, a.readBytes(), r) })
+		return a.value(q.Key, q.Type, ranges, r, func(e *memtable.Elements) error {
+			return allFields(q, e, a.readBytes(), r)
+		})
 	case *turn.Scores:
 		return a.value(q.Key, turn.TypeZSet, ranges, r,
-			func(e *elements) error { return scores(q, e, a.readBytes(), r) })
+			func(e *memtable.Elements) error { return scores(q, e, a.readBytes(), r) })
 	case *turn.Rank:
-		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *elements) error { return rank(q, e, r) })
+		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *memtable.Elements) error { return rank(q, e, r) })
 	case *turn.Entries:
 		return a.value(q.Key, turn.TypeStream, ranges, r,
-			func(e *elements) error { return entries(q, e, a.readBytes(), r) })
+			func(e *memtable.Elements) error { return entries(q, e, a.readBytes(), r) })
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }
@@ -64,23 +68,23 @@ func (a access) fields(q *turn.Fields, r *turn.Result) error {
 	if len(q.Names) > maxByName {
 		mode = ranges
 	}
-	err := a.value(q.Key, q.Type, mode, r, func(e *elements) error { return fields(q, e, a.readBytes(), r) })
+	err := a.value(q.Key, q.Type, mode, r, func(e *memtable.Elements) error { return fields(q, e, a.readBytes(), r) })
 	if err == nil && r.Elements == nil {
 		allMissing(q, r)
 	}
 	return err
 }
 
-func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
+func (a access) read(q *turn.Read, h *memtable.Head, v *memtable.View, r *turn.Result) error {
 	newest := q.From != turn.FromAfter
 	walk := func(fn func(*layout.Record) bool) error {
 		switch {
 		case q.From == turn.FromLast:
-			return v.newest(anySide, layout.MaxSeq, fn)
+			return v.Newest(memtable.AnySide, layout.MaxSeq, fn)
 		case q.From == turn.FromBefore && q.Seq > 0:
-			return v.newest(anySide, q.Seq-1, fn)
+			return v.Newest(memtable.AnySide, q.Seq-1, fn)
 		case q.From == turn.FromAfter && q.Seq < h.Last:
-			return v.oldest(anySide, q.Seq+1, fn)
+			return v.Oldest(memtable.AnySide, q.Seq+1, fn)
 		}
 		return nil
 	}
@@ -92,11 +96,11 @@ func (a access) read(q *turn.Read, h *head, v *view, r *turn.Result) error {
 		return err
 	}
 	all := q.From == turn.FromLast || q.From == turn.FromAfter && q.Seq == 0
-	if all && !g.cut && !v.over() && uint64(len(g.records)) != h.Count() {
-		return headCountsMore(h.Inc)
+	if all && !g.cut && !v.Over() && uint64(len(g.records)) != h.Count() {
+		return layout.HeadCountsMore(h.Inc)
 	}
 	if newest {
-		reverse(g.records)
+		slices.Reverse(g.records)
 	}
 	r.Messages, r.More = messages(g.records), g.cut
 	return nil
@@ -162,7 +166,7 @@ func messages(rs []layout.Record) []turn.Message {
 
 // listPart reads a range of the session as a Redis list: the head side from its
 // highest seq down, then the tail side from its lowest up.
-func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
+func (a access) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *turn.Result) error {
 	first, n := listRange(q.Start, q.Stop, h.Count())
 	room := a.readBytes()
 	fits := func(rec *layout.Record) bool {
@@ -172,15 +176,15 @@ func (a access) listPart(q *turn.List, h *head, v *view, r *turn.Result) error {
 	heads, tails := h.Live[turn.Head], h.Live[turn.Tail]
 	skip := min(first, heads) // of the head side, at the top
 	fromHead := min(n, heads-skip)
-	left, err := v.ranksWhile(turn.Head, heads-skip-fromHead, fromHead, heads, fits)
+	left, err := v.RanksWhile(turn.Head, heads-skip-fromHead, fromHead, heads, fits)
 	if err != nil {
 		return err
 	}
 	if room < 0 {
 		return rangeTooLong(a.readBytes())
 	}
-	reverse(left)
-	right, err := v.ranksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
+	slices.Reverse(left)
+	right, err := v.RanksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
 	if err != nil {
 		return err
 	}

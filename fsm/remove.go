@@ -2,46 +2,47 @@ package fsm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // drop removes from an owned head a run of live messages of one side, or of
-// anySide: all from the lower end (bottom) up to the highest of them, or all
+// AnySide: all from the lower end (bottom) up to the highest of them, or all
 // from the upper end down to the lowest.
-func (m *Machine) drop(h *head, side turn.Side, bottom bool, x removal) {
-	if x.lowest == 0 {
+func (m *Machine) drop(h *memtable.Head, side turn.Side, bottom bool, x memtable.Removal) {
+	if x.Lowest == 0 {
 		return
 	}
-	for s, n := range x.live {
+	for s, n := range x.Live {
 		h.Live[s] -= n
 	}
-	h.Bytes -= x.bytes
+	h.Bytes -= x.Bytes
 	for _, s := range [...]turn.Side{turn.Tail, turn.Head} {
-		if side != s && side != anySide {
+		if side != s && side != memtable.AnySide {
 			continue
 		}
 		if bottom {
-			h.Low[s] = max(h.Low[s], x.highest+1)
-			w := m.active.tail(h.Inc)
-			w.cut = max(w.cut, x.highest+1)
+			h.Low[s] = max(h.Low[s], x.Highest+1)
+			m.tables.Active.RemoveBelow(h.Inc, x.Highest+1)
 		} else {
-			m.active.removeTop(h.Inc, s, layout.Span{From: x.lowest, To: x.highest})
-			m.lower(h, s, x.lowest-1)
+			m.tables.Active.RemoveTop(h.Inc, s, layout.Span{From: x.Lowest, To: x.Highest})
+			m.lower(h, s, x.Lowest-1)
 		}
 	}
 }
 
 // lower notes that no message of a side with a seq above high is alive.
-func (m *Machine) lower(h *head, side turn.Side, high uint64) {
+func (m *Machine) lower(h *memtable.Head, side turn.Side, high uint64) {
 	h.High[side] = min(h.High[side], high)
 }
 
 // settle finishes a removal from an owned head: it sets h.first, the count of
 // sessions, the deadline and the revision.
-func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
-	m.count(key, before > 0, h.held())
+func (m *Machine) settle(key string, h *memtable.Head, before uint64, list bool) error {
+	m.count(key, before > 0, h.Held())
 	if h.Count() == 0 {
 		h.First = 0
 		if list {
@@ -53,14 +54,14 @@ func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
 			return err
 		}
 		found := false
-		if err := v.oldest(anySide, h.First, func(r *layout.Record) bool {
+		if err := v.Oldest(memtable.AnySide, h.First, func(r *layout.Record) bool {
 			h.First, found = r.Seq, true
 			return false
 		}); err != nil {
 			return err
 		}
 		if !found {
-			return headCountsMore(h.Inc)
+			return layout.HeadCountsMore(h.Inc)
 		}
 	}
 	m.changed(key, h)
@@ -69,15 +70,15 @@ func (m *Machine) settle(key string, h *head, before uint64, list bool) error {
 
 // takeFrom removes up to n messages from one end of an owned head and returns
 // them in the order of removal.
-func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]layout.Record, error) {
+func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.Record, error) {
 	v, err := m.view(h)
 	if err != nil {
 		return nil, err
 	}
 	if end == turn.Newest {
-		rs, err := v.ranks(anySide, h.Count()-min(n, h.Count()), n, h.Count())
-		m.drop(h, anySide, false, removalOf(rs))
-		reverse(rs)
+		rs, err := v.Ranks(memtable.AnySide, h.Count()-min(n, h.Count()), n, h.Count())
+		m.drop(h, memtable.AnySide, false, memtable.RemovalOf(rs))
+		slices.Reverse(rs)
 		return rs, err
 	}
 	// The list is the head side from its highest seq down, then the tail side
@@ -86,30 +87,30 @@ func (m *Machine) takeFrom(h *head, end turn.Side, n uint64) ([]layout.Record, e
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.Live[near])
 	m.bound(&v)
-	rs, err := v.ranks(near, h.Live[near]-fromNear, fromNear, h.Live[near])
-	if err == nil && v.over() {
+	rs, err := v.Ranks(near, h.Live[near]-fromNear, fromNear, h.Live[near])
+	if err == nil && v.Over() {
 		err = m.interrupted(h, near, rs, &v)
 	}
 	if err != nil {
 		return nil, err
 	}
-	v.most = math.MaxUint64 // the other side begins where this one ends
-	rest, err := v.ranks(far, 0, n-fromNear, h.Live[far])
+	v.Most = math.MaxUint64 // the other side begins where this one ends
+	rest, err := v.Ranks(far, 0, n-fromNear, h.Live[far])
 	if err != nil {
 		return nil, err
 	}
-	m.allowance.spend(passedCost * (v.passed - uint64(len(rs)+len(rest))))
-	m.drop(h, near, false, removalOf(rs))
-	m.drop(h, far, true, removalOf(rest))
-	reverse(rs)
+	m.allowance.spend(passedCost * (v.Passed - uint64(len(rs)+len(rest))))
+	m.drop(h, near, false, memtable.RemovalOf(rs))
+	m.drop(h, far, true, memtable.RemovalOf(rest))
+	slices.Reverse(rs)
 	return append(rs, rest...), nil
 }
 
 // interrupted ends a removal from the upper end of a side whose walk had to pass too many
 // messages of the other one. What it has passed, the next one does not pass again.
-func (m *Machine) interrupted(h *head, side turn.Side, rs []layout.Record, v *view) error {
+func (m *Machine) interrupted(h *memtable.Head, side turn.Side, rs []layout.Record, v *memtable.View) error {
 	err := m.searched(v)
-	high := v.end
+	high := v.End
 	if n := len(rs); n > 0 {
 		high = rs[n-1].Seq
 	} else {
@@ -121,18 +122,18 @@ func (m *Machine) interrupted(h *head, side turn.Side, rs []layout.Record, v *vi
 }
 
 // dropFrom is takeFrom for messages that are not returned.
-func (m *Machine) dropFrom(h *head, end turn.Side, n uint64) error {
+func (m *Machine) dropFrom(h *memtable.Head, end turn.Side, n uint64) error {
 	v, err := m.view(h)
 	if err != nil {
 		return err
 	}
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.Live[near])
-	gone, err := v.pass(near, h.Live[near]-fromNear, fromNear, h.Live[near])
+	gone, err := v.Pass(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err != nil {
 		return err
 	}
-	rest, err := v.pass(far, 0, n-fromNear, h.Live[far])
+	rest, err := v.Pass(far, 0, n-fromNear, h.Live[far])
 	if err != nil {
 		return err
 	}
@@ -174,11 +175,10 @@ func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
 }
 
 // dropAll removes every message of an owned head.
-func (m *Machine) dropAll(h *head) {
+func (m *Machine) dropAll(h *memtable.Head) {
 	h.Live, h.Bytes = [2]uint64{}, 0
 	h.Low = [2]uint64{h.Last + 1, h.Last + 1}
-	w := m.active.tail(h.Inc)
-	w.cut = h.Last + 1
+	m.tables.Active.RemoveBelow(h.Inc, h.Last+1)
 }
 
 func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
@@ -222,22 +222,22 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	gone, err := v.from(o.From, h.Count())
+	gone, err := v.From(o.From, h.Count())
 	if err != nil {
 		return err
 	}
-	if gone.lowest == 0 && len(o.Messages) == 0 {
+	if gone.Lowest == 0 && len(o.Messages) == 0 {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
 	h = m.own(key, h)
 	before := h.Count()
-	m.drop(h, anySide, false, gone)
+	m.drop(h, memtable.AnySide, false, gone)
 	if h.Count() == 0 {
 		h.First = 0
 	}
-	m.count(key, before > 0, h.held())
-	r.Removed = gone.live[turn.Tail] + gone.live[turn.Head]
+	m.count(key, before > 0, h.Held())
+	r.Removed = gone.Live[turn.Tail] + gone.Live[turn.Head]
 	if len(o.Messages) > 0 {
 		m.push(key, h, o.Messages, turn.Tail, r)
 	}

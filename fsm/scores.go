@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -54,9 +55,9 @@ func decodeScore(b []byte) float64 {
 	return math.Float64frombits(^bits)
 }
 
-// score looks a member up.
-func (e *elements) score(member string) (score float64, ok bool, err error) {
-	v, ok, err := e.get(memberName(member))
+// scoreOf looks a member up.
+func scoreOf(e *memtable.Elements, member string) (score float64, ok bool, err error) {
+	v, ok, err := e.Get(memberName(member))
 	if !ok || err != nil {
 		return 0, false, err
 	}
@@ -97,9 +98,9 @@ func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
 }
 
 // setScore does what o asks for one member of an owned head.
-func (v values) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score,
+func (v values) setScore(h *memtable.Head, e *memtable.Elements, o *turn.SetScores, s turn.Score,
 	r *turn.Result) (changed bool, err error) {
-	old, had, err := e.score(s.Member)
+	old, had, err := scoreOf(e, s.Member)
 	if err != nil || had && o.OnlyNew || !had && o.OnlyExisting {
 		return false, err
 	}
@@ -132,8 +133,8 @@ func (v values) setScore(h *head, e *elements, o *turn.SetScores, s turn.Score,
 }
 
 // takeMember removes a member from an owned head.
-func (v values) takeMember(h *head, e *elements, member string) (had bool, err error) {
-	score, had, err := e.score(member)
+func (v values) takeMember(h *memtable.Head, e *memtable.Elements, member string) (had bool, err error) {
+	score, had, err := scoreOf(e, member)
 	if had {
 		v.take(h, memberName(member), encodeScore(score))
 		v.deleteElement(h, scoreName(score, member))
@@ -142,11 +143,11 @@ func (v values) takeMember(h *head, e *elements, member string) (had bool, err e
 }
 
 // scores answers with a range of members, of limit bytes at most.
-func scores(q *turn.Scores, e *elements, limit int, r *turn.Result) error {
+func scores(q *turn.Scores, e *memtable.Elements, limit int, r *turn.Result) error {
 	var err error
 	size, fits := 0, true
 	take := func(el turn.Element) bool {
-		size += len(el.Name) + elementCost
+		size += len(el.Name) + memtable.ElementCost
 		if fits = size <= limit; fits {
 			r.Elements = append(r.Elements, el)
 		}
@@ -181,7 +182,7 @@ func paged(q *turn.Scores, take func(turn.Element) bool) func(turn.Element) bool
 
 // eachScore calls fn with members in the order of scores, from the first name at
 // or, with reverse, the last one before at.
-func (e *elements) eachScore(at string, reverse bool, fn func(turn.Element) bool) error {
+func eachScore(e *memtable.Elements, at string, reverse bool, fn func(turn.Element) bool) error {
 	each := func(name string, _ []byte) bool {
 		if name[0] != byScore[0] {
 			return false
@@ -190,13 +191,15 @@ func (e *elements) eachScore(at string, reverse bool, fn func(turn.Element) bool
 		return fn(turn.Element{Name: member, Score: score})
 	}
 	if reverse {
-		return e.descend(at, each)
+		return e.Descend(at, each)
 	}
-	return e.ascend(at, each)
+	return e.Ascend(at, each)
 }
 
 // scoresByRank walks from the nearer end.
-func scoresByRank(q *turn.Scores, e *elements, count uint64, take func(turn.Element) bool, r *turn.Result) error {
+func scoresByRank(
+	q *turn.Scores, e *memtable.Elements, count uint64, take func(turn.Element) bool, r *turn.Result,
+) error {
 	first, n := listRange(q.Start, q.Stop, count)
 	if n == 0 {
 		return nil
@@ -211,7 +214,7 @@ func scoresByRank(q *turn.Scores, e *elements, count uint64, take func(turn.Elem
 		at = pastScore
 	}
 	more := true
-	err := e.eachScore(at, reverse, func(el turn.Element) bool {
+	err := eachScore(e, at, reverse, func(el turn.Element) bool {
 		if skip > 0 {
 			skip--
 			return true
@@ -221,7 +224,7 @@ func scoresByRank(q *turn.Scores, e *elements, count uint64, take func(turn.Elem
 		return more
 	})
 	if err == nil && more {
-		err = headCountsMore(e.inc)
+		err = layout.HeadCountsMore(e.Inc)
 	}
 	if turned {
 		slices.Reverse(r.Elements)
@@ -229,7 +232,7 @@ func scoresByRank(q *turn.Scores, e *elements, count uint64, take func(turn.Elem
 	return err
 }
 
-func scoresByScore(q *turn.Scores, e *elements, take func(turn.Element) bool) error {
+func scoresByScore(q *turn.Scores, e *memtable.Elements, take func(turn.Element) bool) error {
 	at := byScore
 	switch {
 	case q.Reverse && q.Max.Open:
@@ -240,7 +243,7 @@ func scoresByScore(q *turn.Scores, e *elements, take func(turn.Element) bool) er
 	case !q.Min.Open:
 		at = scoreName(q.Min.Score+0, "")
 	}
-	return e.eachScore(at, q.Reverse, func(el turn.Element) bool {
+	return eachScore(e, at, q.Reverse, func(el turn.Element) bool {
 		low := !q.Min.Open && (el.Score < q.Min.Score || q.Min.Exclusive && el.Score == q.Min.Score)
 		high := !q.Max.Open && (el.Score > q.Max.Score || q.Max.Exclusive && el.Score == q.Max.Score)
 		if low || high {
@@ -253,7 +256,7 @@ func scoresByScore(q *turn.Scores, e *elements, take func(turn.Element) bool) er
 
 // scoresByName goes by the elements that are in the order of names: where all
 // scores are equal, which is what the range is for, that is the same.
-func scoresByName(q *turn.Scores, e *elements, take func(turn.Element) bool) error {
+func scoresByName(q *turn.Scores, e *memtable.Elements, take func(turn.Element) bool) error {
 	each := func(name string, value []byte) bool {
 		if name[0] != byMember[0] || len(value) != scoreSize {
 			return false
@@ -268,17 +271,17 @@ func scoresByName(q *turn.Scores, e *elements, take func(turn.Element) bool) err
 	}
 	switch {
 	case q.Reverse && q.Max.Open:
-		return e.descend(byScore, each)
+		return e.Descend(byScore, each)
 	case q.Reverse:
-		return e.descend(memberName(q.Max.Name)+"\x00", each)
+		return e.Descend(memberName(q.Max.Name)+"\x00", each)
 	case q.Min.Open:
-		return e.ascend(byMember, each)
+		return e.Ascend(byMember, each)
 	}
-	return e.ascend(memberName(q.Min.Name), each)
+	return e.Ascend(memberName(q.Min.Name), each)
 }
 
-func rank(q *turn.Rank, e *elements, r *turn.Result) error {
-	score, ok, err := e.score(q.Member)
+func rank(q *turn.Rank, e *memtable.Elements, r *turn.Result) error {
+	score, ok, err := scoreOf(e, q.Member)
 	if !ok || err != nil {
 		return err
 	}
@@ -288,14 +291,14 @@ func rank(q *turn.Rank, e *elements, r *turn.Result) error {
 	}
 	r.Found, r.Score = true, score
 	met := false
-	err = e.eachScore(at, q.Reverse, func(el turn.Element) bool {
+	err = eachScore(e, at, q.Reverse, func(el turn.Element) bool {
 		if met = el.Name == q.Member; !met {
 			r.Number++
 		}
 		return !met
 	})
 	if err == nil && !met {
-		err = headCountsMore(e.inc)
+		err = layout.HeadCountsMore(e.Inc)
 	}
 	return err
 }

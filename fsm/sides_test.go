@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -133,7 +134,7 @@ func TestWalksOfApplyPassRemovedMessagesOnce(t *testing.T) {
 		r.spent(repeated(1, q))
 	}
 	for name, q := range walks {
-		if got := r.removedWithin(q); got > 4*longRun {
+		if got := r.removedWithin(q); got > 4*memtable.LongRun {
 			t.Errorf("%s: a walk passes %d removed messages again", name, got)
 		}
 	}
@@ -147,8 +148,8 @@ func (r *rig) removedWithin(q turn.Query) (removed uint64) {
 	defer r.m.closeTx()
 	a, out := access{r.m, true}, new(turn.Result)
 	r.m.allowance.left = entryAllowance()
-	if err := a.session(sessionA, out, nil, func(h *head, v *view) error {
-		defer func() { removed = v.removed }()
+	if err := a.session(sessionA, out, nil, func(h *memtable.Head, v *memtable.View) error {
+		defer func() { removed = v.Skipped }()
 		if l, ok := q.(*turn.List); ok {
 			return a.listPart(l, h, v, out)
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,13 +29,13 @@ func TestPopsFromEitherEndPassOverRemoved(t *testing.T) {
 				for range n - 50 {
 					r.apply(1, &turn.Pop{Key: sessionA, From: end, Count: 1})
 				}
-				h, _ := r.m.headIn(layout.JoinKey(sessionA))
-				v := r.m.viewOf(h, nil)
-				if spans := len(v.layers[2].removed[0]) + len(v.layers[2].removed[1]); spans > 2 {
+				h, _ := r.m.tables.Head(layout.JoinKey(sessionA))
+				v := r.m.tables.View(h, nil)
+				if spans := v.RemovedRanges(); spans > 2 {
 					t.Errorf("%d ranges of removed messages, want one for each side at most", spans)
 				}
-				for _, side := range []turn.Side{end, anySide} {
-					if seq := v.below(side, h.Last); seq > 50 {
+				for _, side := range []turn.Side{end, memtable.AnySide} {
+					if seq := v.Below(side, h.Last); seq > 50 {
 						t.Errorf("a walk down begins at %d, want 50 at most", seq)
 					}
 				}

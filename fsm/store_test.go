@@ -424,7 +424,7 @@ func TestEntryOfNewerVersionIsFatalAndChangesNothing(t *testing.T) {
 func FuzzDecodeEntry(f *testing.F) {
 	f.Add(encodeEntry([]turn.Field{{Name: "a", Value: []byte("x")}, {}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		name := entryName(turn.EntryID{Time: 1, Seq: 2})
+		name := layout.EntryName(turn.EntryID{Time: 1, Seq: 2})
 		e, err := decodeEntry(name, b)
 		if err != nil {
 			return

@@ -4,20 +4,9 @@ import (
 	"encoding/binary"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
-
-const entryIDSize = 16
-
-func entryName(id turn.EntryID) string {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, entryIDSize), id.Time)
-	return string(binary.BigEndian.AppendUint64(b, id.Seq))
-}
-
-func splitEntryName(name string) turn.EntryID {
-	b := []byte(name)
-	return turn.EntryID{Time: binary.BigEndian.Uint64(b), Seq: binary.BigEndian.Uint64(b[8:])}
-}
 
 // encodeEntry returns the stored form of an entry: uvarint number of pairs, then
 // for each its name and value, as strings.
@@ -31,11 +20,11 @@ func encodeEntry(fields []turn.Field) []byte {
 }
 
 func decodeEntry(name string, value []byte) (turn.Entry, error) {
-	if len(name) != entryIDSize {
+	if len(name) != layout.EntryIDSize {
 		return turn.Entry{}, turn.Errorf(turn.Corrupt, "stored stream entry has a name of %d bytes", len(name))
 	}
 	r := layout.NewReader(value)
-	e := turn.Entry{ID: splitEntryName(name)}
+	e := turn.Entry{ID: layout.SplitEntryName(name)}
 	for range r.Count() {
 		e.Fields = append(e.Fields, turn.Field{Name: r.Text(), Value: r.Bytes()})
 	}
@@ -60,7 +49,7 @@ func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 	if h, err = v.ownValue(key, h, turn.TypeStream); err != nil {
 		return err
 	}
-	v.put(h, entryName(id), encodeEntry(o.Fields), nil, false)
+	v.put(h, layout.EntryName(id), encodeEntry(o.Fields), nil, false)
 	h.Entry = id
 	h.Last++
 	if r.Removed, err = v.trimStream(h, &o.Trim); err != nil {
@@ -99,9 +88,9 @@ func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID
 }
 
 // takeEntries removes those entries of an owned head that are there.
-func (v values) takeEntries(h *head, e *elements, names []string) (removed uint64, err error) {
+func (v values) takeEntries(h *memtable.Head, e *memtable.Elements, names []string) (removed uint64, err error) {
 	for _, name := range names {
-		old, had, err := e.get(name)
+		old, had, err := e.Get(name)
 		if err != nil {
 			return removed, err
 		}
@@ -114,25 +103,25 @@ func (v values) takeEntries(h *head, e *elements, names []string) (removed uint6
 }
 
 func (v values) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
-	return v.reduceStream(o.Key, r, func(h *head) (uint64, error) { return v.trimStream(h, &o.Trim) })
+	return v.reduceStream(o.Key, r, func(h *memtable.Head) (uint64, error) { return v.trimStream(h, &o.Trim) })
 }
 
 func (v values) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
-	return v.reduceStream(o.Key, r, func(h *head) (uint64, error) {
+	return v.reduceStream(o.Key, r, func(h *memtable.Head) (uint64, error) {
 		e, err := v.elements(h)
 		if err != nil {
 			return 0, err
 		}
 		names := make([]string, len(o.IDs))
 		for i, id := range o.IDs {
-			names[i] = entryName(id)
+			names[i] = layout.EntryName(id)
 		}
 		return v.takeEntries(h, &e, names)
 	})
 }
 
 // reduceStream has fn remove entries of a stream, if there is one.
-func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64, error)) error {
+func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*memtable.Head) (uint64, error)) error {
 	key := layout.JoinKey(k)
 	h, err := v.value(key, turn.TypeStream)
 	if h == nil || err != nil {
@@ -151,9 +140,9 @@ func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*head) (uint64,
 }
 
 // entries answers with a range of entries, of limit bytes about.
-func entries(q *turn.Entries, e *elements, limit int, r *turn.Result) error {
+func entries(q *turn.Entries, e *memtable.Elements, limit int, r *turn.Result) error {
 	p := page{limit: q.Limit, bytes: limit}
-	low, high := entryName(q.Min), entryName(q.Max)
+	low, high := layout.EntryName(q.Min), layout.EntryName(q.Max)
 	var bad error
 	each := func(name string, value []byte) bool {
 		if name < low || name > high {
@@ -171,16 +160,16 @@ func entries(q *turn.Entries, e *elements, limit int, r *turn.Result) error {
 	}
 	var err error
 	if q.Reverse {
-		err = e.descend(high+"\x00", each)
+		err = e.Descend(high+"\x00", each)
 	} else {
-		err = e.ascend(low, each)
+		err = e.Ascend(low, each)
 	}
 	all := q.Min == (turn.EntryID{}) && q.Max == turn.MaxEntryID() && !r.More
 	switch {
 	case err != nil:
 		return err
 	case bad == nil && all && uint64(len(r.Entries)) != r.Count:
-		return headCountsMore(e.inc)
+		return layout.HeadCountsMore(e.Inc)
 	}
 	return bad
 }

@@ -24,9 +24,9 @@ func TestStreamWalkBeginsBehindWhatWasTrimmed(t *testing.T) {
 				move()
 			}
 		}
-		h, _ := r.m.headIn(layout.JoinKey(streamS))
-		if want := entryName(turn.EntryID{Time: 1, Seq: n - kept}); h.front < want {
-			t.Errorf("a walk begins at %x, want it behind %x", h.front, want)
+		h, _ := r.m.tables.Head(layout.JoinKey(streamS))
+		if want := layout.EntryName(turn.EntryID{Time: 1, Seq: n - kept}); h.Front < want {
+			t.Errorf("a walk begins at %x, want it behind %x", h.Front, want)
 		}
 		move()
 		got := r.query(&turn.Entries{Key: streamS, Max: turn.MaxEntryID()})

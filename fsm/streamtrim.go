@@ -3,6 +3,8 @@ package fsm
 import (
 	"math"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -12,7 +14,7 @@ import (
 const trimChunk = 256
 
 // trimStream removes entries from the beginning of an owned head.
-func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err error) {
+func (v values) trimStream(h *memtable.Head, t *turn.StreamTrim) (removed uint64, err error) {
 	limit := h.Count()
 	switch t.By {
 	case turn.TrimNothing:
@@ -33,18 +35,18 @@ func (v values) trimStream(h *head, t *turn.StreamTrim) (removed uint64, err err
 	if t.By == turn.ToLength && limit > max(trimChunk, h.Count()-limit) {
 		return limit, v.keepEntries(h, &e, h.Count()-limit)
 	}
-	end := entryName(t.ID)
+	end := layout.EntryName(t.ID)
 	return v.trimEntriesOf(h, &e, func(name string) bool { return t.By == turn.ToLength || name < end }, limit)
 }
 
 // trimEntriesOf removes the first entries of an owned head, at most limit, up to the first
 // that does not go.
 func (v values) trimEntriesOf(
-	h *head, e *elements, goes func(name string) bool, limit uint64,
+	h *memtable.Head, e *memtable.Elements, goes func(name string) bool, limit uint64,
 ) (removed uint64, err error) {
 	var names []string // as long as they are few
 	last, size, more := "", uint64(0), true
-	err = e.ascend("", func(name string, value []byte) bool {
+	err = e.Ascend("", func(name string, value []byte) bool {
 		if more = goes(name); !more {
 			return false
 		}
@@ -59,27 +61,27 @@ func (v values) trimEntriesOf(
 	})
 	switch {
 	case err == nil && more && removed != h.Count():
-		return 0, headCountsMore(h.Inc)
+		return 0, layout.HeadCountsMore(h.Inc)
 	case err != nil || removed == 0:
 		return 0, err
 	case removed > uint64(len(names)):
 		h.Live[0] -= removed
 		h.Bytes -= size
-		v.raiseFloor(h, splitEntryName(last))
+		v.raiseFloor(h, layout.SplitEntryName(last))
 		return removed, nil
 	}
 	removed, err = v.takeEntries(h, e, names)
 	if err == nil {
-		h.front = last + "\x00"
+		h.Front = last + "\x00"
 	}
 	return removed, err
 }
 
 // keepEntries removes all but the last n entries of an owned head. It looks at those only.
-func (v values) keepEntries(h *head, e *elements, n uint64) error {
+func (v values) keepEntries(h *memtable.Head, e *memtable.Elements, n uint64) error {
 	left, size, first := n, uint64(0), ""
 	if n > 0 {
-		if err := e.descend(entryName(turn.MaxEntryID())+"\x00", func(name string, value []byte) bool {
+		if err := e.Descend(layout.EntryName(turn.MaxEntryID())+"\x00", func(name string, value []byte) bool {
 			first = name
 			size += uint64(len(name) + len(value))
 			left--
@@ -88,12 +90,12 @@ func (v values) keepEntries(h *head, e *elements, n uint64) error {
 			return err
 		}
 		if left > 0 {
-			return headCountsMore(h.Inc)
+			return layout.HeadCountsMore(h.Inc)
 		}
 	}
 	floor := h.Entry
 	if n > 0 {
-		floor = before(splitEntryName(first))
+		floor = before(layout.SplitEntryName(first))
 	}
 	h.Live[0], h.Bytes = n, size
 	v.raiseFloor(h, floor)
@@ -108,18 +110,9 @@ func before(id turn.EntryID) turn.EntryID {
 	return turn.EntryID{Time: id.Time, Seq: id.Seq - 1}
 }
 
-// raiseFloor makes dead what an owned head of a stream has up to an id.
-func (v values) raiseFloor(h *head, id turn.EntryID) {
+// RaiseFloor makes dead what an owned head of a stream has up to an id.
+func (v values) raiseFloor(h *memtable.Head, id turn.EntryID) {
 	h.Low = [2]uint64{id.Time, id.Seq}
-	h.front = h.streamFront()
-	v.dropBelow(h, h.front)
-}
-
-// streamFront returns the name below which no entry is alive, by the floor; empty if the
-// key is no stream, or has none.
-func (h *head) streamFront() string {
-	if h.Type != turn.TypeStream || h.Low == [2]uint64{} {
-		return ""
-	}
-	return entryName(turn.EntryID{Time: h.Low[0], Seq: h.Low[1]}) + "\x00"
+	h.Front = h.StreamFront()
+	v.dropBelow(h, h.Front)
 }

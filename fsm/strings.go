@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -13,14 +14,14 @@ func (v values) setString(o *turn.SetString, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	held := h.held()
+	held := h.Held()
 	var old []byte
 	if held && h.Type == turn.TypeString {
 		e, err := v.elements(h)
 		if err != nil {
 			return err
 		}
-		if old, _, err = e.get(""); err != nil {
+		if old, _, err = e.Get(""); err != nil {
 			return err
 		}
 	}
@@ -47,12 +48,12 @@ func (v values) setString(o *turn.SetString, r *turn.Result) error {
 
 // overwrite makes a key hold a string. h is what it holds; if that is a string,
 // it is old.
-func (v values) overwrite(key string, h *head, old []byte, o *turn.SetString) {
+func (v values) overwrite(key string, h *memtable.Head, old []byte, o *turn.SetString) {
 	deadline := o.At
 	switch {
 	case o.TTL > 0:
 		deadline = v.after(o.TTL)
-	case o.KeepTTL && h.held():
+	case o.KeepTTL && h.Held():
 		deadline = h.Deadline
 	}
 	passed := deadline != 0 && deadline <= v.now()
@@ -86,7 +87,7 @@ func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
 		if err != nil {
 			return err
 		}
-		if old, _, err = e.get(""); err != nil {
+		if old, _, err = e.Get(""); err != nil {
 			return err
 		}
 	}
@@ -104,7 +105,7 @@ func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
 
 func (v values) setNew(o *turn.SetNew, r *turn.Result) error {
 	for _, k := range o.Keys {
-		if h, err := v.find(layout.JoinKey(k)); err != nil || h.held() {
+		if h, err := v.find(layout.JoinKey(k)); err != nil || h.Held() {
 			return err
 		}
 	}
@@ -119,7 +120,7 @@ func (v values) setNew(o *turn.SetNew, r *turn.Result) error {
 	return nil
 }
 
-func getString(e *elements, r *turn.Result) (err error) {
-	r.Value, r.Found, err = e.get("")
+func getString(e *memtable.Elements, r *turn.Result) (err error) {
+	r.Value, r.Found, err = e.Get("")
 	return err
 }

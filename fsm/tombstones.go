@@ -28,13 +28,11 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []layout.Tomb
 	if err != nil {
 		return nil, err
 	}
-	w := m.tombstonesOf(tx, key)
-	for left > 0 && w.next() {
-		g, known := w.changed()
-		if !known {
-			if g, err = layout.DecodeTombstone(w.stored()); err != nil {
-				return nil, err
-			}
+	w := m.tables.TombstonesOf(tx, key, m.meta.LastInc)
+	for left > 0 && w.Next() {
+		g, err := w.Tombstone()
+		if err != nil {
+			return nil, err
 		}
 		if g.Deadline <= m.meta.Clock {
 			return found, nil // those before it were deleted earlier
@@ -42,7 +40,7 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []layout.Tomb
 		found = append(found, g)
 		left -= min(left, tombstoneWeight(&g))
 	}
-	return found, w.err
+	return found, w.Err
 }
 
 // latestTombstone returns the time until which ids of deleted sessions of key count.
@@ -91,7 +89,7 @@ func (m *Machine) lookupDeleted(found deletedOrigins, id string) (rec layout.Rec
 		if err != nil {
 			return layout.Record{}, 0, err
 		}
-		if rec, ok, err := v.find(at.seq); ok && rec.ID == id || err != nil {
+		if rec, ok, err := v.Find(at.seq); ok && rec.ID == id || err != nil {
 			return rec, at.inc, err
 		}
 	}

@@ -126,7 +126,7 @@ func TestTombstonesOfOtherKeysAreNotPassed(t *testing.T) {
 	}
 }
 
-// tombstonesOf returns how many tombstones a walk through those of a key passes.
+// TombstonesOf returns how many tombstones a walk through those of a key passes.
 func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	r.t.Helper()
 	r.m.mu.Lock()
@@ -136,7 +136,7 @@ func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for w := r.m.tombstonesOf(tx, layout.JoinKey(k)); w.next(); {
+	for w := r.m.tables.TombstonesOf(tx, layout.JoinKey(k), r.m.meta.LastInc); w.Next(); {
 		passed++
 	}
 	return passed

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,7 +37,7 @@ func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
 }
 
 // keepLast removes all but the n messages with the highest seqs.
-func (m *Machine) keepLast(h *head, n uint64) error {
+func (m *Machine) keepLast(h *memtable.Head, n uint64) error {
 	total := h.Count()
 	if n >= total {
 		return nil
@@ -50,11 +51,11 @@ func (m *Machine) keepLast(h *head, n uint64) error {
 		return err
 	}
 	if total-n <= n {
-		gone, err := v.pass(anySide, 0, total-n, total)
-		m.drop(h, anySide, true, gone)
+		gone, err := v.Pass(memtable.AnySide, 0, total-n, total)
+		m.drop(h, memtable.AnySide, true, gone)
 		return err
 	}
-	kept, err := v.pass(anySide, total-n, n, total)
+	kept, err := v.Pass(memtable.AnySide, total-n, n, total)
 	if err == nil {
 		m.keepOnly(h, kept)
 	}
@@ -62,14 +63,13 @@ func (m *Machine) keepLast(h *head, n uint64) error {
 }
 
 // keepOnly removes every live message below kept, which is the whole rest.
-func (m *Machine) keepOnly(h *head, kept removal) {
-	h.Live, h.Bytes = kept.live, kept.bytes
-	h.Low = [2]uint64{max(h.Low[0], kept.lowest), max(h.Low[1], kept.lowest)}
-	w := m.active.tail(h.Inc)
-	w.cut = max(w.cut, kept.lowest)
+func (m *Machine) keepOnly(h *memtable.Head, kept memtable.Removal) {
+	h.Live, h.Bytes = kept.Live, kept.Bytes
+	h.Low = [2]uint64{max(h.Low[0], kept.Lowest), max(h.Low[1], kept.Lowest)}
+	m.tables.Active.RemoveBelow(h.Inc, kept.Lowest)
 }
 
-func (m *Machine) trimBefore(h *head, seq uint64) error {
+func (m *Machine) trimBefore(h *memtable.Head, seq uint64) error {
 	if seq > h.Last {
 		m.dropAll(h)
 		return nil
@@ -78,13 +78,13 @@ func (m *Machine) trimBefore(h *head, seq uint64) error {
 	if err != nil {
 		return err
 	}
-	gone, err := v.before(seq, h.Count())
-	m.drop(h, anySide, true, gone)
+	gone, err := v.Before(seq, h.Count())
+	m.drop(h, memtable.AnySide, true, gone)
 	return err
 }
 
 // keepRange removes what is outside the list elements start … stop.
-func (m *Machine) keepRange(h *head, start, stop int64) error {
+func (m *Machine) keepRange(h *memtable.Head, start, stop int64) error {
 	first, n := listRange(start, stop, h.Count())
 	if n == 0 {
 		m.dropAll(h)

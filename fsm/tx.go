@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -67,14 +68,14 @@ const sessionBytes = 400
 func answerBytes(r *turn.Result) int {
 	n := len(r.Value) + sessionBytes*len(r.Sessions)
 	for i := range r.Messages {
-		n += recordCost + len(r.Messages[i].ID) + len(r.Messages[i].Data)
+		n += memtable.RecordCost + len(r.Messages[i].ID) + len(r.Messages[i].Data)
 	}
 	for i := range r.Elements {
-		n += elementCost + len(r.Elements[i].Name) + len(r.Elements[i].Value)
+		n += memtable.ElementCost + len(r.Elements[i].Name) + len(r.Elements[i].Value)
 	}
 	for i := range r.Entries {
 		for _, f := range r.Entries[i].Fields {
-			n += elementCost + len(f.Name) + len(f.Value)
+			n += memtable.ElementCost + len(f.Name) + len(f.Value)
 		}
 	}
 	return n

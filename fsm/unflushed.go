@@ -5,11 +5,7 @@ package fsm
 func (m *Machine) Unflushed() uint64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	n := m.active.bytes
-	if m.frozen != nil {
-		n += m.frozen.bytes
-	}
-	return uint64(n)
+	return uint64(m.tables.Unflushed())
 }
 
 // ShortOfSpace says whether the disk is short of space, and how many bytes are left.

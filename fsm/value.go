@@ -3,6 +3,7 @@ package fsm
 import (
 	"strconv"
 
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -15,22 +16,22 @@ type values struct{ keyspace }
 type keyspace interface {
 	// find returns the head of a key, whatever its type, nil if there is none. It deletes a
 	// key that has expired.
-	find(key string) (*head, error)
+	find(key string) (*memtable.Head, error)
 	// own returns the head as one that may be changed.
-	own(key string, h *head) *head
+	own(key string, h *memtable.Head) *memtable.Head
 	// begin makes a value without elements under a key that holds nothing.
-	begin(key string, typ turn.Type) *head
+	begin(key string, typ turn.Type) *memtable.Head
 	// remove deletes a key.
-	remove(key string, h *head)
+	remove(key string, h *memtable.Head)
 	// changed gives the changed value of an owned head its new revision.
-	changed(key string, h *head)
+	changed(key string, h *memtable.Head)
 	// count updates the number of keys of a namespace that Redis sees, given whether key
 	// was one of them before and is after.
 	count(key string, before, after bool)
 	// revision returns that of the last change in the namespace of key, or a higher one.
 	revision(key string) uint64
 	// setDeadline changes the deadline of an owned head; 0 removes it.
-	setDeadline(key string, h *head, deadline, slide int64)
+	setDeadline(key string, h *memtable.Head, deadline, slide int64)
 
 	keyElements
 	limits
@@ -38,14 +39,14 @@ type keyspace interface {
 
 // keyElements are the elements of values.
 type keyElements interface {
-	elements(h *head) (elements, error)
-	// putElement gives an element of an owned head a value, which is not written to again.
-	putElement(h *head, name string, value []byte)
-	// deleteElement deletes one that is there.
-	deleteElement(h *head, name string)
+	elements(h *memtable.Head) (memtable.Elements, error)
+	// PutElement gives an element of an owned head a value, which is not written to again.
+	putElement(h *memtable.Head, name string, value []byte)
+	// DeleteElement deletes one that is there.
+	deleteElement(h *memtable.Head, name string)
 	// dropBelow deletes all elements of an owned head with names below one, without a look
 	// at them.
-	dropBelow(h *head, name string)
+	dropBelow(h *memtable.Head, name string)
 }
 
 // limits are cluster time, and what an entry may cost.
@@ -57,9 +58,9 @@ type limits interface {
 
 // value is find for an operation on a type other than lists, to which an empty
 // session is nothing.
-func (v values) value(key string, typ turn.Type) (*head, error) {
+func (v values) value(key string, typ turn.Type) (*memtable.Head, error) {
 	h, err := v.find(key)
-	if err != nil || !h.held() {
+	if err != nil || !h.Held() {
 		return nil, err
 	}
 	return h, checkType(h, typ)
@@ -67,7 +68,7 @@ func (v values) value(key string, typ turn.Type) (*head, error) {
 
 // ownValue returns the head that value found, to be changed; if it found none, a
 // new one.
-func (v values) ownValue(key string, h *head, typ turn.Type) (*head, error) {
+func (v values) ownValue(key string, h *memtable.Head, typ turn.Type) (*memtable.Head, error) {
 	if h != nil {
 		return v.own(key, h), nil
 	}
@@ -83,7 +84,7 @@ func (v values) ownValue(key string, h *head, typ turn.Type) (*head, error) {
 
 // put gives an element of an owned head a value, which is not written to again.
 // old is its value before, if it had one.
-func (v values) put(h *head, name string, value, old []byte, had bool) {
+func (v values) put(h *memtable.Head, name string, value, old []byte, had bool) {
 	if !had {
 		h.Live[0]++
 		h.Bytes += uint64(len(name))
@@ -93,7 +94,7 @@ func (v values) put(h *head, name string, value, old []byte, had bool) {
 }
 
 // take removes an element, whose value is old, from an owned head.
-func (v values) take(h *head, name string, old []byte) {
+func (v values) take(h *memtable.Head, name string, old []byte) {
 	h.Live[0]--
 	h.Bytes -= uint64(len(name) + len(old))
 	v.deleteElement(h, name)
@@ -101,10 +102,10 @@ func (v values) take(h *head, name string, old []byte) {
 
 // settleValue finishes an operation on the elements of an owned head, which held
 // something before or did not.
-func (v values) settleValue(key string, h *head, before bool, r *turn.Result) {
+func (v values) settleValue(key string, h *memtable.Head, before bool, r *turn.Result) {
 	r.Count = h.Count()
-	v.count(key, before, h.held())
-	if !h.held() {
+	v.count(key, before, h.Held())
+	if !h.Held() {
 		v.remove(key, h)
 		r.Revision = v.revision(key)
 		return

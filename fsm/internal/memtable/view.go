@@ -1,6 +1,8 @@
-package fsm
+package memtable
 
 import (
+	"math"
+
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/store"
@@ -15,16 +17,16 @@ type layer struct {
 	complete bool
 }
 
-// view is one session's messages at one moment: memtables over the store. It stays valid after the machine's lock was
+// View is one session's messages at one moment: memtables over the store. It stays valid after the machine's lock was
 // released.
-type view struct {
+type View struct {
 	inc    uint64
 	low    [2]uint64
 	high   [2]uint64
 	layers [3]layer // warm, frozen, active
 	edited bool     // a layer has edits
-	// tx is open while store is needed; nil if everything is in the layers.
-	tx *store.Reading
+	// Tx is open while store is needed; nil if everything is in the layers.
+	Tx *store.Reading
 	// scratch is reused from block to block.
 	scratch []layout.Record
 	blocks  int // read so far
@@ -32,32 +34,32 @@ type view struct {
 	// Of walks of Apply. What is charged for them is passed: it must be the same on every
 	// node, and so neither depend on gaps nor on what memtables know of removals.
 	counts  bool       // passed counts live messages of either side, whichever the walk is for
-	most    uint64     // if counts: walks end when they have passed more
-	passed  uint64     // live messages
-	removed uint64     // messages; differs between nodes
-	end     uint64     // the seq up to which the last walk came that passed more
+	Most    uint64     // if counts: walks end when they have passed more
+	Passed  uint64     // live messages
+	Skipped uint64     // messages; differs between nodes
+	End     uint64     // the seq up to which the last walk came that passed more
 	gaps    *gaps.Set  // by seqKey; nil: none are known
 	learned **gaps.Set // where found ones are remembered; nil: they are not
 }
 
 // block returns the records of a block of the store, valid until it is called again.
-func (v *view) block(key, value []byte) ([]layout.Record, error) {
+func (v *View) block(key, value []byte) ([]layout.Record, error) {
 	if v.blocks++; v.blocks == 1 {
-		v.scratch = v.tx.Scratch()
+		v.scratch = v.Tx.Scratch()
 	}
-	rs, err := v.tx.Load(v.scratch[:0], key, value, v.blocks <= store.KeepBlocks)
+	rs, err := v.Tx.Load(v.scratch[:0], key, value, v.blocks <= store.KeepBlocks)
 	if err == nil {
 		v.scratch = rs
 	}
 	return rs, err
 }
 
-func (v *view) complete() bool {
+func (v *View) Complete() bool {
 	return v.layers[0].complete || v.layers[1].complete || v.layers[2].complete
 }
 
-// live reports whether the message has not been removed.
-func (v *view) live(r *layout.Record) bool {
+// Live reports whether the message has not been removed.
+func (v *View) Live(r *layout.Record) bool {
 	if r.Dead || r.Seq < v.low[r.Side] {
 		return false
 	}
@@ -71,7 +73,7 @@ func (v *view) live(r *layout.Record) bool {
 
 // ceiling is the lowest seq that the layers hold; the store is asked only for
 // what is below, since it has taken up the warm layer and perhaps the frozen one.
-func (v *view) ceiling() uint64 {
+func (v *View) ceiling() uint64 {
 	for i := range v.layers {
 		if rs := v.layers[i].records; len(rs) > 0 {
 			return rs[0].Seq
@@ -82,7 +84,7 @@ func (v *view) ceiling() uint64 {
 
 // descend calls fn with each record, dead ones included, with seq ≤ from, the
 // highest first, until fn returns false. fn must not keep the pointer.
-func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
+func (v *View) descend(from uint64, fn func(*layout.Record) bool) error {
 	for i := len(v.layers) - 1; i >= 0; i-- {
 		rs := v.layers[i].records
 		end := len(rs)
@@ -95,7 +97,7 @@ func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
 			}
 		}
 	}
-	if v.complete() || v.tx == nil {
+	if v.Complete() || v.Tx == nil {
 		return nil
 	}
 	ceiling := v.ceiling()
@@ -103,7 +105,7 @@ func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
 		return nil
 	}
 	from = min(from, ceiling-1)
-	c := v.tx.CursorOf(layout.BucketBlocks)
+	c := v.Tx.CursorOf(layout.BucketBlocks)
 	p, _, err := c.Around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return err
@@ -125,10 +127,10 @@ func (v *view) descend(from uint64, fn func(*layout.Record) bool) error {
 	return nil
 }
 
-// ascend is descend the other way: seq ≥ from, the lowest first.
-func (v *view) ascend(from uint64, fn func(*layout.Record) bool) error {
+// Ascend is descend the other way: seq ≥ from, the lowest first.
+func (v *View) Ascend(from uint64, fn func(*layout.Record) bool) error {
 	more := true
-	if !v.complete() && v.tx != nil {
+	if !v.Complete() && v.Tx != nil {
 		var err error
 		if more, err = v.ascendStore(from, fn); err != nil {
 			return err
@@ -143,9 +145,9 @@ func (v *view) ascend(from uint64, fn func(*layout.Record) bool) error {
 	return nil
 }
 
-func (v *view) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool, err error) {
+func (v *View) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool, err error) {
 	ceiling := v.ceiling()
-	c := v.tx.CursorOf(layout.BucketBlocks)
+	c := v.Tx.CursorOf(layout.BucketBlocks)
 	p, above, err := c.Around(layout.BlockKey(v.inc, from))
 	if err != nil {
 		return false, err
@@ -173,9 +175,9 @@ func (v *view) ascendStore(from uint64, fn func(*layout.Record) bool) (more bool
 	return true, nil
 }
 
-// find returns the record with that seq, dead or alive.
-func (v *view) find(seq uint64) (r layout.Record, ok bool, err error) {
-	err = v.ascend(seq, func(got *layout.Record) bool {
+// Find returns the record with that seq, dead or alive.
+func (v *View) Find(seq uint64) (r layout.Record, ok bool, err error) {
+	err = v.Ascend(seq, func(got *layout.Record) bool {
 		if got.Seq == seq {
 			r, ok = *got, true
 		}
@@ -184,31 +186,31 @@ func (v *view) find(seq uint64) (r layout.Record, ok bool, err error) {
 	return r, ok, err
 }
 
-// newest calls fn with each live message with seq ≤ from, of one side or of
-// anySide, the highest first, until fn returns false.
-func (v *view) newest(side turn.Side, from uint64, fn func(*layout.Record) bool) error {
-	floor := v.floor(side)
+// Newest calls fn with each live message with seq ≤ from, of one side or of
+// AnySide, the highest first, until fn returns false.
+func (v *View) Newest(side turn.Side, from uint64, fn func(*layout.Record) bool) error {
+	floor := v.Floor(side)
 	run := seqRun{learned: v.learned}
 	defer run.end()
-	for next := v.below(v.dead(side), min(from, v.top(side))); next >= max(floor, 1); {
+	for next := v.Below(v.dead(side), min(from, v.top(side))); next >= max(floor, 1); {
 		from, next = next, 0
 		if err := v.descend(from, func(r *layout.Record) bool {
 			if r.Seq < floor {
 				return false
 			}
-			if v.live(r) {
+			if v.Live(r) {
 				run.end()
 				if v.wanted(side, r) || v.counts {
 					return v.show(side, r, fn)
 				}
 			}
-			v.removed++
-			to := v.below(v.dead(side), r.Seq)
+			v.Skipped++
+			to := v.Below(v.dead(side), r.Seq)
 			if v.counts {
 				to = min(to, v.gapAt(&run, r.Seq).From-1)
 				run.add(layout.Span{From: to + 1, To: r.Seq})
 			}
-			if r.Seq-to < longRun {
+			if r.Seq-to < LongRun {
 				return true
 			}
 			next = to
@@ -220,15 +222,15 @@ func (v *view) newest(side turn.Side, from uint64, fn func(*layout.Record) bool)
 	return nil
 }
 
-// longRun is from how many removed messages on a walk begins again behind them, instead
+// LongRun is from how many removed messages on a walk begins again behind them, instead
 // of passing them one by one.
-const longRun = 16
+const LongRun = 16
 
-// below returns the highest seq ≤ seq that is not known to be dead without a look at the
+// Below returns the highest seq ≤ seq that is not known to be dead without a look at the
 // message, 0 if there is none.
-func (v *view) below(side turn.Side, seq uint64) uint64 {
-	if side == anySide {
-		return max(v.below(turn.Tail, seq), v.below(turn.Head, seq))
+func (v *View) Below(side turn.Side, seq uint64) uint64 {
+	if side == AnySide {
+		return max(v.Below(turn.Tail, seq), v.Below(turn.Head, seq))
 	}
 	seq = min(seq, v.high[side])
 	for i := 0; i < len(v.layers); i++ {
@@ -243,8 +245,8 @@ func (v *view) below(side turn.Side, seq uint64) uint64 {
 }
 
 // above is below the other way: the lowest seq ≥ seq.
-func (v *view) above(side turn.Side, seq uint64) uint64 {
-	if side == anySide {
+func (v *View) above(side turn.Side, seq uint64) uint64 {
+	if side == AnySide {
 		return min(v.above(turn.Tail, seq), v.above(turn.Head, seq))
 	}
 	seq = max(seq, v.low[side])
@@ -256,30 +258,30 @@ func (v *view) above(side turn.Side, seq uint64) uint64 {
 	return seq
 }
 
-// oldest is newest the other way: seq ≥ from, the lowest first.
-func (v *view) oldest(side turn.Side, from uint64, fn func(*layout.Record) bool) error {
+// Oldest is newest the other way: seq ≥ from, the lowest first.
+func (v *View) Oldest(side turn.Side, from uint64, fn func(*layout.Record) bool) error {
 	top := v.top(side)
 	run := seqRun{learned: v.learned}
 	defer run.end()
-	for next := v.above(v.dead(side), max(from, v.floor(side), 1)); next != 0 && next <= top; {
+	for next := v.above(v.dead(side), max(from, v.Floor(side), 1)); next != 0 && next <= top; {
 		from, next = next, 0
-		if err := v.ascend(from, func(r *layout.Record) bool {
+		if err := v.Ascend(from, func(r *layout.Record) bool {
 			if r.Seq > top {
 				return false
 			}
-			if v.live(r) {
+			if v.Live(r) {
 				run.end()
 				if v.wanted(side, r) || v.counts {
 					return v.show(side, r, fn)
 				}
 			}
-			v.removed++
+			v.Skipped++
 			to := v.above(v.dead(side), r.Seq)
 			if v.counts {
 				to = max(to, v.gapAt(&run, r.Seq).To+1)
 				run.add(layout.Span{From: r.Seq, To: to - 1})
 			}
-			if to-r.Seq < longRun {
+			if to-r.Seq < LongRun {
 				return true
 			}
 			next = to
@@ -292,44 +294,105 @@ func (v *view) oldest(side turn.Side, from uint64, fn func(*layout.Record) bool)
 }
 
 // show passes a live message, and shows it to fn if it is of a side.
-func (v *view) show(side turn.Side, r *layout.Record, fn func(*layout.Record) bool) bool {
-	if v.passed++; v.over() {
-		v.end = r.Seq
+func (v *View) show(side turn.Side, r *layout.Record, fn func(*layout.Record) bool) bool {
+	if v.Passed++; v.Over() {
+		v.End = r.Seq
 		return false
 	}
 	return !v.wanted(side, r) || fn(r)
 }
 
-// over reports whether walks have passed more messages than they may.
-func (v *view) over() bool { return v.counts && v.passed > v.most }
+// Over reports whether walks have passed more messages than they may.
+func (v *View) Over() bool { return v.counts && v.Passed > v.Most }
 
 // dead returns the side of which all messages must be dead that a walk for a side jumps over.
-func (v *view) dead(side turn.Side) turn.Side {
+func (v *View) dead(side turn.Side) turn.Side {
 	if v.counts {
-		return anySide
+		return AnySide
 	}
 	return side
 }
 
-// anySide stands for both sides.
-const anySide = turn.Newest
+// AnySide stands for both sides.
+const AnySide = turn.Newest
 
-func (v *view) wanted(side turn.Side, r *layout.Record) bool {
-	return (side == anySide || side == r.Side) && v.live(r)
+func (v *View) wanted(side turn.Side, r *layout.Record) bool {
+	return (side == AnySide || side == r.Side) && v.Live(r)
 }
 
-// floor is the lowest seq at which a live message of the side can be.
-func (v *view) floor(side turn.Side) uint64 {
-	if side == anySide {
+// Floor is the lowest seq at which a live message of the side can be.
+func (v *View) Floor(side turn.Side) uint64 {
+	if side == AnySide {
 		return min(v.low[0], v.low[1])
 	}
 	return v.low[side]
 }
 
 // top is the highest seq at which a live message of the side can stand.
-func (v *view) top(side turn.Side) uint64 {
-	if side == anySide {
+func (v *View) top(side turn.Side) uint64 {
+	if side == AnySide {
 		return max(v.high[0], v.high[1])
 	}
 	return v.high[side]
+}
+
+// List calls fn with the elements of the list, which has so many, from an end of it on, until
+// fn returns false.
+func (v *View) List(from turn.Side, total uint64, fn func(*layout.Record) bool) error {
+	more := true
+	counted := func(rec *layout.Record) bool {
+		total--
+		more = fn(rec)
+		return more
+	}
+	// The side of that end from its highest seq down, then the other's way up.
+	if err := v.Newest(from, layout.MaxSeq, counted); !more || err != nil {
+		return err
+	}
+	if err := v.Oldest(turn.Tail+turn.Head-from, 0, counted); err != nil {
+		return err
+	}
+	if more && total != 0 && !v.Over() {
+		return layout.HeadCountsMore(v.inc)
+	}
+	return nil
+}
+
+// MovedTo returns the live message that the removed one with that seq and id was moved to.
+func (v *View) MovedTo(mv layout.Moves, seq uint64, id string) (rec layout.Record, ok bool, err error) {
+	if len(mv.Runs) == 0 || mv.Runs[len(mv.Runs)-1].To < seq {
+		return rec, false, nil
+	}
+	err = v.Newest(AnySide, layout.MaxSeq, func(r *layout.Record) bool {
+		if r.Seq <= seq {
+			return false
+		}
+		if r.ID == id && mv.Runs.Has(r.Seq) {
+			rec, ok = *r, true
+		}
+		return !ok
+	})
+	return rec, ok, err
+}
+
+// LearnFor has walks of v, which are those of Apply, count what they pass, and remember the gaps
+// that they find in the head.
+func (v *View) LearnFor(h *Head) {
+	v.gaps, v.learned, v.counts, v.Most = h.gaps, &h.gaps, true, math.MaxUint64
+}
+
+// StoredView returns the messages of a head that are in the store alone.
+func StoredView(h *Head, tx *store.Reading) View {
+	return View{inc: h.Inc, low: h.Floors(), high: h.High, Tx: tx}
+}
+
+// DeletedView returns the messages of a deleted session in the store, all of them dead.
+func DeletedView(g *layout.Tombstone, tx *store.Reading) View {
+	return View{inc: g.Inc, low: [2]uint64{g.Last + 1, g.Last + 1}, Tx: tx}
+}
+
+// RemovedRanges returns how many ranges of removed messages the active memtable has.
+func (v *View) RemovedRanges() int {
+	removed := &v.layers[len(v.layers)-1].removed
+	return len(removed[0]) + len(removed[1])
 }

@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"cmp"
@@ -90,14 +90,14 @@ func (s *mergeSources) iter(tx *store.Reading) *mergeIter[string] {
 
 func showsAt(t *testing.T, it *mergeIter[string]) shown {
 	t.Helper()
-	x := shown{key: it.key, source: it.source}
+	x := shown{key: it.Key, source: it.source}
 	if v, ok := it.changed(); ok {
 		x.value = v
 		return x
 	}
 	k, v := it.stored()
-	if string(k) != it.key {
-		t.Fatalf("the iterator is at %q, and its stored pair is that of %q", it.key, k)
+	if string(k) != it.Key {
+		t.Fatalf("the iterator is at %q, and its stored pair is that of %q", it.Key, k)
 	}
 	v, err := layout.Dumped(mergedBucket, k, v)
 	if err != nil {
@@ -171,12 +171,12 @@ func (s *mergeSources) checkWalk(t *testing.T, seed uint64, rng *rand.Rand, tx *
 	var got, want []shown
 	for range 3 { // seeks, of which each may break off the walk before
 		at, left := randomKey(rng), rng.IntN(12)
-		it.seek(at)
-		for ; left > 0 && it.next(); left-- {
+		it.Seek(at)
+		for ; left > 0 && it.Next(); left-- {
 			got = append(got, showsAt(t, it))
 		}
-		if left > 0 && it.next() {
-			t.Fatalf("seed %d: after its end the iterator goes on to %q", seed, it.key)
+		if left > 0 && it.Next() {
+			t.Fatalf("seed %d: after its end the iterator goes on to %q", seed, it.Key)
 		}
 		want = append(want, s.plainWalk(it.down, it.low, it.high, at, len(got)-len(want), left > 0)...)
 	}
@@ -205,15 +205,15 @@ func (s *mergeSources) plainWalk(down bool, low, high, at string, n int, ended b
 // An iterator without sources, or whose bounds hold nothing, ends at once and stays there.
 func TestMergeIterWithNothingToShow(t *testing.T) {
 	empty := new(mergeIter[string])
-	empty.seek("")
+	empty.Seek("")
 	s := mergeSources{memory: []map[string]string{{"a": "", "c": ""}}}
 	between := s.iter(nil)
 	between.low, between.high = "b", "c"
-	between.seek("b")
+	between.Seek("b")
 	for name, it := range map[string]*mergeIter[string]{"no source": empty, "nothing within the bounds": between} {
 		for range 2 {
-			if it.next() {
-				t.Errorf("%s: the iterator goes to %q", name, it.key)
+			if it.Next() {
+				t.Errorf("%s: the iterator goes to %q", name, it.Key)
 			}
 		}
 	}

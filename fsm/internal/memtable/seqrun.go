@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"encoding/binary"
@@ -26,7 +26,7 @@ func (r *seqRun) add(x layout.Span) {
 
 // end ends a run.
 func (r *seqRun) end() {
-	if r.n >= longRun && r.learned != nil {
+	if r.n >= LongRun && r.learned != nil {
 		run := gaps.Run{Learned: r.learned, N: r.n, Gap: gaps.Gap{From: seqKey(r.From), To: seqKey(r.To + 1)}}
 		run.End()
 	}
@@ -42,8 +42,8 @@ func seqOf(key string) uint64 { return binary.BigEndian.Uint64([]byte(key)) }
 
 // gapAt returns a range of dead messages around the one with that seq, which is the next of
 // a run. It does not look for one each time.
-func (v *view) gapAt(run *seqRun, seq uint64) layout.Span {
-	if v.gaps != nil && run.n%longRun == 0 {
+func (v *View) gapAt(run *seqRun, seq uint64) layout.Span {
+	if v.gaps != nil && run.n%LongRun == 0 {
 		if x, ok := v.gaps.At(seqKey(seq)); ok {
 			return layout.Span{From: seqOf(x.From), To: seqOf(x.To) - 1}
 		}

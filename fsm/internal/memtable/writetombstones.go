@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"cmp"
@@ -10,20 +10,20 @@ import (
 
 // writeTombstones records the deleted sessions whose ids are remembered, and what is
 // to be removed of the deleted ones, now or when they are forgotten.
-func (w *writer) writeTombstones() error {
+func (w *Writer) writeTombstones() error {
 	b := w.tx.Bucket(layout.BucketTombstones)
 	type ended struct {
 		when      int64
 		tombstone string
 	}
 	gone := make(map[uint64]ended)
-	for inc, t := range w.table.tails {
+	for inc, t := range w.Table.tails {
 		if t.gone {
 			gone[inc] = ended{}
 		}
 	}
 	var err error
-	w.table.tombstones.Scan(func(key string, g layout.Tombstone) bool {
+	w.Table.tombstones.Scan(func(key string, g layout.Tombstone) bool {
 		gone[g.Inc] = ended{g.Deadline, key}
 		err = b.PutSealed([]byte(key), g.Encode())
 		return err == nil
@@ -37,19 +37,19 @@ func (w *writer) writeTombstones() error {
 		if err == nil {
 			err = w.tx.AddGarbage(gone[inc].when, inc,
 				layout.Waste{Below: layout.MaxSeq, Tombstone: gone[inc].tombstone})
-			w.pacer.Did(smallCost)
+			w.Pacer.Did(smallCost)
 		}
 	}
 	return err
 }
 
 // writeFloors notes what is to be removed of streams that were trimmed.
-func (w *writer) writeFloors() error {
-	for _, inc := range slices.Sorted(maps.Keys(w.table.floors)) {
-		if err := w.tx.AddGarbage(0, inc, layout.Waste{Names: w.table.floors[inc]}); err != nil {
+func (w *Writer) writeFloors() error {
+	for _, inc := range slices.Sorted(maps.Keys(w.Table.floors)) {
+		if err := w.tx.AddGarbage(0, inc, layout.Waste{Names: w.Table.floors[inc]}); err != nil {
 			return err
 		}
-		w.pacer.Did(smallCost)
+		w.Pacer.Did(smallCost)
 	}
 	return nil
 }

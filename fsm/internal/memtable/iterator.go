@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"github.com/tidwall/btree"
@@ -27,10 +27,10 @@ type mergeIter[V any] struct {
 	store   store.Cursor                // its Cursor is nil if the store is not read
 	pair    store.Pair                  // of the store, where its cursor is
 	met     bool                        // pair was held against its seal
-	err     error                       // damage to the store, which ended the walk
+	Err     error                       // damage to the store, which ended the walk
 
 	// Where the iterator is.
-	key    string
+	Key    string
 	source int  // place in memory of what decides, inStore if it is the store
 	begun  bool // since the last seek: it is at key
 }
@@ -53,9 +53,9 @@ func (it *mergeIter[V]) addMemory(m *btree.Map[string, V]) {
 // readStore adds a bucket of the store, which is older than all memtables.
 func (it *mergeIter[V]) readStore(tx *store.Reading, bucket []byte) { it.store = tx.CursorOf(bucket) }
 
-// seek has next go to the first key within the bounds from at on or, downwards, to the last
+// Seek has next go to the first key within the bounds from at on or, downwards, to the last
 // one below at.
-func (it *mergeIter[V]) seek(at string) {
+func (it *mergeIter[V]) Seek(at string) {
 	switch {
 	case !it.down:
 		at = max(at, it.low)
@@ -73,8 +73,8 @@ func (it *mergeIter[V]) seek(at string) {
 			m.valid = m.Last()
 		}
 	}
-	if it.store.Cursor != nil && it.err == nil {
-		it.err = it.seekStore([]byte(at))
+	if it.store.Cursor != nil && it.Err == nil {
+		it.Err = it.seekStore([]byte(at))
 	}
 }
 
@@ -97,16 +97,16 @@ func (it *mergeIter[V]) seekStore(at []byte) error {
 	return it.store.Whole(below)
 }
 
-// next goes to the next key. It returns false when there is none within the bounds, until the
+// Next goes to the next key. It returns false when there is none within the bounds, until the
 // next seek.
-func (it *mergeIter[V]) next() bool {
+func (it *mergeIter[V]) Next() bool {
 	if it.begun {
 		it.leave()
 	}
 	if it.begun = it.choose(); !it.begun || it.source != inStore {
 		it.meet()
 	}
-	if it.err != nil || !it.begun {
+	if it.Err != nil || !it.begun {
 		it.end()
 	}
 	return it.begun
@@ -117,21 +117,21 @@ func (it *mergeIter[V]) choose() bool {
 	found := false
 	for i := range it.sources {
 		if m := &it.memory[i]; m.valid {
-			if k := m.Key(); !found || k != it.key && (k < it.key) != it.down {
-				it.key, it.source, found = k, i, true
+			if k := m.Key(); !found || k != it.Key && (k < it.Key) != it.down {
+				it.Key, it.source, found = k, i, true
 			}
 		}
 	}
-	if k := it.pair.Key; k != nil && (!found || string(k) != it.key && (string(k) < it.key) != it.down) {
-		it.key, it.source, found = string(k), inStore, true
+	if k := it.pair.Key; k != nil && (!found || string(k) != it.Key && (string(k) < it.Key) != it.down) {
+		it.Key, it.source, found = string(k), inStore, true
 	}
-	return found && it.key >= it.low && (it.high == "" || it.key < it.high)
+	return found && it.Key >= it.low && (it.high == "" || it.Key < it.high)
 }
 
 // meet holds the pair of the store to which the walk has come against its seal.
 func (it *mergeIter[V]) meet() {
-	if it.err == nil && !it.met {
-		it.err, it.met = it.store.Whole(it.pair), true
+	if it.Err == nil && !it.met {
+		it.Err, it.met = it.store.Whole(it.pair), true
 	}
 }
 
@@ -139,14 +139,14 @@ func (it *mergeIter[V]) meet() {
 func (it *mergeIter[V]) leave() {
 	for i := range it.sources {
 		switch m := &it.memory[i]; {
-		case !m.valid || m.Key() != it.key:
+		case !m.valid || m.Key() != it.Key:
 		case it.down:
 			m.valid = m.Prev()
 		default:
 			m.valid = m.Next()
 		}
 	}
-	if it.pair.Key == nil || string(it.pair.Key) != it.key {
+	if it.pair.Key == nil || string(it.pair.Key) != it.Key {
 		return
 	}
 	it.met = false

@@ -1,43 +1,43 @@
-package fsm
+package memtable
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 )
 
-// ascend calls fn with each element whose name is at least from, in order, until
+// Ascend calls fn with each element whose name is at least from, in order, until
 // fn returns false.
-func (e *elements) ascend(from string, fn func(name string, value []byte) bool) error {
+func (e *Elements) Ascend(from string, fn func(name string, value []byte) bool) error {
 	it := e.walk(false)
-	it.seek(layout.ElementKey(e.inc, from))
+	it.Seek(layout.ElementKey(e.Inc, from))
 	return e.each(it, fn)
 }
 
-// descend is ascend the other way, with names below before.
-func (e *elements) descend(before string, fn func(name string, value []byte) bool) error {
+// Descend is ascend the other way, with names below before.
+func (e *Elements) Descend(before string, fn func(name string, value []byte) bool) error {
 	it := e.walk(true)
-	it.seek(layout.ElementKey(e.inc, before))
+	it.Seek(layout.ElementKey(e.Inc, before))
 	return e.each(it, fn)
 }
 
 // walk returns an iterator over the changes and the store, within the key's elements.
-func (e *elements) walk(down bool) *mergeIter[change] {
-	it := &mergeIter[change]{down: down, low: layout.ElementKey(e.inc, e.front), high: layout.ElementKey(e.inc+1, "")}
+func (e *Elements) walk(down bool) *mergeIter[change] {
+	it := &mergeIter[change]{down: down, low: layout.ElementKey(e.Inc, e.front), high: layout.ElementKey(e.Inc+1, "")}
 	for _, l := range e.layers {
 		it.addMemory(l)
 	}
-	if e.tx != nil {
-		it.readStore(e.tx, layout.BucketElements)
+	if e.Tx != nil {
+		it.readStore(e.Tx, layout.BucketElements)
 	}
 	return it
 }
 
 // each calls fn with what it comes to, until fn returns false.
-func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte) bool) error {
+func (e *Elements) each(it *mergeIter[change], fn func(name string, value []byte) bool) error {
 	e.edge = ""
 	run := gaps.Run{Learned: e.learned}
 	defer run.End()
-	for it.next() {
+	for it.Next() {
 		value, there, err := elementAt(it)
 		switch {
 		case err != nil:
@@ -47,12 +47,12 @@ func (e *elements) each(it *mergeIter[change], fn func(name string, value []byte
 			continue
 		}
 		run.End()
-		e.passed++
-		if !fn(it.key[layout.IncSize:], value) {
+		e.Passed++
+		if !fn(it.Key[layout.IncSize:], value) {
 			return nil
 		}
 	}
-	return it.err
+	return it.Err
 }
 
 // elementAt returns the element that it is at, unless that was removed.
@@ -66,23 +66,23 @@ func elementAt(it *mergeIter[change]) (value []byte, there bool, err error) {
 
 // skip goes behind the gap that a removed element is in, if one is known, and returns what
 // it passed.
-func (e *elements) skip(it *mergeIter[change]) gaps.Gap {
-	e.dead++
-	x, known := e.gaps.At(it.key)
+func (e *Elements) skip(it *mergeIter[change]) gaps.Gap {
+	e.Dead++
+	x, known := e.Gaps.At(it.Key)
 	switch {
 	case known && it.down:
-		x.To = layout.AfterKey(it.key)
+		x.To = layout.AfterKey(it.Key)
 	case known:
-		x.From = it.key
+		x.From = it.Key
 	default:
-		x = gaps.Gap{From: it.key, To: layout.AfterKey(it.key)}
+		x = gaps.Gap{From: it.Key, To: layout.AfterKey(it.Key)}
 	}
 	e.edge = x.To
 	if it.down {
 		e.edge = x.From
 	}
 	if known {
-		it.seek(e.edge)
+		it.Seek(e.edge)
 	}
 	return x
 }

@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"iter"
@@ -15,16 +15,16 @@ const (
 
 // writeTails brings the messages of every session that this memtable touched
 // up to date.
-func (w *writer) writeTails() error {
-	byInc := make(map[uint64]*head, len(w.table.heads))
-	for _, h := range w.table.heads {
+func (w *Writer) writeTails() error {
+	byInc := make(map[uint64]*Head, len(w.Table.Heads))
+	for _, h := range w.Table.Heads {
 		if h != nil {
 			byInc[h.Inc] = h
 		}
 	}
-	for _, inc := range slices.Sorted(maps.Keys(w.table.tails)) {
-		t := w.table.tails[inc]
-		s := tailWriter{writer: w, inc: inc, tail: t, last: t.last, moves: t.moves}
+	for _, inc := range slices.Sorted(maps.Keys(w.Table.tails)) {
+		t := w.Table.tails[inc]
+		s := tailWriter{Writer: w, inc: inc, tail: t, last: t.last, moves: t.moves}
 		if h := byInc[inc]; h != nil {
 			s.last, s.moves, s.low = h.Last, h.Moves, h.Floors()
 		} else {
@@ -34,14 +34,14 @@ func (w *writer) writeTails() error {
 		if err := s.write(); err != nil {
 			return err
 		}
-		w.pacer.Did(smallCost + t.size())
+		w.Pacer.Did(smallCost + t.size())
 	}
 	return nil
 }
 
 // tailWriter writes what a memtable changed of one session's messages.
 type tailWriter struct {
-	*writer
+	*Writer
 	inc  uint64
 	tail *tail
 	last uint64
@@ -242,7 +242,7 @@ func (s *tailWriter) blockKey(seq uint64) []byte {
 }
 
 func (s *tailWriter) put(key, value []byte) error {
-	s.blocks++
+	s.Blocks++
 	if value == nil {
 		return s.tx.RemoveBlock(key)
 	}

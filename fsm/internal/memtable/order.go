@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 // To sort many takes time in which the state must not be locked: settle is called
 // before walk, which then sorts what came since.
 type order struct {
-	fresh []string // all that were added, in that order; under the machine's mu
+	Fresh []string // all that were added, in that order; under the machine's mu
 
 	settling sync.Mutex // held by settle
 	mu       sync.Mutex // of the rest
@@ -23,32 +23,32 @@ type order struct {
 }
 
 // add adds a key that is not among the set's.
-func (o *order) add(key string) { o.fresh = append(o.fresh, key) }
+func (o *order) add(key string) { o.Fresh = append(o.Fresh, key) }
 
-// walk returns the keys in order. They stay valid while none is added. The caller holds
+// Walk returns the keys in order. They stay valid while none is added. The caller holds
 // the machine's mu, unless no key is added any more.
-func (o *order) walk() *btree.Map[string, struct{}] {
+func (o *order) Walk() *btree.Map[string, struct{}] {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sorted == nil {
 		o.sorted = new(btree.Map[string, struct{}])
 	}
-	insertSorted(o.sorted, o.fresh[o.done:])
-	o.done = len(o.fresh)
+	insertSorted(o.sorted, o.Fresh[o.done:])
+	o.done = len(o.Fresh)
 	return o.sorted
 }
 
-// unsorted returns how many keys walk would have to sort. The caller holds the machine's
+// Unsorted returns how many keys walk would have to sort. The caller holds the machine's
 // mu.
-func (o *order) unsorted() int {
+func (o *order) Unsorted() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.fresh) - o.done
+	return len(o.Fresh) - o.done
 }
 
-// settle sorts keys, which are those of fresh as of some moment. It needs no other lock:
+// Settle sorts keys, which are those of fresh as of some moment. It needs no other lock:
 // what is walked through does not change.
-func (o *order) settle(fresh []string) {
+func (o *order) Settle(fresh []string) {
 	o.settling.Lock()
 	defer o.settling.Unlock()
 	o.mu.Lock()
@@ -76,33 +76,5 @@ func insertSorted(set *btree.Map[string, struct{}], keys []string) {
 	keys = slices.Sorted(slices.Values(keys))
 	for _, key := range keys {
 		set.Set(key, struct{}{})
-	}
-}
-
-// maxUnsorted is how many keys a walk may have to sort while the state is locked.
-const maxUnsorted = 1_000
-
-// settleOrders sorts the keys of all memtables without holding the state for it, so that a
-// walk through them has few left to sort. The caller does not hold mu.
-func (m *Machine) settleOrders() {
-	for range 8 { // entries that are applied at the same time add some, ever fewer
-		type job struct {
-			o     *order
-			fresh []string
-		}
-		var jobs []job
-		m.mu.RLock()
-		for _, t := range m.memtables() {
-			if t.order.unsorted() > maxUnsorted {
-				jobs = append(jobs, job{&t.order, t.order.fresh})
-			}
-		}
-		m.mu.RUnlock()
-		if len(jobs) == 0 {
-			return
-		}
-		for _, j := range jobs {
-			j.o.settle(j.fresh)
-		}
 	}
 }

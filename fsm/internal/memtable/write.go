@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"encoding/binary"
@@ -9,20 +9,20 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/store"
 )
 
-// writer writes a memtable to the store, in one transaction.
-type writer struct {
+// Writer writes a memtable to the store, in one transaction.
+type Writer struct {
 	tx      *store.Update
-	table   *memtable
-	pacer   *store.Pacer // nil: as fast as it can
-	blocks  int
-	garbage bool // there is some to be removed
+	Table   *Table
+	Pacer   *store.Pacer // nil: as fast as it can
+	Blocks  int
+	Garbage bool // there is some to be removed
 	// These are memory that is used again and again.
 	fresh, merged []layout.Record
 	encoded, key  []byte
 }
 
-// write writes the memtable in an update.
-func (w *writer) write(u *store.Update) error {
+// Write writes the memtable in an update.
+func (w *Writer) Write(u *store.Update) error {
 	w.tx = u
 	for _, step := range []func() error{
 		w.writeTails, w.writeElements, w.writeHeads, w.writeDue, w.writeTombstones, w.writeFloors, w.writeNamespaces,
@@ -32,20 +32,20 @@ func (w *writer) write(u *store.Update) error {
 			return err
 		}
 	}
-	w.garbage = u.Untidy(w.table.meta.Clock)
+	w.Garbage = u.Untidy(w.Table.Meta.Clock)
 	return nil
 }
 
-func (w *writer) writeElements() error {
+func (w *Writer) writeElements() error {
 	b := w.tx.Bucket(layout.BucketElements)
 	var err error
-	w.table.elements.Scan(func(k string, c change) bool {
+	w.Table.elements.Scan(func(k string, c change) bool {
 		key := []byte(k)
-		if t := w.table.tails[binary.BigEndian.Uint64(key)]; t != nil && t.gone {
+		if t := w.Table.tails[binary.BigEndian.Uint64(key)]; t != nil && t.gone {
 			return true // garbage already
 		}
-		w.blocks++
-		w.pacer.Did(len(k) + len(c.value))
+		w.Blocks++
+		w.Pacer.Did(len(k) + len(c.value))
 		if c.gone {
 			err = b.Delete(key)
 		} else {
@@ -56,14 +56,14 @@ func (w *writer) writeElements() error {
 	return err
 }
 
-func (w *writer) writeHeads() error {
+func (w *Writer) writeHeads() error {
 	b := w.tx.Bucket(layout.BucketHeads)
 	var err error
-	w.table.order.settle(w.table.order.fresh) // a listing waits for a part of it at most
-	w.table.order.walk().Scan(func(key string, _ struct{}) bool {
-		w.pacer.Did(keyCost + len(key))
+	w.Table.Order.Settle(w.Table.Order.Fresh) // a listing waits for a part of it at most
+	w.Table.Order.Walk().Scan(func(key string, _ struct{}) bool {
+		w.Pacer.Did(keyCost + len(key))
 		w.key = append(w.key[:0], key...)
-		if h := w.table.heads[key]; h != nil {
+		if h := w.Table.Heads[key]; h != nil {
 			err = b.Put(w.key, layout.SealInPlace(w.key, h.Append(layout.SealBuffer(layout.HeadSize))))
 		} else {
 			err = b.Delete(w.key)
@@ -73,11 +73,11 @@ func (w *writer) writeHeads() error {
 	return err
 }
 
-func (w *writer) writeDue() error {
+func (w *Writer) writeDue() error {
 	b := w.tx.Bucket(layout.BucketDue)
 	var done [][]byte
 	c := b.Cursor()
-	for k, v := c.First(); k != nil && string(k) <= w.table.meta.DueFloor; k, v = c.Next() {
+	for k, v := c.First(); k != nil && string(k) <= w.Table.Meta.DueFloor; k, v = c.Next() {
 		if err := layout.WholePair(layout.BucketDue, k, v); err != nil {
 			return err // it may be of a key that is yet to expire
 		}
@@ -90,8 +90,8 @@ func (w *writer) writeDue() error {
 		}
 	}
 	var err error
-	w.table.due.Scan(func(k string, _ struct{}) bool {
-		if k > w.table.meta.DueFloor {
+	w.Table.due.Scan(func(k string, _ struct{}) bool {
+		if k > w.Table.Meta.DueFloor {
 			err = b.PutSealed([]byte(k), nil)
 		}
 		return err == nil
@@ -99,10 +99,10 @@ func (w *writer) writeDue() error {
 	return err
 }
 
-func (w *writer) writeNamespaces() error {
+func (w *Writer) writeNamespaces() error {
 	b := w.tx.Bucket(layout.BucketNamespaces)
-	for _, ns := range slices.Sorted(maps.Keys(w.table.namespaces)) {
-		n := w.table.namespaces[ns]
+	for _, ns := range slices.Sorted(maps.Keys(w.Table.Namespaces)) {
+		n := w.Table.Namespaces[ns]
 		var err error
 		if n.Keys == 0 && n.Revision == 0 {
 			err = b.Delete([]byte(ns))
@@ -116,10 +116,10 @@ func (w *writer) writeNamespaces() error {
 	return nil
 }
 
-func (w *writer) writeMeta() error {
+func (w *Writer) writeMeta() error {
 	b := w.tx.Bucket(layout.BucketMeta)
-	if err := b.PutSealed(layout.KeyTags, w.table.tags.Encode()); err != nil {
+	if err := b.PutSealed(layout.KeyTags, w.Table.tags.Encode()); err != nil {
 		return err
 	}
-	return b.PutSealed(layout.KeyState, w.table.meta.Encode())
+	return b.PutSealed(layout.KeyState, w.Table.Meta.Encode())
 }

@@ -1,12 +1,12 @@
-package fsm
+package memtable
 
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// holdsRead reports whether the memtables alone answer q.
-func (v *view) holdsRead(q *turn.Read) bool {
+// HoldsRead reports whether the memtables alone answer q.
+func (v *View) HoldsRead(q *turn.Read) bool {
 	switch {
 	case q.From == turn.FromAfter:
 		return q.Seq+1 >= v.ceiling()
@@ -18,9 +18,9 @@ func (v *view) holdsRead(q *turn.Read) bool {
 	return v.holdsNewest(uint64(q.Limit), layout.MaxSeq)
 }
 
-// holdsList is holdsRead for the last elements of a list that holds only what
+// HoldsList is HoldsRead for the last elements of a list that holds only what
 // was pushed at its tail.
-func (v *view) holdsList(q *turn.List, h *head) bool {
+func (v *View) HoldsList(q *turn.List, h *Head) bool {
 	if h.Live[turn.Head] > 0 || q.Start >= 0 || q.Stop != -1 {
 		return false
 	}
@@ -33,10 +33,10 @@ const maxHeld = 1000
 
 // holdsNewest reports whether more than n live messages with seq ≤ from are in
 // memory: then a reader of n of them also learns there that there are more.
-func (v *view) holdsNewest(n, from uint64) bool {
+func (v *View) holdsNewest(n, from uint64) bool {
 	found := uint64(0)
 	// Without a transaction the store is not asked, and so nothing can fail.
-	_ = v.newest(anySide, from, func(*layout.Record) bool {
+	_ = v.Newest(AnySide, from, func(*layout.Record) bool {
 		found++
 		return found <= n && found <= maxHeld
 	})

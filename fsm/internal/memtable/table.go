@@ -1,4 +1,4 @@
-package fsm
+package memtable
 
 import (
 	"github.com/tidwall/btree"
@@ -8,7 +8,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// memtable holds changes that are not in the store yet. The machine writes to the active
+// Table holds changes that are not in the store yet. The machine writes to the active
 // one; at a flush it becomes the frozen one, which does not change any more, until the
 // store has taken it up. Then it is the warm one until the next flush ends: what
 // was written recently is read again soon, and memory is faster than the store.
@@ -16,10 +16,10 @@ import (
 // Looking something up means active, then frozen, then warm, then store: the
 // first that knows the key is right. That stays true while a flush is running
 // and after it, since applying a table twice changes nothing.
-type memtable struct {
-	// heads: by joined key; nil is a deletion.
-	heads map[string]*head
-	order order // of the keys of heads
+type Table struct {
+	// Heads: by joined key; nil is a deletion.
+	Heads map[string]*Head
+	Order order // of the keys of heads
 	// tails: by incarnation.
 	tails map[uint64]*tail
 	// elements: by ElementKey.
@@ -32,13 +32,13 @@ type memtable struct {
 	due btree.Map[string, struct{}]
 	// tombstones: by TombstoneKey.
 	tombstones btree.Map[string, layout.Tombstone]
-	namespaces map[string]*layout.Namespace
-	bytes      int // estimate of the memory held
-	// meta and tags are as of the end of this memtable, set when it is frozen.
-	meta layout.Meta
+	Namespaces map[string]*layout.Namespace
+	Bytes      int // estimate of the memory held
+	// Meta and tags are as of the end of this memtable, set when it is frozen.
+	Meta layout.Meta
 	tags tags.Set
-	// hash: a hash of the whole state is to be taken as of that end.
-	hash bool
+	// Hash: a hash of the whole state is to be taken as of that end.
+	Hash bool
 }
 
 // tail is what one memtable adds to and takes from a session's messages; of a
@@ -66,52 +66,52 @@ type tail struct {
 
 // Estimates of the memory that a thing takes besides its own bytes.
 const (
-	recordCost = 96
+	RecordCost = 96
 	headCost   = 300
 	keyCost    = 100 // of a head, or of a deletion
 	smallCost  = 150
-	spanCost   = 16
+	SpanCost   = 16
 )
 
-func newMemtable() *memtable {
-	return &memtable{
-		heads:      make(map[string]*head),
+func NewTable() *Table {
+	return &Table{
+		Heads:      make(map[string]*Head),
 		tails:      make(map[uint64]*tail),
-		namespaces: make(map[string]*layout.Namespace),
+		Namespaces: make(map[string]*layout.Namespace),
 	}
 }
 
-func (t *memtable) setHead(key string, h *head) {
-	old, known := t.heads[key]
+func (t *Table) SetHead(key string, h *Head) {
+	old, known := t.Heads[key]
 	if !known {
-		t.order.add(key)
-		t.bytes += keyCost + len(key)
+		t.Order.add(key)
+		t.Bytes += keyCost + len(key)
 	}
 	if h != nil {
 		h.in, h.tail = t, nil
 		if old == nil {
-			t.bytes += headCost + movesSize(h.Moves)
+			t.Bytes += headCost + movesSize(h.Moves)
 		}
 	}
-	t.heads[key] = h
+	t.Heads[key] = h
 }
 
-func (t *memtable) raiseFloor(inc uint64, name string) {
+func (t *Table) RaiseFloor(inc uint64, name string) {
 	if t.floors == nil {
 		t.floors = make(map[uint64]string)
 	}
 	if _, known := t.floors[inc]; !known {
-		t.bytes += smallCost
+		t.Bytes += smallCost
 	}
 	t.floors[inc] = name
 }
 
-func (t *memtable) tail(inc uint64) *tail {
+func (t *Table) tailFor(inc uint64) *tail {
 	w := t.tails[inc]
 	if w == nil {
 		w = new(tail)
 		t.tails[inc] = w
-		t.bytes += smallCost
+		t.Bytes += smallCost
 	}
 	return w
 }
@@ -119,48 +119,86 @@ func (t *memtable) tail(inc uint64) *tail {
 // size estimates the memory of the records.
 func (w *tail) size() (n int) {
 	for i := range w.records {
-		n += recordCost + len(w.records[i].ID) + len(w.records[i].Data)
+		n += RecordCost + len(w.records[i].ID) + len(w.records[i].Data)
 	}
 	return n
 }
 
 // tailOf is tail for a head that t holds.
-func (t *memtable) tailOf(h *head) *tail {
+func (t *Table) tailOf(h *Head) *tail {
 	if h.tail == nil {
-		h.tail = t.tail(h.Inc)
+		h.tail = t.tailFor(h.Inc)
 	}
 	return h.tail
 }
 
-// add appends a record to the session of a head that t holds.
-func (t *memtable) add(h *head, r layout.Record) {
+// Add appends a record to the session of a head that t holds.
+func (t *Table) Add(h *Head, r layout.Record) {
 	w := t.tailOf(h)
 	w.records = append(w.records, r)
-	t.bytes += recordCost + len(r.ID) + len(r.Data)
+	t.Bytes += RecordCost + len(r.ID) + len(r.Data)
 }
 
-func (t *memtable) removeRuns(inc uint64, side turn.Side, s layout.Spans) {
-	w := t.tail(inc)
+func (t *Table) RemoveRuns(inc uint64, side turn.Side, s layout.Spans) {
+	w := t.tailFor(inc)
 	before := len(w.removed[side])
 	w.removed[side] = w.removed[side].With(s)
-	t.bytes += spanCost * max(0, len(w.removed[side])-before)
+	t.Bytes += SpanCost * max(0, len(w.removed[side])-before)
 }
 
-// removeTop records that all messages of a side from x.from on were removed, of which
+// RemoveTop records that all messages of a side from x.from on were removed, of which
 // x.to is the highest that was not removed before.
-func (t *memtable) removeTop(inc uint64, side turn.Side, x layout.Span) {
-	w := t.tail(inc)
+func (t *Table) RemoveTop(inc uint64, side turn.Side, x layout.Span) {
+	w := t.tailFor(inc)
 	before := len(w.removed[side])
 	w.removed[side] = w.removed[side].Add(x)
-	t.bytes += spanCost * max(0, len(w.removed[side])-before)
+	t.Bytes += SpanCost * max(0, len(w.removed[side])-before)
 }
 
-func (t *memtable) scheduleExpiry(deadline int64, key string) {
+func (t *Table) ScheduleExpiry(deadline int64, key string) {
 	t.due.Set(layout.DueKey(deadline, key), struct{}{})
-	t.bytes += smallCost + len(key)
+	t.Bytes += smallCost + len(key)
 }
 
-func (t *memtable) addTombstone(key string, g layout.Tombstone) {
+func (t *Table) AddTombstone(key string, g layout.Tombstone) {
 	t.tombstones.Set(key, g)
-	t.bytes += smallCost + len(key) + movesSize(g.Moves)
+	t.Bytes += smallCost + len(key) + movesSize(g.Moves)
+}
+
+// movesSize estimates the memory of the runs.
+func movesSize(v layout.Moves) int { return SpanCost * len(v.Runs) }
+
+// Begin makes a head for a key that holds nothing, of an incarnation that begins in t.
+func (t *Table) Begin(key string, h *Head) {
+	t.SetHead(key, h)
+	t.tailOf(h).complete = true
+}
+
+// Began reports whether the incarnation of a head that t holds began in t.
+func (t *Table) Began(h *Head) bool { return t.tailOf(h).complete }
+
+// Remove deletes a key, whose head was h.
+func (t *Table) Remove(key string, h *Head) {
+	t.SetHead(key, nil)
+	w := t.tailFor(h.Inc)
+	w.gone = true
+	if h.Type == turn.TypeList {
+		w.last, w.moves, w.cut = h.Last, h.Moves, h.Last+1
+	}
+}
+
+// RemoveBelow records that messages below seq were removed from the lower end of a side.
+func (t *Table) RemoveBelow(inc, seq uint64) {
+	w := t.tailFor(inc)
+	w.cut = max(w.cut, seq)
+}
+
+// Count adds to the estimate of the memory.
+func (t *Table) Count(bytes int) { t.Bytes += bytes }
+
+// Move records that the messages of a head that t holds were moved to seqs.
+func (t *Table) Move(h *Head, to layout.Span) {
+	before := movesSize(h.Moves)
+	h.Moves = h.Moves.With(to)
+	t.Bytes += movesSize(h.Moves) - before
 }
