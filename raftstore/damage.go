@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/fsm"
-	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vote"
@@ -33,18 +32,18 @@ func beyondRepair(err error) error {
 	return err
 }
 
-// checkTermKept refuses a directory that has an identity but no file with term
-// and vote: that is made before the identity, and a node which forgot its vote
-// could give it twice.
-func checkTermKept(dir string) error {
-	path := filepath.Join(dir, vote.FileName)
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+// checkReleased refuses a directory that a version before the first release wrote: it kept term and
+// vote in another file.
+func checkReleased(dir string) error {
+	path := filepath.Join(dir, "raft.db")
+	if _, err := os.Stat(path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
 		return err
 	}
-	if known, err := identity.Exists(dir); !known {
-		return err
-	}
-	return fmt.Errorf("raftstore: %s is missing, and with it what this node voted for; %s", path, reseed)
+	return fmt.Errorf("raftstore: %s is of a turnlog that was never released, whose data this one does not read; "+
+		"nothing was changed: export the sessions with that turnlog, and import them into a new cluster", path)
 }
 
 // checkLogKept refuses a directory of a cluster's member that has no log: a node

@@ -21,7 +21,9 @@ import (
 
 func TestDamageIsRefusedWithAdvice(t *testing.T) {
 	for name, damage := range map[string]func(path string) error{
-		vote.FileName + " lost": os.Remove,
+		vote.FileName + " and its copy lost": func(path string) error {
+			return errors.Join(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), vote.CopyName)))
+		},
 		vote.FileName + " shredded": func(path string) error {
 			return errors.Join(os.WriteFile(path, make([]byte, 4<<10), 0o600),
 				os.Remove(filepath.Join(filepath.Dir(path), vote.CopyName)))
@@ -88,6 +90,20 @@ func TestLostMarkerIsRefused(t *testing.T) {
 	err = n.start(t.Context(), t.Context())
 	if err == nil || !strings.Contains(err.Error(), snapshot.MarkerName) || !strings.Contains(err.Error(), reseed) {
 		t.Errorf("a log that begins with entry 6, and no snapshot: %v", err)
+	}
+}
+
+// What a version wrote that was never released is neither taken for damage nor changed.
+func TestUnreleasedDirectoryIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "raft.db"), []byte("pages"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(Config{NodeID: "n1", DataDir: dir, Peers: Peers{Addr: "127.0.0.1:0"}})
+	names, _ := filepath.Glob(filepath.Join(dir, "*"))
+	if err == nil || !strings.Contains(err.Error(), "export the sessions") || strings.Contains(err.Error(), reseed) ||
+		len(names) != 1 {
+		t.Errorf("%v; the directory has %q", err, names)
 	}
 }
 

@@ -57,7 +57,7 @@ func (n *Node) openFiles() (err error) {
 	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
 		return err
 	}
-	if err := errors.Join(checkNotContradicted(dir), checkTermKept(dir)); err != nil {
+	if err := errors.Join(checkNotContradicted(dir), checkReleased(dir)); err != nil {
 		return err
 	}
 	// The term comes first: the directory is locked with it.

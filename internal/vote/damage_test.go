@@ -1,7 +1,9 @@
 package vote
 
 import (
+	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -48,12 +50,32 @@ func TestFlippedBitCostsNoVote(t *testing.T) {
 			spoil(fmt.Sprintf(", cut to %d bytes", size), func(d *simdisk.Disk) error { return d.Cut(name, size) })
 		}
 		spoil(", longer", func(d *simdisk.Disk) error { return d.Extend(name, 2*pageSize) })
+		spoil(", deleted", func(d *simdisk.Disk) error { return d.Delete(name) })
+		disk := base.Kill()
+		disk.Fail(func(op simdisk.Op) error {
+			if op.Kind == simdisk.Read && op.Name == name {
+				return syscall.EIO
+			}
+			return nil
+		})
+		s := mustOpen(t, disk)
+		if got := said(s); got != afterVote {
+			t.Fatalf("%s in a bad sector: %s", name, got)
+		}
+		_ = s.Close()
+		disk.Fail(nil)
+		checkVoted(t, disk, name+" was in a bad sector")
 	}
-	disk := base.Kill()
-	if err := disk.Delete("/" + CopyName); err != nil {
-		t.Fatal(err)
+}
+
+// The form on disk, which does not change within a version: term 7, a vote for n2 in it, after 6 changes.
+func TestFormOfTheVote(t *testing.T) {
+	const want = "7475726e766f746501000000" + "2dd7a809" + "0700000000000000" + "0700000000000000" +
+		"0700000000000000" + "0700" + "6e323a37303030"
+	page := (&record{sequence: 7, term: 7, voteTerm: 7, candidate: []byte("n2:7000")}).encode()
+	if got := hex.EncodeToString(bytes.TrimRight(page, "\x00")); got != want || len(page) != pageSize {
+		t.Errorf("%s, want %s", got, want)
 	}
-	checkVoted(t, disk, "without the second file")
 }
 
 // A file that is older than the other one was put back from somewhere.
@@ -61,14 +83,13 @@ func TestOlderFileDoesNotCount(t *testing.T) {
 	for _, name := range []string{FileName, CopyName} {
 		disk := begun(t)
 		old := &pageFile{disk: disk, path: "/" + name}
-		if _, err := old.read(); err != nil {
+		before, err := old.read()
+		if err != nil {
 			t.Fatal(err)
 		}
-		page := old.page
 		s := mustOpen(t, disk)
 		voteFor(t, s, 7, "n2:7000")
-		old.page = nil
-		if err := errors.Join(s.Close(), old.hold(page), old.close()); err != nil {
+		if err := errors.Join(s.Close(), old.hold(before.encode()), old.close()); err != nil {
 			t.Fatal(err)
 		}
 		checkVoted(t, disk, name+" is older")
@@ -78,12 +99,20 @@ func TestOlderFileDoesNotCount(t *testing.T) {
 // Wherever the power is cut, and whatever reaches the disk, every change that counted as kept is
 // there, and no other than the one after it; and so it is if one of the files is damaged as well.
 func TestPowerCutCostsNoVote(t *testing.T) {
+	t.Run("with room", func(t *testing.T) { cutPowerAtEachStep(t, begun(t)) })
+	t.Run("on a full disk", func(t *testing.T) {
+		disk := begun(t)
+		disk.Fail(noRoomForACopy)
+		cutPowerAtEachStep(t, disk)
+	})
+}
+
+func cutPowerAtEachStep(t *testing.T, disk *simdisk.Disk) {
 	rounds := 6
 	if testing.Short() {
 		rounds = 2
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
-	disk := begun(t)
 	s := mustOpen(t, disk)
 	kept, next, cuts := said(s), "", 0
 	check := func(crashed *simdisk.Disk, how string, mayRefuse bool) {
@@ -102,6 +131,7 @@ func TestPowerCutCostsNoVote(t *testing.T) {
 		_ = found.Close()
 	}
 	disk.Observe(func(op simdisk.Op) {
+		checkKilled(t, disk, fmt.Sprintf("before %v", op), 2)
 		for _, p := range simdisk.Policies() {
 			crashed := disk.Crash(p, rnd)
 			for _, name := range []string{"/" + FileName, "/" + CopyName} {
@@ -139,6 +169,24 @@ func TestPowerCutCostsNoVote(t *testing.T) {
 	}
 }
 
+// checkKilled has a node killed, and started again on what the kernel holds of its files; what it
+// says then is there after a power cut, too. On its way there it is killed again.
+func checkKilled(t *testing.T, disk *simdisk.Disk, how string, more int) {
+	t.Helper()
+	killed := disk.Kill()
+	if more > 0 {
+		killed.Observe(func(op simdisk.Op) { checkKilled(t, killed, fmt.Sprintf("%s, then before %v", how, op), more-1) })
+	}
+	s := mustOpen(t, killed)
+	killed.Observe(nil)
+	want := said(s)
+	after := mustOpen(t, killed.Crash(simdisk.LoseAll, nil))
+	if got := said(after); got != want {
+		t.Fatalf("%s: the restarted node said %s, and after a power cut %s", how, want, got)
+	}
+	_ = errors.Join(s.Close(), after.Close())
+}
+
 // of is the candidate of a vote in a term.
 func of(term uint64) string {
 	if term == 0 {
@@ -147,18 +195,20 @@ func of(term uint64) string {
 	return fmt.Sprintf("n%d:7000", term%3+1)
 }
 
+// noRoomForACopy is the fault of a disk that is full.
+func noRoomForACopy(op simdisk.Op) error {
+	if op.Kind == simdisk.Write && op.Name != "/"+FileName {
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
 // A node whose disk is full goes on without a second file, rather than with an older one, and
 // makes it again later.
 func TestVoteOnAFullDisk(t *testing.T) {
 	disk := begun(t)
 	s := mustOpen(t, disk)
-	full := func(op simdisk.Op) error {
-		if op.Kind == simdisk.Write && op.Name != "/"+FileName {
-			return syscall.ENOSPC
-		}
-		return nil
-	}
-	disk.Fail(full)
+	disk.Fail(noRoomForACopy)
 	voteFor(t, s, 6, "n1:7000")
 	voteFor(t, s, 7, "n2:7000")
 	damaged := disk.Kill()
@@ -209,6 +259,16 @@ func TestFailedWriteEndsTheNode(t *testing.T) {
 			<-done
 			if got := said(s); !errors.Is(halted, syscall.EIO) || got != afterVote {
 				t.Errorf("%v of %s fails: %s, ended with %v", kind, name, got, halted)
+			}
+			disk.Fail(nil)
+			halted, done = nil, make(chan struct{})
+			go func() {
+				defer close(done)
+				set(t, s, KeyTerm, 8)
+			}()
+			<-done
+			if got := said(s); halted == nil || got != afterVote {
+				t.Errorf("after %v of %s failed, the next change is tried: %s", kind, name, got)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"syscall"
 
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/turn"
@@ -88,11 +89,12 @@ type pageFile struct {
 	disk vfs.FS
 	path string
 	file vfs.File // nil: it is made by the next write
-	page []byte   // as it is in the file; nil: not known
+	page []byte   // as it is in the file, durably; nil: not known
 }
 
-// read returns what the file holds. A missing one is fs.ErrNotExist, and a damaged one of kind
-// turn.Corrupt: write makes either again.
+// read returns what the file holds. A missing one is fs.ErrNotExist, and a damaged one, or one in a
+// bad sector, of kind turn.Corrupt: hold makes it again. One of the right size is written in place,
+// which needs no room on a full disk.
 func (f *pageFile) read() (*record, error) {
 	file, err := f.disk.Open(f.path)
 	if err != nil {
@@ -101,17 +103,23 @@ func (f *pageFile) read() (*record, error) {
 	b := make([]byte, pageSize+1)
 	n, err := file.ReadAt(b, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
+		if errors.Is(err, syscall.EIO) {
+			err = turn.Errorf(turn.Corrupt, "%v", err)
+		}
 		return nil, errors.Join(fmt.Errorf("read %s: %w", f.path, err), file.Close())
 	}
 	r, err := decode(b[:n])
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", f.path, err), file.Close())
+		err = fmt.Errorf("%s: %w", f.path, err)
 	}
-	f.file, f.page = file, b[:n]
-	return r, nil
+	if n != pageSize {
+		return nil, errors.Join(err, file.Close())
+	}
+	f.file = file
+	return r, err
 }
 
-// hold has the file hold a page, durably. If it fails, the file may be damaged, or hold another.
+// hold has the file hold a page, durably; one that it was given last is there. If it fails, the file may be damaged, or hold another.
 func (f *pageFile) hold(page []byte) (err error) {
 	if bytes.Equal(f.page, page) {
 		return nil

@@ -31,6 +31,7 @@ type Store struct {
 
 	mu       sync.Mutex // held while record changes
 	record   record
+	failed   bool // a change failed: there is no other
 	closed   bool
 	promised atomic.Uint64
 }
@@ -59,7 +60,7 @@ type Config struct {
 }
 
 // Open opens the files in dir, or makes them. No other Store can be open there. If neither file
-// can be believed, or the first one of a member is missing, the error is of kind turn.Corrupt.
+// of a member can be believed, the error is of kind turn.Corrupt.
 func Open(dir string, cfg Config) (*Store, error) {
 	file := func(name string) *pageFile { return &pageFile{disk: cfg.Disk, path: filepath.Join(dir, name)} }
 	s := &Store{cfg: cfg, first: file(FileName), second: file(CopyName)}
@@ -77,24 +78,27 @@ func Open(dir string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// restore takes over what the files hold, and has both hold it.
+// restore takes over what the files hold, and has both hold it. Either of them will do: the second
+// one is gone, durably, before a change counts that it does not hold.
+//
+// What was read may be in the kernel's memory alone, if the process was killed before its sync or the
+// sync failed. So both are written again, and synced, before anything counts that is in them.
 func (s *Store) restore() error {
 	first, err := s.first.read()
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.begin()
-	}
 	second, err2 := s.second.read()
-	missing := errors.Is(err2, fs.ErrNotExist)
 	for _, err := range []error{err, err2} {
 		if err != nil && !turn.Is(err, turn.Corrupt) && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	if first == nil && second == nil {
+		if errors.Is(err, fs.ErrNotExist) && errors.Is(err2, fs.ErrNotExist) {
+			return s.begin()
+		}
 		return errors.Join(err, err2)
 	}
-	if first == nil || second == nil && !missing {
-		s.cfg.Logger.Warn("one of two files with term and vote is damaged; the other one takes its place",
+	if first == nil || second == nil && !errors.Is(err2, fs.ErrNotExist) {
+		s.cfg.Logger.Warn("one of two files with term and vote is damaged or missing; the other one takes its place",
 			"reason", errors.Join(err, err2))
 	}
 	s.record = record{}
@@ -103,7 +107,7 @@ func (s *Store) restore() error {
 			s.record = *r
 		}
 	}
-	return s.hold()
+	return errors.Join(s.hold(), s.cfg.Disk.SyncDir(filepath.Dir(s.first.path)))
 }
 
 // begin makes the files of a new node. They are written before its identity is.
@@ -117,8 +121,7 @@ func (s *Store) begin() error {
 	return s.hold()
 }
 
-// hold has both files hold the record. It does not write what is there already: a node must come
-// up on a full disk.
+// hold has both files hold the record.
 func (s *Store) hold() error {
 	page := s.record.encode()
 	if err := s.first.hold(page); err != nil {
@@ -138,13 +141,17 @@ func (s *Store) holdSecond(page []byte) error {
 	return s.second.drop()
 }
 
-// keep changes the record, durably, or ends the node. The caller holds mu.
+// keep changes the record, durably, or ends the node. The caller holds mu. After a change that
+// failed there is no other: a sync is not tried again.
 func (s *Store) keep(change func(*record)) {
+	if s.failed {
+		s.cfg.Halt(errors.New("vote: an earlier change failed"))
+	}
 	before := s.record
 	change(&s.record)
 	s.record.sequence++
 	if err := s.hold(); err != nil {
-		s.record = before
+		s.record, s.failed = before, true
 		s.cfg.Halt(fmt.Errorf("vote: %w", err))
 	}
 }

@@ -219,7 +219,9 @@ func TestLostVoteIsRefused(t *testing.T) {
 		spoil func(*simdisk.Disk) error
 		want  turn.Kind
 	}{
-		"the first is missing": {func(d *simdisk.Disk) error { return d.Delete("/" + FileName) }, turn.Corrupt},
+		"one is missing, the other damaged": {func(d *simdisk.Disk) error {
+			return errors.Join(d.Delete("/"+FileName), d.Cut("/"+CopyName, 11))
+		}, turn.Corrupt},
 		"both are missing": {func(d *simdisk.Disk) error {
 			return errors.Join(d.Delete("/"+FileName), d.Delete("/"+CopyName))
 		}, turn.Corrupt},
@@ -228,10 +230,11 @@ func TestLostVoteIsRefused(t *testing.T) {
 		}, turn.Corrupt},
 		"the next version": {func(d *simdisk.Disk) error {
 			f := &pageFile{disk: d, path: "/" + CopyName}
-			if _, err := f.read(); err != nil {
+			r, err := f.read()
+			if err != nil {
 				return err
 			}
-			page := append([]byte(nil), f.page...)
+			page := r.encode()
 			page[8]++
 			putSum(page)
 			return errors.Join(f.hold(page), f.close())
