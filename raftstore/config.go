@@ -76,7 +76,7 @@ type ClientAddrs struct{ RESPAddr, HTTPAddr string }
 type Log struct {
 	// Engine is "wal" or "boltdb". A data directory keeps its engine.
 	Engine string
-	Disk   wal.FS // for tests: the disk under engine "wal"
+	Disk   wal.FS // for tests: the disk under engine "wal", term and vote
 
 	wrap func(raftlog.Engine) raftlog.Engine // for tests: what is between the node and its log
 }

@@ -11,10 +11,8 @@ import (
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/raftlog"
-	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
-	"github.com/turnlog/turnlog/wal"
 )
 
 // reseed is what to do with a node whose data is not what it wrote.
@@ -50,11 +48,7 @@ func checkReleased(dir string) error {
 // which forgot what it acknowledged could help to lose it.
 func (n *Node) checkLogKept(dir string) error {
 	path := filepath.Join(dir, raftlog.WALName)
-	var disk wal.FS = vfs.OS{}
-	if n.cfg.Log.Disk != nil {
-		disk = n.cfg.Log.Disk
-	}
-	_, err := disk.List(path)
+	_, err := n.logDisk().List(path)
 	if n.cfg.Log.Engine == "boltdb" {
 		path = filepath.Join(dir, boltName)
 		_, err = os.Stat(path)

@@ -60,9 +60,13 @@ func (n *Node) openFiles() (err error) {
 	if err := errors.Join(checkNotContradicted(dir), checkReleased(dir)); err != nil {
 		return err
 	}
+	disk := n.logDisk()
+	if err := disk.MkdirAll(dir); err != nil {
+		return err
+	}
 	// The term comes first: the directory is locked with it.
 	if n.stable, err = vote.Open(dir, vote.Config{
-		Disk: vfs.OS{}, Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
+		Disk: disk, Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
 	}); err != nil {
 		return beyondRepair(err)
 	}
@@ -98,6 +102,14 @@ func (n *Node) openFiles() (err error) {
 	return n.damagedState(n.snaps.Check()) // before anything is read of it
 }
 
+// logDisk is where Raft's log is, and term and vote.
+func (n *Node) logDisk() vfs.FS {
+	if n.cfg.Log.Disk != nil {
+		return n.cfg.Log.Disk
+	}
+	return vfs.OS{}
+}
+
 // openLog opens the log, and what proves that it is whole.
 func (n *Node) openLog(dir string) (err error) {
 	if err := n.checkEngine(dir); err != nil {
@@ -111,11 +123,7 @@ func (n *Node) openLog(dir string) (err error) {
 	if err := n.checkLogKept(dir); err != nil {
 		return err
 	}
-	var disk wal.FS = vfs.OS{}
-	if n.cfg.Log.Disk != nil {
-		disk = n.cfg.Log.Disk
-	}
-	if n.mark, err = raftlog.OpenHighWater(disk, dir, n.ident.Get().Incarnation, n.halt, n.log); err != nil {
+	if n.mark, err = raftlog.OpenHighWater(n.logDisk(), dir, n.ident.Get().Incarnation, n.halt, n.log); err != nil {
 		return err
 	}
 	e, err := n.openEngine(dir)

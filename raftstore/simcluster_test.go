@@ -23,10 +23,10 @@ import (
 )
 
 // simCluster is a cluster in a synctest bubble: real nodes and a real state
-// machine, on a network in memory and logs on disks in memory, in fake time.
+// machine, on a network in memory, with logs and votes on disks in memory, in fake time.
 //
-// Votes and states are kept in real files. What a power cut leaves of them is tried in
-// packages vote and fsm, sector by sector.
+// States are kept in real files. What a power cut leaves of them is tried in package fsm,
+// sector by sector.
 type simCluster struct {
 	t     *testing.T
 	rnd   *rand.Rand // of the faults
