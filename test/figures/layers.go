@@ -16,15 +16,17 @@ var layers = [][]string{
 	{"internal/server", "server"},
 	{"internal/auth", "access", "internal/migrate", "migrate"},
 	{"raftstore"},
-	{"internal/propose", "internal/snapshot"},
+	{"internal/propose", "internal/snapshot", "internal/ballot", "internal/readindex", "internal/staterepair"},
 	{"internal/raftlog", "fsm"},
+	{"internal/diskspace", "internal/identity"},
 	{"internal/codec", "codec", "internal/vote", "internal/config", "config"},
 	{"wal", "internal/peer", "peer", "internal/broadcast", "internal/clustertime", "internal/smallfile"},
 	{"contract", "internal/lincheck", "internal/testcluster"},
 	{"turn", "internal/vfs", "internal/resp", "resp", "internal/faultproxy", "internal/admintoken",
 		"internal/handshakes", "internal/minrate"},
 	{"internal/auth/certs", "certs"},
-	{"internal/descriptors", "internal/throttle", "internal/ports"},
+	{"internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup", "internal/signal",
+		"internal/raftlogger"},
 }
 
 // layer is a package's place among the layers, or -1; the longest name counts.
