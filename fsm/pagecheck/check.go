@@ -23,15 +23,21 @@ type File struct {
 
 // Check reads all pages of a file that bbolt does not have open, or does not change. If they
 // are damaged, it returns an error of kind turn.Corrupt; one that could not be read is not that.
-func (f File) Check() error {
-	_, err := f.asOf(0, (*check).all)
-	return err
+// others are the buckets that are not among those that the file may have, and are whole: a newer
+// version of the owner may have made them, or the name of one is damaged.
+func (f File) Check() (others []string, err error) {
+	_, err = f.asOf(0, func(c *check) error {
+		c.others = &others
+		return c.all()
+	})
+	return others, err
 }
 
 // check looks through the pages of a file as of one transaction.
 type check struct {
 	file    io.ReaderAt
 	buckets [][]byte
+	others  *[]string // takes the names of others; nil: they are damage
 	root    root
 	used    []bool // by page
 	buf     []byte

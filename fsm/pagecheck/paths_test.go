@@ -71,8 +71,8 @@ func TestSoundPathsAreSound(t *testing.T) {
 			t.Fatalf("round %d: %v", round, err)
 		}
 	}
-	if err := r.file.Check(); err != nil {
-		t.Error(err)
+	if others, err := r.file.Check(); err != nil || len(others) > 0 {
+		t.Errorf("others %q, %v", others, err)
 	}
 }
 

@@ -114,6 +114,9 @@ func parseElement(b []byte, leaf bool) (e element, pos, key, value uint64) {
 // bucket looks through a bucket, given as its pair in the one above. Small ones are
 // part of that.
 func (c *check) bucket(e element) error {
+	if c.others != nil && !c.knownBucket(e.key) {
+		*c.others = append(*c.others, string(e.key))
+	}
 	root, inline, err := c.bucketHead(e)
 	if err == nil && root != 0 {
 		return c.apart(func() error { return c.bucketTree(e.key, root) })
@@ -129,7 +132,7 @@ func (c *check) bucket(e element) error {
 // bucketHead returns the root page of a bucket, given as its pair in the one above, or if there is
 // none what is in the bucket.
 func (c *check) bucketHead(e element) (root uint64, inline []element, err error) {
-	if e.flags != 1 || len(e.value) < 16 || !c.knownBucket(e.key) {
+	if e.flags != 1 || len(e.value) < 16 || c.others == nil && !c.knownBucket(e.key) {
 		return 0, nil, damaged("%q is not a bucket of the file", e.key)
 	}
 	if root := native.Uint64(e.value); root != 0 {

@@ -232,7 +232,8 @@ func blockSections(body []byte) (ids, data []byte, err error) {
 		dataBytes += e.dataLen
 		if e.flags&^knownFlags != 0 && !r.bad {
 			return nil, nil, turn.Errorf(turn.Newer,
-				"stored block has a message with flags %#x, of a newer version of turnlog", e.flags)
+				"stored block has a message with flags %#x, of which this turnlog knows %#x: run the newer turnlog",
+				e.flags, knownFlags)
 		}
 	}
 	if r.bad || idBytes+dataBytes != len(r.b) {

@@ -17,7 +17,8 @@ func CheckVersion(b []byte, version byte, what string) error {
 	case len(b) == 0:
 		return turn.Errorf(turn.Corrupt, "stored %s is empty", what)
 	case b[0] > version:
-		return turn.Errorf(turn.Newer, "stored %s has version %d, this turnlog reads up to %d", what, b[0], version)
+		return turn.Errorf(turn.Newer, "stored %s has version %d, this turnlog reads up to %d: run the newer turnlog",
+			what, b[0], version)
 	case b[0] < version:
 		return turn.Errorf(turn.Corrupt, "stored %s has the unknown version %d", what, b[0])
 	}

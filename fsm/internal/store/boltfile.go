@@ -37,7 +37,8 @@ func openBolt(disk Disk, dir string) (*bbolt.DB, error) {
 			return nil, fmt.Errorf("create %s: %w", path, err)
 		}
 	}
-	if err := storeFile(path).Check(); err != nil {
+	others, err := storeFile(path).Check()
+	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db, err := disk.OpenDB(path, &bbolt.Options{
@@ -51,6 +52,10 @@ func openBolt(disk Disk, dir string) (*bbolt.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	if err := readable(db, others); err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
 	if err := prepareStore(db); err != nil {
 		_ = db.Close()
 		return nil, fmt.Errorf("prepare %s: %w", path, err)
@@ -60,7 +65,36 @@ func openBolt(disk Disk, dir string) (*bbolt.DB, error) {
 
 // storeFile returns the store at path, for a check of its pages.
 func storeFile(path string) pagecheck.File {
-	return pagecheck.File{Path: path, Buckets: append(layout.Buckets(), layout.BucketFiles, layout.BucketSums)}
+	return pagecheck.File{Path: path, Buckets: storeBuckets()}
+}
+
+// storeBuckets lists the buckets of a store.
+func storeBuckets() [][]byte {
+	return append(layout.Buckets(), layout.BucketFiles, layout.BucketSums)
+}
+
+// readable returns an error if this version cannot read a store, whose pages are sound: of kind
+// turn.Newer if a newer version wrote it. others are buckets that this version does not know. It
+// comes before all that changes the store or the files beside it.
+func readable(db *bbolt.DB, others []string) error {
+	return db.View(func(tx *bbolt.Tx) error {
+		if tx.Bucket(layout.BucketMeta) != nil {
+			if _, _, err := loadMeta(tx); err != nil {
+				return err
+			}
+		}
+		if len(others) == 0 {
+			return nil
+		}
+		for _, name := range storeBuckets() {
+			if tx.Bucket(name) == nil { // others[0] is what its name became
+				return turn.Errorf(turn.Corrupt, "%s is damaged: it has a bucket %q, and no bucket %s", storeName,
+					others[0], name)
+			}
+		}
+		return turn.Errorf(turn.Newer, "%s has a bucket %q, which this turnlog does not know: run the newer turnlog",
+			storeName, others[0])
+	})
 }
 
 // prepareStore creates the buckets that are missing. It does not write if none is:
@@ -68,7 +102,7 @@ func storeFile(path string) pagecheck.File {
 func prepareStore(db *bbolt.DB) error {
 	missing := false
 	_ = db.View(func(tx *bbolt.Tx) error {
-		for _, name := range append(layout.Buckets(), layout.BucketFiles, layout.BucketSums) {
+		for _, name := range storeBuckets() {
 			missing = missing || tx.Bucket(name) == nil
 		}
 		return nil
@@ -77,7 +111,7 @@ func prepareStore(db *bbolt.DB) error {
 		return nil
 	}
 	return db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range append(layout.Buckets(), layout.BucketFiles, layout.BucketSums) {
+		for _, name := range storeBuckets() {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -91,6 +125,9 @@ func prepareStore(db *bbolt.DB) error {
 func createStore(disk Disk, path string) error {
 	dir := filepath.Dir(path)
 	building := filepath.Join(dir, restoreName)
+	if err := removeUnfinished(disk, dir); err != nil {
+		return err
+	}
 	db, err := disk.OpenDB(building, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		return err

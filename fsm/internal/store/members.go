@@ -16,7 +16,8 @@ import (
 // the store must not be open.
 func Members(dir string) ([]codec.Member, error) {
 	path := filepath.Join(dir, storeName)
-	if err := storeFile(path).Check(); err != nil {
+	others, err := storeFile(path).Check()
+	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
@@ -24,6 +25,9 @@ func Members(dir string) ([]codec.Member, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	defer db.Close()
+	if err := readable(db, others); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
 	var m layout.Meta
 	err = db.View(func(tx *bbolt.Tx) (err error) {
 		if tx.Bucket(layout.BucketMeta) == nil {

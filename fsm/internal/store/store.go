@@ -49,11 +49,8 @@ type Store struct {
 
 // Open opens the store in a directory, creating it if it is not there.
 func Open(o Options) (*Store, error) {
-	err := o.Disk.Remove(filepath.Join(o.Dir, restoreName))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("remove an unfinished restore: %w", err)
-	}
 	s := &Store{Options: o, cache: blockcache.New(o.CacheBytes)}
+	var err error
 	if s.db, err = openBolt(o.Disk, o.Dir); err != nil {
 		return nil, err
 	}
@@ -63,6 +60,9 @@ func Open(o Options) (*Store, error) {
 	if err := s.openFiles(); err != nil {
 		_ = s.current().Close()
 		return nil, err
+	}
+	if err := removeUnfinished(o.Disk, o.Dir); err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
