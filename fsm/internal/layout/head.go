@@ -115,7 +115,10 @@ func (h *Head) Append(b []byte) []byte {
 }
 
 // Decode sets h to the head with the stored form b.
-func (h *Head) Decode(b []byte) error {
+func (h *Head) Decode(b []byte) error { return h.decode(b, true) }
+
+// decode is Decode, with the metadata or without.
+func (h *Head) decode(b []byte, metadata bool) error {
 	if err := CheckVersion(b, headVersion, "session"); err != nil {
 		return err
 	}
@@ -128,7 +131,11 @@ func (h *Head) Decode(b []byte) error {
 		Deadline: int64(r.Uint()), Slide: int64(r.Uint()), Scheduled: int64(r.Uint()), TombstonesUntil: int64(r.Uint()),
 		Entry: turn.EntryID{Time: r.Uint(), Seq: r.Uint()},
 	}
-	if n := r.Count(); n > 0 {
+	if n := r.Count(); n > 0 && !metadata {
+		for range 2 * n {
+			r.Bytes()
+		}
+	} else if n > 0 {
 		h.Meta = make(map[string]string, n)
 		for range n {
 			k := r.Text()

@@ -25,13 +25,26 @@ func Dumped(bucket, key, stored []byte) ([]byte, error) {
 
 // CheckDumped holds a pair of a dump against the checksum that it brings along from the
 // store. Elements and blocks have one; that of other pairs was removed by Dumped, which
-// verified it, and is made again by Restored.
+// verified it, and is made again by Restored. Of those it verifies that this version can read
+// them: a state that has taken the place of another is one that can be used.
 func CheckDumped(bucket, key, value []byte) error {
 	switch string(bucket) {
 	case string(BucketElements):
 		return CheckElement(key, value)
 	case string(BucketBlocks):
 		return CheckBlock(key, value)
+	case string(BucketHeads):
+		var h Head
+		return h.decode(value, false) // making maps would take most of the time
+	case string(BucketTombstones):
+		_, err := parseTombstone(key, value)
+		return err
+	case string(BucketGarbage):
+		_, err := parseWaste(value)
+		return err
+	case string(BucketNamespaces):
+		_, err := DecodeNamespace(value)
+		return err
 	}
 	return nil
 }

@@ -20,6 +20,11 @@ func DecodeTombstone(k, stored []byte) (Tombstone, error) {
 	if err != nil {
 		return Tombstone{}, err
 	}
+	return parseTombstone(k, v)
+}
+
+// parseTombstone is the reverse of Encode.
+func parseTombstone(k, v []byte) (Tombstone, error) {
 	if len(k) < 9 {
 		return Tombstone{}, turn.Errorf(turn.Corrupt, "stored tombstone has a short key")
 	}
