@@ -3,9 +3,11 @@ package fsm
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -173,6 +175,32 @@ func (r *rig) expectAppended(what string, sessions []int) error {
 		}
 	}
 	return nil
+}
+
+// badSector fails to be read.
+type badSector struct{ err error }
+
+func (s badSector) ReadAt([]byte, int64) (int, error) {
+	return 0, &os.PathError{Op: "read", Path: "state.db", Err: s.err}
+}
+
+// A flush that comes to a bad sector of the store halts the machine, which is repaired then. A read
+// that failed for another reason says nothing of the store: it ends the machine.
+func TestFlushComesToABadSector(t *testing.T) {
+	for reason, damage := range map[syscall.Errno]bool{syscall.EIO: true, syscall.ENOMEM: false} {
+		r, told := repairable(t)
+		r.apply(1, appendOf(sessionA, "id", "hello"))
+		r.flush()
+		err := r.m.commit(func(u *store.Update) error {
+			file := reflect.ValueOf(u).Elem().FieldByName("bytes")
+			*(*io.ReaderAt)(unsafe.Pointer(file.UnsafeAddr())) = badSector{reason}
+			return u.Bucket(layout.BucketHeads).PutSealed([]byte("0\x00k"), nil)
+		})
+		_, halted := r.m.Damage()
+		if err == nil || halted != damage || (*told == 1) != damage || (r.m.Err() == nil) != damage {
+			t.Errorf("%v: %v; halted: %v, told %d times, ended: %v", reason, err, halted, *told, r.m.Err())
+		}
+	}
 }
 
 // A bit in a block's key that reads wrong only while a flush looks for the block must not have what

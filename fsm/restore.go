@@ -18,7 +18,11 @@ func (m *Machine) Restore(r io.Reader) error {
 	}
 	old, err := m.swapStore(built.Index)
 	if err != nil {
-		return fmt.Errorf("restore the state: %w", errors.Join(err, m.store.Discard()))
+		err = errors.Join(err, m.store.Discard())
+		if old != nil {
+			err = errors.Join(err, old.Close())
+		}
+		return fmt.Errorf("restore the state: %w", err)
 	}
 	m.store.RemoveFiles(built.Unused)
 	m.watches.notifyAll()
@@ -26,7 +30,7 @@ func (m *Machine) Restore(r io.Reader) error {
 }
 
 // swapStore puts the state that was built, as of index, in the place of the store's, and
-// returns the one that was.
+// returns the one that was, to be closed; also with an error, if it is not the store's any more.
 func (m *Machine) swapStore(index uint64) (old io.Closer, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,7 +51,7 @@ func (m *Machine) swapStore(index uint64) (old io.Closer, err error) {
 	}
 	if err != nil {
 		m.fail(err)
-		return nil, err
+		return old, err
 	}
 	m.room.Broadcast()
 	m.waiters.wake(m.meta.Index)

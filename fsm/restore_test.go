@@ -13,6 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
@@ -191,6 +192,54 @@ func TestRestoredStateKeepsItsBlocks(t *testing.T) {
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// spoilingDisk has a pair of a restored state damaged when it has taken the place of the store.
+type spoilingDisk struct {
+	lateDisk
+	t testing.TB
+}
+
+func (d *spoilingDisk) OpenDB(path string, o *bbolt.Options) (*bbolt.DB, error) {
+	db, err := d.OSDisk.OpenDB(path, o)
+	if err == nil && d.renamed {
+		if err := db.Update(func(tx *bbolt.Tx) error {
+			return tx.Bucket(layout.BucketNamespaces).Put([]byte("spoiled"), []byte("not sealed"))
+		}); err != nil {
+			d.t.Error(err)
+		}
+	}
+	return db, err
+}
+
+// A restored state that has taken the place of the store and cannot be read leaves the former one
+// closed, as soon as no query or dump reads that any more. The machine tells of it meanwhile.
+func TestFormerStateIsClosed(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	dump := r.dump()
+	r.m.store.Disk = &spoilingDisk{t: t}
+	former := r.db()
+	reader, err := r.m.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored := make(chan error)
+	go func() { restored <- r.m.Restore(bytes.NewReader(dump)) }()
+	<-r.m.Fatal()
+	if err := r.m.Err(); turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("the machine stopped: %v", err)
+	}
+	if err := reader.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-restored; turn.KindOf(err) != turn.Corrupt {
+		t.Errorf("restored: %v", err)
+	}
+	if tx, err := former.Begin(false); err == nil {
+		t.Error("the former state is still open")
+		_ = tx.Rollback()
 	}
 }
 
