@@ -12,7 +12,7 @@
 // files (package blockfile), and writes everything else, with references to the blocks, to a bbolt
 // file in one transaction, together with the index of the last entry that it includes. After a
 // restart, the log is applied again from that index on. So Apply does not wait for the disk, the
-// messages of a session share blocks, and a copy of the whole state (dump.go) is one read
+// messages of a session share blocks, and a copy of the whole state (internal/store/dump.go) is one read
 // transaction. LAYOUT.md describes the files, package internal/layout encodes them, and package
 // pagecheck verifies the bbolt file.
 //

@@ -15,7 +15,7 @@ import (
 // down and the bounds, seek comes before next. An iterator is valid while neither the memtables
 // nor the transaction that reads the store change.
 //
-// It misses nothing of the store because of a damaged key (see neighbours.go): pairs that it
+// It misses nothing of the store because of a damaged key (see store.Cursor): pairs that it
 // does not show it holds against their seals; the others the caller has to.
 type mergeIter[V any] struct {
 	down bool

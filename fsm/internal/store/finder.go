@@ -35,7 +35,7 @@ func (f *finder) get(key []byte) []byte {
 const maxEmptyPages = 1 << 20
 
 // lastUpTo finds the last key ≤ key, and returns the cursor, which is there. As in reads (see
-// neighbours.go), the pairs on both sides must be whole and in order.
+// cursor.go), the pairs on both sides must be whole and in order.
 //
 // In a transaction that has deleted keys there can be empty pages. bbolt's Prev
 // answers nil on one although keys lie before it, and its Last never returns if

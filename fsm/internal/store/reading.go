@@ -73,7 +73,7 @@ type blobs interface {
 	Read(buf, key []byte, ref blockfile.Ref) ([]byte, error)
 }
 
-// LoadBlock appends the records of a block, given as the store has it, to dst.
+// loadBlock appends the records of a block, given as the store has it, to dst.
 func loadBlock(from blobs, dst []layout.Record, key, value []byte) ([]layout.Record, error) {
 	block, err := wholeBlock(from, key, value)
 	if err == nil {

@@ -144,7 +144,7 @@ func (b *Bucket) Delete(key []byte) error {
 }
 
 // verify verifies the pages that a change of a key goes to. A bad sector is damage, as it is where
-// the file is read through its map; see guarded.
+// the file is read through its map (see Guarded).
 func (b *Bucket) verify(key []byte, neighbours bool) error {
 	err := b.verifyPages(key, neighbours)
 	if errors.Is(err, syscall.EIO) {
