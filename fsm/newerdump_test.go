@@ -19,7 +19,8 @@ func TestUnreadablePairsAreNotInstalled(t *testing.T) {
 		"newer head":          {layout.BucketHeads, func(v []byte) { v[0]++ }, turn.Newer},
 		"malformed head":      {layout.BucketHeads, func(v []byte) { v[len(v)-1] |= 0x80 }, turn.Corrupt},
 		"malformed tombstone": {layout.BucketTombstones, func(v []byte) { v[len(v)-1] |= 0x80 }, turn.Corrupt},
-		"malformed garbage":   {layout.BucketGarbage, func(v []byte) { copy(v, bytes.Repeat([]byte{0xff}, len(v))) }, turn.Corrupt},
+		"malformed garbage": {layout.BucketGarbage,
+			func(v []byte) { copy(v, bytes.Repeat([]byte{0xff}, len(v))) }, turn.Corrupt},
 		"malformed namespace": {layout.BucketNamespaces, func(v []byte) { v[len(v)-1] |= 0x80 }, turn.Corrupt},
 	} {
 		t.Run(name, func(t *testing.T) {

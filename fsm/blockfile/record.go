@@ -41,7 +41,8 @@ func checkHeader(b []byte) error {
 	case bits.OnesCount8(v^version) == 1: // the next version differs in two bits
 		return fmt.Errorf("%w: it has the version %d, one bit away from %d", ErrCorrupt, v, version)
 	case v > version:
-		return fmt.Errorf("%w: it has version %d, this turnlog reads up to %d: run the newer turnlog", ErrNewer, v, version)
+		return fmt.Errorf("%w: it has version %d, this turnlog reads up to %d: run the newer turnlog", ErrNewer, v,
+			version)
 	case v < version:
 		return fmt.Errorf("%w: it has the unknown version %d", ErrCorrupt, v)
 	}

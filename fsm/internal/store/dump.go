@@ -201,8 +201,8 @@ func readDump(r io.Reader, fn func(bucket []byte, k, v []byte) error) error {
 		return turn.Errorf(turn.Corrupt, "this is not a state dump")
 	}
 	if v := magic[len(dumpMagic)]; v != dumpVersion {
-		return turn.Errorf(turn.Newer, "state dump has version %d, this turnlog reads version %d: run the newer turnlog",
-			v, dumpVersion)
+		return turn.Errorf(turn.Newer, "state dump has version %d, this turnlog reads version %d: "+
+			"run the newer turnlog", v, dumpVersion)
 	}
 	crc := crc32.Checksum(magic, castagnoli)
 	var buf []byte
@@ -258,8 +258,8 @@ func readPairs(b []byte, fn func(bucket []byte, k, v []byte) error) error {
 	for r.More() {
 		i := r.Next(1)[0]
 		if int(i) >= len(names) {
-			return turn.Errorf(turn.Newer, "state dump has a bucket %d, which this turnlog does not know: run the newer turnlog",
-				i)
+			return turn.Errorf(turn.Newer, "state dump has a bucket %d, which this turnlog does not know: "+
+				"run the newer turnlog", i)
 		}
 		kn, vn := r.Count(), r.Count()
 		k, v := r.Next(kn), r.Next(vn)
