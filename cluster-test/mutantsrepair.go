@@ -10,7 +10,7 @@ func repairMutants() []mutant {
 			Edits:    []edit{{In: "(*Repairer).once", Old: "r.state.Damage(); halted {", New: "r.state.Damage(); halted || damage != nil {"}},
 			Catchers: []catcher{{Test: "TestDamageOnAllMembers", Runs: 1}}},
 		{Name: "whole-members-unasked", About: "what is damaged on the leader cannot be read although another member has it whole",
-			Edits:    []edit{{Old: "res, answered, err := r.peers.QueryMember(ctx, id, encoded)", New: "answered, err := encoded != nil, damage"}},
+			Edits:    []edit{{Old: "res, answered, err := r.peers.QueryMember(ctx, id, encoded)", New: "res, answered, err := turn.Result{}, true, error(turn.Errorf(turn.Corrupt, \"unasked\"))"}},
 			Catchers: []catcher{{Test: "TestDamageOnAllMembers", Runs: 1}}},
 		{Name: "handed-over-to-no-better", About: "a damaged leader hands over to a node that is as damaged",
 			Edits:    []edit{{Old: "n.targetWithin(ctx, own-1)", New: "n.targetWithin(ctx, own)"}},
