@@ -80,10 +80,13 @@ func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 }
 
 // transferTarget returns the voter that answers and has the longest log, of the least damaged ones
-// with space on their disks if there are any. None is more damaged than this node. Raft's own choice
-// is the one that it sent most to, which may be down.
+// with space on their disks if there are any. None is halted for damage. Raft's own choice is the one
+// that it sent most to, which may be down.
+//
+// It asks only the others: this node's state is locked for as long as its disk takes to read what an
+// entry needs, and a leader whose disk hangs is to give way.
 func (n *Node) transferTarget(ctx context.Context) (target raft.Server, ok bool) {
-	return n.targetWithin(ctx, n.status().harm())
+	return n.targetWithin(ctx, someUnread)
 }
 
 // targetWithin returns the best transfer target with no more harm than that.
