@@ -17,7 +17,7 @@ func consensusMutants() []mutant {
 			Catchers: []catcher{{Test: "TestStaleSuffixIsNotApplied", Runs: 1}}},
 		{Name: "unheld-acknowledgements",
 			About: "a leader counts what others acknowledge before its own log is durable",
-			Edits: []edit{{Old: "return t.durable(last.Index)", New: "return nil"}},
+			Edits: []edit{{Old: "err := t.durable(last.Index); err != nil {", New: "err := error(nil); err != nil {"}},
 			Catchers: []catcher{{Test: "TestNothingCommitsBeforeTheLeadersOwnLog",
 				Shows: []string{"committed", "was answered before"}, Runs: 1}, simulation(20)}},
 		{Name: "ahead-alone", About: "a leader that is the only voter commits what is not durable",

@@ -84,7 +84,7 @@ func newTransport(n *Node) *transport {
 // And it returns when this node's own log is durable as far as the message goes:
 // what the other acknowledges is then on two disks.
 //
-// An acknowledgement that comes after the other was started again does not count.
+// An acknowledgement that comes, or gets durable here, after the other was started again does not count.
 func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse) error {
 	if !t.leads() {
@@ -110,7 +110,13 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 	if resp.Success && !t.seen.acked(string(id), boot, raftlog.Position{Index: last.Index, Term: last.Term}) {
 		return errRestarted
 	}
-	return t.durable(last.Index)
+	if err := t.durable(last.Index); err != nil {
+		return err
+	}
+	if resp.Success && t.seen.boot(string(id)) != boot { // that may have taken long
+		return errRestarted
+	}
+	return nil
 }
 
 // Consumer implements raft.Transport.
