@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"sync"
 
 	"github.com/hashicorp/raft"
 
@@ -35,29 +36,64 @@ func (n *Node) checkSame(sent []*raft.Log) error {
 	if err == nil {
 		return nil
 	}
-	err = n.keepContradiction(err)
-	n.fail(err)
-	return err
+	return n.failContradicted(err)
 }
 
 // haltLog stops the node on an error of its log, for good if that tells of a contradiction. It does
 // not return.
 func (n *Node) haltLog(err error) {
 	if errors.Is(err, raftlog.ErrCommittedCut) {
-		err = n.keepContradiction(err)
+		err = n.failContradicted(err)
 	}
 	n.halt(err)
 }
 
-// keepContradiction writes down why the node may not start again, and returns it with advice.
-func (n *Node) keepContradiction(err error) error {
-	err = fmt.Errorf("%w; %s", err, ifAllContradicted)
-	kept := smallfile.Replace(filepath.Join(n.cfg.DataDir, contradictedName), []byte(err.Error()))
-	if kept != nil {
-		err = errors.Join(err, fmt.Errorf("do not start the node again: "+
-			"it would go on, since why it stopped could not be written down: %w", kept))
+// failContradicted stops the node, and then writes down why it may not start again: it serves nothing
+// while its disk takes long, or hangs. It returns why, with advice.
+func (n *Node) failContradicted(why error) error {
+	why = fmt.Errorf("%w; %s", why, ifAllContradicted)
+	k := &n.keeping
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n.fail(why)
+	if err := smallfile.Replace(filepath.Join(n.cfg.DataDir, contradictedName), []byte(why.Error())); err != nil {
+		k.failed = unkept(err)
 	}
-	return err
+	return why
+}
+
+// keeping is the writing down of why the node may not start again.
+type keeping struct {
+	mu     sync.Mutex // held from before the node fails until it is over
+	failed error      // why it could not be written down
+}
+
+// wait waits until what is being written down is, and returns why it could not be.
+func (k *keeping) wait() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.failed
+}
+
+// now is wait for a node that waits no longer.
+func (k *keeping) now() error {
+	if !k.mu.TryLock() {
+		return unkept(errors.New("the disk hangs"))
+	}
+	defer k.mu.Unlock()
+	return k.failed
+}
+
+func unkept(why error) error {
+	return fmt.Errorf("do not start the node again: it would go on, since why it stopped could not be written down: %w", why)
+}
+
+// andUnkept adds to why the node stopped that this could not be written down, if it could not.
+func andUnkept(why, unkept error) error {
+	if unkept == nil {
+		return why
+	}
+	return errors.Join(why, unkept)
 }
 
 // checkNotContradicted refuses a directory whose node stopped for good.

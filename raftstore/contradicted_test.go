@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -51,6 +53,36 @@ func TestCommittedCutIsNotForgotten(t *testing.T) {
 		return err == nil && len(res.Messages) == 1
 	})
 	c.sameState()
+}
+
+// A node whose disk hangs stops before it has written down why it may not start again, and says so if
+// it could not.
+func TestContradictedNodeStopsWhileItsDiskHangs(t *testing.T) {
+	c := newCluster(t, 3)
+	c.recordedAll()
+	put(t, c.leader(), "s", "x")
+	c.level()
+	f := c.follower()
+	// Opening a pipe to write waits until it is read, as a disk that hangs does.
+	pipe := filepath.Join(c.dir, f.id, contradictedName+".tmp")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.contradict(f) }()
+	select {
+	case <-f.failure.known:
+	case <-time.After(hang):
+		t.Error("the node goes on while its disk hangs")
+	}
+	r, err := os.Open(pipe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "do not start the node again") {
+		t.Errorf("it stops because of %v", err)
+	}
 }
 
 // Nodes that are missing for a majority since they stopped like this are started again without the

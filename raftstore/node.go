@@ -116,6 +116,7 @@ type lifecycle struct {
 	checked  chan struct{} // closed when the log was held against its mark
 	begun    atomic.Uint64 // commit index when a leader was first heard of, plus 1; 0: none was
 	failure  failure
+	keeping  keeping
 	stopping atomic.Bool
 }
 

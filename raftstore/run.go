@@ -31,7 +31,7 @@ func (n *Node) Run(ctx context.Context) error {
 	case err := <-done:
 		return err
 	case <-time.After(failTime):
-		return n.failure.why
+		return andUnkept(n.failure.why, n.keeping.now())
 	}
 }
 
@@ -85,9 +85,10 @@ func (n *Node) run(ctx context.Context) error {
 	n.waitRaft(stopped)
 	endState(n.reason())
 	state.Wait()
+	unkept := n.keeping.wait()
 	err := n.Close()
 	if reason := n.reason(); reason != nil {
-		return reason // what failed may fail to close as well
+		return andUnkept(reason, unkept) // what failed may fail to close as well
 	}
 	return err
 }
