@@ -7,7 +7,7 @@ func repairMutants() []mutant {
 			Edits:    []edit{{Old: "if index < m.meta.Index {\n", New: "if index == 0 {\n"}},
 			Catchers: []catcher{{Test: "TestOlderStateIsNotTaken", Runs: 1}}},
 		{Name: "damaged-blocks-halt", About: "a node that was restarted with damaged blocks serves nothing until it is repaired",
-			Edits:    []edit{{In: "(*Repairer).once", Old: "r.state.Damage(); halted {", New: "r.state.Damage(); halted || damage != nil {"}},
+			Edits:    []edit{{In: "(*Repairer).once", Old: "r.state.HaltedByDamage() {", New: "r.state.HaltedByDamage() || damage != nil {"}},
 			Catchers: []catcher{{Test: "TestDamageOnAllMembers", Runs: 1}}},
 		{Name: "whole-members-unasked", About: "what is damaged on the leader cannot be read although another member has it whole",
 			Edits:    []edit{{Old: "res, answered, err := r.peers.QueryMember(ctx, id, encoded)", New: "res, answered, err := turn.Result{}, true, error(turn.Errorf(turn.Corrupt, \"unasked\"))"}},

@@ -69,6 +69,13 @@ func (m *Machine) Halt(err error) (applied uint64) {
 	return m.meta.Index
 }
 
+// HaltedByDamage reports whether damage has halted the machine, so that only Restore lets it go on.
+func (m *Machine) HaltedByDamage() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.broken
+}
+
 // Resume has a halted machine go on, unless what is in memory may hold half an entry, or
 // state.db is damaged: then only after a Restore. It is called by the goroutine that
 // calls Apply, or while that is kept from doing so.

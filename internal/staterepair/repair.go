@@ -115,7 +115,7 @@ func (r *Repairer) once(ctx context.Context, damage error) error {
 		return r.endure(damage)
 	}
 	// Damaged blocks are found again after a restart, and all else is served meanwhile.
-	if _, halted := r.state.Damage(); halted {
+	if r.state.HaltedByDamage() {
 		if err := noteDamage(r.cfg.Dir, damage); err != nil {
 			r.cfg.Logger.Warn("cannot record on disk that the state is damaged", "error", err)
 		}
@@ -156,7 +156,7 @@ func notRepaired(damage error, errs []error, damaged []string) error {
 // endure is all that the only member can do: what is whole it serves, unless it cannot go
 // on at all.
 func (r *Repairer) endure(damage error) error {
-	if _, halted := r.state.Damage(); halted {
+	if r.state.HaltedByDamage() {
 		r.cfg.Fail(fmt.Errorf("staterepair: the state of the only member: %w", damage))
 	}
 	return fmt.Errorf("this is the only member, and no other has a copy: what is damaged cannot be read, "+

@@ -126,6 +126,26 @@ func TestDamagedStateIsReplaced(t *testing.T) {
 	}
 }
 
+// A halt for a repair that failed is not noted as damage for which the node serves nothing.
+func TestHaltForARepairIsNotNoted(t *testing.T) {
+	m := newMember(t, t.TempDir())
+	m.other = newMember(t, t.TempDir()).Repairer
+	m.state.Halt(nil)
+	m.other.sends.Lock() // no state is sent
+	damage := turn.Errorf(turn.Corrupt, "a block is damaged")
+	if err := m.once(t.Context(), damage); err == nil {
+		t.Fatal("a state was fetched")
+	}
+	if _, err := os.Stat(filepath.Join(m.cfg.Dir, DamageName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the damage is noted: %v", err)
+	}
+	m.alone = true
+	m.state.Halt(nil)
+	if err := m.once(t.Context(), damage); err == nil || m.failed != nil {
+		t.Errorf("the only member fails: %v, %v", m.failed, err)
+	}
+}
+
 // A state that the log of the node does not lead to is not taken, nor one that is not sent.
 func TestStatesThatAreNotTaken(t *testing.T) {
 	for why, as := range map[string]func(m, other *member){
