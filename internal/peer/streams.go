@@ -47,7 +47,9 @@ func (s *Streams) Dial(addr string, timeout time.Duration) (net.Conn, error) {
 // openStream is a stream that this node opened. It fails to read what lies before the end of the
 // stream: the node that sent it has ended since, and may run again, on an older copy of its data.
 // An acknowledgement that it wrote before would then count although nothing that it is about is
-// left. Requests and answers alternate, so that a read ends with an answer.
+// left. Requests and answers alternate, since Raft's transport is set to send without a pipeline
+// (MaxRPCsInFlight 1): so a read ends with an answer. With a pipeline one read could bring several
+// answers into Raft's buffer, and those behind the first would be taken later, without a look.
 type openStream struct{ *tracked }
 
 func (s openStream) Read(b []byte) (int, error) {

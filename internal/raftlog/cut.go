@@ -15,7 +15,7 @@ type Known struct {
 
 // ErrCommittedCut is in the chain of the error for a cut that was refused since entries are known to
 // be committed.
-var ErrCommittedCut = errors.New("this node knows that they are committed")
+var ErrCommittedCut = errors.New("committed entries are not removed")
 
 // contradicted is what to do about a leader that has other entries than those that
 // were committed here.
@@ -47,7 +47,8 @@ func (s *Store) checkCut(low uint64) error {
 	if low > committed {
 		return nil
 	}
-	return fmt.Errorf("the leader has another entry %d, of those up to %d %w. %s", low, committed, ErrCommittedCut, contradicted)
+	return fmt.Errorf("%w: the leader has another entry %d, and this node knows that the entries up to %d are "+
+		"committed. %s", ErrCommittedCut, low, committed, contradicted)
 }
 
 // holds reports whether the log has the entry at a position, with its term.
