@@ -65,7 +65,7 @@ func (n *Node) run(ctx context.Context) error {
 		}
 	})
 
-	if err := n.start(ctx, life); err != nil && ctx.Err() == nil {
+	if err := n.startAside(ctx, life); err != nil && ctx.Err() == nil {
 		n.fail(err)
 	}
 	if n.raft.Load() != nil {
@@ -91,6 +91,17 @@ func (n *Node) run(ctx context.Context) error {
 		return andUnkept(reason, unkept) // what failed may fail to close as well
 	}
 	return err
+}
+
+// startAside runs start in a goroutine of its own, which a failing disk ends: what has begun by then is
+// stopped all the same.
+func (n *Node) startAside(ctx, life context.Context) error {
+	err := make(chan error, 1)
+	go func() {
+		defer close(err)
+		err <- n.start(ctx, life)
+	}()
+	return <-err // nil after halt, which has noted why
 }
 
 // start brings log, snapshot and state together and starts Raft.
