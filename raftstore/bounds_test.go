@@ -3,6 +3,7 @@ package raftstore
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
+	"github.com/turnlog/turnlog/internal/vote"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -155,6 +157,35 @@ func TestFollowerWithoutSpaceHeals(t *testing.T) {
 		return c.nodes["n3"].logs.LastDurable() == c.leader().logs.LastDurable()
 	})
 	c.sameState()
+}
+
+// A disk that fails while a node starts ends Run with the reason, and everything is closed: the directory can be
+// opened again at once.
+func TestFailureWhileStartingClosesAll(t *testing.T) {
+	disk, dir := simdisk.New(), t.TempDir()
+	open := func() *Node {
+		t.Helper()
+		n, err := Open(Config{NodeID: "n1", DataDir: dir, Peers: Peers{Addr: "127.0.0.1:0"}, Log: Log{Disk: disk},
+			Logger: testLogger()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	n := open()
+	disk.Fail(func(op simdisk.Op) error {
+		if op.Kind == simdisk.Write && strings.HasPrefix(filepath.Base(op.Name), vote.FileName) {
+			return syscall.EIO
+		}
+		return nil
+	})
+	if err := n.Run(t.Context()); !errors.Is(err, syscall.EIO) {
+		t.Fatalf("the node whose vote cannot be written ended with %v", err)
+	}
+	disk.Fail(nil)
+	if err := open().Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // A failed write to the log stops the node; the others go on, and it comes back.
