@@ -297,6 +297,10 @@ func TestUnreadAcknowledgementOfAnOlderCopy(t *testing.T) {
 	n1 := c.nodes["n1"]
 	c.level()
 	c.kill("n3")
+	// Nothing is in flight to n2: what waits for a held answer would hold up the entry.
+	eventuallyTrue(t, "n2 knows that all is committed", func() bool {
+		return n2.raft.Load().CommitIndex() == n1.raft.Load().LastIndex()
+	})
 	w.holdAnswers("n1", c.addrs["n2"], true)
 	outcome := make(chan error, 1)
 	at := n2.logs.LastDurable()
