@@ -67,7 +67,8 @@ func restartMillion(ctx context.Context, r *run) error {
 func millionKey(session int) string { return fmt.Sprintf("conversation-%06d", session) }
 
 func millionMessage(session, i int) turn.NewMessage {
-	data := fmt.Sprintf(`{"role":"user","content":"message %d of conversation %d, as long as people write in one go to an agent"}`, i+1, session)
+	data := fmt.Sprintf(`{"role":"user","content":"message %d of conversation %d, `+
+		`as long as people write in one go to an agent"}`, i+1, session)
 	return turn.NewMessage{ID: fmt.Sprintf("%d-%d", session, i), Data: []byte(data)}
 }
 

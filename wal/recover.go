@@ -13,8 +13,8 @@ import (
 // otherwise. It is damage if
 //
 //   - it lies before the manifest's mark, up to which the log is known to have been synced, or
-//   - a valid frame of the present epoch stands anywhere after it, in this segment or in a later one: there is never more than one
-//     frame that is not synced yet, so a frame after it proves that it had been durable.
+//   - a valid frame of the present epoch stands anywhere after it, in this segment or in a later one: there is
+//     never more than one frame that is not synced yet, so a frame after it proves that it had been durable.
 //
 // What remains is a frame that was being written when the machine stopped, or nothing at all. Its bytes stay where they
 // are; the epoch that Open begins makes them invalid for good.

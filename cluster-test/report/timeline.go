@@ -44,7 +44,8 @@ func draw(h *history.History) template.HTML {
 	tops := [3]float64{plotTop, plotTop + panel + panelGap, plotTop + 2*(panel+panelGap)}
 	height := tops[2] + laneHeight*float64(len(lanes)+1) + 30
 
-	fmt.Fprintf(&p.out, `<svg viewBox="0 0 %g %g" role="img" aria-label="throughput and latency over time, with faults">`, plotWidth, height)
+	fmt.Fprintf(&p.out, `<svg viewBox="0 0 %g %g" role="img" `+
+		`aria-label="throughput and latency over time, with faults">`, plotWidth, height)
 	p.shades(lanes, tops[0], tops[2])
 	p.leaders(tops[0], tops[2])
 	p.throughput(bins, step, tops[0])
@@ -184,7 +185,8 @@ svg{width:100%;font:11px system-ui,sans-serif} .small{font-size:9px;fill:#666}
 .writes{stroke:#083} .reads{stroke:#aab} .slowest{stroke:#e90}
 pre{background:#f4f4f4;padding:.6rem;overflow:auto;white-space:pre-wrap} .pass{color:#083} .fail{color:#c00}
 </style>
-<h1>{{.R.Scenario}}: {{if .R.Passed}}<span class="pass">passed</span>{{else}}<span class="fail">failed</span>{{end}}</h1>
+<h1>{{.R.Scenario}}: {{if .R.Passed}}<span class="pass">passed</span>{{else}}<span class="fail">failed</span>{{end}}
+</h1>
 <p>Green: acknowledged writes. Grey: reads. Orange: the slowest write. Red: faults. Dashed blue: a new leader.</p>
 {{.Plot}}
 <pre>{{.Text}}</pre>

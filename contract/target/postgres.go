@@ -62,7 +62,8 @@ const postgresSchema = `
 	CREATE TABLE IF NOT EXISTS turnlog_contract_sessions (
 		key bytea PRIMARY KEY, version bigint NOT NULL DEFAULT 0, last bigint NOT NULL DEFAULT 0, deadline timestamptz);
 	CREATE TABLE IF NOT EXISTS turnlog_contract_messages (
-		key bytea NOT NULL, seq bigint NOT NULL, id text, data bytea NOT NULL, PRIMARY KEY (key, seq), UNIQUE (key, id));
+		key bytea NOT NULL, seq bigint NOT NULL, id text, data bytea NOT NULL,
+		PRIMARY KEY (key, seq), UNIQUE (key, id));
 	SELECT pg_advisory_unlock(7379);`
 
 const postgresLive = `(s.deadline IS NULL OR s.deadline > clock_timestamp())`

@@ -133,7 +133,8 @@ func (l *lockedSession) insert(ctx context.Context, ttl time.Duration, ms []cont
 // update closes a change of the session.
 func (l *lockedSession) update(ctx context.Context, added int, ttl time.Duration) error {
 	_, err := l.tx.Exec(ctx, `UPDATE turnlog_contract_sessions SET version = version + 1, last = last + $2,
-		deadline = CASE WHEN $3 > 0 THEN clock_timestamp() + $3 * interval '1 millisecond' ELSE deadline END WHERE key = $1`,
+		deadline = CASE WHEN $3 > 0 THEN clock_timestamp() + $3 * interval '1 millisecond' ELSE deadline END
+		WHERE key = $1`,
 		l.key, added, float64(ttl.Milliseconds()))
 	return err
 }

@@ -81,8 +81,8 @@ func (s *Setup) fillExpiring(ctx context.Context, t Target, sessions int) (opens
 			return opens, nil
 		}
 		if allowed > 20*estimate+time.Minute {
-			return opens, fmt.Errorf("making %d sessions took %s longer than the %s that were allowed; the machine has "+
-				"other work", sessions, late, allowed)
+			return opens, fmt.Errorf("making %d sessions took %s longer than the %s that were allowed; "+
+				"the machine has other work", sessions, late, allowed)
 		}
 	}
 }

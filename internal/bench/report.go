@@ -62,13 +62,14 @@ func (r *Report) Markdown(w io.Writer) error {
 
 const standardIntroduction = `# Results of the standard benchmark
 
-Written by ` + "`make bench`" + `; do not edit. Three nodes of turnlog, every acknowledged append synced on a majority, linearizable
-reads; beside them, on the same machine and disk, redis-server with ` + "`appendfsync always`" + ` alone and with two replicas that
-sync too (` + "`WAIT 1`" + `). One connection per client, each with one request at a time; %d-byte messages over %d sessions; reads
-are of the last %d messages; a chat turn is a read and an append of two messages; a tail's client appends over one
-connection and follows the session over another, and its latency is that from append to arrival. The generator of load,
-%s, shares the machine's processors. Figures are medians of %d rounds of %s; ratios are medians of the ratios of
-the rounds.
+Written by ` + "`make bench`" + `; do not edit. Three nodes of turnlog, every acknowledged append synced
+on a majority, linearizable reads; beside them, on the same machine and disk, redis-server with ` +
+	"`appendfsync always`" + ` alone and with two replicas that sync too (` + "`WAIT 1`" + `). One
+connection per client, each with one request at a time; %d-byte messages over %d sessions; reads are of
+the last %d messages; a chat turn is a read and an append of two messages; a tail's client appends over
+one connection and follows the session over another, and its latency is that from append to arrival. The
+generator of load, %s, shares the machine's processors. Figures are medians of %d rounds of %s; ratios
+are medians of the ratios of the rounds.
 
 %s
 `
@@ -85,18 +86,19 @@ func (r *Report) etcd() string {
 	if largest == nil {
 		return "etcd was not measured; `make bench` measures it where it is installed."
 	}
-	return fmt.Sprintf(`Three nodes of etcd, with its defaults but for a larger quota, are driven through their leader by its own Go client, in a
-process of its own: a goroutine and a gRPC connection for each client, connected before the time begins. A message is put
-under a key of its own that the client makes up, so that nothing is read before; keys fall with time, so that a linearizable
-read of a range's first keys has the last messages. With %d clients this generator takes %.2f s of processor time per 10,000
-appends, where the one of turnlog's load takes %.2f s.`,
+	return fmt.Sprintf(`Three nodes of etcd, with its defaults but for a larger quota, are driven through their
+leader by its own Go client, in a process of its own: a goroutine and a gRPC connection for each client,
+connected before the time begins. A message is put under a key of its own that the client makes up, so that
+nothing is read before; keys fall with time, so that a linearizable read of a range's first keys has the last
+messages. With %d clients this generator takes %.2f s of processor time per 10,000 appends, where the one of
+turnlog's load takes %.2f s.`,
 		largest.Clients, largest.Of(Etcd).Generator, largest.Of(ViaLeader).Generator)
 }
 
 const trialsIntroduction = `# Costs that must not grow with the data
 
-Written by ` + "`make bench-growth`" + `; do not edit. Three nodes of turnlog on one machine, with the generator of load beside
-them: %d clients, %s.
+Written by ` + "`make bench-growth`" + `; do not edit. Three nodes of turnlog on one machine, with the
+generator of load beside them: %d clients, %s.
 `
 
 // generator says which generator of load was used.

@@ -119,7 +119,8 @@ func (f *pageFile) read() (*record, error) {
 	return r, err
 }
 
-// hold has the file hold a page, durably; one that it was given last is there. If it fails, the file may be damaged, or hold another.
+// hold has the file hold a page, durably; one that it was given last is there. If it fails, the file may
+// be damaged, or hold another.
 func (f *pageFile) hold(page []byte) (err error) {
 	if bytes.Equal(f.page, page) {
 		return nil

@@ -94,7 +94,8 @@ func (t *tree) order() []row {
 			list = append(list, sized{t.dir(p.PkgPath), b})
 		}
 	}
-	rows := []row{number("references", all), number("references that run back", back), number("files in cycles", cyclic)}
+	rows := []row{number("references", all), number("references that run back", back),
+		number("files in cycles", cyclic)}
 	return append(rows, ranks(list)...)
 }
 

@@ -154,7 +154,8 @@ func refuse(conn net.Conn) {
 	_ = conn.Close()
 }
 
-const tooManyConnections = `{"error":{"code":"OVERLOADED","message":"too many connections","outcome":"not_applied","retry":true}}` + "\n"
+const tooManyConnections = `{"error":{"code":"OVERLOADED","message":"too many connections",` +
+	`"outcome":"not_applied","retry":true}}` + "\n"
 
 // boundedConn is a connection of a client. Of one with TLS, it has what is within.
 type boundedConn struct {
