@@ -16,19 +16,18 @@ func (a *app) versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Show the version",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				return a.writeJSON(map[string]string{"version": version, "commit": revision(), "go": runtime.Version()})
-			}
-			_, err := fmt.Fprintf(a.stdout, "turnlog %s\n", versionText())
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return a.writeVersion() },
 	}
 }
 
-// versionText is the version for people, also of the flag --version.
-func versionText() string {
-	return fmt.Sprintf("%s (%s, %s, %s/%s)", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+// writeVersion is also what the flag --version does.
+func (a *app) writeVersion() error {
+	if a.json {
+		return a.writeJSON(map[string]string{"version": version, "commit": revision(), "go": runtime.Version()})
+	}
+	_, err := fmt.Fprintf(a.stdout, "turnlog %s (%s, %s, %s/%s)\n", version, revision(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
+	return err
 }
 
 // revision returns the commit that the binary was built from, as far as it knows.

@@ -42,6 +42,7 @@ const exitHelp = `Exit status:
   5  there is no such session`
 
 func (a *app) rootCommand() *cobra.Command {
+	showVersion := false
 	root := &cobra.Command{
 		Use:   "turnlog",
 		Short: "A replicated memory for AI agents: session key → ordered log of messages",
@@ -53,11 +54,17 @@ messages, committed on a majority of nodes before a client is told that it was s
   turnlog append alice '{"role":"user","content":"hi"}'
   turnlog read alice --last 20
   turnlog tail alice                                  # follow, until Ctrl-C`,
-		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return a.writeVersion()
+			}
+			return cmd.Help()
+		},
 	}
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	// Not cobra's own flag: it needs text/template, with which the linker drops no method (8 MB).
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	f := root.PersistentFlags()
 	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"),
 		"RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
