@@ -46,7 +46,6 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 var wallTime = map[string]string{
 	"client/session.go: unixMilli calls Unix":             "a deadline that is sent",
 	"client/session.go: unixMilli calls UnixMilli":        "a deadline that is sent",
-	"cmd/turnlog/metrics.go: unixSeconds calls UnixMicro": "told to people",
 	"contract/badstores/damage.go: stamp calls UnixMilli": "wrong on purpose",
 	"contract/clock_other.go: now calls UnixNano": "where no other clock is shared by " +
 		"processes",
@@ -58,6 +57,7 @@ var wallTime = map[string]string{
 	"internal/clustertime/offsets.go: Note calls Round":                     "what notices that the wall clock jumps",
 	"internal/clustertime/offsets.go: jumped calls Round":                   "what notices that the wall clock jumps",
 	"internal/clustertime/source.go: NewSource calls UnixMilli":             "where cluster time begins",
+	"internal/node/metrics.go: unixSeconds calls UnixMicro":                 "told to people",
 	"internal/peer/facts.go: appendFacts calls UnixMilli":                   "what a node's wall clock shows",
 	"internal/raftlog/wal.go: appendMeta calls UnixNano":                    "told to people",
 	"internal/server/redis/command/admin.go: serverTime calls Unix":         "told to people",

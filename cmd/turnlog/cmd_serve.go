@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/internal/config/flags"
 )
 
 func (a *app) serveCommand() *cobra.Command {
 	cfg := config.Default()
 	settings := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	cfg.Flags(settings)
+	flags.Register(settings, &cfg)
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -61,9 +62,9 @@ its state and exits with 0. A second signal ends it at once, which is as safe as
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if file == "" {
-				file = a.getenv(config.EnvName("config"))
+				file = a.getenv(flags.EnvName("config"))
 			}
-			if err := config.Load(settings, file, a.getenv); err != nil {
+			if err := flags.Load(settings, file, a.getenv); err != nil {
 				return usageError{err: err}
 			}
 			if err := cfg.Validate(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/turnlog/turnlog/internal/auth"
-	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/internal/config/flags"
 )
 
 func (a *app) userCommand() *cobra.Command {
@@ -41,7 +41,7 @@ Redis clients that give only a password are the user "default".`
 // usersFile is --file.
 func (a *app) usersFile(cmd *cobra.Command) *string {
 	file := new(string)
-	name := config.EnvName("users-file")
+	name := flags.EnvName("users-file")
 	cmd.Flags().StringVar(file, "file", a.env(name, "users.yaml"), "the users file ("+name+")")
 	return file
 }

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/auth/certs"
@@ -86,14 +84,6 @@ func closedPort(cfg *config.Config) string {
 	}
 	return "it authenticates clients, and has no credential by which to recognise other nodes: set " +
 		"--cluster-secret-file, or --node-tls-cert, --node-tls-key and --node-tls-ca, on every node"
-}
-
-// catchReloads catches SIGHUP, which by default ends a process, until stop is called. One
-// signal is kept until run receives it.
-func catchReloads() (reloads <-chan os.Signal, stop func()) {
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	return hup, func() { signal.Stop(hup) }
 }
 
 // run reads the files again at each reload, until ctx ends. It calls changed after the

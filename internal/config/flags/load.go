@@ -1,4 +1,4 @@
-package config
+package flags
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Load completes the settings in fs, which has the flags of Config.Flags and no
+// Load completes the settings in fs, which has the flags of Register and no
 // others; they have been parsed, by fs or by a set that they were added to:
 // what the command line did not set comes from the environment, and what is
 // not there from the YAML file (empty: no file). An unknown key in the file is

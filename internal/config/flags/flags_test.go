@@ -1,4 +1,4 @@
-package config
+package flags
 
 import (
 	"fmt"
@@ -8,14 +8,16 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/turnlog/turnlog/internal/config"
 )
 
 // load runs the whole chain: file, environment, command line.
-func load(t *testing.T, yaml string, env map[string]string, args ...string) (Config, error) {
+func load(t *testing.T, yaml string, env map[string]string, args ...string) (config.Config, error) {
 	t.Helper()
-	c := Default()
+	c := config.Default()
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	c.Flags(fs)
+	Register(fs, &c)
 	if err := fs.Parse(args); err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +61,8 @@ func TestClusterAsMapping(t *testing.T) {
 		t.Fatal(err)
 	}
 	peers, err := c.Peers()
-	if err != nil || len(peers) != 2 || peers[0] != (Peer{"n1", "127.0.0.1:7381"}) ||
-		peers[1] != (Peer{"n2", "127.0.0.1:2"}) {
+	if err != nil || len(peers) != 2 || peers[0] != (config.Peer{ID: "n1", Addr: "127.0.0.1:7381"}) ||
+		peers[1] != (config.Peer{ID: "n2", Addr: "127.0.0.1:2"}) {
 		t.Fatalf("peers %v, error %v", peers, err)
 	}
 }
@@ -189,19 +191,19 @@ func TestInsecureListensAnywhere(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
-	for text, want := range map[string]Size{"0": 0, "17": 17, "8KiB": 8 << 10, "8 kb": 8 << 10, "3MB": 3 << 20,
+	for text, want := range map[string]config.Size{"0": 0, "17": 17, "8KiB": 8 << 10, "8 kb": 8 << 10, "3MB": 3 << 20,
 		"2GiB": 2 << 30} {
-		var s Size
+		var s config.Size
 		if err := s.Set(text); err != nil || s != want {
 			t.Errorf("%q: %d, %v; want %d", text, s, err, want)
 		}
-		var again Size
+		var again config.Size
 		if err := again.Set(s.String()); err != nil || again != s {
 			t.Errorf("%q: %q does not come back", text, s.String())
 		}
 	}
 	for _, text := range []string{"", "-1", "1.5MiB", "MiB", "9999999999GiB"} {
-		var s Size
+		var s config.Size
 		if err := s.Set(text); err == nil {
 			t.Errorf("%q accepted as %d", text, s)
 		}

@@ -1,0 +1,69 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"net"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/raftstore"
+)
+
+func (n *Node) openStore(cfg *config.Config) error {
+	peers, err := cfg.Peers()
+	if err != nil {
+		return err
+	}
+	dials, err := cfg.Dials()
+	if err != nil {
+		return err
+	}
+	var cluster map[string]string
+	if cfg.InitialCluster != "" {
+		cluster = make(map[string]string, len(peers))
+		for _, p := range peers {
+			cluster[p.ID] = p.Addr
+		}
+	}
+	n.store, err = raftstore.Open(raftstore.Config{
+		NodeID: cfg.NodeID, DataDir: cfg.DataDir,
+		Peers: raftstore.Peers{
+			Addr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise,
+			Dial: dialer(dials),
+			TLS:  n.secrets.peerTLS(), Secret: n.secrets.cluster, Closed: closedPort(cfg),
+			Greetings: n.descriptors.Greetings(), Conns: n.descriptors.Members(),
+		},
+		Clients: raftstore.ClientAddrs{
+			RESPAddr: cmp.Or(cfg.RESPAdvertise, n.respL.Addr().String()),
+			HTTPAddr: cmp.Or(cfg.HTTPAdvertise, n.httpL.Addr().String()),
+		},
+		InitialCluster: cluster, Join: cfg.Join,
+		HoldLevel: cfg.Hold(),
+		Limits:    cfg.Limits(),
+		Log:       raftstore.Log{Engine: cfg.LogEngine},
+		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
+		Storage: raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes),
+			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
+		State:  stateBudget(int(cfg.MemoryBudget)),
+		Logger: n.log,
+	})
+	return err
+}
+
+// dialer dials another address where the map has one.
+func dialer(dials map[string]string) func(context.Context, string) (net.Conn, error) {
+	return func(ctx context.Context, addr string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", cmp.Or(dials[addr], addr))
+	}
+}
+
+// stateBudget divides the memory: changes that are not flushed yet can take twice
+// FlushBytes, and those of the last flush once; more than a third is left to
+// requests, the log's cache and the collector. With less left, as by a larger cache of
+// blocks, the collector runs more often, and takes more than the cache saves, whose misses
+// are in the system's. With smaller flushes more of them touch each session.
+func stateBudget(budget int) fsm.Config {
+	return fsm.Config{FlushBytes: budget * 3 / 32, WindowBytes: budget / 16, MappedBytes: budget / 4,
+		CacheBytes: budget / 32}
+}
