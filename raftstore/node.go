@@ -205,7 +205,7 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 			reply(nil, err)
 			return
 		}
-		reply(readindex.Confirm(r.Payload, n.stable.Promised))
+		reply(readindex.Confirm(r.Payload, n.promised))
 	case kindCast:
 		answer, err := n.casts.Take(r.From.NodeID, r.Payload)
 		if err != nil {
@@ -217,6 +217,10 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 		reply(nil, fmt.Errorf("unknown request kind %d", r.Kind))
 	}
 }
+
+// promised returns the highest term in which this node promised anything, or may have and forgotten
+// it: a leader of an earlier one was perhaps replaced with its vote.
+func (n *Node) promised() uint64 { return max(n.stable.Promised(), n.ballot.Forgotten()) }
 
 func (n *Node) raftState() (leader bool, term, commit uint64) {
 	r := n.raft.Load()
