@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -25,7 +26,11 @@ type Client struct {
 	background sync.WaitGroup // the goroutine that asks who leads
 }
 
-// New returns a Client. It connects to nothing yet.
+// ErrClosed is what the errors of calls wrap that Close ended, and of calls after it.
+var ErrClosed = errors.New("the client is closed")
+
+// New returns a Client. It connects to nothing yet. An error is of the kind turn.Invalid: something in
+// cfg makes no sense.
 func New(cfg Config) (*Client, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -43,7 +48,8 @@ func unlimited() turn.Limits {
 		MetaBytes: most, ReadBytes: most, ForkMessages: most, ForkBytes: most}
 }
 
-// Close ends every connection. Calls that wait for an answer fail.
+// Close ends every connection. Calls that wait for an answer fail, as do later ones; errors.Is finds
+// ErrClosed in their errors.
 func (c *Client) Close() error {
 	c.closing.Lock()
 	c.cancel()
@@ -56,12 +62,15 @@ func (c *Client) Close() error {
 // onOwnConnection runs f with a connection that no other request shares, for requests that
 // take their time. StallTimeout 0: only ctx bounds it.
 func (c *Client) onOwnConnection(ctx context.Context, n *node, stallTimeout time.Duration, f func(*conn) error) error {
+	if c.ctx.Err() != nil {
+		return dialError(ctx, n, ErrClosed)
+	}
 	own, err := n.dial(ctx, stallTimeout)
 	if err != nil {
-		return dialError(n, err)
+		return dialError(ctx, n, err)
 	}
-	defer own.close(errClosed)
-	stop := context.AfterFunc(c.ctx, func() { own.close(errClosed) })
+	defer own.close(ErrClosed)
+	stop := context.AfterFunc(c.ctx, func() { own.close(ErrClosed) })
 	defer stop()
 	return f(own)
 }

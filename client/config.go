@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"encoding/hex"
-	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -16,7 +14,8 @@ import (
 // Config says how a Client reaches its cluster. Only Addrs is required.
 type Config struct {
 	// Addrs are RESP addresses of nodes, HOST:PORT. The first that works is
-	// used; when it fails, the next.
+	// used; when it fails, the next. Give those of several nodes: with one address,
+	// nothing is served while that node is down.
 	Addrs []string
 	// Namespace that all sessions of the Client are in; default "0".
 	Namespace string
@@ -52,6 +51,10 @@ type Config struct {
 
 	// Dial opens connections; default: net.Dialer.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// OnRetry, if set, hears of each attempt that failed and that another one follows: why it failed, and
+	// how long the operation has been tried, or a tail has been without an answer. Operations wait for
+	// it, and several may call it at the same time.
+	OnRetry func(err error, elapsed time.Duration)
 	// NewID makes message ids; default: 128 random bits in hexadecimal. Two calls
 	// must never return the same id.
 	NewID func() string
@@ -60,16 +63,16 @@ type Config struct {
 // withDefaults returns c completed, or the first thing that is wrong with it.
 func (c Config) withDefaults() (Config, error) {
 	if len(c.Addrs) == 0 {
-		return c, errors.New("client: no address given")
+		return c, turn.Errorf(turn.Invalid, "client: no address given")
 	}
 	for _, a := range c.Addrs {
 		if _, _, err := net.SplitHostPort(a); err != nil {
-			return c, fmt.Errorf("client: address %q is not HOST:PORT", a)
+			return c, turn.Errorf(turn.Invalid, "client: address %q is not HOST:PORT", a)
 		}
 	}
 	if c.Username != "" && c.Password == "" {
-		return c, fmt.Errorf("client: user %q has no password: requests would be sent without authentication",
-			c.Username)
+		return c, turn.Errorf(turn.Invalid,
+			"client: user %q has no password: requests would be sent without authentication", c.Username)
 	}
 	if c.Namespace == "" {
 		c.Namespace = turn.DefaultNamespace

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"sync"
 	"time"
@@ -24,8 +23,6 @@ type node struct {
 	badUntil time.Time
 }
 
-var errClosed = errors.New("the client is closed")
-
 // get returns a shared connection: an idle one, else a new one if there may be
 // more, else the least loaded.
 func (n *node) get(ctx context.Context) (*conn, error) {
@@ -33,7 +30,7 @@ func (n *node) get(ctx context.Context) (*conn, error) {
 		n.mu.Lock()
 		if n.closed {
 			n.mu.Unlock()
-			return nil, errClosed
+			return nil, ErrClosed
 		}
 		best, load := n.leastLoadedLocked()
 		busy := n.dialing
@@ -83,8 +80,8 @@ func (n *node) open(ctx context.Context) (*conn, error) {
 		return nil, err
 	}
 	if n.closed {
-		c.close(errClosed)
-		return nil, errClosed
+		c.close(ErrClosed)
+		return nil, ErrClosed
 	}
 	n.conns = append(n.conns, c)
 	return c, nil
@@ -159,6 +156,6 @@ func (n *node) close() {
 	n.conns = nil
 	n.mu.Unlock()
 	for _, c := range conns {
-		c.close(errClosed)
+		c.close(ErrClosed)
 	}
 }

@@ -34,8 +34,12 @@ func (s Session) Bounded(age time.Duration) Session {
 	return s
 }
 
-// Last returns the n newest messages.
+// Last returns the n newest messages. With n = 0 it returns all, as far as one answer holds them
+// (turn.Limits.ReadBytes of the server); History.More says that older ones are left.
 func (s Session) Last(ctx context.Context, n int) (History, error) {
+	if n < 0 {
+		return History{}, turn.Errorf(turn.Invalid, "the number of messages must not be negative, is %d", n)
+	}
 	return s.Read(ctx, turn.Read{From: turn.FromLast, Limit: n})
 }
 

@@ -63,9 +63,17 @@ func (c *Client) retry(ctx context.Context, r *request, attempt attemptFunc) (re
 		if c.cfg.RetryFor < 0 || time.Since(start)+pause > c.cfg.RetryFor {
 			return v, settle(uncertain, err)
 		}
+		c.retrying(err, start)
 		if !c.sleep(ctx, rand.N(pause)+pause/2) {
 			return v, gaveUp(ctx, settle(uncertain, err))
 		}
+	}
+}
+
+// retrying tells the caller of an attempt that err has ended, of those since start.
+func (c *Client) retrying(err error, start time.Time) {
+	if c.cfg.OnRetry != nil {
+		c.cfg.OnRetry(err, time.Since(start))
 	}
 }
 
@@ -113,7 +121,7 @@ func (c *Client) attempt(ctx context.Context, n *node, r *request) (resp.Value, 
 	c.followLeader()
 	conn, err := n.get(ctx)
 	if err != nil {
-		return resp.Value{}, dialError(n, err)
+		return resp.Value{}, dialError(ctx, n, err)
 	}
 	return conn.roundTrip(ctx, n, r)
 }
@@ -121,28 +129,46 @@ func (c *Client) attempt(ctx context.Context, n *node, r *request) (resp.Value, 
 func (c *conn) roundTrip(ctx context.Context, n *node, r *request) (resp.Value, error) {
 	calls, err := c.send(r)
 	if err != nil {
-		return resp.Value{}, turn.Errorf(turn.Unavailable, "connection to %s: %v; nothing was sent", n.addr, err)
+		return resp.Value{}, fmt.Errorf("%w: %w",
+			turn.Errorf(turn.Unavailable, "%s was not sent to %s", verbs[r.verb].command, n.addr), err)
 	}
 	v, sent, err := calls[0].wait(ctx)
 	switch {
 	case err == nil:
 		return v, replyError(v)
 	case sent && r.again != harmless:
-		return v, lost(turn.Unknown, n, r, err, "it may have been carried out")
+		return v, lost(ctx, turn.Unknown, n, r, err)
 	default:
-		return v, lost(turn.Unavailable, n, r, err, "nothing was changed")
+		return v, lost(ctx, turn.Unavailable, n, r, err)
 	}
 }
 
-func lost(k turn.Kind, n *node, r *request, err error, consequence string) error {
-	return fmt.Errorf("%w: %w",
-		turn.Errorf(k, "no answer to %s from %s; %s", verbs[r.verb].command, n.addr, consequence), err)
+// lost is the error of a request that has no answer because of err, and of kind k: Unknown if it may have
+// been carried out.
+func lost(ctx context.Context, k turn.Kind, n *node, r *request, err error) error {
+	consequence := "nothing was changed"
+	if k == turn.Unknown {
+		consequence = "it may have been carried out"
+	}
+	text := "no answer to %s from %s; %s"
+	if byCaller(ctx, err) {
+		text = "%s was given up before %s answered; %s"
+	}
+	return fmt.Errorf("%w: %w", turn.Errorf(k, text, verbs[r.verb].command, n.addr, consequence), err)
+}
+
+// byCaller reports whether err is the caller's doing, and neither a node's nor the network's.
+func byCaller(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, ErrClosed)
 }
 
 // dialError says why a node could not be reached, and whether trying again may help.
-func dialError(n *node, err error) error {
+func dialError(ctx context.Context, n *node, err error) error {
 	if e := resp.Error(""); errors.As(err, &e) {
 		return fmt.Errorf("%s rejects the connection: %w", n.addr, errorReply(e))
+	}
+	if byCaller(ctx, err) {
+		return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "nothing was sent to %s", n.addr), err)
 	}
 	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s cannot be reached", n.addr), err)
 }

@@ -191,13 +191,13 @@ func TestConnectionsAreShared(t *testing.T) {
 		if got, err := n.get(t.Context()); got != n.conns[1] || err != nil {
 			t.Errorf("not the one with the fewest requests: %v", err)
 		}
-		n.conns[1].close(errClosed)
+		n.conns[1].close(ErrClosed)
 		n.dialing = make(chan struct{})
 		if got, err := n.get(t.Context()); got != first || err != nil || len(n.conns) != 1 {
 			t.Errorf("while another one is opened: %v; %d are left", err, len(n.conns))
 		}
 		n.close()
-		if _, err := n.get(t.Context()); err != errClosed {
+		if _, err := n.get(t.Context()); err != ErrClosed {
 			t.Errorf("of a closed node: %v", err)
 		}
 	})

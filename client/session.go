@@ -28,6 +28,9 @@ func (s Session) Key() string { return s.key }
 // only if the session's revision is still the given one (0: if there is no such
 // session), and are a Conflict otherwise. Every answer carries the revision to
 // expect next; a revision is a counter of the namespace, as turn.Result says.
+//
+// A retry of an append that has taken place is no Conflict: message ids are
+// checked first.
 func (s Session) Expect(revision uint64) Session {
 	s.expect = &revision
 	return s
@@ -45,6 +48,10 @@ func (s Session) TTL(d time.Duration) Session {
 // Duplicate says that an earlier call with the same ids, or an attempt of this
 // one whose answer was lost, had appended them; First, Last and Revision are then
 // those of that append, so that Expect(Revision) fails if others wrote since.
+//
+// An id of an earlier message that has another payload is turn.IDReused. Messages
+// of which only some were appended before are a turn.Conflict that reading again
+// does not resolve; see the package documentation.
 func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.Result, error) {
 	r := s.request(vAppend)
 	r.expect(s.expect)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -16,7 +17,7 @@ const tailBlock = 5 * time.Second
 // Tail yields every message with a seq above after, once and in order: those
 // that are there, then each as it is committed. It goes on over lost
 // connections and failing nodes; after an outage longer than Config.RetryFor,
-// or when ctx ends, it yields the error and stops. When the session is deleted
+// or when ctx ends, it yields an error and stops; errors.Is finds the context's in it. When the session is deleted
 // and made again, it goes on with the first message of the new one, whose seqs
 // begin at 1 again.
 //
@@ -50,7 +51,7 @@ func (t *tail) follow(ctx context.Context) {
 		return
 	}
 	if ctx.Err() != nil || c.ctx.Err() != nil {
-		t.stop(gaveUp(ctx, err))
+		t.stop(t.ended(ctx))
 		return
 	}
 	switch turn.KindOf(err) {
@@ -63,10 +64,24 @@ func (t *tail) follow(ctx context.Context) {
 	if t.down.IsZero() {
 		t.down, t.pause = time.Now(), backoffFirst
 	}
-	if time.Since(t.down) > c.cfg.RetryFor || !c.sleep(ctx, t.pause) {
-		t.stop(gaveUp(ctx, err))
+	if time.Since(t.down) > c.cfg.RetryFor {
+		t.stop(err)
+		return
+	}
+	c.retrying(err, t.down)
+	if !c.sleep(ctx, t.pause) {
+		t.stop(t.ended(ctx))
 	}
 	t.pause = min(2*t.pause, backoffMost)
+}
+
+// ended is the error of a tail that the caller ended.
+func (t *tail) ended(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		err = ErrClosed
+	}
+	return fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "the tail ended after seq %d", t.after), err)
 }
 
 func (t *tail) stop(err error) {
@@ -111,12 +126,12 @@ func (t *tail) read(ctx context.Context, n *node, own *conn) error {
 func (t *tail) round(ctx context.Context, n *node, own *conn, requests []*request) (h History, err error) {
 	calls, err := own.send(requests...)
 	if err != nil {
-		return h, lost(turn.Unavailable, n, requests[0], err, "nothing was changed")
+		return h, lost(ctx, turn.Unavailable, n, requests[0], err)
 	}
 	for i, cl := range calls {
 		v, _, err := cl.wait(ctx)
 		if err != nil {
-			return h, lost(turn.Unavailable, n, requests[i], err, "nothing was changed")
+			return h, lost(ctx, turn.Unavailable, n, requests[i], err)
 		}
 		if err := replyError(v); err != nil {
 			return h, err

@@ -20,8 +20,9 @@ type Key struct {
 
 // NewMessage is a message that has no place in a session yet.
 type NewMessage struct {
-	// ID is the caller's idempotency key, at most 64 bytes. Empty: the message
-	// is appended each time that it is sent.
+	// ID is an idempotency key, at most 64 bytes: an append that is sent again under the same ids is
+	// stored once, as Append says. Package client and the command line make the ids that are left
+	// empty. A message that has none when it arrives at a node is stored each time that it arrives.
 	ID string
 	// Data is the payload, stored and returned byte for byte.
 	Data []byte

@@ -16,8 +16,8 @@ const (
 	TooLarge                 // a limit on size or count was exceeded
 	NotFound                 // the session, or what it should hold, does not exist
 	Exists                   // something exists that must not
-	Conflict                 // a condition (expect, ids of a batch) does not hold
-	IDReused                 // a message id came back with another payload
+	Conflict                 // the revision is not the expected one, or only some ids of a batch are known
+	IDReused                 // a message has the id of an earlier one, but another payload
 	WrongType                // the key holds another type of value
 	Overloaded               // a queue is full
 	Unavailable              // no leader, or the node is stopping; surely not applied

@@ -114,8 +114,13 @@ func (q *Read) Validate(l Limits) error {
 	if q.From > FromBefore {
 		return Errorf(Invalid, "unknown place to read from")
 	}
-	if q.Limit < 0 || q.MaxBytes < 0 || q.MaxTokens < 0 {
-		return Errorf(Invalid, "limit, max_bytes and max_tokens must not be negative")
+	for _, bound := range []struct {
+		name string
+		is   int64
+	}{{"limit", int64(q.Limit)}, {"max_bytes", q.MaxBytes}, {"max_tokens", q.MaxTokens}} {
+		if bound.is < 0 {
+			return Errorf(Invalid, "%s must not be negative, is %d", bound.name, bound.is)
+		}
 	}
 	return l.checkKey(q.Key)
 }
