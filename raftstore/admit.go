@@ -21,7 +21,7 @@ func (n *Node) facts() peer.Facts {
 
 // admit decides whether to have to do with another node.
 //
-// One that this node dialed tells which directory it has, as questions do (see sightings).
+// One that this node dialed tells which directory it has, as questions do (see rollback.Observations).
 func (n *Node) admit(m peer.Meeting) error {
 	self := n.ident.Get()
 	r := m.Remote
@@ -59,7 +59,7 @@ func (n *Node) admit(m peer.Meeting) error {
 	if _, member := serverIn(n.configuration(), r.NodeID); member || n.recorded(r.NodeID) != "" {
 		n.offsets.Note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 		if m.Dialed != "" && m.Purpose != peer.Probe {
-			n.seen.greeted(r.NodeID, r.Incarnation)
+			n.seen.Greeted(r.NodeID, r.Incarnation)
 		}
 	}
 	return nil
@@ -143,6 +143,6 @@ func (n *Node) removedBy(applied uint64) bool {
 // connected is told that requests to another node get through now.
 func (n *Node) connected(string) {
 	n.writes.forwarder.Wake()
-	n.signals.peerConnected.Notify()
+	n.detector.Wake()
 	n.waiter.look()
 }

@@ -11,56 +11,8 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 )
-
-// Each node tells what term it was in, and that of an older turnlog, which cannot tell what
-// it saw, ends no doubt.
-func TestAnswersOfOthers(t *testing.T) {
-	c := newCluster(t, 1)
-	c.leader()
-	c.addrs["n9"] = freeAddr(t)
-	n := c.open("n9")
-	defer n.Close()
-	n.lead.setLeader("n1")
-	if err := n.mark.NoteLoss(raftlog.Loss{Doubt: 1}); err != nil {
-		t.Fatal(err)
-	}
-	told, err := c.nodes["n1"].answerSeen(peer.Facts{NodeID: "n9"}, []byte("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	answered := make(answers)
-	n.heard(answered, "n1", told, nil)
-	if floor := n.ballot.Forgotten(); floor != c.nodes["n1"].stable.Promised() || floor == 0 {
-		t.Errorf("it was told of term %d", floor)
-	}
-	if n.trust(answered); !answered["n1"] {
-		t.Error("what the leader has seen does not count")
-	}
-}
-
-// A leader of an older turnlog, which does not know what a node acknowledged, does not end its
-// doubt, though its log would.
-func TestOldLeaderEndsNoDoubt(t *testing.T) {
-	c := newCluster(t, 1)
-	n := c.leader() // its own leader: the log has entries of the leader's term
-	put(t, n, "s", "x")
-	if err := n.mark.NoteLoss(raftlog.Loss{Doubt: n.raft.Load().CurrentTerm()}); err != nil {
-		t.Fatal(err)
-	}
-	inDoubt := func() bool { _, missing := n.mark.Lost(); return missing }
-	answered := make(answers)
-	n.heard(answered, n.id, nil, &peer.RemoteError{})
-	if n.trust(answered); !inDoubt() || !answered.has(n.id) {
-		t.Errorf("the answers are %v, and an older turnlog ended the doubt", answered)
-	}
-	answered[n.id] = true
-	if n.trust(answered); inDoubt() {
-		t.Error("a leader that knows does not end the doubt")
-	}
-}
 
 // A leader ends a doubt by entries of its term, unless there may have been a later leader, of
 // whose entries it does not know.

@@ -175,6 +175,13 @@ func (c *Consensus) setDefaults() {
 	c.MaxBytes = cmp.Or(c.MaxBytes, 16<<20)
 }
 
+// maxAskTime bounds askTime.
+const maxAskTime = 600 * time.Millisecond
+
+// askTime is how long a node that starts waits at most for the answers of the others. No node
+// stands for election that early.
+func (c *Consensus) askTime() time.Duration { return min(c.Heartbeat, maxAskTime) }
+
 func (c *CallBounds) setDefaults() error {
 	c.LeaderWait = cmp.Or(c.LeaderWait, 2500*time.Millisecond)
 	c.OutcomeWait = cmp.Or(c.OutcomeWait, 5*time.Second)

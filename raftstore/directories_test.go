@@ -1,8 +1,6 @@
 package raftstore
 
-import (
-	"testing"
-)
+import "testing"
 
 // A leader that never got a question of a node knows from the handshake which directory the node
 // has, and remembers what that one acknowledged. Else an older copy of it would not be recognised.
@@ -15,11 +13,11 @@ func TestAcknowledgementsAreRememberedWithoutAQuestion(t *testing.T) {
 	put(t, n1, "s", "a") // n2 acknowledges it
 	self := n2.ident.Get().Incarnation
 	applied, _ := n1.state.Applied()
-	if seen := n1.seen.of("n2", self); seen.Index < applied || seen.Promised == 0 {
+	if seen := n1.seen.Of("n2", self); seen.Index < applied || seen.Promised == 0 {
 		t.Errorf("n2 has acknowledged entry %d, and n1 remembers %+v", applied, seen)
 	}
-	if seen := n1.seen.boot("n2"); seen.number != 0 {
-		t.Errorf("n2 has asked, in its start %d", seen.number)
+	if seen := n1.seen.Start("n2"); seen.Number != 0 {
+		t.Errorf("n2 has asked, in its start %d", seen.Number)
 	}
 }
 
@@ -41,36 +39,17 @@ func TestLateQuestionOfAReplacedDirectory(t *testing.T) {
 	self := n3.ident.Get().Incarnation
 	for _, id := range []string{"n1", "n2"} {
 		r := c.nodes[id]
-		eventuallyTrue(t, id+" has seen something of n3", func() bool { return r.seen.of("n3", self).Index > 0 })
-		seen := r.seen.of("n3", self)
+		eventuallyTrue(t, id+" has seen something of n3", func() bool { return r.seen.Of("n3", self).Index > 0 })
+		seen := r.seen.Of("n3", self)
 		if _, err := r.answerSeen(before, []byte(`{"index":1,"term":1,"boot":7,"doubt":true}`)); err != nil {
 			t.Fatal(err)
 		}
-		if now := r.seen.of("n3", self); now.position().Before(seen.position()) || now.Promised < seen.Promised {
+		if now := r.seen.Of("n3", self); now.Position().Before(seen.Position()) || now.Promised < seen.Promised {
 			t.Errorf("%s had seen %+v of n3, and now %+v", id, seen, now)
 		}
-		if r.seen.inDoubt("n3") || r.seen.boot("n3").number == 7 {
+		if r.seen.InDoubt("n3") || r.seen.Start("n3").Number == 7 {
 			t.Errorf("%s believes the directory before", id)
 		}
 	}
 	c.sameState()
-}
-
-// The first handshake with another directory of a node replaces what was seen of the one before.
-func TestHandshakeTellsTheDirectory(t *testing.T) {
-	s := &sightings{byID: make(map[string]sighting), boots: make(map[string]boot)}
-	s.greeted("n2", "x")
-	s.voted("n2", 4)
-	s.greeted("n2", "x")
-	if seen := s.of("n2", "x"); seen.Promised != 4 {
-		t.Errorf("the vote is forgotten: %+v", seen)
-	}
-	s.greeted("n2", "y")
-	s.voted("n2", 5)
-	if seen := s.of("n2", "y"); seen.Promised != 5 {
-		t.Errorf("the vote of the new directory is not remembered: %+v", seen)
-	}
-	if before := s.met("n2", sighting{Incarnation: "y"}, 1); before.Promised != 5 {
-		t.Errorf("it is told %+v", before)
-	}
 }

@@ -7,8 +7,9 @@
 //
 // Its parts are packages of their own: raftlog (the log), vote (term and vote), snapshot, propose
 // (operations into the log), readindex (linearizable reads), peer (connections), ballot (what a node
-// does not vote for), diskspace, staterepair. This package connects them, runs Raft, and owns leadership
-// and membership. Only it, raftlog, vote, ballot and snapshot import Raft.
+// does not vote for), rollback (older copies of its data), diskspace, staterepair. This package
+// connects them, runs Raft, and owns leadership and membership. Only it, raftlog, vote, ballot and
+// snapshot import Raft.
 //
 // # Promises
 //
@@ -52,7 +53,7 @@
 //	watchMembers   saves cluster id and members; notices the node's removal
 //	watchStart     asks how far the node has to catch up after its start
 //	repairer.Run   replaces a damaged state with that of another member
-//	exchange       tells other nodes this one's progress, and learns what they have seen of it
+//	detector.Run   tells other nodes this one's progress, and learns what they have seen of it
 //	receive        passes other nodes' messages to Raft, except those that the ballot rejects
 //	and the Run of the state machine, the log, its high-water mark and the connections
 //
@@ -75,7 +76,7 @@
 //
 // # Damage
 //
-// A leader sends again what a log lost at its end (raftlog.HighWater, package ballot, exchange.go) or
+// A leader sends again what a log lost at its end (raftlog.HighWater, packages ballot and rollback) or
 // because of damage before its end (logaside.go). Identity, snapshot marker, term and vote have second
 // copies (packages smallfile and vote). A damaged state is replaced with another member's. A damaged
 // log is not replaced with the engine boltdb, or if the other voters are no majority; the error says

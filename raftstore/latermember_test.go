@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -37,7 +35,9 @@ func TestCopyFromBeforeAnotherMembershipLosesNothing(t *testing.T) {
 	c.level()
 	c.isolate(w, "n2", []string{"n4"}, true)
 	put(t, n4, "s", "b") // n3 and n4 acknowledge it
-	n4.saveSightings()
+	if err := n4.seen.Save(); err != nil {
+		t.Fatal(err)
+	}
 	c.killAll()
 	restore(t, aside, dir)
 	c.isolate(w, "n2", []string{"n3", "n4"}, false)
@@ -71,50 +71,6 @@ func (c *cluster) replaced(old, by string) *running {
 	delete(c.addrs, old)
 	c.recordedAll()
 	return leader
-}
-
-// A node that starts does not vote before those have spoken whom others name to it, and lets them
-// in until then. After that it names no new node.
-func TestNamedMembersAreAwaited(t *testing.T) {
-	c := reserve(t, 1)
-	n := c.open("n1")
-	defer n.Close()
-	n.ballot.Ask(hang)
-	answered := answers{"n2": true}
-	if !n.heardAll([]string{"n2"}, answered) || n.maySpeak("n9") {
-		t.Error("a node is awaited that no other named")
-	}
-	b, err := json.Marshal(seenReply{seenAnswer{Own: 1}, []string{"n1", "n2", "n9"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !n.compare("n2", append([]byte{answerOK}, b...)) {
-		t.Fatal("n2 could say nothing")
-	}
-	if n.heardAll([]string{"n2"}, answered) {
-		t.Error("n9 is not awaited")
-	}
-	if !n.maySpeak("n9") {
-		t.Error("n9 is not let in")
-	}
-	self := n.ident.Get().Incarnation
-	n.toldUnasked("n9", seenAnswer{sighting{self, 5, 2, 2}, 3})
-	<-n.signals.peerConnected // it is asked in return, once: it may be starting, too
-	n.toldUnasked("n9", seenAnswer{sighting{self, 5, 2, 2}, 3})
-	if len(n.signals.peerConnected) > 0 {
-		t.Error("each question is answered by another one")
-	}
-	if !n.heardAll([]string{"n2"}, answered) {
-		t.Error("n9 is awaited though it has spoken")
-	}
-	if l, missing := n.mark.Lost(); !missing || l.Had != (raftlog.Position{Index: 5, Term: 2}) || l.Doubt != 3 {
-		t.Errorf("what n9 has seen is lost: %v, %v", l, missing)
-	}
-	n.ballot.Asked()
-	n.learnMembers([]string{"n10"})
-	if !n.heardAll([]string{"n2"}, answered) || n.maySpeak("n9") {
-		t.Error("members are named after the start")
-	}
 }
 
 // unreached is a listener to which no node connects.
@@ -156,32 +112,9 @@ func TestNamedMembersDialInTime(t *testing.T) {
 			if err := errors.Join(<-done, n.Close()); err != nil {
 				t.Fatal(err)
 			}
-			if asks := n.askTime(); longest == 0 || longest > asks/2 {
+			if asks := n.cfg.Consensus.askTime(); longest == 0 || longest > asks/2 {
 				t.Errorf("a pause of %v between two dials, a node waits %v for the answers", longest, asks)
 			}
 		})
-	}
-}
-
-// What nodes of other versions do not know of each other's messages they pass over.
-func TestQuestionsOfOtherVersions(t *testing.T) {
-	b, err := json.Marshal(seenQuestion{sighting: sighting{Index: 9, Term: 4}}.to(sighting{"x", 1, 2, 3}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var old sighting
-	if err := json.Unmarshal(b, &old); err != nil || old != (sighting{Index: 9, Term: 4}) {
-		t.Errorf("an older version reads the question as %+v, %v", old, err)
-	}
-	var q seenQuestion
-	if err := json.Unmarshal([]byte(`{"index":9,"term":4,"boot":7}`), &q); err != nil || q.Seen != nil {
-		t.Errorf("the question of an older version is %+v, %v", q, err)
-	}
-	if b, err = json.Marshal(seenReply{seenAnswer{sighting{"x", 1, 2, 3}, 4}, []string{"n1"}}); err != nil {
-		t.Fatal(err)
-	}
-	var answer seenAnswer
-	if err := json.Unmarshal(b, &answer); err != nil || answer != (seenAnswer{sighting{"x", 1, 2, 3}, 4}) {
-		t.Errorf("an older version reads the answer as %+v, %v", answer, err)
 	}
 }

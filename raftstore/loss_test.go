@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/rollback"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
@@ -200,11 +201,7 @@ func TestOlderCopyOfANodeLosesNothing(t *testing.T) {
 		c.level()
 		n3 := c.nodes["n3"]
 		end := n3.mark.Position()
-		eventuallyTrue(t, "n3 has seen n2 farther than the copy", func() bool {
-			n3.seen.mu.Lock()
-			defer n3.seen.mu.Unlock()
-			return !n3.seen.byID["n2"].position().Before(end)
-		})
+		eventuallyTrue(t, "n3 has seen n2 farther than the copy", func() bool { return !n3.seen.Last("n2").Position().Before(end) })
 	})
 	c.killBoth()
 	mark := markOf(t, dir)
@@ -260,15 +257,6 @@ func TestOlderSnapshotsFolderIsRefused(t *testing.T) {
 	}
 }
 
-// A node that acknowledged an entry was in its term, even if no other node has heard of that.
-func TestAcknowledgementTellsTheTerm(t *testing.T) {
-	s := &sightings{byID: map[string]sighting{"n2": {Incarnation: "x", Index: 3, Term: 2, Promised: 2}}}
-	s.acked("n2", boot{}, raftlog.Position{Index: 9, Term: 4})
-	if got := s.byID["n2"]; got.Promised != 4 || got.position() != (raftlog.Position{Index: 9, Term: 4}) {
-		t.Errorf("seen of n2: %+v", got)
-	}
-}
-
 // All nodes are restored from a rolling backup: one after the other was stopped, copied and
 // started again. Those with older copies wait for a leader, and say what to do; after that there is one.
 func TestRollingBackupIsRestored(t *testing.T) {
@@ -282,10 +270,7 @@ func TestRollingBackupIsRestored(t *testing.T) {
 		end := c.nodes[id].mark.Position()
 		eventuallyTrue(t, "the others have seen more of "+id+" than its copy has", func() bool {
 			for o, n := range c.nodes {
-				n.seen.mu.Lock()
-				seen := n.seen.byID[id].position()
-				n.seen.mu.Unlock()
-				if o != id && seen.Before(end) {
+				if o != id && n.seen.Last(id).Position().Before(end) {
 					return false
 				}
 			}
@@ -301,11 +286,14 @@ func TestRollingBackupIsRestored(t *testing.T) {
 	}
 	for _, id := range []string{"n1", "n2"} {
 		eventuallyTrue(t, id+" says what to do",
-			func() bool { _, reasons := c.nodes[id].Ready(); return slices.Contains(reasons, ifAllRestored) })
+			func() bool {
+				_, reasons := c.nodes[id].Ready()
+				return slices.Contains(reasons, rollback.IfAllRestored)
+			})
 	}
 	c.killAll()
 	for _, id := range ids(3) {
-		for _, name := range []string{raftlog.MarkName, sightingsName} {
+		for _, name := range []string{raftlog.MarkName, rollback.FileName} {
 			if err := os.Remove(filepath.Join(c.dir, id, name)); err != nil {
 				t.Fatal(err)
 			}

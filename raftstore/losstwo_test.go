@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/rollback"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -22,11 +23,8 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 	put(t, c.leader(), "s", "b")
 	c.level()
 	n1, end := c.nodes["n1"], c.nodes["n2"].mark.Position()
-	eventuallyTrue(t, "n1 has seen more of n2 than the copy has", func() bool {
-		n1.seen.mu.Lock()
-		defer n1.seen.mu.Unlock()
-		return !n1.seen.byID["n2"].position().Before(end)
-	})
+	eventuallyTrue(t, "n1 has seen more of n2 than the copy has",
+		func() bool { return !n1.seen.Last("n2").Position().Before(end) })
 	c.kill("n2")
 	restore(t, aside, filepath.Join(c.dir, "n2"))
 	eventuallyTrue(t, "n1 does not lead any more", func() bool { return !n1.leading() }) // it could send what n2 lost
@@ -34,15 +32,15 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 	for _, id := range ids(2) {
 		eventuallyTrue(t, id+" says what to do", func() bool {
 			_, reasons := c.nodes[id].Ready()
-			if slices.Contains(reasons, ifAllRestored) {
+			if slices.Contains(reasons, rollback.IfAllRestored) {
 				t.Fatalf("%s says that data is lost: %q", id, reasons)
 			}
-			return slices.Contains(reasons, oneOfTwoRestored("n2", "n1"))
+			return slices.Contains(reasons, rollback.OneOfTwoRestored("n2", "n1"))
 		})
 	}
 	c.killAll()
 	if err := errors.Join(os.Remove(filepath.Join(c.dir, "n2", raftlog.MarkName)),
-		os.Remove(filepath.Join(c.dir, "n1", sightingsName))); err != nil {
+		os.Remove(filepath.Join(c.dir, "n1", rollback.FileName))); err != nil {
 		t.Fatal(err)
 	}
 	c.start("n1")

@@ -20,6 +20,7 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/readindex"
+	"github.com/turnlog/turnlog/internal/rollback"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/staterepair"
@@ -47,6 +48,7 @@ type Node struct {
 	space    *diskspace.Watcher
 	casts    *broadcast.Broadcaster
 	repairer *staterepair.Repairer
+	detector *rollback.Detector
 
 	signals signals
 	stats   counters
@@ -96,10 +98,9 @@ type consensus struct {
 // network is the connections to other nodes, and what is known of those nodes.
 type network struct {
 	net      *peer.Network
-	seen     *sightings
+	seen     *rollback.Observations
 	departed departures
 	vouchers vouchers
-	hearsay  hearsay
 	offsets  clustertime.Offsets
 }
 
@@ -122,13 +123,12 @@ type lifecycle struct {
 
 // signals tell the node's goroutines to look again.
 type signals struct {
-	roleChanged   signal.Channel // another node may lead
-	flushed       signal.Channel // the state was flushed
-	peerConnected signal.Channel // another node can be asked
+	roleChanged signal.Channel // another node may lead
+	flushed     signal.Channel // the state was flushed
 }
 
 func newSignals() signals {
-	return signals{roleChanged: signal.New(), flushed: signal.New(), peerConnected: signal.New()}
+	return signals{roleChanged: signal.New(), flushed: signal.New()}
 }
 
 // Close closes the files of a Node that was not given to Run.

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/turnlog/turnlog/internal/peer"
-	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/rollback"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -34,12 +34,7 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 	c.change(func(l *running) error { return l.AddNode(t.Context(), "n3", c.addrs["n3"]) })
 	c.recordedAll()
 	c.level()
-	eventuallyTrue(t, "n2 has seen something of n3", func() bool {
-		n2 := c.nodes["n2"]
-		n2.seen.mu.Lock()
-		defer n2.seen.mu.Unlock()
-		return n2.seen.byID["n3"].Index > 0
-	})
+	eventuallyTrue(t, "n2 has seen something of n3", func() bool { return c.nodes["n2"].seen.Last("n3").Index > 0 })
 	c.leadBy("n1")
 	c.isolate(w, "n2", []string{"n1", "n3"}, true)
 	put(t, c.nodes["n1"], "s", "b") // n1 and n3 acknowledge it
@@ -68,62 +63,23 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 	c.sameState()
 }
 
-// answerOf is another node's answer to the question what it has seen.
-func answerOf(t *testing.T, a seenAnswer) []byte {
+// statement is what a node says that it has seen of another one, and the term that it was in.
+type statement struct {
+	Incarnation string `json:"incarnation"`
+	Index       uint64 `json:"index"`
+	Term        uint64 `json:"term"`
+	Promised    uint64 `json:"promised"`
+	Own         uint64 `json:"own_term"`
+}
+
+// says is the meeting of a node that says so when it opens a connection of Raft's.
+func says(t *testing.T, s statement) peer.Meeting {
 	t.Helper()
-	b, err := json.Marshal(a)
+	b, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append([]byte{answerOK}, b...)
-}
-
-// A node was in a term without being seen in it by those that tell: the doubt goes as far as the
-// terms that they were in themselves, whatever order they answer in.
-func TestDoubtIncludesTheTermsOfOthers(t *testing.T) {
-	more := seenAnswer{sighting{Index: 5, Term: 2, Promised: 2}, 2}
-	nothing := seenAnswer{Own: 3}
-	c := reserve(t, 1)
-	for name, told := range map[string][]seenAnswer{
-		"one node":              {{sighting{Index: 5, Term: 2, Promised: 2}, 3}},
-		"the higher term last":  {more, nothing},
-		"the higher term first": {nothing, more},
-	} {
-		n := c.open("n1")
-		for _, a := range told {
-			n.compare("n2", answerOf(t, a))
-		}
-		n.ballot.Ask(0)
-		if err := n.ballot.Grants(4, raftlog.Position{Index: 6, Term: 3}); err == nil {
-			t.Errorf("%s: it votes for a candidate of a term in which it may have acknowledged more", name)
-		}
-		if err := n.ballot.Grants(5, raftlog.Position{Index: 6, Term: 4}); err != nil {
-			t.Errorf("%s: it does not vote for a candidate of a later term: %v", name, err)
-		}
-		n.mark.Reached(raftlog.Position{Index: 6, Term: 3})
-		if _, missing := n.mark.Lost(); !missing {
-			t.Errorf("%s: an entry of that term ends the doubt", name)
-		}
-		if err := n.Close(); err != nil {
-			t.Fatal(err)
-		}
-		c.wipe("n1")
-	}
-}
-
-// The terms of others do not prolong the doubt of a node whose log was damaged: it knows what
-// terms it was in.
-func TestDamageIsNoCopy(t *testing.T) {
-	c := reserve(t, 1)
-	n := c.open("n1")
-	defer n.Close()
-	if err := n.mark.NoteLoss(raftlog.Loss{Had: raftlog.Position{Index: 5, Term: 2}, Doubt: 2}); err != nil {
-		t.Fatal(err)
-	}
-	n.compare("n2", answerOf(t, seenAnswer{Own: 3}))
-	if l, _ := n.mark.Lost(); l.Doubt != 2 {
-		t.Errorf("the doubt includes term %d", l.Doubt)
-	}
+	return peer.Meeting{Purpose: peer.Stream, Said: b}
 }
 
 // A node that is killed while it notes what it has lost starts again, and notes the rest.
@@ -139,9 +95,10 @@ func TestKilledWhileItNotesALoss(t *testing.T) {
 	if err := n.stable.Close(); err != nil { // as a full disk: the term cannot be written
 		t.Fatal(err)
 	}
-	seen := seenAnswer{sighting{Index: end.Index + 3, Term: term + 2, Promised: term + 2}, term + 2}
+	said := says(t, statement{n.ident.Get().Incarnation, end.Index + 3, term + 2, term + 2, term + 2})
+	close(n.checked)
 	done := make(chan struct{})
-	go func() { defer close(done); n.compare("n1", answerOf(t, seen)) }()
+	go func() { defer close(done); _ = n.detector.Begin(t.Context(), said) }()
 	<-done
 	if n.reason() == nil {
 		t.Fatal("the term was written")
@@ -179,7 +136,7 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 	}
 	n1 := c.nodes["n1"]
 	inc := n.ident.Get().Incarnation
-	n1.seen.met("n2", sighting{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
+	n1.seen.Met("n2", rollback.Observation{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
 	if err := n.logs.DeleteRange(end.Index+1, end.Index+1); err != nil {
 		t.Fatal(err)
 	}
@@ -189,11 +146,10 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 	n2 := c.start("n2")
 	c.asked("n2")
 	for _, id := range []string{"n1", "n3"} {
-		answer, err := c.nodes[id].answerSeen(n2.facts(), []byte("{}"))
-		if err != nil {
+		told := c.nodes[id].detector.Say(peer.Meeting{Purpose: peer.Stream, Remote: n2.facts()})
+		if err := n2.detector.Begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: told}); err != nil {
 			t.Fatal(err)
 		}
-		n2.compare(id, answer)
 	}
 	if l, missing := n2.mark.Lost(); missing {
 		t.Errorf("a healthy node has lost %v", l)
@@ -210,18 +166,14 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 	put(t, n, "s", "x")
 	eventuallyTrue(t, "n1 has asked", func() bool { return n.ballot.Ready() == nil })
 	at, term, self := n.mark.Position(), n.stable.Promised(), n.ident.Get().Incarnation
-	for name, says := range map[string]seenAnswer{
+	for name, s := range map[string]statement{
 		"nothing":             {},
-		"behind":              {sighting{self, 1, 1, 1}, 1},
-		"all":                 {sighting{self, at.Index, at.Term, term}, term},
-		"a candidate":         {sighting{self, at.Index, at.Term, term}, term + 7},
-		"another directory's": {sighting{"other", at.Index + 9, term + 9, term + 9}, term + 9},
+		"behind":              {self, 1, 1, 1, 1},
+		"all":                 {self, at.Index, at.Term, term, term},
+		"a candidate":         {self, at.Index, at.Term, term, term + 7},
+		"another directory's": {"other", at.Index + 9, term + 9, term + 9, term + 9},
 	} {
-		said, err := json.Marshal(says)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: said}); err != nil {
+		if err := n.detector.Begin(t.Context(), says(t, s)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if l, missing := n.mark.Lost(); missing {
@@ -231,10 +183,10 @@ func TestWhatOthersSayHarmsNoHealthyNode(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream}); err != nil {
+	if err := n.detector.Begin(t.Context(), peer.Meeting{Purpose: peer.Stream}); err != nil {
 		t.Errorf("an older version: %v", err)
 	}
-	if err := n.begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: []byte("{")}); err == nil {
+	if err := n.detector.Begin(t.Context(), peer.Meeting{Purpose: peer.Stream, Said: []byte("{")}); err == nil {
 		t.Error("what cannot be read is let in")
 	}
 }
@@ -246,10 +198,10 @@ func TestNothingIsJudgedBeforeTheLogIsChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := c.open("n1")
 		defer n.Close()
-		said := n.say(peer.Meeting{Purpose: peer.Stream, Remote: n.facts()})
+		said := n.detector.Say(peer.Meeting{Purpose: peer.Stream, Remote: n.facts()})
 		ended := make(chan error, 1)
 		begin := func(ctx context.Context) {
-			go func() { ended <- n.begin(ctx, peer.Meeting{Purpose: peer.Stream, Said: said}) }()
+			go func() { ended <- n.detector.Begin(ctx, peer.Meeting{Purpose: peer.Stream, Said: said}) }()
 			synctest.Wait()
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -266,7 +218,7 @@ func TestNothingIsJudgedBeforeTheLogIsChecked(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-		if n.say(peer.Meeting{Purpose: peer.RPC, Remote: n.facts()}) != nil {
+		if n.detector.Say(peer.Meeting{Purpose: peer.RPC, Remote: n.facts()}) != nil {
 			t.Error("something is said on another connection")
 		}
 	})

@@ -142,8 +142,7 @@ func (n *Node) openLog(dir string) (err error) {
 	n.ballot = ballot.New(ballot.Config{
 		Mark: n.mark, Clock: time.Now, Configuration: n.configuration, Same: n.checkSame,
 	})
-	n.seen, err = openSightings(filepath.Join(dir, sightingsName), n.log)
-	return err
+	return n.openSeen(dir)
 }
 
 const (
@@ -191,18 +190,21 @@ func (n *Node) listen() (err error) {
 func (n *Node) wire() {
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Peers.Listener, Advertise: n.cfg.Peers.Advertise,
-		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected, Say: n.say, Begin: n.begin,
+		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
+		Say:   func(m peer.Meeting) []byte { return n.detector.Say(m) },
+		Begin: func(ctx context.Context, m peer.Meeting) error { return n.detector.Begin(ctx, m) },
 		Serve: n.serve, Ordered: n.ordered,
 		Transfer: func(ctx context.Context, c net.Conn, to peer.Facts) { n.repairer.Send(ctx, c, to.NodeID) },
 		Dial:     n.cfg.Peers.Dial, TLS: n.cfg.Peers.TLS, Secret: n.cfg.Peers.Secret,
 		Closed: n.cfg.Peers.Closed, MaxGreetings: n.cfg.Peers.Greetings,
 		MaxConns: n.cfg.Peers.Conns, Logger: n.log,
-		// a node that starts may have to be dialed to hear what this one has seen: see hearsay
-		RetryMax: n.askTime() / 2,
+		// a node that starts may have to be dialed to hear what this one has seen: see rollback.Detector
+		RetryMax: n.cfg.Consensus.askTime() / 2,
 	})
 	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
 	n.space = n.newSpace()
 	n.writes = n.newWrites()
 	n.reads = n.newReader()
+	n.detector = n.newDetector()
 	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.others)
 }

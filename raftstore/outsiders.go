@@ -80,7 +80,7 @@ func (n *Node) admitMember(m peer.Meeting) *peer.Refusal {
 // A node that this one does not know may have been added in entries that it does not
 // have yet; it may lead by now, and be the one to send them. So those count, too, that a
 // member knows (see vouchers), and while this node starts those that a member names, so that
-// they can say what they have seen of it (see hearsay). And where a credential is the same for all nodes, or there
+// they can say what they have seen of it (see package rollback). And where a credential is the same for all nodes, or there
 // is none, Raft's connections are for any node whose log is ahead, as an election
 // compares them: with the votes of those that lag it may have to become the leader (see
 // acceptNewVoter). A node that this one follows as its leader gets all connections: before it
@@ -102,7 +102,7 @@ func (n *Node) outsider(r peer.Facts, purpose peer.Purpose) bool {
 		n.vouchers.know(r.NodeID, n.appliedIndex()) {
 		return false
 	}
-	if purpose == peer.RPC && n.maySpeak(r.NodeID) {
+	if purpose == peer.RPC && n.detector.Awaits(r.NodeID) {
 		return false
 	}
 	if _, leader := n.raft.Load().LeaderWithID(); string(leader) == r.NodeID {

@@ -145,7 +145,7 @@ func (n *Node) start(ctx, life context.Context) error {
 	}))
 	n.snaps.Follow(r.AppliedIndex)
 	// Not before Raft has read its log, which can take longer than the others are asked.
-	n.ballot.Ask(n.askTime())
+	n.ballot.Ask(n.cfg.Consensus.askTime())
 	n.raft.Store(r)
 	n.signals.roleChanged.Notify()
 	return nil
@@ -175,7 +175,7 @@ func (n *Node) work(life context.Context, wg *sync.WaitGroup) {
 	for _, run := range []func(context.Context){
 		n.watchRole, n.writes.proposer.Run, n.writes.forwarder.Run, n.reads.Lead, n.reads.Follow,
 		n.writes.sweep, n.compact, n.watchDisk, n.space.Run, n.watchMembers, n.watchStart,
-		n.exchange, n.receive, n.repairer.Run,
+		n.detector.Run, n.receive, n.repairer.Run,
 	} {
 		wg.Go(func() { run(life) })
 	}

@@ -212,12 +212,12 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	if l, missing := n.mark.Lost(); missing {
 		reasons = append(reasons, fmt.Sprintf("the node's log has lost %v, which no leader has sent again yet", l))
 		if leader, _ := n.lead.leader(); leader == "" && l.Doubt > 0 {
-			reasons = append(reasons, n.howToElect())
+			reasons = append(reasons, n.detector.HowToElect())
 		}
 	}
 	if leader, _ := n.lead.leader(); leader == "" {
 		reasons = append(reasons, "there is no leader")
-		if how := n.waitsForRestored(); how != "" {
+		if how := n.detector.WaitsForRestored(); how != "" {
 			reasons = append(reasons, how)
 		}
 	}

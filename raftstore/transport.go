@@ -18,6 +18,7 @@ import (
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/raftlogger"
+	"github.com/turnlog/turnlog/internal/rollback"
 )
 
 // keptConns is how many connections to each node are kept for the next messages.
@@ -33,7 +34,7 @@ type transport struct {
 	durable func(index uint64) error
 	waiter  *peerWaiter
 	ballot  *ballot.Ballot
-	seen    *sightings
+	seen    *rollback.Observations
 	rpcs    chan raft.RPC // those that Raft may take, see ballot
 }
 
@@ -102,18 +103,18 @@ func (t *transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, a
 			return err
 		}
 	}
-	boot := t.seen.boot(string(id))
+	start := t.seen.Start(string(id))
 	if err := t.NetworkTransport.AppendEntries(id, target, args, resp); err != nil || len(args.Entries) == 0 {
 		return err
 	}
 	last := args.Entries[len(args.Entries)-1]
-	if resp.Success && !t.seen.acked(string(id), boot, raftlog.Position{Index: last.Index, Term: last.Term}) {
+	if resp.Success && !t.seen.Acked(string(id), start, raftlog.Position{Index: last.Index, Term: last.Term}) {
 		return errRestarted
 	}
 	if err := t.durable(last.Index); err != nil {
 		return err
 	}
-	if resp.Success && t.seen.boot(string(id)) != boot { // that may have taken long
+	if resp.Success && t.seen.Start(string(id)) != start { // that may have taken long
 		return errRestarted
 	}
 	return nil
@@ -155,7 +156,7 @@ func (t *transport) RequestVote(id raft.ServerID, target raft.ServerAddress, arg
 	}
 	err := retryBroken(func() error { return t.NetworkTransport.RequestVote(id, target, args, resp) })
 	if err == nil && resp.Granted {
-		t.seen.voted(string(id), args.Term)
+		t.seen.Voted(string(id), args.Term)
 	}
 	return err
 }

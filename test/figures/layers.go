@@ -18,7 +18,7 @@ var layers = [][]string{
 	{"internal/config/flags"},
 	{"internal/auth", "access", "internal/migrate", "migrate"},
 	{"raftstore"},
-	{"internal/propose", "internal/snapshot", "internal/ballot", "internal/readindex", "internal/staterepair"},
+	{"internal/propose", "internal/snapshot", "internal/ballot", "internal/rollback", "internal/readindex", "internal/staterepair"},
 	{"internal/raftlog", "fsm"},
 	{"internal/diskspace", "internal/identity"},
 	{"internal/codec", "codec", "internal/vote", "internal/config", "config"},

@@ -1,14 +1,15 @@
 package raftstore
 
 import (
-	"encoding/json"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/raftlogger"
+	"github.com/turnlog/turnlog/internal/rollback"
 )
 
 // tcpTransport returns one end of Raft's own transport, and its address.
@@ -20,6 +21,16 @@ func tcpTransport(t *testing.T) (*raft.NetworkTransport, raft.ServerAddress) {
 	}
 	t.Cleanup(func() { n.Close() })
 	return n, n.LocalAddr()
+}
+
+// openSeen returns observations of no node yet.
+func openSeen(t *testing.T) *rollback.Observations {
+	t.Helper()
+	s, err := rollback.Open(filepath.Join(t.TempDir(), rollback.FileName), testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // A node acknowledges entries, and the acknowledgement arrives when the node has been started
@@ -44,24 +55,24 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			leader, _ := tcpTransport(t)
 			other, addr := tcpTransport(t)
-			had := sighting{Incarnation: "x", Index: 90, Term: 3, Promised: 3}
-			s := &sightings{byID: map[string]sighting{"n2": had}, boots: make(map[string]boot)}
-			s.met("n2", had, c.before)
+			had := rollback.Observation{Incarnation: "x", Index: 90, Term: 3, Promised: 3}
+			s := openSeen(t)
+			s.Met("n2", had, c.before)
 			tr := &transport{NetworkTransport: leader, maxBytes: 1 << 20, leads: func() bool { return true },
 				seen: s,
 				durable: func(uint64) error {
 					for _, boot := range c.late {
-						s.met("n2", had, boot)
+						s.Met("n2", had, boot)
 					}
 					return nil
 				},
 				waiter: newPeerWaiter(func(string) bool { return true }, func(string) bool { return true })}
-			told := make(chan sighting, 1)
+			told := make(chan rollback.Observation, 1)
 			go func() {
 				rpc := <-other.Consumer()
-				var before sighting
+				var before rollback.Observation
 				for _, boot := range c.during { // the question of a start overtakes the acknowledgement
-					before = s.met("n2", had, boot)
+					before = s.Met("n2", had, boot)
 				}
 				told <- before
 				rpc.Respond(&raft.AppendEntriesResponse{Term: 3, LastLog: 100, Success: true}, nil)
@@ -73,7 +84,7 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 			if (err == nil) != (c.counts && c.late == nil) || err != nil && !errors.Is(err, errRestarted) {
 				t.Errorf("the entries were sent: %v", err)
 			}
-			if seen := s.byID["n2"].position(); (seen == raftlog.Position{Index: 100, Term: 3}) != c.counts {
+			if seen := s.Last("n2").Position(); (seen == raftlog.Position{Index: 100, Term: 3}) != c.counts {
 				t.Errorf("seen of the node: %v", seen)
 			}
 			if before := <-told; before != had {
@@ -83,21 +94,13 @@ func TestAcknowledgementOfAnEarlierStart(t *testing.T) {
 	}
 }
 
-// Every start tells another number, which nodes that do not know it pass over.
+// Every start tells another number.
 func TestStartsAreTold(t *testing.T) {
-	b, err := json.Marshal(seenQuestion{sighting: sighting{Index: 9, Term: 4, Promised: 5}, Boot: 1 << 63, Doubt: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var old sighting
-	if err := json.Unmarshal(b, &old); err != nil || old != (sighting{Index: 9, Term: 4, Promised: 5}) {
-		t.Fatalf("an older turnlog reads %+v, %v", old, err)
-	}
 	c := newCluster(t, 3)
 	c.ready()
 	leader, x := c.pair()
 	known := func(r *running) func() bool {
-		return func() bool { return leader.seen.boot(x.id).number == r.writes.calls.Origin() }
+		return func() bool { return leader.seen.Start(x.id).Number == r.writes.calls.Origin() }
 	}
 	eventuallyTrue(t, "the leader knows the start of the other", known(x))
 	first := x.writes.calls.Origin()
@@ -109,8 +112,6 @@ func TestStartsAreTold(t *testing.T) {
 	}
 	put(t, leader, "s", "a")
 	eventuallyTrue(t, "acknowledgements of the new start count", func() bool {
-		leader.seen.mu.Lock()
-		defer leader.seen.mu.Unlock()
-		return !leader.seen.byID[x.id].position().Before(leader.mark.Position())
+		return !leader.seen.Last(x.id).Position().Before(leader.mark.Position())
 	})
 }
