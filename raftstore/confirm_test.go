@@ -12,15 +12,19 @@ import (
 func TestForgottenTermConfirmsNoRead(t *testing.T) {
 	c := reserve(t, 1)
 	for name, as := range map[string]struct {
-		told seenAnswer
+		told statement
 		want uint64
 	}{
-		"another node was in a later term":         {seenAnswer{Own: 3}, 3},
-		"another node has seen it in one":          {seenAnswer{sighting{Index: 5, Term: 2, Promised: 2}, 2}, 2},
-		"it was seen in one, and others in others": {seenAnswer{sighting{Index: 5, Term: 2, Promised: 2}, 3}, 3},
+		"another node was in a later term":         {statement{Own: 3}, 3},
+		"another node has seen it in one":          {statement{Index: 5, Term: 2, Promised: 2, Own: 2}, 2},
+		"it was seen in one, and others in others": {statement{Index: 5, Term: 2, Promised: 2, Own: 3}, 3},
 	} {
 		n := c.open("n1")
-		n.compare("n2", answerOf(t, as.told))
+		close(n.checked)
+		as.told.Incarnation = n.ident.Get().Incarnation
+		if err := n.detector.Begin(t.Context(), says(t, as.told)); err != nil {
+			t.Fatal(err)
+		}
 		n.ballot.Ask(0)
 		question := make([]byte, 16)
 		n.ordered(peer.Request{Kind: kindConfirm, Payload: question}, func(answer []byte, err error) {
