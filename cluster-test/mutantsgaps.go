@@ -7,10 +7,10 @@ func gapsMutants() []mutant {
 			Edits:    []edit{{Old: "\t\th.gaps.Cut(layout.ElementKey(h.Inc, name))\n", New: ""}},
 			Catchers: []catcher{{Test: "TestGapsHideNothing", Runs: 1}}},
 		{Name: "erased-gap-uncut", About: "a key that is written again after a deletion by prefix is not listed",
-			Edits:    []edit{{Old: "\tm.keyGaps.Cut(key)\n", New: ""}},
+			Edits:    []edit{{Old: "\tks.gaps.Cut(key)\n", New: ""}},
 			Catchers: []catcher{{Test: "TestErasePassesDeletedKeysOnce", Runs: 1}}},
 		{Name: "gaps-unlearned", About: "walks pass every removed element that is not flushed yet",
-			Edits:    []edit{{Old: "|| m.cfg.Rand() >= gapChance {", New: "|| m.cfg.Rand() >= 0 {"}},
+			Edits:    []edit{{Old: "|| ks.chance() >= gapChance {", New: "|| ks.chance() >= 0 {"}},
 			Catchers: []catcher{{Test: "TestTakingFromAnEndPassesFewRemoved", Runs: 1}}},
 		{Name: "gaps-not-learned", About: "walks in transactions pass the same removed elements again and again",
 			Edits:    []edit{{Old: "\te.learned = &h.gaps\n", New: ""}},
@@ -31,8 +31,8 @@ func gapsMutants() []mutant {
 			Catchers: []catcher{{Test: "TestKeptMessageLeavesItsBlock", Runs: 1}}},
 		{Name: "moved-scores-passed",
 			About: "a walk through a sorted set passes all places that its members had before",
-			Edits: []edit{{In: "(*Machine).deleteElement", Old: "\tm.noteGap(h, name)\n",
-				New: "\tif name[:1] != byScore {\n\t\tm.noteGap(h, name)\n\t}\n"}},
+			Edits: []edit{{In: "(*keyspace).DeleteElement", Old: "\tks.noteGap(h, name)\n",
+				New: "\tif name[:1] != \"s\" {\n\t\tks.noteGap(h, name)\n\t}\n"}},
 			Catchers: []catcher{{Test: "TestRescoringPassesFewRemoved", Runs: 1}}},
 	}
 }

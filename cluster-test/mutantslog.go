@@ -74,7 +74,7 @@ func logMutants() []mutant {
 			Catchers: []catcher{{Test: "TestLogStoreFailsStop", Runs: 1}}},
 		{Name: "durable-too-soon", About: "entries that were applied during a flush count as flushed",
 			Edits: []edit{{In: "(*Machine).flush", Old: "m.durable = position{t.Meta.Index, t.Meta.Term}",
-				New: "m.durable = position{m.meta.Index, t.Meta.Term}"}},
+				New: "m.durable = position{m.keys.meta.Index, t.Meta.Term}"}},
 			Catchers: []catcher{{Test: "TestDurableIsWhatIsStored", Runs: 1}}},
 	}
 }

@@ -38,7 +38,7 @@ const (
 const maxByName = 64
 
 // stamp says which state the answer is from. The caller holds mu.
-func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.meta.Index, m.meta.Clock }
+func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.keys.meta.Index, m.keys.meta.Clock }
 
 // describe tells of a key in r.
 func describe(h *memtable.Head, k turn.Key, r *turn.Result) {
@@ -72,14 +72,14 @@ func (a access) session(
 		return err
 	}
 	m.stamp(r)
-	h, known := m.tables.Head(key)
+	h, known := m.keys.tables.Head(key)
 	if known && (h == nil || h.Expired(r.Time)) {
 		m.mu.unshare(since)
 		return nil
 	}
 	var v memtable.View
 	if known {
-		v = m.tables.View(h, nil)
+		v = m.keys.tables.View(h, nil)
 	}
 	if !known || fn != nil && !v.Complete() && !enough(h, &v) {
 		tx, err := m.store.Read()
@@ -92,7 +92,7 @@ func (a access) session(
 	}
 	var mine memtable.Head
 	if known {
-		m.tables.HoldEdits(&v)
+		m.keys.tables.HoldEdits(&v)
 		mine = *h // the one in the memtable changes once mu is released
 	}
 	m.mu.unshare(since)
@@ -114,7 +114,7 @@ func readSession(
 	if fn == nil {
 		return nil
 	}
-	if err := checkType(h, turn.TypeList); err != nil {
+	if err := h.CheckType(turn.TypeList); err != nil {
 		return err
 	}
 	return fn(h, v)
@@ -136,7 +136,7 @@ func (a access) value(
 		return err
 	}
 	m.stamp(r)
-	h, known := m.tables.Head(key)
+	h, known := m.keys.tables.Head(key)
 	if !known {
 		tx, err := m.store.Read()
 		m.mu.unshare(since)
@@ -152,7 +152,7 @@ func (a access) value(
 	}
 	e, whole := memtable.Elements{}, true
 	if h != nil {
-		e, whole = m.tables.Elements(h.Inc)
+		e, whole = m.keys.tables.Elements(h.Inc)
 	}
 	e.Partial = !whole
 	if h == nil || mode == byName {
@@ -171,7 +171,7 @@ func (a access) value(
 		defer tx.End()
 		e.Tx = tx
 	}
-	m.tables.Hold(&e, &mine)
+	m.keys.tables.Hold(&e, &mine)
 	m.mu.unshare(since)
 	return readValue(&mine, &e, k, typ, r, fn)
 }
@@ -184,7 +184,7 @@ func readValue(
 	if !h.Held() || h.Expired(r.Time) {
 		return nil
 	}
-	if err := checkType(h, typ); err != nil {
+	if err := h.CheckType(typ); err != nil {
 		return err
 	}
 	describe(h, k, r)
@@ -192,14 +192,14 @@ func readValue(
 	return fn(e)
 }
 
-// keys lets fn read the keys, part by part, until it is done: mu is held for one part at
+// eachPart lets fn read the keys, part by part, until it is done: mu is held for one part at
 // a time. What r tells of the state is true of the first part; later ones are as of then
 // or later.
-func (a access) keys(r *turn.Result, fn func(tx *store.Reading) (done bool, err error)) error {
+func (a access) eachPart(r *turn.Result, fn func(tx *store.Reading) (done bool, err error)) error {
 	m := a.Machine
 	if a.within {
 		m.stamp(r)
-		tx, err := m.storeTx()
+		tx, err := m.keys.storeTx()
 		for done := false; err == nil && !done; {
 			done, err = fn(tx)
 		}
@@ -235,8 +235,8 @@ func (m *Machine) someKeys(
 // midst of Apply: one whose time has come is left for others to delete.
 func (m *Machine) within(k turn.Key, r *turn.Result) (*memtable.Head, error) {
 	m.stamp(r)
-	h, err := m.stored(layout.JoinKey(k))
-	if h == nil || err != nil || h.Expired(m.meta.Clock) {
+	h, err := m.keys.stored(layout.JoinKey(k))
+	if h == nil || err != nil || h.Expired(m.keys.meta.Clock) {
 		return nil, err
 	}
 	return h, nil
@@ -251,19 +251,19 @@ func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*memtable.He
 	if fn == nil {
 		return nil
 	}
-	if err := checkType(h, turn.TypeList); err != nil {
+	if err := h.CheckType(turn.TypeList); err != nil {
 		return err
 	}
-	if err := m.search(); err != nil {
+	if err := m.keys.allowance.search(); err != nil {
 		return err
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
-	m.bound(&v)
+	m.keys.allowance.bound(&v)
 	err = fn(h, &v)
-	if paid := m.searched(&v); err == nil {
+	if paid := m.keys.allowance.searched(&v); err == nil {
 		err = paid
 	}
 	return err
@@ -274,17 +274,17 @@ func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func
 	if err != nil || !h.Held() {
 		return err
 	}
-	if err := checkType(h, typ); err != nil {
+	if err := h.CheckType(typ); err != nil {
 		return err
 	}
-	if err := m.search(); err != nil {
+	if err := m.keys.allowance.search(); err != nil {
 		return err
 	}
-	e, err := m.elements(h)
+	e, err := m.keys.Elements(h)
 	if err != nil {
 		return err
 	}
-	defer func() { m.passedElements(e.Passed) }()
+	defer func() { m.keys.allowance.passedElements(e.Passed) }()
 	describe(h, k, r)
 	return fn(&e)
 }

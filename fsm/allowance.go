@@ -49,53 +49,53 @@ func (a *allowance) fits(n uint64) error {
 	return turn.Errorf(turn.Overloaded, "too much is being copied or searched at once; send the operation again")
 }
 
-// spend takes n off, which must have been found to fit, or else what is left.
-func (a *allowance) spend(n uint64) { a.left -= int(min(n, uint64(a.left))) }
+// take takes n off, which must have been found to fit, or else what is left.
+func (a *allowance) take(n uint64) { a.left -= int(min(n, uint64(a.left))) }
 
 // spend takes the cost of an operation off the allowance, before it changes anything.
 // What is refused because of what was read uses up the rest, so that not as much is read
 // again and again.
-func (m *Machine) spend(n uint64) error {
-	err := m.allowance.fits(n)
-	m.allowance.spend(n)
+func (a *allowance) spend(n uint64) error {
+	err := a.fits(n)
+	a.take(n)
 	return err
 }
 
 // search is called before messages of a list are passed in search of one. If an entry
 // has spent all, nothing is searched any more.
-func (m *Machine) search() error {
-	return m.allowance.fits(1)
+func (a *allowance) search() error {
+	return a.fits(1)
 }
 
 // bound has walks of a view end where the allowance is used up: all else waits for them,
 // however long the list is.
-func (m *Machine) bound(v *memtable.View) { v.Most = uint64(m.allowance.left) / passedCost }
+func (a *allowance) bound(v *memtable.View) { v.Most = uint64(a.left) / passedCost }
 
 // searched takes the cost of the walks of a view off the allowance. It returns an error if they
 // ended because that was used up.
-func (m *Machine) searched(v *memtable.View) error { return m.spend(passedCost * v.Passed) }
+func (a *allowance) searched(v *memtable.View) error { return a.spend(passedCost * v.Passed) }
 
-func (m *Machine) passedElements(n uint64) { m.allowance.spend(passedElement * n) }
+func (a *allowance) passedElements(n uint64) { a.take(passedElement * n) }
 
-func (m *Machine) passedKeys(n uint64) { m.allowance.spend(passedKey * n) }
+func (a *allowance) passedKeys(n uint64) { a.take(passedKey * n) }
 
 // searchList calls fn with the total elements of a list from an end of it on, until it returns
 // false, and takes the cost of that off the allowance. A search ends with an error where
 // that is used up: all others wait for it, however long the list is.
-func (m *Machine) searchList(v *memtable.View, from turn.Side, total uint64, fn func(*layout.Record) bool) error {
-	if err := m.search(); err != nil {
+func (a *allowance) searchList(v *memtable.View, from turn.Side, total uint64, fn func(*layout.Record) bool) error {
+	if err := a.search(); err != nil {
 		return err
 	}
-	m.bound(v)
+	a.bound(v)
 	defer v.Passing()()
-	payloads, left := uint64(0), uint64(m.allowance.left)
+	payloads, left := uint64(0), uint64(a.left)
 	if err := v.List(from, total, func(r *layout.Record) bool {
 		payloads += uint64(len(r.Data)) / passedBytes
 		return passedCost*v.Passed+payloads <= left && fn(r)
 	}); err != nil {
 		return err
 	}
-	return m.spend(passedCost*v.Passed + payloads)
+	return a.spend(passedCost*v.Passed + payloads)
 }
 
 // copyCost is what a copy of the record costs.
@@ -105,29 +105,29 @@ func copyCost(r *layout.Record) uint64 { return messageCost + uint64(len(r.ID)+l
 const smallPop = 4
 
 // affordPop reports an error if n messages at an end of a session cost more than is left.
-func (m *Machine) affordPop(h *memtable.Head, end turn.Side, n uint64) error {
+func (ks *keyspace) affordPop(h *memtable.Head, end turn.Side, n uint64) error {
 	n = min(n, h.Count())
 	if n == 0 {
 		return nil
 	}
 	if n <= smallPop {
-		return m.allowance.fits(n)
+		return ks.allowance.fits(n)
 	}
-	if m.allowance.fits(h.Bytes+messageCost*n) == nil {
+	if ks.allowance.fits(h.Bytes+messageCost*n) == nil {
 		return nil
 	}
-	v, err := m.view(h)
+	v, err := ks.view(h)
 	if err != nil {
 		return err
 	}
-	m.bound(&v)
+	ks.allowance.bound(&v)
 	defer v.Passing()()
 	total, others := uint64(0), -v.Passed
 	each := func(r *layout.Record) bool {
 		total += copyCost(r)
 		others--
 		n--
-		return n > 0 && total <= uint64(m.allowance.left)
+		return n > 0 && total <= uint64(ks.allowance.left)
 	}
 	if end == turn.Newest {
 		err = v.Newest(memtable.AnySide, layout.MaxSeq, each)
@@ -135,16 +135,16 @@ func (m *Machine) affordPop(h *memtable.Head, end turn.Side, n uint64) error {
 		err = v.List(end, h.Count(), each)
 	}
 	if total += passedCost * (others + v.Passed); err == nil {
-		if err = m.allowance.fits(total); err != nil {
-			m.allowance.left = 0
+		if err = ks.allowance.fits(total); err != nil {
+			ks.allowance.left = 0
 		}
 	}
 	return err
 }
 
 // tookOut takes the cost of messages that were taken out off the allowance.
-func (m *Machine) tookOut(rs []layout.Record) {
+func (a *allowance) tookOut(rs []layout.Record) {
 	for i := range rs {
-		m.allowance.spend(copyCost(&rs[i]))
+		a.take(copyCost(&rs[i]))
 	}
 }

@@ -51,9 +51,9 @@ func forks(n int) (ops []turn.Op) {
 func TestEntryCopiesBounded(t *testing.T) {
 	r := newRig(t)
 	r.fill(100, 100<<10)
-	before := r.m.tables.Active.Bytes
+	before := r.m.keys.tables.Active.Bytes
 	outs := r.apply(2, forks(60)...)
-	grown, bound := r.m.tables.Active.Bytes-before, entryAllowance()+1<<20
+	grown, bound := r.m.keys.tables.Active.Bytes-before, entryAllowance()+1<<20
 	got := outcomes(outs)
 	if grown > bound {
 		t.Errorf("an entry of %d bytes needs %d MiB, want at most %d", len(r.log[len(r.log)-1]), grown>>20, bound>>20)
@@ -83,10 +83,10 @@ func TestTransactionCopiesBounded(t *testing.T) {
 	for _, op := range append(forks(40), &turn.SetElement{Key: sessionA, Data: []byte("x")}) {
 		tx.Steps = append(tx.Steps, turn.Step{Op: op})
 	}
-	before := r.m.tables.Active.Bytes
+	before := r.m.keys.tables.Active.Bytes
 	small := &turn.AddInt{Key: turn.Key{Namespace: "0", Name: "n"}, Delta: 1}
 	outs := r.apply(2, tx, small, small)
-	if grown := r.m.tables.Active.Bytes - before; grown > entryAllowance()+1<<20 {
+	if grown := r.m.keys.tables.Active.Bytes - before; grown > entryAllowance()+1<<20 {
 		t.Errorf("it needs %d MiB", grown>>20)
 	}
 	kinds := make(map[turn.Kind]int)
@@ -114,16 +114,16 @@ func TestEditsCopyBounded(t *testing.T) {
 		insert = append(insert, &turn.InsertElement{Key: sessionA, Pivot: []byte(fmt.Sprint("r", i)),
 			Data: []byte("x")})
 	}
-	before := r.m.tables.Active.Bytes
+	before := r.m.keys.tables.Active.Bytes
 	if got := outcomes(r.apply(2, replace...)); got[turn.Internal] != 200 {
 		t.Errorf("replaced: %v", got)
 	}
-	if grown := r.m.tables.Active.Bytes - before; grown > 200<<10 {
+	if grown := r.m.keys.tables.Active.Bytes - before; grown > 200<<10 {
 		t.Errorf("to replace 200 elements needs %d KiB", grown>>10)
 	}
-	before = r.m.tables.Active.Bytes
+	before = r.m.keys.tables.Active.Bytes
 	got := outcomes(r.apply(2, insert...))
-	if grown := r.m.tables.Active.Bytes - before; grown > entryAllowance()+1<<20 {
+	if grown := r.m.keys.tables.Active.Bytes - before; grown > entryAllowance()+1<<20 {
 		t.Errorf("to insert elements needs %d MiB", grown>>20)
 	}
 	if got[turn.Internal] == 0 || got[turn.Overloaded] == 0 || len(got) != 2 {
@@ -173,12 +173,12 @@ func TestSearchBounded(t *testing.T) {
 			left := c.allowed * passedCost
 			got := turn.Internal
 			r.m.mu.Lock()
-			r.m.allowance = allowance{left: left, whole: true}
+			r.m.keys.allowance = allowance{left: left, whole: true}
 			if err := r.m.applyOp(r.index, op, new(turn.Result)); err != nil {
 				got = turn.KindOf(err)
 			}
-			r.m.closeTx()
-			used := left - r.m.allowance.left
+			r.m.keys.closeTx()
+			used := left - r.m.keys.allowance.left
 			r.m.mu.Unlock()
 			if got != c.want {
 				t.Errorf("%d messages of %d bytes, %T: %v, want %v", 31, c.size, op, got, c.want)
@@ -208,11 +208,11 @@ func TestRemovedElementsTakeLittleMemory(t *testing.T) {
 			}
 		}
 		r.do(appendOf(sessionA, "", "y"))
-		before := r.m.tables.Active.Bytes
+		before := r.m.keys.tables.Active.Bytes
 		if got := r.do(&turn.RemoveElements{Key: sessionA, Data: []byte("x"), Count: end * n * 2}).Removed; got != 2*n {
 			t.Fatalf("%d were removed", got)
 		}
-		if grown := r.m.tables.Active.Bytes - before; grown > 1000 {
+		if grown := r.m.keys.tables.Active.Bytes - before; grown > 1000 {
 			t.Errorf("to remove %d elements takes %d bytes", 2*n, grown)
 		}
 		if got := r.elements(0, -1); got != "y" {
@@ -232,20 +232,20 @@ func TestWholeEntriesAreCounted(t *testing.T) {
 	large := bytes.Repeat([]byte("x"), 4<<20)
 	rev := uint64(1 << 60)
 	refused := &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}, Expect: &rev}
-	before := r.m.tables.Active.Bytes
+	before := r.m.keys.tables.Active.Bytes
 	for i := range 8 {
 		outs := r.apply(1, refused, appendOf(sessionA, "", fmt.Sprint(i)))
 		if outs[0].Err == nil || outs[1].Err != nil {
 			t.Fatal(outs)
 		}
 	}
-	if counted := r.m.tables.Active.Bytes - before; counted < 32<<20 || counted > 33<<20 {
+	if counted := r.m.keys.tables.Active.Bytes - before; counted < 32<<20 || counted > 33<<20 {
 		t.Errorf("%d KiB are counted, 32 MiB are held", counted>>10)
 	}
-	before = r.m.tables.Active.Bytes
+	before = r.m.keys.tables.Active.Bytes
 	r.apply(1, refused)
 	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}})
-	if counted := r.m.tables.Active.Bytes - before; counted > 5<<20 {
+	if counted := r.m.keys.tables.Active.Bytes - before; counted > 5<<20 {
 		t.Errorf("%d KiB are counted, 4 MiB are held", counted>>10)
 	}
 	data := func(key turn.Key, i int64) []byte {

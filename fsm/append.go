@@ -32,14 +32,14 @@ func (m *Machine) extend(key string, h *memtable.Head, o *turn.Append, r *turn.R
 			return err
 		}
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	m.push(key, h, o.Messages, o.Side, r)
 	if o.TTL > 0 {
-		m.setDeadline(key, h, m.after(o.TTL), h.Slide)
+		m.keys.SetDeadline(key, h, m.keys.After(o.TTL), h.Slide)
 	} else if h.Slide > 0 {
-		m.setDeadline(key, h, m.after(h.Slide), h.Slide)
+		m.keys.SetDeadline(key, h, m.keys.After(h.Slide), h.Slide)
 	}
-	m.changed(key, h)
+	m.keys.changed(key, h)
 	r.Revision, r.Count = h.Revision, h.Count()
 	return nil
 }
@@ -48,9 +48,9 @@ func (m *Machine) extend(key string, h *memtable.Head, o *turn.Append, r *turn.R
 func (m *Machine) push(key string, h *memtable.Head, ms []turn.NewMessage, side turn.Side, r *turn.Result) {
 	before := h.Held()
 	r.First = h.Last + 1
-	revision := m.revision(key) + 1 // as advance will return
+	revision := m.keys.Revision(key) + 1 // as advance will return
 	for i := range ms {
-		rec := layout.Record{Time: m.meta.Clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
+		rec := layout.Record{Time: m.keys.meta.Clock, ID: ms[i].ID, Data: ms[i].Data, Side: side}
 		if rec.ID != "" {
 			rec.Revision = revision
 		}
@@ -61,7 +61,7 @@ func (m *Machine) push(key string, h *memtable.Head, ms []turn.NewMessage, side 
 	if !before && len(ms) > 0 {
 		h.First = r.First
 	}
-	m.count(key, before, h.Held())
+	m.keys.namespaces.count(key, before, h.Held())
 }
 
 // place appends a record, whose seq is yet to be given, to an owned head.
@@ -82,7 +82,7 @@ func (m *Machine) add(h *memtable.Head, rec *layout.Record) {
 	h.Take(rec.Side, rec.Seq)
 	h.Live[rec.Side]++
 	h.Bytes += uint64(len(rec.Data))
-	m.tables.Active.Add(h, *rec)
+	m.keys.tables.Active.Add(h, *rec)
 }
 
 // origin is where an id was found: in which incarnation, at which seq.
@@ -158,7 +158,7 @@ func (l *lookup) find(id string) (rec layout.Record, inc uint64, err error) {
 		if rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.Window), rememberedOf(h), id); ok || err != nil {
 			return rec, h.Inc, err
 		}
-		if h.TombstonesUntil <= m.meta.Clock {
+		if h.TombstonesUntil <= m.keys.meta.Clock {
 			return layout.Record{}, 0, nil
 		}
 	}
@@ -200,11 +200,11 @@ func (m *Machine) lookupIn(w *idwindow.Window, of remembered, id string) (rec la
 
 // wholeIDs is ids with the store, where it is needed. Only for use in Apply.
 func (m *Machine) wholeIDs(inc uint64) (*memtable.View, error) {
-	v := m.tables.IDs(inc, nil)
+	v := m.keys.tables.IDs(inc, nil)
 	if v.Complete() {
 		return &v, nil
 	}
-	tx, err := m.storeTx()
+	tx, err := m.keys.storeTx()
 	v.Tx = tx
 	return &v, err
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/store"
+	"github.com/turnlog/turnlog/fsm/internal/values"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -38,10 +39,10 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.waitForRoom()
-	if m.usable() != nil || index <= m.meta.Index {
+	if m.usable() != nil || index <= m.keys.meta.Index {
 		return nil
 	}
-	defer m.closeTx()
+	defer m.keys.closeTx()
 	var outcomes []Outcome
 	if err == nil {
 		err = store.Guarded(func() (err error) {
@@ -56,7 +57,7 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 	m.passed(index, term)
 	if m.hash.wanted == index {
 		m.takeHash()
-	} else if m.tables.Active.Bytes >= m.full {
+	} else if m.keys.tables.Active.Bytes >= m.full {
 		m.kick.Notify()
 	}
 	return outcomes
@@ -66,20 +67,20 @@ func (m *Machine) Apply(index, term uint64, entry []byte) []Outcome {
 func (m *Machine) Note(index, term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.usable() == nil && index > m.meta.Index {
+	if m.usable() == nil && index > m.keys.meta.Index {
 		m.passed(index, term)
 	}
 }
 
 func (m *Machine) passed(index, term uint64) {
-	m.meta.Index, m.meta.Term = index, term
+	m.keys.meta.Index, m.keys.meta.Term = index, term
 	m.waiters.wake(index)
 }
 
 // waitForRoom bounds memory: while the frozen memtable is on its way to the store,
 // the active one may not outgrow it.
 func (m *Machine) waitForRoom() {
-	for m.tables.Frozen != nil && m.tables.Active.Bytes >= m.cfg.FlushBytes && m.usable() == nil {
+	for m.keys.tables.Frozen != nil && m.keys.tables.Active.Bytes >= m.cfg.FlushBytes && m.usable() == nil {
 		m.room.Wait()
 	}
 }
@@ -100,7 +101,7 @@ func decodeBatch(entry []byte) (b batch, err error) {
 	b.ops, b.errs = make([]turn.Op, len(b.Commands)), make([]error, len(b.Commands))
 	for i := range b.Commands {
 		b.ops[i], b.errs[i] = codec.DecodeOp(b.Commands[i].Op)
-		orderNames(b.ops[i])
+		values.OrderNames(b.ops[i])
 	}
 	return b, nil
 }
@@ -123,11 +124,11 @@ func (b *batch) listsKeys() bool {
 }
 
 func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
-	m.meta.Clock = max(m.meta.Clock, e.Stamp)
-	if err := m.expireDue(dueChunk); err != nil {
+	m.keys.meta.Clock = max(m.keys.meta.Clock, e.Stamp)
+	if err := m.keys.expireDue(dueChunk); err != nil {
 		return nil, err
 	}
-	m.allowance.left, m.kept = entryAllowance(), 0
+	m.keys.allowance.left, m.kept = entryAllowance(), 0
 	outcomes := make([]Outcome, len(e.Commands))
 	for i, c := range e.Commands {
 		out := &outcomes[i]
@@ -139,7 +140,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 		if err := e.errs[i]; err != nil {
 			return nil, undecodable{err}
 		}
-		m.allowance.begin()
+		m.keys.allowance.begin()
 		if err := m.applyOp(index, e.ops[i], &out.Result); err != nil {
 			refused, ok := refusal(err)
 			if !ok {
@@ -147,7 +148,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 			}
 			out.Result, out.Err = turn.Result{}, refused
 		}
-		out.Result.Index, out.Result.Time = index, m.meta.Clock
+		out.Result.Index, out.Result.Time = index, m.keys.meta.Clock
 	}
 	m.windows.Shrink()
 	m.countEntry(e.size)
@@ -159,7 +160,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 // do, is in what a record costs.
 func (m *Machine) countEntry(size int) {
 	if rest := size - m.kept; m.kept > 0 && rest > m.kept+layout.BlockBytes {
-		m.tables.Active.Count(rest)
+		m.keys.tables.Active.Count(rest)
 	}
 }
 
@@ -206,31 +207,12 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 	case *turn.Tx:
 		return m.transact(index, o, r)
 	}
-	return m.applyValue(op, r)
+	return m.applyList(op, r)
 }
 
-// applyValue applies an operation that only Redis has.
-func (m *Machine) applyValue(op turn.Op, r *turn.Result) error {
-	v := values{m}
+// applyList applies an operation on lists that only Redis has, or on a value of another type.
+func (m *Machine) applyList(op turn.Op, r *turn.Result) error {
 	switch o := op.(type) {
-	case *turn.SetString:
-		return v.setString(o, r)
-	case *turn.AddInt:
-		return v.addInt(o, r)
-	case *turn.SetFields:
-		return v.setFields(o, r)
-	case *turn.RemoveFields:
-		return v.removeFields(o, r)
-	case *turn.AddToField:
-		return v.addToField(o, r)
-	case *turn.SetScores:
-		return v.setScores(o, r)
-	case *turn.AddEntry:
-		return v.addEntry(o, r)
-	case *turn.TrimEntries:
-		return v.trimEntries(o, r)
-	case *turn.RemoveEntries:
-		return v.removeEntries(o, r)
 	case *turn.SetElement:
 		return m.setElement(o, r)
 	case *turn.InsertElement:
@@ -243,8 +225,6 @@ func (m *Machine) applyValue(op turn.Op, r *turn.Result) error {
 		return m.moveElement(o, r)
 	case *turn.PushOnce:
 		return m.pushOnce(o, r)
-	case *turn.SetNew:
-		return v.setNew(o, r)
 	}
-	return turn.Errorf(turn.Newer, "operation %T is unknown", op)
+	return values.Apply(&m.keys, op, r)
 }

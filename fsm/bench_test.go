@@ -93,12 +93,12 @@ func BenchmarkReadLast20(b *testing.B) {
 			}
 			switch from {
 			case "cache":
-				m.tables.Warm = nil
+				m.keys.tables.Warm = nil
 				m.store.SetCache(1 << 30)
 			case "third":
-				m.tables.Warm = nil
+				m.keys.tables.Warm = nil
 			case "store":
-				m.tables.Warm = nil
+				m.keys.tables.Warm = nil
 				m.store.SetCache(0)
 			}
 			b.ReportAllocs()

@@ -66,7 +66,7 @@ func (m *Machine) Halt(err error) (applied uint64) {
 		m.note(err)
 	}
 	m.halt()
-	return m.meta.Index
+	return m.keys.meta.Index
 }
 
 // HaltedByDamage reports whether damage has halted the machine, so that only Restore lets it go on.

@@ -16,8 +16,8 @@
 // transaction. LAYOUT.md describes the files, package internal/layout encodes them, and package
 // pagecheck verifies the bbolt file.
 //
-// The commands are in this package, storage is behind two others: internal/memtable has the changes
-// in memory, over internal/store, which has the files. They know nothing of commands.
+// The commands on sessions are in this package, storage is behind two others: internal/memtable has
+// the changes in memory, over internal/store, which has the files. They know nothing of commands.
 //
 // # Sessions as Redis lists
 //
@@ -31,5 +31,6 @@
 // # Values
 //
 // A value of another Redis type is a set of elements: pairs of name and value, in one order over
-// all keys, in memtables and store (internal/memtable/elements.go).
+// all keys, in memtables and store (internal/memtable/elements.go). What operations do on them is
+// in internal/values, which sees the state through a small interface: keyspace, here.
 package fsm

@@ -57,7 +57,7 @@ func TestCalm(t *testing.T) {
 		set := func(frozen *memtable.Table, bytes int) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
-			m.tables.Frozen, m.tables.Active.Bytes = frozen, bytes
+			m.keys.tables.Frozen, m.keys.tables.Active.Bytes = frozen, bytes
 			m.room.Broadcast()
 		}
 		within := func(d time.Duration) error {

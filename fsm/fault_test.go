@@ -46,8 +46,8 @@ func TestStateFileDamagedInUse(t *testing.T) {
 			},
 			"flush": func(r *rig) error {
 				r.m.mu.Lock()
-				r.m.tables.Active.SetHead("0\x00x", nil) // nothing is read for that
-				r.m.meta.Index++
+				r.m.keys.tables.Active.SetHead("0\x00x", nil) // nothing is read for that
+				r.m.keys.meta.Index++
 				r.m.mu.Unlock()
 				_ = r.m.Flush(t.Context())
 				return nil

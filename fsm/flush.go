@@ -103,12 +103,12 @@ func (m *Machine) flush() (more bool, err error) {
 		defer m.mu.Unlock()
 		return false, err
 	}
-	if m.tables.Frozen == nil && m.meta.Index == m.durable.index {
+	if m.keys.tables.Frozen == nil && m.keys.meta.Index == m.durable.index {
 		m.mu.Unlock()
 		return m.store.WorthTidying(), nil
 	}
 	m.freeze()
-	t := m.tables.Frozen
+	t := m.keys.tables.Frozen
 	m.mu.Unlock()
 
 	began := time.Now()
@@ -118,7 +118,7 @@ func (m *Machine) flush() (more bool, err error) {
 		return false, err
 	}
 	m.mu.Lock()
-	m.tables.TakenUp()
+	m.keys.tables.TakenUp()
 	m.durable = position{t.Meta.Index, t.Meta.Term}
 	m.room.Broadcast()
 	m.mu.Unlock()
@@ -182,7 +182,8 @@ func (m *Machine) Calm(ctx context.Context) error {
 		m.room.Broadcast()
 	})
 	defer stop()
-	for m.tables.Frozen != nil && m.tables.Active.Bytes >= m.cfg.FlushBytes/2 && m.usable() == nil && ctx.Err() == nil {
+	for m.keys.tables.Frozen != nil && m.keys.tables.Active.Bytes >= m.cfg.FlushBytes/2 && m.usable() == nil &&
+		ctx.Err() == nil {
 		m.room.Wait()
 	}
 	return cmp.Or(m.usable(), ctx.Err())
@@ -195,22 +196,23 @@ func (m *Machine) hurry() bool {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.usable() != nil || m.tables.Active.Bytes > m.full/2 || m.tables.Frozen != nil && m.tables.Frozen.Hash
+	return m.usable() != nil || m.keys.tables.Active.Bytes > m.full/2 || m.keys.tables.Frozen != nil &&
+		m.keys.tables.Frozen.Hash
 }
 
 // freeze makes the active memtable the frozen one, unless one is frozen already:
 // a flush failed, and is to be done again. The caller holds mu.
 func (m *Machine) freeze() {
-	if m.tables.Frozen != nil {
+	if m.keys.tables.Frozen != nil {
 		return
 	}
-	m.tables.Freeze(m.meta, m.tags)
+	m.keys.tables.Freeze(m.keys.meta, m.tags)
 	m.beginMemtable()
 }
 
 // beginMemtable makes an empty active memtable, and decides how full it may become. The
 // caller holds mu.
 func (m *Machine) beginMemtable() {
-	m.tables.Begin()
+	m.keys.tables.Begin()
 	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
 }

@@ -15,7 +15,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if src == nil {
 		return turn.Errorf(turn.NotFound, "the session to fork does not exist")
 	}
-	if there, err := m.find(to); err != nil {
+	if there, err := m.keys.Find(to); err != nil {
 		return err
 	} else if there != nil {
 		return turn.Errorf(turn.Exists, "the target of the fork exists already")
@@ -37,7 +37,7 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	}
 	h.Last, h.Meta, h.Low, h.High = at, src.Meta, [2]uint64{1, 1}, [2]uint64{at, at}
 	for _, rec := range rs {
-		m.tables.Active.Add(h, rec)
+		m.keys.tables.Active.Add(h, rec)
 		h.Take(rec.Side, rec.Seq)
 		h.Live[rec.Side]++
 		h.Bytes += uint64(len(rec.Data))
@@ -48,8 +48,8 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if len(rs) > 0 {
 		h.First = rs[0].Seq
 	}
-	m.count(to, false, h.Held())
-	m.changed(to, h)
+	m.keys.namespaces.count(to, false, h.Held())
+	m.keys.changed(to, h)
 	r.First, r.Last, r.Count, r.Revision = h.First, h.Last, h.Count(), h.Revision
 	return nil
 }
@@ -58,12 +58,12 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err error) {
 	limits, size := turn.DefaultLimits(), 0 // the same on every node
 	if at == src.Last {
-		if err := m.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
+		if err := m.keys.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
 			src.Count() <= uint64(limits.ForkMessages) && src.Bytes <= uint64(limits.ForkBytes) {
 			return nil, err // without reading
 		}
 	}
-	v, err := m.view(src)
+	v, err := m.keys.view(src)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err
 		cost += copyCost(r)
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
 		rs = append(rs, r.Copied())
-		more = fits && cost <= uint64(m.allowance.left)
+		more = fits && cost <= uint64(m.keys.allowance.left)
 		return more
 	})
 	if err == nil && more && uint64(len(rs)) != src.Count() {
@@ -86,7 +86,7 @@ func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err
 		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages,
 			limits.ForkBytes)
 	}
-	if paid := m.spend(cost); err == nil {
+	if paid := m.keys.allowance.spend(cost); err == nil {
 		err = paid
 	}
 	return rs, err

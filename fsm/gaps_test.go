@@ -83,8 +83,7 @@ func (r *rig) removeEnd(w gapWalk) (dead uint64) {
 	case w.typ == turn.TypeHash:
 		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{name}})
 	case name[:1] == byScore:
-		_, member := splitScoreName(name)
-		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{member}})
+		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{memberOf(name)}})
 	default:
 		r.do(&turn.RemoveFields{Key: gapsKey, Type: w.typ, Names: []string{name[1:]}})
 	}
@@ -226,7 +225,7 @@ func TestWalksOfApplyFindGaps(t *testing.T) {
 		for _, known := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/written=%v", name, known), func(t *testing.T) {
 				r := newRig(t)
-				r.m.cfg.Rand = func() float64 { return 1 } // removals look for no gap
+				r.m.keys.chance = func() float64 { return 1 } // removals look for no gap
 				r.fillNumbered(w.typ, 1000, 1000+n)
 				r.flush()
 				for range n - 10 {
@@ -250,7 +249,7 @@ func (r *rig) deadWithin(w gapWalk) (dead uint64) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.closeTx()
+	defer r.m.keys.closeTx()
 	if err := (access{r.m, true}).value(gapsKey, w.typ, ranges, new(turn.Result), func(e *memtable.Elements) error {
 		defer func() { dead = e.Dead }()
 		return w.walk(e, func(string, []byte) bool { return false })
@@ -265,10 +264,10 @@ func (r *rig) deadKeys() (n int, live []string) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.closeTx()
-	tx, err := r.m.storeTx()
+	defer r.m.keys.closeTx()
+	tx, err := r.m.keys.storeTx()
 	if err == nil {
-		err = r.m.eachSession(tx, "0", "", "", func(key string, h *memtable.Head) bool {
+		err = r.m.keys.eachSession(tx, "0", "", "", func(key string, h *memtable.Head) bool {
 			if h == nil {
 				n++
 			} else {

@@ -43,19 +43,19 @@ func (m *Machine) HashAwaited(index uint64) bool {
 // it away while it waits for the flush before, which it hurries: if the state was halted
 // or replaced since, no hash is taken. The transaction that reads the store ends before.
 func (m *Machine) takeHash() {
-	m.closeTx()
+	m.keys.closeTx()
 	m.hurries.Add(1)
 	defer m.hurries.Add(-1)
-	for m.tables.Frozen != nil && m.usable() == nil {
+	for m.keys.tables.Frozen != nil && m.usable() == nil {
 		m.kick.Notify()
 		m.room.Wait()
 	}
-	if m.usable() != nil || m.meta.Index != m.hash.wanted {
+	if m.usable() != nil || m.keys.meta.Index != m.hash.wanted {
 		m.hash.wanted = 0
 		return
 	}
 	m.freeze()
-	m.tables.Frozen.Hash = true
+	m.keys.tables.Frozen.Hash = true
 	m.kick.Notify()
 }
 

@@ -74,7 +74,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 	for i := range 3 { // the second finds no window, the third has one
 		r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))
 	}
-	h := r.m.tables.Active.Heads[layout.JoinKey(sessionA)]
+	h := r.m.keys.tables.Active.Heads[layout.JoinKey(sessionA)]
 	w := h.Window
 	kept := func() bool { return w != nil && r.m.windows.Get(h.Inc) == w }
 	if !kept() {
@@ -92,7 +92,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 		}
 	}
 	r.apply(1, appendOf(sessionA, "id3", "data"))
-	if again := r.m.tables.Active.Heads[layout.JoinKey(sessionA)].Window; again == w || again.Next != 5 {
+	if again := r.m.keys.tables.Active.Heads[layout.JoinKey(sessionA)].Window; again == w || again.Next != 5 {
 		t.Fatalf("after another message the head knows the window %+v", again)
 	}
 }
@@ -175,7 +175,7 @@ func TestFingerprintsThatCollide(t *testing.T) {
 		id, other := r.collidingIDs()
 		r.apply(1, appendOf(sessionA, id, "data"))
 		r.apply(1, appendOf(sessionA, id, "data")) // so that there is a window
-		h, _ := r.m.tables.Head(layout.JoinKey(sessionA))
+		h, _ := r.m.keys.tables.Head(layout.JoinKey(sessionA))
 		looked := false
 		r.m.windows.Get(h.Inc).Find(r.m.windows.Print(other), func(uint64) bool {
 			looked = true

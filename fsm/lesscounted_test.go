@@ -162,7 +162,7 @@ func TestRankOfAMissingPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := []byte(layout.ElementKey(inc, scoreName(2, "2")))
+	from := []byte(layout.ElementKey(inc, scoreName("2")))
 	value := bytes.Clone(tx.Bucket(layout.BucketElements).Get(from))
 	_ = tx.Rollback()
 	r.move(layout.BucketElements, from, []byte(layout.ElementKey(inc^1<<40, "")), value)

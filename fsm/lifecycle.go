@@ -4,14 +4,13 @@ import (
 	"maps"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
-	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
 func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 	for _, k := range o.Keys {
 		key := layout.JoinKey(k)
-		h, err := m.find(key)
+		h, err := m.keys.Find(key)
 		if err != nil {
 			return err
 		}
@@ -24,25 +23,12 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		if !o.List || h.Held() {
 			r.Removed++
 		}
-		m.remove(key, h)
+		m.keys.Remove(key, h)
 	}
 	if len(o.Keys) > 0 {
-		r.Revision = m.revision(layout.JoinKey(o.Keys[0]))
+		r.Revision = m.keys.Revision(layout.JoinKey(o.Keys[0]))
 	}
 	return nil
-}
-
-// remove deletes a key. A session's ids are remembered for a while if it had any.
-func (m *Machine) remove(key string, h *memtable.Head) {
-	m.count(key, h.Held(), false)
-	m.tables.Active.Remove(key, h)
-	if of := rememberedOf(h); of.any() {
-		g := layout.Tombstone{Inc: h.Inc, Last: h.Last, Moves: h.Moves, Deadline: m.after(turn.TombstoneTime)}
-		m.tables.Active.AddTombstone(layout.TombstoneKey(key, g.Inc), g)
-		m.meta.TombstonesUntil = max(m.meta.TombstonesUntil, g.Deadline)
-	}
-	m.advance(key)
-	m.watches.notify(key)
 }
 
 func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
@@ -70,7 +56,7 @@ func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	if limit := turn.DefaultLimits().MetaBytes; size > limit {
 		return turn.Errorf(turn.TooLarge, "the session's metadata would have %d bytes, the limit is %d", size, limit)
 	}
-	if err := m.spend(uint64(size)); err != nil {
+	if err := m.keys.allowance.spend(uint64(size)); err != nil {
 		return err
 	}
 	if h == nil {
@@ -78,10 +64,10 @@ func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 			return err
 		}
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	h.Meta = merged
-	m.tables.Active.Count(size)
-	m.changed(key, h)
+	m.keys.tables.Active.Count(size)
+	m.keys.changed(key, h)
 	r.Revision = h.Revision
 	return nil
 }

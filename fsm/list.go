@@ -12,17 +12,17 @@ import (
 // prefix and come after the name after (all, if it is empty), in order, until
 // fn returns false. Of one that was deleted or has expired, h is nil; of those in a gap
 // between keys it shows one. Walks of Apply look for gaps.
-func (m *Machine) eachSession(
+func (ks *keyspace) eachSession(
 	tx *store.Reading, ns, prefix, after string, fn func(key string, h *memtable.Head) bool,
 ) error {
 	from := layout.JoinKey(turn.Key{Namespace: ns, Name: prefix})
-	w := m.tables.KeysWith(tx, from)
+	w := ks.tables.KeysWith(tx, from)
 	if after != "" {
 		from = layout.AfterKey(layout.JoinKey(turn.Key{Namespace: ns, Name: after}))
 	}
 	w.Seek(from)
-	known, run := &m.keyGaps, gaps.Run{}
-	if tx == m.tx {
+	known, run := &ks.gaps, gaps.Run{}
+	if tx == ks.tx {
 		run.Learned = &known
 	}
 	defer run.End()
@@ -32,7 +32,7 @@ func (m *Machine) eachSession(
 		if err != nil {
 			return err
 		}
-		if h != nil && h.Expired(m.meta.Clock) {
+		if h != nil && h.Expired(ks.meta.Clock) {
 			h = nil
 		}
 		if h != nil {
@@ -52,7 +52,7 @@ func (m *Machine) eachSession(
 
 // erase deletes a bounded number of the sessions that begin with a prefix.
 func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
-	tx, err := m.storeTx()
+	tx, err := m.keys.storeTx()
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
 		h   *memtable.Head
 	}
 	var all []found
-	if err := m.eachSession(tx, o.Namespace, o.Prefix, o.Cursor, func(key string, h *memtable.Head) bool {
+	if err := m.keys.eachSession(tx, o.Namespace, o.Prefix, o.Cursor, func(key string, h *memtable.Head) bool {
 		if h != nil {
 			all = append(all, found{key, h})
 		}
@@ -70,11 +70,11 @@ func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
 		return err
 	}
 	for _, f := range all {
-		m.remove(f.key, f.h)
+		m.keys.Remove(f.key, f.h)
 	}
 	if len(all) == o.Limit {
 		r.Cursor = layout.SplitKey(all[len(all)-1].key).Name
 	}
-	r.Removed, r.Revision = uint64(len(all)), m.revision(layout.JoinKey(turn.Key{Namespace: o.Namespace}))
+	r.Removed, r.Revision = uint64(len(all)), m.keys.Revision(layout.JoinKey(turn.Key{Namespace: o.Namespace}))
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/values"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -28,7 +29,7 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 	if h == nil {
 		return turn.Errorf(turn.NotFound, "no such key")
 	}
-	i, n := listRange(o.Index, o.Index, h.Count())
+	i, n := values.Range(o.Index, o.Index, h.Count())
 	if n == 0 {
 		return turn.Errorf(turn.Invalid, "index out of range")
 	}
@@ -41,12 +42,12 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	if h == nil || err != nil {
 		return err
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
 	i, found := uint64(0), false
-	if err := m.searchList(&v, turn.Head, h.Count(), func(rec *layout.Record) bool {
+	if err := m.keys.allowance.searchList(&v, turn.Head, h.Count(), func(rec *layout.Record) bool {
 		found = bytes.Equal(rec.Data, o.Pivot)
 		if !found {
 			i++
@@ -77,17 +78,18 @@ func (m *Machine) edit(key string, h *memtable.Head, end turn.Side, n uint64, da
 	if err != nil {
 		return err
 	}
-	if err := m.spend(size + messageCost*n); err != nil {
+	if err := m.keys.allowance.spend(size + messageCost*n); err != nil {
 		return err
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	lifted, err := m.takeFrom(h, end, n)
 	if err != nil {
 		return err
 	}
 	m.kept += len(data)
-	placed := append(make([]layout.Record, 0, 1+len(lifted)), layout.Record{Time: m.meta.Clock, Data: data, Side: end})
+	placed := append(make([]layout.Record, 0, 1+len(lifted)),
+		layout.Record{Time: m.keys.meta.Clock, Data: data, Side: end})
 	for _, rec := range slices.Backward(lifted) {
 		rec = rec.Copied()
 		rec.Side = end
@@ -104,12 +106,12 @@ func (m *Machine) edit(key string, h *memtable.Head, end turn.Side, n uint64, da
 func (m *Machine) movable(h *memtable.Head, end turn.Side, n uint64) (size uint64, err error) {
 	limits := turn.DefaultLimits() // the same on every node
 	if n > 0 && n <= uint64(limits.ForkMessages) {
-		v, err := m.view(h)
+		v, err := m.keys.view(h)
 		if err != nil {
 			return 0, err
 		}
 		defer v.Passing()()
-		m.bound(&v)
+		m.keys.allowance.bound(&v)
 		left := n
 		if err := v.List(end, h.Count(), func(rec *layout.Record) bool {
 			size += uint64(len(rec.Data))
@@ -118,7 +120,7 @@ func (m *Machine) movable(h *memtable.Head, end turn.Side, n uint64) (size uint6
 		}); err != nil {
 			return 0, err
 		}
-		if err := m.searched(&v); err != nil {
+		if err := m.keys.allowance.searched(&v); err != nil {
 			return 0, err
 		}
 	}
@@ -135,7 +137,7 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	if h == nil || err != nil {
 		return err
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
@@ -147,7 +149,7 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		most = math.MaxUint64
 	}
 	var out picked
-	if err := m.searchList(&v, from, h.Count(), func(rec *layout.Record) bool {
+	if err := m.keys.allowance.searchList(&v, from, h.Count(), func(rec *layout.Record) bool {
 		if bytes.Equal(rec.Data, o.Data) {
 			out.take(rec)
 		} else {
@@ -161,7 +163,7 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	m.dropPicked(h, &out)
 	err = m.settle(key, h, before, true)
@@ -180,26 +182,26 @@ func (m *Machine) replaceElement(key string, h *memtable.Head, i uint64, data []
 	if limit := turn.DefaultLimits().ForkMessages; min(rank, total-1-rank) > uint64(limit) { // the same on every node
 		return turn.Errorf(turn.TooLarge, "the element is more than %d elements away from both ends", limit)
 	}
-	if err := m.search(); err != nil {
+	if err := m.keys.allowance.search(); err != nil {
 		return err
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
-	m.bound(&v)
+	m.keys.allowance.bound(&v)
 	found, err := v.Ranks(side, rank, 1, total)
 	if err == nil {
-		err = m.searched(&v)
+		err = m.keys.allowance.searched(&v)
 	}
 	if err != nil {
 		return err
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	h.Bytes += uint64(len(data)) - uint64(len(found[0].Data))
 	m.kept += len(data)
-	m.tables.Active.Edit(h, found[0].Edited(data))
-	m.changed(key, h)
+	m.keys.tables.Active.Edit(h, found[0].Edited(data))
+	m.keys.changed(key, h)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

@@ -30,20 +30,20 @@ type listing struct {
 func (a access) listing(q *turn.Sessions, r *turn.Result) error {
 	l := listing{m: a.Machine, q: q, r: r, after: q.Cursor}
 	if !a.within {
-		return a.keys(r, l.part)
+		return a.eachPart(r, l.part)
 	}
-	if err := a.search(); err != nil {
+	if err := a.keys.allowance.search(); err != nil {
 		return err
 	}
-	defer func() { a.passedKeys(uint64(l.looked)) }()
-	return a.keys(r, l.part)
+	defer func() { a.keys.allowance.passedKeys(uint64(l.looked)) }()
+	return a.eachPart(r, l.part)
 }
 
 // part looks at some more keys, and tells whether the page is whole.
 func (l *listing) part(tx *store.Reading) (done bool, err error) {
 	limit := l.passed + partLooked
 	done = true
-	err = l.m.eachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *memtable.Head) bool {
+	err = l.m.keys.eachSession(tx, l.q.Namespace, l.q.Prefix, l.after, func(key string, h *memtable.Head) bool {
 		wanted := h != nil && listed(l.q, h)
 		switch {
 		case wanted && len(l.r.Sessions) == l.q.Limit:
@@ -87,7 +87,7 @@ const maxUnsorted = 1_000
 func (m *Machine) settleOrders() {
 	for range 8 { // entries that are applied at the same time add some, ever fewer
 		m.mu.RLock()
-		sorts := m.tables.Settling(maxUnsorted)
+		sorts := m.keys.tables.Settling(maxUnsorted)
 		m.mu.RUnlock()
 		if len(sorts) == 0 {
 			return

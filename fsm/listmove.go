@@ -30,21 +30,21 @@ func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := m.affordPop(h, o.From, 1); err != nil {
+	if err := m.keys.affordPop(h, o.From, 1); err != nil {
 		return err
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	taken, err := m.takeFrom(h, o.From, 1)
 	if err != nil {
 		return err
 	}
-	m.tookOut(taken)
+	m.keys.allowance.tookOut(taken)
 	taken[0] = taken[0].Copied()
 	data := taken[0].Data
 	r.Found, r.Messages = true, []turn.Message{taken[0].Message()}
 	if key == to {
-		m.replaceRun(h, []layout.Record{{Time: m.meta.Clock, Data: data, Side: o.On}})
+		m.replaceRun(h, []layout.Record{{Time: m.keys.meta.Clock, Data: data, Side: o.On}})
 		return m.settle(key, h, before, true)
 	}
 	if err := m.settle(key, h, before, true); err != nil {
@@ -69,11 +69,11 @@ func (m *Machine) pushOnce(o *turn.PushOnce, r *turn.Result) error {
 
 // repeated is duplicate among the messages that the session holds.
 func (m *Machine) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
-	live, err := m.view(h)
+	live, err := m.keys.view(h)
 	if err != nil {
 		return false, err
 	}
-	m.bound(&live)
+	m.keys.allowance.bound(&live)
 	var seqs []uint64
 	var revision uint64
 	for i := range ms {
@@ -96,7 +96,7 @@ func (m *Machine) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Resul
 			seqs, revision = append(seqs, rec.Seq), rec.Revision
 		}
 	}
-	if err := m.searched(&live); err != nil {
+	if err := m.keys.allowance.searched(&live); err != nil {
 		return false, err
 	}
 	n := uint64(len(seqs))

@@ -46,7 +46,7 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 		all = append(all, &turn.SetString{Key: turn.Key{Namespace: "0", Name: fmt.Sprint(i)}, Value: []byte("v")})
 	}
 	r.apply(1, all...)
-	o := &r.m.tables.Active.Order
+	o := &r.m.keys.tables.Active.Order
 	first := o.Walk() // another walk comes in between
 	r.do(&turn.SetString{Key: turn.Key{Namespace: "0", Name: "one more"}, Value: []byte("v")})
 	o.Settle(o.Fresh)
@@ -63,7 +63,7 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	}
 	r.apply(1, all...)
 	r.m.settleOrders()
-	if n := r.m.tables.Active.Order.Unsorted(); n > maxUnsorted {
+	if n := r.m.keys.tables.Active.Order.Unsorted(); n > maxUnsorted {
 		t.Errorf("%d keys are left to sort", n)
 	}
 	if b, err := decodeBatch(encodeOps(t, &turn.Tx{Steps: []turn.Step{{Query: &turn.Sessions{}}}})); err != nil ||

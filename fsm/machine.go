@@ -10,8 +10,6 @@ import (
 
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/idwindow"
-	"github.com/turnlog/turnlog/fsm/internal/layout"
-	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
@@ -32,26 +30,18 @@ type Machine struct {
 
 	mu stateLock
 	// room is signalled when the frozen memtable has been taken up; uses mu.
-	room   *sync.Cond
-	store  *store.Store
-	tables memtable.Tables
-	full   int // at this size the active memtable is to be flushed
-	// meta is the current one; memtables hold copies.
-	meta       layout.Meta
-	reached    atomic.Uint64 // meta.level, for callers that must not wait for mu
-	tags       tags.Set
-	allowance  allowance // of the entry that is applied
-	kept       int       // bytes of that entry that became payloads of the active memtable
-	namespaces map[string]*layout.Namespace
-	windows    *idwindow.Windows
-	keyGaps    gaps.Set // between the keys that exist
-	nextDue    int64    // earliest deadline in the due index, 0 if it is empty
-	durable    position
-	lastFlush  time.Time // when the last one began; only under flushing
-	hash       stateHash
-	// tx reads the store; it is opened on first use under mu and closed before
-	// mu is released.
-	tx *store.Reading
+	room  *sync.Cond
+	store *store.Store
+	keys  keyspace
+	full  int // at this size the active memtable is to be flushed
+	// reached is the cluster level, for callers that must not wait for mu.
+	reached   atomic.Uint64
+	tags      tags.Set
+	kept      int // bytes of the entry that is applied which became payloads of the active memtable
+	windows   *idwindow.Windows
+	durable   position
+	lastFlush time.Time // when the last one began; only under flushing
+	hash      stateHash
 	// damage is the first that was found, nil: none is known. halted: nothing is to be
 	// read of the state or applied to it; broken: not before it is replaced.
 	damage         error
@@ -61,7 +51,6 @@ type Machine struct {
 	fatal  chan struct{} // closed when failed is set
 
 	waiters waiters
-	watches watches
 	kick    signal.Channel // a flush is wanted
 	doubts  signal.Channel // a scrub is wanted
 	hurries atomic.Int32   // callers that wait for a flush to end
@@ -85,6 +74,8 @@ func Open(cfg Config) (*Machine, error) {
 		kick:    signal.New(),
 		doubts:  signal.New(),
 	}
+	m.keys.store, m.keys.chance = store, cfg.Rand
+	m.keys.namespaces.tables = &m.keys.tables
 	m.room = sync.NewCond(&m.mu)
 	if err := m.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", store.Path(), err), store.Close())
@@ -102,22 +93,22 @@ func (m *Machine) load() error {
 		return err
 	}
 	defer tx.End()
-	if m.meta, m.tags, err = tx.Meta(); err != nil {
+	if m.keys.meta, m.tags, err = tx.Meta(); err != nil {
 		return err
 	}
-	if m.namespaces, err = tx.Namespaces(); err != nil {
+	if m.keys.namespaces.byName, err = tx.Namespaces(); err != nil {
 		return err
 	}
-	m.reached.Store(uint64(m.meta.Level))
-	m.tables.Forget()
+	m.reached.Store(uint64(m.keys.meta.Level))
+	m.keys.tables.Forget()
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
 	m.windows.Clear()
-	m.keyGaps = gaps.Set{}
-	m.durable = position{m.meta.Index, m.meta.Term}
-	m.tx = tx
-	m.nextDue, err = m.firstDue()
-	m.tx = nil
+	m.keys.gaps = gaps.Set{}
+	m.durable = position{m.keys.meta.Index, m.keys.meta.Term}
+	m.keys.tx = tx
+	m.keys.nextDue, err = m.keys.firstDue()
+	m.keys.tx = nil
 	return err
 }
 
@@ -177,13 +168,13 @@ func (m *Machine) Err() error {
 func (m *Machine) Applied() (index, term uint64) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.Index, m.meta.Term
+	return m.keys.meta.Index, m.keys.meta.Term
 }
 
 // WaitApplied returns nil once the entry index is applied.
 func (m *Machine) WaitApplied(ctx context.Context, index uint64) error {
 	m.mu.RLock()
-	done, failed := m.meta.Index >= index, m.usable()
+	done, failed := m.keys.meta.Index >= index, m.usable()
 	var w *waiter
 	if !done && failed == nil {
 		w = m.waiters.add(index)
@@ -218,7 +209,7 @@ func (m *Machine) Durable() (index, term uint64) {
 func (m *Machine) Clock() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.Clock
+	return m.keys.meta.Clock
 }
 
 // NextDue returns the cluster time at which a session expires next, or at which
@@ -226,14 +217,14 @@ func (m *Machine) Clock() int64 {
 func (m *Machine) NextDue() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.nextDue
+	return m.keys.nextDue
 }
 
 // ClusterID returns the id that the first Epoch brought, empty before.
 func (m *Machine) ClusterID() string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.ClusterID
+	return m.keys.meta.ClusterID
 }
 
 // Members returns the recorded members, ordered by ID. The caller must not
@@ -241,7 +232,7 @@ func (m *Machine) ClusterID() string {
 func (m *Machine) Members() []codec.Member {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.meta.Members
+	return m.keys.meta.Members
 }
 
 // StoredMembers returns the members that the state in dir records, ordered by ID: those of

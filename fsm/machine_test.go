@@ -62,7 +62,7 @@ func (r *rig) flush() {
 	r.t.Helper()
 	r.flushWarm()
 	r.m.mu.Lock()
-	r.m.tables.Warm = nil
+	r.m.keys.tables.Warm = nil
 	r.m.mu.Unlock()
 }
 

@@ -203,7 +203,7 @@ func (s *modelSession) size() (n uint64) {
 		n += uint64(1 + len(name) + 8)
 	}
 	for _, e := range s.entries {
-		n += uint64(16 + len(encodeEntry(e.Fields)))
+		n += uint64(16 + entrySize(e.Fields))
 	}
 	return n
 }

@@ -195,9 +195,9 @@ func TestMovesAreCounted(t *testing.T) {
 	for _, op := range []turn.Op{&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
 		&turn.InsertElement{Key: sessionA, Pivot: []byte("new"), Data: []byte("new")},
 		&turn.Delete{Keys: []turn.Key{sessionA}}} {
-		before := r.m.tables.Active.Bytes
+		before := r.m.keys.tables.Active.Bytes
 		r.do(op)
-		grown := r.m.tables.Active.Bytes - before
+		grown := r.m.keys.tables.Active.Bytes - before
 		if grown < runs*memtable.SpanCost || grown > 2*runs*memtable.SpanCost {
 			t.Errorf("%T takes %d bytes, of %d for what was moved", op, grown, runs*memtable.SpanCost)
 		}

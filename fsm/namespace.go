@@ -6,16 +6,23 @@ import (
 	"strings"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 )
 
 // revisionFloors is how many numbers serve the counters of all namespaces without keys.
 const revisionFloors = 1024
 
+// namespaces are what is known of each namespace that has keys, and the floors of the others.
+type namespaces struct {
+	byName map[string]*layout.Namespace
+	tables *memtable.Tables // whose active memtable has what changes
+}
+
 // namespace returns what is known of a namespace as part of the active memtable, to be
 // changed. What another memtable holds is not changed.
-func (m *Machine) namespace(name string) *layout.Namespace {
-	old := m.namespaces[name]
-	if old != nil && m.tables.Active.Namespaces[name] == old {
+func (ns *namespaces) namespace(name string) *layout.Namespace {
+	old := ns.byName[name]
+	if old != nil && ns.tables.Active.Namespaces[name] == old {
 		return old
 	}
 	n := new(layout.Namespace)
@@ -23,13 +30,13 @@ func (m *Machine) namespace(name string) *layout.Namespace {
 		*n = *old
 	}
 	name = strings.Clone(name) // it is part of a key
-	m.namespaces[name], m.tables.Active.Namespaces[name] = n, n
+	ns.byName[name], ns.tables.Active.Namespaces[name] = n, n
 	return n
 }
 
 // keys returns how many keys of a namespace Redis sees.
-func (m *Machine) keys(name string) uint64 {
-	if n := m.namespaces[name]; n != nil {
+func (ns *namespaces) keys(name string) uint64 {
+	if n := ns.byName[name]; n != nil {
 		return n.Keys
 	}
 	return 0
@@ -37,19 +44,19 @@ func (m *Machine) keys(name string) uint64 {
 
 // count updates the number of keys of a namespace that Redis sees, given whether
 // a key was one of them before and is after.
-func (m *Machine) count(key string, before, after bool) {
+func (ns *namespaces) count(key string, before, after bool) {
 	if before == after {
 		return
 	}
 	name := layout.NamespaceOf(key)
-	n := m.namespace(name)
+	n := ns.namespace(name)
 	if after {
 		n.Keys++
 	} else {
 		n.Keys--
 	}
 	if n.Keys == 0 && n.Revision == 0 {
-		delete(m.namespaces, name)
+		delete(ns.byName, name)
 	}
 }
 
@@ -68,28 +75,28 @@ func floorOf(name string) string {
 
 // revision returns the revision of the last change in a key's namespace, or a higher one
 // if that has no keys.
-func (m *Machine) revision(key string) uint64 {
-	if n := m.namespaces[layout.NamespaceOf(key)]; n != nil && n.Revision != 0 {
+func (ns *namespaces) revision(key string) uint64 {
+	if n := ns.byName[layout.NamespaceOf(key)]; n != nil && n.Revision != 0 {
 		return n.Revision
 	}
-	if floor := m.namespaces[floorOf(layout.NamespaceOf(key))]; floor != nil {
+	if floor := ns.byName[floorOf(layout.NamespaceOf(key))]; floor != nil {
 		return floor.Revision
 	}
 	return 0
 }
 
 // advance gives a change of a key its revision.
-func (m *Machine) advance(key string) uint64 {
-	next, name := m.revision(key)+1, layout.NamespaceOf(key)
-	switch n := m.namespaces[name]; {
+func (ns *namespaces) advance(key string) uint64 {
+	next, name := ns.revision(key)+1, layout.NamespaceOf(key)
+	switch n := ns.byName[name]; {
 	case n != nil && n.Keys > 0:
-		m.namespace(name).Revision = next
+		ns.namespace(name).Revision = next
 		return next
 	case n != nil:
-		*m.namespace(name) = layout.Namespace{} // to be removed from the store
-		delete(m.namespaces, name)
+		*ns.namespace(name) = layout.Namespace{} // to be removed from the store
+		delete(ns.byName, name)
 	}
-	floor := m.namespace(floorOf(name))
+	floor := ns.namespace(floorOf(name))
 	floor.Revision = max(floor.Revision, next)
 	return next
 }

@@ -134,7 +134,7 @@ func TestIdleNamespacesHoldNoTables(t *testing.T) {
 	r := newRig(t)
 	var tables []weak.Pointer[memtable.Table]
 	for i := range 8 {
-		tables = append(tables, weak.Make(r.m.tables.Active))
+		tables = append(tables, weak.Make(r.m.keys.tables.Active))
 		r.do(appendOf(turn.Key{Namespace: fmt.Sprint("n", i), Name: "s"}, "id", "x"))
 		r.do(appendOf(sessionA, "", "x"))
 		r.flush()
@@ -185,7 +185,7 @@ func TestNamespacesWithoutKeysAreForgotten(t *testing.T) {
 				floors[floorOf(named(i).Namespace)] = true
 			}
 		}
-		if n := len(r.m.namespaces) - len(floors); n != 6 {
+		if n := len(r.m.keys.namespaces.byName) - len(floors); n != 6 {
 			t.Errorf("%d namespaces are in memory, 6 have keys", n)
 		}
 		if n := r.pairs(layout.BucketNamespaces) - len(floors); n != 6 {

@@ -48,6 +48,6 @@ func (m *Machine) dropPicked(h *memtable.Head, p *picked) {
 		if s[0].From > s[len(s)-1].From { // the walk went down on this side
 			slices.Reverse(s)
 		}
-		m.tables.Active.RemoveRuns(h.Inc, turn.Side(side), s)
+		m.keys.tables.Active.RemoveRuns(h.Inc, turn.Side(side), s)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/fsm/internal/store"
+	"github.com/turnlog/turnlog/fsm/internal/values"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,38 +40,28 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 	case *turn.Sessions:
 		return a.listing(q, r)
 	case *turn.Count:
-		return a.keys(r, func(*store.Reading) (bool, error) {
-			r.Count = m.keys(q.Namespace)
+		return a.eachPart(r, func(*store.Reading) (bool, error) {
+			r.Count = m.keys.namespaces.keys(q.Namespace)
 			return true, nil
 		})
-	case *turn.GetString:
-		return a.value(q.Key, turn.TypeString, byName, r, func(e *memtable.Elements) error { return getString(e, r) })
-	case *turn.Fields:
-		return a.fields(q, r)
-	case *turn.AllFields:
-		return a.value(q.Key, q.Type, ranges, r, func(e *memtable.Elements) error {
-			return allFields(q, e, a.readBytes(), r)
-		})
-	case *turn.Scores:
-		return a.value(q.Key, turn.TypeZSet, ranges, r,
-			func(e *memtable.Elements) error { return scores(q, e, a.readBytes(), r) })
-	case *turn.Rank:
-		return a.value(q.Key, turn.TypeZSet, ranges, r, func(e *memtable.Elements) error { return rank(q, e, r) })
-	case *turn.Entries:
-		return a.value(q.Key, turn.TypeStream, ranges, r,
-			func(e *memtable.Elements) error { return entries(q, e, a.readBytes(), r) })
+	}
+	if x, ok := values.Asks(q); ok {
+		return a.ofValue(q, x, r)
 	}
 	return turn.Errorf(turn.Invalid, "query %T is unknown", q)
 }
 
-func (a access) fields(q *turn.Fields, r *turn.Result) error {
-	mode := byName
-	if len(q.Names) > maxByName {
-		mode = ranges
+// ofValue answers a query about a value.
+func (a access) ofValue(q turn.Query, x values.Question, r *turn.Result) error {
+	mode := ranges
+	if 0 < x.Names && x.Names <= maxByName {
+		mode = byName
 	}
-	err := a.value(q.Key, q.Type, mode, r, func(e *memtable.Elements) error { return fields(q, e, a.readBytes(), r) })
-	if err == nil && r.Elements == nil {
-		allMissing(q, r)
+	err := a.value(x.Key, x.Type, mode, r, func(e *memtable.Elements) error {
+		return values.Answer(q, e, a.readBytes(), r)
+	})
+	if err == nil && r.Session == nil {
+		values.Absent(q, r)
 	}
 	return err
 }
@@ -167,7 +158,7 @@ func messages(rs []layout.Record) []turn.Message {
 // listPart reads a range of the session as a Redis list: the head side from its
 // highest seq down, then the tail side from its lowest up.
 func (a access) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *turn.Result) error {
-	first, n := listRange(q.Start, q.Stop, h.Count())
+	first, n := values.Range(q.Start, q.Stop, h.Count())
 	room := a.readBytes()
 	fits := func(rec *layout.Record) bool {
 		room -= len(rec.Data)
@@ -181,7 +172,7 @@ func (a access) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *tu
 		return err
 	}
 	if room < 0 {
-		return rangeTooLong(a.readBytes())
+		return values.RangeTooLong(a.readBytes())
 	}
 	slices.Reverse(left)
 	right, err := v.RanksWhile(turn.Tail, first-skip, n-fromHead, tails, fits)
@@ -189,13 +180,8 @@ func (a access) listPart(q *turn.List, h *memtable.Head, v *memtable.View, r *tu
 		return err
 	}
 	if room < 0 {
-		return rangeTooLong(a.readBytes())
+		return values.RangeTooLong(a.readBytes())
 	}
 	r.Messages = messages(append(left, right...))
 	return nil
-}
-
-func rangeTooLong(limit int) error {
-	return turn.Errorf(turn.TooLarge,
-		"the range has more than the %d bytes that one answer may have; read it in parts", limit)
 }

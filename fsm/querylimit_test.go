@@ -24,7 +24,7 @@ func TestAnswersOfTransactionsAreNoMatterOfConfiguration(t *testing.T) {
 		r.apply(1, scores)
 		steps := []turn.Step{{Query: q}, {Query: q}, {Query: q}}
 		r.apply(2, &turn.Tx{Steps: steps}, &turn.Tx{Steps: steps})
-		return r.m.allowance.left
+		return r.m.keys.allowance.left
 	}
 	for _, q := range []turn.Query{
 		&turn.List{Key: sessionA, Stop: -1},

@@ -37,6 +37,6 @@ func (m *Machine) replaceRun(h *memtable.Head, rs []layout.Record) {
 		}
 	}
 	if !counted {
-		m.tables.Active.Move(h, layout.Span{From: first, To: h.Last})
+		m.keys.tables.Active.Move(h, layout.Span{From: first, To: h.Last})
 	}
 }

@@ -26,9 +26,9 @@ func (m *Machine) drop(h *memtable.Head, side turn.Side, bottom bool, x memtable
 		}
 		if bottom {
 			h.Low[s] = max(h.Low[s], x.Highest+1)
-			m.tables.Active.RemoveBelow(h.Inc, x.Highest+1)
+			m.keys.tables.Active.RemoveBelow(h.Inc, x.Highest+1)
 		} else {
-			m.tables.Active.RemoveTop(h.Inc, s, layout.Span{From: x.Lowest, To: x.Highest})
+			m.keys.tables.Active.RemoveTop(h.Inc, s, layout.Span{From: x.Lowest, To: x.Highest})
 			m.lower(h, s, x.Lowest-1)
 		}
 	}
@@ -42,14 +42,14 @@ func (m *Machine) lower(h *memtable.Head, side turn.Side, high uint64) {
 // settle finishes a removal from an owned head: it sets h.first, the count of
 // sessions, the deadline and the revision.
 func (m *Machine) settle(key string, h *memtable.Head, before uint64, list bool) error {
-	m.count(key, before > 0, h.Held())
+	m.keys.namespaces.count(key, before > 0, h.Held())
 	if h.Count() == 0 {
 		h.First = 0
 		if list {
-			m.setDeadline(key, h, 0, 0)
+			m.keys.SetDeadline(key, h, 0, 0)
 		}
 	} else {
-		v, err := m.view(h)
+		v, err := m.keys.view(h)
 		if err != nil {
 			return err
 		}
@@ -64,14 +64,14 @@ func (m *Machine) settle(key string, h *memtable.Head, before uint64, list bool)
 			return layout.HeadCountsMore(h.Inc)
 		}
 	}
-	m.changed(key, h)
+	m.keys.changed(key, h)
 	return nil
 }
 
 // takeFrom removes up to n messages from one end of an owned head and returns
 // them in the order of removal.
 func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.Record, error) {
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.
 	// that the lower end of the other.
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.Live[near])
-	m.bound(&v)
+	m.keys.allowance.bound(&v)
 	rs, err := v.Ranks(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err == nil && v.Over() {
 		err = m.interrupted(h, near, rs, &v)
@@ -99,7 +99,7 @@ func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.
 	if err != nil {
 		return nil, err
 	}
-	m.allowance.spend(passedCost * (v.Passed - uint64(len(rs)+len(rest))))
+	m.keys.allowance.take(passedCost * (v.Passed - uint64(len(rs)+len(rest))))
 	m.drop(h, near, false, memtable.RemovalOf(rs))
 	m.drop(h, far, true, memtable.RemovalOf(rest))
 	slices.Reverse(rs)
@@ -109,7 +109,7 @@ func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.
 // interrupted ends a removal from the upper end of a side whose walk had to pass too many
 // messages of the other one. What it has passed, the next one does not pass again.
 func (m *Machine) interrupted(h *memtable.Head, side turn.Side, rs []layout.Record, v *memtable.View) error {
-	err := m.searched(v)
+	err := m.keys.allowance.searched(v)
 	high := v.End
 	if n := len(rs); n > 0 {
 		high = rs[n-1].Seq
@@ -123,7 +123,7 @@ func (m *Machine) interrupted(h *memtable.Head, side turn.Side, rs []layout.Reco
 
 // dropFrom is takeFrom for messages that are not returned.
 func (m *Machine) dropFrom(h *memtable.Head, end turn.Side, n uint64) error {
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
@@ -155,16 +155,16 @@ func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
 		r.Revision = h.Revision
 		return nil
 	}
-	if err := m.affordPop(h, o.From, o.Count); err != nil {
+	if err := m.keys.affordPop(h, o.From, o.Count); err != nil {
 		return err
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	rs, err := m.takeFrom(h, o.From, o.Count)
 	if err != nil {
 		return err
 	}
-	m.tookOut(rs)
+	m.keys.allowance.tookOut(rs)
 	for i := range rs {
 		r.Messages = append(r.Messages, rs[i].Message())
 	}
@@ -178,7 +178,7 @@ func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
 func (m *Machine) dropAll(h *memtable.Head) {
 	h.Live, h.Bytes = [2]uint64{}, 0
 	h.Low = [2]uint64{h.Last + 1, h.Last + 1}
-	m.tables.Active.RemoveBelow(h.Inc, h.Last+1)
+	m.keys.tables.Active.RemoveBelow(h.Inc, h.Last+1)
 }
 
 func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
@@ -194,7 +194,7 @@ func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
 	if h.Count() == 0 {
 		return nil
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	m.dropAll(h)
 	r.Removed = before
@@ -218,7 +218,7 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if h == nil {
 		return turn.Errorf(turn.NotFound, "the session does not exist")
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
@@ -230,21 +230,21 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	m.drop(h, memtable.AnySide, false, gone)
 	if h.Count() == 0 {
 		h.First = 0
 	}
-	m.count(key, before > 0, h.Held())
+	m.keys.namespaces.count(key, before > 0, h.Held())
 	r.Removed = gone.Live[turn.Tail] + gone.Live[turn.Head]
 	if len(o.Messages) > 0 {
 		m.push(key, h, o.Messages, turn.Tail, r)
 	}
 	if h.Slide > 0 {
-		m.setDeadline(key, h, m.after(h.Slide), h.Slide)
+		m.keys.SetDeadline(key, h, m.keys.After(h.Slide), h.Slide)
 	}
-	m.changed(key, h)
+	m.keys.changed(key, h)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

@@ -25,7 +25,7 @@ func (m *Machine) Restore(r io.Reader) error {
 		return fmt.Errorf("restore the state: %w", err)
 	}
 	m.store.RemoveFiles(built.Unused)
-	m.watches.notifyAll()
+	m.keys.watches.notifyAll()
 	return old.Close() // waits for reads of the old state that are in flight
 }
 
@@ -37,8 +37,8 @@ func (m *Machine) swapStore(index uint64) (old io.Closer, err error) {
 	if m.failed != nil {
 		return nil, m.failed
 	}
-	if index < m.meta.Index {
-		return nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.meta.Index)
+	if index < m.keys.meta.Index {
+		return nil, fmt.Errorf("the dump ends at log entry %d, entry %d is applied", index, m.keys.meta.Index)
 	}
 	if err := m.store.Replace(); err != nil {
 		return nil, err
@@ -54,6 +54,6 @@ func (m *Machine) swapStore(index uint64) (old io.Closer, err error) {
 		return old, err
 	}
 	m.room.Broadcast()
-	m.waiters.wake(m.meta.Index)
+	m.waiters.wake(m.keys.meta.Index)
 	return old, nil
 }

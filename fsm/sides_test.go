@@ -34,7 +34,7 @@ func (r *rig) spent(ops ...turn.Op) int {
 			}
 		}
 	}
-	return entryAllowance() - r.m.allowance.left
+	return entryAllowance() - r.m.keys.allowance.left
 }
 
 func repeated(n int, q turn.Query) turn.Op {
@@ -145,9 +145,9 @@ func (r *rig) removedWithin(q turn.Query) (removed uint64) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.closeTx()
+	defer r.m.keys.closeTx()
 	a, out := access{r.m, true}, new(turn.Result)
-	r.m.allowance.left = entryAllowance()
+	r.m.keys.allowance.left = entryAllowance()
 	if err := a.session(sessionA, out, nil, func(h *memtable.Head, v *memtable.View) error {
 		defer func() { removed = v.Skipped }()
 		if l, ok := q.(*turn.List); ok {
@@ -171,13 +171,13 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 	r.do(&turn.Pop{Key: sessionA, From: turn.Head, Count: 1, List: true})
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	h, err := r.m.stored(layout.JoinKey(sessionA))
+	h, err := r.m.keys.stored(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h = r.m.own(layout.JoinKey(sessionA), h)
+	h = r.m.keys.Own(layout.JoinKey(sessionA), h)
 	for tries := 1; ; tries++ {
-		r.m.allowance.left = passedCost * most
+		r.m.keys.allowance.left = passedCost * most
 		taken, err := r.m.takeFrom(h, turn.Head, 1)
 		if err == nil {
 			if len(taken) != 1 || taken[0].Seq != 1 || tries != between/most+1 {
@@ -185,9 +185,9 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 			}
 			return
 		}
-		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.allowance.left > 0 || h.Count() != between+1 ||
+		if e := turn.AsError(err); e.Kind != turn.Overloaded || r.m.keys.allowance.left > 0 || h.Count() != between+1 ||
 			tries > between/most {
-			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.allowance.left, h.Count())
+			t.Fatalf("try %d: %v, allowance %d, %d messages", tries, err, r.m.keys.allowance.left, h.Count())
 		}
 	}
 }
@@ -208,7 +208,7 @@ func TestChargesAreTheSameOnEveryNode(t *testing.T) {
 						outs[i] += fmt.Sprint(step.Err, step.Result.Messages)
 					}
 				}
-				left[i] = r.m.allowance.left
+				left[i] = r.m.keys.allowance.left
 			}
 			if left[0] != left[1] || outs[0] != outs[1] {
 				t.Fatalf("seed %d, entry %d, %T: the nodes have %d left, %s", seed, entry, op, left, outs)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -394,34 +393,5 @@ func TestEntryOfNewerVersionIsFatalAndChangesNothing(t *testing.T) {
 	}
 	if index, _ := r.m.Applied(); index != 1 {
 		t.Fatalf("applied index is %d, want 1", index)
-	}
-}
-
-func FuzzDecodeEntry(f *testing.F) {
-	f.Add(encodeEntry([]turn.Field{{Name: "a", Value: []byte("x")}, {}}))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		name := layout.EntryName(turn.EntryID{Time: 1, Seq: 2})
-		e, err := decodeEntry(name, b)
-		if err != nil {
-			return
-		}
-		again, err := decodeEntry(name, encodeEntry(e.Fields))
-		if err != nil || len(again.Fields) != len(e.Fields) || again.ID != e.ID {
-			t.Fatalf("second round: %+v, %v, want %+v", again, err, e)
-		}
-	})
-}
-
-// The byte order of stored scores is the order of the scores.
-func TestScoresAreStoredInOrder(t *testing.T) {
-	scores := []float64{math.Inf(-1), -math.MaxFloat64, -1.5, -1, -math.SmallestNonzeroFloat64, 0,
-		math.SmallestNonzeroFloat64, 1, 1.5, math.MaxFloat64, math.Inf(1)}
-	for i, s := range scores {
-		if got := decodeScore(encodeScore(s)); got != s {
-			t.Errorf("%v comes back as %v", s, got)
-		}
-		if i > 0 && bytes.Compare(encodeScore(scores[i-1]), encodeScore(s)) >= 0 {
-			t.Errorf("%v is not stored before %v", scores[i-1], s)
-		}
 	}
 }

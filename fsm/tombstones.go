@@ -21,20 +21,20 @@ func (m *Machine) tombstones(key string) ([]layout.Tombstone, error) {
 
 // latestTombstones returns those up to a number of messages whose ids are remembered.
 func (m *Machine) latestTombstones(key string, left uint64) (found []layout.Tombstone, err error) {
-	if m.meta.TombstonesUntil <= m.meta.Clock {
+	if m.keys.meta.TombstonesUntil <= m.keys.meta.Clock {
 		return nil, nil
 	}
-	tx, err := m.storeTx()
+	tx, err := m.keys.storeTx()
 	if err != nil {
 		return nil, err
 	}
-	w := m.tables.TombstonesOf(tx, key, m.meta.LastInc)
+	w := m.keys.tables.TombstonesOf(tx, key, m.keys.meta.LastInc)
 	for left > 0 && w.Next() {
 		g, err := w.Tombstone()
 		if err != nil {
 			return nil, err
 		}
-		if g.Deadline <= m.meta.Clock {
+		if g.Deadline <= m.keys.meta.Clock {
 			return found, nil // those before it were deleted earlier
 		}
 		found = append(found, g)

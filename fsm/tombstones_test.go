@@ -56,7 +56,7 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 				}
 			}
 			looked, err := r.m.tombstones(layout.JoinKey(sessionA))
-			r.m.closeTx()
+			r.m.keys.closeTx()
 			if err != nil || len(looked) != turn.DeletedSessions {
 				t.Errorf("an append looks at %d deleted sessions, %v", len(looked), err)
 			}
@@ -131,12 +131,12 @@ func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	r.t.Helper()
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.closeTx()
-	tx, err := r.m.storeTx()
+	defer r.m.keys.closeTx()
+	tx, err := r.m.keys.storeTx()
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for w := r.m.tables.TombstonesOf(tx, layout.JoinKey(k), r.m.meta.LastInc); w.Next(); {
+	for w := r.m.keys.tables.TombstonesOf(tx, layout.JoinKey(k), r.m.keys.meta.LastInc); w.Next(); {
 		passed++
 	}
 	return passed

@@ -3,6 +3,7 @@ package fsm
 import (
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
+	"github.com/turnlog/turnlog/fsm/internal/values"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -15,7 +16,7 @@ func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
 	if h == nil {
 		return nil
 	}
-	h = m.own(key, h)
+	h = m.keys.Own(key, h)
 	before := h.Count()
 	switch o.By {
 	case turn.KeepLast:
@@ -46,7 +47,7 @@ func (m *Machine) keepLast(h *memtable.Head, n uint64) error {
 		m.dropAll(h)
 		return nil
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func (m *Machine) keepLast(h *memtable.Head, n uint64) error {
 func (m *Machine) keepOnly(h *memtable.Head, kept memtable.Removal) {
 	h.Live, h.Bytes = kept.Live, kept.Bytes
 	h.Low = [2]uint64{max(h.Low[0], kept.Lowest), max(h.Low[1], kept.Lowest)}
-	m.tables.Active.RemoveBelow(h.Inc, kept.Lowest)
+	m.keys.tables.Active.RemoveBelow(h.Inc, kept.Lowest)
 }
 
 func (m *Machine) trimBefore(h *memtable.Head, seq uint64) error {
@@ -74,7 +75,7 @@ func (m *Machine) trimBefore(h *memtable.Head, seq uint64) error {
 		m.dropAll(h)
 		return nil
 	}
-	v, err := m.view(h)
+	v, err := m.keys.view(h)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (m *Machine) trimBefore(h *memtable.Head, seq uint64) error {
 
 // keepRange removes what is outside the list elements start … stop.
 func (m *Machine) keepRange(h *memtable.Head, start, stop int64) error {
-	first, n := listRange(start, stop, h.Count())
+	first, n := values.Range(start, stop, h.Count())
 	if n == 0 {
 		m.dropAll(h)
 		return nil
@@ -95,21 +96,4 @@ func (m *Machine) keepRange(h *memtable.Head, start, stop int64) error {
 		return err
 	}
 	return m.dropFrom(h, turn.Tail, after)
-}
-
-// listRange turns Redis's inclusive, possibly negative bounds into a first
-// index and a number of elements.
-func listRange(start, stop int64, count uint64) (first, n uint64) {
-	length := int64(count)
-	if start < 0 {
-		start = max(start+length, 0)
-	}
-	if stop < 0 {
-		stop += length
-	}
-	stop = min(stop, length-1)
-	if start > stop {
-		return 0, 0
-	}
-	return uint64(start), uint64(stop - start + 1)
 }

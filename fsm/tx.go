@@ -9,7 +9,7 @@ import (
 
 func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 	for i := range o.Watch {
-		h, err := m.find(layout.JoinKey(o.Watch[i].Key))
+		h, err := m.keys.Find(layout.JoinKey(o.Watch[i].Key))
 		if err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (m *Machine) transact(index uint64, o *turn.Tx, r *turn.Result) error {
 	for i := range o.Steps {
 		out := &r.Steps[i]
 		err := a.step(index, &o.Steps[i], &out.Result, &left)
-		out.Result.Index, out.Result.Time = index, m.meta.Clock
+		out.Result.Index, out.Result.Time = index, m.keys.meta.Clock
 		if err == nil {
 			continue
 		}
@@ -57,7 +57,7 @@ func (a access) step(index uint64, s *turn.Step, r *turn.Result, left *int) erro
 	if *left -= size; *left < 0 {
 		return turn.Errorf(turn.TooLarge, "the answers of the transaction have more than %d bytes", a.readBytes())
 	}
-	return a.spend(uint64(size))
+	return a.keys.allowance.spend(uint64(size))
 }
 
 // sessionBytes is what a session counts for in an answer.

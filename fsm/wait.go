@@ -84,7 +84,7 @@ type watches struct {
 // session; tokens that are not taken merge into one. stop ends it. A token may
 // come without a change.
 func (m *Machine) Watch(k turn.Key) (changed <-chan struct{}, stop func()) {
-	w, key, ch := &m.watches, layout.JoinKey(k), signal.New()
+	w, key, ch := &m.keys.watches, layout.JoinKey(k), signal.New()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byKey == nil {

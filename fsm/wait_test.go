@@ -35,7 +35,7 @@ func TestWatch(t *testing.T) {
 	stopTwo()
 	stopOther()
 	r.apply(1, appendOf(sessionA, "", "data"))
-	if got(two) || r.m.watches.some.Load() {
+	if got(two) || r.m.keys.watches.some.Load() {
 		t.Fatal("no watch is left")
 	}
 	again, stop := r.m.Watch(sessionA)

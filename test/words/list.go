@@ -76,6 +76,7 @@ var kept = map[string][]string{
 	"fsm":                   {"ascend"}, // a walk upwards through keys, as btree calls it
 	"fsm/internal/gaps":     {"ascend"},
 	"fsm/internal/memtable": {"ascend"},
+	"fsm/internal/values":   {"ascend"},
 	"fsm/LAYOUT.md":         {"grave"}, // the name of a bucket
 }
 

@@ -27,6 +27,14 @@ type Head struct {
 // Held reports whether the key exists as Redis sees it; h may be nil.
 func (h *Head) Held() bool { return h != nil && (h.Count() > 0 || h.Type == turn.TypeStream) }
 
+// CheckType returns an error if the key holds a value of another type; h may be nil.
+func (h *Head) CheckType(want turn.Type) error {
+	if h == nil || h.Type == want {
+		return nil
+	}
+	return turn.Errorf(turn.WrongType, "the key holds a %s, not a %s", h.Type, want)
+}
+
 // openHead decodes a head as the store has it.
 func openHead(key, stored []byte) (*Head, error) {
 	b, err := layout.Dumped(layout.BucketHeads, key, stored)

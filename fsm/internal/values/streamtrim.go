@@ -1,4 +1,4 @@
-package fsm
+package values
 
 import (
 	"math"
@@ -14,7 +14,7 @@ import (
 const trimChunk = 256
 
 // trimStream removes entries from the beginning of an owned head.
-func (v values) trimStream(h *memtable.Head, t *turn.StreamTrim) (removed uint64, err error) {
+func (v ops) trimStream(h *memtable.Head, t *turn.StreamTrim) (removed uint64, err error) {
 	limit := h.Count()
 	switch t.By {
 	case turn.TrimNothing:
@@ -28,7 +28,7 @@ func (v values) trimStream(h *memtable.Head, t *turn.StreamTrim) (removed uint64
 	if limit == 0 {
 		return 0, nil
 	}
-	e, err := v.elements(h)
+	e, err := v.Elements(h)
 	if err != nil {
 		return 0, err
 	}
@@ -41,7 +41,7 @@ func (v values) trimStream(h *memtable.Head, t *turn.StreamTrim) (removed uint64
 
 // trimEntriesOf removes the first entries of an owned head, at most limit, up to the first
 // that does not go.
-func (v values) trimEntriesOf(
+func (v ops) trimEntriesOf(
 	h *memtable.Head, e *memtable.Elements, goes func(name string) bool, limit uint64,
 ) (removed uint64, err error) {
 	var names []string // as long as they are few
@@ -78,7 +78,7 @@ func (v values) trimEntriesOf(
 }
 
 // keepEntries removes all but the last n entries of an owned head. It looks at those only.
-func (v values) keepEntries(h *memtable.Head, e *memtable.Elements, n uint64) error {
+func (v ops) keepEntries(h *memtable.Head, e *memtable.Elements, n uint64) error {
 	left, size, first := n, uint64(0), ""
 	if n > 0 {
 		if err := e.Descend(layout.EntryName(turn.MaxEntryID())+"\x00", func(name string, value []byte) bool {
@@ -110,9 +110,9 @@ func before(id turn.EntryID) turn.EntryID {
 	return turn.EntryID{Time: id.Time, Seq: id.Seq - 1}
 }
 
-// RaiseFloor makes dead what an owned head of a stream has up to an id.
-func (v values) raiseFloor(h *memtable.Head, id turn.EntryID) {
+// raiseFloor makes dead what an owned head of a stream has up to an id.
+func (v ops) raiseFloor(h *memtable.Head, id turn.EntryID) {
 	h.Low = [2]uint64{id.Time, id.Seq}
 	h.Front = h.StreamFront()
-	v.dropBelow(h, h.Front)
+	v.DropBelow(h, h.Front)
 }

@@ -1,4 +1,4 @@
-package fsm
+package values
 
 import (
 	"bytes"
@@ -8,16 +8,16 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (v values) setString(o *turn.SetString, r *turn.Result) error {
+func (v ops) setString(o *turn.SetString, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := v.find(key)
+	h, err := v.Find(key)
 	if err != nil {
 		return err
 	}
 	held := h.Held()
 	var old []byte
 	if held && h.Type == turn.TypeString {
-		e, err := v.elements(h)
+		e, err := v.Elements(h)
 		if err != nil {
 			return err
 		}
@@ -26,10 +26,10 @@ func (v values) setString(o *turn.SetString, r *turn.Result) error {
 		}
 	}
 	if o.Get && held {
-		if err := checkType(h, turn.TypeString); err != nil {
+		if err := h.CheckType(turn.TypeString); err != nil {
 			return err
 		}
-		if err := v.spend(uint64(len(old))); err != nil {
+		if err := v.Spend(uint64(len(old))); err != nil {
 			return err
 		}
 		r.Value, r.Found = old, true
@@ -42,40 +42,39 @@ func (v values) setString(o *turn.SetString, r *turn.Result) error {
 	}
 	r.Count = 1
 	v.overwrite(key, h, old, o)
-	r.Revision = v.revision(key)
+	r.Revision = v.Revision(key)
 	return nil
 }
 
 // overwrite makes a key hold a string. h is what it holds; if that is a string,
 // it is old.
-func (v values) overwrite(key string, h *memtable.Head, old []byte, o *turn.SetString) {
+func (v ops) overwrite(key string, h *memtable.Head, old []byte, o *turn.SetString) {
 	deadline := o.At
 	switch {
 	case o.TTL > 0:
-		deadline = v.after(o.TTL)
+		deadline = v.After(o.TTL)
 	case o.KeepTTL && h.Held():
 		deadline = h.Deadline
 	}
-	passed := deadline != 0 && deadline <= v.now()
+	passed := deadline != 0 && deadline <= v.Now()
 	same := h != nil && h.Type == turn.TypeString
 	if h != nil && (passed || !same) {
-		v.remove(key, h)
+		v.Remove(key, h)
 	}
 	if passed {
 		return
 	}
 	if same {
-		h = v.own(key, h)
+		h = v.Own(key, h)
 	} else {
-		h = v.begin(key, turn.TypeString)
+		h = v.Begin(key, turn.TypeString)
 	}
 	v.put(h, "", bytes.Clone(o.Value), old, same)
-	v.count(key, same, true)
-	v.setDeadline(key, h, deadline, 0)
-	v.changed(key, h)
+	v.SetDeadline(key, h, deadline, 0)
+	v.Settle(key, h, same)
 }
 
-func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
+func (v ops) addInt(o *turn.AddInt, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeString)
 	if err != nil {
@@ -83,7 +82,7 @@ func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
 	}
 	var old []byte
 	if h != nil {
-		e, err := v.elements(h)
+		e, err := v.Elements(h)
 		if err != nil {
 			return err
 		}
@@ -99,13 +98,13 @@ func (v values) addInt(o *turn.AddInt, r *turn.Result) error {
 		return err
 	}
 	v.put(h, "", formatInt(r.Number), old, had)
-	v.settleValue(key, h, had, r)
+	v.settle(key, h, had, r)
 	return nil
 }
 
-func (v values) setNew(o *turn.SetNew, r *turn.Result) error {
+func (v ops) setNew(o *turn.SetNew, r *turn.Result) error {
 	for _, k := range o.Keys {
-		if h, err := v.find(layout.JoinKey(k)); err != nil || h.Held() {
+		if h, err := v.Find(layout.JoinKey(k)); err != nil || h.Held() {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package fsm
+package values
 
 import (
 	"encoding/binary"
@@ -31,7 +31,7 @@ func decodeEntry(name string, value []byte) (turn.Entry, error) {
 	return e, r.End("stream entry")
 }
 
-func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
+func (v ops) addEntry(o *turn.AddEntry, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeStream)
 	if err != nil || h == nil && o.OnlyExisting {
@@ -42,7 +42,7 @@ func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 	if before {
 		last = h.Entry
 	}
-	id, err := nextEntryID(o, last, v.now())
+	id, err := nextEntryID(o, last, v.Now())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (v values) addEntry(o *turn.AddEntry, r *turn.Result) error {
 		return err
 	}
 	r.ID, r.Found = id, true
-	v.settleValue(key, h, before, r)
+	v.settle(key, h, before, r)
 	return nil
 }
 
@@ -88,7 +88,7 @@ func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID
 }
 
 // takeEntries removes those entries of an owned head that are there.
-func (v values) takeEntries(h *memtable.Head, e *memtable.Elements, names []string) (removed uint64, err error) {
+func (v ops) takeEntries(h *memtable.Head, e *memtable.Elements, names []string) (removed uint64, err error) {
 	for _, name := range names {
 		old, had, err := e.Get(name)
 		if err != nil {
@@ -102,13 +102,13 @@ func (v values) takeEntries(h *memtable.Head, e *memtable.Elements, names []stri
 	return removed, nil
 }
 
-func (v values) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
+func (v ops) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
 	return v.reduceStream(o.Key, r, func(h *memtable.Head) (uint64, error) { return v.trimStream(h, &o.Trim) })
 }
 
-func (v values) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
+func (v ops) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
 	return v.reduceStream(o.Key, r, func(h *memtable.Head) (uint64, error) {
-		e, err := v.elements(h)
+		e, err := v.Elements(h)
 		if err != nil {
 			return 0, err
 		}
@@ -121,13 +121,13 @@ func (v values) removeEntries(o *turn.RemoveEntries, r *turn.Result) error {
 }
 
 // reduceStream has fn remove entries of a stream, if there is one.
-func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*memtable.Head) (uint64, error)) error {
+func (v ops) reduceStream(k turn.Key, r *turn.Result, fn func(*memtable.Head) (uint64, error)) error {
 	key := layout.JoinKey(k)
 	h, err := v.value(key, turn.TypeStream)
 	if h == nil || err != nil {
 		return err
 	}
-	h = v.own(key, h)
+	h = v.Own(key, h)
 	if r.Removed, err = fn(h); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (v values) reduceStream(k turn.Key, r *turn.Result, fn func(*memtable.Head)
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	v.settleValue(key, h, true, r)
+	v.settle(key, h, true, r)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package fsm
+package values
 
 import (
 	"bytes"
@@ -9,7 +9,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
+func (v ops) setFields(o *turn.SetFields, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, o.Type)
 	if err != nil {
@@ -19,7 +19,7 @@ func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
 	if h, err = v.ownValue(key, h, o.Type); err != nil {
 		return err
 	}
-	e, err := v.elements(h)
+	e, err := v.Elements(h)
 	if err != nil {
 		return err
 	}
@@ -42,18 +42,18 @@ func (v values) setFields(o *turn.SetFields, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	v.settleValue(key, h, before, r)
+	v.settle(key, h, before, r)
 	return nil
 }
 
-func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
+func (v ops) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, o.Type)
 	if h == nil || err != nil {
 		return err
 	}
-	h = v.own(key, h)
-	e, err := v.elements(h)
+	h = v.Own(key, h)
+	e, err := v.Elements(h)
 	if err != nil {
 		return err
 	}
@@ -70,12 +70,12 @@ func (v values) removeFields(o *turn.RemoveFields, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	v.settleValue(key, h, true, r)
+	v.settle(key, h, true, r)
 	return nil
 }
 
 // takeNamed removes a field or member from an owned head.
-func (v values) takeNamed(h *memtable.Head, e *memtable.Elements, name string) (had bool, err error) {
+func (v ops) takeNamed(h *memtable.Head, e *memtable.Elements, name string) (had bool, err error) {
 	if h.Type == turn.TypeZSet {
 		return v.takeMember(h, e, name)
 	}
@@ -86,7 +86,7 @@ func (v values) takeNamed(h *memtable.Head, e *memtable.Elements, name string) (
 	return had, err
 }
 
-func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
+func (v ops) addToField(o *turn.AddToField, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeHash)
 	if err != nil {
@@ -95,7 +95,7 @@ func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
 	before, had := h != nil, false
 	var old []byte
 	if before {
-		e, err := v.elements(h)
+		e, err := v.Elements(h)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (v values) addToField(o *turn.AddToField, r *turn.Result) error {
 		return err
 	}
 	v.put(h, o.Name, formatInt(r.Number), old, had)
-	v.settleValue(key, h, before, r)
+	v.settle(key, h, before, r)
 	return nil
 }
 
@@ -136,13 +136,6 @@ func fields(q *turn.Fields, e *memtable.Elements, limit int, r *turn.Result) err
 		}
 	}
 	return nil
-}
-
-// allMissing answers for a key that does not exist.
-func allMissing(q *turn.Fields, r *turn.Result) {
-	for _, name := range q.Names {
-		r.Elements = append(r.Elements, turn.Element{Name: name, Missing: true})
-	}
 }
 
 // allFields answers with a page of elements, of limit bytes about.

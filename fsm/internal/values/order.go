@@ -1,4 +1,4 @@
-package fsm
+package values
 
 import (
 	"cmp"
@@ -10,12 +10,12 @@ import (
 // manyNames is from how many elements on they are put in order before the state is locked.
 const manyNames = 64
 
-// orderNames puts the elements that an operation names in order, those with equal names in
+// OrderNames puts the elements that an operation names in order, those with equal names in
 // the order that they had. That changes nothing in what the operation does, but the state is
 // locked for a shorter time: each element is looked for, and written, where all are in order,
 // so that what the next one needs is in the processor's cache. Members of sorted sets are left
 // as they are: they have another order, by score, too.
-func orderNames(op turn.Op) {
+func OrderNames(op turn.Op) {
 	switch o := op.(type) {
 	case *turn.SetFields:
 		orderBy(o.Fields, func(f *turn.Field) string { return f.Name })
@@ -23,7 +23,7 @@ func orderNames(op turn.Op) {
 		orderBy(o.Names, func(name *string) string { return *name })
 	case *turn.Tx:
 		for i := range o.Steps {
-			orderNames(o.Steps[i].Op)
+			OrderNames(o.Steps[i].Op)
 		}
 	}
 }

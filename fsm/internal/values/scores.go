@@ -1,4 +1,4 @@
-package fsm
+package values
 
 import (
 	"encoding/binary"
@@ -67,7 +67,7 @@ func scoreOf(e *memtable.Elements, member string) (score float64, ok bool, err e
 	return decodeScore(v), true, nil
 }
 
-func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
+func (v ops) setScores(o *turn.SetScores, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
 	h, err := v.value(key, turn.TypeZSet)
 	if err != nil || h == nil && o.OnlyExisting {
@@ -77,7 +77,7 @@ func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
 	if h, err = v.ownValue(key, h, turn.TypeZSet); err != nil {
 		return err
 	}
-	e, err := v.elements(h)
+	e, err := v.Elements(h)
 	if err != nil {
 		return err
 	}
@@ -93,12 +93,12 @@ func (v values) setScores(o *turn.SetScores, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	v.settleValue(key, h, before, r)
+	v.settle(key, h, before, r)
 	return nil
 }
 
 // setScore does what o asks for one member of an owned head.
-func (v values) setScore(h *memtable.Head, e *memtable.Elements, o *turn.SetScores, s turn.Score,
+func (v ops) setScore(h *memtable.Head, e *memtable.Elements, o *turn.SetScores, s turn.Score,
 	r *turn.Result) (changed bool, err error) {
 	old, had, err := scoreOf(e, s.Member)
 	if err != nil || had && o.OnlyNew || !had && o.OnlyExisting {
@@ -125,19 +125,19 @@ func (v values) setScore(h *memtable.Head, e *memtable.Elements, o *turn.SetScor
 	var was []byte
 	if had {
 		was = encodeScore(old)
-		v.deleteElement(h, scoreName(old, s.Member))
+		v.DeleteElement(h, scoreName(old, s.Member))
 	}
 	v.put(h, memberName(s.Member), encodeScore(score), was, had)
-	v.putElement(h, scoreName(score, s.Member), nil)
+	v.PutElement(h, scoreName(score, s.Member), nil)
 	return true, nil
 }
 
 // takeMember removes a member from an owned head.
-func (v values) takeMember(h *memtable.Head, e *memtable.Elements, member string) (had bool, err error) {
+func (v ops) takeMember(h *memtable.Head, e *memtable.Elements, member string) (had bool, err error) {
 	score, had, err := scoreOf(e, member)
 	if had {
 		v.take(h, memberName(member), encodeScore(score))
-		v.deleteElement(h, scoreName(score, member))
+		v.DeleteElement(h, scoreName(score, member))
 	}
 	return had, err
 }
@@ -162,7 +162,7 @@ func scores(q *turn.Scores, e *memtable.Elements, limit int, r *turn.Result) err
 		err = scoresByName(q, e, paged(q, take))
 	}
 	if err == nil && !fits {
-		err = rangeTooLong(limit)
+		err = RangeTooLong(limit)
 	}
 	return err
 }
@@ -200,7 +200,7 @@ func eachScore(e *memtable.Elements, at string, reverse bool, fn func(turn.Eleme
 func scoresByRank(
 	q *turn.Scores, e *memtable.Elements, count uint64, take func(turn.Element) bool, r *turn.Result,
 ) error {
-	first, n := listRange(q.Start, q.Stop, count)
+	first, n := Range(q.Start, q.Stop, count)
 	if n == 0 {
 		return nil
 	}
