@@ -16,7 +16,7 @@ GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: sdk-typescript packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -131,6 +131,12 @@ compat-handshakes: build ## see that the table of what clients send on connectin
 
 compat-hostile: build ## ten thousand connections to a node, and clients that never read
 	$(GO) run ./test/compat --hostile
+
+sdk-typescript: build ## build the TypeScript package and run its tests against a cluster of three nodes; TESTS="session failover" for some
+	sdk/typescript/check.sh $(TESTS)
+
+packages: ## pack the packages for other languages than Go into dist
+	sdk/packages.sh
 
 redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
 	test/scripts/redis-tests.sh "$(TESTS)" $(UNITS)

@@ -1,0 +1,269 @@
+import { Budget } from "./budget.js";
+import { Call, CallEnded, type CallOptions } from "./call.js";
+import { settings, type Config, type Settings } from "./config.js";
+import { Lost, type Connection, type Reply } from "./connection.js";
+import { Fields, sessionInfo, text, type SessionInfo } from "./decode.js";
+import { TurnlogError, asTurnlogError, invalid } from "./errors.js";
+import type { Node } from "./node.js";
+import { Request, encode, type Key } from "./request.js";
+import { Router } from "./router.js";
+import { Session } from "./session.js";
+import { verbs } from "./verb.js";
+
+const backoffFirst = 10;
+const backoffMost = 500;
+
+/** One page of `Client.sessionsPage`. */
+export interface SessionsPage {
+  sessions: SessionInfo[];
+  /** Where the next page begins; empty after the last. */
+  cursor: string;
+}
+
+/** The cluster as one node sees it, with the fields of `GET /v1/cluster`. */
+export interface Cluster {
+  leader?: string | undefined;
+  nodes: { id: string; resp_addr?: string; [field: string]: unknown }[];
+  [field: string]: unknown;
+}
+
+/** Sends a request once. It rejects with a TurnlogError: UNKNOWN_OUTCOME if it may have been carried out. */
+type Attempt = (node: Node, request: Request, call: Call) => Promise<Reply>;
+
+/**
+ * Talks to a cluster, within one namespace. Connections are opened when they are needed and kept until
+ * `close`. Requests of concurrent calls share a few connections and have no order; a caller that awaits
+ * each result sees its own writes.
+ *
+ * Messages get their ids before the first send. So an append is retried under the same ids, over other
+ * connections and nodes, until it is answered, its time is over or `Config.retryFor` has passed, and is
+ * stored once. Operations without ids are not sent again once their request may have left this machine;
+ * they fail with `UNKNOWN_OUTCOME`.
+ */
+export class Client {
+  /** @internal */
+  readonly settings: Settings;
+  /** @internal */
+  readonly router: Router;
+  readonly #budget: Budget;
+  #close!: () => void;
+  /** Resolves when the client is closed. @internal */
+  readonly closed = new Promise<void>((resolve) => (this.#close = resolve));
+
+  /** Makes a client. It connects to nothing yet. */
+  constructor(config: Config) {
+    this.settings = settings(config);
+    this.router = new Router(this.settings);
+    this.#budget = new Budget(this.settings.maxInFlightBytes);
+  }
+
+  /** Returns a handle on the session of that key, 1 to 512 bytes; it sends nothing. */
+  session(key: Key): Session {
+    return new Session(this, key);
+  }
+
+  /** Ends every connection. Calls that wait for a reply fail. */
+  async close(): Promise<void> {
+    this.#close();
+    this.router.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /**
+   * Yields every session of the namespace whose key begins with prefix, in key order. Sessions that come
+   * or go meanwhile may be missed or seen.
+   */
+  async *sessions(prefix: Key = "", options: CallOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    let cursor = "";
+    do {
+      const page = await this.sessionsPage(prefix, { ...options, cursor });
+      yield* page.sessions;
+      cursor = page.cursor;
+    } while (cursor !== "");
+  }
+
+  /** Returns up to `limit` (1,000) sessions after a cursor. */
+  async sessionsPage(
+    prefix: Key = "",
+    options: CallOptions & { cursor?: string; limit?: number } = {},
+  ): Promise<SessionsPage> {
+    const r = new Request(verbs.list);
+    if (prefix.length > 0) r.add("PREFIX", encode("a prefix", prefix));
+    if (options.cursor) r.add("CURSOR", options.cursor);
+    const f = new Fields(await this.send(r.option("LIMIT", options.limit ?? 1000), options));
+    return { cursor: text(f.get("cursor")), sessions: (f.get("sessions") as Reply[]).map(sessionInfo) };
+  }
+
+  /**
+   * Deletes every session of the namespace whose key begins with prefix and returns how many there were.
+   * It is not atomic: a session created meanwhile may stay. The prefix must not be empty: see `eraseAll`.
+   */
+  async erase(prefix: Key, options: CallOptions = {}): Promise<number> {
+    if (prefix.length === 0) {
+      throw invalid(
+        "the prefix is empty, which would delete every session of the namespace: eraseAll does that",
+      );
+    }
+    return this.#erase(new Request(verbs.erase, "PREFIX", encode("a prefix", prefix)), options);
+  }
+
+  /** Is `erase` of every session of the namespace. */
+  async eraseAll(options: CallOptions = {}): Promise<number> {
+    return this.#erase(new Request(verbs.erase, "PREFIX", "", "ALL"), options);
+  }
+
+  async #erase(request: Request, options: CallOptions): Promise<number> {
+    const reply = await this.retry(request, new Call(options), async (node, r, call) => {
+      const own = await this.dial(node, call, 24 * 3600_000);
+      try {
+        return await roundTrip(own, node, r, call);
+      } finally {
+        own.close(undefined);
+      }
+    });
+    return new Fields(reply).number("removed");
+  }
+
+  /** Returns the cluster as the node that answers sees it. */
+  async cluster(options: CallOptions = {}): Promise<Cluster> {
+    return JSON.parse(text(await this.send(new Request(verbs.cluster), options))) as Cluster;
+  }
+
+  /** Sends a request until it is answered for good. @internal */
+  async send(request: Request, options: CallOptions): Promise<Reply> {
+    const call = new Call(options);
+    const bytes = Math.min(request.bytes, this.settings.maxInFlightBytes);
+    const wait = this.#budget.take(bytes, call);
+    if (wait)
+      await wait.catch(() =>
+        Promise.reject(gaveUp(call, `${request.command} was not sent: too many requests in flight`)),
+      );
+    try {
+      return await this.retry(request, call, this.#attempt);
+    } finally {
+      this.#budget.give(bytes);
+    }
+  }
+
+  readonly #attempt: Attempt = async (node, request, call) => {
+    if (this.router.askLeader()) void this.#findLeader();
+    let connection = node.get();
+    if (connection instanceof Promise) connection = await this.#connected(node, connection, call);
+    return roundTrip(connection, node, request, call);
+  };
+
+  /** Opens a connection that no other request shares; the caller closes it. @internal */
+  dial(node: Node, call: Call, stallTimeout: number): Promise<Connection> {
+    const opening = node.open(stallTimeout);
+    return this.#connected(node, opening, call).catch((err) => {
+      opening.then((c) => c.close(undefined)).catch(() => {});
+      throw err;
+    });
+  }
+
+  async #connected(node: Node, connection: Promise<Connection>, call: Call): Promise<Connection> {
+    try {
+      return await call.wait(connection);
+    } catch (err) {
+      if (TurnlogError.is(err)) throw err;
+      throw new TurnlogError("UNAVAILABLE", `${node.addr.text} cannot be reached; nothing was sent`, {
+        cause: err,
+      });
+    }
+  }
+
+  /** Makes attempts until one of them settles the matter. @internal */
+  async retry(request: Request, call: Call, attempt: Attempt): Promise<Reply> {
+    const start = performance.now();
+    let uncertain = false; // an attempt before may have been carried out
+    for (let pause = backoffFirst; ; pause = Math.min(2 * pause, backoffMost)) {
+      const node = this.router.pick();
+      let error: TurnlogError;
+      try {
+        const reply = await attempt(node, request, call);
+        this.router.worked(node);
+        return reply;
+      } catch (err) {
+        error = asTurnlogError(err);
+      }
+      const { kind } = error;
+      if (kind === "UNKNOWN_OUTCOME" || kind === "UNAVAILABLE") this.router.failed(node);
+      else if (kind !== "OVERLOADED") throw settle(uncertain, error);
+      uncertain ||= kind === "UNKNOWN_OUTCOME";
+      if (kind === "UNKNOWN_OUTCOME" && request.again === "never") throw error;
+      const late = performance.now() - start + pause > this.settings.retryFor;
+      if (call.over || late || !(await call.sleep(pause * (0.5 + Math.random()), this.closed))) {
+        const last = settle(uncertain, error);
+        throw call.over ? new TurnlogError(last.kind, withoutKind(last), { cause: call.reason }) : last;
+      }
+    }
+  }
+
+  /** Asks who leads. Requests go on to the node that is known meanwhile. */
+  async #findLeader(): Promise<void> {
+    const call = new Call({ timeout: this.settings.dialTimeout });
+    const node = this.router.pick();
+    try {
+      const connection = await call.wait(Promise.resolve(node.get()));
+      const reply = await roundTrip(connection, node, new Request(verbs.cluster), call);
+      const { nodes, leader } = JSON.parse(text(reply)) as Cluster;
+      const reachable = nodes.filter((n) => n.resp_addr);
+      const leads = reachable.find((n) => n.id === leader);
+      this.router.learn(
+        leads?.resp_addr,
+        reachable.map((n) => n.resp_addr!),
+      );
+    } catch {
+      // The next request asks again.
+    }
+  }
+}
+
+/** Sends a request over one connection. @internal */
+export async function roundTrip(
+  connection: Connection,
+  node: Node,
+  request: Request,
+  call: Call,
+): Promise<Reply> {
+  try {
+    return await call.wait(connection.send(request.args, request.bytes));
+  } catch (err) {
+    if (TurnlogError.is(err)) throw err;
+    const sent = err instanceof CallEnded || (err instanceof Lost && err.sent);
+    const perhaps = sent && request.again !== "harmless";
+    throw new TurnlogError(
+      perhaps ? "UNKNOWN_OUTCOME" : "UNAVAILABLE",
+      `no answer to ${request.command} from ${node.addr.text} (${(err as Error).message}); ` +
+        (perhaps ? "it may have been carried out" : "nothing was changed"),
+      { cause: err },
+    );
+  }
+}
+
+/** What the state machine cannot have said if it had recognised the ids of an earlier attempt. */
+const saysNothing = new Set(
+  "UNAVAILABLE OVERLOADED READ_ONLY UNAUTHORIZED FORBIDDEN INTERNAL NEWER_VERSION CORRUPT".split(" "),
+);
+
+/**
+ * Returns the error of a call whose last attempt ended with `error`. If an earlier attempt is uncertain,
+ * the last one decides only if the state machine refused it: it would have recognised the ids otherwise.
+ */
+function settle(uncertain: boolean, error: TurnlogError): TurnlogError {
+  if (!uncertain || !saysNothing.has(error.kind)) return error;
+  const lost = "an earlier attempt may have taken place, but its reply was lost";
+  return new TurnlogError("UNKNOWN_OUTCOME", `${lost} (then: ${error.message})`, { cause: error });
+}
+
+/** @internal */
+export function gaveUp(call: Call, message: string): TurnlogError {
+  return new TurnlogError("UNAVAILABLE", message, { cause: call.reason });
+}
+
+function withoutKind(error: TurnlogError): string {
+  return error.message.slice(error.kind.length + 2);
+}

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import type { ConnectionOptions } from "node:tls";
+import { invalid } from "./errors.js";
+
+/** How a Client reaches its cluster. Times are in milliseconds. */
+export interface Config {
+  /** RESP addresses of nodes, `HOST:PORT`. The first that works is used; when it fails, the next. */
+  addrs: string | readonly string[];
+  /** What all sessions of the Client are in; default `"0"`. */
+  namespace?: string | undefined;
+
+  /** Authenticate each connection, if `password` is set; the default user is `default`. */
+  username?: string | undefined;
+  password?: string | undefined;
+  /**
+   * Encrypts each connection: `true` trusts the system's authorities, and options are those of
+   * `tls.connect`. `servername` defaults to the host of the node's address.
+   */
+  tls?: boolean | ConnectionOptions | undefined;
+
+  /**
+   * Send requests to the leader, which saves a hop, and find it again after a change. The other
+   * nodes' addresses are learned on the way.
+   */
+  followLeader?: boolean | undefined;
+
+  /**
+   * How long a failing request is tried again, counted from its start; default 15,000, 0: no second
+   * attempt. It must exceed an election (about 2,500) to hide one.
+   */
+  retryFor?: number | undefined;
+  /**
+   * How long a connection may owe a reply without completing any until it is given up; default 8,000,
+   * a little more than a node takes at most to answer. Large requests have more.
+   */
+  stallTimeout?: number | undefined;
+  /** Bounds connecting and the handshake; default 2,000. */
+  dialTimeout?: number | undefined;
+
+  /**
+   * Bounds the shared connections to one node; default 4. More than one is opened only under load.
+   * Tails and erasures use connections of their own.
+   */
+  connections?: number | undefined;
+  /** Bounds the requests that are queued or unanswered, together; default 64 MiB. Calls beyond it wait. */
+  maxInFlightBytes?: number | undefined;
+
+  /** Makes message ids; default: 128 random bits in hexadecimal. Two calls must never return the same id. */
+  newId?: (() => string) | undefined;
+}
+
+type Completed = {
+  [K in Exclude<keyof Config, "addrs" | "username" | "password" | "tls">]-?: NonNullable<Config[K]>;
+};
+
+/** @internal */
+export interface Settings extends Completed {
+  addrs: Address[];
+  username: string | undefined;
+  password: string | undefined;
+  tls: ConnectionOptions | undefined;
+}
+
+/** @internal */
+export interface Address {
+  text: string;
+  host: string;
+  port: number;
+}
+
+/** Returns config completed, or throws what is wrong with it. @internal */
+export function settings(config: Config): Settings {
+  const addrs = (typeof config.addrs === "string" ? config.addrs.split(",") : config.addrs).map(parseAddress);
+  if (addrs.length === 0) throw invalid("no address given");
+  if (config.username !== undefined && config.password === undefined) {
+    throw invalid(`user ${config.username} has no password: requests would be sent without authentication`);
+  }
+  return {
+    addrs,
+    namespace: config.namespace ?? "0",
+    username: config.username,
+    password: config.password,
+    tls: config.tls === true ? {} : config.tls || undefined,
+    followLeader: config.followLeader ?? false,
+    retryFor: config.retryFor ?? 15_000,
+    stallTimeout: config.stallTimeout ?? 8_000,
+    dialTimeout: config.dialTimeout ?? 2_000,
+    connections: Math.max(1, config.connections ?? 4),
+    maxInFlightBytes: config.maxInFlightBytes ?? 64 << 20,
+    newId: config.newId ?? randomId,
+  };
+}
+
+/** Parses `HOST:PORT` and `[v6]:PORT`. @internal */
+export function parseAddress(text: string): Address {
+  const colon = text.lastIndexOf(":");
+  const port = Number(text.slice(colon + 1));
+  let host = text.slice(0, Math.max(colon, 0)).trim();
+  if (host.startsWith("[") && host.endsWith("]")) host = host.slice(1, -1);
+  if (host === "" || !Number.isInteger(port) || port < 1 || port > 65535) {
+    throw invalid(`address ${JSON.stringify(text)} is not HOST:PORT`);
+  }
+  return { text: text.trim(), host, port };
+}
+
+const idBytes = 16;
+let pool = Buffer.alloc(0);
+let used = 0;
+
+/** Returns 128 random bits in hexadecimal; they are drawn for many ids at a time, since a draw is slow. */
+function randomId(): string {
+  if (used === pool.length) {
+    pool = randomBytes(64 * idBytes);
+    used = 0;
+  }
+  used += idBytes;
+  return pool.toString("hex", used - idBytes, used);
+}

@@ -1,0 +1,58 @@
+import { invalid } from "./errors.js";
+import { encode, type Arg } from "./request.js";
+
+/** What a message holds: text and bytes as they are, anything else as its JSON. */
+export type Data = string | Uint8Array | object;
+
+/** A message to append. */
+export interface NewMessage {
+  /**
+   * Identifies the message, 1 to 64 bytes: appended again under the same id it is stored once. Without
+   * one the client makes one, which protects the retries within one call.
+   */
+  id?: string | undefined;
+  data: Data;
+}
+
+/** A message of a session. */
+export class Message {
+  constructor(
+    /** Its number in the session: from 1, rising, never given twice. */
+    readonly seq: number,
+    /** When it was appended, in Unix milliseconds of the cluster's clock. */
+    readonly time: number,
+    /** Empty if it has none. */
+    readonly id: string,
+    /** The payload, byte for byte. */
+    readonly data: Uint8Array,
+  ) {}
+
+  /** The payload as UTF-8. */
+  get text(): string {
+    return Buffer.from(this.data.buffer, this.data.byteOffset, this.data.byteLength).toString();
+  }
+
+  /** The payload, parsed as JSON; a SyntaxError if it is none. */
+  json<T = unknown>(): T {
+    return JSON.parse(this.text) as T;
+  }
+}
+
+/** @internal */
+export function encodeMessages(
+  messages: readonly NewMessage[],
+  newId: () => string,
+): { id: string; data: Arg }[] {
+  return messages.map((m) => ({
+    id: m.id ? (encode("an id", m.id) as string) : newId(),
+    data: encodeData(m.data),
+  }));
+}
+
+function encodeData(data: Data): Arg {
+  if (typeof data === "string" || data instanceof Uint8Array) return encode("a message", data);
+  const json: string | undefined = typeof data === "object" && data !== null ? JSON.stringify(data) : undefined;
+  if (json === undefined)
+    throw invalid(`a message is ${data === null ? "null" : typeof data}, not text, bytes or an object`);
+  return json;
+}

@@ -1,0 +1,71 @@
+import type { Address, Settings } from "./config.js";
+import { Connection } from "./connection.js";
+
+/** One address, with the connections to it. @internal */
+export class Node {
+  readonly addr: Address;
+  readonly #settings: Settings;
+  #connections: Connection[] = [];
+  #opening: Promise<Connection> | undefined;
+  #closed = false;
+
+  // Owned by Router.
+  failures = 0;
+  badUntil = 0;
+
+  constructor(addr: Address, settings: Settings) {
+    this.addr = addr;
+    this.#settings = settings;
+  }
+
+  /**
+   * Returns a shared connection: an idle one, else the least loaded. Another one is opened meanwhile if
+   * there may be more.
+   */
+  get(): Connection | Promise<Connection> {
+    const best = this.#leastLoaded();
+    const more = !this.#opening && this.#connections.length < this.#settings.connections;
+    if (best && (best.load === 0 || !more)) return best;
+    if (more) this.#opening = this.#open();
+    if (!best) return this.#opening!;
+    this.#opening!.catch(() => {}); // the request goes over the connection that is there
+    return best;
+  }
+
+  #leastLoaded(): Connection | undefined {
+    let best: Connection | undefined;
+    let ended = false;
+    for (const c of this.#connections) {
+      if (c.load < 0) ended = true;
+      else if (!best || c.load < best.load) best = c;
+    }
+    if (ended) this.#connections = this.#connections.filter((c) => c.load >= 0);
+    return best;
+  }
+
+  async #open(): Promise<Connection> {
+    try {
+      const c = await this.open();
+      this.#connections.push(c);
+      return c;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  /** Opens a connection that no other request shares; the caller closes it. */
+  async open(stallTimeout?: number): Promise<Connection> {
+    const closed = new Error("the client is closed");
+    if (this.#closed) throw closed;
+    const c = await Connection.open(this.addr, this.#settings, stallTimeout);
+    if (!this.#closed) return c;
+    c.close(closed);
+    throw closed;
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const c of this.#connections) c.close(new Error("the client is closed"));
+    this.#connections = [];
+  }
+}

@@ -1,0 +1,59 @@
+import { invalid } from "./errors.js";
+import type { Again, Verb } from "./verb.js";
+
+/** @internal */
+export type Arg = string | Buffer;
+
+/** Strings are encoded as UTF-8. */
+export type Key = string | Uint8Array;
+
+/** One command, encoded once and sent unchanged at every attempt. @internal */
+export class Request {
+  readonly command: string;
+  again: Again;
+  readonly args: Arg[];
+  /** About how many bytes it has. */
+  bytes = 1024;
+
+  constructor(verb: Verb, ...args: Arg[]) {
+    this.command = verb.command;
+    this.again = verb.again;
+    this.args = [verb.command];
+    this.add(...args);
+  }
+
+  add(...args: Arg[]): this {
+    for (const a of args) {
+      this.args.push(a);
+      this.bytes += a.length + 16;
+    }
+    return this;
+  }
+
+  option(name: string, value: number | undefined): this {
+    return value === undefined ? this : this.add(name, integer(name.toLowerCase(), value));
+  }
+
+  messages(messages: readonly { id: string; data: Arg }[]): this {
+    for (const m of messages) this.add("MSG", m.id, m.data);
+    return this;
+  }
+}
+
+/** @internal */
+export function integer(name: string, value: number): string {
+  if (!Number.isSafeInteger(value) || value < 0) throw invalid(`${name} ${value} is not a whole number`);
+  return String(value);
+}
+
+/**
+ * Returns what is sent for a string or bytes. Bytes are copied: a later attempt must send the same. A
+ * string with half a surrogate pair has no UTF-8, and would come back as another one.
+ *
+ * @internal
+ */
+export function encode(what: string, value: string | Uint8Array): Arg {
+  if (typeof value !== "string") return Buffer.from(value);
+  if (!value.isWellFormed()) throw invalid(`${what} has an unpaired surrogate, which UTF-8 cannot express`);
+  return value;
+}

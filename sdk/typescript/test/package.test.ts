@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { Cluster } from "./cluster.js";
+
+const root = resolve(import.meta.dirname, "../..");
+const dir = mkdtempSync(join(tmpdir(), "turnlog-typescript-package-"));
+let cluster: Cluster;
+
+const run = (command: string, ...args: string[]): string =>
+  execFileSync(command, args, {
+    cwd: dir,
+    encoding: "utf8",
+    env: { ...process.env, npm_config_loglevel: "error" },
+  });
+
+before(async () => {
+  cluster = await Cluster.start(3);
+  const packed = JSON.parse(
+    execFileSync("npm", ["pack", "--json", "--pack-destination", dir], { cwd: root, encoding: "utf8" }),
+  );
+  writeFileSync(join(dir, "package.json"), '{ "private": true }');
+  run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", join(dir, packed[0].filename));
+});
+after(async () => {
+  await cluster.stop();
+  rmSync(dir, { recursive: true });
+});
+
+test("the tarball holds what is needed and nothing else", () => {
+  const files = run("npm", "ls", "--all", "--parseable")
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((p) => p.split("node_modules/").pop());
+  assert.deepEqual(files.sort(), ["@redis/client", "turnlog"]);
+  for (const f of ["README.md", "LICENSE", "dist/esm/index.js", "dist/cjs/index.js", "dist/cjs/index.d.ts"]) {
+    assert.ok(existsSync(join(dir, "node_modules/turnlog", f)), f);
+  }
+  assert.ok(!existsSync(join(dir, "node_modules/turnlog/src")));
+});
+
+/** The programs of a document, with the addresses of this cluster. */
+function programs(document: string): string[] {
+  const fenced = /^```ts\n(.*?)^```$/gms;
+  const local = (text: string): string =>
+    text.replace(/127\.0\.0\.1:73([789])9/g, (_, node: string) => cluster.addrs[Number(node) - 7]!);
+  return Array.from(readFileSync(document, "utf8").matchAll(fenced), (m) => local(m[1]!));
+}
+
+/** A program as CommonJS: imports become calls of require, and the rest runs in a function. */
+function commonJS(program: string): string {
+  const lines = program
+    .split("\n")
+    .map((line) => line.replace(/^import (\{.*\}) from ("[^"]+");/, "const $1 = require($2);"));
+  const body = lines.filter((l) => !l.includes("require(")).join("\n");
+  return `${lines.filter((l) => l.includes("require(")).join("\n")}\n(async () => {\n${body}\n})();\n`;
+}
+
+for (const [name, document] of [
+  ["the package's README", "README.md"],
+  ["the repository's README", "../../README.md"],
+] as const) {
+  test(`${name} runs as printed, as an ES module and in CommonJS`, async () => {
+    const all = programs(join(root, document));
+    assert.ok(all.length > 0);
+    for (const program of all) {
+      writeFileSync(join(dir, "readme.mjs"), program);
+      run("node", "readme.mjs");
+      const flush = cluster.client();
+      await flush.eraseAll();
+      writeFileSync(join(dir, "readme.cjs"), commonJS(program));
+      run("node", "readme.cjs");
+      await flush.eraseAll();
+    }
+  });
+}
+
+test("the types are those of the package, for both kinds of modules", () => {
+  const typed = `import { Client, TurnlogError, type Appended } from "turnlog";
+async function main(): Promise<void> {
+  const c = new Client({ addrs: "127.0.0.1:7379", tls: { ca: "x" } });
+  const a: Appended = await c.session("a").append({ data: new Uint8Array() }, { signal: AbortSignal.timeout(1) });
+  const n: number = a.revision;
+  // @ts-expect-error: there is no such option
+  await c.session("a").append({ data: "x" }, { nonsense: n });
+  if (TurnlogError.is(n, "CONFLICT")) throw n;
+}
+void main;
+`;
+  for (const [file, module] of [
+    ["types.mts", "nodenext"],
+    ["types.cts", "nodenext"],
+    ["bundled.ts", "bundler"],
+  ] as const) {
+    writeFileSync(join(dir, file), typed);
+    const args =
+      module === "nodenext"
+        ? ["--module", "nodenext"]
+        : ["--module", "esnext", "--moduleResolution", "bundler"];
+    run(
+      join(root, "node_modules/.bin/tsc"),
+      ...args,
+      "--strict",
+      "--noEmit",
+      "--target",
+      "es2022",
+      "--exactOptionalPropertyTypes",
+      "--typeRoots",
+      join(root, "node_modules/@types"),
+      "--types",
+      "node",
+      file,
+    );
+  }
+});
