@@ -87,8 +87,17 @@ func TestStatuses(t *testing.T) {
 	n.fails(exitCondition, "at revision 1", "append", "s", "y", "--expect", "0")
 	n.fails(exitCondition, "ID_REUSED", "append", "s", "y", "--id", "x")
 	n.fails(exitCondition, "EXISTS", "fork", "s", "s2", "--expect", "1", "--json", "--at", "1", "--addr", seedFork(n))
-	n.fails(exitNotFound, "NOT_FOUND", "info", "absent")
-	n.fails(exitNotFound, "NOT_FOUND", "expire", "absent", "1h")
+	for _, args := range [][]string{{"info", "absent"}, {"expire", "absent", "1h"}, {"fork", "absent", "new"},
+		{"rm", "absent"}, {"cluster", "remove", "absent"}} {
+		n.fails(exitNotFound, "NOT_FOUND", args...)
+	}
+	for _, args := range [][]string{{"read", "absent"}, {"pop", "absent"}, {"trim", "absent", "--keep", "1"},
+		{"clear", "absent"}, {"meta", "absent"}, {"expire", "absent", "--never"}, {"export", "absent"}} {
+		n.ok(args...)
+	}
+	n.ok("append", "ids", "a", "--id", "a")
+	n.fails(exitCondition, "one by one", "append", "ids", "a", "b", "--id", "a", "--id", "b")
+	n.fails(exitCondition, "read it again", "append", "ids", "b", "--expect", "0")
 	n.fails(exitUsage, "TOO_LARGE", "append", "s", strings.Repeat("x", 1025))
 	n.fails(exitUsage, "TOO_LARGE", "append", strings.Repeat("k", 513), "x")
 	n.fails(exitUsage, "key is empty", "append", "", "x")
@@ -110,6 +119,18 @@ func TestStatuses(t *testing.T) {
 		{"import", "no such file"}, {"dev", "--nodes", "2"}, {"dev", "extra"},
 	} {
 		n.fails(exitUsage, "turnlog: ", args...)
+	}
+	for says, args := range map[string][]string{
+		`turnlog: --expect "foo": must be a revision`: {"append", "s", "x", "--expect", "foo"},
+		`turnlog: --last "x": must be a number`:       {"read", "s", "--last", "x"},
+		`turnlog: --after "-1": must be a number`:     {"read", "s", "--after", "-1"},
+		`turnlog: --ttl "1": must be a duration`:      {"append", "s", "x", "--ttl", "1"},
+		`turnlog: --last -1: must not be negative`:    {"read", "s", "--last", "-1"},
+	} {
+		n.fails(exitUsage, says, args...)
+		if r := n.run(args...); strings.Contains(r.stderr, "strconv") {
+			t.Errorf("%q: %s", args, r.stderr)
+		}
 	}
 	if got := n.ok("read", "s", "--raw"); got != "x\n" {
 		t.Errorf("the session has become %q", got)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -33,7 +34,10 @@ them are committed together, or none.
 
 A MESSAGE is any text and is stored as it is; "-", or no MESSAGE at all, reads one
 from standard input. Every message has an id: one that you give with --id, so that
-a repetition of the command is recognised and stores nothing, or one made for it.`,
+a repetition of the command is recognised and stores nothing, or one made for it.
+
+Without an answer it is tried again for --timeout, under the same ids, at each of
+the nodes that --addr names.`,
 		Example: `  turnlog append alice '{"role":"user","content":"Where is my order?"}'
   turnlog append alice --role user 'Where is my order?'        # the same, wrapped
   turnlog append alice --id q1 --role user 'hi' --expect 17    # only if it is still at revision 17
@@ -50,7 +54,7 @@ a repetition of the command is recognised and stores nothing, or one made for it
 				}
 				r, err := f.expect.on(s).Append(ctx, messages...)
 				if err != nil {
-					return err
+					return f.explain(err)
 				}
 				return a.writeAppended(r)
 			})
@@ -62,6 +66,15 @@ a repetition of the command is recognised and stores nothing, or one made for it
 	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "delete the session after that time, such as 24h")
 	f.expect.register(cmd)
 	return cmd
+}
+
+// explain adds to a conflict that comes from the ids what to do: reading again does not help.
+func (f *appendFlags) explain(err error) error {
+	e := (*turn.Error)(nil)
+	if !errors.As(err, &e) || e.Kind != turn.Conflict || f.expect.revision != nil && *f.expect.revision != e.Revision {
+		return err
+	}
+	return advised{err, "Nothing was changed. Append the messages one by one: those that are stored are recognised."}
 }
 
 func (a *app) writeAppended(r turn.Result) error {

@@ -30,7 +30,7 @@ tell what is there already, and a message without one gets an id made of its
 place in the file and its content.
 
 A bad line is reported with its number and nothing of it is written; the import
-ends there, unless --keep-going is given. What was written before stays.
+ends there with status 2, unless --keep-going is given. What was written before stays.
 
 From a Redis (rediss:// for TLS; its password in TURNLOG_REDIS_PASSWORD or in
 --redis-password-file) it takes lists, strings, hashes, sets, sorted sets
@@ -68,10 +68,7 @@ import is done.`,
 				im.progress = newProgress(a.stderr, "import", size, counted.n.Load)
 				err := im.run(ctx, counted)
 				im.progress.finish(im.summary())
-				if added := im.added.Load(); err != nil && added > 0 {
-					err = partly(err, "Before that, %d messages were added. Run the same import again to go on: what "+
-						"is there is recognised.", added)
-				}
+				err = im.outcome(err)
 				if a.json {
 					if werr := a.writeJSON(im.totals()); err == nil {
 						err = werr

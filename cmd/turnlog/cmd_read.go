@@ -64,6 +64,9 @@ newest. A session that does not exist has none.`,
 }
 
 func (f *readFlags) query(cmd *cobra.Command) (turn.Read, error) {
+	if f.last < 0 {
+		return turn.Read{}, usagef("--last %d: must not be negative", f.last)
+	}
 	q := turn.Read{From: turn.FromLast, Limit: f.last, MaxBytes: f.maxBytes, MaxTokens: f.maxTokens}
 	switch {
 	case cmd.Flags().Changed("after"):

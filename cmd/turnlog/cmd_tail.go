@@ -20,9 +20,11 @@ func (a *app) tailCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail KEY",
 		Short: "Follow a session: each message once, in order, until Ctrl-C",
-		Long: `Tail shows messages as they are committed. It continues by itself across
-restarts and changes of the leader. If no node answers for --timeout, it ends and
-prints the seq from which to continue.`,
+		Long: `Tail shows messages as they are committed: those that come from now on, unless
+--last or --after is given. Until there are some, it writes nothing to standard
+output. It continues by itself across restarts and changes of the leader, at
+another node if --addr names several. If no node answers for --timeout, it ends
+and prints the seq from which to continue.`,
 		Example: `  turnlog tail alice               # what comes from now on
   turnlog tail alice --last 10     # the ten newest first
   turnlog tail alice --after 17    # everything after seq 17
@@ -34,6 +36,9 @@ prints the seq from which to continue.`,
 					if after, err = beforeLast(ctx, s, last); err != nil {
 						return err
 					}
+				}
+				if isTerminal(a.stderr) && !a.json {
+					fmt.Fprintf(a.stderr, "following %s after seq %d; Ctrl-C ends it\n", printable([]byte(args[0])), after)
 				}
 				return a.tail(ctx, s, after, count)
 			})

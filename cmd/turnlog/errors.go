@@ -78,6 +78,9 @@ func hint(err error) string {
 	if u := (usageError{}); errors.As(err, &u) && u.command != "" {
 		return fmt.Sprintf("See `%s --help`.", u.command)
 	}
+	if a := (advised{}); errors.As(err, &a) {
+		return a.advice
+	}
 	e := (*turn.Error)(nil)
 	if !errors.As(err, &e) || errors.As(err, new(incomplete)) {
 		return ""
@@ -93,8 +96,9 @@ func hint(err error) string {
 		if errors.Is(err, context.Canceled) {
 			return ""
 		}
-		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr names another. If " +
-			"it uses TLS: --tls-ca."
+		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr or TURNLOG_ADDR " +
+			"names another. Give several of its addresses, separated by commas: another node answers when one is " +
+			"down. If it uses TLS: --tls-ca."
 	case turn.Unauthorized:
 		return "Nothing was changed. --user names a user; its secret comes from TURNLOG_SECRET or --secret-file."
 	case turn.Forbidden:

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/turn"
@@ -28,6 +31,26 @@ func (f *expectFlag) Set(s string) error {
 	n, err := strconv.ParseUint(s, 10, 64)
 	f.revision = &n
 	return err
+}
+
+// plainFlagError says what a flag needs where pflag quotes package strconv.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	needs, ok := map[string]string{
+		"revision": "a revision: a number from 0 on",
+		"uint64":   "a number from 0 on",
+		"int":      "a number",
+		"int64":    "a number",
+		"duration": "a duration such as 500ms, 90s or 24h",
+	}[flag.Value.Type()]
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("--%s %q: must be %s", flag.Name, invalid.GetValue(), needs)
 }
 
 func (f *expectFlag) Type() string { return "revision" }

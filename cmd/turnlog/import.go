@@ -36,6 +36,8 @@ type importer struct {
 
 	sessions, added, duplicates, failed atomic.Int64
 
+	described atomic.Int64 // sessions whose metadata was set
+
 	mu    sync.Mutex
 	first error // the first failure, of a line or a session
 }
@@ -106,14 +108,14 @@ func (im *importer) dispatch(ctx context.Context, in *bufio.Reader, memory *sema
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("line %d: %w; the lines before it were written", number, err)
+			return fmt.Errorf("line %d: %w; nothing of this line was written", number, err)
 		}
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
 		l, err := im.parse(number, text)
 		if err != nil {
-			if im.fail(fmt.Errorf("line %d: %v; nothing of this line was written", number, err)) {
+			if im.fail(usagef("line %d: %w; nothing of this line was written", number, err)) {
 				continue
 			}
 			return nil // the workers finish what came before
@@ -143,6 +145,20 @@ func (im *importer) fail(err error) bool {
 		fmt.Fprintf(im.progress.out, "turnlog: %v\n", err)
 	}
 	return im.keepGoing
+}
+
+// outcome adds to the error of an import what was written all the same.
+func (im *importer) outcome(err error) error {
+	added, described := im.added.Load(), im.described.Load()
+	if err == nil || added+described == 0 {
+		return err
+	}
+	set := ""
+	if described > 0 {
+		set = fmt.Sprintf(", and the metadata of %d sessions was set", described)
+	}
+	return partly(err, "Before that, %d messages were added%s. Run the same import again to go on: what is there is "+
+		"recognised.", added, set)
 }
 
 type importTotals struct {

@@ -24,7 +24,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 		case err != bufio.ErrBufferFull:
 			return nil, err
 		case len(text) > maxLineBytes:
-			return nil, fmt.Errorf("is longer than %d MiB: split the session into several lines", maxLineBytes>>20)
+			return nil, usagef("is longer than %d MiB: split the session into several lines", maxLineBytes>>20)
 		}
 	}
 }

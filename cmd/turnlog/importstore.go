@@ -39,8 +39,11 @@ func (im *importer) store(ctx context.Context, l line) error {
 			return err
 		}
 	}
-	if len(l.meta) > 0 {
-		_, err = s.SetMetadata(ctx, l.meta)
+	if len(l.meta) == 0 {
+		return nil
+	}
+	if _, err = s.SetMetadata(ctx, l.meta); err == nil {
+		im.described.Add(1)
 	}
 	return err
 }

@@ -21,6 +21,15 @@ func partly(err error, format string, args ...any) error {
 	return partial{err, fmt.Sprintf(format, args...)}
 }
 
+// advised is an error with advice of its own, instead of that on its kind.
+type advised struct {
+	err    error
+	advice string
+}
+
+func (e advised) Error() string { return e.err.Error() }
+func (e advised) Unwrap() error { return e.err }
+
 // incomplete is the error of a comparison that did not come to an end: nothing was
 // found to differ, and nothing is known to be the same.
 type incomplete struct{ err error }

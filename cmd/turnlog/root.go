@@ -35,11 +35,13 @@ type app struct {
 const exitHelp = `Exit status:
   0  done
   1  failed; nothing was changed, unless the message says otherwise
-  2  the command line or the input is wrong; nothing was changed
+  2  the command line or the input is wrong; nothing was changed, unless the
+     message says otherwise (import: what the lines before were)
   3  the outcome is unknown: the change may or may not have taken place, or
      (cluster checksum) not all states were compared
   4  a condition does not hold (--expect, an id used twice, a session that exists)
-  5  there is no such session`
+  5  there is no such session (info, expire, fork, rm) or member (cluster
+     remove); other commands find no messages in such a session, and end with 0`
 
 func (a *app) rootCommand() *cobra.Command {
 	showVersion := false
@@ -64,10 +66,12 @@ messages, committed on a majority of nodes before a client is told that it was s
 		},
 	}
 	// Not cobra's own flag: it needs text/template, with which the linker drops no method (8 MB).
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainFlagError(err) })
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	f := root.PersistentFlags()
 	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"),
-		"RESP addresses of nodes, separated by commas (TURNLOG_ADDR)")
+		"RESP addresses of nodes, separated by commas; give several, so that the\ncommand works while a node is down "+
+			"(TURNLOG_ADDR)")
 	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace),
 		"keyspace to work in (TURNLOG_NAMESPACE)")
 	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long to retry an operation when no node answers")
@@ -145,7 +149,7 @@ func (a *app) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(client.Config{
+	conf := client.Config{
 		Addrs:        splitAddrs(a.addr),
 		Username:     a.login.user,
 		Password:     secret,
@@ -153,7 +157,11 @@ func (a *app) connect() (*client.Client, error) {
 		Namespace:    a.namespace,
 		RetryFor:     a.timeout,
 		StallTimeout: min(a.timeout, 8*time.Second),
-	})
+	}
+	if !a.json { // whose errors are one object
+		conf.OnRetry = (&trying{out: a.stderr, timeout: a.timeout}).again
+	}
+	c, err := client.New(conf)
 	if err != nil {
 		return nil, usageError{err: err}
 	}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Nobody is told of what a retry soon mends; of an outage that lasts, once.
+func TestTrying(t *testing.T) {
+	var out strings.Builder
+	tr := &trying{out: &out, timeout: 15 * time.Second}
+	step := func(elapsed time.Duration, lines int) {
+		t.Helper()
+		out.Reset()
+		tr.again(errors.New("no leader"), elapsed)
+		if got := strings.Count(out.String(), "\n"); got != lines {
+			t.Errorf("after %v: %q", elapsed, out.String())
+		}
+	}
+	step(10*time.Millisecond, 0)
+	step(900*time.Millisecond, 0)
+	step(1100*time.Millisecond, 2)
+	if text := out.String(); !strings.Contains(text, "no leader") || !strings.Contains(text, "15s (--timeout)") {
+		t.Errorf("%q", text)
+	}
+	step(3*time.Second, 0)
+	step(20*time.Millisecond, 0) // a tail had an answer meanwhile
+	step(2*time.Second, 2)
+}
+
+// A command without a server says what it waits for, long before it gives up.
+func TestSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	addr := freePorts(t, 1)[0]
+	for _, args := range [][]string{{"append", "s", "x"}, {"tail", "s", "--after", "0"}} {
+		p := startProcess(t, nil, append(args, "--timeout", "10m", "--addr", addr)...)
+		p.until("it says so", func() bool {
+			return strings.Contains(p.text(), addr) && strings.Contains(p.text(), "for up to 10m0s (--timeout)")
+		})
+		p.stop(os.Interrupt)
+	}
+}
