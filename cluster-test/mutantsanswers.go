@@ -7,7 +7,7 @@ func answersMutants() []mutant {
 			Edits:    []edit{{Old: "if sent.Load() {", New: "if sent.Load() && false {"}},
 			Catchers: []catcher{{Test: "TestAdminOutcomes", Runs: 1}}},
 		{Name: "part-unsaid", About: "an import that fails does not say what it has added",
-			Edits:    []edit{{Old: "err != nil && added > 0 {", New: "err != nil && added < 0 {"}},
+			Edits:    []edit{{Old: "err == nil || added+described == 0 {", New: "err == nil || added+described >= 0 {"}},
 			Catchers: []catcher{{Test: "TestPartialOutcomes", Runs: 1}}},
 		{Name: "busy-said-to-be-none",
 			About: "a caller whose call waited behind others is told that there was no leader",

@@ -3,6 +3,11 @@ package main
 // clientMutants break the Go client.
 func clientMutants() []mutant {
 	return []mutant{
+		{Name: "caller-blames-network",
+			About: "a call that its caller gave up blames the node for not answering",
+			Edits: []edit{{Old: "return ctx.Err() != nil || errors.Is(err, ErrClosed)",
+				New: "return ctx == nil && errors.Is(err, ErrClosed)"}},
+			Catchers: []catcher{{Test: "TestGivenUpByTheCaller", Runs: 1}, {Test: "TestClosedClient", Runs: 1}}},
 		{Name: "forbidden-settles", About: "a write without an answer counts as refused when its repetition is",
 			Edits:    []edit{{In: "settle", Old: "turn.Forbidden, turn.Internal", New: "turn.Internal"}},
 			Catchers: []catcher{{Test: "TestSettle", Runs: 1}}},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Nobody is told of what a retry soon mends; of an outage that lasts, once.
+// What a retry soon mends is not reported; an outage that lasts is, once.
 func TestTrying(t *testing.T) {
 	var out strings.Builder
 	tr := &trying{out: &out, timeout: 15 * time.Second}
