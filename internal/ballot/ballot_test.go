@@ -186,6 +186,10 @@ func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
 	if r := (<-answers).Response.(*raft.RequestVoteResponse); r.Granted || r.Term != 4000 {
 		t.Errorf("answer: %+v", r)
 	}
+	b.answer(raft.RPC{Command: &raft.AppendEntriesRequest{Term: 3999}, RespChan: answers}, slog.New(slog.DiscardHandler))
+	if r, ok := (<-answers).Response.(*raft.AppendEntriesResponse); !ok || r.Success || r.Term != 4000 {
+		t.Errorf("answer to the leader of an earlier term: %+v", r)
+	}
 }
 
 // Raft gets a candidate that it does not know in the place of one that it does, only if its
@@ -201,12 +205,14 @@ func TestCandidateThatIsNotKnown(t *testing.T) {
 		end     raftlog.Position
 		want    string
 	}{
-		"ahead":             {three, "n4", ahead, "n1"},
-		"as far":            {three, "n4", level, "n4"},
-		"longer, but older": {three, "n4", longer, "n4"},
-		"known":             {three, "n2", ahead, "n2"},
-		"without a vote":    {three, "n0", ahead, "n1"},
-		"no voter is known": {nil, "n4", ahead, "n4"},
+		"ahead":              {three, "n4", ahead, "n1"},
+		"as far":             {three, "n4", level, "n4"},
+		"longer, but older":  {three, "n4", longer, "n4"},
+		"known":              {three, "n2", ahead, "n2"},
+		"without a vote":     {three, "n0", ahead, "n1"},
+		"no voter is known":  {nil, "n4", ahead, "n4"},
+		"one voter is known": {three[1:2], "n4", ahead, "n1"},
+		"without an id":      {three, "", ahead, ""},
 	} {
 		b := asked(openMark(t, simdisk.New()))
 		b.cfg.Configuration = func() raft.Configuration { return raft.Configuration{Servers: c.servers} }

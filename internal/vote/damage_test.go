@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"runtime"
 	"syscall"
@@ -166,6 +167,45 @@ func cutPowerAtEachStep(t *testing.T, disk *simdisk.Disk) {
 	check(disk.Crash(simdisk.LoseAll, rnd), "at the end", false)
 	if cuts < 100*rounds {
 		t.Errorf("the power was cut %d times", cuts)
+	}
+}
+
+// A new node's files are durable once they are made: the identity that makes their absence a loss
+// is written next. A write of them that fails is reported.
+func TestFilesOfANewNodeAreDurable(t *testing.T) {
+	checkVotesAfterPowerCut := func(disk *simdisk.Disk) {
+		t.Helper()
+		s, err := open(t, disk.Crash(simdisk.LoseAll, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(s); got != `term 0, vote for "" in term 0, promised 0` {
+			t.Error(got)
+		}
+		_ = s.Close()
+	}
+	checkVotesAfterPowerCut(begun(t))
+	for _, kind := range []simdisk.Kind{simdisk.Write, simdisk.Sync, simdisk.Rename, simdisk.SyncDir} {
+		disk := simdisk.New()
+		failed := false
+		disk.Fail(func(op simdisk.Op) error {
+			if op.Kind != kind || failed {
+				return nil
+			}
+			failed = true
+			return syscall.EIO
+		})
+		fresh := Config{Disk: disk, Halt: func(err error) { t.Fatal(err) }, Logger: slog.New(slog.DiscardHandler),
+			Member: func() (bool, error) { return false, nil }}
+		if s, err := Open(dir, fresh); !errors.Is(err, syscall.EIO) {
+			t.Errorf("the first %v fails: %v, %v", kind, s, err)
+		}
+		s, err := Open(dir, fresh)
+		if err != nil || !failed {
+			t.Fatalf("after the first %v failed: %v", kind, err)
+		}
+		_ = s.Close()
+		checkVotesAfterPowerCut(disk)
 	}
 }
 

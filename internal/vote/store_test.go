@@ -210,7 +210,26 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	if got := said(s); got != afterVote {
 		t.Errorf("to spend a term in which the node has voted changes that: %s", got)
 	}
+	set(t, s, keyVoteTerm, 8)
+	s.Spend(6)
+	set(t, s, keyVoteTerm, 7)
+	if got := said(s); got != `term 7, vote for "" in term 7, promised 8` {
+		t.Errorf("a term was spent below that of half a vote, or a promise went back: %s", got)
+	}
 	_ = s.Close()
+}
+
+// editPage raises one byte of a file and has its checksum fit.
+func editPage(d *simdisk.Disk, name string, at int) error {
+	f := &pageFile{disk: d, path: "/" + name}
+	r, err := f.read()
+	if err != nil {
+		return err
+	}
+	page := r.encode()
+	page[at] += 32
+	putSum(page)
+	return errors.Join(f.hold(page), f.close())
 }
 
 // The files of a member that are gone, or of another version, are refused, and left as they are.
@@ -228,17 +247,13 @@ func TestLostVoteIsRefused(t *testing.T) {
 		"both are empty": {func(d *simdisk.Disk) error {
 			return errors.Join(d.Cut("/"+FileName, 0), d.Cut("/"+CopyName, 0))
 		}, turn.Corrupt},
-		"the next version": {func(d *simdisk.Disk) error {
-			f := &pageFile{disk: d, path: "/" + CopyName}
-			r, err := f.read()
-			if err != nil {
-				return err
-			}
-			page := r.encode()
-			page[8]++
-			putSum(page)
-			return errors.Join(f.hold(page), f.close())
-		}, turn.Newer},
+		"both are of another kind": {func(d *simdisk.Disk) error {
+			return errors.Join(editPage(d, FileName, 0), editPage(d, CopyName, 0))
+		}, turn.Corrupt},
+		"both name a candidate that is too long": {func(d *simdisk.Disk) error {
+			return errors.Join(editPage(d, FileName, 41), editPage(d, CopyName, 41))
+		}, turn.Corrupt},
+		"the next version": {func(d *simdisk.Disk) error { return editPage(d, CopyName, 8) }, turn.Newer},
 	} {
 		disk := voted(t)
 		if err := c.spoil(disk); err != nil {
