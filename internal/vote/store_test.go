@@ -212,9 +212,16 @@ func TestHalfAVoteIsNone(t *testing.T) {
 	}
 	set(t, s, keyVoteTerm, 8)
 	s.Spend(6)
+	if got := said(s); got != `term 7, vote for "" in term 8, promised 8` {
+		t.Errorf("a term was spent below that of half a vote: %s", got)
+	}
+	s.Spend(9)
+	if got := said(s); got != `term 7, vote for "unknown" in term 9, promised 8` {
+		t.Errorf("a term above that of half a vote was spent: %s", got)
+	}
 	set(t, s, keyVoteTerm, 7)
-	if got := said(s); got != `term 7, vote for "" in term 7, promised 8` {
-		t.Errorf("a term was spent below that of half a vote, or a promise went back: %s", got)
+	if s.Promised() != 8 {
+		t.Errorf("promised %d after a promise of term 8", s.Promised())
 	}
 	_ = s.Close()
 }
