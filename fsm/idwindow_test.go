@@ -206,3 +206,37 @@ func (r *rig) collidingIDs() (id, other string) {
 		byPrint[print] = other
 	}
 }
+
+// Messages are a duplicate only as one append, whole and in its order, however many others are
+// known by their ids.
+func TestKnownMessagesThatAreNoOneAppend(t *testing.T) {
+	r := newRig(t)
+	batch := func(ids string) *turn.Append {
+		o := &turn.Append{Key: sessionA}
+		for _, id := range ids {
+			o.Messages = append(o.Messages, turn.NewMessage{ID: string(id), Data: []byte("of " + string(id))})
+		}
+		return o
+	}
+	r.apply(1, batch("a"), batch("bcd"), batch("e"))
+	for _, flushed := range []bool{false, true} {
+		if flushed {
+			r.flush()
+		}
+		for _, ids := range []string{"acd", "abd", "abce", "ba", "cb", "aa", "abx", "xa", "axb", "abcdex"} {
+			out := r.apply(1, batch(ids))[0]
+			if out.Err == nil || out.Err.Kind != turn.Conflict || out.Err.Revision != 3 {
+				t.Errorf("%q, flushed: %v: %+v, %v; want a conflict at revision 3", ids, flushed, out.Result, out.Err)
+			}
+		}
+		for ids, first := range map[string]uint64{"a": 1, "bcd": 2, "bc": 2, "cd": 3, "abcde": 1} {
+			out := r.apply(1, batch(ids))[0]
+			last := first + uint64(len(ids)) - 1
+			if got := out.Result; out.Err != nil || !got.Duplicate || got.First != first || got.Last != last ||
+				got.Count != 5 {
+				t.Errorf("%q, flushed: %v: %+v, %v; want a duplicate of messages %d to %d", ids, flushed, got, out.Err,
+					first, last)
+			}
+		}
+	}
+}

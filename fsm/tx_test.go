@@ -109,3 +109,44 @@ func TestWatchNoticesExpiry(t *testing.T) {
 		t.Errorf("it was watched after it expired: %+v, %v", out.Result, out.Err)
 	}
 }
+
+// A query in a transaction tells the same of a key as one beside it, whether the key is in memory
+// or in the store.
+func TestQueriesInATransactionTellTheSame(t *testing.T) {
+	r := newRig(t)
+	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
+	fields := []turn.Field{{Name: "x", Value: []byte("1")}, {Name: "y", Value: []byte("2")}}
+	members := []turn.Field{{Name: "x"}, {Name: "y"}}
+	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "1", Data: []byte("p")}, {Data: []byte("q")},
+		{Data: []byte("r")}}},
+		&turn.Trim{Key: sessionA, By: turn.KeepLast, N: 2},
+		&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},
+		&turn.SetString{Key: key("string"), Value: []byte("s")},
+		&turn.SetFields{Key: key("hash"), Type: turn.TypeHash, Fields: fields},
+		&turn.SetFields{Key: key("set"), Type: turn.TypeSet, Fields: members},
+		&turn.AddEntry{Key: key("stream"), Make: turn.IDGiven, ID: turn.EntryID{Time: 5}, Fields: fields})
+	queries := []turn.Query{
+		&turn.Info{Key: sessionA}, &turn.Info{Key: key("hash")}, &turn.Info{Key: key("none")},
+		&turn.Read{Key: sessionA, Limit: 1}, &turn.Read{Key: sessionA, From: turn.FromAfter, Seq: 2},
+		&turn.Read{Key: sessionA, From: turn.FromBefore, Seq: 3}, &turn.Read{Key: key("none")},
+		&turn.List{Key: sessionA, Start: 0, Stop: -1}, &turn.GetString{Key: key("string")},
+		&turn.Fields{Key: key("hash"), Type: turn.TypeHash, Names: []string{"y", "z"}},
+		&turn.AllFields{Key: key("set"), Type: turn.TypeSet},
+		&turn.Entries{Key: key("stream"), Max: turn.MaxEntryID()}, &turn.Count{Namespace: "0"},
+		&turn.Sessions{Namespace: "0", Limit: 9}, &turn.Sessions{Namespace: "0", Limit: 9, List: true},
+	}
+	for _, flushed := range []bool{false, true} {
+		if flushed {
+			r.flush()
+		}
+		for _, q := range queries {
+			out := r.apply(1, &turn.Tx{Steps: []turn.Step{{Query: q}}})[0]
+			if out.Err != nil || out.Result.Steps[0].Err != nil {
+				t.Fatalf("%T: %+v", q, out)
+			}
+			if got, want := out.Result.Steps[0].Result, r.query(q); !reflect.DeepEqual(got, want) {
+				t.Errorf("%T, flushed: %v:\n%+v in a transaction,\n%+v beside it", q, flushed, got, want)
+			}
+		}
+	}
+}
