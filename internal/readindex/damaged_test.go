@@ -38,6 +38,11 @@ func fails(kind turn.Kind) func(context.Context) (turn.Result, bool, error) {
 	}
 }
 
+// untold fails, for damage, without an answer.
+func untold(context.Context) (turn.Result, bool, error) {
+	return turn.Result{}, false, turn.Errorf(turn.Corrupt, "on the way")
+}
+
 func unreachable(context.Context) (turn.Result, bool, error) {
 	return turn.Result{}, false, errors.New("not connected")
 }
@@ -62,6 +67,9 @@ func TestMembersAreAsked(t *testing.T) {
 		"the first is overloaded":        {fails(turn.Overloaded), whole, damage, true, turn.None},
 		"the session does not exist":     {slow, fails(turn.NotFound), damage, true, turn.NotFound},
 		"the key is of another type":     {fails(turn.WrongType), slow, damage, true, turn.WrongType},
+		"the answer would be too large":  {fails(turn.TooLarge), slow, damage, true, turn.TooLarge},
+		"the query is not valid":         {fails(turn.Invalid), slow, damage, true, turn.Invalid},
+		"one cannot tell of its damage":  {untold, fails(turn.Corrupt), damage, false, turn.Corrupt},
 		"all are damaged":                {fails(turn.Corrupt), fails(turn.Corrupt), damage, true, turn.Corrupt},
 		"one of two damaged ones is off": {fails(turn.Corrupt), unreachable, damage, false, turn.Corrupt},
 		"a defect and damage":            {fails(turn.Internal), fails(turn.Corrupt), damage, false, turn.Corrupt},

@@ -1,6 +1,7 @@
 package readindex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -18,7 +19,9 @@ type voters struct {
 	silent   map[string]bool   // do not answer
 	gone     map[string]bool   // cannot be reached
 	asked    []string
-	moved    bool // another node leads
+	moved    bool            // another node leads
+	term     uint64          // of Raft; 0: 5
+	onAsked  func(v *voters) // called with mu held when a voter is asked
 }
 
 func threeVoters() *voters {
@@ -36,13 +39,16 @@ func (v *voters) Alone() bool                        { return false }
 func (v *voters) Raft() (leads bool, term, commit uint64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return !v.moved, 5, 42
+	return !v.moved, cmp.Or(v.term, 5), 42
 }
 
 func (v *voters) Confirm(id string, question []byte, answered func([]byte, error)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.asked = append(v.asked, id)
+	if v.onAsked != nil {
+		v.onAsked(v)
+	}
 	switch {
 	case v.silent[id]:
 	case v.gone[id]:
@@ -87,6 +93,13 @@ func TestReadIndex(t *testing.T) {
 		{"a majority was in a later term", func(v *voters) { v.promised["n2"], v.promised["n3"] = 6, 6 }, false},
 		{"one denies, one is silent", func(v *voters) { v.promised["n2"], v.silent["n3"] = 6, true }, false},
 		{"it leads no more", func(v *voters) { v.moved = true }, false},
+		{"it leads no more when they have answered", func(v *voters) {
+			v.onAsked = func(v *voters) { v.moved = true }
+		}, false},
+		{"it leads in a later term when they have answered", func(v *voters) {
+			v.onAsked = func(v *voters) { v.term = 6 }
+		}, false},
+		{"it leads in a later term, and has applied nothing of it", func(v *voters) { v.term = 6 }, false},
 		{"it is the only voter", func(v *voters) { v.ids = nil }, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,181 @@
+package readindex
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// follower is node n1 of a cluster that n2 leads, and n1's state machine.
+type follower struct {
+	*voters
+	leader  string
+	index   uint64        // the leader's read index
+	slow    time.Duration // how long the leader takes to give it out
+	applied uint64        // on n1
+	arrives uint64        // what n1 applies once it waits
+	halted  bool
+	queries int // that the leader was asked
+}
+
+func (f *follower) Leader() (string, <-chan struct{})  { return f.leader, nil }
+func (f *follower) Serving() (uint64, <-chan struct{}) { return 0, nil }
+
+func (f *follower) ReadIndex(context.Context, string) (uint64, error) {
+	time.Sleep(f.slow)
+	return f.index, nil
+}
+
+func (f *follower) Query(context.Context, string, []byte) (turn.Result, bool, error) {
+	f.queries++
+	return turn.Result{Index: 1000}, false, nil
+}
+
+func (f *follower) Applied() (index, term uint64) { return f.applied, 5 }
+
+func (f *follower) WaitApplied(ctx context.Context, index uint64) error {
+	f.applied = max(f.applied, f.arrives)
+	if f.applied >= index {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// local is State for a follower, whose Query is that of Peers.
+type local struct{ *follower }
+
+func (l local) Query(turn.Query) (turn.Result, error) {
+	if l.halted {
+		return turn.Result{}, fsm.ErrHalted
+	}
+	return turn.Result{Index: l.applied}, nil
+}
+
+func (l local) Damage() (error, bool) { return nil, l.halted }
+
+// start returns the Reader of n1, whose rounds are held until the test ends.
+func (f *follower) start(t *testing.T) *Reader {
+	r := New(Config{Self: "n1", Cluster: f, Peers: f, State: local{f}, LeaderWait: time.Second, RoundLimit: time.Second})
+	f.hold(t, r)
+	return r
+}
+
+// hold holds rounds until the test ends.
+func (f *follower) hold(t *testing.T, r *Reader) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { r.Follow(ctx) })
+	running.Go(func() { r.Lead(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+}
+
+var anyQuery = &turn.Info{Key: turn.Key{Namespace: "0", Name: "s"}}
+
+// A follower answers a linearizable query if it has applied the read index, or does so at once; all
+// others go to the leader.
+func TestFollowerAnswersWhatItHasApplied(t *testing.T) {
+	for name, c := range map[string]struct {
+		f    follower
+		want uint64
+	}{
+		"it has applied as much": {follower{index: 42, applied: 42}, 42},
+		"it has applied more":    {follower{index: 42, applied: 43}, 43},
+		"an entry is missing":    {follower{index: 42, applied: 41}, 1000},
+		"the entry comes":        {follower{index: 42, applied: 40, arrives: 42}, 42},
+		"not all of them come":   {follower{index: 42, applied: 40, arrives: 41}, 1000},
+		"its state is halted":    {follower{index: 42, applied: 42, halted: true}, 1000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c.f.voters, c.f.leader = threeVoters(), "n2"
+				r := c.f.start(t)
+				res, err := r.Query(t.Context(), anyQuery, turn.Consistency{})
+				if err != nil || res.Index != c.want {
+					t.Errorf("answered as of %d, %v; want %d", res.Index, err, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A bounded read is answered here for so long after this node had all that was committed; that is
+// when it asked for the read index, not when it got it.
+func TestBoundedReadsAreYoungEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &follower{voters: threeVoters(), leader: "n2", index: 42, applied: 42, slow: 300 * time.Millisecond}
+		r := f.start(t)
+		read := func(age time.Duration, want uint64) {
+			t.Helper()
+			res, err := r.Query(t.Context(), anyQuery, turn.Consistency{Level: turn.Bounded, MaxAge: age})
+			if err != nil || res.Index != want {
+				t.Errorf("no older than %v: answered as of %d, %v; want %d", age, res.Index, err, want)
+			}
+		}
+		const age = time.Second
+		if r.Within(time.Hour) {
+			t.Error("a state of which nothing is known is young")
+		}
+		began := time.Now()
+		read(age, 42)
+		if took := time.Since(began); took != f.slow || !r.Within(f.slow) || r.Within(f.slow-1) {
+			t.Errorf("fresh as of the answer, not of the question, after %v", took)
+		}
+		f.leader = ""
+		read(age, 42)
+		time.Sleep(age - f.slow)
+		read(age, 42)
+		time.Sleep(1)
+		if _, err := r.Query(t.Context(), anyQuery, turn.Consistency{Level: turn.Bounded, MaxAge: age}); turn.KindOf(err) !=
+			turn.Unavailable {
+			t.Errorf("a state that is too old is read without a leader: %v", err)
+		}
+		f.leader, f.index = "n2", 43
+		read(age, 1000)
+		if r.Within(age) {
+			t.Error("a state that lacks an entry is fresh")
+		}
+	})
+}
+
+// A node answers the query of another one as the leader only once it has applied the read index, and
+// only if it leads.
+func TestOthersAreAnsweredByTheLeader(t *testing.T) {
+	for name, answer := range map[string]func(*Reader, context.Context) (turn.Result, error){
+		"Answer":       func(r *Reader, ctx context.Context) (turn.Result, error) { return r.Answer(ctx, anyQuery) },
+		"AnswerMember": func(r *Reader, ctx context.Context) (turn.Result, error) { return r.AnswerMember(ctx, anyQuery) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &leading{follower{voters: threeVoters(), leader: "n1", applied: 40, arrives: 42}}
+				r := New(Config{Self: "n1", Cluster: l, Peers: l, State: local{&l.follower}, LeaderWait: time.Second,
+					RoundLimit: time.Second})
+				l.hold(t, r)
+				if res, err := answer(r, t.Context()); err != nil || res.Index != 42 {
+					t.Errorf("answered as of %d, %v; want 42", res.Index, err)
+				}
+				l.applied, l.arrives = 40, 41
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if res, err := answer(r, ctx); err == nil || turn.AsError(err).Kind != turn.Internal {
+					t.Errorf("without entry 42: answered as of %d, %v", res.Index, err)
+				}
+				l.applied, l.moved = 42, true
+				if res, err := answer(r, t.Context()); !errors.Is(err, ErrNotLeader) {
+					t.Errorf("not as the leader: answered as of %d, %v", res.Index, err)
+				}
+			})
+		})
+	}
+}
+
+// leading is a follower that leads.
+type leading struct{ follower }
+
+func (l *leading) Serving() (uint64, <-chan struct{}) { return 5, nil }
