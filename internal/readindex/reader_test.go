@@ -21,7 +21,7 @@ type follower struct {
 	applied uint64        // on n1
 	arrives uint64        // what n1 applies once it waits
 	halted  bool
-	queries int // that the leader was asked
+	fails   error // of every query
 }
 
 func (f *follower) Leader() (string, <-chan struct{})  { return f.leader, nil }
@@ -33,8 +33,7 @@ func (f *follower) ReadIndex(context.Context, string) (uint64, error) {
 }
 
 func (f *follower) Query(context.Context, string, []byte) (turn.Result, bool, error) {
-	f.queries++
-	return turn.Result{Index: 1000}, false, nil
+	return turn.Result{Index: 1000}, false, f.fails
 }
 
 func (f *follower) Applied() (index, term uint64) { return f.applied, 5 }
@@ -55,7 +54,7 @@ func (l local) Query(turn.Query) (turn.Result, error) {
 	if l.halted {
 		return turn.Result{}, fsm.ErrHalted
 	}
-	return turn.Result{Index: l.applied}, nil
+	return turn.Result{Index: l.applied}, l.fails
 }
 
 func (l local) Damage() (error, bool) { return nil, l.halted }
@@ -101,6 +100,44 @@ func TestFollowerAnswersWhatItHasApplied(t *testing.T) {
 					t.Errorf("answered as of %d, %v; want %d", res.Index, err, c.want)
 				}
 			})
+		})
+	}
+}
+
+// Why a query fails is told, whichever node answers it at whatever level.
+func TestErrorsOfQueriesAreTold(t *testing.T) {
+	for _, c := range []struct {
+		level  turn.Level
+		leader string
+		lacks  uint64
+	}{{turn.Stale, "n2", 0}, {turn.Bounded, "n2", 0}, {turn.Bounded, "n2", 1}, {turn.Linearizable, "n2", 0},
+		{turn.Linearizable, "n2", 1}, {turn.Linearizable, "n1", 0}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &leading{follower{voters: threeVoters(), leader: c.leader, index: 42, applied: 42 - c.lacks,
+				fails: turn.Errorf(turn.WrongType, "the key holds a hash")}}
+			r := New(Config{Self: "n1", Cluster: l, Peers: l, State: local{&l.follower}, LeaderWait: time.Second,
+				RoundLimit: time.Second})
+			l.hold(t, r)
+			res, err := r.Query(t.Context(), anyQuery, turn.Consistency{Level: c.level, MaxAge: time.Second})
+			if turn.KindOf(err) != turn.WrongType {
+				t.Errorf("%+v: %+v, %v", c, res, err)
+			}
+		})
+	}
+}
+
+// The leader answers once it has applied the read index.
+func TestLeaderAnswersWhatItHasApplied(t *testing.T) {
+	for arrives, want := range map[uint64]turn.Kind{42: turn.None, 41: turn.Unavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &leading{follower{voters: threeVoters(), leader: "n1", applied: 40, arrives: arrives}}
+			r := New(Config{Self: "n1", Cluster: l, Peers: l, State: local{&l.follower}, LeaderWait: time.Second,
+				RoundLimit: time.Second})
+			l.hold(t, r)
+			res, err := r.Query(t.Context(), anyQuery, turn.Consistency{})
+			if turn.KindOf(err) != want || err == nil && res.Index != 42 {
+				t.Errorf("entry %d arrives: answered as of %d, %v", arrives, res.Index, err)
+			}
 		})
 	}
 }
