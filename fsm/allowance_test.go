@@ -320,8 +320,8 @@ func TestCostsOfPopAndSearch(t *testing.T) {
 	r.fill(8, 10)
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.closeTx()
-	h, err := r.m.find(layout.JoinKey(sessionA))
+	defer r.m.keys.closeTx()
+	h, err := r.m.keys.Find(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -333,24 +333,24 @@ func TestCostsOfPopAndSearch(t *testing.T) {
 			fits bool
 		}{{smallPop, smallPop, true}, {smallPop, smallPop - 1, false}, {5, 5 * message, true}, {5, 5*message - 1, false},
 			{8, 8 * message, true}, {1 << 40, 8 * message, true}, {9, 8*message - 1, false}, {0, 0, true}} {
-			r.m.allowance = allowance{left: c.left}
-			err := r.m.affordPop(h, end, c.n)
+			r.m.keys.allowance = allowance{left: c.left}
+			err := r.m.keys.affordPop(h, end, c.n)
 			if (err == nil) != c.fits || !c.fits && turn.KindOf(err) != turn.Overloaded {
 				t.Errorf("%d messages from end %d, %d left: %v", c.n, end, c.left, err)
 			}
-			if c.fits && r.m.allowance.left != c.left {
-				t.Errorf("to look at %d messages cost %d", c.n, c.left-r.m.allowance.left)
+			if left := r.m.keys.allowance.left; c.fits && left != c.left || !c.fits && c.n > smallPop && left != 0 {
+				t.Errorf("%d messages from end %d, %d left: %d are left after a look at them", c.n, end, c.left, left)
 			}
 		}
 	}
 	for left, want := range map[int]int{8 * passedCost: 8, 8*passedCost - 1: 7, 3*passedCost + 5: 3, 1: 0, 0: 0} {
-		r.m.allowance = allowance{left: left}
-		v, err := r.m.view(h)
+		r.m.keys.allowance = allowance{left: left}
+		v, err := r.m.keys.view(h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := 0
-		err = r.m.searchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
+		err = r.m.keys.allowance.searchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
 		if seen != want || (err == nil) != (want == 8) {
 			t.Errorf("%d left: a search saw %d messages, want %d: %v", left, seen, want, err)
 		}
@@ -363,19 +363,19 @@ func TestSearchPassesPayloads(t *testing.T) {
 	r.fill(8, 100*passedBytes)
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()
-	defer r.m.closeTx()
-	h, err := r.m.find(layout.JoinKey(sessionA))
+	defer r.m.keys.closeTx()
+	h, err := r.m.keys.Find(layout.JoinKey(sessionA))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for left, want := range map[int]int{8 * (passedCost + 100): 8, 8*(passedCost+100) - 1: 7, 2 * (passedCost + 100): 2} {
-		r.m.allowance = allowance{left: left}
-		v, err := r.m.view(h)
+		r.m.keys.allowance = allowance{left: left}
+		v, err := r.m.keys.view(h)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := 0
-		err = r.m.searchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
+		err = r.m.keys.allowance.searchList(&v, turn.Tail, h.Count(), func(*layout.Record) bool { seen++; return true })
 		if seen != want || (err == nil) != (want == 8) {
 			t.Errorf("%d left: a search saw %d messages, want %d: %v", left, seen, want, err)
 		}
