@@ -16,7 +16,7 @@ GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: sdk-typescript packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: sdk-typescript sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -143,6 +143,16 @@ redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/ch
 
 client-suites: build ## run the test suites of redis-py, go-redis and ioredis (ten minutes, as root on Linux); IOREDIS=/path/to/its/repository, SUITES="go-redis" for less, SERVER=redis to compare
 	IOREDIS="$(IOREDIS)" SERVER="$(SERVER)" test/scripts/client-suites/run.sh $(SUITES)
+
+sdk-python: build ## lint and test the Python package against a real cluster (two minutes)
+	sdk/python/install.sh
+	bin/sdk-python/bin/ruff check sdk/python
+	bin/sdk-python/bin/mypy --config-file sdk/python/pyproject.toml sdk/python/src
+	bin/sdk-python/bin/pytest -q -c sdk/python/pyproject.toml $(or $(ARGS),sdk/python/tests)
+
+sdk-python-short: build ## the same without what is slow: no fresh environments, no frameworks (half a minute)
+	sdk/python/install.sh
+	bin/sdk-python/bin/pytest -q -c sdk/python/pyproject.toml -m 'not slow' sdk/python/tests
 
 test-deps:
 	@./test/scripts/install-test-deps.sh

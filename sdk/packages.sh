@@ -9,6 +9,14 @@ typescript() {
 	npm pack --silent ./typescript --pack-destination ../dist
 }
 
-for package in "${@:-typescript}"; do
+python() {
+	python/install.sh
+	../bin/sdk-python/bin/python -m build --no-isolation --outdir ../dist python
+}
+
+if (($# == 0)); then
+	set -- typescript python
+fi
+for package; do
 	"$package"
 done

@@ -1,0 +1,1 @@
+"""The client for asyncio; the names are in ``turnlog``."""

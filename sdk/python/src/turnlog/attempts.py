@@ -1,0 +1,89 @@
+"""The attempts of one call: when another is made, and what the caller is told at last."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from .config import Config
+from .errors import (
+    CorruptError,
+    ForbiddenError,
+    InternalError,
+    NewerVersionError,
+    OverloadedError,
+    ReadOnlyError,
+    TurnlogError,
+    UnauthorizedError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from .operation import Again, Operation
+
+PAUSE_FIRST = 0.01
+PAUSE_MOST = 0.5
+
+# After an attempt whose outcome is unknown, these do not settle the matter: they are not
+# answers of the state machine, which would have recognised the ids.
+UNSETTLING = (
+    UnavailableError,
+    OverloadedError,
+    ReadOnlyError,
+    UnauthorizedError,
+    ForbiddenError,
+    InternalError,
+    NewerVersionError,
+    CorruptError,
+)
+
+
+class Attempts:
+    """Decides after each failed attempt of one call. Times are of the clock ``now``."""
+
+    __slots__ = ("_again", "_deadline", "_now", "_pause", "_retry_until", "_uncertain", "made")
+
+    def __init__(
+        self,
+        operation: Operation[Any],
+        config: Config,
+        start: float,
+        deadline: float | None,
+        now: Callable[[], float],
+    ) -> None:
+        self._again = operation.again
+        self._deadline = deadline
+        self._retry_until = start + config.retry_for
+        self._pause = PAUSE_FIRST
+        self._now = now
+        self._uncertain = False  # an attempt before may have been carried out
+        self.made = 1
+
+    def failed(self, error: TurnlogError) -> float:
+        """Return the seconds to wait before the next attempt, or raise what the caller is told."""
+        unknown = isinstance(error, UnknownOutcomeError)
+        self._uncertain = self._uncertain or unknown
+        if not unknown and not isinstance(error, (UnavailableError, OverloadedError)):
+            raise self._settled(error)
+        if unknown and self._again is Again.NEVER:
+            raise error
+        now = self._now()
+        if self._deadline is not None and now + self._pause > self._deadline:
+            raise self._settled(error, timed_out=True)
+        if now + self._pause > self._retry_until:
+            raise self._settled(error)
+        wait = self._pause * random.uniform(0.5, 1.5)  # noqa: S311
+        self._pause = min(2 * self._pause, PAUSE_MOST)
+        self.made += 1
+        return wait
+
+    def _settled(self, error: TurnlogError, *, timed_out: bool = False) -> TurnlogError:
+        error.timed_out = error.timed_out or timed_out
+        if not self._uncertain or not isinstance(error, UNSETTLING):
+            return error
+        unknown = UnknownOutcomeError(
+            f"an earlier attempt may have taken place, but its reply was lost (then: {error})",
+            timed_out=error.timed_out,
+        )
+        unknown.__cause__ = error
+        return unknown

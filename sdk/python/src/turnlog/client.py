@@ -1,0 +1,162 @@
+"""The client for threads, gevent and forking servers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from . import failure, requests, tracing
+from .aio.client import AsyncClient
+from .attempts import Attempts
+from .clientbase import ClientBase, deadline_of, decoded, passed
+from .connection import Connection
+from .errors import TurnlogError
+from .forking import reset_in_child
+from .node import Node
+from .operation import Operation, T
+from .requests import Key
+from .result import SessionInfo, SessionPage
+from .router import Router
+from .session import Session
+
+
+class Client(ClientBase):
+    """Talks to a cluster, within one namespace.
+
+    Any number of threads may share it, and processes that are forked from this one may go on
+    using it. Calls raise TurnlogError, whose ``outcome`` says whether a write took place.
+    """
+
+    def _start(self) -> None:
+        self._aio: AsyncClient | None = None
+        self._router = Router([Node(a, self.config) for a in self.config.addresses])
+        reset_in_child(self._router)
+        for node in self._router.nodes:
+            reset_in_child(node)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def aio(self) -> AsyncClient:
+        """The client for asyncio with the same configuration. It has connections of its own."""
+        if self._aio is None:
+            self._aio = AsyncClient.from_config(self.config)
+        return self._aio
+
+    def close(self) -> None:
+        """Close the connections. Later calls fail."""
+        for node in self._router.nodes:
+            node.close()
+
+    def session(self, key: Key) -> Session:
+        """Return a handle on the session of that key, 1 to 512 bytes; this sends nothing."""
+        return Session(self, key, self.config.timeout)
+
+    def sessions(self, prefix: Key = "") -> Iterator[SessionInfo]:
+        """Yield the sessions whose keys begin with prefix, in the order of their keys.
+
+        Sessions that come or go meanwhile may be missed or seen.
+        """
+        cursor = ""
+        while True:
+            page = self.sessions_page(prefix, cursor)
+            yield from page.sessions
+            cursor = page.cursor
+            if not cursor:
+                return
+
+    def sessions_page(self, prefix: Key = "", cursor: str = "", limit: int = 1000) -> SessionPage:
+        """Return up to limit sessions after cursor, and the cursor of the next page."""
+        return self.run(requests.list_sessions(prefix, cursor, limit), self.config.timeout)
+
+    def erase(self, prefix: Key) -> int:
+        """Delete every session whose key begins with prefix; return how many there were.
+
+        It is not atomic: a session created meanwhile may stay.
+        """
+        return self.run(requests.erase(prefix), self.config.timeout)
+
+    def erase_all(self) -> int:
+        """Delete every session of the namespace; return how many there were."""
+        return self.run(requests.erase_all(), self.config.timeout)
+
+    def cluster(self) -> dict[str, Any]:
+        """Return the cluster as the node that answers sees it, with the fields of ``GET /v1/cluster``."""
+        return self.run(requests.cluster(), self.config.timeout)
+
+    def run(self, operation: Operation[T], timeout: float | None) -> T:
+        """Carry out an operation: send it until it is answered for good."""
+        if self.config.tracer is None:
+            return decoded(operation, self._run(operation, timeout, None))
+        with tracing.span(self.config, operation) as span:
+            return decoded(operation, self._run(operation, timeout, span))
+
+    def _run(self, operation: Operation[Any], timeout: float | None, span: tracing.Span | None) -> Any:
+        start = time.monotonic()
+        deadline = deadline_of(start, timeout)
+        attempts: Attempts | None = None
+        while True:
+            node = self._router.pick()
+            try:
+                reply = self._attempt(node, operation, deadline)
+            except TurnlogError as e:
+                if failure.of_node(e):
+                    self._router.failed(node)
+                attempts = attempts or Attempts(operation, self.config, start, deadline, time.monotonic)
+                wait = attempts.failed(e)
+            else:
+                self._router.worked(node)
+                if span is not None:
+                    span.answered(node.address, attempts.made if attempts else 1)
+                return reply
+            time.sleep(wait)
+
+    def _attempt(self, node: Node, operation: Operation[Any], deadline: float | None) -> Any:
+        connection = node.take(deadline)
+        if passed(deadline):
+            node.give_back(connection)
+            raise failure.too_late()
+        connection.waits.deadline = deadline
+        connection.waits.stall = operation.stall(self.config.stall_timeout)
+        try:
+            reply = connection.exchange(operation.request)
+        except (RedisError, OSError) as e:
+            error = failure.reply_error(e)
+            if error is not None and connection.is_open():
+                node.give_back(connection)
+            else:
+                node.drop(connection)
+            raise error or failure.lost(operation, node.address, e, timed_out=passed(deadline)) from e
+        except BaseException:  # KeyboardInterrupt, GreenletExit: the reply is still on its way
+            node.drop(connection)
+            raise
+        node.give_back(connection)
+        return reply
+
+    def dial(self, deadline: float | None) -> tuple[Node, Connection]:
+        """Open a connection that no other call shares, for what takes its time."""
+        node = self._router.pick()
+        if node.closed:
+            node.take(deadline)
+        try:
+            return node, node.dial(deadline)
+        except TurnlogError as e:
+            if failure.of_node(e):
+                self._router.failed(node)
+            raise
+
+    def worked(self, node: Node) -> None:
+        """Note that a node answered."""
+        self._router.worked(node)
+
+    def failed(self, node: Node) -> None:
+        """Note that a node gave no useful answer."""
+        self._router.failed(node)

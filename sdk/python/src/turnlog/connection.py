@@ -1,0 +1,149 @@
+"""A connection of redis-py, with deadlines in place of its retries and timeouts."""
+
+from __future__ import annotations
+
+import inspect
+import select
+import socket
+import ssl
+import time
+from typing import Any
+
+import redis.connection
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from .config import Address, Config
+
+
+def quiet(parameters: Any) -> dict[str, Any]:
+    """Return the options that keep a connection of any supported redis-py from doing more
+    than it is told: no retries, no pings, no report of its own name.
+    """
+    options = {"retry": Retry(NoBackoff(), 0), "health_check_interval": 0, "protocol": 3}
+    if "driver_info" in parameters:
+        return options | {"driver_info": None}
+    return options | {"lib_name": None, "lib_version": None}
+
+
+QUIET = quiet(inspect.signature(redis.connection.AbstractConnection.__init__).parameters)
+
+
+def credentials(config: Config) -> dict[str, Any]:
+    """Return the options that authenticate."""
+    if not config.password:
+        return {}
+    return {"username": config.username or "default", "password": config.password}
+
+
+class DeadlineSocket:
+    """A socket on which every wait ends at the deadline, or when the peer stalls."""
+
+    __slots__ = ("_sock", "_waits")
+
+    def __init__(self, sock: socket.socket, waits: Waits) -> None:
+        self._sock = sock
+        self._waits = waits
+
+    def recv(self, size: int) -> bytes:
+        """Receive up to size bytes."""
+        self._sock.settimeout(self._waits.longest())
+        return self._sock.recv(size)
+
+    def recv_into(self, buffer: Any) -> int:
+        """Receive into a buffer."""
+        self._sock.settimeout(self._waits.longest())
+        return self._sock.recv_into(buffer)
+
+    def sendall(self, data: Any) -> None:
+        """Send all of the data."""
+        self._sock.settimeout(self._waits.longest())
+        self._sock.sendall(data)
+
+    def settimeout(self, _: float | None) -> None:
+        """Ignore redis-py's own timeouts."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sock, name)
+
+
+class Waits:
+    """How long a connection may wait. Times are of ``time.monotonic``."""
+
+    __slots__ = ("deadline", "stall")
+
+    def __init__(self) -> None:
+        self.deadline: float | None = None
+        self.stall: float | None = None  # seconds without a byte; None: no limit
+
+    def longest(self) -> float | None:
+        """Return how long the next wait may take; raises TimeoutError at the deadline."""
+        if self.deadline is None:
+            return self.stall
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the deadline has passed")
+        return left if self.stall is None else min(left, self.stall)
+
+    def passed(self) -> bool:
+        """Whether the deadline has passed."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+
+class Connection(redis.connection.Connection):
+    """A connection to a node, authenticated and in the client's namespace."""
+
+    def __init__(self, address: Address, config: Config) -> None:
+        host, port = address
+        super().__init__(host=host, port=port, redis_connect_func=self._greet, **credentials(config), **QUIET)
+        self.waits = Waits()
+        self._config = config
+
+    def _connect(self) -> Any:
+        longest = self.waits.longest()
+        self.socket_connect_timeout = longest
+        sock = super()._connect()
+        if self._config.tls is not None:
+            sock.settimeout(self.waits.longest())
+            sock = encrypted(sock, self._config.tls, self.host)
+        return DeadlineSocket(sock, self.waits)
+
+    def _greet(self, _: Any) -> None:
+        """Agree on RESP3, authenticate, and select the namespace, which is confirmed before
+        any other request is sent: a request must never run in another one.
+        """
+        self.on_connect()
+        self.send_command("TURN.NS", self._config.namespace)
+        self.read_response()
+
+    def usable(self) -> bool:
+        """Whether the idle connection is still open: an open one has nothing to read."""
+        sock = self._sock
+        return sock is not None and not readable(sock)
+
+    def is_open(self) -> bool:
+        """Whether redis-py has kept the connection, as it does after most error replies."""
+        return self._sock is not None
+
+    def exchange(self, request: tuple[Any, ...]) -> Any:
+        """Send a request and return its reply."""
+        self.send_command(*request)
+        return self.read_response(disable_decoding=True)
+
+
+def encrypted(sock: Any, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
+    """Encrypt a connected socket."""
+    try:
+        return tls.wrap_socket(sock, server_hostname=host)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def readable(sock: Any) -> bool:
+    """Whether there is something to read at once, the end included."""
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([sock.fileno()], [], [], 0)[0])

@@ -1,0 +1,117 @@
+"""Reads replies, which are RESP3 maps with bytes as keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from .errors import InternalError
+from .message import Message
+from .result import Appended, History, Popped, Removed, SessionInfo, SessionPage
+
+Reply = dict[bytes, Any]
+
+
+def messages(found: list[list[Any]]) -> list[Message]:
+    """Read an array of [seq, time, id, payload]."""
+    return [Message(seq, time, id_.decode("utf-8", "surrogateescape"), data) for seq, time, id_, data in found]
+
+
+def appended(reply: Reply, ids: tuple[str, ...]) -> Appended:
+    """Read the reply to an append, replace or fork."""
+    return Appended(
+        reply[b"first_seq"],
+        reply[b"last_seq"],
+        reply[b"revision"],
+        reply[b"count"],
+        bool(reply.get(b"duplicate")),
+        reply.get(b"removed", 0),
+        ids,
+    )
+
+
+def removed(reply: Reply) -> Removed:
+    """Read the reply to a trim or clear."""
+    return Removed(reply[b"removed"], reply[b"revision"], reply.get(b"count", 0))
+
+
+def deleted(reply: Reply) -> bool:
+    """Read the reply to a delete."""
+    return bool(reply[b"removed"] > 0)
+
+
+def erased(reply: Reply) -> int:
+    """Read the reply to an erase."""
+    return int(reply[b"removed"])
+
+
+def changed(reply: int) -> bool:
+    """Read the reply to an expire."""
+    return reply > 0
+
+
+def revision(reply: Reply) -> int:
+    """Read the reply to a change of metadata."""
+    return int(reply[b"revision"])
+
+
+def popped(reply: Reply) -> Popped:
+    """Read the reply to a pop."""
+    return Popped(messages(reply[b"messages"]), reply[b"revision"], reply[b"count"])
+
+
+def history(reply: Reply) -> History:
+    """Read the reply to a read."""
+    return History(
+        messages(reply[b"messages"]),
+        reply[b"revision"],
+        reply[b"incarnation"],
+        reply[b"first_seq"],
+        reply[b"last_seq"],
+        reply[b"count"],
+        bool(reply[b"more"]),
+    )
+
+
+def metadata(reply: Reply | None) -> dict[str, str]:
+    """Read metadata."""
+    return {text(k): text(v) for k, v in (reply or {}).items()}
+
+
+def session_info(reply: Reply | None) -> SessionInfo | None:
+    """Read the description of a session; None if there is none."""
+    if reply is None:
+        return None
+    return SessionInfo(
+        text(reply[b"key"]),
+        reply[b"incarnation"],
+        reply[b"count"],
+        reply[b"bytes"],
+        reply[b"first_seq"],
+        reply[b"last_seq"],
+        reply[b"revision"],
+        reply[b"created"],
+        reply[b"updated"],
+        reply[b"expires_at"],
+        reply[b"slide_ms"],
+        metadata(reply[b"metadata"]),
+    )
+
+
+def session_page(reply: Reply) -> SessionPage:
+    """Read a page of sessions."""
+    found = (session_info(s) for s in reply[b"sessions"])
+    return SessionPage([s for s in found if s], text(reply[b"cursor"]))
+
+
+def cluster(reply: bytes) -> dict[str, Any]:
+    """Read the description of the cluster."""
+    described = json.loads(reply)
+    if not isinstance(described, dict):
+        raise InternalError("the server's reply cannot be decoded: no JSON object")
+    return described
+
+
+def text(found: bytes) -> str:
+    """Return a key or value as text; bytes that are not UTF-8 become lone surrogates."""
+    return found.decode("utf-8", "surrogateescape")

@@ -1,0 +1,98 @@
+"""Translates what redis-py raises."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from redis import exceptions as redis_errors
+
+from . import errors
+from .errors import ConflictError, TurnlogError, UnavailableError, UnknownOutcomeError
+from .operation import Again, Operation
+
+# turnlog's codes, and those of Redis that come before a request reaches a command.
+KINDS: dict[str, type[TurnlogError]] = {
+    kind.code: kind
+    for kind in vars(errors).values()
+    if isinstance(kind, type) and issubclass(kind, TurnlogError) and kind is not TurnlogError
+} | {
+    "UNKNOWNRESULT": errors.UnknownOutcomeError,
+    "NOAUTH": errors.UnauthorizedError,
+    "WRONGPASS": errors.UnauthorizedError,
+    "NOPERM": errors.ForbiddenError,
+    "LOADING": errors.UnavailableError,
+    "OOM": errors.OverloadedError,
+    "READONLY": errors.ReadOnlyError,
+    "MISCONF": errors.ReadOnlyError,
+    "WRONGTYPE": errors.WrongTypeError,
+}
+
+# redis-py cuts these codes off the text.
+BY_CLASS: tuple[tuple[type[Exception], type[TurnlogError]], ...] = (
+    (redis_errors.BusyLoadingError, errors.UnavailableError),
+    (redis_errors.AuthenticationError, errors.UnauthorizedError),
+    (redis_errors.AuthorizationError, errors.UnauthorizedError),
+    (redis_errors.NoPermissionError, errors.ForbiddenError),
+    (redis_errors.OutOfMemoryError, errors.OverloadedError),
+    (redis_errors.ReadOnlyError, errors.ReadOnlyError),
+)
+REVISION = re.compile(r"revision=(\d+) ?")
+TOO_MANY_CLIENTS = "max number of clients reached"
+
+
+def reply_error(error: Exception) -> TurnlogError | None:
+    """Return the server's error reply that redis-py raised as ``error``, None if it is none."""
+    message = str(error)
+    if TOO_MANY_CLIENTS in message:
+        return UnavailableError(message)
+    for redis_class, kind in BY_CLASS:
+        if isinstance(error, redis_class):
+            return kind(message)
+    if not isinstance(error, redis_errors.ResponseError):
+        return None
+    code, _, rest = message.partition(" ")
+    if code == ConflictError.code:
+        found = REVISION.match(rest)
+        if found:
+            return ConflictError(rest[found.end() :], revision=int(found[1]))
+        return ConflictError(rest)
+    if code in KINDS:
+        return KINDS[code](rest)
+    return errors.InvalidError(message)
+
+
+def lost(operation: Operation[Any], address: str, error: BaseException, *, timed_out: bool) -> TurnlogError:
+    """Return the error of an attempt whose reply did not come."""
+    what = f"no answer to {operation.command} from {address} ({error or type(error).__name__})"
+    if operation.again is Again.HARMLESS:
+        return UnavailableError(f"{what}; nothing was changed", timed_out=timed_out)
+    return UnknownOutcomeError(f"{what}; it may have been carried out", timed_out=timed_out)
+
+
+def unreachable(address: str, error: BaseException, *, timed_out: bool) -> TurnlogError:
+    """Return the error of a connection that could not be made."""
+    reply = reply_error(error) if isinstance(error, Exception) else None
+    if reply is None:
+        return UnavailableError(f"{address} cannot be reached: {error}; nothing was sent", timed_out=timed_out)
+    reply.message = f"{address} rejects the connection: {reply.message}"
+    return reply
+
+
+def unreadable(operation: Operation[Any], error: Exception) -> TurnlogError:
+    """Return the error of a reply that cannot be decoded: a write has taken place."""
+    harmless = operation.again is Again.HARMLESS
+    return errors.InternalError(
+        f"the reply to {operation.command} cannot be decoded: {error!r}",
+        outcome="not_applied" if harmless else "applied",
+    )
+
+
+def of_node(error: TurnlogError) -> bool:
+    """Whether another node may do better."""
+    return isinstance(error, (UnavailableError, UnknownOutcomeError))
+
+
+def too_late() -> TurnlogError:
+    """Return the error of a call whose deadline passed before it was sent."""
+    return UnavailableError("the deadline passed before the request was sent", timed_out=True)

@@ -1,0 +1,120 @@
+"""What operations return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .message import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did. When it is returned, a majority of the nodes has it on disk.
+
+    Attributes:
+        first_seq: The seq of its first message.
+        last_seq: The seq of its last message.
+        revision: The session's revision then, to expect next.
+        count: How many messages the session holds.
+        duplicate: These ids were appended before, by an earlier call or by an attempt of this
+            one whose reply was lost; seqs and revision are those of that append.
+        removed: How many messages ``replace`` removed.
+        ids: The ids of the messages.
+    """
+
+    first_seq: int
+    last_seq: int
+    revision: int
+    count: int
+    duplicate: bool
+    removed: int
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What a trim or clear did.
+
+    Attributes:
+        removed: How many messages it removed.
+        revision: The session's revision then.
+        count: How many messages the session still holds.
+    """
+
+    removed: int
+    revision: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Popped:
+    """What a pop removed: the messages in the order of removal."""
+
+    messages: list[Message]
+    revision: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a read found; all zero for a session that does not exist.
+
+    Attributes:
+        messages: In commit order.
+        revision: To pass as ``expect`` to a write that depends on what was read.
+        incarnation: Distinguishes sessions that had this key one after another.
+        first_seq: The seq of the oldest message held.
+        last_seq: The highest seq ever given.
+        count: How many messages the session holds.
+        more: There are more messages in the direction that was read.
+    """
+
+    messages: list[Message]
+    revision: int
+    incarnation: int
+    first_seq: int
+    last_seq: int
+    count: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session. Times are in Unix milliseconds of cluster time.
+
+    Attributes:
+        key: The session's key. Bytes that are not UTF-8 are lone surrogates, as in file names
+            of ``os.listdir``; a ``str`` key is encoded in the same way.
+        incarnation: Distinguishes sessions that had this key one after another.
+        count: How many messages it holds.
+        bytes: Their payload.
+        first_seq: The seq of the oldest message held.
+        last_seq: The highest seq ever given.
+        revision: The number of its last change.
+        created: When it was created.
+        updated: When it was last changed.
+        expires_at: When it expires; 0: never.
+        slide_ms: If not 0, each append sets the expiry to that many milliseconds later.
+        metadata: Its metadata.
+    """
+
+    key: str
+    incarnation: int
+    count: int
+    bytes: int
+    first_seq: int
+    last_seq: int
+    revision: int
+    created: int
+    updated: int
+    expires_at: int
+    slide_ms: int
+    metadata: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """A page of sessions, and the cursor of the next page; empty after the last."""
+
+    sessions: list[SessionInfo]
+    cursor: str

@@ -1,0 +1,55 @@
+"""OpenTelemetry spans. Nothing here runs unless a client has a tracer."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .config import Config
+from .errors import TurnlogError
+from .operation import Operation
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span as OTelSpan
+
+
+class Span:
+    """The span of one call."""
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: OTelSpan) -> None:
+        self._span = span
+
+    def answered(self, address: str, attempts: int) -> None:
+        """Note which node answered, at which attempt."""
+        host, _, port = address.rpartition(":")
+        self._span.set_attributes({"server.address": host, "server.port": int(port), "turnlog.attempts": attempts})
+
+
+@contextlib.contextmanager
+def span(config: Config, operation: Operation[Any]) -> Iterator[Span]:
+    """Make a span for a call, by the conventions for database clients."""
+    from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415
+
+    if config.tracer is None:
+        raise ValueError("the client has no tracer")
+    attributes = {
+        "db.system.name": "turnlog",
+        "db.namespace": config.namespace,
+        "db.operation.name": operation.command,
+    }
+    with config.tracer.start_as_current_span(
+        operation.command,
+        kind=SpanKind.CLIENT,
+        attributes=attributes,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as made:
+        try:
+            yield Span(made)
+        except TurnlogError as e:
+            made.set_attributes({"error.type": e.code, "turnlog.outcome": e.outcome})
+            made.set_status(Status(StatusCode.ERROR, e.message))
+            raise
