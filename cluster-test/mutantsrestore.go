@@ -4,7 +4,7 @@ package main
 func restoreMutants() []mutant {
 	return []mutant{
 		{Name: "windows-outlive-restore", About: "ids are looked for in windows of before a restore",
-			Edits:    []edit{{Old: "m.beginMemtable()\n\tm.windows.Clear()", New: "m.beginMemtable()"}},
+			Edits:    []edit{{Old: "m.beginMemtable()\n\tm.sessions.ids.windows.Clear()", New: "m.beginMemtable()"}},
 			Catchers: []catcher{{Test: "TestRestoreBringsIDs", Runs: 1}}},
 		{Name: "tables-outlive-restore", About: "what was flushed last is read from memory after a restore, too",
 			Edits: []edit{{Old: "t.Frozen, t.Warm = nil, nil",

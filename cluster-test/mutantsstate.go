@@ -36,7 +36,7 @@ func stateMutants() []mutant {
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "append,ttl",
 				Shows: []string{"states differ"}, Runs: 3}, simulation(6)}},
 		{Name: "clear-of-nothing", About: "to clear a session that does not exist is an error",
-			Edits: []edit{{In: "(*Machine).clear", Old: "if h == nil {\n\t\treturn nil",
+			Edits: []edit{{In: "(*sessions).clear", Old: "if h == nil {\n\t\treturn nil",
 				New: "if h == nil {\n\t\treturn turn.Errorf(turn.NotFound, \"the session does not exist\")"}},
 			Catchers: []catcher{{Test: "TestRemovingFromNoSession", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "map-order", About: "the commands of an entry are carried out in the order of a map",

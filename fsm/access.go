@@ -37,16 +37,6 @@ const (
 // maxByName is how many elements are looked up by name while Apply waits.
 const maxByName = 64
 
-// stamp says which state the answer is from. The caller holds mu.
-func (m *Machine) stamp(r *turn.Result) { r.Index, r.Time = m.keys.meta.Index, m.keys.meta.Clock }
-
-// describe tells of a key in r.
-func describe(h *memtable.Head, k turn.Key, r *turn.Result) {
-	r.Session = h.Describe(k)
-	r.Revision, r.Count = h.Revision, h.Count()
-	r.First, r.Last = h.First, h.Last
-}
-
 // stopped refuses queries of a machine that failed or is halted. The caller holds mu.
 func (m *Machine) stopped() error {
 	if m.failed == nil {
@@ -64,14 +54,14 @@ func (a access) session(
 ) error {
 	m, key := a.Machine, layout.JoinKey(k)
 	if a.within {
-		return m.sessionWithin(k, r, fn)
+		return m.keys.sessionWithin(k, r, fn)
 	}
 	since := m.mu.share()
 	if err := m.stopped(); err != nil {
 		m.mu.unshare(since)
 		return err
 	}
-	m.stamp(r)
+	m.keys.stamp(r)
 	h, known := m.keys.tables.Head(key)
 	if known && (h == nil || h.Expired(r.Time)) {
 		m.mu.unshare(since)
@@ -127,7 +117,7 @@ func (a access) value(
 	k turn.Key, typ turn.Type, mode lookupMode, r *turn.Result, fn func(*memtable.Elements) error,
 ) error {
 	if a.within {
-		return a.valueWithin(k, typ, r, fn)
+		return a.keys.valueWithin(k, typ, r, fn)
 	}
 	m, key := a.Machine, layout.JoinKey(k)
 	since := m.mu.share()
@@ -135,7 +125,7 @@ func (a access) value(
 		m.mu.unshare(since)
 		return err
 	}
-	m.stamp(r)
+	m.keys.stamp(r)
 	h, known := m.keys.tables.Head(key)
 	if !known {
 		tx, err := m.store.Read()
@@ -198,7 +188,7 @@ func readValue(
 func (a access) eachPart(r *turn.Result, fn func(tx *store.Reading) (done bool, err error)) error {
 	m := a.Machine
 	if a.within {
-		m.stamp(r)
+		m.keys.stamp(r)
 		tx, err := m.keys.storeTx()
 		for done := false; err == nil && !done; {
 			done, err = fn(tx)
@@ -221,7 +211,7 @@ func (m *Machine) someKeys(
 		return false, err
 	}
 	if first {
-		m.stamp(r)
+		m.keys.stamp(r)
 	}
 	tx, err := m.store.Read()
 	if err != nil {
@@ -229,62 +219,4 @@ func (m *Machine) someKeys(
 	}
 	defer tx.End()
 	return fn(tx)
-}
-
-// within returns the head of a key, nil if there is none, for a query in the
-// midst of Apply: one whose time has come is left for others to delete.
-func (m *Machine) within(k turn.Key, r *turn.Result) (*memtable.Head, error) {
-	m.stamp(r)
-	h, err := m.keys.stored(layout.JoinKey(k))
-	if h == nil || err != nil || h.Expired(m.keys.meta.Clock) {
-		return nil, err
-	}
-	return h, nil
-}
-
-func (m *Machine) sessionWithin(k turn.Key, r *turn.Result, fn func(*memtable.Head, *memtable.View) error) error {
-	h, err := m.within(k, r)
-	if h == nil || err != nil {
-		return err
-	}
-	describe(h, k, r)
-	if fn == nil {
-		return nil
-	}
-	if err := h.CheckType(turn.TypeList); err != nil {
-		return err
-	}
-	if err := m.keys.allowance.search(); err != nil {
-		return err
-	}
-	v, err := m.keys.view(h)
-	if err != nil {
-		return err
-	}
-	m.keys.allowance.bound(&v)
-	err = fn(h, &v)
-	if paid := m.keys.allowance.searched(&v); err == nil {
-		err = paid
-	}
-	return err
-}
-
-func (m *Machine) valueWithin(k turn.Key, typ turn.Type, r *turn.Result, fn func(*memtable.Elements) error) error {
-	h, err := m.within(k, r)
-	if err != nil || !h.Held() {
-		return err
-	}
-	if err := h.CheckType(typ); err != nil {
-		return err
-	}
-	if err := m.keys.allowance.search(); err != nil {
-		return err
-	}
-	e, err := m.keys.Elements(h)
-	if err != nil {
-		return err
-	}
-	defer func() { m.keys.allowance.passedElements(e.Passed) }()
-	describe(h, k, r)
-	return fn(&e)
 }

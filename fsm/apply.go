@@ -128,7 +128,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 	if err := m.keys.expireDue(dueChunk); err != nil {
 		return nil, err
 	}
-	m.keys.allowance.left, m.kept = entryAllowance(), 0
+	m.keys.allowance.left, m.sessions.kept = entryAllowance(), 0
 	outcomes := make([]Outcome, len(e.Commands))
 	for i, c := range e.Commands {
 		out := &outcomes[i]
@@ -150,7 +150,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 		}
 		out.Result.Index, out.Result.Time = index, m.keys.meta.Clock
 	}
-	m.windows.Shrink()
+	m.sessions.ids.windows.Shrink()
 	m.countEntry(e.size)
 	return outcomes, nil
 }
@@ -159,7 +159,7 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 // payloads that it kept, which keep all of the entry. What comes with any payload, as ids
 // do, is in what a record costs.
 func (m *Machine) countEntry(size int) {
-	if rest := size - m.kept; m.kept > 0 && rest > m.kept+layout.BlockBytes {
+	if rest := size - m.sessions.kept; m.sessions.kept > 0 && rest > m.sessions.kept+layout.BlockBytes {
 		m.keys.tables.Active.Count(rest)
 	}
 }
@@ -172,26 +172,6 @@ func refusal(err error) (refused *turn.Error, ok bool) {
 
 func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 	switch o := op.(type) {
-	case *turn.Append:
-		return m.append(o, r)
-	case *turn.Pop:
-		return m.pop(o, r)
-	case *turn.Trim:
-		return m.trim(o, r)
-	case *turn.Replace:
-		return m.replace(o, r)
-	case *turn.Clear:
-		return m.clear(o, r)
-	case *turn.Delete:
-		return m.delete(o, r)
-	case *turn.Expire:
-		return m.expire(o, r)
-	case *turn.Fork:
-		return m.fork(o, r)
-	case *turn.SetMetadata:
-		return m.setMeta(o, r)
-	case *turn.Erase:
-		return m.erase(o, r)
 	case *codec.Tick:
 		return nil
 	case *codec.Epoch:
@@ -207,24 +187,5 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 	case *turn.Tx:
 		return m.transact(index, o, r)
 	}
-	return m.applyList(op, r)
-}
-
-// applyList applies an operation on lists that only Redis has, or on a value of another type.
-func (m *Machine) applyList(op turn.Op, r *turn.Result) error {
-	switch o := op.(type) {
-	case *turn.SetElement:
-		return m.setElement(o, r)
-	case *turn.InsertElement:
-		return m.insertElement(o, r)
-	case *turn.RemoveElements:
-		return m.removeElements(o, r)
-	case *turn.PopFirst:
-		return m.popFirst(o, r)
-	case *turn.MoveElement:
-		return m.moveElement(o, r)
-	case *turn.PushOnce:
-		return m.pushOnce(o, r)
-	}
-	return values.Apply(&m.keys, op, r)
+	return m.sessions.apply(op, r)
 }

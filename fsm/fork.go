@@ -6,16 +6,16 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
+func (s *sessions) fork(o *turn.Fork, r *turn.Result) error {
 	from, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
-	src, err := m.expected(from, o.Expect)
+	src, err := s.expected(from, o.Expect)
 	if err != nil {
 		return err
 	}
 	if src == nil {
 		return turn.Errorf(turn.NotFound, "the session to fork does not exist")
 	}
-	if there, err := m.keys.Find(to); err != nil {
+	if there, err := s.Find(to); err != nil {
 		return err
 	} else if there != nil {
 		return turn.Errorf(turn.Exists, "the target of the fork exists already")
@@ -27,17 +27,17 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if at > src.Last {
 		return turn.Errorf(turn.NotFound, "the session ends at message %d, before %d", src.Last, at)
 	}
-	rs, err := m.forked(src, at)
+	rs, err := s.forked(src, at)
 	if err != nil {
 		return err
 	}
-	h, err := m.create(to)
+	h, err := s.create(to)
 	if err != nil {
 		return err
 	}
 	h.Last, h.Meta, h.Low, h.High = at, src.Meta, [2]uint64{1, 1}, [2]uint64{at, at}
 	for _, rec := range rs {
-		m.keys.tables.Active.Add(h, rec)
+		s.tables.Active.Add(h, rec)
 		h.Take(rec.Side, rec.Seq)
 		h.Live[rec.Side]++
 		h.Bytes += uint64(len(rec.Data))
@@ -48,22 +48,22 @@ func (m *Machine) fork(o *turn.Fork, r *turn.Result) error {
 	if len(rs) > 0 {
 		h.First = rs[0].Seq
 	}
-	m.keys.namespaces.count(to, false, h.Held())
-	m.keys.changed(to, h)
+	s.namespaces.count(to, false, h.Held())
+	s.changed(to, h)
 	r.First, r.Last, r.Count, r.Revision = h.First, h.Last, h.Count(), h.Revision
 	return nil
 }
 
 // forked returns the live messages of src with seq ≤ at, in memory of their own.
-func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err error) {
+func (s *sessions) forked(src *memtable.Head, at uint64) (rs []layout.Record, err error) {
 	limits, size := turn.DefaultLimits(), 0 // the same on every node
 	if at == src.Last {
-		if err := m.keys.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
+		if err := s.allowance.fits(src.Bytes + messageCost*src.Count()); err != nil &&
 			src.Count() <= uint64(limits.ForkMessages) && src.Bytes <= uint64(limits.ForkBytes) {
 			return nil, err // without reading
 		}
 	}
-	v, err := m.keys.view(src)
+	v, err := s.view(src)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err
 		cost += copyCost(r)
 		fits = len(rs) < limits.ForkMessages && size <= limits.ForkBytes
 		rs = append(rs, r.Copied())
-		more = fits && cost <= uint64(m.keys.allowance.left)
+		more = fits && cost <= uint64(s.allowance.left)
 		return more
 	})
 	if err == nil && more && uint64(len(rs)) != src.Count() {
@@ -86,7 +86,7 @@ func (m *Machine) forked(src *memtable.Head, at uint64) (rs []layout.Record, err
 		err = turn.Errorf(turn.TooLarge, "a fork copies at most %d messages and %d bytes", limits.ForkMessages,
 			limits.ForkBytes)
 	}
-	if paid := m.keys.allowance.spend(cost); err == nil {
+	if paid := s.allowance.spend(cost); err == nil {
 		err = paid
 	}
 	return rs, err

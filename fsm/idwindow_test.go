@@ -76,7 +76,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 	}
 	h := r.m.keys.tables.Active.Heads[layout.JoinKey(sessionA)]
 	w := h.Window
-	kept := func() bool { return w != nil && r.m.windows.Get(h.Inc) == w }
+	kept := func() bool { return w != nil && r.m.sessions.ids.windows.Get(h.Inc) == w }
 	if !kept() {
 		t.Fatalf("the head knows the window %+v", w)
 	}
@@ -84,7 +84,7 @@ func TestForgottenWindowIsNotAsked(t *testing.T) {
 		k := turn.Key{Namespace: "0", Name: fmt.Sprint("other", i)}
 		r.apply(1, appendOf(k, "a", "data"))
 		r.apply(1, appendOf(k, "b", "data"))
-		r.m.windows.ShrinkTo(0) // all but one
+		r.m.sessions.ids.windows.ShrinkTo(0) // all but one
 	}
 	for i := range 3 {
 		if out := r.apply(1, appendOf(sessionA, fmt.Sprint("id", i), "data"))[0]; !out.Result.Duplicate {
@@ -177,7 +177,7 @@ func TestFingerprintsThatCollide(t *testing.T) {
 		r.apply(1, appendOf(sessionA, id, "data")) // so that there is a window
 		h, _ := r.m.keys.tables.Head(layout.JoinKey(sessionA))
 		looked := false
-		r.m.windows.Get(h.Inc).Find(r.m.windows.Print(other), func(uint64) bool {
+		r.m.sessions.ids.windows.Get(h.Inc).Find(r.m.sessions.ids.windows.Print(other), func(uint64) bool {
 			looked = true
 			return true
 		})
@@ -199,7 +199,7 @@ func (r *rig) collidingIDs() (id, other string) {
 	byPrint := make(map[uint32]string)
 	for i := 0; ; i++ {
 		other = fmt.Sprint("id", i)
-		print := r.m.windows.Print(other)
+		print := r.m.sessions.ids.windows.Print(other)
 		if id, found := byPrint[print]; found {
 			return id, other
 		}

@@ -4,13 +4,14 @@ import (
 	"maps"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
+func (s *sessions) delete(o *turn.Delete, r *turn.Result) error {
 	for _, k := range o.Keys {
 		key := layout.JoinKey(k)
-		h, err := m.keys.Find(key)
+		h, err := s.Find(key)
 		if err != nil {
 			return err
 		}
@@ -23,17 +24,17 @@ func (m *Machine) delete(o *turn.Delete, r *turn.Result) error {
 		if !o.List || h.Held() {
 			r.Removed++
 		}
-		m.keys.Remove(key, h)
+		s.Remove(key, h)
 	}
 	if len(o.Keys) > 0 {
-		r.Revision = m.keys.Revision(layout.JoinKey(o.Keys[0]))
+		r.Revision = s.Revision(layout.JoinKey(o.Keys[0]))
 	}
 	return nil
 }
 
-func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
+func (s *sessions) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.expected(key, o.Expect)
+	h, err := s.expected(key, o.Expect)
 	if err != nil {
 		return err
 	}
@@ -56,18 +57,47 @@ func (m *Machine) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	if limit := turn.DefaultLimits().MetaBytes; size > limit {
 		return turn.Errorf(turn.TooLarge, "the session's metadata would have %d bytes, the limit is %d", size, limit)
 	}
-	if err := m.keys.allowance.spend(uint64(size)); err != nil {
+	if err := s.allowance.spend(uint64(size)); err != nil {
 		return err
 	}
 	if h == nil {
-		if h, err = m.create(key); err != nil {
+		if h, err = s.create(key); err != nil {
 			return err
 		}
 	}
-	h = m.keys.Own(key, h)
+	h = s.Own(key, h)
 	h.Meta = merged
-	m.keys.tables.Active.Count(size)
-	m.keys.changed(key, h)
+	s.tables.Active.Count(size)
+	s.changed(key, h)
 	r.Revision = h.Revision
+	return nil
+}
+
+// erase deletes a bounded number of the sessions that begin with a prefix.
+func (s *sessions) erase(o *turn.Erase, r *turn.Result) error {
+	tx, err := s.storeTx()
+	if err != nil {
+		return err
+	}
+	type found struct {
+		key string
+		h   *memtable.Head
+	}
+	var all []found
+	if err := s.eachSession(tx, o.Namespace, o.Prefix, o.Cursor, func(key string, h *memtable.Head) bool {
+		if h != nil {
+			all = append(all, found{key, h})
+		}
+		return len(all) < o.Limit
+	}); err != nil {
+		return err
+	}
+	for _, f := range all {
+		s.Remove(f.key, f.h)
+	}
+	if len(all) == o.Limit {
+		r.Cursor = layout.SplitKey(all[len(all)-1].key).Name
+	}
+	r.Removed, r.Revision = uint64(len(all)), s.Revision(layout.JoinKey(turn.Key{Namespace: o.Namespace}))
 	return nil
 }

@@ -11,18 +11,9 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// list is session for Redis's operations on lists, to which an empty one is none.
-func (m *Machine) list(key string) (*memtable.Head, error) {
-	h, err := m.session(key)
-	if err != nil || !h.Held() {
-		return nil, err
-	}
-	return h, nil
-}
-
-func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
+func (l lists) setElement(o *turn.SetElement, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.list(key)
+	h, err := l.list(key)
 	if err != nil {
 		return err
 	}
@@ -33,21 +24,21 @@ func (m *Machine) setElement(o *turn.SetElement, r *turn.Result) error {
 	if n == 0 {
 		return turn.Errorf(turn.Invalid, "index out of range")
 	}
-	return m.replaceElement(key, h, i, o.Data, r)
+	return l.replaceElement(key, h, i, o.Data, r)
 }
 
-func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
+func (l lists) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.list(key)
+	h, err := l.list(key)
 	if h == nil || err != nil {
 		return err
 	}
-	v, err := m.keys.view(h)
+	v, err := l.view(h)
 	if err != nil {
 		return err
 	}
 	i, found := uint64(0), false
-	if err := m.keys.allowance.searchList(&v, turn.Head, h.Count(), func(rec *layout.Record) bool {
+	if err := l.allowance.searchList(&v, turn.Head, h.Count(), func(rec *layout.Record) bool {
 		found = bytes.Equal(rec.Data, o.Pivot)
 		if !found {
 			i++
@@ -67,51 +58,51 @@ func (m *Machine) insertElement(o *turn.InsertElement, r *turn.Result) error {
 	if after := h.Count() - i; after < lift {
 		end, lift = turn.Tail, after
 	}
-	err = m.edit(key, h, end, lift, o.Data, r)
+	err = l.edit(key, h, end, lift, o.Data, r)
 	r.Number = int64(r.Count)
 	return err
 }
 
 // edit takes n elements off an end of the list, puts data there, and puts them back.
-func (m *Machine) edit(key string, h *memtable.Head, end turn.Side, n uint64, data []byte, r *turn.Result) error {
-	size, err := m.movable(h, end, n)
+func (l lists) edit(key string, h *memtable.Head, end turn.Side, n uint64, data []byte, r *turn.Result) error {
+	size, err := l.movable(h, end, n)
 	if err != nil {
 		return err
 	}
-	if err := m.keys.allowance.spend(size + messageCost*n); err != nil {
+	if err := l.allowance.spend(size + messageCost*n); err != nil {
 		return err
 	}
-	h = m.keys.Own(key, h)
+	h = l.Own(key, h)
 	before := h.Count()
-	lifted, err := m.takeFrom(h, end, n)
+	lifted, err := l.takeFrom(h, end, n)
 	if err != nil {
 		return err
 	}
-	m.kept += len(data)
+	l.kept += len(data)
 	placed := append(make([]layout.Record, 0, 1+len(lifted)),
-		layout.Record{Time: m.keys.meta.Clock, Data: data, Side: end})
+		layout.Record{Time: l.meta.Clock, Data: data, Side: end})
 	for _, rec := range slices.Backward(lifted) {
 		rec = rec.Copied()
 		rec.Side = end
 		placed = append(placed, rec)
 	}
-	m.replaceRun(h, placed)
-	err = m.settle(key, h, before, true)
+	l.replaceRun(h, placed)
+	err = l.settle(key, h, before, true)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
 // movable returns how many bytes the n elements at an end have, or an error if they are
 // too many to be moved.
-func (m *Machine) movable(h *memtable.Head, end turn.Side, n uint64) (size uint64, err error) {
+func (l lists) movable(h *memtable.Head, end turn.Side, n uint64) (size uint64, err error) {
 	limits := turn.DefaultLimits() // the same on every node
 	if n > 0 && n <= uint64(limits.ForkMessages) {
-		v, err := m.keys.view(h)
+		v, err := l.view(h)
 		if err != nil {
 			return 0, err
 		}
 		defer v.Passing()()
-		m.keys.allowance.bound(&v)
+		l.allowance.bound(&v)
 		left := n
 		if err := v.List(end, h.Count(), func(rec *layout.Record) bool {
 			size += uint64(len(rec.Data))
@@ -120,7 +111,7 @@ func (m *Machine) movable(h *memtable.Head, end turn.Side, n uint64) (size uint6
 		}); err != nil {
 			return 0, err
 		}
-		if err := m.keys.allowance.searched(&v); err != nil {
+		if err := l.allowance.searched(&v); err != nil {
 			return 0, err
 		}
 	}
@@ -131,13 +122,13 @@ func (m *Machine) movable(h *memtable.Head, end turn.Side, n uint64) (size uint6
 	return size, nil
 }
 
-func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
+func (l lists) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.list(key)
+	h, err := l.list(key)
 	if h == nil || err != nil {
 		return err
 	}
-	v, err := m.keys.view(h)
+	v, err := l.view(h)
 	if err != nil {
 		return err
 	}
@@ -149,7 +140,7 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		most = math.MaxUint64
 	}
 	var out picked
-	if err := m.keys.allowance.searchList(&v, from, h.Count(), func(rec *layout.Record) bool {
+	if err := l.allowance.searchList(&v, from, h.Count(), func(rec *layout.Record) bool {
 		if bytes.Equal(rec.Data, o.Data) {
 			out.take(rec)
 		} else {
@@ -163,17 +154,17 @@ func (m *Machine) removeElements(o *turn.RemoveElements, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	h = m.keys.Own(key, h)
+	h = l.Own(key, h)
 	before := h.Count()
-	m.dropPicked(h, &out)
-	err = m.settle(key, h, before, true)
+	l.dropPicked(h, &out)
+	err = l.settle(key, h, before, true)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
 // replaceElement gives the element at index i of the list another payload. The message
 // keeps its seq, time and id.
-func (m *Machine) replaceElement(key string, h *memtable.Head, i uint64, data []byte, r *turn.Result) error {
+func (l lists) replaceElement(key string, h *memtable.Head, i uint64, data []byte, r *turn.Result) error {
 	heads := h.Live[turn.Head]
 	side, rank, total := turn.Tail, i-heads, h.Live[turn.Tail]
 	if i < heads {
@@ -182,26 +173,26 @@ func (m *Machine) replaceElement(key string, h *memtable.Head, i uint64, data []
 	if limit := turn.DefaultLimits().ForkMessages; min(rank, total-1-rank) > uint64(limit) { // the same on every node
 		return turn.Errorf(turn.TooLarge, "the element is more than %d elements away from both ends", limit)
 	}
-	if err := m.keys.allowance.search(); err != nil {
+	if err := l.allowance.search(); err != nil {
 		return err
 	}
-	v, err := m.keys.view(h)
+	v, err := l.view(h)
 	if err != nil {
 		return err
 	}
-	m.keys.allowance.bound(&v)
+	l.allowance.bound(&v)
 	found, err := v.Ranks(side, rank, 1, total)
 	if err == nil {
-		err = m.keys.allowance.searched(&v)
+		err = l.allowance.searched(&v)
 	}
 	if err != nil {
 		return err
 	}
-	h = m.keys.Own(key, h)
+	h = l.Own(key, h)
 	h.Bytes += uint64(len(data)) - uint64(len(found[0].Data))
-	m.kept += len(data)
-	m.keys.tables.Active.Edit(h, found[0].Edited(data))
-	m.keys.changed(key, h)
+	l.kept += len(data)
+	l.tables.Active.Edit(h, found[0].Edited(data))
+	l.changed(key, h)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

@@ -6,81 +6,81 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (m *Machine) popFirst(o *turn.PopFirst, r *turn.Result) error {
+func (l lists) popFirst(o *turn.PopFirst, r *turn.Result) error {
 	for i, k := range o.Keys {
-		h, err := m.list(layout.JoinKey(k))
+		h, err := l.list(layout.JoinKey(k))
 		if err != nil {
 			return err
 		}
 		if h != nil {
 			r.Found, r.Number = true, int64(i)
-			return m.pop(&turn.Pop{Key: k, From: o.From, Count: o.Count, List: true}, r)
+			return l.pop(&turn.Pop{Key: k, From: o.From, Count: o.Count, List: true}, r)
 		}
 	}
 	return nil
 }
 
-func (m *Machine) moveElement(o *turn.MoveElement, r *turn.Result) error {
+func (l lists) moveElement(o *turn.MoveElement, r *turn.Result) error {
 	key, to := layout.JoinKey(o.Key), layout.JoinKey(o.To)
-	h, err := m.list(key)
+	h, err := l.list(key)
 	if h == nil || err != nil {
 		return err
 	}
-	target, err := m.session(to)
+	target, err := l.session(to)
 	if err != nil {
 		return err
 	}
-	if err := m.keys.affordPop(h, o.From, 1); err != nil {
+	if err := l.affordPop(h, o.From, 1); err != nil {
 		return err
 	}
-	h = m.keys.Own(key, h)
+	h = l.Own(key, h)
 	before := h.Count()
-	taken, err := m.takeFrom(h, o.From, 1)
+	taken, err := l.takeFrom(h, o.From, 1)
 	if err != nil {
 		return err
 	}
-	m.keys.allowance.tookOut(taken)
+	l.allowance.tookOut(taken)
 	taken[0] = taken[0].Copied()
 	data := taken[0].Data
 	r.Found, r.Messages = true, []turn.Message{taken[0].Message()}
 	if key == to {
-		m.replaceRun(h, []layout.Record{{Time: m.keys.meta.Clock, Data: data, Side: o.On}})
-		return m.settle(key, h, before, true)
+		l.replaceRun(h, []layout.Record{{Time: l.meta.Clock, Data: data, Side: o.On}})
+		return l.settle(key, h, before, true)
 	}
-	if err := m.settle(key, h, before, true); err != nil {
+	if err := l.settle(key, h, before, true); err != nil {
 		return err
 	}
-	return m.extend(to, target, &turn.Append{Messages: []turn.NewMessage{{Data: data}}, Side: o.On}, new(turn.Result))
+	return l.extend(to, target, &turn.Append{Messages: []turn.NewMessage{{Data: data}}, Side: o.On}, new(turn.Result))
 }
 
-func (m *Machine) pushOnce(o *turn.PushOnce, r *turn.Result) error {
+func (l lists) pushOnce(o *turn.PushOnce, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.session(key)
+	h, err := l.session(key)
 	if err != nil || o.OnlyExisting && !h.Held() {
 		return err
 	}
 	if h.Held() {
-		if again, err := m.repeated(h, o.Messages, r); again || err != nil {
+		if again, err := l.repeated(h, o.Messages, r); again || err != nil {
 			return err
 		}
 	}
-	return m.extend(key, h, &turn.Append{Messages: o.Messages, Side: o.Side}, r)
+	return l.extend(key, h, &turn.Append{Messages: o.Messages, Side: o.Side}, r)
 }
 
 // repeated is duplicate among the messages that the session holds.
-func (m *Machine) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
-	live, err := m.keys.view(h)
+func (l lists) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Result) (bool, error) {
+	live, err := l.view(h)
 	if err != nil {
 		return false, err
 	}
-	m.keys.allowance.bound(&live)
+	l.allowance.bound(&live)
 	var seqs []uint64
 	var revision uint64
 	for i := range ms {
 		if ms[i].ID == "" {
 			continue
 		}
-		rec, ok, err := m.lookupIn(m.windows.Of(h.Inc, h.Window), rememberedOf(h), ms[i].ID)
+		rec, ok, err := l.ids.lookupIn(l.ids.windows.Of(h.Inc, h.Window), rememberedOf(h), ms[i].ID)
 		there := ok && live.Live(&rec)
 		if err == nil && ok && !there {
 			_, there, err = live.MovedTo(h.Moves, rec.Seq, rec.ID)
@@ -96,7 +96,7 @@ func (m *Machine) repeated(h *memtable.Head, ms []turn.NewMessage, r *turn.Resul
 			seqs, revision = append(seqs, rec.Seq), rec.Revision
 		}
 	}
-	if err := m.keys.allowance.searched(&live); err != nil {
+	if err := l.allowance.searched(&live); err != nil {
 		return false, err
 	}
 	n := uint64(len(seqs))

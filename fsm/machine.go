@@ -30,15 +30,14 @@ type Machine struct {
 
 	mu stateLock
 	// room is signalled when the frozen memtable has been taken up; uses mu.
-	room  *sync.Cond
-	store *store.Store
-	keys  keyspace
-	full  int // at this size the active memtable is to be flushed
+	room     *sync.Cond
+	store    *store.Store
+	keys     keyspace
+	sessions sessions
+	full     int // at this size the active memtable is to be flushed
 	// reached is the cluster level, for callers that must not wait for mu.
 	reached   atomic.Uint64
 	tags      tags.Set
-	kept      int // bytes of the entry that is applied which became payloads of the active memtable
-	windows   *idwindow.Windows
 	durable   position
 	lastFlush time.Time // when the last one began; only under flushing
 	hash      stateHash
@@ -67,15 +66,15 @@ func Open(cfg Config) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{
-		cfg:     cfg,
-		store:   store,
-		windows: idwindow.New(cfg.WindowBytes),
-		fatal:   make(chan struct{}),
-		kick:    signal.New(),
-		doubts:  signal.New(),
+		cfg:    cfg,
+		store:  store,
+		fatal:  make(chan struct{}),
+		kick:   signal.New(),
+		doubts: signal.New(),
 	}
 	m.keys.store, m.keys.chance = store, cfg.Rand
 	m.keys.namespaces.tables = &m.keys.tables
+	m.sessions = sessions{keyspace: &m.keys, ids: ids{&m.keys, idwindow.New(cfg.WindowBytes)}}
 	m.room = sync.NewCond(&m.mu)
 	if err := m.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", store.Path(), err), store.Close())
@@ -103,7 +102,7 @@ func (m *Machine) load() error {
 	m.keys.tables.Forget()
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
-	m.windows.Clear()
+	m.sessions.ids.windows.Clear()
 	m.keys.gaps = gaps.Set{}
 	m.durable = position{m.keys.meta.Index, m.keys.meta.Term}
 	m.keys.tx = tx

@@ -70,7 +70,7 @@ func TestListEditsKeepIDs(t *testing.T) {
 					case 1:
 						r.restart()
 					case 2:
-						r.m.windows.Clear()
+						r.m.sessions.ids.windows.Clear()
 					}
 					again(fmt.Sprint("after ", appended, " messages"), true)
 				}

@@ -38,7 +38,7 @@ func (p *picked) take(r *layout.Record) {
 func (p *picked) pass(r *layout.Record) { p.adjoins[r.Side] = false }
 
 // dropPicked removes from an owned head what a walk took out.
-func (m *Machine) dropPicked(h *memtable.Head, p *picked) {
+func (l lists) dropPicked(h *memtable.Head, p *picked) {
 	h.Bytes -= p.bytes
 	for side, s := range p.seqs {
 		if len(s) == 0 {
@@ -48,6 +48,6 @@ func (m *Machine) dropPicked(h *memtable.Head, p *picked) {
 		if s[0].From > s[len(s)-1].From { // the walk went down on this side
 			slices.Reverse(s)
 		}
-		m.keys.tables.Active.RemoveRuns(h.Inc, turn.Side(side), s)
+		l.tables.Active.RemoveRuns(h.Inc, turn.Side(side), s)
 	}
 }

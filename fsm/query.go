@@ -16,7 +16,7 @@ import (
 // answer must not be written to.
 func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	var r turn.Result
-	if err := store.Guarded(func() error { return m.answer(access{m, false}, q, &r) }); err != nil {
+	if err := store.Guarded(func() error { return access{m, false}.answer(q, &r) }); err != nil {
 		m.damaged(err)
 		if errors.Is(err, ErrHalted) { // a *turn.Error is in the chain, too, but knows nothing of that
 			return turn.Result{}, err
@@ -26,8 +26,8 @@ func (m *Machine) Query(q turn.Query) (turn.Result, error) {
 	return r, nil
 }
 
-// answer answers a query that gets at the state through a.
-func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
+// answer answers a query.
+func (a access) answer(q turn.Query, r *turn.Result) error {
 	switch q := q.(type) {
 	case *turn.Read:
 		return a.session(q.Key, r, func(_ *memtable.Head, v *memtable.View) bool { return v.HoldsRead(q) },
@@ -41,7 +41,7 @@ func (m *Machine) answer(a access, q turn.Query, r *turn.Result) error {
 		return a.listing(q, r)
 	case *turn.Count:
 		return a.eachPart(r, func(*store.Reading) (bool, error) {
-			r.Count = m.keys.namespaces.keys(q.Namespace)
+			r.Count = a.keys.namespaces.keys(q.Namespace)
 			return true, nil
 		})
 	}

@@ -26,17 +26,17 @@ func (r *remembered) any() bool { return r.lastID > 0 && r.lastID >= r.windowSta
 
 // replaceRun gives messages a new place, the first one's at once behind all seqs given
 // out: that of one new message, and of others that were taken out.
-func (m *Machine) replaceRun(h *memtable.Head, rs []layout.Record) {
+func (s *sessions) replaceRun(h *memtable.Head, rs []layout.Record) {
 	first := h.Last + 1
 	counted := h.LastID == 0
 	for _, rec := range rs {
 		if counted {
-			m.place(h, rec)
+			s.place(h, rec)
 		} else {
-			m.add(h, &rec)
+			s.add(h, &rec)
 		}
 	}
 	if !counted {
-		m.keys.tables.Active.Move(h, layout.Span{From: first, To: h.Last})
+		s.tables.Active.Move(h, layout.Span{From: first, To: h.Last})
 	}
 }

@@ -12,44 +12,44 @@ import (
 // drop removes from an owned head a run of live messages of one side, or of
 // AnySide: all from the lower end (bottom) up to the highest of them, or all
 // from the upper end down to the lowest.
-func (m *Machine) drop(h *memtable.Head, side turn.Side, bottom bool, x memtable.Removal) {
+func (s *sessions) drop(h *memtable.Head, side turn.Side, bottom bool, x memtable.Removal) {
 	if x.Lowest == 0 {
 		return
 	}
-	for s, n := range x.Live {
-		h.Live[s] -= n
+	for of, n := range x.Live {
+		h.Live[of] -= n
 	}
 	h.Bytes -= x.Bytes
-	for _, s := range [...]turn.Side{turn.Tail, turn.Head} {
-		if side != s && side != memtable.AnySide {
+	for _, of := range [...]turn.Side{turn.Tail, turn.Head} {
+		if side != of && side != memtable.AnySide {
 			continue
 		}
 		if bottom {
-			h.Low[s] = max(h.Low[s], x.Highest+1)
-			m.keys.tables.Active.RemoveBelow(h.Inc, x.Highest+1)
+			h.Low[of] = max(h.Low[of], x.Highest+1)
+			s.tables.Active.RemoveBelow(h.Inc, x.Highest+1)
 		} else {
-			m.keys.tables.Active.RemoveTop(h.Inc, s, layout.Span{From: x.Lowest, To: x.Highest})
-			m.lower(h, s, x.Lowest-1)
+			s.tables.Active.RemoveTop(h.Inc, of, layout.Span{From: x.Lowest, To: x.Highest})
+			s.lower(h, of, x.Lowest-1)
 		}
 	}
 }
 
 // lower notes that no message of a side with a seq above high is alive.
-func (m *Machine) lower(h *memtable.Head, side turn.Side, high uint64) {
+func (s *sessions) lower(h *memtable.Head, side turn.Side, high uint64) {
 	h.High[side] = min(h.High[side], high)
 }
 
 // settle finishes a removal from an owned head: it sets h.first, the count of
 // sessions, the deadline and the revision.
-func (m *Machine) settle(key string, h *memtable.Head, before uint64, list bool) error {
-	m.keys.namespaces.count(key, before > 0, h.Held())
+func (s *sessions) settle(key string, h *memtable.Head, before uint64, list bool) error {
+	s.namespaces.count(key, before > 0, h.Held())
 	if h.Count() == 0 {
 		h.First = 0
 		if list {
-			m.keys.SetDeadline(key, h, 0, 0)
+			s.SetDeadline(key, h, 0, 0)
 		}
 	} else {
-		v, err := m.keys.view(h)
+		v, err := s.view(h)
 		if err != nil {
 			return err
 		}
@@ -64,20 +64,20 @@ func (m *Machine) settle(key string, h *memtable.Head, before uint64, list bool)
 			return layout.HeadCountsMore(h.Inc)
 		}
 	}
-	m.keys.changed(key, h)
+	s.changed(key, h)
 	return nil
 }
 
 // takeFrom removes up to n messages from one end of an owned head and returns
 // them in the order of removal.
-func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.Record, error) {
-	v, err := m.keys.view(h)
+func (s *sessions) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.Record, error) {
+	v, err := s.view(h)
 	if err != nil {
 		return nil, err
 	}
 	if end == turn.Newest {
 		rs, err := v.Ranks(memtable.AnySide, h.Count()-min(n, h.Count()), n, h.Count())
-		m.drop(h, memtable.AnySide, false, memtable.RemovalOf(rs))
+		s.drop(h, memtable.AnySide, false, memtable.RemovalOf(rs))
 		slices.Reverse(rs)
 		return rs, err
 	}
@@ -86,10 +86,10 @@ func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.
 	// that the lower end of the other.
 	near, far := end, turn.Tail+turn.Head-end
 	fromNear := min(n, h.Live[near])
-	m.keys.allowance.bound(&v)
+	s.allowance.bound(&v)
 	rs, err := v.Ranks(near, h.Live[near]-fromNear, fromNear, h.Live[near])
 	if err == nil && v.Over() {
-		err = m.interrupted(h, near, rs, &v)
+		err = s.interrupted(h, near, rs, &v)
 	}
 	if err != nil {
 		return nil, err
@@ -99,17 +99,17 @@ func (m *Machine) takeFrom(h *memtable.Head, end turn.Side, n uint64) ([]layout.
 	if err != nil {
 		return nil, err
 	}
-	m.keys.allowance.take(passedCost * (v.Passed - uint64(len(rs)+len(rest))))
-	m.drop(h, near, false, memtable.RemovalOf(rs))
-	m.drop(h, far, true, memtable.RemovalOf(rest))
+	s.allowance.take(passedCost * (v.Passed - uint64(len(rs)+len(rest))))
+	s.drop(h, near, false, memtable.RemovalOf(rs))
+	s.drop(h, far, true, memtable.RemovalOf(rest))
 	slices.Reverse(rs)
 	return append(rs, rest...), nil
 }
 
 // interrupted ends a removal from the upper end of a side whose walk had to pass too many
 // messages of the other one. What it has passed, the next one does not pass again.
-func (m *Machine) interrupted(h *memtable.Head, side turn.Side, rs []layout.Record, v *memtable.View) error {
-	err := m.keys.allowance.searched(v)
+func (s *sessions) interrupted(h *memtable.Head, side turn.Side, rs []layout.Record, v *memtable.View) error {
+	err := s.allowance.searched(v)
 	high := v.End
 	if n := len(rs); n > 0 {
 		high = rs[n-1].Seq
@@ -117,13 +117,13 @@ func (m *Machine) interrupted(h *memtable.Head, side turn.Side, rs []layout.Reco
 		err = turn.Errorf(turn.Overloaded, "too many messages of the list's other end are in between; "+
 			"send the operation again")
 	}
-	m.lower(h, side, high)
+	s.lower(h, side, high)
 	return err
 }
 
 // dropFrom is takeFrom for messages that are not returned.
-func (m *Machine) dropFrom(h *memtable.Head, end turn.Side, n uint64) error {
-	v, err := m.keys.view(h)
+func (s *sessions) dropFrom(h *memtable.Head, end turn.Side, n uint64) error {
+	v, err := s.view(h)
 	if err != nil {
 		return err
 	}
@@ -137,14 +137,14 @@ func (m *Machine) dropFrom(h *memtable.Head, end turn.Side, n uint64) error {
 	if err != nil {
 		return err
 	}
-	m.drop(h, near, false, gone)
-	m.drop(h, far, true, rest)
+	s.drop(h, near, false, gone)
+	s.drop(h, far, true, rest)
 	return nil
 }
 
-func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
+func (s *sessions) pop(o *turn.Pop, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.expected(key, o.Expect)
+	h, err := s.expected(key, o.Expect)
 	if err != nil {
 		return err
 	}
@@ -155,35 +155,35 @@ func (m *Machine) pop(o *turn.Pop, r *turn.Result) error {
 		r.Revision = h.Revision
 		return nil
 	}
-	if err := m.keys.affordPop(h, o.From, o.Count); err != nil {
+	if err := s.affordPop(h, o.From, o.Count); err != nil {
 		return err
 	}
-	h = m.keys.Own(key, h)
+	h = s.Own(key, h)
 	before := h.Count()
-	rs, err := m.takeFrom(h, o.From, o.Count)
+	rs, err := s.takeFrom(h, o.From, o.Count)
 	if err != nil {
 		return err
 	}
-	m.keys.allowance.tookOut(rs)
+	s.allowance.tookOut(rs)
 	for i := range rs {
 		r.Messages = append(r.Messages, rs[i].Message())
 	}
 	r.Removed = uint64(len(rs))
-	err = m.settle(key, h, before, o.List)
+	err = s.settle(key, h, before, o.List)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
 // dropAll removes every message of an owned head.
-func (m *Machine) dropAll(h *memtable.Head) {
+func (s *sessions) dropAll(h *memtable.Head) {
 	h.Live, h.Bytes = [2]uint64{}, 0
 	h.Low = [2]uint64{h.Last + 1, h.Last + 1}
-	m.keys.tables.Active.RemoveBelow(h.Inc, h.Last+1)
+	s.tables.Active.RemoveBelow(h.Inc, h.Last+1)
 }
 
-func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
+func (s *sessions) clear(o *turn.Clear, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.expected(key, o.Expect)
+	h, err := s.expected(key, o.Expect)
 	if err != nil {
 		return err
 	}
@@ -194,22 +194,22 @@ func (m *Machine) clear(o *turn.Clear, r *turn.Result) error {
 	if h.Count() == 0 {
 		return nil
 	}
-	h = m.keys.Own(key, h)
+	h = s.Own(key, h)
 	before := h.Count()
-	m.dropAll(h)
+	s.dropAll(h)
 	r.Removed = before
-	err = m.settle(key, h, before, false)
+	err = s.settle(key, h, before, false)
 	r.Revision = h.Revision
 	return err
 }
 
-func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
+func (s *sessions) replace(o *turn.Replace, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.session(key)
+	h, err := s.session(key)
 	if err != nil {
 		return err
 	}
-	if dup, err := m.duplicate(key, h, o.Messages, r); dup || err != nil {
+	if dup, err := s.duplicate(key, h, o.Messages, r); dup || err != nil {
 		return err
 	}
 	if err := checkExpect(o.Expect, h); err != nil {
@@ -218,7 +218,7 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 	if h == nil {
 		return turn.Errorf(turn.NotFound, "the session does not exist")
 	}
-	v, err := m.keys.view(h)
+	v, err := s.view(h)
 	if err != nil {
 		return err
 	}
@@ -230,21 +230,21 @@ func (m *Machine) replace(o *turn.Replace, r *turn.Result) error {
 		r.Count, r.Revision = h.Count(), h.Revision
 		return nil
 	}
-	h = m.keys.Own(key, h)
+	h = s.Own(key, h)
 	before := h.Count()
-	m.drop(h, memtable.AnySide, false, gone)
+	s.drop(h, memtable.AnySide, false, gone)
 	if h.Count() == 0 {
 		h.First = 0
 	}
-	m.keys.namespaces.count(key, before > 0, h.Held())
+	s.namespaces.count(key, before > 0, h.Held())
 	r.Removed = gone.Live[turn.Tail] + gone.Live[turn.Head]
 	if len(o.Messages) > 0 {
-		m.push(key, h, o.Messages, turn.Tail, r)
+		s.push(key, h, o.Messages, turn.Tail, r)
 	}
 	if h.Slide > 0 {
-		m.keys.SetDeadline(key, h, m.keys.After(h.Slide), h.Slide)
+		s.SetDeadline(key, h, s.After(h.Slide), h.Slide)
 	}
-	m.keys.changed(key, h)
+	s.changed(key, h)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

@@ -5,9 +5,43 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// sessions applies the operations on keys of any type, and on sessions.
+type sessions struct {
+	*keyspace
+	ids  ids
+	kept int // bytes of the entry that is applied which became payloads of the active memtable
+}
+
+// apply applies an operation. One that it does not know is of a list or another value.
+func (s *sessions) apply(op turn.Op, r *turn.Result) error {
+	switch o := op.(type) {
+	case *turn.Append:
+		return s.append(o, r)
+	case *turn.Pop:
+		return s.pop(o, r)
+	case *turn.Trim:
+		return s.trim(o, r)
+	case *turn.Replace:
+		return s.replace(o, r)
+	case *turn.Clear:
+		return s.clear(o, r)
+	case *turn.Delete:
+		return s.delete(o, r)
+	case *turn.Expire:
+		return s.expire(o, r)
+	case *turn.Fork:
+		return s.fork(o, r)
+	case *turn.SetMetadata:
+		return s.setMeta(o, r)
+	case *turn.Erase:
+		return s.erase(o, r)
+	}
+	return lists{s}.apply(op, r)
+}
+
 // session is Find for an operation on sessions.
-func (m *Machine) session(key string) (*memtable.Head, error) {
-	h, err := m.keys.Find(key)
+func (s *sessions) session(key string) (*memtable.Head, error) {
+	h, err := s.Find(key)
 	if err != nil {
 		return nil, err
 	}
@@ -15,19 +49,19 @@ func (m *Machine) session(key string) (*memtable.Head, error) {
 }
 
 // create makes an empty session.
-func (m *Machine) create(key string) (*memtable.Head, error) {
-	until, err := m.latestTombstone(key)
+func (s *sessions) create(key string) (*memtable.Head, error) {
+	until, err := s.ids.latestTombstone(key)
 	if err != nil {
 		return nil, err
 	}
-	h := m.keys.Begin(key, turn.TypeList)
+	h := s.Begin(key, turn.TypeList)
 	h.TombstonesUntil = until
 	return h, nil
 }
 
 // expected is session for an operation under a condition.
-func (m *Machine) expected(key string, expect *uint64) (*memtable.Head, error) {
-	h, err := m.session(key)
+func (s *sessions) expected(key string, expect *uint64) (*memtable.Head, error) {
+	h, err := s.session(key)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func TestPopGoesOnWhereItWasRefused(t *testing.T) {
 	h = r.m.keys.Own(layout.JoinKey(sessionA), h)
 	for tries := 1; ; tries++ {
 		r.m.keys.allowance.left = passedCost * most
-		taken, err := r.m.takeFrom(h, turn.Head, 1)
+		taken, err := r.m.sessions.takeFrom(h, turn.Head, 1)
 		if err == nil {
 			if len(taken) != 1 || taken[0].Seq != 1 || tries != between/most+1 {
 				t.Errorf("try %d takes %v", tries, taken)

@@ -15,26 +15,26 @@ func tombstoneWeight(g *layout.Tombstone) uint64 {
 
 // tombstones returns what is remembered of sessions deleted under key, the one deleted last
 // first: no more than turn.TombstoneMessages messages, and turn.DeletedSessions sessions.
-func (m *Machine) tombstones(key string) ([]layout.Tombstone, error) {
-	return m.latestTombstones(key, turn.TombstoneMessages)
+func (x *ids) tombstones(key string) ([]layout.Tombstone, error) {
+	return x.latestTombstones(key, turn.TombstoneMessages)
 }
 
 // latestTombstones returns those up to a number of messages whose ids are remembered.
-func (m *Machine) latestTombstones(key string, left uint64) (found []layout.Tombstone, err error) {
-	if m.keys.meta.TombstonesUntil <= m.keys.meta.Clock {
+func (x *ids) latestTombstones(key string, left uint64) (found []layout.Tombstone, err error) {
+	if x.meta.TombstonesUntil <= x.meta.Clock {
 		return nil, nil
 	}
-	tx, err := m.keys.storeTx()
+	tx, err := x.storeTx()
 	if err != nil {
 		return nil, err
 	}
-	w := m.keys.tables.TombstonesOf(tx, key, m.keys.meta.LastInc)
+	w := x.tables.TombstonesOf(tx, key, x.meta.LastInc)
 	for left > 0 && w.Next() {
 		g, err := w.Tombstone()
 		if err != nil {
 			return nil, err
 		}
-		if g.Deadline <= m.keys.meta.Clock {
+		if g.Deadline <= x.meta.Clock {
 			return found, nil // those before it were deleted earlier
 		}
 		found = append(found, g)
@@ -44,8 +44,8 @@ func (m *Machine) latestTombstones(key string, left uint64) (found []layout.Tomb
 }
 
 // latestTombstone returns the time until which ids of deleted sessions of key count.
-func (m *Machine) latestTombstone(key string) (int64, error) {
-	tombstones, err := m.latestTombstones(key, 1)
+func (x *ids) latestTombstone(key string) (int64, error) {
+	tombstones, err := x.latestTombstones(key, 1)
 	if len(tombstones) == 0 {
 		return 0, err
 	}
@@ -56,22 +56,22 @@ func (m *Machine) latestTombstone(key string) (int64, error) {
 // fingerprint, the latest first. They are looked for once for all ids of an append.
 type deletedOrigins map[uint32][]origin
 
-func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigins, error) {
-	tombstones, err := m.tombstones(key)
+func (x *ids) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigins, error) {
+	tombstones, err := x.tombstones(key)
 	if len(tombstones) == 0 || err != nil {
 		return nil, err
 	}
 	wanted := idwindow.NewPrints(len(ms))
 	for i := range ms {
 		if ms[i].ID != "" {
-			wanted.Add(m.windows.Print(ms[i].ID))
+			wanted.Add(x.windows.Print(ms[i].ID))
 		}
 	}
 	found := make(deletedOrigins)
 	for _, g := range tombstones {
-		w := m.windows.Get(g.Inc)
+		w := x.windows.Get(g.Inc)
 		if w == nil {
-			if w, err = m.rebuildWindow(rememberedAfter(&g)); err != nil {
+			if w, err = x.rebuildWindow(rememberedAfter(&g)); err != nil {
 				return nil, err
 			}
 		}
@@ -83,9 +83,9 @@ func (m *Machine) deletedOrigins(key string, ms []turn.NewMessage) (deletedOrigi
 }
 
 // lookupDeleted finds the message that carried id among those found.
-func (m *Machine) lookupDeleted(found deletedOrigins, id string) (rec layout.Record, inc uint64, err error) {
-	for _, at := range found[m.windows.Print(id)] {
-		v, err := m.wholeIDs(at.inc)
+func (x *ids) lookupDeleted(found deletedOrigins, id string) (rec layout.Record, inc uint64, err error) {
+	for _, at := range found[x.windows.Print(id)] {
+		v, err := x.wholeIDs(at.inc)
 		if err != nil {
 			return layout.Record{}, 0, err
 		}

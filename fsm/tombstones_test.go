@@ -55,7 +55,7 @@ func TestBoundOfDeletedSessions(t *testing.T) {
 					r.flush()
 				}
 			}
-			looked, err := r.m.tombstones(layout.JoinKey(sessionA))
+			looked, err := r.m.sessions.ids.tombstones(layout.JoinKey(sessionA))
 			r.m.keys.closeTx()
 			if err != nil || len(looked) != turn.DeletedSessions {
 				t.Errorf("an append looks at %d deleted sessions, %v", len(looked), err)

@@ -7,93 +7,93 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (m *Machine) trim(o *turn.Trim, r *turn.Result) error {
+func (s *sessions) trim(o *turn.Trim, r *turn.Result) error {
 	key := layout.JoinKey(o.Key)
-	h, err := m.expected(key, o.Expect)
+	h, err := s.expected(key, o.Expect)
 	if err != nil {
 		return err
 	}
 	if h == nil {
 		return nil
 	}
-	h = m.keys.Own(key, h)
+	h = s.Own(key, h)
 	before := h.Count()
 	switch o.By {
 	case turn.KeepLast:
-		err = m.keepLast(h, o.N)
+		err = s.keepLast(h, o.N)
 	case turn.BeforeSeq:
-		err = m.trimBefore(h, o.N)
+		err = s.trimBefore(h, o.N)
 	case turn.ListRange:
-		err = m.keepRange(h, o.Start, o.Stop)
+		err = s.keepRange(h, o.Start, o.Stop)
 	}
 	if err != nil {
 		return err
 	}
 	r.Removed = before - h.Count()
 	if r.Removed > 0 {
-		err = m.settle(key, h, before, o.By == turn.ListRange)
+		err = s.settle(key, h, before, o.By == turn.ListRange)
 	}
 	r.Count, r.Revision = h.Count(), h.Revision
 	return err
 }
 
 // keepLast removes all but the n messages with the highest seqs.
-func (m *Machine) keepLast(h *memtable.Head, n uint64) error {
+func (s *sessions) keepLast(h *memtable.Head, n uint64) error {
 	total := h.Count()
 	if n >= total {
 		return nil
 	}
 	if n == 0 {
-		m.dropAll(h)
+		s.dropAll(h)
 		return nil
 	}
-	v, err := m.keys.view(h)
+	v, err := s.view(h)
 	if err != nil {
 		return err
 	}
 	if total-n <= n {
 		gone, err := v.Pass(memtable.AnySide, 0, total-n, total)
-		m.drop(h, memtable.AnySide, true, gone)
+		s.drop(h, memtable.AnySide, true, gone)
 		return err
 	}
 	kept, err := v.Pass(memtable.AnySide, total-n, n, total)
 	if err == nil {
-		m.keepOnly(h, kept)
+		s.keepOnly(h, kept)
 	}
 	return err
 }
 
 // keepOnly removes every live message below kept, which is the whole rest.
-func (m *Machine) keepOnly(h *memtable.Head, kept memtable.Removal) {
+func (s *sessions) keepOnly(h *memtable.Head, kept memtable.Removal) {
 	h.Live, h.Bytes = kept.Live, kept.Bytes
 	h.Low = [2]uint64{max(h.Low[0], kept.Lowest), max(h.Low[1], kept.Lowest)}
-	m.keys.tables.Active.RemoveBelow(h.Inc, kept.Lowest)
+	s.tables.Active.RemoveBelow(h.Inc, kept.Lowest)
 }
 
-func (m *Machine) trimBefore(h *memtable.Head, seq uint64) error {
+func (s *sessions) trimBefore(h *memtable.Head, seq uint64) error {
 	if seq > h.Last {
-		m.dropAll(h)
+		s.dropAll(h)
 		return nil
 	}
-	v, err := m.keys.view(h)
+	v, err := s.view(h)
 	if err != nil {
 		return err
 	}
 	gone, err := v.Before(seq, h.Count())
-	m.drop(h, memtable.AnySide, true, gone)
+	s.drop(h, memtable.AnySide, true, gone)
 	return err
 }
 
 // keepRange removes what is outside the list elements start … stop.
-func (m *Machine) keepRange(h *memtable.Head, start, stop int64) error {
+func (s *sessions) keepRange(h *memtable.Head, start, stop int64) error {
 	first, n := values.Range(start, stop, h.Count())
 	if n == 0 {
-		m.dropAll(h)
+		s.dropAll(h)
 		return nil
 	}
 	after := h.Count() - first - n
-	if err := m.dropFrom(h, turn.Head, first); err != nil {
+	if err := s.dropFrom(h, turn.Head, first); err != nil {
 		return err
 	}
-	return m.dropFrom(h, turn.Tail, after)
+	return s.dropFrom(h, turn.Tail, after)
 }

@@ -50,7 +50,7 @@ func (a access) step(index uint64, s *turn.Step, r *turn.Result, left *int) erro
 		}
 		return a.applyOp(index, s.Op, r)
 	}
-	if err := a.answer(a, s.Query, r); err != nil {
+	if err := a.answer(s.Query, r); err != nil {
 		return err
 	}
 	size := answerBytes(r)

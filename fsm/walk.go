@@ -49,32 +49,3 @@ func (ks *keyspace) eachSession(
 	}
 	return w.Err
 }
-
-// erase deletes a bounded number of the sessions that begin with a prefix.
-func (m *Machine) erase(o *turn.Erase, r *turn.Result) error {
-	tx, err := m.keys.storeTx()
-	if err != nil {
-		return err
-	}
-	type found struct {
-		key string
-		h   *memtable.Head
-	}
-	var all []found
-	if err := m.keys.eachSession(tx, o.Namespace, o.Prefix, o.Cursor, func(key string, h *memtable.Head) bool {
-		if h != nil {
-			all = append(all, found{key, h})
-		}
-		return len(all) < o.Limit
-	}); err != nil {
-		return err
-	}
-	for _, f := range all {
-		m.keys.Remove(f.key, f.h)
-	}
-	if len(all) == o.Limit {
-		r.Cursor = layout.SplitKey(all[len(all)-1].key).Name
-	}
-	r.Removed, r.Revision = uint64(len(all)), m.keys.Revision(layout.JoinKey(turn.Key{Namespace: o.Namespace}))
-	return nil
-}
