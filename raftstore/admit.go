@@ -1,20 +1,42 @@
 package raftstore
 
 import (
-	"fmt"
+	"context"
+	"slices"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/turn"
 )
 
+// newPolicy needs the open files.
+func (n *Node) newPolicy() *membership.Policy {
+	peers := &n.cfg.Peers
+	return membership.New(membership.Config{
+		Identity: n.ident.Get, Cluster: policyCluster{n}, Joins: n.cfg.Join,
+		Certified: peers.TLS != nil, Secured: peers.TLS != nil || peers.Secret != nil, Grace: n.grace(),
+		Awaited: func(id string) bool { return n.detector.Awaits(id) },
+		Members: func(ctx context.Context, id string) ([]string, uint64, error) {
+			st, err := n.statusOf(ctx, id)
+			return st.Members, st.Applied, err
+		},
+		Removed: ErrRemoved, Advice: reseed, Fail: n.fail, Logger: n.log,
+	})
+}
+
+// grace is how long a node that was removed may stay: it asks the others when it has
+// had no leader for an election timeout.
+func (n *Node) grace() time.Duration { return max(10*n.cfg.Consensus.Election, 2*time.Second) }
+
+// facts is what this node tells another one of itself, when they connect.
 func (n *Node) facts() peer.Facts {
 	v := n.ident.Get()
-	applied, _ := n.state.Applied()
 	end := n.logEnd()
 	return peer.Facts{
 		ClusterID: v.ClusterID, NodeID: v.NodeID, Incarnation: v.Incarnation,
-		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: applied,
+		Wall: n.cfg.Clock.Now().Truncate(time.Millisecond), Progress: n.appliedIndex(),
 		Level: uint64(n.knownLevel()), LogIndex: end.Index, LogTerm: end.Term,
 	}
 }
@@ -23,40 +45,10 @@ func (n *Node) facts() peer.Facts {
 //
 // One that this node dialed tells which directory it has, as questions do (see rollback.Observations).
 func (n *Node) admit(m peer.Meeting) error {
-	self := n.ident.Get()
-	r := m.Remote
-	if r.ClusterID != "" && self.ClusterID != "" && r.ClusterID != self.ClusterID {
-		return &peer.Refusal{Code: peer.RefusedCluster,
-			Reason: fmt.Sprintf("node %s belongs to cluster %s, node %s to cluster %s", r.NodeID, r.ClusterID,
-				self.NodeID, self.ClusterID)}
-	}
-	if r.NodeID == self.NodeID && r.Incarnation != self.Incarnation {
-		return &peer.Refusal{Code: peer.RefusedNode,
-			Reason: fmt.Sprintf("there are two nodes with the id %s", r.NodeID)}
-	}
-	if known, replaced := n.replaced(r); replaced {
-		return &peer.Refusal{Code: peer.RefusedIncarnation,
-			Reason: fmt.Sprintf("the cluster knows node %s with another data directory (incarnation %s, not %s); a "+
-				"node that lost its data "+
-				"must not come back under its old name by itself: remove the member %s, then add it again",
-				r.NodeID, known, r.Incarnation, r.NodeID)}
-	}
-	if refusal := n.admitLevel(r); refusal != nil {
-		return refusal
-	}
-	if err := n.overtaken(r); err != nil {
-		if m.Purpose == peer.Probe && n.cfg.Peers.TLS == nil && n.cfg.Peers.Secret == nil {
-			// Anyone may probe, and say what they like. A member connects by itself.
-			n.log.Error("a probe is ahead of this node", "error", err)
-			return &peer.Refusal{Code: peer.RefusedOther, Reason: err.Error()}
-		}
-		n.fail(err)
+	if err := n.policy.Admit(m); err != nil {
 		return err
 	}
-	if refusal := n.admitMember(m); refusal != nil {
-		return refusal
-	}
-	if _, member := serverIn(n.configuration(), r.NodeID); member || n.recorded(r.NodeID) != "" {
+	if r := m.Remote; n.policy.Member(r.NodeID) {
 		n.offsets.Note(r.NodeID, m.Offset, n.cfg.Clock.Now())
 		if m.Dialed != "" && m.Purpose != peer.Probe {
 			n.seen.Greeted(r.NodeID, r.Incarnation)
@@ -65,32 +57,32 @@ func (n *Node) admit(m peer.Meeting) error {
 	return nil
 }
 
-// replaced reports whether the cluster knows a node by another data directory than the one of
-// the handshake, and which: the node lost its data, or the directory was replaced since.
-// If it had applied more than this node has, though, this node is the one that is behind: there the
-// member has been removed and added again.
-func (n *Node) replaced(r peer.Facts) (known string, replaced bool) {
-	known = n.recorded(r.NodeID)
-	return known, known != "" && known != r.Incarnation && r.Progress <= n.appliedIndex()
+// connected is told that requests to another node get through now.
+func (n *Node) connected(string) {
+	n.writes.forwarder.Wake()
+	n.detector.Wake()
+	n.waiter.look()
 }
 
-// overtaken returns why this node, the only voter, must stop: another node of the cluster has a
-// log that is ahead. The log of a cluster's only voter is ahead of all others, unless an older
-// copy of it was put back, from before other voters were added.
-//
-// Both log ends are compared as an election compares them. A copy that has been in as many
-// terms by itself as the others meanwhile is not found out.
-func (n *Node) overtaken(r peer.Facts) error {
-	own := n.ident.Get().ClusterID
-	others, voter := n.voters()
-	if !voter || len(others) > 0 || own == "" || own != r.ClusterID || r.LogTerm == 0 || !n.ahead(r) {
-		return nil
-	}
-	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of "+
-		"the same cluster "+
-		"has %v: an older copy of this node's data was put back, and what it acknowledged since then is not in it; %s",
-		n.logEnd(), r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm}, reseed)
+// policyCluster implements membership.Cluster.
+type policyCluster struct{ node *Node }
+
+func (c policyCluster) Configuration() membership.Configuration { return c.node.raft.configuration() }
+
+func (c policyCluster) Recorded(id string) string { return c.node.recorded(id) }
+
+func (c policyCluster) Sound() bool {
+	damage, halted := c.node.state.Damage()
+	return damage == nil && !halted
 }
+
+func (c policyCluster) Applied() uint64 { return c.node.appliedIndex() }
+
+func (c policyCluster) LogEnd() raftlog.Position { return c.node.logEnd() }
+
+func (c policyCluster) Leader() string { return c.node.raft.leader() }
+
+func (c policyCluster) Level() turn.ClusterLevel { return c.node.state.Level() }
 
 // recorded returns the incarnation that a member is known by; empty: none.
 func (n *Node) recorded(id string) string {
@@ -102,47 +94,28 @@ func (n *Node) recorded(id string) string {
 	return ""
 }
 
-// refused is told that another node wants nothing to do with this one. If that
-// is because this node lost its data, it must stop, unless it knows better: a
-// member that was added again may meet nodes that have not heard of that yet. It
-// stops, too, if the cluster has gone to a level that its version does not know, or if
-// it was removed while it did not run.
-func (n *Node) refused(m peer.Meeting, r *peer.Refusal) {
-	self := n.ident.Get()
-	same := self.ClusterID == "" || self.ClusterID == m.Remote.ClusterID
-	if r.Code == peer.RefusedIncarnation && same && !n.cfg.Join && n.soundState() &&
-		n.recorded(n.id) != self.Incarnation {
-		n.fail(fmt.Errorf("raftstore: node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
-		return
+// knownMembers returns the members that this node knows, be it that their addition is not
+// committed yet.
+func (n *Node) knownMembers() []string {
+	ids := n.raft.configuration().IDs()
+	for _, m := range n.state.Members() {
+		if !slices.Contains(ids, m.ID) {
+			ids = append(ids, m.ID)
+		}
 	}
-	if r.Code == peer.RefusedLevel && self.ClusterID != "" && same {
-		n.fail(fmt.Errorf("raftstore: node %s rejected this node: %s", m.Remote.NodeID, r.Reason))
-		return
-	}
-	if r.Code == peer.RefusedMember && self.ClusterID != "" && same && n.removedBy(m.Remote.Progress) {
-		n.fail(ErrRemoved)
-		return
-	}
-	n.log.Warn("rejected by another node", "peer", m.Remote.NodeID, "reason", r.Reason)
+	return ids
 }
 
-// soundState reports whether the state can be relied on. One that was put aside does not
-// record this node, whatever the cluster does.
-func (n *Node) soundState() bool {
-	damage, halted := n.state.Damage()
-	return damage == nil && !halted
+func (n *Node) appliedIndex() uint64 {
+	index, _ := n.state.Applied()
+	return index
 }
 
-// removedBy reports whether a node whose state does not have this one as a member, as of the
-// log entry applied, knows of its removal. A node that has applied less than this one may
-// not know yet that this one was added: what it says is no reason to stop.
-func (n *Node) removedBy(applied uint64) bool {
-	return n.recorded(n.id) == n.ident.Get().Incarnation && applied > n.appliedIndex()
-}
-
-// connected is told that requests to another node get through now.
-func (n *Node) connected(string) {
-	n.writes.forwarder.Wake()
-	n.detector.Wake()
-	n.waiter.look()
+// logEnd returns where this node's log ends, as far as it is durable.
+func (n *Node) logEnd() raftlog.Position {
+	end, snap := n.mark.Position(), n.snaps.Position()
+	if end.Before(snap) {
+		return snap
+	}
+	return end
 }

@@ -7,9 +7,9 @@
 //
 // Its parts are packages of their own: raftlog (the log), vote (term and vote), snapshot, propose
 // (operations into the log), readindex (linearizable reads), peer (connections), ballot (what a node
-// does not vote for), rollback (older copies of its data), diskspace, staterepair. This package
-// connects them, runs Raft, and owns leadership and membership. Only it, raftlog, vote, ballot and
-// snapshot import Raft.
+// does not vote for), rollback (older copies of its data), membership (which nodes may connect),
+// diskspace, staterepair. This package connects them, runs Raft, and owns leadership and changes of
+// the members. Only it, raftlog, vote, ballot and snapshot import Raft.
 //
 // # Promises
 //
@@ -67,7 +67,7 @@
 //     leases are not used for reads.
 //   - Followers apply the end of their own log if a short message has a high commit index: see
 //     transport.go.
-//   - It accepts a server that lost its disk: see admit.go.
+//   - It accepts a server that lost its disk: see package membership.
 //   - Its futures may never resolve after a shutdown: see await.
 //   - It continues after failed writes: see raftlog.Store.
 //   - It would change term and role concurrently with its main loop: see

@@ -33,7 +33,7 @@ type leaderTerm struct {
 
 // beginTerm begins to lead in a term.
 func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
-	others, _ := n.voters()
+	others, _ := n.raft.voters()
 	clock := clustertime.NewSource(n.cfg.Clock, n.state.Clock(), n.askClocks(ctx, others))
 	lt := &leaderTerm{
 		Term:  propose.NewTerm(term, leaderLog{n.raft.Load()}, func() int64 { return clock.Now(n.state.Clock()) }),
@@ -68,7 +68,7 @@ func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context
 		n.signals.roleChanged.Notify()
 		return
 	}
-	n.logs.Lead(lt.Number, n.configuration())
+	n.logs.Lead(lt.Number, n.raft.latest())
 	n.lead.setServing(lt.Number)
 	var members time.Time // when to look after them next
 	for {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/signal"
 )
@@ -41,14 +42,14 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 // transfer is not used: it waits without an end for the next turn of a replicator that
 // is stuck, as while it backs off from a node that was away, and the leader refuses
 // entries for as long.
-func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target raft.Server) error {
+func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target membership.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*n.cfg.Consensus.Election)
 	defer cancel()
-	if err := n.untilEqual(ctx, r, string(target.ID)); err != nil {
+	if err := n.untilEqual(ctx, r, target.ID); err != nil {
 		return err
 	}
 	term := r.CurrentTerm()
-	if err := n.callElection(target.ID, target.Address); err != nil {
+	if err := n.callElection(target.ID, target.Addr); err != nil {
 		return unavailable("leadership was not transferred: %v", err)
 	}
 	for r.State() == raft.Leader && r.CurrentTerm() == term {
@@ -85,18 +86,18 @@ func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 //
 // It asks only the others: this node's state is locked for as long as its disk takes to read what an
 // entry needs, and a leader whose disk hangs is to give way.
-func (n *Node) transferTarget(ctx context.Context) (target raft.Server, ok bool) {
+func (n *Node) transferTarget(ctx context.Context) (target membership.Server, ok bool) {
 	return n.targetWithin(ctx, someUnread)
 }
 
 // targetWithin returns the best transfer target with no more harm than that.
-func (n *Node) targetWithin(ctx context.Context, most harm) (target raft.Server, ok bool) {
+func (n *Node) targetWithin(ctx context.Context, most harm) (target membership.Server, ok bool) {
 	var best nodeStatus
-	for _, s := range n.configuration().Servers {
-		if s.Suffrage != raft.Voter || string(s.ID) == n.id {
+	for _, s := range n.raft.configuration() {
+		if !s.Voter || s.ID == n.id {
 			continue
 		}
-		st, err := n.statusOf(ctx, string(s.ID))
+		st, err := n.statusOf(ctx, s.ID)
 		if err == nil && st.harm() <= most && st.Role != roleRecovering && (!ok || st.leadsBetter(best)) {
 			target, ok, best = s, true, st
 		}
@@ -142,13 +143,13 @@ func (n *Node) forceTransfer(ctx context.Context) error {
 	if !ok {
 		return unavailable("no other voter can be reached")
 	}
-	return n.callElection(target.ID, target.Address)
+	return n.callElection(target.ID, target.Addr)
 }
 
 // callElection has a node stand for election at once.
-func (n *Node) callElection(id raft.ServerID, addr raft.ServerAddress) error {
+func (n *Node) callElection(id, addr string) error {
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
-	return n.trans.TimeoutNow(id, addr, req, &raft.TimeoutNowResponse{})
+	return n.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(addr), req, &raft.TimeoutNowResponse{})
 }
 
 // watchDisk watches how long the disk takes to sync the log.
@@ -161,7 +162,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 	defer wg.Wait()
 	for {
 		took := n.logs.Appending()
-		switch leading, _, _ := n.raftState(); {
+		switch leading, _, _ := n.raft.state(); {
 		case took > s.StuckSync:
 			n.fail(fmt.Errorf("raftstore: a write to the log has not ended for %v: the disk seems to hang",
 				took.Round(time.Second)))

@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/raft"
-
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -52,7 +51,7 @@ func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			err := leader.transferTo(ctx, leader.raft.Load(),
-				raft.Server{ID: raft.ServerID(stuck), Address: raft.ServerAddress(stuck)})
+				membership.Server{ID: stuck, Addr: stuck})
 			cancel()
 			if err == nil {
 				t.Fatal("handed over to a node without the log's end")

@@ -2,14 +2,12 @@ package raftstore
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
-	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -61,18 +59,18 @@ func (n *Node) raiseLevel(ctx context.Context, t *propose.Term) {
 
 // allRecorded reports whether the state records every member.
 func (n *Node) allRecorded() bool {
-	return !slices.ContainsFunc(n.others(), func(id string) bool { return n.recorded(id) == "" }) &&
+	return !slices.ContainsFunc(n.raft.others(), func(id string) bool { return n.recorded(id) == "" }) &&
 		n.recorded(n.id) != ""
 }
 
 // commonLevel returns the highest level that all members allow, as they say now.
 func (n *Node) commonLevel(ctx context.Context) turn.ClusterLevel {
-	servers := n.configuration().Servers
+	servers := n.raft.configuration()
 	allowed := make([]turn.ClusterLevel, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		wg.Go(func() {
-			if st, err := n.statusOf(ctx, string(s.ID)); err == nil {
+			if st, err := n.statusOf(ctx, s.ID); err == nil {
 				allowed[i] = st.allowedLevel()
 			}
 		})
@@ -90,18 +88,6 @@ func (s *nodeStatus) allowedLevel() turn.ClusterLevel {
 		return min(s.KnownLevel, *s.HoldLevel)
 	}
 	return s.KnownLevel
-}
-
-// admitLevel refuses a node whose version does not know the cluster's level: it could
-// not read what the others write.
-func (n *Node) admitLevel(r peer.Facts) *peer.Refusal {
-	level, known := n.state.Level(), turn.ClusterLevel(r.Level)
-	if known >= level {
-		return nil
-	}
-	return &peer.Refusal{Code: peer.RefusedLevel,
-		Reason: fmt.Sprintf("the cluster is at level %d, and the version of turnlog that node %s runs "+
-			"knows levels up to %d: run the version of the other nodes there", level, r.NodeID, known)}
 }
 
 // levelError refuses what the cluster is not ready for; nil if it is.

@@ -123,6 +123,17 @@ func (n *Node) forgetLog() {
 	}
 }
 
+// hadOthers reports whether, as far as marker and log tell, there are other members.
+func (n *Node) hadOthers() bool { return len(n.lastServers(n.logs.LastServers)) > 1 }
+
+// alone reports whether this node is the only member.
+func (n *Node) alone() bool {
+	if n.raft.Load() == nil {
+		return !n.hadOthers()
+	}
+	return len(n.raft.configuration()) <= 1
+}
+
 // lastServers returns the newest configuration that marker and log tell of; none if there is
 // none. inLog returns the newest one in the log's entries from an index on, nil if there is none.
 func (n *Node) lastServers(inLog func(from uint64) []raft.Server) (servers []raft.Server) {

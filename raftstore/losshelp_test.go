@@ -32,7 +32,7 @@ func TestLostEndOfTheLastMemberIsRefused(t *testing.T) {
 		n1 = c.start("n1")
 		eventuallyTrue(t, "it stops, or runs", func() bool { return n1.reason() != nil || n1.raft.Load() != nil })
 		if n1.reason() == nil {
-			t.Fatalf("it waits for the members that its log names: %v", n1.configuration().Servers)
+			t.Fatalf("it waits for the members that its log names: %v", n1.raft.configuration())
 		}
 		err := c.ended(n1)
 		if err == nil || !strings.Contains(err.Error(), "no other node has it") ||

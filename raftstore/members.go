@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/readindex"
 	"github.com/turnlog/turnlog/internal/signal"
@@ -30,8 +31,7 @@ func (n *Node) recordMembers(ctx context.Context, t *propose.Term) (complete boo
 	for _, m := range n.state.Members() {
 		recorded[m.ID] = m
 	}
-	for _, s := range n.configuration().Servers {
-		id := string(s.ID)
+	for _, id := range n.raft.configuration().IDs() {
 		old, known := recorded[id]
 		delete(recorded, id)
 		st, err := n.statusOf(ctx, id)
@@ -65,7 +65,7 @@ func (n *Node) forgetMember(ctx context.Context, t *propose.Term, id string) (in
 		return 0, ctx.Err()
 	}
 	defer n.changing.leave()
-	if _, again := serverIn(n.configuration(), id); again {
+	if _, again := n.raft.configuration().Find(id); again {
 		return 0, nil
 	}
 	done, err := n.propose(ctx, t, &codec.Member{ID: id, Remove: true})
@@ -110,12 +110,9 @@ func (n *Node) watchMembers(ctx context.Context) {
 // knows, if its state includes more than the own one, in which this node is
 // recorded, and does not have that record.
 func (n *Node) removed(ctx context.Context) bool {
-	for _, s := range n.configuration().Servers {
-		if string(s.ID) == n.id {
-			continue
-		}
-		st, err := n.statusOf(ctx, string(s.ID))
-		if err == nil && n.removedBy(st.Applied) && !slices.Contains(st.Members, n.id) {
+	for _, id := range n.raft.others() {
+		st, err := n.statusOf(ctx, id)
+		if err == nil && n.policy.RemovedBy(st.Applied) && !slices.Contains(st.Members, n.id) {
 			return true
 		}
 	}
@@ -126,14 +123,14 @@ func (n *Node) removeHere(ctx context.Context, t *propose.Term, id string) error
 	if err := n.checkRemaining(ctx, id); err != nil {
 		return err
 	}
-	if others, _ := n.voters(); id == n.id && len(others) > 0 {
+	if others, _ := n.raft.voters(); id == n.id && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
 			return err
 		}
 		return turn.Errorf(turn.Unknown, "the new leader must remove node %s: repeat the request", id)
 	}
-	err := n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
-		if _, found := serverIn(now, id); !found {
+	err := n.reconfigure(ctx, t, func(now membership.Configuration) (raft.Future, error) {
+		if _, found := now.Find(id); !found {
 			return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
 		}
 		if id == n.id {
@@ -155,7 +152,7 @@ func (n *Node) removeHere(ctx context.Context, t *propose.Term, id string) error
 // checkRemaining refuses to remove a voter if those that remain and can be reached are no
 // majority: they could not commit even the removal, and the leader would step down over it.
 func (n *Node) checkRemaining(ctx context.Context, id string) error {
-	remaining, voter := n.voters()
+	remaining, voter := n.raft.voters()
 	removed := slices.Index(remaining, id)
 	switch {
 	case id == n.id && voter:

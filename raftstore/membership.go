@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
@@ -165,7 +166,7 @@ func (n *Node) changeHere(ctx context.Context, c change) error {
 // configuration in between: a leader makes one change at a time, and the log store rejects
 // a change that Raft would append only in a later term, after another leader's changes.
 func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
-	decide func(now raft.Configuration) (raft.Future, error)) error {
+	decide func(now membership.Configuration) (raft.Future, error)) error {
 	if !n.changing.enter(ctx) {
 		return unavailable("the configuration was not changed: another change is still in progress (%v)", ctx.Err())
 	}
@@ -177,7 +178,7 @@ func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
 	if !t.Holds() {
 		return moved{propose.NotLeader().Err}
 	}
-	begun, err := decide(n.configuration())
+	begun, err := decide(n.raft.configuration())
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
 func (n *Node) spread(ctx context.Context, index uint64) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	others, _ := n.voters()
+	others, _ := n.raft.voters()
 	for _, id := range others {
 		for {
 			if st, err := n.statusOf(ctx, id); err != nil || st.Applied >= index {
@@ -217,7 +218,7 @@ func changed(err error) error {
 }
 
 func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
-	if err := memberIn(n.configuration(), c); err != nil {
+	if err := memberIn(n.raft.configuration(), c); err != nil {
 		return err
 	}
 	if n.cfg.Peers.Closed != "" {
@@ -230,8 +231,8 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 	if err := n.untilCaughtUp(ctx, t, c.ID); err != nil {
 		return err
 	}
-	err := n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
-		if s, found := serverIn(now, c.ID); !found || string(s.Address) != c.Addr {
+	err := n.reconfigure(ctx, t, func(now membership.Configuration) (raft.Future, error) {
+		if s, found := now.Find(c.ID); !found || s.Addr != c.Addr {
 			return nil, turn.Errorf(turn.NotFound, "node %s was removed or moved before it could become a voter", c.ID)
 		}
 		return n.raft.Load().AddVoter(raft.ServerID(c.ID), raft.ServerAddress(c.Addr), 0, time.Second), nil
@@ -244,8 +245,8 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 }
 
 // memberIn is an error if the node to add is a voter already.
-func memberIn(now raft.Configuration, c change) error {
-	if s, found := serverIn(now, c.ID); found && s.Suffrage == raft.Voter && string(s.Address) == c.Addr {
+func memberIn(now membership.Configuration, c change) error {
+	if s, found := now.Find(c.ID); found && s.Voter && s.Addr == c.Addr {
 		return turn.Errorf(turn.Exists, "node %s is already a member", c.ID)
 	}
 	return nil
@@ -265,7 +266,7 @@ func (n *Node) addLearner(ctx context.Context, t *propose.Term, c change) error 
 	if facts.NodeID != c.ID {
 		return turn.Errorf(turn.Invalid, "at %s there is node %s, not node %s", c.Addr, facts.NodeID, c.ID)
 	}
-	return n.reconfigure(ctx, t, func(now raft.Configuration) (raft.Future, error) {
+	return n.reconfigure(ctx, t, func(now membership.Configuration) (raft.Future, error) {
 		if err := memberIn(now, c); err != nil {
 			return nil, err
 		}

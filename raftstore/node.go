@@ -17,6 +17,7 @@ import (
 	"github.com/turnlog/turnlog/internal/clustertime"
 	"github.com/turnlog/turnlog/internal/diskspace"
 	"github.com/turnlog/turnlog/internal/identity"
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/internal/readindex"
@@ -37,11 +38,11 @@ type Node struct {
 	id  string
 	log *slog.Logger
 
-	storage    // what is on disk
-	consensus  // Raft, and what stands between it and the other nodes
-	network    // the other nodes
-	membership // changes of the cluster
-	lead       *knownLeader
+	storage   // what is on disk
+	consensus // Raft, and what stands between it and the other nodes
+	network   // the other nodes
+	changes   // of the members
+	lead      *knownLeader
 
 	reads    *readindex.Reader
 	writes   *writes
@@ -88,8 +89,8 @@ func (s *storage) close() error {
 
 // consensus is Raft, and what stands between it and the other nodes. Run starts it.
 type consensus struct {
-	raft    atomic.Pointer[raft.Raft] // nil until Run has started it
-	applier *applier                  // nil until Run has started Raft
+	raft    group
+	applier *applier // nil until Run has started Raft
 	trans   *transport
 	waiter  *peerWaiter
 	ballot  *ballot.Ballot
@@ -97,15 +98,14 @@ type consensus struct {
 
 // network is the connections to other nodes, and what is known of those nodes.
 type network struct {
-	net      *peer.Network
-	seen     *rollback.Observations
-	departed departures
-	vouchers vouchers
-	offsets  clustertime.Offsets
+	net     *peer.Network
+	seen    *rollback.Observations
+	policy  *membership.Policy // with which nodes to have to do
+	offsets clustertime.Offsets
 }
 
-// membership is for changes of the members, and of what they can do.
-type membership struct {
+// changes is for changes of the members, and of what they can do.
+type changes struct {
 	changing gate // for one change of the configuration at a time
 	// levelGate is held while a node is found fit to join, until it is a member, and
 	// while the level is raised.
@@ -222,28 +222,12 @@ func (n *Node) ordered(r peer.Request, reply func([]byte, error)) {
 // it: a leader of an earlier one was perhaps replaced with its vote.
 func (n *Node) promised() uint64 { return max(n.stable.Promised(), n.ballot.Forgotten()) }
 
-func (n *Node) raftState() (leader bool, term, commit uint64) {
-	r := n.raft.Load()
-	if r == nil {
-		return false, 0, 0
-	}
-	// In this order: a commit index that is read while leading in term is one
-	// of that term, since neither goes back.
-	leader, term = r.State() == raft.Leader, r.CurrentTerm()
-	return leader, term, r.CommitIndex()
-}
-
 // known returns what this node knows to be committed.
 func (n *Node) known() raftlog.Known {
 	var k raftlog.Known
 	k.Applied.Index, k.Applied.Term = n.state.Applied()
-	_, _, k.Commit = n.raftState()
+	_, _, k.Commit = n.raft.state()
 	return k
-}
-
-func (n *Node) leading() bool {
-	leading, _, _ := n.raftState()
-	return leading
 }
 
 // await waits for a future, but no longer than ctx: Raft loses futures when it

@@ -38,14 +38,14 @@ func TestCopyFromBeforeItsMembershipLosesNothing(t *testing.T) {
 	c.leadBy("n1")
 	c.isolate(w, "n2", []string{"n1", "n3"}, true)
 	put(t, c.nodes["n1"], "s", "b") // n1 and n3 acknowledge it
-	eventuallyTrue(t, "n2 does not lead", func() bool { return !c.nodes["n2"].leading() })
+	eventuallyTrue(t, "n2 does not lead", func() bool { return !c.nodes["n2"].raft.leads() })
 	c.kill("n1")
 	c.kill("n3")
 	restore(t, aside, dir)
 	n3 := c.start("n3", joins)
 	c.isolate(w, "n2", []string{"n1", "n3"}, false)
 	eventuallyTrue(t, "n3 hears what it has lost", func() bool {
-		if c.nodes["n2"].leading() {
+		if c.nodes["n2"].raft.leads() {
 			t.Fatal("n2 leads without a write that was acknowledged")
 		}
 		_, missing := n3.mark.Lost()
@@ -266,9 +266,9 @@ func TestUnreadAcknowledgementOfAnOlderCopy(t *testing.T) {
 	restore(t, aside, dir)
 	n2 = c.start("n2")
 	n3 := c.start("n3")
-	eventuallyTrue(t, "there is another leader", func() bool { return n2.leading() || n3.leading() })
+	eventuallyTrue(t, "there is another leader", func() bool { return n2.raft.leads() || n3.raft.leads() })
 	put(t, n3, "s", "c")
-	if !n1.leading() {
+	if !n1.raft.leads() {
 		t.Fatal("n1 has noticed that it is alone")
 	}
 	w.holdAnswers("n1", c.addrs["n2"], false)

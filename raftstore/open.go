@@ -31,10 +31,11 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	n := &Node{
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
-		lead:       newKnownLeader(cfg.NodeID),
-		membership: membership{changing: newGate(), levelGate: newGate()},
-		signals:    newSignals(),
-		lifecycle:  lifecycle{checked: make(chan struct{}), failure: newFailure()},
+		lead:      newKnownLeader(cfg.NodeID),
+		consensus: consensus{raft: group{self: cfg.NodeID}},
+		changes:   changes{changing: newGate(), levelGate: newGate()},
+		signals:   newSignals(),
+		lifecycle: lifecycle{checked: make(chan struct{}), failure: newFailure()},
 	}
 	n.cfg.Logger = n.log
 	defer func() {
@@ -137,10 +138,10 @@ func (n *Node) openLog(dir string) (err error) {
 	}
 	n.logs = raftlog.New(e, raftlog.Config{
 		Mark: n.mark, Fail: n.fail, Halt: n.haltLog,
-		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.leading,
+		Known: n.known, Placed: func() { n.writes.proposer.Placed() }, Leads: n.raft.leads,
 	})
 	n.ballot = ballot.New(ballot.Config{
-		Mark: n.mark, Clock: time.Now, Configuration: n.configuration, Same: n.checkSame,
+		Mark: n.mark, Clock: time.Now, Configuration: n.raft.latest, Same: n.checkSame,
 	})
 	return n.openSeen(dir)
 }
@@ -188,9 +189,10 @@ func (n *Node) listen() (err error) {
 
 // wire connects the parts with each other.
 func (n *Node) wire() {
+	n.policy = n.newPolicy()
 	n.net = peer.New(peer.Config{
 		Listener: n.cfg.Peers.Listener, Advertise: n.cfg.Peers.Advertise,
-		Self: n.facts, Admit: n.admit, Refused: n.refused, Connected: n.connected,
+		Self: n.facts, Admit: n.admit, Refused: n.policy.Rejected, Connected: n.connected,
 		Say:   func(m peer.Meeting) []byte { return n.detector.Say(m) },
 		Begin: func(ctx context.Context, m peer.Meeting) error { return n.detector.Begin(ctx, m) },
 		Serve: n.serve, Ordered: n.ordered,
@@ -201,10 +203,10 @@ func (n *Node) wire() {
 		// a node that starts may have to be dialed to hear what this one has seen: see rollback.Detector
 		RetryMax: n.cfg.Consensus.askTime() / 2,
 	})
-	n.waiter = newPeerWaiter(n.replicates, n.net.Connected)
+	n.waiter = newPeerWaiter(n.raft.replicates, n.net.Connected)
 	n.space = n.newSpace()
 	n.writes = n.newWrites()
 	n.reads = n.newReader()
 	n.detector = n.newDetector()
-	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.others)
+	n.casts = broadcast.New(rand.Uint64(), n.sendBroadcast, n.raft.others)
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/turnlog/turnlog/internal/auth/certs"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/signal"
@@ -204,7 +202,7 @@ func certified(t *testing.T, more ...string) func(*Config) {
 }
 
 // A node that was away while another was added, and has become the leader, takes the
-// entries that tell of it from that leader: the members that it knows vouch for it.
+// entries that tell of it from that leader: the members that it knows report it.
 func TestLeaderThatWasAddedMeanwhile(t *testing.T) {
 	c := newCluster(t, 3, certified(t, "n4"))
 	c.recordedAll()
@@ -220,7 +218,7 @@ func TestLeaderThatWasAddedMeanwhile(t *testing.T) {
 	eventuallyTrue(t, "n4 leads", func() bool {
 		l := c.leader()
 		if l.id != "n4" {
-			_ = l.callElection("n4", raft.ServerAddress(c.addrs["n4"]))
+			_ = l.callElection("n4", c.addrs["n4"])
 		}
 		return l.id == "n4"
 	})

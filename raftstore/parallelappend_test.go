@@ -63,7 +63,7 @@ func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
 			defer open()
 			end := leader.logs.LastDurable()
 			for _, n := range c.running() {
-				_, _, commit := n.raftState()
+				_, _, commit := n.raft.state()
 				if applied, _ := n.state.Applied(); commit > end || applied > end {
 					t.Errorf("%s has entry %d committed, %d applied; the leader's log ends at %d", n.id, commit,
 						applied, end)
@@ -72,7 +72,7 @@ func TestNothingCommitsBeforeTheLeadersOwnLog(t *testing.T) {
 					t.Errorf("the log of %s ends at %d: the leader does not send what it stores", n.id, last)
 				}
 			}
-			if lead, _, _ := leader.raftState(); !lead {
+			if lead, _, _ := leader.raft.state(); !lead {
 				t.Error("a slow log ended the leader's term")
 			}
 			open()
@@ -106,7 +106,7 @@ func TestNoTermBeginsBeforeTheLogIsDurable(t *testing.T) {
 		c, old, _, open := aheadCluster(t, dir, 3)
 		defer c.abandon()
 		defer open()
-		_, term, _ := old.raftState()
+		_, term, _ := old.raft.state()
 		c.cut(old.id, c.others(old.id), true, true)
 		c.deposed(old, time.Minute)
 		c.net.heal()
@@ -145,7 +145,7 @@ func TestALeaderWithAHangingDiskFallsSilent(t *testing.T) {
 		defer open()
 		others := c.others(old.id)
 		c.cut(others[0], others[1:], true, true)
-		c.within(10*time.Second, "the leader steps down", func() bool { lead, _, _ := old.raftState(); return !lead })
+		c.within(10*time.Second, "the leader steps down", func() bool { lead, _, _ := old.raft.state(); return !lead })
 		c.net.reset(others[0]) // what the two sent each other is lost
 		c.net.heal()
 		c.deposed(old, 15*time.Second) // one node is slow to notice silence, see slowTimers

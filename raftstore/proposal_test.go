@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
@@ -24,7 +25,7 @@ func TestEntriesForAnotherTermAreNotStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, term, _ := n.raftState()
+	_, term, _ := n.raft.state()
 	entry := codec.AppendEntry(nil, 1, []codec.Command{{Op: op}})
 	last := n.raft.Load().LastIndex()
 	err = n.raft.Load().ApplyLog(raftlog.NewProposal(term-1, entry), 0).Error()
@@ -62,7 +63,7 @@ func TestProposalsLeaveNoTrace(t *testing.T) {
 func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	c := newCluster(t, 3)
 	n, f := c.pair()
-	_, term, _ := n.raftState()
+	_, term, _ := n.raft.state()
 	n.logs.ReconfigureIn(term - 1)
 	n.raft.Load().RemoveServer(raft.ServerID(f.id), 0, hang)
 	<-n.failure.known
@@ -74,7 +75,7 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 	c.start(n.id)
 	c.ready()
 	for _, n := range c.nodes {
-		if got := len(n.configuration().Servers); got != 3 {
+		if got := len(n.raft.configuration()); got != 3 {
 			t.Fatalf("%s has a configuration of %d", n.id, got)
 		}
 	}
@@ -89,7 +90,7 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	decided := false
-	err := n.reconfigure(ctx, lt, func(raft.Configuration) (raft.Future, error) { decided = true; return nil, nil })
+	err := n.reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) { decided = true; return nil, nil })
 	if turn.KindOf(err) != turn.Unavailable || decided {
 		t.Fatalf("a change began beside another: %v", err)
 	}

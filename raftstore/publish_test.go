@@ -35,7 +35,7 @@ func tell(n *Node, message []byte) [][]byte {
 
 func connectedToAll(c *cluster, n *running) {
 	eventuallyTrue(c.t, "the node is connected to all others", func() bool {
-		others := n.others()
+		others := n.raft.others()
 		for _, id := range others {
 			if !n.net.Connected(id) {
 				return false

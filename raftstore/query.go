@@ -39,11 +39,11 @@ func (c readCluster) Leader() (id string, changed <-chan struct{}) { return c.no
 
 func (c readCluster) Serving() (term uint64, changed <-chan struct{}) { return c.node.lead.serves() }
 
-func (c readCluster) Raft() (leads bool, term, commit uint64) { return c.node.raftState() }
+func (c readCluster) Raft() (leads bool, term, commit uint64) { return c.node.raft.state() }
 
-func (c readCluster) Voters() (others []string, self bool) { return c.node.voters() }
+func (c readCluster) Voters() (others []string, self bool) { return c.node.raft.voters() }
 
-func (c readCluster) Others() []string { return c.node.others() }
+func (c readCluster) Others() []string { return c.node.raft.others() }
 
 func (c readCluster) Alone() bool { return c.node.alone() }
 

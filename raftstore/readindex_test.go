@@ -2,7 +2,6 @@ package raftstore
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -119,7 +118,7 @@ func lateAnswersReachALeader(t *testing.T) bool {
 
 	b := c.elect(c.furthest("n2", "n3"))
 	put(t, b, "s", "new")
-	if leading, _, _ := a.raftState(); !leading {
+	if leading, _, _ := a.raft.state(); !leading {
 		return false
 	}
 
@@ -247,28 +246,6 @@ func TestLeaderAloneIsNotConfirmed(t *testing.T) {
 	for range 5 {
 		if index, ok := a.reads.LeaderIndex(t.Context()); ok {
 			t.Fatalf("read index %d without a majority", index)
-		}
-	}
-}
-
-// Only voters count for a majority, whatever the configuration holds besides them.
-func TestVotersOf(t *testing.T) {
-	server := func(id string, s raft.ServerSuffrage) raft.Server {
-		return raft.Server{ID: raft.ServerID(id), Suffrage: s}
-	}
-	c := raft.Configuration{Servers: []raft.Server{
-		server("n1", raft.Voter), server("n2", raft.Nonvoter), server("n3", raft.Voter), server("n4", raft.Nonvoter),
-		server("n5", raft.Voter),
-	}}
-	for self, want := range map[string]struct {
-		others  []string
-		isVoter bool
-	}{
-		"n1": {[]string{"n3", "n5"}, true}, "n2": {[]string{"n1", "n3", "n5"}, false},
-		"": {[]string{"n1", "n3", "n5"}, false},
-	} {
-		if others, isVoter := votersOf(c, self); !slices.Equal(others, want.others) || isVoter != want.isVoter {
-			t.Errorf("beside %q there are the voters %v, and it is one: %v", self, others, isVoter)
 		}
 	}
 }

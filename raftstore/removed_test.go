@@ -30,7 +30,7 @@ func TestRefusalByANodeThatLags(t *testing.T) {
 	c.recordedAll()
 	f := c.follower()
 	refusedBy := func(applied uint64) {
-		f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.Get().ClusterID, NodeID: "n9", Progress: applied}},
+		f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.Get().ClusterID, NodeID: "n9", Progress: applied}},
 			&peer.Refusal{Code: peer.RefusedMember})
 	}
 	refusedBy(0)
@@ -116,37 +116,6 @@ func TestOldCopyOfALoneNode(t *testing.T) {
 	}
 }
 
-// What a stranger makes a node ask vouches for the members, too: it cannot use up the time
-// in which the node asks.
-func TestStrangersDoNotHoldBackVouching(t *testing.T) {
-	bubble(t, func(t *testing.T, dir string) {
-		c := newSimCluster(t, 1, dir, 3)
-		defer c.abandon()
-		c.recover()
-		for c.leader().id == "n1" {
-			_ = c.leader().TransferLeadership(t.Context())
-			c.recover()
-		}
-		lags := c.node("n1")
-		for _, o := range c.others("n1") {
-			c.net.set(o, "n1", func(l *line) {
-				l.kinds = map[messageKind]time.Duration{{rpcEntries,
-					false}: time.Hour}
-			})
-		}
-		if _, err := c.leader().Apply(t.Context(), appendOp("s", "x")); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(vouchEvery) // since it asked on account of a node that started later
-		if lags.vouched(peer.Facts{NodeID: "stranger", LogTerm: 1 << 40}) {
-			t.Error("the members vouch for a stranger")
-		}
-		if !lags.vouchers.know("n3", lags.appliedIndex()) {
-			t.Error("no node vouches for a member")
-		}
-	})
-}
-
 // A node whose state was put aside does not know that it is a member again, with the
 // directory that it has: what a node says that lags does not stop it.
 func TestRefusalWhileTheStateIsAside(t *testing.T) {
@@ -163,7 +132,7 @@ func TestRefusalWhileTheStateIsAside(t *testing.T) {
 	if f.recorded(f.id) != "" {
 		t.Fatal("the state was not put aside")
 	}
-	f.refused(peer.Meeting{Remote: peer.Facts{ClusterID: cluster, NodeID: "n9"}},
+	f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: cluster, NodeID: "n9"}},
 		&peer.Refusal{Code: peer.RefusedIncarnation})
 	c.stillRuns(f.id)
 	for _, id := range ids(3) {

@@ -50,7 +50,7 @@ func (c repairCluster) Alone() bool { return c.node.alone() }
 
 func (c repairCluster) HandOver(ctx context.Context) {
 	n := c.node
-	if !n.leading() {
+	if !n.raft.leads() {
 		return
 	}
 	own := n.status().harm()
@@ -73,17 +73,16 @@ func (c repairCluster) HandOver(ctx context.Context) {
 
 func (c repairCluster) Sources(ctx context.Context) (sources []staterepair.Source, damaged []string) {
 	var leaders []staterepair.Source
-	for _, s := range c.node.configuration().Servers {
-		id := string(s.ID)
-		if id == c.node.id {
+	for _, s := range c.node.raft.configuration() {
+		if s.ID == c.node.id {
 			continue
 		}
-		source := staterepair.Source{ID: id, Addr: string(s.Address)}
-		st, err := c.node.statusOf(ctx, id)
+		source := staterepair.Source{ID: s.ID, Addr: s.Addr}
+		st, err := c.node.statusOf(ctx, s.ID)
 		switch {
 		case err != nil:
 		case st.Damaged:
-			damaged = append(damaged, id)
+			damaged = append(damaged, s.ID)
 		case st.Role == "leader":
 			leaders = append(leaders, source)
 		default:

@@ -13,7 +13,7 @@ func (n *Node) watchRole(ctx context.Context) {
 	defer tick.Stop()
 	var lt *leaderTerm
 	for {
-		leading, term, _ := n.raftState()
+		leading, term, _ := n.raft.state()
 		if lt != nil && (!leading || lt.Number != term || lt.Ended()) {
 			n.endTerm(lt)
 			lt = nil
@@ -40,27 +40,27 @@ func (n *Node) leaderID(leading bool) string {
 	if leading {
 		return n.id
 	}
-	_, id := n.raft.Load().LeaderWithID()
-	if string(id) == n.id {
+	id := n.raft.leader()
+	if id == n.id {
 		return "" // it has just stepped down, or not quite up
 	}
-	return string(id)
+	return id
 }
 
 // syncPeers keeps connections to all other servers of the configuration, and ends those
 // of nodes that are not members any more.
 func (n *Node) syncPeers() {
 	addrs, members := make(map[string]string), make(map[string]bool)
-	for _, s := range n.configuration().Servers {
-		members[string(s.ID)] = true
-		if string(s.ID) != n.id {
-			addrs[string(s.ID)] = string(s.Address)
+	for _, s := range n.raft.configuration() {
+		members[s.ID] = true
+		if s.ID != n.id {
+			addrs[s.ID] = s.Addr
 		}
 	}
 	n.net.SetPeers(addrs)
 	n.offsets.Keep(members)
-	n.departed.follow(members, time.Now(), n.grace())
-	n.net.Cut(n.outsider)
+	n.policy.Follow(members, time.Now())
+	n.net.Cut(n.policy.Outsider)
 }
 
 // knownLeader is what this node knows about who leads. It is written by the

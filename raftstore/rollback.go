@@ -47,21 +47,13 @@ func (n *Node) answerSeen(from peer.Facts, question []byte) ([]byte, error) {
 // detectorCluster implements rollback.Cluster.
 type detectorCluster struct{ node *Node }
 
-func (c detectorCluster) Members() (ids []string) {
-	for _, s := range c.node.configuration().Servers {
-		ids = append(ids, string(s.ID))
-	}
-	return ids
-}
+func (c detectorCluster) Members() []string { return c.node.raft.configuration().IDs() }
 
-func (c detectorCluster) Voters() (others []string, self bool) { return c.node.voters() }
+func (c detectorCluster) Voters() (others []string, self bool) { return c.node.raft.voters() }
 
 func (c detectorCluster) Known() []string { return c.node.knownMembers() }
 
-func (c detectorCluster) Replaced(node peer.Facts) bool {
-	_, replaced := c.node.replaced(node)
-	return replaced
-}
+func (c detectorCluster) Replaced(node peer.Facts) bool { return c.node.policy.Replaced(node) }
 
 func (c detectorCluster) Leader() string {
 	id, _ := c.node.lead.leader()
@@ -69,6 +61,6 @@ func (c detectorCluster) Leader() string {
 }
 
 func (c detectorCluster) Term() uint64 {
-	_, term, _ := c.node.raftState()
+	_, term, _ := c.node.raft.state()
 	return term
 }

@@ -191,8 +191,8 @@ func (n *Node) retire() {
 	defer cancel()
 	n.stopping.Store(true)
 	n.writes.calls.Close(unavailable("the node is stopping"))
-	others, _ := n.voters()
-	if leader, _, _ := n.raftState(); leader && len(others) > 0 {
+	others, _ := n.raft.voters()
+	if leader, _, _ := n.raft.state(); leader && len(others) > 0 {
 		if err := n.TransferLeadership(ctx); err != nil {
 			n.log.Warn("cannot transfer leadership before stopping", "error", err)
 		}

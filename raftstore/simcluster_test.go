@@ -322,7 +322,7 @@ func (c *simCluster) recover() {
 		ok, why := n.Ready()
 		applied, _ := n.state.Applied()
 		c.t.Logf("%s: ready %v (%v), level %d, applied %d, configuration %v", n.id, ok, why, n.state.Level(), applied,
-			n.configuration().Servers)
+			n.raft.configuration())
 	}
 	c.t.Fatal("not all nodes are ready within 30s")
 }

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -68,13 +66,13 @@ func (c *simCluster) isVoter(id string) bool {
 		turn.Consistency{}); err != nil && turn.KindOf(err) != turn.NotFound {
 		return false
 	}
-	s, found := serverIn(n.configuration(), id)
-	return found && s.Suffrage == raft.Voter
+	s, found := n.raft.configuration().Find(id)
+	return found && s.Voter
 }
 
 // hasMember reports whether the configuration has a node.
 func (n *simNode) hasMember(id string) bool {
-	_, found := serverIn(n.configuration(), id)
+	_, found := n.raft.configuration().Find(id)
 	return found
 }
 

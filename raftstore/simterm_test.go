@@ -36,10 +36,10 @@ func TestOneLeaderPerTerm(t *testing.T) {
 					}
 				})
 			}
-			_, before, _ := next.raftState()
+			_, before, _ := next.raft.state()
 			c.elect(late)
 			c.within(time.Second, "n2 takes part in the election of n1", func() bool {
-				_, term, _ := next.raftState()
+				_, term, _ := next.raft.state()
 				return term == before+1
 			})
 			c.elect(next)

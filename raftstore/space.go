@@ -26,9 +26,9 @@ func (n *Node) newSpace() *diskspace.Watcher {
 // spaceCluster implements diskspace.Cluster.
 type spaceCluster struct{ node *Node }
 
-func (c spaceCluster) Leads() bool { return c.node.leading() }
+func (c spaceCluster) Leads() bool { return c.node.raft.leads() }
 
-func (c spaceCluster) Voters() (others []string, self bool) { return c.node.voters() }
+func (c spaceCluster) Voters() (others []string, self bool) { return c.node.raft.voters() }
 
 func (c spaceCluster) Connected(id string) bool { return c.node.net.Connected(id) }
 

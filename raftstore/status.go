@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/membership"
 	"github.com/turnlog/turnlog/internal/peer"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
@@ -79,7 +80,7 @@ func (n *Node) status() nodeStatus {
 		}
 	case raft.Follower:
 		s.Role = "follower"
-		if _, voter := n.voters(); !voter {
+		if _, voter := n.raft.voters(); !voter {
 			s.Role = "learner"
 		} else if _, missing := n.mark.Lost(); missing {
 			s.Role = roleRecovering
@@ -138,8 +139,8 @@ func (n *Node) askStatus(ctx context.Context, id string, notice []byte) (s nodeS
 func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
 	c := turn.Cluster{ID: n.state.ClusterID(), Level: n.state.Level()}
 	c.Leader, _ = n.lead.leader()
-	_, c.Term, _ = n.raftState()
-	servers := n.configuration().Servers
+	_, c.Term, _ = n.raft.state()
+	servers := n.raft.configuration()
 	c.Nodes = make([]turn.Node, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
@@ -150,8 +151,8 @@ func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
 	return c, nil
 }
 
-func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
-	d := turn.Node{ID: string(s.ID), RaftAddr: string(s.Address), Role: "unreachable"}
+func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
+	d := turn.Node{ID: s.ID, RaftAddr: s.Addr, Role: "unreachable"}
 	for _, m := range n.state.Members() {
 		if m.ID == d.ID {
 			d.RESPAddr, d.HTTPAddr = m.RESPAddr, m.HTTPAddr
@@ -172,8 +173,8 @@ func (n *Node) describe(ctx context.Context, s raft.Server) turn.Node {
 // watchStart notes the commit index when a leader can first tell it. A node that
 // is alone need not wait for an election to come about.
 func (n *Node) watchStart(ctx context.Context) {
-	if others, voter := n.voters(); voter && len(others) == 0 {
-		if err := n.callElection(raft.ServerID(n.id), raft.ServerAddress(n.cfg.Peers.Advertise)); err != nil {
+	if others, voter := n.raft.voters(); voter && len(others) == 0 {
+		if err := n.callElection(n.id, n.cfg.Peers.Advertise); err != nil {
 			n.log.Debug("cannot hasten the election", "error", err)
 		}
 	}
@@ -206,7 +207,7 @@ func (n *Node) Ready() (ok bool, reasons []string) {
 	if len(reasons) > 0 {
 		return false, reasons
 	}
-	if _, voter := n.voters(); !voter {
+	if _, voter := n.raft.voters(); !voter {
 		reasons = append(reasons, "the node is not a voter")
 	}
 	if l, missing := n.mark.Lost(); missing {
@@ -281,7 +282,7 @@ func (n *Node) Copies(ctx context.Context, index uint64, enough int) (own bool, 
 	own = n.state.WaitApplied(ctx, index) == nil
 	certain := 0
 	if own && index > 0 {
-		voters, voting := n.voters()
+		voters, voting := n.raft.voters()
 		certain = (len(voters) + 1) / 2 // beside this node
 		if !voting {
 			certain = len(voters)/2 + 1
@@ -292,7 +293,7 @@ func (n *Node) Copies(ctx context.Context, index uint64, enough int) (own bool, 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ids := n.others()
+	ids := n.raft.others()
 	answers := make(chan bool, len(ids))
 	for _, id := range ids {
 		go func() {

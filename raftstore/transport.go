@@ -52,7 +52,7 @@ func newTransport(n *Node) *transport {
 			Timeout:         cfg.Consensus.RPC,
 		}),
 		maxBytes: cfg.Consensus.MaxBytes,
-		leads:    n.leading,
+		leads:    n.raft.leads,
 		durable:  n.logs.AwaitDurable,
 		waiter:   n.waiter,
 		ballot:   n.ballot,
@@ -270,17 +270,4 @@ func (r *peerWaiter) close() {
 	r.closed = true
 	r.mu.Unlock()
 	r.look()
-}
-
-// replicates reports whether this node leads, and has to send another its log.
-func (n *Node) replicates(id string) bool {
-	if leading, _, _ := n.raftState(); !leading {
-		return false
-	}
-	for _, s := range n.configuration().Servers {
-		if s.ID == raft.ServerID(id) {
-			return true
-		}
-	}
-	return false
 }

@@ -76,7 +76,7 @@ func TestStaleSuffixIsNotApplied(t *testing.T) {
 	put(t, b, "s", "new")
 
 	// What the new leader sends if it builds a message while it commits.
-	_, term, commit := b.raftState()
+	_, term, commit := b.raft.state()
 	args := raft.AppendEntriesRequest{
 		RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte("n2"),
 			Addr: []byte(c.addrs["n2"])},
