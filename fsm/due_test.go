@@ -55,3 +55,69 @@ func TestNegativeTTL(t *testing.T) {
 		}
 	}
 }
+
+// A deadline is dealt with when it comes, though it was set sooner or later than before; then nothing
+// is due any more, and no entry of the log is spent on it.
+func TestDeadlinesThatMove(t *testing.T) {
+	const t0 = 1 << 41
+	for _, flushed := range []bool{false, true} {
+		r := newRig(t)
+		due := func(what string, want int64) {
+			t.Helper()
+			if flushed {
+				r.flush()
+				r.restart()
+			}
+			if got := r.m.NextDue(); got != want {
+				t.Errorf("%s, flushed: %v: due in %d ms, want %d", what, flushed, got-t0, want-t0)
+			}
+		}
+		there := func(want uint64) {
+			t.Helper()
+			if got := r.query(&turn.Count{Namespace: "0"}).Count; got != want {
+				t.Errorf("flushed: %v: %d keys, want %d", flushed, got, want)
+			}
+		}
+		in := func(ms int64) turn.Op { return &turn.Expire{Key: sessionA, HasTTL: true, TTL: ms} }
+		r.apply(t0, appendOf(sessionA, "", "x"), in(100_000))
+		r.apply(t0, in(10_000))
+		due("sooner", t0+10_000)
+		r.apply(t0 + 9_999)
+		there(1)
+		r.apply(t0 + 10_000)
+		there(0)
+		due("the former deadline", t0+100_000)
+		r.apply(t0+20_000, appendOf(sessionA, "", "y"), in(30_000))
+		r.apply(t0+20_000, in(70_000))
+		due("later", t0+50_000)
+		r.apply(t0 + 50_000)
+		there(1)
+		due("put off", t0+90_000)
+		r.apply(t0+50_000, &turn.Expire{Key: sessionA})
+		r.apply(t0 + 90_000)
+		there(1)
+		due("without a deadline", t0+100_000)
+		r.apply(t0 + 100_000)
+		there(1)
+		due("nothing", 0)
+	}
+}
+
+// The time to live of one append does not end the sliding deadline.
+func TestTTLOfAnAppendKeepsTheSlide(t *testing.T) {
+	const t0 = 1 << 41
+	r := newRig(t)
+	r.apply(t0, appendOf(sessionA, "", "x"), &turn.Expire{Key: sessionA, HasTTL: true, TTL: 1000, Slide: true})
+	once := appendOf(sessionA, "", "y")
+	once.TTL = 5000
+	for _, c := range []struct {
+		at   int64
+		op   turn.Op
+		want int64
+	}{{t0, once, t0 + 5000}, {t0 + 100, appendOf(sessionA, "", "z"), t0 + 1100}} {
+		r.apply(c.at, c.op)
+		if s := r.query(&turn.Info{Key: sessionA}).Session; s == nil || s.ExpiresAt != c.want {
+			t.Errorf("after %d ms: %+v, want it to expire after %d ms", c.at-t0, s, c.want-t0)
+		}
+	}
+}

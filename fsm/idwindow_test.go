@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/idwindow"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/tags"
 	"github.com/turnlog/turnlog/internal/codec"
@@ -238,5 +239,26 @@ func TestKnownMessagesThatAreNoOneAppend(t *testing.T) {
 					first, last)
 			}
 		}
+	}
+}
+
+// The windows that are kept have so many bytes together, however many sessions there are.
+func TestWindowsAreBounded(t *testing.T) {
+	r := newRig(t)
+	const most = 4
+	r.m.windows = idwindow.New(most * 16 * 5) // smallest windows
+	for i := range 100 {
+		k := turn.Key{Namespace: "0", Name: fmt.Sprint(i)}
+		r.apply(1, appendOf(k, "a", "1"))
+		r.apply(1, appendOf(k, "b", "1"))
+	}
+	kept := 0
+	for inc := range r.m.keys.meta.LastInc {
+		if r.m.windows.Get(inc+1) != nil {
+			kept++
+		}
+	}
+	if kept == 0 || kept > most {
+		t.Errorf("%d windows are kept, there is room for %d", kept, most)
 	}
 }

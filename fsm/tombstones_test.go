@@ -141,3 +141,41 @@ func (r *rig) tombstonesOf(k turn.Key) (passed int) {
 	}
 	return passed
 }
+
+// Each deleted session is forgotten in its own time: what was deleted later does not keep it. When its
+// tombstone is removed is up to each node, and so must not matter.
+func TestEachTombstoneHasItsTime(t *testing.T) {
+	const t0 = 1_000_000
+	other := turn.Key{Namespace: "0", Name: "other"}
+	for _, flushed := range []bool{false, true} {
+		for at, known := range map[int64]bool{turn.TombstoneTime - 1: true, turn.TombstoneTime: false} {
+			r := newRig(t)
+			r.apply(t0, appendOf(sessionA, "x", "1"), &turn.Delete{Keys: []turn.Key{sessionA}})
+			r.apply(t0+1000, appendOf(other, "x", "1"), &turn.Delete{Keys: []turn.Key{other}})
+			r.apply(t0+2000, appendOf(sessionA, "y", "1"), &turn.Delete{Keys: []turn.Key{sessionA}})
+			if flushed {
+				r.flush()
+			}
+			for id, want := range map[string]bool{"x": known, "y": true} {
+				out := r.apply(t0+at, appendOf(sessionA, id, "1"))[0]
+				if out.Err != nil || out.Result.Duplicate != want {
+					t.Errorf("%q after %d ms, flushed: %v: %+v, %v; known: %v", id, at, flushed, out.Result, out.Err, want)
+				}
+			}
+		}
+	}
+}
+
+// A moved message has one id, however often it was moved.
+func TestMovesWeighNothing(t *testing.T) {
+	const least = turn.TombstoneMessages / turn.DeletedSessions
+	for _, c := range []struct{ last, moved, want uint64 }{
+		{1, 0, least}, {least + 9, 0, least + 9}, {least + 9, 8, least + 1}, {least + 9, 10, least},
+		{turn.IDWindow + 9, 0, turn.IDWindow}, {turn.IDWindow + 9, 9, turn.IDWindow}, {turn.IDWindow + 9, 10, turn.IDWindow - 1},
+	} {
+		g := layout.Tombstone{Last: c.last, Moves: layout.Moves{Total: c.moved}}
+		if got := tombstoneWeight(&g); got != c.want {
+			t.Errorf("%d messages, %d of them moves: %d, want %d", c.last, c.moved, got, c.want)
+		}
+	}
+}
