@@ -67,3 +67,20 @@ func TestDurableIsKnownAtTheStart(t *testing.T) {
 		}
 	}
 }
+
+// A flush ends where the memtable does, in entry and term, though other leaders' entries were applied
+// meanwhile.
+func TestDurableTermIsThatOfTheEntry(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "", "data"))
+	r.m.mu.Lock()
+	r.m.freeze()
+	r.m.mu.Unlock()
+	r.m.Note(2, 9)
+	if _, err := r.m.flush(); err != nil {
+		t.Fatal(err)
+	}
+	if index, term := r.m.Durable(); index != 1 || term != 1 {
+		t.Errorf("entry %d of term %d is durable, want entry 1 of term 1", index, term)
+	}
+}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -118,6 +119,56 @@ func TestTTLOfAnAppendKeepsTheSlide(t *testing.T) {
 		r.apply(c.at, c.op)
 		if s := r.query(&turn.Info{Key: sessionA}).Session; s == nil || s.ExpiresAt != c.want {
 			t.Errorf("after %d ms: %+v, want it to expire after %d ms", c.at-t0, s, c.want-t0)
+		}
+	}
+}
+
+// Keys whose time has come are not seen any more, though an entry deletes only some of them.
+func TestExpiredKeysAreUnseenBeforeTheyAreDeleted(t *testing.T) {
+	const t0, each = 1 << 41, dueChunk
+	key := func(kind string, i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(kind, i)} }
+	for _, flushed := range []bool{false, true} {
+		r := newRig(t)
+		var ops []turn.Op
+		for i := range each {
+			ops = append(ops, appendOf(key("a", i), "", "x"), &turn.Expire{Key: key("a", i), HasTTL: true, TTL: 1000},
+				&turn.SetString{Key: key("b", i), Value: []byte("x"), TTL: 1000},
+				setOf(key("c", i), "x"), &turn.Expire{Key: key("c", i), HasTTL: true, TTL: 1000})
+		}
+		r.apply(t0, ops...)
+		if flushed {
+			r.flush()
+		}
+		seen := func(ask func(q turn.Query) turn.Result) (n int) {
+			for i := range each {
+				for _, q := range []turn.Query{&turn.Read{Key: key("a", i)}, &turn.Info{Key: key("b", i)},
+					&turn.GetString{Key: key("b", i)}, &turn.AllFields{Key: key("c", i), Type: turn.TypeSet}} {
+					res := ask(q)
+					if res.Session != nil || res.Found || len(res.Messages)+len(res.Elements)+len(res.Value) > 0 {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		if n := seen(r.query); n != 4*each {
+			t.Fatalf("flushed: %v: %d answers before the deadline, want %d", flushed, n, 4*each)
+		}
+		r.apply(t0 + 1000)
+		if due := r.m.NextDue(); due != t0+1000 {
+			t.Errorf("due in %d ms; others are left", due-t0)
+		}
+		if n := seen(r.query); n != 0 {
+			t.Errorf("flushed: %v: %d answers of what has expired", flushed, n)
+		}
+		listed := len(r.query(&turn.Sessions{Namespace: "0", Limit: 10_000, List: true}).Sessions)
+		within := r.apply(t0+1000, &turn.Tx{Steps: []turn.Step{{Query: &turn.AllFields{Key: key("c", each-1), Type: turn.TypeSet}},
+			{Query: &turn.Read{Key: key("a", each-1)}}, {Query: &turn.GetString{Key: key("b", each-1)}}}})[0].Result.Steps
+		if listed != 0 || len(within[0].Result.Elements) > 0 || within[1].Result.Session != nil || within[2].Result.Found {
+			t.Errorf("flushed: %v: %d keys are listed; in a transaction: %+v", flushed, listed, within)
+		}
+		for r.m.NextDue() != 0 {
+			r.apply(t0 + 1000)
 		}
 	}
 }

@@ -5,7 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // An entry that wants a hash waits for the flush before it, but not on a machine that is
@@ -52,5 +56,40 @@ func TestHashIsNotAwaitedOnAHaltedMachine(t *testing.T) {
 		if index, sum := r.m.StateHash(); sum != "" {
 			t.Errorf("replaced: %v: hash %s of entry %d", replaced, sum, index)
 		}
+	}
+}
+
+// Nodes remove what is forgotten when they come to it: they have the same hash before and after.
+func TestHashWithoutWhatIsForgotten(t *testing.T) {
+	const t0 = 1_000_000
+	hashes := make(map[bool]string)
+	for _, tidied := range []bool{false, true} {
+		r := newRig(t)
+		r.apply(t0, appendOf(sessionA, "x", "1"), &turn.Delete{Keys: []turn.Key{sessionA}})
+		r.flush()
+		r.apply(t0 + turn.TombstoneTime)
+		if err := r.m.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if tidied {
+			r.flush()
+			r.expectEmpty(layout.BucketTombstones)
+		}
+		r.apply(0, &codec.Checksum{})
+		if err := r.m.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, hashes[tidied] = r.m.StateHash()
+		if err := r.db().View(func(tx *bbolt.Tx) error {
+			if k, _ := tx.Bucket(layout.BucketTombstones).Cursor().First(); (k == nil) != tidied {
+				t.Errorf("tidied: %v, a tombstone is there: %v", tidied, k != nil)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if hashes[false] != hashes[true] {
+		t.Errorf("hash %s, and %s once what is forgotten is removed", hashes[false], hashes[true])
 	}
 }

@@ -246,7 +246,7 @@ func TestKnownMessagesThatAreNoOneAppend(t *testing.T) {
 func TestWindowsAreBounded(t *testing.T) {
 	r := newRig(t)
 	const most = 4
-	r.m.windows = idwindow.New(most * 16 * 5) // smallest windows
+	r.m.sessions.ids.windows = idwindow.New(most * 16 * 5) // smallest windows
 	for i := range 100 {
 		k := turn.Key{Namespace: "0", Name: fmt.Sprint(i)}
 		r.apply(1, appendOf(k, "a", "1"))
@@ -254,7 +254,7 @@ func TestWindowsAreBounded(t *testing.T) {
 	}
 	kept := 0
 	for inc := range r.m.keys.meta.LastInc {
-		if r.m.windows.Get(inc+1) != nil {
+		if r.m.sessions.ids.windows.Get(inc+1) != nil {
 			kept++
 		}
 	}

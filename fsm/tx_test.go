@@ -150,3 +150,24 @@ func TestQueriesInATransactionTellTheSame(t *testing.T) {
 		}
 	}
 }
+
+// The answers of a transaction have so many bytes together, and not one more.
+func TestAnswersOfATransactionHaveALimit(t *testing.T) {
+	r := newRig(t)
+	limit := turn.DefaultLimits().ReadBytes
+	other := turn.Key{Namespace: "0", Name: "b"}
+	first := make([]byte, limit/2)
+	r.apply(1, &turn.SetString{Key: sessionA, Value: first})
+	for more, want := range map[int]turn.Kind{0: turn.None, 1: turn.TooLarge} {
+		r.apply(1, &turn.SetString{Key: other, Value: make([]byte, limit-len(first)+more)})
+		steps := r.apply(1, &turn.Tx{Steps: []turn.Step{{Query: &turn.GetString{Key: sessionA}},
+			{Query: &turn.GetString{Key: other}}}})[0].Result.Steps
+		got := turn.None
+		if steps[1].Err != nil {
+			got = steps[1].Err.Kind
+		}
+		if steps[0].Err != nil || got != want {
+			t.Errorf("%d bytes beyond the limit: %v, %v", more, steps[0].Err, steps[1].Err)
+		}
+	}
+}
