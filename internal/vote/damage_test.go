@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -248,9 +249,14 @@ func noRoomForACopy(op simdisk.Op) error {
 func TestVoteOnAFullDisk(t *testing.T) {
 	disk := begun(t)
 	s := mustOpen(t, disk)
+	var told strings.Builder
+	s.cfg.Logger = slog.New(slog.NewTextHandler(&told, nil))
 	disk.Fail(noRoomForACopy)
 	voteFor(t, s, 6, "n1:7000")
 	voteFor(t, s, 7, "n2:7000")
+	if n := strings.Count(told.String(), "the disk is full"); n != 1 {
+		t.Errorf("it says %d times that the disk is full", n)
+	}
 	damaged := disk.Kill()
 	if err := damaged.Rot("/"+FileName, 20, 1); err != nil {
 		t.Fatal(err)

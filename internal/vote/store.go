@@ -32,6 +32,7 @@ type Store struct {
 	mu       sync.Mutex // held while record changes
 	record   record
 	failed   bool // a change failed: there is no other
+	full     bool // the disk was at the last change: there is no second file
 	closed   bool
 	promised atomic.Uint64
 }
@@ -134,10 +135,14 @@ func (s *Store) hold() error {
 // rather than with one that is older than the first.
 func (s *Store) holdSecond(page []byte) error {
 	err := s.second.hold(page)
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+	full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if full && !s.full {
+		s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "error", err)
+	}
+	s.full = full
+	if !full {
 		return err
 	}
-	s.cfg.Logger.Warn("the disk is full: term and vote have no second copy until it has room", "error", err)
 	return s.second.drop()
 }
 
