@@ -74,6 +74,7 @@ func (m *Machine) Note(index, term uint64) {
 
 func (m *Machine) passed(index, term uint64) {
 	m.keys.meta.Index, m.keys.meta.Term = index, term
+	m.stand()
 	m.waiters.wake(index)
 }
 

@@ -47,7 +47,7 @@ func TestStateFileDamagedInUse(t *testing.T) {
 			"flush": func(r *rig) error {
 				r.m.mu.Lock()
 				r.m.keys.tables.Active.SetHead("0\x00x", nil) // nothing is read for that
-				r.m.keys.meta.Index++
+				r.m.passed(r.m.keys.meta.Index+1, r.m.keys.meta.Term)
 				r.m.mu.Unlock()
 				_ = r.m.Flush(t.Context())
 				return nil

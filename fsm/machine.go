@@ -37,6 +37,7 @@ type Machine struct {
 	full     int // at this size the active memtable is to be flushed
 	// reached is the cluster level, for callers that must not wait for mu.
 	reached   atomic.Uint64
+	standing  atomic.Pointer[standing]
 	tags      tags.Set
 	durable   position
 	lastFlush time.Time // when the last one began; only under flushing
@@ -56,6 +57,20 @@ type Machine struct {
 }
 
 type position struct{ index, term uint64 }
+
+// standing is what is told of the state without a wait for mu, which is held for as long as the disk
+// takes to read what an entry needs: a node has to go on voting and following meanwhile.
+type standing struct {
+	applied   position
+	clusterID string
+	members   []codec.Member
+}
+
+// stand has others see how far the state is. The caller holds mu, and wakes those that wait for it
+// after that.
+func (m *Machine) stand() {
+	m.standing.Store(&standing{position{m.keys.meta.Index, m.keys.meta.Term}, m.keys.meta.ClusterID, m.keys.meta.Members})
+}
 
 // Open opens the state in cfg.Dir, creating it if it is not there.
 func Open(cfg Config) (*Machine, error) {
@@ -105,6 +120,7 @@ func (m *Machine) load() error {
 	m.sessions.ids.windows.Clear()
 	m.keys.gaps = gaps.Set{}
 	m.durable = position{m.keys.meta.Index, m.keys.meta.Term}
+	m.stand()
 	m.keys.tx = tx
 	m.keys.nextDue, err = m.keys.firstDue()
 	m.keys.tx = nil
@@ -165,9 +181,8 @@ func (m *Machine) Err() error {
 
 // Applied returns the index and term of the last entry whose effects can be read.
 func (m *Machine) Applied() (index, term uint64) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.keys.meta.Index, m.keys.meta.Term
+	s := m.standing.Load()
+	return s.applied.index, s.applied.term
 }
 
 // WaitApplied returns nil once the entry index is applied.
@@ -220,19 +235,11 @@ func (m *Machine) NextDue() int64 {
 }
 
 // ClusterID returns the id that the first Epoch brought, empty before.
-func (m *Machine) ClusterID() string {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.keys.meta.ClusterID
-}
+func (m *Machine) ClusterID() string { return m.standing.Load().clusterID }
 
 // Members returns the recorded members, ordered by ID. The caller must not
 // change the slice.
-func (m *Machine) Members() []codec.Member {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.keys.meta.Members
-}
+func (m *Machine) Members() []codec.Member { return m.standing.Load().members }
 
 // StoredMembers returns the members that the state in dir records, ordered by ID: those of
 // the last flush. It changes nothing, and there must be no Machine on dir. Damage to the

@@ -64,6 +64,10 @@ func TestForcedTransferWhileTheStateIsLocked(t *testing.T) {
 		}
 		return false
 	})
+	eventuallyTrue(t, "the node knows the leader, for as long as the state is locked", func() bool {
+		known, _ := leader.Leader()
+		return known != "" && known != id
+	})
 	if err := <-given; err != nil {
 		t.Error(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // leaderTerm is a term in which this node leads, from when watchRole notices it to when the node
 // leads no more, or an entry of the term failed. beginTerm starts everything that runs only
-// in it, endTerm stops all of that and waits for its end:
+// in it, endTerm stops all of that:
 //
 //   - cluster time, from an anchor that the other nodes' clocks correct;
 //   - the proposer, with an Epoch as the term's first entry;
@@ -28,7 +28,7 @@ type leaderTerm struct {
 	clock *clustertime.Source
 
 	stopDuties context.CancelFunc
-	duties     sync.WaitGroup
+	done       chan struct{} // closed when the duties are over
 }
 
 // beginTerm begins to lead in a term.
@@ -38,26 +38,39 @@ func (n *Node) beginTerm(ctx context.Context, term uint64) *leaderTerm {
 	lt := &leaderTerm{
 		Term:  propose.NewTerm(term, leaderLog{n.raft.Load()}, func() int64 { return clock.Now(n.state.Clock()) }),
 		clock: clock,
+		done:  make(chan struct{}),
 	}
 	n.log.Info("leading", "term", term)
 	ctx, lt.stopDuties = context.WithCancel(ctx)
 	first, wait, err := n.internalBatch(&codec.Epoch{ClusterID: identity.RandomID()})
 	if err != nil {
 		n.fail(err)
+		close(lt.done)
 		return lt
 	}
 	n.writes.proposer.Begin(lt.Term, first)
-	lt.duties.Go(func() { n.serveTerm(ctx, lt, wait) })
+	go func() { // ends after endTerm; watchRole waits for it
+		defer n.signals.roleChanged.Notify()
+		defer close(lt.done)
+		n.serveTerm(ctx, lt, wait)
+	}()
 	return lt
 }
 
-// endTerm stops what beginTerm started, and waits for it.
-func (n *Node) endTerm(lt *leaderTerm) {
+// endTerm stops what beginTerm started, and reports whether that is over. Until then it is called
+// again: the duties look at the state, which is locked for as long as the disk takes to read what an
+// entry needs, and a node whose disk hangs has to find out meanwhile who leads in its place.
+func (n *Node) endTerm(lt *leaderTerm) (over bool) {
 	lt.stopDuties()
-	lt.duties.Wait()
 	n.writes.proposer.End(lt.Term)
-	n.lead.setServing(0)
-	n.log.Info("leading no more", "term", lt.Number)
+	select {
+	case <-lt.done:
+		over = true
+		n.log.Info("leading no more", "term", lt.Number)
+	default:
+	}
+	n.lead.setServing(0) // the duties may have begun to serve when they were stopped
+	return over
 }
 
 // serveTerm begins to serve when epoch, the term's first entry, is applied, and does the

@@ -14,11 +14,10 @@ func (n *Node) watchRole(ctx context.Context) {
 	var lt *leaderTerm
 	for {
 		leading, term, _ := n.raft.state()
-		if lt != nil && (!leading || lt.Number != term || lt.Ended()) {
-			n.endTerm(lt)
+		if lt != nil && (!leading || lt.Number != term || lt.Ended()) && n.endTerm(lt) {
 			lt = nil
 		}
-		if _, halted := n.state.Damage(); leading && lt == nil && !halted {
+		if leading && lt == nil && !n.halted() {
 			lt = n.beginTerm(ctx, term)
 		}
 		n.lead.setLeader(n.leaderID(leading))
@@ -26,7 +25,8 @@ func (n *Node) watchRole(ctx context.Context) {
 		n.waiter.look()
 		select {
 		case <-ctx.Done():
-			if lt != nil {
+			if lt != nil && !n.endTerm(lt) {
+				<-lt.done
 				n.endTerm(lt)
 			}
 			return
@@ -34,6 +34,12 @@ func (n *Node) watchRole(ctx context.Context) {
 		case <-tick.C:
 		}
 	}
+}
+
+// halted reports whether the state machine applies nothing.
+func (n *Node) halted() bool {
+	_, halted := n.state.Damage()
+	return halted
 }
 
 func (n *Node) leaderID(leading bool) string {
