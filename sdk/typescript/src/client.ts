@@ -88,7 +88,7 @@ export class Client {
   /** Returns up to `limit` (1,000) sessions after a cursor. */
   async sessionsPage(
     prefix: Key = "",
-    options: CallOptions & { cursor?: string; limit?: number } = {},
+    options: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
   ): Promise<SessionsPage> {
     const r = new Request(verbs.list);
     if (prefix.length > 0) r.add("PREFIX", encode("a prefix", prefix));

@@ -107,7 +107,7 @@ export class Session {
    */
   async append(
     turn: readonly NewMessage[] | NewMessage,
-    options: WriteOptions & { ttl?: number } = {},
+    options: WriteOptions & { ttl?: number | undefined } = {},
   ): Promise<Appended> {
     const r = this.#write(verbs.append, options);
     if (options.ttl !== undefined) r.option("PX", milliseconds(options.ttl));
@@ -135,7 +135,10 @@ export class Session {
    * Removes and returns up to n messages from one side: `newest` takes the highest seqs first; `tail` and
    * `head` are the ends of the Redis list.
    */
-  async pop(n = 1, options: WriteOptions & { from?: "newest" | "head" | "tail" } = {}): Promise<Popped> {
+  async pop(
+    n = 1,
+    options: WriteOptions & { from?: "newest" | "head" | "tail" | undefined } = {},
+  ): Promise<Popped> {
     const r = this.#request(verbs.pop).option("COUNT", n).option("EXPECT", options.expect);
     r.add("FROM", (options.from ?? "newest").toUpperCase());
     const f = new Fields(await this.#client.send(r, options));
@@ -164,7 +167,10 @@ export class Session {
    * Copies the messages up to the seq `at` (without it: all) and the metadata into the session `to`, which
    * must not exist.
    */
-  async fork(to: Key, options: WriteOptions & { at?: number } = {}): Promise<Omit<Appended, "duplicate">> {
+  async fork(
+    to: Key,
+    options: WriteOptions & { at?: number | undefined } = {},
+  ): Promise<Omit<Appended, "duplicate">> {
     const r = this.#request(verbs.fork).add(encode("a session key", to));
     r.option("AT", options.at).option("EXPECT", options.expect);
     const { duplicate: _, ...forked } = appended(await this.#client.send(r, options));
@@ -177,7 +183,7 @@ export class Session {
    */
   async setMetadata(
     set: Record<string, string>,
-    options: WriteOptions & { unset?: readonly string[] } = {},
+    options: WriteOptions & { unset?: readonly string[] | undefined } = {},
   ): Promise<number> {
     const r = this.#request(verbs.setMetadata);
     for (const [k, v] of Object.entries(set)) r.add("SET", encode("metadata", k), encode("metadata", v));
@@ -195,7 +201,7 @@ export class Session {
    * Deletes the session when `ttl` milliseconds have passed in cluster time; with `slide` every later
    * append begins that time again. Reports whether there is such a session.
    */
-  async expire(ttl: number, options: WriteOptions & { slide?: boolean } = {}): Promise<boolean> {
+  async expire(ttl: number, options: WriteOptions & { slide?: boolean | undefined } = {}): Promise<boolean> {
     const r = this.#request(verbs.expire).option("PX", milliseconds(ttl));
     if (options.slide) r.add("SLIDE");
     return this.#changed(r, options);
@@ -228,7 +234,7 @@ export class Session {
   /** Yields every message with a seq above `after`, page by page, up to the end at that moment. */
   async *all(
     after = 0,
-    options: CallOptions & { consistency?: Consistency } = {},
+    options: CallOptions & { consistency?: Consistency | undefined } = {},
   ): AsyncGenerator<Message, void, undefined> {
     for (let more = true; more;) {
       const page = await this.read({ ...options, after, limit: pageMessages, maxBytes: pageBytes });
@@ -248,7 +254,10 @@ export class Session {
    *
    * It holds one connection while it is iterated over.
    */
-  tail(after = 0, options: { signal?: AbortSignal } = {}): AsyncGenerator<Message, void, undefined> {
+  tail(
+    after = 0,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): AsyncGenerator<Message, void, undefined> {
     return new Tail(this.#client, this, after, options).messages();
   }
 

@@ -23,7 +23,7 @@ export class Tail {
   #down: number | undefined; // since when nothing was answered
   #pause = pauseFirst;
 
-  constructor(client: Client, session: Session, after: number, options: { signal?: AbortSignal }) {
+  constructor(client: Client, session: Session, after: number, options: { signal?: AbortSignal | undefined }) {
     this.#client = client;
     this.#session = session;
     this.#after = after;

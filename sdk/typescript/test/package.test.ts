@@ -60,6 +60,12 @@ function commonJS(program: string): string {
   return `${lines.filter((l) => l.includes("require(")).join("\n")}\n(async () => {\n${body}\n})();\n`;
 }
 
+test("the frameworks of the adapters are installed beside it", () => {
+  const { peerDependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const wanted = Object.keys(peerDependencies).map((name) => `${name}@${devDependencies[name]}`);
+  run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", ...wanted);
+});
+
 for (const [name, document] of [
   ["the package's README", "README.md"],
   ["the repository's README", "../../README.md"],

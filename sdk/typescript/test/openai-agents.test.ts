@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  MemorySession,
+  isSessionHistoryRewriteAwareSession,
+  isSessionHistoryTransactionAwareSession,
+  type AgentInputItem,
+} from "@openai/agents-core";
+import { TurnlogError, type Client } from "turnlog";
+import { TurnlogSession } from "turnlog/openai-agents";
+import { Cluster } from "./cluster.js";
+import { Proxy } from "./proxy.js";
+
+let cluster: Cluster;
+let client: Client;
+before(async () => {
+  cluster = await Cluster.start(3);
+  client = cluster.client();
+});
+after(() => cluster.stop());
+
+const user = (content: string): AgentInputItem => ({ type: "message", role: "user", content });
+const call = (callId: string, args = "{}"): AgentInputItem & { type: "function_call" } => ({
+  type: "function_call",
+  callId,
+  name: "tool",
+  arguments: args,
+  status: "completed",
+});
+const conflict = (err: unknown): boolean =>
+  TurnlogError.is(err) && ["CONFLICT", "ID_REUSED"].includes(err.kind);
+const append = (operationId: string, ...items: AgentInputItem[]) =>
+  ({ operationId, transaction: { type: "append_items", items } }) as const;
+const replace = (operationId: string, expectedSuffix: AgentInputItem[], replacement: AgentInputItem[]) =>
+  ({ operationId, transaction: { type: "replace_suffix", expectedSuffix, replacement } }) as const;
+
+test("the capabilities are those that the SDK asks for", async () => {
+  const session = new TurnlogSession({ client, sessionId: "kind" });
+  assert.ok(isSessionHistoryTransactionAwareSession(session));
+  assert.ok(isSessionHistoryRewriteAwareSession(session));
+  assert.equal(await session.getSessionId(), "kind");
+  assert.match(await new TurnlogSession({ client }).getSessionId(), /^[0-9a-f-]{36}$/);
+});
+
+test("it does what the SDK's own session in memory does", async () => {
+  const ours = new TurnlogSession({ client, sessionId: "same" });
+  const theirs = new MemorySession({ sessionId: "same" });
+  /** Does the same to both, and compares the outcome and the history. */
+  const both = async (
+    what: string,
+    act: (s: TurnlogSession | MemorySession) => Promise<unknown>,
+  ): Promise<void> => {
+    const outcome = async (s: TurnlogSession | MemorySession): Promise<unknown> => {
+      const result = await act(s).then(
+        (value) => ({ value }),
+        () => "rejected",
+      );
+      return { result, history: await s.getItems() };
+    };
+    assert.deepEqual(await outcome(ours), await outcome(theirs), what);
+  };
+  const binary = {
+    type: "message",
+    role: "user",
+    content: [{ type: "input_image", image: "x" }],
+    providerData: { raw: new Uint8Array([0, 255]) },
+  };
+  await both("empty", (s) => s.getItems());
+  await both("pop of nothing", (s) => s.popItem());
+  await both("add", (s) => s.addItems([user("1"), call("a"), user("2"), binary as AgentInputItem]));
+  await both("add nothing", (s) => s.addItems([]));
+  for (const limit of [0, 1, 2, 10]) await both(`limit ${limit}`, (s) => s.getItems(limit));
+  await both("pop", (s) => s.popItem());
+  await both("mutate", (s) =>
+    s.applyHistoryMutations({
+      mutations: [{ type: "replace_function_call", callId: "a", replacement: call("a", '{"x":1}') }],
+    }),
+  );
+  await both("mutate what is not there", (s) =>
+    s.applyHistoryMutations({
+      mutations: [{ type: "replace_function_call", callId: "z", replacement: call("z") }],
+    }),
+  );
+  await both("append once", (s) => s.applyHistoryTransaction(append("op-1", user("3"), user("4"))));
+  await both("append again", (s) => s.applyHistoryTransaction(append("op-1", user("3"), user("4"))));
+  await both("append another under the id", (s) =>
+    s.applyHistoryTransaction(append("op-1", user("3"), user("5"))),
+  );
+  await both("append fewer under the id", (s) => s.applyHistoryTransaction(append("op-1", user("3"))));
+  await both("append nothing", (s) => s.applyHistoryTransaction(append("op-2")));
+  await both("replace with another suffix", (s) =>
+    s.applyHistoryTransaction(replace("op-3", [user("x")], [user("y")])),
+  );
+  await both("replace more than there is", (s) =>
+    s.applyHistoryTransaction(replace("op-3", Array(9).fill(user("4")), [])),
+  );
+  await both("replace", (s) => s.applyHistoryTransaction(replace("op-3", [user("3"), user("4")], [user("5")])));
+  await both("replace again", (s) =>
+    s.applyHistoryTransaction(replace("op-3", [user("3"), user("4")], [user("5")])),
+  );
+  await both("replace another under the id", (s) =>
+    s.applyHistoryTransaction(replace("op-3", [user("5")], [user("5")])),
+  );
+  await both("limit after a mark", (s) => s.getItems(2));
+  await both("cut", (s) => s.applyHistoryTransaction(replace("op-4", [user("5")], [])));
+  await both("cut again", (s) => s.applyHistoryTransaction(replace("op-4", [user("5")], [])));
+  await both("replace nothing by something", (s) =>
+    s.applyHistoryTransaction(replace("op-5", [], [user("6")])),
+  );
+  await both("again", (s) => s.applyHistoryTransaction(replace("op-5", [], [user("6")])));
+  await both("no id", (s) => s.applyHistoryTransaction(append(" ", user("7"))));
+  await both("pop passes over marks", (s) => s.popItem());
+  await both("pop", (s) => s.popItem());
+  await both("clear", (s) => s.clearSession());
+});
+
+test("a transaction whose reply is lost takes place once", async (t) => {
+  const proxy = await Proxy.start(cluster.addrs[0]!);
+  t.after(() => proxy.stop());
+  const session = new TurnlogSession({ client: cluster.client({ addrs: [proxy.addr] }), sessionId: "lost" });
+  proxy.lose("TURN.APPEND");
+  await session.applyHistoryTransaction(append("a", user("1"), user("2")));
+  proxy.lose("TURN.REPLACE");
+  await session.applyHistoryTransaction(replace("b", [user("2")], [user("3")]));
+  assert.deepEqual(await session.getItems(), [user("1"), user("3")]);
+});
+
+test("of two workers that replace the same suffix one is told", async () => {
+  const [a, b] = [1, 2].map(() => new TurnlogSession({ client, sessionId: "workers" })) as [
+    TurnlogSession,
+    TurnlogSession,
+  ];
+  await a.addItems([user("1"), user("2")]);
+  const outcomes = await Promise.allSettled([
+    a.applyHistoryTransaction(replace("by-a", [user("2")], [user("a")])),
+    b.applyHistoryTransaction(replace("by-b", [user("2")], [user("b")])),
+  ]);
+  const rejected = outcomes.filter((o) => o.status === "rejected");
+  assert.equal(rejected.length, 1);
+  assert.ok(conflict((rejected[0] as PromiseRejectedResult).reason));
+  assert.equal((await a.getItems()).length, 2);
+});
+
+test("compaction removes nothing that it has not seen", async () => {
+  const a = new TurnlogSession({ client, sessionId: "compaction" });
+  const b = new TurnlogSession({ client, sessionId: "compaction" });
+  await a.addItems([user("1"), user("2")]);
+  await a.getItems();
+  await b.addItems([user("from b")]);
+  await a.addItems([user("from a")]);
+  await assert.rejects(a.replaceHistoryWithCompaction([user("summary")]), conflict);
+  assert.equal((await a.getItems()).length, 4);
+  await a.addItems([user("more")]);
+  await a.replaceHistoryWithCompaction([user("summary of 5")]);
+  assert.deepEqual(await b.getItems(), [user("summary of 5")]);
+});
+
+test("mutations by one worker keep what others append", async () => {
+  const session = new TurnlogSession({ client, sessionId: "mutations" });
+  await session.addItems([user("1"), call("a"), call("b")]);
+  const other = new TurnlogSession({ client, sessionId: "mutations" });
+  const mutate = (callId: string, n: number): Promise<void> =>
+    session.applyHistoryMutations({
+      mutations: [{ type: "replace_function_call", callId, replacement: call(callId, `{"n":${n}}`) }],
+    });
+  const adding = (async () => {
+    for (let i = 0; i < 20; i++) await other.addItems([user(`other ${i}`)]);
+  })();
+  for (let n = 0; n < 5; n++) await Promise.all([mutate("a", n), mutate("b", n)]);
+  await adding;
+  const items = await session.getItems();
+  assert.equal(items.length, 23);
+  assert.deepEqual(items.slice(0, 3), [user("1"), call("a", '{"n":4}'), call("b", '{"n":4}')]);
+});
