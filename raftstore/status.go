@@ -174,9 +174,7 @@ func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
 // is alone need not wait for an election to come about.
 func (n *Node) watchStart(ctx context.Context) {
 	if others, voter := n.raft.voters(); voter && len(others) == 0 {
-		if err := n.callElection(n.id, n.cfg.Peers.Advertise); err != nil {
-			n.log.Debug("cannot hasten the election", "error", err)
-		}
+		n.standAlone(ctx)
 	}
 	for {
 		attempt, cancel := context.WithTimeout(ctx, time.Second)
@@ -190,6 +188,18 @@ func (n *Node) watchStart(ctx context.Context) {
 		if !signal.Wait(ctx, changed, 50*time.Millisecond) {
 			return
 		}
+	}
+}
+
+// standAlone has this node, the only voter, stand for election as soon as it may.
+func (n *Node) standAlone(ctx context.Context) {
+	for n.ballot.Ready() != nil { // until exchange has found that there is no node to ask
+		if !signal.Wait(ctx, nil, time.Millisecond) {
+			return
+		}
+	}
+	if err := n.trans.stand(ctx); err != nil {
+		n.log.Debug("cannot hasten the election", "error", err)
 	}
 }
 

@@ -176,6 +176,27 @@ func (t *transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args
 	return retryBroken(func() error { return t.NetworkTransport.TimeoutNow(id, target, args, resp) })
 }
 
+// stand has this node's Raft stand for election at once, if it may. Its port has no part in that: it
+// may be closed.
+func (t *transport) stand(ctx context.Context) error {
+	if err := t.ballot.Stands(); err != nil {
+		return err
+	}
+	answer := make(chan raft.RPCResponse, 1)
+	request := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
+	select {
+	case t.rpcs <- raft.RPC{Command: request, RespChan: answer}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case a := <-answer:
+		return a.Error
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // retryBroken sends a message, which may be taken twice, again if its connection turns
 // out to be broken. Kept connections of a node that leads no more are not used for a
 // while, and their end is not noticed. The other may have been restarted since, and
