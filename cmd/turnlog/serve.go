@@ -55,7 +55,7 @@ func openNode(cfg *config.Config, log *slog.Logger) (_ *nodes.Node, err error) {
 	if err != nil {
 		return nil, err
 	}
-	o := nodes.Options{Version: version, Logger: log, Descriptors: limit}
+	o := nodes.Options{Version: version, Logger: log, Descriptors: limit, ProcessMetrics: true}
 	if cfg.PprofAddr != "" {
 		var l net.Listener
 		if l, err = net.Listen("tcp", cfg.PprofAddr); err != nil {

@@ -33,26 +33,44 @@ func dialTurnlog(t *Target, addrs []string, namespace string) {
 	var turns atomic.Int64
 	turns.Store(int64(os.Getpid()))
 	open := func(addrs []string) (contract.Store, error) {
-		c, err := client.New(client.Config{Addrs: addrs, Namespace: namespace})
-		if err != nil {
-			return nil, err
-		}
-		return &turnlogStore{c: c, addrs: addrs}, nil
+		return openTurnlogStore(namespace, func(namespace string) (*client.Client, error) {
+			return client.New(client.Config{Addrs: addrs, Namespace: namespace})
+		})
 	}
 	t.Open = func(context.Context) (contract.Store, error) {
 		first := int(turns.Add(1)) % len(addrs)
 		return open(slices.Concat(addrs[first:], addrs[:first]))
 	}
-	t.Claims = contract.Claims{IDs: true, LateIDs: true, Linearizable: true, Bytes: true,
-		MaxBytes: turn.DefaultLimits().MessageBytes}
+	t.Claims = turnlogClaims()
 	t.Line = behind(proxy.Turnlog{},
 		func(_ context.Context, addr string) (contract.Store, error) { return open([]string{addr}) }, addrs...)
 }
 
+// Clients returns the target that clients reach, such as those of a node in this process. Each
+// handle closes its Client.
+func Clients(namespace string, open func(namespace string) (*client.Client, error)) contract.Target {
+	return contract.Target{Claims: turnlogClaims(),
+		Open: func(context.Context) (contract.Store, error) { return openTurnlogStore(namespace, open) }}
+}
+
+// turnlogClaims are what a turnlog with the default limits promises.
+func turnlogClaims() contract.Claims {
+	return contract.Claims{IDs: true, LateIDs: true, Linearizable: true, Bytes: true,
+		MaxBytes: turn.DefaultLimits().MessageBytes}
+}
+
 // turnlogStore is a contract.Store with every optional interface.
 type turnlogStore struct {
-	c     *client.Client
-	addrs []string
+	c    *client.Client
+	open func(namespace string) (*client.Client, error)
+}
+
+func openTurnlogStore(namespace string, open func(namespace string) (*client.Client, error)) (contract.Store, error) {
+	c, err := open(namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &turnlogStore{c: c, open: open}, nil
 }
 
 // kinds translates what the error of a call means for the caller.
@@ -206,11 +224,7 @@ func (s *turnlogStore) Sessions(ctx context.Context, prefix string) ([]string, e
 }
 
 func (s *turnlogStore) Namespace(_ context.Context, name string) (contract.Store, error) {
-	c, err := client.New(client.Config{Addrs: s.addrs, Namespace: name})
-	if err != nil {
-		return nil, err
-	}
-	return &turnlogStore{c: c, addrs: s.addrs}, nil
+	return openTurnlogStore(name, s.open)
 }
 
 func (s *turnlogStore) Close() error { return s.c.Close() }

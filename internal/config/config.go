@@ -11,6 +11,8 @@ type Config struct {
 	NodeID  string
 	DataDir string
 
+	// Embedded is for a node in another program: it does not listen where an address is empty.
+	Embedded bool
 	// Addresses to listen on, HOST:PORT.
 	RESPAddr string
 	HTTPAddr string

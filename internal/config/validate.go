@@ -81,6 +81,9 @@ func (c *Config) checkAddresses() error {
 		{"resp-addr", c.RESPAddr, clients, forClients}, {"http-addr", c.HTTPAddr, clients, forClients},
 		{"raft-addr", c.RaftAddr, nodes, forNodes},
 	} {
+		if a.addr == "" && c.Embedded {
+			continue
+		}
 		host, _, err := net.SplitHostPort(a.addr)
 		if err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
@@ -130,6 +133,8 @@ func (c *Config) checkNodes() error {
 	switch {
 	case c.NodeTLSNames != "" && c.NodeTLSCert == "":
 		return fmt.Errorf("node-tls-names: needs node-tls-cert, node-tls-key and node-tls-ca")
+	case c.RaftAddr == "" && (c.Join || c.InitialCluster != ""):
+		return fmt.Errorf("raft-addr: a member of a cluster with other nodes needs one")
 	case c.ClusterSecretOptional && c.ClusterSecretFile == "":
 		return fmt.Errorf("cluster-secret-optional: has no effect without cluster-secret-file")
 	case c.AsksClients() && !c.NodeCredential() && (c.Join || len(peers) > 1):

@@ -13,12 +13,18 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// registerMetrics adds what the node, the Redis server and Go's runtime count to
-// what the HTTP server registers by itself.
-func registerMetrics(r *prometheus.Registry, node *raftstore.Node, server *redis.Server, d *descriptors.Budget) error {
+// registerProcess adds what Go's runtime and the system count.
+func registerProcess(r *prometheus.Registry) error {
 	return errors.Join(
 		r.Register(collectors.NewGoCollector()),
 		r.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+	)
+}
+
+// registerMetrics adds what the node and the Redis server count to what the HTTP server
+// registers by itself.
+func registerMetrics(r *prometheus.Registry, node *raftstore.Node, server *redis.Server, d *descriptors.Budget) error {
+	return errors.Join(
 		r.Register(collector(func(out sink) { nodeMetrics(out, node.Stats()) })),
 		r.Register(collector(func(out sink) { descriptorMetrics(out, d) })),
 		r.Register(collector(func(out sink) { redisMetrics(out, server.Metrics()) })),

@@ -23,6 +23,11 @@ type Options struct {
 	Logger  *slog.Logger
 	// Descriptors is how many files the process may have open.
 	Descriptors int
+	// SegmentBytes is the size of a file of the log, LogCache how much of it stays in memory; 0:
+	// raftstore's defaults.
+	SegmentBytes, LogCache int64
+	// ProcessMetrics adds what Go's runtime and the system count of the process.
+	ProcessMetrics bool
 	// Extra are further servers: they run and end with those for clients, and if one fails
 	// the node stops.
 	Extra []func(context.Context) error
@@ -34,7 +39,9 @@ type Node struct {
 	store        *raftstore.Node
 	redis        *redis.Server
 	http         *httpapi.Server
-	respL, httpL net.Listener
+	respL, httpL net.Listener // nil: there is none
+	local        *localListener
+	registry     *prometheus.Registry
 	extra        []func(context.Context) error
 	secrets      secrets
 	descriptors  *descriptors.Budget
@@ -43,7 +50,7 @@ type Node struct {
 // Open binds every address and opens every file; it starts nothing. cfg must be valid. The Node
 // must be given to Run, or to Close.
 func Open(cfg *config.Config, o Options) (_ *Node, err error) {
-	n := &Node{log: o.Logger, extra: o.Extra}
+	n := &Node{log: o.Logger, extra: o.Extra, local: newLocalListener(), registry: prometheus.NewRegistry()}
 	defer func() {
 		if err != nil {
 			n.Close()
@@ -55,26 +62,50 @@ func Open(cfg *config.Config, o Options) (_ *Node, err error) {
 	if n.secrets, err = openSecrets(cfg, n.log); err != nil {
 		return nil, err
 	}
-	if n.respL, err = net.Listen("tcp", cfg.RESPAddr); err != nil {
+	if n.respL, err = listen(cfg.RESPAddr); err != nil {
 		return nil, err
 	}
-	if n.httpL, err = net.Listen("tcp", cfg.HTTPAddr); err != nil {
+	if n.httpL, err = listen(cfg.HTTPAddr); err != nil {
 		return nil, err
 	}
-	if err := n.openStore(cfg); err != nil {
+	if err := n.openStore(cfg, o); err != nil {
 		return nil, err
 	}
 	if err := n.descriptors.Check(); err != nil {
 		return nil, err
 	}
-	return n, n.openServers(cfg, o.Version)
+	if err := n.openServers(cfg, o.Version); err != nil {
+		return nil, err
+	}
+	if o.ProcessMetrics {
+		err = registerProcess(n.registry)
+	}
+	return n, err
 }
 
-// RESPAddr returns where the Redis server listens.
-func (n *Node) RESPAddr() net.Addr { return n.respL.Addr() }
+// listen listens on an address of TCP; empty: nowhere.
+func listen(addr string) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	return net.Listen("tcp", addr)
+}
 
-// HTTPAddr returns where the HTTP server listens.
-func (n *Node) HTTPAddr() net.Addr { return n.httpL.Addr() }
+// Dial opens a connection to the Redis server from this process, while Run runs. It has no
+// address, and no user.
+func (n *Node) Dial(ctx context.Context) (net.Conn, error) { return n.local.dial(ctx) }
+
+// Ready reports whether the node can serve every request now, and if not why.
+func (n *Node) Ready() (ok bool, reasons []string) { return n.store.Ready() }
+
+// Metrics returns the metrics of the node and its servers.
+func (n *Node) Metrics() prometheus.Gatherer { return n.registry }
+
+// RESPAddr returns where the Redis server listens, empty if it does not.
+func (n *Node) RESPAddr() string { return addrOf(n.respL) }
+
+// HTTPAddr returns where the HTTP server listens, empty if there is none.
+func (n *Node) HTTPAddr() string { return addrOf(n.httpL) }
 
 // Close closes a Node that was not given to Run.
 func (n *Node) Close() {
@@ -105,19 +136,28 @@ func (n *Node) openServers(cfg *config.Config, version string) error {
 	if err != nil {
 		return err
 	}
-	redisPool, httpPool := n.descriptors.Pool(), n.descriptors.Pool()
-	n.redis = redis.New(redis.Config{Listener: n.secrets.listener(n.respL), Users: n.secrets.users,
+	pool := n.descriptors.Pool()
+	n.redis = redis.New(redis.Config{Listener: n.secrets.listener(n.respL), Local: n.local, Users: n.secrets.users,
 		Engine: redisEngine{n.store}, Logger: n.log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths,
-		Descriptors: redisPool})
-	registry := prometheus.NewRegistry()
-	h := n.httpConfig(cfg)
-	h.Registry, h.Version, h.Descriptors = registry, version, httpPool
-	if n.http, err = httpapi.New(h); err != nil {
+		Descriptors: pool})
+	pool.Yields(n.redis.GiveWay)
+	if n.httpL != nil {
+		if err := n.openHTTP(cfg, version); err != nil {
+			return err
+		}
+	}
+	return registerMetrics(n.registry, n.store, n.redis, n.descriptors)
+}
+
+func (n *Node) openHTTP(cfg *config.Config, version string) (err error) {
+	pool := n.descriptors.Pool()
+	c := n.httpConfig(cfg)
+	c.Registry, c.Version, c.Descriptors = n.registry, version, pool
+	if n.http, err = httpapi.New(c); err != nil {
 		return err
 	}
-	redisPool.Yields(n.redis.GiveWay)
-	httpPool.Yields(n.http.GiveWay)
-	return registerMetrics(registry, n.store, n.redis, n.descriptors)
+	pool.Yields(n.http.GiveWay)
+	return nil
 }
 
 func (n *Node) httpConfig(cfg *config.Config) httpapi.Config {

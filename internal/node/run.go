@@ -49,7 +49,9 @@ func (n *Node) servers(reloads <-chan os.Signal) []func(context.Context) error {
 	servers := []func(context.Context) error{
 		func(ctx context.Context) error { n.secrets.run(ctx, reloads, n.redis.UsersChanged); return nil },
 		n.redis.Run,
-		func(ctx context.Context) error { return n.http.Serve(ctx, n.httpL) },
+	}
+	if n.http != nil {
+		servers = append(servers, func(ctx context.Context) error { return n.http.Serve(ctx, n.httpL) })
 	}
 	if users := n.secrets.users; users != nil {
 		servers = append(servers, func(ctx context.Context) error { users.Run(ctx); return nil })

@@ -55,9 +55,9 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 	return s, err
 }
 
-// listener returns l with TLS, if clients are to use it.
+// listener returns l, which may be nil, with TLS, if clients are to use it.
 func (s secrets) listener(l net.Listener) net.Listener {
-	if s.clients == nil {
+	if s.clients == nil || l == nil {
 		return l
 	}
 	return tls.NewListener(handshakes.Listener(l), s.clients.Server())
@@ -77,8 +77,15 @@ func (s secrets) peerTLS() *peer.TLS {
 	return &peer.TLS{Client: s.nodes.Client, Server: s.nodes.ServerForEqual(), Verify: s.nodeNames.Verify}
 }
 
+// noPort is why a node without an address for other nodes has nothing to do with them.
+const noPort = "it was opened without an address for other nodes: give it one (turnlog.Peers.Addr), or run " +
+	"`turnlog serve` on its directory"
+
 // closedPort returns why the port for nodes is closed, or "" if it is not.
 func closedPort(cfg *config.Config) string {
+	if cfg.RaftAddr == "" {
+		return noPort
+	}
 	if !cfg.AsksClients() || cfg.NodeCredential() {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/turnlog/turnlog/raftstore"
 )
 
-func (n *Node) openStore(cfg *config.Config) error {
+func (n *Node) openStore(cfg *config.Config, o Options) error {
 	peers, err := cfg.Peers()
 	if err != nil {
 		return err
@@ -26,17 +26,21 @@ func (n *Node) openStore(cfg *config.Config) error {
 			cluster[p.ID] = p.Addr
 		}
 	}
+	var nodes net.Listener // nil: that of RaftAddr
+	if cfg.RaftAddr == "" {
+		nodes = newLocalListener()
+	}
 	n.store, err = raftstore.Open(raftstore.Config{
 		NodeID: cfg.NodeID, DataDir: cfg.DataDir,
 		Peers: raftstore.Peers{
-			Addr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise,
+			Addr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise, Listener: nodes,
 			Dial: dialer(dials),
 			TLS:  n.secrets.peerTLS(), Secret: n.secrets.cluster, Closed: closedPort(cfg),
 			Greetings: n.descriptors.Greetings(), Conns: n.descriptors.Members(),
 		},
 		Clients: raftstore.ClientAddrs{
-			RESPAddr: cmp.Or(cfg.RESPAdvertise, n.respL.Addr().String()),
-			HTTPAddr: cmp.Or(cfg.HTTPAdvertise, n.httpL.Addr().String()),
+			RESPAddr: cmp.Or(cfg.RESPAdvertise, addrOf(n.respL)),
+			HTTPAddr: cmp.Or(cfg.HTTPAdvertise, addrOf(n.httpL)),
 		},
 		InitialCluster: cluster, Join: cfg.Join,
 		HoldLevel: cfg.Hold(),
@@ -44,11 +48,20 @@ func (n *Node) openStore(cfg *config.Config) error {
 		Log:       raftstore.Log{Engine: cfg.LogEngine},
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
 		Storage: raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes),
-			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1)},
+			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1), SegmentBytes: o.SegmentBytes,
+			LogCache: o.LogCache},
 		State:  stateBudget(int(cfg.MemoryBudget)),
 		Logger: n.log,
 	})
 	return err
+}
+
+// addrOf is where l listens, empty if it is nil.
+func addrOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
 }
 
 // dialer dials another address where the map has one.

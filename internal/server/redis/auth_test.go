@@ -317,7 +317,7 @@ func TestAuthorisingAllocatesNothing(t *testing.T) {
 	nc, other := net.Pipe()
 	defer nc.Close()
 	defer other.Close()
-	c := s.newConn(nc)
+	c := s.newConn(nc, s.cfg.Users)
 	if err := c.logIn([]byte("ann"), []byte(secretOf("ann"))); err != "" {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func BenchmarkAuthorise(b *testing.B) {
 		}
 		s := New(cfg)
 		nc, _ := net.Pipe()
-		c := s.newConn(nc)
+		c := s.newConn(nc, s.cfg.Users)
 		if with {
 			c.logIn([]byte("ann"), []byte(secretOf("ann")))
 		}

@@ -10,7 +10,7 @@ import (
 // only place that does, for requests that are queued, too, and knows nothing but
 // what stands in the table of commands.
 func (c *conn) authorise(cmd *command.Command, args [][]byte) command.Error {
-	if c.srv.cfg.Users == nil {
+	if c.who.all == nil {
 		return ""
 	}
 	c.follow()
@@ -29,7 +29,7 @@ func (c *conn) guard(cmd *command.Command, args [][]byte, a command.Action) comm
 		c.stop() // UsersChanged may have come too early to see the subscription
 	}
 	wait, ok := a.(*command.Wait)
-	if !ok || c.srv.cfg.Users == nil || !cmd.Blocks || cmd.Is("write") {
+	if !ok || c.who.all == nil || !cmd.Blocks || cmd.Is("write") {
 		return a
 	}
 	still := c.permission(cmd, args)
@@ -45,16 +45,16 @@ func (c *conn) guard(cmd *command.Command, args [][]byte, a command.Action) comm
 // permission returns a function that any goroutine may ask whether the connection's
 // user may still do what it may do now.
 func (c *conn) permission(cmd *command.Command, args [][]byte) func() command.Error {
-	if c.srv.cfg.Users == nil {
+	if c.who.all == nil {
 		return func() command.Error { return "" }
 	}
 	kept := make([][]byte, len(args))
 	for i := range args {
 		kept[i] = append([]byte(nil), args[i]...)
 	}
-	login, ns := c.who.login, c.namespace
+	users, login, ns := c.who.all, c.who.login, c.namespace
 	return func() command.Error {
-		user := c.srv.cfg.Users.Current().Find(login)
+		user := users.Current().Find(login)
 		if user == nil {
 			return command.ErrNoAuth
 		}

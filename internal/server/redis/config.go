@@ -11,14 +11,17 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Config configures a Server. Listener and Engine must be set; the zero value of
+// Config configures a Server. Engine and one of the listeners must be set; the zero value of
 // any other field means its default.
 type Config struct {
-	// Listener accepts the connections. Run closes it.
+	// Listener accepts the connections of clients. Run closes it.
 	Listener net.Listener
-	Engine   Engine
-	Logger   *slog.Logger     // slog.Default()
-	Now      func() time.Time // time.Now
+	// Local accepts connections of this process: they need no authentication, may do anything,
+	// and are not counted among those of clients, which cannot keep them out. Run closes it.
+	Local  net.Listener
+	Engine Engine
+	Logger *slog.Logger     // slog.Default()
+	Now    func() time.Time // time.Now
 
 	// Users are those who may connect, and what they may do; nil: anybody may do
 	// anything.

@@ -77,14 +77,15 @@ type publicInfo struct {
 	channels, patterns int
 }
 
-func (s *Server) newConn(nc net.Conn) *conn {
+// newConn returns a connection of one of those users, or of a client that needs to be none: nil.
+func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
 	now := s.cfg.Now()
 	c := &conn{srv: s, id: s.nextID.Add(1), namespace: turn.DefaultNamespace, started: now, proto: 2}
 	c.wire.srv, c.wire.nc = s, nc
-	c.who.all = s.cfg.Users
+	c.who.all = users
 	c.order.reading = make(chan struct{}, maxReads)
 	c.gone, c.hangUp = context.WithCancelCause(s.work)
-	c.memory = s.openAccount(nc)
+	c.memory = s.openAccount(nc, users)
 	c.tx.memory = c.memory
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
 	c.block.changed.L = &c.block.mu

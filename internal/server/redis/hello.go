@@ -109,7 +109,7 @@ func authenticate(c *conn, args [][]byte) command.Action {
 		return command.ErrSyntax
 	case len(args) == 3:
 		name = args[1]
-	case c.srv.cfg.Users == nil:
+	case c.who.all == nil:
 		return errNoPassword
 	}
 	if err := c.logIn(name, secret); err != "" {

@@ -92,6 +92,9 @@ func (s *Server) describe(ctx context.Context, wanted []string, user *auth.User)
 }
 
 func (s *Server) port() string {
+	if s.cfg.Listener == nil {
+		return "0"
+	}
 	_, port, _ := net.SplitHostPort(s.cfg.Listener.Addr().String())
 	return port
 }

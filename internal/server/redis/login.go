@@ -65,7 +65,7 @@ func (c *conn) admit(u *auth.User) {
 	c.unknow()
 	c.wire.loginBy = time.Now().Add(s.cfg.ReadTimeout)
 	s.strangers.meet(c)
-	c.moveAccount(s.receiveUnknown, s.addressShare(c.wire.nc))
+	c.moveAccount(s.receiveUnknown, s.strangerShare(c.wire.nc))
 }
 
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise
@@ -131,6 +131,9 @@ func aclWhoAmI(c *conn, _ [][]byte) command.Action { return command.Text(c.userN
 func (s *Server) UsersChanged() {
 	set := s.cfg.Users.Current()
 	for _, c := range s.clients() {
+		if c.who.all == nil {
+			continue
+		}
 		c.info.mu.Lock()
 		listens := c.info.channels+c.info.patterns > 0
 		known, login := c.info.known, c.info.login

@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 
+	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
 )
 
@@ -80,10 +81,7 @@ func (s *Server) userShare(name string) *share {
 	return s.shares.take("user "+name, s.cfg.ReceiveBytes/4*3)
 }
 
-func (s *Server) addressShare(nc net.Conn) *share {
-	if s.cfg.Users == nil {
-		return s.shares.take("from "+hostOf(nc), s.cfg.ReceiveBytes/4*3)
-	}
+func (s *Server) strangerShare(nc net.Conn) *share {
 	return s.shares.take("stranger "+hostOf(nc), s.cfg.ReceiveBytes/64)
 }
 
@@ -96,12 +94,11 @@ func hostOf(nc net.Conn) string {
 }
 
 // open gives the account of a connection that was just accepted its share.
-func (s *Server) openAccount(nc net.Conn) *account {
-	all := s.receive
-	if s.cfg.Users != nil {
-		all = s.receiveUnknown
+func (s *Server) openAccount(nc net.Conn, users *auth.Users) *account {
+	if users == nil {
+		return &account{all: s.receive, share: s.shares.take("from "+hostOf(nc), s.cfg.ReceiveBytes/4*3)}
 	}
-	return &account{all: all, share: s.addressShare(nc)}
+	return &account{all: s.receiveUnknown, share: s.strangerShare(nc)}
 }
 
 // moveAccount charges what the connection holds to another share, of which it may be

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/hangup"
 	"github.com/turnlog/turnlog/internal/resp"
@@ -76,15 +78,14 @@ func New(cfg Config) *Server {
 // Writes whose outcome is not known when Config.ShutdownTimeout has passed are
 // answered as unknown. Run may be called once.
 func (s *Server) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { s.cfg.Listener.Close() })
+	stop := context.AfterFunc(ctx, s.closeListeners)
 	defer stop()
 	s.engine.Receive(s.answer)
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watchLeader(s.work) })
 	defer watching.Wait()
 	defer s.cancel()
-	err := s.accept(ctx)
-	s.cfg.Listener.Close()
+	err := s.acceptAll(ctx)
 	s.shutDown()
 	if ctx.Err() != nil {
 		return nil
@@ -92,14 +93,38 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-func (s *Server) accept(ctx context.Context) error {
+func (s *Server) closeListeners() {
+	for _, l := range []net.Listener{s.cfg.Listener, s.cfg.Local} {
+		if l != nil {
+			l.Close()
+		}
+	}
+}
+
+// acceptAll accepts until ctx ends or a listener fails, which closes both.
+func (s *Server) acceptAll(ctx context.Context) error {
+	var accepting errgroup.Group
+	accept := func(l net.Listener, welcome func(net.Conn)) {
+		if l != nil {
+			accepting.Go(func() error {
+				defer s.closeListeners()
+				return s.accept(ctx, l, welcome)
+			})
+		}
+	}
+	accept(s.cfg.Listener, s.welcome)
+	accept(s.cfg.Local, s.welcomeLocal)
+	return accepting.Wait()
+}
+
+func (s *Server) accept(ctx context.Context, l net.Listener, welcome func(net.Conn)) error {
 	pause := time.Duration(0)
 	for {
-		nc, err := s.cfg.Listener.Accept()
+		nc, err := l.Accept()
 		switch {
 		case err == nil:
 			pause = 0
-			s.welcome(nc)
+			welcome(nc)
 		case ctx.Err() != nil || errors.Is(err, net.ErrClosed):
 			return err
 		default:
@@ -116,7 +141,7 @@ func (s *Server) welcome(nc net.Conn) {
 	s.stats.accepted.Add(1)
 	keepAlive(nc, s.cfg.DeadPeerTimeout)
 	taken := s.takeDescriptor()
-	c := s.newConn(nc)
+	c := s.newConn(nc, s.cfg.Users)
 	s.mu.Lock()
 	full := len(s.conns) >= s.cfg.MaxClients || !taken
 	if !full {
@@ -143,6 +168,23 @@ func (s *Server) welcome(nc net.Conn) {
 		if gaveWay := s.strangers.forget(c); s.cfg.Descriptors != nil && !gaveWay {
 			s.cfg.Descriptors.Release()
 		}
+	}()
+}
+
+// welcomeLocal serves a connection of this process in a goroutine of its own.
+func (s *Server) welcomeLocal(nc net.Conn) {
+	s.stats.accepted.Add(1)
+	c := s.newConn(nc, nil)
+	s.mu.Lock()
+	s.conns[c.id] = c
+	s.open.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.open.Done()
+		c.serve()
+		s.mu.Lock()
+		delete(s.conns, c.id)
+		s.mu.Unlock()
 	}()
 }
 

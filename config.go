@@ -1,0 +1,145 @@
+package turnlog
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/node"
+)
+
+// Config says what an embedded node is. Only Dir is required; the zero value of any other field means
+// its default. Where `turnlog serve` has the same setting, it has the same rules: errors name it as
+// `turnlog serve --help` does.
+type Config struct {
+	// Dir is the directory of this node's log and state. It is made if it is not there.
+	Dir string
+	// NodeID is unique in the cluster, and stays with the directory; default "n1".
+	NodeID string
+
+	Peers   Peers
+	Servers Servers
+
+	// ElectionTimeout is how long a leader may be silent before another is elected; default 700 ms. A
+	// node that is alone waits for none.
+	ElectionTimeout time.Duration
+	// MemoryBudget bounds, in bytes, the memory of the state's recent data and caches; default 64 MiB, at
+	// least 16 MiB. Requests in flight, and the program's own garbage, are not part of it.
+	MemoryBudget int64
+	// Logger gets what the node has to tell; default: warnings and errors go to slog.Default().
+	Logger *slog.Logger
+}
+
+// Peers is how a node meets the other nodes of its cluster. The zero value is for a node that is
+// alone.
+type Peers struct {
+	// Addr is the HOST:PORT to listen on for other nodes; empty: none can join. Advertise is what the
+	// others are told to dial; default: Addr.
+	Addr, Advertise string
+	// InitialCluster has the address of each node of a new cluster by its id, the same on all of them
+	// and on every start. Empty: a cluster of this node alone, which others can join.
+	InitialCluster map[string]string
+	// Join makes a node with an empty directory wait until it is added to a running cluster.
+	Join bool
+
+	// TLSCert, TLSKey and TLSCA are PEM files: the certificate that this node shows to the others, its
+	// key, and the authority that signs the certificates of all nodes.
+	TLSCert, TLSKey, TLSCA string
+	// SecretFile has what the nodes prove to each other that they know, for clusters without TLS.
+	SecretFile string
+}
+
+// Servers are the servers for clients in other processes. The zero value is none.
+type Servers struct {
+	// RESPAddr and HTTPAddr are the HOST:PORT to listen on for Redis and turnlog clients, and for HTTP;
+	// empty: not at all. The other two are what clients are told to dial; default: where it listens.
+	RESPAddr, HTTPAddr           string
+	RESPAdvertise, HTTPAdvertise string
+	// UsersFile lists the users who may connect; it is read when the node starts. Empty: anyone may.
+	UsersFile string
+	// TLSCert and TLSKey are PEM files of the certificate that clients see; empty: no TLS. TLSClientCA
+	// is the authority whose certificates clients must show, if any.
+	TLSCert, TLSKey, TLSClientCA string
+	// Insecure permits listening beyond loopback without users and TLS, for clients and other nodes.
+	Insecure bool
+}
+
+const (
+	defaultMemory  = 64 << 20
+	defaultSegment = 4 << 20  // a file of the log, of which two are allocated from the beginning
+	defaultCompact = 16 << 20 // of log are kept before a snapshot replaces it
+	aloneTail      = 64 << 10 // of log stay behind a snapshot if there is no other node to send it to
+)
+
+// openNode opens the node of a configuration.
+func openNode(c Config) (*node.Node, error) {
+	s := c.settings()
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	limit, err := descriptors.Present()
+	if err != nil {
+		return nil, err
+	}
+	return node.Open(&s, node.Options{Version: "embedded", Logger: logger(c.Logger), Descriptors: limit,
+		SegmentBytes: defaultSegment, LogCache: int64(s.MemoryBudget) / 16})
+}
+
+// settings returns c as the settings of a node.
+func (c *Config) settings() config.Config {
+	s := config.Default()
+	s.Embedded, s.DataDir = true, c.Dir
+	s.NodeID = cmp.Or(c.NodeID, s.NodeID)
+	s.ElectionTimeout = cmp.Or(c.ElectionTimeout, s.ElectionTimeout)
+	s.MemoryBudget = config.Size(cmp.Or(c.MemoryBudget, defaultMemory))
+	s.LogCompactBytes = defaultCompact
+
+	p := &c.Peers
+	s.RaftAddr, s.RaftAdvertise = p.Addr, p.Advertise
+	s.InitialCluster, s.Join = pairs(p.InitialCluster), p.Join
+	s.NodeTLSCert, s.NodeTLSKey, s.NodeTLSCA, s.ClusterSecretFile = p.TLSCert, p.TLSKey, p.TLSCA, p.SecretFile
+	if p.Addr == "" {
+		s.LogTailBytes = aloneTail
+	}
+
+	v := &c.Servers
+	s.RESPAddr, s.HTTPAddr, s.RESPAdvertise, s.HTTPAdvertise = v.RESPAddr, v.HTTPAddr, v.RESPAdvertise, v.HTTPAdvertise
+	s.UsersFile, s.Insecure = v.UsersFile, v.Insecure
+	s.TLSCert, s.TLSKey, s.TLSClientCA = v.TLSCert, v.TLSKey, v.TLSClientCA
+	return s
+}
+
+// pairs returns a map as the setting initial-cluster has it.
+func pairs(m map[string]string) string {
+	var list []string
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, id+"="+m[id])
+	}
+	return strings.Join(list, ",")
+}
+
+func logger(given *slog.Logger) *slog.Logger {
+	if given != nil {
+		return given
+	}
+	return slog.New(warnings{slog.Default().Handler()})
+}
+
+// warnings is a handler of warnings and errors.
+type warnings struct{ slog.Handler }
+
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
+}
+
+func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return warnings{w.Handler.WithAttrs(attrs)}
+}
+
+func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

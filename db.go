@@ -1,0 +1,162 @@
+package turnlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/internal/node"
+)
+
+// readyTime bounds how long a node that is alone takes to be ready.
+const readyTime = time.Minute
+
+// DB is a node of turnlog in this process. All methods may be called by any goroutine.
+type DB struct {
+	// Client is connected with the node, in the namespace "0", and has the calls on sessions. It
+	// may be passed on to code that takes a Client; Close of the DB ends it.
+	*client.Client
+
+	node  *node.Node
+	stop  context.CancelFunc
+	ended chan struct{} // closed when the node has ended
+	err   error         // why the node stopped by itself; set before ended is closed
+	close func() error
+}
+
+// Open runs a node with its data in dir, which is made if it is not there, until Close. The node
+// is alone: no other node can join it, and nothing can connect to it. When Open returns, it is
+// ready for requests; that takes a few milliseconds, and what reading the end of the log takes.
+//
+// Open starts goroutines, and DB.Close ends them. A directory can be open once at a time, in one
+// process; the error of a second Open says so. Open(dir) is OpenCluster(Config{Dir: dir}).
+func Open(dir string) (*DB, error) { return OpenCluster(Config{Dir: dir}) }
+
+// OpenCluster runs a node as cfg says until Close. If the node has no address for other nodes
+// (Peers.Addr), it is ready for requests when OpenCluster returns. If it has one, it may depend on
+// other nodes that start later: requests wait for it as for any cluster, up to 15 s, and WaitReady
+// waits as long as its context.
+func OpenCluster(cfg Config) (*DB, error) {
+	db, err := start(cfg)
+	if err == nil && cfg.Peers.Addr == "" {
+		err = db.waitAlone()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("turnlog: open %s: %w", cfg.Dir, err)
+	}
+	return db, nil
+}
+
+// start opens a node and runs it.
+func start(cfg Config) (*DB, error) {
+	n, err := openNode(cfg)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{node: n, ended: make(chan struct{})}
+	db.close = sync.OnceValue(db.closeOnce)
+	if db.Client, err = db.Namespace(""); err != nil {
+		n.Close()
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	db.stop = stop
+	go func() {
+		defer close(db.ended)
+		defer stop()
+		db.err = n.Run(ctx, nil)
+	}()
+	return db, nil
+}
+
+// Namespace returns a Client of this node whose sessions are in another namespace; empty: "0". The
+// caller closes it.
+func (db *DB) Namespace(name string) (*client.Client, error) {
+	return client.New(client.Config{Addrs: []string{"embedded:0"}, Namespace: name, Dial: db.Dial})
+}
+
+// Dial opens a connection to this node inside the process, over which it speaks Redis's protocol. It
+// is the Dial of a client.Config and the Dialer of go-redis; network and addr are ignored. The
+// connection needs no authentication, also if the node has users.
+func (db *DB) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := db.node.Dial(ctx)
+	if errors.Is(err, net.ErrClosed) {
+		select {
+		case <-db.ended:
+			return nil, db.stopped()
+		default:
+		}
+	}
+	return c, err
+}
+
+// stopped says that the node has ended, and why.
+func (db *DB) stopped() error {
+	if db.err != nil {
+		return fmt.Errorf("the node has stopped: %w", db.err)
+	}
+	return errors.New("the node is closed")
+}
+
+// Done returns a channel that is closed when the node has stopped: after Close, or by itself because
+// of an error, as of its disk, which Close then returns.
+func (db *DB) Done() <-chan struct{} { return db.ended }
+
+// WaitReady waits until the node can serve every request: until it leads or knows a leader, and has
+// caught up. It fails when ctx ends or the node stops, and says what is missing.
+func (db *DB) WaitReady(ctx context.Context) error {
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
+	for {
+		ok, missing := db.node.Ready()
+		if ok {
+			return nil
+		}
+		select {
+		case <-db.ended:
+			return db.stopped()
+		case <-ctx.Done():
+			return fmt.Errorf("the node is not ready (%s): %w", strings.Join(missing, "; "), ctx.Err())
+		case <-poll.C:
+		}
+	}
+}
+
+func (db *DB) waitAlone() error {
+	ctx, cancel := context.WithTimeout(context.Background(), readyTime)
+	defer cancel()
+	err := db.WaitReady(ctx)
+	if err != nil {
+		_ = db.Close() // err says why
+	}
+	return err
+}
+
+// RESPAddr returns where the node listens for Redis and turnlog clients, empty if it does not.
+func (db *DB) RESPAddr() string { return db.node.RESPAddr() }
+
+// HTTPAddr returns where the node listens for HTTP, empty if it does not.
+func (db *DB) HTTPAddr() string { return db.node.HTTPAddr() }
+
+// Metrics returns the metrics of this node. They are in no registry of the program; to show them
+// with the program's own, use prometheus.Gatherers{prometheus.DefaultGatherer, db.Metrics()}.
+func (db *DB) Metrics() prometheus.Gatherer { return db.node.Metrics() }
+
+// Close ends the node, and returns when none of its goroutines runs any more and its files are closed.
+// Requests that were received are answered first, and a leader hands over to another node if there
+// is one. Close returns why the node stopped before, if it did by itself; further calls return the
+// same.
+func (db *DB) Close() error { return db.close() }
+
+func (db *DB) closeOnce() error {
+	db.stop()
+	<-db.ended
+	return errors.Join(db.err, db.Client.Close())
+}
