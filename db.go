@@ -139,6 +139,18 @@ func (db *DB) waitAlone() error {
 	return err
 }
 
+// AddNode makes the node id, which listens for other nodes at addr and waits with an empty directory
+// (Peers.Join, or `turnlog serve --join`), a member of this node's cluster. It returns when the node has
+// the data and a vote. It may be called on any member, and again after an error: of kind turn.Unknown
+// if the node may have been added.
+func (db *DB) AddNode(ctx context.Context, id, addr string) error {
+	return db.node.AddNode(ctx, id, addr)
+}
+
+// RemoveNode ends the membership of a node, which stops by itself if it runs. It may be called on any
+// member, and again after an error: of kind turn.Unknown if the node may have been removed.
+func (db *DB) RemoveNode(ctx context.Context, id string) error { return db.node.RemoveNode(ctx, id) }
+
 // RESPAddr returns where the node listens for Redis and turnlog clients, empty if it does not.
 func (db *DB) RESPAddr() string { return db.node.RESPAddr() }
 

@@ -18,14 +18,11 @@
 // # From one node to a cluster
 //
 // The directory of a node that was alone can become the first of a cluster at any later time. Open
-// it with an address for other nodes, then start empty nodes with --join and add them:
+// it with an address for other nodes, and add nodes that wait for that:
 //
-//	db, err := turnlog.OpenCluster(turnlog.Config{Dir: "memory",
-//		Peers:   turnlog.Peers{Addr: "127.0.0.1:7381"},
-//		Servers: turnlog.Servers{HTTPAddr: "127.0.0.1:7380"}})
-//
-//	turnlog serve --node-id n2 --join …
-//	turnlog cluster join n2 HOST:PORT --http 127.0.0.1:7380
+//	db, err := turnlog.OpenCluster(turnlog.Config{Dir: "memory", Peers: turnlog.Peers{Addr: "127.0.0.1:7381"}})
+//	…
+//	err = db.AddNode(ctx, "n2", "127.0.0.1:7391") // which runs as `turnlog serve --node-id n2 --join …`
 //
 // The same directory can be given to `turnlog serve`.
 //

@@ -17,8 +17,8 @@ const (
 	shared = "/dev/shm"
 	// sharedLeast is the free space that makes it of use: more than a node keeps free.
 	sharedLeast = 512 << 20
-	// memoryPattern names the directories of OpenMemory.
-	memoryPattern = "turnlog-memory-*"
+	// memoryPrefix begins the names of OpenMemory's directories; the process's id follows.
+	memoryPrefix = "turnlog-memory-"
 )
 
 // OpenMemory runs a node whose data ends with Close: for unit tests. It is the node that Open runs,
@@ -53,7 +53,7 @@ func memoryParent() string {
 
 // makeLocked makes a directory that is locked for as long as this process lives.
 func makeLocked(parent string) (dir string, lock *os.File, err error) {
-	if dir, err = os.MkdirTemp(parent, memoryPattern); err != nil {
+	if dir, err = os.MkdirTemp(parent, fmt.Sprintf("%s%d-*", memoryPrefix, os.Getpid())); err != nil {
 		return "", nil, err
 	}
 	if lock, err = lockDir(dir); err != nil {
@@ -77,7 +77,7 @@ func lockDir(dir string) (*os.File, error) {
 // removeAbandoned removes the directories of processes that were killed. One that was made this
 // moment, and is not locked yet, has no data in it and stays.
 func removeAbandoned(parent string) {
-	abandoned, _ := filepath.Glob(filepath.Join(parent, memoryPattern)) // the pattern is well-formed
+	abandoned, _ := filepath.Glob(filepath.Join(parent, memoryPrefix+"*")) // the pattern is well-formed
 	for _, dir := range abandoned {
 		if _, err := os.Stat(filepath.Join(dir, "data")); err != nil {
 			continue

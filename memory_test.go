@@ -1,6 +1,7 @@
 package turnlog_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,10 +33,11 @@ func TestMemoryContract(t *testing.T) {
 	suite.Run(t)
 }
 
-func memoryDirs(t *testing.T) (dirs []string) {
+// memoryDirs returns the directories of a process's nodes in memory.
+func memoryDirs(t *testing.T, pid int) (dirs []string) {
 	t.Helper()
 	for _, parent := range []string{"/dev/shm", os.TempDir()} {
-		found, err := filepath.Glob(filepath.Join(parent, "turnlog-memory-*"))
+		found, err := filepath.Glob(filepath.Join(parent, fmt.Sprintf("turnlog-memory-%d-*", pid)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,15 +46,8 @@ func memoryDirs(t *testing.T) (dirs []string) {
 	return dirs
 }
 
-// added returns what is in dirs now and was not before.
-func added(t *testing.T, before []string) []string {
-	t.Helper()
-	return slices.DeleteFunc(memoryDirs(t), func(d string) bool { return slices.Contains(before, d) })
-}
-
-// A node in memory begins empty, is nobody else's, and leaves nothing.
+// A node in memory begins empty, is apart from others, and leaves nothing.
 func TestMemoryIsApartAndEnds(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
 	var dbs []*turnlog.DB
 	for range 2 {
 		db, err := turnlog.OpenMemory()
@@ -67,6 +62,9 @@ func TestMemoryIsApartAndEnds(t *testing.T) {
 	if got := texts(t, dbs[0], "alice"); !slices.Equal(got, []string{"hi"}) { // the other one removed nothing of it
 		t.Errorf("read %q", got)
 	}
+	if dirs := memoryDirs(t, os.Getpid()); len(dirs) != 2 {
+		t.Errorf("two nodes are in %q", dirs)
+	}
 	for _, db := range dbs {
 		for range 2 {
 			if err := db.Close(); err != nil {
@@ -74,11 +72,13 @@ func TestMemoryIsApartAndEnds(t *testing.T) {
 			}
 		}
 	}
+	if dirs := memoryDirs(t, os.Getpid()); len(dirs) != 0 {
+		t.Errorf("they left %q", dirs)
+	}
 }
 
 // What a killed process leaves is removed by the next node in memory.
 func TestMemoryOfAKilledProcess(t *testing.T) {
-	before := memoryDirs(t)
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), memoryEnv+"=1")
 	out, err := cmd.StdoutPipe()
@@ -91,7 +91,7 @@ func TestMemoryOfAKilledProcess(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	left := added(t, before)
+	left := memoryDirs(t, cmd.Process.Pid)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

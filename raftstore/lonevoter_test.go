@@ -19,7 +19,7 @@ func TestTheOnlyVoterLeadsAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			n, err := Open(Config{NodeID: "n1", DataDir: t.TempDir(), Peers: Peers{Listener: l, Closed: closed},
-				Consensus: Consensus{Heartbeat: time.Hour}, Calls: CallBounds{LeaderWait: time.Minute}})
+				Consensus: Consensus{Heartbeat: time.Hour}, Calls: CallBounds{LeaderWait: 20 * time.Second}})
 			if err != nil {
 				t.Fatal(err)
 			}

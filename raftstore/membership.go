@@ -224,6 +224,9 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 	if n.cfg.Peers.Closed != "" {
 		return turn.Errorf(turn.Invalid, "node %s cannot be added: %s", c.ID, n.cfg.Peers.Closed)
 	}
+	if err := n.correctAddress(ctx, t); err != nil {
+		return err
+	}
 	if err := n.addLearner(ctx, t, c); err != nil {
 		return err
 	}
@@ -242,6 +245,21 @@ func (n *Node) addHere(ctx context.Context, t *propose.Term, c change) error {
 			"node %s is a learner, and did not become a voter (%v): add it again", c.ID, err)
 	}
 	return err
+}
+
+// correctAddress has the configuration name the address under which this leader is reached now. A node
+// that was alone may have been at another one, or at none: a new member would dial that.
+func (n *Node) correctAddress(ctx context.Context, t *propose.Term) error {
+	self := n.cfg.Peers.Advertise
+	if s, found := n.raft.configuration().Find(n.id); !found || s.Addr == self {
+		return nil
+	}
+	return n.reconfigure(ctx, t, func(now membership.Configuration) (raft.Future, error) {
+		if s, found := now.Find(n.id); !found || !s.Voter {
+			return nil, turn.Errorf(turn.Unavailable, "the leader is not a voter any more")
+		}
+		return n.raft.Load().AddVoter(raft.ServerID(n.id), raft.ServerAddress(self), 0, time.Second), nil
+	})
 }
 
 // memberIn is an error if the node to add is a voter already.

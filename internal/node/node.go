@@ -98,6 +98,14 @@ func (n *Node) Dial(ctx context.Context) (net.Conn, error) { return n.local.dial
 // Ready reports whether the node can serve every request now, and if not why.
 func (n *Node) Ready() (ok bool, reasons []string) { return n.store.Ready() }
 
+// AddNode makes an empty node that waits to be added a member: see raftstore.Node.
+func (n *Node) AddNode(ctx context.Context, id, addr string) error {
+	return n.store.AddNode(ctx, id, addr)
+}
+
+// RemoveNode ends the membership of a node.
+func (n *Node) RemoveNode(ctx context.Context, id string) error { return n.store.RemoveNode(ctx, id) }
+
 // Metrics returns the metrics of the node and its servers.
 func (n *Node) Metrics() prometheus.Gatherer { return n.registry }
 

@@ -12,6 +12,7 @@ var layers = [][]string{
 	{"cluster-test"},
 	{"contract/target", "contract/internal/servers"},
 	{"client/turnlogtest", "internal/bench", "bench"},
+	{"."},
 	{"client"},
 	{"internal/node"},
 	{"internal/server", "server"},
