@@ -45,14 +45,18 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target membership.Server) error {
 	ctx, cancel := context.WithTimeout(ctx, 4*n.cfg.Consensus.Election)
 	defer cancel()
+	term := r.CurrentTerm()
+	leads := func() bool { return r.State() == raft.Leader && r.CurrentTerm() == term }
 	if err := n.untilEqual(ctx, r, target.ID); err != nil {
 		return err
 	}
-	term := r.CurrentTerm()
+	if !leads() { // an election would depose the leader that there is now
+		return propose.NotLeader().Err
+	}
 	if err := n.callElection(target.ID, target.Addr); err != nil {
 		return unavailable("leadership was not transferred: %v", err)
 	}
-	for r.State() == raft.Leader && r.CurrentTerm() == term {
+	for leads() {
 		if !signal.Wait(ctx, nil, 2*time.Millisecond) {
 			return unavailable("leadership was not transferred: node %s did not become leader", target.ID)
 		}
@@ -142,6 +146,9 @@ func (n *Node) forceTransfer(ctx context.Context) error {
 	target, ok := n.transferTarget(ctx)
 	if !ok {
 		return unavailable("no other voter can be reached")
+	}
+	if !n.raft.leads() {
+		return propose.NotLeader().Err
 	}
 	return n.callElection(target.ID, target.Addr)
 }

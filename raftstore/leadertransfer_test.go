@@ -97,3 +97,20 @@ func TestTransferTargetIsNotRecovering(t *testing.T) {
 		c.close()
 	})
 }
+
+// A node that leads no more, as after a wait for the target to catch up, has no node stand for election: that
+// would depose the leader that has taken its place.
+func TestNodeThatLeadsNoMoreCallsNoElection(t *testing.T) {
+	c := newCluster(t, 3)
+	c.ready()
+	leader, follower := c.leader(), c.follower()
+	i := slices.IndexFunc(ids(3), func(id string) bool { return id != leader.id && id != follower.id })
+	other := ids(3)[i]
+	err := follower.transferTo(t.Context(), follower.raft.Load(), membership.Server{ID: other, Addr: c.addrs[other]})
+	if turn.KindOf(err) != turn.Unavailable {
+		t.Errorf("a follower handed over: %v", err)
+	}
+	if err := follower.forceTransfer(t.Context()); turn.KindOf(err) != turn.Unavailable {
+		t.Errorf("a follower handed over by force: %v", err)
+	}
+}
