@@ -25,7 +25,7 @@ func joiningMutants() []mutant {
 				Shows: []string{"does not know, with the same log"}, Runs: 1}}},
 		{Name: "added-again-forgotten", About: "a leader removes the record of a member that was added again meanwhile",
 			Edits: []edit{{Old: "n.raft.configuration().Find(id); again {",
-				New: "serverIn(n.configuration(), id); again && id == \"\" {"}},
+				New: "n.raft.configuration().Find(id); again && id == \"\" {"}},
 			Catchers: []catcher{{Test: "TestRecordOfAMemberAddedMeanwhileStays", Shows: []string{"is recorded as"},
 				Runs: 3}}},
 		{Name: "changes-not-repeated",
