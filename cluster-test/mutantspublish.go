@@ -25,5 +25,9 @@ func publishMutants() []mutant {
 			Edits: []edit{{Old: "\t\t\tr.count += int64(in.number())\n", New: "\t\t\t_ = in.number()\n"}},
 			Catchers: []catcher{{Scenario: "publish-calm", Time: 3 * time.Second, Workloads: "publish",
 				Shows: []string{"receivers"}, Runs: 1}}},
+		{Name: "switch-untold", About: "subscribers are not told of a leader that announces its address later",
+			Edits: []edit{{In: "(*Server).announceSwitch", Old: "case host:\n\t\treturn false",
+				New: "case host:\n\t\treturn true"}},
+			Catchers: []catcher{{Test: "TestSwitchIsToldWhenTheAddressIsKnown", Runs: 1}}},
 	}
 }

@@ -246,8 +246,8 @@ func TestMeasureDirectory(t *testing.T) {
 		t.Skip("builds test/words")
 	}
 	r, err := measureTree(fixture(t, map[string]string{
-		"a.go":          "package p\n\n// A " + replacedWord + ".\nfunc A() { B() }\n",
-		"b.go":          "package p\n\nfunc B() { A() }\n",
+		"new/a.go":      "package p\n\n// A " + replacedWord + ".\nfunc A() { B() }\n",
+		"new/b.go":      "package p\n\nfunc B() { A() }\n",
 		"testdata/t.go": "package broken",
 		"README.md":     "one\ntwo\n",
 	}))
@@ -265,12 +265,12 @@ func TestMeasureDirectory(t *testing.T) {
 		"Lines: tests":      "0",
 		"Lines: Markdown":   "2",
 		"Packages: product": "1",
-		"Packages: 1":       ". 2",
+		"Packages: 1":       "new 2",
 		"Files that refer to each other: references that run back": "1",
 		"Files that refer to each other: files in cycles":          "2",
-		"Imports that run back: in no layer":                       ".",
+		"Imports that run back: in no layer":                       "new",
 		"Functions: functions":                                     "2",
-		"Exported names: 1":                                        ". 2",
+		"Exported names: 1":                                        "new 2",
 		"Replaced words: all":                                      "1",
 		"Replaced words: 1":                                        replacedWord + " 1",
 	} {

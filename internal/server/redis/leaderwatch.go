@@ -1,43 +1,62 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"net"
+	"time"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// watchLeader tells this node's subscribers of each change of the leader.
+// announceAgain is how long a change of the leader waits for the nodes' addresses, before it is looked
+// at again.
+const announceAgain = 250 * time.Millisecond
+
+// watchLeader tells this node's subscribers of each change of the leader. A node tells the others its
+// address after it has started, so the change may be known before the address is.
 func (s *Server) watchLeader(ctx context.Context) {
-	last := ""
+	told := ""
 	for {
 		id, changed := s.engine.Leader()
-		if id != "" && id != last {
-			if last != "" {
-				s.announceSwitch(ctx, last, id)
-			}
-			last = id
+		if told == "" {
+			told = id
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
+		if id == told || id == "" || s.announceSwitch(ctx, told, id) {
+			told = cmp.Or(id, told)
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+			continue
+		}
+		wait(ctx, changed, announceAgain)
+		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-func (s *Server) announceSwitch(ctx context.Context, from, to string) {
+// announceSwitch reports whether the subscribers were told. They are not while the new leader's address
+// is unknown. The old leader may have ended before it announced one, or be no member any more: no client
+// goes by its address.
+func (s *Server) announceSwitch(ctx context.Context, from, to string) bool {
 	cl, err := s.engine.Cluster(ctx)
 	if err != nil {
-		return
+		return false
 	}
 	oldHost, oldPort := place(cl, from)
 	host, port := place(cl, to)
-	if oldHost == "" || host == "" {
-		return
+	switch "" {
+	case host:
+		return false
+	case oldHost:
+		oldHost, oldPort = "0.0.0.0", "0"
 	}
 	s.hub.announce(command.SwitchMaster, command.MasterName+" "+oldHost+" "+oldPort+" "+host+" "+port)
+	return true
 }
 
 // place returns the address of a node, empty if it has not announced it.

@@ -1,15 +1,19 @@
 package redis
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
@@ -403,11 +407,9 @@ func TestSwitchMaster(t *testing.T) {
 		subs = append(subs, c)
 	}
 	before.stop()
-	after, _ := leaderOf(t, others)
-	to := strings.ReplaceAll(after.addr(), ":", " ")
 	for i, c := range subs {
 		// On a slow machine the leader may have changed more than once.
-		for place := ""; place != to; {
+		for place, to := "", "the last leader"; place != to; {
 			v := c.receive()
 			text := string(v.Elems[len(v.Elems)-1].Str)
 			words := strings.Fields(text)
@@ -415,8 +417,88 @@ func TestSwitchMaster(t *testing.T) {
 				t.Fatalf("subscriber %d: %q, want %s … %s", i, text, command.MasterName, to)
 			}
 			place = words[3] + " " + words[4]
+			after, _ := leaderOf(t, others)
+			to = strings.ReplaceAll(after.addr(), ":", " ")
 		}
 	}
+}
+
+// A leader that has not told the others its address yet is announced when it has, and one whose former
+// leader never told its own is announced, too.
+func TestSwitchIsToldWhenTheAddressIsKnown(t *testing.T) {
+	e := &movingEngine{Engine: openEngine(t, turn.DefaultLimits()), changed: make(chan struct{}, 1),
+		looked: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+	e.move("a", "")
+	s := open(t, Config{Engine: e})
+	c := dial(t, s.addr())
+	c.do("SUBSCRIBE", "+switch-master")
+	for i, sign := range []chan struct{}{e.looked, e.asked, e.asked} { // asked again, since there was no address
+		if i == 1 {
+			e.move("b", "")
+		}
+		select {
+		case <-sign:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("the leader is not looked at: sign %d", i)
+		}
+	}
+	e.move("b", "10.0.0.2:6379")
+	if v := c.receive(); show(v) != `["message" "+switch-master" "mymaster 0.0.0.0 0 10.0.0.2 6379"]` {
+		t.Errorf("came %s", show(v))
+	}
+	e.move("c", "10.0.0.3:6379")
+	if v := c.receive(); show(v) != `["message" "+switch-master" "mymaster 10.0.0.2 6379 10.0.0.3 6379"]` {
+		t.Errorf("came %s", show(v))
+	}
+}
+
+// movingEngine is an engine whose leader moves, and has told an address or not.
+type movingEngine struct {
+	Engine
+	changed chan struct{}
+	looked  chan struct{} // for its leader
+	asked   chan struct{} // for the addresses, since it moved
+
+	mu    sync.Mutex
+	id    string
+	addrs map[string]string
+}
+
+func (e *movingEngine) move(id, addr string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.id, e.addrs = id, maps.Clone(e.addrs)
+	if e.addrs == nil {
+		e.addrs = map[string]string{}
+	}
+	e.addrs[id] = addr
+	note(e.changed)
+}
+
+// note leaves a sign in the channel, if there is none yet.
+func note(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (e *movingEngine) Leader() (string, <-chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	note(e.looked)
+	return e.id, e.changed
+}
+
+func (e *movingEngine) Cluster(context.Context) (turn.Cluster, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := turn.Cluster{Leader: e.id}
+	for id, addr := range e.addrs {
+		c.Nodes = append(c.Nodes, turn.Node{ID: id, RESPAddr: addr})
+	}
+	note(e.asked)
+	return c, nil
 }
 
 func TestClientsThatSubscribe(t *testing.T) {
