@@ -186,6 +186,9 @@ func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
 		m.hash.wanted = index
 		return nil
 	case *turn.Tx:
+		if o.All {
+			return m.sessions.transactAll(o, r)
+		}
 		return m.transact(index, o, r)
 	}
 	return m.sessions.apply(op, r)

@@ -53,9 +53,8 @@ func (s *sessions) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	for k, v := range merged {
 		size += len(k) + len(v)
 	}
-	// The same on every node, whatever its configuration: not Config's limit.
-	if limit := turn.DefaultLimits().MetaBytes; size > limit {
-		return turn.Errorf(turn.TooLarge, "the session's metadata would have %d bytes, the limit is %d", size, limit)
+	if err := checkMetaSize(size); err != nil {
+		return err
 	}
 	if err := s.allowance.spend(uint64(size)); err != nil {
 		return err
@@ -70,6 +69,15 @@ func (s *sessions) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	s.tables.Active.Count(size)
 	s.changed(key, h)
 	r.Revision = h.Revision
+	return nil
+}
+
+// checkMetaSize refuses metadata of more bytes than a session may have: the same on every node,
+// whatever its configuration.
+func checkMetaSize(size int) error {
+	if limit := turn.DefaultLimits().MetaBytes; size > limit {
+		return turn.Errorf(turn.TooLarge, "the session's metadata would have %d bytes, the limit is %d", size, limit)
+	}
 	return nil
 }
 

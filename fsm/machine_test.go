@@ -196,8 +196,11 @@ func (g *generator) op() turn.Op {
 }
 
 func (g *generator) fresh() turn.Op {
-	if g.rnd.IntN(12) == 0 {
+	switch g.rnd.IntN(12) {
+	case 0:
 		return g.tx()
+	case 1:
+		return g.txAll()
 	}
 	return g.simple()
 }
@@ -299,13 +302,14 @@ func (g *generator) step(r *rig, stamp int64) {
 	}
 	for i, out := range r.apply(stamp, ops...) {
 		if e := wantErr[i]; e != nil || out.Err != nil {
-			if e == nil || out.Err == nil || e.Kind != out.Err.Kind || e.Revision != out.Err.Revision {
+			if e == nil || out.Err == nil || e.Kind != out.Err.Kind || e.Revision != out.Err.Revision ||
+				e.Condition != out.Err.Condition || e.Step != out.Err.Step {
 				r.t.Fatalf("entry %d: %T %+v:\n got error %v\nwant error %v", r.index, ops[i], ops[i], out.Err, e)
 			}
 			continue
 		}
 		out.Result.Index, out.Result.Time = 0, 0
-		if tx, ok := ops[i].(*turn.Tx); ok {
+		if tx, ok := ops[i].(*turn.Tx); ok && !tx.All {
 			answersOnly(tx, out.Result.Steps)
 		}
 		if !sameResult(out.Result, want[i]) {

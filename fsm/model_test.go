@@ -19,6 +19,7 @@ type model struct {
 	floors     map[string]uint64
 	sessions   map[turn.Key]*modelSession
 	tombstones []modelTombstone
+	answers    map[modelTxID]modelAnswer
 }
 
 type modelSession struct {
@@ -206,6 +207,9 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 	case *turn.Fork:
 		return m.fork(o)
 	case *turn.Tx:
+		if o.All {
+			return m.transactAll(o)
+		}
 		return m.transact(o), nil
 	case *turn.SetElement:
 		return m.setElement(o)

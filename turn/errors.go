@@ -84,6 +84,9 @@ type Error struct {
 	// Revision is the session's current revision when Kind is Conflict; 0 when
 	// the session does not exist.
 	Revision uint64
+	// Condition and Step say which condition or step of a transaction with All failed, from 1 on; 0: none.
+	Condition int
+	Step      int
 }
 
 func (e *Error) Error() string { return e.Kind.String() + ": " + e.Message }

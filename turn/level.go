@@ -15,7 +15,9 @@ const (
 	// Level1 is that of the first version. What a later level brings is listed with its
 	// constant, one line for each change of what an entry does, or of what it may hold.
 	Level1
+	// Level2 has transactions that take place as a whole or not at all (Tx.All).
+	Level2
 )
 
 // NewestLevel is the highest level that this turnlog knows.
-const NewestLevel = Level1
+const NewestLevel = Level2

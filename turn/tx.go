@@ -6,9 +6,20 @@ package turn
 // answered from the state in between.
 //
 // Result: Steps, one for each. Or Aborted, and nothing took place.
+//
+// With All, every step takes place or none does: see Condition.
 type Tx struct {
 	Watch []Watched
 	Steps []Step
+	// All makes the transaction one that takes place as a whole. The conditions come first: if
+	// one does not hold, or a step is refused, nothing takes place, and the error says which
+	// (Error.Condition, Error.Step). Result: Steps, Revision, Duplicate.
+	All        bool
+	Conditions []Condition // only with All
+	// ID identifies a transaction of its namespace, only with All. One that took place is known by
+	// its id for TransactionTime: it is not carried out again then, and the answer is the first one,
+	// with Duplicate. The same id with anything else in the transaction is IDReused.
+	ID string
 }
 
 // Watched is a condition of a transaction: the revision of the key's session or
@@ -37,6 +48,11 @@ type Outcome struct {
 const MaxSteps = 10_000
 
 func (o *Tx) Validate(l Limits) error {
+	if o.All || len(o.Conditions) > 0 || o.ID != "" {
+		if err := o.validateAll(l); err != nil {
+			return err
+		}
+	}
 	if len(o.Steps) > MaxSteps || len(o.Watch) > MaxSteps {
 		return Errorf(TooLarge, "a transaction has at most %d steps and watches as many keys", MaxSteps)
 	}

@@ -75,6 +75,20 @@ func goldenLevel1(t *testing.T) []byte {
 	})
 }
 
+// goldenLevel2 is an entry with what Level2 added.
+func goldenLevel2(t *testing.T) []byte {
+	k := turn.Key{Namespace: "team", Name: "a"}
+	return goldenEntry(t, []turn.Op{
+		&turn.Tx{
+			Steps:      []turn.Step{{Op: &turn.Clear{Key: k}}, {Op: &turn.Delete{Keys: []turn.Key{k}}}},
+			All:        true,
+			Conditions: []turn.Condition{{Key: k, Is: turn.AtSeq, N: 300}, {Key: k, Is: turn.Present}},
+			ID:         "t1",
+		},
+		&turn.Tx{Steps: []turn.Step{{Op: &turn.Clear{Key: k}}}, All: true},
+	})
+}
+
 func goldenEntry(t *testing.T, ops []turn.Op) []byte {
 	t.Helper()
 	var cmds []Command
@@ -93,6 +107,7 @@ func goldenEntry(t *testing.T, ops []turn.Op) []byte {
 func TestGoldenEntry(t *testing.T) {
 	holdStill(t, "entry-v1.hex", golden(t))
 	holdStill(t, "entry-level1.hex", goldenLevel1(t))
+	holdStill(t, "entry-level2.hex", goldenLevel2(t))
 }
 
 func holdStill(t *testing.T, name string, got []byte) {

@@ -80,6 +80,10 @@ func (e *opError) fields(c *coder) {
 	enum(c, &e.Kind, turn.Forbidden)
 	c.string(&e.Message)
 	c.uint64(&e.Revision)
+	if c.later(turn.Level2, e.Condition != 0 || e.Step != 0) {
+		c.int(&e.Condition)
+		c.int(&e.Step)
+	}
 }
 
 // stringMap codes a map as a list of pairs in key order, so that equal maps

@@ -8,6 +8,15 @@ func (c *coder) tx(o *turn.Tx) {
 		c.uint64(&w.Revision)
 	})
 	list(c, &o.Steps, c.step)
+	if c.later(turn.Level2, o.All || len(o.Conditions) > 0 || o.ID != "") {
+		c.bool(&o.All)
+		list(c, &o.Conditions, func(d *turn.Condition) {
+			c.key(&d.Key)
+			enum(c, &d.Is, turn.Absent)
+			c.uint64(&d.N)
+		})
+		c.string(&o.ID)
+	}
 }
 
 // step codes whether it is a query, then the operation or query.

@@ -1,0 +1,242 @@
+package fsm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// modelAnswer is the answer to a transaction that took place as a whole.
+type modelAnswer struct {
+	tx       *turn.Tx
+	result   turn.Result
+	deadline int64
+}
+
+type modelTxID struct{ namespace, id string }
+
+// copied returns a model that changes without this one.
+func (m *model) copied() *model {
+	c := *m
+	c.revisions, c.floors = maps.Clone(m.revisions), maps.Clone(m.floors)
+	c.sessions, c.tombstones = make(map[turn.Key]*modelSession), slices.Clone(m.tombstones)
+	for k, s := range m.sessions {
+		s := *s
+		s.elements, s.scores, s.entries = maps.Clone(s.elements), maps.Clone(s.scores), slices.Clone(s.entries)
+		s.list, s.appended = slices.Clone(s.list), slices.Clone(s.appended)
+		c.sessions[k] = &s
+	}
+	return &c
+}
+
+// transactAll tries the steps on a copy.
+func (m *model) transactAll(o *turn.Tx) (turn.Result, *turn.Error) {
+	id := modelTxID{o.Namespace(), o.ID}
+	if a, known := m.answers[id]; known && a.deadline > m.clock {
+		if fmt.Sprintf("%#v", stepsText(a.tx)) != fmt.Sprintf("%#v", stepsText(o)) {
+			return turn.Result{}, &turn.Error{Kind: turn.IDReused}
+		}
+		r := a.result
+		r.Duplicate = true
+		return r, nil
+	}
+	for i, c := range o.Conditions {
+		if err := m.holds(c); err != nil {
+			err.Condition = i + 1
+			return turn.Result{}, err
+		}
+	}
+	trial, types := m.copied(), make(map[turn.Key]turn.Type)
+	var r turn.Result
+	for i, s := range o.Steps {
+		err := m.fitting(s.Op, types)
+		if a, ok := s.Op.(*turn.Append); ok && err == nil {
+			err = m.mixed(a.Key, turn.TypeList, types)
+			if now := trial.sessions[a.Key]; err == nil && (now == nil || now.typ == turn.TypeList) {
+				err = m.newTo(a)
+			}
+		}
+		var out turn.Outcome
+		if err == nil {
+			out.Result, err = trial.apply(s.Op)
+		}
+		if err != nil {
+			return turn.Result{}, &turn.Error{Kind: err.Kind, Revision: err.Revision, Step: i + 1}
+		}
+		r.Steps = append(r.Steps, out)
+	}
+	answers := m.answers
+	*m = *trial
+	m.answers = answers
+	r.Revision = m.now(turn.Key{Namespace: o.Namespace()})
+	if o.ID != "" {
+		if m.answers == nil {
+			m.answers = make(map[modelTxID]modelAnswer)
+		}
+		m.answers[id] = modelAnswer{o, r, m.after(turn.TransactionTime)}
+	}
+	return r, nil
+}
+
+func stepsText(o *turn.Tx) string {
+	text := fmt.Sprintf("%+v", o.Conditions)
+	for _, s := range o.Steps {
+		text += fmt.Sprintf("%T %+v", s.Op, s.Op)
+	}
+	return text
+}
+
+func (m *model) holds(c turn.Condition) *turn.Error {
+	s := m.sessions[c.Key]
+	revision, last := uint64(0), uint64(0)
+	if s != nil {
+		revision, last = s.revision, s.last
+	}
+	ok := true
+	switch c.Is {
+	case turn.AtRevision:
+		ok = revision == c.N
+	case turn.AtSeq:
+		if s != nil && s.typ != turn.TypeList {
+			return &turn.Error{Kind: turn.WrongType}
+		}
+		ok = last == c.N
+	case turn.Present:
+		ok = s != nil
+	case turn.Absent:
+		ok = s == nil
+	}
+	if ok {
+		return nil
+	}
+	return &turn.Error{Kind: turn.Conflict, Revision: revision}
+}
+
+// fitting refuses a step that has a key hold another type than a step before, unless one
+// in between deletes it.
+func (m *model) fitting(op turn.Op, types map[turn.Key]turn.Type) *turn.Error {
+	switch o := op.(type) {
+	case *turn.SetFields:
+		return m.mixed(o.Key, o.Type, types)
+	case *turn.RemoveFields:
+		return m.mixed(o.Key, o.Type, types)
+	case *turn.SetMetadata:
+		return m.mixed(o.Key, turn.TypeList, types)
+	case *turn.Clear:
+		return m.mixed(o.Key, turn.TypeList, types)
+	case *turn.Trim:
+		return m.mixed(o.Key, turn.TypeList, types)
+	case *turn.Delete:
+		for _, k := range o.Keys {
+			delete(types, k)
+		}
+	case *turn.Expire:
+		if o.Slide {
+			return m.mixed(o.Key, turn.TypeList, types)
+		}
+		if o.HasTTL && o.TTL <= 0 || o.HasAt && o.At <= m.clock {
+			delete(types, o.Key)
+		}
+	}
+	return nil
+}
+
+func (m *model) mixed(k turn.Key, typ turn.Type, types map[turn.Key]turn.Type) *turn.Error {
+	if was := types[k]; was != turn.TypeNone && was != typ {
+		return &turn.Error{Kind: turn.WrongType}
+	}
+	types[k] = typ
+	return nil
+}
+
+// newTo refuses an append of messages that are known from before the transaction.
+func (m *model) newTo(o *turn.Append) *turn.Error {
+	s := m.sessions[o.Key]
+	if s != nil && s.typ != turn.TypeList {
+		s = nil
+	}
+	_, err, known := m.duplicate(o.Key, s, o.Messages)
+	if known && err == nil {
+		err = &turn.Error{Kind: turn.Conflict}
+		if s != nil {
+			err.Revision = s.revision
+		}
+	}
+	return err
+}
+
+// txAll returns a transaction that takes place as a whole, or not at all. Some of its steps
+// come from what was sent before, so that it is refused.
+func (g *generator) txAll() turn.Op {
+	o, k := &turn.Tx{All: true}, g.key()
+	if g.rnd.IntN(4) > 0 {
+		o.ID = fmt.Sprint("tx", g.rnd.IntN(200))
+	}
+	key := func() turn.Key {
+		name := []string{"a", "b", "a\x00b", "v", "w", "x", "h", "i"}[g.rnd.IntN(8)]
+		return turn.Key{Namespace: k.Namespace, Name: name}
+	}
+	for range g.rnd.IntN(3) {
+		c := turn.Condition{Key: key(), Is: turn.ConditionIs(g.rnd.IntN(4))}
+		if s := g.model.sessions[c.Key]; s != nil {
+			c.N = map[turn.ConditionIs]uint64{turn.AtRevision: s.revision, turn.AtSeq: s.last}[c.Is]
+			if c.Is == turn.Absent && g.rnd.IntN(3) > 0 {
+				c.Is = turn.Present
+			}
+		} else if c.Is == turn.Present && g.rnd.IntN(3) > 0 {
+			c.Is = turn.Absent
+		}
+		if g.rnd.IntN(8) == 0 {
+			c.N++
+		}
+		o.Conditions = append(o.Conditions, c)
+	}
+	for range 1 + g.rnd.IntN(6) {
+		o.Steps = append(o.Steps, turn.Step{Op: g.stepOfAll(key())})
+	}
+	return o
+}
+
+func (g *generator) stepOfAll(k turn.Key) turn.Op {
+	fields := []turn.Field{{Name: g.name(), Value: g.content()}, {Name: g.name(), Value: g.content()}}
+	switch g.rnd.IntN(12) {
+	case 0:
+		return &turn.SetMetadata{Key: k, Set: map[string]string{fmt.Sprint(g.rnd.IntN(3)): "all"}, Unset: []string{"1"}}
+	case 1:
+		return &turn.Clear{Key: k}
+	case 2:
+		return &turn.Delete{Keys: []turn.Key{k}}
+	case 3:
+		return &turn.Trim{Key: k, By: turn.TrimBy(g.rnd.IntN(3)), N: uint64(g.rnd.IntN(40)),
+			Start: int64(g.rnd.IntN(9)), Stop: int64(g.rnd.IntN(20))}
+	case 4:
+		e := &turn.Expire{Key: k}
+		switch g.rnd.IntN(3) {
+		case 0:
+			e.HasTTL, e.TTL, e.Slide = true, int64(1+g.rnd.IntN(2000)), true
+		case 1:
+			e.HasAt, e.At = true, g.model.clock+int64(g.rnd.IntN(2000)-400)
+		}
+		return e
+	case 5, 6, 7:
+		k.Name = []string{k.Name, "h", "i"}[g.rnd.IntN(3)]
+		return &turn.SetFields{Key: k, Type: turn.TypeHash, Fields: fields}
+	case 8:
+		k.Name = []string{k.Name, "h", "i"}[g.rnd.IntN(3)]
+		return &turn.RemoveFields{Key: k, Type: turn.TypeHash, Names: g.names()}
+	}
+	if a, ok := g.earlier().(*turn.Append); ok && a.Key.Namespace == k.Namespace && g.rnd.IntN(6) == 0 {
+		return &turn.Append{Key: a.Key, Messages: a.Messages}
+	}
+	return &turn.Append{Key: k, Messages: g.messages(1)}
+}
+
+// earlier returns an operation that was sent before, nil if there is none.
+func (g *generator) earlier() turn.Op {
+	if len(g.sent) == 0 {
+		return nil
+	}
+	return g.sent[g.rnd.IntN(len(g.sent))]
+}

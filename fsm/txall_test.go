@@ -1,0 +1,124 @@
+package fsm
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// all returns a transaction that takes place as a whole.
+func all(id string, ops ...turn.Op) *turn.Tx {
+	return &turn.Tx{All: true, ID: id, Steps: stepsOf(ops...)}
+}
+
+var stateKey = turn.Key{Namespace: "0", Name: "state"}
+
+func setState(value string) *turn.SetFields {
+	return &turn.SetFields{Key: stateKey, Type: turn.TypeHash, Fields: []turn.Field{{Name: "f", Value: []byte(value)}}}
+}
+
+func (r *rig) state() string {
+	r.t.Helper()
+	elements := r.query(&turn.Fields{Key: stateKey, Type: turn.TypeHash, Names: []string{"f"}}).Elements
+	if len(elements) == 0 {
+		return ""
+	}
+	return string(elements[0].Value)
+}
+
+// A step that is refused keeps all steps from taking place, whatever it is refused for, and the error
+// says which it is.
+func TestRefusedStepKeepsTheOthersFromTakingPlace(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "known", "m"), setState("1"))
+	most := string(make([]byte, turn.DefaultLimits().MetaBytes-1))
+	for name, last := range map[string]turn.Op{
+		"another type":       appendOf(stateKey, "", "x"),
+		"a type of its own":  &turn.SetFields{Key: sessionA, Type: turn.TypeHash, Fields: []turn.Field{{Name: "x"}}},
+		"known messages":     appendOf(sessionA, "known", "m"),
+		"an id used":         appendOf(sessionA, "known", "other"),
+		"too much metadata":  &turn.SetMetadata{Key: sessionA, Set: map[string]string{"a": most, "b": "c"}},
+		"too much by steps":  &turn.SetMetadata{Key: sessionA, Set: map[string]string{"l": most}},
+		"deadline of a hash": &turn.Expire{Key: stateKey, HasTTL: true, TTL: 5, Slide: true},
+	} {
+		before := r.query(&turn.Info{Key: sessionA})
+		tx := all("t", setState("2"), appendOf(sessionA, "new", "x"),
+			&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}}, last)
+		out := r.apply(1, tx)[0]
+		if out.Err == nil || out.Err.Step != 4 || out.Err.Applied() {
+			t.Errorf("%s: %+v, %v", name, out.Result, out.Err)
+		}
+		after := r.query(&turn.Info{Key: sessionA})
+		if r.state() != "1" || !reflect.DeepEqual(after.Session, before.Session) {
+			t.Errorf("%s: the state is %s and the session %+v", name, r.state(), after.Session)
+		}
+	}
+}
+
+// Conditions are about the state before the first step. One that does not hold keeps all steps
+// from taking place.
+func TestConditionThatDoesNotHold(t *testing.T) {
+	r := newRig(t)
+	out := r.apply(1, appendOf(sessionA, "", "m"), setState("1"))[0]
+	none := turn.Key{Namespace: "0", Name: "none"}
+	holds := []turn.Condition{{Key: sessionA, Is: turn.AtRevision, N: out.Result.Revision},
+		{Key: sessionA, Is: turn.AtSeq, N: 1}, {Key: stateKey, Is: turn.Present}, {Key: none, Is: turn.Absent},
+		{Key: none, Is: turn.AtRevision}, {Key: none, Is: turn.AtSeq}}
+	for i, fails := range []turn.Condition{{Key: sessionA, Is: turn.AtRevision, N: 9},
+		{Key: sessionA, Is: turn.AtSeq, N: 2}, {Key: none, Is: turn.Present}, {Key: stateKey, Is: turn.Absent},
+		{Key: none, Is: turn.AtRevision, N: 1}, {Key: none, Is: turn.AtSeq, N: 1}} {
+		tx := all("t", setState("2"), appendOf(none, "", "x"))
+		tx.Conditions = append(append([]turn.Condition{}, holds[:i]...), fails)
+		out := r.apply(1, tx)[0]
+		if out.Err == nil || out.Err.Kind != turn.Conflict || out.Err.Condition != i+1 || r.state() != "1" {
+			t.Errorf("%+v: %+v, %v; the state is %s", fails, out.Result, out.Err, r.state())
+		}
+	}
+	tx := all("t", setState("2"), appendOf(none, "", "x"))
+	tx.Conditions = holds
+	if out := r.apply(1, tx)[0]; out.Err != nil || r.state() != "2" {
+		t.Errorf("all hold: %v; the state is %s", out.Err, r.state())
+	}
+}
+
+// A transaction that is sent again is answered as the first time, after changes by others, restarts
+// and deletions, for as long as its id is known. Another of the same id is refused.
+func TestTransactionSentAgain(t *testing.T) {
+	r := newRig(t)
+	tx := all("t", setState("1"), appendOf(sessionA, "", "x"))
+	tx.Conditions = []turn.Condition{{Key: sessionA, Is: turn.Absent}}
+	first := r.apply(1_000, tx)[0]
+	if first.Err != nil || first.Result.Duplicate {
+		t.Fatalf("%+v, %v", first.Result, first.Err)
+	}
+	again := func(stamp int64, when string) {
+		t.Helper()
+		out := r.apply(stamp, tx)[0]
+		if out.Err != nil || !out.Result.Duplicate || out.Result.Revision != first.Result.Revision ||
+			!reflect.DeepEqual(out.Result.Steps, first.Result.Steps) {
+			t.Errorf("%s: %+v, %v", when, out.Result, out.Err)
+		}
+	}
+	again(1_000, "at once")
+	r.apply(1_000, setState("2"))
+	r.flush()
+	again(2_000, "from the store")
+	r.apply(2_000, &turn.Delete{Keys: []turn.Key{sessionA, stateKey}})
+	r.restart()
+	again(2_000, "after a restart")
+	if got := r.query(&turn.Info{Key: sessionA}); got.Session != nil || r.state() != "" {
+		t.Errorf("it took place again: %+v, %q", got.Session, r.state())
+	}
+	if out := r.apply(2_000, all("t", setState("1")))[0]; out.Err == nil || out.Err.Kind != turn.IDReused {
+		t.Errorf("another of the same id: %+v, %v", out.Result, out.Err)
+	}
+	other := all("t", &turn.Clear{Key: turn.Key{Namespace: "1", Name: "a"}})
+	if out := r.apply(2_000, other)[0]; out.Err != nil || out.Result.Duplicate {
+		t.Errorf("one of another namespace: %+v, %v", out.Result, out.Err)
+	}
+	again(1_000+turn.TransactionTime-1, "at the last moment")
+	if out := r.apply(1_000+turn.TransactionTime, tx)[0]; out.Err != nil || out.Result.Duplicate {
+		t.Errorf("when its id is not known any more: %+v, %v", out.Result, out.Err)
+	}
+}
