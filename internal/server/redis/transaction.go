@@ -70,9 +70,12 @@ type watched struct {
 
 // inTransaction reports whether an action can be queued.
 func inTransaction(a command.Action) bool {
-	switch a.(type) {
+	switch a := a.(type) {
 	case *command.Work, *command.Wait, *command.Follow:
 		return false
+	case *command.Write: // all or nothing is not what MULTI promises
+		tx, ok := a.Op.(*turn.Tx)
+		return !ok || !tx.All
 	}
 	return true
 }

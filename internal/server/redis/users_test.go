@@ -171,6 +171,7 @@ var requests = map[string]string{
 	"turn.delete": "TURN.DELETE theirs:list", "turn.fork": "TURN.FORK mine:1 theirs:fork",
 	"turn.meta":   "TURN.META theirs:list SET a b",
 	"turn.expire": "TURN.EXPIRE theirs:list PX 5", "turn.list": "TURN.LIST", "turn.erase": "TURN.ERASE PREFIX theirs:",
+	"turn.tx": "TURN.TX STEP 5 TURN.APPEND theirs:list MSG x y",
 	"turn.ns": "TURN.NS 0", "turn.cluster": "TURN.CLUSTER",
 }
 

@@ -97,10 +97,21 @@ func ErrorText(err error, native bool) string {
 
 // NativeText is the text of an error as the TURN.* commands answer it.
 func NativeText(e *turn.Error) string {
-	if e.Kind == turn.Conflict {
-		return e.Kind.String() + " revision=" + strconv.FormatUint(e.Revision, 10) + " " + e.Message
+	text := e.Kind.String()
+	for _, n := range [...]struct {
+		name  string
+		n     uint64
+		given bool
+	}{
+		{" revision=", e.Revision, e.Kind == turn.Conflict},
+		{" condition=", uint64(e.Condition), e.Condition > 0},
+		{" step=", uint64(e.Step), e.Step > 0},
+	} {
+		if n.given {
+			text += n.name + strconv.FormatUint(n.n, 10)
+		}
 	}
-	return e.Kind.String() + " " + e.Message
+	return text + " " + e.Message
 }
 
 // Invalid is an error of a TURN.* request.

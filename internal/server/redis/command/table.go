@@ -335,6 +335,11 @@ func turnCommands() []Command {
 	untail := row("untail", -1, "readonly fast", "[key ...]",
 		"End TURN.TAIL … PUSH of the keys, or of all; return how many there were.", keySpec{1, -1, 1}, nil)
 	untail.Conn, untail.Stateful = true, true
+	tx := row("tx", -4, "write denyoom movablekeys",
+		"[ID id] [IF key REVISION n | SEQ n | EXISTS | ABSENT ...] STEP words command [arg ...] [STEP ...]",
+		"Several changes of several keys, all or none: TURN.APPEND, META, TRIM, CLEAR, DELETE and EXPIRE, HSET, HDEL, "+
+			"SADD, SREM.", keySpec{}, turnTx)
+	tx.movable = txKeys
 	return []Command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg,
 			"Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
@@ -360,6 +365,6 @@ func turnCommands() []Command {
 			"Change metadata; without SET and UNSET, read it.", one, turnMeta),
 		row("expire", -3, "write fast", "key PX ms [SLIDE] | PXAT ms | NEVER [EXPECT rev]",
 			"Set or remove a deadline. SLIDE: each append renews it.", one, turnExpire),
-		list, erase, ns, cluster,
+		tx, list, erase, ns, cluster,
 	}
 }
