@@ -51,6 +51,9 @@ type errorBody struct {
 	Outcome  string  `json:"outcome"`
 	Retry    bool    `json:"retry"`
 	Revision *uint64 `json:"revision,omitempty"` // with CONFLICT
+	// Which condition or step of a transaction failed, from 1 on.
+	Condition int `json:"condition,omitempty"`
+	Step      int `json:"step,omitempty"`
 }
 
 // describe gives the status and the body of err.
@@ -65,7 +68,8 @@ func describe(err error) (status int, body errorReply, retryLater bool) {
 	if status == 0 {
 		status = http.StatusInternalServerError
 	}
-	body.Error = errorBody{Code: e.Kind.String(), Message: e.Message, Outcome: e.Outcome(), Retry: e.Retry()}
+	body.Error = errorBody{Code: e.Kind.String(), Message: e.Message, Outcome: e.Outcome(), Retry: e.Retry(),
+		Condition: e.Condition, Step: e.Step}
 	if e.Kind == turn.Conflict {
 		body.Error.Revision = &e.Revision
 	}

@@ -73,6 +73,27 @@ var examples = map[string]map[string][]example{
 		"404": {{body: `{"from":2}`, path: "/v1/sessions/absent/replace"}},
 		"409": {{body: `{"from":2,"expect":99}`}},
 	},
+	"commitTransaction": {
+		"200": {
+			{body: `{"id":"t1","conditions":[{"key":"a","revision":REV},{"key":"a","exists":true},{"key":"b1","last_seq":0}],` +
+				`"steps":[{"append":{"key":"a","messages":[{"id":"t","data":1}],"ttl_ms":60000}},` +
+				`{"set_metadata":{"key":"a","metadata":{"k":"v","gone":null}}},{"trim":{"key":"a","keep_last":2}},` +
+				`{"expire":{"key":"a","never":true}},{"clear":{"key_base64":"YQ=="}},{"delete":{"key":"absent"}},` +
+				`{"set_fields":{"key":"c1","fields":[{"name":"x","data":{"y":1}},{"name_base64":"/w==","data_base64":"AP8="}]}},` +
+				`{"remove_fields":{"key":"c1","names":["z"],"names_base64":["/w=="]}}]}`},
+			{body: `{"conditions":[{"key_base64":"YQ==","exists":true}],"steps":[` +
+				`{"append":{"key_base64":"YQ==","messages":[{"data":1}]}},` +
+				`{"set_metadata":{"key_base64":"YQ==","metadata":{}}},{"trim":{"key_base64":"YQ==","before":1}},` +
+				`{"expire":{"key_base64":"YQ==","ttl_ms":9000,"slide":true}},{"expire":{"key":"a","at":4000000000000}},` +
+				`{"set_fields":{"key_base64":"YzE=","fields":[{"name":"x","data":1}]}},` +
+				`{"remove_fields":{"key_base64":"YzE=","names":["x"]}}]}`},
+		},
+		"413": {{body: `{"steps":[{"clear":{"key":"` + strings.Repeat("k", 513) + `"}}]}`}},
+		"409": {
+			{body: `{"conditions":[{"key":"a","exists":false}],"steps":[{"clear":{"key":"a"}}]}`},
+			{body: `{"steps":[{"clear":{"key":"a"}},{"set_fields":{"key":"a","fields":[{"name":"x","data":1}]}}]}`},
+		},
+	},
 	"clearMessages": {
 		"200": {{body: `{"expect":REV}`}, {}},
 		"409": {{body: `{"expect":99}`}},

@@ -4,6 +4,13 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
+// members shows the members of an object, one after another.
+type members func(member func(name string, v value) error) error
+
+func inBody(body []byte) members {
+	return func(member func(name string, v value) error) error { return parseBody(body, member) }
+}
+
 // newMessages reads the array of messages of an append or a replacement.
 func newMessages(v value, limits turn.Limits) ([]turn.NewMessage, error) {
 	var ms []turn.NewMessage
@@ -47,9 +54,13 @@ func expectField(v value) (*uint64, error) {
 }
 
 func decodeAppend(body []byte, limits turn.Limits) (*turn.Append, error) {
+	return readAppend(inBody(body), limits)
+}
+
+func readAppend(in members, limits turn.Limits) (*turn.Append, error) {
 	op := &turn.Append{}
 	given := false
-	err := parseBody(body, func(name string, v value) (err error) {
+	err := in(func(name string, v value) (err error) {
 		switch name {
 		case "messages":
 			given = true
@@ -124,9 +135,13 @@ func sideField(v value) (turn.Side, error) {
 }
 
 func decodeTrim(body []byte) (*turn.Trim, error) {
+	return readTrim(inBody(body))
+}
+
+func readTrim(in members) (*turn.Trim, error) {
 	op := &turn.Trim{}
 	given := 0
-	err := parseBody(body, func(name string, v value) (err error) {
+	err := in(func(name string, v value) (err error) {
 		switch name {
 		case "keep_last":
 			given++
@@ -150,8 +165,12 @@ func decodeTrim(body []byte) (*turn.Trim, error) {
 }
 
 func decodeClear(body []byte) (*turn.Clear, error) {
+	return readClear(inBody(body))
+}
+
+func readClear(in members) (*turn.Clear, error) {
 	op := &turn.Clear{}
-	return op, parseBody(body, func(name string, v value) (err error) {
+	return op, in(func(name string, v value) (err error) {
 		if name != "expect" {
 			return errUnknownField
 		}
@@ -189,9 +208,13 @@ func decodeFork(body []byte) (*turn.Fork, error) {
 }
 
 func decodeExpire(body []byte) (*turn.Expire, error) {
+	return readExpire(inBody(body))
+}
+
+func readExpire(in members) (*turn.Expire, error) {
 	op := &turn.Expire{}
 	given := 0
-	err := parseBody(body, func(name string, v value) (err error) {
+	err := in(func(name string, v value) (err error) {
 		switch name {
 		case "ttl_ms":
 			given++
@@ -223,9 +246,13 @@ func decodeExpire(body []byte) (*turn.Expire, error) {
 }
 
 func decodePatch(body []byte) (*turn.SetMetadata, error) {
+	return readPatch(inBody(body))
+}
+
+func readPatch(in members) (*turn.SetMetadata, error) {
 	op := &turn.SetMetadata{Set: map[string]string{}}
 	given := false
-	err := parseBody(body, func(name string, v value) (err error) {
+	err := in(func(name string, v value) (err error) {
 		switch name {
 		case "metadata":
 			given = true

@@ -99,6 +99,18 @@ func (s *spec) keyword(o object, keyword string, want any, name string, v any) e
 		if a, ok := v.([]any); ok && len(a) < want.(int) {
 			return bad("too short")
 		}
+	case "maxItems":
+		if a, ok := v.([]any); ok && len(a) > want.(int) {
+			return bad("too long")
+		}
+	case "minProperties":
+		if isObject && len(m) < want.(int) {
+			return bad("has too few members")
+		}
+	case "maxProperties":
+		if isObject && len(m) > want.(int) {
+			return bad("has too many members")
+		}
 	case "items":
 		a, _ := v.([]any)
 		for _, x := range a {

@@ -1,0 +1,78 @@
+package httpapi
+
+import "github.com/turnlog/turnlog/turn"
+
+// readSetFields reads the fields of a hash that are to be set.
+func readSetFields(in members) (*turn.SetFields, error) {
+	op := &turn.SetFields{Type: turn.TypeHash}
+	err := in(func(name string, v value) error {
+		if name != "fields" {
+			return errUnknownField
+		}
+		return v.array(func(_ int, v value) error {
+			if len(op.Fields) == turn.MaxElements {
+				return turn.Errorf(turn.TooLarge, "fields: more than %d in one call", turn.MaxElements)
+			}
+			f, err := newField(v)
+			op.Fields = append(op.Fields, f)
+			return err
+		})
+	})
+	return op, err
+}
+
+func newField(v value) (f turn.Field, err error) {
+	names, values := 0, 0
+	err = v.object(func(name string, v value) (err error) {
+		switch name {
+		case "name":
+			names++
+			f.Name, err = v.text()
+		case "name_base64":
+			names++
+			var b []byte
+			b, err = v.base64()
+			f.Name = string(b)
+		case "data":
+			values++
+			f.Value = v
+		case "data_base64":
+			values++
+			f.Value, err = v.base64()
+		default:
+			err = errUnknownField
+		}
+		return err
+	})
+	switch {
+	case err == nil && names != 1:
+		err = wrong("needs name or name_base64, and only one of them")
+	case err == nil && values != 1:
+		err = wrong("needs data or data_base64, and only one of them")
+	}
+	return f, err
+}
+
+// readRemoveFields reads the names of fields that are to be removed.
+func readRemoveFields(in members) (*turn.RemoveFields, error) {
+	op := &turn.RemoveFields{Type: turn.TypeHash}
+	err := in(func(name string, v value) error {
+		if name != "names" && name != "names_base64" {
+			return errUnknownField
+		}
+		return v.array(func(_ int, v value) error {
+			if len(op.Names) == turn.MaxElements {
+				return turn.Errorf(turn.TooLarge, "names: more than %d in one call", turn.MaxElements)
+			}
+			if name == "names" {
+				text, err := v.text()
+				op.Names = append(op.Names, text)
+				return err
+			}
+			b, err := v.base64()
+			op.Names = append(op.Names, string(b))
+			return err
+		})
+	})
+	return op, err
+}

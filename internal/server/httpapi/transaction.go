@@ -1,0 +1,209 @@
+package httpapi
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+type transactionReply struct {
+	Revision  uint64 `json:"revision"`
+	Duplicate bool   `json:"duplicate"`
+	Steps     []any  `json:"steps"`
+}
+
+func (s *Server) postTransaction(c *call) (any, error) {
+	body, err := c.body(appendBody(c.limits))
+	if err != nil {
+		return nil, err
+	}
+	tx, err := decodeTransaction(body, c.namespace, c.limits)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.apply(tx)
+	if err != nil {
+		return nil, err
+	}
+	r := transactionReply{Revision: res.Revision, Duplicate: res.Duplicate, Steps: make([]any, len(res.Steps))}
+	for i := range res.Steps {
+		r.Steps[i] = stepReply(tx.Steps[i].Op, &res.Steps[i].Result)
+	}
+	return r, nil
+}
+
+type fieldsSetReply struct {
+	Added    uint64 `json:"added"`
+	Count    uint64 `json:"count"`
+	Revision uint64 `json:"revision"`
+}
+
+// stepReply is what the endpoint for an operation answers.
+func stepReply(op turn.Op, res *turn.Result) any {
+	switch op.(type) {
+	case *turn.Append:
+		return appendReply{res.First, res.Last, res.Revision, res.Duplicate, res.Count}
+	case *turn.SetMetadata:
+		return revisionReply{res.Revision}
+	case *turn.Expire:
+		return expireReply{res.Removed > 0}
+	case *turn.Delete:
+		return deletedReply{res.Removed}
+	case *turn.SetFields:
+		return fieldsSetReply{uint64(res.Number), res.Count, res.Revision}
+	}
+	return removedReply{res.Removed, res.Count, res.Revision}
+}
+
+func decodeTransaction(body []byte, namespace string, limits turn.Limits) (*turn.Tx, error) {
+	tx := &turn.Tx{All: true}
+	err := parseBody(body, func(name string, v value) (err error) {
+		switch name {
+		case "id":
+			tx.ID, err = v.text()
+			return err
+		case "conditions":
+			return v.array(func(i int, v value) error {
+				if i == turn.MaxAllSteps {
+					return turn.Errorf(turn.TooLarge, "conditions: more than %d", turn.MaxAllSteps)
+				}
+				c, err := condition(v)
+				c.Key.Namespace = namespace
+				tx.Conditions = append(tx.Conditions, c)
+				return err
+			})
+		case "steps":
+			return v.array(func(i int, v value) error {
+				if i == turn.MaxAllSteps {
+					return turn.Errorf(turn.TooLarge, "steps: more than %d", turn.MaxAllSteps)
+				}
+				op, err := transactionStep(v, namespace, limits)
+				tx.Steps = append(tx.Steps, turn.Step{Op: op})
+				return err
+			})
+		}
+		return errUnknownField
+	})
+	return tx, err
+}
+
+// condition reads {"key": …} with one of revision, last_seq and exists.
+func condition(v value) (c turn.Condition, err error) {
+	given := 0
+	err = keyed(v, &c.Key)(func(name string, v value) (err error) {
+		given++
+		switch name {
+		case "revision":
+			c.Is = turn.AtRevision
+			c.N, err = v.number(0)
+		case "last_seq":
+			c.Is = turn.AtSeq
+			c.N, err = v.number(0)
+		case "exists":
+			var exists bool
+			exists, err = v.boolean()
+			if c.Is = turn.Absent; exists {
+				c.Is = turn.Present
+			}
+		default:
+			err = errUnknownField
+		}
+		return err
+	})
+	if err == nil && given != 1 {
+		err = wrong("needs one of revision, last_seq and exists")
+	}
+	return c, err
+}
+
+// keyed shows the members of an object but for its key, of which it needs one.
+func keyed(v value, k *turn.Key) members {
+	return func(member func(name string, v value) error) error {
+		given := 0
+		err := v.object(func(name string, v value) (err error) {
+			switch name {
+			case "key":
+				given++
+				k.Name, err = v.text()
+			case "key_base64":
+				given++
+				var b []byte
+				b, err = v.base64()
+				k.Name = string(b)
+			default:
+				err = member(name, v)
+			}
+			return err
+		})
+		if err == nil && given != 1 {
+			err = wrong("needs key or key_base64, and only one of them")
+		}
+		return err
+	}
+}
+
+// transactionStep reads an object with one member, whose name says what the step does.
+func transactionStep(v value, namespace string, limits turn.Limits) (op turn.Op, err error) {
+	key := turn.Key{Namespace: namespace}
+	err = v.object(func(name string, v value) error {
+		if op != nil {
+			return wrong("a step is one operation: this is the second one")
+		}
+		in := keyed(v, &key)
+		op, err = stepOf(name, in, limits)
+		var refused *turn.Error
+		if errors.As(err, &refused) && refused.Kind == turn.Invalid { // what bodies lack
+			err = wrong("%s", strings.TrimPrefix(refused.Message, "body: "))
+		}
+		return err
+	})
+	if err == nil && op == nil {
+		err = wrong("a step is one operation: there is none")
+	}
+	setKey(op, key)
+	return op, err
+}
+
+func stepOf(name string, in members, limits turn.Limits) (turn.Op, error) {
+	switch name {
+	case "append":
+		return readAppend(in, limits)
+	case "set_metadata":
+		return readPatch(in)
+	case "trim":
+		return readTrim(in)
+	case "clear":
+		return readClear(in)
+	case "expire":
+		return readExpire(in)
+	case "delete":
+		return &turn.Delete{}, in(func(string, value) error { return errUnknownField })
+	case "set_fields":
+		return readSetFields(in)
+	case "remove_fields":
+		return readRemoveFields(in)
+	}
+	return nil, errUnknownField
+}
+
+func setKey(op turn.Op, k turn.Key) {
+	switch o := op.(type) {
+	case *turn.Append:
+		o.Key = k
+	case *turn.SetMetadata:
+		o.Key = k
+	case *turn.Trim:
+		o.Key = k
+	case *turn.Clear:
+		o.Key = k
+	case *turn.Expire:
+		o.Key = k
+	case *turn.Delete:
+		o.Keys = []turn.Key{k}
+	case *turn.SetFields:
+		o.Key = k
+	case *turn.RemoveFields:
+		o.Key = k
+	}
+}
