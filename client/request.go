@@ -52,6 +52,16 @@ func (r *request) expect(revision *uint64) *request {
 	return r
 }
 
+func (r *request) metadata(set map[string]string, unset []string) *request {
+	for k, v := range set {
+		r.strings("SET", k, v)
+	}
+	for _, k := range unset {
+		r.strings("UNSET", k)
+	}
+	return r
+}
+
 func (r *request) messages(ms []turn.NewMessage) *request {
 	size := len(r.body)
 	for i := range ms {

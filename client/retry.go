@@ -185,11 +185,9 @@ func replyError(v resp.Value) error {
 func errorReply(e resp.Error) *turn.Error {
 	if k, ok := turn.ParseKind(e.Code()); ok {
 		t := &turn.Error{Kind: k, Message: e.Message()}
-		if rest, ok := strings.CutPrefix(t.Message, "revision="); ok {
-			digits, text, _ := strings.Cut(rest, " ")
-			t.Revision = parseUint(digits)
-			t.Message = text
-		}
+		t.Revision = cutNumber(&t.Message, "revision=")
+		t.Condition = int(cutNumber(&t.Message, "condition="))
+		t.Step = int(cutNumber(&t.Message, "step="))
 		return t
 	}
 	switch e.Code() {
@@ -211,4 +209,15 @@ func errorReply(e resp.Error) *turn.Error {
 		return turn.Errorf(turn.WrongType, "%s", e.Message())
 	}
 	return turn.Errorf(turn.Invalid, "%s", string(e))
+}
+
+// cutNumber takes a number with its name off the beginning of a text.
+func cutNumber(text *string, name string) uint64 {
+	rest, ok := strings.CutPrefix(*text, name)
+	if !ok {
+		return 0
+	}
+	digits, rest, _ := strings.Cut(rest, " ")
+	*text = rest
+	return parseUint(digits)
 }

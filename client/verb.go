@@ -14,6 +14,9 @@ const (
 	vFork
 	vSetMeta
 	vErase
+	vTx
+	vSetFields
+	vRemoveFields
 	vRead
 	vTail
 	vInfo
@@ -46,17 +49,20 @@ var verbs = [...]struct {
 	vReplace: {"TURN.REPLACE", identified}, // with messages; a mere cut carries no id, see Session.Replace
 	vPop:     {"TURN.POP", never},          // takes further messages, and the first ones were never seen
 	// "keep 20" would drop what was appended since; seqs begin again after a delete
-	vTrim:    {"TURN.TRIM", never},
-	vClear:   {"TURN.CLEAR", never},  // removes what was appended since
-	vDelete:  {"TURN.DELETE", never}, // removes a session created since
-	vExpire:  {"TURN.EXPIRE", never}, // overrides a deadline set since
-	vFork:    {"TURN.FORK", never},   // answers EXISTS for its own success
-	vSetMeta: {"TURN.META", never},   // overrides values set since
-	vErase:   {"TURN.ERASE", never},  // removes sessions created since
-	vRead:    {"TURN.READ", harmless},
-	vTail:    {"TURN.TAIL", harmless},
-	vInfo:    {"TURN.INFO", harmless},
-	vGetMeta: {"TURN.META", harmless},
-	vList:    {"TURN.LIST", harmless},
-	vCluster: {"TURN.CLUSTER", harmless},
+	vTrim:         {"TURN.TRIM", never},
+	vClear:        {"TURN.CLEAR", never},  // removes what was appended since
+	vDelete:       {"TURN.DELETE", never}, // removes a session created since
+	vExpire:       {"TURN.EXPIRE", never}, // overrides a deadline set since
+	vFork:         {"TURN.FORK", never},   // answers EXISTS for its own success
+	vSetMeta:      {"TURN.META", never},   // overrides values set since
+	vErase:        {"TURN.ERASE", never},  // removes sessions created since
+	vTx:           {"TURN.TX", identified},
+	vSetFields:    {"HSET", never}, // overrides values set since
+	vRemoveFields: {"HDEL", never}, // removes fields set since
+	vRead:         {"TURN.READ", harmless},
+	vTail:         {"TURN.TAIL", harmless},
+	vInfo:         {"TURN.INFO", harmless},
+	vGetMeta:      {"TURN.META", harmless},
+	vList:         {"TURN.LIST", harmless},
+	vCluster:      {"TURN.CLUSTER", harmless},
 }

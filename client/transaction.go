@@ -1,0 +1,217 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Transaction changes several keys of the namespace at once: all of its steps take place, in
+// their order and with nothing in between, or none does. Its methods collect conditions and steps,
+// and send nothing; Commit sends them. It is for one goroutine.
+//
+// A step sees what the steps before it changed; conditions are about the state before the first
+// step. Within a transaction, a key holds either messages and metadata, or fields, unless Delete comes
+// in between.
+type Transaction struct {
+	c  *Client
+	tx turn.Tx
+}
+
+// Transaction returns an empty transaction.
+func (c *Client) Transaction() *Transaction {
+	return &Transaction{c: c, tx: turn.Tx{All: true}}
+}
+
+// ID gives the transaction an id of the caller's, by which it is known for turn.TransactionTime. Without
+// one, Commit makes one.
+func (t *Transaction) ID(id string) *Transaction {
+	t.tx.ID = id
+	return t
+}
+
+// IfRevision requires that the revision of a key is as given; 0: there is no such key.
+func (t *Transaction) IfRevision(key string, revision uint64) *Transaction {
+	return t.require(key, turn.AtRevision, revision)
+}
+
+// IfSeq requires that the highest seq that a session ever gave is as given; 0: none.
+func (t *Transaction) IfSeq(key string, seq uint64) *Transaction {
+	return t.require(key, turn.AtSeq, seq)
+}
+
+// IfExists requires that a key exists.
+func (t *Transaction) IfExists(key string) *Transaction { return t.require(key, turn.Present, 0) }
+
+// IfAbsent requires that a key does not exist.
+func (t *Transaction) IfAbsent(key string) *Transaction { return t.require(key, turn.Absent, 0) }
+
+func (t *Transaction) require(key string, is turn.ConditionIs, n uint64) *Transaction {
+	t.tx.Conditions = append(t.tx.Conditions, turn.Condition{Key: t.key(key), Is: is, N: n})
+	return t
+}
+
+// Append adds messages at the end of a session. A message without an id gets one. One that
+// was appended before is a turn.Conflict: it belongs to another call.
+func (t *Transaction) Append(key string, messages ...turn.NewMessage) *Transaction {
+	return t.step(&turn.Append{Key: t.key(key), Messages: t.c.withIDs(messages)})
+}
+
+// SetMetadata merges set into a session's metadata and removes the keys in unset, creating the
+// session if need be.
+func (t *Transaction) SetMetadata(key string, set map[string]string, unset ...string) *Transaction {
+	return t.step(&turn.SetMetadata{Key: t.key(key), Set: set, Unset: unset})
+}
+
+// SetFields sets fields of a hash, creating it if need be.
+func (t *Transaction) SetFields(key string, fields ...turn.Field) *Transaction {
+	return t.step(&turn.SetFields{Key: t.key(key), Type: turn.TypeHash, Fields: fields})
+}
+
+// RemoveFields removes fields of a hash. A hash without fields does not exist.
+func (t *Transaction) RemoveFields(key string, names ...string) *Transaction {
+	return t.step(&turn.RemoveFields{Key: t.key(key), Type: turn.TypeHash, Names: names})
+}
+
+// TrimKeep removes all but the n newest messages of a session.
+func (t *Transaction) TrimKeep(key string, n uint64) *Transaction {
+	return t.step(&turn.Trim{Key: t.key(key), N: n})
+}
+
+// TrimBefore removes the messages of a session with a seq below seq.
+func (t *Transaction) TrimBefore(key string, seq uint64) *Transaction {
+	return t.step(&turn.Trim{Key: t.key(key), By: turn.BeforeSeq, N: seq})
+}
+
+// Clear removes all messages of a session.
+func (t *Transaction) Clear(key string) *Transaction { return t.step(&turn.Clear{Key: t.key(key)}) }
+
+// Delete removes a key, whatever it holds.
+func (t *Transaction) Delete(key string) *Transaction {
+	return t.step(&turn.Delete{Keys: []turn.Key{t.key(key)}})
+}
+
+// Expire deletes a key when d has passed in cluster time. With slide, which is for sessions
+// alone, every later append begins that time again.
+func (t *Transaction) Expire(key string, d time.Duration, slide bool) *Transaction {
+	return t.step(&turn.Expire{Key: t.key(key), HasTTL: true, TTL: millis(d), Slide: slide})
+}
+
+// Persist removes the deadline of a key.
+func (t *Transaction) Persist(key string) *Transaction {
+	return t.step(&turn.Expire{Key: t.key(key)})
+}
+
+func (t *Transaction) step(op turn.Op) *Transaction {
+	t.tx.Steps = append(t.tx.Steps, turn.Step{Op: op})
+	return t
+}
+
+func (t *Transaction) key(name string) turn.Key {
+	return turn.Key{Namespace: t.c.cfg.Namespace, Name: name}
+}
+
+// Commit carries the transaction out and returns Revision, that of the namespace's last change;
+// Steps, in each Result what the Session's call would return (of SetFields Number, the new fields);
+// and Duplicate: an earlier call with the same id, or an attempt of this one whose answer was lost,
+// had carried it out, and the rest is the answer of then.
+//
+// A condition that does not hold is turn.Conflict; the error's Condition, or Step, counts from 1. After an
+// error whose outcome is unknown, Commit may be called again: it sends the same id.
+func (t *Transaction) Commit(ctx context.Context) (turn.Result, error) {
+	if t.tx.ID == "" {
+		t.tx.ID = t.c.cfg.NewID()
+	}
+	if err := t.tx.Validate(t.c.limits); err != nil {
+		return turn.Result{}, err
+	}
+	v, err := t.c.do(ctx, t.request())
+	if err != nil {
+		return turn.Result{}, err
+	}
+	return t.decode(v)
+}
+
+func (t *Transaction) request() *request {
+	r := newRequest(vTx).strings("ID", t.tx.ID)
+	for _, c := range t.tx.Conditions {
+		r.strings("IF", c.Key.Name)
+		switch c.Is {
+		case turn.AtRevision:
+			r.strings("REVISION").uint(c.N)
+		case turn.AtSeq:
+			r.strings("SEQ").uint(c.N)
+		case turn.Present:
+			r.strings("EXISTS")
+		case turn.Absent:
+			r.strings("ABSENT")
+		}
+	}
+	for _, s := range t.tx.Steps {
+		step := stepRequest(s.Op)
+		r.strings("STEP").int(int64(step.args))
+		r.args, r.body = r.args+step.args, append(r.body, step.body...)
+	}
+	return r
+}
+
+// stepRequest returns the request that a step alone would be.
+func stepRequest(op turn.Op) *request {
+	switch o := op.(type) {
+	case *turn.Append:
+		return newRequest(vAppend).strings(o.Key.Name).messages(o.Messages)
+	case *turn.SetMetadata:
+		return newRequest(vSetMeta).strings(o.Key.Name).metadata(o.Set, o.Unset)
+	case *turn.SetFields:
+		r := newRequest(vSetFields).strings(o.Key.Name)
+		for i := range o.Fields {
+			r.strings(o.Fields[i].Name).bytes(o.Fields[i].Value)
+		}
+		return r
+	case *turn.RemoveFields:
+		return newRequest(vRemoveFields).strings(o.Key.Name).strings(o.Names...)
+	case *turn.Trim:
+		if o.By == turn.BeforeSeq {
+			return newRequest(vTrim).strings(o.Key.Name, "BEFORE").uint(o.N)
+		}
+		return newRequest(vTrim).strings(o.Key.Name, "KEEP").uint(o.N)
+	case *turn.Clear:
+		return newRequest(vClear).strings(o.Key.Name)
+	case *turn.Delete:
+		return newRequest(vDelete).strings(o.Keys[0].Name)
+	}
+	o := op.(*turn.Expire)
+	r := newRequest(vExpire).strings(o.Key.Name)
+	if !o.HasTTL {
+		return r.strings("NEVER")
+	}
+	r.strings("PX").int(o.TTL)
+	if o.Slide {
+		r.strings("SLIDE")
+	}
+	return r
+}
+
+func (t *Transaction) decode(v resp.Value) (turn.Result, error) {
+	r, err := decodeResult(v)
+	steps, _ := v.Field("steps")
+	if err == nil && len(steps.Elems) != len(t.tx.Steps) {
+		err = malformed("the steps of a transaction are missing")
+	}
+	if err != nil {
+		return turn.Result{}, err
+	}
+	r.Steps = make([]turn.Outcome, len(steps.Elems))
+	for i, e := range steps.Elems {
+		out := &r.Steps[i].Result
+		if *out, err = decodeResult(e); err != nil {
+			return turn.Result{}, err
+		}
+		if _, sets := t.tx.Steps[i].Op.(*turn.SetFields); sets {
+			out.Number, out.Removed = int64(out.Removed), 0
+		}
+	}
+	return r, nil
+}
