@@ -17,6 +17,7 @@ func families() []family {
 		{"Gaps between elements", gapsMutants()},
 		{"What an entry may cost", costMutants()},
 		{"Ids of messages", idsMutants()},
+		{"Transactions that take place as a whole", transactionMutants()},
 		{"The state machine", stateMutants()},
 		{"Deadlines and the time", timeMutants()},
 		{"Consensus", consensusMutants()},

@@ -1,0 +1,31 @@
+package main
+
+// transactionMutants break what a transaction that takes place as a whole promises.
+func transactionMutants() []mutant {
+	return []mutant{
+		{Name: "transaction-half-applied",
+			About: "the steps before one that is refused take place",
+			Edits: []edit{{Old: "if err := p.step(o.Steps[i].Op); err != nil {",
+				New: "if err := p.step(o.Steps[i].Op); err != nil && i == 0 {"}},
+			Catchers: []catcher{{Test: "TestRefusedStepKeepsTheOthersFromTakingPlace", Runs: 1},
+				{Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "transaction-retry-doubles",
+			About: "a transaction that is sent again takes place again",
+			Edits: []edit{{In: "(*sessions).transactAll", Old: "known, err := s.answered(record, o, r); known || err != nil",
+				New: "_, err := s.answered(record, o, new(turn.Result)); err != nil"}},
+			Catchers: []catcher{{Test: "TestTransactionSentAgain", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "failed-condition-applies",
+			About: "a transaction takes place although a condition, not the first, does not hold",
+			Edits: []edit{{Old: "for i := range o.Conditions {\n\t\tif err := s.holds(",
+				New: "for i := range min(1, len(o.Conditions)) {\n\t\tif err := s.holds("}},
+			Catchers: []catcher{{Test: "TestConditionThatDoesNotHold", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "transaction-ids-of-all-namespaces",
+			About:    "a transaction is known by the id of one of another namespace",
+			Edits:    []edit{{In: "recordOf", Old: "Namespace: o.Namespace()", New: "Namespace: recordsNamespace"}},
+			Catchers: []catcher{{Test: "TestTransactionSentAgain", Runs: 1}}},
+		{Name: "transaction-without-keys",
+			About:    "the keys of a transaction's steps are not those that a user's rights are checked for",
+			Edits:    []edit{{In: "txKeys", Old: "keys = append(keys, words[1])", New: "continue"}},
+			Catchers: []catcher{{Test: "TestEveryCommandIsAuthorised", Runs: 1}}},
+	}
+}
