@@ -53,10 +53,11 @@ func (t *Transaction) require(key string, is turn.ConditionIs, n uint64) *Transa
 	return t
 }
 
-// Append adds messages at the end of a session. A message without an id gets one. One that
-// was appended before is a turn.Conflict: it belongs to another call.
+// Append adds messages at the end of a session. One without an id gets none: that of the transaction
+// keeps it from being appended twice. One that was appended before is a turn.Conflict: it belongs to
+// another call.
 func (t *Transaction) Append(key string, messages ...turn.NewMessage) *Transaction {
-	return t.step(&turn.Append{Key: t.key(key), Messages: t.c.withIDs(messages)})
+	return t.step(&turn.Append{Key: t.key(key), Messages: messages})
 }
 
 // SetMetadata merges set into a session's metadata and removes the keys in unset, creating the

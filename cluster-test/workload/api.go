@@ -26,6 +26,7 @@ const (
 	Client = "client" // the Go client as applications use it: it retries, and finds the leader
 	RESP   = "resp"   // plain Redis list commands
 	TX     = "tx"     // transactions of Redis
+	WHOLE  = "whole"  // transactions that take place as a whole
 	VALUES = "values" // any Redis command on one key
 )
 
@@ -49,6 +50,9 @@ func open(api string, c *cluster.Cluster, n *cluster.Node, user string) API {
 		return &respAPI{addr: n.RESP.Addr(), entry: entry}
 	case VALUES:
 		return &valueAPI{respAPI{addr: n.RESP.Addr(), entry: entry}}
+	case WHOLE:
+		return &wholeAPI{reads: respAPI{addr: n.RESP.Addr(), entry: entry},
+			native: nativeAPI{addrs: []string{n.RESP.Addr()}, entry: entry, retryFor: -1}}
 	case TX:
 		return &txAPI{respAPI{addr: n.RESP.Addr(), entry: entry}}
 	}

@@ -75,6 +75,10 @@ func special() []*Workload {
 			APIs:  []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"}},
 		{Name: "tx", About: "MULTI and EXEC over four keys that must agree, half of them under WATCH",
 			APIs: []string{TX}, Sessions: 2, Calls: 200, Next: transaction},
+		{Name: "whole",
+			About: "transactions over two sessions and a hash that must agree, sent again by their ids, some on " +
+				"condition of all three",
+			APIs: []string{WHOLE}, Sessions: 2, Calls: 200, Next: wholeTransaction},
 	}
 }
 

@@ -64,7 +64,7 @@ func (d *txAPI) watch(ctx context.Context, namespace string, keys []string) (uin
 }
 
 // exec carries out a transaction.
-func (d *txAPI) exec(ctx context.Context, namespace string, writes bool, steps [][]string) (resp.Value, error) {
+func (d *respAPI) exec(ctx context.Context, namespace string, writes bool, steps [][]string) (resp.Value, error) {
 	for _, step := range append([][]string{{"MULTI"}}, steps...) {
 		if _, err := d.command(ctx, namespace, false, step); err != nil {
 			d.Close() // and with it what is queued

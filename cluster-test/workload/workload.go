@@ -131,6 +131,16 @@ func transaction(w *worker, _ *Session) history.Call {
 	return c
 }
 
+func wholeTransaction(w *worker, _ *Session) history.Call {
+	if w.rand.IntN(2) == 0 {
+		return history.Call{Func: history.Read}
+	}
+	watch := w.rand.IntN(3) == 0
+	c := w.append(1+w.rand.IntN(3), !watch)
+	c.Watch = watch
+	return c
+}
+
 func mixed(w *worker, s *Session) history.Call {
 	if w.apiName == RESP {
 		return list(w, s)
