@@ -89,6 +89,22 @@ func TestTailPush(t *testing.T) {
 	c.expect("PONG", "PING")
 }
 
+// A client that has all messages gets only those that come: it does not begin again, although it
+// does not say which incarnation it knew.
+func TestTailPushFromTheEnd(t *testing.T) {
+	s := open(t, Config{Engine: openEngine(t, turn.DefaultLimits())})
+	c, w := dial(t, s.addr()), dial(t, s.addr())
+	c.do("HELLO", "3")
+	w.do("RPUSH", "s", "one", "two", "three")
+	c.expect("OK", "TURN.TAIL", "s", "AFTER", "3", "PUSH")
+	w.do("RPUSH", "s", "four")
+	v := c.receive()
+	ms := v.Elems[3].Elems
+	if len(ms) != 1 || ms[0].Elems[0].Int != 4 || show(ms[0].Elems[3]) != `"four"` {
+		t.Errorf("behind message 3 came %s", show(v))
+	}
+}
+
 // Tails push everything once and in order while writers write and the leader's
 // node stops.
 func TestTailPushAcrossLeaders(t *testing.T) {
