@@ -19,5 +19,12 @@ func pipelineMutants() []mutant {
 			Edits: []edit{{Old: "\t\tc.await(c.order.beforeWrite(k))\n", New: "\t\t_ = c.order.beforeWrite(k)\n"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "pipeline",
 				Shows: []string{"pipelined calls changed order"}, Runs: 2}}},
+		{Name: "answers-of-no-state",
+			About:    "a read behind one that does not tell what state answered may show an older state",
+			Edits:    []edit{{In: "unseen", Old: "err == nil {", New: "err != nil {"}},
+			Catchers: []catcher{{Test: "TestReadsOfAKeyGoForward", Runs: 1}}},
+		{Name: "replies-without-number", About: "a client may be owed replies without number, if they have few bytes",
+			Edits:    []edit{{Old: "len(q.queue) >= q.maxCount || ", New: ""}},
+			Catchers: []catcher{{Test: "TestRepliesOwedAreBounded", Runs: 1}}},
 	}
 }

@@ -60,5 +60,15 @@ func strangerMutants() []mutant {
 			About:    "a log that gets no descriptor for its next segment stops for good",
 			Edits:    []edit{{Old: "|| descriptors.Missing(err)\n}", New: "|| descriptors.Missing(err) && false\n}"}},
 			Catchers: []catcher{{Test: "TestNoDescriptorForTheNextSegment", Runs: 1}}},
+		{Name: "refused-keep-descriptors", About: "a connection that is one too many does not give its descriptor back",
+			Edits:    []edit{{Old: "taken && !gone && s.cfg.Descriptors != nil", New: "!taken && !gone && s.cfg.Descriptors != nil"}},
+			Catchers: []catcher{{Test: "TestDescriptorsAreGivenBack", Runs: 1}}},
+		{Name: "memory-for-each-connection", About: "each connection of a user has the memory that is for all of that user's",
+			Edits:    []edit{{Old: "s.byName[name] = sh\n", New: ""}},
+			Catchers: []catcher{{Test: "TestConnectionsOfAUserShareTheirMemory", Runs: 1}}},
+		{Name: "memory-of-all-closes", About: "a client with little to read yet is given up although there is memory for it",
+			Edits: []edit{{Old: "used > q.budget.all && q.bytes+p.bytes > small", New: "q.bytes+p.bytes > small"},
+				{Old: "used := q.budget.used.Add(p.share)", New: "q.budget.used.Add(p.share)"}},
+			Catchers: []catcher{{Test: "TestMessagesThatWaitAreBounded", Runs: 1}}},
 	}
 }

@@ -28,5 +28,8 @@ func tailMutants() []mutant {
 			Catchers: []catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "tail",
 				Shows: []string{"gap"}, Runs: 3},
 				{Test: "TestTailResumes", Runs: 1}}},
+		{Name: "tail-begins-again", About: "a tail from behind the last message begins with the first one",
+			Edits:    []edit{{In: "(*pushTail).renew", Old: "|| s.Last < t.q.Seq\n", New: "|| s.Last <= t.q.Seq\n"}},
+			Catchers: []catcher{{Test: "TestTailPushFromTheEnd", Runs: 1}}},
 	}
 }
