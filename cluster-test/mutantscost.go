@@ -67,5 +67,8 @@ func costMutants() []mutant {
 			About:    "a walk through a stream passes the entries that were trimmed recently",
 			Edits:    []edit{{Old: "\t\th.Front = last + \"\\x00\"\n", New: ""}},
 			Catchers: []catcher{{Test: "TestStreamWalkBeginsBehindWhatWasTrimmed", Runs: 1}}},
+		{Name: "answers-counted-less", About: "the values of elements do not count for a transaction's answers",
+			Edits:    []edit{{In: "answerBytes", Old: " + len(r.Elements[i].Value)", New: ""}},
+			Catchers: []catcher{{Test: "TestAnswersCountTheSameInAllVersions", Runs: 1}}},
 	}
 }

@@ -56,5 +56,11 @@ func restoreMutants() []mutant {
 					New: "crc = crc32.Update(crc, castagnoli, buf); buf == nil && want == 0 {"},
 				{Old: "crc32.Update(crc, castagnoli, make([]byte, 4)) != want {", New: "buf == nil && want == 0 {"}},
 			Catchers: []catcher{{Test: "TestDamagedDumpIsRefused", Runs: 1}}},
+		{Name: "received-again", About: "a snapshot that was taken over counts as one that is yet to be",
+			Edits:    []edit{{In: "(*Store).Adopt", Old: "m.Received, m.Size = false, 0", New: "m.Size = 0"}},
+			Catchers: []catcher{{Test: "TestReceivedSnapshotAndCrashes", Runs: 1}}},
+		{Name: "snapshot-of-no-term", About: "a snapshot does not say in which term it ends",
+			Edits:    []edit{{In: "(*Store).Position", Old: ", Term: s.newest.Term}", New: "}"}},
+			Catchers: []catcher{{Test: "TestSnapshotsSayWhereTheyEnd", Runs: 1}}},
 	}
 }

@@ -21,5 +21,16 @@ func spaceMutants() []mutant {
 		{Name: "inodes-unseen", About: "a disk without inodes counts as one with space",
 			Edits:    []edit{{Old: "case bounded && files < inodes:", New: "case bounded && files < inodes && false:"}},
 			Catchers: []catcher{{Test: "TestNoInodes", Runs: 1}}},
+		{Name: "unknown-disk-has-space",
+			About: "a voter that is connected and has never told of its disk counts as one with space",
+			Edits: []edit{{In: "(*voterSpace).ask", Old: "ok && v.cfg.Cluster.Connected(id)",
+				New: "(ok || !ok) && v.cfg.Cluster.Connected(id)"}},
+			Catchers: []catcher{{Test: "TestUnknownVotersHaveNoSpace", Runs: 1}}},
+		{Name: "own-decision-kept", About: "a node that leads no more goes on rejecting writes, as it decided",
+			Edits:    []edit{{Old: "v.heard.Store(0)\n", New: ""}},
+			Catchers: []catcher{{Test: "TestDecisionsAreForgotten", Runs: 1}}},
+		{Name: "time-entry-each-second", About: "without disk space, each look at the disks takes a log entry",
+			Edits:    []edit{{Old: "v.tick = time.Now().Add(moveTimeEvery)\n", New: ""}},
+			Catchers: []catcher{{Test: "TestTimeGoesOnWithoutSpace", Runs: 1}}},
 	}
 }

@@ -23,7 +23,8 @@ func stateMutants() []mutant {
 			Edits: []edit{{Old: "\tnext, name := ns.revision(key)+1, layout.NamespaceOf(key)\n",
 				New: "\tnext, name := ns.revision(key)+1, layout.NamespaceOf(key)\n\tfor _, n := range ns.byName {\n\t\tnext = max(next, n.Revision+1)\n\t}\n"}},
 			Catchers: []catcher{{Test: "TestRevisionsOfANamespace", Runs: 1}}},
-		{Name: "ungated", About: "an entry does something else than in the version before, whatever the cluster's level",
+		{Name: "ungated",
+			About: "an entry does something else than in the version before, whatever the cluster's level",
 			Edits: []edit{{Old: "h.Revision, h.Updated = ks.namespaces.advance(key), ks.meta.Clock",
 				New: "h.Revision, h.Updated = ks.namespaces.advance(key), ks.meta.Clock+1"}},
 			Catchers: []catcher{{Scenario: "calm", Time: 3 * time.Second, Workloads: "append", Mix: true,
@@ -58,5 +59,8 @@ func stateMutants() []mutant {
 		{Name: "one-floor-for-all", About: "namespaces without keys hear how often others were changed",
 			Edits:    []edit{{Old: "uint16(h.Sum32()%revisionFloors)", New: "uint16(h.Sum32()%1)"}},
 			Catchers: []catcher{{Test: "TestEmptyNamespacesHearNothingOfOthers", Runs: 1}}},
+		{Name: "long-message-unread", About: "a message that is longer than an answer is never read",
+			Edits:    []edit{{In: "(*gather).take", Old: "len(g.records) > 0 && g.bytes < 0", New: "g.bytes < 0"}},
+			Catchers: []catcher{{Test: "TestMessageLongerThanAnAnswerIsRead", Runs: 1}}},
 	}
 }

@@ -3,6 +3,7 @@ package fsm
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/turnlog/turnlog/turn"
@@ -102,5 +103,29 @@ func TestMovesWhereverTheStateIs(t *testing.T) {
 	}
 	if a.hash() != b.hash() {
 		t.Error("the states differ")
+	}
+}
+
+// A pop from the first list that is there takes as many elements as it is asked for, from the end
+// that it is asked for, and says which list that was.
+func TestPopFirst(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "", "a"), appendOf(sessionA, "", "b"), appendOf(sessionA, "", "c"),
+		appendOf(sessionA, "", "d"))
+	empty := turn.Key{Namespace: "0", Name: "empty"}
+	for i, c := range []struct {
+		from  turn.Side
+		count uint64
+		want  string
+	}{{turn.Head, 2, "a b"}, {turn.Tail, 1, "d"}, {turn.Tail, 9, "c"}, {turn.Head, 1, ""}} {
+		got := r.apply(int64(2+i), &turn.PopFirst{Keys: []turn.Key{empty, sessionA}, From: c.from, Count: c.count})[0]
+		var popped []string
+		for _, m := range got.Result.Messages {
+			popped = append(popped, string(m.Data))
+		}
+		if s := strings.Join(popped, " "); got.Err != nil || s != c.want || got.Result.Found != (c.want != "") ||
+			got.Result.Found && got.Result.Number != 1 {
+			t.Errorf("%d from side %v: %q of list %d, %v", c.count, c.from, s, got.Result.Number, got.Err)
+		}
 	}
 }

@@ -57,3 +57,48 @@ func TestLongRangesAreNotGathered(t *testing.T) {
 		t.Errorf("that took %d MiB of memory, of an answer of 1 MiB", took)
 	}
 }
+
+// What the answers of a transaction count for decides what its later steps do, on nodes of all
+// versions: it is part of the format.
+func TestAnswersCountTheSameInAllVersions(t *testing.T) {
+	ten := []byte("0123456789")
+	for name, c := range map[string]struct {
+		r    turn.Result
+		want int
+	}{
+		"nothing":  {turn.Result{}, 0},
+		"a value":  {turn.Result{Value: ten}, 10},
+		"sessions": {turn.Result{Sessions: make([]turn.Session, 3)}, 1200},
+		"messages": {turn.Result{Messages: []turn.Message{{ID: "abc", Data: ten}, {Data: ten}}}, 2*96 + 23},
+		"elements": {turn.Result{Elements: []turn.Element{{Name: "abc", Value: ten}, {Name: "d"}}}, 2*80 + 14},
+		"entries": {turn.Result{Entries: []turn.Entry{{Fields: []turn.Field{{Name: "abc", Value: ten}}},
+			{Fields: []turn.Field{{Name: "d"}, {Name: "e"}}}}}, 3*80 + 15},
+	} {
+		if got := answerBytes(&c.r); got != c.want {
+			t.Errorf("%s counts for %d bytes, %d in other versions", name, got, c.want)
+		}
+	}
+}
+
+// A message that is longer than an answer may be is answered alone: a client that reads on behind
+// the last one that it has would otherwise stay there.
+func TestMessageLongerThanAnAnswerIsRead(t *testing.T) {
+	r := newRig(t)
+	r.m.cfg.ReadBytes = 10
+	r.apply(1, appendOf(sessionA, "", "long, longer than ten bytes"), appendOf(sessionA, "", "second, as long"))
+	for _, inStore := range []bool{false, true} {
+		if inStore {
+			if _, err := r.m.flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, q := range []turn.Read{{From: turn.FromAfter}, {From: turn.FromAfter, Seq: 1}, {From: turn.FromLast},
+			{From: turn.FromBefore, Seq: 2}, {From: turn.FromAfter, MaxBytes: 5}} {
+			q.Key = sessionA
+			got, err := r.m.Query(&q)
+			if err != nil || len(got.Messages) != 1 {
+				t.Errorf("%+v: %d messages, %v", q, len(got.Messages), err)
+			}
+		}
+	}
+}

@@ -20,12 +20,14 @@ type cluster struct {
 	others  []string
 	handed  bool  // over
 	refuses error // to take over
+	outside bool  // n1 is no voter
+	moved   int   // how often cluster time went on
 }
 
 func (c *cluster) Leads() bool                    { return true }
-func (c *cluster) Voters() ([]string, bool)       { return c.others, true }
+func (c *cluster) Voters() ([]string, bool)       { return c.others, !c.outside }
 func (c *cluster) Connected(string) bool          { return c.busy }
-func (c *cluster) MoveTime(context.Context) error { return nil }
+func (c *cluster) MoveTime(context.Context) error { c.moved++; return nil }
 
 func (c *cluster) HandOver(context.Context) error {
 	c.handed = c.refuses == nil

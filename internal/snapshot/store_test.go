@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -142,6 +143,17 @@ func TestReceivedSnapshotAndCrashes(t *testing.T) {
 				t.Fatalf("%s is left over", f)
 			}
 		}
+		// It is taken over once: from now on the state must not end before it.
+		again, _ := reopen(filepath.Dir(s.dir), m)
+		if err := again.Adopt(); err != nil {
+			t.Fatalf("when the node starts again: %v", err)
+		}
+		if index >= 15 {
+			_, again.state = storeWith(t, t.TempDir(), 0)
+			if err := again.Check(); err == nil {
+				t.Fatal("the loss of a state that was taken over is not noticed")
+			}
+		}
 	}
 	t.Run("in the middle", func(t *testing.T) {
 		dir := t.TempDir()
@@ -212,6 +224,39 @@ func TestSnapshotsDoNotGoBack(t *testing.T) {
 	}
 	if p := s.Position(); p.Index != 9 {
 		t.Fatalf("the snapshot is at %d", p.Index)
+	}
+}
+
+// Raft is told where a snapshot ends, in which term, and who was a member then: of one that the node
+// made by itself, and of one that it received.
+func TestSnapshotsSayWhereTheyEnd(t *testing.T) {
+	from, _ := storeWith(t, t.TempDir(), 20)
+	sink, err := from.Create(1, 15, 4, servers(3), 12, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sink.(*Sink).KeepLocal(20), sink.Close()); err != nil {
+		t.Fatal(err)
+	}
+	to, _ := storeWith(t, t.TempDir(), 3)
+	receive(t, from, to, true)
+	for name, s := range map[string]*Store{"its own": from, "a received one": to} {
+		if p := s.Position(); p.Index != 15 || p.Term != 4 {
+			t.Errorf("%s ends at %v", name, p)
+		}
+		list, err := s.List()
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%s: %v, %v", name, list, err)
+		}
+		m := list[0]
+		if m.Index != 15 || m.Term != 4 || m.ConfigurationIndex != 12 ||
+			!reflect.DeepEqual(m.Configuration, servers(3)) {
+			t.Errorf("%s: %+v", name, m)
+		}
+		servers, index := LastServers(s.dir)
+		if index != 12 || len(servers) != 3 {
+			t.Errorf("%s is read as one of %v, of entry %d", name, servers, index)
+		}
 	}
 }
 
