@@ -78,8 +78,10 @@ func TestMessagesThatWaitAreBounded(t *testing.T) {
 			t.Fatalf("message %d of a client is refused, although there is memory", i)
 		}
 	}
-	if !second.add(message(small/2)) || !second.add(message(small/2)) {
-		t.Error("a little is refused for a second client")
+	for range 2 {
+		if !second.add(message(small / 2)) {
+			t.Error("a little is refused for a second client")
+		}
 	}
 	if !third.add(message(2 * small)) {
 		t.Error("the only message for a client is refused")
