@@ -63,8 +63,6 @@ type arguments struct {
 // that (docs/decisions/0024-versions-of-formats.md).
 const oldCommit = "8a16832"
 
-const netns = "netns"
-
 func main() {
 	var a arguments
 	a.register(flag.CommandLine)
@@ -113,8 +111,9 @@ func (a *arguments) register(fs *flag.FlagSet) {
 			"among them, by these only; or ci: a few, in about a minute, by the seed; or control: nothing is broken, "+
 			"and nothing may be caught")
 	fs.BoolVar(&a.record, "record", false, "with --mutants: write the figures into cluster-test/"+recordName)
-	fs.StringVar(&a.network, "network", "proxy",
-		"what lies between nodes: proxy, or netns, which is network namespaces and needs root")
+	fs.StringVar(&a.network, "network", "",
+		"what lies between nodes: proxy, or netns, which is network namespaces and needs root, or by-seed, which is "+
+			"netns in a quarter of the runs that can (default: by-seed for all, evidence, matrix and ci, else proxy)")
 	fs.StringVar(&a.ports, "ports", "", "take ports from this range, such as 24000-25999")
 	fs.StringVar(&a.old, "old-commit", oldCommit, "the version that nodes are upgraded from")
 	fs.StringVar(&a.mixing, "mix", "",
@@ -154,7 +153,7 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 				fmt.Printf("----  %s: LEFT OUT, because of this machine: %v\n", s.Name, problem)
 				continue
 			}
-			s = a.secure(a.mix(s, a.seed+uint64(i)), a.seed+uint64(i))
+			s = a.separate(a.secure(a.mix(s, a.seed+uint64(i)), a.seed+uint64(i)), a.seed+uint64(i))
 			if err := a.provide(ctx, &b, s); err != nil {
 				return false, err
 			}
@@ -182,7 +181,7 @@ func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err err
 func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
-	o := options{ports: a.ports, namespaces: a.network == netns, old: a.oldBinary, seed: seed, binary: a.binary,
+	o := options{ports: a.ports, old: a.oldBinary, seed: seed, binary: a.binary,
 		out: a.out, keepData: a.keep, draw: a.pictures, commit: cluster.Commit(ctx),
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
@@ -197,10 +196,7 @@ func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, err
 
 // choose returns the scenarios asked for, changed as asked for.
 func (a *arguments) choose() ([]Scenario, error) {
-	if a.network != "" && a.network != "proxy" && a.network != netns {
-		return nil, fmt.Errorf("--network is proxy or %s, not %q", netns, a.network)
-	}
-	if err := errors.Join(choice("mix", a.mixing), choice("secure", a.securing)); err != nil {
+	if err := errors.Join(checkNetwork(a.network), choice("mix", a.mixing), choice("secure", a.securing)); err != nil {
 		return nil, err
 	}
 	chosen, err := named(a.scenarios)
@@ -253,7 +249,7 @@ func (a *arguments) command(s Scenario, seed uint64) string {
 	if a.race {
 		c += " --race"
 	}
-	if a.network == netns {
+	if s.Namespaces {
 		c += " --network " + netns
 	}
 	if s.Mixed {

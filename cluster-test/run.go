@@ -32,17 +32,15 @@ const (
 
 // options are what the command line asks for.
 type options struct {
-	seed  uint64
-	ports string
-	// namespaces: the nodes get network namespaces.
-	namespaces bool
-	old        string // binary, of runs with nodes of two versions
-	binary     string
-	out        string // directory for the run's directory
-	commit     string
-	keepData   bool
-	draw       bool // sessions in which something is wrong
-	say        func(format string, args ...any)
+	seed     uint64
+	ports    string
+	old      string // binary, of runs with nodes of two versions
+	binary   string
+	out      string // directory for the run's directory
+	commit   string
+	keepData bool
+	draw     bool // sessions in which something is wrong
+	say      func(format string, args ...any)
 }
 
 // run is a scenario while it runs.
@@ -74,7 +72,7 @@ func execute(ctx context.Context, s Scenario, o options, command string) (*repor
 		return nil, "", err
 	}
 	cfg := cluster.Config{Binary: o.binary, Dir: r.dir, Nodes: s.Nodes, Flags: s.Flags, Seed: o.seed, Disks: s.Disks,
-		Clocks: s.Clocks, Namespaces: o.namespaces, Secure: s.Secure, Spares: s.Spares}
+		Clocks: s.Clocks, Namespaces: s.Namespaces, Secure: s.Secure, Spares: s.Spares}
 	if o.ports != "" {
 		if _, err := fmt.Sscanf(o.ports, "%d-%d", &cfg.FirstPort, &cfg.LastPort); err != nil {
 			return nil, "", fmt.Errorf("--ports %s: %w", o.ports, err)

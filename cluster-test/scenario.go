@@ -35,6 +35,8 @@ type Scenario struct {
 	Disks, Clocks bool
 	// Secure: clients and nodes need certificates, and clients are users (secure.go).
 	Secure bool
+	// Namespaces: each node has a network namespace (separate.go).
+	Namespaces bool
 	// Spares: so many nodes are no members at first.
 	Spares int
 	// Upgrade: the nodes begin with an older version of turnlog.

@@ -48,6 +48,15 @@ func newNamespaces(nodes []string) (*namespaces, error) {
 	return n, nil
 }
 
+// Separable tells why nodes cannot have network namespaces on this machine, nil if they can.
+func Separable() error {
+	n, err := newNamespaces([]string{"n1"})
+	if err != nil {
+		return err
+	}
+	return n.Close()
+}
+
 func (n *namespaces) namespace(node string) string { return n.name + "-" + node }
 
 func (n *namespaces) address(node string) string {
