@@ -21,17 +21,32 @@ func (s *sessions) append(o *turn.Append, r *turn.Result) error {
 	if err := checkExpect(o.Expect, h); err != nil {
 		return err
 	}
+	if o.MustExist && h == nil {
+		return turn.Errorf(turn.NotFound, "the session does not exist")
+	}
 	return s.extend(key, h, o, r)
 }
 
 // extend appends messages that are new to a session; h is nil if there is none yet.
 func (s *sessions) extend(key string, h *memtable.Head, o *turn.Append, r *turn.Result) (err error) {
+	changesMeta := len(o.Set)+len(o.Unset) > 0
+	var meta map[string]string
+	size := 0
+	if changesMeta {
+		if meta, size, err = s.mergedMeta(h, o.Set, o.Unset); err != nil {
+			return err
+		}
+	}
 	if h == nil {
 		if h, err = s.create(key); err != nil {
 			return err
 		}
 	}
 	h = s.Own(key, h)
+	if changesMeta {
+		h.Meta = meta
+		s.tables.Active.Count(size)
+	}
 	s.push(key, h, o.Messages, o.Side, r)
 	if o.TTL > 0 {
 		s.SetDeadline(key, h, s.After(o.TTL), h.Slide)

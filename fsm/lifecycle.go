@@ -38,25 +38,8 @@ func (s *sessions) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	if err != nil {
 		return err
 	}
-	merged := make(map[string]string)
-	if h != nil {
-		maps.Copy(merged, h.Meta)
-	}
-	maps.Copy(merged, o.Set)
-	for _, k := range o.Unset {
-		delete(merged, k)
-	}
-	if len(merged) == 0 {
-		merged = nil // as it will be read from the store
-	}
-	size := 0
-	for k, v := range merged {
-		size += len(k) + len(v)
-	}
-	if err := checkMetaSize(size); err != nil {
-		return err
-	}
-	if err := s.allowance.spend(uint64(size)); err != nil {
+	merged, size, err := s.mergedMeta(h, o.Set, o.Unset)
+	if err != nil {
 		return err
 	}
 	if h == nil {
@@ -70,6 +53,30 @@ func (s *sessions) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 	s.changed(key, h)
 	r.Revision = h.Revision
 	return nil
+}
+
+// mergedMeta returns what changes make of a session's metadata, and its bytes, and takes the
+// cost off the allowance; h is nil if there is no session.
+func (s *sessions) mergedMeta(h *memtable.Head, set map[string]string, unset []string) (map[string]string, int, error) {
+	merged := make(map[string]string)
+	if h != nil {
+		maps.Copy(merged, h.Meta)
+	}
+	maps.Copy(merged, set)
+	for _, k := range unset {
+		delete(merged, k)
+	}
+	if len(merged) == 0 {
+		merged = nil // as it will be read from the store
+	}
+	size := 0
+	for k, v := range merged {
+		size += len(k) + len(v)
+	}
+	if err := checkMetaSize(size); err != nil {
+		return nil, 0, err
+	}
+	return merged, size, s.allowance.spend(uint64(size))
 }
 
 // checkMetaSize refuses metadata of more bytes than a session may have: the same on every node,

@@ -268,6 +268,10 @@ func (g *generator) simple() turn.Op {
 		if g.rnd.IntN(6) == 0 {
 			a.TTL = int64(1 + g.rnd.IntN(3000))
 		}
+		if g.rnd.IntN(6) == 0 {
+			a.MustExist = g.rnd.IntN(2) == 0
+			a.Set, a.Unset = map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))}, []string{"2"}
+		}
 		return a
 	}
 }

@@ -226,21 +226,25 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 			s = &modelSession{typ: turn.TypeList}
 			m.sessions[o.Key] = s
 		}
-		meta := make(map[string]string)
-		for k, v := range s.meta {
-			meta[k] = v
-		}
-		for k, v := range o.Set {
-			meta[k] = v
-		}
-		for _, k := range o.Unset {
-			delete(meta, k)
-		}
-		s.meta = meta
+		s.changeMeta(o.Set, o.Unset)
 		m.changed(o.Key, s)
 		return turn.Result{Revision: s.revision}, nil
 	}
 	return m.applyValue(op)
+}
+
+func (s *modelSession) changeMeta(set map[string]string, unset []string) {
+	meta := make(map[string]string)
+	for k, v := range s.meta {
+		meta[k] = v
+	}
+	for k, v := range set {
+		meta[k] = v
+	}
+	for _, k := range unset {
+		delete(meta, k)
+	}
+	s.meta = meta
 }
 
 // sessionOf returns the key that op needs to hold a session, or nothing.
@@ -285,9 +289,15 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 	if err := m.expect(o.Expect, s); err != nil {
 		return turn.Result{}, err
 	}
+	if s == nil && o.MustExist {
+		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+	}
 	if s == nil {
 		s = &modelSession{typ: turn.TypeList}
 		m.sessions[o.Key] = s
+	}
+	if len(o.Set)+len(o.Unset) > 0 {
+		s.changeMeta(o.Set, o.Unset)
 	}
 	r := m.push(o.Key, s, o.Messages, o.Side)
 	if o.TTL > 0 {

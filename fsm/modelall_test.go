@@ -230,7 +230,11 @@ func (g *generator) stepOfAll(k turn.Key) turn.Op {
 	if a, ok := g.earlier().(*turn.Append); ok && a.Key.Namespace == k.Namespace && g.rnd.IntN(6) == 0 {
 		return &turn.Append{Key: a.Key, Messages: a.Messages}
 	}
-	return &turn.Append{Key: k, Messages: g.messages(1)}
+	a := &turn.Append{Key: k, Messages: g.messages(1)}
+	if g.rnd.IntN(4) == 0 {
+		a.Set = map[string]string{fmt.Sprint(g.rnd.IntN(3)): "with it"}
+	}
+	return a
 }
 
 // earlier returns an operation that was sent before, nil if there is none.

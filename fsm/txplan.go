@@ -106,7 +106,10 @@ func (p *plan) append(o *turn.Append) error {
 			err.(*turn.Error).Revision = h.Revision
 		}
 	}
-	return err
+	if err != nil || len(o.Set)+len(o.Unset) == 0 {
+		return err
+	}
+	return p.changeMeta(x, o.Set, o.Unset)
 }
 
 func (p *plan) setMeta(o *turn.SetMetadata) error {
@@ -114,6 +117,10 @@ func (p *plan) setMeta(o *turn.SetMetadata) error {
 	if err != nil {
 		return err
 	}
+	return p.changeMeta(x, o.Set, o.Unset)
+}
+
+func (p *plan) changeMeta(x *planned, set map[string]string, unset []string) error {
 	if x.meta == nil {
 		x.meta = make(map[string]int)
 		if x.head != nil {
@@ -122,10 +129,10 @@ func (p *plan) setMeta(o *turn.SetMetadata) error {
 			}
 		}
 	}
-	for k, v := range o.Set {
+	for k, v := range set {
 		x.meta[k] = len(k) + len(v)
 	}
-	for _, k := range o.Unset {
+	for _, k := range unset {
 		delete(x.meta, k)
 	}
 	size := 0

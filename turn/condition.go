@@ -158,7 +158,7 @@ func (s *Step) validateAll(within func(Key) error) error {
 	conditional := false
 	switch o := s.Op.(type) {
 	case *Append:
-		conditional = o.Expect != nil || o.OnlyExisting
+		conditional = o.Expect != nil || o.OnlyExisting || o.MustExist
 	case *SetMetadata:
 		conditional = o.Expect != nil
 	case *Clear:

@@ -15,7 +15,8 @@ const (
 	// Level1 is that of the first version. What a later level brings is listed with its
 	// constant, one line for each change of what an entry does, or of what it may hold.
 	Level1
-	// Level2 has transactions that take place as a whole or not at all (Tx.All).
+	// Level2 has transactions that take place as a whole or not at all (Tx.All), and appends that change
+	// metadata or demand an existing session.
 	Level2
 )
 

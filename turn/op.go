@@ -53,6 +53,11 @@ type Append struct {
 	// OnlyExisting makes the append a no-op (Count 0) on a session that holds
 	// no messages.
 	OnlyExisting bool
+	// MustExist makes the append NotFound if there is no such session.
+	MustExist bool
+	// Set and Unset change the session's metadata as SetMetadata does, with the append or not at all.
+	Set   map[string]string
+	Unset []string
 }
 
 // Pop removes and returns up to Count messages from one end.

@@ -10,6 +10,9 @@ func (o *Append) Validate(l Limits) error {
 	if o.TTL < 0 || o.TTL > MaxTTL {
 		return Errorf(Invalid, "ttl must be 1 to %d ms, is %d", int64(MaxTTL), o.TTL)
 	}
+	if err := l.checkMetadata(o.Set); err != nil {
+		return err
+	}
 	if err := l.checkKey(o.Key); err != nil {
 		return err
 	}
@@ -90,8 +93,15 @@ func (o *Fork) Validate(l Limits) error {
 }
 
 func (o *SetMetadata) Validate(l Limits) error {
+	if err := l.checkMetadata(o.Set); err != nil {
+		return err
+	}
+	return l.checkKey(o.Key)
+}
+
+func (l Limits) checkMetadata(set map[string]string) error {
 	n := 0
-	for k, v := range o.Set {
+	for k, v := range set {
 		if k == "" {
 			return Errorf(Invalid, "a metadata key is empty")
 		}
@@ -100,7 +110,7 @@ func (o *SetMetadata) Validate(l Limits) error {
 	if n > l.MetaBytes {
 		return Errorf(TooLarge, "metadata has %d bytes, the limit is %d", n, l.MetaBytes)
 	}
-	return l.checkKey(o.Key)
+	return nil
 }
 
 func (o *Erase) Validate(l Limits) error {

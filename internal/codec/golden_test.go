@@ -86,6 +86,8 @@ func goldenLevel2(t *testing.T) []byte {
 			ID:         "t1",
 		},
 		&turn.Tx{Steps: []turn.Step{{Op: &turn.Clear{Key: k}}}, All: true},
+		&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: "1", Data: []byte("x")}}, MustExist: true,
+			Set: map[string]string{"b": "2", "a": "1"}, Unset: []string{"c"}},
 	})
 }
 

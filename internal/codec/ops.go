@@ -23,6 +23,11 @@ func (c *coder) appendOp(o *turn.Append) {
 	c.int64(&o.TTL)
 	enum(c, &o.Side, turn.Newest)
 	c.bool(&o.OnlyExisting)
+	if c.later(turn.Level2, o.MustExist || len(o.Set) > 0 || len(o.Unset) > 0) {
+		c.bool(&o.MustExist)
+		c.stringMap(&o.Set)
+		list(c, &o.Unset, c.string)
+	}
 }
 
 func (c *coder) popOp(o *turn.Pop) {
