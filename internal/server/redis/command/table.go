@@ -341,11 +341,13 @@ func turnCommands() []Command {
 			"SADD, SREM.", keySpec{}, turnTx)
 	tx.movable = txKeys
 	return []Command{
-		row("append", -3, "write denyoom fast", "key [EXPECT rev] [PX ms] "+msg,
-			"Append a turn: all messages, or none. An empty id is no id.", one, turnAppend),
+		row("append", -3, "write denyoom fast", "key [EXPECT rev] [EXISTING] [PX ms] [SET k v ...] [UNSET k ...] "+msg,
+			"Append a turn: all messages, or none, and change metadata with it. An empty id is no id. EXISTING: only if "+
+				"there is such a session.", one, turnAppend),
 		row("read", -2, "readonly",
-			"key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE | "+
-				"BOUNDED ms | STALE]", "Messages in commit order, and the session's state.", one, turnRead),
+			"key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [METADATA] "+
+				"[CONSISTENCY LINEARIZABLE | BOUNDED ms | STALE]",
+			"Messages in commit order, and the session's state; METADATA: with its metadata, of the same revision.", one, turnRead),
 		row("tail", -2, "readonly blocking", "key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]]",
 			"The first messages after a seq, waiting for them up to BLOCK. PUSH: all of them, as push frames, until "+
 				"TURN.UNTAIL.", one, turnTail),

@@ -27,14 +27,14 @@ func WriteMessages(w *resp.Writer, ms []turn.Message) {
 }
 
 // turnRead is TURN.READ key [LAST n | AFTER seq | BEFORE seq] [LIMIT n]
-// [MAXBYTES n] [MAXTOKENS n] [CONSISTENCY LINEARIZABLE|BOUNDED ms|STALE].
+// [MAXBYTES n] [MAXTOKENS n] [METADATA] [CONSISTENCY LINEARIZABLE|BOUNDED ms|STALE].
 func turnRead(req *Request, args [][]byte) Action {
-	q, how, err := parseRead(req.key(args[1]), args[2:])
+	q, how, meta, err := parseRead(req.key(args[1]), args[2:])
 	if err != "" {
 		return err
 	}
 	answer := func(r turn.Result) (Reply, error) {
-		return func(w *resp.Writer) { writeHistory(w, r, how) }, nil
+		return func(w *resp.Writer) { writeHistory(w, r, how, meta) }, nil
 	}
 	if how == Linearizable || req.Queued { // a transaction is linearizable as a whole
 		a := req.read(q.Key, q, answer)
@@ -50,7 +50,7 @@ func turnRead(req *Request, args [][]byte) Action {
 	}}
 }
 
-func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, fail Error) {
+func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, meta bool, fail Error) {
 	q = &turn.Read{Key: k}
 	o := options{args: args}
 	last, places := 0, 0
@@ -71,6 +71,8 @@ func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, f
 			q.MaxBytes = o.int("the number after MAXBYTES", 1)
 		case "MAXTOKENS":
 			q.MaxTokens = o.int("the number after MAXTOKENS", 1)
+		case "METADATA":
+			meta = true
 		case "CONSISTENCY":
 			how = o.consistency()
 		default:
@@ -83,7 +85,7 @@ func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, f
 	if last > 0 && (q.Limit == 0 || last < q.Limit) {
 		q.Limit = last
 	}
-	return q, how, o.err
+	return q, how, meta, o.err
 }
 
 func (o *options) consistency() turn.Consistency {
@@ -111,14 +113,19 @@ func levelName(l turn.Level) string {
 	return "linearizable"
 }
 
-func writeHistory(w *resp.Writer, r turn.Result, how turn.Consistency) {
+// writeHistory writes an answer to TURN.READ, with the session's metadata if that is asked for.
+func writeHistory(w *resp.Writer, r turn.Result, how turn.Consistency, meta bool) {
 	var s turn.Session
 	if r.Session != nil {
 		s = *r.Session
 	}
-	w.Map(8)
+	w.Map(8 + map[bool]int{true: 1}[meta])
 	writePairs(w, "first_seq", s.First, "last_seq", s.Last, "count", s.Count, "revision", s.Revision,
 		"incarnation", s.Incarnation, "more", r.More, "consistency", levelName(how.Level))
+	if meta {
+		w.BulkString("metadata")
+		writeMeta(w, s.Metadata)
+	}
 	w.BulkString("messages")
 	WriteMessages(w, r.Messages)
 }

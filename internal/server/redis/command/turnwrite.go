@@ -34,7 +34,7 @@ func writePairs(w *resp.Writer, pairs ...any) {
 	}
 }
 
-// turnAppend is TURN.APPEND key [EXPECT rev] [PX ms] MSG id payload […].
+// turnAppend is TURN.APPEND key [EXPECT rev] [EXISTING] [PX ms] [SET k v …] [UNSET k …] MSG id payload […].
 func turnAppend(req *Request, args [][]byte) Action {
 	k := req.key(args[1])
 	op := &turn.Append{Key: k}
@@ -47,6 +47,12 @@ func turnAppend(req *Request, args [][]byte) Action {
 			op.Expect = o.expect()
 		case "PX":
 			op.TTL = o.int("the time after PX, in milliseconds,", 1)
+		case "EXISTING":
+			op.MustExist = true
+		case "SET":
+			o.setMeta(op)
+		case "UNSET":
+			op.Unset = append(op.Unset, string(o.take("the metadata key after UNSET")))
 		case "MSG":
 			o.message(&ids, &payloads)
 		default:
@@ -61,6 +67,15 @@ func turnAppend(req *Request, args [][]byte) Action {
 		fields(w, "first_seq", r.First, "last_seq", r.Last, "revision", r.Revision, "duplicate", r.Duplicate,
 			"count", r.Count)
 	})
+}
+
+// setMeta reads "k v" after SET.
+func (o *options) setMeta(op *turn.Append) {
+	k := string(o.take("the metadata key after SET"))
+	if op.Set == nil {
+		op.Set = make(map[string]string)
+	}
+	op.Set[k] = string(o.take("the value after SET key"))
 }
 
 // turnReplace is TURN.REPLACE key FROM seq [EXPECT rev] [MSG id payload …].
