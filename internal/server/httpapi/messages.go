@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"encoding/json"
+
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,6 +38,7 @@ type messagesReply struct {
 	turn.Result
 	consistency string
 	encoding    encoding
+	metadata    bool
 }
 
 func (r messagesReply) write(o *output) {
@@ -60,6 +63,11 @@ func (r messagesReply) write(o *output) {
 	} else {
 		o.text(`,"more":false`)
 	}
+	if r.metadata {
+		b, _ := json.Marshal(metadataOf(s)) // of strings: cannot fail
+		o.text(",")
+		o.raw(b[1 : len(b)-1])
+	}
 	o.text(`,"consistency":`)
 	o.quote(r.consistency)
 	o.text("}\n")
@@ -74,11 +82,12 @@ func (s *Server) getMessages(c *call) (any, error) {
 	c.place(q)
 	encoding := c.encoding()
 	fresh, label := c.consistency()
+	metadata := c.choice("metadata", "false", "true") == "true"
 	if c.err != nil {
 		return nil, c.err
 	}
 	res, err := c.query(q, fresh, c.foresee(q))
-	return messagesReply{res, label, encoding}, err
+	return messagesReply{res, label, encoding, metadata}, err
 }
 
 // foresee says roughly how many payload bytes the answer to q will have, judging

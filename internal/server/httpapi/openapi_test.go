@@ -47,12 +47,14 @@ type example struct {
 // statuses those that are not the same for all operations.
 var examples = map[string]map[string][]example{
 	"appendMessages": {
-		"200": {{body: `{"messages":[{"id":"x","data":{"role":"user"}},{"data_base64":"AP8="}],"expect":0,"ttl_ms":60000}`, path: "/v1/sessions/new/messages"}},
+		"200": {{body: `{"messages":[{"id":"x","data":{"role":"user"}},{"data_base64":"AP8="}],"expect":0,"ttl_ms":60000}`, path: "/v1/sessions/new/messages"},
+			{body: `{"messages":[{"data":1}],"must_exist":true,"metadata":{"k":"v","gone":null}}`}},
+		"404": {{body: `{"messages":[{"data":1}],"must_exist":true}`, path: "/v1/sessions/absent/messages"}},
 		"409": {{body: `{"messages":[{"data":1}],"expect":99}`}},
 	},
 	"readMessages": {
 		"200": {
-			{query: "last=1"}, {query: "after=0&limit=5&max_bytes=100&max_tokens=9"},
+			{query: "last=1"}, {query: "metadata=true"}, {query: "metadata=true", path: "/v1/sessions/%FF/messages"}, {query: "after=0&limit=5&max_bytes=100&max_tokens=9"},
 			{query: "before=9&encoding=base64"},
 			{query: "consistency=bounded&max_age_ms=100"}, {path: "/v1/sessions/%FF/messages"},
 		},
@@ -82,7 +84,7 @@ var examples = map[string]map[string][]example{
 				`{"set_fields":{"key":"c1","fields":[{"name":"x","data":{"y":1}},{"name_base64":"/w==","data_base64":"AP8="}]}},` +
 				`{"remove_fields":{"key":"c1","names":["z"],"names_base64":["/w=="]}}]}`},
 			{body: `{"conditions":[{"key_base64":"YQ==","exists":true}],"steps":[` +
-				`{"append":{"key_base64":"YQ==","messages":[{"data":1}]}},` +
+				`{"append":{"key_base64":"YQ==","messages":[{"data":1}],"metadata":{"k":"w"}}},` +
 				`{"set_metadata":{"key_base64":"YQ==","metadata":{}}},{"trim":{"key_base64":"YQ==","before":1}},` +
 				`{"expire":{"key_base64":"YQ==","ttl_ms":9000,"slide":true}},{"expire":{"key":"a","at":4000000000000}},` +
 				`{"set_fields":{"key_base64":"YzE=","fields":[{"name":"x","data":1}]}},` +

@@ -69,6 +69,11 @@ func readAppend(in members, limits turn.Limits) (*turn.Append, error) {
 			op.Expect, err = expectField(v)
 		case "ttl_ms":
 			op.TTL, err = signed(v.number(1))
+		case "must_exist":
+			op.MustExist, err = v.boolean()
+		case "metadata":
+			op.Set = map[string]string{}
+			op.Unset, err = metadataField(v, op.Set)
 		default:
 			err = errUnknownField
 		}
@@ -256,7 +261,7 @@ func readPatch(in members) (*turn.SetMetadata, error) {
 		switch name {
 		case "metadata":
 			given = true
-			return metadataField(v, op)
+			op.Unset, err = metadataField(v, op.Set)
 		case "expect":
 			op.Expect, err = expectField(v)
 		default:
@@ -270,27 +275,29 @@ func readPatch(in members) (*turn.SetMetadata, error) {
 	return op, err
 }
 
-func metadataField(v value, op *turn.SetMetadata) error {
+// metadataField reads metadata that is to be set, and what is to be removed.
+func metadataField(v value, set map[string]string) (unset []string, err error) {
 	if v[0] != '{' {
-		return v.mismatch("an object")
+		return nil, v.mismatch("an object")
 	}
 	seen := map[string]bool{}
-	return v.members(func(name string, v value) error {
+	err = v.members(func(name string, v value) error {
 		if seen[name] {
 			return wrong("given twice")
 		}
 		seen[name] = true
 		if v.null() {
-			op.Unset = append(op.Unset, name)
+			unset = append(unset, name)
 			return nil
 		}
 		s, err := v.text()
 		if v[0] != '"' {
 			err = v.mismatch("a string, or null to remove it")
 		}
-		op.Set[name] = s
+		set[name] = s
 		return err
 	})
+	return unset, err
 }
 
 func signed(n uint64, err error) (int64, error) { return int64(n), err }

@@ -9,7 +9,7 @@ func (s *Server) routes() []route {
 		messages = session + "/messages"
 	)
 	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "encoding", "consistency",
-		"max_age_ms"}
+		"max_age_ms", "metadata"}
 	list := []string{"prefix", "cursor", "limit", "consistency", "max_age_ms"}
 	metrics := aUser
 	if s.cfg.OpenMetrics {

@@ -9,18 +9,22 @@ import (
 )
 
 type sessionBody struct {
-	Key            string            `json:"key,omitempty"`
-	KeyBase64      string            `json:"key_base64,omitempty"` // of a key that is not UTF-8
-	Incarnation    uint64            `json:"incarnation"`
-	Count          uint64            `json:"count"`
-	Bytes          uint64            `json:"bytes"`
-	FirstSeq       uint64            `json:"first_seq"`
-	LastSeq        uint64            `json:"last_seq"`
-	Revision       uint64            `json:"revision"`
-	Created        int64             `json:"created"`
-	Updated        int64             `json:"updated"`
-	ExpiresAt      *int64            `json:"expires_at"` // null: never
-	SlideMS        int64             `json:"slide_ms"`
+	Key         string `json:"key,omitempty"`
+	KeyBase64   string `json:"key_base64,omitempty"` // of a key that is not UTF-8
+	Incarnation uint64 `json:"incarnation"`
+	Count       uint64 `json:"count"`
+	Bytes       uint64 `json:"bytes"`
+	FirstSeq    uint64 `json:"first_seq"`
+	LastSeq     uint64 `json:"last_seq"`
+	Revision    uint64 `json:"revision"`
+	Created     int64  `json:"created"`
+	Updated     int64  `json:"updated"`
+	ExpiresAt   *int64 `json:"expires_at"` // null: never
+	SlideMS     int64  `json:"slide_ms"`
+	metadataBody
+}
+
+type metadataBody struct {
 	Metadata       map[string]string `json:"metadata"`
 	MetadataBase64 map[string]string `json:"metadata_base64,omitempty"` // entries that are not UTF-8
 }
@@ -29,7 +33,7 @@ func bodyOf(s *turn.Session) sessionBody {
 	b := sessionBody{
 		Incarnation: s.Incarnation, Count: s.Count, Bytes: s.Bytes, FirstSeq: s.First, LastSeq: s.Last,
 		Revision: s.Revision, Created: s.Created, Updated: s.Updated, SlideMS: s.Slide,
-		Metadata: make(map[string]string, len(s.Metadata)),
+		metadataBody: metadataOf(s),
 	}
 	if utf8.ValidString(s.Key.Name) {
 		b.Key = s.Key.Name
@@ -39,6 +43,11 @@ func bodyOf(s *turn.Session) sessionBody {
 	if s.ExpiresAt != 0 {
 		b.ExpiresAt = &s.ExpiresAt
 	}
+	return b
+}
+
+func metadataOf(s *turn.Session) metadataBody {
+	b := metadataBody{Metadata: make(map[string]string, len(s.Metadata))}
 	for k, v := range s.Metadata {
 		if utf8.ValidString(k) && utf8.ValidString(v) {
 			b.Metadata[k] = v
