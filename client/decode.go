@@ -73,10 +73,15 @@ func decodeHistory(v resp.Value) (History, error) {
 		return History{}, malformed("no messages")
 	}
 	ms, err := decodeMessages(f)
+	if err != nil {
+		return History{}, err
+	}
+	metadata, _ := v.Field("metadata")
+	meta, err := decodeMeta(metadata)
 	return History{
 		Messages: ms, Revision: uintOf(v, "revision"), Incarnation: uintOf(v, "incarnation"),
 		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Count: uintOf(v, "count"),
-		More: uintOf(v, "more") != 0,
+		More: uintOf(v, "more") != 0, Metadata: meta,
 	}, err
 }
 

@@ -18,6 +18,15 @@ type History struct {
 	Last        uint64 // highest seq ever given
 	Count       uint64 // messages held
 	More        bool   // there are more messages in the direction that was read
+	// Metadata is the session's as of Revision, if it was asked for; see Session.WithMetadata.
+	Metadata map[string]string
+}
+
+// WithMetadata makes reads of the returned handle return the session's metadata, too, of the
+// same revision as the messages.
+func (s Session) WithMetadata() Session {
+	s.meta = true
+	return s
 }
 
 // Stale makes reads of the returned handle answer at once with some past state of
@@ -74,6 +83,9 @@ func (s Session) readRequest(q turn.Read) *request {
 	}
 	if q.MaxTokens > 0 {
 		r.strings("MAXTOKENS").int(q.MaxTokens)
+	}
+	if s.meta {
+		r.strings("METADATA")
 	}
 	switch s.fresh.Level {
 	case turn.Stale:

@@ -9,12 +9,17 @@ import (
 )
 
 // Session is a handle on the session of one key; making one sends nothing. It is
-// a value: Expect, TTL and the consistency methods return a changed copy.
+// a value: Expect, TTL, Existing, Setting, WithMetadata and the consistency methods return a changed
+// copy.
 type Session struct {
 	c      *Client
 	key    string
 	expect *uint64
 	ttl    time.Duration
+	exist  bool // appends demand an existing session
+	set    map[string]string
+	unset  []string
+	meta   bool // reads return metadata
 	fresh  turn.Consistency
 }
 
@@ -43,6 +48,20 @@ func (s Session) TTL(d time.Duration) Session {
 	return s
 }
 
+// Existing makes appends of the returned handle fail with turn.NotFound if there is no such session.
+func (s Session) Existing() Session {
+	s.exist = true
+	return s
+}
+
+// Setting makes appends of the returned handle change the session's metadata, with the messages or
+// not at all: set is merged into it, and the keys in unset are removed. A retry of an append that has
+// taken place changes nothing.
+func (s Session) Setting(set map[string]string, unset ...string) Session {
+	s.set, s.unset = set, unset
+	return s
+}
+
 // Append adds messages at the end of the session, all or none, and returns
 // First, Last, Revision, Count and Duplicate. A message without an id gets one.
 // Duplicate says that an earlier call with the same ids, or an attempt of this
@@ -58,8 +77,13 @@ func (s Session) Append(ctx context.Context, messages ...turn.NewMessage) (turn.
 	if s.ttl != 0 {
 		r.strings("PX").int(millis(s.ttl))
 	}
+	if s.exist {
+		r.strings("EXISTING")
+	}
+	r.metadata(s.set, s.unset)
 	messages = s.c.withIDs(messages)
-	op := &turn.Append{Key: s.turnKey(), Messages: messages, TTL: millis(s.ttl)}
+	op := &turn.Append{Key: s.turnKey(), Messages: messages, TTL: millis(s.ttl), MustExist: s.exist, Set: s.set,
+		Unset: s.unset}
 	return s.write(ctx, r.messages(messages), op)
 }
 

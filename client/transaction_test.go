@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -181,5 +182,47 @@ func TestTransactionIsSentAgain(t *testing.T) {
 	}
 	if _, err := c.Transaction().Commit(t.Context()); !turn.Is(err, turn.Invalid) {
 		t.Errorf("a transaction without steps: %v", err)
+	}
+}
+
+// An append changes metadata with its messages or not at all, once, and only of a session that exists if
+// that is asked for. A read returns both, of one revision.
+func TestAppendWithMetadata(t *testing.T) {
+	s := newTestClient(t, Config{Addrs: []string{realServer(t)}}).Session("s")
+	ctx := t.Context()
+	if _, err := s.Existing().Append(ctx, msg("a")); !turn.Is(err, turn.NotFound) {
+		t.Errorf("there is no session: %v", err)
+	}
+	first := turn.NewMessage{ID: "m1", Data: []byte("a")}
+	r, err := s.Setting(map[string]string{"k": "1", "l": "2"}).Append(ctx, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(revision uint64, messages int, want map[string]string) {
+		t.Helper()
+		h, err := s.WithMetadata().Last(ctx, 9)
+		if err != nil || h.Revision != revision || len(h.Messages) != messages || !maps.Equal(h.Metadata, want) {
+			t.Errorf("%+v, %v; want revision %d and %v", h, err, revision, want)
+		}
+	}
+	expect(r.Revision, 1, map[string]string{"k": "1", "l": "2"})
+	if again, err := s.Setting(map[string]string{"k": "9"}).Append(ctx, first); err != nil || !again.Duplicate {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if _, err := s.Expect(r.Revision+5).Setting(map[string]string{"k": "9"}).Append(ctx, msg("b")); !turn.Is(err, turn.Conflict) {
+		t.Errorf("at another revision: %v", err)
+	}
+	most := map[string]string{"m": string(make([]byte, 16<<10-3))}
+	if _, err := s.Setting(most).Append(ctx, msg("b")); !turn.Is(err, turn.TooLarge) {
+		t.Errorf("too much metadata: %v", err)
+	}
+	expect(r.Revision, 1, map[string]string{"k": "1", "l": "2"})
+	r, err = s.Existing().Setting(map[string]string{"k": "3"}, "l").Append(ctx, msg("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(r.Revision, 2, map[string]string{"k": "3"})
+	if h, err := s.Last(ctx, 1); err != nil || h.Metadata != nil {
+		t.Errorf("metadata that was not asked for: %+v, %v", h, err)
 	}
 }
