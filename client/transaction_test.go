@@ -45,7 +45,8 @@ func TestTransactionStepsAnswerAsCallsDo(t *testing.T) {
 	for _, s := range r.Steps {
 		got = append(got, fmt.Sprint(s.Result.First, s.Result.Last, s.Result.Count, s.Result.Removed, s.Result.Number))
 	}
-	want := []string{"1 2 2 0 0", "0 0 0 0 0", "0 0 0 0 2", "0 0 0 1 0", "0 0 1 2 0", "0 0 0 1 0", "3 3 3 0 0", "0 0 0 1 0"}
+	want := []string{"1 2 2 0 0", "0 0 0 0 0", "0 0 0 0 2", "0 0 0 1 0", "0 0 1 2 0", "0 0 0 1 0", "3 3 3 0 0",
+		"0 0 0 1 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the steps answer %q, want %q", got, want)
 	}
@@ -209,7 +210,8 @@ func TestAppendWithMetadata(t *testing.T) {
 	if again, err := s.Setting(map[string]string{"k": "9"}).Append(ctx, first); err != nil || !again.Duplicate {
 		t.Errorf("again: %+v, %v", again, err)
 	}
-	if _, err := s.Expect(r.Revision+5).Setting(map[string]string{"k": "9"}).Append(ctx, msg("b")); !turn.Is(err, turn.Conflict) {
+	other := s.Expect(r.Revision + 5).Setting(map[string]string{"k": "9"})
+	if _, err := other.Append(ctx, msg("b")); !turn.Is(err, turn.Conflict) {
 		t.Errorf("at another revision: %v", err)
 	}
 	most := map[string]string{"m": string(make([]byte, 16<<10-3))}

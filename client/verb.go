@@ -17,6 +17,8 @@ const (
 	vTx
 	vSetFields
 	vRemoveFields
+	vGetFields
+	vAllFields
 	vRead
 	vTail
 	vInfo
@@ -59,6 +61,8 @@ var verbs = [...]struct {
 	vTx:           {"TURN.TX", identified},
 	vSetFields:    {"HSET", never}, // overrides values set since
 	vRemoveFields: {"HDEL", never}, // removes fields set since
+	vGetFields:    {"HMGET", harmless},
+	vAllFields:    {"HGETALL", harmless},
 	vRead:         {"TURN.READ", harmless},
 	vTail:         {"TURN.TAIL", harmless},
 	vInfo:         {"TURN.INFO", harmless},
