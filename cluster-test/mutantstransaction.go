@@ -25,7 +25,7 @@ func transactionMutants() []mutant {
 			Catchers: []catcher{{Test: "TestTransactionSentAgain", Runs: 1}}},
 		{Name: "append-without-its-metadata",
 			About:    "an append with metadata leaves the metadata as it was",
-			Edits:    []edit{{Old: "\tif changesMeta {\n\t\th.Meta = meta\n", New: "\tif changesMeta {\n"}},
+			Edits:    []edit{{Old: "\tif changesMeta {\n\t\th.Meta = meta\n", New: "\tif changesMeta {\n\t\t_ = meta\n"}},
 			Catchers: []catcher{{Test: "TestAppendWithMetadata", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "append-makes-a-session",
 			About:    "an append that demands an existing session makes one",
