@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/mutants"
+	"github.com/turnlog/turnlog/cluster-test/mutation"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
 	"github.com/turnlog/turnlog/cluster-test/report"
 	"github.com/turnlog/turnlog/cluster-test/workload"
@@ -110,7 +112,7 @@ func (a *arguments) register(fs *flag.FlagSet) {
 		"instead, see that broken builds are caught: all, or names separated by commas; with tests or scenarios "+
 			"among them, by these only; or ci: a few, in about a minute, by the seed; or control: nothing is broken, "+
 			"and nothing may be caught")
-	fs.BoolVar(&a.record, "record", false, "with --mutants: write the figures into cluster-test/"+recordName)
+	fs.BoolVar(&a.record, "record", false, "with --mutants: write the figures into cluster-test/"+mutation.Record)
 	fs.StringVar(&a.network, "network", "",
 		"what lies between nodes: proxy, or netns, which is network namespaces and needs root, or by-seed, which is "+
 			"netns in a quarter of the runs that can (default: by-seed for all, evidence, matrix and ci, else proxy)")
@@ -139,7 +141,9 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 		a.seed = uint64(rand.Uint32())
 	}
 	if a.mutants != "" {
-		return a.hunt(ctx, a.mutants)
+		h := mutation.Hunts{Families: mutants.Families(), Names: a.mutants, Repeat: a.repeat, Seed: a.seed,
+			Record: a.record, Ports: a.ports, Old: a.old, OldBinary: a.oldBinary}
+		return h.Run(ctx)
 	}
 	dir, err := os.MkdirTemp("", "turnlog-build-")
 	if err != nil {
@@ -274,7 +278,7 @@ func list() {
 		fmt.Printf("  %-22s %s\n", f.Name, f.About)
 	}
 	fmt.Println("\nMutants:")
-	for _, m := range mutants() {
+	for _, m := range mutants.All() {
 		fmt.Printf("  %-22s %s\n", m.Name, m.About)
 	}
 	fmt.Println("\nWorkloads:")

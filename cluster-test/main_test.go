@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
+	"github.com/turnlog/turnlog/cluster-test/mutants"
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
 	"github.com/turnlog/turnlog/cluster-test/workload"
 )
@@ -73,14 +74,13 @@ func TestTables(t *testing.T) {
 	for _, f := range nemesis.All() {
 		unique("nemesis", f.Name, f.About)
 	}
-	read, err := readCode(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range mutants() {
+	for _, m := range mutants.All() {
 		unique("mutant", m.Name, m.About)
-		if err := m.check(read); err != nil {
-			t.Errorf("mutant %s: %v", m.Name, err)
+		for _, by := range m.Catchers {
+			a := arguments{scenarios: by.Scenario, nemesis: by.Nemesis, workloads: by.Workloads}
+			if _, err := a.choose(); by.Test == "" && err != nil {
+				t.Errorf("mutant %s: %v", m.Name, err)
+			}
 		}
 	}
 	for _, w := range workload.All() {

@@ -29,4 +29,4 @@ fi
 echo "tests of ${packages[*]}"
 "$GO" test -short "${packages[@]}"
 # Mutants quote the source, and documents name it.
-"$GO" test -run 'TestTables|TestTableOfArchitecture' ./cluster-test ./test/where
+"$GO" test -run 'TestTables|TestTableOfArchitecture' ./cluster-test/... ./test/where

@@ -1,0 +1,27 @@
+package mutants
+
+import "github.com/turnlog/turnlog/cluster-test/mutation"
+
+// answersMutants break what callers are told.
+func answersMutants() []mutation.Mutant {
+	return []mutation.Mutant{
+		{Name: "sent-and-unchanged", About: "a command whose request was sent says that nothing was changed",
+			Edits:    []mutation.Edit{{Old: "if sent.Load() {", New: "if sent.Load() && false {"}},
+			Catchers: []mutation.Catcher{{Test: "TestAdminOutcomes", Runs: 1}}},
+		{Name: "part-unsaid", About: "an import that fails does not say what it has added",
+			Edits:    []mutation.Edit{{Old: "err == nil || added+described == 0 {", New: "err == nil || added+described >= 0 {"}},
+			Catchers: []mutation.Catcher{{Test: "TestPartialOutcomes", Runs: 1}}},
+		{Name: "busy-said-to-be-none",
+			About: "a caller whose call waited behind others is told that there was no leader",
+			Edits: []mutation.Edit{{Old: "if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {",
+				New: "if t.now().Sub(t.resolved) < 0 {"}},
+			Catchers: []mutation.Catcher{{Test: "TestBusyLeaderIsNotSaidToBeNone", Runs: 1}}},
+		{Name: "absent-rank-is-no-array",
+			About:    "ZRANK with WITHSCORE of an absent member answers with another null than Redis",
+			Edits:    []mutation.Edit{{Old: "case !r.Found && withScore:", New: "case !r.Found && withScore && false:"}},
+			Catchers: []mutation.Catcher{{Test: "TestRankWithScore", Runs: 1}}},
+		{Name: "info-in-no-transaction", About: "INFO is refused in a transaction",
+			Edits:    []mutation.Edit{{In: "info", Old: "if c.tx.open != nil {", New: "if c.tx.open != nil && false {"}},
+			Catchers: []mutation.Catcher{{Test: "TestInfoInTransaction", Runs: 1}}},
+	}
+}

@@ -1,0 +1,73 @@
+package mutants
+
+import (
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/mutation"
+)
+
+// consensusMutants break what Raft relies on.
+func consensusMutants() []mutation.Mutant {
+	return []mutation.Mutant{
+		{Name: "own-majority", About: "an entry counts as committed when one node has it",
+			Edits: []mutation.Edit{{Module: "github.com/hashicorp/raft", Old: "quorumMatchIndex := matched[(len(matched)-1)/2]",
+				New: "quorumMatchIndex := matched[len(matched)-1]"}},
+			Catchers: []mutation.Catcher{{Scenario: "partitions", Time: 12 * time.Second, Nemesis: "partition-leader",
+				Workloads: "append",
+				Shows:     []string{"lost", "two values", "nodes differ", "states differ", "real time"}, Runs: 3},
+				simulation(10)}},
+		{Name: "commit-beyond-message", About: "a follower may apply entries that the leader never sent it",
+			Edits:    []mutation.Edit{{Old: "\t\targs.LeaderCommitIndex = last\n", New: "\t\t_ = last\n"}},
+			Catchers: []mutation.Catcher{{Test: "TestStaleSuffixIsNotApplied", Runs: 1}}},
+		{Name: "unheld-acknowledgements",
+			About: "a leader counts what others acknowledge before its own log is durable",
+			Edits: []mutation.Edit{{Old: "err := t.durable(last.Index); err != nil {", New: "err := error(nil); err != nil {"}},
+			Catchers: []mutation.Catcher{{Test: "TestNothingCommitsBeforeTheLeadersOwnLog",
+				Shows: []string{"committed", "was answered before"}, Runs: 1}, simulation(20)}},
+		{Name: "ahead-alone", About: "a leader that is the only voter commits what is not durable",
+			Edits: []mutation.Edit{{Old: "a.term == 0 || a.voters < 2 || a.lost != nil", New: "a.term == 0 || a.lost != nil"}},
+			Catchers: []mutation.Catcher{{Test: "TestNothingCommitsBeforeTheLeadersOwnLog",
+				Shows: []string{"committed", "was answered before"}, Runs: 1}}},
+		{Name: "term-before-log", About: "a deposed leader goes on to the next term before its log is durable",
+			Edits: []mutation.Edit{{Old: "\ta.term, a.voters = 0, 0\n\ta.mu.Unlock()\n\ta.settle()\n",
+				New: "\ta.term, a.voters = 0, 0\n\ta.mu.Unlock()\n"}},
+			Catchers: []mutation.Catcher{{Test: "TestNoTermBeginsBeforeTheLogIsDurable",
+				Shows: []string{"before its log is durable"}, Runs: 1}}},
+		{Name: "heard-too-long", About: "a leader that steps down sends heartbeats until it has stored the new term",
+			Edits: []mutation.Edit{{Old: "if !t.leads() {", New: "if t.leads == nil {"}},
+			Catchers: []mutation.Catcher{{Test: "TestALeaderWithAHangingDiskFallsSilent", Shows: []string{"another leader"},
+				Runs: 1}}},
+		{Name: "heartbeats-beside", About: "heartbeats change term and role beside Raft's main loop",
+			Edits: []mutation.Edit{{Old: "func (t *transport) SetHeartbeatHandler(func(raft.RPC)) {}\n", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestOneLeaderPerTerm", Shows: []string{"lead in term", "of term"}, Runs: 1},
+				simulation(20)}},
+		{Name: "terms-mixed", About: "an entry that was proposed in one term may be stored in a later one",
+			Edits: []mutation.Edit{{Old: "term != 0 && term != l.Term {", New: "term != 0 && term == 0 {"}},
+			Catchers: []mutation.Catcher{{Test: "TestEntriesForAnotherTermAreNotStored", Shows: []string{"for the term before"},
+				Runs: 1}}},
+		{Name: "learners-vote", About: "a leader that is cut off with learners alone takes them for a majority",
+			Edits: []mutation.Edit{{In: "Configuration.Voters", Old: "case !s.Voter:",
+				New: "case s.ID == \"\":"}},
+			Catchers: []mutation.Catcher{{Test: "TestVotersOf", Runs: 1}}},
+		{Name: "poison-proposed", About: "what another node forwards is proposed as it comes",
+			Edits: []mutation.Edit{{Old: "v, refused := in.vet(f.Commands)",
+				New: "v, refused := Vetted{Fit: f.Commands}, (*Failure)(nil)"}},
+			Catchers: []mutation.Catcher{{Test: "TestPoisonIsNotProposed", Runs: 1}}},
+		{Name: "stale-vote-taken", About: "a second file of the vote that could not be written stays, and takes the place of the first",
+			Edits: []mutation.Edit{{In: "(*Store).holdSecond", Old: "return s.second.drop()",
+				New: "return nil"}},
+			Catchers: []mutation.Catcher{{Test: "TestVoteOnAFullDisk", Runs: 1}}},
+		{Name: "cached-votes-counted", About: "what a node reads of its vote when it starts is taken to be on the disk",
+			Edits: []mutation.Edit{{In: "(*pageFile).read", Old: "f.file = file\n",
+				New: "f.file, f.page = file, b[:n]\n"}},
+			Catchers: []mutation.Catcher{{Test: "TestPowerCutCostsNoVote", Runs: 1}}},
+		{Name: "vote-tried-again", About: "after a sync of the vote that failed, the next one is tried",
+			Edits: []mutation.Edit{{In: "(*Store).keep", Old: "s.record, s.failed = before, true",
+				New: "s.record = before"}},
+			Catchers: []mutation.Catcher{{Test: "TestFailedWriteEndsTheNode", Runs: 1}}},
+		{Name: "damaged-copy-newer", About: "a file with the vote counts whatever its checksum says",
+			Edits: []mutation.Edit{{Old: "case binary.LittleEndian.Uint32(b[12:]) != pageSum(b):",
+				New: "case binary.LittleEndian.Uint32(b[12:]) == 0:"}},
+			Catchers: []mutation.Catcher{{Test: "TestFlippedBitCostsNoVote", Runs: 1}}},
+	}
+}

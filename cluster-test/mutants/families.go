@@ -1,0 +1,65 @@
+// Package mutants has the mutants of turnlog: what is broken, one promise each, and the tests and
+// scenarios that have to notice.
+package mutants
+
+import "github.com/turnlog/turnlog/cluster-test/mutation"
+
+// Families returns all mutants. MUTANTS.md shows how often each is caught.
+func Families() []mutation.Family {
+	return []mutation.Family{
+		{About: "The log and what is synced", Mutants: logMutants()},
+		{About: "What a node lost and still promised", Mutants: lossMutants()},
+		{About: "Damage, and what checks for it", Mutants: damageMutants()},
+		{About: "Repair, and states put in place of others", Mutants: repairMutants()},
+		{About: "States that come from another node", Mutants: restoreMutants()},
+		{About: "Disk space", Mutants: spaceMutants()},
+		{About: "Gaps between elements", Mutants: gapsMutants()},
+		{About: "What an entry may cost", Mutants: costMutants()},
+		{About: "Ids of messages", Mutants: idsMutants()},
+		{About: "Transactions that take place as a whole", Mutants: transactionMutants()},
+		{About: "The state machine", Mutants: stateMutants()},
+		{About: "Deadlines and the time", Mutants: timeMutants()},
+		{About: "Consensus", Mutants: consensusMutants()},
+		{About: "Order across a change of leader", Mutants: orderMutants()},
+		{About: "Members that come and go", Mutants: joiningMutants()},
+		{About: "Reads", Mutants: readsMutants()},
+		{About: "An older copy of a node's data", Mutants: restoredMutants()},
+		{About: "The port of the cluster", Mutants: portMutants()},
+		{About: "Calls from node to node", Mutants: callsMutants()},
+		{About: "Pipelines", Mutants: pipelineMutants()},
+		{About: "Tails", Mutants: tailMutants()},
+		{About: "Users and certificates", Mutants: accessMutants()},
+		{About: "Strangers", Mutants: strangerMutants()},
+		{About: "Clients that block", Mutants: blockingMutants()},
+		{About: "Channels", Mutants: publishMutants()},
+		{About: "The window of ids", Mutants: windowMutants()},
+		{About: "Members", Mutants: memberMutants()},
+		{About: "What callers are told", Mutants: answersMutants()},
+		{About: "The Go client", Mutants: clientMutants()},
+		{About: "Commands of Redis", Mutants: redisMutants()},
+		{About: "Calls in flight, and requests", Mutants: tableMutants()},
+	}
+}
+
+// All returns the mutants of all families.
+func All() []mutation.Mutant { return mutation.AllOf(Families()) }
+
+// simulation is a catcher that takes a second, not ten, and shows more than one
+// test made for a mutant: whatever goes wrong in a cluster.
+func simulation(runs int) mutation.Catcher {
+	return mutation.Catcher{Test: "TestSimulation", Runs: runs,
+		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", "believes that it lost",
+			" stopped: ", "open n", "not within"}}
+}
+
+// verifyLeader has reads trust the library's way of confirming a leader.
+var verifyLeader = mutation.Edit{Old: "\treturn n.reads.Query(ctx, q, c)\n", New: `	if leader, _ := n.lead.leader(); leader == n.id {
+		r, index := n.raft.Load(), n.raft.Load().CommitIndex()
+		limited, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+		defer cancel()
+		if await(limited, r.VerifyLeader()) == nil && n.state.WaitApplied(limited, index) == nil {
+			return n.state.Query(q)
+		}
+	}
+	return n.reads.Query(ctx, q, c)
+`}
