@@ -51,7 +51,7 @@ vuln: ## look for known vulnerabilities in what turnlog calls; GOVULNDB=file:///
 
 golden: ## rewrite what tests expect word for word, and the tables of docs/redis.md; read the difference
 	$(GO) test -run '^TestScripts$$' ./internal/server/redis ./cmd/turnlog -args -update
-	$(GO) test -run '^TestScripts$$' ./fsm -args -rewrite
+	$(GO) test -run '^TestScripts$$' ./fsm ./raftstore -args -rewrite
 	$(GO) test -run '^TestReferencePage$$' ./internal/server/redis/command -args -update
 
 cover: ## print how much of each package its short tests run; fails below the floors of test/scripts/coverage.floors
