@@ -81,7 +81,7 @@ var storyCommands = map[string]func(*story) string{
 	},
 	"cut": func(s *story) string {
 		s.cut(s.id(0), s.others(s.id(0)), true, true)
-		return s.name(0) + " reaches nobody"
+		return s.name(0) + " reaches no other node"
 	},
 	"heal": func(s *story) string {
 		s.net.heal()
@@ -165,7 +165,7 @@ func (s *story) at() *simNode {
 	return n
 }
 
-// context is the patience of callers.
+// context is what callers wait for at most.
 func (s *story) context() context.Context {
 	ctx, cancel := context.WithTimeout(s.t.Context(), 5*time.Second)
 	s.t.Cleanup(cancel)
