@@ -5,20 +5,21 @@ import "github.com/turnlog/turnlog/turn"
 // readSetFields reads the fields of a hash that are to be set.
 func readSetFields(in members) (*turn.SetFields, error) {
 	op := &turn.SetFields{Type: turn.TypeHash}
-	err := in(func(name string, v value) error {
-		if name != "fields" {
-			return errUnknownField
+	return op, in(func(name string, v value) error { return fieldsMember(name, v, op) })
+}
+
+func fieldsMember(name string, v value, op *turn.SetFields) error {
+	if name != "fields" {
+		return errUnknownField
+	}
+	return v.array(func(_ int, v value) error {
+		if len(op.Fields) == turn.MaxElements {
+			return turn.Errorf(turn.TooLarge, "fields: more than %d in one call", turn.MaxElements)
 		}
-		return v.array(func(_ int, v value) error {
-			if len(op.Fields) == turn.MaxElements {
-				return turn.Errorf(turn.TooLarge, "fields: more than %d in one call", turn.MaxElements)
-			}
-			f, err := newField(v)
-			op.Fields = append(op.Fields, f)
-			return err
-		})
+		f, err := newField(v)
+		op.Fields = append(op.Fields, f)
+		return err
 	})
-	return op, err
 }
 
 func newField(v value) (f turn.Field, err error) {
@@ -56,23 +57,24 @@ func newField(v value) (f turn.Field, err error) {
 // readRemoveFields reads the names of fields that are to be removed.
 func readRemoveFields(in members) (*turn.RemoveFields, error) {
 	op := &turn.RemoveFields{Type: turn.TypeHash}
-	err := in(func(name string, v value) error {
-		if name != "names" && name != "names_base64" {
-			return errUnknownField
+	return op, in(func(name string, v value) error { return namesMember(name, v, op) })
+}
+
+func namesMember(name string, v value, op *turn.RemoveFields) error {
+	if name != "names" && name != "names_base64" {
+		return errUnknownField
+	}
+	return v.array(func(_ int, v value) error {
+		if len(op.Names) == turn.MaxElements {
+			return turn.Errorf(turn.TooLarge, "names: more than %d in one call", turn.MaxElements)
 		}
-		return v.array(func(_ int, v value) error {
-			if len(op.Names) == turn.MaxElements {
-				return turn.Errorf(turn.TooLarge, "names: more than %d in one call", turn.MaxElements)
-			}
-			if name == "names" {
-				text, err := v.text()
-				op.Names = append(op.Names, text)
-				return err
-			}
-			b, err := v.base64()
-			op.Names = append(op.Names, string(b))
+		if name == "names" {
+			text, err := v.text()
+			op.Names = append(op.Names, text)
 			return err
-		})
+		}
+		b, err := v.base64()
+		op.Names = append(op.Names, string(b))
+		return err
 	})
-	return op, err
 }

@@ -75,6 +75,24 @@ var examples = map[string]map[string][]example{
 		"404": {{body: `{"from":2}`, path: "/v1/sessions/absent/replace"}},
 		"409": {{body: `{"from":2,"expect":99}`}},
 	},
+	"readHash": {
+		"200": {
+			{path: "/v1/hashes/c9"}, {path: "/v1/hashes/c9", query: "limit=1&encoding=base64"},
+			{path: "/v1/hashes/absent", query: "cursor=YQ&consistency=bounded&max_age_ms=100"},
+		},
+		"409": {{path: "/v1/hashes/a"}},
+	},
+	"changeHash": {
+		"200": {
+			{path: "/v1/hashes/c9", body: `{"id":"h1","fields":[{"name":"x","data":{"y":1}},{"name_base64":"/w==",` +
+				`"data_base64":"AP8="}],"names":["z"]}`},
+			{path: "/v1/hashes/c9", body: `{"expect":0,"fields":[{"name":"x","data":1}],"names_base64":["/w=="]}`,
+				shows: func(d *testServer) {
+					d.ok("PATCH", "/v1/hashes/c9", `{"names":["x","\u0000"],"names_base64":["/w=="]}`)
+				}},
+		},
+		"409": {{path: "/v1/hashes/a", body: `{"fields":[{"name":"x","data":1}]}`}},
+	},
 	"commitTransaction": {
 		"200": {
 			{body: `{"id":"t1","conditions":[{"key":"a","revision":REV},{"key":"a","exists":true},{"key":"b1","last_seq":0}],` +
@@ -276,6 +294,8 @@ func (d *testServer) seed() {
 	for _, op := range []turn.Op{
 		&turn.Append{Key: key, Messages: []turn.NewMessage{{ID: "\xff", Data: []byte("{")}}},
 		&turn.SetMetadata{Key: key, Set: map[string]string{"\xff": "x"}},
+		&turn.SetFields{Key: turn.Key{Namespace: "0", Name: "c9"}, Type: turn.TypeHash,
+			Fields: []turn.Field{{Name: "x", Value: []byte("1")}, {Name: "\xff", Value: []byte("{")}}},
 	} {
 		if _, err := d.node.Apply(d.t.Context(), op); err != nil {
 			d.t.Fatal(err)

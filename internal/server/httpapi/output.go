@@ -149,14 +149,19 @@ func (o *output) message(m *turn.Message, e encoding) {
 		o.text(`,"id_base64":`)
 		o.base64([]byte(m.ID))
 	}
-	if !e.base64 && isPlainJSON(m.Data) && !(e.lines && bytes.IndexByte(m.Data, '\r') >= 0) {
+	o.data(m.Data, e)
+	o.text(`}`)
+}
+
+// data writes a payload, or the value of a field, as a member of an object behind others.
+func (o *output) data(data []byte, e encoding) {
+	if !e.base64 && isPlainJSON(data) && !(e.lines && bytes.IndexByte(data, '\r') >= 0) {
 		o.text(`,"data":`)
-		o.payload(m.Data, e.lines)
+		o.payload(data, e.lines)
 	} else {
 		o.text(`,"data_base64":`)
-		o.base64(m.Data)
+		o.base64(data)
 	}
-	o.text(`}`)
 }
 
 // payload writes JSON as it is. In an event the client joins the lines by \n

@@ -47,7 +47,8 @@ func (rt *router) find(method string, u *url.URL) (target, error) {
 	if rest, ok := strings.CutPrefix(path, namespacePrefix); ok {
 		ns, rest, _ := strings.Cut(rest, "/")
 		ns, err := url.PathUnescape(ns)
-		if err != nil || ns == "" || !strings.HasPrefix(rest, "sessions") && rest != "transactions" {
+		if err != nil || ns == "" || !strings.HasPrefix(rest, "sessions") && !strings.HasPrefix(rest, "hashes/") &&
+			rest != "transactions" {
 			return t, unknownPath(path)
 		}
 		t.namespace, path = ns, "/v1/"+rest

@@ -1,7 +1,7 @@
 package httpapi
 
 // routes lists every endpoint. A path that begins with /v1/sessions also exists
-// as /v1/ns/{ns}/sessions, and /v1/transactions as /v1/ns/{ns}/transactions.
+// as /v1/ns/{ns}/sessions, and so do those that begin with /v1/hashes, and /v1/transactions.
 func (s *Server) routes() []route {
 	const (
 		sessions = "/v1/sessions"
@@ -30,6 +30,8 @@ func (s *Server) routes() []route {
 		{"DELETE", session, []string{"expect"}, aWriter, s.deleteSession},
 		{"GET", sessions, list, aReader, s.getSessions},
 		{"DELETE", sessions, []string{"prefix", "all"}, aWriter, s.deleteSessions},
+		{"GET", "/v1/hashes/{key}", []string{"cursor", "limit", "encoding", "consistency", "max_age_ms"}, aReader, s.getHash},
+		{"PATCH", "/v1/hashes/{key}", nil, aWriter, s.patchHash},
 		{"POST", "/v1/transactions", nil, aWriter, s.postTransaction},
 		{"GET", "/v1/cluster", nil, aUser, s.getCluster},
 		{"POST", "/v1/cluster/checksum", nil, anAdmin, s.postChecksum},
