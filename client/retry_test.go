@@ -76,9 +76,9 @@ func TestRepeatedVerbs(t *testing.T) {
 	for v := range verbs {
 		want := never
 		switch verb(v) {
-		case vAppend, vReplace:
+		case vAppend, vReplace, vTx:
 			want = identified
-		case vRead, vTail, vInfo, vGetMeta, vList, vCluster:
+		case vGetFields, vAllFields, vRead, vTail, vInfo, vGetMeta, vList, vCluster:
 			want = harmless
 		}
 		if verbs[v].again != want || newRequest(verb(v)).again != want {

@@ -31,6 +31,10 @@ func beyondOld() []string {
 	return append(damages(), "disk-low", "disks-low", "disk-full", "lying-disk", "bit-error")
 }
 
+// newerWorkloads are workloads that the older version does not support: the calls of pipelines could
+// change order, and whole needs level 2.
+func newerWorkloads() []string { return []string{"pipeline", "whole"} }
+
 // mixed returns the scenario with nodes of two versions, if there can be one: there
 // are no older nodes with wrong clocks, or with damage.
 func (s Scenario) mixed() (Scenario, bool) {
@@ -43,8 +47,8 @@ func (s Scenario) mixed() (Scenario, bool) {
 		return s, false
 	}
 	s.Mixed, s.Nemesis = true, faults
-	// calls could change order
-	s.Workloads = slices.DeleteFunc(slices.Clone(s.Workloads), func(name string) bool { return name == "pipeline" })
+	s.Workloads = slices.DeleteFunc(slices.Clone(s.Workloads),
+		func(name string) bool { return slices.Contains(newerWorkloads(), name) })
 	s.Must = slices.DeleteFunc(slices.Clone(s.Must),
 		func(what string) bool { return what == "read-only" || what == "damage noticed" })
 	return s, true
