@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -90,7 +91,7 @@ func TestLevelWaitsForAllMembers(t *testing.T) {
 	c.keepsLevel(turn.Level0, "n1 holds it at level 0")
 	c.stop("n1")
 	c.start("n1")
-	c.atLevel(turn.Level1)
+	c.atLevel(turn.NewestLevel)
 	c.sameState()
 }
 
@@ -136,7 +137,7 @@ func TestLevelWaitsForLearners(t *testing.T) {
 func TestNodeBelowTheLevelIsRefused(t *testing.T) {
 	c := newCluster(t, 3)
 	c.recordedAll()
-	c.atLevel(turn.Level1)
+	c.atLevel(turn.NewestLevel)
 	addr := freeAddr(t)
 	c.addrs["n4"] = addr
 	joining := c.start("n4", unaware, func(cfg *Config) { cfg.Join = true })
@@ -158,7 +159,7 @@ func TestNodeBelowTheLevelIsRefused(t *testing.T) {
 	down := c.follower().id
 	c.stop(down)
 	if err := c.ended(c.start(down, unaware)); err == nil ||
-		!strings.Contains(err.Error(), "the cluster is at level 1") {
+		!strings.Contains(err.Error(), fmt.Sprintf("the cluster is at level %d", turn.NewestLevel)) {
 		t.Errorf("a member that went back to an older version ends with: %v", err)
 	}
 	put(t, c.start(down), "s", "x")

@@ -54,7 +54,7 @@ func simulate(t *testing.T, seed uint64, dir string) {
 	defer c.net.safety.judge(t)
 	c.recover()
 	c.within(30*time.Second, "the cluster's level is raised",
-		func() bool { return c.leader() != nil && c.leader().Level() == turn.Level1 })
+		func() bool { return c.leader() != nil && c.leader().Level() == turn.NewestLevel })
 	w := newSimWork(c)
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

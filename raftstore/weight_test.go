@@ -11,7 +11,7 @@ import (
 // to the leader or to another node, they come in several entries, and none is refused.
 func TestSearchesOfLongListsDoNotRefuseEachOther(t *testing.T) {
 	c := newCluster(t, 3)
-	c.atLevel(turn.Level1)
+	c.atLevel(turn.NewestLevel)
 	leader, other := c.leader(), c.follower()
 	thousand := make([]turn.NewMessage, 1000)
 	for range turn.DefaultLimits().ForkMessages / len(thousand) {
