@@ -34,6 +34,8 @@ export const verbs = {
   fork: { command: "TURN.FORK", again: "never" }, // answers EXISTS for its own success
   setMetadata: { command: "TURN.META", again: "never" }, // overrides values set since
   erase: { command: "TURN.ERASE", again: "never" }, // removes sessions created since
+  transaction: { command: "TURN.TX", again: "identified" }, // it carries an id of its own
+  fields: { command: "HMGET", again: "harmless" },
   read: { command: "TURN.READ", again: "harmless" },
   tail: { command: "TURN.TAIL", again: "harmless" },
   info: { command: "TURN.INFO", again: "harmless" },

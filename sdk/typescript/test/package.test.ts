@@ -62,7 +62,8 @@ function commonJS(program: string): string {
 
 test("the frameworks of the adapters are installed beside it", () => {
   const { peerDependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const wanted = Object.keys(peerDependencies).map((name) => `${name}@${devDependencies[name]}`);
+  const names = [...Object.keys(peerDependencies), "@langchain/langgraph"];
+  const wanted = names.map((name) => `${name}@${devDependencies[name]}`);
   run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", ...wanted);
 });
 

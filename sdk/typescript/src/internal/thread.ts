@@ -1,0 +1,109 @@
+import { randomUUID } from "node:crypto";
+import type { Client } from "../client.js";
+import type { Reply } from "../connection.js";
+import { Fields } from "../decode.js";
+import { TurnlogError } from "../errors.js";
+import { Request, integer } from "../request.js";
+import type { Session } from "../session.js";
+import { verbs } from "../verb.js";
+import { unframe } from "./frame.js";
+
+/** So many values of 8 MiB fit in one reply. */
+const valuesPerRead = 7;
+
+/** The newest checkpoint of a thread, and the revision by which a put is fenced; 0: there is none. @internal */
+export interface Head {
+  id: string | undefined;
+  revision: number;
+}
+
+/**
+ * The keys of a thread's namespace. Checkpoints are ordered by a session that holds their ids, kept in a
+ * hash, and their pending writes are a session for each checkpoint. Names are escaped, so that no thread's
+ * keys begin with another's.
+ *
+ * @internal
+ */
+export class Thread {
+  readonly log: Session;
+  readonly #data: string;
+  readonly #writes: string;
+
+  constructor(
+    readonly client: Client,
+    prefix: string,
+    readonly id: string,
+    readonly ns: string,
+  ) {
+    const [log, data, writes] = families(prefix, id).map((family) => family + encodeURIComponent(ns));
+    this.log = client.session(log!);
+    this.#data = data!;
+    this.#writes = writes!;
+  }
+
+  writes(checkpoint: string): Session {
+    return this.client.session(`${this.#writes}:${encodeURIComponent(checkpoint)}`);
+  }
+
+  async head(): Promise<Head> {
+    const { messages, revision } = await this.log.last(1);
+    return { id: messages[0]?.text, revision };
+  }
+
+  /** Reads fields of the hash, null for those that it does not have. */
+  async get(fields: readonly string[]): Promise<(Buffer | null)[]> {
+    const reads: Promise<Reply>[] = [];
+    for (let i = 0; i < fields.length; i += valuesPerRead) {
+      const some = fields.slice(i, i + valuesPerRead);
+      reads.push(this.client.send(new Request(verbs.fields, this.#data, ...some), {}));
+    }
+    return (await Promise.all(reads)).flat() as (Buffer | null)[];
+  }
+
+  /**
+   * Stores a checkpoint's fields and makes it the newest one, at once, if the thread is still at that
+   * revision. Returns the revision after it.
+   */
+  async put(id: string, fields: [string, Buffer][], expect: number | undefined): Promise<number> {
+    const log = this.log.key as string;
+    const r = new Request(verbs.transaction, "ID", randomUUID());
+    if (expect === 0) r.add("IF", log, "ABSENT");
+    else if (expect !== undefined) r.add("IF", log, "REVISION", integer("expect", expect));
+    const flat = fields.flat();
+    r.add("STEP", String(flat.length + 2), "HSET", this.#data, ...flat);
+    r.add("STEP", "5", "TURN.APPEND", log, "MSG", id, id);
+    const steps = new Fields(await this.client.send(r, {})).get("steps") as Reply[];
+    return new Fields(steps[1]!).number("revision");
+  }
+
+  /** Takes apart a stored value, or says which one cannot be. */
+  unframe<T>(data: Uint8Array): { header: T; parts: Uint8Array[] } {
+    try {
+      return unframe<T>(data);
+    } catch (cause) {
+      const message = `a value of thread ${JSON.stringify(this.id)} is no checkpoint: something else wrote it`;
+      throw new TurnlogError("CORRUPT", message, { cause });
+    }
+  }
+
+  /** Returns the namespaces of a thread, or of all threads. */
+  static async *all(client: Client, prefix: string, id?: string): AsyncGenerator<Thread, void, undefined> {
+    const logs = `${prefix}log:`;
+    const which = id === undefined ? logs : families(prefix, id)[0];
+    for await (const { key } of client.sessions(which)) {
+      const [thread, ns] = key.slice(logs.length).split(":").map(decodeURIComponent);
+      yield new Thread(client, prefix, thread!, ns!);
+    }
+  }
+
+  /** Removes a thread: the order of its checkpoints first, so that no reader finds half of one. */
+  static async delete(client: Client, prefix: string, id: string): Promise<void> {
+    for (const family of families(prefix, id)) await client.erase(family);
+  }
+}
+
+/** What the keys of a thread begin with: of the order of checkpoints, of checkpoints, of writes. */
+function families(prefix: string, id: string): [string, string, string] {
+  const thread = encodeURIComponent(id);
+  return [`${prefix}log:${thread}:`, `${prefix}data:${thread}:`, `${prefix}writes:${thread}:`];
+}

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
+import { TurnlogError, type Client } from "turnlog";
+import { TurnlogSaver } from "turnlog/langgraph";
+import { Cluster } from "./cluster.js";
+
+const root = resolve(import.meta.dirname, "../..");
+let cluster: Cluster;
+let client: Client;
+before(async () => {
+  cluster = await Cluster.start(3);
+  client = cluster.client();
+});
+after(() => cluster.stop());
+
+const isConflict = (err: unknown): boolean => TurnlogError.is(err, "CONFLICT");
+const meta = { source: "loop" as const, step: 0, parents: {} };
+
+test("the published validation suite and that of delta channels pass whole", async () => {
+  const vitest = resolve(root, "node_modules/.bin/vitest");
+  const { stdout } = await promisify(execFile)(
+    vitest,
+    ["run", "--globals", "--reporter=json", "build/test/langgraph.spec.mjs"],
+    { cwd: root, env: { ...process.env, TURNLOG_ADDRS: cluster.addrs.join(",") }, maxBuffer: 64 << 20 },
+  ).catch((err: { stdout: string; stderr: string }) => assert.fail(err.stdout + err.stderr));
+  const result = JSON.parse(stdout.slice(stdout.indexOf("{"))) as Record<string, number>;
+  assert.equal(result["numFailedTests"], 0);
+  assert.equal(result["numPassedTests"], result["numTotalTests"]);
+  const table = readFileSync(resolve(root, "../../docs/compat.md"), "utf8");
+  const row = /checkpoint-validation [\d.]+, with .* \| (\d+) \| 0 \| 0 \|/.exec(table);
+  assert.equal(result["numTotalTests"], Number(row?.[1]), "the table in docs/compat.md is stale");
+});
+
+const State = Annotation.Root({
+  said: Annotation<string[]>({ reducer: (a, b) => a.concat(b), default: () => [] }),
+});
+
+/** A graph of two nodes; the second one asks a person first. */
+function agent(saver: TurnlogSaver) {
+  return new StateGraph(State)
+    .addNode("think", (s) => ({ said: [`thought ${s.said.length}`] }))
+    .addNode("ask", () => ({ said: [String(interrupt("go on?"))] }))
+    .addEdge(START, "think")
+    .addEdge("think", "ask")
+    .addEdge("ask", END)
+    .compile({ checkpointer: saver });
+}
+
+test("a graph is interrupted in one process and resumed in another, after the leader was killed", async () => {
+  const config = { configurable: { thread_id: "person/1" } };
+  await agent(new TurnlogSaver({ client })).invoke({ said: ["hello"] }, config);
+  const leader = await cluster.leader(client);
+  await cluster.kill(leader);
+  const resumed = agent(new TurnlogSaver({ client: cluster.client() }));
+  const state = await resumed.invoke(new Command({ resume: "yes" }), config);
+  cluster.startNode(leader);
+  assert.deepEqual(state.said, ["hello", "thought 1", "yes"]);
+
+  const history = [];
+  for await (const s of resumed.getStateHistory(config)) history.push(s);
+  assert.deepEqual(
+    history.map((s) => s.next),
+    [[], ["ask"], ["think"], ["__start__"]],
+  );
+  await resumed.updateState(history[1]!.config, { said: ["edited"] }); // a fork, on purpose
+  assert.deepEqual((await resumed.getState(config)).values.said, ["hello", "thought 1", "edited"]);
+  assert.deepEqual((await resumed.getState(history[0]!.config)).values.said, ["hello", "thought 1", "yes"]);
+});
+
+function checkpoint(said: unknown, version: number): Checkpoint {
+  return {
+    ...emptyCheckpoint(),
+    id: uuid6(version),
+    channel_values: { said },
+    channel_versions: { said: version },
+  };
+}
+
+test("two processes on one thread cannot fork it unnoticed", async () => {
+  const config: RunnableConfig = { configurable: { thread_id: "fork", checkpoint_ns: "" } };
+  const [a, b] = [new TurnlogSaver({ client }), new TurnlogSaver({ client: cluster.client() })];
+  assert.equal(await a.getTuple(config), undefined);
+  assert.equal(await b.getTuple(config), undefined);
+  const first = await a.put(config, checkpoint("a", 1), meta, { said: 1 });
+  await assert.rejects(b.put(config, checkpoint("b", 1), meta, { said: 1 }), isConflict);
+  await b.getTuple(config);
+  const second = await a.put(first, checkpoint("aa", 2), meta, { said: 2 });
+  await assert.rejects(b.put(first, checkpoint("ab", 2), meta, { said: 2 }), isConflict);
+  const stranger = new TurnlogSaver({ client });
+  await assert.rejects(stranger.put(first, checkpoint("ac", 2), meta, { said: 2 }), isConflict);
+  // A walk through the history is no reading of what a run goes on from.
+  await b.getDeltaChannelHistory({ config: second, channels: ["said"] });
+  await assert.rejects(b.put(first, checkpoint("ad", 2), meta, { said: 2 }), isConflict);
+  assert.equal((await stranger.getTuple(config))!.checkpoint.channel_values["said"], "aa");
+  // Versions of the channel are numbered alike on both branches, and their values are told apart.
+  await b.getTuple(first);
+  await b.put(first, checkpoint("ae", 2), meta, { said: 2 });
+  assert.equal((await b.getTuple(second))!.checkpoint.channel_values["said"], "aa");
+  assert.equal((await b.getTuple(config))!.checkpoint.channel_values["said"], "ae");
+});
+
+test("of twenty writers at once one puts the next checkpoint", async () => {
+  const config: RunnableConfig = { configurable: { thread_id: "race", checkpoint_ns: "" } };
+  const root = await new TurnlogSaver({ client }).put(config, checkpoint("root", 1), meta, { said: 1 });
+  const savers = Array.from({ length: 20 }, () => new TurnlogSaver({ client }));
+  await Promise.all(savers.map((s) => s.getTuple(config)));
+  const puts = await Promise.allSettled(
+    savers.map((s, i) => s.put(root, checkpoint(`writer ${i}`, 2), meta, { said: 2 })),
+  );
+  assert.equal(puts.filter((p) => p.status === "fulfilled").length, 1);
+  for (const p of puts) if (p.status === "rejected") assert.ok(isConflict(p.reason), String(p.reason));
+});
+
+test("a put that is repeated takes place once", async () => {
+  const saver = new TurnlogSaver({ client });
+  const config: RunnableConfig = { configurable: { thread_id: "repeated", checkpoint_ns: "" } };
+  await saver.getTuple(config);
+  const once = checkpoint("once", 1);
+  const put = await saver.put(config, once, meta, { said: 1 });
+  assert.deepEqual(await saver.put(config, once, meta, { said: 1 }), put);
+  await saver.put(put, checkpoint("next", 2), meta, { said: 2 });
+  const listed = [];
+  for await (const t of saver.list(config)) listed.push(t.checkpoint.channel_values["said"]);
+  assert.deepEqual(listed, ["next", "once"]);
+});
+
+test("a step stores what it changes, not the state", async () => {
+  const saver = new TurnlogSaver({ client, prefix: "growth:" });
+  const large = "x".repeat(100_000);
+  let config: RunnableConfig = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+  for (let step = 1; step <= 50; step++) {
+    const state = { ...checkpoint(step, step), channel_values: { said: step, large } };
+    state.channel_versions = { said: step, large: 1 };
+    config = await saver.put(config, state, meta, step === 1 ? { said: 1, large: 1 } : { said: step });
+  }
+  const read = await new TurnlogSaver({ client, prefix: "growth:" }).getTuple(config);
+  assert.deepEqual(read!.checkpoint.channel_values, { said: 50, large });
+  const { createClient } = await import("@redis/client");
+  const redis = await createClient({ url: `redis://${cluster.addrs[0]}` }).connect();
+  const fields = await redis.hGetAll("growth:data:t:");
+  redis.destroy();
+  const bytes = Object.values(fields).reduce((n, value) => n + value.length, 0);
+  assert.ok(bytes < 2 * large.length, `${bytes} bytes`);
+});
+
+test("a thread is deleted with all it has, and no other one", async () => {
+  const saver = new TurnlogSaver({ client, prefix: "gone:" });
+  for (const thread_id of ["1", "12", "1:2", "1%3A2"]) {
+    for (const checkpoint_ns of ["", "child:x"]) {
+      const put = await saver.put(
+        { configurable: { thread_id, checkpoint_ns } },
+        checkpoint(thread_id, 1),
+        meta,
+        { said: 1 },
+      );
+      await saver.putWrites(put, [["said", "w"]], "task");
+    }
+  }
+  await saver.deleteThread("1");
+  const left = [];
+  for await (const t of saver.list({})) left.push(t.config.configurable!["thread_id"]);
+  assert.deepEqual(left.sort(), ["1%3A2", "1%3A2", "12", "12", "1:2", "1:2"].sort());
+  const { createClient } = await import("@redis/client");
+  const redis = await createClient({ url: `redis://${cluster.addrs[0]}` }).connect();
+  const keys = await redis.keys("gone:*");
+  redis.destroy();
+  assert.deepEqual(
+    keys.filter((k) => k.split(":")[2] === "1"),
+    [],
+  );
+  assert.equal(keys.length, 18);
+});
+
+test("of a task's writes under one index the first is kept, of its errors the last", async () => {
+  const saver = new TurnlogSaver({ client });
+  const config: RunnableConfig = { configurable: { thread_id: "writes", checkpoint_ns: "" } };
+  const put = await saver.put(config, checkpoint("x", 1), meta, { said: 1 });
+  await saver.putWrites(put, [["said", "b"]], "task-b", "~2");
+  await saver.putWrites(
+    put,
+    [
+      ["said", "first"],
+      ["__error__", "e1"],
+    ],
+    "task-a",
+    "~1",
+  );
+  await saver.putWrites(
+    put,
+    [
+      ["said", "second"],
+      ["__error__", "e2"],
+    ],
+    "task-a",
+    "~1",
+  );
+  assert.deepEqual((await saver.getTuple(put))!.pendingWrites, [
+    ["task-a", "__error__", "e2"],
+    ["task-a", "said", "first"],
+    ["task-b", "said", "b"],
+  ]);
+});
+
+test("what is no checkpoint is an error, never an empty thread", async () => {
+  const saver = new TurnlogSaver({ client });
+  const config: RunnableConfig = { configurable: { thread_id: "foreign", checkpoint_ns: "" } };
+  const put = await saver.put(config, checkpoint("x", 1), meta, { said: 1 });
+  const id = String(put.configurable!["checkpoint_id"]);
+  await client.session(`langgraph:writes:foreign::${id}`).append({ data: "not ours" });
+  await assert.rejects(saver.getTuple(put), (err) => TurnlogError.is(err, "CORRUPT"));
+});
