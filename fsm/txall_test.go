@@ -122,3 +122,20 @@ func TestTransactionSentAgain(t *testing.T) {
 		t.Errorf("when its id is not known any more: %+v, %v", out.Result, out.Err)
 	}
 }
+
+// An expiry as Redis's leaves a session without messages alone: the steps behind it are not held against
+// a session that is gone.
+func TestExpiryThatLeavesASessionIsNoStep(t *testing.T) {
+	r := newRig(t)
+	most := string(make([]byte, turn.DefaultLimits().MetaBytes-1))
+	r.apply(1, &turn.SetMetadata{Key: sessionA, Set: map[string]string{"a": most}})
+	before := r.query(&turn.Info{Key: sessionA})
+	tx := all("t", setState("1"), &turn.Expire{Key: sessionA, HasAt: true, At: 1, List: true},
+		&turn.SetMetadata{Key: sessionA, Set: map[string]string{"b": "c"}})
+	out := r.apply(1, tx)[0]
+	after := r.query(&turn.Info{Key: sessionA})
+	if out.Err == nil || out.Err.Applied() || out.Err.Step != 2 || r.state() != "" ||
+		!reflect.DeepEqual(after.Session, before.Session) {
+		t.Errorf("%+v, %v; the state is %q and the session %+v", out.Result, out.Err, r.state(), after.Session)
+	}
+}

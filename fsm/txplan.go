@@ -144,6 +144,10 @@ func (p *plan) changeMeta(x *planned, set map[string]string, unset []string) err
 }
 
 func (p *plan) expire(o *turn.Expire) error {
+	if o.List { // whether the key is deleted depends on what it holds by then
+		return turn.Errorf(turn.Invalid, "an expiry as of a list cannot be a step of a transaction that takes place "+
+			"as a whole")
+	}
 	typ := turn.TypeNone
 	if o.Slide {
 		typ = turn.TypeList
