@@ -16,6 +16,9 @@ const (
 	CanAsyncClear Capability = "async clear"    // AsyncClearer
 	CanCorrupt    Capability = "corrupt"        // Corrupter
 	CanNamespace  Capability = "namespaces"     // Namespacer
+	CanState      Capability = "state"          // Stater
+	CanAnnotate   Capability = "metadata"       // Annotator
+	CanTransact   Capability = "transactions"   // Transactor
 	HasIDs        Capability = "ids"            // Claims.IDs
 	HasLateIDs    Capability = "late ids"       // Claims.LateIDs
 	HasBytes      Capability = "bytes"          // Claims.Bytes
@@ -44,6 +47,9 @@ var methods = map[Capability]func(s Store) bool{
 	CanAsyncLoad:  func(s Store) bool { _, ok := s.(AsyncLoader); return ok },
 	CanAsyncClear: func(s Store) bool { _, ok := s.(AsyncClearer); return ok },
 	CanCorrupt:    func(s Store) bool { _, ok := s.(Corrupter); return ok },
+	CanState:      func(s Store) bool { _, ok := s.(Stater); return ok },
+	CanAnnotate:   func(s Store) bool { _, ok := s.(Annotator); return ok },
+	CanTransact:   func(s Store) bool { _, ok := s.(Transactor); return ok },
 	CanNamespace:  func(s Store) bool { _, ok := s.(Namespacer); return ok },
 }
 

@@ -85,14 +85,14 @@ func Cases() []Case {
 		gate  Gate
 		cases []Case
 	}{
-		{Sequential, sequentialCases},
-		{Concurrency, concurrencyCases},
+		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases)},
+		{Concurrency, slices.Concat(concurrencyCases, metadataRaces)},
 		{Isolation, isolationCases},
 		{Edges, slices.Concat(edgeCases, expiryCases)},
 		{Faults, faultCases},
 		{Restarts, restartCases},
 		{Retry, retryCases},
-		{Conflict, conflictCases},
+		{Conflict, slices.Concat(conflictCases, transactionCases)},
 	} {
 		for _, c := range group.cases {
 			c.Gate = group.gate

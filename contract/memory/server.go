@@ -19,7 +19,9 @@ import (
 type Server struct {
 	mu         sync.Mutex
 	namespaces map[string]map[string]*session // by name, then by key
-	changes    uint64                         // of any session; versions are taken from it
+	states     map[stateKey]map[string]string
+	done       map[stateKey]string // transactions, by their ids
+	changes    uint64              // of any session; versions are taken from it
 	now        func() time.Time
 }
 
@@ -29,6 +31,7 @@ type session struct {
 	messages []contract.Message
 	ids      map[string]contract.Message // every id that was ever saved
 	version  uint64
+	metadata map[string]string
 	deadline time.Time // zero: none
 	broken   int       // place of the message that cannot be read, from 1; 0: none
 }
@@ -40,7 +43,9 @@ func (e *UnreadableError) Error() string { return "a message cannot be read" }
 
 // New returns an empty Server.
 func New() *Server {
-	return &Server{namespaces: map[string]map[string]*session{}, now: time.Now}
+	s := &Server{now: time.Now}
+	s.Forget()
+	return s
 }
 
 // Claims are the promises that Server keeps.
@@ -67,6 +72,7 @@ func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.namespaces = map[string]map[string]*session{}
+	s.states, s.done = map[stateKey]map[string]string{}, map[stateKey]string{}
 }
 
 // Open returns a handle.
@@ -99,13 +105,8 @@ func (s *Server) changedLocked(ss *session) {
 
 // add is every kind of append. version "" is no condition.
 func (s *Server) add(namespace, key, version string, ttl time.Duration, turn []contract.Message) error {
-	for _, m := range turn {
-		if len(m.Content) > MaxBytes {
-			return contract.Refusef("a message of %d bytes is longer than %d", len(m.Content), MaxBytes)
-		}
-	}
-	if key == "" || len(key) > 512 {
-		return contract.Refusef("a key of %d bytes", len(key))
+	if err := checkTurn(key, turn); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,17 +117,35 @@ func (s *Server) add(namespace, key, version string, ttl time.Duration, turn []c
 	if version != "" && version != ss.versionText() {
 		return contract.ErrConflict
 	}
+	if ttl > 0 {
+		ss.deadline = s.now().Add(ttl)
+	}
+	s.saveLocked(ss, turn)
+	return nil
+}
+
+// checkTurn refuses what the server does not hold.
+func checkTurn(key string, turn []contract.Message) error {
+	for _, m := range turn {
+		if len(m.Content) > MaxBytes {
+			return contract.Refusef("a message of %d bytes is longer than %d", len(m.Content), MaxBytes)
+		}
+	}
+	if key == "" || len(key) > 512 {
+		return contract.Refusef("a key of %d bytes", len(key))
+	}
+	return nil
+}
+
+// saveLocked adds a turn to a session.
+func (s *Server) saveLocked(ss *session, turn []contract.Message) {
 	for _, m := range clone(turn) {
 		ss.messages = append(ss.messages, m)
 		if m.ID != "" {
 			ss.ids[m.ID] = m
 		}
 	}
-	if ttl > 0 {
-		ss.deadline = s.now().Add(ttl)
-	}
 	s.changedLocked(ss)
-	return nil
 }
 
 func (ss *session) versionText() string {
@@ -224,6 +243,7 @@ func (s *Server) remove(namespace, key string) {
 	defer s.mu.Unlock()
 	s.changes++
 	delete(s.namespaces[namespace], key)
+	delete(s.states, stateKey{namespace, key})
 }
 
 func (s *Server) list(namespace, prefix string) []string {
