@@ -22,6 +22,9 @@ type appendFlags struct {
 	lines  bool
 	ttl    time.Duration
 	expect expectFlag
+	meta   []string // NAME=VALUE
+	unset  []string
+	exist  bool
 }
 
 func (a *app) appendCommand() *cobra.Command {
@@ -36,23 +39,31 @@ A MESSAGE is any text and is stored as it is; "-", or no MESSAGE at all, reads o
 from standard input. Every message has an id: one that you give with --id, so that
 a repetition of the command is recognised and stores nothing, or one made for it.
 
+With --metadata and --unset, the session's metadata changes in the same operation.
+
 Without an answer it is tried again for --timeout, under the same ids, at each of
 the nodes that --addr names.`,
 		Example: `  turnlog append alice '{"role":"user","content":"Where is my order?"}'
   turnlog append alice --role user 'Where is my order?'        # the same, wrapped
   turnlog append alice --id q1 --role user 'hi' --expect 17    # only if it is still at revision 17
-  turnlog append alice --lines < turn.jsonl                    # one message a line`,
+  turnlog append alice --lines < turn.jsonl                    # one message a line
+  turnlog append alice 'Thanks!' --metadata status=open        # with the session's metadata, or not at all
+  turnlog append alice 'Still there?' --must-exist             # only if there is such a session`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			messages, err := a.messagesToAppend(args[1:], &f)
 			if err != nil {
 				return err
 			}
+			set, err := namedValues(f.meta)
+			if err != nil {
+				return err
+			}
 			return a.withSession(args[0], func(ctx context.Context, s client.Session) error {
-				if f.ttl != 0 {
-					s = s.TTL(f.ttl)
+				if len(set)+len(f.unset) > 0 {
+					s = s.Setting(set, f.unset...)
 				}
-				r, err := f.expect.on(s).Append(ctx, messages...)
+				r, err := f.on(s).Append(ctx, messages...)
 				if err != nil {
 					return f.explain(err)
 				}
@@ -64,8 +75,22 @@ the nodes that --addr names.`,
 	cmd.Flags().StringVar(&f.role, "role", "", `wrap each text as {"role":ROLE,"content":TEXT}`)
 	cmd.Flags().BoolVar(&f.lines, "lines", false, "read standard input, each line a message")
 	cmd.Flags().DurationVar(&f.ttl, "ttl", 0, "delete the session after that time, such as 24h")
+	cmd.Flags().StringArrayVar(&f.meta, "metadata", nil, "set metadata of the session, NAME=VALUE; may be repeated")
+	cmd.Flags().StringArrayVar(&f.unset, "unset", nil, "name of metadata to remove; may be repeated")
+	cmd.Flags().BoolVar(&f.exist, "must-exist", false, "fail if there is no such session, instead of creating it")
 	f.expect.register(cmd)
 	return cmd
+}
+
+// on returns the session with what the flags say of appends.
+func (f *appendFlags) on(s client.Session) client.Session {
+	if f.ttl != 0 {
+		s = s.TTL(f.ttl)
+	}
+	if f.exist {
+		s = s.Existing()
+	}
+	return f.expect.on(s)
 }
 
 // explain adds to a conflict that comes from the ids what to do: reading again does not help.

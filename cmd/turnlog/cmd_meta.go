@@ -26,13 +26,9 @@ func (a *app) metaCommand() *cobra.Command {
   turnlog meta alice title='Lost order' agent=support-3 --unset draft`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			set := map[string]string{}
-			for _, pair := range args[1:] {
-				name, value, ok := strings.Cut(pair, "=")
-				if !ok {
-					return usagef("%q is not NAME=VALUE", pair)
-				}
-				set[name] = value
+			set, err := namedValues(args[1:])
+			if err != nil {
+				return err
 			}
 			return a.withSession(args[0], func(ctx context.Context, s client.Session) error {
 				if len(set)+len(unset) == 0 {
@@ -49,6 +45,19 @@ func (a *app) metaCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&unset, "unset", nil, "name to remove; may be repeated")
 	expect.register(cmd)
 	return cmd
+}
+
+// namedValues reads NAME=VALUE.
+func namedValues(pairs []string) (map[string]string, error) {
+	set := map[string]string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, usagef("%q is not NAME=VALUE", pair)
+		}
+		set[name] = value
+	}
+	return set, nil
 }
 
 func (a *app) showMeta(ctx context.Context, s client.Session) error {
