@@ -30,7 +30,7 @@ func (a *app) root() *cobra.Command {
 	}
 	add("node", a.devCommand(), a.serveCommand())
 	add("session", a.appendCommand(), a.readCommand(), a.tailCommand(), a.sessionsCommand(), a.infoCommand(),
-		a.metaCommand(),
+		a.metaCommand(), a.hashCommand(),
 		a.popCommand(), a.trimCommand(), a.clearCommand(), a.expireCommand(), a.forkCommand(), a.rmCommand())
 	add("bulk", a.importCommand(), a.exportCommand())
 	add("admin", a.clusterCommand(), a.walCommand(), a.benchCommand(), a.verifyCommand(), a.userCommand(),
