@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from .. import requests
 from ..errors import NotFoundError
+from ..handle import Handle
 from ..message import Message, Payload
 from ..requests import Key, Seconds, Side
 from ..result import Appended, History, Popped, Removed, SessionInfo
-from ..sessionbase import SessionBase
 from .tail import tail
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ PAGE_MESSAGES = 512
 PAGE_BYTES = 4 << 20
 
 
-class AsyncSession(SessionBase["AsyncClient"]):
+class AsyncSession(Handle["AsyncClient"]):
     """The session of one key. Any number of tasks may use it.
 
     ``expect`` makes a write conditional: it takes place only if the session's revision is

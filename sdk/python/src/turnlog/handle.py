@@ -8,11 +8,11 @@ from . import decode
 from .requests import Key, key_bytes
 
 C = TypeVar("C")
-S = TypeVar("S", bound="SessionBase[Any]")
+S = TypeVar("S", bound="Handle[Any]")
 
 
-class SessionBase(Generic[C]):
-    """A handle on the session of one key; a value that costs nothing to make."""
+class Handle(Generic[C]):
+    """A handle on one key; a value that costs nothing to make."""
 
     __slots__ = ("_client", "_key", "_timeout")
 
@@ -23,7 +23,7 @@ class SessionBase(Generic[C]):
 
     @property
     def key(self) -> str:
-        """The session's key; bytes that are not UTF-8 are lone surrogates."""
+        """The key; bytes that are not UTF-8 are lone surrogates."""
         return decode.text(self._key)
 
     def with_timeout(self: S, seconds: float | None) -> S:
