@@ -14,7 +14,9 @@ majority; what raised an error says by ``outcome`` whether it took place.
 """
 
 from .aio.client import AsyncClient
+from .aio.hash import AsyncHash
 from .aio.session import AsyncSession
+from .aio.transaction import AsyncTransaction
 from .client import Client
 from .errors import (
     ConflictError,
@@ -35,19 +37,25 @@ from .errors import (
     UnknownOutcomeError,
     WrongTypeError,
 )
+from .hash import Hash
 from .message import Message, NewMessage, Payload, assistant, user
-from .result import Appended, History, Popped, Removed, SessionInfo, SessionPage
+from .result import Appended, Committed, History, Popped, Removed, SessionInfo, SessionPage
 from .session import Session
+from .transaction import Transaction
 
 __all__ = [
     "Appended",
     "AsyncClient",
+    "AsyncHash",
     "AsyncSession",
+    "AsyncTransaction",
     "Client",
+    "Committed",
     "ConflictError",
     "CorruptError",
     "ExistsError",
     "ForbiddenError",
+    "Hash",
     "History",
     "IDReusedError",
     "InternalError",
@@ -65,6 +73,7 @@ __all__ = [
     "SessionInfo",
     "SessionPage",
     "TooLargeError",
+    "Transaction",
     "TurnlogError",
     "UnauthorizedError",
     "UnavailableError",

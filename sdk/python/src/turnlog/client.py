@@ -16,12 +16,14 @@ from .clientbase import ClientBase, deadline_of, decoded, passed
 from .connection import Connection
 from .errors import TurnlogError
 from .forking import reset_in_child
+from .hash import Hash
 from .node import Node
 from .operation import Operation, T
 from .requests import Key
 from .result import SessionInfo, SessionPage
 from .router import Router
 from .session import Session
+from .transaction import Transaction
 
 
 class Client(ClientBase):
@@ -59,6 +61,14 @@ class Client(ClientBase):
     def session(self, key: Key) -> Session:
         """Return a handle on the session of that key, 1 to 512 bytes; this sends nothing."""
         return Session(self, key, self.config.timeout)
+
+    def hash(self, key: Key) -> Hash:
+        """Return a handle on the hash of that key, which no session has; this sends nothing."""
+        return Hash(self, key, self.config.timeout)
+
+    def transaction(self, id: str = "") -> Transaction:  # noqa: A002
+        """Return an empty transaction, of a random id if none is given; this sends nothing."""
+        return Transaction(self, id, self.config.timeout)
 
     def sessions(self, prefix: Key = "") -> Iterator[SessionInfo]:
         """Yield the sessions whose keys begin with prefix, in the order of their keys.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from .errors import InternalError
 from .message import Message
-from .result import Appended, History, Popped, Removed, SessionInfo, SessionPage
+from .result import Appended, Committed, History, Popped, Removed, SessionInfo, SessionPage, StepResult
 
 Reply = dict[bytes, Any]
 
@@ -70,12 +71,29 @@ def history(reply: Reply) -> History:
         reply[b"last_seq"],
         reply[b"count"],
         bool(reply[b"more"]),
+        metadata(reply.get(b"metadata")),
     )
 
 
 def metadata(reply: Reply | None) -> dict[str, str]:
     """Read metadata."""
     return {text(k): text(v) for k, v in (reply or {}).items()}
+
+
+def fields(reply: Reply) -> dict[str, bytes]:
+    """Read all fields of a hash."""
+    return {text(k): v for k, v in reply.items()}
+
+
+def named_fields(reply: list[bytes | None], names: tuple[str, ...]) -> dict[str, bytes]:
+    """Read the values of the fields with these names; None is one that does not exist."""
+    return {name: value for name, value in zip(names, reply, strict=True) if value is not None}
+
+
+def committed(reply: Reply, decoders: tuple[Callable[[Any], StepResult], ...]) -> Committed:
+    """Read the reply to a transaction, with what reads the reply to each of its steps."""
+    steps = tuple(decoder(step) for decoder, step in zip(decoders, reply[b"steps"], strict=True))
+    return Committed(reply[b"revision"], bool(reply[b"duplicate"]), steps)
 
 
 def session_info(reply: Reply | None) -> SessionInfo | None:

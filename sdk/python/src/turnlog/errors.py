@@ -16,6 +16,8 @@ class TurnlogError(Exception):
             taken place. ``"applied"``: it has, and only its reply could not be read.
         retryable: The same call may succeed later.
         timed_out: A deadline ended the call.
+        condition: Which condition of a transaction does not hold, from 1; 0: none.
+        step: Which step of a transaction cannot take place, from 1; 0: none.
     """
 
     code: ClassVar[str] = "INTERNAL"
@@ -26,6 +28,8 @@ class TurnlogError(Exception):
         self.message = message
         self.outcome: Outcome = outcome
         self.timed_out = timed_out
+        self.condition = 0
+        self.step = 0
 
     def __str__(self) -> str:
         return f"{self.code}: {self.message}"

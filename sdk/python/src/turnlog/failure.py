@@ -37,7 +37,8 @@ BY_CLASS: tuple[tuple[type[Exception], type[TurnlogError]], ...] = (
     (redis_errors.OutOfMemoryError, errors.OverloadedError),
     (redis_errors.ReadOnlyError, errors.ReadOnlyError),
 )
-REVISION = re.compile(r"revision=(\d+) ?")
+# What an error of the server says besides its text: numbers, each under its name.
+NUMBERS = re.compile(r"(?:(?:revision|condition|step)=\d+(?: |$))*")
 TOO_MANY_CLIENTS = "max number of clients reached"
 
 
@@ -52,14 +53,20 @@ def reply_error(error: Exception) -> TurnlogError | None:
     if not isinstance(error, redis_errors.ResponseError):
         return None
     code, _, rest = message.partition(" ")
-    if code == ConflictError.code:
-        found = REVISION.match(rest)
-        if found:
-            return ConflictError(rest[found.end() :], revision=int(found[1]))
-        return ConflictError(rest)
     if code in KINDS:
-        return KINDS[code](rest)
+        return _numbered(KINDS[code], rest)
     return errors.InvalidError(message)
+
+
+def _numbered(kind: type[TurnlogError], rest: str) -> TurnlogError:
+    found = NUMBERS.match(rest)
+    end = found.end() if found else 0
+    numbers = {name: int(n) for name, _, n in (word.partition("=") for word in rest[:end].split())}
+    error = kind(rest[end:])
+    error.condition, error.step = numbers.get("condition", 0), numbers.get("step", 0)
+    if isinstance(error, ConflictError):
+        error.revision = numbers.get("revision", 0)
+    return error
 
 
 def lost(operation: Operation[Any], address: str, error: BaseException, *, timed_out: bool) -> TurnlogError:

@@ -60,6 +60,11 @@ AGAIN = {
     "TURN.FORK": Again.NEVER,  # answers EXISTS for its own success
     "TURN.META": Again.NEVER,  # overrides values set since; reading them is harmless
     "TURN.ERASE": Again.NEVER,  # removes sessions created since
+    "TURN.TX": Again.IDENTIFIED,  # it carries an id of its own
+    "HSET": Again.NEVER,  # overrides values set since
+    "HDEL": Again.NEVER,  # removes fields set since
+    "HMGET": Again.HARMLESS,
+    "HGETALL": Again.HARMLESS,
     "TURN.READ": Again.HARMLESS,
     "TURN.TAIL": Again.HARMLESS,
     "TURN.INFO": Again.HARMLESS,

@@ -17,6 +17,7 @@ from .result import Appended, History, Popped, Removed, SessionInfo, SessionPage
 
 Key = str | bytes
 Seconds = float | timedelta
+Value = str | bytes  # of a field; str is stored as UTF-8
 Side = Literal["newest", "head", "tail"]
 NewID = Callable[[], str]
 
@@ -52,12 +53,23 @@ def millis(duration: Seconds) -> int:
 
 
 def append(
-    key: bytes, messages: Iterable[Payload], new_id: NewID, expect: int | None, ttl: Seconds | None
+    key: bytes,
+    messages: Iterable[Payload],
+    new_id: NewID,
+    *,
+    expect: int | None = None,
+    ttl: Seconds | None = None,
+    must_exist: bool = False,
+    metadata: Mapping[str, str] | None = None,
+    unset: Iterable[str] = (),
 ) -> Operation[Appended]:
-    """Append messages at the end, all or none."""
+    """Append messages at the end, all or none, and change metadata with them."""
     arguments: list[Argument] = [key, *_expect(expect)]
     if ttl is not None:
         arguments += ["PX", millis(ttl)]
+    if must_exist:
+        arguments.append("EXISTING")
+    arguments += _metadata(metadata or {}, unset)
     given = _identified(messages, new_id)
     if not given:
         raise InvalidError("no message to append; nothing was sent")
@@ -95,6 +107,7 @@ def read(
     max_bytes: int | None = None,
     max_tokens: int | None = None,
     max_staleness: Seconds | None = None,
+    metadata: bool = False,
 ) -> Operation[History]:
     """Read messages: the newest, those after a seq or those before one."""
     if sum(x is not None for x in (last, after, before)) > 1:
@@ -111,6 +124,8 @@ def read(
     for word, value in given:
         if value is not None:
             arguments += [word, _count(value, word.lower())]
+    if metadata:
+        arguments.append("METADATA")
     if max_staleness is not None:
         arguments += _consistency(max_staleness)
     return _operation("TURN.READ", arguments, decode.history)
@@ -177,14 +192,19 @@ def metadata(key: bytes) -> Operation[dict[str, str]]:
 
 def set_metadata(key: bytes, values: Mapping[str, str], unset: Iterable[str], expect: int | None) -> Operation[int]:
     """Change metadata."""
-    arguments: list[Argument] = [key]
+    changes = _metadata(values, unset)
+    if not changes:
+        raise InvalidError("no metadata to set or unset; nothing was sent")
+    return _operation("TURN.META", [key, *changes, *_expect(expect)], decode.revision)
+
+
+def _metadata(values: Mapping[str, str], unset: Iterable[str]) -> list[Argument]:
+    arguments: list[Argument] = []
     for name, value in values.items():
         arguments += ["SET", _bytes(name), _bytes(value)]
     for name in unset:
         arguments += ["UNSET", _bytes(name)]
-    if len(arguments) == 1:
-        raise InvalidError("no metadata to set or unset; nothing was sent")
-    return _operation("TURN.META", [*arguments, *_expect(expect)], decode.revision)
+    return arguments
 
 
 def expire(key: bytes, ttl: Seconds, *, slide: bool, expect: int | None) -> Operation[bool]:
@@ -206,6 +226,36 @@ def expire_at(key: bytes, time: datetime, expect: int | None) -> Operation[bool]
 def persist(key: bytes, expect: int | None) -> Operation[bool]:
     """Remove a session's deadline."""
     return _operation("TURN.EXPIRE", [key, "NEVER", *_expect(expect)], decode.changed)
+
+
+def set_fields(key: bytes, fields: Mapping[str, Value]) -> Operation[int]:
+    """Set fields of a hash."""
+    arguments: list[Argument] = [key]
+    for name, value in fields.items():
+        arguments += [_bytes(name), _bytes(value)]
+    return _operation("HSET", _some(arguments, "set"), int)
+
+
+def remove_fields(key: bytes, names: Iterable[str]) -> Operation[int]:
+    """Remove fields of a hash."""
+    return _operation("HDEL", _some([key, *map(_bytes, names)], "remove"), int)
+
+
+def get_fields(key: bytes, names: tuple[str, ...]) -> Operation[dict[str, bytes]]:
+    """Read those of the fields that exist."""
+    arguments = _some([key, *map(_bytes, names)], "get")
+    return _operation("HMGET", arguments, functools.partial(decode.named_fields, names=names))
+
+
+def all_fields(key: bytes) -> Operation[dict[str, bytes]]:
+    """Read all fields of a hash."""
+    return _operation("HGETALL", [key], decode.fields)
+
+
+def _some(arguments: list[Argument], verb: str) -> list[Argument]:
+    if len(arguments) == 1:
+        raise InvalidError(f"no fields to {verb}; nothing was sent")
+    return arguments
 
 
 def list_sessions(prefix: Key, cursor: str, limit: int) -> Operation[SessionPage]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Union
 
 from .message import Message
 
@@ -67,6 +68,7 @@ class History:
         last_seq: The highest seq ever given.
         count: How many messages the session holds.
         more: There are more messages in the direction that was read.
+        metadata: The session's metadata at that revision, if it was asked for.
     """
 
     messages: list[Message]
@@ -76,6 +78,28 @@ class History:
     last_seq: int
     count: int
     more: bool
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+# What a step of a transaction did: that of an append, that of a trim, clear or delete, the revision
+# after a change of metadata, or how many fields or deadlines changed.
+StepResult = Union[Appended, Removed, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What a transaction did. When it is returned, a majority of the nodes has it on disk.
+
+    Attributes:
+        revision: The namespace's then, which that of each changed key does not exceed.
+        duplicate: An earlier commit with the same id, or an attempt of this one whose reply was
+            lost, had carried it out; the rest is the answer of then.
+        steps: What each step did, in their order.
+    """
+
+    revision: int
+    duplicate: bool
+    steps: tuple[StepResult, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,15 @@ class Session(Handle["Client"]):
 
     __slots__ = ()
 
-    def append(self, *messages: Payload, expect: int | None = None, ttl: Seconds | None = None) -> Appended:
+    def append(
+        self,
+        *messages: Payload,
+        expect: int | None = None,
+        ttl: Seconds | None = None,
+        must_exist: bool = False,
+        metadata: Mapping[str, str] | None = None,
+        unset: Iterable[str] = (),
+    ) -> Appended:
         """Add messages at the end, all or none.
 
         When it returns, they are on the disks of a majority. A message without an id gets one
@@ -40,15 +48,28 @@ class Session(Handle["Client"]):
             messages: bytes as they are, text as UTF-8, a mapping as JSON, or a NewMessage.
             expect: Only if the session is at this revision.
             ttl: The session expires so many seconds later.
+            must_exist: Only if there is such a session.
+            metadata: Merged into the session's metadata, with the messages or not at all.
+            unset: Keys that are removed from the metadata, likewise.
 
         Raises:
             ConflictError: The session changed, or only some of the ids are known.
+            NotFoundError: ``must_exist``, and there is no such session.
             IDReusedError: An id came back with another payload.
             UnknownOutcomeError: No reply came within ``timeout`` or ``retry_for``. Repeat it
                 with the same ids.
         """
-        new_id = self._client.config.new_id
-        return self._client.run(requests.append(self._key, messages, new_id, expect, ttl), self._timeout)
+        operation = requests.append(
+            self._key,
+            messages,
+            self._client.config.new_id,
+            expect=expect,
+            ttl=ttl,
+            must_exist=must_exist,
+            metadata=metadata,
+            unset=unset,
+        )
+        return self._client.run(operation, self._timeout)
 
     def replace(self, from_seq: int, *messages: Payload, expect: int | None = None) -> Appended:
         """Remove every message with seq >= from_seq and append messages, at once.
@@ -73,6 +94,7 @@ class Session(Handle["Client"]):
         max_bytes: int | None = None,
         max_tokens: int | None = None,
         max_staleness: Seconds | None = None,
+        metadata: bool = False,
     ) -> History:
         """Return messages in commit order, and the state of the session.
 
@@ -85,6 +107,7 @@ class Session(Handle["Client"]):
             max_tokens: The same in tokens of four bytes. Tool calls and results stay together.
             max_staleness: None: every write that was acknowledged before is seen. Seconds:
                 those of before so long. ``math.inf``: what the node has.
+            metadata: Return the session's metadata as well, that of the same revision.
         """
         operation = requests.read(
             self._key,
@@ -95,6 +118,7 @@ class Session(Handle["Client"]):
             max_bytes=max_bytes,
             max_tokens=max_tokens,
             max_staleness=max_staleness,
+            metadata=metadata,
         )
         return self._client.run(operation, self._timeout)
 

@@ -22,8 +22,10 @@ from ..requests import Key
 from ..result import SessionInfo, SessionPage
 from ..router import Router
 from .connection import AsyncConnection
+from .hash import AsyncHash
 from .node import AsyncNode
 from .session import AsyncSession
+from .transaction import AsyncTransaction
 
 AsyncRouter = Router[AsyncNode]
 
@@ -64,6 +66,14 @@ class AsyncClient(ClientBase):
     def session(self, key: Key) -> AsyncSession:
         """Return a handle on the session of that key, 1 to 512 bytes; this sends nothing."""
         return AsyncSession(self, key, self.config.timeout)
+
+    def hash(self, key: Key) -> AsyncHash:
+        """Return a handle on the hash of that key, which no session has; this sends nothing."""
+        return AsyncHash(self, key, self.config.timeout)
+
+    def transaction(self, id: str = "") -> AsyncTransaction:  # noqa: A002
+        """Return an empty transaction, of a random id if none is given; this sends nothing."""
+        return AsyncTransaction(self, id, self.config.timeout)
 
     async def sessions(self, prefix: Key = "") -> AsyncIterator[SessionInfo]:
         """Yield the sessions whose keys begin with prefix, in the order of their keys.
