@@ -119,8 +119,9 @@ func (p *Policy) Replaced(r peer.Facts) bool {
 
 // replaced is Replaced, and tells by which directory the cluster knows the node.
 func (p *Policy) replaced(r peer.Facts) (known string, replaced bool) {
+	applied := p.cfg.Cluster.Applied() // first: the record is as of this entry or a later one
 	known = p.cfg.Cluster.Recorded(r.NodeID)
-	return known, known != "" && known != r.Incarnation && r.Progress <= p.cfg.Cluster.Applied()
+	return known, known != "" && known != r.Incarnation && r.Progress <= applied
 }
 
 // admitLevel refuses a node whose version does not know the cluster's level: it could
@@ -144,8 +145,7 @@ func (p *Policy) admitLevel(r peer.Facts) *peer.Refusal {
 func (p *Policy) overtaken(r peer.Facts) error {
 	self := p.cfg.Identity()
 	others, voter := p.cfg.Cluster.Configuration().Voters(self.NodeID)
-	if !voter || len(others) > 0 || self.ClusterID == "" || self.ClusterID != r.ClusterID || r.LogTerm == 0 ||
-		!p.ahead(r) {
+	if !voter || len(others) > 0 || self.ClusterID == "" || self.ClusterID != r.ClusterID || !p.ahead(r) {
 		return nil
 	}
 	return fmt.Errorf("raftstore: this node is the only voter that it knows, and its log ends at %v, but node %s of "+
@@ -154,11 +154,7 @@ func (p *Policy) overtaken(r peer.Facts) error {
 		p.cfg.Cluster.LogEnd(), r.NodeID, raftlog.Position{Index: r.LogIndex, Term: r.LogTerm}, p.cfg.Advice)
 }
 
-// ahead reports whether a node's log is ahead of this one's. Of a version that does not
-// tell its log, what it has applied is compared.
+// ahead reports whether a node's log is ahead of this one's.
 func (p *Policy) ahead(r peer.Facts) bool {
-	if r.LogTerm == 0 {
-		return r.Progress > p.cfg.Cluster.Applied()
-	}
 	return p.cfg.Cluster.LogEnd().Before(raftlog.Position{Index: r.LogIndex, Term: r.LogTerm})
 }

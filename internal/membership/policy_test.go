@@ -136,6 +136,28 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
+// applying is a cluster that applies an entry whenever a record was looked up.
+type applying struct{ *fakeCluster }
+
+func (c applying) Recorded(id string) string {
+	defer func() { c.applied++ }()
+	return c.fakeCluster.Recorded(id)
+}
+
+// What is applied after the record of a node was looked up may bring another one: it does not make the
+// one that was found as new as what the node has applied.
+func TestRecordIsAsOldAsWhenItWasLookedUp(t *testing.T) {
+	n := newNode("n1", "n2", "n3")
+	n.cfg.Cluster = applying{n.cluster}
+	again := from("n2", func(f *peer.Facts) { f.Incarnation, f.Progress = "new", n.cluster.applied+1 })
+	if n.Replaced(again) {
+		t.Error("a member that was added again counts as replaced")
+	}
+	if again.Progress = n.cluster.applied; !n.Replaced(again) {
+		t.Error("a member that lost its disk does not count as replaced")
+	}
+}
+
 // The only voter is ahead of all others, unless an older copy of it was put back. Where nodes have no
 // credential, what a probe says is no proof.
 func TestOnlyVoterThatIsBehindStops(t *testing.T) {
