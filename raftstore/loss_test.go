@@ -220,7 +220,7 @@ func (c *cluster) copied(id, part, to string) {
 	c.ready()
 }
 
-func restore(t *testing.T, from, dir string) {
+func restore(t testing.TB, from, dir string) {
 	t.Helper()
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)

@@ -231,17 +231,21 @@ func TestUnreadAcknowledgementOfAnOlderCopy(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems do not tell of an end behind unread input")
 	}
+	t.Parallel()
 	for range 10 {
-		if unreadAcknowledgement(t) {
+		if unreadAcknowledgement(already{t}) {
 			return
 		}
 	}
 	t.Fatal("a request was always on its way when answers were held")
 }
 
+// already is a test that runs beside others already, and starts more than one cluster.
+type already struct{ testing.TB }
+
 // unreadAcknowledgement reports whether the story took place. It does not if an answer is held that the
 // leader waits for before it sends the entry.
-func unreadAcknowledgement(t *testing.T) bool {
+func unreadAcknowledgement(t testing.TB) bool {
 	w := newWires()
 	c := newCluster(t, 3, w.option, func(cfg *Config) {
 		if cfg.NodeID == "n1" { // as one that hangs, it does not notice that it is alone
