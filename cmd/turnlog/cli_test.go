@@ -80,7 +80,7 @@ func TestStatuses(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, t.TempDir(), "--max-message-bytes", "1KiB", "--max-append-bytes", "2KiB")
 	n.ok("append", "s", "x", "--id", "x")
-	absent := cli{t, freePorts(t, 1)[0]}
+	absent := shell{t, freePorts(t, 1)[0]}
 	absent.fails(exitFailed, "turnlog dev", "read", "s", "--timeout", "300ms")
 	absent.fails(exitFailed, "Nothing was changed", "append", "s", "y", "--timeout", "300ms")
 
@@ -146,7 +146,7 @@ func seedFork(n *node) string {
 // TestServeRefuses: settings that cannot work, or are not safe, start nothing.
 func TestServeRefuses(t *testing.T) {
 	t.Parallel()
-	c := cli{t, ""}
+	c := shell{t, ""}
 	file := func(text string) string {
 		name := filepath.Join(t.TempDir(), "turnlog.yaml")
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
@@ -191,7 +191,7 @@ func TestSettingsFromEverywhere(t *testing.T) {
 		"TURNLOG_DATA_DIR=/nowhere"},
 		"serve", "--data-dir", filepath.Join(dir, "data"), "--raft-addr", ports[2])
 	p.until("ready", func() bool { return isReady(ports[1]) })
-	c := cli{t, ports[0]}
+	c := shell{t, ports[0]}
 	if got := c.field("leader", "cluster", "status"); got != "from-file" {
 		t.Errorf("node id %s", got)
 	}
@@ -203,7 +203,7 @@ func TestSettingsFromEverywhere(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	c := cli{t, ""}
+	c := shell{t, ""}
 	got := c.ok("version")
 	if !strings.HasPrefix(got, "turnlog dev (") {
 		t.Errorf("version %q", got)

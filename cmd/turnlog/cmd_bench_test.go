@@ -13,7 +13,7 @@ import (
 
 // bench runs a benchmark without warm-up, for so long, or for longer on a machine that is too busy to
 // complete one operation of each workload in that time.
-func (c cli) bench(duration time.Duration, args ...string) string {
+func (c shell) bench(duration time.Duration, args ...string) string {
 	c.t.Helper()
 	for {
 		r := c.run(append([]string{"bench", "--warm-up", "0", "--duration", duration.String()}, args...)...)
@@ -77,7 +77,7 @@ func TestBenchTrials(t *testing.T) {
 		}
 		Verdicts []bench.Verdict
 	}
-	text := cli{t: t}.bench(time.Second, "growth", "shapes", "ttl", "--restart", "--messages", "300",
+	text := shell{t: t}.bench(time.Second, "growth", "shapes", "ttl", "--restart", "--messages", "300",
 		"--sessions", "20", "--clients", "8", "--interval", "50ms", "--window", "300ms", "--json", "--write", page)
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatalf("%v: %s", err, text)

@@ -108,10 +108,3 @@ func levelOf(n *turn.Node) string {
 	}
 	return fmt.Sprint(n.Level)
 }
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}

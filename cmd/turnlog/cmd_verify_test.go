@@ -33,7 +33,7 @@ func verifyJSON(t *testing.T, r result) verifyOutcome {
 }
 
 func TestVerifyList(t *testing.T) {
-	c := cli{t, "127.0.0.1:1"}
+	c := shell{t, "127.0.0.1:1"}
 	table := c.ok("verify", "--list")
 	var cases []struct {
 		Case, Incident, Proves string
@@ -78,10 +78,10 @@ func TestVerifyTurnlog(t *testing.T) {
 			}
 			start := time.Now()
 			killing := strings.Contains(tt.target, "kill-leader")
-			r := cli{t, "127.0.0.1:1"}.run(args...)
+			r := shell{t, "127.0.0.1:1"}.run(args...)
 			o := verifyJSON(t, r)
 			for tries := 0; killing && strings.HasSuffix(o.Note, " 0 times") && tries < 5; tries++ {
-				r = cli{t, "127.0.0.1:1"}.run(args...) // the cases were over before there was a leader to kill
+				r = shell{t, "127.0.0.1:1"}.run(args...) // the cases were over before there was a leader to kill
 				o = verifyJSON(t, r)
 			}
 			if r.status != exitOK || !o.Holds {
@@ -129,7 +129,7 @@ func TestVerifyEveryAPI(t *testing.T) {
 
 // TestVerifyVerdicts: what is required decides the exit status.
 func TestVerifyVerdicts(t *testing.T) {
-	c := cli{t, "127.0.0.1:1"}
+	c := shell{t, "127.0.0.1:1"}
 	junit := filepath.Join(t.TempDir(), "contract.xml")
 	c.ok("verify", "memory:", "--gate", "sequential,conflict", "--require", "conflict", "--seed", "7")
 	c.ok("verify", "memory:", "--case", "restart/stop,roundtrip", "--require", "sequential")
@@ -167,7 +167,7 @@ func TestVerifyVerdicts(t *testing.T) {
 }
 
 func TestVerifyUsage(t *testing.T) {
-	c := cli{t, "127.0.0.1:1"}
+	c := shell{t, "127.0.0.1:1"}
 	for _, args := range [][]string{
 		{}, {"memory:", "more"}, {"memory:", "--gate", "nosuch"}, {"memory:", "--case", "nosuch"},
 		{"memory:", "--require", "nosuch"},

@@ -18,7 +18,7 @@ import (
 func limited(t *testing.T, descriptors int) *node {
 	t.Helper()
 	ports := freePorts(t, 3)
-	n := &node{http: ports[1], cli: cli{t, ports[0]}}
+	n := &node{http: ports[1], shell: shell{t, ports[0]}}
 	n.args = []string{"-c", `ulimit -n "$0" && exec "$@"`, fmt.Sprint(descriptors), binary,
 		"serve", "--data-dir", t.TempDir(), "--resp-addr", ports[0], "--http-addr", ports[1], "--raft-addr", ports[2]}
 	n.process = startCommand(t, nil, exec.Command("sh", n.args...))

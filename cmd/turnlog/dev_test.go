@@ -21,7 +21,7 @@ func TestDev(t *testing.T) {
 	dev := startProcess(t, nil, args...)
 	ready := func() bool { return strings.Contains(dev.text(), "Ctrl-C stops the cluster") }
 	dev.until("ready", ready)
-	at := func(i int) cli { return cli{t, fmt.Sprintf("127.0.0.1:%d", base+10*i)} }
+	at := func(i int) shell { return shell{t, fmt.Sprintf("127.0.0.1:%d", base+10*i)} }
 
 	text, want := conversations(60)
 	follower := 0

@@ -82,7 +82,7 @@ func TestQuickStart(t *testing.T) {
 		})
 		command = strings.ReplaceAll(command, "bin/turnlog", binary)
 		if strings.Contains(command, "PID-OF-THE-LEADER") {
-			leader := cli{t, fmt.Sprintf("127.0.0.1:%d", base)}.field("leader", "cluster", "status")
+			leader := shell{t, fmt.Sprintf("127.0.0.1:%d", base)}.field("leader", "cluster", "status")
 			pid := regexp.MustCompile(leader + ` .*pid (\d+)`).FindStringSubmatch(dev.text())
 			command = strings.ReplaceAll(command, "PID-OF-THE-LEADER", pid[1])
 		}

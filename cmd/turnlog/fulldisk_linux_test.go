@@ -55,31 +55,31 @@ func fillUp(t *testing.T, dir string, leave int64) (release func()) {
 
 // post sends a request to a node's HTTP API and returns the status and the answer.
 func (n *node) post(method, path, body string) (int, string) {
-	n.cli.t.Helper()
+	n.shell.t.Helper()
 	req, err := http.NewRequest(method, "http://"+n.http+path, strings.NewReader(body))
 	if err != nil {
-		n.cli.t.Fatal(err)
+		n.shell.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		n.cli.t.Fatal(err)
+		n.shell.t.Fatal(err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
-		n.cli.t.Fatal(err)
+		n.shell.t.Fatal(err)
 	}
 	return res.StatusCode, string(text)
 }
 
 // append1MiB appends a message of 1 MiB.
 func (n *node) append1MiB(session string) (int, string) {
-	n.cli.t.Helper()
+	n.shell.t.Helper()
 	data, err := json.Marshal(map[string]any{"messages": []any{map[string]any{"data": string(bytes.Repeat([]byte("x"),
 		1<<20))}}})
 	if err != nil {
-		n.cli.t.Fatal(err)
+		n.shell.t.Fatal(err)
 	}
 	return n.post("POST", "/v1/sessions/"+session+"/messages", string(data))
 }
@@ -135,7 +135,7 @@ func startNodes(t *testing.T, dirs ...string) []*node {
 	var nodes []*node
 	for i, dir := range dirs {
 		a := addrs[3*i:]
-		n := &node{http: a[1], cli: cli{t, a[0]}}
+		n := &node{http: a[1], shell: shell{t, a[0]}}
 		n.args = []string{"serve", "--node-id", fmt.Sprint("n", i+1), "--data-dir", dir, "--initial-cluster",
 			strings.Join(cluster, ","),
 			"--resp-addr", a[0], "--http-addr", a[1], "--raft-addr", a[2], "--memory-budget", "128MiB"}
@@ -206,7 +206,7 @@ func byRole(nodes []*node) (leader *node, followers []*node) {
 		}
 	}
 	if leader == nil {
-		nodes[0].cli.t.Fatalf("the leader %q is not one of the nodes", id)
+		nodes[0].shell.t.Fatalf("the leader %q is not one of the nodes", id)
 	}
 	return leader, followers
 }

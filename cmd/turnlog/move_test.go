@@ -149,7 +149,7 @@ type moved struct {
 	Findings []migrate.Finding
 }
 
-func (c cli) move(status int, args ...string) (m moved) {
+func (c shell) move(status int, args ...string) (m moved) {
 	c.t.Helper()
 	r := c.run(append(args, "--json")...)
 	if r.status != status {
@@ -368,7 +368,7 @@ func TestImportOfALivingRedis(t *testing.T) {
 	dev := startProcess(t, nil, "dev", "--data-dir", t.TempDir(), "--port-base", strconv.Itoa(base))
 	dev.until("ready", func() bool { return strings.Contains(dev.text(), "Ctrl-C stops the cluster") })
 	addrs := fmt.Sprintf("127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", base, base+10, base+20)
-	c := cli{t, addrs}
+	c := shell{t, addrs}
 	fill(t, from, 20_000)
 	longValues(t, from, 50_000)
 	total := from.DBSize(t.Context()).Val()

@@ -196,7 +196,7 @@ func (s *secured) members(flags func(id string) []string) (nodes []*node) {
 	resp, web, raft := freePorts(s.t, 3), freePorts(s.t, 3), freePorts(s.t, 3)
 	for i := range 3 {
 		id := fmt.Sprint("n", i+1)
-		n := &node{http: web[i], cli: cli{s.t, resp[i]}}
+		n := &node{http: web[i], shell: shell{s.t, resp[i]}}
 		n.args = append([]string{"serve", "--node-id", id, "--data-dir", s.file("data-" + id),
 			"--resp-addr", resp[i], "--http-addr", web[i], "--raft-addr", raft[i],
 			"--initial-cluster", fmt.Sprintf("n1=%s,n2=%s,n3=%s", raft[0], raft[1], raft[2])}, flags(id)...)

@@ -89,3 +89,17 @@ func (a *app) writeMessages(w io.Writer, ms []turn.Message) error {
 	}
 	return nil
 }
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

@@ -45,16 +45,16 @@ type result struct {
 	stdout, stderr string
 }
 
-// cli runs the program with arguments against the server at addr.
-type cli struct {
+// shell runs the program with arguments against the server at addr.
+type shell struct {
 	t    *testing.T
 	addr string
 }
 
-func (c cli) run(args ...string) result { return c.pipe("", args...) }
+func (c shell) run(args ...string) result { return c.pipe("", args...) }
 
 // pipe runs the program with standard input.
-func (c cli) pipe(stdin string, args ...string) result {
+func (c shell) pipe(stdin string, args ...string) result {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), binary, args...)
 	cmd.Env = append(cleanEnv(), "TURNLOG_ADDR="+c.addr)
@@ -69,7 +69,7 @@ func (c cli) pipe(stdin string, args ...string) result {
 }
 
 // ok runs a command that must succeed and returns its output.
-func (c cli) ok(args ...string) string {
+func (c shell) ok(args ...string) string {
 	c.t.Helper()
 	r := c.run(args...)
 	if r.status != 0 {
@@ -79,7 +79,7 @@ func (c cli) ok(args ...string) string {
 }
 
 // fails runs a command that must end with a status and say something.
-func (c cli) fails(status int, says string, args ...string) {
+func (c shell) fails(status int, says string, args ...string) {
 	c.t.Helper()
 	r := c.run(args...)
 	if r.status != status || !strings.Contains(r.stderr, says) {
@@ -88,7 +88,7 @@ func (c cli) fails(status int, says string, args ...string) {
 }
 
 // field returns a field of the JSON object that a command writes.
-func (c cli) field(name string, args ...string) string {
+func (c shell) field(name string, args ...string) string {
 	c.t.Helper()
 	var object map[string]any
 	if err := json.Unmarshal([]byte(c.ok(append([]string{"--json"}, args...)...)), &object); err != nil {
@@ -186,7 +186,7 @@ func (p *process) stop(s os.Signal) int {
 // node is a single `turnlog serve`.
 type node struct {
 	*process
-	cli
+	shell
 	http string
 	args []string
 }
@@ -198,7 +198,7 @@ func startNode(t *testing.T, dir string, more ...string) *node {
 	n := &node{http: ports[1]}
 	n.args = append([]string{"serve", "--data-dir", dir, "--resp-addr", ports[0], "--http-addr", ports[1],
 		"--raft-addr", ports[2]}, more...)
-	n.cli = cli{t, ports[0]}
+	n.shell = shell{t, ports[0]}
 	n.start(t)
 	return n
 }

@@ -19,13 +19,13 @@ import (
 
 // secured is a directory with everything that a protected cluster needs.
 type secured struct {
-	cli
+	shell
 	dir     string
 	secrets map[string]string
 }
 
 func newSecured(t *testing.T) *secured {
-	s := &secured{cli: cli{t, ""}, dir: t.TempDir(), secrets: make(map[string]string)}
+	s := &secured{shell: shell{t, ""}, dir: t.TempDir(), secrets: make(map[string]string)}
 	s.ok("cert", "ca", "--dir", s.dir)
 	for _, id := range []string{"n1", "n2", "n3", "n4"} {
 		s.ok("cert", "node", id, "--dir", s.dir, "--host", "127.0.0.1", "--host", "localhost")
@@ -200,7 +200,7 @@ func TestProtectedCluster(t *testing.T) {
 }
 
 func TestUserCommand(t *testing.T) {
-	c := cli{t, ""}
+	c := shell{t, ""}
 	file := filepath.Join(t.TempDir(), "users.yaml")
 	f := []string{"--file", file}
 	if r := c.pipe("pass word\n",
@@ -236,7 +236,7 @@ func TestUserCommand(t *testing.T) {
 }
 
 func TestCertCommand(t *testing.T) {
-	c, dir := cli{t, ""}, t.TempDir()
+	c, dir := shell{t, ""}, t.TempDir()
 	c.fails(exitFailed, "turnlog cert ca", "cert", "node", "n1", "--host", "h", "--dir", dir)
 	c.ok("cert", "ca", "--dir", dir)
 	c.fails(exitFailed, "--force", "cert", "ca", "--dir", dir)
@@ -250,7 +250,7 @@ func TestCertCommand(t *testing.T) {
 
 // What would expose the node is refused, with what to set.
 func TestServeRefusesToBeOpen(t *testing.T) {
-	c := cli{t, ""}
+	c := shell{t, ""}
 	c.fails(exitUsage, "set users-file, tls-cert and tls-key", "serve", "--resp-addr", "0.0.0.0:1")
 	c.fails(exitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"), "--data-dir",
 		t.TempDir())
