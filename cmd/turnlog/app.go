@@ -19,6 +19,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	version        string
 
 	addr      string
 	namespace string

@@ -54,7 +54,7 @@ func (a *app) benchServers(ctx context.Context, f *benchFlags, trials []bench.Tr
 	show := newBenchShow(a)
 	defer show.close()
 	r := bench.Report{
-		Date: time.Now(), Version: version, Command: "turnlog " + strings.Join(os.Args[1:], " "),
+		Date: time.Now(), Version: a.version, Command: "turnlog " + strings.Join(os.Args[1:], " "),
 		Machine: bench.DescribeMachine(f.standard.dir),
 	}
 	if f.standard.commit != "" {

@@ -23,9 +23,9 @@ func (a *app) versionCommand() *cobra.Command {
 // writeVersion is also what the flag --version does.
 func (a *app) writeVersion() error {
 	if a.json {
-		return a.writeJSON(map[string]string{"version": version, "commit": revision(), "go": runtime.Version()})
+		return a.writeJSON(map[string]string{"version": a.version, "commit": revision(), "go": runtime.Version()})
 	}
-	_, err := fmt.Fprintf(a.stdout, "turnlog %s (%s, %s, %s/%s)\n", version, revision(), runtime.Version(), runtime.GOOS,
+	_, err := fmt.Fprintf(a.stdout, "turnlog %s (%s, %s, %s/%s)\n", a.version, revision(), runtime.Version(), runtime.GOOS,
 		runtime.GOARCH)
 	return err
 }

@@ -148,5 +148,6 @@ func TestFlagsNameTheirArguments(t *testing.T) {
 			walk(c)
 		}
 	}
-	walk((&app{getenv: func(string) string { return "" }}).root())
+	a := &app{getenv: func(string) string { return "" }}
+	walk(a.root())
 }

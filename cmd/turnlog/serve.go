@@ -24,11 +24,11 @@ func (a *app) serve(ctx context.Context, cfg *config.Config) error {
 	}
 	reloads, stop := catchReloads()
 	defer stop()
-	n, err := openNode(cfg, log)
+	n, err := openNode(cfg, log, a.version)
 	if err != nil {
 		return fmt.Errorf("the node cannot start: %w", err)
 	}
-	log.Info("turnlog", "version", version, "node", cfg.NodeID, "data", cfg.DataDir,
+	log.Info("turnlog", "version", a.version, "node", cfg.NodeID, "data", cfg.DataDir,
 		"resp", n.RESPAddr(), "http", n.HTTPAddr(), "raft", cfg.RaftAddr)
 	if err := n.Run(ctx, reloads); err != nil {
 		return fmt.Errorf("the node stopped: %w", err)
@@ -50,7 +50,7 @@ func newLogger(w io.Writer, cfg *config.Config) (*slog.Logger, error) {
 }
 
 // openNode opens the node, and sets what holds for the whole process.
-func openNode(cfg *config.Config, log *slog.Logger) (_ *nodes.Node, err error) {
+func openNode(cfg *config.Config, log *slog.Logger, version string) (_ *nodes.Node, err error) {
 	limit, err := descriptors.Limit()
 	if err != nil {
 		return nil, err
