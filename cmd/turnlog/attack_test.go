@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 // These attack the program as it comes, with nothing configured.
@@ -77,7 +79,7 @@ func TestAdministrationOnThisMachine(t *testing.T) {
 	if err := os.Chmod(token, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	n.fails(exitUnknown, "admin token", "cluster", "checksum")
+	n.fails(cli.ExitUnknown, "admin token", "cluster", "checksum")
 }
 
 // TestExportIsForItsOwner: what people said is not written for others to read.
@@ -100,7 +102,7 @@ func TestAdministrationKeepsToItsTimeout(t *testing.T) {
 	}
 	defer silent.Close()
 	n := startNode(t, t.TempDir(), "--http-advertise", silent.Addr().String())
-	n.fails(exitUnknown, "UNKNOWN_OUTCOME", "cluster", "checksum", "--timeout", "300ms")
+	n.fails(cli.ExitUnknown, "UNKNOWN_OUTCOME", "cluster", "checksum", "--timeout", "300ms")
 }
 
 // TestImpostorGetsNoToken: another program of this machine, asked in place of a node,
@@ -117,7 +119,7 @@ func TestImpostorGetsNoToken(t *testing.T) {
 	}))
 	defer impostor.Close()
 	n := startNode(t, t.TempDir(), "--http-advertise", impostor.Listener.Addr().String())
-	n.fails(exitUnknown, "names "+token, "cluster", "checksum")
+	n.fails(cli.ExitUnknown, "names "+token, "cluster", "checksum")
 	if len(heard) == 0 {
 		t.Error("it was not even asked")
 	}

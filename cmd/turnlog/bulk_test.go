@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/bulk"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/jsonl"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -24,7 +27,7 @@ func conversations(n int) (text []byte, want map[string][]turn.NewMessage) {
 		if i == 3 {
 			key = "not \xff UTF-8\x00"
 		}
-		text = appendLineStart(text, key, nil)
+		text = jsonl.AppendLineStart(text, key, nil)
 		for j := range r.IntN(40) {
 			m := turn.NewMessage{ID: fmt.Sprintf("%d#%d", i, j),
 				Data: fmt.Appendf(nil, `{"role":"user", "content":"<%d> é\u00e9\/ %x",  "id":"%d#%d"}`, r.Int(),
@@ -39,7 +42,7 @@ func conversations(n int) (text []byte, want map[string][]turn.NewMessage) {
 				text = fmt.Appendf(text, `{"id":%q,"data": %s }`, m.ID, m.Data)
 			case 2: // no JSON
 				m.Data = []byte{0, 255, byte(j), '\n'}
-				text = appendMessage(text, &turn.Message{Seq: 99, Time: 1, ID: m.ID, Data: m.Data})
+				text = jsonl.AppendMessage(text, &turn.Message{Seq: 99, Time: 1, ID: m.ID, Data: m.Data})
 			}
 			want[key] = append(want[key], m)
 		}
@@ -53,12 +56,12 @@ func parseExport(t *testing.T, text []byte) (got map[string][]turn.NewMessage, k
 	t.Helper()
 	got = map[string][]turn.NewMessage{}
 	for l := range bytes.Lines(text) {
-		parsed, err := parseLine(l)
+		parsed, err := jsonl.ParseLine(l)
 		if err != nil {
 			t.Fatalf("%v in %s", err, l)
 		}
-		got[parsed.session] = parsed.messages
-		keys = append(keys, parsed.session)
+		got[parsed.Session] = parsed.Messages
+		keys = append(keys, parsed.Session)
 	}
 	return got, keys
 }
@@ -98,19 +101,20 @@ func TestImportExport(t *testing.T) {
 		messages += len(ms)
 	}
 
-	var totals importTotals
-	importing := func(args ...string) importTotals {
+	var totals bulk.ImportTotals
+	importing := func(args ...string) bulk.ImportTotals {
 		t.Helper()
-		totals = importTotals{}
+		totals = bulk.ImportTotals{}
 		if err := json.Unmarshal([]byte(n.ok(append([]string{"--json", "import"}, args...)...)), &totals); err != nil {
 			t.Fatal(err)
 		}
 		return totals
 	}
-	if got := importing(zipFile); got != (importTotals{150, int64(messages), 0, 0}) {
+	if got := importing(zipFile); got != (bulk.ImportTotals{Sessions: 150, Added: int64(messages)}) {
 		t.Fatalf("import: %+v, want %d messages", got, messages)
 	}
-	if got := importing(plainFile, "--workers", "3"); got != (importTotals{150, 0, int64(messages), 0}) {
+	known := bulk.ImportTotals{Sessions: 150, Duplicates: int64(messages)}
+	if got := importing(plainFile, "--workers", "3"); got != known {
 		t.Fatalf("second import: %+v", got)
 	}
 
@@ -151,7 +155,7 @@ func TestImportLongSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, t.TempDir())
 	line := func(count int) string {
-		text := appendLineStart(nil, "long", nil)
+		text := jsonl.AppendLineStart(nil, "long", nil)
 		for i := range count {
 			if i > 0 {
 				text = append(text, ',')
@@ -184,7 +188,7 @@ func TestImportBadLines(t *testing.T) {
 	const bad = `{"session":"bad","messages":[{"data":1},{"data":2,"data_base64":""}]}`
 
 	r := n.pipe(good(1)+"\n\n"+bad+"\n"+good(2), "import", "-")
-	if r.status != exitUsage || !strings.Contains(r.stderr, "line 3: message 2: both data and data_base64") ||
+	if r.status != cli.ExitUsage || !strings.Contains(r.stderr, "line 3: message 2: both data and data_base64") ||
 		!strings.Contains(r.stderr, "1 sessions, 2 messages added, 0 there already, 1 lines failed") {
 		t.Errorf("status %d, %s", r.status, r.stderr)
 	}
@@ -195,13 +199,13 @@ func TestImportBadLines(t *testing.T) {
 	tooLong := fmt.Sprintf(`{"session":"s3","messages":[{"data":"%s"}]}`, strings.Repeat("x", 5000))
 	r = n.pipe(strings.Join([]string{good(1), bad, tooLong, good(2), good(4)}, "\n"), "import", "-",
 		"--keep-going", "--json")
-	if r.status != exitUsage ||
+	if r.status != cli.ExitUsage ||
 		!strings.Contains(r.stdout, `"messages_added":4,"duplicates":2,"failed_lines":2`) {
 		t.Errorf("status %d, %s%s", r.status, r.stdout, r.stderr)
 	}
 	for _, text := range []string{"\x1f\x8b broken gzip", "[1,2]", "{", `{"session":"x","messages":[]}{}`,
 		`{"session":"x","messages":[{"id":"a","data":1},{"id":"a","data":1}]}`} {
-		if r := n.pipe(text, "import", "-"); r.status != exitUsage {
+		if r := n.pipe(text, "import", "-"); r.status != cli.ExitUsage {
 			t.Errorf("%q: status %d, %s", text, r.status, r.stderr)
 		}
 	}

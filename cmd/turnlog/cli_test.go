@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 // TestOneNode goes through the operations, and stops and restarts the node in
@@ -57,7 +59,7 @@ func TestOneNode(t *testing.T) {
 		t.Errorf("sessions of another namespace: %q", got)
 	}
 	n.ok("rm", "--prefix", "", "--yes")
-	n.fails(exitNotFound, "NOT_FOUND", "rm", "alice")
+	n.fails(cli.ExitNotFound, "NOT_FOUND", "rm", "alice")
 	if r := n.pipe("from standard input\n", "append", "carol"); r.status != 0 {
 		t.Error(r)
 	}
@@ -81,26 +83,26 @@ func TestStatuses(t *testing.T) {
 	n := startNode(t, t.TempDir(), "--max-message-bytes", "1KiB", "--max-append-bytes", "2KiB")
 	n.ok("append", "s", "x", "--id", "x")
 	absent := shell{t, freePorts(t, 1)[0]}
-	absent.fails(exitFailed, "turnlog dev", "read", "s", "--timeout", "300ms")
-	absent.fails(exitFailed, "Nothing was changed", "append", "s", "y", "--timeout", "300ms")
+	absent.fails(cli.ExitFailed, "turnlog dev", "read", "s", "--timeout", "300ms")
+	absent.fails(cli.ExitFailed, "Nothing was changed", "append", "s", "y", "--timeout", "300ms")
 
-	n.fails(exitCondition, "at revision 1", "append", "s", "y", "--expect", "0")
-	n.fails(exitCondition, "ID_REUSED", "append", "s", "y", "--id", "x")
-	n.fails(exitCondition, "EXISTS", "fork", "s", "s2", "--expect", "1", "--json", "--at", "1", "--addr", seedFork(n))
+	n.fails(cli.ExitCondition, "at revision 1", "append", "s", "y", "--expect", "0")
+	n.fails(cli.ExitCondition, "ID_REUSED", "append", "s", "y", "--id", "x")
+	n.fails(cli.ExitCondition, "EXISTS", "fork", "s", "s2", "--expect", "1", "--json", "--at", "1", "--addr", seedFork(n))
 	for _, args := range [][]string{{"info", "absent"}, {"expire", "absent", "1h"}, {"fork", "absent", "new"},
 		{"rm", "absent"}, {"cluster", "remove", "absent"}} {
-		n.fails(exitNotFound, "NOT_FOUND", args...)
+		n.fails(cli.ExitNotFound, "NOT_FOUND", args...)
 	}
 	for _, args := range [][]string{{"read", "absent"}, {"pop", "absent"}, {"trim", "absent", "--keep", "1"},
 		{"clear", "absent"}, {"meta", "absent"}, {"expire", "absent", "--never"}, {"export", "absent"}} {
 		n.ok(args...)
 	}
 	n.ok("append", "ids", "a", "--id", "a")
-	n.fails(exitCondition, "one by one", "append", "ids", "a", "b", "--id", "a", "--id", "b")
-	n.fails(exitCondition, "read it again", "append", "ids", "b", "--expect", "0")
-	n.fails(exitUsage, "TOO_LARGE", "append", "s", strings.Repeat("x", 1025))
-	n.fails(exitUsage, "TOO_LARGE", "append", strings.Repeat("k", 513), "x")
-	n.fails(exitUsage, "key is empty", "append", "", "x")
+	n.fails(cli.ExitCondition, "one by one", "append", "ids", "a", "b", "--id", "a", "--id", "b")
+	n.fails(cli.ExitCondition, "read it again", "append", "ids", "b", "--expect", "0")
+	n.fails(cli.ExitUsage, "TOO_LARGE", "append", "s", strings.Repeat("x", 1025))
+	n.fails(cli.ExitUsage, "TOO_LARGE", "append", strings.Repeat("k", 513), "x")
+	n.fails(cli.ExitUsage, "key is empty", "append", "", "x")
 	for _, args := range [][]string{
 		{"nonsense"}, {"append"}, {"read", "s", "--nonsense"}, {"read", "s", "--last", "x"},
 		{"read", "s", "--last", "-1"},
@@ -118,7 +120,7 @@ func TestStatuses(t *testing.T) {
 		{"read", "s", "--timeout", "0s"},
 		{"import", "no such file"}, {"dev", "--nodes", "2"}, {"dev", "extra"},
 	} {
-		n.fails(exitUsage, "turnlog: ", args...)
+		n.fails(cli.ExitUsage, "turnlog: ", args...)
 	}
 	for says, args := range map[string][]string{
 		`turnlog: --expect "foo": must be a revision`: {"append", "s", "x", "--expect", "foo"},
@@ -127,7 +129,7 @@ func TestStatuses(t *testing.T) {
 		`turnlog: --ttl "1": must be a duration`:      {"append", "s", "x", "--ttl", "1"},
 		`turnlog: --last -1: must not be negative`:    {"read", "s", "--last", "-1"},
 	} {
-		n.fails(exitUsage, says, args...)
+		n.fails(cli.ExitUsage, says, args...)
 		if r := n.run(args...); strings.Contains(r.stderr, "strconv") {
 			t.Errorf("%q: %s", args, r.stderr)
 		}
@@ -167,12 +169,12 @@ func TestServeRefuses(t *testing.T) {
 		{"unknown flag", []string{"--data", "x"}},
 		{"unknown command", []string{"extra"}},
 	} {
-		c.fails(exitUsage, bad.says, append([]string{"serve", "--data-dir", t.TempDir()}, bad.args...)...)
+		c.fails(cli.ExitUsage, bad.says, append([]string{"serve", "--data-dir", t.TempDir()}, bad.args...)...)
 	}
 	taken := startNode(t, t.TempDir())
-	c.fails(exitFailed, "address already in use", "serve", "--data-dir", t.TempDir(), "--resp-addr", taken.addr)
+	c.fails(cli.ExitFailed, "address already in use", "serve", "--data-dir", t.TempDir(), "--resp-addr", taken.addr)
 	ports := freePorts(t, 3)
-	c.fails(exitFailed, taken.args[2], "serve", "--data-dir", taken.args[2], "--resp-addr", ports[0], "--http-addr",
+	c.fails(cli.ExitFailed, taken.args[2], "serve", "--data-dir", taken.args[2], "--resp-addr", ports[0], "--http-addr",
 		ports[1], "--raft-addr", ports[2])
 }
 
@@ -195,7 +197,7 @@ func TestSettingsFromEverywhere(t *testing.T) {
 	if got := c.field("leader", "cluster", "status"); got != "from-file" {
 		t.Errorf("node id %s", got)
 	}
-	c.fails(exitUsage, "TOO_LARGE", "append", "s", strings.Repeat("x", 2000))
+	c.fails(cli.ExitUsage, "TOO_LARGE", "append", "s", strings.Repeat("x", 2000))
 	if status := p.stop(syscall.SIGINT); status != 0 {
 		t.Errorf("SIGINT: status %d", status)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 // limited starts a node that may have so many open files.
@@ -93,7 +95,7 @@ func TestTooFewDescriptors(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("it does not end")
 	}
-	if text := n.text(); n.cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(text, "64 open files") ||
+	if text := n.text(); n.cmd.ProcessState.ExitCode() != cli.ExitFailed || !strings.Contains(text, "64 open files") ||
 		!strings.Contains(text, "ulimit -n") {
 		t.Errorf("status %d: %s", n.cmd.ProcessState.ExitCode(), text)
 	}

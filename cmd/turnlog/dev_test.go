@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 // TestDev: three processes by one command; import through a follower; kill one;
@@ -40,8 +42,8 @@ func TestDev(t *testing.T) {
 	}
 
 	// The same data directory and ports cannot be used twice, and say why.
-	at(0).fails(exitFailed, "--port-base", args...)
-	at(0).fails(exitUsage, "3 nodes with port base", "dev", "--data-dir", dir, "--port-base", strconv.Itoa(base),
+	at(0).fails(cli.ExitFailed, "--port-base", args...)
+	at(0).fails(cli.ExitUsage, "3 nodes with port base", "dev", "--data-dir", dir, "--port-base", strconv.Itoa(base),
 		"--nodes", "1")
 
 	// A node that dies is reported; the others go on.
@@ -107,7 +109,7 @@ func TestTail(t *testing.T) {
 	}
 	done := time.Now()
 	n.stop(syscall.SIGKILL)
-	n.fails(exitFailed, "stopped after seq", "tail", "s", "--after", "5", "--timeout", "500ms")
+	n.fails(cli.ExitFailed, "stopped after seq", "tail", "s", "--after", "5", "--timeout", "500ms")
 	if time.Since(done) > 15*time.Second {
 		t.Error("a tail without a cluster does not end")
 	}

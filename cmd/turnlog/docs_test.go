@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -75,7 +76,7 @@ func TestQuickStart(t *testing.T) {
 	ports := regexp.MustCompile(`\b7[34]\d\d\b`)
 	times := regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}`)
 
-	for _, step := range session(t, "../../README.md", "## Quick start") {
+	for _, step := range shown(t, "../../README.md", "## Quick start") {
 		command := ports.ReplaceAllStringFunc(step.command, func(port string) string {
 			n, _ := strconv.Atoi(port)
 			return strconv.Itoa(base + n - 7379)
@@ -102,8 +103,8 @@ func TestQuickStart(t *testing.T) {
 // step is a command that a page shows, and the output that it shows for it.
 type step struct{ command, output string }
 
-// session returns the commands of the first block behind a heading, each behind a $.
-func session(t *testing.T, page, heading string) (steps []step) {
+// shown returns the commands of the first block behind a heading, each behind a $.
+func shown(t *testing.T, page, heading string) (steps []step) {
 	t.Helper()
 	_, after, _ := strings.Cut(string(read(t, page)), "\n"+heading+"\n")
 	_, block, _ := strings.Cut(after, "\n```\n")
@@ -148,6 +149,6 @@ func TestFlagsNameTheirArguments(t *testing.T) {
 			walk(c)
 		}
 	}
-	a := &app{getenv: func(string) string { return "" }}
-	walk(a.root())
+	a := &cli.App{Getenv: func(string) string { return "" }}
+	walk(root(a))
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 // smallDisk is a disk of some MiB of its own, or the end of the test where the
@@ -109,7 +111,7 @@ func TestFullDiskIsEmptiedOverTheAPI(t *testing.T) {
 	if ok, why := n.readiness(); ok || !strings.Contains(why, "kept in reserve") {
 		t.Errorf("ready: %v %s", ok, why)
 	}
-	n.fails(exitFailed, "Nothing was changed. Delete or trim", "append", "new", "x")
+	n.fails(cli.ExitFailed, "Nothing was changed. Delete or trim", "append", "new", "x")
 	if got := n.ok("read", "s0", "--raw"); len(got) < 1<<20 {
 		t.Errorf("%d bytes are read", len(got))
 	}
@@ -166,7 +168,7 @@ func TestFullDisksOfACluster(t *testing.T) {
 				strings.Contains(why, "kept in reserve")
 		})
 		began := time.Now()
-		n.fails(exitFailed, "kept in reserve", "append", "a", "x", "--timeout", "2s")
+		n.fails(cli.ExitFailed, "kept in reserve", "append", "a", "x", "--timeout", "2s")
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("a write is rejected after %v", took)
 		}

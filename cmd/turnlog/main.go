@@ -4,9 +4,11 @@ package main
 
 import (
 	"os"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 func main() {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, version: version}
-	os.Exit(a.execute(a.root(), os.Args[1:]))
+	a := &cli.App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Version: version}
+	os.Exit(a.Execute(root(a), os.Args[1:]))
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/faultproxy"
 	"github.com/turnlog/turnlog/internal/migrate"
 )
@@ -304,7 +305,7 @@ func TestImportFindings(t *testing.T) {
 	to.RPush(ctx, "grows", "1", "2")
 	through := typeForger(t, from, "zset", "ReJSON-RL")
 
-	got := n.move(exitFailed, "import", "redis://"+through+"/0")
+	got := n.move(cli.ExitFailed, "import", "redis://"+through+"/0")
 	want := map[string]migrate.Verdict{"too long": migrate.Refused, "too long within": migrate.Refused,
 		strings.Repeat("k", 600): migrate.Refused,
 		"":                       migrate.Refused, "module": migrate.Unsupported, "grouped": migrate.Groups,
@@ -416,10 +417,10 @@ func TestImportIntoProtectedCluster(t *testing.T) {
 	if err := os.WriteFile(password, []byte("p/w d\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitUsage, "can see",
+	s.fails(cli.ExitUsage, "can see",
 		append([]string{"import", "redis://:p%2Fw%20d@" + from.Options().Addr}, s.as("root")...)...)
 
-	got := s.move(exitFailed, append([]string{"import", url, "--no-verify", "--redis-password-file", password},
+	got := s.move(cli.ExitFailed, append([]string{"import", url, "--no-verify", "--redis-password-file", password},
 		s.as("bot")...)...)
 	if got.Keys["copied"] != 1 || len(got.Findings) != 1 || got.Findings[0].Key != "other" ||
 		!strings.Contains(got.Findings[0].Reason, "NOPERM") {
@@ -433,6 +434,6 @@ func TestImportIntoProtectedCluster(t *testing.T) {
 	if err := os.WriteFile(wrong, []byte("wrong"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitFailed, "WRONGPASS",
+	s.fails(cli.ExitFailed, "WRONGPASS",
 		append([]string{"import", url, "--redis-password-file", wrong}, s.as("root")...)...)
 }

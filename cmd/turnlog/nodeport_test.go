@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/auth/certs"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/peer"
@@ -184,7 +185,7 @@ func TestNodePortOfANodeAlone(t *testing.T) {
 	if facts, err := i.Probe(t.Context(), n.raft()); err == nil || facts != (peer.Facts{}) {
 		t.Errorf("it is told %+v, %v", facts, err)
 	}
-	s.fails(exitUsage, "--cluster-secret-file", append(as, "cluster", "join", "n2", "127.0.0.1:1")...)
+	s.fails(cli.ExitUsage, "--cluster-secret-file", append(as, "cluster", "join", "n2", "127.0.0.1:1")...)
 	if got := s.ok(append(as, "read", "alice", "--raw")...); got != "a secret\n" {
 		t.Errorf("read %q", got)
 	}
@@ -211,7 +212,7 @@ func (s *secured) members(flags func(id string) []string) (nodes []*node) {
 }
 
 func (s *secured) clusterSecret(name string) string {
-	if err := makeClusterSecret(s.file(name)); err != nil {
+	if err := cli.MakeClusterSecret(s.file(name)); err != nil {
 		s.t.Fatal(err)
 	}
 	return s.file(name)
@@ -310,7 +311,7 @@ func TestSecretIsIntroduced(t *testing.T) {
 	t.Parallel()
 	s := newSecured(t)
 	users := []string{"--users-file", s.file("users.yaml")}
-	s.fails(exitUsage, "cluster-secret-file",
+	s.fails(cli.ExitUsage, "cluster-secret-file",
 		append([]string{"serve", "--join", "--data-dir", s.file("x")}, users...)...)
 	secret := s.clusterSecret("cluster-secret")
 	with := func(file string, optional bool) []string {
@@ -362,11 +363,11 @@ func TestSecretIsIntroduced(t *testing.T) {
 	if err := os.Chmod(next, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitFailed, "chmod 600", append([]string{"serve", "--data-dir", s.file("y")}, with(next, false)...)...)
+	s.fails(cli.ExitFailed, "chmod 600", append([]string{"serve", "--data-dir", s.file("y")}, with(next, false)...)...)
 	if err := os.WriteFile(s.file("short"), []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(exitFailed, "less than 32",
+	s.fails(cli.ExitFailed, "less than 32",
 		append([]string{"serve", "--data-dir", s.file("y")}, with(s.file("short"), false)...)...)
 }
 

@@ -4,6 +4,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 // adminAt makes a node that tells its clients another HTTP address than it has.
@@ -44,18 +46,18 @@ func TestAdminOutcomes(t *testing.T) {
 	}
 	n := adminAt(t, dying(t))
 	for _, c := range commands {
-		n.fails(exitUnknown, "may or may not have taken place", c...)
+		n.fails(cli.ExitUnknown, "may or may not have taken place", c...)
 		if r := n.run(append([]string{"--json"}, c...)...); !strings.Contains(r.stderr, `"outcome":"unknown"`) {
 			t.Errorf("%q: %s", c, r.stderr)
 		}
 	}
-	n.fails(exitUnknown, "not compared", "cluster", "checksum")
+	n.fails(cli.ExitUnknown, "not compared", "cluster", "checksum")
 	if r := n.run("cluster", "checksum"); strings.Contains(r.stderr, "change") {
 		t.Errorf("a comparison speaks of changes: %s", r.stderr)
 	}
 	n = adminAt(t, freePorts(t, 1)[0]) // where nothing listens
 	for _, c := range commands {
-		n.fails(exitFailed, "Nothing was changed", c...)
+		n.fails(cli.ExitFailed, "Nothing was changed", c...)
 	}
 }
 

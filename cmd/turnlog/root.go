@@ -5,6 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/admin"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/bulk"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/nodes"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/session"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/trials"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -19,7 +25,7 @@ const exitHelp = `Exit status:
   5  there is no such session (info, expire, fork, rm) or member (cluster
      remove); other commands find no messages in such a session, and end with 0`
 
-func (a *app) rootCommand() *cobra.Command {
+func rootCommand(a *cli.App) *cobra.Command {
 	showVersion := false
 	root := &cobra.Command{
 		Use:   "turnlog",
@@ -36,30 +42,30 @@ messages, committed on a majority of nodes before a client is told that it was s
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if showVersion {
-				return a.writeVersion()
+				return writeVersion(a)
 			}
 			return cmd.Help()
 		},
 	}
 	// Not cobra's own flag: it needs text/template, with which the linker drops no method (8 MB).
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return plainFlagError(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return cli.PlainFlagError(err) })
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "show the version")
 	f := root.PersistentFlags()
-	f.StringVar(&a.addr, "addr", a.env("TURNLOG_ADDR", "127.0.0.1:7379"),
+	f.StringVar(&a.Addr, "addr", a.Env("TURNLOG_ADDR", "127.0.0.1:7379"),
 		"RESP addresses of nodes, separated by commas; give several, so that the\ncommand works while a node is down "+
 			"(TURNLOG_ADDR)")
-	f.StringVarP(&a.namespace, "namespace", "n", a.env("TURNLOG_NAMESPACE", turn.DefaultNamespace),
+	f.StringVarP(&a.Namespace, "namespace", "n", a.Env("TURNLOG_NAMESPACE", turn.DefaultNamespace),
 		"keyspace to work in (TURNLOG_NAMESPACE)")
-	f.DurationVar(&a.timeout, "timeout", 15*time.Second, "how long to retry an operation when no node answers")
-	a.timeoutGiven = func() bool { return f.Changed("timeout") }
-	a.login.register(f, a.getenv)
-	f.BoolVar(&a.json, "json", false, "write JSON for programs")
+	f.DurationVar(&a.Timeout, "timeout", 15*time.Second, "how long to retry an operation when no node answers")
+	a.TimeoutGiven = func() bool { return f.Changed("timeout") }
+	a.Login.Register(f, a.Getenv)
+	f.BoolVar(&a.JSON, "json", false, "write JSON for programs")
 	return root
 }
 
 // root is the table of contents.
-func (a *app) root() *cobra.Command {
-	root := a.rootCommand()
+func root(a *cli.App) *cobra.Command {
+	root := rootCommand(a)
 	root.AddGroup(
 		&cobra.Group{ID: "node", Title: "Run nodes:"},
 		&cobra.Group{ID: "session", Title: "Work with sessions:"},
@@ -72,13 +78,10 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("node", a.devCommand(), a.serveCommand())
-	add("session", a.appendCommand(), a.readCommand(), a.tailCommand(), a.sessionsCommand(), a.infoCommand(),
-		a.metaCommand(), a.hashCommand(),
-		a.popCommand(), a.trimCommand(), a.clearCommand(), a.expireCommand(), a.forkCommand(), a.rmCommand())
-	add("bulk", a.importCommand(), a.exportCommand())
-	add("admin", a.clusterCommand(), a.walCommand(), a.benchCommand(), a.verifyCommand(), a.userCommand(),
-		a.certCommand())
-	root.AddCommand(a.versionCommand(), a.verifyWriterCommand())
+	add("node", nodes.Commands(a)...)
+	add("session", session.Commands(a)...)
+	add("bulk", bulk.Commands(a)...)
+	add("admin", append(admin.Commands(a), trials.Commands(a)...)...)
+	root.AddCommand(versionCommand(a), trials.VerifyWriterCommand(a))
 	return root
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts in testdata/script expect")
@@ -99,8 +101,8 @@ func TestScriptsCoverCommands(t *testing.T) {
 		}
 		words = append(words, strings.Fields(string(text))...)
 	}
-	a := &app{getenv: func(string) string { return "" }}
-	for _, c := range a.root().Commands() {
+	a := &cli.App{Getenv: func(string) string { return "" }}
+	for _, c := range root(a).Commands() {
 		if c.Hidden || slices.Contains([]string{"bench", "cert", "dev", "serve", "verify", "wal"}, c.Name()) {
 			continue // they have tests of their own
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/auth/certs"
 )
 
@@ -99,12 +100,12 @@ func TestProtectedNode(t *testing.T) {
 
 	with := func(user string, args ...string) []string { return append(args, s.as(user)...) }
 	s.ok(with("bot", "append", "chat:1", `{"a":1}`)...)
-	s.fails(exitFailed, "FORBIDDEN", with("bot", "append", "other", `{"a":1}`)...)
-	s.fails(exitFailed, "", append([]string{"read", "chat:1", "--timeout", "1s"}, "--tls-ca", s.file("ca.crt"))...)
-	s.fails(exitUsage, "TURNLOG_SECRET", "read", "chat:1", "--user", "bot", "--tls-ca", s.file("ca.crt"))
+	s.fails(cli.ExitFailed, "FORBIDDEN", with("bot", "append", "other", `{"a":1}`)...)
+	s.fails(cli.ExitFailed, "", append([]string{"read", "chat:1", "--timeout", "1s"}, "--tls-ca", s.file("ca.crt"))...)
+	s.fails(cli.ExitUsage, "TURNLOG_SECRET", "read", "chat:1", "--user", "bot", "--tls-ca", s.file("ca.crt"))
 	s.ok(with("root", "cluster", "checksum")...)
-	s.fails(exitUnknown, "right", with("bot", "cluster", "checksum")...)
-	s.fails(exitFailed, "cannot be reached",
+	s.fails(cli.ExitUnknown, "right", with("bot", "cluster", "checksum")...)
+	s.fails(cli.ExitFailed, "cannot be reached",
 		append(with("bot", "read", "chat:1", "--timeout", "1s"), "--tls-ca", s.otherAuthority())...)
 
 	rdb := redis.NewClient(&redis.Options{Addr: "localhost:" + respPort, TLSConfig: s.tls(), Username: "bot",
@@ -181,14 +182,14 @@ func TestProtectedCluster(t *testing.T) {
 	for i := range 3 {
 		s.addr = resp[i]
 		s.ok(append(s.as("bot"), "append", "chat:1", fmt.Sprintf(`{"n":%d}`, i))...)
-		s.fails(exitFailed, "FORBIDDEN", append(s.as("bot"), "append", "other", `{}`)...)
+		s.fails(cli.ExitFailed, "FORBIDDEN", append(s.as("bot"), "append", "other", `{}`)...)
 	}
 	stranger := newSecured(t)
 	args := append([]string{"serve", "--data-dir", stranger.file("data"), "--initial-cluster", cluster, "--join",
 		"--resp-addr", resp[3], "--http-addr", web[3], "--raft-addr", raft[3]}, stranger.flags("n4")...)
 	p := startProcess(t, nil, args...)
 	p.until("listening", func() bool { return strings.Contains(p.text(), "msg=turnlog ") })
-	s.fails(exitFailed, "certificate", append(s.as("root"), "cluster", "join", "n4", raft[3])...)
+	s.fails(cli.ExitFailed, "certificate", append(s.as("root"), "cluster", "join", "n4", raft[3])...)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if _, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(ctx, "tcp",
@@ -215,11 +216,11 @@ func TestUserCommand(t *testing.T) {
 	if again := c.ok(append([]string{"user", "secret", "ann", "--only"}, f...)...); strings.TrimSpace(again) == secret {
 		t.Error("the same secret twice")
 	}
-	c.fails(exitUsage, "already", append([]string{"user", "add", "ann", "--allow-namespace", "0"}, f...)...)
-	c.fails(exitUsage, "--allow-namespace", append([]string{"user", "add", "bob"}, f...)...)
-	c.fails(exitUsage, "--right", append([]string{"user", "add", "bob", "--right", "all"}, f...)...)
-	c.fails(exitUsage, "user name", append([]string{"user", "add", "a b", "--allow-namespace", "0"}, f...)...)
-	c.fails(exitUsage, "no user bob", append([]string{"user", "remove", "bob"}, f...)...)
+	c.fails(cli.ExitUsage, "already", append([]string{"user", "add", "ann", "--allow-namespace", "0"}, f...)...)
+	c.fails(cli.ExitUsage, "--allow-namespace", append([]string{"user", "add", "bob"}, f...)...)
+	c.fails(cli.ExitUsage, "--right", append([]string{"user", "add", "bob", "--right", "all"}, f...)...)
+	c.fails(cli.ExitUsage, "user name", append([]string{"user", "add", "a b", "--allow-namespace", "0"}, f...)...)
+	c.fails(cli.ExitUsage, "no user bob", append([]string{"user", "remove", "bob"}, f...)...)
 	c.ok(append([]string{"user", "add", "ops", "--right", "admin"}, f...)...)
 	if list := c.ok(append([]string{"user", "list"}, f...)...); !strings.Contains(list,
 		"ann   write  0           all") || !strings.Contains(list, "ops   admin  none") {
@@ -237,12 +238,12 @@ func TestUserCommand(t *testing.T) {
 
 func TestCertCommand(t *testing.T) {
 	c, dir := shell{t, ""}, t.TempDir()
-	c.fails(exitFailed, "turnlog cert ca", "cert", "node", "n1", "--host", "h", "--dir", dir)
+	c.fails(cli.ExitFailed, "turnlog cert ca", "cert", "node", "n1", "--host", "h", "--dir", dir)
 	c.ok("cert", "ca", "--dir", dir)
-	c.fails(exitFailed, "--force", "cert", "ca", "--dir", dir)
-	c.fails(exitUsage, "--host", "cert", "node", "n1", "--dir", dir)
-	c.fails(exitUsage, "NAME", "cert", "client", "../x", "--dir", dir)
-	c.fails(exitUsage, "NAME", "cert", "client", "ca", "--dir", dir)
+	c.fails(cli.ExitFailed, "--force", "cert", "ca", "--dir", dir)
+	c.fails(cli.ExitUsage, "--host", "cert", "node", "n1", "--dir", dir)
+	c.fails(cli.ExitUsage, "NAME", "cert", "client", "../x", "--dir", dir)
+	c.fails(cli.ExitUsage, "NAME", "cert", "client", "ca", "--dir", dir)
 	if got := c.ok("cert", "client", "bot", "--dir", dir, "--days", "5"); !strings.Contains(got, "bot.key") {
 		t.Errorf("%s", got)
 	}
@@ -251,8 +252,8 @@ func TestCertCommand(t *testing.T) {
 // What would expose the node is refused, with what to set.
 func TestServeRefusesToBeOpen(t *testing.T) {
 	c := shell{t, ""}
-	c.fails(exitUsage, "set users-file, tls-cert and tls-key", "serve", "--resp-addr", "0.0.0.0:1")
-	c.fails(exitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"), "--data-dir",
+	c.fails(cli.ExitUsage, "set users-file, tls-cert and tls-key", "serve", "--resp-addr", "0.0.0.0:1")
+	c.fails(cli.ExitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"), "--data-dir",
 		t.TempDir())
-	c.fails(exitFailed, "certificate", "serve", "--tls-cert", "none", "--tls-key", "none", "--data-dir", t.TempDir())
+	c.fails(cli.ExitFailed, "certificate", "serve", "--tls-cert", "none", "--tls-key", "none", "--data-dir", t.TempDir())
 }

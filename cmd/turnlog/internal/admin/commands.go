@@ -1,0 +1,15 @@
+// Package admin has the commands that operate a cluster: its members, users, certificates and logs.
+package admin
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+)
+
+// Commands returns them.
+func Commands(a *cli.App) []*cobra.Command {
+	return []*cobra.Command{
+		clusterCommand(a), walCommand(a), userCommand(a), certCommand(a),
+	}
+}

@@ -1,0 +1,232 @@
+package admin
+
+import (
+	"bufio"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/config/flags"
+)
+
+func userCommand(a *cli.App) *cobra.Command {
+	cmd := cli.ParentCommand("user", "Manage the users of a node")
+	cmd.Long = `User edits the users file of a node, which ` + "`turnlog serve --users-file`" + ` reads. The
+file holds hashes of secrets, not secrets. Every node reads a file of its own: copy
+it to all of them, then send each SIGHUP. Until then nothing changes.
+
+A user has one right (read; write, which includes it; admin, which includes both
+and looks after the cluster), in some namespaces, and for some keys: those that
+begin with one of the user's prefixes. Redis clients use the name and the secret with
+AUTH, HTTP clients as Basic or Bearer credentials, turnlog's commands with --user.
+Redis clients that give only a password are the user "default".`
+	cmd.Example = `  turnlog user add support-bot --right write --allow-namespace 0 --allow-prefix chat:
+  turnlog user add default --right admin --allow-namespace '*' --ask
+  turnlog user list
+  turnlog user secret support-bot          # another secret; the old one still works
+  turnlog user secret support-bot --only   # another secret, and no old one
+  turnlog user remove support-bot
+  pkill -HUP -f 'turnlog serve'             # the nodes only: other commands end on SIGHUP`
+	cmd.AddCommand(userAddCommand(a), userSecretCommand(a), userListCommand(a), userRemoveCommand(a))
+	return cmd
+}
+
+// usersFile is --file.
+func usersFile(a *cli.App, cmd *cobra.Command) *string {
+	file := new(string)
+	name := flags.EnvName("users-file")
+	cmd.Flags().StringVar(file, "file", a.Env(name, "users.yaml"), "the users file ("+name+")")
+	return file
+}
+
+func userAddCommand(a *cli.App) *cobra.Command {
+	u := auth.User{}
+	right, ask := "", false
+	cmd := &cobra.Command{
+		Use:   "add NAME",
+		Short: "Add a user; a secret is generated and shown once, unless --ask",
+		Args:  cobra.ExactArgs(1),
+	}
+	file := usersFile(a, cmd)
+	f := cmd.Flags()
+	f.StringVar(&right, "right", "write", "read, write or admin")
+	f.StringArrayVar(&u.Namespaces, "allow-namespace", []string{},
+		"namespace that the user may use, * for all; can be given several times (default: none)")
+	f.StringArrayVar(&u.Prefixes, "allow-prefix", nil,
+		"allow only keys with this prefix; can be given several times (default: every key)")
+	f.StringArrayVar(&u.Channels, "allow-channel", nil,
+		"allow only channels with this prefix; can be given several times (default: as namespaces and prefixes say)")
+	askFlag(cmd, &ask)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		var ok bool
+		if u.Right, ok = auth.ParseRight(right); !ok {
+			return cli.Usagef("--right %s: must be read, write or admin", right)
+		}
+		if len(u.Namespaces) == 0 && u.Right != auth.Admin {
+			return cli.Usagef("--allow-namespace is missing: user %s could do nothing; * is every namespace, 0 the one "+
+				"where clients begin", args[0])
+		}
+		u.Name = args[0]
+		return changeSecret(a, *file, ask, u.Name, func(d *auth.Draft, hash string) error { return d.Add(u, hash) })
+	}
+	return cmd
+}
+
+func askFlag(cmd *cobra.Command, ask *bool) {
+	cmd.Flags().BoolVar(ask, "ask", false,
+		"read the secret from the terminal, or else a line of standard input, instead of making one")
+}
+
+func userSecretCommand(a *cli.App) *cobra.Command {
+	only, ask := false, false
+	cmd := &cobra.Command{
+		Use:   "secret NAME",
+		Short: "Give a user another secret, in addition to the old one or in its place",
+		Args:  cobra.ExactArgs(1),
+	}
+	file := usersFile(a, cmd)
+	cmd.Flags().BoolVar(&only, "only", false, "take the old secrets away")
+	askFlag(cmd, &ask)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		return changeSecret(a, *file, ask, args[0],
+			func(d *auth.Draft, hash string) error { return d.AddSecret(args[0], hash, only) })
+	}
+	return cmd
+}
+
+// changeSecret changes the users file with the hash of a secret, and shows the
+// secret if it was made here.
+func changeSecret(a *cli.App, file string, ask bool, name string, change func(*auth.Draft, string) error) error {
+	d, err := auth.Edit(file)
+	if err != nil {
+		return err
+	}
+	secret := auth.NewSecret()
+	if ask {
+		if secret, err = askSecret(a, name); err != nil {
+			return err
+		}
+	}
+	hash, err := auth.HashSecret(secret, rand.Reader)
+	if err != nil {
+		return cli.Usage(err)
+	}
+	if err := change(d, hash); err != nil {
+		return cli.Usage(err)
+	}
+	if err := d.Save(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "%s: changed. Nodes read it when they start, and on SIGHUP.\n", file)
+	switch {
+	case ask:
+	case a.JSON:
+		return a.WriteJSON(map[string]string{"user": name, "secret": secret})
+	default:
+		fmt.Fprintf(a.Stderr, "The secret of %s, which is shown this once:\n", name)
+		fmt.Fprintln(a.Stdout, secret)
+	}
+	return nil
+}
+
+// askSecret asks twice at a terminal; elsewhere it reads a line.
+func askSecret(a *cli.App, name string) (string, error) {
+	if !cli.IsTerminal(a.Stdin) {
+		line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		if err != nil && err != io.EOF {
+			return "", err
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	}
+	terminal := int(a.Stdin.(*os.File).Fd())
+	var given [2][]byte
+	for i, prompt := range []string{"Secret of " + name + ": ", "Once more: "} {
+		fmt.Fprint(a.Stderr, prompt)
+		var err error
+		given[i], err = term.ReadPassword(terminal)
+		fmt.Fprintln(a.Stderr)
+		if err != nil {
+			return "", err
+		}
+	}
+	if string(given[0]) != string(given[1]) {
+		return "", cli.Usagef("the two are not the same; nothing was changed")
+	}
+	return string(given[0]), nil
+}
+
+func userListCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "list", Short: "Show the users of a file", Args: cobra.NoArgs}
+	file := usersFile(a, cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		d, err := auth.Edit(*file)
+		if err != nil {
+			return err
+		}
+		users, secrets, err := d.List()
+		if err != nil {
+			return err
+		}
+		rows := [][]string{{"USER", "RIGHT", "NAMESPACES", "KEYS", "CHANNELS", "SECRETS"}}
+		for i, u := range users {
+			if a.JSON {
+				err := a.WriteJSON(map[string]any{"name": u.Name, "right": u.Right.String(), "namespaces": u.Namespaces,
+					"prefixes": u.Prefixes,
+					"channels": u.Channels, "secrets": secrets[i]})
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			rows = append(rows, []string{u.Name, u.Right.String(), listed(u.Namespaces, "", "none"),
+				listed(u.Prefixes, "*", "all"),
+				listed(u.Channels, "*", "see --help"), strconv.Itoa(secrets[i])})
+		}
+		if a.JSON {
+			return nil
+		}
+		return a.Table(rows)
+	}
+	return cmd
+}
+
+// listed shows a list on a line of a table.
+func listed(items []string, after, none string) string {
+	if len(items) == 0 {
+		return none
+	}
+	shown := make([]string, len(items))
+	for i, s := range items {
+		shown[i] = cli.Printable([]byte(s)) + after
+	}
+	return strings.Join(shown, " ")
+}
+
+func userRemoveCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "remove NAME", Short: "Remove a user", Args: cobra.ExactArgs(1)}
+	file := usersFile(a, cmd)
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		d, err := auth.Edit(*file)
+		if err != nil {
+			return err
+		}
+		if err := d.Remove(args[0]); err != nil {
+			return cli.Usage(err)
+		}
+		if err := d.Save(); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Stderr, "%s: user %s is gone from it. Nodes read it when they start, and on SIGHUP.\n",
+			*file, args[0])
+		return nil
+	}
+	return cmd
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Exit statuses; `turnlog --help` explains them.
+const (
+	ExitOK        = 0
+	ExitFailed    = 1
+	ExitUsage     = 2
+	ExitUnknown   = 3
+	ExitCondition = 4
+	ExitNotFound  = 5
+)
+
+// usageError is a command line or an input that makes no sense.
+type usageError struct {
+	err     error
+	command string // whose help to point at; may be empty
+}
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// Usage is err as a usage error.
+func Usage(err error) error { return usageError{err: err} }
+
+// IsUsage reports whether err is a usage error: nothing was done.
+func IsUsage(err error) bool { return errors.As(err, new(usageError)) }
+
+// Usagef returns a usage error.
+func Usagef(format string, args ...any) error {
+	return usageError{err: fmt.Errorf(format, args...)}
+}
+
+func exitCode(err error) int {
+	if IsUsage(err) {
+		return ExitUsage
+	}
+	if errors.As(err, new(incomplete)) {
+		return ExitUnknown
+	}
+	e := (*turn.Error)(nil)
+	if !errors.As(err, &e) {
+		return ExitFailed
+	}
+	switch e.Kind {
+	case turn.Unknown:
+		return ExitUnknown
+	case turn.Conflict, turn.IDReused, turn.Exists:
+		return ExitCondition
+	case turn.NotFound:
+		return ExitNotFound
+	case turn.Invalid, turn.TooLarge:
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// report writes to stderr what happened, whether a write took place, and what
+// to do.
+func (a *App) report(err error) {
+	if a.JSON {
+		a.reportJSON(err)
+		return
+	}
+	fmt.Fprintf(a.Stderr, "turnlog: %v\n", err)
+	hint := hint(err)
+	if p := (partial{}); errors.As(err, &p) {
+		hint = strings.TrimSpace(p.done + " " + strings.TrimPrefix(hint, "Nothing was changed."))
+	}
+	if hint != "" {
+		fmt.Fprintf(a.Stderr, "%s\n", hint)
+	}
+}
+
+func hint(err error) string {
+	if u := (usageError{}); errors.As(err, &u) && u.command != "" {
+		return fmt.Sprintf("See `%s --help`.", u.command)
+	}
+	if a := (advised{}); errors.As(err, &a) {
+		return a.advice
+	}
+	e := (*turn.Error)(nil)
+	if !errors.As(err, &e) || errors.As(err, new(incomplete)) {
+		return ""
+	}
+	switch e.Kind {
+	case turn.Unknown:
+		return "The change may or may not have taken place. Look (`turnlog read`, `turnlog cluster status`) before " +
+			"you repeat it; an append may be repeated with the same --id."
+	case turn.Conflict:
+		return fmt.Sprintf("Nothing was changed. The session is at revision %d: read it again, then decide.",
+			e.Revision)
+	case turn.Unavailable:
+		if errors.Is(err, context.Canceled) {
+			return ""
+		}
+		return "Nothing was changed. Is a cluster running there? `turnlog dev` starts one; --addr or TURNLOG_ADDR " +
+			"names another. Give several of its addresses, separated by commas: another node answers when one is " +
+			"down. If it uses TLS: --tls-ca."
+	case turn.Unauthorized:
+		return "Nothing was changed. --user names a user; its secret comes from TURNLOG_SECRET or --secret-file."
+	case turn.Forbidden:
+		return "Nothing was changed. `turnlog user list` shows on a node what users may do."
+	case turn.ReadOnly:
+		return "Nothing was changed. Delete or trim what is not needed, which works meanwhile, or free disk space on " +
+			"the nodes; they heal by themselves."
+	case turn.Overloaded:
+		return "Nothing was changed. Try again later."
+	}
+	return ""
+}
+
+func (a *App) reportJSON(err error) {
+	type errorJSON struct {
+		Code     string  `json:"code"`
+		Message  string  `json:"message"`
+		Outcome  string  `json:"outcome"`
+		Retry    bool    `json:"retry"`
+		Revision *uint64 `json:"revision,omitempty"`
+		Done     string  `json:"done,omitempty"`
+	}
+	out := errorJSON{Code: "USAGE", Message: err.Error(), Outcome: outcome(err)}
+	if e := (*turn.Error)(nil); errors.As(err, &e) {
+		out = errorJSON{Code: e.Kind.String(), Message: err.Error(), Outcome: outcome(err), Retry: e.Retry()}
+		if e.Kind == turn.Conflict {
+			out.Revision = &e.Revision
+		}
+	} else if exitCode(err) != ExitUsage {
+		out.Code = "FAILED"
+	}
+	if p := (partial{}); errors.As(err, &p) {
+		out.Done = p.done
+	}
+	json.NewEncoder(a.Stderr).Encode(map[string]errorJSON{"error": out})
+}

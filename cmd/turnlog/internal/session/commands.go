@@ -1,0 +1,17 @@
+// Package session has the commands that work with one session, or list them.
+package session
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+)
+
+// Commands returns them.
+func Commands(a *cli.App) []*cobra.Command {
+	return []*cobra.Command{
+		appendCommand(a), readCommand(a), tailCommand(a), sessionsCommand(a), infoCommand(a),
+		metaCommand(a), hashCommand(a), popCommand(a), trimCommand(a), clearCommand(a), expireCommand(a),
+		forkCommand(a), rmCommand(a),
+	}
+}
