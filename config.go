@@ -98,20 +98,21 @@ func (c *Config) settings() config.Config {
 	s.NodeID = cmp.Or(c.NodeID, s.NodeID)
 	s.ElectionTimeout = cmp.Or(c.ElectionTimeout, s.ElectionTimeout)
 	s.MemoryBudget = config.Size(cmp.Or(c.MemoryBudget, defaultMemory))
-	s.LogCompactBytes = defaultCompact
+	s.Log.CompactBytes = defaultCompact
 
 	p := &c.Peers
-	s.RaftAddr, s.RaftAdvertise = p.Addr, p.Advertise
-	s.InitialCluster, s.Join = pairs(p.InitialCluster), p.Join
-	s.NodeTLSCert, s.NodeTLSKey, s.NodeTLSCA, s.ClusterSecretFile = p.TLSCert, p.TLSKey, p.TLSCA, p.SecretFile
+	s.Listen.Raft, s.Advertise.Raft = p.Addr, p.Advertise
+	s.Cluster.Initial, s.Cluster.Join = pairs(p.InitialCluster), p.Join
+	s.NodeTLS.Cert, s.NodeTLS.Key, s.NodeTLS.CA, s.ClusterSecret.File = p.TLSCert, p.TLSKey, p.TLSCA, p.SecretFile
 	if p.Addr == "" {
-		s.LogTailBytes = aloneTail
+		s.Log.TailBytes = aloneTail
 	}
 
 	v := &c.Servers
-	s.RESPAddr, s.HTTPAddr, s.RESPAdvertise, s.HTTPAdvertise = v.RESPAddr, v.HTTPAddr, v.RESPAdvertise, v.HTTPAdvertise
+	s.Listen.RESP, s.Listen.HTTP = v.RESPAddr, v.HTTPAddr
+	s.Advertise.RESP, s.Advertise.HTTP = v.RESPAdvertise, v.HTTPAdvertise
 	s.UsersFile, s.Insecure = v.UsersFile, v.Insecure
-	s.TLSCert, s.TLSKey, s.TLSClientCA = v.TLSCert, v.TLSKey, v.TLSClientCA
+	s.ClientTLS.Cert, s.ClientTLS.Key, s.ClientTLS.CA = v.TLSCert, v.TLSKey, v.TLSClientCA
 	return s
 }
 

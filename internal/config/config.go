@@ -13,19 +13,48 @@ type Config struct {
 
 	// Embedded is for a node in another program: it does not listen where an address is empty.
 	Embedded bool
-	// Addresses to listen on, HOST:PORT.
-	RESPAddr string
-	HTTPAddr string
-	RaftAddr string
+	// Listen has the addresses to listen on, HOST:PORT.
+	Listen Addresses
+	// Advertise has the addresses that other nodes and clients are told; empty: as listened on.
+	Advertise Addresses
+	// Insecure permits listening beyond loopback without TLS and users.
+	Insecure bool
 
-	// Addresses that other nodes and clients are told; empty: as listened on.
-	RESPAdvertise string
-	HTTPAdvertise string
-	RaftAdvertise string
+	Cluster Cluster
+	// ElectionTimeout is how long a leader may be silent.
+	ElectionTimeout time.Duration
+	NodeTLS         NodeTLS
+	ClusterSecret   ClusterSecret
 
-	// InitialCluster is "n1=HOST:PORT,n2=HOST:PORT,…", node ids with their
+	// UsersFile lists the users who may connect; empty: clients need not authenticate.
+	UsersFile string
+	ClientTLS ClientTLS
+	HTTP      HTTP
+	// RedisIDPath is "NAMESPACE=path,path;NAMESPACE=path;…": where elements that
+	// Redis clients push to lists carry an id. Empty: nowhere.
+	RedisIDPath string
+	Limits      Limits
+
+	Log          Log
+	SnapshotRate Size // a second, of the state to a node that needs all of it; 0: no bound
+	MemoryBudget Size // for the state machine's memory
+
+	Logging Logging
+	// PprofAddr is a loopback address for profiles of the process; empty: none.
+	PprofAddr string
+}
+
+// Addresses are a node's, each HOST:PORT.
+type Addresses struct {
+	RESP, HTTP string // for clients
+	Raft       string // for the other nodes
+}
+
+// Cluster is which other nodes there are.
+type Cluster struct {
+	// Initial is "n1=HOST:PORT,n2=HOST:PORT,…", node ids with their
 	// node-to-node addresses. Empty: this node alone.
-	InitialCluster string
+	Initial string
 	// DialMap is "HOST:PORT=HOST:PORT,…": node-to-node addresses, and where this
 	// node dials instead of them.
 	DialMap string
@@ -33,49 +62,54 @@ type Config struct {
 	Join bool
 	// HoldLevel keeps the cluster from going above a level; negative: nothing does.
 	HoldLevel int
+}
 
-	// HTTPHosts are further names, comma-separated, under which clients address the
-	// node over HTTP without TLS; HTTPOrigins the origins of web pages that may use it.
-	HTTPHosts, HTTPOrigins string
+// ClientTLS has the PEM files of the addresses for clients: the certificate, its key, and the
+// authority whose certificates clients must show. Empty: no TLS, or none.
+type ClientTLS struct {
+	Cert, Key, CA string
+}
 
-	// UsersFile lists the users who may connect; empty: clients need not authenticate.
-	UsersFile string
+// NodeTLS has the PEM files for the connections between nodes, which show certificates to each
+// other.
+type NodeTLS struct {
+	Cert, Key, CA string
+	// Names is "ID=NAME,NAME,…": what a node's certificate may be called instead
+	// of by the node's id; without an ID, that of any node.
+	Names string
+}
+
+// ClusterSecret is what the nodes prove to each other that they know.
+type ClusterSecret struct {
+	File     string // empty: nothing
+	Optional bool   // nodes that prove nothing are accepted, too
+}
+
+// HTTP is who may use the HTTP address.
+type HTTP struct {
+	// Hosts are further names, comma-separated, under which clients address the node without
+	// TLS; Origins the origins of web pages that may use it.
+	Hosts, Origins string
 	// OpenMetrics lets everybody read /metrics, not only users.
 	OpenMetrics bool
-	// Of the RESP and HTTP addresses: PEM files with the certificate, its key, and
-	// the authority whose certificates clients must show; empty: no TLS, or none.
-	TLSCert, TLSKey, TLSClientCA string
-	// Of the connections between nodes, which show certificates to each other.
-	NodeTLSCert, NodeTLSKey, NodeTLSCA string
-	// NodeTLSNames is "ID=NAME,NAME,…": what a node's certificate may be called instead
-	// of by the node's id; without an ID, that of any node.
-	NodeTLSNames string
-	// ClusterSecretFile has what the nodes prove to each other that they know; empty:
-	// nothing. ClusterSecretOptional has to do with nodes that prove nothing, too.
-	ClusterSecretFile     string
-	ClusterSecretOptional bool
-	// Insecure permits listening beyond loopback without TLS and users.
-	Insecure bool
+}
 
-	LogEngine       string // wal, boltdb
-	ElectionTimeout time.Duration
-	LogCompactBytes Size // of log since the last snapshot call for a new one
-	LogTailBytes    Size // of log stay behind a snapshot
-	SnapshotRate    Size // a second, of the state to a node that needs all of it; 0: no bound
-	MemoryBudget    Size // for the state machine's memory
-	MaxMessageBytes Size
-	MaxAppendBytes  Size
-	MaxReadBytes    Size
+// Log is the write-ahead log.
+type Log struct {
+	Engine       string // wal, boltdb
+	CompactBytes Size   // of log since the last snapshot call for a new one
+	TailBytes    Size   // of log stay behind a snapshot
+}
 
-	// RedisIDPath is "NAMESPACE=path,path;NAMESPACE=path;…": where elements that
-	// Redis clients push to lists carry an id. Empty: nowhere.
-	RedisIDPath string
+// Limits bound what clients send and get.
+type Limits struct {
+	MessageBytes, AppendBytes, ReadBytes Size
+}
 
-	LogLevel  string // debug, info, warn, error
-	LogFormat string // text, json
-
-	// PprofAddr is a loopback address for profiles of the process; empty: none.
-	PprofAddr string
+// Logging is what the node writes about itself.
+type Logging struct {
+	Level  string // debug, info, warn, error
+	Format string // text, json
 }
 
 // Default returns the settings that hold when nothing is configured: a single
@@ -85,20 +119,14 @@ func Default() Config {
 	return Config{
 		NodeID:          "n1",
 		DataDir:         "turnlog-data",
-		RESPAddr:        "127.0.0.1:7379",
-		HTTPAddr:        "127.0.0.1:7380",
-		RaftAddr:        "127.0.0.1:7381",
-		HoldLevel:       -1,
-		LogEngine:       "wal",
+		Listen:          Addresses{RESP: "127.0.0.1:7379", HTTP: "127.0.0.1:7380", Raft: "127.0.0.1:7381"},
+		Cluster:         Cluster{HoldLevel: -1},
 		ElectionTimeout: 700 * time.Millisecond,
-		LogCompactBytes: 64 << 20,
-		LogTailBytes:    64 << 20,
+		Log:             Log{Engine: "wal", CompactBytes: 64 << 20, TailBytes: 64 << 20},
 		SnapshotRate:    128 << 20,
 		MemoryBudget:    512 << 20,
-		MaxMessageBytes: Size(l.MessageBytes),
-		MaxAppendBytes:  Size(l.AppendBytes),
-		MaxReadBytes:    Size(l.ReadBytes),
-		LogLevel:        "info",
-		LogFormat:       "text",
+		Limits: Limits{MessageBytes: Size(l.MessageBytes), AppendBytes: Size(l.AppendBytes),
+			ReadBytes: Size(l.ReadBytes)},
+		Logging: Logging{Level: "info", Format: "text"},
 	}
 }

@@ -31,18 +31,18 @@ func (c *Config) Validate() error {
 	if _, err := c.Level(); err != nil {
 		return err
 	}
-	if c.LogFormat != "text" && c.LogFormat != "json" {
-		return fmt.Errorf("log-format %q: must be text or json", c.LogFormat)
+	if c.Logging.Format != "text" && c.Logging.Format != "json" {
+		return fmt.Errorf("log-format %q: must be text or json", c.Logging.Format)
 	}
-	if c.LogEngine != "wal" && c.LogEngine != "boltdb" {
-		return fmt.Errorf("log-engine %q: must be wal or boltdb", c.LogEngine)
+	if c.Log.Engine != "wal" && c.Log.Engine != "boltdb" {
+		return fmt.Errorf("log-engine %q: must be wal or boltdb", c.Log.Engine)
 	}
 	if c.ElectionTimeout < 50*time.Millisecond || c.ElectionTimeout > time.Minute {
 		return fmt.Errorf("election-timeout %s: must be 50ms to 1m", c.ElectionTimeout)
 	}
-	if c.LogCompactBytes < 64<<10 || c.LogTailBytes < 64<<10 {
+	if c.Log.CompactBytes < 64<<10 || c.Log.TailBytes < 64<<10 {
 		return fmt.Errorf("log-compact-bytes %s, log-tail-bytes %s: must be at least 64KiB each",
-			c.LogCompactBytes.String(), c.LogTailBytes.String())
+			c.Log.CompactBytes.String(), c.Log.TailBytes.String())
 	}
 	if c.SnapshotRate != 0 && c.SnapshotRate < 1<<20 {
 		return fmt.Errorf("snapshot-rate %s: must be 1MiB or more, or 0 for no limit: a node that is sent the state "+
@@ -51,10 +51,10 @@ func (c *Config) Validate() error {
 	if c.MemoryBudget < 16<<20 {
 		return fmt.Errorf("memory-budget %s: must be at least 16MiB", c.MemoryBudget.String())
 	}
-	if c.MaxMessageBytes <= 0 || c.MaxAppendBytes < c.MaxMessageBytes || c.MaxReadBytes < c.MaxAppendBytes {
+	if l := c.Limits; l.MessageBytes <= 0 || l.AppendBytes < l.MessageBytes || l.ReadBytes < l.AppendBytes {
 		return fmt.Errorf("limits must satisfy 0 < max-message-bytes (%s) <= max-append-bytes (%s) <= "+
 			"max-read-bytes (%s)",
-			c.MaxMessageBytes.String(), c.MaxAppendBytes.String(), c.MaxReadBytes.String())
+			l.MessageBytes.String(), l.AppendBytes.String(), l.ReadBytes.String())
 	}
 	for _, o := range c.Origins() {
 		if err := http.NewCrossOriginProtection().AddTrustedOrigin(o); err != nil {
@@ -71,15 +71,15 @@ func (c *Config) Validate() error {
 }
 
 func (c *Config) checkAddresses() error {
-	clients, nodes := c.UsersFile != "" && c.TLSCert != "", c.NodeTLSCert != ""
+	clients, nodes := c.UsersFile != "" && c.ClientTLS.Cert != "", c.NodeTLS.Cert != ""
 	const forClients, forNodes = "users-file, tls-cert and tls-key", "node-tls-cert, node-tls-key and node-tls-ca"
 	for _, a := range []struct {
 		name, addr string
 		protected  bool
 		needs      string
 	}{
-		{"resp-addr", c.RESPAddr, clients, forClients}, {"http-addr", c.HTTPAddr, clients, forClients},
-		{"raft-addr", c.RaftAddr, nodes, forNodes},
+		{"resp-addr", c.Listen.RESP, clients, forClients}, {"http-addr", c.Listen.HTTP, clients, forClients},
+		{"raft-addr", c.Listen.Raft, nodes, forNodes},
 	} {
 		if a.addr == "" && c.Embedded {
 			continue
@@ -96,7 +96,7 @@ func (c *Config) checkAddresses() error {
 		}
 	}
 	for _, a := range []struct{ name, addr string }{
-		{"resp-advertise", c.RESPAdvertise}, {"http-advertise", c.HTTPAdvertise}, {"raft-advertise", c.RaftAdvertise},
+		{"resp-advertise", c.Advertise.RESP}, {"http-advertise", c.Advertise.HTTP}, {"raft-advertise", c.Advertise.Raft},
 	} {
 		if _, _, err := net.SplitHostPort(a.addr); a.addr != "" && err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)
@@ -108,13 +108,13 @@ func (c *Config) checkAddresses() error {
 // checkTLS refuses half of what TLS needs: it would be none.
 func (c *Config) checkTLS() error {
 	switch {
-	case (c.TLSCert == "") != (c.TLSKey == ""):
+	case (c.ClientTLS.Cert == "") != (c.ClientTLS.Key == ""):
 		return fmt.Errorf("tls-cert and tls-key: give both or neither")
-	case c.TLSClientCA != "" && c.TLSCert == "":
+	case c.ClientTLS.CA != "" && c.ClientTLS.Cert == "":
 		return fmt.Errorf("tls-client-ca: needs tls-cert and tls-key")
-	case c.OpenMetrics && c.UsersFile == "":
+	case c.HTTP.OpenMetrics && c.UsersFile == "":
 		return fmt.Errorf("open-metrics: has no effect without users-file, since everyone can read /metrics then")
-	case (c.NodeTLSCert == "") != (c.NodeTLSKey == "") || (c.NodeTLSCert == "") != (c.NodeTLSCA == ""):
+	case (c.NodeTLS.Cert == "") != (c.NodeTLS.Key == "") || (c.NodeTLS.Cert == "") != (c.NodeTLS.CA == ""):
 		return fmt.Errorf("node-tls-cert, node-tls-key and node-tls-ca: give all of them or none")
 	}
 	return nil
@@ -131,13 +131,13 @@ func (c *Config) checkNodes() error {
 		return err
 	}
 	switch {
-	case c.NodeTLSNames != "" && c.NodeTLSCert == "":
+	case c.NodeTLS.Names != "" && c.NodeTLS.Cert == "":
 		return fmt.Errorf("node-tls-names: needs node-tls-cert, node-tls-key and node-tls-ca")
-	case c.RaftAddr == "" && (c.Join || c.InitialCluster != ""):
+	case c.Listen.Raft == "" && (c.Cluster.Join || c.Cluster.Initial != ""):
 		return fmt.Errorf("raft-addr: a member of a cluster with other nodes needs one")
-	case c.ClusterSecretOptional && c.ClusterSecretFile == "":
+	case c.ClusterSecret.Optional && c.ClusterSecret.File == "":
 		return fmt.Errorf("cluster-secret-optional: has no effect without cluster-secret-file")
-	case c.AsksClients() && !c.NodeCredential() && (c.Join || len(peers) > 1):
+	case c.AsksClients() && !c.NodeCredential() && (c.Cluster.Join || len(peers) > 1):
 		return fmt.Errorf("users-file or tls-client-ca: with these, the nodes need a credential, too, or any program " +
 			"on this machine could pass for one of them " +
 			"and do what no user may: set cluster-secret-file, or node-tls-cert, node-tls-key and node-tls-ca, on " +

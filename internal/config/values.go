@@ -14,10 +14,10 @@ import (
 // Dials returns DialMap as a map.
 func (c *Config) Dials() (map[string]string, error) {
 	dials := map[string]string{}
-	if c.DialMap == "" {
+	if c.Cluster.DialMap == "" {
 		return dials, nil
 	}
-	for part := range strings.SplitSeq(c.DialMap, ",") {
+	for part := range strings.SplitSeq(c.Cluster.DialMap, ",") {
 		from, to, ok := strings.Cut(strings.TrimSpace(part), "=")
 		_, _, errFrom := net.SplitHostPort(from)
 		_, _, errTo := net.SplitHostPort(to)
@@ -37,7 +37,7 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 			continue
 		}
 		ns, paths, _ := strings.Cut(part, "=")
-		if err := (&turn.Count{Namespace: ns}).Validate(c.Limits()); err != nil {
+		if err := (&turn.Count{Namespace: ns}).Validate(c.Limits.Turn()); err != nil {
 			return nil, fmt.Errorf("redis-id-path %q: %w", part, err)
 		}
 		for path := range strings.SplitSeq(paths, ",") {
@@ -53,15 +53,15 @@ func (c *Config) IDPaths() (map[string][][]string, error) {
 }
 
 // AsksClients reports whether clients must authenticate.
-func (c *Config) AsksClients() bool { return c.UsersFile != "" || c.TLSClientCA != "" }
+func (c *Config) AsksClients() bool { return c.UsersFile != "" || c.ClientTLS.CA != "" }
 
 // NodeCredential reports whether nodes prove to each other that they are nodes.
-func (c *Config) NodeCredential() bool { return c.NodeTLSCert != "" || c.ClusterSecretFile != "" }
+func (c *Config) NodeCredential() bool { return c.NodeTLS.Cert != "" || c.ClusterSecret.File != "" }
 
 // NodeNames returns NodeTLSNames by node id; names under "" are good for any node.
 func (c *Config) NodeNames() (map[string][]string, error) {
 	names := map[string][]string{}
-	for _, item := range list(c.NodeTLSNames) {
+	for _, item := range list(c.NodeTLS.Names) {
 		id, name, ok := strings.Cut(item, "=")
 		if !ok {
 			id, name = "", item
@@ -75,11 +75,11 @@ func (c *Config) NodeNames() (map[string][]string, error) {
 
 // Hosts returns the names under which clients may address the node over HTTP.
 func (c *Config) Hosts() []string {
-	return append(list(c.HTTPHosts), c.HTTPAddr, c.HTTPAdvertise)
+	return append(list(c.HTTP.Hosts), c.Listen.HTTP, c.Advertise.HTTP)
 }
 
 // Origins returns the origins of web pages that may use the node.
-func (c *Config) Origins() []string { return list(c.HTTPOrigins) }
+func (c *Config) Origins() []string { return list(c.HTTP.Origins) }
 
 // list splits a comma-separated list.
 func list(s string) (items []string) {
@@ -94,28 +94,26 @@ func list(s string) (items []string) {
 // Level returns LogLevel as slog knows it.
 func (c *Config) Level() (slog.Level, error) {
 	var l slog.Level
-	if err := l.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return 0, fmt.Errorf("log-level %q: must be debug, info, warn or error", c.LogLevel)
+	if err := l.UnmarshalText([]byte(c.Logging.Level)); err != nil {
+		return 0, fmt.Errorf("log-level %q: must be debug, info, warn or error", c.Logging.Level)
 	}
 	return l, nil
 }
 
 // Hold returns HoldLevel, nil if there is none.
 func (c *Config) Hold() *turn.ClusterLevel {
-	if c.HoldLevel < 0 {
+	if c.Cluster.HoldLevel < 0 {
 		return nil
 	}
-	level := turn.ClusterLevel(c.HoldLevel)
+	level := turn.ClusterLevel(c.Cluster.HoldLevel)
 	return &level
 }
 
-// Limits returns the limits of requests.
-func (c *Config) Limits() turn.Limits {
-	l := turn.DefaultLimits()
-	l.MessageBytes = int(c.MaxMessageBytes)
-	l.AppendBytes = int(c.MaxAppendBytes)
-	l.ReadBytes = int(c.MaxReadBytes)
-	return l
+// Turn returns the limits of requests, with those that are not settings.
+func (l Limits) Turn() turn.Limits {
+	all := turn.DefaultLimits()
+	all.MessageBytes, all.AppendBytes, all.ReadBytes = int(l.MessageBytes), int(l.AppendBytes), int(l.ReadBytes)
+	return all
 }
 
 // Peer is a node of the initial cluster.
@@ -126,16 +124,16 @@ type Peer struct {
 
 // Peers returns the nodes of InitialCluster ordered by id, or this node alone.
 func (c *Config) Peers() ([]Peer, error) {
-	self := c.RaftAddr
-	if c.RaftAdvertise != "" {
-		self = c.RaftAdvertise
+	self := c.Listen.Raft
+	if c.Advertise.Raft != "" {
+		self = c.Advertise.Raft
 	}
-	if c.InitialCluster == "" {
+	if c.Cluster.Initial == "" {
 		return []Peer{{c.NodeID, self}}, nil
 	}
 	var peers []Peer
 	seen := map[string]bool{} // ids and addresses
-	for part := range strings.SplitSeq(c.InitialCluster, ",") {
+	for part := range strings.SplitSeq(c.Cluster.Initial, ",") {
 		id, addr, ok := strings.Cut(strings.TrimSpace(part), "=")
 		if !ok || id == "" {
 			return nil, fmt.Errorf("initial-cluster: %q is not ID=HOST:PORT", part)
@@ -164,7 +162,7 @@ func (c *Config) checkSelf(peers []Peer, self string) error {
 		}
 		return nil
 	}
-	if c.Join {
+	if c.Cluster.Join {
 		return nil
 	}
 	return fmt.Errorf("initial-cluster does not name this node, %s", c.NodeID)

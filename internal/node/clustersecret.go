@@ -17,11 +17,11 @@ const (
 
 // readClusterSecret returns the secrets in a file, one a line, nil if there is none.
 func readClusterSecret(cfg *config.Config) (*peer.Secret, error) {
-	if cfg.ClusterSecretFile == "" {
+	if cfg.ClusterSecret.File == "" {
 		return nil, nil
 	}
 	const advice = "`(umask 077; openssl rand -hex 32 > FILE)` makes one"
-	f, err := os.Open(cfg.ClusterSecretFile)
+	f, err := os.Open(cfg.ClusterSecret.File)
 	if err != nil {
 		return nil, fmt.Errorf("cluster secret: %w; %s", err, advice)
 	}
@@ -38,7 +38,7 @@ func readClusterSecret(cfg *config.Config) (*peer.Secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster secret: %w", err)
 	}
-	s := &peer.Secret{Optional: cfg.ClusterSecretOptional}
+	s := &peer.Secret{Optional: cfg.ClusterSecret.Optional}
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			s.Keys = append(s.Keys, line)

@@ -62,10 +62,10 @@ func Open(cfg *config.Config, o Options) (_ *Node, err error) {
 	if n.secrets, err = openSecrets(cfg, n.log); err != nil {
 		return nil, err
 	}
-	if n.respL, err = listen(cfg.RESPAddr); err != nil {
+	if n.respL, err = listen(cfg.Listen.RESP); err != nil {
 		return nil, err
 	}
-	if n.httpL, err = listen(cfg.HTTPAddr); err != nil {
+	if n.httpL, err = listen(cfg.Listen.HTTP); err != nil {
 		return nil, err
 	}
 	if err := n.openStore(cfg, o); err != nil {
@@ -171,7 +171,7 @@ func (n *Node) openHTTP(cfg *config.Config, version string) (err error) {
 func (n *Node) httpConfig(cfg *config.Config) httpapi.Config {
 	c := httpapi.Config{
 		Engine: n.store, Admin: n.store, Logger: n.log,
-		Users: n.secrets.users, OpenMetrics: cfg.OpenMetrics, TLS: n.secrets.clientTLS(),
+		Users: n.secrets.users, OpenMetrics: cfg.HTTP.OpenMetrics, TLS: n.secrets.clientTLS(),
 		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
 	}
 	if n.secrets.users == nil {

@@ -32,15 +32,15 @@ func openSecrets(cfg *config.Config, log *slog.Logger) (s secrets, err error) {
 			return s, err
 		}
 	}
-	if cfg.TLSCert != "" {
-		files := certs.Files{Cert: cfg.TLSCert, Key: cfg.TLSKey, CA: cfg.TLSClientCA}
+	if cfg.ClientTLS.Cert != "" {
+		files := certs.Files{Cert: cfg.ClientTLS.Cert, Key: cfg.ClientTLS.Key, CA: cfg.ClientTLS.CA}
 		if s.clients, err = certs.Open(certs.Config{Files: files, Name: "listeners for clients",
 			Logger: log}); err != nil {
 			return s, err
 		}
 	}
-	if cfg.NodeTLSCert != "" {
-		files := certs.Files{Cert: cfg.NodeTLSCert, Key: cfg.NodeTLSKey, CA: cfg.NodeTLSCA}
+	if cfg.NodeTLS.Cert != "" {
+		files := certs.Files{Cert: cfg.NodeTLS.Cert, Key: cfg.NodeTLS.Key, CA: cfg.NodeTLS.CA}
 		if s.nodes, err = certs.Open(certs.Config{Files: files, Name: "node to node", Logger: log}); err != nil {
 			return s, err
 		}
@@ -83,7 +83,7 @@ const noPort = "it was opened without an address for other nodes: give it one (t
 
 // closedPort returns why the port for nodes is closed, or "" if it is not.
 func closedPort(cfg *config.Config) string {
-	if cfg.RaftAddr == "" {
+	if cfg.Listen.Raft == "" {
 		return noPort
 	}
 	if !cfg.AsksClients() || cfg.NodeCredential() {

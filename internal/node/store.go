@@ -20,34 +20,34 @@ func (n *Node) openStore(cfg *config.Config, o Options) error {
 		return err
 	}
 	var cluster map[string]string
-	if cfg.InitialCluster != "" {
+	if cfg.Cluster.Initial != "" {
 		cluster = make(map[string]string, len(peers))
 		for _, p := range peers {
 			cluster[p.ID] = p.Addr
 		}
 	}
 	var nodes net.Listener // nil: that of RaftAddr
-	if cfg.RaftAddr == "" {
+	if cfg.Listen.Raft == "" {
 		nodes = newLocalListener()
 	}
 	n.store, err = raftstore.Open(raftstore.Config{
 		NodeID: cfg.NodeID, DataDir: cfg.DataDir,
 		Peers: raftstore.Peers{
-			Addr: cfg.RaftAddr, Advertise: cfg.RaftAdvertise, Listener: nodes,
+			Addr: cfg.Listen.Raft, Advertise: cfg.Advertise.Raft, Listener: nodes,
 			Dial: dialer(dials),
 			TLS:  n.secrets.peerTLS(), Secret: n.secrets.cluster, Closed: closedPort(cfg),
 			Greetings: n.descriptors.Greetings(), Conns: n.descriptors.Members(),
 		},
 		Clients: raftstore.ClientAddrs{
-			RESPAddr: cmp.Or(cfg.RESPAdvertise, addrOf(n.respL)),
-			HTTPAddr: cmp.Or(cfg.HTTPAdvertise, addrOf(n.httpL)),
+			RESPAddr: cmp.Or(cfg.Advertise.RESP, addrOf(n.respL)),
+			HTTPAddr: cmp.Or(cfg.Advertise.HTTP, addrOf(n.httpL)),
 		},
-		InitialCluster: cluster, Join: cfg.Join,
+		InitialCluster: cluster, Join: cfg.Cluster.Join,
 		HoldLevel: cfg.Hold(),
-		Limits:    cfg.Limits(),
-		Log:       raftstore.Log{Engine: cfg.LogEngine},
+		Limits:    cfg.Limits.Turn(),
+		Log:       raftstore.Log{Engine: cfg.Log.Engine},
 		Consensus: raftstore.Consensus{Heartbeat: cfg.ElectionTimeout, Election: cfg.ElectionTimeout},
-		Storage: raftstore.StorageBounds{CompactBytes: int64(cfg.LogCompactBytes), TailBytes: int64(cfg.LogTailBytes),
+		Storage: raftstore.StorageBounds{CompactBytes: int64(cfg.Log.CompactBytes), TailBytes: int64(cfg.Log.TailBytes),
 			SnapshotRate: cmp.Or(int64(cfg.SnapshotRate), -1), SegmentBytes: o.SegmentBytes,
 			LogCache: o.LogCache},
 		State:  stateBudget(int(cfg.MemoryBudget)),

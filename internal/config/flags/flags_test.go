@@ -45,9 +45,9 @@ func TestPrecedence(t *testing.T) {
 	for _, want := range []struct{ name, got, want string }{
 		{"flag over env and file", c.NodeID, "flag"},
 		{"env over file", c.DataDir, "env"},
-		{"file over default", c.LogLevel, "warn"},
+		{"file over default", c.Logging.Level, "warn"},
 		{"size from file", c.MemoryBudget.String(), "64MiB"},
-		{"default", c.RESPAddr, "127.0.0.1:7379"},
+		{"default", c.Listen.RESP, "127.0.0.1:7379"},
 	} {
 		if want.got != want.want {
 			t.Errorf("%s: %q, want %q", want.name, want.got, want.want)

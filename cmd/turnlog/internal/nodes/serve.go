@@ -33,7 +33,7 @@ func serve(a *cli.App, ctx context.Context, cfg *config.Config) error {
 		return fmt.Errorf("the node cannot start: %w", err)
 	}
 	log.Info("turnlog", "version", a.Version, "node", cfg.NodeID, "data", cfg.DataDir,
-		"resp", n.RESPAddr(), "http", n.HTTPAddr(), "raft", cfg.RaftAddr)
+		"resp", n.RESPAddr(), "http", n.HTTPAddr(), "raft", cfg.Listen.Raft)
 	if err := n.Run(ctx, reloads); err != nil {
 		return fmt.Errorf("the node stopped: %w", err)
 	}
@@ -47,7 +47,7 @@ func newLogger(w io.Writer, cfg *config.Config) (*slog.Logger, error) {
 		return nil, err
 	}
 	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
+	if cfg.Logging.Format == "json" {
 		return slog.New(slog.NewJSONHandler(w, options)), nil
 	}
 	return slog.New(slog.NewTextHandler(w, options)), nil
