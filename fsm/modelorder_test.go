@@ -58,6 +58,28 @@ func (m *model) setScores(o *turn.SetScores) (r turn.Result, _ *turn.Error) {
 	return r, nil
 }
 
+func (m *model) removeScores(o *turn.RemoveScores) (r turn.Result, _ *turn.Error) {
+	s, ok := m.value(o.Of.Key, turn.TypeZSet)
+	if !ok {
+		return wrongType()
+	}
+	if s == nil {
+		return r, nil
+	}
+	for _, el := range s.selected(&o.Of) {
+		delete(s.scores, el.Name)
+		r.Removed++
+		if o.Answer {
+			r.Elements = append(r.Elements, el)
+		}
+	}
+	if r.Removed > 0 {
+		return m.shrunk(o.Of.Key, r), nil
+	}
+	r.Count, r.Revision = s.count(), s.revision
+	return r, nil
+}
+
 // ordered returns the members of a sorted set in its order.
 func (s *modelSession) ordered() []turn.Element {
 	els := s.named()
@@ -192,8 +214,11 @@ func (g *generator) score() float64 {
 }
 
 func (g *generator) scoresOp(k turn.Key) turn.Op {
-	if g.rnd.IntN(4) == 0 {
+	switch g.rnd.IntN(9) {
+	case 0, 1:
 		return &turn.RemoveFields{Key: k, Type: turn.TypeZSet, Names: g.names()}
+	case 2:
+		return &turn.RemoveScores{Of: *g.scoresRange(k), Answer: g.rnd.IntN(2) == 0}
 	}
 	o := &turn.SetScores{Key: k, Changed: g.rnd.IntN(2) == 0}
 	for _, n := range g.names() {
@@ -259,16 +284,21 @@ func (g *generator) bound() turn.Bound {
 	return turn.Bound{Score: g.score(), Name: g.name(), Exclusive: g.rnd.IntN(2) == 0, Open: g.rnd.IntN(4) == 0}
 }
 
+func (g *generator) scoresRange(k turn.Key) *turn.Scores {
+	q := &turn.Scores{
+		Key: k, By: turn.ScoresBy(g.rnd.IntN(3)), Start: int64(g.rnd.IntN(16) - 8), Stop: int64(g.rnd.IntN(16) - 8),
+		Min: g.bound(), Max: g.bound(), Reverse: g.rnd.IntN(2) == 0,
+	}
+	if g.rnd.IntN(3) == 0 {
+		q.Offset, q.Limit = g.rnd.IntN(3), g.rnd.IntN(4)
+	}
+	return q
+}
+
 func (g *generator) compareScores(r *rig, k turn.Key, s *modelSession) {
 	r.t.Helper()
 	for range 4 {
-		q := &turn.Scores{
-			Key: k, By: turn.ScoresBy(g.rnd.IntN(3)), Start: int64(g.rnd.IntN(16) - 8), Stop: int64(g.rnd.IntN(16) - 8),
-			Min: g.bound(), Max: g.bound(), Reverse: g.rnd.IntN(2) == 0,
-		}
-		if g.rnd.IntN(3) == 0 {
-			q.Offset, q.Limit = g.rnd.IntN(3), g.rnd.IntN(4)
-		}
+		q := g.scoresRange(k)
 		if got, want := r.query(q).Elements,
 			s.selected(q); !sameResult(turn.Result{Elements: got}, turn.Result{Elements: want}) {
 			r.t.Fatalf("%+v is\n %v, want\n %v", q, got, want)

@@ -81,6 +81,8 @@ func (m *model) applyValue(op turn.Op) (turn.Result, *turn.Error) {
 		return m.removeFields(o)
 	case *turn.SetScores:
 		return m.setScores(o)
+	case *turn.RemoveScores:
+		return m.removeScores(o)
 	case *turn.AddEntry:
 		return m.addEntry(o)
 	case *turn.TrimEntries:
@@ -107,6 +109,14 @@ func (m *model) setString(o *turn.SetString) (r turn.Result, err *turn.Error) {
 	if o.If == turn.SetIfAbsent && s != nil || o.If == turn.SetIfPresent && s == nil {
 		return r, nil
 	}
+	if o.KeepValue && o.TTL == 0 && o.At == 0 && s.deadline == 0 {
+		r.Count = 1
+		return r, nil
+	}
+	value := o.Value
+	if o.KeepValue {
+		value = s.elements[""]
+	}
 	deadline := o.At
 	if o.TTL > 0 {
 		deadline = m.after(o.TTL)
@@ -121,7 +131,7 @@ func (m *model) setString(o *turn.SetString) (r turn.Result, err *turn.Error) {
 	r.Count = 1
 	if deadline == 0 || deadline > m.clock {
 		s = m.make(o.Key, turn.TypeString)
-		s.elements[""], s.deadline = o.Value, deadline
+		s.elements[""], s.deadline = value, deadline
 		m.changed(o.Key, s)
 	}
 	r.Revision = m.now(o.Key)
@@ -269,6 +279,9 @@ func (g *generator) stringOp(k turn.Key) turn.Op {
 		o.At = g.model.clock + int64(g.rnd.IntN(2000)-50)
 	case 2:
 		o.KeepTTL = true
+	}
+	if g.rnd.IntN(4) == 0 {
+		o.KeepValue, o.Value, o.If, o.Get, o.KeepTTL = true, nil, turn.SetIfPresent, true, false
 	}
 	return o
 }

@@ -6,8 +6,10 @@ package turn
 func Frees(op Op) bool {
 	switch o := op.(type) {
 	case *Pop, *PopFirst, *Trim, *Clear, *Delete, *Erase,
-		*RemoveFields, *RemoveElements, *RemoveEntries, *TrimEntries:
+		*RemoveFields, *RemoveScores, *RemoveElements, *RemoveEntries, *TrimEntries:
 		return true
+	case *SetString:
+		return o.KeepValue && (o.TTL > 0 || o.At > 0)
 	case *Expire:
 		return o.HasTTL || o.HasAt
 	case *Replace:

@@ -16,7 +16,8 @@ const (
 	// constant, one line for each change of what an entry does, or of what it may hold.
 	Level1
 	// Level2 has transactions that take place as a whole or not at all (Tx.All), and appends that change
-	// metadata or demand an existing session.
+	// metadata or demand an existing session. It removes ranges of sorted sets (RemoveScores), and gives
+	// strings deadlines without values (SetString.KeepValue).
 	Level2
 )
 

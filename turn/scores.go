@@ -62,6 +62,15 @@ type Scores struct {
 	Limit   int // 0: no limit; not with ByRank
 }
 
+// RemoveScores removes the members of a sorted set that Of selects; a key that holds none
+// any more is deleted. Members of more memory than one operation may take out are TooLarge,
+// and nothing is removed. Result: Removed, Count (held after it), Revision; with Answer,
+// Elements, those that were removed, in the order of Of.
+type RemoveScores struct {
+	Of     Scores
+	Answer bool
+}
+
 // Rank returns the rank of a member, from 0. Result: Found, Number, Score; Session.
 type Rank struct {
 	Key     Key
@@ -96,6 +105,8 @@ func (o *SetScores) Validate(l Limits) error {
 	}
 	return l.checkTogether(total)
 }
+
+func (o *RemoveScores) Validate(l Limits) error { return o.Of.Validate(l) }
 
 func (q *Scores) Validate(l Limits) error {
 	if q.By > ByName {

@@ -24,6 +24,10 @@ type SetString struct {
 	// if positive, is an absolute one. A deadline that has passed deletes the key.
 	TTL int64
 	At  int64
+	// KeepValue changes the deadline alone, of a key that is there: If is SetIfPresent, Get
+	// is set, so that only a string is touched, and there is no Value. To take the deadline
+	// from a key that has none changes nothing.
+	KeepValue bool
 }
 
 // AddInt adds to a string that is a decimal 64-bit integer, 0 if the key does
@@ -48,6 +52,9 @@ func (o *SetString) Validate(l Limits) error {
 	}
 	if o.TTL > 0 && o.At > 0 || o.KeepTTL && (o.TTL > 0 || o.At > 0) {
 		return Errorf(Invalid, "give a ttl or a deadline, or keep the one there is")
+	}
+	if o.KeepValue && (o.If != SetIfPresent || !o.Get || o.KeepTTL || len(o.Value) > 0) {
+		return Errorf(Invalid, "only the deadline of a string that is there can be changed alone")
 	}
 	if err := l.checkKey(o.Key); err != nil {
 		return err

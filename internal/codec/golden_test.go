@@ -88,6 +88,9 @@ func goldenLevel2(t *testing.T) []byte {
 		&turn.Tx{Steps: []turn.Step{{Op: &turn.Clear{Key: k}}}, All: true},
 		&turn.Append{Key: k, Messages: []turn.NewMessage{{ID: "1", Data: []byte("x")}}, MustExist: true,
 			Set: map[string]string{"b": "2", "a": "1"}, Unset: []string{"c"}},
+		&turn.RemoveScores{Of: turn.Scores{Key: k, By: turn.ByScore, Start: -3, Stop: 4, Min: turn.Bound{Score: -1.5},
+			Max: turn.Bound{Name: "m", Exclusive: true, Open: true}, Reverse: true, Offset: 2, Limit: 5}, Answer: true},
+		&turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, TTL: 5, KeepValue: true},
 	})
 }
 

@@ -42,6 +42,7 @@ const (
 	kindPushOnce
 	kindSetNew
 	kindSetLevel
+	kindRemoveScores
 )
 
 const (
@@ -99,6 +100,7 @@ func init() {
 		of(kindPushOnce, (*coder).pushOnce),
 		of(kindSetNew, (*coder).setNew),
 		of(kindSetLevel, (*coder).setLevel),
+		of(kindRemoveScores, (*coder).removeScores).since(turn.Level2),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),

@@ -19,6 +19,9 @@ func (c *coder) setString(o *turn.SetString) {
 	c.bool(&o.KeepTTL)
 	c.int64(&o.TTL)
 	c.int64(&o.At)
+	if c.later(turn.Level2, o.KeepValue) {
+		c.bool(&o.KeepValue)
+	}
 }
 
 func (c *coder) addInt(o *turn.AddInt) {
@@ -88,6 +91,11 @@ func (c *coder) scores(q *turn.Scores) {
 	c.bool(&q.Reverse)
 	c.int(&q.Offset)
 	c.int(&q.Limit)
+}
+
+func (c *coder) removeScores(o *turn.RemoveScores) {
+	c.scores(&o.Of)
+	c.bool(&o.Answer)
 }
 
 func (c *coder) rank(q *turn.Rank) {

@@ -136,10 +136,15 @@ func (v ops) setScore(h *memtable.Head, e *memtable.Elements, o *turn.SetScores,
 func (v ops) takeMember(h *memtable.Head, e *memtable.Elements, member string) (had bool, err error) {
 	score, had, err := scoreOf(e, member)
 	if had {
-		v.take(h, memberName(member), encodeScore(score))
-		v.DeleteElement(h, scoreName(score, member))
+		v.takeScored(h, member, score)
 	}
 	return had, err
+}
+
+// takeScored is takeMember for a member that is there, with its score.
+func (v ops) takeScored(h *memtable.Head, member string, score float64) {
+	v.take(h, memberName(member), encodeScore(score))
+	v.DeleteElement(h, scoreName(score, member))
 }
 
 // scores answers with a range of members, of limit bytes at most.

@@ -41,6 +41,9 @@ func (v ops) setString(o *turn.SetString, r *turn.Result) error {
 		return nil
 	}
 	r.Count = 1
+	if o.KeepValue && o.TTL == 0 && o.At == 0 && h.Deadline == 0 {
+		return nil
+	}
 	v.overwrite(key, h, old, o)
 	r.Revision = v.Revision(key)
 	return nil
@@ -69,7 +72,9 @@ func (v ops) overwrite(key string, h *memtable.Head, old []byte, o *turn.SetStri
 	} else {
 		h = v.Begin(key, turn.TypeString)
 	}
-	v.put(h, "", bytes.Clone(o.Value), old, same)
+	if !o.KeepValue {
+		v.put(h, "", bytes.Clone(o.Value), old, same)
+	}
 	v.SetDeadline(key, h, deadline, 0)
 	v.Settle(key, h, same)
 }

@@ -166,6 +166,8 @@ func (g generator) text(key string) []string {
 		return g.setting(key)
 	case n < 45:
 		return []string{pick(g, "GET", "STRLEN", "GETDEL"), key}
+	case n < 52:
+		return g.getex(key)
 	case n < 60:
 		return []string{pick(g, "INCR", "DECR"), key}
 	case n < 72:
@@ -187,17 +189,34 @@ func (g generator) duration() string {
 		"9223372036854776", "9223372036854775808")
 }
 
+// timeOption is one that SET and GETEX have.
+func (g generator) timeOption() []string {
+	if g.IntN(2) == 0 {
+		return []string{pick(g, "EX", "PX", "ex"), g.duration()}
+	}
+	at := time.Now().Add(time.Duration(g.IntN(100)+100) * time.Hour)
+	return pick(g, []string{"EXAT", strconv.FormatInt(at.Unix(), 10)}, []string{"PXAT", strconv.FormatInt(at.UnixMilli(), 10)},
+		[]string{"PXAT", "1"}, []string{"EXAT", "abc"}, []string{"EXAT", "0"})
+}
+
+func (g generator) getex(key string) []string {
+	args := []string{"GETEX", key}
+	for g.IntN(3) > 0 {
+		if g.IntN(3) == 0 {
+			args = append(args, pick(g, "PERSIST", "persist", "KEEPTTL", "EX"))
+		} else {
+			args = append(args, g.timeOption()...)
+		}
+	}
+	return args
+}
+
 func (g generator) setting(key string) []string {
 	args := []string{"SET", key, pick(g, g.value(), g.integer())}
 	for g.IntN(2) == 0 {
 		switch g.IntN(6) {
-		case 0:
-			args = append(args, pick(g, "EX", "PX", "ex"), g.duration())
-		case 1:
-			at := time.Now().Add(time.Duration(g.IntN(100)+100) * time.Hour)
-			args = append(args, pick(g,
-				[][]string{{"EXAT", strconv.FormatInt(at.Unix(), 10)}, {"PXAT", strconv.FormatInt(at.UnixMilli(), 10)},
-					{"PXAT", "1"}, {"EXAT", "abc"}, {"EXAT", "0"}}...)...)
+		case 0, 1:
+			args = append(args, g.timeOption()...)
 		default:
 			args = append(args, pick(g, "NX", "XX", "GET", "KEEPTTL", "get", "FOO"))
 		}
@@ -299,6 +318,8 @@ func (g generator) scores(key string) []string {
 		return []string{"ZINCRBY", key, g.score(), g.field()}
 	case n < 40:
 		return append([]string{"ZREM", key}, g.fieldsOf()...)
+	case n < 47:
+		return g.takingScores(key)
 	case n < 52:
 		return []string{pick(g, "ZSCORE", "ZRANK", "ZREVRANK"), key, g.field()}
 	case n < 56:
@@ -317,6 +338,22 @@ func (g generator) scores(key string) []string {
 		return g.ranging([]string{"ZRANGE", key, g.bound(), g.bound(), "BYSCORE"})
 	}
 	return g.named()
+}
+
+// takingScores makes commands that remove members of a sorted set by what they are like. Those
+// by name are for members of one score: see named.
+func (g generator) takingScores(key string) []string {
+	switch g.IntN(4) {
+	case 0:
+		return []string{"ZREMRANGEBYRANK", key, g.index(), g.index()}
+	case 1:
+		return []string{"ZREMRANGEBYSCORE", key, g.bound(), g.bound()}
+	}
+	args := []string{pick(g, "ZPOPMIN", "ZPOPMAX"), key}
+	if g.IntN(2) == 0 {
+		args = append(args, pick(g, "0", "2", "3", g.index()))
+	}
+	return args
 }
 
 func (g generator) zadd(key string) []string {
@@ -348,7 +385,7 @@ func (g generator) named() []string {
 	case 0, 1, 2:
 		return []string{"ZADD", key, "0", g.field(), "0", g.field()}
 	case 3:
-		return []string{"ZREM", key, g.field()}
+		return pick(g, []string{"ZREM", key, g.field()}, []string{"ZREMRANGEBYLEX", key, g.nameEnd(), g.nameEnd()})
 	case 4:
 		args := []string{"ZRANGE", key, g.nameEnd(), g.nameEnd(), "BYLEX"}
 		for g.IntN(2) == 0 {

@@ -112,7 +112,8 @@ var requests = map[string]string{
 
 	"get": "GET theirs:string", "set": "SET theirs:string x", "setex": "SETEX theirs:string 5 x",
 	"psetex": "PSETEX theirs:string 5 x", "setnx": "SETNX theirs:new x",
-	"getset": "GETSET theirs:string x", "getdel": "GETDEL theirs:string", "mget": "MGET mine:1 theirs:string",
+	"getset": "GETSET theirs:string x", "getdel": "GETDEL theirs:string", "getex": "GETEX theirs:string PERSIST",
+	"mget":   "MGET mine:1 theirs:string",
 	"mset":   "MSET mine:1 x theirs:string x",
 	"strlen": "STRLEN theirs:string", "incr": "INCR theirs:new", "decr": "DECR theirs:new",
 	"incrby": "INCRBY theirs:new 2", "decrby": "DECRBY theirs:new 2",
@@ -141,6 +142,8 @@ var requests = map[string]string{
 	"smismember": "SMISMEMBER theirs:set hidden", "scard": "SCARD theirs:set", "sscan": "SSCAN theirs:set 0",
 
 	"zadd": "ZADD theirs:zset 1 x", "zincrby": "ZINCRBY theirs:zset 1 hidden", "zrem": "ZREM theirs:zset hidden",
+	"zremrangebyrank": "ZREMRANGEBYRANK theirs:zset 0 -1", "zremrangebyscore": "ZREMRANGEBYSCORE theirs:zset -inf inf",
+	"zremrangebylex": "ZREMRANGEBYLEX theirs:zset - +", "zpopmin": "ZPOPMIN theirs:zset", "zpopmax": "ZPOPMAX theirs:zset 2",
 	"zscore":  "ZSCORE theirs:zset hidden",
 	"zmscore": "ZMSCORE theirs:zset hidden", "zcard": "ZCARD theirs:zset", "zcount": "ZCOUNT theirs:zset -inf +inf",
 	"zrank":    "ZRANK theirs:zset hidden",

@@ -49,6 +49,9 @@ func TestWritesMeanWhatTheySay(t *testing.T) {
 		"SETNX k v":                     &turn.SetString{Key: k, Value: v, If: turn.SetIfAbsent},
 		"GETSET k v":                    &turn.SetString{Key: k, Value: v, Get: true},
 		"GETDEL k":                      &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, At: 1},
+		"GETEX k PX 2":                  &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, KeepValue: true, TTL: 2},
+		"GETEX k EXAT 2":                &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, KeepValue: true, At: 2000},
+		"GETEX k PERSIST":               &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, KeepValue: true},
 		"INCR k":                        &turn.AddInt{Key: k, Delta: 1},
 		"DECR k":                        &turn.AddInt{Key: k, Delta: -1},
 		"DECRBY k 3":                    &turn.AddInt{Key: k, Delta: -3},
@@ -66,6 +69,14 @@ func TestWritesMeanWhatTheySay(t *testing.T) {
 		"ZADD k XX GT 2 m":              score(func(s *turn.SetScores) { s.OnlyExisting, s.OnlyGreater = true, true }),
 		"ZADD k LT INCR 2 m":            score(func(s *turn.SetScores) { s.OnlyLess, s.Increment = true, true }),
 		"ZINCRBY k 2 m":                 score(func(s *turn.SetScores) { s.Increment = true }),
+		"ZPOPMIN k":                     &turn.RemoveScores{Of: turn.Scores{Key: k}, Answer: true},
+		"ZPOPMAX k 3":                   &turn.RemoveScores{Of: turn.Scores{Key: k, Stop: 2, Reverse: true}, Answer: true},
+		"ZREMRANGEBYRANK k 1 -2":        &turn.RemoveScores{Of: turn.Scores{Key: k, Start: 1, Stop: -2}},
+		"ZREMRANGEBYSCORE k (1 2": &turn.RemoveScores{Of: turn.Scores{Key: k, By: turn.ByScore,
+			Min: turn.Bound{Score: 1, Exclusive: true}, Max: turn.Bound{Score: 2}}},
+		"ZREMRANGEBYLEX k - [m": &turn.RemoveScores{Of: turn.Scores{Key: k, By: turn.ByName,
+			Min: turn.Bound{Open: true}, Max: turn.Bound{Name: "m"}}},
+		"ZREMRANGEBYLEX k + [m": &turn.RemoveScores{Of: turn.Scores{Key: k, Start: 1}},
 	} {
 		a, ok := handled(t, line, false).(*Write)
 		if !ok {
@@ -91,7 +102,8 @@ func TestWordsAreRefused(t *testing.T) {
 		"ZADD k 1 m 2", "ZADD k nan m", "LPOP k -1", "LMPOP 0 k LEFT", "LMPOP 2 k LEFT", "LMPOP 1 k LEFT COUNT 0",
 		"LMPOP 1 k MIDDLE", "LMPOP 1 k LEFT COUNT 1 x", "LMOVE a b LEFT UP", "LMOVE a b UP LEFT",
 		"BLPOP k -1", "BLPOP k x",
-		"BLPOP k 1e300", "MSET a 1 b", "MSETNX a 1 b", "ZRANK k m SCORE",
+		"BLPOP k 1e300", "MSET a 1 b", "MSETNX a 1 b", "ZRANK k m SCORE", "GETEX k EX", "GETEX k PERSIST EX 1",
+		"GETEX k EX 1 PERSIST", "GETEX k KEEPTTL", "ZPOPMIN k -1", "ZPOPMAX k 1 x", "ZREMRANGEBYSCORE k a b",
 	} {
 		if a, ok := handled(t, line, false).(Error); !ok {
 			t.Errorf("%s makes a %T", line, a)

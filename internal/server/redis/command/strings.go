@@ -52,8 +52,7 @@ func mget(req *Request, args [][]byte) Action {
 func set(req *Request, args [][]byte) Action {
 	k := req.key(args[1])
 	op := &turn.SetString{Key: k}
-	var when []byte
-	how := "" // the word before when
+	var t timeOption
 	for i := 3; i < len(args); i++ {
 		word := strings.ToUpper(string(args[i]))
 		switch {
@@ -64,24 +63,16 @@ func set(req *Request, args [][]byte) Action {
 		case word == "NX" && op.If == turn.SetIfAbsent:
 		case word == "GET":
 			op.Get = true
-		case word == "KEEPTTL" && when == nil:
+		case word == "KEEPTTL" && t.word == "":
 			op.KeepTTL = true
-		case (word == "EX" || word == "PX" || word == "EXAT" || word == "PXAT") && (how == "" || how == word) &&
-			!op.KeepTTL && i+1 < len(args):
+		case !op.KeepTTL && t.read(word, args[i+1:]):
 			i++
-			when, how = args[i], word
 		default:
 			return ErrSyntax
 		}
 	}
-	if when != nil {
-		unit := int64(1000)
-		if how[0] == 'P' {
-			unit = 1
-		}
-		if err := req.deadline(op, when, unit, strings.HasSuffix(how, "AT"), "set"); err != "" {
-			return err
-		}
+	if err := req.deadlineOf(op, t, "set"); err != "" {
+		return err
 	}
 	op.Value = req.payload(args[2])
 	return write(k, op, func(w *resp.Writer, r turn.Result) {
@@ -94,6 +85,66 @@ func set(req *Request, args [][]byte) Action {
 			w.Status("OK")
 		}
 	})
+}
+
+// timeOption is EX, PX, EXAT or PXAT with the time that follows it.
+type timeOption struct {
+	word string // "": there is none
+	time []byte
+}
+
+// read takes the option if word is one, and a time follows, and there was no other one.
+func (t *timeOption) read(word string, rest [][]byte) bool {
+	if word != "EX" && word != "PX" && word != "EXAT" && word != "PXAT" || t.word != "" && t.word != word ||
+		len(rest) == 0 {
+		return false
+	}
+	t.word, t.time = word, rest[0]
+	return true
+}
+
+// deadlineOf gives op the deadline of an option, if there is one.
+func (req *Request) deadlineOf(op *turn.SetString, t timeOption, command string) Error {
+	if t.word == "" {
+		return ""
+	}
+	unit := int64(1000)
+	if t.word[0] == 'P' {
+		unit = 1
+	}
+	return req.deadline(op, t.time, unit, strings.HasSuffix(t.word, "AT"), command)
+}
+
+// getEx is GETEX key [EX s|PX ms|EXAT s|PXAT ms|PERSIST]. As in Redis, a time matters only if
+// there is a string.
+func getEx(req *Request, args [][]byte) Action {
+	var t timeOption
+	persist := false
+	for i := 2; i < len(args); i++ {
+		word := strings.ToUpper(string(args[i]))
+		switch {
+		case word == "PERSIST" && t.word == "":
+			persist = true
+		case !persist && t.read(word, args[i+1:]):
+			i++
+		default:
+			return ErrSyntax
+		}
+	}
+	if !persist && t.word == "" {
+		return get(req, args)
+	}
+	k := req.key(args[1])
+	op := &turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, KeepValue: true}
+	if bad := req.deadlineOf(op, t, "getex"); bad != "" {
+		return req.read(k, &turn.GetString{Key: k}, func(r turn.Result) (Reply, error) {
+			if r.Found {
+				return nil, bad
+			}
+			return (*resp.Writer).Null, nil
+		})
+	}
+	return write(k, op, writeString)
 }
 
 // deadline reads the time of a SET, in units of so many milliseconds.

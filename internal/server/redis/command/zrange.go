@@ -32,12 +32,7 @@ func zrange(by turn.ScoresBy, reverse, auto bool) Handler {
 		}
 		r.page()
 		if r.empty {
-			return req.read(k, InfoOf(k), func(res turn.Result) (Reply, error) {
-				if exists(res) && res.Session.Type != turn.TypeZSet {
-					return nil, ErrWrongType
-				}
-				return func(w *resp.Writer) { w.Array(0) }, nil
-			})
+			return req.ofNone(k)
 		}
 		a := req.read(k, &r.q, func(res turn.Result) (Reply, error) {
 			return func(w *resp.Writer) { writeRange(w, res.Elements, r.withScores) }, nil
@@ -45,6 +40,16 @@ func zrange(by turn.ScoresBy, reverse, auto bool) Handler {
 		a.Bulky = true
 		return a
 	}
+}
+
+// ofNone answers with no members, if the key holds a sorted set or nothing.
+func (req *Request) ofNone(k turn.Key) Action {
+	return req.read(k, InfoOf(k), func(res turn.Result) (Reply, error) {
+		if exists(res) && res.Session.Type != turn.TypeZSet {
+			return nil, ErrWrongType
+		}
+		return func(w *resp.Writer) { w.Array(0) }, nil
+	})
 }
 
 func (r *ranging) options(args [][]byte) Error {
