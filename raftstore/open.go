@@ -198,10 +198,10 @@ func (n *Node) wire() {
 		Serve: n.serve, Ordered: n.ordered,
 		Transfer: func(ctx context.Context, c net.Conn, to peer.Facts) { n.repairer.Send(ctx, c, to.NodeID) },
 		Dial:     n.cfg.Peers.Dial, TLS: n.cfg.Peers.TLS, Secret: n.cfg.Peers.Secret,
-		Closed: n.cfg.Peers.Closed, MaxGreetings: n.cfg.Peers.Greetings,
-		MaxConns: n.cfg.Peers.Conns, Logger: n.log,
+		Closed: n.cfg.Peers.Closed, Logger: n.log,
+		Bounds: peer.Bounds{Greetings: n.cfg.Peers.Greetings, Conns: n.cfg.Peers.Conns},
 		// a node that starts may have to be dialed to hear what this one has seen: see rollback.Detector
-		RetryMax: n.cfg.Consensus.askTime() / 2,
+		Timing: peer.Timing{RetryMax: n.cfg.Consensus.askTime() / 2},
 	})
 	n.waiter = newPeerWaiter(n.raft.replicates, n.net.Connected)
 	n.space = n.newSpace()

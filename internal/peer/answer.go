@@ -30,8 +30,8 @@ func (n *Network) answerCalls(ctx context.Context, c net.Conn, from Facts) {
 	n.session++
 	a := &answering{
 		net: n, conn: c, from: from, session: n.session,
-		box:     newOutbox(n.cfg.MaxWaiting),
-		slots:   make(chan struct{}, n.cfg.MaxHandlers),
+		box:     newOutbox(n.cfg.Bounds.Waiting),
+		slots:   make(chan struct{}, n.cfg.Bounds.Handlers),
 		cancels: make(map[uint64]context.CancelFunc),
 	}
 	n.mu.Unlock()
@@ -54,7 +54,7 @@ func (n *Network) answerCalls(ctx context.Context, c net.Conn, from Facts) {
 
 // expect returns when ctx ends or no ping came for too long.
 func (a *answering) expect(ctx context.Context, heard *heard) {
-	limit := 2 * a.net.cfg.IdleTimeout
+	limit := 2 * a.net.cfg.Timing.Idle
 	tick := time.NewTicker(limit / 4)
 	defer tick.Stop()
 	for {
@@ -72,7 +72,7 @@ func (a *answering) expect(ctx context.Context, heard *heard) {
 func (a *answering) read(ctx context.Context, heard *heard) error {
 	r := bufio.NewReaderSize(&noting{a.conn, heard}, 64<<10)
 	for {
-		f, err := readFrame(r, a.net.cfg.MaxFrame)
+		f, err := readFrame(r, a.net.cfg.Bounds.Frame)
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (a *answering) enter(size int) bool {
 	cfg := &a.net.cfg
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.calls >= cfg.MaxCalls || a.bytes > 0 && a.bytes+size > cfg.MaxInFlight {
+	if a.calls >= cfg.Bounds.Calls || a.bytes > 0 && a.bytes+size > cfg.Bounds.InFlight {
 		return false
 	}
 	a.calls++
@@ -149,7 +149,7 @@ func (a *answering) reply(f frame, p []byte, err error) {
 	switch {
 	case err != nil:
 		out.tag, out.payload = statusFailed, []byte(err.Error())
-	case len(p) > a.net.cfg.MaxFrame:
+	case len(p) > a.net.cfg.Bounds.Frame:
 		out.tag, out.payload = statusFailed, []byte("the answer is larger than a frame may be")
 	}
 	a.put(out)

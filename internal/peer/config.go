@@ -80,47 +80,46 @@ type Config struct {
 	// closed at once.
 	Closed string
 
-	// Bounds. Per RPC connection, on the asking side as well as on the
-	// answering one: beyond them a request fails with ErrOverloaded at once.
-	MaxFrame    int // payload bytes of a frame; 96 MiB
-	MaxInFlight int // payload bytes of requests without an answer; 128 MiB
-	MaxCalls    int // requests without an answer; 16,384
-	MaxHandlers int // running Serve calls; 256
-	// MaxWaiting bounds the bytes that wait to be written to one connection;
-	// beyond it the connection is closed. 256 MiB.
-	MaxWaiting int
-
-	// MaxGreetings bounds the accepted connections that are in their handshake: 256.
-	// For a further one the oldest is closed. MaxConns bounds those beyond it: 512. A
-	// further one is closed at once.
-	MaxGreetings, MaxConns int
-
-	DialTimeout      time.Duration // 1 s
-	HandshakeTimeout time.Duration // 2 s for all of it, that of TLS included
-	PingInterval     time.Duration // 500 ms: how often an RPC connection is probed
-	IdleTimeout      time.Duration // 3 s without a sign of life close an RPC connection
-	RetryMin         time.Duration // 20 ms: longest first pause between dials of a peer
-	RetryMax         time.Duration // 500 ms: longest pause; each is random, and at least half as long
+	Bounds Bounds
+	Timing Timing
 
 	Logger *slog.Logger // nil: discard
+}
+
+// Bounds are what a Network holds at most. Frame, InFlight, Calls and Handlers are per RPC
+// connection, on the asking side as well as on the answering one: beyond them a request fails
+// with ErrOverloaded at once.
+type Bounds struct {
+	Frame    int // payload bytes of a frame; 96 MiB
+	InFlight int // payload bytes of requests without an answer; 128 MiB
+	Calls    int // requests without an answer; 16,384
+	Handlers int // running Serve calls; 256
+	// Waiting bounds the bytes that wait to be written to one connection;
+	// beyond it the connection is closed. 256 MiB.
+	Waiting int
+	// Greetings bounds the accepted connections that are in their handshake: 256. For a
+	// further one the oldest is closed.
+	Greetings int
+	// Conns bounds the accepted connections beyond Greetings: 512. A further one is closed
+	// at once.
+	Conns int
+}
+
+// Timing is how long a Network waits.
+type Timing struct {
+	Dial      time.Duration // 1 s
+	Handshake time.Duration // 2 s for all of it, that of TLS included
+	Ping      time.Duration // 500 ms: how often an RPC connection is probed
+	Idle      time.Duration // 3 s without a sign of life close an RPC connection
+	RetryMin  time.Duration // 20 ms: longest first pause between dials of a peer
+	RetryMax  time.Duration // 500 ms: longest pause; each is random, and at least half as long
 }
 
 var errNoHandler = errors.New("this node does not serve such requests")
 
 func (c *Config) setDefaults() {
-	c.MaxFrame = cmp.Or(c.MaxFrame, 96<<20)
-	c.MaxInFlight = cmp.Or(c.MaxInFlight, 128<<20)
-	c.MaxCalls = cmp.Or(c.MaxCalls, 16384)
-	c.MaxHandlers = cmp.Or(c.MaxHandlers, 256)
-	c.MaxWaiting = cmp.Or(c.MaxWaiting, 256<<20)
-	c.MaxGreetings = cmp.Or(c.MaxGreetings, 256)
-	c.MaxConns = cmp.Or(c.MaxConns, 512)
-	c.DialTimeout = cmp.Or(c.DialTimeout, time.Second)
-	c.HandshakeTimeout = cmp.Or(c.HandshakeTimeout, 2*time.Second)
-	c.PingInterval = cmp.Or(c.PingInterval, 500*time.Millisecond)
-	c.IdleTimeout = cmp.Or(c.IdleTimeout, 3*time.Second)
-	c.RetryMin = cmp.Or(c.RetryMin, 20*time.Millisecond)
-	c.RetryMax = cmp.Or(c.RetryMax, 500*time.Millisecond)
+	c.Bounds.setDefaults()
+	c.Timing.setDefaults()
 	c.Advertise = cmp.Or(c.Advertise, c.Listener.Addr().String())
 	if c.Admit == nil {
 		c.Admit = func(Meeting) error { return nil }
@@ -155,4 +154,23 @@ func (c *Config) setDefaults() {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+}
+
+func (b *Bounds) setDefaults() {
+	b.Frame = cmp.Or(b.Frame, 96<<20)
+	b.InFlight = cmp.Or(b.InFlight, 128<<20)
+	b.Calls = cmp.Or(b.Calls, 16384)
+	b.Handlers = cmp.Or(b.Handlers, 256)
+	b.Waiting = cmp.Or(b.Waiting, 256<<20)
+	b.Greetings = cmp.Or(b.Greetings, 256)
+	b.Conns = cmp.Or(b.Conns, 512)
+}
+
+func (t *Timing) setDefaults() {
+	t.Dial = cmp.Or(t.Dial, time.Second)
+	t.Handshake = cmp.Or(t.Handshake, 2*time.Second)
+	t.Ping = cmp.Or(t.Ping, 500*time.Millisecond)
+	t.Idle = cmp.Or(t.Idle, 3*time.Second)
+	t.RetryMin = cmp.Or(t.RetryMin, 20*time.Millisecond)
+	t.RetryMax = cmp.Or(t.RetryMax, 500*time.Millisecond)
 }

@@ -26,7 +26,7 @@ import (
 // greet is the dialer's side: it returns the other side's facts, or a *Refusal
 // by either side.
 func (n *Network) greet(c *tracked, purpose Purpose, addr, meant string, secret *Secret) (Facts, error) {
-	defer deadline(c, n.cfg.HandshakeTimeout)()
+	defer deadline(c, n.cfg.Timing.Handshake)()
 	proven := ""
 	if secret != nil {
 		var err error
@@ -76,7 +76,7 @@ func (n *Network) judgeAnswer(m Meeting, meant string) *Refusal {
 
 // welcome is the acceptor's side.
 func (n *Network) welcome(c *tracked) (Meeting, error) {
-	defer deadline(c, n.cfg.HandshakeTimeout)()
+	defer deadline(c, n.cfg.Timing.Handshake)()
 	proven, hello, err := n.firstHello(c)
 	if err != nil {
 		return Meeting{}, err

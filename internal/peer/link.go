@@ -157,8 +157,8 @@ type ticket struct {
 // send registers and queues a request. If it fails, done will not be called.
 func (l *link) send(kind Kind, payload []byte, done func([]byte, error)) (ticket, error) {
 	cfg := &l.net.cfg
-	if len(payload) > cfg.MaxFrame {
-		return ticket{}, fmt.Errorf("%w: request of %d bytes, the limit is %d", ErrNotSent, len(payload), cfg.MaxFrame)
+	if len(payload) > cfg.Bounds.Frame {
+		return ticket{}, fmt.Errorf("%w: request of %d bytes, the limit is %d", ErrNotSent, len(payload), cfg.Bounds.Frame)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -168,7 +168,7 @@ func (l *link) send(kind Kind, payload []byte, done func([]byte, error)) (ticket
 		}
 		return ticket{}, fmt.Errorf("%w to node %s at %s yet", ErrNotSent, l.id, l.addr)
 	}
-	if len(l.pending) >= cfg.MaxCalls || l.bytes > 0 && l.bytes+len(payload) > cfg.MaxInFlight {
+	if len(l.pending) >= cfg.Bounds.Calls || l.bytes > 0 && l.bytes+len(payload) > cfg.Bounds.InFlight {
 		return ticket{}, ErrOverloaded
 	}
 	l.last++
@@ -205,14 +205,14 @@ func (l *link) take(id uint64) *call {
 // run keeps a connection until ctx ends.
 func (l *link) run(ctx context.Context) {
 	cfg := &l.net.cfg
-	pause := cfg.RetryMin
+	pause := cfg.Timing.RetryMin
 	for ctx.Err() == nil {
 		stood, err := l.connect(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		if stood {
-			pause = cfg.RetryMin
+			pause = cfg.Timing.RetryMin
 		}
 		l.mu.Lock()
 		if l.why == nil || l.why.Error() != err.Error() {
@@ -224,7 +224,7 @@ func (l *link) run(ctx context.Context) {
 		case <-time.After(pause/2 + rand.N(pause/2)):
 		case <-ctx.Done():
 		}
-		pause = min(2*pause, cfg.RetryMax)
+		pause = min(2*pause, cfg.Timing.RetryMax)
 	}
 }
 
@@ -235,7 +235,7 @@ func (l *link) connect(ctx context.Context) (stood bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	box := newOutbox(l.net.cfg.MaxWaiting)
+	box := newOutbox(l.net.cfg.Bounds.Waiting)
 	l.mu.Lock()
 	l.box, l.why = box, nil
 	l.mu.Unlock()
@@ -263,7 +263,7 @@ func (l *link) connect(ctx context.Context) (stood bool, err error) {
 
 // watch pings the other side until ctx ends or it has been silent for too long.
 func watch(ctx context.Context, c net.Conn, box *outbox, heard *heard, cfg *Config) {
-	tick := time.NewTicker(cfg.PingInterval)
+	tick := time.NewTicker(cfg.Timing.Ping)
 	defer tick.Stop()
 	for {
 		select {
@@ -271,7 +271,7 @@ func watch(ctx context.Context, c net.Conn, box *outbox, heard *heard, cfg *Conf
 			return
 		case <-tick.C:
 		}
-		if silent := heard.silent(); silent > cfg.IdleTimeout {
+		if silent := heard.silent(); silent > cfg.Timing.Idle {
 			cfg.Logger.Info("closing the connection to a silent peer", "addr", c.RemoteAddr(), "silent", silent)
 			return
 		}
@@ -283,7 +283,7 @@ func watch(ctx context.Context, c net.Conn, box *outbox, heard *heard, cfg *Conf
 func (l *link) read(c net.Conn, heard *heard) error {
 	r := bufio.NewReaderSize(&noting{c, heard}, 64<<10)
 	for {
-		f, err := readFrame(r, l.net.cfg.MaxFrame)
+		f, err := readFrame(r, l.net.cfg.Bounds.Frame)
 		if err != nil {
 			return err
 		}

@@ -43,8 +43,8 @@ func New(cfg Config) *Network {
 		cfg:    cfg,
 		log:    cfg.Logger,
 		done:   make(chan struct{}),
-		greets: &greetings{max: cfg.MaxGreetings},
-		guests: make(chan struct{}, cfg.MaxConns),
+		greets: &greetings{max: cfg.Bounds.Greetings},
+		guests: make(chan struct{}, cfg.Bounds.Conns),
 		links:  make(map[string]*link),
 		conns:  make(map[net.Conn]*tracked),
 	}
@@ -181,7 +181,7 @@ func (n *Network) serve(ctx context.Context, raw net.Conn, leave func()) {
 
 // open dials addr and sees the connection through its handshake.
 func (n *Network) open(ctx context.Context, purpose Purpose, addr, meant string) (*tracked, Facts, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.DialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Timing.Dial)
 	defer cancel()
 	c, remote, err := n.dial(ctx, purpose, addr, meant, n.cfg.Secret)
 	if s := n.cfg.Secret; s != nil && s.Optional && errors.Is(err, errNoSecret) {

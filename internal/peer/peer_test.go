@@ -153,9 +153,9 @@ func TestOrderedRequestsKeepTheirOrder(t *testing.T) {
 
 func TestOverload(t *testing.T) {
 	release := make(chan struct{})
-	a := start(t, "a", func(c *Config) { c.MaxCalls = 4 })
+	a := start(t, "a", func(c *Config) { c.Bounds.Calls = 4 })
 	b := start(t, "b", func(c *Config) {
-		c.MaxHandlers = 2
+		c.Bounds.Handlers = 2
 		c.Serve = func(context.Context, Request) ([]byte, error) { <-release; return nil, nil }
 	})
 	join(t, a, b, "b")
@@ -263,7 +263,7 @@ func (f frozen) Read(p []byte) (int, error) {
 func TestSilentPeerIsCutOff(t *testing.T) {
 	var ice atomic.Bool
 	a := start(t, "a", func(c *Config) {
-		c.PingInterval, c.IdleTimeout = 10*time.Millisecond, 100*time.Millisecond
+		c.Timing.Ping, c.Timing.Idle = 10*time.Millisecond, 100*time.Millisecond
 		c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 			c, err := net.Dial("tcp", addr)
 			return frozen{c, &ice}, err
@@ -397,7 +397,7 @@ func TestAnswerOfANodeThatEndedIsNotTaken(t *testing.T) {
 }
 
 func TestStrangersAreClosed(t *testing.T) {
-	b := start(t, "b", func(c *Config) { c.HandshakeTimeout = 200 * time.Millisecond })
+	b := start(t, "b", func(c *Config) { c.Timing.Handshake = 200 * time.Millisecond })
 	for name, say := range map[string][]byte{
 		"http":    []byte("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
 		"silence": nil,
@@ -533,8 +533,8 @@ func TestPausesBetweenDials(t *testing.T) {
 		var dials []time.Time
 		ctx, cancel := context.WithCancel(t.Context())
 		n := New(Config{
-			Listener: noGuests{make(chan struct{})}, Self: func() Facts { return Facts{} }, RetryMin: least,
-			RetryMax: most,
+			Listener: noGuests{make(chan struct{})}, Self: func() Facts { return Facts{} },
+			Timing: Timing{RetryMin: least, RetryMax: most},
 			Dial: func(context.Context, string) (net.Conn, error) {
 				dials = append(dials, time.Now())
 				return nil, errors.New("not there")

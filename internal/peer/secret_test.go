@@ -218,9 +218,9 @@ func TestSilentConnectionsKeepNoNodeOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var lines atomic.Int64
 			few := func(c *Config) {
-				c.TLS, c.MaxGreetings, c.Logger = v, 8, counting(&lines)
+				c.TLS, c.Bounds.Greetings, c.Logger = v, 8, counting(&lines)
 			}
-			b := start(t, "b", few, func(c *Config) { c.HandshakeTimeout = time.Minute })
+			b := start(t, "b", few, func(c *Config) { c.Timing.Handshake = time.Minute })
 			var silent []net.Conn
 			for range 200 {
 				c, err := net.Dial("tcp", b.addr)
@@ -241,7 +241,7 @@ func TestSilentConnectionsKeepNoNodeOut(t *testing.T) {
 			if n := lines.Load(); n > 40 {
 				t.Errorf("%d lines are logged", n)
 			}
-			in := start(t, "c", few, func(c *Config) { c.HandshakeTimeout = 100 * time.Millisecond })
+			in := start(t, "c", few, func(c *Config) { c.Timing.Handshake = 100 * time.Millisecond })
 			c, err := net.Dial("tcp", in.addr)
 			if err != nil {
 				t.Fatal(err)

@@ -50,7 +50,7 @@ func mutual(t *testing.T) *TLS {
 func TestTLS(t *testing.T) {
 	ours := mutual(t)
 	with := func(v *TLS) func(*Config) {
-		return func(c *Config) { c.TLS, c.HandshakeTimeout = v, 300*time.Millisecond }
+		return func(c *Config) { c.TLS, c.Timing.Handshake = v, 300*time.Millisecond }
 	}
 	a, b := start(t, "a", with(ours)), start(t, "b", with(ours))
 	join(t, a, b, "b")
