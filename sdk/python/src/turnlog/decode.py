@@ -130,6 +130,11 @@ def cluster(reply: bytes) -> dict[str, Any]:
     return described
 
 
+def texts(reply: list[bytes]) -> list[str]:
+    """Read names."""
+    return [text(name) for name in reply]
+
+
 def text(found: bytes) -> str:
     """Return a key or value as text; bytes that are not UTF-8 become lone surrogates."""
     return found.decode("utf-8", "surrogateescape")

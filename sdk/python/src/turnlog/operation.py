@@ -65,6 +65,7 @@ AGAIN = {
     "HDEL": Again.NEVER,  # removes fields set since
     "HMGET": Again.HARMLESS,
     "HGETALL": Again.HARMLESS,
+    "HKEYS": Again.HARMLESS,
     "TURN.READ": Again.HARMLESS,
     "TURN.TAIL": Again.HARMLESS,
     "TURN.INFO": Again.HARMLESS,

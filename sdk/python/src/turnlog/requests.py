@@ -252,6 +252,11 @@ def all_fields(key: bytes) -> Operation[dict[str, bytes]]:
     return _operation("HGETALL", [key], decode.fields)
 
 
+def field_names(key: bytes) -> Operation[list[str]]:
+    """Read the names of all fields of a hash."""
+    return _operation("HKEYS", [key], decode.texts)
+
+
 def _some(arguments: list[Argument], verb: str) -> list[Argument]:
     if len(arguments) == 1:
         raise InvalidError(f"no fields to {verb}; nothing was sent")

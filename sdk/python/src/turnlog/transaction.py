@@ -111,7 +111,8 @@ class TransactionBase(Generic[C]):
         self._decoders.append(decoder or operation.decode)
         return self
 
-    def _operation(self) -> Operation[Committed]:
+    def operation(self) -> Operation[Committed]:
+        """Return what ``commit`` sends."""
         arguments = ("ID", self._id, *self._conditions, *self._steps)
         reads = functools.partial(decode.committed, decoders=tuple(self._decoders))
         return Operation("TURN.TX", AGAIN["TURN.TX"], arguments, reads)
@@ -137,4 +138,4 @@ class Transaction(TransactionBase["Client"]):
             UnknownOutcomeError: No reply came within ``timeout`` or ``retry_for``.
             TurnlogError: A step cannot take place; ``step`` says which, from 1.
         """
-        return self._client.run(self._operation(), self._timeout)
+        return self._client.run(self.operation(), self._timeout)

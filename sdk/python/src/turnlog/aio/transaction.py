@@ -28,4 +28,4 @@ class AsyncTransaction(TransactionBase["AsyncClient"]):
             UnknownOutcomeError: No reply came within ``timeout`` or ``retry_for``.
             TurnlogError: A step cannot take place; ``step`` says which, from 1.
         """
-        return await self._client.run(self._operation(), self._timeout)
+        return await self._client.run(self.operation(), self._timeout)

@@ -1,0 +1,148 @@
+"""How checkpoints are removed and copied.
+
+A removal changes the log together with the checkpoints, so that a put that follows what was read
+before is a conflict. Values stay as long as a checkpoint that is left needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import islice
+
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from .. import requests
+from ..clientbase import ClientBase
+from ..errors import ConflictError, ExistsError
+from ..requests import key_bytes
+from .checkpoints import Checkpoints, Stored, checkpoint_field, value_field
+from .steps import Steps, one
+from .thread import VALUES_PER_READ, Thread, families, threads
+
+ATTEMPTS = 5
+DELETES = 500  # steps of a transaction
+COPIED_BYTES = 4 << 20
+
+Keep = Callable[[list[Stored]], Iterable[Stored]]
+
+
+def prune(client: ClientBase, prefix: str, serde: SerializerProtocol, id_: str) -> Steps[None]:
+    """Keep the newest checkpoint of each namespace of a thread."""
+    for thread in (yield from all_threads(client, prefix, id_)):
+        yield from reduce_to(Checkpoints(thread, serde), newest_with_deltas)
+
+
+def delete_runs(client: ClientBase, prefix: str, serde: SerializerProtocol, runs: Collection[str]) -> Steps[None]:
+    """Remove the checkpoints of runs, wherever they are."""
+
+    def of_others(found: list[Stored]) -> list[Stored]:
+        return [stored for stored in found if stored.metadata.get("run_id") not in runs]
+
+    cursor: str | None = "" if runs else None
+    while cursor is not None:
+        page, following = yield from threads(client, prefix, None, cursor)
+        cursor = following or None
+        for thread in page:
+            yield from reduce_to(Checkpoints(thread, serde), of_others)
+
+
+def newest_with_deltas(found: list[Stored]) -> list[Stored]:
+    """Return the newest checkpoint, and those from which its delta channels are made again."""
+    kept = found[:1]
+    missing = set(kept[0].metadata.get("counters_since_delta_snapshot") or ()) - set(kept[0].holders) if kept else set()
+    by_id = {stored.id: stored for stored in found}
+    while missing and kept[-1].parent in by_id:
+        ancestor = by_id[kept[-1].parent]
+        kept.append(ancestor)
+        missing -= set(ancestor.holders)
+    return kept
+
+
+def reduce_to(at: Checkpoints, keep: Keep) -> Steps[None]:
+    """Remove all checkpoints of a namespace but those that ``keep`` selects of them, newest first."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return (yield from _reduce_to(at, keep))
+        except ConflictError:  # a run has put a checkpoint
+            pass
+    return (yield from _reduce_to(at, keep))
+
+
+def _reduce_to(at: Checkpoints, keep: Keep) -> Steps[None]:
+    thread = at.thread
+    revision = (yield from one(requests.read(thread.log, last=1))).revision
+    found = yield from all_of(at)
+    kept = {stored.id: stored for stored in keep(found)}
+    removed = [stored.id for stored in found if stored.id not in kept]
+    if revision == 0 or not removed:
+        return
+    tx = thread.transaction().if_revision(thread.log, revision)
+    if kept:
+        needed = {checkpoint_field(id_) for id_ in kept}
+        needed |= {value_field(holder, c) for stored in kept.values() for c, holder in stored.holders.items()}
+        names = yield from one(requests.field_names(thread.data))
+        tx.set_metadata(thread.log, {"removed": removed[0]}).remove_fields(thread.data, *(set(names) - needed))
+    else:
+        tx.delete(thread.log).delete(thread.data)
+    yield from one(tx.operation())
+    left = iter(removed)
+    while some := list(islice(left, DELETES)):
+        gone = thread.transaction()
+        for id_ in some:
+            gone.delete(thread.writes(id_))
+        yield from one(gone.operation())
+
+
+def all_of(at: Checkpoints) -> Steps[list[Stored]]:
+    """Read all checkpoints of a namespace, the newest first."""
+    found, position = yield from at.page(None)
+    while position is not None:
+        page, position = yield from at.page(position)
+        found += page
+    return found
+
+
+def all_threads(client: ClientBase, prefix: str, id_: str) -> Steps[list[Thread]]:
+    """Return all namespaces of a thread."""
+    found, cursor = yield from threads(client, prefix, id_, "")
+    while cursor:
+        page, cursor = yield from threads(client, prefix, id_, cursor)
+        found += page
+    return found
+
+
+def copy(client: ClientBase, prefix: str, source: str, target: str) -> Steps[None]:
+    """Copy a thread to one that does not exist: its logs last, so that no reader finds half of it."""
+    if (yield from all_threads(client, prefix, target)):
+        raise ExistsError(f"there is a thread {target!r} already; nothing was copied")
+    _, *rest = families(prefix, target)
+    for family in rest:  # what a copy that failed has left
+        yield from one(requests.erase(family))
+    for thread in (yield from all_threads(client, prefix, source)):
+        yield from _copy_namespace(thread, Thread(client, prefix, target, thread.ns))
+
+
+def _copy_namespace(source: Thread, target: Thread) -> Steps[None]:
+    log = yield from one(requests.read(source.log, last=1))
+    names = iter((yield from one(requests.field_names(source.data))))
+    while some := list(islice(names, VALUES_PER_READ)):
+        yield from _set_fields(target, (yield from source.get(some)))
+    cursor: str | None = ""
+    while cursor is not None:
+        page = yield from one(requests.list_sessions(source.all_writes, cursor, 1000))
+        cursor = page.cursor or None
+        for session in page.sessions:
+            key = key_bytes(session.key)
+            yield from one(requests.fork(key, target.all_writes + key[len(source.all_writes) :], None, None))
+    yield from one(requests.fork(source.log, target.log, None, log.revision))
+
+
+def _set_fields(thread: Thread, fields: Mapping[str, bytes]) -> Steps[None]:
+    """Set fields that may be too large for one request."""
+    left = list(fields.items())
+    while left:
+        part, size = dict([left.pop()]), 0
+        while left and size + len(left[-1][1]) <= COPIED_BYTES:
+            name, part[name] = left.pop()
+            size += len(part[name])
+        yield from one(thread.transaction().set_fields(thread.data, part).operation())
