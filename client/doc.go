@@ -54,7 +54,7 @@
 // A turn.NewMessage has Data, the payload, stored byte for byte, and ID. The ID is optional here: the
 // client makes one for a message that has none.
 //
-// Package client/turnlogtest runs a server for the tests of such a service.
+// Package client/turnlogtest runs a server, or a cluster whose nodes fail, for the tests of such a service.
 //
 // # Errors
 //

@@ -1,40 +1,45 @@
-// Package turnlogtest runs a turnlog server inside a test:
+// Package turnlogtest runs turnlog for a test: one server inside the test's process,
 //
 //	server := turnlogtest.Start(t)
 //	c, err := client.New(client.Config{Addrs: []string{server.Addr()}})
 //
-// It is a real node, a cluster of one, with its Redis server on a free port of
-// 127.0.0.1 and its data in a temporary directory, so tests see the same answers, errors
-// and limits as in production, from the Go client and from any Redis client. It takes
-// no part in failover: a cluster to try that with is started by `turnlog dev`.
+// or a cluster of three nodes, which are processes of their own, with faults:
 //
-// The package holds the whole server, unlike package client: import it from tests only.
+//	cluster := turnlogtest.StartCluster(t)
+//	c, err := client.New(client.Config{Addrs: cluster.Addrs()})
+//	…
+//	leader, err := cluster.Leader(ctx)
+//	err = leader.Kill()
+//
+// These are real nodes on free ports of 127.0.0.1 with their data in a temporary directory, so tests
+// see the same answers, errors and limits as in production, from the Go client, from any Redis client
+// and over HTTP.
+//
+// The nodes of a cluster are the test's own binary, started again: in such a process this package
+// runs the node while the program is initialised, and neither TestMain nor a test runs there. What
+// other packages do in their init functions may happen there, too.
+//
+// The package holds the whole server, unlike package client: import it from tests only. It runs on
+// Unix systems.
 package turnlogtest
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"testing"
 	"time"
 
-	"github.com/turnlog/turnlog/internal/server/redis"
-	"github.com/turnlog/turnlog/internal/server/redis/command"
-	"github.com/turnlog/turnlog/raftstore"
-	"github.com/turnlog/turnlog/turn"
+	"github.com/turnlog/turnlog/internal/node"
 )
 
-// Server is a node of turnlog with its Redis server, in this process. Its methods may be
-// called by any goroutine.
+// Server is a node of turnlog with its servers, in this process. Its methods may be called by any
+// goroutine.
 type Server struct {
-	addr  string
-	node  *raftstore.Node
-	redis *redis.Server
-
+	node  *node.Node
 	stop  context.CancelFunc
-	ended chan struct{} // closed when both have ended
-	err   error         // of the node or the server; set before ended is closed
+	ended chan struct{} // closed when the node has ended
+	err   error         // of the node; set before ended is closed
 }
 
 // Start runs a server for a test, ready for requests. It stops when the test, with its
@@ -56,13 +61,18 @@ func Start(t testing.TB) *Server {
 // New runs a server with its data in dir, ready for requests, until Close: for what has no
 // test of its own, as a TestMain, or is to be opened again with the same data.
 func New(dir string) (*Server, error) {
-	s, err := open(dir)
+	cfg := settings(dir)
+	cfg.Listen.RESP, cfg.Listen.HTTP = "127.0.0.1:0", "127.0.0.1:0"
+	n, err := openNode(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, fmt.Errorf("turnlogtest: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
-	go s.run(ctx)
+	s := &Server{node: n, stop: cancel, ended: make(chan struct{})}
+	go func() {
+		defer close(s.ended)
+		s.err = n.Run(ctx, nil)
+	}()
 	if err := s.waitReady(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("turnlogtest: %w", err)
@@ -70,8 +80,11 @@ func New(dir string) (*Server, error) {
 	return s, nil
 }
 
-// Addr is where the server listens, as HOST:PORT.
-func (s *Server) Addr() string { return s.addr }
+// Addr is where the server listens for Redis and turnlog clients, as HOST:PORT.
+func (s *Server) Addr() string { return s.node.RESPAddr() }
+
+// HTTPAddr is where it listens for HTTP, as HOST:PORT.
+func (s *Server) HTTPAddr() string { return s.node.HTTPAddr() }
 
 // Close stops the server: what is in flight is finished first, and what was acknowledged
 // is in its directory. It returns why the server failed before, if it did. Further calls
@@ -80,55 +93,6 @@ func (s *Server) Close() error {
 	s.stop()
 	<-s.ended
 	return s.err
-}
-
-// Servers of tests are many and short-lived: election is how soon the node elects itself,
-// segment how many bytes each file of its log reserves.
-const (
-	election = 50 * time.Millisecond
-	segment  = 16 << 20
-)
-
-func open(dir string) (*Server, error) {
-	quiet := slog.New(slog.DiscardHandler)
-	nodes, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	node, err := raftstore.Open(raftstore.Config{NodeID: "n1", DataDir: dir, Logger: quiet,
-		Peers:     raftstore.Peers{Listener: nodes, Closed: "it is a test's, without other nodes"},
-		Storage:   raftstore.StorageBounds{SegmentBytes: segment},
-		Consensus: raftstore.Consensus{Heartbeat: election, Election: election, Lease: election}})
-	if err != nil {
-		nodes.Close()
-		return nil, err
-	}
-	clients, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		node.Close()
-		return nil, err
-	}
-	server := redis.New(redis.Config{Listener: clients, Engine: engine{node}, Logger: quiet})
-	return &Server{addr: clients.Addr().String(), node: node, redis: server, ended: make(chan struct{})}, nil
-}
-
-// run runs the Redis server until ctx ends, and then the node until it has done what the
-// server left.
-func (s *Server) run(ctx context.Context) {
-	defer close(s.ended)
-	defer s.stop()
-	nodeCtx, stopNode := context.WithCancel(context.WithoutCancel(ctx))
-	nodeEnded := make(chan error, 1)
-	go func() {
-		err := s.node.Run(nodeCtx)
-		s.stop()
-		nodeEnded <- err
-	}()
-	s.err = s.redis.Run(ctx)
-	stopNode()
-	if err := <-nodeEnded; err != nil {
-		s.err = err
-	}
 }
 
 // waitReady waits until the node leads, or has failed.
@@ -145,11 +109,4 @@ func (s *Server) waitReady() error {
 		case <-poll.C:
 		}
 	}
-}
-
-// engine gives the node the shape that the Redis server asks for.
-type engine struct{ *raftstore.Node }
-
-func (e engine) Submit(ctx context.Context, op turn.Op) command.Pending {
-	return e.Node.Submit(ctx, op)
 }

@@ -98,6 +98,10 @@ func (n *Node) Dial(ctx context.Context) (net.Conn, error) { return n.local.dial
 // Ready reports whether the node can serve every request now, and if not why.
 func (n *Node) Ready() (ok bool, reasons []string) { return n.store.Ready() }
 
+// Leader returns the leader's id, empty if none is known, and a channel that is closed when that may
+// have changed.
+func (n *Node) Leader() (id string, changed <-chan struct{}) { return n.store.Leader() }
+
 // AddNode makes an empty node that waits to be added a member: see raftstore.Node.
 func (n *Node) AddNode(ctx context.Context, id, addr string) error {
 	return n.store.AddNode(ctx, id, addr)
