@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -53,18 +55,63 @@ func TestSnapshotInstall(t *testing.T) {
 	}
 }
 
+// A snapshot takes the place of entries that other ones took the place of: the node keeps none of them, and
+// goes on behind the snapshot.
+func TestSnapshotOverAStaleEnd(t *testing.T) {
+	w := newWires()
+	c := newCluster(t, 3, w.option, patient, smallLog)
+	defer c.killAll()
+	others := []string{"n2", "n3"}
+	a := c.elect("n1")
+	put(t, a, "s", "common")
+	c.level()
+	c.isolate(w, "n1", others, true)
+	_, term, _ := a.raft.state()
+	stale := a.logs.LastDurable() + 40
+	for range 40 {
+		entry := raftlog.NewProposal(term, codec.AppendEntry(nil, 0, nil))
+		a.raft.Load().ApplyLog(entry, 0)
+	}
+	eventuallyTrue(t, "the old leader has entries of its own", func() bool { return a.logs.LastDurable() >= stale })
+	b := c.elect("n2")
+	for range 20 {
+		put(t, b, "s", "new")
+	}
+	for _, id := range others {
+		c.cutLog(c.nodes[id], stale-30)
+	}
+	if first := b.Stats().Log.First; first > stale {
+		t.Fatalf("the log of %s begins at %d: the test shows nothing", b.id, first)
+	}
+	c.isolate(w, "n1", others, false)
+	eventuallyTrue(t, "a snapshot is installed", func() bool { return a.Stats().Snapshots.Installed > 0 })
+	if first := a.Stats().Log.First; first != 0 && first <= a.snaps.Position().Index {
+		t.Errorf("the log begins at %d, the snapshot ends at %v", first, a.snaps.Position())
+	}
+	put(t, a, "s", "end")
+	c.sameState()
+	if got := len(texts(t, a, "s", turn.Stale)); got != 22 {
+		t.Errorf("read %d messages", got)
+	}
+}
+
 // cutLogs drops the log before an entry on all running nodes, whichever will lead.
 // One that lagged behind those whose logs are cut first would be sent a snapshot, and stand there with no log at all.
 func (c *cluster) cutLogs(before uint64) {
 	c.t.Helper()
 	c.level()
-	for id, r := range c.nodes {
-		eventuallyTrue(c.t, fmt.Sprintf("the log of %s begins at %d or later", id, before), func() bool {
-			_ = r.Snapshot(c.t.Context()) // a follower may have to wait for what is committed
-			stats := r.Stats()
-			return stats.Log.First >= before || stats.Log.Last == 0 && r.snaps.Position().Index >= before
-		})
+	for _, r := range c.nodes {
+		c.cutLog(r, before)
 	}
+}
+
+func (c *cluster) cutLog(r *running, before uint64) {
+	c.t.Helper()
+	eventuallyTrue(c.t, fmt.Sprintf("the log of %s begins at %d or later", r.id, before), func() bool {
+		_ = r.Snapshot(c.t.Context()) // a follower may have to wait for what is committed
+		stats := r.Stats()
+		return stats.Log.First >= before || stats.Log.Last == 0 && r.snaps.Position().Index >= before
+	})
 }
 
 // Compaction by itself, while writes go on; then every node restarts from what
