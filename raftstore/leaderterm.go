@@ -73,6 +73,13 @@ func (n *Node) endTerm(lt *leaderTerm) (over bool) {
 	return over
 }
 
+// awaitEnd ends a term and waits until that is over: what the duties use is closed then.
+func (n *Node) awaitEnd(lt *leaderTerm) {
+	for !n.endTerm(lt) {
+		<-lt.done
+	}
+}
+
 // serveTerm begins to serve when epoch, the term's first entry, is applied, and does the
 // leader's duties until ctx ends.
 func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context.Context) (turn.Result, error)) {

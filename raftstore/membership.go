@@ -45,13 +45,17 @@ type moved struct{ error }
 
 func (m moved) Unwrap() error { return m.error }
 
-// change has the leader make a change, again if its outcome is unknown: a change
-// that took place already is not made twice. If leadership moves, the next leader is asked,
-// for as long as others wait for one.
+// change has the leader make a change.
 func (n *Node) change(ctx context.Context, c change) error {
+	return n.repeat(ctx, c, func() error { return n.changeOnce(ctx, c) })
+}
+
+// repeat attempts a change again if its outcome is unknown: a change that took place already
+// is not made twice. If leadership moves, the next leader is asked, for as long as others wait for one.
+func (n *Node) repeat(ctx context.Context, c change, attempt func() error) error {
 	limit := time.Now().Add(n.cfg.Calls.LeaderWait)
 	for again := false; ; {
-		err := n.changeOnce(ctx, c)
+		err := attempt()
 		if err == nil {
 			return nil
 		}

@@ -25,9 +25,8 @@ func (n *Node) watchRole(ctx context.Context) {
 		n.waiter.look()
 		select {
 		case <-ctx.Done():
-			if lt != nil && !n.endTerm(lt) {
-				<-lt.done
-				n.endTerm(lt)
+			if lt != nil {
+				n.awaitEnd(lt)
 			}
 			return
 		case <-n.signals.roleChanged:
