@@ -391,7 +391,7 @@ func TestThreeNodes(t *testing.T) {
 		if err != nil || st.ID == "" || len(st.Nodes) != 3 {
 			t.Fatalf("status %+v, %v", st, err)
 		}
-		if st.Leader != c.leader().id {
+		if term, _ := c.leader().lead.serves(); st.Leader != c.leader().id || st.Term != term {
 			return false // a machine that is busy with other things may have ended a term
 		}
 		for _, n := range st.Nodes {

@@ -105,6 +105,19 @@ func TestHaltedLeaderMakesWayForADamagedOne(t *testing.T) {
 	}
 }
 
+// A leader whose state was repaired meanwhile has no reason to hand over.
+func TestUndamagedLeaderStays(t *testing.T) {
+	c := newCluster(t, 3, patient)
+	defer c.killAll()
+	leader := c.elect("n1")
+	c.ready()
+	_, term, _ := leader.raft.state()
+	repairCluster{leader.Node}.HandOver(t.Context())
+	if leads, now, _ := leader.raft.state(); !leads || now != term {
+		t.Errorf("it led in term %d, and leads in term %d: %v", term, now, leads)
+	}
+}
+
 // Of the members with space and with a longer log, the least damaged one is to lead.
 func TestLeastDamagedTransferTarget(t *testing.T) {
 	better := []nodeStatus{{Last: 9}, {Last: 8}, {NoSpace: true, Last: 9}, {Damaged: true, Last: 10}, {Damaged: true, Halted: true, Last: 11}}

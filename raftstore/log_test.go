@@ -4,7 +4,6 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// openMark opens the high-water mark on a disk in memory.
 // entries returns commands from one index to another, of a term.
 func entries(from, to, term uint64) (logs []*raft.Log) {
 	for i := from; i <= to; i++ {

@@ -2,10 +2,18 @@ package raftstore
 
 import (
 	"context"
+	"errors"
 	"net"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/raft"
+
+	"github.com/turnlog/turnlog/internal/ballot"
+	"github.com/turnlog/turnlog/internal/raftlog"
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -36,4 +44,46 @@ func TestTheOnlyVoterLeadsAtOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node that may not stand for election does not, and is told why; so is one whose Raft does not, or does
+// not answer.
+func TestStandingForElectionFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		votes := ballot.New(ballot.Config{Mark: openMark(t), Clock: time.Now})
+		trans := &transport{ballot: votes, rpcs: make(chan raft.RPC)}
+		stand := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return trans.stand(ctx)
+		}
+		if err := stand(); err == nil || !strings.Contains(err.Error(), "has just started") {
+			t.Errorf("before the others were asked: %v", err)
+		}
+		votes.Ask(0)
+		refused := errors.New("not now")
+		go func() {
+			rpc := <-trans.rpcs
+			rpc.Respond(nil, refused)
+		}()
+		if err := stand(); !errors.Is(err, refused) {
+			t.Errorf("Raft says that it does not stand: %v", err)
+		}
+		go func() { <-trans.rpcs }()
+		for _, when := range []string{"has the message", "has not"} {
+			if err := stand(); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the node stops while Raft %s: %v", when, err)
+			}
+		}
+	})
+}
+
+// openMark opens the high-water mark on a disk in memory.
+func openMark(t *testing.T) *raftlog.HighWater {
+	t.Helper()
+	h, err := raftlog.OpenHighWater(simdisk.New(), "/data", "me", func(err error) { t.Error(err) }, testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }

@@ -1,8 +1,11 @@
 package raftstore
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // A node that comes back is sent what it missed when it is connected, however long
@@ -39,5 +42,21 @@ func TestANodeThatWasAwayIsCaughtUpAtOnce(t *testing.T) {
 				c.close()
 			})
 		})
+	}
+}
+
+// Replication to a node that there is no more reason to wait for fails: what is sent nevertheless would
+// reach a node under its former address.
+func TestNothingIsSentToANodeThatIsNoMember(t *testing.T) {
+	c := newCluster(t, 3)
+	leader, f := c.pair()
+	args := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}, PrevLogEntry: 1}
+	send := func(id string) error { // its term is old, so the follower only answers
+		return leader.trans.AppendEntries(raft.ServerID(id), raft.ServerAddress(c.addrs[f.id]), &args,
+			&raft.AppendEntriesResponse{})
+	}
+	eventuallyTrue(t, "a member is sent what there is", func() bool { return send(f.id) == nil })
+	if err := send("n9"); err == nil || !strings.Contains(err.Error(), "node n9 is not connected") {
+		t.Errorf("to a node that is no member: %v", err)
 	}
 }
