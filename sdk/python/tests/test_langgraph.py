@@ -322,6 +322,19 @@ def test_a_copy_is_a_thread_of_its_own(client, key):
     assert graph.get_state(where("source")).next == ("ask",)
 
 
+def test_a_thread_larger_than_a_reply_is_copied_and_pruned(cluster, client, key):
+    saver, config = TurnlogSaver(client, prefix=f"{key}:"), where("source")
+    for step in range(1, 11):
+        config = put(saver, config, str(step % 10) * (7 << 20), step)
+    saver.copy_thread("source", "target")
+    saver.prune(["source"])
+    assert said(saver.get_tuple(where("source"))) == "0" * (7 << 20)
+    assert said(saver.get_tuple(where("target"))) == "0" * (7 << 20)
+    assert len(list(saver.list(where("target")))) == 10
+    saver.prune(["target", "source"], strategy="delete")
+    assert keys_of(cluster, f"{key}:") == []
+
+
 def test_a_thread_that_came_with_text_as_versions_goes_on(client, key):
     versions = {"said": "00000000000000000000000000000007.0.5"}
     made = checkpoint(["old"], 1) | {"channel_versions": versions}

@@ -90,6 +90,12 @@ def named_fields(reply: list[bytes | None], names: tuple[str, ...]) -> dict[str,
     return {name: value for name, value in zip(names, reply, strict=True) if value is not None}
 
 
+def scanned_fields(reply: tuple[bytes, list[bytes]]) -> tuple[int, dict[str, bytes]]:
+    """Read some fields of a hash, and the cursor of the next ones."""
+    cursor, pairs = reply
+    return int(cursor), {text(k): v for k, v in zip(pairs[::2], pairs[1::2], strict=True)}
+
+
 def committed(reply: Reply, decoders: tuple[Callable[[Any], StepResult], ...]) -> Committed:
     """Read the reply to a transaction, with what reads the reply to each of its steps."""
     steps = tuple(decoder(step) for decoder, step in zip(decoders, reply[b"steps"], strict=True))
@@ -128,11 +134,6 @@ def cluster(reply: bytes) -> dict[str, Any]:
     if not isinstance(described, dict):
         raise InternalError("the server's reply cannot be decoded: no JSON object")
     return described
-
-
-def texts(reply: list[bytes]) -> list[str]:
-    """Read names."""
-    return [text(name) for name in reply]
 
 
 def text(found: bytes) -> str:

@@ -65,7 +65,8 @@ AGAIN = {
     "HDEL": Again.NEVER,  # removes fields set since
     "HMGET": Again.HARMLESS,
     "HGETALL": Again.HARMLESS,
-    "HKEYS": Again.HARMLESS,
+    "HSCAN": Again.HARMLESS,
+    "HLEN": Again.HARMLESS,
     "TURN.READ": Again.HARMLESS,
     "TURN.TAIL": Again.HARMLESS,
     "TURN.INFO": Again.HARMLESS,

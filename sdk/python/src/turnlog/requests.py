@@ -252,9 +252,14 @@ def all_fields(key: bytes) -> Operation[dict[str, bytes]]:
     return _operation("HGETALL", [key], decode.fields)
 
 
-def field_names(key: bytes) -> Operation[list[str]]:
-    """Read the names of all fields of a hash."""
-    return _operation("HKEYS", [key], decode.texts)
+def scan_fields(key: bytes, cursor: int) -> Operation[tuple[int, dict[str, bytes]]]:
+    """Read some fields of a hash, and the cursor of the next ones; 0: there are no more."""
+    return _operation("HSCAN", [key, cursor], decode.scanned_fields)
+
+
+def count_fields(key: bytes) -> Operation[int]:
+    """Count the fields of a hash."""
+    return _operation("HLEN", [key], int)
 
 
 def _some(arguments: list[Argument], verb: str) -> list[Argument]:

@@ -78,10 +78,8 @@ def _reduce_to(at: Checkpoints, keep: Keep) -> Steps[None]:
         return
     tx = thread.transaction().if_revision(thread.log, revision)
     if kept:
-        needed = {checkpoint_field(id_) for id_ in kept}
-        needed |= {value_field(holder, c) for stored in kept.values() for c, holder in stored.holders.items()}
-        names = yield from one(requests.field_names(thread.data))
-        tx.set_metadata(thread.log, {"removed": removed[0]}).remove_fields(thread.data, *(set(names) - needed))
+        unneeded = fields_of(found) - fields_of(kept.values())
+        tx.set_metadata(thread.log, {"removed": removed[0]}).remove_fields(thread.data, *unneeded)
     else:
         tx.delete(thread.log).delete(thread.data)
     yield from one(tx.operation())
@@ -91,6 +89,15 @@ def _reduce_to(at: Checkpoints, keep: Keep) -> Steps[None]:
         for id_ in some:
             gone.delete(thread.writes(id_))
         yield from one(gone.operation())
+
+
+def fields_of(found: Iterable[Stored]) -> set[str]:
+    """Return the fields that checkpoints need."""
+    fields = set()
+    for stored in found:
+        fields.add(checkpoint_field(stored.id))
+        fields |= {value_field(holder, channel) for channel, holder in stored.holders.items()}
+    return fields
 
 
 def all_of(at: Checkpoints) -> Steps[list[Stored]]:
@@ -111,7 +118,7 @@ def all_threads(client: ClientBase, prefix: str, id_: str) -> Steps[list[Thread]
     return found
 
 
-def copy(client: ClientBase, prefix: str, source: str, target: str) -> Steps[None]:
+def copy(client: ClientBase, prefix: str, serde: SerializerProtocol, source: str, target: str) -> Steps[None]:
     """Copy a thread to one that does not exist: its logs last, so that no reader finds half of it."""
     if (yield from all_threads(client, prefix, target)):
         raise ExistsError(f"there is a thread {target!r} already; nothing was copied")
@@ -119,12 +126,13 @@ def copy(client: ClientBase, prefix: str, source: str, target: str) -> Steps[Non
     for family in rest:  # what a copy that failed has left
         yield from one(requests.erase(family))
     for thread in (yield from all_threads(client, prefix, source)):
-        yield from _copy_namespace(thread, Thread(client, prefix, target, thread.ns))
+        yield from _copy_namespace(Checkpoints(thread, serde), Thread(client, prefix, target, thread.ns))
 
 
-def _copy_namespace(source: Thread, target: Thread) -> Steps[None]:
+def _copy_namespace(at: Checkpoints, target: Thread) -> Steps[None]:
+    source = at.thread
     log = yield from one(requests.read(source.log, last=1))
-    names = iter((yield from one(requests.field_names(source.data))))
+    names = iter(fields_of((yield from all_of(at))))
     while some := list(islice(names, VALUES_PER_READ)):
         yield from _set_fields(target, (yield from source.get(some)))
     cursor: str | None = ""

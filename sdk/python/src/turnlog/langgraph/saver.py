@@ -149,11 +149,14 @@ class TurnlogSaver(BaseCheckpointSaver[Any]):
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread; raises ExistsError if there is one of the other id."""
-        self._run(removal.copy(self._client, self._prefix, str(source_thread_id), str(target_thread_id)))
+        self._run(self._copy(source_thread_id, target_thread_id))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy a thread; raises ExistsError if there is one of the other id."""
-        await self._arun(removal.copy(self._client, self._prefix, str(source_thread_id), str(target_thread_id)))
+        await self._arun(self._copy(source_thread_id, target_thread_id))
+
+    def _copy(self, source: str, target: str) -> Steps[None]:
+        return removal.copy(self._client, self._prefix, self.serde, str(source), str(target))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the newest checkpoint of each namespace of threads, and what its delta channels need;
