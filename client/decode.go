@@ -52,6 +52,9 @@ func decodeResult(v resp.Value) (turn.Result, error) {
 		First: uintOf(v, "first_seq"), Last: uintOf(v, "last_seq"), Revision: uintOf(v, "revision"),
 		Count: uintOf(v, "count"), Removed: uintOf(v, "removed"), Duplicate: uintOf(v, "duplicate") != 0,
 	}
+	if seq := uintOf(v, "seq"); seq > 0 { // of the one message that it is about
+		r.First, r.Last = seq, seq
+	}
 	var err error
 	if f, ok := v.Field("messages"); ok {
 		r.Messages, err = decodeMessages(f)

@@ -8,6 +8,8 @@ const (
 	vReplace
 	vPop
 	vTrim
+	vEdit
+	vRemove
 	vClear
 	vDelete
 	vExpire
@@ -52,6 +54,8 @@ var verbs = [...]struct {
 	vPop:     {"TURN.POP", never},          // takes further messages, and the first ones were never seen
 	// "keep 20" would drop what was appended since; seqs begin again after a delete
 	vTrim:         {"TURN.TRIM", never},
+	vEdit:         {"TURN.EDIT", never},   // overrides an edit made since
+	vRemove:       {"TURN.REMOVE", never}, // seqs begin again after a delete, and ids are forgotten
 	vClear:        {"TURN.CLEAR", never},  // removes what was appended since
 	vDelete:       {"TURN.DELETE", never}, // removes a session created since
 	vExpire:       {"TURN.EXPIRE", never}, // overrides a deadline set since

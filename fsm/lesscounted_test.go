@@ -59,6 +59,8 @@ func hiddenListOps() map[string]turn.Op {
 		"pop all":        &turn.PopFirst{Keys: []turn.Key{sessionA}, From: turn.Tail, Count: 9},
 		"insert":         &turn.InsertElement{Key: sessionA, Pivot: []byte("none"), Data: []byte("new")},
 		"remove":         &turn.RemoveElements{Key: sessionA, Data: []byte("none")},
+		"edit by id":     &turn.EditMessage{Key: sessionA, Message: turn.MessageRef{ID: "none"}},
+		"remove by id":   &turn.RemoveMessage{Key: sessionA, Message: turn.MessageRef{ID: "none"}},
 		"keep last":      &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 1},
 		"drop first":     &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 3},
 		"trim to seq":    &turn.Trim{Key: sessionA, By: turn.BeforeSeq, N: 3},

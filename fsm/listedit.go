@@ -189,10 +189,7 @@ func (l lists) replaceElement(key string, h *memtable.Head, i uint64, data []byt
 		return err
 	}
 	h = l.Own(key, h)
-	h.Bytes += uint64(len(data)) - uint64(len(found[0].Data))
-	l.kept += len(data)
-	l.tables.Active.Edit(h, found[0].Edited(data))
-	l.changed(key, h)
+	l.edited(key, h, &found[0], data)
 	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }

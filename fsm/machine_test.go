@@ -213,9 +213,11 @@ func (g *generator) simple() turn.Op {
 		}
 		return g.value(k)
 	}
-	switch g.rnd.IntN(18) {
+	switch g.rnd.IntN(19) {
 	case 6, 7:
 		return g.listEdit(k)
+	case 8:
+		return g.messageEdit(k)
 	case 0:
 		return &turn.Pop{Key: k, From: turn.Side(g.rnd.IntN(3)), Count: 1 + uint64(g.rnd.IntN(6)), Expect: g.expect(k),
 			List: g.rnd.IntN(2) == 0}

@@ -213,6 +213,10 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		return m.transact(o), nil
 	case *turn.SetElement:
 		return m.setElement(o)
+	case *turn.EditMessage:
+		return m.editMessage(o)
+	case *turn.RemoveMessage:
+		return m.removeMessage(o)
 	case *turn.InsertElement:
 		return m.insertElement(o)
 	case *turn.RemoveElements:
@@ -263,6 +267,10 @@ func sessionOf(op turn.Op) turn.Key {
 	case *turn.SetMetadata:
 		return o.Key
 	case *turn.Fork:
+		return o.Key
+	case *turn.EditMessage:
+		return o.Key
+	case *turn.RemoveMessage:
 		return o.Key
 	case *turn.SetElement:
 		return o.Key
@@ -621,6 +629,19 @@ func (s *modelSession) revisionOf(seq uint64) uint64 {
 	return 0
 }
 
+// edit gives the message at index i another payload.
+func (s *modelSession) edit(i int, data []byte) {
+	s.was = maps.Clone(s.was)
+	if _, edited := s.was[s.list[i].Seq]; !edited {
+		if s.was == nil {
+			s.was = make(map[uint64][]byte)
+		}
+		s.was[s.list[i].Seq] = s.list[i].Data
+	}
+	s.list = slices.Clone(s.list)
+	s.list[i].Data = data
+}
+
 func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
 	s := m.sessions[o.Key]
 	if s == nil || len(s.list) == 0 {
@@ -634,15 +655,7 @@ func (m *model) setElement(o *turn.SetElement) (turn.Result, *turn.Error) {
 	if i < 0 || i >= n {
 		return turn.Result{}, &turn.Error{Kind: turn.Invalid}
 	}
-	s.was = maps.Clone(s.was)
-	if _, edited := s.was[s.list[i].Seq]; !edited {
-		if s.was == nil {
-			s.was = make(map[uint64][]byte)
-		}
-		s.was[s.list[i].Seq] = s.list[i].Data
-	}
-	s.list = slices.Clone(s.list)
-	s.list[i].Data = o.Data
+	s.edit(int(i), o.Data)
 	m.changed(o.Key, s)
 	return turn.Result{Count: uint64(len(s.list)), Revision: s.revision}, nil
 }

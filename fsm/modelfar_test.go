@@ -79,7 +79,9 @@ func (f *far) edit(k turn.Key) turn.Op {
 	case 1, 2:
 		at = len(s.list) - 1 - at
 	}
-	switch f.rnd.IntN(5) {
+	switch f.rnd.IntN(7) {
+	case 2, 3:
+		return f.messageEdit(k)
 	case 0:
 		return &turn.SetElement{Key: k, Index: int64(at), Data: f.data()}
 	case 1:

@@ -35,6 +35,10 @@ func (s *sessions) apply(op turn.Op, r *turn.Result) error {
 		return s.setMeta(o, r)
 	case *turn.Erase:
 		return s.erase(o, r)
+	case *turn.EditMessage:
+		return s.editMessage(o, r)
+	case *turn.RemoveMessage:
+		return s.removeMessage(o, r)
 	}
 	return lists{s}.apply(op, r)
 }

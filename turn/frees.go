@@ -5,7 +5,7 @@ package turn
 // a little space at first, for its log entry and the removal itself.
 func Frees(op Op) bool {
 	switch o := op.(type) {
-	case *Pop, *PopFirst, *Trim, *Clear, *Delete, *Erase,
+	case *Pop, *PopFirst, *RemoveMessage, *Trim, *Clear, *Delete, *Erase,
 		*RemoveFields, *RemoveScores, *RemoveElements, *RemoveEntries, *TrimEntries:
 		return true
 	case *SetString:

@@ -112,6 +112,8 @@ func payload(op Op) (n int) {
 		}
 	case *SetElement:
 		n = len(o.Data)
+	case *EditMessage:
+		n = len(o.Data)
 	case *InsertElement:
 		n = len(o.Pivot) + len(o.Data)
 	case *RemoveElements:

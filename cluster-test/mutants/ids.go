@@ -9,6 +9,21 @@ import (
 // idsMutants break how a retry is recognised.
 func idsMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "edit-forgets-first-payload", About: "a retry of the append of an edited message is a reused id",
+			Edits: []mutation.Edit{{In: "Record.Edited", Old: "r.ID != \"\" && r.Original == nil",
+				New: "r.ID != \"\" && r.Original == nil && false"}},
+			Catchers: []mutation.Catcher{{Test: "TestRetryLeavesEditsAlone", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "removed-message-found", About: "a message that was removed is edited by its id",
+			Edits: []mutation.Edit{{In: "(*sessions).messageByID", Old: "case ok && v.Live(&known):", New: "case ok:"},
+				{In: "(*sessions).messageByID", Old: "\tcase ok:\n\t\treturn v.MovedTo(h.Moves, known.Seq, id)\n", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestRepeatedEditChangesNothing", Runs: 1}}},
+		{Name: "repeated-edit-conflicts", About: "an edit that changes nothing raises the session's revision",
+			Edits:    []mutation.Edit{{In: "(*sessions).editMessage", Old: "!bytes.Equal(rec.Data, o.Data)", New: "true || !bytes.Equal(rec.Data, o.Data)"}},
+			Catchers: []mutation.Catcher{{Test: "TestRepeatedEditChangesNothing", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "search-for-ids-free", About: "a message is searched for through any number of others",
+			Edits: []mutation.Edit{{In: "(*sessions).message", Old: "s.allowance.bound(&v)", New: ""},
+				{In: "(*sessions).message", Old: "paid := s.allowance.searched(&v)", New: "paid := s.allowance.search()"}},
+			Catchers: []mutation.Catcher{{Test: "TestSearchForAnIDIsBounded", Runs: 1}}},
 		{Name: "edits-use-up-the-window",
 			About:    "messages that an edit of the list moves count among the last 1,024 whose ids are remembered",
 			Edits:    []mutation.Edit{{Old: "counted := h.LastID == 0", New: "counted := true"}},

@@ -77,7 +77,7 @@ func goldenLevel1(t *testing.T) []byte {
 
 // goldenLevel2 is an entry with what Level2 added.
 func goldenLevel2(t *testing.T) []byte {
-	k := turn.Key{Namespace: "team", Name: "a"}
+	rev, k := uint64(7), turn.Key{Namespace: "team", Name: "a"}
 	return goldenEntry(t, []turn.Op{
 		&turn.Tx{
 			Steps:      []turn.Step{{Op: &turn.Clear{Key: k}}, {Op: &turn.Delete{Keys: []turn.Key{k}}}},
@@ -91,6 +91,8 @@ func goldenLevel2(t *testing.T) []byte {
 		&turn.RemoveScores{Of: turn.Scores{Key: k, By: turn.ByScore, Start: -3, Stop: 4, Min: turn.Bound{Score: -1.5},
 			Max: turn.Bound{Name: "m", Exclusive: true, Open: true}, Reverse: true, Offset: 2, Limit: 5}, Answer: true},
 		&turn.SetString{Key: k, If: turn.SetIfPresent, Get: true, TTL: 5, KeepValue: true},
+		&turn.EditMessage{Key: k, Message: turn.MessageRef{Seq: 300, ID: "m1"}, Data: []byte("x"), Expect: &rev},
+		&turn.RemoveMessage{Key: k, Message: turn.MessageRef{Seq: 300, ID: "m1"}, Expect: &rev},
 	})
 }
 

@@ -43,6 +43,8 @@ const (
 	kindSetNew
 	kindSetLevel
 	kindRemoveScores
+	kindEditMessage
+	kindRemoveMessage
 )
 
 const (
@@ -101,6 +103,8 @@ func init() {
 		of(kindSetNew, (*coder).setNew),
 		of(kindSetLevel, (*coder).setLevel),
 		of(kindRemoveScores, (*coder).removeScores).since(turn.Level2),
+		of(kindEditMessage, (*coder).editMessage).since(turn.Level2),
+		of(kindRemoveMessage, (*coder).removeMessage).since(turn.Level2),
 	)
 	queryKinds = tabulate(
 		of(kindRead, (*coder).readQuery),

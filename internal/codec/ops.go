@@ -116,3 +116,21 @@ func (c *coder) removeElements(o *turn.RemoveElements) {
 	c.int64(&o.Count)
 	c.bytes(&o.Data)
 }
+
+func (c *coder) messageRef(m *turn.MessageRef) {
+	c.uint64(&m.Seq)
+	c.string(&m.ID)
+}
+
+func (c *coder) editMessage(o *turn.EditMessage) {
+	c.key(&o.Key)
+	c.messageRef(&o.Message)
+	c.bytes(&o.Data)
+	c.expect(&o.Expect)
+}
+
+func (c *coder) removeMessage(o *turn.RemoveMessage) {
+	c.key(&o.Key)
+	c.messageRef(&o.Message)
+	c.expect(&o.Expect)
+}

@@ -170,6 +170,7 @@ var requests = map[string]string{
 	"turn.tail": "TURN.TAIL theirs:list", "turn.untail": "TURN.UNTAIL theirs:list",
 	"turn.info": "TURN.INFO theirs:list",
 	"turn.pop":  "TURN.POP theirs:list", "turn.trim": "TURN.TRIM theirs:list KEEP 0",
+	"turn.edit": "TURN.EDIT theirs:list SEQ 1 x", "turn.remove": "TURN.REMOVE theirs:list SEQ 1",
 	"turn.replace": "TURN.REPLACE theirs:list FROM 1", "turn.clear": "TURN.CLEAR theirs:list",
 	"turn.delete": "TURN.DELETE theirs:list", "turn.fork": "TURN.FORK mine:1 theirs:fork",
 	"turn.meta":   "TURN.META theirs:list SET a b",
