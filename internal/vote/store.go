@@ -68,7 +68,7 @@ func Open(dir string, cfg Config) (*Store, error) {
 	var err error
 	if s.lock, err = cfg.Disk.Lock(filepath.Join(dir, lockName)); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = fmt.Errorf("%s is in use by another process: %w", dir, err)
+			err = fmt.Errorf("%s is in use, by another process or elsewhere in this one: %w", dir, err)
 		}
 		return nil, err
 	}
