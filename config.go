@@ -15,8 +15,7 @@ import (
 )
 
 // Config says what an embedded node is. Only Dir is required; the zero value of any other field means
-// its default. Where `turnlog serve` has the same setting, it has the same rules: errors name it as
-// `turnlog serve --help` does.
+// its default. Where `turnlog serve` has the same setting, it has the same rules.
 type Config struct {
 	// Dir is the directory of this node's log and state. It is made if it is not there.
 	Dir string
@@ -81,14 +80,18 @@ const (
 func openNode(c Config) (*node.Node, error) {
 	s := c.settings()
 	if err := s.Validate(); err != nil {
-		return nil, err
+		return nil, configError{err}
 	}
 	limit, err := descriptors.Present()
 	if err != nil {
 		return nil, err
 	}
-	return node.Open(&s, node.Options{Version: "embedded", Logger: logger(c.Logger), Descriptors: limit,
+	n, err := node.Open(&s, node.Options{Version: "embedded", Logger: logger(c.Logger), Descriptors: limit,
 		SegmentBytes: defaultSegment, LogCache: int64(s.MemoryBudget) / 16})
+	if err != nil {
+		return nil, configError{err}
+	}
+	return n, nil
 }
 
 // settings returns c as the settings of a node.

@@ -25,6 +25,7 @@ type DB struct {
 	*client.Client
 
 	node  *node.Node
+	joins bool // it waits to be added, if it has no data
 	stop  context.CancelFunc
 	ended chan struct{} // closed when the node has ended
 	err   error         // why the node stopped by itself; set before ended is closed
@@ -49,7 +50,7 @@ func OpenCluster(cfg Config) (*DB, error) {
 		err = db.waitAlone()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("turnlog: open %s: %w", cfg.Dir, err)
+		return nil, fmt.Errorf("turnlog: open %q: %w", cfg.Dir, err)
 	}
 	return db, nil
 }
@@ -60,7 +61,7 @@ func start(cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{node: n, ended: make(chan struct{})}
+	db := &DB{node: n, joins: cfg.Peers.Join, ended: make(chan struct{})}
 	db.close = sync.OnceValue(db.closeOnce)
 	if db.Client, err = db.Namespace(""); err != nil {
 		n.Close()
@@ -123,6 +124,9 @@ func (db *DB) WaitReady(ctx context.Context) error {
 		case <-db.ended:
 			return db.stopped()
 		case <-ctx.Done():
+			if db.joins {
+				missing = append(missing, "AddNode on a member of the cluster makes it one, if it is none yet")
+			}
 			return fmt.Errorf("the node is not ready (%s): %w", strings.Join(missing, "; "), ctx.Err())
 		case <-poll.C:
 		}
@@ -144,12 +148,26 @@ func (db *DB) waitAlone() error {
 // the data and a vote. It may be called on any member, and again after an error: of kind turn.Unknown
 // if the node may have been added.
 func (db *DB) AddNode(ctx context.Context, id, addr string) error {
-	return db.node.AddNode(ctx, id, addr)
+	return db.orStopped(db.node.AddNode(ctx, id, addr))
 }
 
 // RemoveNode ends the membership of a node, which stops by itself if it runs. It may be called on any
 // member, and again after an error: of kind turn.Unknown if the node may have been removed.
-func (db *DB) RemoveNode(ctx context.Context, id string) error { return db.node.RemoveNode(ctx, id) }
+func (db *DB) RemoveNode(ctx context.Context, id string) error {
+	return db.orStopped(db.node.RemoveNode(ctx, id))
+}
+
+// orStopped adds to an error that the node has stopped, if it has, and keeps its kind.
+func (db *DB) orStopped(err error) error {
+	select {
+	case <-db.ended:
+		if err != nil {
+			return fmt.Errorf("%w: %w", db.stopped(), err)
+		}
+	default:
+	}
+	return err
+}
 
 // RESPAddr returns where the node listens for Redis and turnlog clients, empty if it does not.
 func (db *DB) RESPAddr() string { return db.node.RESPAddr() }

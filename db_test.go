@@ -145,11 +145,15 @@ func TestOpenFails(t *testing.T) {
 		cfg  turnlog.Config
 		want string
 	}{
-		"no directory":      {turnlog.Config{}, "data-dir"},
+		"no directory":      {turnlog.Config{}, `open "": Dir must not be empty`},
 		"not a directory":   {turnlog.Config{Dir: "/dev/null/x"}, "/dev/null"},
-		"join without port": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Join: true}}, "raft-addr"},
+		"join without port": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Join: true}}, ": Peers.Addr: a member"},
 		"unprotected": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{RESPAddr: "0.0.0.0:0"}},
-			"reachable from other machines"},
+			"set Servers.UsersFile, Servers.TLSCert and Servers.TLSKey, listen on loopback, or give Servers.Insecure"},
+		"another address": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Addr: "127.0.0.1:0",
+			InitialCluster: map[string]string{"n1": "127.0.0.1:1"}}}, "Peers.InitialCluster says that n1 is at 127.0.0.1:1"},
+		"a file called like a setting": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{
+			RESPAddr: "127.0.0.1:0", TLSCert: "dir/tls-cert", TLSKey: "dir/tls-key"}}, "open dir/tls-cert: no such file"},
 		"no users": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{UsersFile: "nowhere.yaml"}},
 			"nowhere.yaml"},
 	} {
@@ -237,5 +241,28 @@ func TestWaitReady(t *testing.T) {
 	}
 	if err := db.WaitReady(t.Context()); err == nil || !strings.Contains(err.Error(), "the node is closed") {
 		t.Errorf("after Close: %v", err)
+	}
+}
+
+// A closed node says so, and one that waits to be added says by what.
+func TestSaysWhatIsMissing(t *testing.T) {
+	db := openCluster(t, turnlog.Config{Dir: t.TempDir(), NodeID: "n2",
+		Peers: turnlog.Peers{Addr: addrs(t, 1)[0], Join: true}})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := db.WaitReady(ctx); err == nil || !strings.Contains(err.Error(), "AddNode on a member") ||
+		!errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting to be added: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"AddNode":    db.AddNode(t.Context(), "n3", "127.0.0.1:1"),
+		"RemoveNode": db.RemoveNode(t.Context(), "n3"),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "the node is closed") || !turn.Is(err, turn.Unavailable) {
+			t.Errorf("%s on a closed node: %v", what, err)
+		}
 	}
 }

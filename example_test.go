@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/turnlog/turnlog"
 	"github.com/turnlog/turnlog/client"
@@ -105,4 +108,56 @@ func ExampleOpenCluster() {
 	info, err := db.Session("alice").Info(context.Background())
 	fmt.Println(info.Count, "message", err)
 	// Output: 1 message <nil>
+}
+
+// An embedded node that others join: here another of the same program; as well one that runs as `turnlog
+// serve --join` on another machine. Members keep their addresses, so production has fixed ports.
+func ExampleDB_AddNode() {
+	dir, err := os.MkdirTemp("", "memory")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	open := func(id, addr string, join bool) *turnlog.DB {
+		db, err := turnlog.OpenCluster(turnlog.Config{
+			Dir:    filepath.Join(dir, id),
+			NodeID: id,
+			Peers:  turnlog.Peers{Addr: addr, Join: join},
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		return db
+	}
+
+	firstAddr, secondAddr := freeAddr(), freeAddr()
+	first := open("n1", firstAddr, false)
+	defer first.Close()
+	if _, err := first.Session("alice").Append(ctx, turn.NewMessage{Data: []byte("hi")}); err != nil {
+		log.Fatal(err)
+	}
+
+	second := open("n2", secondAddr, true) // it waits
+	defer second.Close()
+	if err := first.AddNode(ctx, "n2", secondAddr); err != nil {
+		log.Fatal(err)
+	}
+	h, err := second.Session("alice").Last(ctx, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s\n", h.Messages[0].Data)
+	// Output: hi
+}
+
+// freeAddr returns an address at which nothing listens.
+func freeAddr() string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }
