@@ -33,3 +33,23 @@ func (f *followerIndexes) round(ctx context.Context, _ int) answer {
 	index, err := f.peers.ReadIndex(ctx, leader)
 	return answer{index, err == nil}
 }
+
+// catchUpTime is how long a follower waits for entries that it knows to be committed,
+// before it has the leader answer. While others write, the next entry brings the
+// news; else that takes much longer than asking.
+const catchUpTime = time.Millisecond
+
+// caughtUp reports whether this node, which does not lead, has applied every entry
+// that was committed before the call.
+func (r *Reader) caughtUp(ctx context.Context) bool {
+	index, ok := r.follower.Index(ctx)
+	if !ok {
+		return false
+	}
+	if applied, _ := r.state.Applied(); applied >= index {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	return r.state.WaitApplied(ctx, index) == nil
+}

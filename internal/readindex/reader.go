@@ -284,23 +284,3 @@ func (r *Reader) refresh(ctx context.Context) bool {
 	r.fresh.prove(began)
 	return true
 }
-
-// catchUpTime is how long a follower waits for entries that it knows to be committed,
-// before it has the leader answer. While others write, the next entry brings the
-// news; else that takes much longer than asking.
-const catchUpTime = time.Millisecond
-
-// caughtUp reports whether this node, which does not lead, has applied every entry
-// that was committed before the call.
-func (r *Reader) caughtUp(ctx context.Context) bool {
-	index, ok := r.follower.Index(ctx)
-	if !ok {
-		return false
-	}
-	if applied, _ := r.state.Applied(); applied >= index {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
-	defer cancel()
-	return r.state.WaitApplied(ctx, index) == nil
-}
