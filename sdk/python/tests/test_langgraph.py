@@ -17,10 +17,11 @@ from langgraph.checkpoint.base import empty_checkpoint, uuid6
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 import turnlog
 from cluster import ROOT
+from proxy import Proxy, losing
 from test_readme import ADDRESSES
 from turnlog.langgraph import TurnlogSaver, copy_threads
 
@@ -108,6 +109,31 @@ def test_a_graph_in_asyncio(client, key):
     said_, nexts = asyncio.run(both())
     assert said_ == ["hello", "thought 1", "yes"]
     assert nexts == [(), ("ask",), ("think",), ("__start__",)]
+
+
+def team(saver):
+    """A graph that asks agents of its own in parallel; each is a graph that asks a person."""
+    graph = StateGraph(State)
+    graph.add_node("ask", agent(None))
+    graph.add_conditional_edges(START, lambda s: [Send("ask", {"said": [name]}) for name in s["said"]])
+    return graph.compile(checkpointer=saver)
+
+
+def test_agents_within_an_agent_are_resumed_by_another_client(cluster, client, key):
+    team(TurnlogSaver(client)).invoke({"said": ["a", "b"]}, where(key))
+    with turnlog.Client(cluster.addresses) as other:
+        resumed = team(TurnlogSaver(other))
+        waiting = resumed.get_state(where(key), subgraphs=True)
+        assert len(waiting.interrupts) == 2
+        answers = {waiting.interrupts[0].id: "yes", waiting.interrupts[1].id: "no"}
+        done = resumed.invoke(Command(resume=answers), where(key))
+        assert done["said"] == ["a", "b", "a", "thought 1", "yes", "b", "thought 1", "no"]
+        spaces = {found.config["configurable"]["checkpoint_ns"] for found in TurnlogSaver(other).list(where_all(key))}
+        assert len(spaces) == 3
+
+
+def where_all(thread):
+    return {"configurable": {"thread_id": thread}}
 
 
 def test_two_processes_on_one_thread_cannot_fork_it_unnoticed(client, key):
@@ -221,6 +247,47 @@ def test_a_put_that_is_repeated_takes_place_once(client, key):
     assert saver.put(where(key), once, META, {"said": 1}) == config
     put(saver, config, "next", 2)
     assert [said(found) for found in saver.list(where(key))] == ["next", "once"]
+
+
+def test_a_put_whose_reply_is_lost_takes_place_once(cluster, client, key):
+    proxy = Proxy(cluster.nodes[0].resp)
+    saver = TurnlogSaver(turnlog.Client(proxy.address))
+    first = put(saver, where(key), "a", 1)
+    proxy.lose = losing(b"TURN.TX")
+    second = put(saver, first, "b", 2)
+    assert proxy.lost.is_set()
+    put(saver, second, "c", 3)
+    assert [said(found) for found in TurnlogSaver(client).list(where(key))] == ["c", "b", "a"]
+    proxy.close()
+
+
+def test_a_put_of_unknown_outcome_may_be_made_again(cluster, client, key):
+    proxy = Proxy(cluster.nodes[0].resp)
+    saver = TurnlogSaver(turnlog.Client(proxy.address, retry_for=0))
+    first, second = put(saver, where(key), "a", 1), checkpoint("b", 2)
+    proxy.lose = losing(b"TURN.TX")
+    with pytest.raises(turnlog.UnknownOutcomeError):
+        saver.put(first, second, META, {"said": 2})
+    put(saver, saver.put(first, second, META, {"said": 2}), "c", 3)
+    assert [said(found) for found in TurnlogSaver(client).list(where(key))] == ["c", "b", "a"]
+    proxy.close()
+
+
+@pytest.mark.parametrize("durability", ["sync", "async"])
+def test_a_run_goes_on_while_the_leader_is_killed(fresh_cluster, key, durability):
+    def step(state):
+        if len(state["said"]) == 10:
+            fresh_cluster.leader().kill()
+        return {"said": [len(state["said"])]}
+
+    graph = StateGraph(State).add_node("step", step).add_edge(START, "step")
+    graph.add_conditional_edges("step", lambda s: "step" if len(s["said"]) < 20 else END)
+    with turnlog.Client(fresh_cluster.addresses) as client:
+        app = graph.compile(checkpointer=TurnlogSaver(client))
+        done = app.invoke({"said": [0]}, where(key) | {"recursion_limit": 50}, durability=durability)
+        assert done["said"] == list(range(20))
+        history = [len(s.values["said"]) for s in app.get_state_history(where(key))]
+        assert history == [*range(20, 0, -1), 0]
 
 
 def test_a_step_stores_what_it_changes_not_the_state(client, key):

@@ -14,7 +14,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
     DeltaChannelHistory,
     PendingWrite,
-    copy_checkpoint,
     get_checkpoint_metadata,
 )
 
@@ -70,7 +69,7 @@ class Keeping:
         """Put a checkpoint after the one of the config."""
         parent = checkpoint_id(config)
         known, expect = yield from self._parent(at, config, parent)
-        copy = copy_checkpoint(checkpoint)
+        copy = cast("Checkpoint", {**checkpoint, "channel_versions": dict(checkpoint["channel_versions"])})
         versions, values = copy["channel_versions"], copy["channel_values"]
         holders = {
             channel: holder
