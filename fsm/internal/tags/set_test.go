@@ -101,3 +101,58 @@ func TestTagWindowsSurviveEncoding(t *testing.T) {
 		t.Fatalf("%d origins are kept, want the %d used last", len(a), maxOrigins)
 	}
 }
+
+// A number is taken once, in whatever order numbers come and however far apart they are. One that is so
+// many below the highest that it is not known any more counts as taken.
+func TestEachNumberIsTakenOnce(t *testing.T) {
+	jumps := []uint64{2, 63, 64, 65, 1000, Window - 64, Window - 1, Window, Window + 1, Window + 64, 3 * Window}
+	for seed := range uint64(20) {
+		rnd := rand.New(rand.NewPCG(seed, 4))
+		set, taken, highest := make(Set), make(map[uint64]bool), uint64(0)
+		edges := []uint64{1} // of what was known at some time
+		for index := range uint64(4_000) {
+			var number uint64
+			switch rnd.IntN(20) {
+			case 0:
+				number = highest + jumps[rnd.IntN(len(jumps))]
+			case 1, 2, 3, 4:
+				number = highest + uint64(rnd.IntN(4))
+			case 5:
+				number = max(highest, Window) - Window + uint64(rnd.IntN(3))
+			default:
+				number = min(highest, edges[max(0, len(edges)-1-rnd.IntN(20))]+uint64(rnd.IntN(3)))
+			}
+			want := (highest < Window || number > highest-Window) && !taken[number]
+			if got := set.Take(7, number, index); got != want {
+				t.Fatalf("seed %d: %d is new: %v, want %v; the highest is %d", seed, number, got, want, highest)
+			}
+			taken[number] = true
+			if number > highest {
+				edges = append(edges, highest, number-1)
+				highest = number
+			}
+			if index%500 == 499 {
+				var err error
+				if set, err = Decode(set.Encode()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// The origin that was used least lately is forgotten for a new one: of several, the lowest, on all nodes.
+func TestOriginUsedLeastLatelyIsForgotten(t *testing.T) {
+	set := make(Set)
+	for o := range uint64(maxOrigins) {
+		set.Take(o+1, 1, 5)
+	}
+	set.Take(1, 2, 6)
+	set.Take(3, 2, 6)
+	for _, forgotten := range []uint64{2, 4, 5} {
+		set.Take(1000+forgotten, 1, 7)
+		if len(set) != maxOrigins || set[forgotten] != nil || set[1] == nil || set[3] == nil || set[6] == nil {
+			t.Errorf("origin %d is known: %v; %d are", forgotten, set[forgotten] != nil, len(set))
+		}
+	}
+}
