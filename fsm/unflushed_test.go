@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -86,6 +87,59 @@ func TestFilesAreEmptiedSoonerOnAFullDisk(t *testing.T) {
 			r.restart()
 			r.checkAccount()
 		})
+	}
+}
+
+// crampedDisk has no space for another block file while full is set.
+type crampedDisk struct {
+	store.OSDisk
+	full *bool
+}
+
+func (d crampedDisk) Create(name string) (vfs.File, error) {
+	if *d.full && strings.HasSuffix(name, ".blk") {
+		return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOSPC}
+	}
+	return d.OSDisk.Create(name)
+}
+
+// Without space for the file that is to take the place of the one that is written to, tidying ends, and the
+// state stays as it is. It goes on when there is space again.
+func TestLastFileIsEmptiedWhenThereIsSpaceForTheNext(t *testing.T) {
+	full := false
+	r := &rig{t: t, dir: t.TempDir(), disk: crampedDisk{full: &full}}
+	r.open()
+	defer func() { r.m.Close() }()
+	keyOf := func(i int) turn.Key { return turn.Key{Namespace: "0", Name: fmt.Sprint(i)} }
+	for i := range 15 {
+		r.apply(1, &turn.Append{Key: keyOf(i), Messages: []turn.NewMessage{{Data: bytes.Repeat([]byte("x"), 700)}}})
+	}
+	r.settle()
+	r.m.ShortOfSpace(true, 64<<20)
+	for i := range 12 {
+		r.apply(2, &turn.Delete{Keys: []turn.Key{keyOf(i)}})
+	}
+	full = true
+	more, err := r.m.flush()
+	for rounds := 0; more && err == nil; rounds++ {
+		if rounds == 100 {
+			t.Fatal("it is tidied for ever")
+		}
+		more, err = r.m.tidy()
+	}
+	if err != nil || r.m.Err() != nil {
+		t.Fatalf("without space for another file: %v, %v", err, r.m.Err())
+	}
+	before, _ := r.spaceOf()
+	r.checkAccount()
+	full = false
+	r.settle()
+	if after, live := r.spaceOf(); after > before/2 || live == 0 {
+		t.Errorf("the files took %d bytes and take %d, of which %d count", before, after, live)
+	}
+	r.checkAccount()
+	if got := r.query(&turn.Read{Key: keyOf(14)}); len(got.Messages) != 1 {
+		t.Errorf("read %d messages", len(got.Messages))
 	}
 }
 

@@ -5,6 +5,9 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // spaceMutants break what a node does without disk space.
 func spaceMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "given-up-for-ever", About: "a store that finds no space for another file tries to make one for ever",
+			Edits:    []mutation.Edit{{In: "(*blockSpace).giveUpCurrent", Old: "s.worth.current = false", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestLastFileIsEmptiedWhenThereIsSpaceForTheNext", Runs: 1}}},
 		{Name: "half-empty-for-good",
 			About: "on a full disk, too, a block file is emptied only when a third of it is in use",
 			Edits: []mutation.Edit{{Old: "return worth{sparseWhenShort, s.left.Load() / 2, s.files.FileBytes() / 16, true}",
