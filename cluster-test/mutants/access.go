@@ -9,6 +9,20 @@ import (
 // accessMutants break users and certificates.
 func accessMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "secret-of-a-group", About: "a cluster secret counts that others in the file's group can read",
+			Edits: []mutation.Edit{{In: "readClusterSecret", Old: "info.Mode().Perm()&0o077 != 0",
+				New: "info.Mode().Perm()&0o007 != 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestClusterSecretFiles", Runs: 1}}},
+		{Name: "secret-cut", About: "a file of cluster secrets that is too long is taken without its end",
+			Edits:    []mutation.Edit{{In: "readClusterSecret", Old: "|| len(text) > maxSecretFile", New: "|| len(text) < 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestClusterSecretFiles", Runs: 1}}},
+		{Name: "second-secret-short", About: "only the first of several cluster secrets has to be long",
+			Edits:    []mutation.Edit{{In: "readClusterSecret", Old: "len(key) < peer.MinKey", New: "len(key) < peer.MinKey && i == 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestClusterSecretFiles", Runs: 1}}},
+		{Name: "local-dials-leak", About: "a connection within the process that is not accepted keeps a descriptor",
+			Edits: []mutation.Edit{{In: "(*localListener).dial", Old: "errors.Join(err, ours.Close(), theirs.Close())",
+				New: "errors.Join(err, ours.Close())"}},
+			Catchers: []mutation.Catcher{{Test: "TestConnectionsWithinTheProcess", Runs: 1}}},
 		{Name: "rights-remembered", About: "a Redis connection keeps the rights that its user had",
 			Edits: []mutation.Edit{{Old: "\tif set == c.who.set {\n\t\treturn\n\t}\n\tc.who.set = set\n",
 				New: "\tif set == c.who.set || c.who.user != nil {\n\t\treturn\n\t}\n\tc.who.set = set\n"}},
