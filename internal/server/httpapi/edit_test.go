@@ -168,3 +168,33 @@ func TestListAndDeleteByPrefix(t *testing.T) {
 	}
 	d.ok("GET", "/v1/ns/1/sessions/u%2F", "")
 }
+
+// One message changes, or goes; the others stay where they are, and appends are still recognised.
+func TestEditAndRemove(t *testing.T) {
+	d := startServer(t)
+	const turns = `{"messages":[{"id":"a","data":"A"},{"id":"b","data":"B"},{"id":"c","data":"C"}]}`
+	first := d.ok("POST", "/v1/sessions/s/messages", turns)
+	e := d.ok("POST", "/v1/sessions/s/edit", fmt.Sprintf(`{"id":"b","data":{"x":1},"expect":%v}`, first["revision"]))
+	if e["seq"] != 2.0 || e["count"] != 3.0 {
+		t.Errorf("edit: %v", e)
+	}
+	d.fails(409, "CONFLICT", "POST", "/v1/sessions/s/edit", fmt.Sprintf(`{"seq":2,"data":1,"expect":%v}`, first["revision"]))
+	if r := d.ok("POST", "/v1/sessions/s/remove", `{"seq":1}`); r["removed"] != 1.0 || r["count"] != 2.0 {
+		t.Errorf("remove: %v", r)
+	}
+	if r := d.ok("POST", "/v1/sessions/s/remove", `{"id":"a"}`); r["removed"] != 0.0 || r["count"] != 2.0 {
+		t.Errorf("remove, again: %v", r)
+	}
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/s/edit", `{"id":"a","data":1}`)
+	d.fails(404, "NOT_FOUND", "POST", "/v1/sessions/absent/edit", `{"seq":1,"data":1}`)
+	d.fails(400, "INVALID", "POST", "/v1/sessions/s/remove", `{}`)
+	d.fails(400, "INVALID", "POST", "/v1/sessions/s/remove", `{"seq":2,"data":1}`)
+	if again := d.ok("POST", "/v1/sessions/s/messages", turns); again["duplicate"] != true || again["last_seq"] != 3.0 {
+		t.Errorf("the append, again: %v", again)
+	}
+	ms := d.ok("GET", "/v1/sessions/s/messages", "")["messages"].([]any)
+	if len(ms) != 2 || ms[0].(map[string]any)["seq"] != 2.0 || fmt.Sprint(ms[0].(map[string]any)["data"]) != "map[x:1]" ||
+		ms[1].(map[string]any)["data"] != "C" {
+		t.Errorf("the session holds %v", ms)
+	}
+}

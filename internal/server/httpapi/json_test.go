@@ -58,6 +58,7 @@ func TestRequestsAreStrict(t *testing.T) {
 	replace := func(b []byte) error { _, err := decodeReplace(b, turn.DefaultLimits()); return err }
 	pop := func(b []byte) error { _, err := decodePop(b); return err }
 	trim := func(b []byte) error { _, err := decodeTrim(b); return err }
+	edit := func(b []byte) error { _, err := decodeEdit(b); return err }
 	fork := func(b []byte) error { _, err := decodeFork(b); return err }
 	expire := func(b []byte) error { _, err := decodeExpire(b); return err }
 	patch := func(b []byte) error { _, err := decodePatch(b); return err }
@@ -117,6 +118,12 @@ func TestRequestsAreStrict(t *testing.T) {
 		{pop, `{"from":1}`, `from: must be a string, is a number`},
 		{trim, `{}`, `needs keep_last or before, and only one`},
 		{trim, `{"keep_last":1,"before":2}`, `needs keep_last or before, and only one`},
+		{edit, `{"data":1}`, `needs seq or id, and only one`},
+		{edit, `{"seq":1,"id":"a","data":1}`, `needs seq or id, and only one`},
+		{edit, `{"seq":1}`, `needs data or data_base64, and only one`},
+		{edit, `{"seq":1,"data":1,"data_base64":""}`, `needs data or data_base64, and only one`},
+		{edit, `{"seq":0,"data":1}`, `seq: must be an integer from 1`},
+		{edit, `{"seq":1,"data":1,"messages":[]}`, `messages: unknown field`},
 		{fork, `{}`, `needs to or to_base64`},
 		{fork, `{"to":"a","to_base64":"AA=="}`, `needs to or to_base64`},
 		{fork, `{"to":"a","at":0}`, `at: must be an integer from 1`},

@@ -70,6 +70,15 @@ var examples = map[string]map[string][]example{
 		"200": {{body: `{"keep_last":1,"expect":REV}`}, {body: `{"before":2}`}},
 		"409": {{body: `{"keep_last":1,"expect":99}`}},
 	},
+	"editMessage": {
+		"200": {{body: `{"seq":1,"data":{"a":1},"expect":REV}`}, {body: `{"seq":2,"data_base64":"AA=="}`}},
+		"404": {{body: `{"id":"unknown","data":1}`}},
+		"409": {{body: `{"seq":1,"data":1,"expect":99}`}},
+	},
+	"removeMessage": {
+		"200": {{body: `{"seq":1,"expect":REV}`}, {body: `{"id":"unknown"}`}},
+		"409": {{body: `{"seq":1,"expect":99}`}},
+	},
 	"replaceMessages": {
 		"200": {{body: `{"from":2,"messages":[{"id":"z","data":1}],"expect":REV}`}},
 		"404": {{body: `{"from":2}`, path: "/v1/sessions/absent/replace"}},

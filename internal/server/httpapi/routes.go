@@ -22,6 +22,8 @@ func (s *Server) routes() []route {
 		{"POST", session + "/pop", []string{"encoding"}, aWriter, s.postPop},
 		{"POST", session + "/trim", nil, aWriter, s.postTrim},
 		{"POST", session + "/replace", nil, aWriter, s.postReplace},
+		{"POST", session + "/edit", nil, aWriter, s.postEdit},
+		{"POST", session + "/remove", nil, aWriter, s.postRemove},
 		{"POST", session + "/clear", nil, aWriter, s.postClear},
 		{"POST", session + "/fork", nil, aWriter, s.postFork},
 		{"POST", session + "/expire", nil, aWriter, s.postExpire},

@@ -66,6 +66,7 @@ func Printable(b []byte) string {
 
 // Written is what a write says to programs.
 type Written struct {
+	Seq       uint64  `json:"seq,omitempty"`
 	First     uint64  `json:"first_seq,omitempty"`
 	Last      uint64  `json:"last_seq,omitempty"`
 	Revision  uint64  `json:"revision"`
