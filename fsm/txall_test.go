@@ -139,3 +139,21 @@ func TestExpiryThatLeavesASessionIsNoStep(t *testing.T) {
 		t.Errorf("%+v, %v; the state is %q and the session %+v", out.Result, out.Err, r.state(), after.Session)
 	}
 }
+
+// A session without messages is not in the way of a hash, in a transaction as without one: its metadata goes
+// with it. It is in the way of a hash that a step before gave messages.
+func TestTransactionOverASessionWithoutMessages(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, &turn.SetMetadata{Key: stateKey, Set: map[string]string{"a": "b"}})
+	out := r.apply(1, all("t", appendOf(stateKey, "", "m"), setState("1")))[0]
+	if out.Err == nil || out.Err.Kind != turn.WrongType || out.Err.Step != 2 {
+		t.Errorf("a hash in the place of messages: %+v, %v", out.Result, out.Err)
+	}
+	noFields := &turn.RemoveFields{Key: stateKey, Type: turn.TypeHash, Names: []string{"f"}}
+	if out := r.apply(1, all("u", noFields, setState("2")))[0]; out.Err != nil || r.state() != "2" {
+		t.Errorf("a hash in the place of none: %v; the state is %q", out.Err, r.state())
+	}
+	if got := r.query(&turn.Info{Key: stateKey}).Session; got == nil || got.Type != turn.TypeHash || len(got.Metadata) > 0 {
+		t.Errorf("the key holds %+v", got)
+	}
+}
