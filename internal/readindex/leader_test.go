@@ -204,8 +204,13 @@ func TestConfirmation(t *testing.T) {
 	if confirmed(question, answer) {
 		t.Error("the answer to another question counts")
 	}
-	if _, err := Confirm(question[:3], nil); err == nil {
-		t.Error("a short question is answered")
+	for _, malformed := range [][]byte{nil, {}, question[:8], question[:15], append(question[:16:16], 0)} {
+		if confirmed(question, malformed) {
+			t.Errorf("an answer of %d bytes counts", len(malformed))
+		}
+		if _, err := Confirm(malformed, nil); err == nil {
+			t.Errorf("a question of %d bytes is answered", len(malformed))
+		}
 	}
 }
 

@@ -216,3 +216,14 @@ func TestOthersAreAnsweredByTheLeader(t *testing.T) {
 type leading struct{ follower }
 
 func (l *leading) Serving() (uint64, <-chan struct{}) { return 5, nil }
+
+// A node asks no leader for a read index where none is known, nor itself.
+func TestNoReadIndexWithoutAnotherLeader(t *testing.T) {
+	for leader, want := range map[string]bool{"": false, "n1": false, "n2": true} {
+		f := &follower{leader: leader, index: 7}
+		r := f.start(t)
+		if index, ok := r.follower.Index(t.Context()); ok != want || ok && index != 7 {
+			t.Errorf("the leader is %q: read index %d, %v", leader, index, ok)
+		}
+	}
+}
