@@ -49,19 +49,22 @@ func TestOnlyMembersGetIn(t *testing.T) {
 			return f
 		}
 	}
-	end := n.logEnd()
+	// The log is asked each time: its term rises if the leader changes meanwhile.
+	log := func(index int64, term int64) func(*peer.Facts) {
+		return func(f *peer.Facts) {
+			end := n.logEnd()
+			f.LogIndex, f.LogTerm = uint64(int64(end.Index)+index), uint64(int64(end.Term)+term)
+		}
+	}
 	for name, test := range map[string]struct {
 		says func() peer.Facts
 		in   bool
 	}{
-		"a stranger": {claim(func(*peer.Facts) {}), false},
-		"with the same log": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index, end.Term }),
-			false},
-		"with a longer, older log": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+100, end.Term-1 }),
-			false},
-		"with entries not known yet": {claim(func(f *peer.Facts) { f.LogIndex, f.LogTerm = end.Index+1000, end.Term }),
-			true},
-		"of an older version, ahead": {claim(func(f *peer.Facts) { f.Progress = 1 << 40 }), true},
+		"a stranger":                  {claim(func(*peer.Facts) {}), false},
+		"with the same log":           {claim(log(0, 0)), false},
+		"with a longer, older log":    {claim(log(100, -1)), false},
+		"with entries not known yet":  {claim(log(1000, 0)), true},
+		"that tells of no log, ahead": {claim(func(f *peer.Facts) { f.Progress = 1 << 40 }), false},
 	} {
 		s, err := stranger(t, test.says).Streams().Dial(n.cfg.Peers.Advertise, 5*time.Second)
 		var r *peer.Refusal

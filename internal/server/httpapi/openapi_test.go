@@ -71,7 +71,7 @@ var examples = map[string]map[string][]example{
 		"409": {{body: `{"keep_last":1,"expect":99}`}},
 	},
 	"editMessage": {
-		"200": {{body: `{"seq":1,"data":{"a":1},"expect":REV}`}, {body: `{"seq":2,"data_base64":"AA=="}`}},
+		"200": {{body: `{"seq":1,"data":{"a":1},"expect":REV}`}, {body: `{"id":"x","data_base64":"AA=="}`}},
 		"404": {{body: `{"id":"unknown","data":1}`}},
 		"409": {{body: `{"seq":1,"data":1,"expect":99}`}},
 	},
