@@ -12,8 +12,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from .. import requests
 from ..errors import NotFoundError
 from ..result import History
+from ..steps import Steps, one
 from .frame import frame, unframe
-from .steps import Steps, one
 from .thread import Thread
 
 PAGE = 32

@@ -19,9 +19,9 @@ from .. import requests
 from ..clientbase import ClientBase
 from ..errors import ConflictError, InvalidError, TooLargeError
 from ..requests import key_bytes
+from ..steps import Steps, one
 from ..transaction import TransactionBase
 from .frame import frame, unframe
-from .steps import Steps, one
 from .thread import escaped
 
 ITEMS_PER_READ = 7  # so many of 8 MiB fit in one reply

@@ -18,11 +18,11 @@ from langgraph.checkpoint.base import (
 )
 
 from ..errors import ConflictError
+from ..steps import Steps
 from . import writes
 from .checkpoints import Checkpoints, Holders, Stored
 from .place import checkpoint_id, config_of, read_at
 from .recent import Recent
-from .steps import Steps
 
 REMEMBERED = 10_000
 

@@ -9,9 +9,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..clientbase import ClientBase
+from ..steps import Found, Search, Steps
 from .checkpoints import Checkpoints, Stored
 from .place import checkpoint_id, configurable
-from .steps import Found, Search, Steps
 from .thread import threads
 
 

@@ -15,8 +15,8 @@ from .. import requests
 from ..clientbase import ClientBase
 from ..errors import ConflictError, ExistsError
 from ..requests import key_bytes
+from ..steps import Steps, one
 from .checkpoints import Checkpoints, Stored, checkpoint_field, value_field
-from .steps import Steps, one
 from .thread import VALUES_PER_READ, Thread, families, threads
 
 ATTEMPTS = 5

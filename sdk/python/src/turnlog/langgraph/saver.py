@@ -18,12 +18,12 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from ..client import Client
 from ..errors import InvalidError
+from ..steps import Steps, T, arun, asearch, run, search
 from . import removal, thread, writes
 from .checkpoints import Checkpoints
 from .keeping import Keeping, delta_history, tuple_of
 from .listing import Listing
 from .place import checkpoint_id, config_of, configurable, thread_id
-from .steps import Steps, T, arun, asearch, run, search
 from .thread import Thread
 
 Writes = Sequence[tuple[str, Any]]

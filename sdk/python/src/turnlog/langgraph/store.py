@@ -19,9 +19,9 @@ from langgraph.store.base import (
 
 from ..client import Client
 from ..errors import InvalidError
+from ..steps import Steps, arun, run
 from .items import Items, Labels
 from .query import common_labels, listed, selected
-from .steps import Steps, arun, run
 
 
 class TurnlogStore(BaseStore):

@@ -12,8 +12,8 @@ from ..errors import InvalidError
 from ..message import NewMessage
 from ..requests import key_bytes
 from ..result import Appended
+from ..steps import Steps, one
 from ..transaction import TransactionBase
-from .steps import Steps, one
 
 VALUES_PER_READ = 7  # so many of 8 MiB fit in one reply
 PAGE = 1000

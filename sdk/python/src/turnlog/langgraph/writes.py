@@ -10,8 +10,8 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from .. import requests
 from ..message import Message
+from ..steps import Steps, one
 from .frame import frame, unframe
-from .steps import Steps, one
 from .thread import Thread
 
 PAGE_MESSAGES = 512

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, Union, cast
 
-from ..aio.client import AsyncClient
-from ..client import Client
-from ..operation import Operation
+from .aio.client import AsyncClient
+from .client import Client
+from .operation import Operation
 
 T = TypeVar("T")
 
