@@ -25,6 +25,7 @@ type Config struct {
 
 	Peers   Peers
 	Clients ClientAddrs
+	Version string // of the program; told to whom asks for the cluster
 
 	// InitialCluster is the first configuration: node id → address. It is the
 	// same on all nodes and on every start. Empty: a cluster of this node alone.

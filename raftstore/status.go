@@ -39,6 +39,9 @@ type nodeStatus struct {
 	Damaged     bool   `json:"damaged,omitempty"`  // its state, and not repaired yet
 	Halted      bool   `json:"halted,omitempty"`   // for damage: it serves nothing
 	Wall        int64  `json:"wall,omitempty"`     // what the wall clock shows, Unix milliseconds
+	Time        int64  `json:"time,omitempty"`     // cluster time of the state, Unix milliseconds
+	Free        uint64 `json:"free,omitempty"`     // bytes of its disk
+	Version     string `json:"version,omitempty"`  // of its program
 	// The highest level that the node's version knows (older ones announce none), and
 	// that at which it holds the cluster; nil: it does not.
 	KnownLevel turn.ClusterLevel  `json:"known_level,omitempty"`
@@ -54,6 +57,7 @@ func (n *Node) status() nodeStatus {
 		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
 		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
+		Time: n.state.Clock(), Free: n.space.Free(), Version: n.cfg.Version,
 	}
 	if short := n.space.Short(); short != nil {
 		s.NoSpace, s.Space = true, short.Message
@@ -140,9 +144,17 @@ func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
 	c := turn.Cluster{ID: n.state.ClusterID(), Level: n.state.Level()}
 	c.Leader, _ = n.lead.leader()
 	_, c.Term, _ = n.raft.state()
+	if why := n.space.Refusal(); why != nil {
+		c.ReadOnly = why.Message
+	}
 	servers := n.raft.configuration()
 	c.Nodes = make([]turn.Node, len(servers))
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		attempt, cancel := context.WithTimeout(ctx, statusTime)
+		defer cancel()
+		_, c.Serving = n.reads.Index(attempt)
+	})
 	for i, s := range servers {
 		wg.Go(func() { c.Nodes[i] = n.describe(ctx, s) })
 	}
@@ -152,7 +164,7 @@ func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
 }
 
 func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
-	d := turn.Node{ID: s.ID, RaftAddr: s.Addr, Role: "unreachable"}
+	d := turn.Node{ID: s.ID, RaftAddr: s.Addr, Role: "unreachable", Voter: s.Voter, Problems: []string{}}
 	for _, m := range n.state.Members() {
 		if m.ID == d.ID {
 			d.RESPAddr, d.HTTPAddr = m.RESPAddr, m.HTTPAddr
@@ -167,7 +179,29 @@ func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {
 	d.Applied, d.Match = st.Applied, st.Last
 	d.StateHash, d.HashIndex = st.Hash, st.HashIndex
 	d.Level, d.HoldLevel = st.KnownLevel, st.HoldLevel
+	d.Version, d.Time, d.DiskFree = st.Version, st.Time, st.Free
+	d.Problems = append(d.Problems, st.problems()...)
 	return d
+}
+
+// problems says what keeps a node from being well.
+func (s *nodeStatus) problems() (list []string) {
+	if s.NoSpace {
+		list = append(list, "its disk is full: "+s.Space)
+	}
+	if s.NoLog {
+		list = append(list, "its log has room for a few more entries only")
+	}
+	switch {
+	case s.Halted:
+		list = append(list, "its state is damaged; it serves nothing until another node has sent it")
+	case s.Damaged:
+		list = append(list, "its state is damaged, and is being repaired")
+	}
+	if s.Role == roleRecovering {
+		list = append(list, "its log has lost entries, and no leader has sent them again yet")
+	}
+	return list
 }
 
 // watchStart notes the commit index when a leader can first tell it. A node that

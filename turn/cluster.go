@@ -10,6 +10,11 @@ type Cluster struct {
 	Nodes  []Node `json:"nodes"` // ordered by ID
 	// Level is the cluster's level, as far as the node that was asked has applied it.
 	Level ClusterLevel `json:"level"`
+	// Serving reports whether a majority confirmed the leader to the node that was asked: linearizable
+	// reads are answered there, and writes committed.
+	Serving bool `json:"serving"`
+	// ReadOnly is why writes that need space are rejected; empty: they are not.
+	ReadOnly string `json:"read_only"`
 }
 
 // LevelWaitsFor says, for each member that keeps the cluster's level below what others
@@ -49,8 +54,15 @@ type Node struct {
 	// the node itself reports.
 	Match     uint64 `json:"match"`
 	Reachable bool   `json:"reachable"`
-	StateHash string `json:"state_hash"` // hash of the state at HashIndex, if one was taken
-	HashIndex uint64 `json:"hash_index"`
+	// Voter reports whether it counts for a majority, reachable or not.
+	Voter bool `json:"voter"`
+	// The next four are zero while it cannot be reached, and of a version that does not tell them.
+	Version   string   `json:"version"`    // of its program
+	Time      int64    `json:"time"`       // cluster time of the last entry applied, Unix milliseconds
+	DiskFree  uint64   `json:"disk_free"`  // bytes, of the disk that has its data
+	Problems  []string `json:"problems"`   // what keeps it from being well
+	StateHash string   `json:"state_hash"` // hash of the state at HashIndex, if one was taken
+	HashIndex uint64   `json:"hash_index"`
 	// Level is the highest cluster level that its version knows; 0 also while it
 	// cannot be reached. HoldLevel is the one at which it holds the cluster; nil: none.
 	Level     ClusterLevel  `json:"level"`

@@ -42,6 +42,7 @@ func (n *Node) openStore(cfg *config.Config, o Options) error {
 			RESPAddr: cmp.Or(cfg.Advertise.RESP, addrOf(n.respL)),
 			HTTPAddr: cmp.Or(cfg.Advertise.HTTP, addrOf(n.httpL)),
 		},
+		Version:        o.Version,
 		InitialCluster: cluster, Join: cfg.Cluster.Join,
 		HoldLevel: cfg.Hold(),
 		Limits:    cfg.Limits.Turn(),

@@ -5,30 +5,9 @@ import (
 )
 
 type clusterReply struct {
-	ID     string     `json:"id"`
-	Leader string     `json:"leader"` // "": none
-	Term   uint64     `json:"term"`
-	Nodes  []nodeBody `json:"nodes"`
-	// Level is the cluster's; it stays below what its members know while one of
-	// LevelWaitsFor is the case.
-	Level         turn.ClusterLevel `json:"level"`
-	LevelWaitsFor []string          `json:"level_waits_for"`
-}
-
-type nodeBody struct {
-	ID        string `json:"id"`
-	RaftAddr  string `json:"raft_addr"`
-	RESPAddr  string `json:"resp_addr"`
-	HTTPAddr  string `json:"http_addr"`
-	Role      string `json:"role"`
-	Applied   uint64 `json:"applied"`
-	Match     uint64 `json:"match"`
-	Reachable bool   `json:"reachable"`
-	StateHash string `json:"state_hash"`
-	HashIndex uint64 `json:"hash_index"`
-
-	Level     turn.ClusterLevel  `json:"level"`
-	HoldLevel *turn.ClusterLevel `json:"hold_level"` // null: it does not hold it
+	turn.Cluster
+	// Level stays below what its members know while one of LevelWaitsFor is the case.
+	LevelWaitsFor []string `json:"level_waits_for"`
 }
 
 func (s *Server) getCluster(c *call) (any, error) {
@@ -36,13 +15,7 @@ func (s *Server) getCluster(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := clusterReply{ID: cl.ID, Leader: cl.Leader, Term: cl.Term, Nodes: make([]nodeBody, len(cl.Nodes)),
-		Level: cl.Level, LevelWaitsFor: append([]string{}, cl.LevelWaitsFor()...)}
-	for i, n := range cl.Nodes {
-		r.Nodes[i] = nodeBody{n.ID, n.RaftAddr, n.RESPAddr, n.HTTPAddr, n.Role, n.Applied, n.Match, n.Reachable,
-			n.StateHash, n.HashIndex, n.Level, n.HoldLevel}
-	}
-	return r, nil
+	return clusterReply{cl, append([]string{}, cl.LevelWaitsFor()...)}, nil
 }
 
 // admin returns the Admin, or the error that there is none here.

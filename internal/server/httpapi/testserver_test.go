@@ -89,8 +89,9 @@ func (n *testNode) Cluster(context.Context) (turn.Cluster, error) {
 		return turn.Cluster{}, *f
 	}
 	applied, term := n.Applied()
-	return turn.Cluster{ID: "c1", Leader: "n1", Term: term, Nodes: []turn.Node{{
+	return turn.Cluster{ID: "c1", Leader: "n1", Term: term, Serving: true, Nodes: []turn.Node{{
 		ID: "n1", RaftAddr: "127.0.0.1:7381", Role: "leader", Applied: applied, Match: applied, Reachable: true,
+		Voter: true, Problems: []string{},
 	}}}, nil
 }
 

@@ -67,6 +67,9 @@ func exitCode(err error) int {
 // report writes to stderr what happened, whether a write took place, and what
 // to do.
 func (a *App) report(err error) {
+	if errors.Is(err, ErrTold) {
+		return
+	}
 	if a.JSON {
 		a.reportJSON(err)
 		return

@@ -43,6 +43,9 @@ func (e incomplete) Unwrap() error { return e.err }
 // NotCompared says that err kept a comparison from its end.
 func NotCompared(err error) error { return incomplete{err} }
 
+// ErrTold ends a command with 1 that has said itself what is wrong.
+var ErrTold = errors.New("see above")
+
 // outcome is what a program is told about what a command wrote.
 func outcome(err error) string {
 	if errors.As(err, new(partial)) {

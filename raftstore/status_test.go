@@ -1,0 +1,54 @@
+package raftstore
+
+import (
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+// A leader without a majority does not claim to serve from the moment at which it is without, not only
+// once it has stepped down; a node that is gone still counts for the majority.
+func TestClusterTellsWhetherItServes(t *testing.T) {
+	c := newCluster(t, 3, func(cfg *Config) { cfg.Version = "v1" })
+	n := c.leader()
+	put(t, n, "s", "x")
+	for id, node := range c.nodes {
+		eventuallyTrue(t, id+" sees a healthy cluster", func() bool {
+			cl, err := node.Cluster(t.Context())
+			return err == nil && cl.Health().Status == turn.Healthy
+		})
+	}
+	cl, err := n.Cluster(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range cl.Nodes {
+		if m.Version != "v1" || !m.Voter || m.Time == 0 || m.DiskFree == 0 {
+			t.Errorf("a member that can be reached: %+v", m)
+		}
+	}
+	for _, id := range ids(3) {
+		if id != n.id {
+			c.kill(id)
+		}
+	}
+	if cl, err = n.Cluster(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h := cl.Health(); h.Status != turn.NotServing {
+		t.Errorf("without a majority: %+v", h)
+	}
+	eventuallyTrue(t, "both are told to be gone", func() bool {
+		cl, err := n.Cluster(t.Context())
+		voters, reachable := 0, 0
+		for _, m := range cl.Nodes {
+			if m.Voter {
+				voters++
+			}
+			if m.Reachable {
+				reachable++
+			}
+		}
+		return err == nil && voters == 3 && reachable == 1 && !cl.Serving
+	})
+}
