@@ -16,7 +16,7 @@ GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -138,6 +138,9 @@ sdk-typescript: build ## build the TypeScript package and run its tests against 
 
 sdk-typescript-short: build ## the same without installing the package into fresh projects (a minute)
 	sdk/typescript/check.sh session failover secure langchain langgraph openai-agents ai-sdk
+
+sdk-typescript-runtimes: build ## the tests of the client, and of adapters, on Deno and Bun (a minute)
+	sdk/typescript/check.sh --runtimes session failover secure langchain openai-agents ai-sdk
 
 sdk-go: ## vet and test the adapters for Go's agent frameworks; MODULES=langchaingo for some
 	@GO="$(GO)" sdk/go/check.sh $(MODULES)

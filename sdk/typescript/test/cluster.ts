@@ -60,17 +60,22 @@ export class Cluster {
   async kill(i: number): Promise<void> {
     const node = this.#nodes[i]!;
     if (node.exitCode !== null || node.signalCode !== null) return;
-    node.kill("SIGKILL");
+    this.#signal(i, "SIGKILL");
     await once(node, "exit");
   }
 
   /** Stops a node's process without ending it, and lets it go on. */
   pause(i: number): void {
-    this.#nodes[i]!.kill("SIGSTOP");
+    this.#signal(i, "SIGSTOP");
   }
 
   resume(i: number): void {
-    this.#nodes[i]!.kill("SIGCONT");
+    this.#signal(i, "SIGCONT");
+  }
+
+  /** Not ChildProcess.kill: Deno's sends a child one signal only, and drops those that follow. */
+  #signal(i: number, signal: NodeJS.Signals): void {
+    process.kill(this.#nodes[i]!.pid!, signal);
   }
 
   /** Returns the index of the leader. */
