@@ -45,7 +45,9 @@ type arguments struct {
 	binary    string
 	race      bool
 	keep      bool
-	soak      bool
+	soaks     bool
+	lasts     time.Duration // of a soak
+	report    string
 	repeat    int
 	mutants   string
 	record    bool
@@ -126,8 +128,11 @@ func (a *arguments) register(fs *flag.FlagSet) {
 			"which is a third of the runs (default: by-seed for all, evidence, matrix and ci, else no)")
 	fs.StringVar(&a.oldBinary, "old-binary", "", "a binary in place of that version's")
 	fs.BoolVar(&a.pictures, "pictures", true, "draw the sessions in which something is wrong")
-	fs.BoolVar(&a.soak, "soak", false,
+	fs.BoolVar(&a.soaks, "soak", false,
 		"run again and again, each time with another seed, until something fails or Ctrl-C")
+	fs.DurationVar(&a.lasts, "for", 0,
+		"run again and again, each time with another seed, for so long, whatever fails; only failed runs are kept")
+	fs.StringVar(&a.report, "report", "", "with --for: a file that tells, in Markdown, what all runs have shown")
 	fs.IntVar(&a.repeat, "repeat", 1, "how often to run, each time with another seed")
 }
 
@@ -151,17 +156,16 @@ func (a *arguments) run(ctx context.Context) (bool, error) {
 	}
 	defer os.RemoveAll(dir)
 	b := builds{dir: dir, given: a.binary, race: a.race, old: a.old, done: map[string]string{}}
-	for i := 0; i < a.repeat || a.soak && a.totals.failed == 0; i++ {
+	if a.lasts > 0 {
+		return a.soak(ctx, chosen, &b)
+	}
+	for i := 0; i < a.repeat || a.soaks && a.totals.failed == 0; i++ {
 		for _, s := range chosen {
 			if problem := s.impossible(dir); problem != nil && len(chosen) > 1 {
 				fmt.Printf("----  %s: LEFT OUT, because of this machine: %v\n", s.Name, problem)
 				continue
 			}
-			s = a.separate(a.secure(a.mix(s, a.seed+uint64(i)), a.seed+uint64(i)), a.seed+uint64(i))
-			if err := a.provide(ctx, &b, s); err != nil {
-				return false, err
-			}
-			if _, err := a.one(ctx, s, a.seed+uint64(i)); err != nil {
+			if _, _, err := a.one(ctx, s, a.seed+uint64(i), &b); err != nil {
 				return false, err
 			}
 		}
@@ -182,7 +186,12 @@ func (a *arguments) provide(ctx context.Context, b *builds, s Scenario) (err err
 	return err
 }
 
-func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, error) {
+// one runs a scenario, with what the seed adds to it, and returns its report and its directory.
+func (a *arguments) one(ctx context.Context, s Scenario, seed uint64, b *builds) (*report.Report, string, error) {
+	s = a.separate(a.secure(a.mix(s, seed), seed), seed)
+	if err := a.provide(ctx, b, s); err != nil {
+		return nil, "", err
+	}
 	command := a.command(s, seed)
 	fmt.Printf("----  %s: %s\n      %s\n", s.Name, s.About, command)
 	o := options{ports: a.ports, old: a.oldBinary, seed: seed, binary: a.binary,
@@ -190,12 +199,12 @@ func (a *arguments) one(ctx context.Context, s Scenario, seed uint64) (bool, err
 		say: func(format string, args ...any) { fmt.Printf("      "+format+"\n", args...) }}
 	r, dir, err := execute(ctx, s, o, command)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", s.Name, err)
+		return nil, dir, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	r.Print(os.Stdout)
 	fmt.Printf("      %s\n", dir)
 	a.totals.add(r)
-	return r.Passed, nil
+	return r, dir, nil
 }
 
 // choose returns the scenarios asked for, changed as asked for.

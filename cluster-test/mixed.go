@@ -32,8 +32,8 @@ func beyondOld() []string {
 }
 
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could
-// change order, and whole needs level 2.
-func newerWorkloads() []string { return []string{"pipeline", "whole"} }
+// change order, and whole and edits need level 2.
+func newerWorkloads() []string { return []string{"pipeline", "whole", "edits"} }
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there
 // are no older nodes with wrong clocks, or with damage.

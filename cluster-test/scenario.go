@@ -57,7 +57,7 @@ type Scenario struct {
 var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
 
 var everything = []string{"append", "pipeline", "cas", "turns", "tail", "mixed", "tail-trim", "queue", "values",
-	"forks", "ttl", "namespaces", "tx", "whole", "stale"}
+	"forks", "edits", "ttl", "namespaces", "tx", "whole", "stale"}
 
 // scenarios returns the table of all scenarios.
 func scenarios() []Scenario {

@@ -20,6 +20,7 @@ type Figures struct {
 	LongestPause  int64               `json:"longest_pause_ns"` // between two acknowledged writes
 	Write         Latency             `json:"write_latency"`
 	Read          Latency             `json:"read_latency"`
+	Errors        map[string]int      `json:"errors"` // code → calls that ended with it, all phases
 	Faults        int                 `json:"faults"`
 	LeaderChanges int                 `json:"leader_changes"`
 	AnswersLost   int64               `json:"answers_lost"`
@@ -64,10 +65,13 @@ const electionTime = 3 * time.Second
 
 // Measure takes the figures of the work between two times of a history.
 func Measure(h *history.History, from, to time.Duration) Figures {
-	f := Figures{Recovery: map[string]Recovery{}, Sometimes: map[string]float64{}}
+	f := Figures{Recovery: map[string]Recovery{}, Sometimes: map[string]float64{}, Errors: map[string]int{}}
 	var writes, reads, acks []int64
 	for i := range h.Operations {
 		op := &h.Operations[i]
+		if op.Error != nil {
+			f.Errors[op.Error.Code]++
+		}
 		if op.Outcome != history.OK || op.Invoke < int64(from) || op.Return > int64(to) {
 			continue
 		}

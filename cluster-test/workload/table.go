@@ -73,6 +73,8 @@ func special() []*Workload {
 		{Name: "forks",
 			About: "sessions that are forked, described, given deadlines, deleted and erased, three at a time",
 			APIs:  []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"}},
+		{Name: "edits", About: "messages that are edited and removed, by seq and by id, while appends are repeated",
+			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"edited"}},
 		{Name: "tx", About: "MULTI and EXEC over four keys that must agree, half of them under WATCH",
 			APIs: []string{TX}, Sessions: 2, Calls: 200, Next: transaction},
 		{Name: "whole",

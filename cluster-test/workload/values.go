@@ -30,7 +30,8 @@ func (d *valueAPI) Do(ctx context.Context, key turn.Key, c *history.Call) (histo
 // meant reports whether an error is an answer that follows from what there is.
 func meant(text string) bool {
 	code, _, _ := strings.Cut(text, " ")
-	return code == "ERR" || code == turn.NotFound.String() || code == turn.Exists.String()
+	return code == "ERR" || code == turn.NotFound.String() || code == turn.Exists.String() ||
+		code == turn.IDReused.String()
 }
 
 // command makes up a command for the type that the session is.
@@ -93,6 +94,9 @@ var commands = map[string][]string{
 		"TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.META @ SET a v", "TURN.META @ UNSET a",
 		"TURN.EXPIRE @ PX 3600000", "TURN.EXPIRE @ NEVER", "TURN.DELETE @", "TURN.ERASE PREFIX all", "TURN.READ @",
 		"TURN.READ @", "TURN.INFO @", "TURN.INFO @"},
+	"edited": {"TURN.APPEND @e MSG v v", "TURN.APPEND @e MSG v v", "TURN.APPEND @e MSG a a", "TURN.APPEND @e MSG a a",
+		"TURN.APPEND @e MSG a v", "TURN.EDIT @e SEQ m v", "TURN.EDIT @e SEQ m a", "TURN.EDIT @e ID a v",
+		"TURN.REMOVE @e SEQ m", "TURN.REMOVE @e ID a", "TURN.READ @e", "TURN.READ @e", "TURN.INFO @e"},
 	"string": {"SET m", "SET m NX", "SET m NX", "SET m XX", "SET m GET", "SETNX m", "INCRBY n", "INCRBY n", "GETDEL",
 		"DEL", "GET", "GET"},
 }

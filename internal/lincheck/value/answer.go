@@ -28,7 +28,8 @@ func Answer(command string, v resp.Value) string {
 }
 
 // told are the fields of answers that Sessions knows.
-var told = []string{"count", "duplicate", "expires_at", "first_seq", "last_seq", "messages", "metadata", "removed"}
+var told = []string{"count", "duplicate", "expires_at", "first_seq", "last_seq", "messages", "metadata", "removed",
+	"seq"}
 
 // named is an answer with fields, those of them that depend on nothing but the commands.
 func named(v resp.Value) string {

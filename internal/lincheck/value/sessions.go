@@ -12,10 +12,16 @@ import (
 type Sessions map[string]session
 
 type session struct {
-	messages []string // seq and payload of each
+	messages []numbered
 	last     int
 	meta     map[string]string
 	deadline bool
+}
+
+// numbered is a message as reads show it.
+type numbered struct {
+	seq  int
+	text string
 }
 
 // String is the same for equal Sessions only.
@@ -23,7 +29,7 @@ func (s Sessions) String() string {
 	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		is := s[key]
-		fmt.Fprintf(&b, "%s %q %d %s %t;", key, is.messages, is.last, pairs(is.meta), is.deadline)
+		fmt.Fprintf(&b, "%s %v %d %s %t;", key, shown(is.messages), is.last, pairs(is.meta), is.deadline)
 	}
 	return b.String()
 }
@@ -37,7 +43,7 @@ func (s Sessions) Do(command []string) (State, string) {
 	is, exists := s[key]
 	switch command[0] {
 	case "TURN.READ":
-		return s, fields("count", number(len(is.messages)), "last_seq", number(is.last), "messages", array(is.messages))
+		return s, fields("count", number(len(is.messages)), "last_seq", number(is.last), "messages", shown(is.messages))
 	case "TURN.INFO":
 		if !exists {
 			return s, none
@@ -52,7 +58,7 @@ func (s Sessions) Do(command []string) (State, string) {
 		return s.fork(is, exists, args)
 	case "TURN.APPEND":
 		is.last++
-		is.messages = append(slices.Clone(is.messages), array([]string{number(is.last), bulk(args[2])}))
+		is.messages = append(slices.Clone(is.messages), numbered{is.last, args[2]})
 		return s.with(key, is), fields("count", number(len(is.messages)), "duplicate", "0", "first_seq",
 			number(is.last), "last_seq", number(is.last))
 	case "TURN.META":
@@ -65,6 +71,15 @@ func (s Sessions) Do(command []string) (State, string) {
 		return s.with(key, is), number(1)
 	}
 	panic("no such command: " + command[0])
+}
+
+// shown are messages as a read answers them.
+func shown(messages []numbered) string {
+	var out []string
+	for _, m := range messages {
+		out = append(out, array([]string{number(m.seq), bulk(m.text)}))
+	}
+	return array(out)
 }
 
 func (s Sessions) with(key string, is session) Sessions {

@@ -20,10 +20,13 @@ type State interface {
 
 // New returns what there is before the first command, which is one of these.
 func New(command []string) State {
-	if strings.HasPrefix(command[0], "TURN.") {
-		return Sessions{}
+	switch {
+	case !strings.HasPrefix(command[0], "TURN."):
+		return Value{}
+	case command[1] == editedKey:
+		return Edited{}
 	}
-	return Value{}
+	return Sessions{}
 }
 
 // Whole are the commands that read all there is, by its type.
@@ -37,6 +40,7 @@ func Whole(kind string) [][]string {
 		"string": {{"GET"}},
 		"session": {{"TURN.READ", "@0"}, {"TURN.INFO", "@0"}, {"TURN.READ", "@1"}, {"TURN.INFO", "@1"},
 			{"TURN.READ", "@2"}, {"TURN.INFO", "@2"}},
+		"edited": {{"TURN.READ", editedKey}, {"TURN.INFO", editedKey}},
 	}[kind]
 }
 

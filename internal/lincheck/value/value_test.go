@@ -20,6 +20,10 @@ func TestLikeRedis(t *testing.T) {
 			TURN.APPEND @0 MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.FORK @0 @1 AT 1 → {count 1 first_seq 1 last_seq 1}; TURN.FORK @0 @1 → !EXISTS; TURN.FORK @0 @2 AT 3 → !NOT_FOUND;
 			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 expires_at false last_seq 1 metadata {"k" "v"}}; TURN.INFO @0 → {count 2 expires_at true last_seq 2 metadata {"k" "v"}};
 			TURN.EXPIRE @0 NEVER → 1; TURN.EXPIRE @0 NEVER → 0; TURN.META @1 UNSET k → {}; TURN.DELETE @1 → {removed 1}; TURN.INFO @1 → nil; TURN.ERASE PREFIX @ → {removed 1}; TURN.READ @0 → {count 0 last_seq 0 messages []}`,
+		"edited": `TURN.APPEND @e MSG a x → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.APPEND @e MSG b y → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.EDIT @e SEQ 2 z → {count 2 seq 2};
+			TURN.EDIT @e ID a w → {count 2 seq 1}; TURN.EDIT @e SEQ 3 w → !NOT_FOUND; TURN.APPEND @e MSG a x → {count 2 duplicate 1 first_seq 1 last_seq 1}; TURN.APPEND @e MSG a w → !ID_REUSED;
+			TURN.REMOVE @e ID a → {count 1 removed 1}; TURN.REMOVE @e SEQ 1 → {count 1 removed 0}; TURN.APPEND @e MSG a x → {count 1 duplicate 1 first_seq 1 last_seq 1}; TURN.EDIT @e ID a q → !NOT_FOUND;
+			TURN.READ @e → {count 1 last_seq 2 messages [[2 "z"]]}; TURN.INFO @e → {count 1 expires_at false last_seq 2 metadata {}}`,
 		"string": `SET 1 NX → OK; SET 2 NX → nil; SET 3 XX → OK; SET 4 GET → "3"; INCRBY -5 → -1; SETNX 9 → 0; GETDEL → "-1"; SET 1 XX → nil; SETNX 9 → 1; GET → "9"`,
 	} {
 		v := New(strings.Fields(script))
