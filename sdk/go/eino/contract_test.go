@@ -1,0 +1,188 @@
+package eino_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cloudwego/eino/schema"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/client/turnlogtest"
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/proxy"
+	"github.com/turnlog/turnlog/sdk/go/eino"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// store is what the contract suite makes of a memory.
+type store struct{ *client.Client }
+
+func (s store) memory(cfg eino.Config) *eino.Memory { return eino.NewMemory(s.Client, cfg) }
+
+func (s store) Add(ctx context.Context, session string, messages ...contract.Message) error {
+	return s.add(ctx, s.memory(eino.Config{}), session, messages)
+}
+
+func (s store) add(ctx context.Context, m *eino.Memory, session string, messages []contract.Message) error {
+	list := make([]*schema.Message, len(messages))
+	ids := make([]string, len(messages))
+	for i, m := range messages {
+		list[i], ids[i] = einoMessage(m), m.ID
+	}
+	return outcome(m.Append(eino.WithMessageIDs(ctx, ids...), session, list...))
+}
+
+func (s store) AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...contract.Message) error {
+	return s.add(ctx, s.memory(eino.Config{TTL: ttl}), session, turn)
+}
+
+func (s store) Load(ctx context.Context, session string) ([]contract.Message, error) {
+	return s.load(ctx, s.memory(eino.Config{}), session)
+}
+
+func (s store) LoadLast(ctx context.Context, session string, n int) ([]contract.Message, error) {
+	return s.load(ctx, s.memory(eino.Config{Last: n}), session)
+}
+
+func (s store) load(ctx context.Context, m *eino.Memory, session string) ([]contract.Message, error) {
+	list, err := m.Read(ctx, session)
+	messages := make([]contract.Message, len(list))
+	for i, m := range list {
+		messages[i] = contractMessage(m)
+	}
+	return messages, err
+}
+
+func (s store) LoadVersion(ctx context.Context, session string) ([]contract.Message, string, error) {
+	m := s.memory(eino.Config{Conditional: true})
+	messages, err := s.load(ctx, m, session)
+	revision, _ := m.Revision(session)
+	return messages, strconv.FormatUint(revision, 10), err
+}
+
+func (s store) AddIf(ctx context.Context, session, version string, turn ...contract.Message) error {
+	revision, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return err
+	}
+	m := s.memory(eino.Config{Conditional: true})
+	m.Expect(session, revision)
+	return s.add(ctx, m, session, turn)
+}
+
+func (s store) Clear(ctx context.Context, session string) error {
+	return s.memory(eino.Config{}).Write(ctx, session, nil)
+}
+
+func (s store) Delete(ctx context.Context, session string) error {
+	return s.memory(eino.Config{}).Delete(ctx, session)
+}
+
+// Corrupt makes the newest message one of another program.
+func (s store) Corrupt(ctx context.Context, session string) error {
+	h, err := s.Session(session).Last(ctx, 1)
+	if err != nil {
+		return err
+	}
+	_, err = s.Session(session).Replace(ctx, h.Last, turn.NewMessage{Data: []byte(`{"role":`)})
+	return err
+}
+
+// outcome marks the errors that say that nothing was stored, and why.
+func outcome(err error) error {
+	switch turn.KindOf(err) {
+	case turn.Invalid, turn.TooLarge:
+		return errors.Join(err, contract.ErrRefused)
+	case turn.Conflict, turn.IDReused:
+		return errors.Join(err, contract.ErrConflict)
+	case turn.Internal, turn.Overloaded, turn.Unavailable, turn.ReadOnly:
+		return errors.Join(err, contract.ErrNotApplied)
+	}
+	return err
+}
+
+func einoMessage(m contract.Message) *schema.Message {
+	out := &schema.Message{Role: schema.RoleType(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+	for _, c := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls, schema.ToolCall{ID: c.ID, Type: "function",
+			Function: schema.FunctionCall{Name: c.Name, Arguments: c.Arguments}})
+	}
+	return out
+}
+
+func contractMessage(m *schema.Message) contract.Message {
+	out := contract.Message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+	for _, c := range m.ToolCalls {
+		out.ToolCalls = append(out.ToolCalls,
+			contract.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+	}
+	return out
+}
+
+// TestContract holds memories on a cluster to what any memory of agents is, ids and conditions included,
+// while leaders, and all nodes at once, are killed.
+func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	cluster := turnlogtest.StartCluster(t)
+	open := func(addrs ...string) (contract.Store, error) {
+		c, err := client.New(client.Config{Addrs: addrs, RetryFor: 30 * time.Second})
+		return store{c}, err
+	}
+	suite := contract.Suite{Target: contract.Target{
+		Name:   "eino",
+		Claims: contract.Claims{IDs: true, LateIDs: true, Linearizable: true},
+		Open:   func(context.Context) (contract.Store, error) { return open(cluster.Addrs()...) },
+		Line: func(context.Context) (contract.Line, error) {
+			p, err := proxy.New(proxy.Turnlog{}, cluster.Addrs()...)
+			return &line{p, open}, err
+		},
+		Restarts: []contract.Restart{
+			{Kind: contract.CanKillLead, Do: func(ctx context.Context) error { return killLeader(ctx, cluster) }},
+			{Kind: contract.CanKillAll, Do: func(ctx context.Context) error { return killAll(ctx, cluster) }},
+		},
+	}}
+	suite.Run(t)
+}
+
+// line is a way to the cluster that loses requests and answers.
+type line struct {
+	*proxy.Proxy
+	open func(addrs ...string) (contract.Store, error)
+}
+
+func (l *line) Open(context.Context) (contract.Store, error) { return l.open(l.Addr()) }
+
+// killLeader replaces the leader, and lets it come back as a follower.
+func killLeader(ctx context.Context, c *turnlogtest.Cluster) error {
+	leader, err := c.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	if err := leader.Kill(); err != nil {
+		return err
+	}
+	if _, err := c.Leader(ctx); err != nil {
+		return err
+	}
+	return leader.Restart()
+}
+
+func killAll(ctx context.Context, c *turnlogtest.Cluster) error {
+	for _, n := range c.Nodes() {
+		if err := n.Kill(); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Nodes() {
+		if err := n.Restart(); err != nil {
+			return err
+		}
+	}
+	_, err := c.Leader(ctx)
+	return err
+}
