@@ -34,6 +34,9 @@ type Faults struct {
 	Lies bool
 	// Flip makes the next read, of a file whose path contains Path, return a wrong bit.
 	Flip bool
+	// Short makes the next read, of a file whose path contains Path, end halfway, and all that
+	// follow end there, as if the file did.
+	Short bool
 	// Full: nothing that takes space succeeds. Low: there is little left.
 	Full, Low bool
 }
@@ -44,7 +47,7 @@ const lowBytes = 16 << 20
 func (d *Disk) Set(f Faults) { d.fault.Store(&state{Faults: f}) }
 
 // Failed returns the path of the file on which an operation was made to fail, or of
-// which a wrong bit was read, since Set; "" if none was.
+// which too little or a wrong bit was read, since Set; "" if none was.
 func (d *Disk) Failed() string {
 	if path := d.fault.Load().failed.Load(); path != nil {
 		return *path
@@ -63,6 +66,20 @@ func (d *Disk) fails(op Op, path string) bool {
 func (d *Disk) flips(path string) bool {
 	f := d.fault.Load()
 	return f.Flip && d.once(f, path)
+}
+
+// shortened returns how much of n bytes that were read at off is passed on: see Faults.Short.
+func (d *Disk) shortened(path string, off int64, n int) int {
+	f := d.fault.Load()
+	switch {
+	case !f.Short:
+		return n
+	case n > 1 && d.once(f, path):
+		f.end.Store(off + int64(n/2))
+	case f.failed.Load() == nil || *f.failed.Load() != path:
+		return n
+	}
+	return int(max(0, min(int64(n), f.end.Load()-off)))
 }
 
 func (d *Disk) once(f *state, path string) bool {
@@ -85,6 +102,7 @@ type faults struct{ fault atomic.Pointer[state] }
 type state struct {
 	Faults
 	failed atomic.Pointer[string]
+	end    atomic.Int64 // of what is read of the file that failed, with Short
 }
 
 // fate decides what a power cut does to each thing that was not synced.

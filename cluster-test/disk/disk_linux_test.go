@@ -223,7 +223,7 @@ func TestADiskThatLiesAboutSyncs(t *testing.T) {
 	want(t, at("created"), nil)
 }
 
-func TestAReadWithAWrongBit(t *testing.T) {
+func TestReadsThatAreWrong(t *testing.T) {
 	d, at := mounted(t)
 	content := bytes.Repeat([]byte("good"), 3000)
 	put(t, at("file"), content, true, true)
@@ -232,6 +232,12 @@ func TestAReadWithAWrongBit(t *testing.T) {
 	must(t, err)
 	if len(got) != len(content) || bytes.Equal(got, content) || d.Failed() == "" {
 		t.Errorf("%d bytes of %d, equal: %t, failed: %q", len(got), len(content), bytes.Equal(got, content), d.Failed())
+	}
+	d.Set(Faults{Short: true, Path: "file"})
+	got, err = os.ReadFile(at("file"))
+	must(t, err)
+	if bytes.Equal(got, content) || d.Failed() == "" {
+		t.Errorf("of %d bytes, %d were read, failed: %q", len(content), len(got), d.Failed())
 	}
 	d.Set(Faults{})
 	want(t, at("file"), content)

@@ -177,13 +177,12 @@ func (f *file) Read(_ context.Context, buf []byte, off int64) (fuse.ReadResult, 
 	if f.disk.fails(Read, f.Name()) {
 		return nil, syscall.EIO
 	}
-	if f.disk.flips(f.Name()) {
+	if flip := f.disk.flips(f.Name()); flip || f.disk.fault.Load().Short {
 		n, err := f.ReadAt(buf, off)
-		if n == 0 {
-			return fuse.ReadResultData(nil), fs.ToErrno(ignoreEOF(err))
+		if flip && n > 0 {
+			buf[n/2] ^= 1
 		}
-		buf[n/2] ^= 1
-		return fuse.ReadResultData(buf[:n]), fs.ToErrno(ignoreEOF(err))
+		return fuse.ReadResultData(buf[:f.disk.shortened(f.Name(), off, n)]), fs.ToErrno(ignoreEOF(err))
 	}
 	return fuse.ReadResultFd(f.Fd(), off, len(buf)), 0
 }

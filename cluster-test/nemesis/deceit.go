@@ -25,13 +25,25 @@ func lyingDisk(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	return nil, e.comesBack(context.WithoutCancel(ctx), n)
 }
 
-// bitError has a node read a wrong bit, of any file. It may repair itself, or refuse
-// with advice; what the disk has is right.
+// bitError has a node read a wrong bit, of any file.
 func bitError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
-	ctx = context.WithoutCancel(ctx)
 	file := []string{"", "/wal/", "state", "blocks"}[e.Rand.IntN(4)]
+	return e.misread(ctx, n, "a wrong bit", disk.Faults{Flip: true, Path: file})
+}
+
+// shortRead has a read of a node end too soon. The state file is left out, since it is mapped: what
+// is missing of a mapping ends the process, and says nothing that a failed read does not.
+func shortRead(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
+	file := []string{"/wal/", "/wal/", "blocks", "identity", "snapshot"}[e.Rand.IntN(5)]
+	return e.misread(ctx, n, "too little", disk.Faults{Short: true, Path: file})
+}
+
+// misread has a node read what the disk does not have. It may repair itself, or refuse with advice;
+// what the disk has is right.
+func (e *Env) misread(ctx context.Context, n *cluster.Node, what string, f disk.Faults) (healer, error) {
+	ctx = context.WithoutCancel(ctx)
 	n.Expect(true)
-	n.Disk.Set(disk.Faults{Flip: true, Path: file})
+	n.Disk.Set(f)
 	waiting, cancel := context.WithTimeout(ctx, errorWait/2)
 	defer cancel()
 	if err := testcluster.Until(waiting, "", func() bool { return n.Disk.Failed() != "" }); err != nil && n.Running() {
@@ -42,11 +54,15 @@ func bitError(ctx context.Context, e *Env, n *cluster.Node) (healer, error) {
 	if n.Running() {
 		sleep(ctx, between(e.Rand, seconds(0, 1)))
 	}
-	e.Recorder.Note(n.ID, "a wrong bit read of "+n.Disk.Failed())
-	return nil, e.comesBack(ctx, n)
+	err := e.comesBack(ctx, n)
+	if file := n.Disk.Failed(); file != "" {
+		e.Recorder.Note(n.ID, what+" read of "+file)
+	}
+	n.Disk.Set(disk.Faults{})
+	return nil, err
 }
 
-// comesBack starts a node if it is down, on a disk that works, and requires it to be as
+// comesBack starts a node if it is down, and requires it to be as
 // the others, by itself or as it advises.
 func (e *Env) comesBack(ctx context.Context, n *cluster.Node) error {
 	if !n.Running() {
@@ -56,7 +72,5 @@ func (e *Env) comesBack(ctx context.Context, n *cluster.Node) error {
 	}
 	n.Expect(true)
 	defer n.Expect(false)
-	err := e.recovered(ctx, n)
-	n.Disk.Set(disk.Faults{})
-	return err
+	return e.recovered(ctx, n)
 }
