@@ -3,7 +3,6 @@ package fsm
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
@@ -69,19 +68,6 @@ func TestOrderIsSettledBeforeTheStateIsLocked(t *testing.T) {
 	if b, err := decodeBatch(encodeOps(t, &turn.Tx{Steps: []turn.Step{{Query: &turn.Sessions{}}}})); err != nil ||
 		!b.listsKeys() {
 		t.Errorf("a transaction that lists is not seen to: %v", err)
-	}
-}
-
-// The histogram of the lock has each time in the buckets of all bounds above it.
-func TestLockHolds(t *testing.T) {
-	var h holds
-	for _, d := range []time.Duration{0, 10 * time.Microsecond, 11 * time.Microsecond, time.Second, time.Minute} {
-		h.add(d)
-	}
-	got := h.report()
-	if got.Count != 5 || got.Buckets[1e-5] != 2 || got.Buckets[5e-5] != 3 || got.Buckets[0.5] != 3 ||
-		got.Buckets[1] != 4 || got.Seconds < 61 {
-		t.Errorf("%+v", got)
 	}
 }
 

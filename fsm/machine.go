@@ -87,6 +87,7 @@ func Open(cfg Config) (*Machine, error) {
 		kick:   signal.New(),
 		doubts: signal.New(),
 	}
+	m.mu.measure()
 	m.keys.store, m.keys.chance = store, cfg.Rand
 	m.keys.namespaces.tables = &m.keys.tables
 	m.sessions = sessions{keyspace: &m.keys, ids: ids{&m.keys, idwindow.New(cfg.WindowBytes)}}
@@ -110,9 +111,11 @@ func (m *Machine) load() error {
 	if m.keys.meta, m.tags, err = tx.Meta(); err != nil {
 		return err
 	}
-	if m.keys.namespaces.byName, err = tx.Namespaces(); err != nil {
+	byName, err := tx.Namespaces()
+	if err != nil {
 		return err
 	}
+	m.keys.namespaces.take(byName)
 	m.reached.Store(uint64(m.keys.meta.Level))
 	m.keys.tables.Forget()
 	m.damage, m.broken = nil, false
@@ -224,6 +227,13 @@ func (m *Machine) Clock() int64 {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.keys.meta.Clock
+}
+
+// Keys returns how many keys all namespaces have: sessions, and Redis's values of other types.
+func (m *Machine) Keys() uint64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.keys.namespaces.all
 }
 
 // NextDue returns the cluster time at which a session expires next, or at which

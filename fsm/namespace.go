@@ -15,7 +15,16 @@ const revisionFloors = 1024
 // namespaces are what is known of each namespace that has keys, and the floors of the others.
 type namespaces struct {
 	byName map[string]*layout.Namespace
+	all    uint64           // keys of all namespaces that Redis sees
 	tables *memtable.Tables // whose active memtable has what changes
+}
+
+// take replaces what is known.
+func (ns *namespaces) take(known map[string]*layout.Namespace) {
+	ns.byName, ns.all = known, 0
+	for _, n := range known {
+		ns.all += n.Keys
+	}
 }
 
 // namespace returns what is known of a namespace as part of the active memtable, to be
@@ -52,8 +61,10 @@ func (ns *namespaces) count(key string, before, after bool) {
 	n := ns.namespace(name)
 	if after {
 		n.Keys++
+		ns.all++
 	} else {
 		n.Keys--
+		ns.all--
 	}
 	if n.Keys == 0 && n.Revision == 0 {
 		delete(ns.byName, name)

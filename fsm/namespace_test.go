@@ -242,3 +242,24 @@ func (r *rig) pairs(bucket []byte) (n int) {
 	}
 	return n
 }
+
+// The number of all keys is that of each namespace together, wherever the state is read from.
+func TestKeysOfAllNamespaces(t *testing.T) {
+	everywhere(t, func(t *testing.T, r *rig, move func()) {
+		other := turn.Key{Namespace: "other", Name: "a"}
+		r.do(appendOf(sessionA, "1", "x"))
+		r.do(appendOf(sessionA, "2", "y"))
+		r.do(appendOf(other, "1", "x"))
+		r.do(&turn.SetFields{Key: turn.Key{Namespace: "other", Name: "h"}, Type: turn.TypeHash,
+			Fields: []turn.Field{{Name: "f", Value: []byte("v")}}})
+		move()
+		if n := r.m.Keys(); n != 3 {
+			t.Errorf("%d keys, want 3", n)
+		}
+		r.do(&turn.Delete{Keys: []turn.Key{sessionA, other}})
+		move()
+		if n := r.m.Keys(); n != 1 {
+			t.Errorf("%d keys after two were deleted, want 1", n)
+		}
+	})
+}

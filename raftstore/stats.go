@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/histogram"
 	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -73,8 +74,14 @@ type ReadStats struct {
 	Forwarded      uint64 // to the leader
 }
 
-// LeaderStats counts what became of leadership.
+// LeaderStats tells of leadership, and counts what became of it.
 type LeaderStats struct {
+	Role      string // as in turn.Node
+	Known     bool   // this node knows who leads
+	Term      uint64
+	Committed uint64 // index up to which entries are known to be committed
+	Others    int    // other members
+	Connected int    // of them, those to which requests get through
 	Changes   uint64 // leaders seen
 	Transfers uint64 // from this node to another
 	Ticks     uint64 // entries that an idle leader proposed
@@ -97,17 +104,19 @@ type FlushStats struct {
 // StateStats tells of the state machine.
 type StateStats struct {
 	Applied, Durable         uint64 // indexes of the log
+	Keys                     uint64 // that clients see, of all namespaces
+	Clock                    int64  // cluster time, Unix milliseconds
+	Damaged                  bool   // not repaired yet
 	Repairs                  uint64 // damaged states replaced by another node's
 	BlockReads, BlocksCached uint64 // of messages; in memory
 	// Changes and Queries tell how long these held the lock of the state at a time.
-	Changes, Queries fsm.LockHolds
+	Changes, Queries histogram.Report
 }
 
 // LogStats tells of the log.
 type LogStats struct {
-	Appends     uint64
-	AppendTime  time.Duration // of all together
-	First, Last uint64        // indexes
+	Appends     histogram.Report // durations of synced appends
+	First, Last uint64           // indexes
 }
 
 // DiskStats tells of the space on disks.
@@ -125,9 +134,7 @@ func (n *Node) Stats() Stats {
 		Proposed:  n.writes.proposer.Stats(),
 		Forwarded: n.writes.forwarder.Stats(),
 		Reads:     ReadStats{Rounds: reads.Rounds, Served: reads.Reads, Forwarded: n.reads.Forwarded()},
-		Leader: LeaderStats{
-			Changes: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
-		},
+		Leader:    n.leaderStats(),
 		Snapshots: SnapshotStats{
 			Taken: snapshots.count.Load(), Installed: n.stats.installed.Load(),
 			Time: snapshots.spent(), Ended: snapshots.ended(),
@@ -146,17 +153,36 @@ func (n *Node) Stats() Stats {
 	}
 }
 
+func (n *Node) leaderStats() LeaderStats {
+	s := LeaderStats{
+		Role: n.role(), Changes: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
+	}
+	leader, _ := n.lead.leader()
+	s.Known = leader != ""
+	_, s.Term, s.Committed = n.raft.state()
+	for _, id := range n.raft.others() {
+		s.Others++
+		if n.net.Connected(id) {
+			s.Connected++
+		}
+	}
+	return s
+}
+
 func (n *Node) stateStats() (s StateStats) {
 	s.Changes, s.Queries = n.state.LockHolds()
 	s.BlockReads, s.BlocksCached = n.state.BlockReads()
 	s.Applied, _ = n.state.Applied()
 	s.Durable, _ = n.state.Durable()
 	s.Repairs = n.stats.repairs.Load()
+	s.Keys, s.Clock = n.state.Keys(), n.state.Clock()
+	damage, _ := n.state.Damage()
+	s.Damaged = damage != nil
 	return s
 }
 
 func (n *Node) logStats() (s LogStats) {
-	s.Appends, s.AppendTime = n.logs.Appends()
+	s.Appends = n.logs.Appends()
 	s.First, s.Last = n.logs.FirstDurable(), n.logs.LastDurable()
 	return s
 }

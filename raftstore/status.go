@@ -54,7 +54,7 @@ func (n *Node) status() nodeStatus {
 	s := nodeStatus{
 		ID: n.id, Incarnation: n.ident.Get().Incarnation,
 		RESPAddr: n.cfg.Clients.RESPAddr, HTTPAddr: n.cfg.Clients.HTTPAddr,
-		Role: "starting", Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
+		Role: n.role(), Last: max(n.logs.LastDurable(), n.snaps.Position().Index),
 		NoLog: n.space.LogFull(), Wall: n.cfg.Clock.Now().UnixMilli(),
 		KnownLevel: n.knownLevel(), HoldLevel: n.cfg.HoldLevel,
 		Time: n.state.Clock(), Free: n.space.Free(), Version: n.cfg.Version,
@@ -69,30 +69,42 @@ func (n *Node) status() nodeStatus {
 	s.HashIndex, s.Hash = n.state.StateHash()
 	damage, halted := n.state.Damage()
 	s.Damaged, s.Halted = damage != nil, damage != nil && halted
-	r := n.raft.Load()
-	if r == nil {
-		return s
-	}
-	s.Term = r.CurrentTerm()
-	switch r.State() {
-	case raft.Leader:
-		s.Role = "leader"
-	case raft.Candidate:
-		s.Role = "candidate"
-		if _, missing := n.mark.Lost(); missing {
-			s.Role = roleRecovering
-		}
-	case raft.Follower:
-		s.Role = "follower"
-		if _, voter := n.raft.voters(); !voter {
-			s.Role = "learner"
-		} else if _, missing := n.mark.Lost(); missing {
-			s.Role = roleRecovering
-		}
-	default:
-		s.Role = "stopping"
+	if r := n.raft.Load(); r != nil {
+		s.Term = r.CurrentTerm()
 	}
 	return s
+}
+
+// Roles returns all that a node can be.
+func Roles() []string {
+	return []string{"leader", "follower", "candidate", "learner", roleRecovering, "starting", "stopping"}
+}
+
+// role returns what this node is at the moment: see turn.Node.
+func (n *Node) role() string {
+	r := n.raft.Load()
+	if r == nil {
+		return "starting"
+	}
+	_, missing := n.mark.Lost()
+	switch r.State() {
+	case raft.Leader:
+		return "leader"
+	case raft.Candidate:
+		if missing {
+			return roleRecovering
+		}
+		return "candidate"
+	case raft.Follower:
+		if _, voter := n.raft.voters(); !voter {
+			return "learner"
+		}
+		if missing {
+			return roleRecovering
+		}
+		return "follower"
+	}
+	return "stopping"
 }
 
 // answerStatus tells how this node is. A leader that asks says what it rejects.

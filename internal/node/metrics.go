@@ -2,12 +2,15 @@ package node
 
 import (
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/turnlog/turnlog/internal/auth/certs"
 	"github.com/turnlog/turnlog/internal/descriptors"
+	"github.com/turnlog/turnlog/internal/histogram"
 	"github.com/turnlog/turnlog/internal/server/redis"
 	"github.com/turnlog/turnlog/raftstore"
 	"github.com/turnlog/turnlog/turn"
@@ -23,8 +26,11 @@ func registerProcess(r *prometheus.Registry) error {
 
 // registerMetrics adds what the node and the Redis server count to what the HTTP server
 // registers by itself.
-func registerMetrics(r *prometheus.Registry, node *raftstore.Node, server *redis.Server, d *descriptors.Budget) error {
+func registerMetrics(r *prometheus.Registry, node *raftstore.Node, server *redis.Server, d *descriptors.Budget,
+	keys secrets, version string) error {
 	return errors.Join(
+		r.Register(collector(func(out sink) { buildMetrics(out, version) })),
+		r.Register(collector(func(out sink) { certificateMetrics(out, keys) })),
 		r.Register(collector(func(out sink) { nodeMetrics(out, node.Stats()) })),
 		r.Register(collector(func(out sink) { descriptorMetrics(out, d) })),
 		r.Register(collector(func(out sink) { redisMetrics(out, server.Metrics()) })),
@@ -42,6 +48,10 @@ func (s sink) gauge(name, help string, v float64) {
 	s <- prometheus.MustNewConstMetric(prometheus.NewDesc("turnlog_"+name, help, nil, nil), prometheus.GaugeValue, v)
 }
 
+func (s sink) histogram(d *prometheus.Desc, r histogram.Report, labels ...string) {
+	s <- prometheus.MustNewConstHistogram(d, r.Count, r.Seconds, r.Buckets, labels...)
+}
+
 // collector is a function that writes metrics when they are asked for.
 type collector func(sink)
 
@@ -50,11 +60,29 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 
 func (c collector) Collect(ch chan<- prometheus.Metric) { c(ch) }
 
+func buildMetrics(out sink, version string) {
+	info := prometheus.NewDesc("turnlog_build_info", "1; the labels tell which program the node runs.",
+		[]string{"version", "goversion"}, nil)
+	out <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, version, runtime.Version())
+}
+
+func certificateMetrics(out sink, s secrets) {
+	expiry := prometheus.NewDesc("turnlog_certificate_expiry_timestamp_seconds",
+		"Unix time when the certificate that the node shows expires.", []string{"shown_to"}, nil)
+	for to, store := range map[string]*certs.Store{"clients": s.clients, "nodes": s.nodes} {
+		if store != nil {
+			out <- prometheus.MustNewConstMetric(expiry, prometheus.GaugeValue, unixSeconds(store.Expires()), to)
+		}
+	}
+}
+
 func nodeMetrics(out sink, s raftstore.Stats) {
 	writeMetrics(out, s)
 	readMetrics(out, s)
 	storageMetrics(out, s)
+	stateMetrics(out, s)
 	clusterMetrics(out, s)
+	leaderMetrics(out, s.Leader)
 }
 
 func writeMetrics(out sink, s raftstore.Stats) {
@@ -91,10 +119,8 @@ func readMetrics(out sink, s raftstore.Stats) {
 	held := prometheus.NewDesc("turnlog_state_lock_duration_seconds",
 		"How long the state was locked at a time: exclusively for a change, shared for a query.",
 		[]string{"for"}, nil)
-	out <- prometheus.MustNewConstHistogram(held, s.State.Changes.Count, s.State.Changes.Seconds,
-		s.State.Changes.Buckets, "change")
-	out <- prometheus.MustNewConstHistogram(held, s.State.Queries.Count, s.State.Queries.Seconds,
-		s.State.Queries.Buckets, "query")
+	out.histogram(held, s.State.Changes, "change")
+	out.histogram(held, s.State.Queries, "query")
 }
 
 func storageMetrics(out sink, s raftstore.Stats) {
@@ -108,11 +134,8 @@ func storageMetrics(out sink, s raftstore.Stats) {
 	out.counter("flush_bytes_total", "Bytes of changes flushed, as estimated in memory.", float64(s.Flushes.Bytes))
 	out.gauge("flush_last_success_timestamp_seconds", "Unix time when the last flush was completed; 0: none yet.",
 		unixSeconds(s.Flushes.Ended))
-	out.counter("log_appends_total", "Synced appends to the write-ahead log.", float64(s.Log.Appends))
-	out.counter("log_append_seconds_total", "Time spent in synced appends to the write-ahead log.",
-		s.Log.AppendTime.Seconds())
-	out.gauge("applied_index", "Log index up to which entries are applied.", float64(s.State.Applied))
-	out.gauge("durable_index", "Log index up to which the state file includes the entries.", float64(s.State.Durable))
+	out.histogram(prometheus.NewDesc("turnlog_log_append_duration_seconds",
+		"Time of an append to the write-ahead log, its sync included.", nil, nil), s.Log.Appends)
 	out.gauge("log_first_index", "First index in the write-ahead log.", float64(s.Log.First))
 	out.gauge("log_last_index", "Last index in the write-ahead log.", float64(s.Log.Last))
 	out.gauge("read_only", "1 if writes that need space are rejected, because disks are full here or on other nodes.",
@@ -120,6 +143,29 @@ func storageMetrics(out sink, s raftstore.Stats) {
 	out.gauge("disk_below_reserve", "1 if this node's disk has less free space than the reserve.",
 		oneIf(s.Disk.Short))
 	out.gauge("disk_free_bytes", "Free space of this node's disk.", float64(s.Disk.Free))
+}
+
+func stateMetrics(out sink, s raftstore.Stats) {
+	out.gauge("applied_index", "Log index up to which entries are applied.", float64(s.State.Applied))
+	out.gauge("durable_index", "Log index up to which the state file includes the entries.", float64(s.State.Durable))
+	out.gauge("cluster_time_seconds", "Cluster time of the last entry applied, as Unix time. Where it is less than on "+
+		"the leader, the node is behind.", float64(s.State.Clock)/1e3)
+	out.gauge("keys", "Sessions, and Redis's values of other types, in all namespaces.", float64(s.State.Keys))
+	out.gauge("state_damaged", "1 if the state is damaged, and was not repaired yet.", oneIf(s.State.Damaged))
+}
+
+func leaderMetrics(out sink, s raftstore.LeaderStats) {
+	role := prometheus.NewDesc("turnlog_role", "1 for the role that the node has, 0 for the others.",
+		[]string{"role"}, nil)
+	for _, r := range raftstore.Roles() {
+		out <- prometheus.MustNewConstMetric(role, prometheus.GaugeValue, oneIf(r == s.Role), r)
+	}
+	out.gauge("leader_known", "1 if the node knows which node leads.", oneIf(s.Known))
+	out.gauge("raft_term", "Raft's term, as far as the node knows.", float64(s.Term))
+	out.gauge("commit_index", "Log index up to which the node knows entries to be committed.", float64(s.Committed))
+	out.gauge("other_members", "Members of the cluster besides the node.", float64(s.Others))
+	out.gauge("other_members_connected", "Members that the node's requests reach, besides itself.",
+		float64(s.Connected))
 }
 
 func clusterMetrics(out sink, s raftstore.Stats) {
@@ -177,12 +223,6 @@ func redisMetrics(out sink, m redis.Metrics) {
 		"Time from reading a command to writing its reply.", labels, nil)
 	for _, c := range m.Commands {
 		out <- prometheus.MustNewConstMetric(errors, prometheus.CounterValue, float64(c.Errors), c.Name)
-		buckets := make(map[float64]uint64, len(m.DurationBounds))
-		sum := uint64(0)
-		for i, bound := range m.DurationBounds {
-			sum += c.Durations[i]
-			buckets[bound] = sum
-		}
-		out <- prometheus.MustNewConstHistogram(seconds, c.Calls, c.Seconds, buckets, c.Name)
+		out.histogram(seconds, c.Durations, c.Name)
 	}
 }

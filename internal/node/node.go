@@ -158,7 +158,7 @@ func (n *Node) openServers(cfg *config.Config, version string) error {
 			return err
 		}
 	}
-	return registerMetrics(n.registry, n.store, n.redis, n.descriptors)
+	return registerMetrics(n.registry, n.store, n.redis, n.descriptors, n.secrets, version)
 }
 
 func (n *Node) openHTTP(cfg *config.Config, version string) (err error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/internal/histogram"
 	"github.com/turnlog/turnlog/wal"
 )
 
@@ -36,9 +37,8 @@ type Store struct {
 	floor Position // of the newest snapshot, see FitToSnapshot
 	cut   bool     // a suffix was removed and nothing stored since
 
-	syncs     atomic.Uint64
-	syncNanos atomic.Int64
-	since     atomic.Pointer[time.Time] // when the append in flight began; nil: none is
+	syncs *histogram.Durations
+	since atomic.Pointer[time.Time] // when the append in flight began; nil: none is
 }
 
 // Config connects a Store with its node. All functions are required, and may be called by
@@ -57,7 +57,10 @@ type Config struct {
 
 // New returns a log over an engine, which it closes. It starts nothing.
 func New(e Engine, c Config) *Store {
-	s := &Store{cfg: c, engine: e}
+	s := &Store{cfg: c, engine: e, syncs: histogram.New(100*time.Microsecond, 250*time.Microsecond,
+		500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond, 10*time.Millisecond,
+		25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, 500*time.Millisecond,
+		time.Second, 5*time.Second)}
 	s.parallel.store, s.parallel.halt = s.timed, c.Halt
 	s.parallel.changed.L = &s.parallel.mu
 	return s
@@ -98,10 +101,8 @@ func (s *Store) AwaitDurable(index uint64) error { return s.parallel.durable(ind
 // Run does the engine's background work until ctx ends.
 func (s *Store) Run(ctx context.Context) error { return s.engine.Run(ctx) }
 
-// Appends returns how many appends there were, and how long they took together.
-func (s *Store) Appends() (n uint64, took time.Duration) {
-	return s.syncs.Load(), time.Duration(s.syncNanos.Load())
-}
+// Appends returns how long synced appends took.
+func (s *Store) Appends() histogram.Report { return s.syncs.Report() }
 
 // FirstIndex implements raft.LogStore.
 func (s *Store) FirstIndex() (uint64, error) { return s.engine.FirstIndex(), nil }
@@ -147,8 +148,7 @@ func (s *Store) timed(logs []*raft.Log) error {
 	s.since.Store(&began)
 	defer func() {
 		s.since.Store(nil)
-		s.syncs.Add(1)
-		s.syncNanos.Add(int64(time.Since(began)))
+		s.syncs.Add(time.Since(began))
 	}()
 	return s.store(logs)
 }

@@ -136,6 +136,9 @@ func Pool(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// Expires returns when the certificate expires that is shown now.
+func (s *Store) Expires() time.Time { return s.current().cert.Leaf.NotAfter }
+
 func (s *Store) stamps() (st [3]stamp) {
 	for i, name := range []string{s.cfg.Cert, s.cfg.Key, s.cfg.CA} {
 		if info, err := os.Stat(name); err == nil {

@@ -180,9 +180,9 @@ func (s *Server) infoCPU(_ context.Context, b *strings.Builder) {
 
 func (s *Server) infoCommands(_ context.Context, b *strings.Builder) {
 	for _, c := range s.Metrics().Commands {
-		usec := uint64(c.Seconds * 1e6)
+		calls, usec := c.Durations.Count, uint64(c.Durations.Seconds*1e6)
 		line(b, "cmdstat_"+c.Name, fmt.Sprintf("calls=%d,usec=%d,usec_per_call=%.2f,rejected_calls=0,failed_calls=%d",
-			c.Calls, usec, float64(usec)/float64(c.Calls), c.Errors))
+			calls, usec, float64(usec)/float64(calls), c.Errors))
 	}
 }
 

@@ -4,13 +4,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/histogram"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 )
 
-// durationBounds are the upper bounds of the duration buckets, in seconds; what
-// is longer is counted in one more.
-func durationBounds() []float64 {
-	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5}
+// newDurations returns a histogram of how long a command takes.
+func newDurations() *histogram.Durations {
+	const ms = time.Millisecond
+	return histogram.New(ms/10, ms/4, ms/2, ms, 5*ms/2, 5*ms, 10*ms, 25*ms, 50*ms, 100*ms, 250*ms, 500*ms, time.Second,
+		2500*ms, 5*time.Second)
 }
 
 // Metrics is what a Server has counted since it was made.
@@ -20,9 +22,8 @@ type Metrics struct {
 	Rejected        uint64 // connections, because MaxClients were open
 	BytesReceived   uint64
 	BytesSent       uint64
-	ReceiveBytes    int64  // memory held by large requests being received
-	UnknownCommands uint64 // requests for commands that do not exist, or too long, or malformed
-	DurationBounds  []float64
+	ReceiveBytes    int64            // memory held by large requests being received
+	UnknownCommands uint64           // requests for commands that do not exist, or too long, or malformed
 	Commands        []CommandMetrics // those that were called, in the order of the table
 }
 
@@ -30,32 +31,26 @@ type Metrics struct {
 // from the moment at which it was read to that at which its reply is written.
 type CommandMetrics struct {
 	Name      string // "lpush", "client|list"
-	Calls     uint64
 	Errors    uint64
-	Seconds   float64  // durations of all calls together
-	Durations []uint64 // calls by duration: at most DurationBounds[i], and the rest
+	Durations histogram.Report // of all calls
 }
 
 type stats struct {
 	accepted, rejected atomic.Uint64
 	received, sent     atomic.Uint64
 	unknown            atomic.Uint64
-	bounds             []time.Duration
 	commands           []commandStats // by command.slot
 }
 
 type commandStats struct {
-	calls, errors, nanos atomic.Uint64
-	durations            []atomic.Uint64
+	errors    atomic.Uint64
+	durations *histogram.Durations
 }
 
 func newStats(t *command.Table) *stats {
 	s := &stats{commands: make([]commandStats, len(t.Slots))}
-	for _, b := range durationBounds() {
-		s.bounds = append(s.bounds, time.Duration(b*float64(time.Second)))
-	}
 	for i := range s.commands {
-		s.commands[i].durations = make([]atomic.Uint64, len(s.bounds)+1)
+		s.commands[i].durations = newDurations()
 	}
 	return s
 }
@@ -67,23 +62,17 @@ func (s *stats) count(cmd *command.Command, d time.Duration, failed bool) {
 		return
 	}
 	c := &s.commands[cmd.Slot]
-	c.calls.Add(1)
-	c.nanos.Add(uint64(max(0, d)))
 	if failed {
 		c.errors.Add(1)
 	}
-	i := 0
-	for i < len(s.bounds) && d > s.bounds[i] {
-		i++
-	}
-	c.durations[i].Add(1)
+	c.durations.Add(max(0, d))
 }
 
 // calls returns the number of all calls.
 func (s *stats) calls() uint64 {
 	n := s.unknown.Load()
 	for i := range s.commands {
-		n += s.commands[i].calls.Load()
+		n += s.commands[i].durations.Count()
 	}
 	return n
 }
@@ -96,19 +85,15 @@ func (s *Server) Metrics() Metrics {
 	m := Metrics{
 		Connections: open, Accepted: s.stats.accepted.Load(), Rejected: s.stats.rejected.Load(),
 		BytesReceived: s.stats.received.Load(), BytesSent: s.stats.sent.Load(), ReceiveBytes: s.receive.Used(),
-		UnknownCommands: s.stats.unknown.Load(), DurationBounds: durationBounds(),
+		UnknownCommands: s.stats.unknown.Load(),
 	}
 	for i := range s.stats.commands {
 		c := &s.stats.commands[i]
-		if c.calls.Load() == 0 {
+		if c.durations.Count() == 0 {
 			continue
 		}
-		cm := CommandMetrics{Name: s.table.Slots[i].Name, Calls: c.calls.Load(), Errors: c.errors.Load(),
-			Seconds: time.Duration(c.nanos.Load()).Seconds()}
-		for j := range c.durations {
-			cm.Durations = append(cm.Durations, c.durations[j].Load())
-		}
-		m.Commands = append(m.Commands, cm)
+		m.Commands = append(m.Commands, CommandMetrics{Name: s.table.Slots[i].Name, Errors: c.errors.Load(),
+			Durations: c.durations.Report()})
 	}
 	return m
 }

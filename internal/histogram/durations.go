@@ -1,0 +1,54 @@
+// Package histogram counts durations by upper bounds, for metrics.
+package histogram
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Durations is a histogram of durations. All methods may be called by any goroutine.
+type Durations struct {
+	bounds  []time.Duration
+	buckets []atomic.Uint64 // by bound, how many are at most that long, and longer than the one before
+	count   atomic.Uint64
+	nanos   atomic.Int64
+}
+
+// New returns an empty histogram; the upper bounds rise.
+func New(bounds ...time.Duration) *Durations {
+	return &Durations{bounds: bounds, buckets: make([]atomic.Uint64, len(bounds))}
+}
+
+// Add counts a duration.
+func (d *Durations) Add(t time.Duration) {
+	for i, bound := range d.bounds {
+		if t <= bound {
+			d.buckets[i].Add(1)
+			break
+		}
+	}
+	d.nanos.Add(int64(t))
+	d.count.Add(1)
+}
+
+// Count returns how many were counted.
+func (d *Durations) Count() uint64 { return d.count.Load() }
+
+// Report is what was counted, in the form that Prometheus has for it.
+type Report struct {
+	Count   uint64
+	Seconds float64 // of all together
+	// Buckets are by upper bound, in seconds, how many took no longer.
+	Buckets map[float64]uint64
+}
+
+// Report returns what was counted. What is added meanwhile may be in a part of it.
+func (d *Durations) Report() Report {
+	r := Report{Seconds: time.Duration(d.nanos.Load()).Seconds(), Buckets: make(map[float64]uint64, len(d.bounds))}
+	for i, bound := range d.bounds {
+		r.Count += d.buckets[i].Load()
+		r.Buckets[bound.Seconds()] = r.Count
+	}
+	r.Count = max(r.Count, d.count.Load())
+	return r
+}
