@@ -18,7 +18,7 @@ import time
 from compare import BEGIN, END, PAGE
 from stores import GATES, ROOT, STORES, TURNLOG, UNSTEADY, measured_with, redis, verdict, verify
 
-CHECKED = [name for name in STORES if name.startswith("LangChain ")]
+CHECKED = [name for name in STORES if name.startswith(("LangChain ", "turnlog."))]
 # A small crew is enough for the verdicts.
 SCALE = ["--turns", "6", "--writers", "4", "--timeout", "60s"]
 # Parts of the names of cases that take seconds each, and are run only where they are
@@ -84,18 +84,20 @@ def snippets(page):
     wrong = []
     with tempfile.TemporaryDirectory() as directory, redis(directory) as (address, _):
         history = block(page, "python", "my_store.py").replace("localhost:6379", address)
-        files = {"my_store.py": history, "test_contract.py": block(page, "python", "pytest"),
-                 "turnlog": f'#!/bin/sh\nexec {TURNLOG} "$@" {" ".join(SCALE)} --case "roundtrip,large-turns,namespaces,similar-keys,short"\n'}
+        files = {"my_store.py": history, "test_memory.py": block(page, "python", "# test_memory.py"),
+                 "turnlog": f'#!/bin/sh\nexec {TURNLOG} "$@" {" ".join(SCALE)} $MORE\n'}
         for name, text in files.items():
             with open(os.path.join(directory, name), "w") as f:
                 f.write(text)
         os.chmod(os.path.join(directory, "turnlog"), 0o755)
-        os.symlink(f"{ROOT}/test/adapters/python/turnlog_contract.py", os.path.join(directory, "turnlog_contract.py"))
-        env = {**os.environ, "PATH": f"{directory}:{ROOT}/bin/venv/bin:{os.environ['PATH']}"}
+        env = {**os.environ, "PATH": f"{directory}:{ROOT}/bin/venv/bin:{os.environ['PATH']}", "PYTHONPATH": f"{ROOT}/sdk/python/src",
+               "TURNLOG_BINARY": f"{directory}/turnlog"}
         run = lambda command: subprocess.run(command, shell=True, cwd=directory, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        out = run("python -m pytest -q -p no:cacheprovider test_contract.py")
-        if not re.search(r"^1 failed, 3 passed, 1 skipped", out.stdout, re.M) or "test_contract[concurrency/large-turns]" not in out.stdout:
+        names = "roundtrip or large-turns or namespaces or similar-keys or short"
+        out = run(f"python -m pytest -q -p turnlog_pytest -p no:cacheprovider -k '{names}' test_memory.py")
+        if not re.search(r"^1 failed, 3 passed, 1 skipped", out.stdout, re.M) or "contract: concurrency/large-turns" not in out.stdout:
             wrong.append("the pytest snippet should report 3 cases that hold, large-turns that fails, and namespaces that is skipped:\n" + out.stdout)
+        env["MORE"] = "--case roundtrip,large-turns,namespaces,similar-keys,short"
         command = re.search(r"- run: \|\n((?:    .*\n)+)", block(page, "yaml", "turnlog verify"))[1]
         out = run(command)
         report = os.path.join(directory, "contract.xml")

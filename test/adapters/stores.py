@@ -11,7 +11,9 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TURNLOG = os.environ.get("TURNLOG", f"{ROOT}/bin/turnlog")
-PYTHON = f"{ROOT}/bin/venv/bin/python -W ignore {ROOT}/test/adapters/python/turnlog_contract.py"
+PYTHON = (f"PYTHONPATH={ROOT}/sdk/python/src:{ROOT}/test/adapters/python"
+          f" exec {ROOT}/bin/venv/bin/python -W ignore -m turnlog.contract")
+PACKAGE = f"TURNLOG_ADDRESSES={{{{backend}}}} {PYTHON} turnlog_stores"
 NODE = f"cd {ROOT}/bin/node && exec node_modules/.bin/tsx turnlog_contract.ts"
 
 
@@ -65,6 +67,15 @@ def turnlog(directory):
              f" --raft-addr 127.0.0.1:{free_port()} >>{directory}/log 2>&1 & echo $! >{pid}; {answers_ping(port)}")
     with serving(start, kill_by(pid)) as restart:
         yield f"127.0.0.1:{port}", restart
+
+
+@contextlib.contextmanager
+def cluster(directory):
+    """Three nodes, of which the command kills the leader. Clients know one of them."""
+    tool = f"python3 {ROOT}/test/adapters/cluster.py"
+    with serving(f"{tool} start {directory}", f"{tool} stop {directory}"):
+        with open(f"{directory}/address") as f:
+            yield f.read(), f"{tool} kill-leader {directory}"
 
 
 @contextlib.contextmanager

@@ -227,6 +227,10 @@ def test_a_conditional_history_learns_that_the_conversation_moved_on(client, key
     second.clear()
     second.add_user_message("3")
     assert contents(second) == ["3"]
+    seen = second.revision
+    TurnlogChatMessageHistory(key, client, expect=seen).add_ai_message("three")
+    with pytest.raises(turnlog.ConflictError):
+        TurnlogChatMessageHistory(key, client, expect=seen).add_ai_message("four")
 
 
 @pytest.mark.parametrize(

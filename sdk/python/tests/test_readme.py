@@ -36,3 +36,5 @@ def test_a_fresh_environment(cluster, tmp_path):
         script.write_text(code.replace(ADDRESSES, cluster.addresses))
         done = subprocess.run([python, script], capture_output=True, text=True, env=environment, cwd=tmp_path)
         assert done.returncode == 0, f"{code}\n{done.stderr}"
+    found = "import importlib.metadata as m, importlib.util as u; (p,) = m.entry_points(group='pytest11')"
+    subprocess.run([python, "-c", f"{found}; assert u.find_spec(p.value)"], check=True, env=environment, cwd=tmp_path)

@@ -58,7 +58,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 		Example: `  turnlog verify turnlog:
   turnlog verify redis://127.0.0.1:6379 --gate concurrency --writers 16
   turnlog verify redis://127.0.0.1:6379 --restart-cmd 'sudo systemctl restart redis'
-  turnlog verify 'exec:python3 test/adapters/python/turnlog_contract.py my_store:open' --junit contract.xml
+  turnlog verify 'exec:python3 -m turnlog.contract my_store:open' --junit contract.xml
   turnlog verify memory: --case 'edges/ttl-*' --seed 42
   turnlog verify --list`,
 		Args: cobra.MaximumNArgs(1),

@@ -37,6 +37,8 @@ class TurnlogChatMessageHistory(BaseChatMessageHistory):
             cache or repeat an answer give it the same id, which is then a ConflictError.
         conditional: Whether adding is a ConflictError if others changed the conversation since this
             history last read or changed it. Otherwise all turns are kept, as they arrive.
+        expect: The ``revision`` of an earlier history, such as that of the request which showed the
+            conversation to its user; this one is conditional, and begins there.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class TurnlogChatMessageHistory(BaseChatMessageHistory):
         turn_id: str | None = None,
         message_ids: bool = False,
         conditional: bool = False,
+        expect: int | None = None,
     ) -> None:
         self._client = client
         self._key = key_bytes(key_prefix + session_id)
@@ -57,10 +60,10 @@ class TurnlogChatMessageHistory(BaseChatMessageHistory):
         self._ttl = ttl
         self._turn_id = turn_id
         self._message_ids = message_ids
-        self._conditional = conditional
+        self._conditional = conditional or expect is not None
         self._lock = threading.Lock()
         self._added = 0  # messages, under the turn's id
-        self._revision: int | None = None  # as it was last read or changed
+        self._revision = expect  # as it was last read or changed
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # an attribute there
@@ -92,6 +95,12 @@ class TurnlogChatMessageHistory(BaseChatMessageHistory):
     async def aclear(self) -> None:
         """Remove all messages, as ``clear`` does."""
         await arun(self._client.aio, self._clear())
+
+    @property
+    def revision(self) -> int | None:
+        """The revision of the conversation when this history last read or changed it; None: it did not."""
+        with self._lock:
+            return self._revision
 
     def _read(self) -> Steps[list[BaseMessage]]:
         found = yield from reading.conversation(self._key, self._last)

@@ -1,0 +1,151 @@
+"""The pytest plugin, as the tests of an application use it, and the stores that it is pointed at."""
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from cluster import BINARY, ROOT
+
+GOOD = """
+import os
+import turnlog
+from turnlog.contract import Contract
+from turnlog.memory import Memory
+
+class Store:
+    claims = ["ids", "late ids", "linearizable"]
+    shared = True
+
+    def __init__(self):
+        self.client = turnlog.Client(os.environ["ADDRESSES"])
+        self.memory = Memory(self.client, prefix="contract-test:")
+
+    def add(self, session, turn, ttl=None, version=None, timeout=None):
+        expect = None if version is None else int(version)
+        Memory(self.client, prefix="contract-test:", ttl=ttl).save(session, *map(new, turn), expect=expect)
+
+    async def aadd(self, session, turn, ttl=None):
+        await Memory(self.client, prefix="contract-test:", ttl=ttl).asave(session, *map(new, turn))
+
+    def load(self, session, last=None):
+        return list(self.memory.load_memory(session, last=last))
+
+    def load_version(self, session):
+        found = self.memory.load_memory(session)
+        return found, str(found.revision)
+
+    async def aload(self, session):
+        return await self.memory.aload(session)
+
+    def clear(self, session):
+        self.memory.clear(session)
+
+    async def aclear(self, session):
+        await self.memory.aclear(session)
+
+def new(m):
+    return turnlog.NewMessage(turnlog.message.dump({k: v for k, v in m.items() if k != "id"}), m.get("id", ""))
+
+contract = Contract(Store, writers=3, turns=4, timeout=60)
+"""
+
+# Incident I1: read, extend, write back.
+BAD = """
+import json, os, pathlib, threading
+from turnlog.contract import Contract, Refused
+
+class Store:
+    shared = True
+
+    def path(self, session):
+        return pathlib.Path(os.environ["DATA"]) / session.encode("utf-8", "surrogatepass").hex()[-200:]
+
+    def load(self, session):
+        path = self.path(session)
+        return json.loads(path.read_text()) if path.exists() else []
+
+    def add(self, session, turn):
+        messages = self.load(session) + turn
+        fresh = self.path(session).with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        fresh.write_text(json.dumps(messages))
+        fresh.replace(self.path(session))
+
+    def clear(self, session):
+        self.path(session).unlink(missing_ok=True)
+
+class TestFiles:
+    contract = Contract(Store, gates=["concurrency", "conflict"], cases=["many-handles", "conflict/one-*"])
+
+required = Contract("test_bad:Store", cases=["edges/ttl-ends"], require=["edges"])
+"""
+
+
+def run_pytest(directory, *arguments, **environment):
+    paths = os.pathsep.join([str(ROOT / "sdk" / "python" / "src"), str(directory)])
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "turnlog_pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=directory,
+        env=os.environ | {"PYTHONPATH": paths, "TURNLOG_BINARY": BINARY, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+def counted(done):
+    found = re.findall(r"(\d+) (passed|failed|skipped|error)", done.stdout.splitlines()[-1])
+    return {word: int(n) for n, word in found}
+
+
+def test_cases_of_a_good_memory_are_items_that_pass(cluster, tmp_path):
+    (tmp_path / "test_good.py").write_text(GOOD)
+    chosen = "turns-whole or same-ids or namespaces"
+    done = run_pytest(tmp_path, "-v", "-rs", "-k", chosen, "--junit-xml", "report.xml", ADDRESSES=cluster.addresses)
+    assert counted(done) == {"passed": 2, "skipped": 1}, done.stdout
+    assert "test_good.py::contract::concurrency/turns-whole PASSED" in done.stdout
+    assert "the store does not support: namespaces" in done.stdout
+    case = ET.parse(tmp_path / "report.xml").find(".//testcase[@name='concurrency/turns-whole']")
+    assert {p.get("name"): p.get("value") for p in case.iter("property")}["incident"] == "I1"
+
+
+@pytest.mark.slow
+def test_memory_holds_the_whole_contract(cluster, tmp_path):
+    (tmp_path / "test_good.py").write_text(GOOD)
+    done = run_pytest(tmp_path, "-q", "-rf", ADDRESSES=cluster.addresses)
+    assert "failed" not in counted(done), done.stdout[-6000:]
+    assert counted(done)["passed"] > 90, done.stdout
+
+
+def test_the_lost_message_is_in_the_failure(tmp_path):
+    (tmp_path / "test_bad.py").write_text(BAD)
+    done = run_pytest(tmp_path, "-v", DATA=str(tmp_path))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "test_bad.py::TestFiles::contract::concurrency/many-handles FAILED" in done.stdout
+    assert re.search(r"lost: writer \d+ turn \d+ was acknowledged", done.stdout)
+    assert "should hold: Many workers, each with its own handle" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert re.search(r"edges/ttl-ends FAILED[\s\S]*not supported: edges/ttl-ends", done.stdout)
+    assert counted(done)["failed"] == 2
+    assert counted(done)["skipped"] == 2
+
+
+@pytest.mark.parametrize(
+    ("contract", "environment", "said"),
+    [
+        ('"nowhere:x", cases=["roundtrip"]', {}, "No module named 'nowhere'"),
+        ('"x:y", cases=["no-such"]', {}, "no case of the contract is in"),
+        ('"x:y"', {"TURNLOG_BINARY": "", "PATH": "/nowhere"}, "the program turnlog, which runs the contract, is not"),
+    ],
+)
+def test_a_contract_that_cannot_be_run_is_a_failure(tmp_path, contract, environment, said):
+    (tmp_path / "test_none.py").write_text(f"from turnlog.contract import Contract\nc = Contract({contract})\n")
+    done = run_pytest(tmp_path, "-q", **environment)
+    assert done.returncode != 0 and said in done.stdout
+
+
+def test_a_run_without_a_contract_imports_nothing(tmp_path):
+    (tmp_path / "test_plain.py").write_text("import sys\ndef test_it():\n    assert 'turnlog' not in sys.modules\n")
+    assert counted(run_pytest(tmp_path, "-q")) == {"passed": 1}
