@@ -289,3 +289,18 @@ func TestErrors(t *testing.T) {
 		t.Error("a tree that does not compile was measured")
 	}
 }
+
+// TestPrintBack: what runs back is named, in the order that counts it.
+func TestPrintBack(t *testing.T) {
+	tr := loaded(t, map[string]string{
+		"a.go": "package p\n\ntype T struct{}\n\nfunc A(t T) { B(); B2() }\nfunc (*T) M() {}\n",
+		"b.go": "package p\n\nfunc B() { (&T{}).M() }\nfunc B2() {}\n",
+		"c.go": "package p\n\nfunc C() { A(T{}) }\n",
+	})
+	var out strings.Builder
+	printBack(&out, tr)
+	want := ".: 2 of 3 files, 1 references run back\n  a.go\n  b.go\n      uses of a.go: (*T).M\n"
+	if got := out.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}

@@ -4,6 +4,7 @@
 //	go run ./test/figures                       measures HEAD
 //	go run ./test/figures 1be4487 HEAD          measures both and prints them side by side
 //	go run ./test/figures --write FILE A B      also writes them to a Markdown file
+//	go run ./test/figures --back DIR            lists the references between files that run back
 //
 // An argument is a commit, of which a copy is measured, or a directory. definitions.md defines the figures.
 package main
@@ -16,12 +17,19 @@ import (
 
 func main() {
 	write := flag.String("write", "", "also write the figures to this Markdown file")
+	back := flag.Bool("back", false, "list the references between files that run back")
 	flag.Parse()
 	trees := flag.Args()
 	if len(trees) == 0 {
 		trees = []string{"HEAD"}
 	}
-	if err := run(trees, *write); err != nil {
+	err := error(nil)
+	if *back {
+		err = listBack(trees[0])
+	} else {
+		err = run(trees, *write)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
 		os.Exit(1)
 	}
@@ -44,16 +52,35 @@ func run(trees []string, write string) error {
 	return os.WriteFile(write, []byte(text), 0o644)
 }
 
+func listBack(name string) error {
+	root, _, remove, err := directory(name)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	t, err := load(root)
+	if err != nil {
+		return err
+	}
+	printBack(os.Stdout, t)
+	return nil
+}
+
+// directory is where a commit or a directory can be read, and what to call it.
+func directory(name string) (root, title string, remove func(), err error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return name, name, func() {}, nil
+	}
+	return checkOut(name)
+}
+
 // measureTree measures a commit or a directory.
 func measureTree(name string) (report, error) {
-	root, title := name, name
-	if info, err := os.Stat(name); err != nil || !info.IsDir() {
-		var remove func()
-		if root, title, remove, err = checkOut(name); err != nil {
-			return report{}, err
-		}
-		defer remove()
+	root, title, remove, err := directory(name)
+	if err != nil {
+		return report{}, err
 	}
+	defer remove()
 	t, err := load(root)
 	if err != nil {
 		return report{}, err

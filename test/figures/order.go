@@ -4,6 +4,15 @@ import "slices"
 
 // runBack counts the references of a package that run back in its best order, and its files in cycles.
 func (g graph) runBack() (back, cyclic int) {
+	for _, order := range g.cycles() {
+		back += g.against(order)
+		cyclic += len(order)
+	}
+	return back, cyclic
+}
+
+// cycles are the components with more than one file, each in its best order.
+func (g graph) cycles() (orders [][]int) {
 	for _, c := range g.components() {
 		if len(c) == 1 {
 			continue
@@ -11,10 +20,12 @@ func (g graph) runBack() (back, cyclic int) {
 		slices.Sort(c)
 		s := g.sub(c)
 		order := s.improve(s.greedy())
-		back += s.against(order)
-		cyclic += len(c)
+		for i, at := range order {
+			order[i] = c[at]
+		}
+		orders = append(orders, order)
 	}
-	return back, cyclic
+	return orders
 }
 
 // against counts references to files that come before.

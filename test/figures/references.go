@@ -11,12 +11,13 @@ import (
 // A graph tells how many references go from one file of a package to another.
 type graph struct {
 	files []string
-	edges [][]int // [from][to]
+	edges [][]int             // [from][to]
+	names map[[2]int][]string // from one file (of files) to another: the names of what is used
 }
 
 // references finds the functions and methods that files of a package use of each other.
 func references(p *packages.Package) graph {
-	g := graph{}
+	g := graph{names: map[[2]int][]string{}}
 	index := map[string]int{}
 	for _, f := range p.Syntax {
 		name := filepath.Base(p.Fset.File(f.FileStart).Name())
@@ -41,11 +42,22 @@ func references(p *packages.Package) graph {
 			at, ok := index[filepath.Base(p.Fset.File(used.Pos()).Name())]
 			if ok && at != i {
 				g.edges[i][at]++
+				g.names[[2]int{i, at}] = append(g.names[[2]int{i, at}], functionName(used))
 			}
 			return true
 		})
 	}
 	return g
+}
+
+// functionName is a function's name as `go doc` prints it, with its receiver's type.
+func functionName(f *types.Func) string {
+	recv := f.Signature().Recv()
+	if recv == nil {
+		return f.Name()
+	}
+	text := types.TypeString(recv.Type(), func(*types.Package) string { return "" })
+	return "(" + text + ")." + f.Name()
 }
 
 func (g graph) sum() (n int) {
