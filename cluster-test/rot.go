@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -135,15 +134,6 @@ func (t *rotTrial) round(ctx context.Context, number int) error {
 		}
 	}
 	t.counts[kindOf(file)+", "+state+": "+outcome]++
-	return nil
-}
-
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -299,14 +289,6 @@ func (t *rotTrial) compare(ctx context.Context, n *cluster.Node, all bool) (wron
 		}
 	}
 	return nil, err
-}
-
-// kindOf names a kind of file.
-func kindOf(file string) string {
-	if dir := filepath.Dir(file); dir != "." && filepath.Ext(file) != ".json" && filepath.Ext(file) != "" {
-		return filepath.Join(dir, "*"+filepath.Ext(file))
-	}
-	return file
 }
 
 func lastLines(text string) string {

@@ -158,3 +158,20 @@ func copyFile(from, to string) error {
 	_, err = io.Copy(out, in)
 	return cmpErr(err, out.Close())
 }
+
+func cmpErr(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindOf names a kind of file.
+func kindOf(file string) string {
+	if dir := filepath.Dir(file); dir != "." && filepath.Ext(file) != ".json" && filepath.Ext(file) != "" {
+		return filepath.Join(dir, "*"+filepath.Ext(file))
+	}
+	return file
+}

@@ -256,27 +256,6 @@ func (s *Scenario) impossible(dir string) error {
 	return d.Unmount()
 }
 
-func allFaults() []string {
-	var out []string
-	for _, f := range nemesis.All() {
-		if !f.Open {
-			out = append(out, f.Name)
-		}
-	}
-	return out
-}
-
-func damages() []string {
-	var out []string
-	for _, name := range allFaults() {
-		kind, _, _ := strings.Cut(name, "-")
-		if slices.Contains([]string{"flip", "lost", "rot", "old"}, kind) && name != "lost-replies" {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 func scenario(name string) (Scenario, bool) {
 	list := scenarios()
 	i := slices.IndexFunc(list, func(s Scenario) bool { return s.Name == name })

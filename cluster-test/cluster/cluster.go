@@ -201,6 +201,19 @@ func (c *Cluster) Start(ctx context.Context) error {
 	return c.WaitReady(ctx)
 }
 
+// WaitReady waits until every running node serves requests.
+func (c *Cluster) WaitReady(ctx context.Context) error {
+	for _, n := range c.Nodes {
+		if !n.Healthy() {
+			continue
+		}
+		if err := n.WaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Node returns the node of that name, which may be a spare, nil if there is none.
 func (c *Cluster) Node(id string) *Node {
 	for _, n := range slices.Concat(c.Nodes, c.Spares) {

@@ -38,19 +38,6 @@ func (c *Cluster) Followers(ctx context.Context) []*Node {
 	return out
 }
 
-// WaitReady waits until every running node serves requests.
-func (c *Cluster) WaitReady(ctx context.Context) error {
-	for _, n := range c.Nodes {
-		if !n.Healthy() {
-			continue
-		}
-		if err := n.WaitReady(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // WaitLeader waits until there is a leader other than not (which may be nil).
 func (c *Cluster) WaitLeader(ctx context.Context, not *Node) (*Node, error) {
 	var leader *Node

@@ -55,6 +55,15 @@ func (d *Disk) Failed() string {
 	return ""
 }
 
+func (d *Disk) isOff() bool {
+	select {
+	case <-d.off:
+		return true
+	default:
+		return false
+	}
+}
+
 // fails reports whether this operation has to, which is so once for each Set: one
 // that begins before the next Set and ends after it counts for the former.
 func (d *Disk) fails(op Op, path string) bool {

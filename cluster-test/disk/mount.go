@@ -78,15 +78,6 @@ func (d *Disk) Unmount() error {
 // Cut brings it back.
 func (d *Disk) Off() { close(d.off) }
 
-func (d *Disk) isOff() bool {
-	select {
-	case <-d.off:
-		return true
-	default:
-		return false
-	}
-}
-
 // Cut is a power cut, after Off: what was not synced is gone, as far as the fate has it, and
 // nothing is left in memory.
 func (d *Disk) Cut(loss Loss, seed uint64) error {

@@ -43,23 +43,3 @@ func Families() []mutation.Family {
 
 // All returns the mutants of all families.
 func All() []mutation.Mutant { return mutation.AllOf(Families()) }
-
-// simulation is a catcher that takes a second, not ten, and shows more than one
-// test made for a mutant: whatever goes wrong in a cluster.
-func simulation(runs int) mutation.Catcher {
-	return mutation.Catcher{Test: "TestSimulation", Runs: runs,
-		Shows: []string{`session "`, "the state of", "lead in term", " is one on ", "believes that it lost",
-			" stopped: ", "open n", "not within"}}
-}
-
-// verifyLeader has reads trust the library's way of confirming a leader.
-var verifyLeader = mutation.Edit{Old: "\treturn n.reads.Query(ctx, q, c)\n", New: `	if leader, _ := n.lead.leader(); leader == n.id {
-		r, index := n.raft.Load(), n.raft.Load().CommitIndex()
-		limited, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
-		defer cancel()
-		if await(limited, r.VerifyLeader()) == nil && n.state.WaitApplied(limited, index) == nil {
-			return n.state.Query(q)
-		}
-	}
-	return n.reads.Query(ctx, q, c)
-`}

@@ -291,26 +291,3 @@ func (h *hunt) passed() bool {
 	}
 	return h.caught() == h.Repeat
 }
-
-func (h *hunt) caught() (n int) {
-	for _, one := range h.hunts {
-		if one.runs > 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// summary returns the most runs that one of the hunts took, and their median time.
-func (h *hunt) summary() (runs int, median time.Duration) {
-	times := make([]time.Duration, 0, len(h.hunts))
-	for _, one := range h.hunts {
-		runs = max(runs, one.runs)
-		times = append(times, one.took)
-	}
-	slices.Sort(times)
-	if len(times) == 0 {
-		return 0, 0
-	}
-	return runs, times[len(times)/2]
-}

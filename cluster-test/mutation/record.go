@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -35,6 +36,29 @@ func (h *hunt) figures(now time.Time) figures {
 	runs, median := h.summary()
 	return figures(fmt.Sprintf("%d of %d | %d of %d | %v | %s", h.caught(), len(h.hunts), runs, h.By.Runs,
 		median.Round(100*time.Millisecond), now.Format("2 Jan 2006")))
+}
+
+func (h *hunt) caught() (n int) {
+	for _, one := range h.hunts {
+		if one.runs > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// summary returns the most runs that one of the hunts took, and their median time.
+func (h *hunt) summary() (runs int, median time.Duration) {
+	times := make([]time.Duration, 0, len(h.hunts))
+	for _, one := range h.hunts {
+		runs = max(runs, one.runs)
+		times = append(times, one.took)
+	}
+	slices.Sort(times)
+	if len(times) == 0 {
+		return 0, 0
+	}
+	return runs, times[len(times)/2]
 }
 
 // readFigures returns what a table says.

@@ -39,9 +39,6 @@ func damageFaults() []Fault {
 	}
 }
 
-// advice is part of what a node says that is beyond repair.
-const advice = "add it a" // again; older versions end the sentence otherwise
-
 // besideOne is part of what a node says whose log is damaged, and before the damage tells of one
 // other voter only: it rightly does not rely on members that may have been added since.
 const besideOne = "of 2 voters, as far as is known, 1 are other nodes"
@@ -87,39 +84,6 @@ func damage(do func(*Env, *cluster.Node) (string, error)) func(context.Context, 
 // the members from its log alone.
 func HealsFlippedBits(n *cluster.Node) bool {
 	return len(files(n, "snapshots/snapshot-copy.json")) > 0
-}
-
-// advised requires a node that has refused to start to say what to do, and does it.
-func (e *Env) advised(ctx context.Context, n *cluster.Node, what string) error {
-	if text := n.Output(); !strings.Contains(text, advice) || strings.Contains(text, "goroutine 1 [") {
-		return fmt.Errorf("%s: the node did not say what to do: %s", what, text)
-	}
-	e.Recorder.Note(n.ID, "damage refused: "+what)
-	return e.Replace(ctx, n)
-}
-
-// unharmed requires a node that was damaged and started to have the state that
-// the others have. It may also find the damage later, and stop then.
-func (e *Env) unharmed(ctx context.Context, n *cluster.Node, what string) error {
-	agree, cancel := context.WithTimeout(ctx, replacement)
-	defer cancel()
-	if exited := n.Exited(); exited != nil {
-		go func() {
-			select {
-			case <-exited:
-				cancel()
-			case <-agree.Done():
-			}
-		}()
-	}
-	if _, err := e.Cluster.WaitHashes(agree); err != nil && n.Running() {
-		return fmt.Errorf("%s: the node started and does not agree: %w", what, err)
-	}
-	if !n.Running() {
-		e.Recorder.Note(n.ID, "damage refused late: "+what)
-		return e.Replace(ctx, n)
-	}
-	return nil
 }
 
 // files returns the node's files of that pattern, oldest first.

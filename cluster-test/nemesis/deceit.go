@@ -62,15 +62,9 @@ func (e *Env) misread(ctx context.Context, n *cluster.Node, what string, f disk.
 	return nil, err
 }
 
-// comesBack starts a node if it is down, and requires it to be as
-// the others, by itself or as it advises.
-func (e *Env) comesBack(ctx context.Context, n *cluster.Node) error {
-	if !n.Running() {
-		if err := n.Start(); err != nil {
-			return err
-		}
+func (e *Env) loss() disk.Loss {
+	if e.Rand.IntN(4) == 0 {
+		return disk.Everything
 	}
-	n.Expect(true)
-	defer n.Expect(false)
-	return e.recovered(ctx, n)
+	return disk.Some // which is what tears the tail of a log
 }

@@ -49,20 +49,6 @@ func diskFaults() []Fault {
 	}
 }
 
-func mostlyLeader(ctx context.Context, e *Env) *cluster.Node {
-	if e.Rand.IntN(3) == 0 {
-		return e.anyone()
-	}
-	return e.Cluster.Leader(ctx)
-}
-
-func (e *Env) loss() disk.Loss {
-	if e.Rand.IntN(4) == 0 {
-		return disk.Everything
-	}
-	return disk.Some // which is what tears the tail of a log
-}
-
 // beforeCut makes syncs slow for a while, so that much gathers for each, and
 // something is in flight.
 func (e *Env) beforeCut(ctx context.Context, nodes ...*cluster.Node) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/faultproxy"
@@ -23,9 +22,6 @@ func memberFaults() []Fault {
 			Nodes: 3, Spares: 2, Alone: true, Pick: toAll(grown), Hold: seconds(0.5, 3)},
 	}
 }
-
-// replacement is how long it may take to make a node a member again.
-const replacement = 60 * time.Second
 
 // replaced does what an operator does with a node whose disk is gone. The node
 // learns again all that it knew: what the others tell it counts, not its name.

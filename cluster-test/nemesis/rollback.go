@@ -129,19 +129,3 @@ func rotTail(n *cluster.Node) error {
 	}
 	return fmt.Errorf("%s has no log", n.ID)
 }
-
-// recovered waits until a node is ready, or has refused and was replaced, and all have
-// the same state.
-func (e *Env) recovered(ctx context.Context, n *cluster.Node) error {
-	ctx, cancel := context.WithTimeout(ctx, replacement)
-	defer cancel()
-	if err := testcluster.Until(ctx, n.ID+" refuses or is ready",
-		func() bool { return n.Ready(ctx) || !n.Running() }); err != nil {
-		return err
-	}
-	if !n.Running() {
-		return e.advised(ctx, n, "a loss")
-	}
-	_, err := e.Cluster.WaitHashes(ctx)
-	return err
-}

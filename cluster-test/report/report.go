@@ -5,11 +5,13 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/turnlog/turnlog/cluster-test/workload"
@@ -122,6 +124,34 @@ func (r *Report) printFindings(w io.Writer) {
 	}
 	printFindings(w, "violated", r.Checked.Violations)
 	printFindings(w, "undecided", r.Checked.Undecided)
+}
+
+var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>{{.R.Scenario}} – turnlog cluster test</title>
+<style>
+body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:1120px;padding:0 1rem;color:#222;background:#fff}
+svg{width:100%;font:11px system-ui,sans-serif} .small{font-size:9px;fill:#666}
+.frame{fill:none;stroke:#ccc} .shade{fill:#d33;opacity:.07} .fault{fill:#c44;opacity:.75}
+.leader{stroke:#27c;stroke-dasharray:3 3;opacity:.7} path{fill:none;stroke-width:1.3}
+.writes{stroke:#083} .reads{stroke:#aab} .slowest{stroke:#e90}
+pre{background:#f4f4f4;padding:.6rem;overflow:auto;white-space:pre-wrap} .pass{color:#083} .fail{color:#c00}
+</style>
+<h1>{{.R.Scenario}}: {{if .R.Passed}}<span class="pass">passed</span>{{else}}<span class="fail">failed</span>{{end}}
+</h1>
+<p>Green: acknowledged writes. Grey: reads. Orange: the slowest write. Red: faults. Dashed blue: a new leader.</p>
+{{.Plot}}
+<pre>{{.Text}}</pre>
+<p>Once more:</p><pre>{{.R.Command}}</pre>
+`))
+
+func page(w io.Writer, r *Report, h *history.History) error {
+	var text strings.Builder
+	r.Print(&text)
+	return pageTemplate.Execute(w, struct {
+		R    *Report
+		Plot template.HTML
+		Text string
+	}{r, draw(h), text.String()})
 }
 
 func printFindings(w io.Writer, word string, list []lincheck.Violation) {

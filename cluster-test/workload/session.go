@@ -144,3 +144,10 @@ func (p *pool) retired(s *Session) bool {
 	}
 	return true
 }
+
+func (w *Workload) namespaces() []string {
+	if len(w.Namespaces) == 0 {
+		return []string{turn.DefaultNamespace}
+	}
+	return w.Namespaces
+}

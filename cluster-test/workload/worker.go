@@ -38,25 +38,6 @@ type worker struct {
 	repeats  []repeat
 }
 
-// loop works until ctx ends.
-func (w *worker) loop(ctx context.Context) {
-	defer func() { w.api.Close() }()
-	for w.run.pace(ctx, w.rand) {
-		if w.calls++; w.calls%moveEvery == 0 {
-			w.move()
-		}
-		if w.workload.Pipeline > 0 {
-			w.pipeline(ctx)
-		} else {
-			s := w.pool.pick(w.rand)
-			w.do(ctx, s, w.workload.Next(w, s))
-		}
-		if w.run.Failed() != nil || w.workload.Rounds > 0 && w.written >= w.workload.Rounds {
-			return
-		}
-	}
-}
-
 // move goes on at another node, if there is one.
 func (w *worker) move() {
 	w.api.Close()
@@ -154,16 +135,5 @@ func (w *worker) note(c *history.Call, r *history.Result) {
 		w.written++
 	} else {
 		w.revision = r.Revision
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

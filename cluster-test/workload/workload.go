@@ -3,12 +3,10 @@
 package workload
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/lincheck/history"
-	"github.com/turnlog/turnlog/turn"
 )
 
 // Workload is what a group of workers does.
@@ -37,13 +35,6 @@ type Workload struct {
 	// Next makes up a call. It sets everything but Values' tokens: it asks w
 	// for those.
 	Next func(w *worker, s *Session) history.Call
-}
-
-func (w *Workload) namespaces() []string {
-	if len(w.Namespaces) == 0 {
-		return []string{turn.DefaultNamespace}
-	}
-	return w.Namespaces
 }
 
 // appendOrRead suits every API: plain Redis commands have no ids.
@@ -274,15 +265,4 @@ func (w *worker) read(s *Session) history.Call {
 		c.Latest, c.N = true, 1+w.rand.Uint64N(10)
 	}
 	return c
-}
-
-// tokenPrefix keeps apart the tokens of runs on one cluster.
-func tokenPrefix(seed uint64) string {
-	const letters = "abcdefghijklmnopqrstuvwxyz"
-	r := rand.New(rand.NewPCG(seed, 11))
-	b := make([]byte, 4)
-	for i := range b {
-		b[i] = letters[r.IntN(len(letters))]
-	}
-	return string(b)
 }

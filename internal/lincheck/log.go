@@ -24,15 +24,6 @@ type log struct {
 	revSeenBy map[uint64]*history.Operation // last seq → operation that told it
 }
 
-// turn is what one append wants to add, in one attempt or, under ids, several.
-type turn struct {
-	values   []string
-	attempts []*history.Operation
-	first    uint64 // seq of its first message in the final order; 0: absent
-}
-
-func (t *turn) last() uint64 { return t.first + uint64(len(t.values)) - 1 }
-
 func (s *session) checkLog(presentRevisions bool) {
 	own := *s // with operations of its own
 	l := &log{session: &own,

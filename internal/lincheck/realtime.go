@@ -61,10 +61,6 @@ func (l *log) checkRealTime() {
 	}
 }
 
-func describe(op *history.Operation) string {
-	return fmt.Sprintf("%s %d through %s", op.Call.Func, op.ID, op.Node)
-}
-
 // turnSpans tells when t was appended, and what its duplicates saw.
 func (l *log) turnSpans(t *turn) []span {
 	if t.first == 0 {

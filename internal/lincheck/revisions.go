@@ -48,24 +48,6 @@ func (l *log) followed(op *history.Operation, first uint64) {
 	}
 }
 
-// onlyAuthor returns an attempt that must have appended t, not being answered
-// as the first, or that had the same condition as the one that did; nil if that is not known.
-func (t *turn) onlyAuthor() *history.Operation {
-	var author *history.Operation
-	for _, op := range t.attempts {
-		switch {
-		case op.Outcome == history.OK && !op.Result.Duplicate:
-			return nil // the author is known, and its answer was looked at
-		case !op.Unsettled():
-		case op.Call.Expect == nil, author != nil && *author.Call.Expect != *op.Call.Expect:
-			return nil
-		default:
-			author = op
-		}
-	}
-	return author
-}
-
 // checkOrder requires later states to have higher revisions.
 func (l *log) checkOrder() {
 	ends := make([]uint64, 0, len(l.revisions))

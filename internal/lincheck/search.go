@@ -1,10 +1,8 @@
 package lincheck
 
 import (
-	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"slices"
 	"time"
 
@@ -26,25 +24,6 @@ func (s *session) searchWith(model porcupine.Model, timeout time.Duration) {
 	case porcupine.Unknown:
 		s.undecided("search", fmt.Sprintf("no legal order was found in %v, nor that there is none", timeout), s.ops...)
 	}
-}
-
-// Picture draws, as an HTML page, how far a legal order of a session's
-// operations can be found.
-func Picture(w io.Writer, ops []history.Operation, session string, timeout time.Duration) error {
-	sessions, _ := split(ops)
-	list := sessions[session]
-	if len(list) == 0 {
-		return errors.New("no operations on session " + session)
-	}
-	m := model
-	switch kind(list) {
-	case expiring:
-		m = expiringModel(clockBounds{early: int64(clockSlack), late: expiryGrace})
-	case valued:
-		m = valueModel(list)
-	}
-	_, info := porcupine.CheckOperationsVerbose(m, searchable(list), timeout)
-	return porcupine.Visualize(m, info, w)
 }
 
 // searchable selects the operations that say something about linearizability.

@@ -105,11 +105,3 @@ func (v Value) between(args []string) []item {
 func ltrim(v Value, args []string) (Value, string) { return Value{items: v.between(args)}, done }
 
 func lrange(v Value, args []string) (Value, string) { return v, texts(v.between(args)) }
-
-func texts(items []item) string {
-	var parts []string
-	for _, i := range items {
-		parts = append(parts, bulk(i.text))
-	}
-	return array(parts)
-}

@@ -10,55 +10,6 @@ import (
 	"strings"
 )
 
-// State is what a key holds, or several that belong together. It does not change.
-type State interface {
-	// Do carries out a command, and returns what is held then and the answer.
-	Do(command []string) (State, string)
-	// String is the same for equal States only.
-	String() string
-}
-
-// New returns what there is before the first command, which is one of these.
-func New(command []string) State {
-	switch {
-	case !strings.HasPrefix(command[0], "TURN."):
-		return Value{}
-	case command[1] == editedKey:
-		return Edited{}
-	}
-	return Sessions{}
-}
-
-// Whole are the commands that read all there is, by its type.
-func Whole(kind string) [][]string {
-	return map[string][][]string{
-		"list":   {{"LRANGE", "0", "-1"}},
-		"hash":   {{"HGETALL"}},
-		"set":    {{"SMEMBERS"}},
-		"zset":   {{"ZRANGE", "0", "-1", "WITHSCORES"}},
-		"stream": {{"XRANGE", "-", "+"}},
-		"string": {{"GET"}},
-		"session": {{"TURN.READ", "@0"}, {"TURN.INFO", "@0"}, {"TURN.READ", "@1"}, {"TURN.INFO", "@1"},
-			{"TURN.READ", "@2"}, {"TURN.INFO", "@2"}},
-		"edited": {{"TURN.READ", editedKey}, {"TURN.INFO", editedKey}},
-	}[kind]
-}
-
-// Words is the command as a node takes it: its key comes first, or stands where there is an @, with
-// a number behind it if there are several.
-func Words(command []string, key string) []string {
-	words := slices.Clone(command)
-	if !strings.HasPrefix(command[0], "TURN.") {
-		return slices.Insert(words, 1, key)
-	}
-	for i, w := range words {
-		if number, ok := strings.CutPrefix(w, "@"); ok {
-			words[i] = key + ":" + number
-		}
-	}
-	return words
-}
-
 // Value is what a key holds: its elements, fields, members or entries in their order, or one
 // string. It does not change. The zero Value is that of a key that does not exist.
 type Value struct {
@@ -71,6 +22,14 @@ type item struct {
 	name  string // of a field or member
 	text  string // of an element, field, entry or string
 	score int64  // of a member; of an entry, its id
+}
+
+func texts(items []item) string {
+	var parts []string
+	for _, i := range items {
+		parts = append(parts, bulk(i.text))
+	}
+	return array(parts)
 }
 
 // String is the same for equal values only.
@@ -96,28 +55,6 @@ func number(n int) string         { return strconv.Itoa(n) }
 func bulk(text string) string     { return strconv.Quote(text) }
 func array(parts []string) string { return "[" + strings.Join(parts, " ") + "]" }
 func failed(text string) string   { return "!" + text }
-
-// Do implements State. The command is written without its key.
-func (v Value) Do(command []string) (State, string) {
-	args := command[1:]
-	do := commands[command[0]]
-	if do == nil {
-		panic("no such command: " + command[0])
-	}
-	return do(v, args)
-}
-
-// commands are what Do knows, by name.
-var commands = map[string]func(v Value, args []string) (Value, string){
-	"DEL":   del,
-	"RPUSH": push(false), "LPUSH": push(true), "LSET": lset, "LREM": lrem, "LINSERT": linsert,
-	"LPOP": lpop(false), "RPOP": lpop(true), "LTRIM": ltrim, "LRANGE": lrange, "LINDEX": lindex, "LLEN": size,
-	"HSET": hset, "HSETNX": hsetnx, "HDEL": remove, "HINCRBY": hincrby, "HGET": hget, "HGETALL": hgetall, "HLEN": size,
-	"SADD": sadd, "SREM": remove, "SISMEMBER": sismember, "SMEMBERS": smembers, "SCARD": size,
-	"ZADD": zadd, "ZINCRBY": zincrby, "ZREM": remove, "ZSCORE": zscore, "ZRANK": zrank, "ZRANGE": zrange, "ZCARD": size,
-	"XADD": xadd, "XDEL": xdel, "XTRIM": xtrim, "XRANGE": xrange, "XLEN": size,
-	"SET": set, "SETNX": setnx, "INCRBY": incrby, "GET": get, "GETDEL": getdel,
-}
 
 func del(v Value, _ []string) (Value, string) {
 	if v.exists() {
