@@ -7,51 +7,6 @@ import (
 	"time"
 )
 
-var faultCases = []Case{
-	{Name: "cancelled", Incident: I3, run: cancelled,
-		Proves: "A load whose context has ended is an error or complete, never an empty history."},
-	{Name: "cancelled-save", Incident: I3, run: cancelledSave,
-		Proves: "A save whose context has ended tells the truth about what it did."},
-	{Name: "load-delayed", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, Delay),
-		Proves: "A load whose answer comes too late is an error, in time."},
-	{Name: "load-cut", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, CutBefore, CutAfter),
-		Proves: "A load whose connection is cut is an error or complete, never an empty history."},
-	{Name: "load-half-open", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, HalfOpen),
-		Proves: "A load over a connection that has died silently is an error, in time."},
-	{Name: "load-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: loadUnder(syncHandle, Answer),
-		Proves: "An error that the server answers to a load, such as LOADING, is an error for the caller."},
-	{Name: "save-delayed", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(Delay),
-		Proves: "A save whose confirmation comes too late is no success, and is there once at most."},
-	{Name: "save-cut-before", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(CutBefore),
-		Proves: "A save whose request was lost is no success."},
-	{Name: "save-cut-after", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(CutAfter),
-		Proves: "A save whose confirmation was lost does not claim that nothing happened, and is there once at most."},
-	{Name: "save-half-open", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(HalfOpen),
-		Proves: "A save over a connection that has died silently is no success, in time."},
-	{Name: "save-error-answer", Incident: I3, Needs: []Capability{HasLine}, run: saveUnder(Answer),
-		Proves: "An error that the server answers to a save, such as OOM, is an error for the caller."},
-	{Name: "hidden-retries", Incident: I3, Needs: []Capability{HasLine}, run: hiddenRetries,
-		Proves: "When confirmations are lost, retries inside the client double nothing."},
-	{Name: "clear-error-answer", Incident: I3, Needs: []Capability{HasLine},
-		run:    clearUnder(syncHandle, Answer, CutBefore),
-		Proves: "A clear that failed is an error, and what it did not clear is still there."},
-	{Name: "async-load-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncLoad},
-		run:    loadUnder(asyncHandle, CutBefore, CutAfter, oneAnswer),
-		Proves: "An asynchronous load that failed is an error or complete, never an empty history."},
-	{Name: "async-clear-cut", Incident: I3, Needs: []Capability{HasLine, CanAsyncClear},
-		run:    clearUnder(asyncHandle, oneAnswer, CutBefore),
-		Proves: "An asynchronous clear that failed is an error, and what it did not clear is still there."},
-	{Name: "pool-exhausted", Incident: I3, Needs: []Capability{HasLine}, run: poolExhausted,
-		Proves: "When more calls wait than there are connections, every save says truly whether it took place, and " +
-			"the handle recovers."},
-	{Name: "unreadable-row", Incident: I3, Needs: []Capability{CanCorrupt}, run: unreadableRow,
-		Proves: "A message that cannot be read is an error for the caller, never an empty or a shorter history."},
-	{Name: "flapping", Incident: I3, Needs: []Capability{HasLine}, run: flapping,
-		Proves: "While the connection comes and goes, every load is complete or an error."},
-	{Name: "recovers", Incident: I3, Needs: []Capability{HasLine}, run: recovers,
-		Proves: "The handle that saw every fault works again when they are over."},
-}
-
 func cancelled(p *probe) error {
 	s := p.session("a")
 	if err := p.fill(p.store, s, 3); err != nil {

@@ -26,6 +26,9 @@ func (a access) readBytes() int {
 	return a.cfg.ReadBytes
 }
 
+// maxUnsorted is how many keys a walk may have to sort while the state is locked.
+const maxUnsorted = 1_000
+
 // lookupMode tells how much is read of a value.
 type lookupMode uint8
 
@@ -219,4 +222,20 @@ func (m *Machine) someKeys(
 	}
 	defer tx.End()
 	return fn(tx)
+}
+
+// settleOrders sorts the keys of all memtables without holding the state for it, so that a
+// walk through them has few left to sort. The caller does not hold mu.
+func (m *Machine) settleOrders() {
+	for range 8 { // entries that are applied at the same time add some, ever fewer
+		m.mu.RLock()
+		sorts := m.keys.tables.Settling(maxUnsorted)
+		m.mu.RUnlock()
+		if len(sorts) == 0 {
+			return
+		}
+		for _, sort := range sorts {
+			sort()
+		}
+	}
 }

@@ -104,44 +104,6 @@ func copyCost(r *layout.Record) uint64 { return messageCost + uint64(len(r.ID)+l
 // smallPop is how many messages are taken out without a look at their sizes before.
 const smallPop = 4
 
-// affordPop reports an error if n messages at an end of a session cost more than is left.
-func (ks *keyspace) affordPop(h *memtable.Head, end turn.Side, n uint64) error {
-	n = min(n, h.Count())
-	if n == 0 {
-		return nil
-	}
-	if n <= smallPop {
-		return ks.allowance.fits(n)
-	}
-	if ks.allowance.fits(h.Bytes+messageCost*n) == nil {
-		return nil
-	}
-	v, err := ks.view(h)
-	if err != nil {
-		return err
-	}
-	ks.allowance.bound(&v)
-	defer v.Passing()()
-	total, others := uint64(0), -v.Passed
-	each := func(r *layout.Record) bool {
-		total += copyCost(r)
-		others--
-		n--
-		return n > 0 && total <= uint64(ks.allowance.left)
-	}
-	if end == turn.Newest {
-		err = v.Newest(memtable.AnySide, layout.MaxSeq, each)
-	} else {
-		err = v.List(end, h.Count(), each)
-	}
-	if total += passedCost * (others + v.Passed); err == nil {
-		if err = ks.allowance.fits(total); err != nil {
-			ks.allowance.left = 0
-		}
-	}
-	return err
-}
-
 // tookOut takes the cost of messages that were taken out off the allowance.
 func (a *allowance) tookOut(rs []layout.Record) {
 	for i := range rs {

@@ -99,6 +99,23 @@ func (s *sessions) add(h *memtable.Head, rec *layout.Record) {
 	s.tables.Active.Add(h, *rec)
 }
 
+// replaceRun gives messages a new place, the first one's at once behind all seqs given
+// out: that of one new message, and of others that were taken out.
+func (s *sessions) replaceRun(h *memtable.Head, rs []layout.Record) {
+	first := h.Last + 1
+	counted := h.LastID == 0
+	for _, rec := range rs {
+		if counted {
+			s.place(h, rec)
+		} else {
+			s.add(h, &rec)
+		}
+	}
+	if !counted {
+		s.tables.Active.Move(h, layout.Span{From: first, To: h.Last})
+	}
+}
+
 // duplicate decides by their ids whether messages were appended before. If all
 // of them were, in this order and contiguously, it fills in r as the first
 // time; if only some were, or with other payloads, it returns the error.

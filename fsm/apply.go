@@ -164,32 +164,3 @@ func (m *Machine) countEntry(size int) {
 		m.keys.tables.Active.Count(rest)
 	}
 }
-
-// refusal returns an error of an operation; ok is false if the state is to blame.
-func refusal(err error) (refused *turn.Error, ok bool) {
-	refused, ok = err.(*turn.Error)
-	return refused, ok && refused.Kind != turn.Corrupt && refused.Kind != turn.Newer
-}
-
-func (m *Machine) applyOp(index uint64, op turn.Op, r *turn.Result) error {
-	switch o := op.(type) {
-	case *codec.Tick:
-		return nil
-	case *codec.Epoch:
-		m.epoch(o)
-		return nil
-	case *codec.Member:
-		return m.member(o)
-	case *codec.SetLevel:
-		return m.setLevel(o)
-	case *codec.Checksum:
-		m.hash.wanted = index
-		return nil
-	case *turn.Tx:
-		if o.All {
-			return m.sessions.transactAll(o, r)
-		}
-		return m.transact(index, o, r)
-	}
-	return m.sessions.apply(op, r)
-}

@@ -41,6 +41,12 @@ func IsDamage(err error) bool {
 	return turn.Is(err, turn.Corrupt) && !errors.As(err, &entry)
 }
 
+// refusal returns an error of an operation; ok is false if the state is to blame.
+func refusal(err error) (refused *turn.Error, ok bool) {
+	refused, ok = err.(*turn.Error)
+	return refused, ok && refused.Kind != turn.Corrupt && refused.Kind != turn.Newer
+}
+
 // undecodable is the error for an entry that means nothing to this version. The state is
 // not to blame.
 type undecodable struct{ error }
@@ -108,6 +114,24 @@ func (m *Machine) damaged(err error) {
 	case kind == turn.Corrupt || kind == turn.Newer:
 		m.fail(err)
 	}
+}
+
+// fail makes every later Apply refuse: damage that can be repaired halts the machine, all
+// else ends it. The caller holds mu.
+func (m *Machine) fail(err error) {
+	if m.failed != nil {
+		return
+	}
+	if m.cfg.OnDamage != nil && IsDamage(err) {
+		m.broken = true
+		m.halt()
+		m.note(err)
+		return
+	}
+	m.failed = err
+	close(m.fatal)
+	m.room.Broadcast()
+	m.waiters.wakeAll()
 }
 
 // note keeps what the damage is, and tells of it once. The caller holds mu.

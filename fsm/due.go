@@ -1,24 +1,9 @@
 package fsm
 
 import (
-	"math"
-
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 )
-
-// Now returns the cluster time.
-func (ks *keyspace) Now() int64 { return ks.meta.Clock }
-
-// After returns the cluster time in so many milliseconds. One that no number holds is the
-// highest there is.
-func (ks *keyspace) After(ms int64) int64 {
-	then := ks.meta.Clock + ms
-	if ms > 0 && then < ks.meta.Clock {
-		return math.MaxInt64
-	}
-	return then
-}
 
 // SetDeadline changes the deadline of an owned head; 0 removes it.
 func (ks *keyspace) SetDeadline(key string, h *memtable.Head, deadline, slide int64) {

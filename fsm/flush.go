@@ -199,20 +199,3 @@ func (m *Machine) hurry() bool {
 	return m.usable() != nil || m.keys.tables.Active.Bytes > m.full/2 || m.keys.tables.Frozen != nil &&
 		m.keys.tables.Frozen.Hash
 }
-
-// freeze makes the active memtable the frozen one, unless one is frozen already:
-// a flush failed, and is to be done again. The caller holds mu.
-func (m *Machine) freeze() {
-	if m.keys.tables.Frozen != nil {
-		return
-	}
-	m.keys.tables.Freeze(m.keys.meta, m.tags)
-	m.beginMemtable()
-}
-
-// beginMemtable makes an empty active memtable, and decides how full it may become. The
-// caller holds mu.
-func (m *Machine) beginMemtable() {
-	m.keys.tables.Begin()
-	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
-}

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/turnlog/turnlog/fsm/internal/gaps"
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -134,4 +135,17 @@ func (ks *keyspace) view(h *memtable.Head) (memtable.View, error) {
 	tx, err := ks.storeTx()
 	v.Tx = tx
 	return v, err
+}
+
+// Now returns the cluster time.
+func (ks *keyspace) Now() int64 { return ks.meta.Clock }
+
+// After returns the cluster time in so many milliseconds. One that no number holds is the
+// highest there is.
+func (ks *keyspace) After(ms int64) int64 {
+	then := ks.meta.Clock + ms
+	if ms > 0 && then < ks.meta.Clock {
+		return math.MaxInt64
+	}
+	return then
 }

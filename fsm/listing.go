@@ -78,22 +78,3 @@ func listed(q *turn.Sessions, h *memtable.Head) bool {
 	}
 	return q.List || h.Type == turn.TypeList
 }
-
-// maxUnsorted is how many keys a walk may have to sort while the state is locked.
-const maxUnsorted = 1_000
-
-// settleOrders sorts the keys of all memtables without holding the state for it, so that a
-// walk through them has few left to sort. The caller does not hold mu.
-func (m *Machine) settleOrders() {
-	for range 8 { // entries that are applied at the same time add some, ever fewer
-		m.mu.RLock()
-		sorts := m.keys.tables.Settling(maxUnsorted)
-		m.mu.RUnlock()
-		if len(sorts) == 0 {
-			return
-		}
-		for _, sort := range sorts {
-			sort()
-		}
-	}
-}

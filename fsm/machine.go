@@ -130,6 +130,23 @@ func (m *Machine) load() error {
 	return err
 }
 
+// freeze makes the active memtable the frozen one, unless one is frozen already:
+// a flush failed, and is to be done again. The caller holds mu.
+func (m *Machine) freeze() {
+	if m.keys.tables.Frozen != nil {
+		return
+	}
+	m.keys.tables.Freeze(m.keys.meta, m.tags)
+	m.beginMemtable()
+}
+
+// beginMemtable makes an empty active memtable, and decides how full it may become. The
+// caller holds mu.
+func (m *Machine) beginMemtable() {
+	m.keys.tables.Begin()
+	m.full = m.cfg.FlushBytes - int(m.cfg.Rand()*float64(m.cfg.FlushBytes)/3)
+}
+
 // Close closes the store. What was not flushed is not in it.
 func (m *Machine) Close() error {
 	m.flushing.Lock()
@@ -141,24 +158,6 @@ func (m *Machine) Close() error {
 }
 
 var errClosed = errors.New("the state machine is closed")
-
-// fail makes every later Apply refuse: damage that can be repaired halts the machine, all
-// else ends it. The caller holds mu.
-func (m *Machine) fail(err error) {
-	if m.failed != nil {
-		return
-	}
-	if m.cfg.OnDamage != nil && IsDamage(err) {
-		m.broken = true
-		m.halt()
-		m.note(err)
-		return
-	}
-	m.failed = err
-	close(m.fatal)
-	m.room.Broadcast()
-	m.waiters.wakeAll()
-}
 
 // OpenFiles returns how many block files are open. Their number grows with the data.
 func (m *Machine) OpenFiles() int {

@@ -23,20 +23,3 @@ func (r *remembered) windowStart() uint64 { return r.moves.WindowStart(r.last) }
 
 // any reports whether an id is remembered.
 func (r *remembered) any() bool { return r.lastID > 0 && r.lastID >= r.windowStart() }
-
-// replaceRun gives messages a new place, the first one's at once behind all seqs given
-// out: that of one new message, and of others that were taken out.
-func (s *sessions) replaceRun(h *memtable.Head, rs []layout.Record) {
-	first := h.Last + 1
-	counted := h.LastID == 0
-	for _, rec := range rs {
-		if counted {
-			s.place(h, rec)
-		} else {
-			s.add(h, &rec)
-		}
-	}
-	if !counted {
-		s.tables.Active.Move(h, layout.Span{From: first, To: h.Last})
-	}
-}

@@ -248,3 +248,41 @@ func (s *sessions) replace(o *turn.Replace, r *turn.Result) error {
 	r.Count, r.Revision = h.Count(), h.Revision
 	return nil
 }
+
+// affordPop reports an error if n messages at an end of a session cost more than is left.
+func (ks *keyspace) affordPop(h *memtable.Head, end turn.Side, n uint64) error {
+	n = min(n, h.Count())
+	if n == 0 {
+		return nil
+	}
+	if n <= smallPop {
+		return ks.allowance.fits(n)
+	}
+	if ks.allowance.fits(h.Bytes+messageCost*n) == nil {
+		return nil
+	}
+	v, err := ks.view(h)
+	if err != nil {
+		return err
+	}
+	ks.allowance.bound(&v)
+	defer v.Passing()()
+	total, others := uint64(0), -v.Passed
+	each := func(r *layout.Record) bool {
+		total += copyCost(r)
+		others--
+		n--
+		return n > 0 && total <= uint64(ks.allowance.left)
+	}
+	if end == turn.Newest {
+		err = v.Newest(memtable.AnySide, layout.MaxSeq, each)
+	} else {
+		err = v.List(end, h.Count(), each)
+	}
+	if total += passedCost * (others + v.Passed); err == nil {
+		if err = ks.allowance.fits(total); err != nil {
+			ks.allowance.left = 0
+		}
+	}
+	return err
+}

@@ -12,37 +12,6 @@ type sessions struct {
 	kept int // bytes of the entry that is applied which became payloads of the active memtable
 }
 
-// apply applies an operation. One that it does not know is of a list or another value.
-func (s *sessions) apply(op turn.Op, r *turn.Result) error {
-	switch o := op.(type) {
-	case *turn.Append:
-		return s.append(o, r)
-	case *turn.Pop:
-		return s.pop(o, r)
-	case *turn.Trim:
-		return s.trim(o, r)
-	case *turn.Replace:
-		return s.replace(o, r)
-	case *turn.Clear:
-		return s.clear(o, r)
-	case *turn.Delete:
-		return s.delete(o, r)
-	case *turn.Expire:
-		return s.expire(o, r)
-	case *turn.Fork:
-		return s.fork(o, r)
-	case *turn.SetMetadata:
-		return s.setMeta(o, r)
-	case *turn.Erase:
-		return s.erase(o, r)
-	case *turn.EditMessage:
-		return s.editMessage(o, r)
-	case *turn.RemoveMessage:
-		return s.removeMessage(o, r)
-	}
-	return lists{s}.apply(op, r)
-}
-
 // session is Find for an operation on sessions.
 func (s *sessions) session(key string) (*memtable.Head, error) {
 	h, err := s.Find(key)

@@ -121,35 +121,6 @@ func (l *Log) IndexForTail(bytes int64) uint64 {
 	return l.table.indexForTail(bytes)
 }
 
-// Close sets the mark and releases the folder. Calls that are waiting fail with ErrClosed, and Run returns. Closing
-// again is harmless.
-func (l *Log) Close() error {
-	l.writer.Lock()
-	defer l.writer.Unlock()
-	l.admin.Lock()
-	defer l.admin.Unlock()
-	select {
-	case <-l.done:
-		return nil
-	default:
-	}
-	var err error
-	if l.stopped() == nil {
-		err = l.setMarkLocked()
-	}
-	close(l.done)
-	closed := ErrClosed
-	l.failure.CompareAndSwap(nil, &closed)
-	l.mu.Lock()
-	segments := append(append([]*segment(nil), l.table.segments...), l.ready...)
-	l.mu.Unlock()
-	for _, s := range segments {
-		s.retire()
-		err = errors.Join(err, s.file.Close())
-	}
-	return errors.Join(err, l.manifest.file.Close(), l.lock.Close())
-}
-
 // randomID draws a number that is not 0.
 func (l *Log) randomID() (uint64, error) {
 	for {

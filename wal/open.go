@@ -195,3 +195,46 @@ func (l *Log) abandon() error {
 	}
 	return errors.Join(append(errs, l.lock.Close())...)
 }
+
+// missingManifest says what a folder without a manifest is.
+func missingManifest(f folder) error {
+	names, err := f.list()
+	if err != nil {
+		return fmt.Errorf("wal: list directory: %w", err)
+	}
+	for _, name := range names {
+		if _, ok := parseSegmentName(name); ok {
+			return &CorruptError{File: f.path(manifestName), Reason: "the file is missing, though there are segments"}
+		}
+	}
+	return fmt.Errorf("wal: there is no log in %s: %w", f.dir, fs.ErrNotExist)
+}
+
+// Close sets the mark and releases the folder. Calls that are waiting fail with ErrClosed, and Run returns. Closing
+// again is harmless.
+func (l *Log) Close() error {
+	l.writer.Lock()
+	defer l.writer.Unlock()
+	l.admin.Lock()
+	defer l.admin.Unlock()
+	select {
+	case <-l.done:
+		return nil
+	default:
+	}
+	var err error
+	if l.stopped() == nil {
+		err = l.setMarkLocked()
+	}
+	close(l.done)
+	closed := ErrClosed
+	l.failure.CompareAndSwap(nil, &closed)
+	l.mu.Lock()
+	segments := append(append([]*segment(nil), l.table.segments...), l.ready...)
+	l.mu.Unlock()
+	for _, s := range segments {
+		s.retire()
+		err = errors.Join(err, s.file.Close())
+	}
+	return errors.Join(err, l.manifest.file.Close(), l.lock.Close())
+}

@@ -118,20 +118,6 @@ func Walk(dir string, opts Options, visit func(Batch) error) (Report, error) {
 	return report, err
 }
 
-// missingManifest says what a folder without a manifest is.
-func missingManifest(f folder) error {
-	names, err := f.list()
-	if err != nil {
-		return fmt.Errorf("wal: list directory: %w", err)
-	}
-	for _, name := range names {
-		if _, ok := parseSegmentName(name); ok {
-			return &CorruptError{File: f.path(manifestName), Reason: "the file is missing, though there are segments"}
-		}
-	}
-	return fmt.Errorf("wal: there is no log in %s: %w", f.dir, fs.ErrNotExist)
-}
-
 func (report *Report) fill(r *recovered) {
 	report.NextIndex = r.next
 	if !r.empty() {

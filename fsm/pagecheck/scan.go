@@ -1,7 +1,6 @@
 package pagecheck
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"time"
@@ -127,56 +126,5 @@ func (s *Scan) unseen(c *check) (done bool, err error) {
 	return true, nil
 }
 
-// budget bounds what is read in one transaction.
-type budget struct {
-	bytes uint64 // when so many have been read, in all
-	until time.Time
-}
-
-func newBudget(c *check, bytes uint64) budget {
-	return budget{c.took + bytes, time.Now().Add(partTime)}
-}
-
-func (b *budget) spent(c *check) bool {
-	return c.took >= b.bytes || time.Now().After(b.until)
-}
-
-// part is a part of the tree: from a key of a bucket on, until the budget is spent.
-type part struct {
-	bucket, from []byte
-	budget       budget
-	within       bool // a bucket
-}
-
 // errPartEnds ends a walk through the tree. Then the part begins with what comes next.
 var errPartEnds = errors.New("the rest of the tree is looked through later")
-
-// passes reports whether pages were looked through before; p may be nil.
-func (p *part) passes(keys keyRange) bool {
-	return p != nil && p.within && keys.before != nil && bytes.Compare(keys.before, p.from) <= 0
-}
-
-// ends returns errPartEnds if the rest of the bucket, from next on, is for another part. One
-// page at least is looked through in each.
-func (p *part) ends(c *check, next []byte) error {
-	if p == nil || !p.within || next == nil || !p.budget.spent(c) {
-		return nil
-	}
-	p.from = bytes.Clone(next)
-	return errPartEnds
-}
-
-// bucketTree looks through the tree of a bucket, or a part of it.
-func (c *check) bucketTree(name []byte, root uint64) error {
-	if p := c.part; p != nil {
-		switch bytes.Compare(name, p.bucket) {
-		case -1:
-			return nil
-		case 1:
-			p.bucket, p.from = bytes.Clone(name), nil
-		}
-		p.within = true
-		defer func() { p.within = false }()
-	}
-	return c.tree(root, keyRange{}, checkFlags)
-}

@@ -3,6 +3,7 @@ package pagecheck
 import (
 	"bytes"
 	"slices"
+	"time"
 )
 
 // keyRange tells which keys may be on a page: from is the first, of which the page above has a
@@ -167,4 +168,55 @@ func checkFlags(e element) error {
 
 func (c *check) knownBucket(name []byte) bool {
 	return slices.ContainsFunc(c.buckets, func(known []byte) bool { return bytes.Equal(name, known) })
+}
+
+// part is a part of the tree: from a key of a bucket on, until the budget is spent.
+type part struct {
+	bucket, from []byte
+	budget       budget
+	within       bool // a bucket
+}
+
+// passes reports whether pages were looked through before; p may be nil.
+func (p *part) passes(keys keyRange) bool {
+	return p != nil && p.within && keys.before != nil && bytes.Compare(keys.before, p.from) <= 0
+}
+
+// ends returns errPartEnds if the rest of the bucket, from next on, is for another part. One
+// page at least is looked through in each.
+func (p *part) ends(c *check, next []byte) error {
+	if p == nil || !p.within || next == nil || !p.budget.spent(c) {
+		return nil
+	}
+	p.from = bytes.Clone(next)
+	return errPartEnds
+}
+
+// bucketTree looks through the tree of a bucket, or a part of it.
+func (c *check) bucketTree(name []byte, root uint64) error {
+	if p := c.part; p != nil {
+		switch bytes.Compare(name, p.bucket) {
+		case -1:
+			return nil
+		case 1:
+			p.bucket, p.from = bytes.Clone(name), nil
+		}
+		p.within = true
+		defer func() { p.within = false }()
+	}
+	return c.tree(root, keyRange{}, checkFlags)
+}
+
+// budget bounds what is read in one transaction.
+type budget struct {
+	bytes uint64 // when so many have been read, in all
+	until time.Time
+}
+
+func newBudget(c *check, bytes uint64) budget {
+	return budget{c.took + bytes, time.Now().Add(partTime)}
+}
+
+func (b *budget) spent(c *check) bool {
+	return c.took >= b.bytes || time.Now().After(b.until)
 }

@@ -176,24 +176,3 @@ func (s *Series) Rows() [][]string {
 	}
 	return rows
 }
-
-// Thousands writes a number with separators.
-func Thousands(f float64) string {
-	digits := fmt.Sprintf("%.0f", f)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-func micros(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "–"
-	case d < time.Millisecond:
-		return fmt.Sprintf("%d µs", d.Microseconds())
-	case d < 100*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1e3)
-	}
-	return fmt.Sprintf("%d ms", d.Milliseconds())
-}

@@ -3,11 +3,9 @@ package bench
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"time"
 )
 
@@ -137,67 +135,4 @@ func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *rec
 	shared := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, last: cfg.Last,
 		operation: next, prefix: cfg.Prefix, record: rec}
 	return connectAndDrive(ctx, t, d, cfg.Goroutines, shared.clients(cfg.Clients))
-}
-
-// connectAndDrive connects clients and drives them until all are idle.
-func connectAndDrive(ctx context.Context, t *Target, d dialect, goroutines bool, clients []*client) error {
-	conns := make([]net.Conn, 0, len(clients))
-	defer func() {
-		for _, c := range conns {
-			c.Close()
-		}
-	}()
-	for i := range clients {
-		conn, err := connect(ctx, t, d, t.Addrs[i%len(t.Addrs)])
-		if err != nil {
-			return fmt.Errorf("%s: %w", t.Name, err)
-		}
-		conns = append(conns, conn)
-	}
-	if goroutines || t.TLS {
-		return driveGoroutines(ctx, clients, conns)
-	}
-	return drive(ctx, clients, conns)
-}
-
-// connect opens a connection and says hello on it.
-func connect(ctx context.Context, t *Target, d dialect, addr string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
-	dial := dialer.DialContext
-	if t.TLS {
-		dial = (&tls.Dialer{NetDialer: dialer}).DialContext
-	}
-	conn, err := dial(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	hello, owed := d.hello(nil)
-	if owed == 0 {
-		return conn, nil
-	}
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
-	if _, err := conn.Write(hello); err != nil {
-		conn.Close()
-		return nil, err
-	}
-	var in, buf []byte = nil, make([]byte, 4096)
-	for owed > 0 {
-		n, err := conn.Read(buf)
-		if in = append(in, buf[:n]...); err != nil {
-			conn.Close()
-			return nil, err
-		}
-		for owed > 0 {
-			n, err := d.answer(in)
-			if err != nil {
-				conn.Close()
-				return nil, err
-			}
-			if n == 0 {
-				break
-			}
-			in, owed = in[n:], owed-1
-		}
-	}
-	return conn, conn.SetDeadline(time.Time{})
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
@@ -17,26 +16,6 @@ type Trial struct {
 	Name string
 	Help string
 	run  func(ctx context.Context, s *Setup) (*Findings, error)
-}
-
-// Trials lists them.
-func Trials() []Trial {
-	return []Trial{
-		{"growth", "append --messages messages: does it become slower, and what does it cost? --restart: and a node " +
-			"that restarts or is replaced", growth},
-		{"shapes", "many short sessions against few long ones; listing and deleting them all while others append",
-			shapes},
-		{"ttl", "many sessions that expire within --window, while others append", expiry},
-	}
-}
-
-// FindTrial returns the trial of a name.
-func FindTrial(name string) (Trial, bool) {
-	i := slices.IndexFunc(Trials(), func(t Trial) bool { return t.Name == name })
-	if i < 0 {
-		return Trial{}, false
-	}
-	return Trials()[i], true
 }
 
 // Setup says how one trial is held.
@@ -158,14 +137,6 @@ func atLeast(goal string, wanted, measured float64) Verdict {
 // atMost is a goal for a figure that is 0 if it could not be measured.
 func atMost(goal string, wanted, measured float64) Verdict {
 	return Verdict{Goal: goal, Wanted: wanted, Measured: measured, Met: measured > 0 && measured <= wanted}
-}
-
-// ratio returns a/b, 0 if b is.
-func ratio[N ~int64 | ~uint64 | ~float64](a, b N) float64 {
-	if b == 0 {
-		return 0
-	}
-	return float64(a) / float64(b)
 }
 
 // Latency is how long the appends of others took.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -312,5 +314,26 @@ func optional[T any](c *coder, v **T, each func(*T)) {
 	list(c, &s, each)
 	if c.mode == decoding && len(s) > 0 {
 		*v = &s[0]
+	}
+}
+
+// stringMap codes a map as a list of pairs in key order, so that equal maps
+// have equal bytes.
+func (c *coder) stringMap(v *map[string]string) {
+	type pair struct{ k, v string }
+	var pairs []pair
+	for _, k := range slices.Sorted(maps.Keys(*v)) {
+		pairs = append(pairs, pair{k, (*v)[k]})
+	}
+	list(c, &pairs, func(p *pair) {
+		c.string(&p.k)
+		c.string(&p.v)
+	})
+	if c.mode != decoding || len(pairs) == 0 {
+		return
+	}
+	*v = make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		(*v)[p.k] = p.v
 	}
 }

@@ -217,3 +217,23 @@ func DecodeQuery(b []byte) (turn.Query, error) {
 	}
 	return v.(turn.Query), nil
 }
+
+// EncodeOpLevel is EncodeOp, and returns the level that a cluster needs to take op.
+func EncodeOpLevel(op turn.Op) ([]byte, turn.ClusterLevel, error) {
+	return encodeLevel(nil, &kinded{kinds: &opKinds, value: op})
+}
+
+// EncodeQueryLevel is EncodeQuery, and returns the level that a cluster needs to take q.
+func EncodeQueryLevel(q turn.Query) ([]byte, turn.ClusterLevel, error) {
+	return encodeLevel(nil, &kinded{kinds: &queryKinds, value: q})
+}
+
+// DecodeOpLevel is DecodeOp, and returns the level that a cluster needs to take the
+// operation.
+func DecodeOpLevel(b []byte) (turn.Op, turn.ClusterLevel, error) {
+	v, level, err := decodeKinded(&opKinds, b)
+	if err != nil {
+		return nil, 0, err
+	}
+	return v.(turn.Op), level, nil
+}

@@ -1,9 +1,6 @@
 package codec
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -86,27 +83,6 @@ func (e *opError) fields(c *coder) {
 	}
 }
 
-// stringMap codes a map as a list of pairs in key order, so that equal maps
-// have equal bytes.
-func (c *coder) stringMap(v *map[string]string) {
-	type pair struct{ k, v string }
-	var pairs []pair
-	for _, k := range slices.Sorted(maps.Keys(*v)) {
-		pairs = append(pairs, pair{k, (*v)[k]})
-	}
-	list(c, &pairs, func(p *pair) {
-		c.string(&p.k)
-		c.string(&p.v)
-	})
-	if c.mode != decoding || len(pairs) == 0 {
-		return
-	}
-	*v = make(map[string]string, len(pairs))
-	for _, p := range pairs {
-		(*v)[p.k] = p.v
-	}
-}
-
 // EncodeResult returns the wire form of r.
 func EncodeResult(r *turn.Result) ([]byte, error) { return encode(nil, (*result)(r)) }
 
@@ -127,3 +103,8 @@ func DecodeError(b []byte) (*turn.Error, error) {
 	}
 	return e, nil
 }
+
+// stepResult is the answer of a step, which has no steps of its own.
+type stepResult turn.Result
+
+func (r *stepResult) fields(c *coder) { c.answer((*turn.Result)(r)) }

@@ -38,11 +38,6 @@ func (c *coder) step(s *turn.Step) {
 	}
 }
 
-// stepResult is the answer of a step, which has no steps of its own.
-type stepResult turn.Result
-
-func (r *stepResult) fields(c *coder) { c.answer((*turn.Result)(r)) }
-
 func (c *coder) outcome(o *turn.Outcome) {
 	c.nested(c.mode, (*stepResult)(&o.Result))
 	optional(c, &o.Err, func(e *turn.Error) { c.nested(c.mode, (*opError)(e)) })

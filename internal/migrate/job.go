@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -81,68 +80,6 @@ func (j *Job) Scanned() int64 { return j.scanned.Load() }
 // Elements returns how many elements the job has come across.
 func (j *Job) Elements() int64 { return j.elements.Load() }
 
-// Size returns how many keys the source's database has.
-func (j *Job) Size(ctx context.Context) (n int64, err error) {
-	err = j.persist(ctx, func() (err error) {
-		n, err = j.source.DBSize(ctx).Result()
-		return err
-	})
-	return n, j.place(j.cfg.Source, err)
-}
-
-// Copy moves every key. An error means that it did not get to the end; it can be
-// begun again. Keys that could not be moved are no error: they are in the report.
-func (j *Job) Copy(ctx context.Context) error {
-	return j.each(ctx, j.source, j.cfg.Match, j.copyBatch)
-}
-
-// Verify compares every key of the source with the target, and, of the keys that
-// Copy or Verify have seen, finds those that the source no longer has.
-func (j *Job) Verify(ctx context.Context) error {
-	if err := j.each(ctx, j.source, j.cfg.Match, j.verifyBatch); err != nil {
-		return err
-	}
-	return j.each(ctx, j.target, GlobLiteral(j.cfg.AddPrefix)+"*", j.findGone)
-}
-
-// each calls f, from several goroutines, with all keys that match.
-func (j *Job) each(ctx context.Context, c *redis.Client, match string, f func(context.Context, []string) error) error {
-	j.scanned.Store(0)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(j.cfg.Workers + 1)
-	group.Go(func() error {
-		restarts := 0
-		for cursor := uint64(0); ; {
-			var keys []string
-			err := j.persist(ctx, func() (err error) {
-				var next uint64
-				if keys, next, err = c.Scan(ctx, cursor, match, 100).Result(); err == nil {
-					cursor = next
-				}
-				return err
-			})
-			if err != nil && ofKey(err) && restarts < 10 { // turnlog, where another node does not know the cursor
-				restarts++
-				cursor = 0
-				continue
-			}
-			if err != nil {
-				return fmt.Errorf("SCAN: %w", err)
-			}
-			for batch := range slices.Chunk(keys, 100) {
-				group.Go(func() error {
-					j.scanned.Add(int64(len(batch)))
-					return f(ctx, batch)
-				})
-			}
-			if cursor == 0 {
-				return nil
-			}
-		}
-	})
-	return group.Wait()
-}
-
 // targetName returns the key's name at the target.
 func (j *Job) targetName(key string) (string, bool) {
 	rest, selected := strings.CutPrefix(key, j.cfg.StripPrefix)
@@ -204,6 +141,28 @@ func (j *Job) describe(ctx context.Context, p pipeliner, key string, usage bool)
 		return err
 	})
 	return s, err
+}
+
+// holds reports whether a key has all elements of a page.
+func (j *Job) holds(ctx context.Context, p pipeliner, k *kind, key string, page []element) (bool, error) {
+	replies, err := j.ask(ctx, p, [][]any{k.find(key, page)})
+	if err != nil {
+		return false, err
+	}
+	found, ok := replies[0].([]any)
+	if !ok && k.findOne != nil { // SMISMEMBER and ZMSCORE came with Redis 6.2
+		commands := make([][]any, len(page))
+		for i, e := range page {
+			commands[i] = k.findOne(key, e)
+		}
+		found, err = j.ask(ctx, p, commands)
+	}
+	for i, e := range page {
+		if err != nil || i >= len(found) || !k.confirms(found[i], e) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (j *Job) place(p Place, err error) error {

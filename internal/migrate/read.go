@@ -261,28 +261,6 @@ func (k *kind) equal(a, b []element) bool {
 	return slices.EqualFunc(a, b, func(x, y element) bool { return slices.Equal(x, y) })
 }
 
-// holds reports whether a key has all elements of a page.
-func (j *Job) holds(ctx context.Context, p pipeliner, k *kind, key string, page []element) (bool, error) {
-	replies, err := j.ask(ctx, p, [][]any{k.find(key, page)})
-	if err != nil {
-		return false, err
-	}
-	found, ok := replies[0].([]any)
-	if !ok && k.findOne != nil { // SMISMEMBER and ZMSCORE came with Redis 6.2
-		commands := make([][]any, len(page))
-		for i, e := range page {
-			commands[i] = k.findOne(key, e)
-		}
-		found, err = j.ask(ctx, p, commands)
-	}
-	for i, e := range page {
-		if err != nil || i >= len(found) || !k.confirms(found[i], e) {
-			return false, err
-		}
-	}
-	return true, nil
-}
-
 // confirms reports whether a reply to find says that an element is there.
 func (k *kind) confirms(reply any, e element) bool {
 	switch reply := reply.(type) {

@@ -73,6 +73,12 @@ func (n *Network) SetPeers(addrs map[string]string) {
 	}
 }
 
+func (n *Network) startLocked(l *link) {
+	ctx, cancel := context.WithCancel(n.running)
+	l.stop = cancel
+	n.wg.Go(func() { l.run(ctx) })
+}
+
 // peerAt returns the id of the peer at an address; empty: there is none.
 func (n *Network) peerAt(addr string) string {
 	n.mu.Lock()
@@ -83,12 +89,6 @@ func (n *Network) peerAt(addr string) string {
 		}
 	}
 	return ""
-}
-
-func (n *Network) startLocked(l *link) {
-	ctx, cancel := context.WithCancel(n.running)
-	l.stop = cancel
-	n.wg.Go(func() { l.run(ctx) })
 }
 
 // Send sends a request to peer id and returns at once. Requests that one

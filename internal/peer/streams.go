@@ -60,16 +60,6 @@ func (s openStream) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// begin hands a stream over when Config.Begin lets it.
-func (n *Network) begin(ctx context.Context, c net.Conn, m Meeting) {
-	if err := n.cfg.Begin(ctx, m); err != nil {
-		n.logRefusal("node", m.Remote.NodeID, "reason", err)
-		_ = c.Close()
-		return
-	}
-	n.streams.hand(c)
-}
-
 // hand waits until the stream is accepted, or never will be.
 func (s *Streams) hand(c net.Conn) {
 	select {

@@ -74,13 +74,6 @@ func (h *HighWater) set(l Loss) error {
 	return nil
 }
 
-// show publishes mark and peak. The caller holds mu, or is the only one yet.
-func (h *HighWater) show() {
-	mark, peak := h.mark, h.peak
-	h.shown.Store(&mark)
-	h.furthest.Store(&peak)
-}
-
 // advisory returns an error of the file, unless the disk is full: an older mark than the log
 // has is a lower bound, as after a power cut.
 func (h *HighWater) advisory(err error) error {

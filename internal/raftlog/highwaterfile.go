@@ -164,3 +164,10 @@ func (h *HighWater) write() error {
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// show publishes mark and peak. The caller holds mu, or is the only one yet.
+func (h *HighWater) show() {
+	mark, peak := h.mark, h.peak
+	h.shown.Store(&mark)
+	h.furthest.Store(&peak)
+}

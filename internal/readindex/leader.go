@@ -6,25 +6,6 @@ import (
 	"time"
 )
 
-// Cluster is what a node knows of its cluster.
-type Cluster interface {
-	// Leader returns the leader's id, empty if none is known, and a channel that is closed when
-	// that, or what Serving returns, may have changed.
-	Leader() (id string, changed <-chan struct{})
-	// Serving returns the term in which this node leads and has applied an entry, else 0, and the
-	// channel of Leader.
-	Serving() (term uint64, changed <-chan struct{})
-	// Raft returns whether this node leads, and the term that it is in. If it leads, the commit
-	// index is one of that term.
-	Raft() (leads bool, term, commit uint64)
-	// Voters returns the voters of the latest configuration: the others, and whether this node is one.
-	Voters() (others []string, self bool)
-	// Others returns the other members of the latest configuration.
-	Others() []string
-	// Alone reports whether this node is the only member.
-	Alone() bool
-}
-
 // leaderIndexes gives out read indexes on the leader.
 //
 // A round serves all reads that asked before it began:

@@ -14,30 +14,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// State is a node's state machine.
-type State interface {
-	Query(q turn.Query) (turn.Result, error)
-	// Applied returns the last entry that was applied.
-	Applied() (index, term uint64)
-	WaitApplied(ctx context.Context, index uint64) error
-	// Damage returns what damage there is, and whether it has halted the machine.
-	Damage() (found error, halted bool)
-}
-
-// Peers are the other nodes.
-type Peers interface {
-	// Confirm asks a voter a leader's question, and calls answered, once and from any goroutine,
-	// with what the function Confirm returned there. It does not block.
-	Confirm(id string, question []byte, answered func(answer []byte, err error))
-	// ReadIndex returns a read index of the leader's: see Reader.LeaderIndex.
-	ReadIndex(ctx context.Context, leader string) (uint64, error)
-	// Query has the leader answer a query: see Reader.Answer. again: that node cannot, another may.
-	Query(ctx context.Context, leader string, encoded []byte) (r turn.Result, again bool, err error)
-	// QueryMember has a member answer a query of the leader's: see Reader.AnswerMember. answered is
-	// false if it cannot tell, as one of an older version.
-	QueryMember(ctx context.Context, id string, encoded []byte) (r turn.Result, answered bool, err error)
-}
-
 // ErrNotLeader is why a node does not answer as the leader: another node is to be asked.
 var ErrNotLeader = errors.New("readindex: the node does not lead, or is about to lead no more")
 

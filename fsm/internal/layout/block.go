@@ -42,24 +42,6 @@ const (
 	knownFlags = flagHead | flagDead | flagRev | flagEdited
 )
 
-// BlockKeySize is the length of a block's key, in bytes.
-const BlockKeySize = 16
-
-// BlockKey returns the key of a block of an incarnation that begins at seq.
-func BlockKey(inc, seq uint64) []byte {
-	return AppendBlockKey(make([]byte, 0, BlockKeySize), inc, seq)
-}
-
-// AppendBlockKey appends BlockKey.
-func AppendBlockKey(b []byte, inc, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, inc), seq)
-}
-
-// SplitBlockKey returns what a block's key is made of.
-func SplitBlockKey(k []byte) (inc, seq uint64) {
-	return binary.BigEndian.Uint64(k), binary.BigEndian.Uint64(k[8:])
-}
-
 // EncodeBlock returns the value for records, of which there is at least one,
 // under a key that names first, in the memory of buf if that suffices. first may
 // lie below the first record's seq: a block whose first records are gone keeps its

@@ -89,3 +89,21 @@ func SeqOfBlock(k []byte) uint64 {
 	_, seq := SplitBlockKey(k)
 	return seq
 }
+
+// SplitBlockKey returns what a block's key is made of.
+func SplitBlockKey(k []byte) (inc, seq uint64) {
+	return binary.BigEndian.Uint64(k), binary.BigEndian.Uint64(k[8:])
+}
+
+// BlockKeySize is the length of a block's key, in bytes.
+const BlockKeySize = 16
+
+// BlockKey returns the key of a block of an incarnation that begins at seq.
+func BlockKey(inc, seq uint64) []byte {
+	return AppendBlockKey(make([]byte, 0, BlockKeySize), inc, seq)
+}
+
+// AppendBlockKey appends BlockKey.
+func AppendBlockKey(b []byte, inc, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, inc), seq)
+}

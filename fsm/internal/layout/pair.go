@@ -6,23 +6,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Dumped returns a value of the store as dumps hold it, without its seal unless it is of
-// an element; blocks are another matter.
-func Dumped(bucket, key, stored []byte) ([]byte, error) {
-	switch string(bucket) {
-	case string(BucketElements):
-		return stored, nil
-	case string(BucketHeads):
-		return Unseal(key, stored, "session")
-	case string(BucketMeta):
-		if string(key) == string(KeyState) {
-			return Unseal(key, stored, "state description")
-		}
-		return Unseal(key, stored, "tag window")
-	}
-	return Unseal(key, stored, "index entry")
-}
-
 // CheckDumped holds a pair of a dump against the checksum that it brings along from the
 // store. Elements and blocks have one; that of other pairs was removed by Dumped, which
 // verified it, and is made again by Restored. Of those it verifies that this version can read

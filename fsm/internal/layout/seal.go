@@ -70,3 +70,20 @@ func CheckElement(key, stored []byte) error {
 	_, err := Unseal(key, stored, "element")
 	return err
 }
+
+// Dumped returns a value of the store as dumps hold it, without its seal unless it is of
+// an element; blocks are another matter.
+func Dumped(bucket, key, stored []byte) ([]byte, error) {
+	switch string(bucket) {
+	case string(BucketElements):
+		return stored, nil
+	case string(BucketHeads):
+		return Unseal(key, stored, "session")
+	case string(BucketMeta):
+		if string(key) == string(KeyState) {
+			return Unseal(key, stored, "state description")
+		}
+		return Unseal(key, stored, "tag window")
+	}
+	return Unseal(key, stored, "index entry")
+}

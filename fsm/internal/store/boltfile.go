@@ -180,3 +180,12 @@ func loadNamespaces(tx *bbolt.Tx) (map[string]*layout.Namespace, error) {
 	})
 	return all, err
 }
+
+// removeUnfinished removes what a restore left that a crash ended.
+func removeUnfinished(disk Disk, dir string) error {
+	err := disk.Remove(filepath.Join(dir, restoreName))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove an unfinished restore: %w", err)
+	}
+	return nil
+}

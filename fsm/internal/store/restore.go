@@ -2,9 +2,7 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -18,15 +16,6 @@ const restoreName = "state.db.restore"
 
 // restoreBatch is how many bytes of pairs go into one transaction.
 const restoreBatch = 32 << 20
-
-// removeUnfinished removes what a restore left that a crash ended.
-func removeUnfinished(disk Disk, dir string) error {
-	err := disk.Remove(filepath.Join(dir, restoreName))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("remove an unfinished restore: %w", err)
-	}
-	return nil
-}
 
 // Build makes a state out of a dump, beside the one that the store has: its blocks are in the
 // same files, but until they are committed, the store knows nothing of them. It is put into the

@@ -102,15 +102,6 @@ func (u *Update) Bucket(name []byte) *Bucket {
 	return b
 }
 
-// pairs is a bucket in a transaction that changes it.
-type pairs interface {
-	Get(key []byte) []byte
-	Cursor() *bbolt.Cursor
-	ForEach(fn func(k, v []byte) error) error
-	Put(key, value []byte) error
-	Delete(key []byte) error
-}
-
 // Bucket is a bucket in an Update.
 type Bucket struct {
 	update *Update

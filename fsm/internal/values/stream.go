@@ -87,21 +87,6 @@ func nextEntryID(o *turn.AddEntry, last turn.EntryID, clock int64) (turn.EntryID
 	return id, nil
 }
 
-// takeEntries removes those entries of an owned head that are there.
-func (v ops) takeEntries(h *memtable.Head, e *memtable.Elements, names []string) (removed uint64, err error) {
-	for _, name := range names {
-		old, had, err := e.Get(name)
-		if err != nil {
-			return removed, err
-		}
-		if had {
-			v.take(h, name, old)
-			removed++
-		}
-	}
-	return removed, nil
-}
-
 func (v ops) trimEntries(o *turn.TrimEntries, r *turn.Result) error {
 	return v.reduceStream(o.Key, r, func(h *memtable.Head) (uint64, error) { return v.trimStream(h, &o.Trim) })
 }

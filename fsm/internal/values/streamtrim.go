@@ -116,3 +116,18 @@ func (v ops) raiseFloor(h *memtable.Head, id turn.EntryID) {
 	h.Front = h.StreamFront()
 	v.DropBelow(h, h.Front)
 }
+
+// takeEntries removes those entries of an owned head that are there.
+func (v ops) takeEntries(h *memtable.Head, e *memtable.Elements, names []string) (removed uint64, err error) {
+	for _, name := range names {
+		old, had, err := e.Get(name)
+		if err != nil {
+			return removed, err
+		}
+		if had {
+			v.take(h, name, old)
+			removed++
+		}
+	}
+	return removed, nil
+}

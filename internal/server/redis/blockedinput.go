@@ -85,6 +85,3 @@ func (c *conn) awaitEnd() error {
 	}
 	return io.EOF
 }
-
-// unread reports whether input was received that has not been read as requests.
-func (c *conn) unread() bool { return c.in.Buffered() > 0 || len(c.kept.buf) > 0 }

@@ -254,13 +254,6 @@ func (f killFilter) match(c *conn) bool {
 		(f.addr == "" || f.addr == c.wire.remote().String()) && (f.laddr == "" || f.laddr == c.wire.local().String())
 }
 
-// userName is whose the connection is, as others may ask.
-func (c *conn) userName() string {
-	c.info.mu.Lock()
-	defer c.info.mu.Unlock()
-	return c.info.user
-}
-
 func clientReply(c *conn, args [][]byte) command.Action {
 	switch {
 	case command.Is(args[2], "ON"):

@@ -3,14 +3,12 @@ package redis
 import (
 	"container/list"
 	"context"
-	"net"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
-	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -77,52 +75,6 @@ type publicInfo struct {
 	channels, patterns int
 }
 
-// newConn returns a connection of one of those users, or of a client that needs to be none: nil.
-func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
-	now := s.cfg.Now()
-	c := &conn{srv: s, id: s.nextID.Add(1), namespace: turn.DefaultNamespace, started: now, proto: 2}
-	c.wire.srv, c.wire.nc = s, nc
-	c.who.all = users
-	c.order.reading = make(chan struct{}, maxReads)
-	c.gone, c.hangUp = context.WithCancelCause(s.work)
-	c.memory = s.openAccount(nc, users)
-	c.tx.memory = c.memory
-	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
-	c.block.changed.L = &c.block.mu
-	c.kept.budget, c.kept.max = c.memory, s.cfg.PipelineBytes
-	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
-	c.info.proto, c.info.active, c.info.user = 2, now, defaultUser
-	c.logOut()
-	c.pacing = newPacing(nc)
-	return c
-}
-
-// serve reads and starts requests until the input ends, then waits until all of
-// them are answered.
-func (c *conn) serve() {
-	for more := c.wire.shakeHands(c.gone) == nil; more; {
-		more = c.next()
-	}
-	c.hangUp(command.ErrLeft)
-	c.unsubscribeAll()
-	c.stopTails()
-	c.replies.close()
-	c.wire.close()
-	c.in.Close()
-	c.kept.drop()
-	c.memory.Give(c.memory.taken)
-	c.srv.shares.release(c.memory.share)
-	c.unknow()
-}
-
-// vanish takes the connection out of CLIENT LIST: once the client has the answer to its
-// last request, the connection is not listed any more, as in Redis.
-func (c *conn) vanish() {
-	c.info.mu.Lock()
-	c.info.ending = true
-	c.info.mu.Unlock()
-}
-
 // isEnding reports whether the last request was handled.
 func (c *conn) isEnding() bool {
 	c.info.mu.Lock()
@@ -150,5 +102,23 @@ func (c *conn) enter(ns string) {
 	}
 	c.info.mu.Lock()
 	c.info.db = db
+	c.info.mu.Unlock()
+}
+
+// userName is whose the connection is, as others may ask.
+func (c *conn) userName() string {
+	c.info.mu.Lock()
+	defer c.info.mu.Unlock()
+	return c.info.user
+}
+
+// unread reports whether input was received that has not been read as requests.
+func (c *conn) unread() bool { return c.in.Buffered() > 0 || len(c.kept.buf) > 0 }
+
+// vanish takes the connection out of CLIENT LIST: once the client has the answer to its
+// last request, the connection is not listed any more, as in Redis.
+func (c *conn) vanish() {
+	c.info.mu.Lock()
+	c.info.ending = true
 	c.info.mu.Unlock()
 }

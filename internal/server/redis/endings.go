@@ -23,5 +23,5 @@ func (e *ending) log(w *wire, level slog.Level, reason string, attrs ...any) {
 		return
 	}
 	w.srv.log.Log(context.Background(), level, "redis: closing connection "+reason,
-		append(attrs, "client", w.remote(), "times", count)...)
+		append(attrs, "client", w.nc.RemoteAddr(), "times", count)...)
 }

@@ -1,6 +1,9 @@
 package redis
 
-import "github.com/turnlog/turnlog/internal/server/redis/command"
+import (
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/turn"
+)
 
 // Redis's own texts about connections, which clients compare.
 const (
@@ -17,3 +20,7 @@ const (
 		"the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol " +
 		"version at the same time"
 )
+
+func tooLarge(format string, args ...any) command.Error {
+	return command.Error(command.ErrorText(turn.Errorf(turn.TooLarge, format, args...), false))
+}

@@ -7,8 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/turnlog/turnlog/internal/hangup"
-	"github.com/turnlog/turnlog/internal/resp"
-	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -92,25 +90,4 @@ func (c *conn) inlines(keys []turn.Key) bool {
 		return false
 	}
 	return c.pacing.single()
-}
-
-func (c *conn) writeNow(a *command.Write) started {
-	p := c.srv.engine.Submit(c.srv.work, a.Op)
-	r, err := p.Wait()
-	c.order.noteWrite(r.Index)
-	c.order.doubts.note(p)
-	c.pacing.served()
-	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
-}
-
-func (c *conn) readNow(a *command.Read) started {
-	r, _, err := c.srv.backend.Ask(c.srv.work, a)
-	c.pacing.served()
-	return known(r, err)
-}
-
-func (c *conn) workNow(a *command.Work) started {
-	r, err := a.Run(c.srv.work)
-	c.pacing.served()
-	return known(r, err)
 }

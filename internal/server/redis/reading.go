@@ -51,3 +51,11 @@ func (r *reading) newest(s *Server) (index uint64) {
 	}
 	return index
 }
+
+// await waits for something in flight, or for the end of all work.
+func (s *Server) await(done <-chan struct{}) {
+	select {
+	case <-done:
+	case <-s.work.Done():
+	}
+}

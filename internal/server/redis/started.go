@@ -83,6 +83,27 @@ func (c *conn) work(a *command.Work) started {
 	return c.launch(task{keys: a.Keys, bulky: a.Bulky, linearizable: a.Linearizable, run: unseen(a.Run)})
 }
 
+func (c *conn) writeNow(a *command.Write) started {
+	p := c.srv.engine.Submit(c.srv.work, a.Op)
+	r, err := p.Wait()
+	c.order.noteWrite(r.Index)
+	c.order.doubts.note(p)
+	c.pacing.served()
+	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
+}
+
+func (c *conn) readNow(a *command.Read) started {
+	r, _, err := c.srv.backend.Ask(c.srv.work, a)
+	c.pacing.served()
+	return known(r, err)
+}
+
+func (c *conn) workNow(a *command.Work) started {
+	r, err := a.Run(c.srv.work)
+	c.pacing.served()
+	return known(r, err)
+}
+
 // unseen adds to run that it is not known what states answered.
 func unseen(run func(context.Context) (command.Reply, error)) func(context.Context) (command.Reply,
 	command.States, error) {
@@ -150,11 +171,3 @@ func (c *conn) await(done <-chan struct{}) {
 
 // awaitBarrier waits until what everything must wait for has ended.
 func (c *conn) awaitBarrier() { c.await(c.order.barrier) }
-
-// await waits for something in flight, or for the end of all work.
-func (s *Server) await(done <-chan struct{}) {
-	select {
-	case <-done:
-	case <-s.work.Done():
-	}
-}

@@ -210,3 +210,14 @@ func (c *conn) cut() {
 	c.stop()
 	c.wire.nc.SetWriteDeadline(past)
 }
+
+// socket returns what is under TLS, if it is that.
+func socket(nc net.Conn) net.Conn {
+	for {
+		wrapped, ok := nc.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nc
+		}
+		nc = wrapped.NetConn()
+	}
+}

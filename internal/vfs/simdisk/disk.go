@@ -229,3 +229,17 @@ func (d *Disk) used() (sectors int64) {
 	}
 	return sectors
 }
+
+// begin tells the observer of an operation and asks for a fault.
+func (d *Disk) begin(op Op) error {
+	d.mu.Lock()
+	observe, fault := d.observe, d.fault
+	d.mu.Unlock()
+	if observe != nil {
+		observe(op)
+	}
+	if fault == nil {
+		return nil
+	}
+	return fault(op)
+}

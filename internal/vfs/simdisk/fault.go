@@ -86,20 +86,6 @@ func (d *Disk) LieAboutSync(lie bool) {
 	d.lying = lie
 }
 
-// begin tells the observer of an operation and asks for a fault.
-func (d *Disk) begin(op Op) error {
-	d.mu.Lock()
-	observe, fault := d.observe, d.fault
-	d.mu.Unlock()
-	if observe != nil {
-		observe(op)
-	}
-	if fault == nil {
-		return nil
-	}
-	return fault(op)
-}
-
 // lookup finds a file by name. The caller holds mu.
 func (d *Disk) lookup(name string) (*inode, error) {
 	f, base, err := d.folderOf(name)

@@ -119,6 +119,12 @@ func NullArray() Reply { return (*resp.Writer).NullArray }
 
 func counted(w *resp.Writer, n uint64) { w.Int(int64(n)) }
 
+func sayRemoved(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }
+
+func sayOK(w *resp.Writer, _ turn.Result) { w.Status("OK") }
+
+func sayNumber(w *resp.Writer, r turn.Result) { w.Int(r.Number) }
+
 // write submits op, which concerns one key.
 func write(k turn.Key, op turn.Op, done func(*resp.Writer, turn.Result)) *Write {
 	return &Write{Op: op, Done: done, Keys: []turn.Key{k}}

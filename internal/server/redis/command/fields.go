@@ -7,8 +7,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func sayRemoved(w *resp.Writer, r turn.Result) { counted(w, r.Removed) }
-
 // hset makes the handler of HSET and HMSET, which differ in the answer.
 func hset(answer func(*resp.Writer, turn.Result)) Handler {
 	return func(req *Request, args [][]byte) Action {
@@ -28,8 +26,6 @@ func (req *Request) fields(args [][]byte) []turn.Field {
 	}
 	return fs
 }
-
-func sayOK(w *resp.Writer, _ turn.Result) { w.Status("OK") }
 
 func hsetnx(req *Request, args [][]byte) Action {
 	k := req.key(args[1])

@@ -8,24 +8,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// watchAll announces changes of any of the keys.
-func (b *Backend) watchAll(keys []turn.Key) (changed chan struct{}, stop func()) {
-	all := make(chan struct{}, 1)
-	done := make(chan struct{})
-	var stops []func()
-	for _, k := range keys {
-		one, stop := b.engine.Watch(k)
-		stops = append(stops, stop)
-		go relay(one, all, done)
-	}
-	return all, func() {
-		close(done)
-		for _, stop := range stops {
-			stop()
-		}
-	}
-}
-
 // blockingPop makes the handler of BLPOP and BRPOP.
 func blockingPop(side turn.Side) Handler {
 	return func(req *Request, args [][]byte) Action {

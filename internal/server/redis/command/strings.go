@@ -216,8 +216,6 @@ func add(sign int64) Handler {
 	}
 }
 
-func sayNumber(w *resp.Writer, r turn.Result) { w.Int(r.Number) }
-
 // mset is one operation, of several steps.
 func mset(req *Request, args [][]byte) Action {
 	if len(args)%2 == 0 {

@@ -1,9 +1,6 @@
 package command
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -57,12 +54,4 @@ func (req *Request) getMeta(k turn.Key) Action {
 			writeMeta(w, s.Metadata)
 		}
 	})
-}
-
-func writeMeta(w *resp.Writer, meta map[string]string) {
-	w.Map(len(meta))
-	for _, k := range slices.Sorted(maps.Keys(meta)) {
-		w.BulkString(k)
-		w.BulkString(meta[k])
-	}
 }

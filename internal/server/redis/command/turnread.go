@@ -13,19 +13,6 @@ import (
 // asks again.
 const maxBlock = 5 * time.Minute
 
-// WriteMessages writes an array of [seq, time, id, payload].
-func WriteMessages(w *resp.Writer, ms []turn.Message) {
-	w.Array(len(ms))
-	for i := range ms {
-		m := &ms[i]
-		w.Array(4)
-		w.Int(int64(m.Seq))
-		w.Int(m.Time)
-		w.BulkString(m.ID)
-		w.Bulk(m.Data)
-	}
-}
-
 // turnRead is TURN.READ key [LAST n | AFTER seq | BEFORE seq] [LIMIT n]
 // [MAXBYTES n] [MAXTOKENS n] [METADATA] [CONSISTENCY LINEARIZABLE|BOUNDED ms|STALE].
 func turnRead(req *Request, args [][]byte) Action {

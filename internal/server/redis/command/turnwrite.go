@@ -7,33 +7,6 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// fields writes a map of names and numbers: name, number, name, number …
-func fields(w *resp.Writer, pairs ...any) {
-	w.Map(len(pairs) / 2)
-	writePairs(w, pairs...)
-}
-
-// writePairs writes the pairs of a map that was begun.
-func writePairs(w *resp.Writer, pairs ...any) {
-	for i := 0; i < len(pairs); i += 2 {
-		w.BulkString(pairs[i].(string))
-		switch v := pairs[i+1].(type) {
-		case uint64:
-			w.Int(int64(v))
-		case int64:
-			w.Int(v)
-		case bool:
-			n := int64(0)
-			if v {
-				n = 1
-			}
-			w.Int(n)
-		case string:
-			w.BulkString(v)
-		}
-	}
-}
-
 // turnAppend is TURN.APPEND key [EXPECT rev] [EXISTING] [PX ms] [SET k v …] [UNSET k …] MSG id payload […].
 func turnAppend(req *Request, args [][]byte) Action {
 	k := req.key(args[1])
@@ -213,8 +186,6 @@ func turnDelete(req *Request, args [][]byte) Action {
 	k := req.key(args[1])
 	return write(k, &turn.Delete{Keys: []turn.Key{k}, Expect: expect}, removal)
 }
-
-func removal(w *resp.Writer, r turn.Result) { fields(w, "removed", r.Removed, "revision", r.Revision) }
 
 // turnFork is TURN.FORK key to [AT seq] [EXPECT rev].
 func turnFork(req *Request, args [][]byte) Action {

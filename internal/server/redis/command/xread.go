@@ -203,18 +203,3 @@ func (x *streamReader) run(ctx context.Context) (Reply, error) {
 		}
 	}
 }
-
-// relay passes tokens on until done is closed.
-func relay(from <-chan struct{}, to chan<- struct{}, done <-chan struct{}) {
-	for {
-		select {
-		case <-from:
-			select {
-			case to <- struct{}{}:
-			default:
-			}
-		case <-done:
-			return
-		}
-	}
-}

@@ -1,0 +1,49 @@
+package redis
+
+import (
+	"context"
+	"net"
+
+	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// newConn returns a connection of one of those users, or of a client that needs to be none: nil.
+func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
+	now := s.cfg.Now()
+	c := &conn{srv: s, id: s.nextID.Add(1), namespace: turn.DefaultNamespace, started: now, proto: 2}
+	c.wire.srv, c.wire.nc = s, nc
+	c.who.all = users
+	c.order.reading = make(chan struct{}, maxReads)
+	c.gone, c.hangUp = context.WithCancelCause(s.work)
+	c.memory = s.openAccount(nc, users)
+	c.tx.memory = c.memory
+	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
+	c.block.changed.L = &c.block.mu
+	c.kept.budget, c.kept.max = c.memory, s.cfg.PipelineBytes
+	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
+	c.info.proto, c.info.active, c.info.user = 2, now, defaultUser
+	c.logOut()
+	c.pacing = newPacing(nc)
+	return c
+}
+
+// serve reads and starts requests until the input ends, then waits until all of
+// them are answered.
+func (c *conn) serve() {
+	for more := c.wire.shakeHands(c.gone) == nil; more; {
+		more = c.next()
+	}
+	c.hangUp(command.ErrLeft)
+	c.unsubscribeAll()
+	c.stopTails()
+	c.replies.close()
+	c.wire.close()
+	c.in.Close()
+	c.kept.drop()
+	c.memory.Give(c.memory.taken)
+	c.srv.shares.release(c.memory.share)
+	c.unknow()
+}
