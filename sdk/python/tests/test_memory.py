@@ -94,7 +94,11 @@ def test_a_turn_id_makes_a_repeated_request_harmless(memory, key):
     assert again.save_context(key, "q", "a", turn_id="request-1").duplicate is True
     with pytest.raises(turnlog.IDReusedError):
         again.save_context(key, "q", "another answer", turn_id="request-1")
-    assert len(memory.load_memory(key)) == 2
+    memory.save_context(key, "x", "y", turn_id="request-10")
+    loaded = memory.load_memory(key)
+    assert len(loaded) == 4
+    assert said(loaded.turn("request-1")) == [("user", "q"), ("assistant", "a")]
+    assert loaded.turn("request") == loaded.turn("") == []
     memory.clear(key)
     assert memory.save_context(key, "q", "a", turn_id="request-1").duplicate is True
     assert memory.load_memory(key) == []

@@ -22,9 +22,18 @@ class Remembered(list[dict[str, Any]]):
 
     Attributes:
         revision: To pass as ``expect`` to a save that depends on what was read.
+        ids: The ids of the messages.
     """
 
     revision: int = 0
+    ids: Sequence[str] = ()
+
+    def turn(self, turn_id: str) -> list[dict[str, Any]]:
+        """Return the messages that were saved under a turn's id; none if it was not, or is not loaded.
+
+        A request that is sent again under its id so gets the answer of the first time.
+        """
+        return [m for m, id_ in zip(self, self.ids, strict=True) if id_.rpartition("/")[0] == turn_id]
 
 
 class Memory:
@@ -149,7 +158,7 @@ class Memory:
         key = self._key(session)
         found = yield from reading.conversation(key, self._last if last is None else last)
         loaded = Remembered(schema.remembered(text(key), m) for m in found.messages)
-        loaded.revision = found.revision
+        loaded.revision, loaded.ids = found.revision, [m.id for m in found.messages]
         return loaded
 
     def _clearing(self, session: Key) -> Steps[Committed]:
