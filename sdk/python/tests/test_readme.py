@@ -17,15 +17,24 @@ def blocks(language):
     return re.findall(rf"```{language}\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
 
 
+def built(directory):
+    """Build the wheel and the sdist."""
+    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(directory), str(PACKAGE)]
+    subprocess.run(build, check=True, capture_output=True)
+    return next(directory.glob("*.whl")), next(directory.glob("*.tar.gz"))
+
+
+def fresh(directory):
+    """Make an environment, and return its Python."""
+    venv.create(directory / "fresh", with_pip=True)
+    return directory / "fresh" / "bin" / "python"
+
+
 @pytest.mark.slow
 def test_a_fresh_environment(cluster, tmp_path):
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(tmp_path), str(PACKAGE)]
-    subprocess.run(build, check=True, capture_output=True)
-    wheel, sdist = next(tmp_path.glob("*.whl")), next(tmp_path.glob("*.tar.gz"))
+    wheel, sdist = built(tmp_path)
     assert wheel.name.startswith("turnlog-") and sdist.name.startswith("turnlog-")
-    fresh = tmp_path / "fresh"
-    venv.create(fresh, with_pip=True)
-    python = fresh / "bin" / "python"
+    python = fresh(tmp_path)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     for line in blocks("sh"):
         words = line.strip().replace("pip install turnlog", f"-m pip install --quiet {wheel}").split()

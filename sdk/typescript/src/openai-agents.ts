@@ -17,6 +17,7 @@ import type { Client } from "./client.js";
 import { TurnlogError, invalid } from "./errors.js";
 import { Known, parse, snapshot, whileConflict } from "./internal/history.js";
 import { canonicalJSON, type JSONValue } from "./internal/json.js";
+import { protocolItem } from "./internal/responses.js";
 import type { Message, NewMessage } from "./message.js";
 import type { Session as TurnlogLog } from "./session.js";
 
@@ -42,7 +43,8 @@ interface Item {
 /**
  * A conversation as a session of turnlog, one message an item. The items of one `addItems` are stored
  * whole and once, or not at all. Transactions are recognised by the ids of their messages, which turnlog
- * keeps for the last 1,024 messages appended to a session.
+ * keeps for the last 1,024 messages appended to a session. Items that an agent in Python has stored come in
+ * the form of this SDK.
  */
 export class TurnlogSession
   implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession
@@ -86,7 +88,7 @@ export class TurnlogSession
   #decode(messages: Message[]): Item[] {
     return messages.flatMap((m) => {
       const { [mark]: _, ...item } = parse<Stored>(this.#log, m);
-      return Object.keys(item).length === 0 ? [] : [{ seq: m.seq, item: revive(item) as AgentInputItem }];
+      return Object.keys(item).length === 0 ? [] : [{ seq: m.seq, item: protocolItem(revive(item) as Stored) }];
     });
   }
 

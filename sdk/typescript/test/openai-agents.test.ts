@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { after, before, test } from "node:test";
 import {
   MemorySession,
@@ -171,4 +173,21 @@ test("mutations by one worker keep what others append", async () => {
   const items = await session.getItems();
   assert.equal(items.length, 23);
   assert.deepEqual(items.slice(0, 3), [user("1"), call("a", '{"n":4}'), call("b", '{"n":4}')]);
+});
+
+test("the conversation of an agent in Python, which tests the other direction with the same file", async () => {
+  interface Pair {
+    python: JSONObject;
+    typescript: JSONObject;
+  }
+  type JSONObject = Record<string, unknown>;
+  const file = resolve(import.meta.dirname, "../../../testdata/openai-agents-items.json");
+  const pairs = JSON.parse(readFileSync(file, "utf8")) as Pair[];
+  await client.session("python").append(pairs.map((pair) => ({ data: JSON.stringify(pair.python) })));
+  const session = new TurnlogSession({ client, sessionId: "python" });
+  const wanted = pairs.map((pair) => pair.typescript);
+  assert.deepEqual(await session.getItems(), wanted);
+  await session.clearSession();
+  await session.addItems(wanted as AgentInputItem[]);
+  assert.deepEqual(await session.getItems(), wanted);
 });

@@ -36,7 +36,7 @@ def conversation(key: bytes, last: int | None = None) -> Steps[Conversation]:
         while pages[-1].more and pages[-1].messages:
             before = pages[-1].messages[0].seq
             page = yield from one(requests.read(key, before=before, limit=PAGE_MESSAGES, max_bytes=PAGE_BYTES))
-            if not _only_grew(newest, page):
+            if not only_grew(newest, page):
                 break
             pages.append(page)
         else:
@@ -44,7 +44,7 @@ def conversation(key: bytes, last: int | None = None) -> Steps[Conversation]:
             return Conversation(messages, newest.revision)
 
 
-def _only_grew(first: History, later: History) -> bool:
+def only_grew(first: History, later: History) -> bool:
     """Whether nothing but appends took place between two reads of a session."""
     return (first.incarnation, first.first_seq, first.last_seq - first.count) == (
         later.incarnation,
