@@ -16,7 +16,7 @@ GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ contract-adapters: build test-deps ## hold LangChain's histories to the contract
 contract-long: test-deps ## the contract suite's own proof: fifty seeds for bad and good stores, turnlog in every way (an hour)
 	TURNLOG_LONG=1 $(GO) test -timeout 2h -v ./contract/...
 	TURNLOG_LONG=1 $(GO) test -timeout 1h -v -run TestVerifyTurnlog ./cmd/turnlog
+
+alerts: build ## try the alert rules in deploy/prometheus with a real Prometheus and real faults (a minute)
+	test/scripts/install-prometheus.sh
+	TURNLOG_REQUIRE_PROMETHEUS=1 TURNLOG_BINARY="$(CURDIR)/bin/turnlog" $(GO) test -count 1 ./test/alerts
 
 flood: ## 12,812 hostile clients of a node with users, without TLS and with it: users wait 250 ms at most, memory is bounded (three minutes, on a machine that does nothing else)
 	TURNLOG_LONG=1 $(GO) test -v -run '^TestFlood$$' ./cmd/turnlog
