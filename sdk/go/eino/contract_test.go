@@ -74,11 +74,11 @@ func (s store) AddIf(ctx context.Context, session, version string, turn ...contr
 }
 
 func (s store) Clear(ctx context.Context, session string) error {
-	return s.memory(eino.Config{}).Write(ctx, session, nil)
+	return outcome(s.memory(eino.Config{}).Write(ctx, session, nil))
 }
 
 func (s store) Delete(ctx context.Context, session string) error {
-	return s.memory(eino.Config{}).Delete(ctx, session)
+	return outcome(s.memory(eino.Config{}).Delete(ctx, session))
 }
 
 // Corrupt makes the newest message one of another program.

@@ -3,6 +3,7 @@ package langchaingo_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/client"
 	"github.com/turnlog/turnlog/client/turnlogtest"
 	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/contract/proxy"
 	"github.com/turnlog/turnlog/sdk/go/langchaingo"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -19,20 +21,37 @@ import (
 type store struct{ *client.Client }
 
 // history returns the history of a session, whose key may be longer than one of turnlog.
-func (s store) history(session string) *langchaingo.History {
-	return langchaingo.NewHistory(s.Client, session, langchaingo.Config{})
+func (s store) history(session string, cfg langchaingo.Config) *langchaingo.History {
+	return langchaingo.NewHistory(s.Client, session, cfg)
 }
 
 func (s store) Add(ctx context.Context, session string, messages ...contract.Message) error {
+	return add(ctx, s.history(session, langchaingo.Config{}), messages)
+}
+
+func add(ctx context.Context, h *langchaingo.History, messages []contract.Message) error {
 	list := make([]llms.ChatMessage, len(messages))
+	ids := make([]string, len(messages))
 	for i, m := range messages {
-		list[i] = chatMessage(m)
+		list[i], ids[i] = chatMessage(m), m.ID
 	}
-	return refusal(s.history(session).AddMessages(ctx, list...))
+	return outcome(h.AddMessages(langchaingo.WithMessageIDs(ctx, ids...), list...))
+}
+
+func (s store) AddTTL(ctx context.Context, session string, ttl time.Duration, turn ...contract.Message) error {
+	return add(ctx, s.history(session, langchaingo.Config{TTL: ttl}), turn)
 }
 
 func (s store) Load(ctx context.Context, session string) ([]contract.Message, error) {
-	list, err := s.history(session).Messages(ctx)
+	return load(ctx, s.history(session, langchaingo.Config{}))
+}
+
+func (s store) LoadLast(ctx context.Context, session string, n int) ([]contract.Message, error) {
+	return load(ctx, s.history(session, langchaingo.Config{Last: n}))
+}
+
+func load(ctx context.Context, h *langchaingo.History) ([]contract.Message, error) {
+	list, err := h.Messages(ctx)
 	messages := make([]contract.Message, len(list))
 	for i, m := range list {
 		messages[i] = contractMessage(m)
@@ -40,13 +59,46 @@ func (s store) Load(ctx context.Context, session string) ([]contract.Message, er
 	return messages, err
 }
 
-func (s store) Clear(ctx context.Context, session string) error { return s.history(session).Clear(ctx) }
+func (s store) LoadVersion(ctx context.Context, session string) ([]contract.Message, string, error) {
+	h := s.history(session, langchaingo.Config{})
+	messages, err := load(ctx, h)
+	revision, _ := h.Revision()
+	return messages, strconv.FormatUint(revision, 10), err
+}
 
-// refusal marks the errors that say that a message can never be stored.
-func refusal(err error) error {
+func (s store) AddIf(ctx context.Context, session, version string, turn ...contract.Message) error {
+	revision, err := strconv.ParseUint(version, 10, 64)
+	if err != nil {
+		return err
+	}
+	h := s.history(session, langchaingo.Config{Conditional: true})
+	h.Expect(revision)
+	return add(ctx, h, turn)
+}
+
+func (s store) Clear(ctx context.Context, session string) error {
+	return outcome(s.history(session, langchaingo.Config{}).Clear(ctx))
+}
+
+// Corrupt makes the newest message one of another program.
+func (s store) Corrupt(ctx context.Context, session string) error {
+	h, err := s.Session(session).Last(ctx, 1)
+	if err != nil {
+		return err
+	}
+	_, err = s.Session(session).Replace(ctx, h.Last, turn.NewMessage{Data: []byte(`{"type":`)})
+	return err
+}
+
+// outcome marks the errors that say that nothing was stored, and why.
+func outcome(err error) error {
 	switch turn.KindOf(err) {
 	case turn.Invalid, turn.TooLarge:
 		return errors.Join(err, contract.ErrRefused)
+	case turn.Conflict, turn.IDReused:
+		return errors.Join(err, contract.ErrConflict)
+	case turn.Internal, turn.Overloaded, turn.Unavailable, turn.ReadOnly:
+		return errors.Join(err, contract.ErrNotApplied)
 	}
 	return err
 }
@@ -84,19 +136,24 @@ func contractMessage(m llms.ChatMessage) contract.Message {
 	return out
 }
 
-// TestContract holds histories on a cluster to what any memory of agents is, while leaders, and all
-// nodes at once, are killed.
+// TestContract holds histories on a cluster to what any memory of agents is, ids and conditions included,
+// while leaders, and all nodes at once, are killed.
 func TestContract(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
 	cluster := turnlogtest.StartCluster(t)
+	open := func(addrs ...string) (contract.Store, error) {
+		c, err := client.New(client.Config{Addrs: addrs, RetryFor: 30 * time.Second})
+		return store{c}, err
+	}
 	suite := contract.Suite{Target: contract.Target{
 		Name:   "langchaingo",
-		Claims: contract.Claims{Linearizable: true},
-		Open: func(context.Context) (contract.Store, error) {
-			c, err := client.New(client.Config{Addrs: cluster.Addrs(), RetryFor: 30 * time.Second})
-			return store{c}, err
+		Claims: contract.Claims{IDs: true, LateIDs: true, Linearizable: true},
+		Open:   func(context.Context) (contract.Store, error) { return open(cluster.Addrs()...) },
+		Line: func(context.Context) (contract.Line, error) {
+			p, err := proxy.New(proxy.Turnlog{}, cluster.Addrs()...)
+			return &line{p, open}, err
 		},
 		Restarts: []contract.Restart{
 			{Kind: contract.CanKillLead, Do: func(ctx context.Context) error { return killLeader(ctx, cluster) }},
@@ -105,6 +162,14 @@ func TestContract(t *testing.T) {
 	}}
 	suite.Run(t)
 }
+
+// line is a way to the cluster that loses requests and answers.
+type line struct {
+	*proxy.Proxy
+	open func(addrs ...string) (contract.Store, error)
+}
+
+func (l *line) Open(context.Context) (contract.Store, error) { return l.open(l.Addr()) }
 
 // killLeader replaces the leader, and lets it come back as a follower.
 func killLeader(ctx context.Context, c *turnlogtest.Cluster) error {

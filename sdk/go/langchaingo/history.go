@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -62,17 +61,6 @@ func (h *History) AddAIMessage(ctx context.Context, text string) error {
 	return h.AddMessages(ctx, llms.AIChatMessage{Content: text})
 }
 
-// turnID is the key of a context's turn id.
-type turnID struct{}
-
-// WithTurnID returns a context in which the messages of one call of History.AddMessages, or of
-// Memory.SaveContext, have ids made from id: when the program makes the same call again, as after a crash,
-// nothing is stored twice. The same id with other messages is turn.IDReused. id has up to 56 bytes; that
-// of a request or a job serves.
-func WithTurnID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, turnID{}, id)
-}
-
 // AddMessages adds the messages of a turn: all of them, next to each other, or none.
 func (h *History) AddMessages(ctx context.Context, messages ...llms.ChatMessage) error {
 	if len(messages) == 0 {
@@ -82,10 +70,8 @@ func (h *History) AddMessages(ctx context.Context, messages ...llms.ChatMessage)
 	if err != nil {
 		return err
 	}
-	if id, ok := ctx.Value(turnID{}).(string); ok {
-		for i := range encoded {
-			encoded[i].ID = id + "/" + strconv.Itoa(i)
-		}
+	if err := identify(ctx, encoded); err != nil {
+		return err
 	}
 	session := h.client.Session(h.key)
 	if h.cfg.TTL > 0 {
@@ -174,6 +160,18 @@ func (h *History) Clear(ctx context.Context) error {
 	h.saw(r.Steps[0].Result.Revision)
 	return nil
 }
+
+// Revision returns the revision of the conversation as this History last read or changed it. A program can
+// send it along, and Expect it in the request that follows.
+func (h *History) Revision() (revision uint64, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.revision, h.known
+}
+
+// Expect makes the next change a turn.Conflict if the conversation has another revision, as if it had been
+// read at that one. It is for a History that is conditional.
+func (h *History) Expect(revision uint64) { h.saw(revision) }
 
 // transaction returns a transaction with the condition of this history, if it has one.
 func (h *History) transaction() *client.Transaction {

@@ -182,7 +182,13 @@ func TestConditional(t *testing.T) {
 	if got := contents(messages(t, b)); !slices.Equal(got, []string{"first", "second"}) {
 		t.Errorf("stored %q", got)
 	}
+	revision, ok := b.Revision()
 	must(t, b.AddUserMessage(t.Context(), "now")) // it has read
+	web := langchaingo.NewHistory(c, "alice", langchaingo.Config{Conditional: true})
+	web.Expect(revision)
+	if err := web.AddUserMessage(t.Context(), "sent along"); !ok || !turn.Is(err, turn.Conflict) {
+		t.Errorf("at an earlier revision: %v", err)
+	}
 }
 
 // TestMemory: a turn is saved whole; the same turn of a program that is started again is stored once.
