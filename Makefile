@@ -141,7 +141,7 @@ sdk-typescript: build ## build the TypeScript package and run its tests against 
 	sdk/typescript/check.sh $(TESTS)
 
 sdk-typescript-short: build ## the same without installing the package into fresh projects (a minute)
-	sdk/typescript/check.sh session failover secure langchain langgraph openai-agents ai-sdk
+	sdk/typescript/check.sh session failover versions secure langchain langgraph openai-agents ai-sdk
 
 sdk-typescript-runtimes: build ## the tests of the client, and of adapters, on Deno and Bun (a minute)
 	sdk/typescript/check.sh --runtimes session failover secure langchain openai-agents ai-sdk
@@ -152,8 +152,8 @@ sdk-go: ## vet and test the adapters for Go's agent frameworks; MODULES=langchai
 sdk-go-short: ## the same without the contract suite (half a minute)
 	@GO="$(GO)" sdk/go/check.sh short $(MODULES)
 
-packages: ## pack the packages for other languages than Go into dist
-	sdk/packages.sh
+packages: ## pack the packages for other languages than Go into dist, and the server for them; TARGETS=linux/amd64 for one platform
+	TARGETS="$(TARGETS)" GO="$(GO)" sdk/packages.sh
 
 redis-tests: build ## run the Redis project's command tests; TESTS=/path/to/a/checkout/of/redis
 	test/scripts/redis-tests.sh "$(TESTS)" $(UNITS)

@@ -3,6 +3,8 @@
 // CHANGELOG.md. The same commit and toolchain give the same bytes, wherever they are built.
 //
 //	go run ./test/release --version v0.1.0 --out dist
+//
+// With --set-version it only writes the version into the files of all packages.
 package main
 
 import (
@@ -23,10 +25,22 @@ func main() {
 	flag.StringVar(&o.version, "version", "dev", "the release's version")
 	flag.StringVar(&o.out, "out", "dist", "directory for the files, which must not exist")
 	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/arm64", "platforms, separated by commas")
+	set := flag.String("set-version", "", "write this version, as 0.1.0, into VERSION and the files of packages")
 	flag.Parse()
 	o.targets = strings.Split(*targets, ",")
-	if err := run(o); err != nil {
+	err := setOrRun(*set, o)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
+}
+
+func setOrRun(version string, o options) error {
+	if version != "" {
+		return setVersion(".", version)
+	}
+	if err := checkVersion(".", o.version); err != nil {
+		return err
+	}
+	return run(o)
 }

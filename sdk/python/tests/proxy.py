@@ -18,6 +18,7 @@ class Proxy:
         self.target = (host, int(port))
         self.lose = None  # (bytes from the client) -> bool: lose the reply to this
         self.hang = False
+        self.request = self.reply = lambda data: data  # what becomes of bytes on their way
         self.lost = threading.Event()
         self._sockets = []
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -44,7 +45,7 @@ class Proxy:
                     if self.hang:
                         continue
                     break
-                sink.sendall(data)
+                sink.sendall(self.request(data) if requests else self.reply(data))
         for s in (source, sink):
             with contextlib.suppress(OSError):
                 s.shutdown(socket.SHUT_RDWR)

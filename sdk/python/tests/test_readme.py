@@ -2,12 +2,17 @@
 
 import os
 import pathlib
+import platform
 import re
+import shutil
 import subprocess
 import sys
 import venv
 
 import pytest
+
+import turnlog
+from cluster import BINARY, free_ports
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 ADDRESSES = "127.0.0.1:7379,127.0.0.1:7389,127.0.0.1:7399"
@@ -18,10 +23,13 @@ def blocks(language):
 
 
 def built(directory):
-    """Build the wheel and the sdist."""
+    """Build the wheel and the sdist, and the server's wheel of the binary under test, which pip finds there."""
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(directory), str(PACKAGE)]
     subprocess.run(build, check=True, capture_output=True)
-    return next(directory.glob("*.whl")), next(directory.glob("*.tar.gz"))
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    pack = [sys.executable, PACKAGE.parent / "server" / "wheel.py", BINARY, f"{sys.platform}/{machine}", directory]
+    subprocess.run(pack, check=True, capture_output=True)
+    return next(directory.glob("turnlog-*.whl")), next(directory.glob("*.tar.gz"))
 
 
 def fresh(directory):
@@ -31,13 +39,37 @@ def fresh(directory):
 
 
 @pytest.mark.slow
+def test_the_server_comes_with_the_package(tmp_path):
+    """`pip install turnlog && turnlog dev`, and a client that stays without the server."""
+    wheel, _ = built(tmp_path)
+    programs = fresh(tmp_path).parent
+    pip = [programs / "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--find-links", tmp_path, wheel], check=True, capture_output=True)
+    free = free_ports(200)
+    base = next(p for p in free if set(range(p, p + 23)) <= set(free))
+    command = [programs / "turnlog", "dev", "--port-base", str(base), "--data-dir", tmp_path / "dev"]
+    with open(tmp_path / "dev.log", "wb") as log:
+        dev = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        with turnlog.Client(f"127.0.0.1:{base}", retry_for=60) as client:
+            assert client.session("first").append("hello").last_seq == 1
+    finally:
+        dev.terminate()
+        assert dev.wait(60) == 0, (tmp_path / "dev.log").read_text()
+    subprocess.run([*pip, "uninstall", "--yes", "turnlog-server"], check=True, capture_output=True)
+    assert shutil.which("turnlog", path=str(programs)) is None
+    subprocess.run([programs / "python", "-c", "import turnlog"], check=True, cwd=tmp_path)
+
+
+@pytest.mark.slow
 def test_a_fresh_environment(cluster, tmp_path):
     wheel, sdist = built(tmp_path)
     assert wheel.name.startswith("turnlog-") and sdist.name.startswith("turnlog-")
     python = fresh(tmp_path)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     for line in blocks("sh"):
-        words = line.strip().replace("pip install turnlog", f"-m pip install --quiet {wheel}").split()
+        install = f"-m pip install --quiet --find-links {tmp_path} {wheel}"
+        words = line.strip().replace("pip install turnlog", install).split()
         subprocess.run([python, *words], check=True, capture_output=True, env=environment)
     for i, code in enumerate(blocks("python")):
         assert ADDRESSES in code

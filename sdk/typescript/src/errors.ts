@@ -107,7 +107,17 @@ export function fromReply(text: string): TurnlogError {
   if ((kinds as readonly string[]).includes(code)) return ofTurnlog(code as ErrorKind, message);
   if (text.startsWith("ERR max number of clients")) return new TurnlogError("UNAVAILABLE", message);
   const kind = redisCodes[code];
-  return kind ? new TurnlogError(kind, message) : new TurnlogError("INVALID", text);
+  if (kind) return new TurnlogError(kind, message);
+  const unknown = /^ERR unknown command '([^']*)'/.exec(text);
+  return new TurnlogError("INVALID", unknown ? older(unknown[1]!) : text);
+}
+
+/** The rest of the server's text would repeat what was sent. */
+function older(command: string): string {
+  return (
+    `the server does not know ${command}, so nothing was changed: it is older than this client ` +
+    "(then upgrade its nodes, or use an older client), or it is no turnlog"
+  );
 }
 
 function ofTurnlog(kind: ErrorKind, message: string): TurnlogError {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
-import { Cluster } from "./cluster.js";
+import { Cluster, binary } from "./cluster.js";
 
 const root = resolve(import.meta.dirname, "../..");
 const dir = mkdtempSync(join(tmpdir(), "turnlog-typescript-package-"));
@@ -19,11 +21,9 @@ const run = (command: string, ...args: string[]): string =>
 
 before(async () => {
   cluster = await Cluster.start(3);
-  const packed = JSON.parse(
-    execFileSync("npm", ["pack", "--json", "--pack-destination", dir], { cwd: root, encoding: "utf8" }),
-  );
+  const packed = run("node", join(root, "pack.mjs"), dir).trim();
   writeFileSync(join(dir, "package.json"), '{ "private": true }');
-  run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", join(dir, packed[0].filename));
+  run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", packed);
 });
 after(async () => {
   await cluster.stop();
@@ -43,6 +43,16 @@ test("the tarball holds what is needed and nothing else", () => {
   assert.ok(!existsSync(join(dir, "node_modules/turnlog/src")));
 });
 
+/** The first of n free ports in a row, below those that the system gives to connections. */
+async function freeRange(n: number): Promise<number> {
+  for (let first = 11000 + 20 * (process.pid % 900); ; first += n) {
+    const servers = Array.from({ length: n }, (_, i) => createServer().listen(first + i, "127.0.0.1"));
+    const free = await Promise.all(servers.map((s) => once(s, "listening"))).catch(() => undefined);
+    await Promise.all(servers.map((s) => new Promise((closed) => s.close(closed))));
+    if (free) return first;
+  }
+}
+
 /** The programs of a document, with the addresses of this cluster. */
 function programs(document: string): string[] {
   const fenced = /^```ts\n(.*?)^```$/gms;
@@ -59,6 +69,37 @@ function commonJS(program: string): string {
   const body = lines.filter((l) => !l.includes("require(")).join("\n");
   return `${lines.filter((l) => l.includes("require(")).join("\n")}\n(async () => {\n${body}\n})();\n`;
 }
+
+test("the server comes with a package for this platform, and the client works without", async () => {
+  const missing = spawnSync("npx", ["--no-install", "turnlog", "--version"], { cwd: dir, encoding: "utf8" });
+  const platform = `@turnlog/server-${process.platform}-${process.arch}`;
+  assert.equal(missing.status, 1);
+  assert.match(missing.stderr, new RegExp(`${platform} is not installed.*npm install ${platform}@`));
+  const target = `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`;
+  const packed = run("node", join(root, "../server/npm.mjs"), binary, target, dir).trim();
+  const { optionalDependencies } = JSON.parse(
+    readFileSync(join(dir, "node_modules/turnlog/package.json"), "utf8"),
+  );
+  assert.ok(basename(packed).endsWith(`-${optionalDependencies[platform]}.tgz`), packed);
+  run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", packed);
+  const program = join(dir, "node_modules/.bin/turnlog");
+  assert.equal(run(program, "--version"), execFileSync(binary, ["--version"], { encoding: "utf8" }));
+  assert.equal(spawnSync(program, ["read", "--nonsense"], { cwd: dir }).status, 2);
+
+  const base = await freeRange(3);
+  const dev = spawn(program, ["dev", "--nodes", "1", "--port-base", String(base)], {
+    cwd: dir,
+    stdio: "ignore",
+  });
+  try {
+    const client = cluster.client({ addrs: [`127.0.0.1:${base}`] });
+    assert.equal((await client.session("first").append({ data: "hello" })).lastSeq, 1);
+  } finally {
+    dev.kill("SIGTERM"); // the package's program passes it on
+    assert.deepEqual(await once(dev, "exit"), [0, null]);
+  }
+  run("npm", "uninstall", "--no-audit", "--no-fund", platform);
+});
 
 test("the frameworks of the adapters are installed beside it", () => {
   const { peerDependencies, devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

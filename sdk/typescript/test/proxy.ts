@@ -6,6 +6,9 @@ export class Proxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #lose: { command: string; times: number } | undefined;
+  /** What becomes of bytes on their way. */
+  request = (data: string): string => data;
+  reply = (data: string): string => data;
   /** How often each command was seen. */
   readonly seen = new Map<string, number>();
 
@@ -48,11 +51,11 @@ export class Proxy {
         this.#lose.times--;
         losing = true;
       }
-      node.write(data);
+      node.write(this.request(data.toString("latin1")), "latin1");
     });
     node.on("data", (data) => {
       if (losing) client.destroy();
-      else client.write(data);
+      else client.write(this.reply(data.toString("latin1")), "latin1");
     });
   }
 

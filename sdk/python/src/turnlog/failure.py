@@ -39,6 +39,8 @@ BY_CLASS: tuple[tuple[type[Exception], type[TurnlogError]], ...] = (
 )
 # What an error of the server says besides its text: numbers, each under its name.
 NUMBERS = re.compile(r"(?:(?:revision|condition|step)=\d+(?: |$))*")
+# The rest of the server's text would repeat what was sent.
+UNKNOWN_COMMAND = re.compile(r"unknown command '([^']*)'")
 TOO_MANY_CLIENTS = "max number of clients reached"
 
 
@@ -55,7 +57,15 @@ def reply_error(error: Exception) -> TurnlogError | None:
     code, _, rest = message.partition(" ")
     if code in KINDS:
         return _numbered(KINDS[code], rest)
-    return errors.InvalidError(message)
+    unknown = UNKNOWN_COMMAND.search(message)
+    return errors.InvalidError(_older(unknown[1]) if unknown else message)
+
+
+def _older(command: str) -> str:
+    return (
+        f"the server does not know {command}, so nothing was changed: it is older than this client "
+        "(then upgrade its nodes, or use an older client), or it is no turnlog"
+    )
 
 
 def _numbered(kind: type[TurnlogError], rest: str) -> TurnlogError:
