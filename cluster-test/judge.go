@@ -31,7 +31,7 @@ func (r *run) finish(ctx context.Context) error {
 	}
 	r.say("checking %d operations", len(h.Operations))
 	opts := lincheck.DefaultOptions()
-	opts.Refusals, opts.Rights = r.refusals(), h.RightsLosses()
+	opts.Refusals, opts.Rights = r.refusals(h), h.RightsLosses()
 	if r.Clocks {
 		opts.ClockSlack = wrongClockSlack
 	}

@@ -1,28 +1,37 @@
 package main
 
 import (
+	"time"
+
 	"github.com/turnlog/turnlog/cluster-test/nemesis"
+	"github.com/turnlog/turnlog/internal/lincheck"
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 	"github.com/turnlog/turnlog/turn"
 )
 
-// refusals returns the codes of errors with which calls may fail under what the
-// scenario does to the cluster. In calm there are none.
-func (s *Scenario) refusals() []string {
-	codes := []string{}
-	allow := func(kinds ...turn.Kind) {
+// refusalsAfter is how long after a fault calls may fail because of it: the disks of other nodes
+// are asked every few seconds, and what a node is not told of is forgotten later.
+const refusalsAfter = 20 * time.Second
+
+// refusals returns the errors with which calls may fail under what was done to the
+// cluster: some whenever there are faults, some because of one fault and about the time of it. In calm there are
+// none.
+func (s *Scenario) refusals(h *history.History) []lincheck.Refusal {
+	allowed := []lincheck.Refusal{}
+	allow := func(from, to int64, kinds ...turn.Kind) {
 		for _, k := range kinds {
-			codes = append(codes, k.String())
+			allowed = append(allowed, lincheck.Refusal{Code: k.String(), From: from, To: to})
 		}
 	}
-	faults, _ := nemesis.ByName(s.Nemesis) // check tells
-	if len(faults) > 0 || s.Drive != nil || s.Alone != nil {
-		allow(turn.Unavailable, turn.Unknown)
+	if len(s.Nemesis) > 0 || s.Drive != nil || s.Alone != nil {
+		allow(0, history.Forever, turn.Unavailable, turn.Unknown)
 	}
-	for _, f := range faults {
-		if f.Disks { // they are slow, and writes pile up, or full
-			allow(turn.Overloaded, turn.ReadOnly)
-			break
-		}
+	kinds := map[string][]turn.Kind{}
+	for _, f := range nemesis.All() {
+		kinds[f.Name] = f.Refuses
 	}
-	return codes
+	for _, m := range h.Faults() {
+		allow(m.Begin, m.End+int64(refusalsAfter), kinds[m.Name]...)
+	}
+	return allowed
 }

@@ -1,6 +1,10 @@
 package mutants
 
-import "github.com/turnlog/turnlog/cluster-test/mutation"
+import (
+	"time"
+
+	"github.com/turnlog/turnlog/cluster-test/mutation"
+)
 
 // answersMutants break what callers are told.
 func answersMutants() []mutation.Mutant {
@@ -16,6 +20,13 @@ func answersMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{Old: "if t.now().Sub(t.resolved) < t.bounds.LeaderWait/2 {",
 				New: "if t.now().Sub(t.resolved) < 0 {"}},
 			Catchers: []mutation.Catcher{{Test: "TestBusyLeaderIsNotSaidToBeNone", Runs: 1}}},
+		{Name: "no-leader-at-once",
+			About: "a node says now and then that there is no leader, without waiting for one",
+			Edits: []mutation.Edit{{Old: "\tif why := n.space.Rejects(op); why != nil {",
+				New: "\tif len(b) > 0 && b[len(b)-1]%8 == 1 {\n\t\treturn n.writes.calls.Failed(unavailable(\"no leader\"))\n\t}\n" +
+					"\tif why := n.space.Rejects(op); why != nil {"}},
+			Catchers: []mutation.Catcher{{Scenario: "leader-kill", Time: 8 * time.Second, Workloads: "append,mixed",
+				Shows: []string{"refused at once"}, Runs: 1}}},
 		{Name: "absent-rank-is-no-array",
 			About:    "ZRANK with WITHSCORE of an absent member answers with another null than Redis",
 			Edits:    []mutation.Edit{{Old: "case !r.Found && withScore:", New: "case !r.Found && withScore && false:"}},

@@ -9,6 +9,11 @@ import (
 // stateMutants break what an operation does.
 func stateMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "edits-of-one-length", About: "an edit is taken for none if the payload has as many bytes as before",
+			Edits: []mutation.Edit{{In: "(*sessions).editMessage", Old: "!bytes.Equal(rec.Data, o.Data)",
+				New: "(len(rec.Data) != len(o.Data) || bytes.Compare(rec.Data, nil) == 9)"}},
+			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "edits",
+				Shows: []string{"not linearizable"}, Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "large-cut", About: "what a message has beyond 4 MiB is not kept",
 			Edits: []mutation.Edit{{Old: "ID: ms[i].ID, Data: ms[i].Data, Side: side}",
 				New: "ID: ms[i].ID, Data: ms[i].Data[:min(len(ms[i].Data), 4<<20)], Side: side}"}},

@@ -10,42 +10,47 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/cluster-test/disk"
 	"github.com/turnlog/turnlog/internal/testcluster"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // These need clusters whose nodes have disks of ours.
 func diskFaults() []Fault {
+	slow := []turn.Kind{turn.Overloaded} // writes pile up
+	full := []turn.Kind{turn.Overloaded, turn.ReadOnly}
 	return []Fault{
 		{Name: "power-cut", About: "a node's machine loses power, and what was not synced", Disks: true,
-			Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
-		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Pick: toAll(powerCutAll),
+			Refuses: slow, Pick: to(someNode, powerCut), Hold: seconds(0, 3)},
+		{Name: "power-cut-all", About: "all machines lose power at once", Disks: true, Refuses: slow,
+			Pick: toAll(powerCutAll),
 			Hold: seconds(0, 1)},
 		{Name: "lying-disk", About: "a follower's disk says that it has synced, and has not; then the power is cut, " +
 			"while the others are well", Nodes: 3, Alone: true,
-			Disks: true, Pick: to(aFollower, lyingDisk)},
+			Disks: true, Refuses: slow, Pick: to(aFollower, lyingDisk)},
 		{Name: "bit-error", About: "a read returns a wrong bit, while a node runs or starts: no client may be told it",
 			Nodes: 3, Alone: true, Disks: true,
-			Pick: to(aFollower, bitError)},
+			Refuses: slow, Pick: to(aFollower, bitError)},
 		{Name: "short-read", About: "a read ends halfway, while a node runs or starts, as if the file did",
 			Nodes: 3, Alone: true, Disks: true,
-			Pick: to(aFollower, shortRead)},
-		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Pick: to(mostlyLeader, slowSync),
+			Refuses: slow, Pick: to(aFollower, shortRead)},
+		{Name: "slow-sync", About: "each sync takes 0.1 to 2 s longer", Disks: true, Refuses: slow,
+			Pick: to(mostlyLeader, slowSync),
 			Hold: seconds(2, 8)},
 		{Name: "hung-disk", About: "the leader's disk hangs for ten seconds: another node has to lead before that",
 			Nodes: 3, Alone: true, Disks: true,
-			Pick: to(theLeader, hungDisk), Hold: seconds(1, 4)},
+			Refuses: slow, Pick: to(theLeader, hungDisk), Hold: seconds(1, 4)},
 		{Name: "disk-low", About: "a disk is nearly full for a while", Disks: true,
-			Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
+			Refuses: full, Pick: to(mostlyLeader, short(disk.Faults{Low: true})), Hold: seconds(2, 6)},
 		{Name: "disks-low", About: "the disks of a majority are nearly full for a while: writes are rejected, reads " +
 			"and deletions work", Nodes: 3, Disks: true,
-			Pick: toAll(disksLow), Hold: seconds(2, 6)},
+			Refuses: full, Pick: toAll(disksLow), Hold: seconds(2, 6)},
 		{Name: "disk-full", About: "a disk is full to the last byte for a while", Disks: true,
-			Pick: to(mostlyLeader, short(disk.Faults{Full: true})), Hold: seconds(2, 6)},
+			Refuses: full, Pick: to(mostlyLeader, short(disk.Faults{Full: true})), Hold: seconds(2, 6)},
 		{Name: "sync-error", About: "a sync fails, and its pages are gone: the node has to stop", Nodes: 3, Disks: true,
-			Pick: to(mostlyLeader, ioError(disk.Sync))},
+			Refuses: slow, Pick: to(mostlyLeader, ioError(disk.Sync))},
 		{Name: "write-error", About: "a write fails: the node has to stop", Nodes: 3, Disks: true,
-			Pick: to(mostlyLeader, ioError(disk.Write))},
+			Refuses: slow, Pick: to(mostlyLeader, ioError(disk.Write))},
 		{Name: "read-error", About: "a read fails while a node starts: it has to stop, or do without", Nodes: 3,
-			Disks: true, Pick: to(someNode, readError)},
+			Disks: true, Refuses: slow, Pick: to(someNode, readError)},
 	}
 }
 

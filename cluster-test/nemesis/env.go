@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/cluster-test/cluster"
 	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // Env is what faults act upon.
@@ -40,6 +41,9 @@ type Fault struct {
 	// Alone: it is not combined with others, since it waits for the cluster to
 	// work in between.
 	Alone bool
+	// Refuses are the kinds of error with which calls may fail because of it, beside Unavailable and
+	// Unknown: while it lasts, and until the nodes have heard that it is over.
+	Refuses []turn.Kind
 	// Pick chooses a target and what to do to it; a nil action means that there
 	// is no target now.
 	Pick func(ctx context.Context, e *Env) (target string, act action)

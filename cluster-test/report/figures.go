@@ -102,7 +102,7 @@ func Measure(h *history.History, from, to time.Duration) Figures {
 		}
 	}
 	f.LeaderChanges = max(0, f.LeaderChanges-1) // the first was no change
-	f.measureFaults(faults(h), acks)
+	f.measureFaults(h.Faults(), acks)
 	return f
 }
 
@@ -157,38 +157,13 @@ func longestPause(acks []int64, from, to int64) int64 {
 	return longest
 }
 
-// interval is a fault in time.
-type interval struct {
-	name, node string
-	begin, end int64
-}
-
-func faults(h *history.History) []interval {
-	var out []interval
-	open := map[string]int{} // name and node → place in out
-	for _, m := range h.Marks {
-		key := m.Text + "\x00" + m.Node
-		switch {
-		case m.Type != history.Fault:
-		case m.Begin:
-			open[key] = len(out)
-			out = append(out, interval{name: m.Text, node: m.Node, begin: m.Time, end: h.End})
-		default:
-			if i, ok := open[key]; ok {
-				out[i].end = m.Time
-			}
-		}
-	}
-	return out
-}
-
-func (f *Figures) measureFaults(list []interval, acks []int64) {
+func (f *Figures) measureFaults(list []history.FaultTime, acks []int64) {
 	pauses, heals := map[string][]int64{}, map[string][]int64{}
 	for _, i := range list {
 		f.Faults++
-		pauses[i.name] = append(pauses[i.name], longestPause(acks, i.begin, i.end))
-		if k, _ := slices.BinarySearch(acks, i.end); k < len(acks) {
-			heals[i.name] = append(heals[i.name], acks[k]-i.end)
+		pauses[i.Name] = append(pauses[i.Name], longestPause(acks, i.Begin, i.End))
+		if k, _ := slices.BinarySearch(acks, i.End); k < len(acks) {
+			heals[i.Name] = append(heals[i.Name], acks[k]-i.End)
 		}
 	}
 	for name, p := range pauses {

@@ -39,7 +39,7 @@ func draw(h *history.History) template.HTML {
 	p := &plot{h: h, width: plotWidth - plotLeft - 20, end: math.Max(1, float64(h.End)/1e9)}
 	step := math.Max(bucket, p.end/maxBuckets)
 	bins := p.bins(step)
-	lanes := faults(h)
+	lanes := h.Faults()
 	tops := [3]float64{plotTop, plotTop + panel + panelGap, plotTop + 2*(panel+panelGap)}
 	height := tops[2] + laneHeight*float64(len(lanes)+1) + 30
 
@@ -75,10 +75,10 @@ func (p *plot) bins(step float64) []bin {
 	return bins
 }
 
-func (p *plot) shades(lanes []interval, top, bottom float64) {
+func (p *plot) shades(lanes []history.FaultTime, top, bottom float64) {
 	for _, f := range lanes {
 		fmt.Fprintf(&p.out, `<rect class="shade" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`,
-			p.x(f.begin), top, math.Max(1, p.x(f.end)-p.x(f.begin)), bottom-top)
+			p.x(f.Begin), top, math.Max(1, p.x(f.End)-p.x(f.Begin)), bottom-top)
 	}
 }
 
@@ -149,18 +149,18 @@ func (p *plot) line(class string, bins []bin, step float64, y func(*bin) float64
 	p.out.WriteString(`"/>`)
 }
 
-func (p *plot) lanes(list []interval, top float64) {
+func (p *plot) lanes(list []history.FaultTime, top float64) {
 	for i, f := range list {
 		y := top + laneHeight*float64(i)
 		fmt.Fprintf(&p.out, `<rect class="fault" x="%.1f" y="%.1f" width="%.1f" height="%g"/>`,
-			p.x(f.begin), y, math.Max(2, p.x(f.end)-p.x(f.begin)), laneHeight-3)
-		text, anchor := p.x(f.end)+4, "start"
+			p.x(f.Begin), y, math.Max(2, p.x(f.End)-p.x(f.Begin)), laneHeight-3)
+		text, anchor := p.x(f.End)+4, "start"
 		if text > plotWidth-200 {
-			text, anchor = p.x(f.begin)-4, "end"
+			text, anchor = p.x(f.Begin)-4, "end"
 		}
 		fmt.Fprintf(&p.out, `<text class="small" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`, text,
 			y+laneHeight-4, anchor,
-			template.HTMLEscapeString(fmt.Sprintf("%s %s", f.name, f.node)))
+			template.HTMLEscapeString(fmt.Sprintf("%s %s", f.Name, f.Node)))
 	}
 }
 

@@ -28,6 +28,12 @@ const (
 	VALUES = "values" // any Redis command on one key
 )
 
+// answered is an error that a node answered.
+type answered struct{ err *turn.Error }
+
+func (a *answered) Error() string { return a.err.Error() }
+func (a *answered) Unwrap() error { return a.err }
+
 func unsupported(api string, c *history.Call) error {
 	return turn.Errorf(turn.Invalid, "the tester cannot ask for %s through API %s", c.Func, api)
 }

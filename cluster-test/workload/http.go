@@ -244,7 +244,7 @@ func httpError(r *request, resp *http.Response) error {
 	if !ok || body.Error.Outcome != "not_applied" {
 		kind = outcomeOf(r)
 	}
-	return &turn.Error{Kind: kind, Message: body.Error.Message, Revision: body.Error.Revision}
+	return &answered{&turn.Error{Kind: kind, Message: body.Error.Message, Revision: body.Error.Revision}}
 }
 
 // tail follows a session by server-sent events.

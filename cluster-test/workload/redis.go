@@ -294,5 +294,5 @@ func replyError(v resp.Value) error {
 	case !own:
 		kind = turn.Internal
 	}
-	return turn.Errorf(kind, "%v", err)
+	return &answered{turn.Errorf(kind, "%v", err)}
 }

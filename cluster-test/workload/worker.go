@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -112,7 +113,9 @@ func (w *worker) settle(process int, op int64, s *Session, c *history.Call, r *h
 		return nil
 	}
 	e := turn.AsError(err)
-	record := &history.Error{Code: e.Kind.String(), Message: err.Error(), Revision: e.Revision}
+	var said *answered
+	record := &history.Error{Code: e.Kind.String(), Message: err.Error(), Revision: e.Revision,
+		Answered: errors.As(err, &said)}
 	w.run.counters.failed(c, e.Kind)
 	if e.Kind != turn.Unknown {
 		w.run.rec.Return(process, op, history.Fail, nil, record)

@@ -32,9 +32,9 @@ type Options struct {
 	// CrossCheck is the size, in operations, up to which a session that the
 	// linear checker has judged is searched too. 0: none.
 	CrossCheck int
-	// Refusals are the codes of errors with which calls may fail, beside those that
-	// an operation's own meaning asks for. nil: any.
-	Refusals []string
+	// Refusals are the errors with which calls may fail, beside those that an operation's
+	// own meaning asks for. nil: any.
+	Refusals []Refusal
 	// Rights are the times in which users had lost rights.
 	Rights []history.RightsLoss
 	// ClockSlack is how much sooner than promised a deadline may seem to pass.

@@ -1,6 +1,7 @@
 package lincheck
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -365,20 +366,46 @@ func TestRefusalsAreJudged(t *testing.T) {
 		2-3 append b ids -> 1 rev=3
 		4-5 append c ids expect=9 -> fail CONFLICT rev=3
 		9-10 final -> last=1 rev=3 1:b`
+	ms := int64(time.Millisecond)
+	allow := func(code string, from, to int64) []Refusal { return []Refusal{{code, from * ms, to * ms}} }
 	for _, c := range []struct {
-		allowed []string
+		allowed []Refusal
 		good    bool
-	}{{nil, true}, {[]string{}, false}, {[]string{"UNAVAILABLE"}, false}, {[]string{"INTERNAL"}, true}} {
+	}{{nil, true}, {[]Refusal{}, false}, {allow("UNAVAILABLE", 0, 10), false}, {allow("INTERNAL", 0, 10), true},
+		{allow("INTERNAL", 1, 10), true}, {allow("INTERNAL", 2, 10), false}, {allow("INTERNAL", -2, 0), true},
+		{allow("INTERNAL", -2, -1), false}} {
 		v := Check(script(t, text), Options{SearchTimeout: time.Second, Refusals: c.allowed})
 		if v.Passed() != c.good || !c.good && v.Violations[0].Rule != "refusal" {
-			t.Errorf("%q allowed: %v", c.allowed, v.Violations)
+			t.Errorf("%v allowed: %v", c.allowed, v.Violations)
 		}
 	}
 	ops := script(t, "0-1 append a ids -> fail UNAVAILABLE\n 2-3 append b ids -> fail UNAVAILABLE\n 9-10 final "+
 		"-> last=0")
 	ops[0].Call.Hasty = true
-	if v := Check(ops, Options{SearchTimeout: time.Second, Refusals: []string{}}); len(v.Violations) != 1 ||
+	if v := Check(ops, Options{SearchTimeout: time.Second, Refusals: []Refusal{}}); len(v.Violations) != 1 ||
 		v.Violations[0].Ops[0] != 2 {
 		t.Errorf("%v", v.Violations)
+	}
+}
+
+// A node that knows of no leader waits for one. So one that says at once that there is none has not
+// tried.
+func TestRefusalsAtOnceAreJudged(t *testing.T) {
+	for _, c := range []struct {
+		took     time.Duration
+		answered bool
+		message  string
+		good     bool
+	}{{time.Millisecond, true, "no leader", false}, {1900 * time.Millisecond, true, "no leader", false},
+		{2500 * time.Millisecond, true, "no leader", true}, {time.Millisecond, false, "connection refused", true},
+		{time.Millisecond, true, "the node is stopping", true}} {
+		ops := script(t, "0-1 append a ids -> fail UNAVAILABLE\n 5000-5001 final -> last=0")
+		ops[0].Return, ops[0].End = ops[0].Invoke+int64(c.took), ops[0].Invoke+int64(c.took)
+		ops[0].Error.Answered, ops[0].Error.Message = c.answered, c.message
+		v := Check(ops, Options{SearchTimeout: time.Second,
+			Refusals: []Refusal{{Code: "UNAVAILABLE", To: math.MaxInt64}}})
+		if v.Passed() != c.good || !c.good && v.Violations[0].Rule != "refused at once" {
+			t.Errorf("%+v: %v", c, v.Violations)
+		}
 	}
 }

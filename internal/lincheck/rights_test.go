@@ -49,7 +49,7 @@ func TestRightsAreJudged(t *testing.T) {
 	} {
 		loss := history.RightsLoss{User: "visitor", Reads: c.reads, Going: 10e6, Gone: 20e6, Coming: 50e6, Back: 60e6}
 		v := Check(script(t, c.text),
-			Options{SearchTimeout: time.Second, Refusals: []string{}, Rights: []history.RightsLoss{loss}})
+			Options{SearchTimeout: time.Second, Refusals: []Refusal{}, Rights: []history.RightsLoss{loss}})
 		switch {
 		case c.rule == "" && !v.Passed():
 			t.Errorf("%s: %v, %v", name, v.Violations, v.Undecided)

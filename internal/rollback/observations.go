@@ -232,16 +232,26 @@ func (s *Observations) Keep(ids []string) {
 	maps.DeleteFunc(s.starts, func(id string, _ Start) bool { return !members[id] })
 }
 
-// Save writes the file if anything has changed.
+// Save writes the file if anything has changed, and tries again the next time if that fails.
 func (s *Observations) Save() error {
 	s.mu.Lock()
-	f := observationsFile{Version: fileVersion, Nodes: maps.Clone(s.byID)}
-	changed := s.changed
+	nodes, changed := maps.Clone(s.byID), s.changed
 	s.changed = false
 	s.mu.Unlock()
 	if !changed {
 		return nil
 	}
+	err := s.write(nodes)
+	if err != nil {
+		s.mu.Lock()
+		s.changed = true
+		s.mu.Unlock()
+	}
+	return err
+}
+
+func (s *Observations) write(nodes map[string]Observation) error {
+	f := observationsFile{Version: fileVersion, Nodes: nodes}
 	b, err := json.Marshal(&f)
 	if err != nil {
 		return err

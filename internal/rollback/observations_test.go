@@ -3,6 +3,7 @@ package rollback
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/raftlog"
@@ -15,6 +16,38 @@ func TestAcknowledgementTellsTheTerm(t *testing.T) {
 	s.Acked("n2", Start{}, raftlog.Position{Index: 9, Term: 4})
 	if got := s.Last("n2"); got.Promised != 4 || got.Position() != (raftlog.Position{Index: 9, Term: 4}) {
 		t.Errorf("seen of n2: %+v", got)
+	}
+}
+
+// What is heard late, or of an entry of an earlier term, takes nothing back.
+func TestObservationsRise(t *testing.T) {
+	s := observations(t)
+	seen := Observation{Incarnation: "x", Index: 9, Term: 4, Promised: 6}
+	s.Met("n2", seen, 1)
+	s.Voted("n2", 5)
+	s.Acked("n2", s.Start("n2"), raftlog.Position{Index: 8, Term: 4})
+	s.Met("n2", Observation{Incarnation: "x", Index: 12, Term: 3, Promised: 3}, 1)
+	if got := s.Last("n2"); got != seen {
+		t.Errorf("seen of n2: %+v, want %+v", got, seen)
+	}
+}
+
+// What could not be saved is saved the next time, whether or not more was seen meanwhile.
+func TestObservationsAreSavedAfterAFailure(t *testing.T) {
+	s := observations(t)
+	path := s.path
+	s.Met("n2", Observation{Incarnation: "x", Index: 3, Term: 2, Promised: 2}, 1)
+	s.path = filepath.Join(filepath.Dir(path), "absent", FileName)
+	if s.Save() == nil {
+		t.Fatal("it was saved in a folder that is not there")
+	}
+	s.path = path
+	if err := s.Save(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(path, slog.New(slog.DiscardHandler))
+	if err != nil || again.Last("n2").Index != 3 {
+		t.Errorf("after a restart: %+v, %v", again.Last("n2"), err)
 	}
 }
 

@@ -147,6 +147,8 @@ type Error struct {
 	Code     string `json:"code"`
 	Message  string `json:"message,omitempty"`
 	Revision uint64 `json:"revision,omitempty"` // of a conflict: the session's current one
+	// Answered: a node said so; it is not what the caller made of a connection that broke.
+	Answered bool `json:"answered,omitempty"`
 }
 
 // Conflict is the code of an append whose condition did not hold.
