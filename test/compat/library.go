@@ -62,6 +62,8 @@ func libraries() []library {
 		{name: "@langchain/community ioredis with ids", driver: "@langchain/community ioredis", env: "javascript",
 			retry: true, resends: "ioredis", ids: true, short: true},
 		{name: "go-redis list with ids", env: "go", retry: true, resends: "go-redis", ids: true},
+		{name: "turnlog.memory", env: "langchain-openai", resends: "turnlog", ids: true, short: true},
+		{name: "turnlog.langchain", env: "langchain-openai", resends: "turnlog", ids: true, short: true},
 		{name: "langchain4j", env: "java"},
 		{name: "langchain4j on Lettuce", env: "java", retry: true},
 		{name: "Jedis list", env: "java"},

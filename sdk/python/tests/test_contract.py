@@ -1,5 +1,6 @@
 """The pytest plugin, as the tests of an application use it, and the stores that it is pointed at."""
 
+import asyncio
 import os
 import re
 import subprocess
@@ -8,7 +9,12 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
+import turnlog
 from cluster import BINARY, ROOT
+from turnlog.contract import Conflict, Contract, NotApplied
+from turnlog.contract.outcome import kind_of
+from turnlog.contract.plain import Plain
+from turnlog.contract.suite import SuiteError
 
 GOOD = """
 import os
@@ -102,7 +108,7 @@ def counted(done):
 
 def test_cases_of_a_good_memory_are_items_that_pass(cluster, tmp_path):
     (tmp_path / "test_good.py").write_text(GOOD)
-    chosen = "turns-whole or same-ids or namespaces"
+    chosen = "turns-whole or async-burst or namespaces"
     done = run_pytest(tmp_path, "-v", "-rs", "-k", chosen, "--junit-xml", "report.xml", ADDRESSES=cluster.addresses)
     assert counted(done) == {"passed": 2, "skipped": 1}, done.stdout
     assert "test_good.py::contract::concurrency/turns-whole PASSED" in done.stdout
@@ -132,18 +138,62 @@ def test_the_lost_message_is_in_the_failure(tmp_path):
     assert counted(done)["skipped"] == 2
 
 
+def test_a_contract_that_cannot_be_run_is_a_failure(tmp_path, monkeypatch):
+    (tmp_path / "test_none.py").write_text(
+        'from turnlog.contract import Contract\nc = Contract("nowhere:x", cases=["roundtrip"])\n'
+    )
+    done = run_pytest(tmp_path, "-q")
+    assert done.returncode == 1 and "No module named 'nowhere'" in done.stdout
+    monkeypatch.setenv("TURNLOG_BINARY", BINARY)
+    with pytest.raises(SuiteError, match="no case of the contract is in"):
+        Contract("x:y", cases=["no-such"]).all()
+    monkeypatch.setenv("TURNLOG_BINARY", "")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SuiteError, match="the program turnlog, which runs the contract, is not on the path"):
+        Contract("x:y").all()
+
+
+def test_a_store_gets_what_its_methods_take():
+    calls = []
+
+    class Store:
+        def add(self, session, turn, ttl=None, timeout=None):
+            calls.append((session, turn[0]["content"], ttl, timeout))
+
+        async def aadd(self, session, turn):
+            calls.append((session, turn[0]["content"]))
+
+        def load(self, session):
+            return [{"role": "user", "content": "\ud800"}]
+
+        def clear(self, session):
+            raise turnlog.UnavailableError("no node answers")
+
+    store = Plain(Store())
+    assert sorted(store.can) == ["async", "expiry"]
+    turn = [{"role": "user", "content_base64": "7aCA"}]
+    request = {"turn": turn, "timeout_ms": 1500}
+    asyncio.run(store.add("s", request | {"ttl_ms": 2000}))
+    asyncio.run(store.add("s", request | {"async": True}))
+    assert calls == [("s", "\ud800", 2.0, 1.5), ("s", "\ud800")]
+    assert asyncio.run(store.load("s", {}))["messages"][0]["content_base64"] == "7aCA"
+
+
 @pytest.mark.parametrize(
-    ("contract", "environment", "said"),
+    ("error", "kind"),
     [
-        ('"nowhere:x", cases=["roundtrip"]', {}, "No module named 'nowhere'"),
-        ('"x:y", cases=["no-such"]', {}, "no case of the contract is in"),
-        ('"x:y"', {"TURNLOG_BINARY": "", "PATH": "/nowhere"}, "the program turnlog, which runs the contract, is not"),
+        (Conflict(), "conflict"),
+        (turnlog.IDReusedError(""), "conflict"),
+        (turnlog.TooLargeError(""), "refused"),
+        (Exception("TOO_LARGE more than 8 MiB"), "refused"),
+        (turnlog.UnavailableError(""), "not_applied"),
+        (NotApplied(), "not_applied"),
+        (turnlog.UnknownOutcomeError(""), "failed"),
+        (ConnectionError("reset"), "failed"),
     ],
 )
-def test_a_contract_that_cannot_be_run_is_a_failure(tmp_path, contract, environment, said):
-    (tmp_path / "test_none.py").write_text(f"from turnlog.contract import Contract\nc = Contract({contract})\n")
-    done = run_pytest(tmp_path, "-q", **environment)
-    assert done.returncode != 0 and said in done.stdout
+def test_errors_tell_what_became_of_a_call(error, kind):
+    assert kind_of(error) == kind
 
 
 def test_a_run_without_a_contract_imports_nothing(tmp_path):

@@ -7,6 +7,7 @@ Each library is used as an application would use it: through its public methods.
 import asyncio
 import importlib.metadata
 import json
+import pathlib
 import sys
 import threading
 import time
@@ -161,6 +162,48 @@ class ADKCommunity(ADK):
         self.service = RedisSessionService(uri=url)
 
 
+class TurnlogMemory:
+    """The memory of our own package, whose client knows one address as well."""
+
+    packages = ["redis"]
+
+    def __init__(self, config, url):
+        sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "sdk" / "python" / "src"))
+        import turnlog
+        from turnlog.memory import Memory
+
+        self.client = turnlog.Client(url)
+        self.memory = Memory(self.client, prefix="memory:", ttl=3600)
+
+    async def open(self, name):
+        pass
+
+    async def add(self, name, text, id):
+        await self.memory.asave(name, {"role": "user", "content": text}, turn_id=id)
+
+    async def texts(self, name):
+        return [m["content"] for m in await self.memory.aload(name)]
+
+
+class TurnlogLangChain(TurnlogMemory):
+    """The history for LangChain, made for each request, by threads."""
+
+    packages = ["langchain-core", "redis"]
+
+    def history(self, name, id=None):
+        from turnlog.langchain import TurnlogChatMessageHistory
+
+        return TurnlogChatMessageHistory(name, self.client, ttl=3600, turn_id=id)
+
+    async def add(self, name, text, id):
+        from langchain_core.messages import HumanMessage
+
+        await asyncio.to_thread(self.history(name, id).add_messages, [HumanMessage(text)])
+
+    async def texts(self, name):
+        return [m.content for m in await asyncio.to_thread(lambda: self.history(name).messages)]
+
+
 LIBRARIES = {
     "langchain-community": LangChain,
     "openai-agents": OpenAIAgents,
@@ -169,6 +212,8 @@ LIBRARIES = {
     "agent-framework": AgentFramework,
     "google-adk": ADK,
     "google-adk-community": ADKCommunity,
+    "turnlog.memory": TurnlogMemory,
+    "turnlog.langchain": TurnlogLangChain,
 }
 
 

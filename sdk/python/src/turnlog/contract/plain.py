@@ -41,12 +41,11 @@ class Plain:
         self.can += [can for can, (name, p) in PARAMETERS.items() if p in parameters(getattr(store, name))]
         self.can += list(getattr(store, "claims", ()))
         self.corrupt = getattr(store, "corrupt", None)
-        self._timed = {name for name in ("add", "load", "clear") if "timeout" in parameters(getattr(store, name))}
 
     async def _call(self, request: Request, name: str, *args: Any, **options: Any) -> Any:
-        if name in self._timed and "timeout_ms" in request:
-            options["timeout"] = request["timeout_ms"] / 1000
         method = getattr(self.store, "a" + name if request.get("async") else name)
+        if "timeout_ms" in request and "timeout" in parameters(method):
+            options["timeout"] = request["timeout_ms"] / 1000
         if inspect.iscoroutinefunction(method):
             return await method(*args, **options)
         return await in_thread(method, *args, **options)
