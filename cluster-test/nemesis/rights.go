@@ -98,28 +98,43 @@ func (e *Env) killOne() error {
 // learn of it from the files or from the signal that waits for it.
 func (e *Env) spread(ctx context.Context, what string,
 	follows func(context.Context, *cluster.Node) (bool, error)) (all bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, spreadLimit)
-	defer cancel()
 	all = true
 	for _, n := range e.Cluster.Nodes {
-		told, behind := false, false // behind: by the last answer since it was told
-		waited := testcluster.Until(ctx, "", func() bool {
-			if !n.Running() {
-				return true
-			}
-			ok, err := follows(ctx, n)
-			if err == nil {
-				behind = !ok && told
-			}
-			if err == nil && !ok || !n.Healthy() {
-				told = n.Reload() == nil // or it has just ended
-			}
-			return err == nil && ok
-		})
-		if waited != nil && behind {
+		knows, behind := e.told(ctx, n, follows)
+		if behind {
 			return false, fmt.Errorf("%v after the change, %s, asked %s, answers as before", spreadLimit, n.ID, what)
 		}
-		all = all && waited == nil
+		all = all && knows
 	}
 	return all, nil
+}
+
+// told tells a node until it goes by the change, or spreadLimit is over, which each node has for
+// itself: where there is no leader, the nodes before it may not answer. behind: it does not by its last
+// answer since it was told.
+func (e *Env) told(ctx context.Context, n *cluster.Node,
+	follows func(context.Context, *cluster.Node) (bool, error)) (knows, behind bool) {
+	limited, cancel := context.WithTimeout(ctx, spreadLimit)
+	defer cancel()
+	told := false
+	waited := testcluster.Until(limited, "", func() bool {
+		if !n.Running() {
+			return true
+		}
+		ok, err := follows(limited, n)
+		if err == nil {
+			behind = !ok && told
+		}
+		if err == nil && !ok || !n.Healthy() {
+			told = n.Reload() == nil // or it has just ended
+		}
+		return err == nil && ok
+	})
+	if waited == nil {
+		return true, false
+	}
+	if !told {
+		_ = n.Reload() // it has not answered: the signal waits for it
+	}
+	return false, behind
 }
