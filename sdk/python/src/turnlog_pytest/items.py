@@ -53,9 +53,6 @@ class ContractItem(pytest.Item):
         super().__init__(**more)
         self.case = case
         self.user_properties += [("incident", case.incident), ("seed", case.seed)]
-        # With pytest-xdist --dist loadgroup, the cases of a gate stay in one process.
-        if self.config.pluginmanager.hasplugin("xdist"):
-            self.add_marker(pytest.mark.xdist_group(f"{self.parent.nodeid}::{case.gate}"))
 
     def runtest(self) -> None:
         """Run the case, unless it was run with an earlier one."""
