@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -151,6 +152,25 @@ def test_deployed_and_killed_while_users_talk(fresh_cluster, tmp_path):
         for service in services:
             service.kill()
         proxy.close()
+
+
+@pytest.mark.slow
+def test_what_the_readme_prints(cluster, tmp_path):
+    page = (ROOT / "examples" / "fastapi-memory" / "README.md").read_text()
+    printed = re.search(r"```\n(\$ .*?)```", page, re.DOTALL)[1]
+    (port,) = free_ports(1)
+    service = Service(port, cluster.addresses, tmp_path / "log")
+    try:
+        service.workers()
+        commands = [line[2:] for line in printed.splitlines() if line.startswith("$ ")]
+        said = ""
+        for command in commands:
+            run = ["sh", "-c", command.replace("localhost:8000", f"127.0.0.1:{port}")]
+            said += f"$ {command}\n{subprocess.run(run, capture_output=True, text=True, check=True).stdout}\n"
+    finally:
+        service.kill()
+    (token,) = set(re.findall(r"[0-9a-f]{8}(?=, after)", said))
+    assert re.sub(r"[0-9a-f]{8}(?=, after)", token, printed) == said
 
 
 def test_a_request_that_is_sent_again_gets_its_first_answer(client, key, monkeypatch):
