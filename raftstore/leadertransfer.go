@@ -14,11 +14,6 @@ import (
 	"github.com/turnlog/turnlog/internal/signal"
 )
 
-// HandOver has the leader hand over to another voter. It may be called on any node.
-func (n *Node) HandOver(ctx context.Context) error {
-	return n.changeOnce(ctx, change{Transfer: true})
-}
-
 // TransferLeadership makes this node, if it leads, hand over to the voter that
 // is furthest along. Nothing is proposed meanwhile.
 func (n *Node) TransferLeadership(ctx context.Context) error {

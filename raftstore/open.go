@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/turnlog/turnlog/internal/snapshot"
 	"github.com/turnlog/turnlog/internal/vfs"
 	"github.com/turnlog/turnlog/internal/vote"
-	"github.com/turnlog/turnlog/wal"
 )
 
 // Open opens the files of a node and binds its address. It starts nothing. The
@@ -103,14 +101,6 @@ func (n *Node) openFiles() (err error) {
 	return n.damagedState(n.snaps.Check()) // before anything is read of it
 }
 
-// logDisk is where Raft's log is, and term and vote.
-func (n *Node) logDisk() vfs.FS {
-	if n.cfg.Log.Disk != nil {
-		return n.cfg.Log.Disk
-	}
-	return vfs.OS{}
-}
-
 // openLog opens the log, and what proves that it is whole.
 func (n *Node) openLog(dir string) (err error) {
 	if err := n.checkEngine(dir); err != nil {
@@ -150,32 +140,6 @@ const (
 	boltName      = "log.db"
 	snapshotsName = "snapshots"
 )
-
-// checkEngine refuses a directory whose log is kept by another engine than the
-// configured one.
-func (n *Node) checkEngine(dir string) error {
-	other, name := "boltdb", boltName
-	if n.cfg.Log.Engine == "boltdb" {
-		other, name = "wal", raftlog.WALName
-	}
-	if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-		return fmt.Errorf("raftstore: the log in %s is kept by engine %s; set that one", dir, other)
-	}
-	return nil
-}
-
-func (n *Node) openEngine(dir string) (raftlog.Engine, error) {
-	if n.cfg.Log.Engine == "boltdb" {
-		return raftlog.OpenBolt(filepath.Join(dir, boltName))
-	}
-	l, err := wal.Open(filepath.Join(dir, raftlog.WALName), wal.Options{
-		SegmentBytes: n.cfg.Storage.SegmentBytes, CacheBytes: n.cfg.Storage.LogCache, FS: n.cfg.Log.Disk, Logger: n.log,
-	})
-	if err != nil {
-		return nil, err
-	}
-	return raftlog.OverWAL(l), nil
-}
 
 func (n *Node) listen() (err error) {
 	if n.cfg.Peers.Listener == nil {

@@ -125,31 +125,6 @@ func (n *Node) answerStatus(r peer.Request) ([]byte, error) {
 // statusTime bounds the wait for another node's status.
 const statusTime = 500 * time.Millisecond
 
-func (n *Node) statusOf(ctx context.Context, id string) (s nodeStatus, err error) {
-	if id == n.id {
-		return n.status(), nil
-	}
-	return n.askStatus(ctx, id, nil)
-}
-
-// askStatus asks another node, and tells it what goes with the request.
-func (n *Node) askStatus(ctx context.Context, id string, notice []byte) (s nodeStatus, err error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
-	defer cancel()
-	answer, err := n.net.Call(ctx, id, kindStatus, notice)
-	if err != nil {
-		return s, err
-	}
-	content, f, err := open(answer)
-	if f != nil {
-		return s, f.Err
-	}
-	if err != nil {
-		return s, err
-	}
-	return s, json.Unmarshal(content, &s)
-}
-
 // Cluster describes the cluster as this node sees it; it asks every member for
 // its state, and waits half a second at most.
 func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
