@@ -55,7 +55,7 @@ func TestForcedTransferWhileTheStateIsLocked(t *testing.T) {
 	defer func() { <-halted }()
 	defer close(h.release)
 	given := make(chan error, 1)
-	go func() { given <- leader.forceTransfer(t.Context()) }()
+	go func() { given <- transfer{leader.Node}.force(t.Context()) }()
 	eventuallyTrue(t, "another node leads", func() bool {
 		for _, n := range c.nodes {
 			if n != leader && n.raft.Load().State() == raft.Leader {

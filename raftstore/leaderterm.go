@@ -94,7 +94,7 @@ func (n *Node) serveTerm(ctx context.Context, lt *leaderTerm, epoch func(context
 	for {
 		if now := time.Now(); now.After(members) {
 			members = now.Add(2 * time.Second)
-			if !n.recordMembers(ctx, lt.Term) {
+			if !n.members.recordMembers(ctx, lt.Term) {
 				members = now
 			}
 			n.raiseLevel(ctx, lt.Term)

@@ -26,29 +26,32 @@ func (n *Node) TransferLeadership(ctx context.Context) error {
 		return unavailable("operations in flight do not end: %v", err)
 	}
 	defer release()
-	target, ok := n.transferTarget(ctx)
+	target, ok := transfer{n}.target(ctx)
 	if !ok {
 		return unavailable("no other voter can be reached")
 	}
-	return n.transferTo(ctx, r, target)
+	return transfer{n}.to(ctx, r, target)
 }
 
-// transferTo hands over to a voter, while nothing is proposed. The library's own
+// transfer is how a leader gives way to another voter.
+type transfer struct{ node *Node }
+
+// to hands over to a voter, while nothing is proposed. The library's own
 // transfer is not used: it waits without an end for the next turn of a replicator that
 // is stuck, as while it backs off from a node that was away, and the leader refuses
 // entries for as long.
-func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target membership.Server) error {
-	ctx, cancel := context.WithTimeout(ctx, 4*n.cfg.Consensus.Election)
+func (t transfer) to(ctx context.Context, r *raft.Raft, target membership.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, 4*t.node.cfg.Consensus.Election)
 	defer cancel()
 	term := r.CurrentTerm()
 	leads := func() bool { return r.State() == raft.Leader && r.CurrentTerm() == term }
-	if err := n.untilEqual(ctx, r, target.ID); err != nil {
+	if err := t.untilEqual(ctx, r, target.ID); err != nil {
 		return err
 	}
 	if !leads() { // an election would depose the leader that there is now
 		return propose.NotLeader().Err
 	}
-	if err := n.callElection(target.ID, target.Addr); err != nil {
+	if err := t.callElection(target.ID, target.Addr); err != nil {
 		return unavailable("leadership was not transferred: %v", err)
 	}
 	for leads() {
@@ -56,10 +59,10 @@ func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target membership.S
 			return unavailable("leadership was not transferred: node %s did not become leader", target.ID)
 		}
 	}
-	n.stats.transfers.Add(1)
-	n.signals.roleChanged.Notify()
+	t.node.stats.transfers.Add(1)
+	t.node.signals.roleChanged.Notify()
 	for {
-		serving, changed := n.lead.serves()
+		serving, changed := t.node.lead.serves()
 		if serving != term || !signal.Wait(ctx, changed, 0) {
 			return nil
 		}
@@ -67,9 +70,9 @@ func (n *Node) transferTo(ctx context.Context, r *raft.Raft, target membership.S
 }
 
 // untilEqual waits until a voter has all that this node's log has.
-func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
+func (t transfer) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 	for {
-		st, err := n.statusOf(ctx, id)
+		st, err := t.node.statusOf(ctx, id)
 		if err == nil && st.Last >= r.LastIndex() {
 			return nil
 		}
@@ -79,24 +82,24 @@ func (n *Node) untilEqual(ctx context.Context, r *raft.Raft, id string) error {
 	}
 }
 
-// transferTarget returns the voter that answers and has the longest log, of the least damaged ones
+// target returns the voter that answers and has the longest log, of the least damaged ones
 // with space on their disks if there are any. None is halted for damage. Raft's own choice is the one
 // that it sent most to, which may be down.
 //
 // It asks only the others: this node's state is locked for as long as its disk takes to read what an
 // entry needs, and a leader whose disk hangs is to give way.
-func (n *Node) transferTarget(ctx context.Context) (target membership.Server, ok bool) {
-	return n.targetWithin(ctx, someUnread)
+func (t transfer) target(ctx context.Context) (target membership.Server, ok bool) {
+	return t.targetWithin(ctx, someUnread)
 }
 
 // targetWithin returns the best transfer target with no more harm than that.
-func (n *Node) targetWithin(ctx context.Context, most harm) (target membership.Server, ok bool) {
+func (t transfer) targetWithin(ctx context.Context, most harm) (target membership.Server, ok bool) {
 	var best nodeStatus
-	for _, s := range n.raft.configuration() {
-		if !s.Voter || s.ID == n.id {
+	for _, s := range t.node.raft.configuration() {
+		if !s.Voter || s.ID == t.node.id {
 			continue
 		}
-		st, err := n.statusOf(ctx, s.ID)
+		st, err := t.node.statusOf(ctx, s.ID)
 		if err == nil && st.harm() <= most && st.Role != roleRecovering && (!ok || st.leadsBetter(best)) {
 			target, ok, best = s, true, st
 		}
@@ -134,24 +137,24 @@ func (s nodeStatus) harm() harm {
 	return unharmed
 }
 
-// forceTransfer has the transfer target stand for election although something is in flight here
+// force has the transfer target stand for election although something is in flight here
 // that may never end. What was sent to the others is in that node's log, and calls
 // without an outcome are sent again, to the new leader.
-func (n *Node) forceTransfer(ctx context.Context) error {
-	target, ok := n.transferTarget(ctx)
+func (t transfer) force(ctx context.Context) error {
+	target, ok := t.target(ctx)
 	if !ok {
 		return unavailable("no other voter can be reached")
 	}
-	if !n.raft.leads() {
+	if !t.node.raft.leads() {
 		return propose.NotLeader().Err
 	}
-	return n.callElection(target.ID, target.Addr)
+	return t.callElection(target.ID, target.Addr)
 }
 
 // callElection has a node stand for election at once.
-func (n *Node) callElection(id, addr string) error {
+func (t transfer) callElection(id, addr string) error {
 	req := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
-	return n.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(addr), req, &raft.TimeoutNowResponse{})
+	return t.node.trans.TimeoutNow(raft.ServerID(id), raft.ServerAddress(addr), req, &raft.TimeoutNowResponse{})
 }
 
 // watchDisk watches how long the disk takes to sync the log.
@@ -174,7 +177,7 @@ func (n *Node) watchDisk(ctx context.Context) {
 				defer handing.Store(false)
 				ctx, cancel := context.WithTimeout(ctx, s.SlowSync)
 				defer cancel()
-				if err := n.forceTransfer(ctx); err != nil {
+				if err := (transfer{n}).force(ctx); err != nil {
 					n.log.Warn("cannot transfer leadership", "error", err)
 				}
 			})

@@ -50,7 +50,7 @@ func TestFailedTransfersDoNotStopTheLeader(t *testing.T) {
 		}
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			err := leader.transferTo(ctx, leader.raft.Load(),
+			err := transfer{leader.Node}.to(ctx, leader.raft.Load(),
 				membership.Server{ID: stuck, Addr: stuck})
 			cancel()
 			if err == nil {
@@ -84,7 +84,7 @@ func TestTransferTargetIsNotRecovering(t *testing.T) {
 			Term: end.Term}}); err != nil {
 			t.Fatal(err)
 		}
-		if target, ok := leader.transferTarget(t.Context()); !ok || string(target.ID) == n.id {
+		if target, ok := (transfer{leader.Node}).target(t.Context()); !ok || string(target.ID) == n.id {
 			t.Errorf("%v is to lead, while %s is recovering", target.ID, n.id)
 		}
 		if err := leader.TransferLeadership(t.Context()); err != nil {
@@ -106,11 +106,11 @@ func TestNodeThatLeadsNoMoreCallsNoElection(t *testing.T) {
 	leader, follower := c.leader(), c.follower()
 	i := slices.IndexFunc(ids(3), func(id string) bool { return id != leader.id && id != follower.id })
 	other := ids(3)[i]
-	err := follower.transferTo(t.Context(), follower.raft.Load(), membership.Server{ID: other, Addr: c.addrs[other]})
+	err := transfer{follower.Node}.to(t.Context(), follower.raft.Load(), membership.Server{ID: other, Addr: c.addrs[other]})
 	if turn.KindOf(err) != turn.Unavailable {
 		t.Errorf("a follower handed over: %v", err)
 	}
-	if err := follower.forceTransfer(t.Context()); turn.KindOf(err) != turn.Unavailable {
+	if err := (transfer{follower.Node}).force(t.Context()); turn.KindOf(err) != turn.Unavailable {
 		t.Errorf("a follower handed over by force: %v", err)
 	}
 }

@@ -42,10 +42,10 @@ func (n *Node) Level() turn.ClusterLevel { return n.state.Level() }
 // before could not follow. While one is joining, the level waits.
 func (n *Node) raiseLevel(ctx context.Context, t *propose.Term) {
 	now := n.state.Level()
-	if n.allowedLevel() <= now || !n.allRecorded() || !n.levelGate.try() {
+	if n.allowedLevel() <= now || !n.allRecorded() || !n.members.levelGate.try() {
 		return
 	}
-	defer n.levelGate.leave()
+	defer n.members.levelGate.leave()
 	to := n.commonLevel(ctx)
 	if to <= now {
 		return

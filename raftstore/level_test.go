@@ -106,12 +106,12 @@ func TestLeaderHoldsTheLevel(t *testing.T) {
 func (c *cluster) startGated() (n1 *running, open func()) {
 	c.t.Helper()
 	n := c.open("n1")
-	if !n.levelGate.enter(c.t.Context()) {
+	if !n.members.levelGate.enter(c.t.Context()) {
 		c.t.Fatal("the gate is closed")
 	}
 	n1 = c.run(n)
 	c.leader()
-	return n1, n.levelGate.leave
+	return n1, n.members.levelGate.leave
 }
 
 // A learner will vote: it counts.
@@ -172,7 +172,7 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	n1.raiseLevel(ctx, nil)
-	if err := n1.addLearner(ctx, n1.writes.proposer.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
+	if err := n1.members.addLearner(ctx, n1.writes.proposer.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
 		!strings.Contains(err.Error(), "level") {
 		t.Errorf("a node joins beside another: %v", err)
 	}

@@ -11,16 +11,16 @@ import (
 // addresses, and forget servers that were removed. An incarnation that is
 // recorded stays; Admit keeps out who comes with another.
 // It reports whether nothing is left to do.
-func (n *Node) recordMembers(ctx context.Context, t *propose.Term) (complete bool) {
+func (mc *memberChanges) recordMembers(ctx context.Context, t *propose.Term) (complete bool) {
 	complete = true
 	recorded := make(map[string]codec.Member)
-	for _, m := range n.state.Members() {
+	for _, m := range mc.node.state.Members() {
 		recorded[m.ID] = m
 	}
-	for _, id := range n.raft.configuration().IDs() {
+	for _, id := range mc.node.raft.configuration().IDs() {
 		old, known := recorded[id]
 		delete(recorded, id)
-		st, err := n.statusOf(ctx, id)
+		st, err := mc.node.statusOf(ctx, id)
 		if err != nil || known && st.Incarnation != old.Incarnation {
 			complete = complete && known
 			continue
@@ -29,14 +29,14 @@ func (n *Node) recordMembers(ctx context.Context, t *propose.Term) (complete boo
 		if m == old {
 			continue
 		}
-		if _, err := n.propose(ctx, t, &m); err != nil {
-			n.log.Info("member not recorded yet", "member", id, "error", err)
+		if _, err := mc.node.propose(ctx, t, &m); err != nil {
+			mc.node.log.Info("member not recorded yet", "member", id, "error", err)
 			complete = false
 		}
 	}
 	for id := range recorded {
-		if _, err := n.forgetMember(ctx, t, id); err != nil {
-			n.log.Info("record of a removed member not deleted yet", "member", id, "error", err)
+		if _, err := mc.forgetMember(ctx, t, id); err != nil {
+			mc.node.log.Info("record of a removed member not deleted yet", "member", id, "error", err)
 			complete = false
 		}
 	}
@@ -46,14 +46,14 @@ func (n *Node) recordMembers(ctx context.Context, t *propose.Term) (complete boo
 // forgetMember has the state machine forget a server that was removed, unless it is in the
 // configuration again: it may have been added, and recorded, since the caller looked. It is
 // not added meanwhile. The index is that of the entry, 0 if there is none.
-func (n *Node) forgetMember(ctx context.Context, t *propose.Term, id string) (index uint64, err error) {
-	if !n.changing.enter(ctx) {
+func (mc *memberChanges) forgetMember(ctx context.Context, t *propose.Term, id string) (index uint64, err error) {
+	if !mc.changing.enter(ctx) {
 		return 0, ctx.Err()
 	}
-	defer n.changing.leave()
-	if _, again := n.raft.configuration().Find(id); again {
+	defer mc.changing.leave()
+	if _, again := mc.node.raft.configuration().Find(id); again {
 		return 0, nil
 	}
-	done, err := n.propose(ctx, t, &codec.Member{ID: id, Remove: true})
+	done, err := mc.node.propose(ctx, t, &codec.Member{ID: id, Remove: true})
 	return done.Index, err
 }

@@ -19,6 +19,19 @@ type change struct {
 	Addr     string `json:"addr,omitempty"`
 }
 
+// memberChanges makes the changes of the members, on the leader or by way of it.
+type memberChanges struct {
+	node     *Node
+	changing gate // for one change of the configuration at a time
+	// levelGate is held while a node is found fit to join, until it is a member, and
+	// while the level is raised.
+	levelGate gate
+}
+
+func newMemberChanges(n *Node) *memberChanges {
+	return &memberChanges{node: n, changing: newGate(), levelGate: newGate()}
+}
+
 // AddNode makes the node id at addr a member: first as a learner, then, when it
 // holds the log, as a voter. The node must run, with an empty data directory and
 // Config.Join. It may be called on any node, and again if it fails.
@@ -26,36 +39,36 @@ func (n *Node) AddNode(ctx context.Context, id, addr string) error {
 	if id == "" || len(id) > 64 || addr == "" {
 		return turn.Errorf(turn.Invalid, "adding a node needs an id of 1 to 64 bytes and an address")
 	}
-	return n.change(ctx, change{ID: id, Addr: addr})
+	return n.members.change(ctx, change{ID: id, Addr: addr})
 }
 
 // RemoveNode ends the membership of a node; it stops by itself if it runs. It may
 // be called on any node, and again if it fails.
 func (n *Node) RemoveNode(ctx context.Context, id string) error {
-	return n.change(ctx, change{Remove: true, ID: id})
+	return n.members.change(ctx, change{Remove: true, ID: id})
 }
 
 // HandOver has the leader hand over to another voter. It may be called on any node.
 func (n *Node) HandOver(ctx context.Context) error {
-	return n.changeOnce(ctx, change{Transfer: true})
+	return n.members.changeOnce(ctx, change{Transfer: true})
 }
 
 // change has the leader make a change.
-func (n *Node) change(ctx context.Context, c change) error {
-	return n.repeat(ctx, c, func() error { return n.changeOnce(ctx, c) })
+func (mc *memberChanges) change(ctx context.Context, c change) error {
+	return mc.repeat(ctx, c, func() error { return mc.changeOnce(ctx, c) })
 }
 
 // repeat attempts a change again if its outcome is unknown: a change that took place already
 // is not made twice. If leadership moves, the next leader is asked, for as long as others wait for one.
-func (n *Node) repeat(ctx context.Context, c change, attempt func() error) error {
-	limit := time.Now().Add(n.cfg.Calls.LeaderWait)
+func (mc *memberChanges) repeat(ctx context.Context, c change, attempt func() error) error {
+	limit := time.Now().Add(mc.node.cfg.Calls.LeaderWait)
 	for again := false; ; {
 		err := attempt()
 		if err == nil {
 			return nil
 		}
 		if errors.As(err, new(moved)) && time.Now().Before(limit) {
-			if _, changed := n.lead.leader(); signal.Wait(ctx, changed, 50*time.Millisecond) {
+			if _, changed := mc.node.lead.leader(); signal.Wait(ctx, changed, 50*time.Millisecond) {
 				continue
 			}
 		}
@@ -69,7 +82,7 @@ func (n *Node) repeat(ctx context.Context, c change, attempt func() error) error
 			return err
 		}
 		again = true
-		_, changed := n.lead.leader()
+		_, changed := mc.node.lead.leader()
 		if !signal.Wait(ctx, changed, 50*time.Millisecond) {
 			return err
 		}
@@ -88,19 +101,19 @@ func afterUnknown(err error) error {
 	return err
 }
 
-func (n *Node) changeOnce(ctx context.Context, c change) error {
-	leader, err := n.waitLeader(ctx)
+func (mc *memberChanges) changeOnce(ctx context.Context, c change) error {
+	leader, err := mc.waitLeader(ctx)
 	if err != nil {
 		return err
 	}
-	if leader == n.id {
-		return n.changeHere(ctx, c)
+	if leader == mc.node.id {
+		return mc.changeHere(ctx, c)
 	}
 	b, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	answer, err := n.net.Call(ctx, leader, kindMembers, b)
+	answer, err := mc.node.net.Call(ctx, leader, kindMembers, b)
 	if err != nil {
 		return turn.Errorf(turn.Unknown, "the leader was asked for the change, but did not answer: %v", err)
 	}
@@ -115,26 +128,26 @@ func (n *Node) changeOnce(ctx context.Context, c change) error {
 }
 
 // waitLeader returns the leader's id as soon as there is one.
-func (n *Node) waitLeader(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+func (mc *memberChanges) waitLeader(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, mc.node.cfg.Calls.LeaderWait)
 	defer cancel()
 	for {
-		leader, changed := n.lead.leader()
+		leader, changed := mc.node.lead.leader()
 		if leader != "" {
 			return leader, nil
 		}
 		if !signal.Wait(ctx, changed, 0) {
-			return "", unavailable("no leader within %v", n.cfg.Calls.LeaderWait)
+			return "", unavailable("no leader within %v", mc.node.cfg.Calls.LeaderWait)
 		}
 	}
 }
 
-func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error) {
+func (mc *memberChanges) answerMembers(ctx context.Context, payload []byte) ([]byte, error) {
 	var c change
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return nil, err
 	}
-	if err := n.changeHere(ctx, c); err != nil {
+	if err := mc.changeHere(ctx, c); err != nil {
 		if errors.As(err, new(moved)) {
 			return []byte{answerNotLeader}, nil
 		}
@@ -146,16 +159,16 @@ func (n *Node) answerMembers(ctx context.Context, payload []byte) ([]byte, error
 
 // changeHere makes a change as the leader. All steps take place in one leader term,
 // each on the configuration for which it was decided: see reconfigure.
-func (n *Node) changeHere(ctx context.Context, c change) error {
-	t := n.writes.proposer.Current()
+func (mc *memberChanges) changeHere(ctx context.Context, c change) error {
+	t := mc.node.writes.proposer.Current()
 	if t == nil || !t.Holds() {
 		return moved{propose.NotLeader().Err}
 	}
 	if c.Transfer {
-		return n.TransferLeadership(ctx)
+		return mc.node.TransferLeadership(ctx)
 	}
 	if c.Remove {
-		return n.removeHere(ctx, t, c.ID)
+		return mc.removeHere(ctx, t, c.ID)
 	}
-	return n.addHere(ctx, t, c)
+	return mc.addHere(ctx, t, c)
 }

@@ -40,7 +40,7 @@ type Node struct {
 	storage   // what is on disk
 	consensus // Raft, and what stands between it and the other nodes
 	network   // the other nodes
-	changes   // of the members
+	members   *memberChanges
 	lead      *knownLeader
 
 	reads    *readindex.Reader
@@ -101,14 +101,6 @@ type network struct {
 	seen    *rollback.Observations
 	policy  *membership.Policy // with which nodes to have to do
 	offsets clustertime.Offsets
-}
-
-// changes is for changes of the members, and of what they can do.
-type changes struct {
-	changing gate // for one change of the configuration at a time
-	// levelGate is held while a node is found fit to join, until it is a member, and
-	// while the level is raised.
-	levelGate gate
 }
 
 // lifecycle is where a node is between its start and its end.

@@ -31,11 +31,11 @@ func Open(cfg Config) (_ *Node, err error) {
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:      newKnownLeader(cfg.NodeID),
 		consensus: consensus{raft: group{self: cfg.NodeID}},
-		changes:   changes{changing: newGate(), levelGate: newGate()},
 		signals:   newSignals(),
 		lifecycle: lifecycle{checked: make(chan struct{}), failure: newFailure()},
 	}
 	n.cfg.Logger = n.log
+	n.members = newMemberChanges(n)
 	defer func() {
 		if err != nil {
 			_ = n.Close()

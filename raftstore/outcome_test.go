@@ -43,9 +43,9 @@ func TestChangesAreRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				n := &Node{lead: newKnownLeader("n1")}
+				mc := newMemberChanges(&Node{lead: newKnownLeader("n1")})
 				made := 0
-				err := n.repeat(t.Context(), x.change, func() error {
+				err := mc.repeat(t.Context(), x.change, func() error {
 					if made++; made > len(x.attempts) || x.attempts[made-1] == done {
 						return nil
 					}
@@ -62,10 +62,10 @@ func TestChangesAreRepeated(t *testing.T) {
 // A caller that gives up after an attempt with an unknown outcome is not told that nothing was changed.
 func TestChangeThatIsGivenUpIsUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &Node{lead: newKnownLeader("n1")}
+		mc := newMemberChanges(&Node{lead: newKnownLeader("n1")})
 		ctx, cancel := context.WithCancel(t.Context())
 		made := 0
-		kindIs(t, n.repeat(ctx, change{}, func() error {
+		kindIs(t, mc.repeat(ctx, change{}, func() error {
 			if made++; made == 1 {
 				return turn.Errorf(turn.Unknown, "no")
 			}

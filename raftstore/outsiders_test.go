@@ -221,7 +221,7 @@ func TestLeaderThatWasAddedMeanwhile(t *testing.T) {
 	eventuallyTrue(t, "n4 leads", func() bool {
 		l := c.leader()
 		if l.id != "n4" {
-			_ = l.callElection("n4", c.addrs["n4"])
+			_ = transfer{l.Node}.callElection("n4", c.addrs["n4"])
 		}
 		return l.id == "n4"
 	})

@@ -86,15 +86,15 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	c := newCluster(t, 3)
 	n := c.leader()
 	lt := n.writes.proposer.Current()
-	n.changing.enter(t.Context()) // another change is in progress
+	n.members.changing.enter(t.Context()) // another change is in progress
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	decided := false
-	err := n.reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) { decided = true; return nil, nil })
+	err := n.members.reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) { decided = true; return nil, nil })
 	if turn.KindOf(err) != turn.Unavailable || decided {
 		t.Fatalf("a change began beside another: %v", err)
 	}
-	n.changing.leave()
+	n.members.changing.leave()
 }
 
 // fullable is a log whose disk can be full.
@@ -132,7 +132,7 @@ func TestConfigurationOnAFullDisk(t *testing.T) {
 	leader, f := c.pair()
 	lt := leader.writes.proposer.Current()
 	full[leader.id].Store(true)
-	err := leader.removeHere(t.Context(), lt, f.id)
+	err := leader.members.removeHere(t.Context(), lt, f.id)
 	full[leader.id].Store(false)
 	if !turn.Is(err, turn.ReadOnly) {
 		t.Errorf("the change ends with: %v", err)

@@ -23,20 +23,20 @@ func (m moved) Unwrap() error { return m.error }
 // and begins a change of it, or returns why there is none to make. Nothing else changes the
 // configuration in between: a leader makes one change at a time, and the log store rejects
 // a change that Raft would append only in a later term, after another leader's changes.
-func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
+func (mc *memberChanges) reconfigure(ctx context.Context, t *propose.Term,
 	decide func(now membership.Configuration) (raft.Future, error)) error {
-	if !n.changing.enter(ctx) {
+	if !mc.changing.enter(ctx) {
 		return unavailable("the configuration was not changed: another change is still in progress (%v)", ctx.Err())
 	}
-	defer n.changing.leave()
-	if err := n.roomForChange(ctx); err != nil {
+	defer mc.changing.leave()
+	if err := mc.node.roomForChange(ctx); err != nil {
 		return err
 	}
-	n.logs.ReconfigureIn(t.Number)
+	mc.node.logs.ReconfigureIn(t.Number)
 	if !t.Holds() {
 		return moved{propose.NotLeader().Err}
 	}
-	begun, err := decide(n.raft.configuration())
+	begun, err := decide(mc.node.raft.configuration())
 	if err != nil {
 		return err
 	}
@@ -46,13 +46,13 @@ func (n *Node) reconfigure(ctx context.Context, t *propose.Term,
 // spread waits a little until the other nodes have applied an entry, so that a
 // member that was removed and comes back with a new directory is not turned away
 // by one that lags by a moment.
-func (n *Node) spread(ctx context.Context, index uint64) {
+func (mc *memberChanges) spread(ctx context.Context, index uint64) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	others, _ := n.raft.voters()
+	others, _ := mc.node.raft.voters()
 	for _, id := range others {
 		for {
-			if st, err := n.statusOf(ctx, id); err != nil || st.Applied >= index {
+			if st, err := mc.node.statusOf(ctx, id); err != nil || st.Applied >= index {
 				break
 			}
 			if !signal.Wait(ctx, nil, 5*time.Millisecond) {

@@ -24,7 +24,7 @@ func TestRecordOfAMemberAddedMeanwhileStays(t *testing.T) {
 	w.holdAnswers("n1", c.addrs["n3"], true) // n1 has to wait for what n3 says
 	looked := make(chan bool)
 	held := w.held("n1", c.addrs["n3"])
-	go func() { looked <- n1.recordMembers(t.Context(), lt) }()
+	go func() { looked <- n1.members.recordMembers(t.Context(), lt) }()
 	eventuallyTrue(t, "n1 waits for n3", func() bool { return w.held("n1", c.addrs["n3"]) > held })
 	if _, err := n1.propose(t.Context(), lt, &codec.Member{ID: "n4", Remove: true}); err != nil {
 		t.Fatal(err)

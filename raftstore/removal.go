@@ -16,43 +16,43 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-func (n *Node) removeHere(ctx context.Context, t *propose.Term, id string) error {
-	if err := n.checkRemaining(ctx, id); err != nil {
+func (mc *memberChanges) removeHere(ctx context.Context, t *propose.Term, id string) error {
+	if err := mc.checkRemaining(ctx, id); err != nil {
 		return err
 	}
-	if others, _ := n.raft.voters(); id == n.id && len(others) > 0 {
-		if err := n.TransferLeadership(ctx); err != nil {
+	if others, _ := mc.node.raft.voters(); id == mc.node.id && len(others) > 0 {
+		if err := mc.node.TransferLeadership(ctx); err != nil {
 			return err
 		}
 		return turn.Errorf(turn.Unknown, "the new leader must remove node %s: repeat the request", id)
 	}
-	err := n.reconfigure(ctx, t, func(now membership.Configuration) (raft.Future, error) {
+	err := mc.reconfigure(ctx, t, func(now membership.Configuration) (raft.Future, error) {
 		if _, found := now.Find(id); !found {
 			return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
 		}
-		if id == n.id {
+		if id == mc.node.id {
 			return nil, turn.Errorf(turn.Invalid, "node %s is the last voter", id)
 		}
-		return n.raft.Load().RemoveServer(raft.ServerID(id), 0, time.Second), nil
+		return mc.node.raft.Load().RemoveServer(raft.ServerID(id), 0, time.Second), nil
 	})
 	if err != nil {
 		return err
 	}
-	index, err := n.forgetMember(ctx, t, id)
+	index, err := mc.forgetMember(ctx, t, id)
 	if err != nil {
 		return turn.Errorf(turn.Unknown, "node %s was removed, but its record may not be deleted yet: %v", id, err)
 	}
-	n.spread(ctx, index)
+	mc.spread(ctx, index)
 	return nil
 }
 
 // checkRemaining refuses to remove a voter if those that remain and can be reached are no
 // majority: they could not commit even the removal, and the leader would step down over it.
-func (n *Node) checkRemaining(ctx context.Context, id string) error {
-	remaining, voter := n.raft.voters()
+func (mc *memberChanges) checkRemaining(ctx context.Context, id string) error {
+	remaining, voter := mc.node.raft.voters()
 	removed := slices.Index(remaining, id)
 	switch {
-	case id == n.id && voter:
+	case id == mc.node.id && voter:
 		voter = false
 	case removed >= 0:
 		remaining = slices.Delete(remaining, removed, removed+1)
@@ -63,10 +63,10 @@ func (n *Node) checkRemaining(ctx context.Context, id string) error {
 		return nil // it is the last one, or this one goes on alone
 	}
 	need := readindex.Majority(len(remaining), voter)
-	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+	ctx, cancel := context.WithTimeout(ctx, mc.node.cfg.Calls.LeaderWait)
 	defer cancel()
 	for {
-		reached := n.reachable(ctx, remaining)
+		reached := mc.reachable(ctx, remaining)
 		if reached >= need {
 			return nil
 		}
@@ -79,12 +79,12 @@ func (n *Node) checkRemaining(ctx context.Context, id string) error {
 }
 
 // reachable returns how many of the nodes answer.
-func (n *Node) reachable(ctx context.Context, ids []string) int {
+func (mc *memberChanges) reachable(ctx context.Context, ids []string) int {
 	var reached atomic.Int32
 	var wg sync.WaitGroup
 	for _, id := range ids {
 		wg.Go(func() {
-			if _, err := n.statusOf(ctx, id); err == nil {
+			if _, err := mc.node.statusOf(ctx, id); err == nil {
 				reached.Add(1)
 			}
 		})

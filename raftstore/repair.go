@@ -57,14 +57,14 @@ func (c repairCluster) HandOver(ctx context.Context) {
 	if own == unharmed {
 		return // it was repaired meanwhile
 	}
-	if _, better := n.targetWithin(ctx, own-1); !better {
+	if _, better := (transfer{n}).targetWithin(ctx, own-1); !better {
 		return // writes would wait for nothing
 	}
 	ctx, cancel := context.WithTimeout(ctx, handOverTime)
 	defer cancel()
 	err := n.TransferLeadership(ctx)
 	if err != nil {
-		err = n.forceTransfer(context.WithoutCancel(ctx))
+		err = transfer{n}.force(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		n.log.Warn("this node leads with a damaged state, and cannot transfer leadership", "error", err)

@@ -18,7 +18,7 @@ func (n *Node) serve(ctx context.Context, r peer.Request) ([]byte, error) {
 	case kindStatus:
 		return n.answerStatus(r)
 	case kindMembers:
-		return n.answerMembers(ctx, r.Payload)
+		return n.members.answerMembers(ctx, r.Payload)
 	case kindSeen:
 		return n.answerSeen(r.From, r.Payload)
 	case kindMemberQuery:

@@ -19,7 +19,7 @@ func repairMutants() []mutation.Mutant {
 				New: "res, answered, err := turn.Result{}, true, error(turn.Errorf(turn.Corrupt, \"unasked\"))"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamageOnAllMembers", Runs: 1}}},
 		{Name: "handed-over-to-no-better", About: "a damaged leader hands over to a node that is as damaged",
-			Edits:    []mutation.Edit{{Old: "n.targetWithin(ctx, own-1)", New: "n.targetWithin(ctx, own)"}},
+			Edits:    []mutation.Edit{{Old: "(transfer{n}).targetWithin(ctx, own-1)", New: "(transfer{n}).targetWithin(ctx, own)"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamagedLeaderWithoutABetterOneStays", Runs: 1}}},
 		{Name: "handed-over-undamaged", About: "a leader whose state was repaired meanwhile hands over",
 			Edits:    []mutation.Edit{{In: "repairCluster.HandOver", Old: "if own == unharmed {", New: "if own > allUnserved {"}},
