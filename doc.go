@@ -10,7 +10,7 @@
 // of one: each append is an entry of Raft's log, synced to the disk before it is acknowledged, so
 // that a program that is killed loses nothing that was acknowledged. No port is open. A [DB] has the
 // methods of [client.Client], so code that was written for a cluster runs on an embedded node, and
-// the other way round.
+// in reverse.
 //
 // [OpenCluster] runs a node that is a member of a cluster, or serves clients over the network, or
 // both. [OpenMemory] is for unit tests: the same node, whose data ends with it.

@@ -29,7 +29,7 @@ var settingNames = map[string]string{
 	"insecure":       "Servers.Insecure",
 }
 
-// wordOfError is what may be the name of a setting: all of what stands between spaces and punctuation, so
+// wordOfError is what may be the name of a setting: all of what is between spaces and punctuation, so
 // that a part of a file's name is none.
 var wordOfError = regexp.MustCompile(`[^\s",:;()]+`)
 

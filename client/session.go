@@ -148,7 +148,7 @@ func (s Session) Fork(ctx context.Context, to string, at uint64) (turn.Result, e
 }
 
 // SetMetadata merges set into the session's metadata and removes the keys in unset,
-// creating the session if need be.
+// creating the session if needed.
 func (s Session) SetMetadata(ctx context.Context, set map[string]string, unset ...string) (turn.Result, error) {
 	r := s.request(vSetMeta)
 	if len(set)+len(unset) == 0 {

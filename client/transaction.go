@@ -61,12 +61,12 @@ func (t *Transaction) Append(key string, messages ...turn.NewMessage) *Transacti
 }
 
 // SetMetadata merges set into a session's metadata and removes the keys in unset, creating the
-// session if need be.
+// session if needed.
 func (t *Transaction) SetMetadata(key string, set map[string]string, unset ...string) *Transaction {
 	return t.step(&turn.SetMetadata{Key: t.key(key), Set: set, Unset: unset})
 }
 
-// SetFields sets fields of a hash, creating it if need be.
+// SetFields sets fields of a hash, creating it if needed.
 func (t *Transaction) SetFields(key string, fields ...turn.Field) *Transaction {
 	return t.step(&turn.SetFields{Key: t.key(key), Type: turn.TypeHash, Fields: fields})
 }

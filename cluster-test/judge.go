@@ -80,7 +80,7 @@ func (r *run) requirements() {
 	}
 }
 
-// scanLogs looks for what must never stand in a node's log.
+// scanLogs looks for what must never be in a node's log.
 func (r *run) scanLogs() {
 	for _, n := range r.cluster.Nodes {
 		f, err := os.Open(n.Log)

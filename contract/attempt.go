@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// one runs a case, and runs it again if it came to nothing: this machine stood still,
+// one runs a case, and runs it again if it came to nothing: this machine was stalled,
 // or a call failed before it met the fault that was meant for it.
 func (r *run) one(ctx context.Context, c Case) Result {
 	const attempts = 3
@@ -20,7 +20,7 @@ func (r *run) one(ctx context.Context, c Case) Result {
 		p.start()
 		err = r.attempt(ctx, c, n)
 		if still := p.stop(); isLate(err) && still > stillTime {
-			err = fmt.Errorf("%w: this machine stood still for %s; %v", errUnfair, still.Round(time.Millisecond), err)
+			err = fmt.Errorf("%w: this machine was stalled for %s; %v", errUnfair, still.Round(time.Millisecond), err)
 		}
 		if !errors.Is(err, errUnfair) {
 			break
@@ -57,7 +57,7 @@ var errUnfair = fmt.Errorf("%w", errUndecided)
 // errLate: something did not happen in time.
 var errLate = errors.New("too late")
 
-// isLate reports whether err may be the fault of a machine that stood still, which
+// isLate reports whether err may be the fault of a machine that was stalled, which
 // what was found in a session never is.
 func isLate(err error) bool {
 	return (errors.Is(err, errLate) || errors.Is(err, context.DeadlineExceeded)) && !errors.As(err, new(*violation))

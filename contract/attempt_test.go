@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestLate: only what a machine that stood still explains is blamed on it.
+// TestLate: only what a machine that was stalled explains is blamed on it.
 func TestLate(t *testing.T) {
 	for _, tt := range []struct {
 		err  error

@@ -9,7 +9,7 @@ import (
 type audit struct {
 	script script
 	events []event // of the session, by start
-	// whole: the messages of a turn must stand next to each other.
+	// whole: the messages of a turn must be next to each other.
 	whole bool
 	// removed: messages may be missing, since something removed some.
 	removed bool
@@ -54,7 +54,7 @@ func (v *violation) Error() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// seen is a message that was loaded, with the place at which it stood.
+// seen is a message that was loaded, with the place at which it was.
 type seen struct {
 	label
 	at int
@@ -91,7 +91,7 @@ func (a *audit) read(loaded []Message, v *violation) []seen {
 			v.add("damaged", l.turnKey, "%s came back as %s", l, m)
 		default:
 			if count[l]++; count[l] == 2 {
-				v.add("doubled", l.turnKey, "%s stands there twice, the second time at place %d of %d", l, i+1,
+				v.add("doubled", l.turnKey, "%s is there twice, the second time at place %d of %d", l, i+1,
 					len(loaded))
 			}
 			if count[l] == 1 {
@@ -158,12 +158,12 @@ func (a *audit) writes() []event {
 }
 
 // order finds messages of one turn that are out of order or apart, and turns that
-// stand before others which were acknowledged before they were begun.
+// are before others which were acknowledged before they were begun.
 func (a *audit) order(turns []seen, v *violation) {
 	for i := 1; i < len(turns); i++ {
 		s, before := turns[i], turns[i-1]
 		if same := s.turnKey == before.turnKey; same && s.part < before.part {
-			v.add("reordered", s.turnKey, "%s stands before part %d of its turn", before.label, s.part)
+			v.add("reordered", s.turnKey, "%s is before part %d of its turn", before.label, s.part)
 		}
 	}
 	if a.whole {
@@ -180,7 +180,7 @@ func (a *audit) order(turns []seen, v *violation) {
 			continue
 		}
 		if e.Outcome == saved && e.End < latest.Start {
-			v.add("reordered", e.Key, "%s was acknowledged %.3f ms before %s began, and stands behind it (place %d)",
+			v.add("reordered", e.Key, "%s was acknowledged %.3f ms before %s began, and is behind it (place %d)",
 				e.Key, float64(latest.Start-e.End)/1e6, latest.Key, s.at+1)
 		}
 		if e.Start > latest.Start {

@@ -38,7 +38,7 @@ func (m Message) Equal(o Message) bool {
 }
 
 // messageJSON is a chat message as most model APIs have it. Content that is not
-// UTF-8 stands in base64, since JSON cannot hold it.
+// UTF-8 is written in base64, since JSON cannot hold it.
 type messageJSON struct {
 	Role          string         `json:"role"`
 	Content       string         `json:"content"`

@@ -182,7 +182,7 @@ func (p *probe) verify(s Store, session string) error {
 	return p.audit(s, session, audit{})
 }
 
-// verifyWhole also demands that each turn stands together.
+// verifyWhole also demands that the messages of each turn are together.
 func (p *probe) verifyWhole(s Store, session string) error {
 	return p.audit(s, session, audit{whole: true})
 }

@@ -30,7 +30,7 @@ var restartCases = []Case{
 	{Name: "node-replaced", Incident: I4, Needs: []Capability{CanReplace}, run: survives(CanReplace),
 		Proves: "What was saved is there after a node was lost for good and another one took its place."},
 	{Name: "order-goes-on", Incident: I4, Needs: []Capability{CanRestart}, run: orderGoesOn,
-		Proves: "What is saved after a restart stands behind what was saved before."},
+		Proves: "What is saved after a restart comes after what was saved before."},
 	{Name: "cleared-stays-cleared", Incident: I3, Needs: []Capability{CanRestart}, run: clearedStays,
 		Proves: "What was cleared before a restart does not come back."},
 	{Name: "deleted-stays-deleted", Incident: I3, Needs: []Capability{CanRestart, CanDelete}, run: deletedStays,
@@ -38,7 +38,7 @@ var restartCases = []Case{
 	{Name: "trimmed-stays-trimmed", Incident: I3, Needs: []Capability{CanRestart, CanTrim}, run: trimmedStays,
 		Proves: "What was trimmed before a restart does not come back, and what was kept is there."},
 	{Name: "popped-stays-popped", Incident: I3, Needs: []Capability{CanRestart, CanPop}, run: poppedStays,
-		Proves: "What was popped before a restart does not come back, and what stood before it is there."},
+		Proves: "What was popped before a restart does not come back, and what was before it is there."},
 	{Name: "blue-green", Incident: I4, Needs: []Capability{HasProcesses}, run: blueGreen,
 		Proves: "While a new process serves, old ones are killed in the midst of a save: what was acknowledged is " +
 			"there, whole, once, and the new one goes on."},
@@ -58,7 +58,7 @@ func (p *probe) restart(kind Capability) error {
 	return lacksError(kind)
 }
 
-// anyRestart is the harshest kind that the target knows, which stands last.
+// anyRestart is the harshest kind that the target knows, which is the last one.
 func (p *probe) anyRestart() error {
 	return p.restart(p.Target.Restarts[len(p.Target.Restarts)-1].Kind)
 }

@@ -159,13 +159,13 @@ func transactionsAtOnce(p *probe) error {
 		case first == nil:
 			first = order
 		case !slices.Equal(first, order):
-			return fmt.Errorf("the transactions stand in %s in another order than in %s", s, sessions[0])
+			return fmt.Errorf("the order of the transactions in %s differs from that in %s", s, sessions[0])
 		}
 	}
 	return nil
 }
 
-// order returns the turns of a session as they stand there.
+// order returns the turns of a session in their order there.
 func (p *probe) order(session string) (order []turnKey, err error) {
 	ms, err := p.load(p.store, session)
 	for _, m := range ms {

@@ -38,7 +38,7 @@ type Node struct {
 	log *slog.Logger
 
 	storage   // what is on disk
-	consensus // Raft, and what stands between it and the other nodes
+	consensus // Raft, and what is between it and the other nodes
 	network   // the other nodes
 	members   *memberChanges
 	lead      *knownLeader
@@ -86,7 +86,7 @@ func (s *storage) close() error {
 	return errors.Join(errs...)
 }
 
-// consensus is Raft, and what stands between it and the other nodes. Run starts it.
+// consensus is Raft, and what is between it and the other nodes. Run starts it.
 type consensus struct {
 	raft    group
 	applier *applier // nil until Run has started Raft

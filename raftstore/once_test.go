@@ -90,7 +90,7 @@ func (w *writers) check(r *running) {
 		for _, data := range got {
 			switch {
 			case seen[data]:
-				w.t.Fatalf("%s: message %s stands twice in %s", r.id, data, session)
+				w.t.Fatalf("%s: message %s is twice in %s", r.id, data, session)
 			case next < len(w.acked[session]) && data == w.acked[session][next]:
 				next++
 			case !w.unsure[session][data]:

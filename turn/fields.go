@@ -1,7 +1,7 @@
 package turn
 
 // SetFields sets fields of a hash or adds members to a set, one after another,
-// creating the key if need be. Result: Number, how many are new; Count, how many
+// creating the key if needed. Result: Number, how many are new; Count, how many
 // it holds after it; Revision.
 type SetFields struct {
 	Key    Key

@@ -133,7 +133,7 @@ func checkDistinctIDs(ms []NewMessage) error {
 			continue
 		}
 		if _, dup := seen[id]; dup {
-			return Errorf(Invalid, "id %q stands twice in one call", id)
+			return Errorf(Invalid, "id %q occurs twice in one call", id)
 		}
 		seen[id] = struct{}{}
 	}

@@ -3,7 +3,7 @@ package turn
 // The edits below are Redis's, in the middle of a list. Messages keep their numbers for
 // life: one that is replaced keeps its own, with its time and id, and gets another
 // payload. One that takes a place between others moves those between it and the nearer
-// end: they are removed and stand again with new seqs, and with their times and ids. At
+// end: they are removed and added again with new seqs, and with their times and ids. At
 // most DefaultLimits().ForkMessages messages and ForkBytes bytes are moved; more is
 // TooLarge.
 //

@@ -28,7 +28,7 @@ const (
 )
 
 // Append adds messages at the end of a session, all or none, with contiguous
-// seqs, creating the session if need be.
+// seqs, creating the session if needed.
 //
 // If every message carries an id and all of these ids are among the session's
 // last 1,024 appended messages (trimmed, popped and cleared ones included, and

@@ -9,7 +9,7 @@ type Score struct {
 }
 
 // SetScores adds members to a sorted set, or gives them other scores, one after
-// another, creating the key if need be. Result: Number, how many members are new
+// another, creating the key if needed. Result: Number, how many members are new
 // or, with Changed, new or changed; Count (held after it); Revision; with
 // Increment, Score, the new one, and Found, unless a condition forbade it.
 type SetScores struct {

@@ -71,7 +71,7 @@ type StreamTrim struct {
 	Limit  uint64 // at most so many entries; 0: no limit
 }
 
-// AddEntry appends an entry to a stream, creating it if need be, and then trims
+// AddEntry appends an entry to a stream, creating it if needed, and then trims
 // it. An id that is not higher than the last ever given is Invalid.
 // Result: ID, Found = true; Removed (trimmed), Count (held after it), Revision.
 type AddEntry struct {

@@ -132,7 +132,7 @@ func newIDs(o *Append, ids map[messageID]struct{}) error {
 			continue
 		}
 		if _, known := ids[id]; known {
-			return Errorf(Invalid, "id %q stands twice in one transaction", id.id)
+			return Errorf(Invalid, "id %q occurs twice in one transaction", id.id)
 		}
 		ids[id] = struct{}{}
 	}

@@ -39,7 +39,7 @@ import (
 // makes the end of every segment but the last exact.
 //
 // There is no commit marker behind the records. A disk may write the sectors of one write in any order, so a marker at
-// the end proves nothing about what stands before it. Instead the frame counts only when its head and all of its
+// the end proves nothing about what comes before it. Instead the frame counts only when its head and all of its
 // records verify; the head comes first because it says how far the frame reaches, so that nothing has to be guessed
 // from damaged bytes.
 const (

@@ -27,7 +27,7 @@ type DroppedDamage struct {
 	File   string
 	Offset int64 // of the first batch head or record that does not verify
 	Reason string
-	// UntilFile and UntilOffset are where the first whole batch behind it stands.
+	// UntilFile and UntilOffset are where the first whole batch after it is.
 	UntilFile   string
 	UntilOffset int64
 }

@@ -48,7 +48,7 @@ type manifest struct {
 	epoch       uint32
 }
 
-// accepts reports whether a frame of this epoch may stand at this place.
+// accepts reports whether a frame of this epoch may be at this place.
 func (m manifest) accepts(segment uint64, offset int64, epoch uint32) bool {
 	if m.mark.covers(segment, offset) {
 		return epoch <= m.epoch

@@ -73,7 +73,7 @@ func (l *Log) open() error {
 	if err := l.rewriteLast(r.last); err != nil {
 		return err
 	}
-	// From here on the tail may be overwritten, so whatever stands beyond it must become invalid first.
+	// From here on the tail may be overwritten, so whatever is beyond it must become invalid first.
 	l.manifest.now.epoch++
 	l.epoch = l.manifest.now.epoch
 	if err := l.dropDeadLocked(); err != nil {

@@ -13,7 +13,7 @@ import (
 // otherwise. It is damage if
 //
 //   - it lies before the manifest's mark, up to which the log is known to have been synced, or
-//   - a valid frame of the present epoch stands anywhere after it, in this segment or in a later one: there is
+//   - a valid frame of the present epoch is found anywhere after it, in this segment or in a later one: there is
 //     never more than one frame that is not synced yet, so a frame after it proves that it had been durable.
 //
 // What remains is a frame that was being written when the machine stopped, or nothing at all. Its bytes stay where they
@@ -210,7 +210,7 @@ func (p *replayer) tail(c *scanner, at int64, bad *badFrame) error {
 	if err != nil {
 		return c.readError(err, at, p.next)
 	} else if found {
-		return p.damage(c.segment, bad, fmt.Sprintf("; a later batch stands at offset %d", later))
+		return p.damage(c.segment, bad, fmt.Sprintf("; there is a later batch at offset %d", later))
 	}
 	if f, err := c.head(at); err == nil {
 		p.torn = &TornTail{File: c.path, Offset: at,
@@ -229,7 +229,7 @@ func (p *replayer) noLater(unused []*segment) error {
 			return s.readError(err, headerSize, 0)
 		} else if found {
 			bad := &badFrame{offset: headerSize, reason: "the segment's first batch is damaged"}
-			return p.damage(s, bad, fmt.Sprintf("; a later batch stands at offset %d", later))
+			return p.damage(s, bad, fmt.Sprintf("; there is a later batch at offset %d", later))
 		}
 	}
 	return nil

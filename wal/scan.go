@@ -131,7 +131,7 @@ func (c *scanner) record(f frame, at int64, index uint64) (size int64, err error
 	case reason != "":
 		return bad(reason)
 	case r.Index != index:
-		return bad(fmt.Sprintf("record %d stands in its place", r.Index))
+		return bad(fmt.Sprintf("record %d is in its place", r.Index))
 	case epoch != f.epoch:
 		return bad("the record is older than its batch")
 	}

@@ -137,7 +137,7 @@ func (s *segment) read(index uint64, start, end int64) (Record, error) {
 		return Record{}, corrupt(reason)
 	}
 	if r.Index != index {
-		return Record{}, corrupt(fmt.Sprintf("record %d stands in its place", r.Index))
+		return Record{}, corrupt(fmt.Sprintf("record %d is in its place", r.Index))
 	}
 	return r, nil
 }

@@ -48,7 +48,7 @@ func clockSources(ctx context.Context, dir string) (map[string]string, error) {
 		{"subMono(t.ext, runtimeNano()-startNano)", "subMono(t.ext, wrongNano(runtimeNano())-startNano)"},
 	} {
 		if n := strings.Count(text, change[0]); n != 1 {
-			return nil, fmt.Errorf("%q stands %d times in %s; clock faults have to follow this version of Go",
+			return nil, fmt.Errorf("%q occurs %d times in %s; clock faults have to follow this version of Go",
 				change[0], n, name)
 		}
 		text = strings.Replace(text, change[0], change[1], 1)

@@ -44,7 +44,7 @@ func newPages(f *os.File) (*pages, error) {
 	return &pages{file: os.NewFile(uintptr(fd), f.Name()), size: info.Size(), old: map[int64]page{}}, nil
 }
 
-// save keeps what stands between two offsets, before it changes.
+// save keeps what is between two offsets, before it changes.
 func (p *pages) save(from, to int64) error {
 	for n := from / pageSize; n*pageSize < to; n++ {
 		if old, ok := p.old[n]; ok {

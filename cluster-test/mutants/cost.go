@@ -29,7 +29,7 @@ func costMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{Old: "return max(least, min(", New: "return max(1, min("}},
 			Catchers: []mutation.Catcher{{Test: "TestBoundOfDeletedSessions", Runs: 1}}},
 		{Name: "tombstones-among-others",
-			About: "the tombstones of a key stand among those of keys that begin with it and a NUL",
+			About: "the tombstones of a key are among those of keys that begin with it and a NUL",
 			Edits: []mutation.Edit{{Old: "return string(append(binary.BigEndian.AppendUint32(append(b, 0), uint32(len(key))), key...))",
 				New: "return string(append(append(b, key...), 0))"}},
 			Catchers: []mutation.Catcher{{Test: "TestTombstonesOfOtherKeysAreNotPassed", Runs: 1}}},

@@ -104,7 +104,7 @@ func (r *Report) Print(w io.Writer) {
 		ms(f.Write.Median), ms(f.Write.P99), ms(f.Write.Max), ms(f.LongestPause))
 	if n := r.Counts.FinalRetries; n > 0 {
 		fmt.Fprintf(w, "      unavailable although all faults had healed: %d reads had to be repeated; the machine "+
-			"stood still for up to %s\n", n, ms(int64(r.Stall)))
+			"was stalled for up to %s\n", n, ms(int64(r.Stall)))
 	}
 	for _, name := range f.faultNames() {
 		s := f.Recovery[name]

@@ -16,7 +16,7 @@ const (
 	payloadPad   = `","pad":"`
 	payloadEnd   = `"}`
 
-	// sized stands in a token before the size of its payload in KiB.
+	// sized is, in a token, before the size of its payload in KiB.
 	sized = "~"
 )
 

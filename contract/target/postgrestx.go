@@ -49,7 +49,7 @@ func notApplied(err error) error {
 	return fmt.Errorf("%w: %w", contract.ErrNotApplied, err)
 }
 
-// lock takes the session's row, making it if need be, and empties a session that
+// lock takes the session's row, making it if needed, and empties a session that
 // has ended.
 func (l *lockedSession) lock(ctx context.Context) error {
 	var ended bool

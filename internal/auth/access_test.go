@@ -203,7 +203,7 @@ func TestFileIsRefused(t *testing.T) {
 		full("prefixes: []"):                         "line 7: a list of prefixes without an element",
 		full("prefixes: ['']"):                       "line 7",
 		full("prefix: ['x']"):                        `line 7: unknown field "prefix"`,
-		full("right: write"):                         "line 7: right stands twice",
+		full("right: write"):                         "line 7: right occurs twice",
 		full("channels: [null]"):                     "line 7: a text",
 		full("") + user("a", "s", "x"):               "line 10",
 		head + user("a", "s", "right: root"):         `line 5: right "root"`,
@@ -215,7 +215,7 @@ func TestFileIsRefused(t *testing.T) {
 		head + "  - name: a\n    secrets: ['$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$']\n": "line 4: the hash has a salt",
 		head + "  - name: a\n    secrets: ['$argon2id$v=16$m=8,t=1,p=1$c2FsdHNhbHQ$" +
 			base64.RawStdEncoding.EncodeToString(make([]byte, 32)) + "']\n": "line 4: the hash has version 16",
-		full("") + full("")[len(head):]: "line 8: user a stands twice",
+		full("") + full("")[len(head):]: "line 8: user a occurs twice",
 	} {
 		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", text, err, want)

@@ -39,7 +39,7 @@ func parse(text []byte) (map[string]*User, error) {
 				case err != nil:
 					return err
 				case users[u.Name] != nil:
-					return at(v, "user %s stands twice", u.Name)
+					return at(v, "user %s occurs twice", u.Name)
 				}
 				users[u.Name] = u
 				return nil
@@ -157,7 +157,7 @@ func eachField(n *yaml.Node, field func(name string, v *yaml.Node) error) error 
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		name := n.Content[i]
 		if seen[name.Value] {
-			return at(name, "%s stands twice", name.Value)
+			return at(name, "%s occurs twice", name.Value)
 		}
 		seen[name.Value] = true
 		if err := field(name.Value, n.Content[i+1]); err != nil {

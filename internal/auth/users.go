@@ -18,7 +18,7 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// Users is the users file as it stands. Its methods may be called by any
+// Users is the users file as it is now. Its methods may be called by any
 // goroutine.
 type Users struct {
 	path string

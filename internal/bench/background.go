@@ -41,7 +41,7 @@ func anySession(sessions int) func(*rand.Rand) (int, bool) {
 }
 
 // wait waits until the load has ended by itself; stop ends it. They return why it
-// failed as a whole; operations that failed, but for all, stand in rec.
+// failed as a whole; operations that failed, but for all, are in rec.
 func (b *background) wait() error {
 	<-b.done
 	if b.err == nil && len(b.samples.at) == 0 {

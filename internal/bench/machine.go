@@ -34,7 +34,7 @@ func DescribeMachine(dir string) Machine {
 	return m
 }
 
-// lineValue returns what stands behind the colon in the first line that begins
+// lineValue returns what comes after the colon in the first line that begins
 // with name; "" if there is none.
 func lineValue(file, name string) string {
 	f, err := os.Open(file)

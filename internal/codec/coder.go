@@ -42,7 +42,7 @@ type coder struct {
 	enc *msgpack.Encoder
 
 	// Decoding does not copy payloads: they are slices of src. The decoder
-	// reads through in, whose position tells where in src it stands.
+	// reads through in, whose position tells where in src it is.
 	src []byte
 	in  bytes.Reader
 	dec *msgpack.Decoder

@@ -100,7 +100,7 @@ func (l *log) see(op *history.Operation, seq uint64, value string) {
 		return
 	}
 	if other, ok := l.seqs[value]; ok && other != seq {
-		l.violation("doubled", fmt.Sprintf("%q stands at seq %d and at %d", value, other, seq), l.seenBy[other], op)
+		l.violation("doubled", fmt.Sprintf("%q is at seq %d and at %d", value, other, seq), l.seenBy[other], op)
 		return
 	}
 	if _, ok := l.values[seq]; !ok {

@@ -21,7 +21,7 @@ func repeatedValues(ops []*history.Operation) map[string]bool {
 	return found
 }
 
-// repeats tells apart the places at which a message stands that was appended again after its id
+// repeats tells apart the places at which a message is that was appended again after its id
 // had been forgotten: the id of a message is remembered until idWindow messages have
 // followed it, and a repetition after that is a new append. Each place counts as
 // another value, unless the id cannot have been forgotten in between.

@@ -56,7 +56,7 @@ type Config struct {
 	// Begin is called on the accepting side when the handshake of a stream is over, before
 	// the stream is used. It may block until ctx ends. An error closes the stream.
 	Begin func(ctx context.Context, m Meeting) error
-	// Connected is told that the RPC connection to a peer stands. It must not block.
+	// Connected is told that the RPC connection to a peer is open. It must not block.
 	Connected func(id string)
 
 	// Serve handles a request; its context ends with the connection or when the

@@ -135,7 +135,7 @@ func (n *Network) Call(ctx context.Context, id string, kind Kind, payload []byte
 	}
 }
 
-// Connected reports whether the RPC connection to peer id stands.
+// Connected reports whether the RPC connection to peer id is open.
 func (n *Network) Connected(id string) bool {
 	n.mu.Lock()
 	l := n.links[id]

@@ -337,7 +337,7 @@ func parseInt(b []byte) (int64, bool) {
 	return n, err == nil
 }
 
-// printable returns c as it may stand in an error line.
+// printable returns c as it may appear in an error line.
 func printable(c byte) string {
 	if c < ' ' || c > '~' {
 		return fmt.Sprintf("\\x%02x", c)

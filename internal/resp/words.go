@@ -42,7 +42,7 @@ func word(dst, line []byte) (_, rest []byte, ok bool) {
 	return dst, line, true
 }
 
-// quoted appends what stands before the closing quote.
+// quoted appends what comes before the closing quote.
 func quoted(dst, line []byte, quote byte) (_, rest []byte, ok bool) {
 	for len(line) > 0 {
 		c := line[0]

@@ -11,7 +11,7 @@ import (
 var jsonCheck = regexp.MustCompile(`,"crc32c":[0-9]+}$`)
 
 // JSONSum returns the checksum of a JSON file: of its text without spaces, in which
-// without stands in place of that field. It is taken of the text rather than of what
+// without is in place of that field. It is taken of the text rather than of what
 // this version makes of it, so that it tells damage from a file of a newer version,
 // which may hold more. ok is false if there is no checksum in it.
 func JSONSum(text []byte, without string) (sum uint32, ok bool) {

@@ -11,7 +11,7 @@ type verdict struct {
 	lost             int // acknowledged, and absent in the end
 	stale            int // acknowledged, and absent in a later read
 	doubled          int // copies beyond the first
-	reordered        int // stands before one that was acknowledged before it was sent
+	reordered        int // before one that was acknowledged before it was sent
 	foreign          int // of another conversation, or never sent
 	appeared         int // reported as failed, and stored
 	dishonest        int // of these, reported as surely not stored
@@ -79,7 +79,7 @@ func (c *conversation) compare(seen view) verdict {
 		}
 		if place < last {
 			v.reordered++
-			v.example("%s: message %d stands at %d, before an earlier one", c.name, a.n, place)
+			v.example("%s: message %d is at %d, before an earlier one", c.name, a.n, place)
 		}
 		if a.acked {
 			last = max(last, place)
@@ -87,7 +87,7 @@ func (c *conversation) compare(seen view) verdict {
 			v.appeared++
 			if a.refused {
 				v.dishonest++
-				v.example("%s: message %d was refused, and stands at %d", c.name, a.n, place)
+				v.example("%s: message %d was refused, and is at %d", c.name, a.n, place)
 			}
 		}
 	}

@@ -31,9 +31,9 @@ const (
 	idPaths = "data.id,message_id,additional_kwargs.id,id"
 )
 
-// libraries are all that can be driven. Where the client can be chosen, they stand
+// libraries are all that can be driven. Where the client can be chosen, they are
 // twice: with one that resends and with one that does not. Some of those that resend
-// stand here once more, with ids.
+// here once more, with ids.
 func libraries() []library {
 	return []library{
 		{name: "langchain-community", env: "langchain-openai", short: true},

@@ -108,7 +108,7 @@ func shorten(text string) string {
 	return text
 }
 
-// section returns the page, and what stands between the markers of a name in it.
+// section returns the page, and what is between the markers of a name in it.
 func section(name string) (before, content, after string, err error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -123,7 +123,7 @@ func section(name string) (before, content, after string, err error) {
 	return before + begin, content, end + after, nil
 }
 
-// rewrite replaces what stands there.
+// rewrite replaces what is there.
 func rewrite(name, content string) error {
 	before, _, after, err := section(name)
 	if err != nil {

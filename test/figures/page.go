@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// definitions stand above the figures.
+// definitions come before the figures.
 //
 //go:embed definitions.md
 var definitions string

@@ -1,5 +1,5 @@
 // Package waltest holds a suite that every store of numbered records can be held to: this module's log, and any other
-// that is to stand in its place. The suite asks for less than package wal promises, so that an adapter of a few lines
+// that is to replace it. The suite asks for less than package wal promises, so that an adapter of a few lines
 // suffices.
 package waltest
 

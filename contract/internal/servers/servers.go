@@ -61,7 +61,7 @@ func (s *server) start() error {
 		}
 		ended := make(chan struct{})
 		go func(cmd *exec.Cmd) {
-			cmd.Wait() // how it ended stands in its log
+			cmd.Wait() // how it ended is in its log
 			close(ended)
 		}(s.cmd)
 		s.ended = ended

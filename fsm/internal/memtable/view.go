@@ -328,7 +328,7 @@ func (v *View) Floor(side turn.Side) uint64 {
 	return v.low[side]
 }
 
-// top is the highest seq at which a live message of the side can stand.
+// top is the highest seq at which a live message of the side can be.
 func (v *View) top(side turn.Side) uint64 {
 	if side == AnySide {
 		return max(v.high[0], v.high[1])

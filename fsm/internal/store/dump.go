@@ -29,7 +29,7 @@ import (
 //	uvarint   length of key, length of value; key, value
 //
 // Pairs come in the order of their buckets, and in each in key order. A block is
-// part of its pair; in what files it stood is the sender's affair. But for elements,
+// part of its pair; in what files it was is the sender's affair. But for elements,
 // pairs have no seals: the chunks' checksums guard them.
 const (
 	dumpMagic   = "TLSTATE"

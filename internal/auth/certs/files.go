@@ -37,7 +37,7 @@ const (
 	warnBefore = 30 * 24 * time.Hour
 )
 
-// Store has the certificates that stand in files. Connections that stand are not
+// Store has the certificates that are in files. Open connections are not
 // touched when they change; new ones have the new ones. What cannot be read
 // leaves them as they were. Its methods may be called by any goroutine.
 type Store struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// NodeNames are names, by node id, that stand in certificates of nodes instead of
+// NodeNames are names, by node id, that are in certificates of nodes instead of
 // their ids. Those under "" are good for any node.
 type NodeNames map[string][]string
 

@@ -65,7 +65,7 @@ func (r *Recorder) Note(node, text string) {
 }
 
 // writeLocked stamps e and writes it at once, in one call. The stamp is taken
-// under the lock: lines stand in the order of their times.
+// under the lock: lines are in the order of their times.
 func (r *Recorder) writeLocked(e *Event) {
 	if r.err != nil {
 		return

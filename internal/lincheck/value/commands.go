@@ -39,7 +39,7 @@ func Whole(kind string) [][]string {
 	}[kind]
 }
 
-// Words is the command as a node takes it: its key comes first, or stands where there is an @, with
+// Words is the command as a node takes it: its key comes first, or is where there is an @, with
 // a number behind it if there are several.
 func Words(command []string, key string) []string {
 	words := slices.Clone(command)

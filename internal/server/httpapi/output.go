@@ -179,7 +179,7 @@ func (o *output) payload(data []byte, lines bool) {
 	o.raw(data)
 }
 
-// isPlainJSON reports whether data can stand in a JSON document and be taken
+// isPlainJSON reports whether data can be part of a JSON document and be taken
 // out again byte for byte.
 func isPlainJSON(data []byte) bool {
 	if len(data) == 0 || isSpace(data[0]) || isSpace(data[len(data)-1]) {

@@ -22,7 +22,7 @@ type route struct {
 //
 // http.ServeMux is not used because it cleans paths and redirects: a session
 // whose key is "..", or ends in a slash, would be out of reach or mistaken for
-// another. Here a segment is what stands between two slashes, and is decoded
+// another. Here a segment is what is between two slashes, and is decoded
 // after the path was split.
 type router struct {
 	routes []route

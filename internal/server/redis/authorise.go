@@ -8,7 +8,7 @@ import (
 
 // authorise decides whether the connection's user may make a request. It is the
 // only place that does, for requests that are queued, too, and knows nothing but
-// what stands in the table of commands.
+// what is in the table of commands.
 func (c *conn) authorise(cmd *command.Command, args [][]byte) command.Error {
 	if c.who.all == nil {
 		return ""

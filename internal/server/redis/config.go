@@ -113,7 +113,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// largestRequest is the length of the largest append, with what stands around
+// largestRequest is the length of the largest append, with what is around
 // each message in a request: id, words, lengths.
 func largestRequest(l turn.Limits) int {
 	return l.AppendBytes + l.AppendMessages*(l.IDBytes+256) + l.KeyBytes + 64<<10

@@ -20,7 +20,7 @@ func exportCommand(a *cli.App) *cobra.Command {
 		Short: "Write sessions as JSON lines, or copy everything to a Redis",
 		Long: `Export writes each session whose key begins with PREFIX as a line that import
 understands, in key order, its messages in the order in which they were committed
-and with "seq" and "time". A payload that is JSON stands in "data" byte for byte;
+and with "seq" and "time". A payload that is JSON is in "data", byte for byte;
 any other in "data_base64". Deadlines are not exported.
 
 Each session is read as it is at that moment; the whole is not one snapshot.
@@ -28,7 +28,7 @@ Each session is read as it is at that moment; the whole is not one snapshot.
 With --to it writes to a Redis instead: keys of all types, as Redis
 clients of turnlog see them, with their deadlines, and compares every key afterwards. Ids, numbers
 and times of messages, and metadata, have no place there. Everything that
-"turnlog import --help" says of redis:// holds here, the other way round.`,
+"turnlog import --help" says of redis:// applies here, in reverse.`,
 		Example: `  turnlog export -o backup.jsonl.gz --gzip
   turnlog export user/42/ | jq -r '.messages[].data.content'
   turnlog export --to redis://10.0.0.5:6379/0`,

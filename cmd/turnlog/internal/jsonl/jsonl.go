@@ -20,7 +20,7 @@ import (
 // "metadata" only where there is some. A key that is not UTF-8 is written as
 // "session_base64", an id as "id_base64", metadata as "metadata_base64" with names and
 // values in base64. Export writes a message as {"seq","time","id","data"|"data_base64"}:
-// "data" is the payload itself, byte for byte, if it is JSON that can stand in a
+// "data" is the payload itself, byte for byte, if it is JSON that fits in a
 // line; any other payload is "data_base64". Import also takes a plain object,
 // such as a chat message, which is stored whole, again byte for byte, with its
 // own "id" as the message id.
@@ -173,7 +173,7 @@ func AppendPayload(dst, data []byte) []byte {
 	return appendBase64(dst, "data", data)
 }
 
-// deepest is how deep a payload may nest to stand in a line, within what a JSON
+// deepest is how deep a payload may nest to be in a line, within what a JSON
 // decoder takes.
 const deepest = 9000
 

@@ -33,7 +33,7 @@ func appendCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "append KEY [MESSAGE...]",
 		Short: "Append messages to a session, all or none",
-		Long: `Append adds messages at the end of a session, creating it if need be. All of
+		Long: `Append adds messages at the end of a session, creating it if needed. All of
 them are committed together, or none.
 
 A MESSAGE is any text and is stored as it is; "-", or no MESSAGE at all, reads one

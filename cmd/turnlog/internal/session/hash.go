@@ -24,7 +24,7 @@ beside the messages of sessions. A field may have up to 8 MiB, where all metadat
 session together has 16 KiB at most. The key must not be that of a session with messages.
 rm deletes a hash, expire gives it a deadline, as they do with sessions.
 
-With --json, each field is a line; what is no JSON in one line stands there as
+With --json, each field is a line; what is not JSON in one line is written as
 "data_base64".`
 	cmd.Example = `  turnlog hash set user:7 plan=gold name=Ada
   turnlog hash set run:1 --file checkpoint=state.bin
@@ -99,7 +99,7 @@ func hashSetCommand(a *cli.App) *cobra.Command {
 	var files []string
 	cmd := &cobra.Command{
 		Use:   "set KEY [NAME=VALUE...]",
-		Short: "Set fields of a hash, all or none; it is created if need be",
+		Short: "Set fields of a hash, all or none; it is created if needed",
 		Example: `  turnlog hash set user:7 plan=gold name=Ada
   turnlog hash set run:1 step=12 --file checkpoint=state.bin`,
 		Args: cobra.MinimumNArgs(1),

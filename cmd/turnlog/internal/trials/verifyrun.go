@@ -72,7 +72,7 @@ func (v *verifier) publish(o *report.Outcome) error {
 	return nil
 }
 
-// The target of a writer process stands in its environment rather than among its
+// The target of a writer process is in its environment rather than among its
 // arguments, which everybody on the machine can read, since it may hold a password.
 const verifyTargetEnv = "TURNLOG_VERIFY_TARGET"
 

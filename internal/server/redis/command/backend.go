@@ -81,7 +81,7 @@ func (b *Backend) Since(ctx context.Context, index uint64, q turn.Query) (turn.R
 }
 
 // clusterTime is the best estimate of the cluster's clock at the moment at which
-// r was answered: the state machine's clock stands still between log entries.
+// r was answered: the state machine's clock does not move between log entries.
 func (b *Backend) clusterTime(r turn.Result) int64 {
 	return max(b.now().UnixMilli(), r.Time)
 }

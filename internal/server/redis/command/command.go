@@ -63,7 +63,7 @@ func (k keySpec) of(args [][]byte) [][]byte {
 }
 
 // KeyRun returns a run of arguments of which every step-th is a key, without making a
-// list where the keys stand in a row.
+// list where the keys follow each other.
 func (cmd *Command) KeyRun(args [][]byte) (run [][]byte, step int) {
 	switch {
 	case cmd.movable != nil:

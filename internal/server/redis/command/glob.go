@@ -9,7 +9,7 @@ import "strings"
 // takes more than len(pattern)·len(name) steps.
 func Match(pattern, name string) bool {
 	p, n := 0, 0
-	star, from := -1, 0 // the pattern after the last *, and where the name stood then
+	star, from := -1, 0 // the pattern after the last *, and where the name was then
 	for n < len(name) {
 		if p < len(pattern) && pattern[p] == '*' {
 			p++

@@ -84,7 +84,7 @@ func popMany(at int) Handler {
 	}
 }
 
-// countedKeys finds the keys of a request in which their number stands at a place.
+// countedKeys finds the keys of a request in which their number is at a place.
 func countedKeys(at int) func(args [][]byte) [][]byte {
 	return func(args [][]byte) [][]byte {
 		if at >= len(args) {

@@ -184,7 +184,7 @@ class Session(Handle["Client"]):
     def set_metadata(self, values: Mapping[str, str], *, unset: Iterable[str] = (), expect: int | None = None) -> int:
         """Merge values into the metadata, remove the keys in unset, and return the revision.
 
-        It creates the session if need be.
+        It creates the session if needed.
         """
         return self._client.run(requests.set_metadata(self._key, values, unset, expect), self._timeout)
 

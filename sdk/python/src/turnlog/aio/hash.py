@@ -23,7 +23,7 @@ class AsyncHash(Handle["AsyncClient"]):
     __slots__ = ()
 
     async def set(self, fields: Mapping[str, Value]) -> int:
-        """Set fields, creating the hash if need be; return how many are new.
+        """Set fields, creating the hash if needed; return how many are new.
 
         Like any transaction, it is sent again safely when its reply is lost.
         """

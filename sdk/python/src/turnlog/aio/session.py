@@ -187,7 +187,7 @@ class AsyncSession(Handle["AsyncClient"]):
     ) -> int:
         """Merge values into the metadata, remove the keys in unset, and return the revision.
 
-        It creates the session if need be.
+        It creates the session if needed.
         """
         return await self._client.run(requests.set_metadata(self._key, values, unset, expect), self._timeout)
 
