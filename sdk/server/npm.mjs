@@ -1,7 +1,16 @@
 // Packs a binary as the npm package @turnlog/server-OS-CPU: node npm.mjs BINARY GOOS/GOARCH DIRECTORY.
 // A BINARY.cdx.json beside it becomes the package's SBOM.
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 

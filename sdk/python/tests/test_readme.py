@@ -33,8 +33,9 @@ def built(directory):
 
 
 def fresh(directory):
-    """Make an environment, and return its Python."""
+    """Make an environment whose pip finds what was built, and return its Python."""
     venv.create(directory / "fresh", with_pip=True)
+    (directory / "fresh" / "pip.conf").write_text(f"[global]\nfind-links = {directory}\n")
     return directory / "fresh" / "bin" / "python"
 
 
@@ -44,7 +45,7 @@ def test_the_server_comes_with_the_package(tmp_path):
     wheel, _ = built(tmp_path)
     programs = fresh(tmp_path).parent
     pip = [programs / "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--find-links", tmp_path, wheel], check=True, capture_output=True)
+    subprocess.run([*pip, "install", wheel], check=True, capture_output=True)
     free = free_ports(200)
     base = next(p for p in free if set(range(p, p + 23)) <= set(free))
     command = [programs / "turnlog", "dev", "--port-base", str(base), "--data-dir", tmp_path / "dev"]
@@ -68,8 +69,7 @@ def test_a_fresh_environment(cluster, tmp_path):
     python = fresh(tmp_path)
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     for line in blocks("sh"):
-        install = f"-m pip install --quiet --find-links {tmp_path} {wheel}"
-        words = line.strip().replace("pip install turnlog", install).split()
+        words = line.strip().replace("pip install turnlog", f"-m pip install --quiet {wheel}").split()
         subprocess.run([python, *words], check=True, capture_output=True, env=environment)
     for i, code in enumerate(blocks("python")):
         assert ADDRESSES in code
