@@ -1,0 +1,199 @@
+package io.github.turnlog.memory;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+/**
+ * Sends requests to the nodes of a cluster over HTTP, and again to another node where one fails. Every request
+ * of this package can be sent twice: what it adds has ids. Its methods may be called by any thread.
+ */
+public final class TurnlogClient {
+    static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
+    private static final Duration LONGEST_PAUSE = Duration.ofMillis(320);
+
+    private final List<URI> nodes;
+    private final String namespace;
+    private final String authorization; // null: no user
+    private final Duration retryFor;
+    private final HttpClient http;
+    private final AtomicInteger preferred = new AtomicInteger(); // index of the node that answered last
+
+    private TurnlogClient(Builder b) {
+        nodes = List.copyOf(b.nodes);
+        namespace = b.namespace;
+        authorization = b.authorization;
+        retryFor = b.retryFor;
+        http = b.http != null ? b.http : HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(Duration.ofSeconds(2)).build();
+    }
+
+    /** Returns a builder of a client of nodes such as http://127.0.0.1:7380. Give those of several nodes. */
+    public static Builder of(String... nodes) {
+        return new Builder(nodes);
+    }
+
+    /** What a client is like. */
+    public static final class Builder {
+        private final List<URI> nodes;
+        private String namespace = "0";
+        private String authorization;
+        private Duration retryFor = Duration.ofSeconds(30);
+        private HttpClient http;
+
+        private Builder(String... nodes) {
+            if (nodes.length == 0) {
+                throw new IllegalArgumentException("no address of a node is given");
+            }
+            this.nodes = List.of(nodes).stream().map(n -> URI.create(n.replaceAll("/+$", ""))).toList();
+        }
+
+        /** Names the keyspace of all sessions; default "0". */
+        public Builder namespace(String name) {
+            namespace = name;
+            return this;
+        }
+
+        /** Authenticates each request. */
+        public Builder user(String name, String password) {
+            authorization = "Basic " + Base64.getEncoder().encodeToString((name + ":" + password).getBytes(UTF_8));
+            return this;
+        }
+
+        /** Bounds how long a request is tried again; default 30 s, and an election takes about 2.5 s. */
+        public Builder retryFor(Duration d) {
+            retryFor = d;
+            return this;
+        }
+
+        /** Sets the client that carries the requests, such as one with certificates of its own. */
+        public Builder http(HttpClient client) {
+            http = client;
+            return this;
+        }
+
+        public TurnlogClient build() {
+            return new TurnlogClient(this);
+        }
+    }
+
+    /** Sends a request until a node answers it, and returns the answer. */
+    JsonNode send(String method, String path, String body) {
+        long deadline = System.nanoTime() + retryFor.toNanos();
+        boolean maybe = false;
+        Duration pause = FIRST_PAUSE;
+        for (int node = preferred.get();; node = (node + 1) % nodes.size()) {
+            TurnlogException failed;
+            try {
+                JsonNode answer = attempt(nodes.get(node), method, path, body, deadline);
+                preferred.set(node);
+                return answer;
+            } catch (Again again) {
+                maybe |= again.failed.maybeApplied();
+                failed = again.failed;
+            }
+            if (System.nanoTime() + pause.toNanos() > deadline) {
+                throw new TurnlogException(failed.code(), "no node carried it out within " + retryFor.toMillis()
+                        + " ms, the last: " + failed.getMessage(), maybe, failed);
+            }
+            sleep(pause, maybe);
+            pause = pause.multipliedBy(2).compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : pause.multipliedBy(2);
+        }
+    }
+
+    /** A failure after which the same request is sent again. */
+    private static final class Again extends Exception {
+        private static final long serialVersionUID = 1;
+        final TurnlogException failed;
+
+        Again(TurnlogException failed) {
+            super(failed);
+            this.failed = failed;
+        }
+    }
+
+    private JsonNode attempt(URI node, String method, String path, String body, long deadline) throws Again {
+        boolean writes = !method.equals("GET");
+        long left = Math.max(1, (deadline - System.nanoTime()) / 1_000_000);
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(node + path))
+                .timeout(Duration.ofMillis(Math.min(left, 8_000)))
+                .header("Turnlog-Namespace", namespace)
+                .header("Content-Type", "application/json")
+                .method(method, body == null ? HttpRequest.BodyPublishers.noBody()
+                        : HttpRequest.BodyPublishers.ofString(body));
+        if (authorization != null) {
+            request.header("Authorization", authorization);
+        }
+        HttpResponse<byte[]> response;
+        try {
+            response = http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
+        } catch (ConnectException | HttpConnectTimeoutException e) {
+            throw new Again(new TurnlogException("UNAVAILABLE", node + " cannot be reached: " + e, false, e));
+        } catch (IOException e) {
+            throw new Again(new TurnlogException("UNAVAILABLE", node + " gave no answer: " + e, writes, e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new TurnlogException("UNAVAILABLE", "the thread was interrupted", writes, e);
+        }
+        return answer(node, response, writes);
+    }
+
+    private static JsonNode answer(URI node, HttpResponse<byte[]> response, boolean writes) throws Again {
+        JsonNode answer;
+        try {
+            answer = JSON.readTree(response.body());
+        } catch (IOException e) {
+            throw new Again(new TurnlogException("UNAVAILABLE", node + " answered with status "
+                    + response.statusCode() + " and no JSON", writes, e));
+        }
+        if (response.statusCode() / 100 == 2) {
+            return answer;
+        }
+        JsonNode error = answer.path("error");
+        TurnlogException failed = new TurnlogException(error.path("code").asText("INTERNAL"),
+                error.path("message").asText("status " + response.statusCode()),
+                writes && !error.path("outcome").asText().equals("not_applied"), null);
+        if (error.path("retry").asBoolean() || failed.code().equals("UNKNOWN_OUTCOME")) {
+            throw new Again(failed);
+        }
+        throw failed;
+    }
+
+    private static void sleep(Duration pause, boolean maybe) {
+        try {
+            Thread.sleep(pause.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new TurnlogException("UNAVAILABLE", "the thread was interrupted", maybe, e);
+        }
+    }
+
+    /** Returns JSON as text, and refuses a text with half a surrogate pair, which would arrive as another one. */
+    static String text(Object value) {
+        String text;
+        try {
+            text = value instanceof String s ? s : JSON.writeValueAsString(value);
+        } catch (JsonProcessingException e) {
+            throw new IllegalArgumentException("it has no JSON form: nothing was stored", e);
+        }
+        if (!UTF_8.newEncoder().canEncode(text)) {
+            throw new IllegalArgumentException(
+                    "a text has half a surrogate pair, and is no Unicode: nothing was stored");
+        }
+        return text;
+    }
+}
