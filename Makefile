@@ -152,6 +152,12 @@ sdk-go: ## vet and test the adapters for Go's agent frameworks; MODULES=langchai
 sdk-go-short: ## the same without the contract suite (half a minute)
 	@GO="$(GO)" sdk/go/check.sh short $(MODULES)
 
+sdk-java: build ## test the chat memories for Java against a cluster, and hold them to the contract suite (ten minutes)
+	sdk/java/check.sh $(ARGS)
+
+sdk-java-short: build ## the same without the contract suite (a minute)
+	sdk/java/check.sh short $(ARGS)
+
 examples: build ## run the agents of examples/ while they and the leader are killed (a minute)
 	examples/check.sh
 
