@@ -13,7 +13,7 @@ func clusterHealthCommand(a *cli.App) *cobra.Command {
 	serving := false
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Say in one line how the cluster is, with an exit status for scripts",
+		Short: "Show the health of the cluster in one line, with an exit status for scripts",
 		Long: `Health asks each node in --addr, and believes the one that sees a serving leader; if
 none does, it asks the nodes that these know, too. It prints one line:
 

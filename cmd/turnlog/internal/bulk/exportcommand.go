@@ -23,11 +23,11 @@ understands, in key order, its messages in the order in which they were committe
 and with "seq" and "time". A payload that is JSON is in "data", byte for byte;
 any other in "data_base64". Deadlines are not exported.
 
-Each session is read as it is at that moment; the whole is not one snapshot.
+Sessions are read one after the other: the export is not a snapshot of all of them.
 
 With --to it writes to a Redis instead: keys of all types, as Redis
-clients of turnlog see them, with their deadlines, and compares every key afterwards. Ids, numbers
-and times of messages, and metadata, have no place there. Everything that
+clients of turnlog see them, with their deadlines, and compares every key afterwards. Redis keeps no
+ids, seqs and times of messages, and no metadata. Everything that
 "turnlog import --help" says of redis:// applies here, in reverse.`,
 		Example: `  turnlog export -o backup.jsonl.gz --gzip
   turnlog export user/42/ | jq -r '.messages[].data.content'

@@ -40,7 +40,7 @@ become sessions. Then it compares every key, content and deadline, and names wha
 changed in Redis meanwhile. Nothing in Redis is changed.
 
 If it is interrupted, run it again: what has arrived is recognised, and a long value
-of which a part has arrived is continued. A key that holds something else here is
+that arrived in part is completed. A key that holds something else here is
 left alone and reported, unless --replace is given. Types of Redis modules and
 consumer groups cannot be moved and are named. A value of more than 500 elements or
 64 KiB can be seen incomplete while it arrives: let agents write here only when the

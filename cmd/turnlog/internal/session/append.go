@@ -42,8 +42,8 @@ a repetition of the command is recognised and stores nothing, or one made for it
 
 With --metadata and --unset, the session's metadata changes in the same operation.
 
-Without an answer it is tried again for --timeout, under the same ids, at each of
-the nodes that --addr names.`,
+If no node answers, the command retries for --timeout, with the same ids, at each of
+the nodes in --addr.`,
 		Example: `  turnlog append alice '{"role":"user","content":"Where is my order?"}'
   turnlog append alice --role user 'Where is my order?'        # the same, wrapped
   turnlog append alice --id q1 --role user 'hi' --expect 17    # only if it is still at revision 17
