@@ -1,5 +1,6 @@
 """What a session promises, through a real cluster."""
 
+import asyncio
 import datetime
 import math
 import ssl
@@ -236,3 +237,38 @@ def test_a_closed_client(cluster, key):
     client.close()
     with pytest.raises(turnlog.InvalidError, match="closed"):
         client.session(key).append("x")
+
+
+def test_one_message_is_edited_and_removed(client, key):
+    s = client.session(key)
+    first = [turnlog.NewMessage(b"one", "a"), turnlog.NewMessage(b"two", "b"), turnlog.NewMessage(b"three", "c")]
+    done = s.append(*first)
+    edited = s.edit({"n": 2}, id="b")
+    assert (edited.seq, edited.count) == (2, 3)
+    assert edited.revision > done.revision
+    assert s.edit('{"n":2}', seq=2).revision == edited.revision  # as it was
+    assert s.remove(seq=1, expect=edited.revision).removed == 1
+    assert s.remove(id="a").removed == 0
+    assert s.append(*first).duplicate
+    assert [(m.seq, m.id, m.text()) for m in s.last(9).messages] == [(2, "b", '{"n":2}'), (3, "c", "three")]
+    with pytest.raises(turnlog.ConflictError):
+        s.edit("late", seq=3, expect=done.revision)
+    with pytest.raises(turnlog.NotFoundError):
+        s.edit("gone", id="a")
+    for unnamed in ({}, {"seq": 1, "id": "a"}):
+        with pytest.raises(turnlog.InvalidError):
+            s.remove(**unnamed)
+    with pytest.raises(turnlog.InvalidError):
+        s.edit(turnlog.NewMessage(b"x", "b"), seq=2)
+
+
+def test_one_message_is_edited_and_removed_for_asyncio(cluster, key):
+    async def run():
+        async with turnlog.AsyncClient(cluster.addresses) as client:
+            s = client.session(key)
+            await s.append(turnlog.NewMessage(b"one", "a"), turnlog.NewMessage(b"two", "b"))
+            assert (await s.edit("uno", id="a")).seq == 1
+            assert (await s.remove(seq=2)).removed == 1
+            assert texts(await s.last(9)) == ["uno"]
+
+    asyncio.run(run())

@@ -9,11 +9,13 @@ export { Client, type Cluster, type SessionsPage } from "./client.js";
 export type { Config } from "./config.js";
 export type { SessionInfo } from "./decode.js";
 export { TurnlogError, type ErrorKind, type Outcome } from "./errors.js";
-export { Message, type Data, type NewMessage } from "./message.js";
+export { Message, type Data, type MessageRef, type NewMessage } from "./message.js";
 export type { Key } from "./request.js";
 export type {
+  AppendOptions,
   Appended,
   Consistency,
+  Edited,
   History,
   Popped,
   ReadOptions,

@@ -14,6 +14,9 @@ export interface NewMessage {
   data: Data;
 }
 
+/** Names one message of a session, by its seq or by the id that it was appended with. */
+export type MessageRef = { seq: number } | { id: string };
+
 /** A message of a session. */
 export class Message {
   constructor(
@@ -49,7 +52,8 @@ export function encodeMessages(
   }));
 }
 
-function encodeData(data: Data): Arg {
+/** @internal */
+export function encodeData(data: Data): Arg {
   if (typeof data === "string" || data instanceof Uint8Array) return encode("a message", data);
   const json: string | undefined = typeof data === "object" && data !== null ? JSON.stringify(data) : undefined;
   if (json === undefined)

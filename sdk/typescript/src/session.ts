@@ -3,7 +3,14 @@ import type { Client } from "./client.js";
 import type { Reply } from "./connection.js";
 import { Fields, messages, metadata, sessionInfo, type SessionInfo } from "./decode.js";
 import { TurnlogError, invalid } from "./errors.js";
-import { encodeMessages, type Message, type NewMessage } from "./message.js";
+import {
+  encodeData,
+  encodeMessages,
+  type Data,
+  type Message,
+  type MessageRef,
+  type NewMessage,
+} from "./message.js";
 import { Request, encode, integer, type Arg, type Key } from "./request.js";
 import { Tail } from "./tail.js";
 import { verbs, type Verb } from "./verb.js";
@@ -15,6 +22,18 @@ export interface WriteOptions extends CallOptions {
    * session), and is a `CONFLICT` otherwise. Every answer carries the revision to expect next.
    */
   expect?: number | undefined;
+}
+
+/** What an append does beside its messages, with them or not at all. */
+export interface AppendOptions extends WriteOptions {
+  /** Sets the session's deadline to that many milliseconds from now, in cluster time. */
+  ttl?: number | undefined;
+  /** `NOT_FOUND` if there is no such session. */
+  mustExist?: boolean | undefined;
+  /** Is merged into the session's metadata. */
+  metadata?: Record<string, string> | undefined;
+  /** Keys that are removed from the metadata. */
+  unset?: readonly string[] | undefined;
 }
 
 /** The answer to an append. */
@@ -37,6 +56,15 @@ export interface Appended {
 export interface Removed {
   removed: number;
   count: number;
+  revision: number;
+}
+
+/** The answer to an edit of one message. */
+export interface Edited {
+  seq: number;
+  /** Messages that the session holds. */
+  count: number;
+  /** It stays as it was if the message had that payload already. */
   revision: number;
 }
 
@@ -102,15 +130,13 @@ export class Session {
   }
 
   /**
-   * Appends a turn at the end of the session: all messages, or none. `ttl` sets the session's deadline to
-   * that many milliseconds from now, in cluster time.
+   * Appends a turn at the end of the session: all messages, or none.
    */
-  async append(
-    turn: readonly NewMessage[] | NewMessage,
-    options: WriteOptions & { ttl?: number | undefined } = {},
-  ): Promise<Appended> {
+  async append(turn: readonly NewMessage[] | NewMessage, options: AppendOptions = {}): Promise<Appended> {
     const r = this.#write(verbs.append, options);
     if (options.ttl !== undefined) r.option("PX", milliseconds(options.ttl));
+    if (options.mustExist) r.add("EXISTING");
+    changes(r, options.metadata ?? {}, options.unset ?? []);
     r.messages(encodeMessages(list(turn), this.#client.settings.newId));
     return appended(await this.#client.send(r, options));
   }
@@ -153,6 +179,26 @@ export class Session {
     return removed(await this.#client.send(r.option("EXPECT", options.expect), options));
   }
 
+  /**
+   * Gives one message another payload; `NOT_FOUND` if the session holds no such message. The message keeps
+   * its seq, time and id. A retry of its append is still recognised, and does not undo the edit; a tail does
+   * not deliver the message again.
+   */
+  async edit(message: MessageRef, data: Data, options: WriteOptions = {}): Promise<Edited> {
+    const r = named(this.#request(verbs.edit), message).add(encodeData(data));
+    const f = new Fields(await this.#client.send(r.option("EXPECT", options.expect), options));
+    return { seq: f.number("seq"), count: f.number("count"), revision: f.number("revision") };
+  }
+
+  /**
+   * Removes one message; `removed` is 0 if the session holds no such message. Others keep their seqs, and a
+   * retry of its append does not bring it back.
+   */
+  async remove(message: MessageRef, options: WriteOptions = {}): Promise<Removed> {
+    const r = named(this.#request(verbs.remove), message).option("EXPECT", options.expect);
+    return removed(await this.#client.send(r, options));
+  }
+
   /** Removes all messages and keeps the session, its metadata and numbering. */
   async clear(options: WriteOptions = {}): Promise<Removed> {
     return removed(await this.#client.send(this.#write(verbs.clear, options), options));
@@ -186,8 +232,7 @@ export class Session {
     options: WriteOptions & { unset?: readonly string[] | undefined } = {},
   ): Promise<number> {
     const r = this.#request(verbs.setMetadata);
-    for (const [k, v] of Object.entries(set)) r.add("SET", encode("metadata", k), encode("metadata", v));
-    for (const k of options.unset ?? []) r.add("UNSET", encode("metadata", k));
+    changes(r, set, options.unset ?? []);
     if (r.args.length === 2) throw invalid("no metadata to set or unset");
     return new Fields(await this.#client.send(r.option("EXPECT", options.expect), options)).number("revision");
   }
@@ -296,8 +341,19 @@ export class Session {
   }
 }
 
+function changes(r: Request, set: Record<string, string>, unset: readonly string[]): void {
+  for (const [k, v] of Object.entries(set)) r.add("SET", encode("metadata", k), encode("metadata", v));
+  for (const k of unset) r.add("UNSET", encode("metadata", k));
+}
+
 function list(turn: readonly NewMessage[] | NewMessage): readonly NewMessage[] {
   return Array.isArray(turn) ? turn : [turn as NewMessage];
+}
+
+function named(r: Request, message: MessageRef): Request {
+  return "seq" in message
+    ? r.add("SEQ", integer("seq", message.seq))
+    : r.add("ID", encode("an id", message.id));
 }
 
 /** Rounds up, so that a ttl never ends early. */

@@ -28,6 +28,8 @@ export const verbs = {
   replace: { command: "TURN.REPLACE", again: "identified" }, // a mere cut carries no id: see Session.replace
   pop: { command: "TURN.POP", again: "never" }, // takes further messages, and the first ones were never seen
   trim: { command: "TURN.TRIM", again: "never" }, // "keep 20" would drop what was appended since
+  edit: { command: "TURN.EDIT", again: "never" }, // overrides an edit made since
+  remove: { command: "TURN.REMOVE", again: "never" }, // seqs begin again after a delete, and ids are forgotten
   clear: { command: "TURN.CLEAR", again: "never" }, // removes what was appended since
   delete: { command: "TURN.DELETE", again: "never" }, // removes a session created since
   expire: { command: "TURN.EXPIRE", again: "never" }, // overrides a deadline set since

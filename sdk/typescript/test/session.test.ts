@@ -272,3 +272,38 @@ test("errors of the server are told apart", async () => {
   assert.throws(() => cluster.client({ addrs: "localhost" }), refused("INVALID"));
   assert.throws(() => cluster.client({ username: "a" }), refused("INVALID"));
 });
+
+test("one message is edited, and one removed; a retry of the append undoes neither", async () => {
+  const chat = client.session("edited");
+  const turn = [
+    { id: "a", data: "one" },
+    { id: "b", data: "two" },
+    { id: "c", data: "three" },
+  ];
+  const done = await chat.append(turn);
+  const edited = await chat.edit({ id: "b" }, { n: 2 });
+  assert.deepEqual([edited.seq, edited.count], [2, 3]);
+  assert.ok(edited.revision > done.revision);
+  assert.equal((await chat.edit({ seq: 2 }, '{"n":2}')).revision, edited.revision);
+  assert.equal((await chat.remove({ seq: 1 }, { expect: edited.revision })).removed, 1);
+  assert.equal((await chat.remove({ id: "a" })).removed, 0);
+  assert.equal((await chat.append(turn)).duplicate, true);
+  const { messages } = await chat.last(9);
+  assert.deepEqual(
+    messages.map((m) => [m.seq, m.id, m.text]),
+    [
+      [2, "b", '{"n":2}'],
+      [3, "c", "three"],
+    ],
+  );
+  await assert.rejects(chat.edit({ seq: 3 }, "late", { expect: done.revision }), refused("CONFLICT"));
+  await assert.rejects(chat.edit({ id: "a" }, "gone"), refused("NOT_FOUND"));
+});
+
+test("an append changes metadata with its messages, and can demand a session", async () => {
+  const chat = client.session("annotated");
+  await assert.rejects(chat.append({ data: "x" }, { mustExist: true }), refused("NOT_FOUND"));
+  await chat.append({ data: "x" }, { metadata: { title: "Order 7", state: "open" } });
+  await chat.append({ data: "y" }, { mustExist: true, metadata: { title: "Order 8" }, unset: ["state"] });
+  assert.deepEqual({ ...(await chat.metadata()) }, { title: "Order 8" });
+});

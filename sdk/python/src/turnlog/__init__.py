@@ -39,7 +39,7 @@ from .errors import (
 )
 from .hash import Hash
 from .message import Message, NewMessage, Payload, assistant, user
-from .result import Appended, Committed, History, Popped, Removed, SessionInfo, SessionPage
+from .result import Appended, Committed, Edited, History, Popped, Removed, SessionInfo, SessionPage
 from .session import Session
 from .transaction import Transaction
 
@@ -53,6 +53,7 @@ __all__ = [
     "Committed",
     "ConflictError",
     "CorruptError",
+    "Edited",
     "ExistsError",
     "ForbiddenError",
     "Hash",

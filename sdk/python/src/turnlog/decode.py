@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import InternalError
 from .message import Message
-from .result import Appended, Committed, History, Popped, Removed, SessionInfo, SessionPage, StepResult
+from .result import Appended, Committed, Edited, History, Popped, Removed, SessionInfo, SessionPage, StepResult
 
 Reply = dict[bytes, Any]
 
@@ -34,6 +34,11 @@ def appended(reply: Reply, ids: tuple[str, ...]) -> Appended:
 def removed(reply: Reply) -> Removed:
     """Read the reply to a trim or clear."""
     return Removed(reply[b"removed"], reply[b"revision"], reply.get(b"count", 0))
+
+
+def edited(reply: Reply) -> Edited:
+    """Read the reply to an edit."""
+    return Edited(reply[b"seq"], reply[b"revision"], reply[b"count"])
 
 
 def deleted(reply: Reply) -> bool:

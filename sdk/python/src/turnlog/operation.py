@@ -54,6 +54,8 @@ AGAIN = {
     "TURN.REPLACE": Again.IDENTIFIED,  # with messages; a mere cut carries no id
     "TURN.POP": Again.NEVER,  # takes further messages, and the first ones were never seen
     "TURN.TRIM": Again.NEVER,  # "keep 20" would drop what was appended since
+    "TURN.EDIT": Again.NEVER,  # overrides an edit made since
+    "TURN.REMOVE": Again.NEVER,  # seqs begin again after a delete, and ids are forgotten
     "TURN.CLEAR": Again.NEVER,  # removes what was appended since
     "TURN.DELETE": Again.NEVER,  # removes a session created since
     "TURN.EXPIRE": Again.NEVER,  # overrides a deadline set since

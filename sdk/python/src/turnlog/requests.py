@@ -13,7 +13,7 @@ from . import decode
 from .errors import InvalidError
 from .message import NewMessage, Payload, new_message
 from .operation import AGAIN, Again, Argument, Operation
-from .result import Appended, History, Popped, Removed, SessionInfo, SessionPage
+from .result import Appended, Edited, History, Popped, Removed, SessionInfo, SessionPage
 
 Key = str | bytes
 Seconds = float | timedelta
@@ -160,6 +160,27 @@ def trim(key: bytes, keep: int | None, before: int | None, expect: int | None) -
     else:
         raise InvalidError("trim takes keep or before, one of them; nothing was sent")
     return _operation("TURN.TRIM", [key, *how, *_expect(expect)], decode.removed)
+
+
+def edit(key: bytes, data: Payload, seq: int | None, id_: str | None, expect: int | None) -> Operation[Edited]:
+    """Give one message another payload."""
+    message = new_message(data)
+    if message.id:
+        raise InvalidError("an edit keeps the message's id and takes no NewMessage; nothing was sent")
+    return _operation("TURN.EDIT", [key, *_message(seq, id_), message.data, *_expect(expect)], decode.edited)
+
+
+def remove(key: bytes, seq: int | None, id_: str | None, expect: int | None) -> Operation[Removed]:
+    """Remove one message."""
+    return _operation("TURN.REMOVE", [key, *_message(seq, id_), *_expect(expect)], decode.removed)
+
+
+def _message(seq: int | None, id_: str | None) -> list[Argument]:
+    if seq is not None and id_ is None:
+        return ["SEQ", _count(seq, "seq")]
+    if id_ is not None and seq is None:
+        return ["ID", _bytes(id_)]
+    raise InvalidError("a message is named by its seq or by its id; nothing was sent")
 
 
 def clear(key: bytes, expect: int | None) -> Operation[Removed]:

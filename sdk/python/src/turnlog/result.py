@@ -34,7 +34,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What a trim or clear did.
+    """What a trim, a clear or the removal of one message did.
 
     Attributes:
         removed: How many messages it removed.
@@ -43,6 +43,21 @@ class Removed:
     """
 
     removed: int
+    revision: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an edit did.
+
+    Attributes:
+        seq: The seq of the message.
+        revision: The session's revision then; it stays if the message had that payload already.
+        count: How many messages the session holds.
+    """
+
+    seq: int
     revision: int
     count: int
 

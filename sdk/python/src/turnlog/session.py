@@ -11,7 +11,7 @@ from .errors import NotFoundError
 from .handle import Handle
 from .message import Message, Payload
 from .requests import Key, Seconds, Side
-from .result import Appended, History, Popped, Removed, SessionInfo
+from .result import Appended, Edited, History, Popped, Removed, SessionInfo
 from .tail import tail
 
 if TYPE_CHECKING:
@@ -152,6 +152,28 @@ class Session(Handle["Client"]):
     def trim(self, *, keep: int | None = None, before: int | None = None, expect: int | None = None) -> Removed:
         """Remove all but the ``keep`` newest messages, or those with a seq below ``before``."""
         return self._client.run(requests.trim(self._key, keep, before, expect), self._timeout)
+
+    def edit(
+        self, data: Payload, *, seq: int | None = None, id: str | None = None, expect: int | None = None
+    ) -> Edited:
+        """Give one message, named by its seq or its id, another payload.
+
+        The message keeps its seq, time and id. A retry of its append is still recognised, and
+        does not undo the edit. A tail does not deliver the message again.
+
+        Raises:
+            NotFoundError: The session holds no such message.
+            UnknownOutcomeError: The reply was lost. An edit is not repeated by itself: that
+                could override one made since.
+        """
+        return self._client.run(requests.edit(self._key, data, seq, id, expect), self._timeout)
+
+    def remove(self, *, seq: int | None = None, id: str | None = None, expect: int | None = None) -> Removed:
+        """Remove one message, named by its seq or its id; ``removed`` is 0 if there is none.
+
+        Others keep their seqs, and a retry of its append does not bring it back.
+        """
+        return self._client.run(requests.remove(self._key, seq, id, expect), self._timeout)
 
     def clear(self, *, expect: int | None = None) -> Removed:
         """Remove all messages; keep the session, its metadata and numbering."""
