@@ -19,6 +19,7 @@ const (
 	CanState      Capability = "state"          // Stater
 	CanAnnotate   Capability = "metadata"       // Annotator
 	CanTransact   Capability = "transactions"   // Transactor
+	CanEdit       Capability = "edits"          // Editor
 	HasIDs        Capability = "ids"            // Claims.IDs
 	HasLateIDs    Capability = "late ids"       // Claims.LateIDs
 	HasBytes      Capability = "bytes"          // Claims.Bytes
@@ -50,6 +51,7 @@ var methods = map[Capability]func(s Store) bool{
 	CanState:      func(s Store) bool { _, ok := s.(Stater); return ok },
 	CanAnnotate:   func(s Store) bool { _, ok := s.(Annotator); return ok },
 	CanTransact:   func(s Store) bool { _, ok := s.(Transactor); return ok },
+	CanEdit:       func(s Store) bool { _, ok := s.(Editor); return ok },
 	CanNamespace:  func(s Store) bool { _, ok := s.(Namespacer); return ok },
 }
 

@@ -85,13 +85,13 @@ func Cases() []Case {
 		gate  Gate
 		cases []Case
 	}{
-		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases)},
+		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases)},
 		{Concurrency, slices.Concat(concurrencyCases, metadataRaces)},
 		{Isolation, isolationCases},
 		{Edges, slices.Concat(edgeCases, expiryCases)},
 		{Faults, faultCases},
 		{Restarts, restartCases},
-		{Retry, retryCases},
+		{Retry, slices.Concat(retryCases, editingRetries)},
 		{Conflict, slices.Concat(conflictCases, transactionCases)},
 	} {
 		for _, c := range group.cases {

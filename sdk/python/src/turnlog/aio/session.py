@@ -155,7 +155,12 @@ class AsyncSession(Handle["AsyncClient"]):
         return await self._client.run(requests.trim(self._key, keep, before, expect), self._timeout)
 
     async def edit(
-        self, data: Payload, *, seq: int | None = None, id: str | None = None, expect: int | None = None
+        self,
+        data: Payload,
+        *,
+        seq: int | None = None,
+        id: str | None = None,  # noqa: A002
+        expect: int | None = None,
     ) -> Edited:
         """Give one message, named by its seq or its id, another payload.
 
@@ -169,7 +174,13 @@ class AsyncSession(Handle["AsyncClient"]):
         """
         return await self._client.run(requests.edit(self._key, data, seq, id, expect), self._timeout)
 
-    async def remove(self, *, seq: int | None = None, id: str | None = None, expect: int | None = None) -> Removed:
+    async def remove(
+        self,
+        *,
+        seq: int | None = None,
+        id: str | None = None,  # noqa: A002
+        expect: int | None = None,
+    ) -> Removed:
         """Remove one message, named by its seq or its id; ``removed`` is 0 if there is none.
 
         Others keep their seqs, and a retry of its append does not bring it back.

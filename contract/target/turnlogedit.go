@@ -1,0 +1,18 @@
+package target
+
+import (
+	"context"
+
+	"github.com/turnlog/turnlog/contract"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func (s *turnlogStore) Edit(ctx context.Context, session, id string, m contract.Message) error {
+	_, err := s.c.Session(session).Edit(ctx, turn.MessageRef{ID: id}, m.Encode())
+	return mustExist(err)
+}
+
+func (s *turnlogStore) Remove(ctx context.Context, session, id string) error {
+	_, err := s.c.Session(session).Remove(ctx, turn.MessageRef{ID: id})
+	return translate(err)
+}
