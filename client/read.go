@@ -44,7 +44,8 @@ func (s Session) Bounded(age time.Duration) Session {
 }
 
 // Last returns the n newest messages. With n = 0 it returns all, as far as one answer holds them
-// (turn.Limits.ReadBytes of the server); History.More says that older ones are left.
+// (turn.Limits.ReadBytes of the server); History.More says that older ones are left. Where the first
+// message must not be the result of a tool call that is left out, Read them with turn.Read.Whole.
 func (s Session) Last(ctx context.Context, n int) (History, error) {
 	if n < 0 {
 		return History{}, turn.Errorf(turn.Invalid, "the number of messages must not be negative, is %d", n)
@@ -83,6 +84,15 @@ func (s Session) readRequest(q turn.Read) *request {
 	}
 	if q.MaxTokens > 0 {
 		r.strings("MAXTOKENS").int(q.MaxTokens)
+	}
+	if q.Whole {
+		r.strings("WHOLE")
+	}
+	if q.Since > 0 {
+		r.strings("SINCE").int(q.Since)
+	}
+	if q.Until > 0 {
+		r.strings("UNTIL").int(q.Until)
 	}
 	if s.meta {
 		r.strings("METADATA")

@@ -68,6 +68,9 @@ func (a access) ofValue(q turn.Query, x values.Question, r *turn.Result) error {
 
 func (a access) read(q *turn.Read, h *memtable.Head, v *memtable.View, r *turn.Result) error {
 	newest := q.From != turn.FromAfter
+	if q.Since > 0 || q.Until > 0 {
+		return a.readTimes(q, h, v, r)
+	}
 	walk := func(fn func(*layout.Record) bool) error {
 		switch {
 		case q.From == turn.FromLast:
@@ -79,7 +82,7 @@ func (a access) read(q *turn.Read, h *memtable.Head, v *memtable.View, r *turn.R
 		}
 		return nil
 	}
-	if q.MaxBytes > 0 || q.MaxTokens > 0 {
+	if budgeted(q) {
 		return a.readBudget(q, newest, walk, r)
 	}
 	g := gather{limit: q.Limit, bytes: a.readBytes(), records: make([]layout.Record, 0, min(max(q.Limit, 1), 64))}
@@ -96,6 +99,8 @@ func (a access) read(q *turn.Read, h *memtable.Head, v *memtable.View, r *turn.R
 	r.Messages, r.More = messages(g.records), g.cut
 	return nil
 }
+
+func budgeted(q *turn.Read) bool { return q.Whole || q.MaxBytes > 0 || q.MaxTokens > 0 }
 
 // readBudget is read under a budget, which keeps tool calls and results together.
 func (a access) readBudget(q *turn.Read, newest bool, walk func(func(*layout.Record) bool) error,

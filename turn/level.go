@@ -17,7 +17,8 @@ const (
 	Level1
 	// Level2 has transactions that take place as a whole or not at all (Tx.All), and appends that change
 	// metadata or demand an existing session. It removes ranges of sorted sets (RemoveScores), and gives
-	// strings deadlines without values (SetString.KeepValue). Single messages are edited and removed.
+	// strings deadlines without values (SetString.KeepValue). Single messages are edited and removed. Reads
+	// by a number keep tool calls and results together (Read.Whole), and reads select by time.
 	Level2
 )
 

@@ -31,6 +31,13 @@ type Read struct {
 	Limit     int // 0: no limit but Limits.ReadBytes
 	MaxBytes  int64
 	MaxTokens int64
+	// Whole cuts by Limit, too, between a tool call and its result nowhere; see Budget.
+	Whole bool
+	// Since and Until, if not 0, leave only the messages with Since ≤ Message.Time < Until. Times never
+	// fall from one message of a session to the next, so that these follow one another. Elements of a
+	// list that LINSERT moved keep their times, but not their places: around them the range may begin
+	// or end at the wrong one.
+	Since, Until int64
 }
 
 // List returns the elements Start..Stop of the session as a Redis list,

@@ -127,7 +127,8 @@ func (q *Read) Validate(l Limits) error {
 	for _, bound := range []struct {
 		name string
 		is   int64
-	}{{"limit", int64(q.Limit)}, {"max_bytes", q.MaxBytes}, {"max_tokens", q.MaxTokens}} {
+	}{{"limit", int64(q.Limit)}, {"max_bytes", q.MaxBytes}, {"max_tokens", q.MaxTokens},
+		{"since", q.Since}, {"until", q.Until}} {
 		if bound.is < 0 {
 			return Errorf(Invalid, "%s must not be negative, is %d", bound.name, bound.is)
 		}

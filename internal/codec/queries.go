@@ -9,6 +9,11 @@ func (c *coder) readQuery(q *turn.Read) {
 	c.int(&q.Limit)
 	c.int64(&q.MaxBytes)
 	c.int64(&q.MaxTokens)
+	if c.later(turn.Level2, q.Whole || q.Since != 0 || q.Until != 0) {
+		c.bool(&q.Whole)
+		c.int64(&q.Since)
+		c.int64(&q.Until)
+	}
 }
 
 func (c *coder) listQuery(q *turn.List) {

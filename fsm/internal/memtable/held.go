@@ -8,6 +8,8 @@ import (
 // HoldsRead reports whether the memtables alone answer q.
 func (v *View) HoldsRead(q *turn.Read) bool {
 	switch {
+	case q.Whole || q.Since > 0 || q.Until > 0:
+		return false
 	case q.From == turn.FromAfter:
 		return q.Seq+1 >= v.ceiling()
 	case q.Limit == 0 || q.MaxBytes > 0 || q.MaxTokens > 0:

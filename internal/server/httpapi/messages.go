@@ -78,6 +78,9 @@ func (s *Server) getMessages(c *call) (any, error) {
 		Key:       c.key(),
 		MaxBytes:  int64(c.number("max_bytes", 1, 0)),
 		MaxTokens: int64(c.number("max_tokens", 1, 0)),
+		Whole:     c.choice("whole", "false", "true") == "true",
+		Since:     int64(c.number("since", 1, 0)),
+		Until:     int64(c.number("until", 1, 0)),
 	}
 	c.place(q)
 	encoding := c.encoding()

@@ -158,6 +158,27 @@ func TestReadPlaces(t *testing.T) {
 	}
 }
 
+func TestReadsByTimeAndWhole(t *testing.T) {
+	d := startServer(t)
+	d.ok("POST", "/v1/sessions/a/messages", `{"messages":[{"data":{"tool_calls":[{"id":"x"}]}},
+		{"data":{"tool_call_id":"x"}},{"data":{"content":"done"}}]}`)
+	first := d.ok("GET", "/v1/sessions/a/messages?last=3", "")["messages"].([]any)[0].(map[string]any)
+	at := int64(first["time"].(float64))
+	for query, want := range map[string]int{
+		"last=2": 2, "last=2&whole=true": 1, "last=2&whole=false": 2, "last=3&whole=true": 3,
+		fmt.Sprint("since=", at): 3, fmt.Sprint("since=", at+1): 0, fmt.Sprint("until=", at): 0,
+		fmt.Sprint("since=", at, "&until=", at+1): 3, fmt.Sprint("until=", at+1, "&last=1"): 1,
+		fmt.Sprint("after=1&since=", at): 2, fmt.Sprint("before=2&since=", at): 1,
+	} {
+		if got := len(d.ok("GET", "/v1/sessions/a/messages?"+query, "")["messages"].([]any)); got != want {
+			t.Errorf("%s: %d messages instead of %d", query, got, want)
+		}
+	}
+	for _, query := range []string{"whole=yes", "since=0", "until=x", "since=1&since=2"} {
+		d.fails(400, "INVALID", "GET", "/v1/sessions/a/messages?"+query, "")
+	}
+}
+
 func TestReadParametersAreStrict(t *testing.T) {
 	d := startServer(t)
 	for _, query := range []string{

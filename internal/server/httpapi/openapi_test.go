@@ -55,6 +55,7 @@ var examples = map[string]map[string][]example{
 	"readMessages": {
 		"200": {
 			{query: "last=1"}, {query: "metadata=true"}, {query: "metadata=true", path: "/v1/sessions/%FF/messages"}, {query: "after=0&limit=5&max_bytes=100&max_tokens=9"},
+			{query: "last=5&whole=true&since=1&until=9007199254740991"},
 			{query: "before=9&encoding=base64"},
 			{query: "consistency=bounded&max_age_ms=100"}, {path: "/v1/sessions/%FF/messages"},
 		},

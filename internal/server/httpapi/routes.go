@@ -8,7 +8,7 @@ func (s *Server) routes() []route {
 		session  = sessions + "/{key}"
 		messages = session + "/messages"
 	)
-	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "encoding", "consistency",
+	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "whole", "since", "until", "encoding", "consistency",
 		"max_age_ms", "metadata"}
 	list := []string{"prefix", "cursor", "limit", "consistency", "max_age_ms"}
 	metrics := aUser

@@ -4,6 +4,7 @@ import asyncio
 import datetime
 import math
 import ssl
+import time
 
 import pytest
 
@@ -272,3 +273,33 @@ def test_one_message_is_edited_and_removed_for_asyncio(cluster, key):
             assert texts(await s.last(9)) == ["uno"]
 
     asyncio.run(run())
+
+
+def test_a_read_by_number_keeps_tool_calls_and_results_together(client, key):
+    s = client.session(key)
+    s.append(
+        user("weather?"),
+        {"role": "assistant", "tool_calls": [{"id": "a"}]},
+        {"role": "tool", "tool_call_id": "a"},
+        assistant("rain"),
+    )
+    assert [m.seq for m in s.last(2).messages] == [3, 4]
+    assert [m.seq for m in s.last(2, whole=True).messages] == [4]
+    assert [m.seq for m in s.last(3, whole=True).messages] == [2, 3, 4]
+    assert [m.seq for m in s.read(after=0, limit=2, whole=True).messages] == [1]
+
+
+def test_messages_are_read_by_time(client, key):
+    s = client.session(key)
+    times = []
+    for text in ("a", "b", "c"):
+        s.append(text)
+        times.append(s.last(1).messages[0])
+        while time.time_ns() // 1_000_000 <= times[-1].time_ms:
+            pass
+    assert times[0].time_ms < times[1].time_ms < times[2].time_ms
+    assert texts(s.read(since=times[1].time_ms)) == ["b", "c"]
+    assert texts(s.read(until=times[1].time)) == ["a"]
+    assert texts(s.read(since=times[0].time, until=times[2].time_ms, last=1)) == ["b"]
+    with pytest.raises(turnlog.InvalidError):
+        s.read(since=datetime.datetime(2026, 1, 1))  # of which time zone?

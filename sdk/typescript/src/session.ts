@@ -92,6 +92,15 @@ export interface ReadOptions extends CallOptions {
   maxBytes?: number | undefined;
   /** Bounds the estimated tokens together; a tool call is never split from its result. */
   maxTokens?: number | undefined;
+  /**
+   * A tool call is not split from its result where `last` or `limit` cuts, either: fewer messages are
+   * returned then, or, if nothing whole fits, the shortest whole end or beginning.
+   */
+  whole?: boolean | undefined;
+  /** Messages of this time of the cluster's clock and later (number: Unix milliseconds). */
+  since?: number | Date | undefined;
+  /** Messages before this time. */
+  until?: number | Date | undefined;
   consistency?: Consistency | undefined;
 }
 
@@ -329,6 +338,8 @@ export class Session {
     else if (o.before !== undefined) r.option("BEFORE", o.before).option("LIMIT", o.limit);
     else r.option("LAST", o.last ?? o.limit);
     r.option("MAXBYTES", o.maxBytes).option("MAXTOKENS", o.maxTokens);
+    if (o.whole) r.add("WHOLE");
+    r.option("SINCE", moment(o.since)).option("UNTIL", moment(o.until));
     if (o.consistency === "stale") r.add("CONSISTENCY", "STALE");
     else if (typeof o.consistency === "object")
       r.add("CONSISTENCY", "BOUNDED", integer("bounded", o.consistency.bounded));
@@ -354,6 +365,10 @@ function named(r: Request, message: MessageRef): Request {
   return "seq" in message
     ? r.add("SEQ", integer("seq", message.seq))
     : r.add("ID", encode("an id", message.id));
+}
+
+function moment(time: number | Date | undefined): number | undefined {
+  return time === undefined ? undefined : Math.max(1, Math.ceil(Number(time)));
 }
 
 /** Rounds up, so that a ttl never ends early. */

@@ -307,3 +307,33 @@ test("an append changes metadata with its messages, and can demand a session", a
   await chat.append({ data: "y" }, { mustExist: true, metadata: { title: "Order 8" }, unset: ["state"] });
   assert.deepEqual({ ...(await chat.metadata()) }, { title: "Order 8" });
 });
+
+test("a read by number keeps a tool call and its results together, if asked", async () => {
+  const chat = client.session("whole reads");
+  await chat.append([
+    { data: { role: "user", content: "weather?" } },
+    { data: { role: "assistant", tool_calls: [{ id: "a" }] } },
+    { data: { role: "tool", tool_call_id: "a" } },
+    { data: { role: "assistant", content: "rain" } },
+  ]);
+  const seqs = async (options: object): Promise<number[]> =>
+    (await chat.read({ last: 2, ...options })).messages.map((m) => m.seq);
+  assert.deepEqual(await seqs({}), [3, 4]);
+  assert.deepEqual(await seqs({ whole: true }), [4]);
+  assert.deepEqual(await seqs({ whole: true, last: 3 }), [2, 3, 4]);
+});
+
+test("messages are read by time", async () => {
+  const chat = client.session("times");
+  const times: number[] = [];
+  for (const data of ["a", "b", "c"]) {
+    await chat.append({ data });
+    const { messages } = await chat.last(1);
+    times.push(messages[0]!.time);
+    while (Date.now() <= messages[0]!.time) await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  assert.ok(times[0]! < times[1]! && times[1]! < times[2]!, `times ${times.join(" ")}`);
+  assert.deepEqual(texts((await chat.read({ since: times[1]! })).messages), ["b", "c"]);
+  assert.deepEqual(texts((await chat.read({ until: new Date(times[1]!) })).messages), ["a"]);
+  assert.deepEqual(texts((await chat.read({ since: times[0]!, until: times[2]!, last: 1 })).messages), ["b"]);
+});

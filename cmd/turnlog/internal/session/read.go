@@ -19,8 +19,9 @@ type readFlags struct {
 	last, limit         int
 	after, before       uint64
 	maxBytes, maxTokens int64
+	since, until        string
 	consistency         string
-	raw                 bool
+	raw, whole          bool
 }
 
 func readCommand(a *cli.App) *cobra.Command {
@@ -33,6 +34,8 @@ newest. A session that does not exist has none.`,
 		Example: `  turnlog read alice --last 5
   turnlog read alice --after 17 --limit 100
   turnlog read alice --last 100 --max-tokens 8000   # never splits a tool call from its result
+  turnlog read alice --last 20 --whole              # likewise
+  turnlog read alice --since 2h --until 30m         # by time: so long ago, or a time such as 2026-11-24T09:00:00Z
   turnlog read alice --raw | jq .content            # payloads only, one a line`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +61,9 @@ newest. A session that does not exist has none.`,
 	cmd.Flags().IntVar(&f.limit, "limit", 0, "with --after and --before: at most N messages")
 	cmd.Flags().Int64Var(&f.maxBytes, "max-bytes", 0, "at most this many payload bytes")
 	cmd.Flags().Int64Var(&f.maxTokens, "max-tokens", 0, "at most this many tokens of four bytes each")
+	cmd.Flags().BoolVar(&f.whole, "whole", false, "never split a tool call from its result")
+	cmd.Flags().StringVar(&f.since, "since", "", "messages of this time (RFC 3339) or so long ago, and later")
+	cmd.Flags().StringVar(&f.until, "until", "", "messages before this time, or longer ago")
 	cmd.Flags().StringVar(&f.consistency, "consistency", "linearizable",
 		"linearizable, stale, or the greatest age of the answer, such as 500ms")
 	cmd.Flags().BoolVar(&f.raw, "raw", false, "write the payloads only, each followed by a newline")
@@ -69,7 +75,14 @@ func (f *readFlags) query(cmd *cobra.Command) (turn.Read, error) {
 	if f.last < 0 {
 		return turn.Read{}, cli.Usagef("--last %d: must not be negative", f.last)
 	}
-	q := turn.Read{From: turn.FromLast, Limit: f.last, MaxBytes: f.maxBytes, MaxTokens: f.maxTokens}
+	q := turn.Read{From: turn.FromLast, Limit: f.last, MaxBytes: f.maxBytes, MaxTokens: f.maxTokens, Whole: f.whole}
+	var err error
+	if q.Since, err = moment("--since", f.since, time.Now()); err != nil {
+		return q, err
+	}
+	if q.Until, err = moment("--until", f.until, time.Now()); err != nil {
+		return q, err
+	}
 	switch {
 	case cmd.Flags().Changed("after"):
 		q.From, q.Seq, q.Limit = turn.FromAfter, f.after, f.limit
@@ -79,6 +92,22 @@ func (f *readFlags) query(cmd *cobra.Command) (turn.Read, error) {
 		return q, cli.Usagef("--limit goes with --after or --before; use --last")
 	}
 	return q, nil
+}
+
+// moment reads a time, or how long ago it was, as Unix milliseconds; 0 if there is no text.
+func moment(flag, text string, now time.Time) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		ago, err := time.ParseDuration(text)
+		if err != nil || ago < 0 {
+			return 0, cli.Usagef("%s %q: must be a time such as 2026-11-24T09:00:00Z, or how long ago, such as 2h", flag, text)
+		}
+		t = now.Add(-ago)
+	}
+	return max(t.UnixMilli(), 1), nil
 }
 
 func withConsistency(s client.Session, text string) (client.Session, error) {

@@ -14,7 +14,7 @@ import (
 const maxBlock = 5 * time.Minute
 
 // turnRead is TURN.READ key [LAST n | AFTER seq | BEFORE seq] [LIMIT n]
-// [MAXBYTES n] [MAXTOKENS n] [METADATA] [CONSISTENCY LINEARIZABLE|BOUNDED ms|STALE].
+// [MAXBYTES n] [MAXTOKENS n] [WHOLE] [SINCE ms] [UNTIL ms] [METADATA] [CONSISTENCY LINEARIZABLE|BOUNDED ms|STALE].
 func turnRead(req *Request, args [][]byte) Action {
 	q, how, meta, err := parseRead(req.key(args[1]), args[2:])
 	if err != "" {
@@ -58,6 +58,12 @@ func parseRead(k turn.Key, args [][]byte) (q *turn.Read, how turn.Consistency, m
 			q.MaxBytes = o.int("the number after MAXBYTES", 1)
 		case "MAXTOKENS":
 			q.MaxTokens = o.int("the number after MAXTOKENS", 1)
+		case "WHOLE":
+			q.Whole = true
+		case "SINCE":
+			q.Since = o.int("the time after SINCE, in Unix milliseconds,", 1)
+		case "UNTIL":
+			q.Until = o.int("the time after UNTIL, in Unix milliseconds,", 1)
 		case "METADATA":
 			meta = true
 		case "CONSISTENCY":

@@ -17,6 +17,7 @@ from .result import Appended, Edited, History, Popped, Removed, SessionInfo, Ses
 
 Key = str | bytes
 Seconds = float | timedelta
+Moment = int | datetime  # int: Unix milliseconds
 Value = str | bytes  # of a field; str is stored as UTF-8
 Side = Literal["newest", "head", "tail"]
 NewID = Callable[[], str]
@@ -106,6 +107,9 @@ def read(
     limit: int | None = None,
     max_bytes: int | None = None,
     max_tokens: int | None = None,
+    whole: bool = False,
+    since: Moment | None = None,
+    until: Moment | None = None,
     max_staleness: Seconds | None = None,
     metadata: bool = False,
 ) -> Operation[History]:
@@ -124,6 +128,11 @@ def read(
     for word, value in given:
         if value is not None:
             arguments += [word, _count(value, word.lower())]
+    if whole:
+        arguments.append("WHOLE")
+    for word, moment in (("SINCE", since), ("UNTIL", until)):
+        if moment is not None:
+            arguments += [word, max(1, _unix_millis(moment))]
     if metadata:
         arguments.append("METADATA")
     if max_staleness is not None:
@@ -238,10 +247,7 @@ def expire(key: bytes, ttl: Seconds, *, slide: bool, expect: int | None) -> Oper
 
 def expire_at(key: bytes, time: datetime, expect: int | None) -> Operation[bool]:
     """Delete a session at a time."""
-    if time.tzinfo is None:
-        raise InvalidError("the time has no time zone; nothing was sent")
-    at = millis(time.timestamp())
-    return _operation("TURN.EXPIRE", [key, "PXAT", at, *_expect(expect)], decode.changed)
+    return _operation("TURN.EXPIRE", [key, "PXAT", _unix_millis(time), *_expect(expect)], decode.changed)
 
 
 def persist(key: bytes, expect: int | None) -> Operation[bool]:
@@ -321,6 +327,14 @@ def cluster() -> Operation[dict[str, Any]]:
 
 def _operation(command: str, arguments: list[Argument], decoder: Callable[[Any], Any]) -> Operation[Any]:
     return Operation(command, AGAIN[command], tuple(arguments), decoder)
+
+
+def _unix_millis(moment: Moment) -> int:
+    if isinstance(moment, int):
+        return moment
+    if moment.tzinfo is None:
+        raise InvalidError("the time has no time zone; nothing was sent")
+    return millis(moment.timestamp())
 
 
 def _expect(revision: int | None) -> list[Argument]:

@@ -10,7 +10,7 @@ from . import requests
 from .errors import NotFoundError
 from .handle import Handle
 from .message import Message, Payload
-from .requests import Key, Seconds, Side
+from .requests import Key, Moment, Seconds, Side
 from .result import Appended, Edited, History, Popped, Removed, SessionInfo
 from .tail import tail
 
@@ -80,9 +80,9 @@ class Session(Handle["Client"]):
         new_id = self._client.config.new_id
         return self._client.run(requests.replace(self._key, from_seq, messages, new_id, expect), self._timeout)
 
-    def last(self, n: int, *, max_staleness: Seconds | None = None) -> History:
-        """Return the n newest messages. A tool result is never returned without its call."""
-        return self.read(last=n, max_staleness=max_staleness)
+    def last(self, n: int, *, whole: bool = False, max_staleness: Seconds | None = None) -> History:
+        """Return the n newest messages; with whole, none is a tool result whose call is left out."""
+        return self.read(last=n, whole=whole, max_staleness=max_staleness)
 
     def read(
         self,
@@ -93,6 +93,9 @@ class Session(Handle["Client"]):
         limit: int | None = None,
         max_bytes: int | None = None,
         max_tokens: int | None = None,
+        whole: bool = False,
+        since: Moment | None = None,
+        until: Moment | None = None,
         max_staleness: Seconds | None = None,
         metadata: bool = False,
     ) -> History:
@@ -104,7 +107,13 @@ class Session(Handle["Client"]):
             before: Those with a lower seq, the newest first.
             limit: So many at most.
             max_bytes: So many bytes of payload at most, but one message at least.
-            max_tokens: The same in tokens of four bytes. Tool calls and results stay together.
+            max_tokens: The same in tokens of four bytes.
+            whole: Where ``last`` or ``limit`` cuts, too, tool calls and results stay together,
+                as they do where ``max_bytes`` or ``max_tokens`` cuts: fewer messages are returned
+                then, or, if nothing whole fits, the shortest whole end or beginning.
+            since: Those of this time of the cluster's clock and later: a datetime, or Unix
+                milliseconds as in ``Message.time_ms``.
+            until: Those before this time.
             max_staleness: None: every write that was acknowledged before is seen. Seconds:
                 those of before so long. ``math.inf``: what the node has.
             metadata: Return the session's metadata as well, that of the same revision.
@@ -117,6 +126,9 @@ class Session(Handle["Client"]):
             limit=limit,
             max_bytes=max_bytes,
             max_tokens=max_tokens,
+            whole=whole,
+            since=since,
+            until=until,
             max_staleness=max_staleness,
             metadata=metadata,
         )
