@@ -9,6 +9,15 @@ import (
 // readsMutants have reads show what is not, or no longer, so.
 func readsMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "times-shifted", About: "a read by time begins behind the first message of its range",
+			Edits:    []mutation.Edit{{In: "firstSince", Old: "time < t", New: "time <= t"}},
+			Catchers: []mutation.Catcher{{Test: "TestReadsByTime", Runs: 1}}},
+		{Name: "times-walked", About: "a read by time walks through all messages before its range",
+			Edits:    []mutation.Edit{{In: "firstSince", Old: "low + (high-low)/2", New: "low"}},
+			Catchers: []mutation.Catcher{{Test: "TestReadByTimeProbesFew", Runs: 1}}},
+		{Name: "whole-ignored", About: "a number of messages is cut between a tool call and its result",
+			Edits:    []mutation.Edit{{In: "budgeted", Old: "q.Whole ||", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestWholeReads", Runs: 1}}},
 		{Name: "last-look-at-home", About: "a blocking pop whose time is over answers by the state of its own node",
 			Edits:    []mutation.Edit{{In: "(*taking).run", Old: "index = 0", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestBlockingPopLooksOnceMore", Runs: 1}}},
