@@ -33,19 +33,22 @@ def built(directory):
 
 
 def fresh(directory):
-    """Make an environment whose pip finds what was built, and return its Python."""
+    """Make an environment with the server that was built, as no index has it, and return its Python."""
     venv.create(directory / "fresh", with_pip=True)
-    (directory / "fresh" / "pip.conf").write_text(f"[global]\nfind-links = {directory}\n")
-    return directory / "fresh" / "bin" / "python"
+    python = directory / "fresh" / "bin" / "python"
+    [server] = directory.glob("turnlog_server-*.whl")
+    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", server], check=True, capture_output=True)
+    return python
 
 
 @pytest.mark.slow
 def test_the_server_comes_with_the_package(tmp_path):
     """`pip install turnlog && turnlog dev`, and a client that stays without the server."""
     wheel, _ = built(tmp_path)
-    programs = fresh(tmp_path).parent
+    venv.create(tmp_path / "fresh", with_pip=True)
+    programs = tmp_path / "fresh" / "bin"
     pip = [programs / "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", wheel], check=True, capture_output=True)
+    subprocess.run([*pip, "install", "--find-links", tmp_path, wheel], check=True, capture_output=True)
     free = free_ports(200)
     base = next(p for p in free if set(range(p, p + 23)) <= set(free))
     command = [programs / "turnlog", "dev", "--port-base", str(base), "--data-dir", tmp_path / "dev"]
