@@ -244,6 +244,11 @@ func TestWholeEntriesAreCounted(t *testing.T) {
 		t.Errorf("%d KiB are counted, 32 MiB are held", counted>>10)
 	}
 	before = r.m.keys.tables.Active.Bytes
+	r.apply(1, refused, &turn.EditMessage{Key: sessionA, Message: turn.MessageRef{Seq: 1}, Data: []byte("edited")})
+	if counted := r.m.keys.tables.Active.Bytes - before; counted < 4<<20 {
+		t.Errorf("%d KiB are counted, an edited message holds 4 MiB", counted>>10)
+	}
+	before = r.m.keys.tables.Active.Bytes
 	r.apply(1, refused)
 	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{Data: large}}})
 	if counted := r.m.keys.tables.Active.Bytes - before; counted > 5<<20 {

@@ -208,6 +208,19 @@ func (r *rig) collidingIDs() (id, other string) {
 	}
 }
 
+// Seqs of a deleted session and of the one after it may follow each other: messages of the two were not
+// one append.
+func TestIDsOfTwoSessionsAreNoAppend(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "a", "1"), &turn.Delete{Keys: []turn.Key{sessionA}}, appendOf(sessionA, "x", "2"),
+		appendOf(sessionA, "b", "3"))
+	both := appendOf(sessionA, "a", "1")
+	both.Messages = append(both.Messages, turn.NewMessage{ID: "b", Data: []byte("3")})
+	if out := r.apply(1, both)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
+		t.Errorf("%+v, %v; want a conflict", out.Result, out.Err)
+	}
+}
+
 // Messages are a duplicate only as one append, whole and in its order, however many others are
 // known by their ids.
 func TestKnownMessagesThatAreNoOneAppend(t *testing.T) {

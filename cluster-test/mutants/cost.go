@@ -5,6 +5,9 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // costMutants let a few bytes cost much.
 func costMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "edits-uncounted", About: "what an edited message keeps of its entry is not counted",
+			Edits:    []mutation.Edit{{In: "(*sessions).edited", Old: "s.kept += len(data)", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestWholeEntriesAreCounted", Runs: 1}}},
 		{Name: "answers-by-configuration",
 			About: "what the queries of a transaction cost depends on the configuration of the node",
 			Edits: []mutation.Edit{{Old: "if a.within {\n\t\treturn turn.DefaultLimits",

@@ -9,6 +9,11 @@ import (
 // idsMutants break how a retry is recognised.
 func idsMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "two-sessions-one-append",
+			About: "messages of a deleted session and of the next one are taken for one append",
+			Edits: []mutation.Edit{{In: "(*sessions).duplicate", Old: "here == origin{before.inc, before.seq + 1}",
+				New: "here.seq == before.seq+1"}},
+			Catchers: []mutation.Catcher{{Test: "TestIDsOfTwoSessionsAreNoAppend", Runs: 1}}},
 		{Name: "edit-forgets-first-payload", About: "a retry of the append of an edited message is a reused id",
 			Edits: []mutation.Edit{{In: "Record.Edited", Old: "r.ID != \"\" && r.Original == nil",
 				New: "r.ID != \"\" && r.Original == nil && false"}},

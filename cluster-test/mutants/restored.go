@@ -5,6 +5,14 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // restoredMutants break how a node finds out that an older copy of its data was put back.
 func restoredMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "forgotten-vote-is-no-loss", About: "a node that lacks only a vote that others have seen takes itself for whole",
+			Edits: []mutation.Edit{{Old: "had.Before(seen.Position()) || promised < seen.Promised",
+				New: "had.Before(seen.Position())"}},
+			Catchers: []mutation.Catcher{{Test: "TestForgottenVoteIsALoss", Runs: 1}}},
+		{Name: "starts-of-strangers-kept", About: "starts of nodes that are no members are remembered for good",
+			Edits: []mutation.Edit{{Old: "maps.DeleteFunc(s.starts, func(id string, _ Start) bool { return !members[id] })",
+				New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestObservationsAreKept", Runs: 1}}},
 		{Name: "sightings-unsaid", About: "a candidate does not say what it has seen of the node whose vote it wants",
 			Edits:    []mutation.Edit{{Old: "\t\tSay:   func(m peer.Meeting) []byte { return n.detector.Say(m) },\n", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestCopyFromBeforeItsMembershipLosesNothing", Runs: 1}}},

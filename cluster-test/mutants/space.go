@@ -5,6 +5,9 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // spaceMutants break what a node does without disk space.
 func spaceMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "removal-frees-nothing", About: "a full disk refuses to remove a message",
+			Edits:    []mutation.Edit{{In: "Frees", Old: "*RemoveMessage, ", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestFrees", Runs: 1}}},
 		{Name: "given-up-for-ever", About: "a store that finds no space for another file tries to make one for ever",
 			Edits:    []mutation.Edit{{In: "(*blockSpace).giveUpCurrent", Old: "s.worth.current = false", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestLastFileIsEmptiedWhenThereIsSpaceForTheNext", Runs: 1}}},

@@ -131,6 +131,22 @@ func TestDoubtIncludesTheTermsOfOthers(t *testing.T) {
 	}
 }
 
+// Others may have seen no more of a node's log than it has, and a later term that it was in: then it has
+// forgotten a vote. What it remembers is no loss.
+func TestForgottenVoteIsALoss(t *testing.T) {
+	for _, remembers := range []bool{false, true} {
+		n := newNode(t)
+		if remembers {
+			n.cfg.Terms.SetTerm(4)
+		}
+		n.compare("n2", encoded(t, statement{Observation: Observation{Promised: 4}}))
+		l, missing := n.cfg.Mark.Lost()
+		if missing == remembers || missing && l.Doubt != 4 || n.cfg.Terms.Promised() != 4 || n.failed != nil {
+			t.Errorf("remembers: %v: loss %+v, %v; term %d; %v", remembers, l, missing, n.cfg.Terms.Promised(), n.failed)
+		}
+	}
+}
+
 // The terms of others do not prolong the doubt of a node whose log was damaged: it knows what
 // terms it was in.
 func TestDamageIsNoCopy(t *testing.T) {

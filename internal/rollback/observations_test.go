@@ -77,7 +77,11 @@ func TestObservationsAreKept(t *testing.T) {
 	for _, id := range []string{"n2", "n3"} {
 		s.Met(id, seen, 1)
 	}
+	s.noteDoubt("n3", true)
 	s.Keep([]string{"n2"})
+	if s.Start("n2") == (Start{}) || s.Start("n3") != (Start{}) || s.InDoubt("n3") {
+		t.Errorf("of the starts, %+v and %+v are remembered; n3 in doubt: %v", s.Start("n2"), s.Start("n3"), s.InDoubt("n3"))
+	}
 	if err := s.Save(); err != nil {
 		t.Fatal(err)
 	}
