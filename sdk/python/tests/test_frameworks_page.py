@@ -31,6 +31,7 @@ def run_blocks(python, cluster, section, directory, environment):
 each = pytest.mark.parametrize("section", sections(), ids=lambda section: section.split("\n")[0])
 
 
+@pytest.mark.slow
 @each
 def test_a_section(cluster, tmp_path, section):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "sdk" / "python" / "src")}

@@ -338,6 +338,7 @@ def test_branches(client, key):
         AdvancedTurnlogSession("a#b", client)
 
 
+@pytest.mark.slow
 def test_a_conversation_goes_on_while_leaders_are_killed(fresh_cluster, key):
     """A worker of its own for each turn; the leader is killed after the model was asked."""
 
