@@ -30,7 +30,7 @@ var layers = [][]string{
 		"internal/handshakes", "internal/minrate"},
 	{"internal/auth/certs", "certs"},
 	{"internal/descriptors", "internal/throttle", "internal/ports", "internal/hangup", "internal/signal",
-		"internal/raftlogger"},
+		"internal/raftlogger", "internal/histogram"},
 }
 
 // layer is a package's place among the layers, or -1; the longest name counts.
