@@ -28,7 +28,8 @@ func (a *arguments) mix(s Scenario, seed uint64) Scenario {
 // beyondOld are faults in which the older version may do what is no longer accepted, or has
 // to be removed and added again: without it the level rises, and it is rejected for good.
 func beyondOld() []string {
-	return append(damages(), "disk-low", "disks-low", "disk-full", "lying-disk", "bit-error", "short-read")
+	return append(damages(), "disk-low", "disks-low", "disk-full", "lying-disk", "bit-error", "short-read", "replaced",
+		"leader-removed")
 }
 
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could

@@ -16,11 +16,11 @@ func (n *Node) insertDisk() (err error) {
 		return err
 	}
 	n.Dir = filepath.Join(n.Dir, "mount", "node")
-	return n.settle()
+	return n.Settle()
 }
 
-// settle makes what the tester itself did to the data durable.
-func (n *Node) settle() error {
+// Settle makes what the tester itself did to the data durable.
+func (n *Node) Settle() error {
 	if n.Disk == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (n *Node) Wipe() (string, error) {
 		return "", fmt.Errorf("wipe %s: it is running", n.ID)
 	}
 	aside := fmt.Sprintf("%s.wiped-%d", n.Dir, n.Starts())
-	return aside, errors.Join(os.Rename(n.Dir, aside), n.settle())
+	return aside, errors.Join(os.Rename(n.Dir, aside), n.Settle())
 }
 
 // Unwipe brings that data back.
@@ -68,7 +68,7 @@ func (n *Node) Unwipe(aside string) error {
 	if err := os.RemoveAll(n.Dir); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(aside, n.Dir), n.settle())
+	return errors.Join(os.Rename(aside, n.Dir), n.Settle())
 }
 
 // DiskBytes is the size of the node's data.

@@ -5,7 +5,8 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // restoredMutants break how a node finds out that an older copy of its data was put back.
 func restoredMutants() []mutation.Mutant {
 	return []mutation.Mutant{
-		{Name: "forgotten-vote-is-no-loss", About: "a node that lacks only a vote that others have seen takes itself for whole",
+		{Name: "forgotten-vote-is-no-loss",
+			About: "a node that lacks only a vote that others have seen takes itself for whole",
 			Edits: []mutation.Edit{{Old: "had.Before(seen.Position()) || promised < seen.Promised",
 				New: "had.Before(seen.Position())"}},
 			Catchers: []mutation.Catcher{{Test: "TestForgottenVoteIsALoss", Runs: 1}}},

@@ -107,7 +107,8 @@ func (e *Env) copied(ctx context.Context, n *cluster.Node, part string) (restore
 		if err := os.RemoveAll(dir); err != nil {
 			return err
 		}
-		return os.CopyFS(dir, os.DirFS(aside))
+		// Durably: a later power cut may only take what the node itself did not sync.
+		return errors.Join(os.CopyFS(dir, os.DirFS(aside)), n.Settle())
 	}, nil
 }
 
