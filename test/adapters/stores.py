@@ -116,6 +116,8 @@ STORES = {
     "LangChain FileChatMessageHistory": (nothing, f"exec:{PYTHON} langchain-file:{{dir}}", []),
     "LangChain RedisChatMessageHistory": (redis, f"exec:{PYTHON} langchain-redis:redis://{{{{backend}}}}/1", BACKEND),
     "LangChain RedisChatMessageHistory on turnlog": (turnlog, f"exec:{PYTHON} langchain-redis:redis://{{{{backend}}}}/1", BACKEND),
+    "turnlog.memory, three nodes": (cluster, f"exec:{PACKAGE}:memory", BACKEND),
+    "turnlog.langchain, three nodes": (cluster, f"exec:{PACKAGE}:history", BACKEND),
     "OpenAI Agents SQLiteSession": (nothing, f"exec:{PYTHON} agents-sqlite:{{dir}}/sessions.db", []),
     "OpenAI Agents RedisSession": (redis, f"exec:{PYTHON} agents-redis:redis://{{{{backend}}}}/2", BACKEND),
     "LangChain.js InMemoryChatMessageHistory": (nothing, f"exec:{NODE} langchain-memory", []),
