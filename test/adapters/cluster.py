@@ -75,9 +75,18 @@ class Cluster:
             until(lambda: self.ready(name), f"{name} is not ready: see {self.directory}/{name}.log")
 
     def leader(self):
+        """The node that leads, once there is one; until then, the status of the cluster is a failure."""
+        found = []
         addresses = ",".join(f"127.0.0.1:{node['ports'][0]}" for node in self.nodes.values())
-        said = subprocess.run([TURNLOG, "cluster", "status", "--addr", addresses, "--json"], stdout=subprocess.PIPE, check=True)
-        return json.loads(said.stdout)["leader"]
+
+        def ask():
+            said = subprocess.run([TURNLOG, "cluster", "status", "--addr", addresses, "--json"], stdout=subprocess.PIPE)
+            if said.returncode == 0:
+                found.append(json.loads(said.stdout).get("leader"))
+            return found and found[-1] in self.nodes
+
+        until(ask, "the cluster has no leader")
+        return found[-1]
 
 
 def alive(pid):
