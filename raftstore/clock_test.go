@@ -44,9 +44,10 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 // wallTime is what makes wall time of a time, and may: none of it is for an interval. See
 // wallUses for the names.
 var wallTime = map[string]string{
-	"client/session.go: unixMilli calls Unix":             "a deadline that is sent",
-	"client/session.go: unixMilli calls UnixMilli":        "a deadline that is sent",
-	"contract/badstores/damage.go: stamp calls UnixMilli": "wrong on purpose",
+	"cmd/turnlog/internal/session/read.go: moment calls UnixMilli": "a time that a person asks for",
+	"client/session.go: unixMilli calls Unix":                      "a deadline that is sent",
+	"client/session.go: unixMilli calls UnixMilli":                 "a deadline that is sent",
+	"contract/badstores/damage.go: stamp calls UnixMilli":          "wrong on purpose",
 	"contract/clock_other.go: now calls UnixNano": "where no other clock is shared by " +
 		"processes",
 	"internal/bench/background.go: startBackground calls UnixNano":          "a seed",
