@@ -81,8 +81,11 @@ func (ns *namespaces) count(key string, before, after bool) {
 func floorOf(name string) string {
 	h := fnv.New32a()
 	h.Write([]byte(name))
-	return string(binary.BigEndian.AppendUint16([]byte{0}, uint16(h.Sum32()%revisionFloors)))
+	return floorAt(int(h.Sum32() % revisionFloors))
 }
+
+// floorAt returns the name of one of the floors, which are in order.
+func floorAt(i int) string { return string(binary.BigEndian.AppendUint16([]byte{0}, uint16(i))) }
 
 // revision returns the revision of the last change in a key's namespace, or a higher one
 // if that has no keys.

@@ -49,6 +49,7 @@ type Node struct {
 	casts    *broadcast.Broadcaster
 	repairer *staterepair.Repairer
 	detector *rollback.Detector
+	backups  gate // one at a time
 
 	signals signals
 	stats   counters

@@ -31,6 +31,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		cfg: cfg, id: cfg.NodeID, log: cfg.Logger.With("node", cfg.NodeID),
 		lead:      newKnownLeader(cfg.NodeID),
 		consensus: consensus{raft: group{self: cfg.NodeID}},
+		backups:   newGate(),
 		signals:   newSignals(),
 		lifecycle: lifecycle{checked: make(chan struct{}), failure: newFailure()},
 	}
@@ -41,9 +42,13 @@ func Open(cfg Config) (_ *Node, err error) {
 			_ = n.Close()
 		}
 	}()
+	if err := errors.Join(checkFinished(cfg.DataDir), checkNotLeft(cfg.DataDir)); err != nil {
+		return nil, err
+	}
 	if err := n.openFiles(); err != nil {
 		return nil, err
 	}
+	n.tellOrigin()
 	if err := n.listen(); err != nil {
 		return nil, err
 	}

@@ -139,6 +139,20 @@ func RandomID() string {
 	return hex.EncodeToString(b[:])
 }
 
+// NodeOf returns the id of the node that a directory belongs to. It changes nothing.
+func NodeOf(dir string) (string, error) {
+	path := filepath.Join(dir, FileName)
+	c, err := smallfile.ReadCopies(path, "take the directory of another node", decode,
+		func(_, first *File) bool { return first == nil })
+	switch {
+	case err != nil:
+		return "", err
+	case c.Best == nil:
+		return "", fmt.Errorf("identity: %s is not the data directory of a node: there is no %s in it", dir, FileName)
+	}
+	return c.Best.NodeID, nil
+}
+
 // Exists reports whether a directory belongs to a node already.
 func Exists(dir string) (bool, error) {
 	path := filepath.Join(dir, FileName)

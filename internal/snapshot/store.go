@@ -283,6 +283,9 @@ func (s *Store) Stream(d *fsm.Dump) io.ReadCloser {
 	return streamDump(d, s.rate, s.transfers.begin(d.Size))
 }
 
+// StreamAside is Stream for a receiver that is sent no log afterwards: no tail is kept for it.
+func (s *Store) StreamAside(d *fsm.Dump) io.ReadCloser { return streamDump(d, s.rate, func() {}) }
+
 // Tail returns how many bytes of log are to be kept, given how many usually are: more while
 // snapshots are sent.
 func (s *Store) Tail(usual int64) int64 { return s.transfers.tail(usual) }

@@ -23,7 +23,7 @@ func CheckDumped(bucket, key, value []byte) error {
 		_, err := parseTombstone(key, value)
 		return err
 	case string(BucketGarbage):
-		_, err := parseWaste(value)
+		_, err := ParseWaste(value)
 		return err
 	case string(BucketNamespaces):
 		_, err := DecodeNamespace(value)

@@ -26,11 +26,11 @@ func DecodeWaste(key, stored []byte) (x Waste, err error) {
 	if err != nil {
 		return x, err
 	}
-	return parseWaste(v)
+	return ParseWaste(v)
 }
 
-// parseWaste is the reverse of Encode.
-func parseWaste(v []byte) (x Waste, err error) {
+// ParseWaste is the reverse of Encode.
+func ParseWaste(v []byte) (x Waste, err error) {
 	r := NewReader(v)
 	x.Below, x.Tombstone = r.Uint(), r.Text()
 	if r.More() {

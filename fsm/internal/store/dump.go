@@ -118,11 +118,10 @@ func (d *Dump) WriteTo(w io.Writer) (int64, error) {
 
 func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32,
 	check func(bucket, k, v []byte) error) error {
-	magic := append([]byte(dumpMagic), dumpVersion)
-	if _, err := w.Write(magic); err != nil {
+	c, err := newDumpWriter(w, sum)
+	if err != nil {
 		return err
 	}
-	c := chunkWriter{w: w, sum: sum, crc: sum(0, magic)}
 	for i, name := range layout.Buckets() {
 		isBlocks := string(name) == string(layout.BucketBlocks)
 		if err := d.tx.Bucket(name).ForEach(func(k, v []byte) (err error) {
@@ -142,56 +141,12 @@ func (d *Dump) write(w io.Writer, from blobs, sum func(uint32, []byte) uint32,
 			return err
 		}
 	}
-	return c.end()
+	return c.End()
 }
 
-type chunkWriter struct {
-	w   io.Writer
-	sum func(uint32, []byte) uint32
-	crc uint32
-	buf []byte
-}
-
-func (c *chunkWriter) pair(bucket byte, k, v []byte) error {
-	c.buf = append(c.buf, bucket)
-	c.buf = binary.AppendUvarint(c.buf, uint64(len(k)))
-	c.buf = binary.AppendUvarint(c.buf, uint64(len(v)))
-	c.buf = append(append(c.buf, k...), v...)
-	if len(c.buf) < dumpChunk {
-		return nil
-	}
-	return c.flush()
-}
-
-func (c *chunkWriter) flush() error {
-	c.crc = c.sum(c.crc, c.buf)
-	if err := c.header(len(c.buf)); err != nil {
-		return err
-	}
-	_, err := c.w.Write(c.buf)
-	c.buf = c.buf[:0]
-	return err
-}
-
-func (c *chunkWriter) header(n int) error {
-	b := binary.LittleEndian.AppendUint32(nil, uint32(n))
-	_, err := c.w.Write(binary.LittleEndian.AppendUint32(b, c.crc))
-	return err
-}
-
-func (c *chunkWriter) end() error {
-	if len(c.buf) > 0 {
-		if err := c.flush(); err != nil {
-			return err
-		}
-	}
-	c.crc = c.sum(c.crc, make([]byte, 4))
-	return c.header(0)
-}
-
-// readDump calls fn with every pair of a dump, whose slices it must not keep.
-// It returns nil only if the dump is whole.
-func readDump(r io.Reader, fn func(bucket []byte, k, v []byte) error) error {
+// ReadDump calls fn with every pair of a dump, whose slices it must not keep.
+// It returns nil only if the dump is whole; what follows it is not read, but for a buffer's worth.
+func ReadDump(r io.Reader, fn func(bucket []byte, k, v []byte) error) error {
 	in := bufio.NewReaderSize(r, dumpChunk)
 	magic := make([]byte, len(dumpMagic)+1)
 	if _, err := io.ReadFull(in, magic); err != nil {

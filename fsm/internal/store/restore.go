@@ -71,7 +71,7 @@ func (s *Store) buildAt(path string, r io.Reader) (made Built, err error) {
 		return made, err
 	}
 	l := loader{db: db, space: newBlockSpace(s.files, nil, nil, sweep{}, worth{})}
-	err = readDump(r, l.put)
+	err = ReadDump(r, l.put)
 	if err == nil {
 		made.Unused, err = l.save(s.uses)
 	}

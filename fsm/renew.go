@@ -1,0 +1,171 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// renewalJump is by how much a renewal raises incarnations and revisions. No cluster gets that far
+// between two backups; and numbers stay below 2^53, up to which JSON is exact, for a million renewals.
+const renewalJump = 1 << 32
+
+// Renewal is whose state a renewed dump is.
+type Renewal struct {
+	ClusterID string         // of the new cluster
+	Members   []codec.Member // recorded from the beginning, ordered by id
+}
+
+// RenewDump copies a dump for the state of a new cluster, which goes on where the dump ends. The old
+// cluster may have gone further, and told its clients of it. So that nothing that they have
+// seen of what is lost can be taken for what comes in its place:
+//
+//   - each session, and each other value, gets a new incarnation, above any that the old cluster gave
+//     out: a tail or a read position of the old one is recognised as that of another session;
+//   - the revision of each namespace goes on above any that the old cluster can have reached; sessions
+//     keep theirs. A revision that a client saw of what is lost fails as a condition.
+//
+// Seqs, ids, times, revisions of sessions, deadlines, tombstones and all payloads stay as they are.
+func RenewDump(w io.Writer, r io.Reader, n Renewal) error {
+	out, err := store.NewDumpWriter(w)
+	if err != nil {
+		return err
+	}
+	re := renewer{Renewal: n, out: out}
+	if err := store.ReadDump(r, re.pair); err != nil {
+		return err
+	}
+	if !re.described {
+		return turn.Errorf(turn.Corrupt, "state dump lacks the state description")
+	}
+	if err := re.floorsBelow(""); err != nil {
+		return err
+	}
+	return out.End()
+}
+
+// renewer copies the pairs of a dump, changing what RenewDump says.
+type renewer struct {
+	Renewal
+	out       *store.DumpWriter
+	order     pairOrder
+	described bool // the state description has come
+	floors    int  // how many of the floors of revisions are written
+}
+
+func (n *renewer) pair(bucket, k, v []byte) (err error) {
+	if err := n.order.next(bucket, k); err != nil {
+		return err
+	}
+	if err := layout.CheckDumped(bucket, k, v); err != nil {
+		return err
+	}
+	switch string(bucket) {
+	case string(layout.BucketMeta):
+		v, err = n.meta(k, v)
+	case string(layout.BucketHeads):
+		v, err = renewHead(v)
+	case string(layout.BucketBlocks), string(layout.BucketElements):
+		k = jumped(k, 0)
+		if string(bucket) == string(layout.BucketElements) {
+			v = layout.Seal(k, v[layout.SealSize:])
+		}
+	case string(layout.BucketTombstones):
+		k = jumped(k, len(k)-8)
+	case string(layout.BucketGarbage):
+		k, v, err = renewWaste(k, v)
+	case string(layout.BucketNamespaces):
+		v, err = n.namespace(k, v)
+	}
+	if err == nil && afterNamespaces(bucket) {
+		err = n.floorsBelow("")
+	}
+	if err != nil {
+		return err
+	}
+	return n.out.Pair(bucket, k, v)
+}
+
+// afterNamespaces reports whether a bucket comes after that of the namespaces.
+func afterNamespaces(bucket []byte) bool { return string(bucket) == string(layout.BucketElements) }
+
+func (n *renewer) meta(k, v []byte) ([]byte, error) {
+	if string(k) != string(layout.KeyState) {
+		return v, nil
+	}
+	m, err := layout.DecodeMeta(v)
+	if err != nil {
+		return nil, err
+	}
+	n.described = true
+	m.ClusterID, m.Members = n.ClusterID, n.Members
+	m.LastInc += renewalJump
+	return m.Encode(), nil
+}
+
+func renewHead(v []byte) ([]byte, error) {
+	var h layout.Head
+	if err := h.Decode(v); err != nil {
+		return nil, err
+	}
+	h.Inc += renewalJump
+	return h.Append(nil), nil
+}
+
+// jumped returns a key with the incarnation in it, which is at an offset, raised.
+func jumped(k []byte, at int) []byte {
+	b := append([]byte{}, k...)
+	binary.BigEndian.PutUint64(b[at:], binary.BigEndian.Uint64(b[at:])+renewalJump)
+	return b
+}
+
+func renewWaste(k, v []byte) (key, value []byte, err error) {
+	if len(k) != 16 {
+		return nil, nil, turn.Errorf(turn.Corrupt, "the key %x is not that of garbage", k)
+	}
+	x, err := layout.ParseWaste(v)
+	if err != nil {
+		return nil, nil, err
+	}
+	if x.Tombstone != "" {
+		if len(x.Tombstone) < 8 {
+			return nil, nil, turn.Errorf(turn.Corrupt, "the key %x is not that of a tombstone", x.Tombstone)
+		}
+		x.Tombstone = string(jumped([]byte(x.Tombstone), len(x.Tombstone)-8))
+	}
+	return jumped(k, 8), x.Encode(), nil
+}
+
+// namespace raises the revision of a namespace, or of a floor; the floors before it are written first.
+func (n *renewer) namespace(k, v []byte) ([]byte, error) {
+	if err := n.floorsBelow(string(k)); err != nil {
+		return nil, err
+	}
+	if n.floors < revisionFloors && string(k) == floorAt(n.floors) {
+		n.floors++
+	}
+	s, err := layout.DecodeNamespace(v)
+	if err != nil {
+		return nil, err
+	}
+	if s.Revision != 0 { // else the floor counts
+		s.Revision += renewalJump
+	}
+	return s.Encode(), nil
+}
+
+// floorsBelow writes the floors of revisions that the dump lacks, up to a key; empty: all. The old
+// cluster may have had namespaces that the dump does not know.
+func (n *renewer) floorsBelow(key string) error {
+	for ; n.floors < revisionFloors && (key == "" || floorAt(n.floors) < key); n.floors++ {
+		floor := layout.Namespace{Revision: renewalJump}
+		if err := n.out.Pair(layout.BucketNamespaces, []byte(floorAt(n.floors)), floor.Encode()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

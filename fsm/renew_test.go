@@ -1,0 +1,191 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// renew has the machine go on with a renewal of its own dump, and the model with it.
+func (r *rig) renew(m *model) {
+	r.t.Helper()
+	before := r.incarnations(m)
+	var renewed bytes.Buffer
+	if err := RenewDump(&renewed, bytes.NewReader(r.dump()), Renewal{ClusterID: "new"}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.m.Restore(&renewed); err != nil {
+		r.t.Fatal(err)
+	}
+	for k, inc := range r.incarnations(m) {
+		if inc != before[k]+renewalJump {
+			r.t.Fatalf("%q has incarnation %d after a renewal, had %d", k, inc, before[k])
+		}
+	}
+	for ns := range m.revisions {
+		m.revisions[ns] += renewalJump
+	}
+	for i := range revisionFloors {
+		m.floors[floorAt(i)] += renewalJump
+	}
+}
+
+func (r *rig) incarnations(m *model) map[turn.Key]uint64 {
+	r.t.Helper()
+	got := make(map[turn.Key]uint64)
+	for k := range m.sessions {
+		if s := r.query(&turn.Info{Key: k}).Session; s != nil {
+			got[k] = s.Incarnation
+		}
+	}
+	return got
+}
+
+// A state that was renewed at any time answers everything as if it had not been, retries and
+// conditions included, but for incarnations and the revisions of what comes after.
+func TestRenewalAgainstModel(t *testing.T) {
+	runs := 12
+	if testing.Short() {
+		runs = 3
+	}
+	for seed := range uint64(runs) {
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 19))
+			g := &generator{rnd: rnd, model: newModel()}
+			r := newRig(t)
+			stamp := int64(1_000_000)
+			for i := range 300 {
+				if i == 60 {
+					r.raise(turn.Level1)
+				}
+				switch rnd.IntN(12) {
+				case 0:
+					r.flush()
+				case 1, 2:
+					r.renew(g.model)
+				case 3:
+					stamp += turn.TombstoneTime / 4
+				case 4:
+					r.restart()
+				}
+				stamp += int64(rnd.IntN(200))
+				g.step(r, stamp)
+				g.compare(r)
+			}
+		})
+	}
+}
+
+// What a client saw of the part that a backup lacks is never true of what takes its place: not its
+// revisions, not even in a namespace that the backup does not know, and not its incarnations.
+func TestRenewalForgetsNothingThatWasSeen(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "a1", "1"))
+	dump := r.dump()
+	other := turn.Key{Namespace: "only in what is lost", Name: "b"}
+	lost := r.apply(2, appendOf(sessionA, "a2", "lost"), appendOf(other, "b1", "lost"))
+	inc := r.query(&turn.Info{Key: other}).Session.Incarnation
+
+	var renewed bytes.Buffer
+	member := codec.Member{ID: "n1", Incarnation: "new"}
+	if err := RenewDump(&renewed, bytes.NewReader(dump), Renewal{"cluster", []codec.Member{member}}); err != nil {
+		t.Fatal(err)
+	}
+	again := newRig(t)
+	if err := again.m.Restore(&renewed); err != nil {
+		t.Fatal(err)
+	}
+	again.index = 1
+	id, members := again.m.ClusterID(), again.m.Members()
+	if id != "cluster" || len(members) != 1 || members[0] != member {
+		t.Fatalf("the renewed state is of cluster %q with members %v", id, members)
+	}
+	for i, k := range []turn.Key{sessionA, other} {
+		seen := lost[i].Result.Revision
+		refused := func(when string) {
+			t.Helper()
+			o := appendOf(k, "with an old revision", "x")
+			o.Expect = &seen
+			if out := again.apply(3, o)[0]; out.Err == nil || out.Err.Kind != turn.Conflict {
+				t.Errorf("%q, %s: a condition on a revision that is lost answers %+v, %v", k, when, out.Result, out.Err)
+			}
+		}
+		refused("before anything is written")
+		for n := range 5 {
+			out := again.apply(3, appendOf(k, fmt.Sprint("new", n), "new"))[0]
+			if out.Err != nil || out.Result.Revision <= seen {
+				t.Errorf("%q: an append has revision %d, error %v; %d was seen", k, out.Result.Revision, out.Err, seen)
+			}
+			refused("later")
+		}
+	}
+	if got := again.query(&turn.Info{Key: other}).Session.Incarnation; got <= inc {
+		t.Errorf("a session made after the renewal has incarnation %d, %d was seen", got, inc)
+	}
+	retry := again.apply(4, appendOf(sessionA, "a1", "1"))[0]
+	if retry.Err != nil || !retry.Result.Duplicate || retry.Result.First != 1 {
+		t.Errorf("a retry of what the backup has: %+v, %v", retry.Result, retry.Err)
+	}
+}
+
+// someDump is of a state that has everything, with an element and a tombstone.
+func someDump(t *testing.T) []byte {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	g := &generator{rnd: rand.New(rand.NewPCG(3, 3)), model: newModel()}
+	for i := range 120 {
+		g.step(r, int64(1_000_000+50*i))
+	}
+	r.apply(1_100_000, appendOf(sessionA, "id", "payload"))
+	r.apply(1_100_000, &turn.Delete{Keys: []turn.Key{sessionA}})
+	return r.dump()
+}
+
+// No byte of a dump can be flipped, and none of its end be missing, unnoticed.
+func TestDamagedDumpIsNeitherInspectedNorRenewed(t *testing.T) {
+	dump := someDump(t)
+	for what, read := range map[string]func([]byte) error{
+		"inspect": func(b []byte) error { _, err := InspectDump(bytes.NewReader(b)); return err },
+		"renew":   func(b []byte) error { return RenewDump(io.Discard, bytes.NewReader(b), Renewal{}) },
+	} {
+		if err := read(dump); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		for at := 0; at < len(dump); at += 1 + len(dump)/700 {
+			bad := bytes.Clone(dump)
+			bad[at] ^= 1 << (at % 8)
+			if read(bad) == nil {
+				t.Errorf("%s: a flipped bit of byte %d is not noticed", what, at)
+			}
+			if read(dump[:at]) == nil {
+				t.Errorf("%s: an end after %d bytes is not noticed", what, at)
+			}
+		}
+	}
+}
+
+func TestInspectDump(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level1)
+	for i := range 5 {
+		r.apply(10, appendOf(sessionA, fmt.Sprint("a", i), "12345678"))
+	}
+	b := turn.Key{Namespace: "other", Name: "b"}
+	r.apply(11, appendOf(b, "b", "x"))
+	r.apply(12, &turn.Trim{Key: sessionA, By: turn.KeepLast, N: 3})
+	r.apply(13, &turn.Delete{Keys: []turn.Key{b}})
+	c, err := InspectDump(bytes.NewReader(r.dump()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := DumpContent{Index: r.index, Term: 1, Clock: 13, Level: turn.Level1, Namespaces: 1, Sessions: 1, Messages: 3,
+		Bytes: 24, Tombstones: 1}
+	if fmt.Sprint(c) != fmt.Sprint(want) {
+		t.Errorf("the dump holds\n %+v, want\n %+v", c, want)
+	}
+}

@@ -1,0 +1,88 @@
+package raftstore
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/signal"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// Backup streams a dump of the state as of one log entry, which includes everything that any node has
+// acknowledged before the call. It reads this node's own state, at the rate of snapshots, while
+// writes go on. There is one at a time: as long as the stream is open, the state file does not reuse the
+// space of what changes. The error is a *turn.Error.
+//
+// A stream that ends early says that damage was found: its last read fails.
+func (n *Node) Backup(ctx context.Context) (index uint64, size int64, stream io.ReadCloser, err error) {
+	if !n.backups.try() {
+		return 0, 0, nil, turn.Errorf(turn.Overloaded, "another backup of this node is being taken; wait for its end, "+
+			"or take one of another node")
+	}
+	d, err := n.currentDump(ctx)
+	if err != nil {
+		n.backups.leave()
+		return 0, 0, nil, turn.AsError(err)
+	}
+	n.log.Info("a backup begins", "index", d.Index, "bytes", d.Size)
+	began, size, index := time.Now(), d.Size, d.Index // the stream closes d
+	return index, size, &backupStream{n.snaps.StreamAside(d), sync.OnceFunc(func() {
+		n.backups.leave()
+		n.log.Info("a backup ended", "index", index, "duration", time.Since(began))
+	})}, nil
+}
+
+// backupStream is a stream whose end others wait for.
+type backupStream struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (s *backupStream) Close() error {
+	defer s.ended()
+	return s.ReadCloser.Close()
+}
+
+// currentDump returns the state with everything that was acknowledged before the call.
+func (n *Node) currentDump(ctx context.Context) (*fsm.Dump, error) {
+	index, err := n.readIndex(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wait, cancel := context.WithTimeout(ctx, n.cfg.Calls.OutcomeWait)
+	defer cancel()
+	if err := n.state.WaitApplied(wait, index); err != nil {
+		return nil, unavailable("this node has not applied log entry %d yet (%v); back up another node", index, err)
+	}
+	if err := n.state.Flush(ctx); err != nil {
+		return nil, unavailable("the state cannot be flushed: %v", err)
+	}
+	d, err := n.state.Dump()
+	if err != nil {
+		return nil, unavailable("%v; back up another node", err)
+	}
+	if d.Index < index {
+		_ = d.Close()
+		return nil, unavailable("the flushed state ends at log entry %d, the backup is to include entry %d", d.Index,
+			index)
+	}
+	return d, nil
+}
+
+// readIndex returns a read index as soon as there is a leader to get one from.
+func (n *Node) readIndex(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+	defer cancel()
+	for {
+		if index, ok := n.reads.Index(ctx); ok {
+			return index, nil
+		}
+		if _, changed := n.lead.leader(); !signal.Wait(ctx, changed, 20*time.Millisecond) {
+			return 0, unavailable("no leader confirms what a backup has to include within %v: of a cluster without a "+
+				"majority, `turnlog recover` keeps what there is", n.cfg.Calls.LeaderWait)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package raftstore
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/turnlog/turnlog/turn"
+)
+
+func survey(t testing.TB, dir string) *Survivor {
+	t.Helper()
+	s, err := Survey(dir, testLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Of a cluster that lost two of three nodes, a recovery keeps all that the third had: what its log has
+// behind its state file, too. The old directory starts no more, and lost nodes that come back have nothing
+// to do with the new cluster.
+func TestRecoveryKeepsWhatThereIs(t *testing.T) {
+	for _, engine := range []string{"wal", "boltdb"} {
+		t.Run(engine, func(t *testing.T) {
+			c := newCluster(t, 3, func(cfg *Config) { cfg.Log.Engine = engine })
+			c.recordedAll()
+			put(t, c.leader(), "s", "flushed")
+			if err := c.nodes["n1"].Snapshot(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 50 {
+				if _, err := c.leader().Apply(t.Context(), writersOp(0, i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.level()
+			durable, _ := c.nodes["n1"].state.Durable()
+			end, old := c.nodes["n1"].logs.LastDurable(), c.leader().state.ClusterID()
+			c.killAll()
+
+			s := survey(t, filepath.Join(c.dir, "n1"))
+			if s.NodeID != "n1" || s.ClusterID != old || s.End.Index != end || s.Durable != durable || s.Lost != "" ||
+				s.LeftFor != "" || !slices.Equal(s.Servers, ids(3)) {
+				t.Errorf("the survivor is %+v; its log ends at %d, its state file at %d", s, end, durable)
+			}
+			if durable >= end-40 {
+				t.Fatalf("the state file has entry %d, the log %d: nothing is left to be replayed", durable, end)
+			}
+			origin, err := s.Recover(t.Context(), NewCluster{DataDir: filepath.Join(c.dir, "new-n1"), NodeID: "n1",
+				Addr: c.addrs["n1"], Logger: testLogger()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			n1 := c.startNew("n1")
+			c.leader()
+			hasAll(t, n1, []int64{50})
+			if got := texts(t, n1, "s", turn.Linearizable); len(got) != 1 {
+				t.Errorf("a session has %q", got)
+			}
+			c.tellsOrigin(origin, old)
+			c.leftBehind()
+			c.oldNodesStayOut()
+			c.othersJoin()
+		})
+	}
+}
+
+// tellsOrigin holds the record in the new directory to what the recovery returned.
+func (c *cluster) tellsOrigin(origin Origin, old string) {
+	c.t.Helper()
+	var kept Origin
+	b, err := os.ReadFile(filepath.Join(c.dir, "new-n1", originName))
+	if err == nil {
+		err = json.Unmarshal(b, &kept)
+	}
+	if err != nil || fmt.Sprint(kept) != fmt.Sprint(origin) || kept.By != "recover" || kept.ClusterID != old ||
+		kept.NewClusterID != c.nodes["n1"].state.ClusterID() {
+		c.t.Errorf("the origin is %+v, %v; the recovery says %+v", kept, err, origin)
+	}
+}
+
+// leftBehind tries to use the directory that was recovered.
+func (c *cluster) leftBehind() {
+	c.t.Helper()
+	if n, err := Open(c.config("n1")); err == nil || !strings.Contains(err.Error(), leftName) {
+		_ = n.Close()
+		c.t.Errorf("the node that was left opens: %v", err)
+	}
+	s := survey(c.t, filepath.Join(c.dir, "n1"))
+	if !strings.Contains(s.LeftFor, "new-n1") {
+		c.t.Errorf("the directory that was left says %q", s.LeftFor)
+	}
+	if err := s.Close(); err != nil {
+		c.t.Error(err)
+	}
+}
+
+// A directory that is in use, that is none of a node, or whose state is damaged is not recovered.
+func TestNoRecoveryOf(t *testing.T) {
+	c := newCluster(t, 3)
+	put(t, c.leader(), "s", strings.Repeat("find me", 1000))
+	c.level()
+	dir := filepath.Join(c.dir, "n1")
+	if s, err := Survey(dir, testLogger()); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a directory in use is surveyed: %+v, %v", s, err)
+	}
+	s, err := Survey(t.TempDir(), testLogger())
+	if err == nil || !strings.Contains(err.Error(), "not the data directory") {
+		t.Errorf("an empty directory is surveyed: %+v, %v", s, err)
+	}
+	c.stop("n1")
+	if err := os.WriteFile(filepath.Join(dir, "damaged"), []byte("a flipped bit"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Survey(dir, testLogger()); err == nil || !strings.Contains(err.Error(), "is damaged") {
+		t.Errorf("a damaged directory is surveyed: %+v, %v", s, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, leftName)); err == nil {
+		t.Error("a directory that was not recovered counts as left")
+	}
+}
