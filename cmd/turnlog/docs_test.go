@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,13 +33,14 @@ func blocks(t *testing.T, page string) string {
 	return commands.String()
 }
 
-// The commands of docs/securing.md do what the page says, from the first to the last.
-func TestSecuringACluster(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("the page uses curl")
-	}
-	script := blocks(t, "../../docs/securing.md")
+// run runs the commands of a page, from the first to the last, and returns what they print. Each address
+// that the page names is replaced by one that is free.
+func run(t *testing.T, page string) string {
+	t.Helper()
+	script := blocks(t, page)
 	used := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindAllString(script, -1)
+	slices.Sort(used)
+	used = slices.Compact(used)
 	free := freePorts(t, len(used))
 	const standard = "127.0.0.1:7379" // which is meant where no address is given
 	script = "TURNLOG_ADDR=" + standard + "\nexport TURNLOG_ADDR\n" + script
@@ -50,15 +52,43 @@ func TestSecuringACluster(t *testing.T) {
 	cmd.Env = append(cleanEnv(), "PATH="+filepath.Dir(binary)+":"+os.Getenv("PATH"))
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
-	text := string(out)
-	if err != nil || !strings.Contains(text, "\nthe end\n") || strings.Contains(text, "OPEN") {
-		t.Fatalf("%v\n%s", err, text)
+	if err != nil || !strings.Contains(string(out), "\nthe end\n") {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, says := range []string{`seq 1, revision 1`, `"data_base64":"aGVsbG8="`, "3 of 3 nodes compared",
-		"UNAUTHORIZED", "FORBIDDEN", "this requires admin"} {
-		if !strings.Contains(text, says) {
-			t.Errorf("missing: %s\n%s", says, text)
+	return string(out)
+}
+
+// says holds what a page's commands print to what has to be in it.
+func says(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("missing: %s\n%s", part, text)
 		}
+	}
+}
+
+// The commands of docs/securing.md do what the page says.
+func TestSecuringACluster(t *testing.T) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("the page uses curl")
+	}
+	text := run(t, "../../docs/securing.md")
+	if strings.Contains(text, "OPEN") {
+		t.Errorf("something is open:\n%s", text)
+	}
+	says(t, text, `seq 1, revision 1`, `"data_base64":"aGVsbG8="`, "3 of 3 nodes compared", "UNAUTHORIZED", "FORBIDDEN",
+		"this requires admin")
+}
+
+// The commands of docs/operations/backup.md do what the page says: a cluster is backed up, lost, restored, lost but for
+// one node, and recovered.
+func TestBackupPage(t *testing.T) {
+	text := run(t, "../../docs/operations/backup.md")
+	says(t, text, "backups/turnlog-", "sound: backups/turnlog-", "sound: elsewhere.tlb",
+		"data-n1 is the first node of the new cluster", "3 of 3 nodes compared", "node n1 of cluster", "recovered is the first node of the new cluster")
+	if n := strings.Count(text, "seq 1, revision 1"); n != 3 || strings.Count(text, "had been appended before") != 2 {
+		t.Errorf("the append was answered %d times, and twice as a duplicate?\n%s", n, text)
 	}
 }
 

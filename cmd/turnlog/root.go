@@ -1,11 +1,13 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/admin"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/backups"
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/bulk"
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/nodes"
@@ -81,7 +83,7 @@ func root(a *cli.App) *cobra.Command {
 	add("node", nodes.Commands(a)...)
 	add("session", session.Commands(a)...)
 	add("bulk", bulk.Commands(a)...)
-	add("admin", append(admin.Commands(a), trials.Commands(a)...)...)
+	add("admin", slices.Concat(admin.Commands(a), backups.Commands(a), trials.Commands(a))...)
 	root.AddCommand(versionCommand(a), trials.VerifyWriterCommand(a))
 	return root
 }

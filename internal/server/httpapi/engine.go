@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"io"
 
 	"github.com/turnlog/turnlog/turn"
 )
@@ -34,6 +35,9 @@ type Admin interface {
 	// AddNode makes a running, empty node with that id and node-to-node address
 	// a member.
 	AddNode(ctx context.Context, id, raftAddr string) error
+	// Backup streams the state of this node as of a log entry, with everything that was acknowledged
+	// before the call, and so many bytes. The stream is to be closed.
+	Backup(ctx context.Context) (index uint64, size int64, stream io.ReadCloser, err error)
 	// RemoveNode ends the membership of a node.
 	RemoveNode(ctx context.Context, id string) error
 }

@@ -39,6 +39,7 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/cluster/checksum", nil, anAdmin, s.postChecksum},
 		{"POST", "/v1/cluster/transfer", nil, anAdmin, s.postTransfer},
 		{"POST", "/v1/cluster/snapshot", nil, anAdmin, s.postSnapshot},
+		{"GET", "/v1/cluster/backup", nil, anAdmin, s.getBackup},
 		{"POST", "/v1/cluster/nodes", nil, anAdmin, s.postNode},
 		{"DELETE", "/v1/cluster/nodes", []string{"id"}, anAdmin, s.deleteNode},
 		{"GET", "/livez", nil, anybody, s.getLivez},

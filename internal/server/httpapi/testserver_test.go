@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
@@ -122,8 +123,9 @@ func failWith(f *atomic.Pointer[error], err error) {
 
 // testAdmin notes what it is asked to do.
 type testAdmin struct {
-	asked []string
-	fault error
+	asked  []string
+	fault  error
+	broken error // ends a backup in its middle; nil: it comes to its end
 }
 
 func (a *testAdmin) ask(words ...string) error {
@@ -136,6 +138,16 @@ func (a *testAdmin) Checksum(context.Context) (uint64, string, error) {
 }
 func (a *testAdmin) HandOver(context.Context) error { return a.ask("transfer") }
 func (a *testAdmin) Snapshot(context.Context) error { return a.ask("snapshot") }
+func (a *testAdmin) Backup(context.Context) (uint64, int64, io.ReadCloser, error) {
+	if err := a.ask("backup"); err != nil {
+		return 0, 0, nil, err
+	}
+	var rest io.Reader = strings.NewReader("state")
+	if a.broken != nil {
+		rest = iotest.ErrReader(a.broken)
+	}
+	return 12, 9, io.NopCloser(io.MultiReader(strings.NewReader("the "), rest)), nil
+}
 func (a *testAdmin) AddNode(_ context.Context, id, addr string) error {
 	return a.ask("add", id, addr)
 }

@@ -58,28 +58,12 @@ func admin(a *cli.App, ctx context.Context, addr, method, path string, body, out
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 300 {
-		return adminError(res)
+		return cli.ResponseError(res)
 	}
 	if out == nil {
 		return nil
 	}
 	return json.NewDecoder(res.Body).Decode(out)
-}
-
-func adminError(res *http.Response) error {
-	var answer struct {
-		Error struct {
-			Code, Message, Outcome string
-		}
-	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return turn.Errorf(turn.Unknown, "%s, with a body that is not turnlog's", res.Status)
-	}
-	kind, known := turn.ParseKind(answer.Error.Code)
-	if !known && answer.Error.Outcome != "not_applied" {
-		kind = turn.Unknown
-	}
-	return turn.Errorf(kind, "%s", answer.Error.Message)
 }
 
 // leaderOf returns the leader.

@@ -1,0 +1,155 @@
+package backups
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/internal/backup"
+	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/raftstore"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// newNode is where a new cluster begins, as flags have it.
+type newNode struct {
+	dir, id, addr, engine string
+}
+
+func (n *newNode) register(cmd *cobra.Command, dirFlag, dirHelp, idDefault string) {
+	d := config.Default()
+	f := cmd.Flags()
+	f.StringVar(&n.dir, dirFlag, "", dirHelp)
+	f.StringVar(&n.id, "node-id", idDefault, "id of the new cluster's first node")
+	f.StringVar(&n.addr, "raft-addr", d.Listen.Raft, "address of that node for other nodes, as others reach it")
+}
+
+func (n *newNode) cluster(log *slog.Logger) raftstore.NewCluster {
+	return raftstore.NewCluster{DataDir: n.dir, NodeID: n.id, Addr: n.addr, Engine: n.engine, Logger: log}
+}
+
+// next says how the cluster goes on.
+func (n *newNode) next() string {
+	return fmt.Sprintf(`Start its first node, with your further settings and without --initial-cluster:
+  turnlog serve --node-id %[1]s --data-dir %[2]s --raft-addr %[3]s
+Then start the others with --join and empty data directories, and add each:
+  turnlog cluster join ID RAFT-ADDR`, n.id, n.dir, n.addr)
+}
+
+func restoreCommand(a *cli.App) *cobra.Command {
+	var n newNode
+	var until string
+	cmd := &cobra.Command{
+		Use:   "restore (FILE | FOLDER | -) --data-dir DIR",
+		Short: "Begin a new cluster with a backup",
+		Long: `Restore makes an empty directory the data directory of the first node of a new cluster,
+which has everything that the backup has. Of a FOLDER it takes the last backup, with --until the
+last one up to a time.
+
+The cluster has an id of its own: nodes of the old one cannot connect to it, even if they still
+run. Sessions have the same messages, seqs, ids and revisions as in the backup, and retries
+of what is in it are recognised. What the old cluster acknowledged later is not in it, and is not
+mistaken for what comes now: revisions of that time fail as a condition, and tails of
+the old cluster begin again. What expired since the backup expires at the first start.
+
+A directory that is not filled completely is refused by turnlog serve.`,
+		Example: `  turnlog restore /var/backups/turnlog/ --data-dir /var/lib/turnlog --node-id n1 --raft-addr 10.0.0.1:7381`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if n.dir == "" {
+				return cli.Usagef("--data-dir: missing; it names an empty directory, or one that is not there yet")
+			}
+			path, err := choose(args[0], until)
+			if err != nil {
+				return err
+			}
+			return restore(a, path, &n)
+		},
+	}
+	n.register(cmd, "data-dir", "directory to fill: empty, or not there yet", config.Default().NodeID)
+	cmd.Flags().StringVar(&n.engine, "log-engine", "wal", "engine of the node's log, wal or boltdb")
+	cmd.Flags().StringVar(&until, "until", "",
+		"of a folder, take the last backup up to this time, such as 2026-11-24T15:04:05Z")
+	return cmd
+}
+
+// choose returns the backup that is meant: of a folder, the last one up to a time.
+func choose(arg, until string) (string, error) {
+	if arg == "-" || !isFolder(arg) {
+		if until != "" {
+			return "", cli.Usagef("--until goes with a folder of backups")
+		}
+		return arg, nil
+	}
+	limit := time.Unix(1<<40, 0)
+	if until != "" {
+		var err error
+		if limit, err = time.Parse(time.RFC3339, until); err != nil {
+			return "", cli.Usagef("--until %q: must be a time such as 2026-11-24T15:04:05Z", until)
+		}
+	}
+	all, err := backup.List(arg)
+	if err != nil {
+		return "", err
+	}
+	return lastUntil(all, limit, arg)
+}
+
+// lastUntil returns the last of the backups of one cluster up to a time.
+func lastUntil(all []backup.Entry, limit time.Time, dir string) (string, error) {
+	path, cluster := "", ""
+	var last time.Time
+	for _, e := range all {
+		d := &e.Description
+		if cluster != "" && d.ClusterID != cluster {
+			return "", cli.Usagef("the folder %s has backups of several clusters: name the file", dir)
+		}
+		if cluster = d.ClusterID; !d.Created.After(limit) && !d.Created.Before(last) {
+			path, last = e.Path, d.Created
+		}
+	}
+	if path == "" {
+		return "", turn.Errorf(turn.NotFound, "the folder %s has no such backup", dir)
+	}
+	return path, nil
+}
+
+func restore(a *cli.App, path string, n *newNode) error {
+	in, size, err := open(a, path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	began := time.Now()
+	counted := cli.NewCountingReader(in)
+	r, err := backup.NewReader(counted)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	c := n.cluster(slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
+	c.Origin = raftstore.Origin{By: "restore", At: time.Now().UTC(), Of: "backup " + r.Description.ID,
+		ClusterID: r.Description.ClusterID}
+	progress := cli.StartProgress(a.Stderr, "restore",
+		cli.ProgressOf{Total: size, At: counted.Count, Items: func() int64 { return counted.Count() >> 20 }, Unit: "MiB"})
+	var holds backup.Summary
+	origin, err := raftstore.Restore(c, io.Reader(r), func() (err error) {
+		holds, err = r.Finish()
+		return err
+	})
+	if err != nil {
+		progress.Finish("failed")
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	progress.Finish(time.Since(began).Round(time.Millisecond).String())
+	if a.JSON {
+		return a.WriteJSON(map[string]any{"data_dir": n.dir, "cluster_id": origin.NewClusterID, "origin": origin,
+			"holds": holds, "seconds": time.Since(began).Seconds()})
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s is the first node of the new cluster %s, with the state of %s\n%s\n", n.dir,
+		origin.NewClusterID, summary(&r.Description, &holds, counted.Count()), n.next())
+	return err
+}

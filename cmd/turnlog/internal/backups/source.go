@@ -1,0 +1,119 @@
+package backups
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/internal/backup"
+	"github.com/turnlog/turnlog/internal/identity"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// source is a node's state on its way here.
+type source struct {
+	backup.Description
+	body io.ReadCloser
+}
+
+// openSource has a node send its state: the one with that id; empty: one that follows, if there is
+// one, so that the leader is spared.
+func openSource(a *cli.App, ctx context.Context, c *client.Client, id string) (*source, error) {
+	cl, err := c.Cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := candidates(cl, id)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, n := range nodes {
+		s, err := ask(a, ctx, n)
+		if err == nil {
+			s.ID, s.Created, s.ClusterID = identity.RandomID(), time.Now().UTC().Truncate(time.Second), cl.ID
+			s.NodeID, s.Version = n.ID, a.Version
+			return s, nil
+		}
+		if kind := turn.KindOf(err); kind != turn.Unavailable && kind != turn.Overloaded {
+			return nil, err
+		}
+		errs = append(errs, fmt.Errorf("node %s: %w", n.ID, err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// candidates returns the nodes to ask, in the order in which to do so.
+func candidates(cl turn.Cluster, id string) (nodes []turn.Node, err error) {
+	var leaders []turn.Node
+	for _, n := range cl.Nodes {
+		switch {
+		case id != "" && n.ID == id:
+			return []turn.Node{n}, nil
+		case id != "" || !n.Reachable || n.HTTPAddr == "":
+		case n.ID == cl.Leader:
+			leaders = append(leaders, n)
+		default:
+			nodes = append(nodes, n)
+		}
+	}
+	if id != "" {
+		return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
+	}
+	if nodes = append(nodes, leaders...); len(nodes) == 0 {
+		return nil, turn.Errorf(turn.Unavailable, "no node with an HTTP address can be reached; backups are read over HTTP")
+	}
+	return nodes, nil
+}
+
+// ask asks a node for its state.
+func ask(a *cli.App, ctx context.Context, n turn.Node) (*source, error) {
+	if n.HTTPAddr == "" {
+		return nil, turn.Errorf(turn.Unavailable, "the node has not announced an HTTP address yet")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.HTTPAddr+"/v1/cluster/backup", nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := a.Send(req)
+	if err != nil {
+		if refused := (*turn.Error)(nil); errors.As(err, &refused) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %w", turn.Errorf(turn.Unavailable, "%s does not answer", n.HTTPAddr), err)
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		return nil, cli.ResponseError(res)
+	}
+	index, err := strconv.ParseUint(res.Header.Get("Turnlog-Index"), 10, 64)
+	if err != nil || res.ContentLength < 0 {
+		res.Body.Close()
+		return nil, turn.Errorf(turn.Internal, "%s answers with something that is no backup", n.HTTPAddr)
+	}
+	return &source{backup.Description{Index: index, Bytes: res.ContentLength}, res.Body}, nil
+}
+
+// paced is a reader that takes so many bytes a second at most.
+type paced struct {
+	r     io.Reader
+	rate  int64
+	began time.Time
+	read  int64
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b[:min(int64(len(b)), max(p.rate/20, 1))])
+	p.read += int64(n)
+	due := time.Duration(float64(p.read) / float64(p.rate) * float64(time.Second))
+	if ahead := due - time.Since(p.began); ahead > time.Millisecond {
+		time.Sleep(ahead)
+	}
+	return n, err
+}

@@ -1,0 +1,255 @@
+package backup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/turnlog/turnlog/fsm"
+	"github.com/turnlog/turnlog/internal/codec"
+	"github.com/turnlog/turnlog/turn"
+)
+
+// state returns the dump of a state with so many sessions, and its description.
+func state(t testing.TB, sessions int) ([]byte, Description) {
+	t.Helper()
+	m, err := fsm.Open(fsm.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	index := uint64(0)
+	apply := func(op turn.Op) {
+		t.Helper()
+		b, err := codec.EncodeOp(op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index++
+		out := m.Apply(index, 3, codec.AppendEntry(nil, 1000, []codec.Command{{Origin: 1, Number: index, Op: b}}))
+		if out[0].Err != nil {
+			t.Fatal(out[0].Err)
+		}
+	}
+	apply(&codec.Epoch{ClusterID: "cluster"})
+	for i := range sessions {
+		text := fmt.Sprintf("%d %s", i, strings.Repeat("some text ", i%300))
+		apply(&turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprint("s", i)},
+			Messages: []turn.NewMessage{{ID: fmt.Sprint(i), Data: []byte(text)}}})
+	}
+	if err := m.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d, err := m.Dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	var dump bytes.Buffer
+	if _, err := d.WriteTo(&dump); err != nil {
+		t.Fatal(err)
+	}
+	return dump.Bytes(), Description{ID: "b1", ClusterID: "cluster", NodeID: "n1", Index: index,
+		Bytes: int64(dump.Len()), Created: time.Unix(1_700_000_000, 0).UTC()}
+}
+
+func backup(t testing.TB, sessions int) (file, dump []byte, d Description) {
+	t.Helper()
+	dump, d = state(t, sessions)
+	var b bytes.Buffer
+	if _, err := Write(&b, d, bytes.NewReader(dump)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), dump, d
+}
+
+// What a backup is read to is the dump that it was made of, and it says what is in it.
+func TestRoundTrip(t *testing.T) {
+	file, dump, d := backup(t, 3000)
+	if len(file) > len(dump)/3 {
+		t.Errorf("a dump of %d bytes takes %d", len(dump), len(file))
+	}
+	r, err := NewReader(iotest.OneByteReader(bytes.NewReader(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(r)
+	if err != nil || !bytes.Equal(got, dump) {
+		t.Fatalf("the dump has %d bytes, the backup brings %d: %v", len(dump), len(got), err)
+	}
+	about, s, err := Verify(bytes.NewReader(file))
+	if err != nil || about != d || s.Sessions != 3000 || s.Messages != 3000 || s.Term != 3 || s.Index != d.Index ||
+		s.Parts < 2 || s.Bytes != d.Bytes {
+		t.Errorf("the backup is %+v, %+v, %v", about, s, err)
+	}
+}
+
+// Whichever byte is damaged, and wherever the file is cut, that is found; nothing is taken for the end.
+func TestDamageIsFound(t *testing.T) {
+	file, _, _ := backup(t, 40)
+	for at := range file {
+		bad := bytes.Clone(file)
+		bad[at] ^= 1 << (at % 8)
+		if _, _, err := Verify(bytes.NewReader(bad)); !turn.Is(err, turn.Corrupt) && !turn.Is(err, turn.Newer) {
+			t.Errorf("a flipped bit of byte %d of %d: %v", at, len(file), err)
+		}
+		if _, _, err := Verify(bytes.NewReader(file[:at])); !turn.Is(err, turn.Corrupt) {
+			t.Errorf("cut after %d of %d bytes: %v", at, len(file), err)
+		}
+	}
+	if _, _, err := Verify(bytes.NewReader(append(bytes.Clone(file), 0))); !turn.Is(err, turn.Corrupt) {
+		t.Errorf("with a byte behind its end: %v", err)
+	}
+}
+
+// frames splits a backup.
+func frames(t testing.TB, file []byte) (head []byte, all [][]byte) {
+	t.Helper()
+	head, rest := file[:8], file[8:]
+	for len(rest) > 0 {
+		n := headerSize + int(rest[1]) + int(rest[2])<<8 + int(rest[3])<<16
+		all = append(all, rest[:n])
+		rest = rest[n:]
+	}
+	return head, all
+}
+
+// Parts that are missing, doubled or exchanged are found, though each is whole.
+func TestMovedPartsAreFound(t *testing.T) {
+	file, _, _ := backup(t, 4000)
+	head, all := frames(t, file)
+	if len(all) < 5 {
+		t.Fatalf("the backup has %d frames", len(all))
+	}
+	for what, moved := range map[string][][]byte{
+		"missing":   slices.Delete(slices.Clone(all), 1, 2),
+		"doubled":   slices.Insert(slices.Clone(all), 1, all[1]),
+		"exchanged": append([][]byte{all[0], all[2], all[1]}, all[3:]...),
+		"only ends": {all[0], all[len(all)-1]},
+	} {
+		bad := append(bytes.Clone(head), bytes.Join(moved, nil)...)
+		if _, _, err := Verify(bytes.NewReader(bad)); !turn.Is(err, turn.Corrupt) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A dump that is damaged, cut, or not the one that was announced becomes no backup.
+func TestOnlyWholeDumpsAreWritten(t *testing.T) {
+	dump, d := state(t, 100)
+	bad := bytes.Clone(dump)
+	bad[len(bad)/2] ^= 1
+	other := d
+	other.Index++
+	for what, c := range map[string]struct {
+		d    Description
+		dump []byte
+	}{"damaged": {d, bad}, "cut": {d, dump[:len(dump)-9]}, "longer": {d, append(bytes.Clone(dump), "more"...)},
+		"another": {other, dump}, "empty": {d, nil}} {
+		var b bytes.Buffer
+		if _, err := Write(&b, c.d, bytes.NewReader(c.dump)); err == nil {
+			t.Errorf("%s: a backup is written", what)
+		}
+		if _, _, err := Verify(&b); err == nil {
+			t.Errorf("%s: what was written passes for a backup", what)
+		}
+	}
+}
+
+// A file has its name only when it is whole; one that was there before stays until then.
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "b.tlb")
+	write := func(text string, err error) error {
+		return WriteFile(path, func(w io.Writer) error {
+			_, werr := io.WriteString(w, text)
+			return errors.Join(err, werr)
+		})
+	}
+	if err := write("first", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := write("second", syscall.ENOSPC); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "first" {
+		t.Errorf("the file has %q", b)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 1 {
+		t.Errorf("left: %v", left)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is for others, too: %v, %v", info.Mode(), err)
+	}
+}
+
+// Of a folder, the oldest backups of the same cluster go, and nothing else; what a crash left goes with the
+// next one.
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "odd [name]*")
+	dump, d := state(t, 3)
+	add := func(cluster string, index uint64) {
+		t.Helper()
+		f, err := OpenFolder(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := OpenFolder(dir); !errors.Is(err, syscall.EWOULDBLOCK) {
+			t.Errorf("a second process opens the folder: %v", err)
+		}
+		d.ClusterID, d.Index = cluster, index
+		if _, err := f.Add(d, func(w io.Writer) error {
+			_, err := newWriter(w, d)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Rotate(cluster, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("a", 9)
+	for _, stray := range []string{"turnlog-mine.tlb", "other.tlb", "turnlog-1.tlb.partial"} {
+		if err := os.WriteFile(filepath.Join(dir, stray), dump, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, index := range []uint64{10, 11, 100} {
+		add("a", index)
+	}
+	add("b", 1)
+	all, err := List(dir)
+	var got []string
+	for _, e := range all {
+		got = append(got, fmt.Sprint(e.Description.ClusterID, e.Description.Index))
+	}
+	if want := []string{"a11", "a100", "b1"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("the folder has %v, want %v: %v", got, want, err)
+	}
+	for stray, kept := range map[string]bool{
+		"turnlog-mine.tlb": true, "other.tlb": true, "turnlog-1.tlb.partial": false,
+	} {
+		if _, err := os.Stat(filepath.Join(dir, stray)); (err == nil) != kept {
+			t.Errorf("%s: %v", stray, err)
+		}
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	file, _, _ := backup(f, 3)
+	f.Add(file)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, _, err := Verify(bytes.NewReader(b)); err == nil && !bytes.Equal(b, file) {
+			t.Skip() // another backup
+		}
+	})
+}
