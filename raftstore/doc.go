@@ -9,7 +9,7 @@
 // (operations into the log), readindex (linearizable reads), peer (connections), ballot (what a node
 // does not vote for), rollback (older copies of its data), membership (which nodes may connect),
 // diskspace, staterepair. This package connects them, runs Raft, and owns leadership and changes of
-// the members. Only it, raftlog, vote, ballot and snapshot import Raft.
+// the members. Only it, raftlog, ballot and snapshot import Raft.
 //
 // # Promises
 //

@@ -10,7 +10,7 @@ func damageMutants() []mutation.Mutant {
 				New: "return crc32.Update(crc, castagnoli, b) }, func(_, _, _ []byte) error { return nil })"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamageDoesNotSpread", Runs: 1}}},
 		{Name: "restore-unchecked", About: "damaged blocks and elements are taken from other nodes",
-			Edits: []mutation.Edit{{Old: "if err := layout.CheckDumped(bucket, k, v); err != nil {",
+			Edits: []mutation.Edit{{In: "(*loader).put", Old: "if err := layout.CheckDumped(bucket, k, v); err != nil {",
 				New: "if err := error(nil); err != nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamageDoesNotSpread", Runs: 1}}},
 		{Name: "move-unchecked", About: "damaged blocks are moved to another file",

@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"internal/auth", "access", "internal/migrate", "migrate"},
 	{"raftstore"},
 	{"internal/rollback", "internal/membership"},
-	{"internal/propose", "internal/snapshot", "internal/ballot", "internal/readindex", "internal/staterepair"},
+	{"internal/propose", "internal/snapshot", "internal/backup", "internal/ballot", "internal/readindex", "internal/staterepair"},
 	{"internal/raftlog", "fsm"},
 	{"internal/diskspace", "internal/identity"},
 	{"internal/codec", "codec", "internal/vote", "internal/config", "config"},
