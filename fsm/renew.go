@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 	"io"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -10,9 +11,17 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// renewalJump is by how much a renewal raises incarnations and revisions. No cluster gets that far
-// between two backups; and numbers stay below 2^53, up to which JSON is exact, for a million renewals.
-const renewalJump = 1 << 32
+// jump is by how much a renewal raises incarnations and revisions: by 1 to 65,536 times 2^32, as the new
+// cluster's id, which is random, has it. No cluster gets as far as 2^32 between a backup and its loss, so that what it
+// gave out is not given out again; and of two clusters that begin with the same backup, each goes on with numbers
+// of its own, but for one pair in 65,536. Numbers stay below 2^53, up to which JSON is exact, for 32
+// renewals, one after the other.
+func (n *Renewal) jump() uint64 {
+	h := fnv.New32a()
+	h.Write([]byte(n.ClusterID))
+	sum := h.Sum32()
+	return (1 + uint64(uint16(sum^sum>>16))) << 32
+}
 
 // Renewal is whose state a renewed dump is.
 type Renewal struct {
@@ -68,16 +77,16 @@ func (n *renewer) pair(bucket, k, v []byte) (err error) {
 	case string(layout.BucketMeta):
 		v, err = n.meta(k, v)
 	case string(layout.BucketHeads):
-		v, err = renewHead(v)
+		v, err = n.head(v)
 	case string(layout.BucketBlocks), string(layout.BucketElements):
-		k = jumped(k, 0)
+		k = n.jumped(k, 0)
 		if string(bucket) == string(layout.BucketElements) {
 			v = layout.Seal(k, v[layout.SealSize:])
 		}
 	case string(layout.BucketTombstones):
-		k = jumped(k, len(k)-8)
+		k = n.jumped(k, len(k)-8)
 	case string(layout.BucketGarbage):
-		k, v, err = renewWaste(k, v)
+		k, v, err = n.waste(k, v)
 	case string(layout.BucketNamespaces):
 		v, err = n.namespace(k, v)
 	}
@@ -103,27 +112,27 @@ func (n *renewer) meta(k, v []byte) ([]byte, error) {
 	}
 	n.described = true
 	m.ClusterID, m.Members = n.ClusterID, n.Members
-	m.LastInc += renewalJump
+	m.LastInc += n.jump()
 	return m.Encode(), nil
 }
 
-func renewHead(v []byte) ([]byte, error) {
+func (n *renewer) head(v []byte) ([]byte, error) {
 	var h layout.Head
 	if err := h.Decode(v); err != nil {
 		return nil, err
 	}
-	h.Inc += renewalJump
+	h.Inc += n.jump()
 	return h.Append(nil), nil
 }
 
 // jumped returns a key with the incarnation in it, which is at an offset, raised.
-func jumped(k []byte, at int) []byte {
+func (n *renewer) jumped(k []byte, at int) []byte {
 	b := append([]byte{}, k...)
-	binary.BigEndian.PutUint64(b[at:], binary.BigEndian.Uint64(b[at:])+renewalJump)
+	binary.BigEndian.PutUint64(b[at:], binary.BigEndian.Uint64(b[at:])+n.jump())
 	return b
 }
 
-func renewWaste(k, v []byte) (key, value []byte, err error) {
+func (n *renewer) waste(k, v []byte) (key, value []byte, err error) {
 	if len(k) != 16 {
 		return nil, nil, turn.Errorf(turn.Corrupt, "the key %x is not that of garbage", k)
 	}
@@ -135,9 +144,9 @@ func renewWaste(k, v []byte) (key, value []byte, err error) {
 		if len(x.Tombstone) < 8 {
 			return nil, nil, turn.Errorf(turn.Corrupt, "the key %x is not that of a tombstone", x.Tombstone)
 		}
-		x.Tombstone = string(jumped([]byte(x.Tombstone), len(x.Tombstone)-8))
+		x.Tombstone = string(n.jumped([]byte(x.Tombstone), len(x.Tombstone)-8))
 	}
-	return jumped(k, 8), x.Encode(), nil
+	return n.jumped(k, 8), x.Encode(), nil
 }
 
 // namespace raises the revision of a namespace, or of a floor; the floors before it are written first.
@@ -153,7 +162,7 @@ func (n *renewer) namespace(k, v []byte) ([]byte, error) {
 		return nil, err
 	}
 	if s.Revision != 0 { // else the floor counts
-		s.Revision += renewalJump
+		s.Revision += n.jump()
 	}
 	return s.Encode(), nil
 }
@@ -162,7 +171,7 @@ func (n *renewer) namespace(k, v []byte) ([]byte, error) {
 // cluster may have had namespaces that the dump does not know.
 func (n *renewer) floorsBelow(key string) error {
 	for ; n.floors < revisionFloors && (key == "" || floorAt(n.floors) < key); n.floors++ {
-		floor := layout.Namespace{Revision: renewalJump}
+		floor := layout.Namespace{Revision: n.jump()}
 		if err := n.out.Pair(layout.BucketNamespaces, []byte(floorAt(n.floors)), floor.Encode()); err != nil {
 			return err
 		}

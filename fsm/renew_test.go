@@ -16,22 +16,23 @@ func (r *rig) renew(m *model) {
 	r.t.Helper()
 	before := r.incarnations(m)
 	var renewed bytes.Buffer
-	if err := RenewDump(&renewed, bytes.NewReader(r.dump()), Renewal{ClusterID: "new"}); err != nil {
+	n := Renewal{ClusterID: fmt.Sprint("new", r.index)}
+	if err := RenewDump(&renewed, bytes.NewReader(r.dump()), n); err != nil {
 		r.t.Fatal(err)
 	}
 	if err := r.m.Restore(&renewed); err != nil {
 		r.t.Fatal(err)
 	}
 	for k, inc := range r.incarnations(m) {
-		if inc != before[k]+renewalJump {
+		if inc != before[k]+n.jump() {
 			r.t.Fatalf("%q has incarnation %d after a renewal, had %d", k, inc, before[k])
 		}
 	}
 	for ns := range m.revisions {
-		m.revisions[ns] += renewalJump
+		m.revisions[ns] += n.jump()
 	}
 	for i := range revisionFloors {
-		m.floors[floorAt(i)] += renewalJump
+		m.floors[floorAt(i)] += n.jump()
 	}
 }
 
@@ -189,5 +190,30 @@ func TestInspectDump(t *testing.T) {
 		Bytes: 24, Tombstones: 1}
 	if fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("the dump holds\n %+v, want\n %+v", c, want)
+	}
+}
+
+// Two clusters that begin with the same backup give out different numbers: what a client saw of one is not true
+// of the other.
+func TestTwoRenewalsOfOneBackupDiffer(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "a1", "1"))
+	dump, seen := r.dump(), map[uint64]bool{}
+	for _, id := range []string{"b", "c", "d"} {
+		var renewed bytes.Buffer
+		if err := RenewDump(&renewed, bytes.NewReader(dump), Renewal{ClusterID: id}); err != nil {
+			t.Fatal(err)
+		}
+		again := newRig(t)
+		if err := again.m.Restore(&renewed); err != nil {
+			t.Fatal(err)
+		}
+		again.index = 1
+		inc := again.query(&turn.Info{Key: sessionA}).Session.Incarnation
+		rev := again.apply(2, appendOf(sessionA, "a2", "2"))[0].Result.Revision
+		if seen[inc] || seen[rev] || inc < 1<<32 || rev < 1<<32 {
+			t.Errorf("cluster %s has incarnation %d and revision %d", id, inc, rev)
+		}
+		seen[inc], seen[rev] = true, true
 	}
 }

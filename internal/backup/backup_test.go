@@ -20,7 +20,9 @@ import (
 )
 
 // state returns the dump of a state with so many sessions, and its description.
-func state(t testing.TB, sessions int) ([]byte, Description) {
+func state(t testing.TB, sessions int) ([]byte, Description) { return stateOf(t, "cluster", sessions) }
+
+func stateOf(t testing.TB, cluster string, sessions int) ([]byte, Description) {
 	t.Helper()
 	m, err := fsm.Open(fsm.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -40,7 +42,7 @@ func state(t testing.TB, sessions int) ([]byte, Description) {
 			t.Fatal(out[0].Err)
 		}
 	}
-	apply(&codec.Epoch{ClusterID: "cluster"})
+	apply(&codec.Epoch{ClusterID: cluster})
 	for i := range sessions {
 		text := fmt.Sprintf("%d %s", i, strings.Repeat("some text ", i%300))
 		apply(&turn.Append{Key: turn.Key{Namespace: "0", Name: fmt.Sprint("s", i)},
@@ -58,7 +60,7 @@ func state(t testing.TB, sessions int) ([]byte, Description) {
 	if _, err := d.WriteTo(&dump); err != nil {
 		t.Fatal(err)
 	}
-	return dump.Bytes(), Description{ID: "b1", ClusterID: "cluster", NodeID: "n1", Index: index,
+	return dump.Bytes(), Description{ID: "b1", ClusterID: cluster, NodeID: "n1", Index: index,
 		Bytes: int64(dump.Len()), Created: time.Unix(1_700_000_000, 0).UTC()}
 }
 
@@ -191,49 +193,67 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
+// addTo adds a backup that goes up to a log entry, as a process does.
+func addTo(t *testing.T, dir, cluster string, index int) (rotated error) {
+	t.Helper()
+	f, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := OpenFolder(dir); !errors.Is(err, syscall.EWOULDBLOCK) {
+		t.Errorf("a second process opens the folder: %v", err)
+	}
+	dump, d := stateOf(t, cluster, index-1)
+	path, err := f.Add(d, func(w io.Writer) error {
+		_, err := Write(w, d, bytes.NewReader(dump))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Rotate(path, 2)
+	return err
+}
+
+func listed(t *testing.T, dir string) (got []string) {
+	t.Helper()
+	all, err := List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		if e.Err != nil {
+			got = append(got, "damaged "+filepath.Base(e.Path))
+		} else {
+			got = append(got, fmt.Sprint(e.Description.ClusterID, e.Description.Index))
+		}
+	}
+	return got
+}
+
 // Of a folder, the oldest backups of the same cluster go, and nothing else; what a crash left goes with the
 // next one.
 func TestFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "odd [name]*")
-	dump, d := state(t, 3)
-	add := func(cluster string, index uint64) {
+	add := func(cluster string, index int) {
 		t.Helper()
-		f, err := OpenFolder(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		if _, err := OpenFolder(dir); !errors.Is(err, syscall.EWOULDBLOCK) {
-			t.Errorf("a second process opens the folder: %v", err)
-		}
-		d.ClusterID, d.Index = cluster, index
-		if _, err := f.Add(d, func(w io.Writer) error {
-			_, err := newWriter(w, d)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := f.Rotate(cluster, 2); err != nil {
-			t.Fatal(err)
+		if err := addTo(t, dir, cluster, index); err != nil {
+			t.Error(err)
 		}
 	}
 	add("a", 9)
 	for _, stray := range []string{"turnlog-mine.tlb", "other.tlb", "turnlog-1.tlb.partial"} {
-		if err := os.WriteFile(filepath.Join(dir, stray), dump, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, stray), []byte("stray"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, index := range []uint64{10, 11, 100} {
+	for _, index := range []int{10, 11, 100} {
 		add("a", index)
 	}
-	add("b", 1)
-	all, err := List(dir)
-	var got []string
-	for _, e := range all {
-		got = append(got, fmt.Sprint(e.Description.ClusterID, e.Description.Index))
-	}
-	if want := []string{"a11", "a100", "b1"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("the folder has %v, want %v: %v", got, want, err)
+	add("b", 2)
+	if got, want := listed(t, dir), []string{"damaged turnlog-mine.tlb", "a11", "a100", "b2"}; !slices.Equal(got, want) {
+		t.Errorf("the folder has %v, want %v", got, want)
 	}
 	for stray, kept := range map[string]bool{
 		"turnlog-mine.tlb": true, "other.tlb": true, "turnlog-1.tlb.partial": false,
@@ -241,6 +261,60 @@ func TestFolder(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, stray)); (err == nil) != kept {
 			t.Errorf("%s: %v", stray, err)
 		}
+	}
+}
+
+// A backup that goes less far than one that is there takes nothing's place: the nodes went back to an older
+// state, and which of both is wanted is not for a rotation to decide.
+func TestRotationKeepsWhatGoesFurther(t *testing.T) {
+	dir := t.TempDir()
+	for _, index := range []int{20, 21} {
+		if err := addTo(t, dir, "a", index); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := addTo(t, dir, "a", 5); err == nil {
+		t.Error("the rotation says nothing")
+	}
+	if got, want := listed(t, dir), []string{"a5", "a20", "a21"}; !slices.Equal(got, want) {
+		t.Errorf("the folder has %v, want %v", got, want)
+	}
+}
+
+// A file that another process is writing is left to it, a link is not followed, and what a crash left is replaced.
+func TestOneProcessWritesAFile(t *testing.T) {
+	dir := t.TempDir()
+	path, target := filepath.Join(dir, "b.tlb"), filepath.Join(dir, "target")
+	text := func(s string) func(io.Writer) error {
+		return func(w io.Writer) error { _, err := io.WriteString(w, s); return err }
+	}
+	if err := WriteFile(path, func(w io.Writer) error {
+		if err := WriteFile(path, text("second")); err == nil {
+			t.Error("two write the same file at once")
+		}
+		return text("first")(w)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(path); string(b) != "first" {
+		t.Errorf("the file has %q", b)
+	}
+	if err := errors.Join(os.WriteFile(target, []byte("kept"), 0o600), os.Symlink(target, path+partial)); err != nil {
+		t.Fatal(err)
+	}
+	_ = WriteFile(path, text("third")) // may be rejected
+	if b, _ := os.ReadFile(target); string(b) != "kept" {
+		t.Errorf("a link was followed: %q", b)
+	}
+	if err := errors.Join(os.Remove(path+partial), os.WriteFile(path+partial, []byte("left by a crash"), 0o644)); err != nil &&
+		!errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err := WriteFile(path, text("fourth")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 || info.Size() != int64(len("fourth")) {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

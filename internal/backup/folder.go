@@ -31,6 +31,8 @@ type Entry struct {
 	Path        string
 	Size        int64
 	Description Description
+	// Err is why it cannot be read, nil if its beginning can: only verifying it tells whether the rest can.
+	Err error
 }
 
 // Folder is a folder of backups, locked: one process at a time adds to it.
@@ -42,7 +44,7 @@ type Folder struct {
 // OpenFolder makes a folder if it is not there, locks it, and removes what backups left that a crash
 // ended.
 func OpenFolder(dir string) (*Folder, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := (vfs.OS{}).MkdirAll(dir); err != nil {
 		return nil, err
 	}
 	lock, err := vfs.OS{}.Lock(filepath.Join(dir, lockName))
@@ -75,14 +77,22 @@ func (f *Folder) Add(d Description, write func(io.Writer) error) (string, error)
 	return path, WriteFile(path, write)
 }
 
-// Rotate removes the oldest backups of a cluster but for so many, and returns their paths. Backups of
-// other clusters, and what is none, stay.
-func (f *Folder) Rotate(clusterID string, keep int) (removed []string, err error) {
+// Rotate removes the oldest backups of the cluster that added is of, but for so many, and returns their paths. Added
+// is what was added last: it must go further than all others, and be whole, else nothing is removed. Backups of
+// other clusters, those that cannot be read, and what is none, stay.
+func (f *Folder) Rotate(added string, keep int) (removed []string, err error) {
+	d, _, err := VerifyFile(added)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read back: %w", added, err)
+	}
 	all, err := List(f.dir)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(e Entry) bool { return e.Description.ClusterID != clusterID })
+	all = slices.DeleteFunc(all, func(e Entry) bool { return e.Err != nil || e.Description.ClusterID != d.ClusterID })
+	if newest := all[len(all)-1]; newest.Path != added {
+		return nil, fmt.Errorf("%s goes further than %s, which was added last", newest.Path, added)
+	}
 	for len(all) > keep {
 		if err := os.Remove(all[0].Path); err != nil {
 			return removed, err
@@ -94,19 +104,16 @@ func (f *Folder) Rotate(clusterID string, keep int) (removed []string, err error
 }
 
 // List returns the backups in a folder, by cluster, then by the log entry up to which they go. It reads what they
-// say of themselves at their beginning, and passes over what is no backup.
+// say of themselves at their beginning. Those that cannot be read come first, with their Err.
 func List(dir string) (all []Entry, err error) {
 	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"+ext))
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths {
-		e, err := describe(path)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNone) {
-			continue
-		}
-		if err != nil {
-			return nil, err
+		e := Entry{Path: path}
+		if e.Size, e.Description, e.Err = describe(path); errors.Is(e.Err, fs.ErrNotExist) {
+			continue // it was removed meanwhile
 		}
 		all = append(all, e)
 	}
@@ -117,22 +124,19 @@ func List(dir string) (all []Entry, err error) {
 	return all, nil
 }
 
-// errNone: a file is no backup.
-var errNone = errors.New("it is no backup")
-
-func describe(path string) (Entry, error) {
-	f, err := os.Open(path)
+func describe(path string) (size int64, d Description, err error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is no backup, and not waited for
 	if err != nil {
-		return Entry{}, err
+		return 0, d, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return Entry{}, err
+		return 0, d, err
 	}
 	r, err := NewReader(f)
 	if err != nil {
-		return Entry{}, fmt.Errorf("%w: %w", errNone, err)
+		return info.Size(), d, err
 	}
-	return Entry{path, info.Size(), r.Description}, nil
+	return info.Size(), r.Description, nil
 }

@@ -97,7 +97,7 @@ func (t *taking) run(target string) error {
 			})
 		}
 		if err != nil {
-			return cli.Advise(err, "There is no new backup; what was there before is unchanged.")
+			return cli.Advise(err, "There is no new backup, unless only the folder could not be synced; what was there before is whole.")
 		}
 		return t.report(&done)
 	})
@@ -127,8 +127,8 @@ func (t *taking) intoFolder(ctx context.Context, c *client.Client, dir string) (
 	if done.Path = path; err != nil || t.keep == 0 {
 		return done, err
 	}
-	if done.Removed, err = folder.Rotate(s.ClusterID, t.keep); err != nil {
-		fmt.Fprintf(t.Stderr, "turnlog: the backup is complete; an older one could not be removed: %v\n", err)
+	if done.Removed, err = folder.Rotate(path, t.keep); err != nil {
+		fmt.Fprintf(t.Stderr, "turnlog: the backup was written; older ones were kept: %v\n", err)
 	}
 	return done, nil
 }

@@ -99,17 +99,21 @@ func choose(arg, until string) (string, error) {
 	return lastUntil(all, limit, arg)
 }
 
-// lastUntil returns the last of the backups of one cluster up to a time.
+// lastUntil returns the backup of one cluster that goes furthest, of those made up to a time: clocks step back,
+// the log does not.
 func lastUntil(all []backup.Entry, limit time.Time, dir string) (string, error) {
 	path, cluster := "", ""
-	var last time.Time
 	for _, e := range all {
 		d := &e.Description
+		if e.Err != nil {
+			return "", turn.Errorf(turn.Corrupt, "%s cannot be read, and may be the one that is meant: name the file to "+
+				"restore, or move that one away: %v", e.Path, e.Err)
+		}
 		if cluster != "" && d.ClusterID != cluster {
 			return "", cli.Usagef("the folder %s has backups of several clusters: name the file", dir)
 		}
-		if cluster = d.ClusterID; !d.Created.After(limit) && !d.Created.Before(last) {
-			path, last = e.Path, d.Created
+		if cluster = d.ClusterID; !d.Created.After(limit) {
+			path = e.Path // they are in the order of the log
 		}
 	}
 	if path == "" {

@@ -116,8 +116,13 @@ func listCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			rows := [][]string{{"CREATED", "LOG ENTRY", "CLUSTER", "NODE", "BYTES", "FILE"}}
+			var errs []error
 			for _, e := range all {
 				d := &e.Description
+				if e.Err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", e.Path, e.Err))
+					continue
+				}
 				if a.JSON {
 					if err := a.WriteJSON(map[string]any{"path": e.Path, "size": e.Size, "id": d.ID, "created": d.Created,
 						"index": d.Index, "cluster_id": d.ClusterID, "node_id": d.NodeID}); err != nil {
@@ -127,10 +132,10 @@ func listCommand(a *cli.App) *cobra.Command {
 				rows = append(rows, []string{d.Created.Format(time.RFC3339), fmt.Sprint(d.Index), d.ClusterID, d.NodeID,
 					fmt.Sprint(e.Size), e.Path})
 			}
-			if a.JSON {
-				return nil
+			if !a.JSON {
+				errs = append(errs, a.Table(rows))
 			}
-			return a.Table(rows)
+			return errors.Join(errs...)
 		},
 	}
 }
