@@ -42,10 +42,14 @@ func Open(cfg Config) (_ *Node, err error) {
 			_ = n.Close()
 		}
 	}()
-	if err := errors.Join(checkFinished(cfg.DataDir), checkNotLeft(cfg.DataDir)); err != nil {
+	if err := mayStart(cfg.DataDir); err != nil {
 		return nil, err
 	}
 	if err := n.openFiles(); err != nil {
+		return nil, err
+	}
+	// A recovery that had the directory locked may have marked it meanwhile.
+	if err := mayStart(cfg.DataDir); err != nil {
 		return nil, err
 	}
 	n.tellOrigin()
@@ -55,6 +59,9 @@ func Open(cfg Config) (_ *Node, err error) {
 	n.wire()
 	return n, nil
 }
+
+// mayStart returns why no node may start from a directory, nil if one may.
+func mayStart(dir string) error { return errors.Join(checkFinished(dir), checkNotLeft(dir)) }
 
 func (n *Node) openFiles() (err error) {
 	dir := n.cfg.DataDir

@@ -58,12 +58,15 @@ func Survey(dir string, log *slog.Logger) (*Survivor, error) {
 	if _, err := os.Stat(filepath.Join(dir, boltName)); err == nil {
 		engine = "boltdb"
 	}
+	if err := checkFinished(dir); err != nil {
+		return nil, err
+	}
 	n, err := offline(Config{NodeID: id, DataDir: dir, Log: Log{Engine: engine}, Logger: log})
 	if err != nil {
 		return nil, err
 	}
 	s := &Survivor{Dir: dir, NodeID: id, openNode: n}
-	if err := errors.Join(checkFinished(dir), n.aside(s.look)); err != nil {
+	if err := n.aside(s.look); err != nil {
 		return nil, errors.Join(err, n.storage.close())
 	}
 	return s, nil
