@@ -207,7 +207,7 @@ func TestVersion(t *testing.T) {
 	t.Parallel()
 	c := shell{t, ""}
 	got := c.ok("version")
-	if !strings.HasPrefix(got, "turnlog dev (") {
+	if !strings.HasPrefix(got, "turnlog "+testVersion+" (") {
 		t.Errorf("version %q", got)
 	}
 	if flag := c.ok("--version"); flag != got {

@@ -17,6 +17,9 @@ import (
 	"github.com/turnlog/turnlog/internal/ports"
 )
 
+// testVersion is the version that the program under test says that it has.
+const testVersion = "0.0.0-test.1"
+
 // binary is the program under test, built once.
 var binary string
 
@@ -29,7 +32,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "turnlog")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".")
+	build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.version="+testVersion, "-o", binary, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		os.Exit(1)

@@ -1,0 +1,153 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/turnlog/turnlog/client"
+	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/turn"
+)
+
+func clusterReplaceCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "replace OLD-ID NEW-ID RAFT-ADDR",
+		Short: "Put a new node into the place of a member, with progress",
+		Long: `Replace makes a running node a member, as join does, and then removes another one, as
+remove does: at no time are there fewer voters than before. Neither step is taken
+unless it leaves a majority that can be reached. If the old node leads, it hands over
+first. It need not run: a node that is lost for good is replaced in the same way.
+
+It may be interrupted and run again: a step that was taken is not taken twice.`,
+		Example: `  turnlog serve --join --node-id n4 --data-dir n4 --raft-addr 127.0.0.1:7411 \
+    --resp-addr 127.0.0.1:7409 --http-addr 127.0.0.1:7410
+  turnlog cluster replace n2 n4 127.0.0.1:7411`,
+		Args: cobra.ExactArgs(3),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == args[1] {
+				return cli.Usagef("a node cannot take its own place: give the new node another id")
+			}
+			return a.WithClient(func(ctx context.Context, c *client.Client) error {
+				return replacement{a, c, args[0], args[1], args[2]}.run(ctx)
+			})
+		},
+	}
+}
+
+// replacement puts a new node into the place of an old one.
+type replacement struct {
+	app            *cli.App
+	c              *client.Client
+	old, new, addr string
+}
+
+func (r replacement) run(ctx context.Context) error {
+	cl, err := r.c.Cluster(ctx)
+	if err != nil {
+		return err
+	}
+	_, isMember := member(&cl, r.old)
+	if n, joined := member(&cl, r.new); !isMember && !(joined && n.Voter) {
+		return turn.Errorf(turn.NotFound, "node %s is not a member", r.old)
+	}
+	if n, joined := member(&cl, r.new); !joined || !n.Voter {
+		if err := r.join(ctx); err != nil {
+			return err
+		}
+	}
+	r.say("%s is a member; removing %s", r.new, r.old)
+	if err := r.remove(ctx); err != nil {
+		return cli.Advise(err, fmt.Sprintf("%s is a member, and so is %s, or may be. Run the same command again: it goes on "+
+			"from here.", r.new, r.old))
+	}
+	return done(r.app, "%s has taken the place of %s", r.new, r.old)
+}
+
+func (r replacement) join(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		r.watch(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-watched
+	}()
+	return r.atLeader(ctx, func(leader turn.Node) error {
+		body := map[string]string{"id": r.new, "raft_addr": r.addr}
+		err := admin(r.app, ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil)
+		if turn.KindOf(err) == turn.Exists {
+			return nil
+		}
+		return err
+	})
+}
+
+// remove removes the old node. If that leads, it hands over, and the next leader removes it.
+func (r replacement) remove(ctx context.Context) error {
+	return r.atLeader(ctx, func(leader turn.Node) error {
+		err := admin(r.app, ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(r.old), nil, nil)
+		if turn.KindOf(err) == turn.NotFound {
+			return nil // this command was run before
+		}
+		return err
+	})
+}
+
+func (r replacement) atLeader(ctx context.Context, do func(leader turn.Node) error) error {
+	cl, err := r.c.Cluster(ctx)
+	if err != nil {
+		return err
+	}
+	leader, err := leaderOf(cl)
+	if err != nil {
+		return err
+	}
+	return do(leader)
+}
+
+// watch says every second how far the new node has caught up.
+func (r replacement) watch(ctx context.Context) {
+	if r.app.JSON {
+		return
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		cl, err := r.c.Cluster(ctx)
+		if err != nil {
+			continue
+		}
+		n, joined := member(&cl, r.new)
+		leader, err := leaderOf(cl)
+		if !joined || err != nil {
+			continue
+		}
+		r.say("%s has applied log entry %d of %d", r.new, n.Applied, leader.Applied)
+	}
+}
+
+func (r replacement) say(format string, args ...any) {
+	if !r.app.JSON {
+		fmt.Fprintf(r.app.Stderr, format+"\n", args...)
+	}
+}
+
+func member(cl *turn.Cluster, id string) (turn.Node, bool) {
+	for _, n := range cl.Nodes {
+		if n.ID == id {
+			return n, true
+		}
+	}
+	return turn.Node{}, false
+}
