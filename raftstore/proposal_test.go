@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/membership"
+	"github.com/turnlog/turnlog/internal/propose"
 	"github.com/turnlog/turnlog/internal/raftlog"
 	"github.com/turnlog/turnlog/turn"
 	"github.com/turnlog/turnlog/wal"
@@ -78,6 +79,23 @@ func TestChangesOfAnEarlierTermAreNotStored(t *testing.T) {
 		if got := len(n.raft.configuration()); got != 3 {
 			t.Fatalf("%s has a configuration of %d", n.id, got)
 		}
+	}
+}
+
+// A change of the configuration is not begun in a term that is over, though the node leads again: the log
+// would refuse it, and stop the node.
+func TestChangeOfAnEndedTermIsNotBegun(t *testing.T) {
+	c := newCluster(t, 1)
+	n := c.leader()
+	_, term, _ := n.raft.state()
+	begun := errors.New("it is begun")
+	decide := func(membership.Configuration) (raft.Future, error) { return nil, begun }
+	ended := propose.NewTerm(term-1, leaderLog{n.raft.Load()}, nil)
+	if err := n.members.reconfigure(t.Context(), ended, decide); !errors.As(err, new(moved)) {
+		t.Errorf("a change of term %d in term %d: %v", term-1, term, err)
+	}
+	if err := n.members.reconfigure(t.Context(), n.writes.proposer.Current(), decide); !errors.Is(err, begun) {
+		t.Errorf("a change of term %d: %v", term, err)
 	}
 }
 

@@ -66,5 +66,12 @@ func accessMutants() []mutation.Mutant {
 		{Name: "failed-change-stays", About: "a change of the users file that fails prevents later ones",
 			Edits:    []mutation.Edit{{In: "(*Draft).Save", Old: "os.Remove(name)", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestFailedSaveLeavesNothing", Runs: 1}}},
+		{Name: "rights-of-the-head", About: "a namespace that a user loses while the body of a write arrives is written to",
+			Edits:    []mutation.Edit{{In: "(*call).permit", Old: "|| !u.MayEnter(c.namespace)", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestNamespaceLostDuringTheBody", Runs: 1}}},
+		{Name: "key-of-the-next-request",
+			About:    "whether a user may still follow a list is decided by the key that came later in the same memory",
+			Edits:    []mutation.Edit{{Old: "append([]byte(nil), args[i]...)", New: "args[i]"}},
+			Catchers: []mutation.Catcher{{Test: "TestPermissionOutlivesItsRequest", Runs: 1}}},
 	}
 }

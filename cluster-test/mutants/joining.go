@@ -94,5 +94,11 @@ func joiningMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{Old: "return n.members.changeOnce(ctx, change{Transfer: true})",
 				New: "return n.TransferLeadership(ctx)"}},
 			Catchers: []mutation.Catcher{{Test: "TestHandOverFromAnyNode", Runs: 1}}},
+		{Name: "changed-without-room", About: "a change of the membership begins though the log has no room for it",
+			Edits:    []mutation.Edit{{In: "(*Node).roomForChange", Old: "|| !room() {", New: "{"}},
+			Catchers: []mutation.Catcher{{Test: "TestConfigurationOnAFullDisk", Runs: 1}}},
+		{Name: "leads-in-any-term", About: "a leader goes on with a change of the membership of an earlier term",
+			Edits:    []mutation.Edit{{In: "leaderLog.Leads", Old: " && l.raft.CurrentTerm() == term", New: " && term != 0"}},
+			Catchers: []mutation.Catcher{{Test: "TestChangeOfAnEndedTermIsNotBegun", Runs: 1}}},
 	}
 }
