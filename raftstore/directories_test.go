@@ -1,6 +1,53 @@
 package raftstore
 
-import "testing"
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/turnlog/turnlog/internal/vfs/simdisk"
+)
+
+// A directory that another program made, and may not have synced, is durable before a node writes to it.
+func TestEntryOfTheDirectoryIsDurable(t *testing.T) {
+	for name, test := range map[string]struct{ fault, want error }{
+		"synced":                             {nil, nil},
+		"the disk fails":                     {syscall.EIO, syscall.EIO},
+		"the parent may not be read by this": {syscall.EACCES, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk, dir := simdisk.New(), filepath.Join(t.TempDir(), "copied")
+			synced := 0
+			disk.Fail(func(op simdisk.Op) error {
+				switch {
+				case op.Kind == simdisk.SyncDir && op.Name == filepath.Dir(dir):
+					synced++
+					return test.fault
+				case op.Changes() && synced == 0:
+					t.Errorf("before the entry is synced: %v", op)
+				}
+				return nil
+			})
+			for start := range 2 {
+				n, err := Open(Config{NodeID: "n1", DataDir: dir, Peers: Peers{Addr: "127.0.0.1:0"},
+					Log: Log{Disk: disk}, Logger: testLogger()})
+				if !errors.Is(err, test.want) {
+					t.Fatalf("start %d: %v, want %v", start, err, test.want)
+				}
+				if synced != start+1 {
+					t.Errorf("start %d: the parent was synced %d times", start, synced)
+				}
+				if err == nil {
+					err = n.Close()
+				}
+				if err != nil && test.want == nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
 
 // A leader that never got a question of a node knows from the handshake which directory the node
 // has, and remembers what that one acknowledged. Else an older copy of it would not be recognised.

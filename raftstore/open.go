@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"path/filepath"
@@ -75,6 +76,9 @@ func (n *Node) openFiles() (err error) {
 	if err := disk.MkdirAll(dir); err != nil {
 		return err
 	}
+	if err := syncEntry(disk, dir); err != nil {
+		return err
+	}
 	// The term comes first: the directory is locked with it.
 	if n.stable, err = vote.Open(dir, vote.Config{
 		Disk: disk, Halt: n.halt, Member: func() (bool, error) { return identity.Exists(dir) }, Logger: n.log,
@@ -111,6 +115,21 @@ func (n *Node) openFiles() (err error) {
 		return err
 	}
 	return n.damagedState(n.snaps.Check()) // before anything is read of it
+}
+
+// syncEntry makes the directory's entry in its parent durable although it exists: what was
+// copied there or unpacked is often not synced, and with the entry a power cut would take all that
+// the node writes. A parent that this process may not read is left alone: systemd makes such a one,
+// and syncs it.
+func syncEntry(disk vfs.FS, dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = disk.SyncDir(filepath.Dir(dir))
+	}
+	if err == nil || errors.Is(err, fs.ErrPermission) {
+		return nil
+	}
+	return fmt.Errorf("raftstore: sync the entry of the data directory %s in its parent: %w; nothing was started", dir, err)
 }
 
 // openLog opens the log, and what proves that it is whole.

@@ -40,8 +40,8 @@ func TestCommitIndexEndsWithTheMessage(t *testing.T) {
 
 // A leader whose log dropped an entry while a message was built sends nothing in its place.
 func TestNothingIsSentInPlaceOfAnEntry(t *testing.T) {
-	c := newCluster(t, 3)
-	leader, f := c.leader(), c.follower()
+	c := newCluster(t, 3, patient)
+	leader, f := c.elect("n1"), c.nodes["n2"]
 	entries := []*raft.Log{{Index: 1}, {Index: 2, Type: raftlog.StandIn}}
 	for sent, want := range map[int]error{1: nil, 2: errDropped} {
 		// Its term is old, so the follower only answers.
