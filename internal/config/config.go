@@ -110,6 +110,8 @@ type Limits struct {
 type Logging struct {
 	Level  string // debug, info, warn, error
 	Format string // text, json
+	// SlowRequest is from when on a request is logged that took long; 0: none is.
+	SlowRequest time.Duration
 }
 
 // Default returns the settings that hold when nothing is configured: a single
@@ -127,6 +129,6 @@ func Default() Config {
 		MemoryBudget:    512 << 20,
 		Limits: Limits{MessageBytes: Size(l.MessageBytes), AppendBytes: Size(l.AppendBytes),
 			ReadBytes: Size(l.ReadBytes)},
-		Logging: Logging{Level: "info", Format: "text"},
+		Logging: Logging{Level: "info", Format: "text", SlowRequest: time.Second},
 	}
 }

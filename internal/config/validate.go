@@ -31,6 +31,9 @@ func (c *Config) Validate() error {
 	if _, err := c.Level(); err != nil {
 		return err
 	}
+	if c.Logging.SlowRequest < 0 {
+		return fmt.Errorf("log-slow-requests %v: must not be negative", c.Logging.SlowRequest)
+	}
 	if c.Logging.Format != "text" && c.Logging.Format != "json" {
 		return fmt.Errorf("log-format %q: must be text or json", c.Logging.Format)
 	}

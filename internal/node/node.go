@@ -150,7 +150,7 @@ func (n *Node) openServers(cfg *config.Config, version string) error {
 	}
 	pool := n.descriptors.Pool()
 	n.redis = redis.New(redis.Config{Listener: n.secrets.listener(n.respL), Local: n.local, Users: n.secrets.users,
-		Engine: redisEngine{n.store}, Logger: n.log, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths,
+		Engine: redisEngine{n.store}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths,
 		Descriptors: pool})
 	pool.Yields(n.redis.GiveWay)
 	if n.httpL != nil {
@@ -174,7 +174,7 @@ func (n *Node) openHTTP(cfg *config.Config, version string) (err error) {
 
 func (n *Node) httpConfig(cfg *config.Config) httpapi.Config {
 	c := httpapi.Config{
-		Engine: n.store, Admin: n.store, Logger: n.log,
+		Engine: n.store, Admin: n.store, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest,
 		Users: n.secrets.users, OpenMetrics: cfg.HTTP.OpenMetrics, TLS: n.secrets.clientTLS(),
 		Hosts: cfg.Hosts(), Origins: cfg.Origins(),
 	}

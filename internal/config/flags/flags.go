@@ -83,6 +83,9 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 			"recognised, as NAMESPACE=data.id,id;…; the same on every node (default: none)")
 	fs.StringVar(&c.Logging.Level, "log-level", c.Logging.Level, "debug, info, warn or error")
 	fs.StringVar(&c.Logging.Format, "log-format", c.Logging.Format, "text or json")
+	fs.DurationVar(&c.Logging.SlowRequest, "log-slow-requests", c.Logging.SlowRequest,
+		"log requests that take at least this long, one a second at most, without those that wait by their nature; "+
+			"0: none")
 	fs.StringVar(&c.PprofAddr, "pprof-addr", "",
 		"loopback address for profiles of the process, under /debug/pprof/; port 0 picks a free one, which the log "+
 			"shows (default: none)")

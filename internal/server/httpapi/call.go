@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/turnlog/turnlog/internal/auth"
+	"github.com/turnlog/turnlog/internal/throttle"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -71,6 +73,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	took := time.Since(began)
 	s.instruments.observe(pattern, method, status, took)
+	s.noteSlow(c, t, status, took)
 	if s.log.Enabled(r.Context(), slog.LevelDebug) {
 		s.log.Debug("http request", "method", r.Method, "route", pattern, "status", status, "bytes", o.sent,
 			"took", took, "remote", r.RemoteAddr, "error", err)
@@ -80,6 +83,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if aborted {
 		panic(http.ErrAbortHandler) // closes the connection: the answer is not whole
 	}
+}
+
+// noteSlow logs a request that took long, unless it waits by its nature: a tail, or a change of the cluster.
+func (s *Server) noteSlow(c *call, t target, status int, took time.Duration) {
+	if t.route == nil || t.route.needs == anAdmin || strings.HasSuffix(t.route.pattern, "/stream") {
+		return
+	}
+	s.slow.Note(time.Now(), took, func() []any {
+		return []any{"method", t.route.method, "route", t.route.pattern, "namespace", c.namespace,
+			"key", throttle.Excerpt(c.path["key"]), "status", status, "user", c.login.Name, "client", c.request.RemoteAddr}
+	})
 }
 
 // respond writes what an endpoint returned.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/handshakes"
+	"github.com/turnlog/turnlog/internal/throttle"
 )
 
 // Config says what a Server needs. The zero value of a field with a default
@@ -26,6 +27,8 @@ type Config struct {
 	Logger   *slog.Logger         // default: slog.Default
 	Registry *prometheus.Registry // gets the server's metrics; /metrics shows all that it has. Default: a new one
 	Version  string               // of the program, as /livez tells it
+	// SlowRequest is from when on a request is logged that took long; 0: none is.
+	SlowRequest time.Duration
 
 	Users       *auth.Users // who may do what; nil: anybody may do anything
 	OpenMetrics bool        // /metrics is for everybody, not only for users
@@ -81,6 +84,7 @@ type Server struct {
 	log         *slog.Logger
 	router      router
 	instruments *instruments
+	slow        *throttle.Slow
 	hosts       Hosts
 	origins     *http.CrossOriginProtection // keeps web pages of others from writing through a browser
 	memory      memory
@@ -105,6 +109,7 @@ func New(cfg Config) (*Server, error) {
 		cfg:         cfg,
 		log:         cfg.Logger,
 		instruments: m,
+		slow:        throttle.NewSlow(cfg.SlowRequest, cfg.Logger),
 		hosts:       NewHosts(cfg.Hosts...),
 		origins:     http.NewCrossOriginProtection(),
 		handshakes:  handshakes.New(handshakes.Max),

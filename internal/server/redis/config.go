@@ -22,6 +22,8 @@ type Config struct {
 	Engine Engine
 	Logger *slog.Logger     // slog.Default()
 	Now    func() time.Time // time.Now
+	// SlowRequest is from when on a request is logged that took long; 0: none is.
+	SlowRequest time.Duration
 
 	// Users are those who may connect, and what they may do; nil: anybody may do
 	// anything.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/throttle"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // execute performs an action and puts its reply in line. cmd is nil if there is no such
@@ -64,12 +66,16 @@ type call struct {
 	cmd       *command.Command
 	begun     time.Time
 	mute      bool
+	waits     bool // by its nature, for what others do
+	user      string
+	key       turn.Key // the first that it concerns; empty if it concerns none
 	pipelined pipelined
 }
 
 // begin notes that an action is about to be performed.
 func (c *conn) begin(cmd *command.Command, a command.Action) call {
-	b := call{c: c, cmd: cmd, begun: c.srv.cfg.Now(), mute: c.quiet || c.skip > 0}
+	b := call{c: c, cmd: cmd, begun: c.srv.cfg.Now(), mute: c.quiet || c.skip > 0, user: c.who.login.Name}
+	b.key, b.waits = subject(a)
 	c.skip = max(0, c.skip-1)
 	b.pipelined = c.note(a)
 	return b
@@ -88,5 +94,31 @@ func (b *call) answer(w *resp.Writer, r command.Reply, err error) {
 }
 
 func (b *call) count(failed bool) {
-	b.c.srv.stats.count(b.cmd, b.c.srv.cfg.Now().Sub(b.begun), failed)
+	now := b.c.srv.cfg.Now()
+	b.c.srv.stats.count(b.cmd, now.Sub(b.begun), failed)
+	if b.cmd != nil && !b.waits {
+		b.c.srv.slow.Note(now, now.Sub(b.begun), func() []any {
+			return []any{"command", b.cmd.Name, "namespace", b.key.Namespace, "key", throttle.Excerpt(b.key.Name),
+				"failed", failed, "user", b.user, "client", b.c.wire.remote()}
+		})
+	}
+}
+
+// subject returns the first key that an action concerns, and whether it may wait for what other clients do.
+func subject(a command.Action) (k turn.Key, waits bool) {
+	var keys []turn.Key
+	switch a := a.(type) {
+	case *command.Write:
+		keys = a.Keys
+	case *command.Read:
+		keys = a.Keys
+	case *command.Work:
+		keys = a.Keys
+	case *command.Wait, *command.Follow:
+		waits = true
+	}
+	if len(keys) > 0 {
+		k = keys[0]
+	}
+	return k, waits
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/throttle"
 )
 
 // Server answers Redis clients. Make it with New, run it with Run.
@@ -20,6 +21,7 @@ type Server struct {
 	engine  Engine
 	log     *slog.Logger
 	endings endings
+	slow    *throttle.Slow
 	table   *command.Table
 	backend *command.Backend
 	// handlers are those of the connection itself, by the slot of the command.
@@ -60,7 +62,7 @@ func New(cfg Config) *Server {
 		command.Config{Engine: cfg.Engine, Now: cfg.Now, NodeID: cfg.NodeID, IDPaths: cfg.IDPaths})
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t),
-		stats:   newStats(t),
+		stats: newStats(t), slow: throttle.NewSlow(cfg.SlowRequest, cfg.Logger),
 		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), hub: newHub(),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
 		handshakes: handshakes.New(handshakes.Max),
