@@ -150,7 +150,7 @@ export class Client {
 
   readonly #attempt: Attempt = async (node, request, call) => {
     if (this.router.askLeader()) void this.#findLeader();
-    let connection = node.get();
+    let connection = node.get(request.again !== "harmless");
     if (connection instanceof Promise) connection = await this.#connected(node, connection, call);
     return roundTrip(connection, node, request, call);
   };

@@ -25,6 +25,10 @@ const options = {
 /** How fast a request is received at the least: its size gives it so much more time. */
 const bytesPerMillisecond = 64;
 
+/** What writes share one connection, before they take another. */
+const sharedRequests = 64;
+const sharedBytes = 256 * 1024;
+
 type Carrier = ReturnType<typeof carrier>;
 
 /**
@@ -97,6 +101,11 @@ export class Connection {
   /** How many requests are unanswered; -1 if the connection ended. */
   get load(): number {
     return this.#ended ? -1 : this.#waiting;
+  }
+
+  /** Whether one more write would not wait for long behind those that are unanswered. */
+  get hasRoom(): boolean {
+    return !this.#ended && this.#waiting < sharedRequests && this.#bytes < sharedBytes;
   }
 
   /** Sends a command. An error reply is a TurnlogError, a connection that ends first a Lost. */

@@ -20,9 +20,12 @@ export class Node {
 
   /**
    * Returns a shared connection: an idle one, else the least loaded. Another one is opened meanwhile if
-   * there may be more.
+   * there may be more. Writes go together over the first connection that has room: they then leave in one
+   * packet, and the node commits them together. Reads are answered in parallel, so they are spread.
    */
-  get(): Connection | Promise<Connection> {
+  get(write = false): Connection | Promise<Connection> {
+    const shared = write ? this.#connections.find((c) => c.hasRoom) : undefined;
+    if (shared) return shared;
     const best = this.#leastLoaded();
     const more = !this.#opening && this.#connections.length < this.#settings.connections;
     if (best && (best.load === 0 || !more)) return best;

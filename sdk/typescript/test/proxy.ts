@@ -11,6 +11,8 @@ export class Proxy {
   reply = (data: string): string => data;
   /** How often each command was seen. */
   readonly seen = new Map<string, number>();
+  /** How many connections were accepted. */
+  accepted = 0;
 
   private constructor(target: string) {
     const [host, port] = target.split(":");
@@ -34,6 +36,7 @@ export class Proxy {
   }
 
   #serve(client: Socket, node: Socket): void {
+    this.accepted++;
     let losing = false;
     for (const s of [client, node]) {
       this.#sockets.add(s);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { TurnlogError, type Client, type ErrorKind } from "turnlog";
+import { Client, TurnlogError, type ErrorKind } from "turnlog";
 import { Cluster } from "./cluster.js";
+import { Proxy } from "./proxy.js";
 
 let cluster: Cluster;
 let client: Client;
@@ -210,6 +211,25 @@ test("a hundred calls at once share a few connections, and all take place", asyn
   assert.equal(messages.length, 200);
   for (let i = 0; i < 200; i += 2)
     assert.equal(messages[i]!.text.slice(2), messages[i + 1]!.text.slice(2), "a torn turn");
+});
+
+test("small writes go together over one connection, and a large one makes the client open another", async () => {
+  const proxy = await Proxy.start(cluster.addrs[0]!);
+  const c = new Client({ addrs: proxy.addr, followLeader: false });
+  try {
+    const chat = c.session("together");
+    await chat.append({ data: "the connection is there" });
+    for (let turn = 0; turn < 3; turn++)
+      await Promise.all(Array.from({ length: 32 }, (_, i) => chat.append({ data: `${i}` })));
+    assert.equal(proxy.accepted, 1);
+    const large = (): Promise<unknown> => chat.append({ data: "y".repeat(1 << 20) });
+    for (let i = 0; i < 20 && proxy.accepted < 2; i++)
+      await Promise.all([large(), chat.append({ data: "small" })]);
+    assert.equal(proxy.accepted, 2);
+  } finally {
+    await c.close();
+    proxy.stop();
+  }
 });
 
 test("requests beyond the bytes in flight wait", async () => {
