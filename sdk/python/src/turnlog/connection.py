@@ -39,26 +39,36 @@ def credentials(config: Config) -> dict[str, Any]:
 class DeadlineSocket:
     """A socket on which every wait ends at the deadline, or when the peer stalls."""
 
-    __slots__ = ("_sock", "_waits")
+    __slots__ = ("_sock", "_timeout", "_waits")
 
     def __init__(self, sock: socket.socket, waits: Waits) -> None:
         self._sock = sock
         self._waits = waits
+        self._timeout = sock.gettimeout()
 
     def recv(self, size: int) -> bytes:
         """Receive up to size bytes."""
-        self._sock.settimeout(self._waits.longest())
+        self._bound()
         return self._sock.recv(size)
 
     def recv_into(self, buffer: Any) -> int:
         """Receive into a buffer."""
-        self._sock.settimeout(self._waits.longest())
+        self._bound()
         return self._sock.recv_into(buffer)
 
     def sendall(self, data: Any) -> None:
         """Send all of the data."""
-        self._sock.settimeout(self._waits.longest())
+        self._bound()
         self._sock.sendall(data)
+
+    def _bound(self) -> None:
+        """Set the timeout of the next wait, if it is another one: that is a system call, during which
+        another thread may take the interpreter's lock.
+        """
+        timeout = self._waits.longest()
+        if timeout != self._timeout:
+            self._sock.settimeout(timeout)
+            self._timeout = timeout
 
     def settimeout(self, _: float | None) -> None:
         """Ignore redis-py's own timeouts."""
@@ -126,8 +136,10 @@ class Connection(redis.connection.Connection):
         return self._sock is not None
 
     def exchange(self, request: tuple[Any, ...]) -> Any:
-        """Send a request and return its reply."""
-        self.send_command(*request)
+        """Send a request and return its reply. The connection is up to date: ``usable`` said so."""
+        sock: Any = self._sock
+        for chunk in self.pack_command(*request):
+            sock.sendall(chunk)
         return self.read_response(disable_decoding=True)
 
 
