@@ -1,6 +1,7 @@
 """The sessions for the OpenAI Agents SDK, through a real cluster."""
 
 import asyncio
+import itertools
 import json
 
 import pytest
@@ -151,15 +152,35 @@ def test_a_history_is_cleared_though_the_reply_is_lost(proxy, session, key):
     assert proxy.lost.is_set()
 
 
-def test_an_item_is_not_removed_twice_when_the_reply_is_lost(proxy, session, key):
+def test_an_item_is_removed_once_though_the_reply_is_lost(proxy, session, key):
     async def write():
-        await session.add_items([user("1"), user("2")])
-        proxy.lose = losing(b"TURN.POP")
-        with pytest.raises(turnlog.UnknownOutcomeError):
-            await TurnlogSession(key, turnlog.AsyncClient(proxy.address)).pop_item()
-        return await session.get_items()
+        await session.add_items([user("1"), user("2"), user("3")])
+        proxy.lose = losing(b"TURN.REPLACE")
+        popped = await TurnlogSession(key, turnlog.AsyncClient(proxy.address)).pop_item()
+        return popped, await session.get_items(), await session.pop_item(), await session.get_items(1)
 
-    assert asyncio.run(write()) == [user("1")]
+    assert asyncio.run(write()) == (user("3"), [user("1"), user("2")], user("2"), [user("1")])
+    assert proxy.lost.is_set()
+
+
+def test_workers_that_pop_and_add_at_once_share_the_items_out(client, session, key):
+    """Each item is popped once, or is still there."""
+
+    async def work(n):
+        own, got = TurnlogSession(key, client), []
+        for i in range(5):
+            await own.add_items([user(f"{n} {i}")])
+            got.append(await own.pop_item())
+        return got
+
+    async def write():
+        await session.add_items([user("first")])
+        return await asyncio.gather(*map(work, range(4))), await session.get_items()
+
+    popped, left = asyncio.run(write())
+    found = [item["content"] for item in [*itertools.chain(*popped), *left]]
+    assert sorted(found) == sorted(["first", *(f"{n} {i}" for n in range(4) for i in range(5))])
+    assert len(left) == 1
 
 
 def test_large_items(session):
@@ -224,7 +245,7 @@ def test_what_is_no_item_is_an_error_not_an_empty_history(session, client, key):
         asyncio.run(session.get_items())
     with pytest.raises(turnlog.CorruptError) as e:
         asyncio.run(session.pop_item())
-    assert e.value.outcome == "applied"
+    assert e.value.outcome == "not_applied" and client.session(key).last(1).count == 1
     with pytest.raises(turnlog.InvalidError):
         TurnlogSession("", client)
 

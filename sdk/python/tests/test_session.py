@@ -1,9 +1,12 @@
 """What a session promises, through a real cluster."""
 
 import asyncio
+import concurrent.futures
+import contextlib
 import datetime
 import math
 import ssl
+import threading
 import time
 
 import pytest
@@ -238,6 +241,21 @@ def test_a_closed_client(cluster, key):
     client.close()
     with pytest.raises(turnlog.InvalidError, match="closed"):
         client.session(key).append("x")
+
+
+def test_threads_get_one_client_for_asyncio(cluster, monkeypatch):
+    """Two clients would each have connections that nothing closes."""
+    made, meeting = turnlog.AsyncClient.from_config, threading.Barrier(2)
+
+    def slow(config):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            meeting.wait(0.1)  # until another thread makes one, too
+        return made(config)
+
+    monkeypatch.setattr(turnlog.AsyncClient, "from_config", slow)
+    with turnlog.Client(cluster.addresses) as client, concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first, second = threads.map(lambda _: client.aio, range(2))
+    assert first is second
 
 
 def test_one_message_is_edited_and_removed(client, key):

@@ -33,6 +33,7 @@ export interface TurnlogSessionOptions {
 
 /** Where the first message of a transaction keeps what was asked for; a message may consist of it alone. */
 const mark = "$turnlog";
+const popped = { [mark]: { popped: true } };
 type Stored = Record<string, unknown> & { [mark]?: { transaction: string } };
 
 interface Item {
@@ -98,13 +99,20 @@ export class TurnlogSession
     this.#known.appended(await this.#log.append(turn, { ttl: this.#ttl }));
   }
 
+  /**
+   * Removes and returns the newest item. It takes place once, and no other worker gets the same item: the
+   * item is replaced by a mark, under an id by which the replacement is recognised when it is sent again, and
+   * only if the session is as it was read. Readers pass over marks, and the next pop removes them.
+   */
   async popItem(): Promise<AgentInputItem | undefined> {
-    for (;;) {
-      const { messages } = await this.#log.pop();
-      if (messages.length === 0) return undefined;
-      const [popped] = this.#decode(messages);
-      if (popped) return popped.item;
-    }
+    const newest = await whileConflict(async () => {
+      const { revision } = await this.#log.last(1);
+      const [newest] = await this.#items(1);
+      if (newest) await this.#log.replace(newest.seq, { data: popped }, { expect: revision });
+      return newest;
+    });
+    if (newest) this.#known.forget();
+    return newest?.item;
   }
 
   async clearSession(): Promise<void> {

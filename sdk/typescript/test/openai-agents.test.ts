@@ -127,6 +127,33 @@ test("a transaction whose reply is lost takes place once", async (t) => {
   assert.deepEqual(await session.getItems(), [user("1"), user("3")]);
 });
 
+test("an item is removed once, though the reply is lost and other workers pop and add", async (t) => {
+  const proxy = await Proxy.start(cluster.addrs[0]!);
+  t.after(() => proxy.stop());
+  const session = new TurnlogSession({ client, sessionId: "popped" });
+  await session.addItems([user("1"), user("2"), user("3")]);
+  proxy.lose("TURN.REPLACE");
+  const far = new TurnlogSession({ client: cluster.client({ addrs: [proxy.addr] }), sessionId: "popped" });
+  assert.deepEqual(await far.popItem(), user("3"));
+  assert.equal(proxy.seen.get("TURN.REPLACE"), 2);
+  assert.deepEqual(await session.getItems(), [user("1"), user("2")]);
+
+  const got: (AgentInputItem | undefined)[] = [];
+  const work = async (n: number): Promise<void> => {
+    const own = new TurnlogSession({ client, sessionId: "popped" });
+    for (let i = 0; i < 5; i++) {
+      await own.addItems([user(`${n} ${i}`)]);
+      got.push(await own.popItem());
+    }
+  };
+  await Promise.all([0, 1, 2].map(work));
+  const items = [...got, ...(await session.getItems())].map(
+    (item) => item && "content" in item && item.content,
+  );
+  assert.equal(new Set(items).size, 17, "an item was lost, or popped twice");
+  assert.equal(items.length, 17);
+});
+
 test("of two workers that replace the same suffix one is told", async () => {
   const [a, b] = [1, 2].map(() => new TurnlogSession({ client, sessionId: "workers" })) as [
     TurnlogSession,

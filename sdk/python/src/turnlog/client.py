@@ -34,7 +34,7 @@ class Client(ClientBase):
     """
 
     def _start(self) -> None:
-        self._aio: AsyncClient | None = None
+        self._aio = AsyncClient.from_config(self.config)  # it connects when it is used
         self._router = Router([Node(a, self.config) for a in self.config.addresses])
         reset_in_child(self._router)
         for node in self._router.nodes:
@@ -49,8 +49,6 @@ class Client(ClientBase):
     @property
     def aio(self) -> AsyncClient:
         """The client for asyncio with the same configuration. It has connections of its own."""
-        if self._aio is None:
-            self._aio = AsyncClient.from_config(self.config)
         return self._aio
 
     def close(self) -> None:

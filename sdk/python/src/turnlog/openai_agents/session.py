@@ -16,7 +16,7 @@ from ..aio.client import AsyncClient
 from ..aio.session import AsyncSession
 from ..aio.settled import settled
 from ..client import Client
-from ..errors import ConflictError, CorruptError, InvalidError, NotFoundError, Outcome
+from ..errors import ConflictError, CorruptError, InvalidError, NotFoundError
 from ..message import Message, NewMessage, dump
 from ..reading import PAGE_BYTES, PAGE_MESSAGES, only_grew
 from ..requests import Seconds
@@ -24,6 +24,7 @@ from .form import item_of
 from .known import Known
 
 READS = 100  # of a history that is rewritten while it is read
+POPPED = {"$turnlog": {"popped": True}}  # a mark, which is no item to readers in Python and TypeScript
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +95,23 @@ class TurnlogSession:
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove and return the newest item, None if there is none.
 
-        It is not sent again: UnknownOutcomeError if its reply is lost.
+        It takes place once, and no other worker gets the same item: the item is replaced by a mark, under
+        an id by which the replacement is recognised when it is sent again, and only if the session is as it
+        was read. Readers pass over marks, and the next pop removes them.
         """
-        while True:
-            popped = await settled(self._log.pop())
-            self._known.forget()
-            if not popped.messages:
+        log = self._log
+        for _ in range(READS):
+            entries, _ = await self._read(log, 1)
+            if not entries:
                 return None
-            for entry in _decoded(self._log, popped.messages, "applied"):
-                return entry.item
+            revision = self._known.revision
+            self._known.forget()
+            try:
+                await settled(log.replace(entries[0].seq, POPPED, expect=revision))
+            except (ConflictError, NotFoundError):
+                continue
+            return entries[0].item
+        raise ConflictError(f"session {log.key!r} changes faster than an item can be removed; nothing was removed")
 
     async def clear_session(self) -> None:
         """Remove all items. It is sent again safely when its reply is lost."""
@@ -192,7 +201,7 @@ def _message(item: TResponseInputItem) -> NewMessage:
         raise
 
 
-def _decoded(log: AsyncSession, messages: list[Message], outcome: Outcome = "not_applied") -> list[Entry]:
+def _decoded(log: AsyncSession, messages: list[Message]) -> list[Entry]:
     """Return the items of messages. A message that is none must never look like an empty history."""
     entries = []
     for message in messages:
@@ -202,7 +211,7 @@ def _decoded(log: AsyncSession, messages: list[Message], outcome: Outcome = "not
             stored = None
         if not isinstance(stored, dict):
             what = f"message {message.seq} of session {log.key!r} is no item: something else wrote it"
-            raise CorruptError(what, outcome=outcome)
+            raise CorruptError(what)
         item = item_of(stored)
         if item is not None:
             entries.append(Entry(message.seq, message.time, cast("TResponseInputItem", item)))
