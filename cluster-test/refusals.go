@@ -15,8 +15,8 @@ const refusalsAfter = 20 * time.Second
 
 // refusals returns the errors with which calls may fail under what was done to the
 // cluster: some whenever there are faults, some because of one fault and about the time of it. In calm there are
-// none.
-func (s *Scenario) refusals(h *history.History) []lincheck.Refusal {
+// none, unless the machine stalled, so that the nodes could not tell the leader from one that is gone.
+func (s *Scenario) refusals(h *history.History, stalled []stall) []lincheck.Refusal {
 	allowed := []lincheck.Refusal{}
 	allow := func(from, to int64, kinds ...turn.Kind) {
 		for _, k := range kinds {
@@ -25,6 +25,9 @@ func (s *Scenario) refusals(h *history.History) []lincheck.Refusal {
 	}
 	if len(s.Nemesis) > 0 || s.Drive != nil || s.Alone != nil {
 		allow(0, history.Forever, turn.Unavailable, turn.Unknown)
+	}
+	for _, x := range stalled {
+		allow(int64(x.from), int64(x.to+refusalsAfter), turn.Unavailable, turn.Unknown)
 	}
 	kinds := map[string][]turn.Kind{}
 	for _, f := range nemesis.All() {

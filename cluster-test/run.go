@@ -54,6 +54,7 @@ type run struct {
 	idle     chan struct{} // closed when the workers have ended
 	env      *nemesis.Env
 	report   *report.Report
+	stalls   stalls
 	from, to time.Duration // of the work, on the history's clock
 }
 
@@ -105,6 +106,7 @@ func (r *run) phases(ctx context.Context) error {
 	var watches sync.WaitGroup
 	watches.Go(func() { watchLeader(watched, r.cluster, r.rec) })
 	watches.Go(func() { watchQuorum(watched, r.cluster, r.rec) })
+	watches.Go(func() { r.stalls.watch(watched, r.rec.Now) })
 	defer func() { stopWatch(); watches.Wait() }()
 
 	if r.Alone != nil {
@@ -198,11 +200,10 @@ func (r *run) recover(ctx context.Context) error {
 func (r *run) readAll(ctx context.Context) error {
 	all, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	stalled := watchStalls(all)
+	began := r.rec.Now()
 	err := r.work.ReadAll(all, readers)
-	cancel()
-	r.report.Stall = <-stalled
-	if n := r.work.Count().FinalRetries; n > 0 && r.report.Stall < tolerable {
+	r.report.Stall = worst(r.stalls.within(began, r.rec.Now()))
+	if n := r.work.Count().FinalRetries; n > 0 && r.report.Stall == 0 {
 		r.report.Fail("although nothing was done to the cluster any more, and the machine had time, %d reads had to "+
 			"be repeated", n)
 	}

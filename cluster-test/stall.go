@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -12,24 +13,57 @@ const (
 	tolerable = 150 * time.Millisecond
 )
 
-// watchStalls returns how much too late the tester's own clock ticked at worst,
-// until ctx ends: then the machine had no time for anybody.
-func watchStalls(ctx context.Context) <-chan time.Duration {
-	worst := make(chan time.Duration, 1)
-	go func() {
-		ticker := time.NewTicker(stallTick)
-		defer ticker.Stop()
-		var late time.Duration
-		for last := time.Now(); ; {
-			select {
-			case <-ctx.Done():
-				worst <- late
-				return
-			case <-ticker.C:
-				late = max(late, time.Since(last)-stallTick)
-				last = time.Now()
-			}
+// stall is a time in which the machine had none for the tester, and perhaps none for the nodes either.
+type stall struct {
+	from, to time.Duration // on the history's clock
+}
+
+// stalls are those of a run that were more than tolerable. They explain what is too slow, and elections.
+type stalls struct {
+	mu  sync.Mutex
+	all []stall
+}
+
+// watch notes how much too late the tester's own clock ticks, until ctx ends.
+func (s *stalls) watch(ctx context.Context, now func() time.Duration) {
+	ticker := time.NewTicker(stallTick)
+	defer ticker.Stop()
+	for last := now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.tick(last, now())
+			last = now()
 		}
-	}()
-	return worst
+	}
+}
+
+// tick notes that the clock ticked at last, and next now.
+func (s *stalls) tick(last, now time.Duration) {
+	if now-last-stallTick > tolerable {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all = append(s.all, stall{last + stallTick, now})
+	}
+}
+
+// within returns the stalls that reach into a time.
+func (s *stalls) within(from, to time.Duration) (list []stall) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.all {
+		if x.from < to && x.to > from {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// worst returns the length of the longest one.
+func worst(list []stall) (d time.Duration) {
+	for _, x := range list {
+		d = max(d, x.to-x.from)
+	}
+	return d
 }
