@@ -193,20 +193,3 @@ func ttlOnlyIfAsked(p *probe) error {
 	pause(p.ctx, ttl+500*time.Millisecond)
 	return p.verify(p.store, s)
 }
-
-// expiryOne is about isolation: several sessions, one of which ends.
-func expiryOne(p *probe) error {
-	base := p.session("k")
-	keep := []string{base + "1", base + ":x", base + "*"}
-	kept, err := p.saveEach(keep)
-	if err != nil {
-		return err
-	}
-	if _, err := p.addTTL(base, 1); err != nil {
-		return err
-	}
-	if err := p.ended(p.store, base); err != nil {
-		return err
-	}
-	return p.verifyEach(kept)
-}

@@ -273,3 +273,20 @@ func namespaces(p *probe) error {
 	}
 	return errors.Join(p.exactly(p.store, s, mine), p.exactly(other, s, nil))
 }
+
+// expiryOne is about isolation: several sessions, one of which ends.
+func expiryOne(p *probe) error {
+	base := p.session("k")
+	keep := []string{base + "1", base + ":x", base + "*"}
+	kept, err := p.saveEach(keep)
+	if err != nil {
+		return err
+	}
+	if _, err := p.addTTL(base, 1); err != nil {
+		return err
+	}
+	if err := p.ended(p.store, base); err != nil {
+		return err
+	}
+	return p.verifyEach(kept)
+}

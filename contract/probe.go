@@ -271,3 +271,19 @@ func (p *probe) remove(ctx context.Context, key string) {
 		p.store.Clear(ctx, key)
 	}
 }
+
+// leftNothing looks into a session whose only save was refused. A store may refuse to
+// load what it refuses to save.
+func (p *probe) leftNothing(session string) error {
+	ms, err := p.load(p.store, session)
+	if errors.Is(err, ErrRefused) {
+		return nil
+	}
+	if err == nil {
+		err = compare(ms, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("it was refused, and left something behind: %w", err)
+	}
+	return nil
+}

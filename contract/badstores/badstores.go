@@ -62,11 +62,6 @@ func restarted(disk func(*memory.Server) (wrapper, func(context.Context) error))
 	}
 }
 
-// shared builds a store that processes share.
-func shared(s func() *Shared) func() contract.Target {
-	return func() contract.Target { return sharedTarget(s()) }
-}
-
 func wrapped(server *memory.Server, wrap wrapper) contract.Target {
 	t := server.Target()
 	t.Open = func(context.Context) (contract.Store, error) { return wrap(server.Open()), nil }

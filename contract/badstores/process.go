@@ -61,3 +61,8 @@ func sharedTarget(s *Shared) contract.Target {
 
 // Files returns a correct store that processes share.
 func Files() contract.Target { return sharedTarget(&Shared{}) }
+
+// shared builds a store that processes share.
+func shared(s func() *Shared) func() contract.Target {
+	return func() contract.Target { return sharedTarget(s()) }
+}

@@ -50,21 +50,6 @@ func (a Accuracy) Percent() float64 {
 	return 100 * float64(a.Right) / float64(a.Asked)
 }
 
-// tally counts while many ask.
-type tally struct {
-	mu sync.Mutex
-	Accuracy
-}
-
-func (t *tally) count(right bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.Asked++
-	if right {
-		t.Right++
-	}
-}
-
 // Run plays the script once for each way in which the target can be restarted.
 func (s Script) Run(ctx context.Context) []Score {
 	if s.Conversations <= 0 {

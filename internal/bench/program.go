@@ -1,20 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os/exec"
-	"strconv"
-	"strings"
-	"sync"
-	"syscall"
-	"time"
-
-	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // A store whose client library is not to be a dependency of turnlog is measured by
@@ -81,81 +71,4 @@ func Perform(ctx context.Context, in io.Reader, out io.Writer,
 		}
 	}
 	return json.NewEncoder(out).Encode(&res)
-}
-
-// perform has a target's program do a job on it. The program ends with ctx.
-func (t *Target) perform(ctx context.Context, job Job) (res Result, err error) {
-	job.Addr, job.Processes, job.Target = t.Addrs[0], t.Processes, t.Name
-	text, err := json.Marshal(&job)
-	if err != nil {
-		return res, err
-	}
-	var out, complaint bytes.Buffer
-	cmd := exec.CommandContext(ctx, t.Program)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = bytes.NewReader(text), &out, &complaint,
-		testcluster.ChildAttributes(syscall.SIGKILL)
-	if err := cmd.Run(); err != nil {
-		return res, fmt.Errorf("%s: %w: %s", t.Program, err, strings.TrimSpace(complaint.String()))
-	}
-	if err := json.Unmarshal(out.Bytes(), &res); err != nil {
-		return res, fmt.Errorf("what %s wrote is no result: %w", t.Program, err)
-	}
-	return res, nil
-}
-
-// driveClients has each client take operations, in a goroutine of its own, until
-// next has no more or ctx ends. A client whose operation failed goes on with the
-// next one.
-func driveClients(ctx context.Context, clients []StoreClient, cfg Config, r *rand.Rand, rec *recorder,
-	next func() ([]step, int, bool)) error {
-	payloads := newPayloads(cfg.Size, r)
-	var turn sync.Mutex // of what the clients share: next, payloads and rec
-	var all sync.WaitGroup
-	for _, c := range clients {
-		all.Go(func() {
-			turn.Lock()
-			defer turn.Unlock()
-			for ctx.Err() == nil {
-				steps, session, ok := next()
-				if !ok {
-					return
-				}
-				var messages [][]byte
-				for _, s := range steps {
-					for range s.messages {
-						messages = append(messages, payloads.append(make([]byte, 0, cfg.Size)))
-					}
-				}
-				turn.Unlock()
-				begun := time.Now()
-				err := takeSteps(ctx, c, cfg.Prefix+strconv.Itoa(session), steps, messages, cfg.Last)
-				now := time.Now()
-				turn.Lock()
-				if err != nil {
-					rec.failed(err)
-				} else {
-					rec.ended(begun, now)
-				}
-			}
-		})
-	}
-	all.Wait()
-	return ctx.Err()
-}
-
-// takeSteps takes the steps of one operation, which append the messages.
-func takeSteps(ctx context.Context, c StoreClient, session string, steps []step, messages [][]byte, last int) error {
-	for _, s := range steps {
-		var err error
-		if s.read {
-			err = c.Read(ctx, session, last)
-		} else {
-			err = c.Append(ctx, session, messages[:s.messages])
-			messages = messages[s.messages:]
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,12 +1,19 @@
 package bench
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
+	"strings"
+	"syscall"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
 // Config says what to measure, and how long.
@@ -135,4 +142,24 @@ func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *rec
 	shared := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, last: cfg.Last,
 		operation: next, prefix: cfg.Prefix, record: rec}
 	return connectAndDrive(ctx, t, d, cfg.Goroutines, shared.clients(cfg.Clients))
+}
+
+// perform has a target's program do a job on it. The program ends with ctx.
+func (t *Target) perform(ctx context.Context, job Job) (res Result, err error) {
+	job.Addr, job.Processes, job.Target = t.Addrs[0], t.Processes, t.Name
+	text, err := json.Marshal(&job)
+	if err != nil {
+		return res, err
+	}
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, t.Program)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = bytes.NewReader(text), &out, &complaint,
+		testcluster.ChildAttributes(syscall.SIGKILL)
+	if err := cmd.Run(); err != nil {
+		return res, fmt.Errorf("%s: %w: %s", t.Program, err, strings.TrimSpace(complaint.String()))
+	}
+	if err := json.Unmarshal(out.Bytes(), &res); err != nil {
+		return res, fmt.Errorf("what %s wrote is no result: %w", t.Program, err)
+	}
+	return res, nil
 }

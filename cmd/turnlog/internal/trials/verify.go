@@ -3,7 +3,6 @@ package trials
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -130,47 +129,4 @@ func (v *verifier) listCases() error {
 		fmt.Fprintf(v.Stdout, "%s  %s\n", i, contract.Incidents[i])
 	}
 	return nil
-}
-
-// suite makes the flags a contract.Suite without its target.
-func (v *verifier) suite() (s contract.Suite, required []contract.Gate, err error) {
-	if v.timeout <= 0 || v.writers <= 0 || v.turns <= 0 {
-		return s, nil, cli.Usagef("--timeout, --writers and --turns must be positive")
-	}
-	if v.minAccuracy < 0 || v.minAccuracy > 100 {
-		return s, nil, cli.Usagef("--min-accuracy must be 0 to 100")
-	}
-	known := map[contract.Gate]bool{}
-	for _, g := range contract.Gates {
-		known[g] = true
-	}
-	for _, name := range v.required {
-		if !known[contract.Gate(name)] {
-			return s, nil, cli.Usagef("there is no gate %q; there are %s", name, gateNames())
-		}
-		required = append(required, contract.Gate(name))
-	}
-	s = contract.Suite{Seed: v.seed, Writers: v.writers, Turns: v.turns, Timeout: v.timeout, Cases: v.cases}
-	for _, name := range v.gates {
-		s.Gates = append(s.Gates, contract.Gate(name))
-	}
-	if _, err := s.Selected(); err != nil {
-		return s, nil, cli.Usage(err)
-	}
-	return s, required, nil
-}
-
-func (v *verifier) writeJUnit(o *report.Outcome) error {
-	if v.junit == "" {
-		return nil
-	}
-	f, err := os.Create(v.junit)
-	if err != nil {
-		return err
-	}
-	if err := o.JUnit(f); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }
