@@ -17,8 +17,11 @@ typescript() {
 }
 
 python() {
-	python/install.sh
-	../bin/sdk-python/bin/python -m build --no-isolation --outdir "$dist" python
+	local venv=../bin/sdk-python-build
+	[[ -x $venv/bin/pip ]] || python3 -m venv "$venv"
+	grep -E '^(build|hatchling)==' python/requirements-test.txt |
+		"$venv/bin/pip" install --quiet --disable-pip-version-check -r /dev/stdin
+	"$venv/bin/python" -m build --no-isolation --outdir "$dist" python
 }
 
 server() {

@@ -1,4 +1,4 @@
-"""What the page about frameworks prints runs: here, and with the wheel in a fresh environment for each."""
+"""What the pages about frameworks print runs: here, and with the wheel in a fresh environment for each."""
 
 import os
 import re
@@ -8,12 +8,12 @@ import sys
 import pytest
 
 from cluster import ROOT
-from test_readme import ADDRESSES, built, fresh
+from test_readme import ADDRESSES, install
 
 
-def sections():
-    """The sections that install something and print a program."""
-    page = (ROOT / "docs" / "python-frameworks.md").read_text()
+def sections(name):
+    """The sections of a page that install something and print a program."""
+    page = (ROOT / "docs" / name).read_text()
     return [part for part in re.split(r"^## ", page, flags=re.MULTILINE) if "```sh\npip" in part]
 
 
@@ -28,23 +28,22 @@ def run_blocks(python, cluster, section, directory, environment):
         assert done.returncode == 0, f"{code}\n{done.stderr}"
 
 
-each = pytest.mark.parametrize("section", sections(), ids=lambda section: section.split("\n")[0])
+def each(*pages):
+    """Run a test with each section of the pages."""
+    found = [section for name in pages for section in sections(name)]
+    return pytest.mark.parametrize("section", found, ids=lambda section: section.split("\n")[0])
 
 
 @pytest.mark.slow
-@each
+@each("python-frameworks.md")
 def test_a_section(cluster, tmp_path, section):
     environment = os.environ | {"PYTHONPATH": str(ROOT / "sdk" / "python" / "src")}
     run_blocks(sys.executable, cluster, section, tmp_path, environment)
 
 
 @pytest.mark.slow
-@each
+@each("python-frameworks.md", "python-memory.md", "langgraph.md")
 def test_a_section_in_a_fresh_environment(cluster, tmp_path, section):
-    wheel, _ = built(tmp_path)
-    python = fresh(tmp_path)
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    (install,) = re.findall(r"```sh\npip install (.*?)\n```", section)
-    wanted = install.replace("'", "").replace("turnlog[", f"{wheel}[").split()
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *wanted], check=True, env=environment)
+    (line,) = re.findall(r"```sh\n(pip install .*?)\n```", section)
+    python, environment = install(tmp_path, line)
     run_blocks(python, cluster, section, tmp_path, environment)

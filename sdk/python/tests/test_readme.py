@@ -32,13 +32,19 @@ def built(directory):
     return next(directory.glob("turnlog-*.whl")), next(directory.glob("*.tar.gz"))
 
 
-def fresh(directory):
-    """Make an environment with the server that was built, as no index has it, and return its Python."""
+def install(directory, line):
+    """Run the line of a page that installs something in a fresh environment, as the README says to before
+    there is a release: pip finds what was built. Return its Python, and the variables of its programs.
+    """
+    built(directory)
     venv.create(directory / "fresh", with_pip=True)
-    python = directory / "fresh" / "bin" / "python"
-    [server] = directory.glob("turnlog_server-*.whl")
-    subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-index", server], check=True, capture_output=True)
-    return python
+    programs = directory / "fresh" / "bin"
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["PATH"] = f"{programs}:{environment['PATH']}"
+    found = {"PIP_FIND_LINKS": str(directory), "PIP_QUIET": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    assert line.startswith("pip install ")
+    subprocess.run(["bash", "-ec", line], check=True, env=environment | found, cwd=directory)
+    return programs / "python", environment
 
 
 @pytest.mark.slow
@@ -67,13 +73,8 @@ def test_the_server_comes_with_the_package(tmp_path):
 
 @pytest.mark.slow
 def test_a_fresh_environment(cluster, tmp_path):
-    wheel, sdist = built(tmp_path)
-    assert wheel.name.startswith("turnlog-") and sdist.name.startswith("turnlog-")
-    python = fresh(tmp_path)
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    for line in blocks("sh"):
-        words = line.strip().replace("pip install turnlog", f"-m pip install --quiet {wheel}").split()
-        subprocess.run([python, *words], check=True, capture_output=True, env=environment)
+    (line,) = blocks("sh")
+    python, environment = install(tmp_path, line)
     for i, code in enumerate(blocks("python")):
         assert ADDRESSES in code
         script = tmp_path / f"block{i}.py"

@@ -81,7 +81,9 @@ test("the server comes with a package for this platform, and the client works wi
     readFileSync(join(dir, "node_modules/turnlog/package.json"), "utf8"),
   );
   assert.ok(basename(packed).endsWith(`-${optionalDependencies[platform]}.tgz`), packed);
-  run("npm", "install", "--no-audit", "--no-fund", "--prefer-offline", packed);
+  const line = /^npm install PATH-TO-TURNLOG.*$/m.exec(readFileSync(join(root, "../../README.md"), "utf8"))![0];
+  const here = line.replaceAll("PATH-TO-TURNLOG/dist", dir).replace("linux-x64", platform.split("server-")[1]!);
+  run("bash", "-ec", `${here} --no-audit --no-fund --prefer-offline`);
   const program = join(dir, "node_modules/.bin/turnlog");
   assert.equal(run(program, "--version"), execFileSync(binary, ["--version"], { encoding: "utf8" }));
   assert.equal(spawnSync(program, ["read", "--nonsense"], { cwd: dir }).status, 2);
