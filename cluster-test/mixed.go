@@ -33,13 +33,13 @@ func beyondOld() []string {
 }
 
 // newerWorkloads are workloads that the older version does not support: the calls of pipelines could
-// change order, and whole and edits need level 2.
-func newerWorkloads() []string { return []string{"pipeline", "whole", "edits"} }
+// change order, and whole, edits and ranges need level 2.
+func newerWorkloads() []string { return []string{"pipeline", "whole", "edits", "ranges"} }
 
 // mixed returns the scenario with nodes of two versions, if there can be one: there
-// are no older nodes with wrong clocks, or with damage.
+// are no older nodes with wrong clocks, or with damage, and they give no backups.
 func (s Scenario) mixed() (Scenario, bool) {
-	if s.Upgrade || s.Clocks || s.Alone != nil || s.Nodes < 2 {
+	if s.Upgrade || s.Clocks || s.Alone != nil || s.After != nil || s.Nodes < 2 {
 		return s, false
 	}
 	faults := slices.DeleteFunc(slices.Clone(s.Nemesis),

@@ -16,6 +16,7 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/workload"
 	"github.com/turnlog/turnlog/internal/lincheck"
 	"github.com/turnlog/turnlog/internal/lincheck/history"
+	"github.com/turnlog/turnlog/turn"
 )
 
 const (
@@ -56,6 +57,7 @@ type run struct {
 	report   *report.Report
 	stalls   stalls
 	from, to time.Duration // of the work, on the history's clock
+	backups  []takenBackup // see drill.go
 }
 
 // execute runs a scenario and returns its report, written to a directory of its
@@ -100,6 +102,11 @@ func (r *run) phases(ctx context.Context) error {
 	if err := r.cluster.Start(start); err != nil {
 		return fmt.Errorf("start of the cluster: %w", err)
 	}
+	if !r.Mixed && !r.Upgrade { // else it rises later, or never
+		if err := r.cluster.WaitLevel(start, turn.NewestLevel); err != nil {
+			return err
+		}
+	}
 	r.from = r.rec.Now()
 	defer func() { r.report.Seconds = (r.to - r.from).Seconds() }()
 	watched, stopWatch := context.WithCancel(ctx)
@@ -115,7 +122,11 @@ func (r *run) phases(ctx context.Context) error {
 		return errors.Join(err, r.stop())
 	}
 	// Whatever happened during the faults, what they have left behind is worth a look.
-	return errors.Join(r.faultPhase(ctx), r.recover(ctx), r.stop())
+	err := errors.Join(r.faultPhase(ctx), r.recover(ctx), r.stop())
+	if err == nil && r.After != nil {
+		err = r.After(ctx, r)
+	}
+	return err
 }
 
 // faultPhase lets workers work while faults happen.
@@ -162,11 +173,19 @@ func (r *run) faults(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Time)
 	defer cancel()
-	if err := nemesis.Run(ctx, r.env, list); err != nil {
-		return err
+	parallel := make(chan error, 1)
+	go func() { // ends when ctx does
+		defer close(parallel)
+		if r.Parallel != nil {
+			parallel <- r.Parallel(ctx, r)
+		}
+	}()
+	err = nemesis.Run(ctx, r.env, list)
+	if err != nil {
+		cancel()
 	}
 	<-ctx.Done()
-	return nil
+	return errors.Join(err, <-parallel)
 }
 
 // recover requires the cluster to be well again soon, and reads everything.

@@ -48,6 +48,8 @@ type Scenario struct {
 	Drive func(ctx context.Context, r *run) error
 	// Alone, if set, takes the place of workloads and faults.
 	Alone func(ctx context.Context, r *run) error
+	// Parallel, if set, runs while faults happen, until its ctx ends; After when all nodes have stopped.
+	Parallel, After func(ctx context.Context, r *run) error
 	// Must lists what has to be counted at least once. A run that is shorter
 	// than the scenario's own time is excused.
 	Must []string
@@ -57,7 +59,7 @@ type Scenario struct {
 var smallLog = []string{"--log-compact-bytes", "1MiB", "--log-tail-bytes", "256KiB"}
 
 var everything = []string{"append", "pipeline", "cas", "turns", "tail", "mixed", "tail-trim", "queue", "values",
-	"forks", "edits", "ttl", "namespaces", "tx", "whole", "stale"}
+	"forks", "edits", "ttl", "namespaces", "tx", "whole", "stale", "ranges"}
 
 // scenarios returns the table of all scenarios.
 func scenarios() []Scenario {
@@ -140,6 +142,11 @@ func scenarios() []Scenario {
 			Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,
 			Nemesis: []string{"clock-offset", "clock-jump", "two-clocks", "clock-drift", "transfer"},
 			Must:    []string{"leader changes", "expired"}},
+		{Name: "drill", About: "backups are taken amid faults, all nodes are lost, and a new cluster begins with one of them",
+			Workloads: []string{"append", "cas", "turns", "namespaces"}, Flags: smallLog, Parallel: backUp,
+			After: restoreBackup, Time: 40 * time.Second, Must: []string{"leader changes"},
+			Nemesis: []string{"kill-leader", "kill-follower", "pause-leader", "partition-leader", "lost-replies",
+				"transfer", "snapshot"}},
 		{Name: "upgrade", About: "nodes of an older version are upgraded one by one, and work together meanwhile",
 			Workloads: []string{"append", "cas", "turns", "tail", "mixed", "ttl", "namespaces"},
 			Upgrade:   true, Drive: upgrade, Must: []string{"leader changes"}},
@@ -211,6 +218,7 @@ func ciRuns() map[string]ciRun {
 		"damage":    {25 * time.Second, []string{"damage noticed"}},
 		"snapshots": {30 * time.Second, []string{"snapshot installs"}},
 		"upgrade":   {time.Minute, []string{"leader changes"}},
+		"drill":     {15 * time.Second, nil}, // without a backup it fails by itself
 	}
 }
 

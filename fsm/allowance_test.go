@@ -194,6 +194,33 @@ func TestSearchBounded(t *testing.T) {
 	}
 }
 
+// Behind what has spent all of an entry's allowance no message is looked for, also where its id alone would
+// tell its place.
+func TestNothingIsSearchedWhenAllIsSpent(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "data"))
+	byID, bySeq := turn.MessageRef{ID: "id"}, turn.MessageRef{Seq: 1}
+	for _, op := range []turn.Op{
+		&turn.EditMessage{Key: sessionA, Message: byID, Data: []byte("x")},
+		&turn.EditMessage{Key: sessionA, Message: bySeq, Data: []byte("x")},
+		&turn.RemoveMessage{Key: sessionA, Message: byID},
+		&turn.SetElement{Key: sessionA, Data: []byte("x")},
+		&turn.RemoveElements{Key: sessionA, Data: []byte("data")},
+	} {
+		r.m.mu.Lock()
+		r.m.keys.allowance = allowance{}
+		err := r.m.applyOp(r.index, op, new(turn.Result))
+		r.m.keys.closeTx()
+		r.m.mu.Unlock()
+		if !turn.Is(err, turn.Overloaded) {
+			t.Errorf("%T: %v", op, err)
+		}
+	}
+	if got := r.query(&turn.Read{Key: sessionA}).Messages; len(got) != 1 || string(got[0].Data) != "data" {
+		t.Errorf("the session has %+v", got)
+	}
+}
+
 // What is removed from among others takes memory by the gaps that it leaves.
 func TestRemovedElementsTakeLittleMemory(t *testing.T) {
 	for _, end := range []int64{1, -1} {

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/layout"
+	"github.com/turnlog/turnlog/fsm/internal/store"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -198,17 +200,9 @@ func TestInspectDump(t *testing.T) {
 func TestTwoRenewalsOfOneBackupDiffer(t *testing.T) {
 	r := newRig(t)
 	r.apply(1, appendOf(sessionA, "a1", "1"))
-	dump, seen := r.dump(), map[uint64]bool{}
+	seen := map[uint64]bool{}
 	for _, id := range []string{"b", "c", "d"} {
-		var renewed bytes.Buffer
-		if err := RenewDump(&renewed, bytes.NewReader(dump), Renewal{ClusterID: id}); err != nil {
-			t.Fatal(err)
-		}
-		again := newRig(t)
-		if err := again.m.Restore(&renewed); err != nil {
-			t.Fatal(err)
-		}
-		again.index = 1
+		again := renewed(t, r, id)
 		inc := again.query(&turn.Info{Key: sessionA}).Session.Incarnation
 		rev := again.apply(2, appendOf(sessionA, "a2", "2"))[0].Result.Revision
 		if seen[inc] || seen[rev] || inc < 1<<32 || rev < 1<<32 {
@@ -216,4 +210,68 @@ func TestTwoRenewalsOfOneBackupDiffer(t *testing.T) {
 		}
 		seen[inc], seen[rev] = true, true
 	}
+}
+
+// What a backup still has of keys that were deleted, and the ids of their messages, goes from the new cluster when its
+// time has come.
+func TestRenewedGarbageIsRemoved(t *testing.T) {
+	r := newRig(t)
+	const t0 = 1_000_000
+	hash := &turn.SetFields{Key: turn.Key{Namespace: "0", Name: "hash"}, Type: turn.TypeHash}
+	for i := range store.GarbageChunk + 1 { // more than one flush removes
+		hash.Fields = append(hash.Fields, turn.Field{Name: fmt.Sprint(i)})
+	}
+	r.apply(t0, appendOf(sessionA, "id", "data"), hash)
+	r.flush()
+	r.apply(t0, &turn.Delete{Keys: []turn.Key{sessionA, hash.Key}})
+	r.flush()
+	left := [][]byte{layout.BucketBlocks, layout.BucketTombstones, layout.BucketGarbage, layout.BucketElements}
+	for _, bucket := range left {
+		if r.pairs(bucket) == 0 {
+			t.Fatalf("nothing is left in %s", bucket)
+		}
+	}
+	again := renewed(t, r, "new")
+	if out := again.apply(t0+1, appendOf(sessionA, "id", "data"))[0]; out.Err != nil || !out.Result.Duplicate {
+		t.Errorf("a retry of what was deleted: %+v, %v", out.Result, out.Err)
+	}
+	again.apply(t0+turn.TombstoneTime, &turn.Clear{Key: sessionA})
+	again.settle()
+	again.expectEmpty(left...)
+}
+
+// Deadlines of a backup pass in the new cluster, at the same times.
+func TestRenewedDeadlinesPass(t *testing.T) {
+	r := newRig(t)
+	const t0 = 1_000_000
+	o := appendOf(sessionA, "id", "data")
+	o.TTL = 5_000
+	r.apply(t0, o)
+	again := renewed(t, r, "new")
+	if due := again.m.NextDue(); due != t0+5_000 {
+		t.Errorf("the next deadline is at %d", due)
+	}
+	for i, at := range []int64{t0 + 4_999, t0 + 5_000} {
+		again.apply(at, &turn.Clear{Key: turn.Key{Namespace: "0", Name: "other"}})
+		if got := again.query(&turn.Info{Key: sessionA}).Session != nil; got != (i == 0) {
+			t.Errorf("at %d the session is there: %v", at, got)
+		}
+	}
+	again.settle()
+	again.expectEmpty(layout.BucketHeads, layout.BucketDue)
+}
+
+// renewed returns the state of a new cluster.
+func renewed(t *testing.T, r *rig, id string) *rig {
+	t.Helper()
+	var dump bytes.Buffer
+	if err := RenewDump(&dump, bytes.NewReader(r.dump()), Renewal{ClusterID: id}); err != nil {
+		t.Fatal(err)
+	}
+	again := newRig(t)
+	if err := again.m.Restore(&dump); err != nil {
+		t.Fatal(err)
+	}
+	again.index = r.index
+	return again
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/testcluster"
+	"github.com/turnlog/turnlog/turn"
 )
 
 // Checksum asks for a hash of the state at one log index, on every node. The
@@ -46,6 +47,18 @@ func (c *Cluster) WaitLeader(ctx context.Context, not *Node) (*Node, error) {
 		return leader != nil && leader != not
 	})
 	return leader, err
+}
+
+// WaitLevel waits until every node works by a cluster level. Before, what needs it is refused.
+func (c *Cluster) WaitLevel(ctx context.Context, level turn.ClusterLevel) error {
+	return testcluster.Until(ctx, fmt.Sprintf("all nodes are at cluster level %d", level), func() bool {
+		for _, n := range c.Nodes {
+			if s, err := n.Status(ctx); err != nil || s.Level < uint64(level) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // hashWait is how long a checksum is waited for before another is taken.

@@ -12,6 +12,7 @@ func Families() []mutation.Family {
 		{About: "Damage, and what checks for it", Mutants: damageMutants()},
 		{About: "Repair, and states put in place of others", Mutants: repairMutants()},
 		{About: "States that come from another node", Mutants: restoreMutants()},
+		{About: "Backups, and clusters that begin with one", Mutants: backupMutants()},
 		{About: "Disk space", Mutants: spaceMutants()},
 		{About: "Gaps between elements", Mutants: gapsMutants()},
 		{About: "What an entry may cost", Mutants: costMutants()},

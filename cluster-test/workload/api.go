@@ -38,11 +38,16 @@ func unsupported(api string, c *history.Call) error {
 	return turn.Errorf(turn.Invalid, "the tester cannot ask for %s through API %s", c.Func, api)
 }
 
-// messages translates what a read returned.
-func messages(ms []turn.Message) []history.Message {
+// messages translates what a read returned, without the times.
+func messages(ms []turn.Message) []history.Message { return timedMessages(ms, false) }
+
+func timedMessages(ms []turn.Message, timed bool) []history.Message {
 	out := make([]history.Message, len(ms))
 	for i, m := range ms {
 		out[i] = history.Message{Seq: m.Seq, Value: checkedToken(m.ID, m.Data)}
+		if timed {
+			out[i].Time = m.Time
+		}
 	}
 	return out
 }

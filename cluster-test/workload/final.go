@@ -58,7 +58,7 @@ func (f *finalReader) read(ctx context.Context, s *Session) error {
 
 func (f *finalReader) attempt(ctx context.Context, i int, s *Session) error {
 	if s.kind == "" {
-		c := history.Call{Func: history.Read, Final: true, Stale: i != 0}
+		c := history.Call{Func: history.Read, Final: true, Stale: i != 0, Timed: s.timed}
 		return f.ask(i, HTTP, s, c, func() (history.Result, error) { return pages(ctx, f.apis[i], s.Key, c) })
 	}
 	for _, command := range value.Whole(s.kind) {

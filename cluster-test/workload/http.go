@@ -112,6 +112,15 @@ func readQuery(q url.Values, c *history.Call) {
 			number("limit", c.N)
 		}
 	}
+	if c.Whole {
+		q.Set("whole", "true")
+	}
+	if c.Since != 0 {
+		number("since", uint64(c.Since))
+	}
+	if c.Until != 0 {
+		number("until", uint64(c.Until))
+	}
 	switch {
 	case c.MaxAge > 0:
 		q.Set("consistency", "bounded")
@@ -148,6 +157,7 @@ type httpAnswer struct {
 
 type httpMessage struct {
 	Seq        uint64          `json:"seq"`
+	Time       int64           `json:"time"`
 	ID         string          `json:"id"`
 	Data       json.RawMessage `json:"data"`
 	DataBase64 []byte          `json:"data_base64"`
@@ -165,7 +175,11 @@ func (m *httpMessage) message() history.Message {
 func (a *httpAnswer) result(c *history.Call) history.Result {
 	r := history.Result{Revision: a.Revision}
 	for i := range a.Messages {
-		r.Messages = append(r.Messages, a.Messages[i].message())
+		m := a.Messages[i].message()
+		if c.Timed {
+			m.Time = a.Messages[i].Time
+		}
+		r.Messages = append(r.Messages, m)
 	}
 	switch c.Func {
 	case history.Read:

@@ -110,13 +110,13 @@ func newMessages(c *history.Call) []turn.NewMessage {
 }
 
 func readNative(ctx context.Context, s client.Session, c *history.Call) (history.Result, error) {
-	q := turn.Read{From: turn.FromAfter, Seq: c.Seq, Limit: int(c.N)}
+	q := turn.Read{From: turn.FromAfter, Seq: c.Seq, Limit: int(c.N), Whole: c.Whole, Since: c.Since, Until: c.Until}
 	if c.Latest {
 		q.From, q.Seq = turn.FromLast, 0
 	}
 	h, err := s.Read(ctx, q)
 	return history.Result{Last: h.Last, Revision: h.Revision, Count: h.Count, Incarnation: h.Incarnation,
-		More: h.More, Messages: messages(h.Messages)}, err
+		More: h.More, Messages: timedMessages(h.Messages, c.Timed)}, err
 }
 
 // tail follows a session as an application would.

@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"strconv"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/lincheck/history"
 )
 
 // A payload is a JSON object that carries a token, which is unique in a run,
@@ -14,7 +16,7 @@ import (
 const (
 	payloadStart = `{"v":"`
 	payloadPad   = `","pad":"`
-	payloadEnd   = `"}`
+	payloadEnd   = `}`
 
 	// sized is, in a token, before the size of its payload in KiB.
 	sized = "~"
@@ -35,11 +37,23 @@ func payload(token string) []byte {
 	}
 	if _, size, ok := strings.Cut(token, sized); ok {
 		kib, _ := strconv.Atoi(size)
-		pad = max(0, kib<<10-len(payloadStart+token+payloadPad+payloadEnd))
+		pad = max(0, kib<<10-len(payloadStart+token+payloadPad+`"`+payloadEnd))
 	}
 	unit := fmt.Sprintf("%08x ", sum)
 	text := strings.Repeat(unit, pad/len(unit)+1)[:pad]
-	return []byte(payloadStart + token + payloadPad + text + payloadEnd)
+	return []byte(payloadStart + token + payloadPad + text + `"` + tool(token) + payloadEnd)
+}
+
+// tool returns the part of a payload that makes it a tool call, or the result of one, as its token says.
+func tool(token string) string {
+	if id, ok := strings.CutSuffix(token, history.ToolCall); ok {
+		return `,"role":"assistant","tool_calls":[{"id":"` + id + `","type":"function",` +
+			`"function":{"name":"f","arguments":"{}"}}]`
+	}
+	if id, ok := strings.CutSuffix(token, history.ToolResult); ok {
+		return `,"role":"tool","tool_call_id":"` + id + `"`
+	}
+	return ""
 }
 
 // token returns what data carries; data that is not exactly one of our

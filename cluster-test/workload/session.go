@@ -14,7 +14,8 @@ type Session struct {
 	Key turn.Key
 	ttl int64 // milliseconds that each append gives it, where the workload is about that
 	// kind is the type of value that it is, as Redis calls it, where the workload is about those.
-	kind string
+	kind  string
+	timed bool // the final reads tell times
 
 	mu sync.Mutex
 	// What the latest answer told; workers use it to ask sensible questions,
@@ -22,6 +23,8 @@ type Session struct {
 	last, revision uint64
 	calls          int // made, or promised to be
 	unknown        int // calls without an answer
+	times          [keptTimes]int64
+	call           string // token of a tool call without a result
 }
 
 // Name is how histories call the session.
@@ -47,6 +50,7 @@ func (s *Session) answered(c *history.Call, r *history.Result) {
 		s.revision = r.Revision
 	}
 	s.last = max(s.last, r.Last)
+	s.noteTimes(r.Messages)
 }
 
 // called counts a call that was not promised when the session was picked.
@@ -90,7 +94,7 @@ func (p *pool) newLocked(i int) *Session {
 	s := &Session{Key: turn.Key{
 		Namespace: namespaces[i%len(namespaces)],
 		Name:      fmt.Sprintf("%s-%d", p.w.Name, p.counter/len(namespaces)),
-	}}
+	}, timed: p.w.Timed}
 	if len(p.w.TTLs) > 0 {
 		s.ttl = p.w.TTLs[p.counter%len(p.w.TTLs)]
 	}

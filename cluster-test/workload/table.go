@@ -32,6 +32,8 @@ func growing() []*Workload {
 			Sessions: 3, Calls: 200, Next: appendOrRead},
 		{Name: "stale", About: "appends, and reads that may show the past, up to some age or any",
 			APIs: []string{HTTP, Native}, Sessions: 3, Calls: 300, Next: staleReads},
+		{Name: "ranges", About: "appends, reads by time, and reads that keep tool calls with their results",
+			APIs: []string{HTTP, Native}, Sessions: 2, Calls: 200, Timed: true, Next: selected},
 	}
 }
 

@@ -25,6 +25,7 @@ type Workload struct {
 	// TTLs, in milliseconds, one of which each session has and each append renews.
 	TTLs    []int64
 	Removes bool // messages are removed: lists do not tell seqs
+	Timed   bool // the final reads tell the times of messages
 	// Values: sessions are not read and written as such, but each is what one of these commands
 	// are for, by type.
 	Values []string

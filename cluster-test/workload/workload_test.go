@@ -9,7 +9,7 @@ import (
 )
 
 func TestPayload(t *testing.T) {
-	for _, name := range []string{"a-1", "zzzz-123456"} {
+	for _, name := range []string{"a-1", "zzzz-123456", "a-2" + history.ToolCall, "a-2" + history.ToolResult} {
 		data := payload(name)
 		if got := token(data); got != name {
 			t.Errorf("token of %s: %q", data, got)

@@ -167,6 +167,61 @@ func TestOnlyWholeDumpsAreWritten(t *testing.T) {
 	}
 }
 
+// forged is a backup as a defective writer makes it: what it says is wrong, and its checksums are right.
+func forged(t *testing.T, d Description, dump []byte, c fsm.DumpContent) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := newWriter(&b, d)
+	if err == nil {
+		_, err = w.Write(dump)
+	}
+	if err == nil {
+		_, err = w.finish(c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// A backup that holds something else than it says is refused, whatever its checksums are.
+func TestBackupHoldsWhatItSays(t *testing.T) {
+	dump, d := state(t, 20)
+	content, err := fsm.InspectDump(bytes.NewReader(dump))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Verify(bytes.NewReader(forged(t, d, dump, content))); err != nil {
+		t.Fatalf("a true one: %v", err)
+	}
+	longer := append(bytes.Clone(dump), "more"...)
+	other, index, fewer, later := d, d, content, content
+	other.ClusterID, index.Index = "other", d.Index+1
+	fewer.Messages--
+	later.Clock++
+	for what, file := range map[string][]byte{
+		"the state of another cluster":  forged(t, other, dump, content),
+		"the state as of another entry": forged(t, index, dump, content),
+		"fewer messages":                forged(t, d, dump, fewer),
+		"another time":                  forged(t, d, dump, later),
+		"something behind the state":    forged(t, d, longer, content),
+	} {
+		if _, _, err := Verify(bytes.NewReader(file)); !turn.Is(err, turn.Corrupt) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	r, err := NewReader(bytes.NewReader(forged(t, d, longer, content))) // as a restore reads it
+	if err == nil {
+		_, err = io.ReadFull(r, make([]byte, len(dump)))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Finish(); !turn.Is(err, turn.Corrupt) {
+		t.Errorf("something behind the state, when the state was read: %v", err)
+	}
+}
+
 // A file has its name only when it is whole; one that was there before stays until then.
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "b.tlb")

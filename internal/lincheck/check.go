@@ -128,7 +128,7 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 	default:
 		s.checkAgreement()
 		s.checkLog(opts.PresentRevisions)
-		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) &&
+		if len(ops) <= opts.CrossCheck && len(s.out.Violations) == 0 && !pipelined(ops) && !selects(ops) &&
 			len(repeatedValues(ops)) == 0 {
 			s.search(opts.SearchTimeout)
 		}
@@ -139,6 +139,11 @@ func checkSession(name string, ops []*history.Operation, homes map[string]string
 // pipelined reports whether so many operations overlap that no search ends.
 func pipelined(ops []*history.Operation) bool {
 	return slices.ContainsFunc(ops, func(op *history.Operation) bool { return op.Call.Pipeline != 0 })
+}
+
+// selects reports whether there are reads of which the model of the search knows nothing.
+func selects(ops []*history.Operation) bool {
+	return slices.ContainsFunc(ops, func(op *history.Operation) bool { return op.Call.Selects() || op.Call.Timed })
 }
 
 type sessionKind int

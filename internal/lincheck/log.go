@@ -17,6 +17,7 @@ type log struct {
 	values map[uint64]string             // seq → value seen there
 	seqs   map[string]uint64             // value → seq where it was seen
 	seenBy map[uint64]*history.Operation // seq → first operation that saw it
+	times  map[uint64]int64              // seq → time, as far as answers tell it
 
 	last      uint64                        // of the final reads
 	turnEnds  map[uint64]*turn              // last seq of a turn → turn
@@ -29,7 +30,7 @@ func (s *session) checkLog(presentRevisions bool) {
 	l := &log{session: &own,
 		owner: map[string]*turn{}, values: map[uint64]string{}, seqs: map[string]uint64{},
 		seenBy: map[uint64]*history.Operation{}, turnEnds: map[uint64]*turn{},
-		revisions: map[uint64]uint64{}, revSeenBy: map[uint64]*history.Operation{}}
+		times: map[uint64]int64{}, revisions: map[uint64]uint64{}, revSeenBy: map[uint64]*history.Operation{}}
 	l.ops = splitRepeats(l.ops)
 	l.collectTurns()
 	l.place()

@@ -104,6 +104,14 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 			c.Watch = true
 		case "latest":
 			c.Latest = true
+		case "since":
+			c.Since, c.Timed = int64(number), true
+		case "until":
+			c.Until, c.Timed = int64(number), true
+		case "whole":
+			c.Whole = true
+		case "timed":
+			c.Timed = true
 		case "pipe": // pipe=2 is the second call of the only pipeline
 			c.Pipeline, c.Position = 1, int(number)
 		case "expect":
@@ -149,7 +157,7 @@ func parseWord(op *history.Operation, word string, answer bool) error {
 	return nil
 }
 
-// parsePlain reads an error code, a message 1:a, or the seqs 1 or 1-2 of an append.
+// parsePlain reads an error code, a message 1:a, or 1:a@100 with its time, or the seqs 1 or 1-2 of an append.
 func parsePlain(op *history.Operation, word string) error {
 	if op.Outcome == history.Fail {
 		op.Error.Code = word
@@ -157,7 +165,9 @@ func parsePlain(op *history.Operation, word string) error {
 	}
 	if seq, value, ok := strings.Cut(word, ":"); ok {
 		n, err := strconv.ParseUint(seq, 10, 64)
-		op.Result.Messages = append(op.Result.Messages, history.Message{Seq: n, Value: value})
+		value, at, _ := strings.Cut(value, "@")
+		time, _ := strconv.ParseInt(at, 10, 64)
+		op.Result.Messages = append(op.Result.Messages, history.Message{Seq: n, Value: value, Time: time})
 		return err
 	}
 	first, last, ok := strings.Cut(word, "-")

@@ -9,6 +9,7 @@ import (
 // checkReads holds every answer's messages against what was asked for. That
 // each message is the one that belongs at its seq was established by see.
 func (l *log) checkReads() {
+	l.noteTimes()
 	for _, op := range l.ops {
 		if op.Outcome != history.OK {
 			continue
@@ -34,6 +35,10 @@ func (l *log) checkRead(op *history.Operation) {
 	}
 	if r.Count != r.Last {
 		l.violation("count", fmt.Sprintf("%d messages, the last is %d, and none was removed", r.Count, r.Last), op)
+	}
+	if op.Call.Selects() {
+		l.checkSelected(op)
+		return
 	}
 	first, want := wanted(&op.Call, r.Last)
 	got := uint64(len(r.Messages))

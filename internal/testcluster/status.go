@@ -13,6 +13,7 @@ type Status struct {
 	ID     string       `json:"id"`
 	Leader string       `json:"leader"`
 	Term   uint64       `json:"term"`
+	Level  uint64       `json:"level"`
 	Nodes  []NodeStatus `json:"nodes"`
 }
 

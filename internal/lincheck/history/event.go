@@ -89,6 +89,12 @@ type Call struct {
 	// the newest N instead); Replace removes from it on.
 	Seq    uint64 `json:"seq,omitempty"`
 	Latest bool   `json:"latest,omitempty"`
+	// Since and Until, if not 0, leave of a Read's messages those with Since ≤ Message.Time < Until. Whole:
+	// N separates no result of a tool call from its call. Timed: the answer tells times.
+	Since int64 `json:"since,omitempty"`
+	Until int64 `json:"until,omitempty"`
+	Whole bool  `json:"whole,omitempty"`
+	Timed bool  `json:"timed,omitempty"`
 	// Stale reads may show a past state; with MaxAge, one that is no older than
 	// so many milliseconds.
 	Stale  bool  `json:"stale,omitempty"`
@@ -116,6 +122,16 @@ type Call struct {
 	// Final marks a read of the whole session after all faults have healed.
 	Final bool `json:"final,omitempty"`
 }
+
+// Selects reports whether a Read is by time, or whole.
+func (c *Call) Selects() bool { return c.Since != 0 || c.Until != 0 || c.Whole }
+
+// What the token of a message ends in that is a tool call, or the result of one: the tokens of both
+// are the same before it.
+const (
+	ToolCall   = "!call"
+	ToolResult = "!result"
+)
 
 // TailOnly as the Seq of a Read asks for the session's end and no messages.
 const TailOnly = math.MaxUint32
@@ -166,21 +182,26 @@ func (e *Error) String() string {
 type Message struct {
 	Seq   uint64
 	Value string
+	Time  int64 // Unix milliseconds; 0 where the answer is not Timed
 }
 
-// MarshalJSON writes m as [seq,"value"]: reads make up most of a history.
+// MarshalJSON writes m as [seq,"value"], or [seq,"value",time]: reads make up most of a history.
 func (m Message) MarshalJSON() ([]byte, error) {
+	if m.Time != 0 {
+		return json.Marshal([]any{m.Seq, m.Value, m.Time})
+	}
 	return json.Marshal([]any{m.Seq, m.Value})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	pair := []any{&m.Seq, &m.Value}
-	if err := json.Unmarshal(data, &pair); err != nil {
+	*m = Message{}
+	parts := []any{&m.Seq, &m.Value, &m.Time}
+	if err := json.Unmarshal(data, &parts); err != nil {
 		return err
 	}
-	if len(pair) != 2 {
-		return fmt.Errorf("a message is [seq, value], not %s", data)
+	if len(parts) != 2 && len(parts) != 3 {
+		return fmt.Errorf("a message is [seq, value] or [seq, value, time], not %s", data)
 	}
 	return nil
 }

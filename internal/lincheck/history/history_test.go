@@ -25,7 +25,7 @@ func TestRoundTrip(t *testing.T) {
 	if data, _ := os.ReadFile(path); !strings.Contains(string(data), `"invoke"`) {
 		t.Fatalf("invocation is not on file: %q", data)
 	}
-	result := Result{First: 1, Last: 2, Revision: 9, Messages: []Message{{1, "a"}, {2, "b \" ü"}}}
+	result := Result{First: 1, Last: 2, Revision: 9, Messages: []Message{{1, "a", 0}, {2, "b \" ü", 17}}}
 	rec.Return(3, op, OK, &result, nil)
 	lost, _ := rec.Invoke(4, "n2", "resp", "0/s", Call{Func: Read})
 	failed, _ := rec.Invoke(5, "n2", "resp", "0/s", Call{Func: Pop, N: 1})
