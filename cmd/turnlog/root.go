@@ -84,6 +84,6 @@ func root(a *cli.App) *cobra.Command {
 	add("session", session.Commands(a)...)
 	add("bulk", bulk.Commands(a)...)
 	add("admin", slices.Concat(admin.Commands(a), backups.Commands(a), trials.Commands(a))...)
-	root.AddCommand(versionCommand(a), trials.VerifyWriterCommand(a))
+	root.AddCommand(versionCommand(a), manPagesCommand(a), trials.VerifyWriterCommand(a))
 	return root
 }

@@ -24,7 +24,8 @@ type login struct {
 func (l *login) Register(f *pflag.FlagSet, getenv func(string) string) {
 	f.StringVar(&l.User, "user", getenv("TURNLOG_USER"),
 		"user to authenticate as (TURNLOG_USER); the secret is in TURNLOG_SECRET or --secret-file")
-	f.StringVar(&l.secretFile, "secret-file", "", "file with the user's secret")
+	f.StringVar(&l.secretFile, "secret-file", getenv("TURNLOG_SECRET_FILE"),
+		"file with the user's secret (TURNLOG_SECRET_FILE)")
 	f.BoolVar(&l.useTLS, "tls", getenv("TURNLOG_TLS") == "1",
 		"connect with TLS, trusting the system's certificate authorities (TURNLOG_TLS=1)")
 	f.StringVar(&l.ca, "tls-ca", getenv("TURNLOG_TLS_CA"),
