@@ -16,7 +16,7 @@ GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
-.PHONY: sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
+.PHONY: packages-os sdk-java sdk-java-short examples examples-short alerts sdk-go sdk-go-short sdk-typescript sdk-typescript-short sdk-typescript-runtimes sdk-python sdk-python-short packages figures lint-more vuln golden cover bench-gate release release-check flood fuzz client-suites rot compat compat-short compat-handshakes compat-hostile compare contract-adapters contract-long help build run check test race lint bench bench-quick bench-growth bench-micro cluster-test cluster-test-ci mutants mutants-ci test-deps clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,11 +60,18 @@ cover: ## print how much of each package its short tests run; fails below the fl
 bench-gate: ## fail if a micro-benchmark of the hot path is slower than in BASE (default: main) by more than 3 %; ARGS="--ratio 1.1 --rounds 6"
 	$(GO) run ./test/benchgate --base "$(or $(BASE),main)" --benchstat $(BENCHSTAT) $(ARGS)
 
-release: ## build the binaries of VERSION for all platforms, with SBOMs, checksums and notes, into dist
+release: ## build what is released of VERSION into dist: binaries, SBOMs, man pages, completions, packages for Linux, checksums, notes
 	$(GO) run ./test/release --version "$(VERSION)" --out dist
 
 release-check: ## build a release twice, and see that both have the same bytes; TARGETS=linux/arm64,darwin/arm64 for other platforms
 	@GO="$(GO)" test/scripts/release-check.sh $(TARGETS)
+
+packages-os: ## install, run, upgrade and remove the Debian package on machines with systemd, and run the container image (a minute, as root on Linux)
+	test/scripts/install-os-tools.sh
+	TURNLOG_REQUIRE_GROFF=1 $(GO) test -count 1 -run '^TestManPages$$' ./cmd/turnlog
+	$(GO) -C deploy/build vet .
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/turnlog-static ./cmd/turnlog
+	TURNLOG_REQUIRE_MACHINES=1 TURNLOG_BINARY="$(CURDIR)/bin/turnlog-static" $(GO) -C deploy/build test -count 1 .
 
 figures: ## print the shape of the code: sizes, references that run back, words; BASE=commit compares and writes docs/figures.md
 	$(GO) run ./test/figures $(if $(BASE),--write docs/figures.md $(BASE)) HEAD

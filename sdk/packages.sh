@@ -30,7 +30,7 @@ server() {
 	binaries=$(mktemp -d)
 	# shellcheck disable=SC2064 # the directory of now
 	trap "rm -rf '$binaries'" EXIT
-	(cd .. && "${GO:-go}" run ./test/release --version "$version" --targets "$TARGETS" --out "$binaries/built")
+	(cd .. && "${GO:-go}" run ./test/release --only-binaries --version "$version" --targets "$TARGETS" --out "$binaries/built")
 	for target in ${TARGETS//,/ }; do
 		python3 server/wheel.py "$binaries/built/turnlog-$version-${target/\//-}" "$target" "$dist"
 		node server/npm.mjs "$binaries/built/turnlog-$version-${target/\//-}" "$target" "$dist"

@@ -32,6 +32,13 @@ func run(o options) error {
 		}
 		names = append(names, files...)
 	}
+	if !o.onlyBinaries {
+		files, err := o.pack()
+		if err != nil {
+			return err
+		}
+		names = append(names, files...)
+	}
 	return sum(o.out, names)
 }
 
@@ -43,14 +50,7 @@ func (o options) build(target string) (names []string, err error) {
 	}
 	name := "turnlog-" + o.version + "-" + goos + "-" + goarch
 	file := filepath.Join(o.out, name)
-	// Nothing of the machine gets in: no paths, no C library, and no build id, which would hash both.
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
-		"-s -w -buildid= -X main.version="+o.version,
-		"-o", file, "./cmd/turnlog")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+goos, "GOARCH="+goarch,
-		"GOAMD64=v1", "GOARM64=v8.0")
-	cmd.Stderr = os.Stderr
-	if err := cmd.Run(); err != nil {
+	if err := o.compile(file, goos, goarch); err != nil {
 		return nil, err
 	}
 	text, err := sbom(file, o.version)
@@ -58,6 +58,18 @@ func (o options) build(target string) (names []string, err error) {
 		return nil, err
 	}
 	return []string{name, name + ".cdx.json"}, os.WriteFile(file+".cdx.json", text, 0o644)
+}
+
+// compile builds the program. Nothing of the machine gets in: no paths, no C library, and no build id, which
+// would hash both.
+func (o options) compile(file, goos, goarch string) error {
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -buildid= -X main.version="+o.version,
+		"-o", file, "./cmd/turnlog")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOOS="+goos, "GOARCH="+goarch,
+		"GOAMD64=v1", "GOARM64=v8.0")
+	cmd.Stderr = os.Stderr
+	return cmd.Run()
 }
 
 // sum writes the checksums, as sha256sum -c reads them.

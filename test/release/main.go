@@ -1,10 +1,12 @@
 // Release builds what a release consists of, into a directory: a static binary for each platform, the
-// modules in each of them (an SBOM in CycloneDX's format), their checksums, and the notes from
-// CHANGELOG.md. The same commit and toolchain give the same bytes, wherever they are built.
+// modules in each of them (an SBOM in CycloneDX's format), man pages and shell completions, a Debian package
+// and a container image for each Linux platform, their checksums, and the notes from CHANGELOG.md. The same
+// commit and toolchain give the same bytes, wherever they are built.
 //
 //	go run ./test/release --version v0.1.0 --out dist
 //
-// With --set-version it only writes the version into the files of all packages.
+// With --only-binaries it leaves out what is packed from them. With --set-version it only writes the version
+// into the files of all packages.
 package main
 
 import (
@@ -18,13 +20,17 @@ type options struct {
 	version string
 	out     string
 	targets []string
+
+	onlyBinaries bool
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.version, "version", "dev", "the release's version")
 	flag.StringVar(&o.out, "out", "dist", "directory for the files, which must not exist")
-	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/arm64", "platforms, separated by commas")
+	targets := flag.String("targets", "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64",
+		"platforms, separated by commas")
+	flag.BoolVar(&o.onlyBinaries, "only-binaries", false, "no man pages, completions and packages")
 	set := flag.String("set-version", "", "write this version, as 0.1.0, into VERSION and the files of packages")
 	flag.Parse()
 	o.targets = strings.Split(*targets, ",")
