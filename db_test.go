@@ -145,15 +145,18 @@ func TestOpenFails(t *testing.T) {
 		cfg  turnlog.Config
 		want string
 	}{
-		"no directory":      {turnlog.Config{}, `open "": Dir must not be empty`},
-		"not a directory":   {turnlog.Config{Dir: "/dev/null/x"}, "/dev/null"},
-		"join without port": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Join: true}}, ": Peers.Addr: a member"},
+		"no directory":    {turnlog.Config{}, `open "": Dir must not be empty`},
+		"not a directory": {turnlog.Config{Dir: "/dev/null/x"}, "/dev/null"},
+		"join without port": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Join: true}},
+			": Peers.Addr: a member"},
 		"unprotected": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{RESPAddr: "0.0.0.0:0"}},
 			"set Servers.UsersFile, Servers.TLSCert and Servers.TLSKey, listen on loopback, or give Servers.Insecure"},
 		"another address": {turnlog.Config{Dir: t.TempDir(), Peers: turnlog.Peers{Addr: "127.0.0.1:0",
-			InitialCluster: map[string]string{"n1": "127.0.0.1:1"}}}, "Peers.InitialCluster says that n1 is at 127.0.0.1:1"},
+			InitialCluster: map[string]string{"n1": "127.0.0.1:1"}}},
+			"Peers.InitialCluster says that n1 is at 127.0.0.1:1"},
 		"a file called like a setting": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{
-			RESPAddr: "127.0.0.1:0", TLSCert: "dir/tls-cert", TLSKey: "dir/tls-key"}}, "open dir/tls-cert: no such file"},
+			RESPAddr: "127.0.0.1:0", TLSCert: "dir/tls-cert", TLSKey: "dir/tls-key"}},
+			"open dir/tls-cert: no such file"},
 		"no users": {turnlog.Config{Dir: t.TempDir(), Servers: turnlog.Servers{UsersFile: "nowhere.yaml"}},
 			"nowhere.yaml"},
 	} {

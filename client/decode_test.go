@@ -15,7 +15,8 @@ func TestNamesOfFields(t *testing.T) {
 	fields := func(elems ...resp.Value) resp.Value { return resp.Value{Kind: resp.Array, Elems: elems} }
 	key := turn.Key{Namespace: "0", Name: "s"}
 	session := turn.Session{Key: key, Count: 3, ExpiresAt: 5, Slide: 7, Metadata: map[string]string{"a": "b"}}
-	got, err := decodeSession(fields(text("count"), number(3), text("expires_at"), number(5), text("slide_ms"), number(7),
+	got, err := decodeSession(fields(text("count"), number(3), text("expires_at"), number(5), text("slide_ms"),
+		number(7),
 		text("metadata"), fields(text("a"), text("b"))), key)
 	if err != nil || !reflect.DeepEqual(got, session) {
 		t.Errorf("session: %+v, %v", got, err)

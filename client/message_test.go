@@ -10,7 +10,8 @@ import (
 func TestEditAndRemove(t *testing.T) {
 	c := newTestClient(t, Config{Addrs: []string{realServer(t)}})
 	ctx, s := t.Context(), c.Session("s")
-	a, b, last := turn.NewMessage{ID: "a", Data: []byte("A")}, turn.NewMessage{ID: "b", Data: []byte("B")}, turn.NewMessage{ID: "c"}
+	a, b, last := turn.NewMessage{ID: "a", Data: []byte("A")}, turn.NewMessage{ID: "b", Data: []byte("B")},
+		turn.NewMessage{ID: "c"}
 	first, err := s.Append(ctx, a, b, last)
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +20,8 @@ func TestEditAndRemove(t *testing.T) {
 	if err != nil || edit.First != 2 || edit.Count != 3 || edit.Revision <= first.Revision {
 		t.Errorf("the edit: %+v, %v", edit, err)
 	}
-	if _, err := s.Expect(first.Revision).Edit(ctx, turn.MessageRef{Seq: 2}, []byte("late")); !turn.Is(err, turn.Conflict) {
+	_, err = s.Expect(first.Revision).Edit(ctx, turn.MessageRef{Seq: 2}, []byte("late"))
+	if !turn.Is(err, turn.Conflict) {
 		t.Errorf("an edit of an older revision: %v", err)
 	}
 	removed, err := s.Remove(ctx, turn.MessageRef{Seq: 1})

@@ -154,7 +154,8 @@ func (s Session) SetMetadata(ctx context.Context, set map[string]string, unset .
 	if len(set)+len(unset) == 0 {
 		return turn.Result{}, turn.Errorf(turn.Invalid, "no metadata to set or unset")
 	}
-	return s.write(ctx, r.metadata(set, unset).expect(s.expect), &turn.SetMetadata{Key: s.turnKey(), Set: set, Unset: unset})
+	return s.write(ctx, r.metadata(set, unset).expect(s.expect),
+		&turn.SetMetadata{Key: s.turnKey(), Set: set, Unset: unset})
 }
 
 // Expire deletes the session when d has passed in cluster time. With slide,

@@ -32,8 +32,8 @@ func (r *run) finish(ctx context.Context) error {
 	r.say("checking %d operations", len(h.Operations))
 	stalled := r.stalls.within(0, r.rec.Now())
 	if len(stalled) > 0 {
-		r.say("the machine stalled %d times, for up to %s: elections and slow writes about these times are no faults of "+
-			"the nodes", len(stalled), worst(stalled).Round(time.Millisecond))
+		r.say("the machine stalled %d times, for up to %s: elections and slow writes about these times are no faults "+
+			"of the nodes", len(stalled), worst(stalled).Round(time.Millisecond))
 	}
 	opts := lincheck.DefaultOptions()
 	opts.Refusals, opts.Rights = r.refusals(h, stalled), h.RightsLosses()

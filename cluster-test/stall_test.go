@@ -31,7 +31,8 @@ func TestStallsExplainRefusals(t *testing.T) {
 		t.Errorf("allowed in calm: %v", got)
 	}
 	got := calm.refusals(&history.History{}, all)
-	want := lincheck.Refusal{Code: "UNAVAILABLE", From: int64(20*second + stallTick), To: int64(21*second + refusalsAfter)}
+	want := lincheck.Refusal{Code: "UNAVAILABLE", From: int64(20*second + stallTick),
+		To: int64(21*second + refusalsAfter)}
 	if len(got) != 2 || got[0] != want || got[1].Code != "UNKNOWN_OUTCOME" {
 		t.Errorf("allowed after a stall: %v", got)
 	}

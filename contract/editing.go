@@ -18,7 +18,8 @@ type Editor interface {
 
 var editingCases = []Case{
 	{Name: "edit", Incident: I2, Needs: []Capability{CanEdit, HasIDs}, run: editMessages,
-		Proves: "A message that is edited has its new content in its old place, through every handle, and no other changes."},
+		Proves: "A message that is edited has its new content in its old place, through every handle, and no other " +
+			"changes."},
 	{Name: "remove", Incident: I2, Needs: []Capability{CanEdit, HasIDs}, run: removeMessages,
 		Proves: "A message that is removed is gone, and the others stay in their order."},
 }

@@ -363,7 +363,8 @@ func TestCostsOfPopAndSearch(t *testing.T) {
 			n    uint64
 			left int
 			fits bool
-		}{{smallPop, smallPop, true}, {smallPop, smallPop - 1, false}, {5, 5 * message, true}, {5, 5*message - 1, false},
+		}{{smallPop, smallPop, true}, {smallPop, smallPop - 1, false}, {5, 5 * message, true},
+			{5, 5*message - 1, false},
 			{8, 8 * message, true}, {1 << 40, 8 * message, true}, {9, 8*message - 1, false}, {0, 0, true}} {
 			r.m.keys.allowance = allowance{left: c.left}
 			err := r.m.keys.affordPop(h, end, c.n)
@@ -400,7 +401,8 @@ func TestSearchPassesPayloads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for left, want := range map[int]int{8 * (passedCost + 100): 8, 8*(passedCost+100) - 1: 7, 2 * (passedCost + 100): 2} {
+	for left, want := range map[int]int{8 * (passedCost + 100): 8, 8*(passedCost+100) - 1: 7,
+		2 * (passedCost + 100): 2} {
 		r.m.keys.allowance = allowance{left: left}
 		v, err := r.m.keys.view(h)
 		if err != nil {

@@ -63,7 +63,8 @@ func TestDurableIsKnownAtTheStart(t *testing.T) {
 		}
 		index, term := m.m.Durable()
 		if applied, of := m.m.Applied(); index != 2 || term != 7 || applied != 2 || of != 7 {
-			t.Errorf("%s: entry %d of term %d is durable, %d of term %d applied; want 2 of 7", how, index, term, applied, of)
+			t.Errorf("%s: entry %d of term %d is durable, %d of term %d applied; want 2 of 7", how, index, term,
+				applied, of)
 		}
 	}
 }

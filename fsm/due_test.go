@@ -162,9 +162,12 @@ func TestExpiredKeysAreUnseenBeforeTheyAreDeleted(t *testing.T) {
 			t.Errorf("flushed: %v: %d answers of what has expired", flushed, n)
 		}
 		listed := len(r.query(&turn.Sessions{Namespace: "0", Limit: 10_000, List: true}).Sessions)
-		within := r.apply(t0+1000, &turn.Tx{Steps: []turn.Step{{Query: &turn.AllFields{Key: key("c", each-1), Type: turn.TypeSet}},
-			{Query: &turn.Read{Key: key("a", each-1)}}, {Query: &turn.GetString{Key: key("b", each-1)}}}})[0].Result.Steps
-		if listed != 0 || len(within[0].Result.Elements) > 0 || within[1].Result.Session != nil || within[2].Result.Found {
+		within := r.apply(t0+1000, &turn.Tx{Steps: []turn.Step{
+			{Query: &turn.AllFields{Key: key("c", each-1), Type: turn.TypeSet}},
+			{Query: &turn.Read{Key: key("a", each-1)}}, {Query: &turn.GetString{Key: key("b", each-1)}},
+		}})[0].Result.Steps
+		if listed != 0 || len(within[0].Result.Elements) > 0 || within[1].Result.Session != nil ||
+			within[2].Result.Found {
 			t.Errorf("flushed: %v: %d keys are listed; in a transaction: %+v", flushed, listed, within)
 		}
 		for r.m.NextDue() != 0 {

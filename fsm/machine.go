@@ -69,7 +69,8 @@ type standing struct {
 // stand has others see how far the state is. The caller holds mu, and wakes those that wait for it
 // after that.
 func (m *Machine) stand() {
-	m.standing.Store(&standing{position{m.keys.meta.Index, m.keys.meta.Term}, m.keys.meta.ClusterID, m.keys.meta.Members})
+	m.standing.Store(&standing{position{m.keys.meta.Index, m.keys.meta.Term}, m.keys.meta.ClusterID,
+		m.keys.meta.Members})
 }
 
 // Open opens the state in cfg.Dir, creating it if it is not there.

@@ -36,7 +36,8 @@ func TestReadsByTime(t *testing.T) {
 		}
 		want, more := filtered(r.query(&turn.Read{Key: sessionA, From: turn.FromAfter}).Messages, q)
 		got := r.query(q)
-		if !slices.EqualFunc(got.Messages, want, func(a, b turn.Message) bool { return a.Seq == b.Seq }) || got.More != more {
+		if !slices.EqualFunc(got.Messages, want, func(a, b turn.Message) bool { return a.Seq == b.Seq }) ||
+			got.More != more {
 			t.Fatalf("step %d, %+v:\ngot  %s more=%t\nwant %s more=%t", step, q, seqsOf(got.Messages), got.More,
 				seqsOf(want), more)
 		}

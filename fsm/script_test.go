@@ -54,16 +54,19 @@ var scriptCommands = map[string]func(*script) string{
 			Side: s.side(), OnlyExisting: s.line.HasArg("existing")})
 	},
 	"replace": func(s *script) string {
-		return s.do(&turn.Replace{Key: s.key(0), From: uint64(s.number("from")), Messages: s.messages(), Expect: s.expect()})
+		return s.do(&turn.Replace{Key: s.key(0), From: uint64(s.number("from")), Messages: s.messages(),
+			Expect: s.expect()})
 	},
 	"pop": func(s *script) string {
-		return s.do(&turn.Pop{Key: s.key(0), From: s.side(), Count: uint64(max(1, s.number("count"))), Expect: s.expect()})
+		return s.do(&turn.Pop{Key: s.key(0), From: s.side(), Count: uint64(max(1, s.number("count"))),
+			Expect: s.expect()})
 	},
 	"keep-last": func(s *script) string {
 		return s.do(&turn.Trim{Key: s.key(0), N: uint64(s.number("n")), Expect: s.expect()})
 	},
 	"expire": func(s *script) string {
-		return s.do(&turn.Expire{Key: s.key(0), HasTTL: s.line.HasArg("ttl"), TTL: s.ms("ttl"), Slide: s.line.HasArg("slide")})
+		return s.do(&turn.Expire{Key: s.key(0), HasTTL: s.line.HasArg("ttl"), TTL: s.ms("ttl"),
+			Slide: s.line.HasArg("slide")})
 	},
 	"clear":  func(s *script) string { return s.do(&turn.Clear{Key: s.key(0), Expect: s.expect()}) },
 	"delete": func(s *script) string { return s.do(&turn.Delete{Keys: []turn.Key{s.key(0)}, Expect: s.expect()}) },

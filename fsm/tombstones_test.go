@@ -159,7 +159,8 @@ func TestEachTombstoneHasItsTime(t *testing.T) {
 			for id, want := range map[string]bool{"x": known, "y": true} {
 				out := r.apply(t0+at, appendOf(sessionA, id, "1"))[0]
 				if out.Err != nil || out.Result.Duplicate != want {
-					t.Errorf("%q after %d ms, flushed: %v: %+v, %v; known: %v", id, at, flushed, out.Result, out.Err, want)
+					t.Errorf("%q after %d ms, flushed: %v: %+v, %v; known: %v", id, at, flushed, out.Result, out.Err,
+						want)
 				}
 			}
 		}
@@ -171,7 +172,8 @@ func TestMovesWeighNothing(t *testing.T) {
 	const least = turn.TombstoneMessages / turn.DeletedSessions
 	for _, c := range []struct{ last, moved, want uint64 }{
 		{1, 0, least}, {least + 9, 0, least + 9}, {least + 9, 8, least + 1}, {least + 9, 10, least},
-		{turn.IDWindow + 9, 0, turn.IDWindow}, {turn.IDWindow + 9, 9, turn.IDWindow}, {turn.IDWindow + 9, 10, turn.IDWindow - 1},
+		{turn.IDWindow + 9, 0, turn.IDWindow}, {turn.IDWindow + 9, 9, turn.IDWindow},
+		{turn.IDWindow + 9, 10, turn.IDWindow - 1},
 	} {
 		g := layout.Tombstone{Last: c.last, Moves: layout.Moves{Total: c.moved}}
 		if got := tombstoneWeight(&g); got != c.want {

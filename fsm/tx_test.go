@@ -117,7 +117,8 @@ func TestQueriesInATransactionTellTheSame(t *testing.T) {
 	key := func(name string) turn.Key { return turn.Key{Namespace: "0", Name: name} }
 	fields := []turn.Field{{Name: "x", Value: []byte("1")}, {Name: "y", Value: []byte("2")}}
 	members := []turn.Field{{Name: "x"}, {Name: "y"}}
-	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{{ID: "1", Data: []byte("p")}, {Data: []byte("q")},
+	r.apply(1, &turn.Append{Key: sessionA, Messages: []turn.NewMessage{
+		{ID: "1", Data: []byte("p")}, {Data: []byte("q")},
 		{Data: []byte("r")}}},
 		&turn.Trim{Key: sessionA, By: turn.KeepLast, N: 2},
 		&turn.SetMetadata{Key: sessionA, Set: map[string]string{"k": "v"}},

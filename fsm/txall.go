@@ -38,8 +38,8 @@ func (s *sessions) transactAll(o *turn.Tx, r *turn.Result) error {
 			if !ok {
 				return err
 			}
-			return turn.Errorf(turn.Unknown, "defect: a transaction took place in part: step %d, which was found to be "+
-				"possible, was refused: %v", i+1, refused)
+			return turn.Errorf(turn.Unknown, "defect: a transaction took place in part: step %d, which was found to "+
+				"be possible, was refused: %v", i+1, refused)
 		}
 	}
 	r.Revision = s.Revision(layout.JoinKey(turn.Key{Namespace: o.Namespace()}))

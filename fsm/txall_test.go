@@ -153,7 +153,8 @@ func TestTransactionOverASessionWithoutMessages(t *testing.T) {
 	if out := r.apply(1, all("u", noFields, setState("2")))[0]; out.Err != nil || r.state() != "2" {
 		t.Errorf("a hash in the place of none: %v; the state is %q", out.Err, r.state())
 	}
-	if got := r.query(&turn.Info{Key: stateKey}).Session; got == nil || got.Type != turn.TypeHash || len(got.Metadata) > 0 {
+	if got := r.query(&turn.Info{Key: stateKey}).Session; got == nil || got.Type != turn.TypeHash ||
+		len(got.Metadata) > 0 {
 		t.Errorf("the key holds %+v", got)
 	}
 }

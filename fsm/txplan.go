@@ -101,7 +101,8 @@ func (p *plan) append(o *turn.Append) error {
 	}
 	known, err := p.duplicate(layout.JoinKey(o.Key), h, o.Messages, &then)
 	if known {
-		err = turn.Errorf(turn.Conflict, "the messages were appended before, as messages %d to %d", then.First, then.Last)
+		err = turn.Errorf(turn.Conflict, "the messages were appended before, as messages %d to %d", then.First,
+			then.Last)
 		if h != nil {
 			err.(*turn.Error).Revision = h.Revision
 		}

@@ -36,7 +36,8 @@ func TestStaleOffsetsDoNotCount(t *testing.T) {
 		_ = c.leader().raft.Load().LeadershipTransferToServer("n1", raft.ServerAddress(c.addrs["n1"])).Error()
 	}
 	put(t, c.leader(), "s", "x")
-	if ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond; ahead > clustertime.Tolerated {
+	ahead := time.Duration(n1.state.Clock()-time.Now().UnixMilli()) * time.Millisecond
+	if ahead > clustertime.Tolerated {
 		t.Errorf("cluster time is ahead by %v", ahead)
 	}
 }

@@ -85,7 +85,8 @@ func (k *keeping) now() error {
 }
 
 func unkept(why error) error {
-	return fmt.Errorf("do not start the node again: it would go on, since why it stopped could not be written down: %w", why)
+	return fmt.Errorf("do not start the node again: it would go on, since why it stopped could not be written down: %w",
+		why)
 }
 
 // andUnkept adds to why the node stopped that this could not be written down, if it could not.

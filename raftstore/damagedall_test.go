@@ -51,7 +51,8 @@ func TestDamageOnAllMembers(t *testing.T) {
 					}
 				}
 			}
-			_, err := r.Query(t.Context(), &turn.Read{Key: key("s4"), From: turn.FromAfter, Limit: 100}, turn.Consistency{})
+			_, err := r.Query(t.Context(), &turn.Read{Key: key("s4"), From: turn.FromAfter, Limit: 100},
+				turn.Consistency{})
 			if !turn.Is(err, turn.Corrupt) {
 				t.Fatalf("round %d: s4 at %s: %v", round, id, err)
 			}
@@ -120,7 +121,8 @@ func TestUndamagedLeaderStays(t *testing.T) {
 
 // Of the members with space and with a longer log, the least damaged one is to lead.
 func TestLeastDamagedTransferTarget(t *testing.T) {
-	better := []nodeStatus{{Last: 9}, {Last: 8}, {NoSpace: true, Last: 9}, {Damaged: true, Last: 10}, {Damaged: true, Halted: true, Last: 11}}
+	better := []nodeStatus{{Last: 9}, {Last: 8}, {NoSpace: true, Last: 9}, {Damaged: true, Last: 10},
+		{Damaged: true, Halted: true, Last: 11}}
 	for i, s := range better {
 		for j, than := range better {
 			if s.leadsBetter(than) != (i < j) {

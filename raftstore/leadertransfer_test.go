@@ -106,7 +106,8 @@ func TestNodeThatLeadsNoMoreCallsNoElection(t *testing.T) {
 	leader, follower := c.leader(), c.follower()
 	i := slices.IndexFunc(ids(3), func(id string) bool { return id != leader.id && id != follower.id })
 	other := ids(3)[i]
-	err := transfer{follower.Node}.to(t.Context(), follower.raft.Load(), membership.Server{ID: other, Addr: c.addrs[other]})
+	err := transfer{follower.Node}.to(t.Context(), follower.raft.Load(),
+		membership.Server{ID: other, Addr: c.addrs[other]})
 	if turn.KindOf(err) != turn.Unavailable {
 		t.Errorf("a follower handed over: %v", err)
 	}

@@ -172,7 +172,8 @@ func TestNoNodeJoinsWhileTheLevelRises(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	n1.raiseLevel(ctx, nil)
-	if err := n1.members.addLearner(ctx, n1.writes.proposer.Current(), change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
+	if err := n1.members.addLearner(ctx, n1.writes.proposer.Current(),
+		change{ID: "n2", Addr: "127.0.0.1:1"}); err == nil ||
 		!strings.Contains(err.Error(), "level") {
 		t.Errorf("a node joins beside another: %v", err)
 	}

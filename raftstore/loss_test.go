@@ -201,7 +201,8 @@ func TestOlderCopyOfANodeLosesNothing(t *testing.T) {
 		c.level()
 		n3 := c.nodes["n3"]
 		end := n3.mark.Position()
-		eventuallyTrue(t, "n3 has seen n2 farther than the copy", func() bool { return !n3.seen.Last("n2").Position().Before(end) })
+		eventuallyTrue(t, "n3 has seen n2 farther than the copy",
+			func() bool { return !n3.seen.Last("n2").Position().Before(end) })
 	})
 	c.killBoth()
 	mark := markOf(t, dir)

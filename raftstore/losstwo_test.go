@@ -27,7 +27,8 @@ func TestOlderCopyOfOneOfTwo(t *testing.T) {
 		func() bool { return !n1.seen.Last("n2").Position().Before(end) })
 	c.kill("n2")
 	restore(t, aside, filepath.Join(c.dir, "n2"))
-	eventuallyTrue(t, "n1 does not lead any more", func() bool { return !n1.raft.leads() }) // it could send what n2 lost
+	// It could send what n2 lost.
+	eventuallyTrue(t, "n1 does not lead any more", func() bool { return !n1.raft.leads() })
 	c.start("n2")
 	for _, id := range ids(2) {
 		eventuallyTrue(t, id+" says what to do", func() bool {

@@ -137,7 +137,8 @@ func TestRightlyCutLogIsNoCopy(t *testing.T) {
 	}
 	n1 := c.nodes["n1"]
 	inc := n.ident.Get().Incarnation
-	n1.seen.Met("n2", rollback.Observation{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
+	n1.seen.Met("n2",
+		rollback.Observation{Incarnation: inc, Index: end.Index + 1, Term: end.Term, Promised: end.Term}, 0)
 	if err := n.logs.DeleteRange(end.Index+1, end.Index+1); err != nil {
 		t.Fatal(err)
 	}

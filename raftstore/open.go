@@ -129,7 +129,8 @@ func syncEntry(disk vfs.FS, dir string) error {
 	if err == nil || errors.Is(err, fs.ErrPermission) {
 		return nil
 	}
-	return fmt.Errorf("raftstore: sync the entry of the data directory %s in its parent: %w; nothing was started", dir, err)
+	return fmt.Errorf("raftstore: sync the entry of the data directory %s in its parent: %w; nothing was started",
+		dir, err)
 }
 
 // openLog opens the log, and what proves that it is whole.

@@ -51,7 +51,8 @@ func TestChangesAreRepeated(t *testing.T) {
 					}
 					return turn.Errorf(x.attempts[made-1], "no")
 				})
-				if x.want == done && err != nil || x.want != done && turn.KindOf(err) != x.want || made != len(x.attempts) {
+				if x.want == done && err != nil || x.want != done && turn.KindOf(err) != x.want ||
+					made != len(x.attempts) {
 					t.Errorf("the change ends with %v after %d attempts", err, made)
 				}
 			})

@@ -50,7 +50,8 @@ func TestANodeThatWasAwayIsCaughtUpAtOnce(t *testing.T) {
 func TestNothingIsSentToANodeThatIsNoMember(t *testing.T) {
 	c := newCluster(t, 3)
 	leader, f := c.pair()
-	args := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}, PrevLogEntry: 1}
+	args := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax},
+		PrevLogEntry: 1}
 	send := func(id string) error { // its term is old, so the follower only answers
 		return leader.trans.AppendEntries(raft.ServerID(id), raft.ServerAddress(c.addrs[f.id]), &args,
 			&raft.AppendEntriesResponse{})

@@ -108,7 +108,10 @@ func TestChangesOfTheConfigurationFollowEachOther(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	decided := false
-	err := n.members.reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) { decided = true; return nil, nil })
+	err := n.members.reconfigure(ctx, lt, func(membership.Configuration) (raft.Future, error) {
+		decided = true
+		return nil, nil
+	})
 	if turn.KindOf(err) != turn.Unavailable || decided {
 		t.Fatalf("a change began beside another: %v", err)
 	}

@@ -162,8 +162,8 @@ func checkNotLeft(dir string) error {
 	case err != nil:
 		return fmt.Errorf("raftstore: read whether the directory was left: %w", err)
 	}
-	return fmt.Errorf("raftstore: the node is not to start, says %s: %s; to add a node to the new cluster, begin with an "+
-		"empty directory and `turnlog serve --join`", path, why)
+	return fmt.Errorf("raftstore: the node is not to start, says %s: %s; to add a node to the new cluster, begin "+
+		"with an empty directory and `turnlog serve --join`", path, why)
 }
 
 // replay applies what the log has behind the state.

@@ -30,7 +30,8 @@ func TestRefusalByANodeThatLags(t *testing.T) {
 	c.recordedAll()
 	f := c.follower()
 	refusedBy := func(applied uint64) {
-		f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.Get().ClusterID, NodeID: "n9", Progress: applied}},
+		f.policy.Rejected(peer.Meeting{Remote: peer.Facts{ClusterID: f.ident.Get().ClusterID, NodeID: "n9",
+			Progress: applied}},
 			&peer.Refusal{Code: peer.RefusedMember})
 	}
 	refusedBy(0)

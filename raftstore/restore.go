@@ -183,8 +183,8 @@ func claimDir(dir string) error {
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "lost+found" })
 	if len(entries) > 0 {
-		return fmt.Errorf("raftstore: the directory %s is not empty (it has %s): nothing was changed; give one that is "+
-			"empty, or is not there", dir, entries[0].Name())
+		return fmt.Errorf("raftstore: the directory %s is not empty (it has %s): nothing was changed; give one that "+
+			"is empty, or is not there", dir, entries[0].Name())
 	}
 	began := time.Now().UTC().Format(time.RFC3339)
 	return smallfile.Replace(filepath.Join(dir, unfinishedName), []byte("begun "+began+"\n"))

@@ -155,7 +155,8 @@ func (n *Node) Stats() Stats {
 
 func (n *Node) leaderStats() LeaderStats {
 	s := LeaderStats{
-		Role: n.role(), Changes: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(), Ticks: n.stats.ticks.Load(),
+		Role: n.role(), Changes: n.lead.changes.Load(), Transfers: n.stats.transfers.Load(),
+		Ticks: n.stats.ticks.Load(),
 	}
 	leader, _ := n.lead.leader()
 	s.Known = leader != ""

@@ -12,7 +12,8 @@ func TestFrees(t *testing.T) {
 			t.Errorf("%T %+v would be rejected on a full disk", op, op)
 		}
 	}
-	for _, op := range []Op{&Append{}, &EditMessage{}, &Fork{}, &Expire{}, &SetString{TTL: 1}, &SetString{KeepValue: true},
+	for _, op := range []Op{&Append{}, &EditMessage{}, &Fork{}, &Expire{}, &SetString{TTL: 1},
+		&SetString{KeepValue: true},
 		&Replace{Messages: make([]NewMessage, 1)}, &Tx{Steps: []Step{{Op: &Clear{}}, {Op: &Append{}}}}} {
 		if Frees(op) {
 			t.Errorf("%T %+v would be admitted on a full disk", op, op)

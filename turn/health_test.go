@@ -44,7 +44,8 @@ func TestHealth(t *testing.T) {
 			[]string{"writes that need space are rejected: n2, n3 are full"}},
 		"no leader, and no majority": {with(served(node("n1"), gone("n2"), gone("n3")), func(c *Cluster) {
 			c.Leader, c.Serving = "", false
-		}), NotServing, []string{"there is no leader", "2 of 3 voters cannot be reached: n2, n3; a majority is needed"}},
+		}), NotServing,
+			[]string{"there is no leader", "2 of 3 voters cannot be reached: n2, n3; a majority is needed"}},
 		"a leader that is cut off": {with(all, func(c *Cluster) { c.Serving, c.ReadOnly = false, "full" }), NotServing,
 			[]string{"no majority confirms that n1 leads", "writes that need space are rejected: full"}},
 	} {

@@ -23,17 +23,20 @@ func TestLimitsAreExact(t *testing.T) {
 		want Kind // of one more
 	}{
 		"bytes of a message": {10, func(n int) request { return &Append{Key: k, Messages: messages(n)} }, TooLarge},
-		"bytes of messages":  {20, func(n int) request { return &Append{Key: k, Messages: messages(10, n-10)} }, TooLarge},
+		"bytes of messages": {20, func(n int) request { return &Append{Key: k, Messages: messages(10, n-10)} },
+			TooLarge},
 		"bytes of messages that take the place of others": {20,
 			func(n int) request { return &Replace{Key: k, From: 1, Messages: messages(9, 2, n-11)} }, TooLarge},
-		"messages": {3, func(n int) request { return &Append{Key: k, Messages: messages(make([]int, n)...)} }, TooLarge},
+		"messages": {3, func(n int) request { return &Append{Key: k, Messages: messages(make([]int, n)...)} },
+			TooLarge},
 		"bytes of an id": {4,
 			func(n int) request { return &Append{Key: k, Messages: []NewMessage{{ID: text(n)}}} }, TooLarge},
 		"bytes of a key": {5, func(n int) request { return &Clear{Key: Key{Namespace: "0", Name: text(n)}} }, TooLarge},
 		"bytes of a namespace": {MaxNamespaceBytes,
 			func(n int) request { return &Count{Namespace: text(n)} }, Invalid},
 		"bytes of metadata": {10,
-			func(n int) request { return &SetMetadata{Key: k, Set: map[string]string{"a": "b", "c": text(n - 3)}} }, TooLarge},
+			func(n int) request { return &SetMetadata{Key: k, Set: map[string]string{"a": "b", "c": text(n - 3)}} },
+			TooLarge},
 		"bytes of metadata of an append": {10, func(n int) request {
 			return &Append{Key: k, Messages: messages(1), Set: map[string]string{"ab": text(n - 2)}}
 		}, TooLarge},
@@ -41,8 +44,10 @@ func TestLimitsAreExact(t *testing.T) {
 			func(n int) request { return &Erase{Namespace: "0", Prefix: text(n), Limit: 1} }, TooLarge},
 		"bytes of a cursor": {6,
 			func(n int) request { return &Sessions{Namespace: "0", Cursor: text(n), Limit: 1} }, TooLarge},
-		"sessions of a page": {maxPageSessions, func(n int) request { return &Sessions{Namespace: "0", Limit: n} }, Invalid},
-		"sessions of a step": {maxEraseSessions, func(n int) request { return &Erase{Namespace: "0", Limit: n} }, Invalid},
+		"sessions of a page": {maxPageSessions, func(n int) request { return &Sessions{Namespace: "0", Limit: n} },
+			Invalid},
+		"sessions of a step": {maxEraseSessions, func(n int) request { return &Erase{Namespace: "0", Limit: n} },
+			Invalid},
 		"keys to delete": {maxEraseSessions,
 			func(n int) request { return &Delete{Keys: keysOf(n)} }, Invalid},
 		"lists to pop from": {maxEraseSessions,
@@ -52,14 +57,16 @@ func TestLimitsAreExact(t *testing.T) {
 		"bytes of strings": {20, func(n int) request {
 			return &SetNew{Keys: keysOf(3), Values: [][]byte{make([]byte, 10), make([]byte, 5), make([]byte, n-15)}}
 		}, TooLarge},
-		"fields":          {MaxElements, func(n int) request { return &RemoveEntries{Key: k, IDs: make([]EntryID, n)} }, Invalid},
+		"fields": {MaxElements, func(n int) request { return &RemoveEntries{Key: k, IDs: make([]EntryID, n)} },
+			Invalid},
 		"bytes of a name": {MaxNameBytes, func(n int) request { return &AddToField{Key: k, Name: text(n)} }, TooLarge},
 		"bytes of names": {20,
 			func(n int) request {
 				return &RemoveFields{Key: k, Type: TypeSet, Names: []string{"abcde", "fghij", "klmno", text(n - 15)}}
 			}, TooLarge},
 		"bytes of fields": {20, func(n int) request {
-			return &SetFields{Key: k, Type: TypeHash, Fields: []Field{{"a", make([]byte, 10)}, {"b", make([]byte, n-12)}}}
+			return &SetFields{Key: k, Type: TypeHash,
+				Fields: []Field{{"a", make([]byte, 10)}, {"b", make([]byte, n-12)}}}
 		}, TooLarge},
 		"bytes of a field's name": {MaxNameBytes + 1,
 			func(n int) request { return &AllFields{Key: k, Type: TypeHash, Cursor: text(n)} }, Invalid},

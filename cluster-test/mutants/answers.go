@@ -13,7 +13,8 @@ func answersMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{Old: "if sent.Load() {", New: "if sent.Load() && false {"}},
 			Catchers: []mutation.Catcher{{Test: "TestAdminOutcomes", Runs: 1}}},
 		{Name: "part-unsaid", About: "an import that fails does not say what it has added",
-			Edits:    []mutation.Edit{{Old: "err == nil || added+described == 0 {", New: "err == nil || added+described >= 0 {"}},
+			Edits: []mutation.Edit{{Old: "err == nil || added+described == 0 {",
+				New: "err == nil || added+described >= 0 {"}},
 			Catchers: []mutation.Catcher{{Test: "TestPartialOutcomes", Runs: 1}}},
 		{Name: "busy-said-to-be-none",
 			About: "a caller whose call waited behind others is told that there was no leader",
@@ -23,7 +24,8 @@ func answersMutants() []mutation.Mutant {
 		{Name: "no-leader-at-once",
 			About: "a node says now and then that there is no leader, without waiting for one",
 			Edits: []mutation.Edit{{Old: "\tif why := n.space.Rejects(op); why != nil {",
-				New: "\tif len(b) > 0 && b[len(b)-1]%8 == 1 {\n\t\treturn n.writes.calls.Failed(unavailable(\"no leader\"))\n\t}\n" +
+				New: "\tif len(b) > 0 && b[len(b)-1]%8 == 1 {\n" +
+					"\t\treturn n.writes.calls.Failed(unavailable(\"no leader\"))\n\t}\n" +
 					"\tif why := n.space.Rejects(op); why != nil {"}},
 			Catchers: []mutation.Catcher{{Scenario: "leader-kill", Time: 8 * time.Second, Workloads: "append,mixed",
 				Shows: []string{"refused at once"}, Runs: 1}}},

@@ -16,24 +16,30 @@ func callsMutants() []mutation.Mutant {
 				{Test: "TestLostRepliesNeitherLoseNorDouble", Shows: []string{"message"}, Runs: 3}, simulation(20)}},
 		{Name: "conflicts-foreseen",
 			About: "the node that takes a conditional append refuses it by its own state, which may be behind",
-			Edits: []mutation.Edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable(",
+			Edits: []mutation.Edit{{Old: "\tif err := ctx.Err(); err != nil {\n" +
+				"\t\treturn n.writes.calls.Failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.Append); ok && o.Expect != nil {\n" +
-					"\t\tif r, err := n.state.Query(&turn.Info{Key: o.Key}); err == nil && r.Session != nil && r.Session.Revision != *o.Expect {\n" +
-					"\t\t\treturn n.writes.calls.Failed(&turn.Error{Kind: turn.Conflict, Revision: r.Session.Revision})\n\t\t}\n\t}\n" +
+					"\t\tif r, err := n.state.Query(&turn.Info{Key: o.Key}); err == nil && r.Session != nil && " +
+					"r.Session.Revision != *o.Expect {\n" +
+					"\t\t\treturn n.writes.calls.Failed(&turn.Error{Kind: turn.Conflict, Revision: " +
+					"r.Session.Revision})\n\t\t}\n\t}\n" +
 					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable("}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "cas",
 				Shows: []string{"false refusal", "revision", "real time"}, Runs: 5}, simulation(5)}},
 		{Name: "locks-foreseen",
 			About: "the node that takes a SET with NX refuses it by its own state, which may be behind",
-			Edits: []mutation.Edit{{Old: "\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable(",
+			Edits: []mutation.Edit{{Old: "\tif err := ctx.Err(); err != nil {\n" +
+				"\t\treturn n.writes.calls.Failed(unavailable(",
 				New: "\tif o, ok := op.(*turn.SetString); ok && o.If == turn.SetIfAbsent {\n" +
-					"\t\tif r, err := n.state.Query(&turn.GetString{Key: o.Key}); err == nil && r.Found {\n\t\t\treturn n.writes.calls.Failed(nil)\n\t\t}\n\t}\n" +
+					"\t\tif r, err := n.state.Query(&turn.GetString{Key: o.Key}); err == nil && r.Found {\n" +
+					"\t\t\treturn n.writes.calls.Failed(nil)\n\t\t}\n\t}\n" +
 					"\tif err := ctx.Err(); err != nil {\n\t\treturn n.writes.calls.Failed(unavailable("}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "values",
 				Shows: []string{"not linearizable"}, Runs: 5}}},
 		{Name: "infos-local", About: "what a node tells of a session beside its messages is its own state's",
 			Edits: []mutation.Edit{{Old: "\treturn r.linearizable(d, q)\n",
-				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(q); !elsewhere {\n\t\t\treturn res, err\n\t\t}\n\t}\n\treturn r.linearizable(d, q)\n"}},
+				New: "\tif _, ok := q.(*turn.Info); ok {\n\t\tif res, elsewhere, err := r.answer(q); !elsewhere {\n" +
+					"\t\t\treturn res, err\n\t\t}\n\t}\n\treturn r.linearizable(d, q)\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 6 * time.Second, Workloads: "forks",
 				Shows: []string{"not linearizable"}, Runs: 3}}},
 		{Name: "client-without-ids", About: "the Go client sends appends again that it gave no ids",

@@ -11,7 +11,8 @@ func simulation(runs int) mutation.Catcher {
 }
 
 // verifyLeader has reads trust the library's way of confirming a leader.
-var verifyLeader = mutation.Edit{Old: "\treturn n.reads.Query(ctx, q, c)\n", New: `	if leader, _ := n.lead.leader(); leader == n.id {
+var verifyLeader = mutation.Edit{Old: "\treturn n.reads.Query(ctx, q, c)\n",
+	New: `	if leader, _ := n.lead.leader(); leader == n.id {
 		r, index := n.raft.Load(), n.raft.Load().CommitIndex()
 		limited, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
 		defer cancel()

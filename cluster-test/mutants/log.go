@@ -5,8 +5,10 @@ import "github.com/turnlog/turnlog/cluster-test/mutation"
 // logMutants break the log and leave out syncs.
 func logMutants() []mutation.Mutant {
 	return []mutation.Mutant{
-		{Name: "terms-suffice", About: "entries of a leader are taken for those that the log has of the same term, whatever is in them",
-			Edits:    []mutation.Edit{{In: "(*Ballot).follows", Old: "return 0, b.cfg.Same(m.Entries)", New: "return 0, nil"}},
+		{Name: "terms-suffice", About: "entries of a leader are taken for those that the log has of the same term, " +
+			"whatever is in them",
+			Edits: []mutation.Edit{{In: "(*Ballot).follows", Old: "return 0, b.cfg.Same(m.Entries)",
+				New: "return 0, nil"}},
 			Catchers: []mutation.Catcher{{Test: "TestMessageOfASecondLeader", Runs: 1}}},
 		{Name: "contradiction-forgotten",
 			About: "a node that stopped since a second leader of a term had other entries starts again",
@@ -49,14 +51,16 @@ func logMutants() []mutation.Mutant {
 				New: "\t} else if found && c == nil {\n\t\treturn p.damage(c.segment"}},
 			Catchers: []mutation.Catcher{{Test: "TestTornTailOrDamage", SeedFlag: "seed", Runs: 1}}},
 		{Name: "live-gap-passed", About: "damage is passed over although live records may have been there",
-			Edits:    []mutation.Edit{{Old: "case p.first < p.gap.until:", New: "case p.first < p.gap.until && p.next == 0:"}},
+			Edits: []mutation.Edit{{Old: "case p.first < p.gap.until:",
+				New: "case p.first < p.gap.until && p.next == 0:"}},
 			Catchers: []mutation.Catcher{{Test: "TestRotOfRandomLogs", SeedFlag: "seed", Runs: 1}}},
 		{Name: "unreadable-is-damaged", About: "a log whose disk cannot be read behind damage counts as damaged",
 			Edits: []mutation.Edit{{Old: "return r, mattering(damage, failed)", New: "return r, err"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadErrorBehindDamage", Runs: 1},
 				{Test: "TestDamageThatMattersIsExplained", Runs: 1}}},
 		{Name: "log-errors-survived", About: "a node goes on after a failed write of its log",
-			Edits:    []mutation.Edit{{Old: "\ts.cfg.Halt(fmt.Errorf(\"raftlog: append to the log: %w\", err))\n", New: ""}},
+			Edits: []mutation.Edit{{Old: "\ts.cfg.Halt(fmt.Errorf(\"raftlog: append to the log: %w\", err))\n",
+				New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestLogStoreFailsStop", Runs: 1}}},
 		{Name: "committed-cut", About: "a node removes committed entries if a leader wants it to",
 			Edits: []mutation.Edit{{Old: "if err := s.checkCut(low); err != nil {",

@@ -10,15 +10,19 @@ import (
 func lossMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "mark-unwritten", About: "the log's high-water mark is not written",
-			Edits:    []mutation.Edit{{Old: "\t\ts.cfg.Mark.Reached(Position{logs[n-1].Index, logs[n-1].Term})\n", New: ""}},
+			Edits: []mutation.Edit{{Old: "\t\ts.cfg.Mark.Reached(Position{logs[n-1].Index, logs[n-1].Term})\n",
+				New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestRottenTailIsNotATornOne", Runs: 1}}},
 		{Name: "mark-lowered", About: "a snapshot that ends before the log's mark lowers it when the node starts",
-			Edits: []mutation.Edit{{Old: "\t\treturn s.engine.Reset(index + 1)\n\t}\n\treturn s.engine.TruncateBefore(index + 1)",
-				New: "\t\ts.cfg.Mark.cut(Position{index, term})\n\t\treturn s.engine.Reset(index + 1)\n\t}\n\treturn s.engine.TruncateBefore(index + 1)"}},
+			Edits: []mutation.Edit{{Old: "\t\treturn s.engine.Reset(index + 1)\n\t}\n" +
+				"\treturn s.engine.TruncateBefore(index + 1)",
+				New: "\t\ts.cfg.Mark.cut(Position{index, term})\n\t\treturn s.engine.Reset(index + 1)\n\t}\n" +
+					"\treturn s.engine.TruncateBefore(index + 1)"}},
 			Catchers: []mutation.Catcher{{Test: "TestOlderCopyOfTheLogLosesNothing", Runs: 1}}},
 		{Name: "acknowledged-before-asking",
 			About: "a node that has not yet heard what others have seen of it acknowledges entries",
-			Edits: []mutation.Edit{{In: "(*Ballot).follows", Old: "if err := b.Ready(); err != nil || b.cfg.Same == nil {",
+			Edits: []mutation.Edit{{In: "(*Ballot).follows",
+				Old: "if err := b.Ready(); err != nil || b.cfg.Same == nil {",
 				New: "if err := error(nil); b.cfg.Same == nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestNoVoteBeforeTheOthersAnswer", Runs: 1}}},
 		{Name: "no-way-out-of-doubt",
@@ -43,11 +47,13 @@ func lossMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{Old: "\tif l.Doubt > 0 {\n\t\treturn end.Term > l.Doubt\n\t}\n", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestOlderCopyOfANodeLosesNothing", Runs: 1}}},
 		{Name: "earlier-start-counted",
-			About:    "what a node acknowledged before its last start counts, although it was told what was seen of it without that",
+			About: "what a node acknowledged before its last start counts, although it was told what was seen of " +
+				"it without that",
 			Edits:    []mutation.Edit{{Old: "if s.starts[id] != by {", New: "if s.starts[id] != by && s == nil {"}},
 			Catchers: []mutation.Catcher{{Test: "TestAcknowledgementOfAnEarlierStart", Runs: 1}}},
 		{Name: "lost-log-votes", About: "a node whose damaged log was replaced votes as if it had lost nothing",
-			Edits: []mutation.Edit{{Old: "err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: n.stable.Promised()})", New: "err = nil"},
+			Edits: []mutation.Edit{{Old: "err = n.mark.NoteLoss(raftlog.Loss{Had: n.mark.Position(), Doubt: " +
+				"n.stable.Promised()})", New: "err = nil"},
 				{Old: "\thad, by := n.mark.Position(), raftlog.MarkName\n",
 					New: "\thad, by := raftlog.Position{}, raftlog.MarkName\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestDamagedLogLosesNothing", Runs: 1}}},

@@ -15,7 +15,8 @@ func memberMutants() []mutation.Mutant {
 			Edits: []mutation.Edit{{Module: library, Old: "return voters/2 + 1\n", New: "return (voters + 1) / 2\n"},
 				{Module: library, Old: "quorumMatchIndex := matched[(len(matched)-1)/2]",
 					New: "quorumMatchIndex := matched[len(matched)/2]"}},
-			Catchers: []mutation.Catcher{{Scenario: "membership", Time: 40 * time.Second, Nemesis: "grown", Workloads: "append",
+			Catchers: []mutation.Catcher{{Scenario: "membership", Time: 40 * time.Second, Nemesis: "grown",
+				Workloads: "append",
 				Shows: []string{"lost", "two values", "nodes differ", "states differ", "real time",
 					"removes committed"}, Runs: 6}}},
 	}

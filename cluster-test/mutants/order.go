@@ -21,10 +21,12 @@ func orderMutants() []mutation.Mutant {
 		{Name: "resent-backwards",
 			About: "calls that are sent again after a change of leader are sent in the opposite order",
 			Edits: []mutation.Edit{{Old: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\treturn b\n",
-				New: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n\tfor i, j := 0, len(b.calls)-1; b.calls[0].exposed && i < j; i, j = i+1, j-1 {\n" +
+				New: "\tif len(b.calls) == 0 {\n\t\treturn nil\n\t}\n" +
+					"\tfor i, j := 0, len(b.calls)-1; b.calls[0].exposed && i < j; i, j = i+1, j-1 {\n" +
 					"\t\tb.commands[i], b.commands[j] = b.commands[j], b.commands[i]\n\t}\n\treturn b\n"}},
 			// where a leader hands over, nothing is sent again
-			Catchers: []mutation.Catcher{{Scenario: "leader-kill", Time: 12 * time.Second, Workloads: "pipeline", Rate: 3000,
+			Catchers: []mutation.Catcher{{Scenario: "leader-kill", Time: 12 * time.Second, Workloads: "pipeline",
+				Rate:  3000,
 				Shows: []string{"pipelined calls changed order"}, Runs: 5}}},
 		{Name: "session-outlives-term", About: "a leader that leads again goes on with a session of forwarded batches",
 			Edits:    []mutation.Edit{{In: "(*Inbox).Take", Old: "}, s.term)", New: "}, nil)"}},
@@ -35,8 +37,9 @@ func orderMutants() []mutation.Mutant {
 				New: "if true || noted == d.settled.Load() {"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadsAreConclusiveAfterAnUnknownOutcome", Runs: 1}}},
 		{Name: "blocks-unsettled",
-			About:    "a blocking pop behind a write with an unknown outcome does not wait until that is decided",
-			Edits:    []mutation.Edit{{Old: "return &Wait{Run: t.run, Linearizable: true}", New: "return &Wait{Run: t.run}"}},
+			About: "a blocking pop behind a write with an unknown outcome does not wait until that is decided",
+			Edits: []mutation.Edit{{Old: "return &Wait{Run: t.run, Linearizable: true}",
+				New: "return &Wait{Run: t.run}"}},
 			Catchers: []mutation.Catcher{{Test: "TestCommandsBehindAnUnknownOutcome", Runs: 1}}},
 		{Name: "scans-unsettled",
 			About:    "a scan behind a write with an unknown outcome does not wait until that is decided",

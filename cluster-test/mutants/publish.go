@@ -22,7 +22,8 @@ func publishMutants() []mutation.Mutant {
 		{Name: "casts-sent-again", About: "a published message that a node did not answer is sent to it again",
 			Edits: []mutation.Edit{numbersIgnored, {Old: "\t\t\tb.leaveNode(id, len(payload))\n",
 				New: "\t\t\tb.leaveNode(id, len(payload))\n\t\t\tif err != nil {\n" +
-					"\t\t\t\ttime.AfterFunc(time.Second, func() { b.send(id, payload, func([]byte, error) {}) })\n\t\t\t}\n"}},
+					"\t\t\t\ttime.AfterFunc(time.Second, func() { b.send(id, payload, func([]byte, error) {}) })\n" +
+					"\t\t\t}\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "publish", Time: 20 * time.Second, Workloads: "publish",
 				Nemesis: "partition-leader,flapping", Shows: []string{"received twice"}, Runs: 5}}},
 		{Name: "receivers-of-one-node", About: "PUBLISH tells of the receivers at its own node only",

@@ -16,13 +16,17 @@ func tailMutants() []mutation.Mutant {
 				{Test: "TestStreamOfManyMessages", Runs: 1}}},
 		{Name: "stream-skips-behind-a-trim",
 			About: "a stream of events leaves out the first message behind removed ones",
-			Edits: []mutation.Edit{{Old: "\tfor i := range res.Messages {\n\t\tm := &res.Messages[i]\n\t\tst.out.text(\"id: \")",
-				New: "\tif len(res.Messages) > 1 && res.Messages[0].Seq > st.after+1 {\n\t\tres.Messages = res.Messages[1:]\n\t}\n\tfor i := range res.Messages {\n\t\tm := &res.Messages[i]\n\t\tst.out.text(\"id: \")"}},
+			Edits: []mutation.Edit{{Old: "\tfor i := range res.Messages {\n\t\tm := &res.Messages[i]\n" +
+				"\t\tst.out.text(\"id: \")",
+				New: "\tif len(res.Messages) > 1 && res.Messages[0].Seq > st.after+1 {\n" +
+					"\t\tres.Messages = res.Messages[1:]\n\t}\n\tfor i := range res.Messages {\n" +
+					"\t\tm := &res.Messages[i]\n\t\tst.out.text(\"id: \")"}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 8 * time.Second, Workloads: "tail-trim",
 				Shows: []string{"tail skips"}, Runs: 3}}},
 		{Name: "new-session-not-from-its-start",
 			About: "a stream of events goes on at its seq if the session was deleted and has reached that again",
-			Edits: []mutation.Edit{{Old: "other := st.incarnation != 0 && st.incarnation != incarnation || st.after > last",
+			Edits: []mutation.Edit{{Old: "other := st.incarnation != 0 && st.incarnation != incarnation || st.after " +
+				"> last",
 				New: "other := st.after > last"}},
 			Catchers: []mutation.Catcher{{Scenario: "tails", Time: 10 * time.Second, Workloads: "tail-delete",
 				Nemesis: "snapshot", Rate: 1000, Shows: []string{"tail skips"}, Runs: 5}}},
@@ -33,7 +37,8 @@ func tailMutants() []mutation.Mutant {
 				Shows: []string{"gap"}, Runs: 3},
 				{Test: "TestTailResumes", Runs: 1}}},
 		{Name: "tail-begins-again", About: "a tail from behind the last message begins with the first one",
-			Edits:    []mutation.Edit{{In: "(*pushTail).renew", Old: "|| s.Last < t.q.Seq\n", New: "|| s.Last <= t.q.Seq\n"}},
+			Edits: []mutation.Edit{{In: "(*pushTail).renew", Old: "|| s.Last < t.q.Seq\n",
+				New: "|| s.Last <= t.q.Seq\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestTailPushFromTheEnd", Runs: 1}}},
 	}
 }

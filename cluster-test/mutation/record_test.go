@@ -7,7 +7,8 @@ import (
 
 // What a hunt found is what the table says later.
 func TestFigures(t *testing.T) {
-	m := Mutant{Name: "broken", About: "nothing works", Catchers: []Catcher{{Test: "TestIt", Runs: 1}, {Test: "TestAgain"}}}
+	m := Mutant{Name: "broken", About: "nothing works",
+		Catchers: []Catcher{{Test: "TestIt", Runs: 1}, {Test: "TestAgain"}}}
 	families := []Family{{"All", []Mutant{m}}}
 	h := &hunt{Hunts: &Hunts{}, Target: Target{&m, &m.Catchers[0]},
 		hunts: []hunted{{runs: 1, took: 3 * time.Second}, {runs: 0, took: time.Second}}}

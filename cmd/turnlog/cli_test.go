@@ -88,7 +88,8 @@ func TestStatuses(t *testing.T) {
 
 	n.fails(cli.ExitCondition, "at revision 1", "append", "s", "y", "--expect", "0")
 	n.fails(cli.ExitCondition, "ID_REUSED", "append", "s", "y", "--id", "x")
-	n.fails(cli.ExitCondition, "EXISTS", "fork", "s", "s2", "--expect", "1", "--json", "--at", "1", "--addr", seedFork(n))
+	n.fails(cli.ExitCondition, "EXISTS", "fork", "s", "s2", "--expect", "1", "--json", "--at", "1", "--addr",
+		seedFork(n))
 	for _, args := range [][]string{{"info", "absent"}, {"expire", "absent", "1h"}, {"fork", "absent", "new"},
 		{"rm", "absent"}, {"cluster", "remove", "absent"}} {
 		n.fails(cli.ExitNotFound, "NOT_FOUND", args...)

@@ -58,7 +58,8 @@ func TestUpgradeOfALoadedCluster(t *testing.T) {
 				return
 			}
 			order = append(order, strings.TrimSpace(string(id)))
-			node := c.Nodes[slices.IndexFunc(c.Nodes, func(n *testcluster.Node) bool { return n.ID == order[len(order)-1] })]
+			last := order[len(order)-1]
+			node := c.Nodes[slices.IndexFunc(c.Nodes, func(n *testcluster.Node) bool { return n.ID == last })]
 			if err := node.Stop(time.Minute); err != nil {
 				t.Error(err)
 			}
@@ -114,7 +115,8 @@ func loadOf(t *testing.T, nodes []*testcluster.Node) (stop func()) {
 	for w := range counts {
 		writers.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := c.Session(fmt.Sprint("writer", w)).Append(t.Context(), turn.NewMessage{Data: []byte("one more")}); err != nil {
+				if _, err := c.Session(fmt.Sprint("writer", w)).Append(t.Context(),
+					turn.NewMessage{Data: []byte("one more")}); err != nil {
 					t.Errorf("a writer's append: %v", err)
 					return
 				}

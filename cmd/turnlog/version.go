@@ -27,7 +27,8 @@ func writeVersion(a *cli.App) error {
 	if a.JSON {
 		return a.WriteJSON(map[string]string{"version": a.Version, "commit": revision(), "go": runtime.Version()})
 	}
-	_, err := fmt.Fprintf(a.Stdout, "turnlog %s (%s, %s, %s/%s)\n", a.Version, revision(), runtime.Version(), runtime.GOOS,
+	_, err := fmt.Fprintf(a.Stdout, "turnlog %s (%s, %s, %s/%s)\n", a.Version, revision(), runtime.Version(),
+		runtime.GOOS,
 		runtime.GOARCH)
 	return err
 }

@@ -307,7 +307,8 @@ func TestFolder(t *testing.T) {
 		add("a", index)
 	}
 	add("b", 2)
-	if got, want := listed(t, dir), []string{"damaged turnlog-mine.tlb", "a11", "a100", "b2"}; !slices.Equal(got, want) {
+	got, want := listed(t, dir), []string{"damaged turnlog-mine.tlb", "a11", "a100", "b2"}
+	if !slices.Equal(got, want) {
 		t.Errorf("the folder has %v, want %v", got, want)
 	}
 	for stray, kept := range map[string]bool{
@@ -361,7 +362,8 @@ func TestOneProcessWritesAFile(t *testing.T) {
 	if b, _ := os.ReadFile(target); string(b) != "kept" {
 		t.Errorf("a link was followed: %q", b)
 	}
-	if err := errors.Join(os.Remove(path+partial), os.WriteFile(path+partial, []byte("left by a crash"), 0o644)); err != nil &&
+	if err := errors.Join(os.Remove(path+partial),
+		os.WriteFile(path+partial, []byte("left by a crash"), 0o644)); err != nil &&
 		!errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}

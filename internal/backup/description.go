@@ -41,7 +41,8 @@ type Summary struct {
 
 // contains takes over what a dump holds.
 func (s *Summary) contains(c *fsm.DumpContent) {
-	s.Index, s.Term, s.Clock, s.ClusterID, s.Level, s.Members = c.Index, c.Term, c.Clock, c.ClusterID, c.Level, c.Members
+	s.Index, s.Term, s.Clock, s.ClusterID, s.Level, s.Members = c.Index, c.Term, c.Clock, c.ClusterID, c.Level,
+		c.Members
 	s.Namespaces, s.Sessions, s.Messages, s.Values = c.Namespaces, c.Sessions, c.Messages, c.Values
 	s.PayloadBytes, s.Tombstones, s.Transactions = c.Bytes, c.Tombstones, c.Transactions
 }

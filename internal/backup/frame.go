@@ -77,7 +77,8 @@ func (f *frameReader) begin() error {
 	case n < len(b) || string(b[:len(magic)]) != magic:
 		return turn.Errorf(turn.Corrupt, "this is not a backup: it does not begin with %s", magic)
 	case b[len(magic)] > formatVersion:
-		return turn.Errorf(turn.Newer, "the backup has version %d, this turnlog reads version %d: run the newer turnlog",
+		return turn.Errorf(turn.Newer, "the backup has version %d, this turnlog reads version %d: run the newer "+
+			"turnlog",
 			b[len(magic)], formatVersion)
 	case b[len(magic)] != formatVersion:
 		return turn.Errorf(turn.Corrupt, "the backup has the unknown version %d", b[len(magic)])
@@ -94,7 +95,8 @@ func (f *frameReader) next() (frame, error) {
 	}
 	n, holds := binary.LittleEndian.Uint32(h[1:]), binary.LittleEndian.Uint32(h[5:])
 	if n > frameMax || holds > partBytes {
-		return frame{}, turn.Errorf(turn.Corrupt, "the backup is damaged: it announces a frame of %d bytes for %d", n, holds)
+		return frame{}, turn.Errorf(turn.Corrupt, "the backup is damaged: it announces a frame of %d bytes for %d", n,
+			holds)
 	}
 	if cap(f.buf) < int(n) {
 		f.buf = make([]byte, n)

@@ -80,7 +80,8 @@ func (b *Reader) next() error {
 	switch f.kind {
 	case kindPart:
 		if b.part, err = b.zip.DecodeAll(f.payload, b.part[:0]); err != nil || len(b.part) != f.holds || f.holds == 0 {
-			return turn.Errorf(turn.Corrupt, "the backup is damaged: part %d is not what was written: %v", b.read.Parts+1, err)
+			return turn.Errorf(turn.Corrupt, "the backup is damaged: part %d is not what was written: %v",
+				b.read.Parts+1, err)
 		}
 		b.left = b.part
 		b.sum.Write(b.part)
@@ -90,8 +91,8 @@ func (b *Reader) next() error {
 	case kindEnd:
 		return b.end(f.payload)
 	}
-	return turn.Errorf(turn.Newer, "the backup has a frame of kind %q, which this turnlog does not know: run the newer "+
-		"turnlog", f.kind)
+	return turn.Errorf(turn.Newer, "the backup has a frame of kind %q, which this turnlog does not know: run the "+
+		"newer turnlog", f.kind)
 }
 
 // end holds what was read against the Summary.

@@ -186,7 +186,8 @@ func TestRefusedCandidateHearsTheTermOfDoubt(t *testing.T) {
 	if r := (<-answers).Response.(*raft.RequestVoteResponse); r.Granted || r.Term != 4000 {
 		t.Errorf("answer: %+v", r)
 	}
-	b.answer(raft.RPC{Command: &raft.AppendEntriesRequest{Term: 3999}, RespChan: answers}, slog.New(slog.DiscardHandler))
+	b.answer(raft.RPC{Command: &raft.AppendEntriesRequest{Term: 3999}, RespChan: answers},
+		slog.New(slog.DiscardHandler))
 	if r, ok := (<-answers).Response.(*raft.AppendEntriesResponse); !ok || r.Success || r.Term != 4000 {
 		t.Errorf("answer to the leader of an earlier term: %+v", r)
 	}

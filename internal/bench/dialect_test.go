@@ -63,11 +63,13 @@ func TestRequests(t *testing.T) {
 		url, want string // # stands for a payload, @ for an id
 		owed      int
 	}{
-		{"turnlog://h:1", "*8\r\n$11\r\nTURN.APPEND\r\n$1\r\nk\r\n$3\r\nMSG\r\n$24\r\n@\r\n$40\r\n#\r\n$3\r\nMSG\r\n$24\r\n@\r\n$40\r\n#\r\n" +
+		{"turnlog://h:1", "*8\r\n$11\r\nTURN.APPEND\r\n$1\r\nk\r\n$3\r\nMSG\r\n$24\r\n@\r\n$40\r\n#\r\n" +
+			"$3\r\nMSG\r\n$24\r\n@\r\n$40\r\n#\r\n" +
 			"*4\r\n$9\r\nTURN.READ\r\n$1\r\nk\r\n$4\r\nLAST\r\n$2\r\n20\r\n", 2},
 		{"redis://h:1", "*4\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$40\r\n#\r\n$40\r\n#\r\n" +
 			"*4\r\n$6\r\nLRANGE\r\n$1\r\nk\r\n$3\r\n-20\r\n$2\r\n-1\r\n", 2},
-		{"redis://h:1?wait=1", "*4\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$40\r\n#\r\n$40\r\n#\r\n*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n" +
+		{"redis://h:1?wait=1", "*4\r\n$5\r\nRPUSH\r\n$1\r\nk\r\n$40\r\n#\r\n$40\r\n#\r\n" +
+			"*3\r\n$4\r\nWAIT\r\n$1\r\n1\r\n$1\r\n0\r\n" +
 			"*4\r\n$6\r\nLRANGE\r\n$1\r\nk\r\n$3\r\n-20\r\n$2\r\n-1\r\n", 3},
 		{"http://h:1/team", "POST /v1/ns/team/sessions/k/messages HTTP/1.1\r\nHost: h:1\r\nContent-Type: " +
 			"application/json\r\nContent-Length: 178\r\n\r\n" +

@@ -86,7 +86,9 @@ func TestTailReaderChecks(t *testing.T) {
 			t.Errorf("%v: %d recorded", tt.seqs, rec.latency.Total())
 		}
 	}
-	if seqs, err := tailSeqs([]byte("*2\r\n*4\r\n:7\r\n:1\r\n$0\r\n\r\n$1\r\nx\r\n*4\r\n:8\r\n:1\r\n$0\r\n\r\n$1\r\ny\r\n")); err != nil || len(seqs) != 2 || seqs[1] != 8 {
+	seqs, err := tailSeqs([]byte("*2\r\n*4\r\n:7\r\n:1\r\n$0\r\n\r\n$1\r\nx\r\n" +
+		"*4\r\n:8\r\n:1\r\n$0\r\n\r\n$1\r\ny\r\n"))
+	if err != nil || len(seqs) != 2 || seqs[1] != 8 {
 		t.Errorf("%v, %v", seqs, err)
 	}
 }

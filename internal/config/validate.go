@@ -99,7 +99,8 @@ func (c *Config) checkAddresses() error {
 		}
 	}
 	for _, a := range []struct{ name, addr string }{
-		{"resp-advertise", c.Advertise.RESP}, {"http-advertise", c.Advertise.HTTP}, {"raft-advertise", c.Advertise.Raft},
+		{"resp-advertise", c.Advertise.RESP}, {"http-advertise", c.Advertise.HTTP},
+		{"raft-advertise", c.Advertise.Raft},
 	} {
 		if _, _, err := net.SplitHostPort(a.addr); a.addr != "" && err != nil {
 			return fmt.Errorf("%s %q: must be HOST:PORT", a.name, a.addr)

@@ -167,7 +167,8 @@ func TestTimeGoesOnWithoutSpace(t *testing.T) {
 // Callers are told of one node, the same by all, and how much is left there.
 func TestRefusalNamesANode(t *testing.T) {
 	for range 20 { // reports are in no order
-		_, v := newCluster(map[string]Report{"n2": {Short: true, Why: "n2: 1 MiB"}, "n3": {Short: true, Why: "n3: 2 MiB"},
+		_, v := newCluster(map[string]Report{"n2": {Short: true, Why: "n2: 1 MiB"},
+			"n3": {Short: true, Why: "n3: 2 MiB"},
 			"n4": {Short: true, Why: "n4: 3 MiB"}, "n5": roomy}, "n2", "n3", "n4", "n5")
 		if v.decide(t.Context()); v.Refusal() == nil || !strings.Contains(v.Refusal().Message, "n2: 1 MiB") {
 			t.Fatalf("writes are refused with: %v", v.Refusal())

@@ -262,7 +262,8 @@ func TestRejected(t *testing.T) {
 
 // A learner has no vote.
 func TestVotersOf(t *testing.T) {
-	c := Configuration{{ID: "n1", Voter: true}, {ID: "n2"}, {ID: "n3", Voter: true}, {ID: "n4"}, {ID: "n5", Voter: true}}
+	c := Configuration{{ID: "n1", Voter: true}, {ID: "n2"}, {ID: "n3", Voter: true}, {ID: "n4"},
+		{ID: "n5", Voter: true}}
 	for self, want := range map[string]struct {
 		others  []string
 		isVoter bool

@@ -21,10 +21,11 @@ func TestClusterSecretFiles(t *testing.T) {
 		keys string // by their first letters
 		says string
 	}{
-		"one":                     {least + "\n", 0o600, "a", ""},
-		"without a line's end":    {least, 0o400, "a", ""},
-		"between blanks":          {"\n  " + least + " \r\n\n\t" + key("b", 50) + "\n\n", 0o600, "ab", ""},
-		"as many as there may be": {least + "\n" + key("b", 40) + "\n" + key("c", 40) + "\n" + key("d", 40), 0o600, "abcd", ""},
+		"one":                  {least + "\n", 0o600, "a", ""},
+		"without a line's end": {least, 0o400, "a", ""},
+		"between blanks":       {"\n  " + least + " \r\n\n\t" + key("b", 50) + "\n\n", 0o600, "ab", ""},
+		"as many as there may be": {least + "\n" + key("b", 40) + "\n" + key("c", 40) + "\n" + key("d", 40),
+			0o600, "abcd", ""},
 		"one more": {strings.Repeat(least+"\n", maxClusterSecrets+1), 0o600, "",
 			"must have 1 to 4 secrets"},
 		"none":              {"\n \n", 0o600, "", "must have 1 to 4 secrets"},

@@ -150,7 +150,8 @@ func (n *Node) openServers(cfg *config.Config, version string) error {
 	}
 	pool := n.descriptors.Pool()
 	n.redis = redis.New(redis.Config{Listener: n.secrets.listener(n.respL), Local: n.local, Users: n.secrets.users,
-		Engine: redisEngine{n.store}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest, Version: version, NodeID: cfg.NodeID, IDPaths: idPaths,
+		Engine: redisEngine{n.store}, Logger: n.log, SlowRequest: cfg.Logging.SlowRequest, Version: version,
+		NodeID: cfg.NodeID, IDPaths: idPaths,
 		Descriptors: pool})
 	pool.Yields(n.redis.GiveWay)
 	if n.httpL != nil {

@@ -158,7 +158,8 @@ type ticket struct {
 func (l *link) send(kind Kind, payload []byte, done func([]byte, error)) (ticket, error) {
 	cfg := &l.net.cfg
 	if len(payload) > cfg.Bounds.Frame {
-		return ticket{}, fmt.Errorf("%w: request of %d bytes, the limit is %d", ErrNotSent, len(payload), cfg.Bounds.Frame)
+		return ticket{}, fmt.Errorf("%w: request of %d bytes, the limit is %d", ErrNotSent, len(payload),
+			cfg.Bounds.Frame)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -80,7 +80,8 @@ func TestMembersAreAsked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				v := answering{threeVoters(), map[string]member{"n2": c.n2, "n3": c.n3}}
 				r := New(Config{Self: "n1", Cluster: v, Peers: v})
-				res, known, err := r.askMembers(t.Context(), &turn.Read{Key: turn.Key{Namespace: "0", Name: "s"}}, c.own)
+				res, known, err := r.askMembers(t.Context(), &turn.Read{Key: turn.Key{Namespace: "0", Name: "s"}},
+					c.own)
 				switch {
 				case known != c.known || (err == nil) != (c.kind == turn.None):
 					t.Errorf("known %v, error %v", known, err)

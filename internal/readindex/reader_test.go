@@ -61,7 +61,8 @@ func (l local) Damage() (error, bool) { return nil, l.halted }
 
 // start returns the Reader of n1, whose rounds are held until the test ends.
 func (f *follower) start(t *testing.T) *Reader {
-	r := New(Config{Self: "n1", Cluster: f, Peers: f, State: local{f}, LeaderWait: time.Second, RoundLimit: time.Second})
+	r := New(Config{Self: "n1", Cluster: f, Peers: f, State: local{f},
+		LeaderWait: time.Second, RoundLimit: time.Second})
 	f.hold(t, r)
 	return r
 }
@@ -169,7 +170,8 @@ func TestBoundedReadsAreYoungEnough(t *testing.T) {
 		time.Sleep(age - f.slow)
 		read(age, 42)
 		time.Sleep(time.Nanosecond)
-		if _, err := r.Query(t.Context(), anyQuery, turn.Consistency{Level: turn.Bounded, MaxAge: age}); turn.KindOf(err) !=
+		bounded := turn.Consistency{Level: turn.Bounded, MaxAge: age}
+		if _, err := r.Query(t.Context(), anyQuery, bounded); turn.KindOf(err) !=
 			turn.Unavailable {
 			t.Errorf("a state that is too old is read without a leader: %v", err)
 		}
@@ -185,8 +187,10 @@ func TestBoundedReadsAreYoungEnough(t *testing.T) {
 // only if it leads.
 func TestOthersAreAnsweredByTheLeader(t *testing.T) {
 	for name, answer := range map[string]func(*Reader, context.Context) (turn.Result, error){
-		"Answer":       func(r *Reader, ctx context.Context) (turn.Result, error) { return r.Answer(ctx, anyQuery) },
-		"AnswerMember": func(r *Reader, ctx context.Context) (turn.Result, error) { return r.AnswerMember(ctx, anyQuery) },
+		"Answer": func(r *Reader, ctx context.Context) (turn.Result, error) { return r.Answer(ctx, anyQuery) },
+		"AnswerMember": func(r *Reader, ctx context.Context) (turn.Result, error) {
+			return r.AnswerMember(ctx, anyQuery)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -142,7 +142,8 @@ func TestForgottenVoteIsALoss(t *testing.T) {
 		n.compare("n2", encoded(t, statement{Observation: Observation{Promised: 4}}))
 		l, missing := n.cfg.Mark.Lost()
 		if missing == remembers || missing && l.Doubt != 4 || n.cfg.Terms.Promised() != 4 || n.failed != nil {
-			t.Errorf("remembers: %v: loss %+v, %v; term %d; %v", remembers, l, missing, n.cfg.Terms.Promised(), n.failed)
+			t.Errorf("remembers: %v: loss %+v, %v; term %d; %v", remembers, l, missing, n.cfg.Terms.Promised(),
+				n.failed)
 		}
 	}
 }

@@ -80,7 +80,8 @@ func TestObservationsAreKept(t *testing.T) {
 	s.noteDoubt("n3", true)
 	s.Keep([]string{"n2"})
 	if s.Start("n2") == (Start{}) || s.Start("n3") != (Start{}) || s.InDoubt("n3") {
-		t.Errorf("of the starts, %+v and %+v are remembered; n3 in doubt: %v", s.Start("n2"), s.Start("n3"), s.InDoubt("n3"))
+		t.Errorf("of the starts, %+v and %+v are remembered; n3 in doubt: %v", s.Start("n2"), s.Start("n3"),
+			s.InDoubt("n3"))
 	}
 	if err := s.Save(); err != nil {
 		t.Fatal(err)

@@ -216,7 +216,9 @@ func checkKilled(t *testing.T, disk *simdisk.Disk, how string, more int) {
 	t.Helper()
 	killed := disk.Kill()
 	if more > 0 {
-		killed.Observe(func(op simdisk.Op) { checkKilled(t, killed, fmt.Sprintf("%s, then before %v", how, op), more-1) })
+		killed.Observe(func(op simdisk.Op) {
+			checkKilled(t, killed, fmt.Sprintf("%s, then before %v", how, op), more-1)
+		})
 	}
 	s := mustOpen(t, killed)
 	killed.Observe(nil)

@@ -27,7 +27,8 @@ func open(t *testing.T, disk vfs.FS) (*Store, error) {
 func begun(t *testing.T) *simdisk.Disk {
 	t.Helper()
 	disk := simdisk.New()
-	s, err := Open(dir, Config{Disk: disk, Halt: func(err error) { t.Fatal(err) }, Logger: slog.New(slog.DiscardHandler),
+	s, err := Open(dir, Config{Disk: disk, Halt: func(err error) { t.Fatal(err) },
+		Logger: slog.New(slog.DiscardHandler),
 		Member: func() (bool, error) { return false, nil }})
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
@@ -121,7 +122,8 @@ func TestStableStore(t *testing.T) {
 		t.Fatalf("promised %d after a vote in term 7", s.Promised())
 	}
 	long := make([]byte, maxCandidate+1)
-	if s.SetUint64([]byte("other"), 1) == nil || s.Set([]byte(KeyTerm), nil) == nil || s.Set([]byte(keyVote), long) == nil {
+	if s.SetUint64([]byte("other"), 1) == nil || s.Set([]byte(KeyTerm), nil) == nil ||
+		s.Set([]byte(keyVote), long) == nil {
 		t.Error("what there is no place for is taken")
 	}
 	if err := errors.Join(s.Set([]byte(keyVote), long[:maxCandidate]), s.Close(), s.Close()); err != nil {

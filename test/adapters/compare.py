@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 import time
 
 from stores import GATES, ROOT, STORES, UNSTEADY, measured_with, verdict, verify
@@ -25,8 +26,14 @@ COUNTED = {"passed": "pass", "failed": "FAIL", "undecided": "undecided", "not_su
 BEGIN, END = "<!-- comparison: written by test/adapters/compare.py -->", "<!-- end of comparison -->"
 
 
+def wrapped(text):
+    """Breaks prose and items of lists; check.py joins them again."""
+    return textwrap.fill(text, 100, subsequent_indent="  " if text.startswith("- ") else "",
+                         break_long_words=False, break_on_hyphens=False)
+
+
 def table(results):
-    lines = [measured_with(), "", "| store | " + " | ".join(GATES) + " | remembered after |", "|---|" + "---|" * (len(GATES) + 1)]
+    lines = [wrapped(measured_with()), "", "| store | " + " | ".join(GATES) + " | remembered after |", "|---|" + "---|" * (len(GATES) + 1)]
     for name, r in results.items():
         remembered = ", ".join(f"{a['restart']}: {a['after_percent']:.0f} %" for a in r["accuracy"]) or "–"
         lines.append(f"| {name} | " + " | ".join(verdict(r, g)[1] + "°" * ((name, g) in UNSTEADY) for g in GATES) + f" | {remembered} |")
@@ -34,7 +41,7 @@ def table(results):
     for name, r in results.items():
         failed = [f"`{c['case']}`" for c in r["cases"] if c["status"] == "FAIL"]
         failed += [f"{c['case']} (undecided)" for c in r["cases"] if c["status"] == "undecided"]
-        lines.append(f"- {name}: " + (", ".join(failed) or "nothing") + ".")
+        lines.append(wrapped(f"- {name}: " + (", ".join(failed) or "nothing") + "."))
     return "\n".join(lines)
 
 

@@ -162,7 +162,8 @@ func TestFullDisk(t *testing.T) {
 	must(t, os.Remove(fill))
 	p.within("there is room again", func() bool {
 		firing, err := p.firing()
-		return err == nil && !slices.Contains(firing, "TurnlogDiskBelowReserve") && !slices.Contains(firing, "TurnlogReadOnly")
+		return err == nil && !slices.Contains(firing, "TurnlogDiskBelowReserve") &&
+			!slices.Contains(firing, "TurnlogReadOnly")
 	})
 }
 

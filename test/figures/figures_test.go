@@ -171,7 +171,8 @@ func TestNoImportRunsBack(t *testing.T) {
 func TestShape(t *testing.T) {
 	tr := loaded(t, map[string]string{
 		"a.go": "package p\n\ntype Wide struct {\n\tA, b int\n\terror\n}\n\n" +
-			"func (Wide) M() {\n}\n\nfunc (w *Wide) n() {}\n\ntype Other = Wide\n\nconst C = 1\n\nvar v int\n\nfunc F() {\n\t// one\n\t// two\n}\n",
+			"func (Wide) M() {\n}\n\nfunc (w *Wide) n() {}\n\ntype Other = Wide\n\n" +
+			"const C = 1\n\nvar v int\n\nfunc F() {\n\t// one\n\t// two\n}\n",
 		"a_test.go":       "package p\n\nfunc LongerThanAll() {\n\n\n\n\n\n\n}\n",
 		"internal/x/x.go": "package x\n\nfunc X() {}\n",
 	})
@@ -219,10 +220,18 @@ func TestLongLines(t *testing.T) {
 		"a column more":  {file{"a.go", x(121) + "\n\t" + x(117)}, 2},
 		"Markdown":       {file{"a.md", x(140) + "\n" + x(141) + "\n"}, 1},
 		"tabs are inner": {file{"a.go", "a" + strings.Repeat("\t", 119)}, 0},
+		"a table's row":  {file{"a.md", "| " + x(140) + " |\n" + x(141)}, 1},
+		"code":           {file{"a.md", "```sh\n" + x(141) + "\n```\n" + x(141)}, 1},
+		"raw strings":    {file{"a.go", "x = `\n" + x(121) + "`\n" + "`" + x(120) + "`\n" + x(121)}, 1},
+		"quotes":         {file{"a.go", "\"`\"\n" + x(121) + "\n// `" + x(121) + "\n"}, 2},
+		"aligned":        {file{"a.go", "\t\"a:\":          " + x(108) + "\n\t\"a:\": " + x(111)}, 1},
 	} {
 		if got := tooLong(test.file); got != test.want {
 			t.Errorf("%s: %d lines are too long, want %d", name, got, test.want)
 		}
+	}
+	if got := longRows(file{"a.md", "| " + x(140) + "\n" + x(141) + "\n | " + x(137) + "\n"}); got != 1 {
+		t.Errorf("%d rows are too long, want 1", got)
 	}
 }
 

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"go/scanner"
+	"go/token"
 	"path"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -20,18 +23,72 @@ func lineCount(text string) int {
 	return n
 }
 
-// tooLong counts the lines of a file that are too long for its kind.
+// tooLong counts the lines of a file that are too long for its kind. It passes over what cannot be
+// broken: rows of Markdown's tables, and what Markdown's code blocks and Go's raw strings quote.
 func tooLong(f file) (n int) {
-	limit := goColumns
 	if path.Ext(f.name) == ".md" {
-		limit = markdownColumns
+		return longProse(f)
 	}
+	quoted := rawLines(f.text)
+	number := 0
 	for line := range strings.Lines(f.text) {
-		if width(strings.TrimRight(line, "\r\n")) > limit {
+		number++
+		if !quoted[number] && width(aligned.ReplaceAllString(trimmed(line), "$1 ")) > goColumns {
 			n++
 		}
 	}
 	return n
+}
+
+func longProse(f file) (n int) {
+	code := false
+	for line := range strings.Lines(f.text) {
+		start := strings.TrimSpace(line)
+		if strings.HasPrefix(start, "```") {
+			code = !code
+		}
+		if !code && !strings.HasPrefix(start, "|") && width(trimmed(line)) > markdownColumns {
+			n++
+		}
+	}
+	return n
+}
+
+// longRows counts the rows of Markdown's tables that are wider than other lines may be.
+func longRows(f file) (n int) {
+	for line := range strings.Lines(f.text) {
+		if strings.HasPrefix(strings.TrimSpace(line), "|") && width(trimmed(line)) > markdownColumns {
+			n++
+		}
+	}
+	return n
+}
+
+func trimmed(line string) string { return strings.TrimRight(line, "\r\n") }
+
+// aligned is a key of a composite literal with the blanks behind it, of which gofmt needs all but
+// one to align the values with those of other lines.
+var aligned = regexp.MustCompile(`^(\t*(?:"(?:[^"\\]|\\.)*"|[\w.]+):) {2,}`)
+
+// rawLines returns the numbers of the lines of Go that have a part of a raw string.
+func rawLines(text string) map[int]bool {
+	fset := token.NewFileSet()
+	file := fset.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, []byte(text), nil, 0)
+	lines := make(map[int]bool)
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			return lines
+		}
+		if tok == token.STRING && strings.HasPrefix(literal, "`") {
+			first := fset.Position(pos).Line
+			for i := range strings.Count(literal, "\n") + 1 {
+				lines[first+i] = true
+			}
+		}
+	}
 }
 
 // width is a line's width in columns.

@@ -43,11 +43,12 @@ func measure(title string, t *tree, words []sized) report {
 
 func (t *tree) lines() []row {
 	var sum [3]int
-	var markdown, longGo, longMarkdown int
+	var markdown, longGo, longMarkdown, rows int
 	for _, f := range t.files {
 		if path.Ext(f.name) == ".md" {
 			markdown += lineCount(f.text)
 			longMarkdown += tooLong(f)
+			rows += longRows(f)
 			continue
 		}
 		sum[kindOf(f.name)] += lineCount(f.text)
@@ -58,6 +59,7 @@ func (t *tree) lines() []row {
 		number("Markdown", markdown),
 		number(fmt.Sprintf("Go, wider than %d columns", goColumns), longGo),
 		number(fmt.Sprintf("Markdown, wider than %d columns", markdownColumns), longMarkdown),
+		number("of tables in Markdown, as wide", rows),
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 func TestNotes(t *testing.T) {
-	const changelog = "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-12-01\n\n### Added\n\n- b\n\n## [0.1.0]\n- a\n"
+	const changelog = "# Changelog\n\n## [Unreleased]\n\n" +
+		"## [0.2.0] - 2026-12-01\n\n### Added\n\n- b\n\n## [0.1.0]\n- a\n"
 	tests := map[string]struct{ version, want, fails string }{
 		"first":      {"v0.1.0", "# turnlog v0.1.0\n\n- a\n", ""},
 		"second":     {"v0.2.0", "# turnlog v0.2.0\n\n### Added\n\n- b\n", ""},
@@ -20,7 +21,8 @@ func TestNotes(t *testing.T) {
 	}
 	for name, test := range tests {
 		got, err := notesOf(changelog, test.version)
-		if got != test.want || (err == nil) != (test.fails == "") || err != nil && !strings.Contains(err.Error(), test.fails) {
+		if got != test.want || (err == nil) != (test.fails == "") ||
+			err != nil && !strings.Contains(err.Error(), test.fails) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}

@@ -76,7 +76,8 @@ func TestSetVersion(t *testing.T) {
 }
 
 func TestPythonVersion(t *testing.T) {
-	for version, want := range map[string]string{"0.1.0": "0.1.0", "0.1.0-dev.0": "0.1.0.dev0", "0.1.0-rc.1": "0.1.0rc1",
+	for version, want := range map[string]string{
+		"0.1.0": "0.1.0", "0.1.0-dev.0": "0.1.0.dev0", "0.1.0-rc.1": "0.1.0rc1",
 		"1.0.0-alpha.2": "1.0.0a2", "1.0.0-beta.3": "1.0.0b3"} {
 		if got := pythonVersion(version); got != want {
 			t.Errorf("%s is %s, want %s", version, got, want)

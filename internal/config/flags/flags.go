@@ -28,7 +28,8 @@ func Register(fs *pflag.FlagSet, c *config.Config) {
 	fs.StringVar(&c.HTTP.Origins, "http-origins", "",
 		"origins of web pages that may use this node over HTTP, as https://app.example,http://localhost:3000 "+
 			"(default: none)")
-	fs.StringVar(&c.Advertise.Raft, "raft-advertise", "", "address that the other nodes are told (default: --raft-addr)")
+	fs.StringVar(&c.Advertise.Raft, "raft-advertise", "",
+		"address that the other nodes are told (default: --raft-addr)")
 	fs.StringVar(&c.Cluster.Initial, "initial-cluster", "",
 		"all nodes as n1=HOST:PORT,n2=HOST:PORT,n3=HOST:PORT, with their --raft-addr; the same on every node and "+
 			"every start (default: this node alone)")

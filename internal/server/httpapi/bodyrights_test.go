@@ -17,7 +17,8 @@ func TestNamespaceLostDuringTheBody(t *testing.T) {
 	d := startServer(t, func(c *Config) { c.Users = users })
 	body := `{"messages":[{"data":1}]}`
 	c := d.connect(fmt.Sprintf("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\n%s\r\n"+
-		"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", bearer("ann"), len(body)))
+		"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		bearer("ann"), len(body)))
 	in := bufio.NewReader(c)
 	if res, err := http.ReadResponse(in, nil); err != nil || res.StatusCode != http.StatusContinue {
 		t.Fatalf("the head is not admitted: %v, %v", res, err)

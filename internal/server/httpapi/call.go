@@ -92,7 +92,8 @@ func (s *Server) noteSlow(c *call, t target, status int, took time.Duration) {
 	}
 	s.slow.Note(time.Now(), took, func() []any {
 		return []any{"method", t.route.method, "route", t.route.pattern, "namespace", c.namespace,
-			"key", throttle.Excerpt(c.path["key"]), "status", status, "user", c.login.Name, "client", c.request.RemoteAddr}
+			"key", throttle.Excerpt(c.path["key"]), "status", status, "user", c.login.Name, "client",
+			c.request.RemoteAddr}
 	})
 }
 

@@ -178,7 +178,8 @@ func TestEditAndRemove(t *testing.T) {
 	if e["seq"] != 2.0 || e["count"] != 3.0 {
 		t.Errorf("edit: %v", e)
 	}
-	d.fails(409, "CONFLICT", "POST", "/v1/sessions/s/edit", fmt.Sprintf(`{"seq":2,"data":1,"expect":%v}`, first["revision"]))
+	d.fails(409, "CONFLICT", "POST", "/v1/sessions/s/edit",
+		fmt.Sprintf(`{"seq":2,"data":1,"expect":%v}`, first["revision"]))
 	if r := d.ok("POST", "/v1/sessions/s/remove", `{"seq":1}`); r["removed"] != 1.0 || r["count"] != 2.0 {
 		t.Errorf("remove: %v", r)
 	}
@@ -193,7 +194,8 @@ func TestEditAndRemove(t *testing.T) {
 		t.Errorf("the append, again: %v", again)
 	}
 	ms := d.ok("GET", "/v1/sessions/s/messages", "")["messages"].([]any)
-	if len(ms) != 2 || ms[0].(map[string]any)["seq"] != 2.0 || fmt.Sprint(ms[0].(map[string]any)["data"]) != "map[x:1]" ||
+	if len(ms) != 2 || ms[0].(map[string]any)["seq"] != 2.0 ||
+		fmt.Sprint(ms[0].(map[string]any)["data"]) != "map[x:1]" ||
 		ms[1].(map[string]any)["data"] != "C" {
 		t.Errorf("the session holds %v", ms)
 	}

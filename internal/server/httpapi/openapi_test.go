@@ -47,14 +47,16 @@ type example struct {
 // statuses those that are not the same for all operations.
 var examples = map[string]map[string][]example{
 	"appendMessages": {
-		"200": {{body: `{"messages":[{"id":"x","data":{"role":"user"}},{"data_base64":"AP8="}],"expect":0,"ttl_ms":60000}`, path: "/v1/sessions/new/messages"},
+		"200": {{body: `{"messages":[{"id":"x","data":{"role":"user"}},{"data_base64":"AP8="}],"expect":0,"ttl_ms":60000}`,
+			path: "/v1/sessions/new/messages"},
 			{body: `{"messages":[{"data":1}],"must_exist":true,"metadata":{"k":"v","gone":null}}`}},
 		"404": {{body: `{"messages":[{"data":1}],"must_exist":true}`, path: "/v1/sessions/absent/messages"}},
 		"409": {{body: `{"messages":[{"data":1}],"expect":99}`}},
 	},
 	"readMessages": {
 		"200": {
-			{query: "last=1"}, {query: "metadata=true"}, {query: "metadata=true", path: "/v1/sessions/%FF/messages"}, {query: "after=0&limit=5&max_bytes=100&max_tokens=9"},
+			{query: "last=1"}, {query: "metadata=true"}, {query: "metadata=true", path: "/v1/sessions/%FF/messages"},
+			{query: "after=0&limit=5&max_bytes=100&max_tokens=9"},
 			{query: "last=5&whole=true&since=1&until=9007199254740991"},
 			{query: "before=9&encoding=base64"},
 			{query: "consistency=bounded&max_age_ms=100"}, {path: "/v1/sessions/%FF/messages"},

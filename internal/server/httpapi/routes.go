@@ -8,7 +8,8 @@ func (s *Server) routes() []route {
 		session  = sessions + "/{key}"
 		messages = session + "/messages"
 	)
-	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "whole", "since", "until", "encoding", "consistency",
+	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "whole", "since", "until",
+		"encoding", "consistency",
 		"max_age_ms", "metadata"}
 	list := []string{"prefix", "cursor", "limit", "consistency", "max_age_ms"}
 	metrics := aUser
@@ -32,7 +33,8 @@ func (s *Server) routes() []route {
 		{"DELETE", session, []string{"expect"}, aWriter, s.deleteSession},
 		{"GET", sessions, list, aReader, s.getSessions},
 		{"DELETE", sessions, []string{"prefix", "all"}, aWriter, s.deleteSessions},
-		{"GET", "/v1/hashes/{key}", []string{"cursor", "limit", "encoding", "consistency", "max_age_ms"}, aReader, s.getHash},
+		{"GET", "/v1/hashes/{key}", []string{"cursor", "limit", "encoding", "consistency", "max_age_ms"}, aReader,
+			s.getHash},
 		{"PATCH", "/v1/hashes/{key}", nil, aWriter, s.patchHash},
 		{"POST", "/v1/transactions", nil, aWriter, s.postTransaction},
 		{"GET", "/v1/cluster", nil, aUser, s.getCluster},

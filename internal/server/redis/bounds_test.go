@@ -38,7 +38,8 @@ func TestRepliesOwedAreBounded(t *testing.T) {
 		name               string
 		maxCount, maxBytes int
 		each, owed         int
-	}{{"by their number", 3, 1 << 20, 1, 3}, {"by their bytes", 100, 50, 20, 2}, {"one is never too much", 100, 50, 60, 1}} {
+	}{{"by their number", 3, 1 << 20, 1, 3}, {"by their bytes", 100, 50, 20, 2},
+		{"one is never too much", 100, 50, 60, 1}} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				q := newReplies(resp.NewWriter(io.Discard), tt.maxCount, tt.maxBytes, new(pushBudget))

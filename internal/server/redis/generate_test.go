@@ -195,7 +195,8 @@ func (g generator) timeOption() []string {
 		return []string{pick(g, "EX", "PX", "ex"), g.duration()}
 	}
 	at := time.Now().Add(time.Duration(g.IntN(100)+100) * time.Hour)
-	return pick(g, []string{"EXAT", strconv.FormatInt(at.Unix(), 10)}, []string{"PXAT", strconv.FormatInt(at.UnixMilli(), 10)},
+	return pick(g, []string{"EXAT", strconv.FormatInt(at.Unix(), 10)},
+		[]string{"PXAT", strconv.FormatInt(at.UnixMilli(), 10)},
 		[]string{"PXAT", "1"}, []string{"EXAT", "abc"}, []string{"EXAT", "0"})
 }
 

@@ -38,7 +38,8 @@ func (h *hesitant) Query(ctx context.Context, q turn.Query, c turn.Consistency) 
 func TestSlowRequestsAreLogged(t *testing.T) {
 	lines := make(loggedLines, 16)
 	e := &hesitant{Engine: openEngine(t, turn.Limits{}), tokens: make(chan struct{})}
-	s := open(t, Config{Engine: e, Logger: slog.New(slog.NewTextHandler(lines, nil)), SlowRequest: 50 * time.Millisecond})
+	s := open(t, Config{Engine: e, Logger: slog.New(slog.NewTextHandler(lines, nil)),
+		SlowRequest: 50 * time.Millisecond})
 	c := dial(t, s.addr())
 	c.do("BLPOP", "nothing", "0.1")
 	if len(lines) > 0 {

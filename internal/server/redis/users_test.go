@@ -143,7 +143,8 @@ var requests = map[string]string{
 
 	"zadd": "ZADD theirs:zset 1 x", "zincrby": "ZINCRBY theirs:zset 1 hidden", "zrem": "ZREM theirs:zset hidden",
 	"zremrangebyrank": "ZREMRANGEBYRANK theirs:zset 0 -1", "zremrangebyscore": "ZREMRANGEBYSCORE theirs:zset -inf inf",
-	"zremrangebylex": "ZREMRANGEBYLEX theirs:zset - +", "zpopmin": "ZPOPMIN theirs:zset", "zpopmax": "ZPOPMAX theirs:zset 2",
+	"zremrangebylex": "ZREMRANGEBYLEX theirs:zset - +", "zpopmin": "ZPOPMIN theirs:zset",
+	"zpopmax": "ZPOPMAX theirs:zset 2",
 	"zscore":  "ZSCORE theirs:zset hidden",
 	"zmscore": "ZMSCORE theirs:zset hidden", "zcard": "ZCARD theirs:zset", "zcount": "ZCOUNT theirs:zset -inf +inf",
 	"zrank":    "ZRANK theirs:zset hidden",

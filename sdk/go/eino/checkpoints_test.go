@@ -86,7 +86,9 @@ type steps struct{ Done []string }
 func init() { schema.Register[*steps]() }
 
 // approval returns a graph that waits for a person before each of its three steps.
-func approval(ctx context.Context, store compose.CheckPointStore, did func(string)) (compose.Runnable[string, string], error) {
+func approval(
+	ctx context.Context, store compose.CheckPointStore, did func(string),
+) (compose.Runnable[string, string], error) {
 	g := compose.NewGraph[string, string](compose.WithGenLocalState(func(context.Context) *steps { return new(steps) }))
 	names := []string{"look", "order", "pay"}
 	before := compose.START

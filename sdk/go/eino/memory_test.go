@@ -67,7 +67,8 @@ func every() []*schema.Message {
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: image}}}}
 	drawn := &schema.Message{Role: schema.Assistant, AssistantGenMultiContent: []schema.MessageOutputPart{
 		{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageOutputImage{MessagePartCommon: image}}}}
-	return []*schema.Message{schema.SystemMessage("Be brief."), schema.UserMessage("Where? 🍎 <b>&\u2028 \ufffd \\ufffd\x00"),
+	return []*schema.Message{schema.SystemMessage("Be brief."),
+		schema.UserMessage("Where? 🍎 <b>&\u2028 \ufffd \\ufffd\x00"),
 		answer, schema.ToolMessage("on its way", "c1", schema.WithToolName("find")), seen, drawn}
 }
 
@@ -104,7 +105,8 @@ func TestSaysWhy(t *testing.T) {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
-	if err := m.Append(eino.WithMessageIDs(t.Context(), "1"), "alice", users("a", "b")...); !turn.Is(err, turn.Invalid) {
+	err := m.Append(eino.WithMessageIDs(t.Context(), "1"), "alice", users("a", "b")...)
+	if !turn.Is(err, turn.Invalid) {
 		t.Errorf("one id for two messages: %v", err)
 	}
 	if got := read(t, m, "alice"); len(got) > 0 {

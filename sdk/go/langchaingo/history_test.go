@@ -84,7 +84,8 @@ func TestFidelity(t *testing.T) {
 	}
 	for _, m := range []llms.ChatMessage{nil, (*llms.AIChatMessage)(nil), llms.HumanChatMessage{Content: "\xff"},
 		llms.AIChatMessage{ToolCalls: []llms.ToolCall{{FunctionCall: &llms.FunctionCall{Arguments: "\xff"}}}}} {
-		if err := h.AddMessages(t.Context(), llms.HumanChatMessage{Content: "with it"}, m); !turn.Is(err, turn.Invalid) {
+		err := h.AddMessages(t.Context(), llms.HumanChatMessage{Content: "with it"}, m)
+		if !turn.Is(err, turn.Invalid) {
 			t.Errorf("added %#v: %v", m, err)
 		}
 	}

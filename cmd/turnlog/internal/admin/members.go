@@ -60,7 +60,8 @@ func clusterRemoveCommand(a *cli.App) *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withLeader(a, func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				if err := admin(a, ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]), nil,
+				if err := admin(a, ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(args[0]),
+					nil,
 					nil); err != nil {
 					return err
 				}
@@ -143,7 +144,8 @@ func writeVerdict(a *cli.App, cl turn.Cluster, index uint64, hash string) error 
 		case !n.Reachable:
 			continue
 		case n.HashIndex != index:
-			return cli.NotCompared(fmt.Errorf("another checksum was taken meanwhile, at index %d; try again", n.HashIndex))
+			return cli.NotCompared(fmt.Errorf("another checksum was taken meanwhile, at index %d; try again",
+				n.HashIndex))
 		case n.StateHash != hash:
 			return turn.Errorf(turn.Corrupt, "the state of %s at index %d has hash %s, that of the leader %s", n.ID,
 				index, n.StateHash, hash)

@@ -61,8 +61,8 @@ func (r replacement) run(ctx context.Context) error {
 	}
 	r.say("%s is a member; removing %s", r.new, r.old)
 	if err := r.remove(ctx); err != nil {
-		return cli.Advise(err, fmt.Sprintf("%s is a member, and so is %s, or may be. Run the same command again: it goes on "+
-			"from here.", r.new, r.old))
+		return cli.Advise(err, fmt.Sprintf("%s is a member, and so is %s, or may be. Run the same command again: it "+
+			"goes on from here.", r.new, r.old))
 	}
 	return done(r.app, "%s has taken the place of %s", r.new, r.old)
 }

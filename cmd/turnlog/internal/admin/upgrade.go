@@ -227,8 +227,8 @@ func (u *upgrade) warnOfLevel(cl *turn.Cluster) {
 		brings, held = max(brings, n.Level), held || n.HoldLevel != nil
 	}
 	if brings > cl.Level && !held {
-		u.say("this is the last node: after it, the cluster's level rises from %d to %d, and the nodes cannot go back to "+
-			"the older version", cl.Level, brings)
+		u.say("this is the last node: after it, the cluster's level rises from %d to %d, and the nodes cannot go "+
+			"back to the older version", cl.Level, brings)
 	}
 }
 
@@ -244,8 +244,8 @@ func (u *upgrade) end(cl *turn.Cluster) error {
 
 // stopped is why an upgrade stopped, and what that means.
 func (u *upgrade) stopped(err error) error {
-	return cli.Advise(err, fmt.Sprintf("%s upgraded in this run; the others were left as they were. See `turnlog cluster "+
-		"status`, put right what is wrong, and run the same command again: it goes on with the next node.",
+	return cli.Advise(err, fmt.Sprintf("%s upgraded in this run; the others were left as they were. See `turnlog "+
+		"cluster status`, put right what is wrong, and run the same command again: it goes on with the next node.",
 		cli.Plural(u.finished, "node")))
 }
 

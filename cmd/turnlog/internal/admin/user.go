@@ -71,8 +71,8 @@ func userAddCommand(a *cli.App) *cobra.Command {
 			return cli.Usagef("--right %s: must be read, write or admin", right)
 		}
 		if len(u.Namespaces) == 0 && u.Right != auth.Admin {
-			return cli.Usagef("--allow-namespace is missing: user %s could do nothing; * is every namespace, 0 the one "+
-				"where clients begin", args[0])
+			return cli.Usagef("--allow-namespace is missing: user %s could do nothing; * is every namespace, 0 the "+
+				"one where clients begin", args[0])
 		}
 		u.Name = args[0]
 		return changeSecret(a, *file, ask, u.Name, func(d *auth.Draft, hash string) error { return d.Add(u, hash) })

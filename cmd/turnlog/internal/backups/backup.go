@@ -97,7 +97,8 @@ func (t *taking) run(target string) error {
 			})
 		}
 		if err != nil {
-			return cli.Advise(err, "There is no new backup, unless only the folder could not be synced; what was there before is whole.")
+			return cli.Advise(err, "There is no new backup, unless only the folder could not be synced; what was "+
+				"there before is whole.")
 		}
 		return t.report(&done)
 	})

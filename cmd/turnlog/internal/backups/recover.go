@@ -56,8 +56,8 @@ one has the file origin.json, which says what happened; its node logs that at ea
 
 func (r *recovery) run(dir string) (err error) {
 	if r.dir != "" && !r.accepted {
-		return cli.Usagef("--into needs --accept-data-loss: what only the lost nodes had is lost; `turnlog recover --help` " +
-			"says more")
+		return cli.Usagef("--into needs --accept-data-loss: what only the lost nodes had is lost; `turnlog recover " +
+			"--help` says more")
 	}
 	log := slog.New(slog.NewTextHandler(r.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s, err := raftstore.Survey(dir, log)

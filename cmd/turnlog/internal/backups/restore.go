@@ -106,8 +106,8 @@ func lastUntil(all []backup.Entry, limit time.Time, dir string) (string, error) 
 	for _, e := range all {
 		d := &e.Description
 		if e.Err != nil {
-			return "", turn.Errorf(turn.Corrupt, "%s cannot be read, and may be the one that is meant: name the file to "+
-				"restore, or move that one away: %v", e.Path, e.Err)
+			return "", turn.Errorf(turn.Corrupt, "%s cannot be read, and may be the one that is meant: name the file "+
+				"to restore, or move that one away: %v", e.Path, e.Err)
 		}
 		if cluster != "" && d.ClusterID != cluster {
 			return "", cli.Usagef("the folder %s has backups of several clusters: name the file", dir)
@@ -138,7 +138,8 @@ func restore(a *cli.App, path string, n *newNode) error {
 	c.Origin = raftstore.Origin{By: "restore", At: time.Now().UTC(), Of: "backup " + r.Description.ID,
 		ClusterID: r.Description.ClusterID}
 	progress := cli.StartProgress(a.Stderr, "restore",
-		cli.ProgressOf{Total: size, At: counted.Count, Items: func() int64 { return counted.Count() >> 20 }, Unit: "MiB"})
+		cli.ProgressOf{Total: size, At: counted.Count, Items: func() int64 { return counted.Count() >> 20 },
+			Unit: "MiB"})
 	var holds backup.Summary
 	origin, err := raftstore.Restore(c, io.Reader(r), func() (err error) {
 		holds, err = r.Finish()

@@ -67,7 +67,8 @@ func candidates(cl turn.Cluster, id string) (nodes []turn.Node, err error) {
 		return nil, turn.Errorf(turn.NotFound, "node %s is not a member", id)
 	}
 	if nodes = append(nodes, leaders...); len(nodes) == 0 {
-		return nil, turn.Errorf(turn.Unavailable, "no node with an HTTP address can be reached; backups are read over HTTP")
+		return nil, turn.Errorf(turn.Unavailable, "no node with an HTTP address can be reached; backups are read "+
+			"over HTTP")
 	}
 	return nodes, nil
 }

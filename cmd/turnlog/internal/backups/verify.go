@@ -75,7 +75,8 @@ func verifyOne(a *cli.App, path string) error {
 	defer in.Close()
 	counted := cli.NewCountingReader(in)
 	progress := cli.StartProgress(a.Stderr, "verify",
-		cli.ProgressOf{Total: size, At: counted.Count, Items: func() int64 { return counted.Count() >> 20 }, Unit: "MiB"})
+		cli.ProgressOf{Total: size, At: counted.Count, Unit: "MiB",
+			Items: func() int64 { return counted.Count() >> 20 }})
 	d, s, err := backup.Verify(counted)
 	if err != nil {
 		progress.Finish("failed")
@@ -124,8 +125,9 @@ func listCommand(a *cli.App) *cobra.Command {
 					continue
 				}
 				if a.JSON {
-					if err := a.WriteJSON(map[string]any{"path": e.Path, "size": e.Size, "id": d.ID, "created": d.Created,
-						"index": d.Index, "cluster_id": d.ClusterID, "node_id": d.NodeID}); err != nil {
+					if err := a.WriteJSON(map[string]any{"path": e.Path, "size": e.Size, "id": d.ID,
+						"created": d.Created, "index": d.Index, "cluster_id": d.ClusterID,
+						"node_id": d.NodeID}); err != nil {
 						return err
 					}
 				}

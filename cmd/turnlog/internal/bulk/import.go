@@ -159,8 +159,8 @@ func (im *importer) outcome(err error) error {
 	if described > 0 {
 		set = fmt.Sprintf(", and the metadata of %d sessions was set", described)
 	}
-	return cli.Partly(err, "Before that, %d messages were added%s. Run the same import again to go on: what is there is "+
-		"recognised.", added, set)
+	return cli.Partly(err, "Before that, %d messages were added%s. Run the same import again to go on: what is there "+
+		"is recognised.", added, set)
 }
 
 // ImportTotals are what an import tells programs.

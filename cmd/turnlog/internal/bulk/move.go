@@ -74,8 +74,8 @@ func (m *mover) redisPlace(url string) (migrate.Place, error) {
 		return p, cli.Usage(err)
 	}
 	if p.Password != "" {
-		return p, cli.Usagef("the URL has a password, which everybody on this machine can see while the command runs: " +
-			"leave it out, and put it in TURNLOG_REDIS_PASSWORD or --redis-password-file")
+		return p, cli.Usagef("the URL has a password, which everybody on this machine can see while the command " +
+			"runs: leave it out, and put it in TURNLOG_REDIS_PASSWORD or --redis-password-file")
 	}
 	p.Password = m.Getenv("TURNLOG_REDIS_PASSWORD")
 	if m.passwordFile != "" {

@@ -52,7 +52,8 @@ changed certificates by itself. If one cannot be loaded, the error is logged and
 one stays in use. A removed user or right is rejected from the next request on.
 
 SIGTERM or SIGINT: the node answers the requests in flight, transfers leadership, writes
-its state and exits with 0. A second signal ends it at once, which is as safe as a power cut: nothing acknowledged is lost.`,
+its state and exits with 0. A second signal ends it at once, which is as safe as a
+power cut: nothing acknowledged is lost.`,
 		Example: `  turnlog serve --data-dir /var/lib/turnlog
 
   turnlog serve --node-id n1 --data-dir /var/lib/turnlog \

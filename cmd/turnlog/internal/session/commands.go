@@ -11,7 +11,8 @@ import (
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		appendCommand(a), readCommand(a), tailCommand(a), sessionsCommand(a), infoCommand(a),
-		metaCommand(a), hashCommand(a), editCommand(a), removeCommand(a), popCommand(a), trimCommand(a), clearCommand(a), expireCommand(a),
+		metaCommand(a), hashCommand(a), editCommand(a), removeCommand(a), popCommand(a), trimCommand(a),
+		clearCommand(a), expireCommand(a),
 		forkCommand(a), rmCommand(a),
 	}
 }

@@ -103,7 +103,8 @@ func moment(flag, text string, now time.Time) (int64, error) {
 	if err != nil {
 		ago, err := time.ParseDuration(text)
 		if err != nil || ago < 0 {
-			return 0, cli.Usagef("%s %q: must be a time such as 2026-11-24T09:00:00Z, or how long ago, such as 2h", flag, text)
+			return 0, cli.Usagef("%s %q: must be a time such as 2026-11-24T09:00:00Z, or how long ago, such as 2h",
+				flag, text)
 		}
 		t = now.Add(-ago)
 	}

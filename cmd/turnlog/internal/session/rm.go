@@ -29,7 +29,8 @@ func rmCommand(a *cli.App) *cobra.Command {
 			case byPrefix == (len(args) > 0):
 				return cli.Usagef("give keys, or --prefix")
 			case byPrefix && !yes:
-				return cli.Usagef("--prefix %q deletes every session whose key has this prefix; add --yes to do it", prefix)
+				return cli.Usagef("--prefix %q deletes every session whose key has this prefix; add --yes to do it",
+					prefix)
 			case expect.Revision != nil && len(args) != 1:
 				return cli.Usagef("--expect goes with a single key")
 			}

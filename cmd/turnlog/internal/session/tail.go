@@ -39,7 +39,8 @@ and prints the seq from which to continue.`,
 					}
 				}
 				if cli.IsTerminal(a.Stderr) && !a.JSON {
-					fmt.Fprintf(a.Stderr, "following %s after seq %d; Ctrl-C ends it\n", cli.Printable([]byte(args[0])), after)
+					fmt.Fprintf(a.Stderr, "following %s after seq %d; Ctrl-C ends it\n", cli.Printable([]byte(args[0])),
+						after)
 				}
 				return tail(a, ctx, s, after, count)
 			})

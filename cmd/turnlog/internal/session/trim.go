@@ -57,7 +57,8 @@ func clearCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return writeOutcome(a, cli.Written{Revision: r.Revision, Removed: &r.Removed}, "%d removed, revision %d",
+				return writeOutcome(a, cli.Written{Revision: r.Revision, Removed: &r.Removed},
+					"%d removed, revision %d",
 					r.Removed, r.Revision)
 			})
 		},

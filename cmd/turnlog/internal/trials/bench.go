@@ -47,7 +47,8 @@ goals of the project. Trials that are named beside it follow.`,
 			trials, workloads := findTrials(args)
 			switch {
 			case len(trials) > 0 && len(workloads) > 0:
-				return cli.Usagef("%s is a trial, %q is none; run them one after the other", trials[0].Name, workloads[0])
+				return cli.Usagef("%s is a trial, %q is none; run them one after the other", trials[0].Name,
+					workloads[0])
 			case f.standard.on && len(workloads) > 0:
 				return cli.Usagef("--standard has its own workloads; leave out %q", workloads)
 			case f.standard.on || len(trials) > 0:

@@ -342,14 +342,14 @@ func turnCommands() []Command {
 	tx.movable = txKeys
 	return []Command{
 		row("append", -3, "write denyoom fast", "key [EXPECT rev] [EXISTING] [PX ms] [SET k v ...] [UNSET k ...] "+msg,
-			"Append a turn: all messages, or none, and change metadata with it. An empty id is no id. EXISTING: only if "+
-				"there is such a session.", one, turnAppend),
+			"Append a turn: all messages, or none, and change metadata with it. An empty id is no id. EXISTING: only "+
+				"if there is such a session.", one, turnAppend),
 		row("read", -2, "readonly",
 			"key [LAST n | AFTER seq | BEFORE seq] [LIMIT n] [MAXBYTES n] [MAXTOKENS n] [WHOLE] "+
 				"[SINCE ms] [UNTIL ms] [METADATA] [CONSISTENCY LINEARIZABLE | BOUNDED ms | STALE]",
-			"Messages in commit order, and the session's state. WHOLE: LAST and LIMIT, too, keep tool calls and results "+
-				"together. SINCE and UNTIL: those of these times, in Unix ms. METADATA: with the session's metadata, of the "+
-				"same revision.", one, turnRead),
+			"Messages in commit order, and the session's state. WHOLE: LAST and LIMIT, too, keep tool calls and "+
+				"results together. SINCE and UNTIL: those of these times, in Unix ms. METADATA: with the session's "+
+				"metadata, of the same revision.", one, turnRead),
 		row("tail", -2, "readonly blocking", "key [AFTER seq] [COUNT n] [BLOCK ms | PUSH [INCARNATION i]]",
 			"The first messages after a seq, waiting for them up to BLOCK. PUSH: all of them, as push frames, until "+
 				"TURN.UNTAIL.", one, turnTail),
