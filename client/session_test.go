@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,6 +99,34 @@ func check(t *testing.T, what string, err error, ok bool) {
 	if err != nil || !ok {
 		t.Errorf("%s: error %v, as expected: %v", what, err, ok)
 	}
+}
+
+// Sessions are found by labels, the one that changed last first.
+func TestLabelled(t *testing.T) {
+	c := newTestClient(t, Config{Addrs: []string{realServer(t)}})
+	ctx := t.Context()
+	for _, k := range []string{"a", "b", "c", "d"} {
+		labels := map[string]string{"label.user": "u1", "label.even": fmt.Sprint(k == "b" || k == "d")}
+		_, err := c.Session(k).Setting(labels).Append(ctx, turn.NewMessage{Data: []byte(k)})
+		check(t, "append", err, true)
+	}
+	_, err := c.Session("b").Append(ctx, turn.NewMessage{Data: []byte("more")})
+	check(t, "append", err, true)
+	var keys []string
+	for s, err := range c.Labelled(ctx, turn.Label{Name: "user", Value: "u1"}) {
+		check(t, "list", err, s.Metadata["label.user"] == "u1")
+		keys = append(keys, s.Key.Name)
+	}
+	check(t, fmt.Sprint("listed: ", keys), nil, slices.Equal(keys, []string{"b", "d", "c", "a"}))
+	page, cursor, err := c.LabelledPage(ctx, "", "", 2, turn.Label{Name: "user", Value: "u1"})
+	check(t, "the first page", err, len(page) == 2 && cursor != "")
+	page, cursor, err = c.LabelledPage(ctx, "", cursor, 3, turn.Label{Name: "user", Value: "u1"})
+	check(t, "the last page", err, len(page) == 2 && page[0].Key.Name == "c" && cursor == "")
+	page, _, err = c.LabelledPage(ctx, "d", "", 9, turn.Label{Name: "user", Value: "u1"},
+		turn.Label{Name: "even", Value: "true"})
+	check(t, "by two labels and a prefix", err, len(page) == 1 && page[0].Key.Name == "d")
+	_, _, err = c.LabelledPage(ctx, "", "", 9)
+	check(t, "by none", nil, turn.Is(err, turn.Invalid))
 }
 
 func TestSessionsAndNamespaces(t *testing.T) {

@@ -12,29 +12,24 @@ import (
 // in key order. Sessions that come or go meanwhile may be missed or seen. An
 // error is the last thing yielded.
 func (c *Client) Sessions(ctx context.Context, prefix string) iter.Seq2[turn.Session, error] {
-	return func(yield func(turn.Session, error) bool) {
-		for cursor := ""; ; {
-			page, next, err := c.SessionsPage(ctx, prefix, cursor, 1000)
-			if err != nil {
-				yield(turn.Session{}, err)
-				return
-			}
-			for _, s := range page {
-				if !yield(s, nil) {
-					return
-				}
-			}
-			if cursor = next; cursor == "" {
-				return
-			}
-		}
-	}
+	return pages(func(cursor string) ([]turn.Session, string, error) {
+		return c.SessionsPage(ctx, prefix, cursor, 1000)
+	})
 }
 
 // SessionsPage returns up to limit sessions after cursor (empty: from the
 // start), and the cursor of the next page, empty after the last.
 func (c *Client) SessionsPage(ctx context.Context, prefix, cursor string, limit int) ([]turn.Session, string, error) {
+	return c.page(ctx, prefix, cursor, limit, nil)
+}
+
+func (c *Client) page(
+	ctx context.Context, prefix, cursor string, limit int, labels []turn.Label,
+) ([]turn.Session, string, error) {
 	r := newRequest(vList)
+	for _, l := range labels {
+		r.strings("LABEL", l.Name, l.Value)
+	}
 	if prefix != "" {
 		r.strings("PREFIX", prefix)
 	}
@@ -46,6 +41,48 @@ func (c *Client) SessionsPage(ctx context.Context, prefix, cursor string, limit 
 		return nil, "", err
 	}
 	return c.decodeSessions(v)
+}
+
+// Labelled yields every session of the namespace that carries all these labels, the one that changed last
+// first: their metadata has a key turn.LabelPrefix + name for each. Sessions that change meanwhile may be
+// missed. An error is the last thing yielded.
+func (c *Client) Labelled(ctx context.Context, labels ...turn.Label) iter.Seq2[turn.Session, error] {
+	return pages(func(cursor string) ([]turn.Session, string, error) {
+		return c.LabelledPage(ctx, "", cursor, 1000, labels...)
+	})
+}
+
+// LabelledPage returns up to limit sessions that carry all these labels, and whose key begins with
+// prefix, after cursor (empty: from the start), and the cursor of the next page, empty after the last. A page
+// is of one moment; it can be short, or empty, before the last one.
+func (c *Client) LabelledPage(
+	ctx context.Context, prefix, cursor string, limit int, labels ...turn.Label,
+) ([]turn.Session, string, error) {
+	if len(labels) == 0 {
+		return nil, "", turn.Errorf(turn.Invalid, "no labels to find sessions by; SessionsPage lists all sessions")
+	}
+	return c.page(ctx, prefix, cursor, limit, labels)
+}
+
+// pages yields what the pages of a list have.
+func pages(page func(cursor string) ([]turn.Session, string, error)) iter.Seq2[turn.Session, error] {
+	return func(yield func(turn.Session, error) bool) {
+		for cursor := ""; ; {
+			sessions, next, err := page(cursor)
+			if err != nil {
+				yield(turn.Session{}, err)
+				return
+			}
+			for _, s := range sessions {
+				if !yield(s, nil) {
+					return
+				}
+			}
+			if cursor = next; cursor == "" {
+				return
+			}
+		}
+	}
 }
 
 // Erase deletes every session of the namespace whose key begins with prefix and

@@ -20,6 +20,7 @@ const (
 	CanAnnotate   Capability = "metadata"       // Annotator
 	CanTransact   Capability = "transactions"   // Transactor
 	CanEdit       Capability = "edits"          // Editor
+	CanLabel      Capability = "labels"         // Labeller
 	HasIDs        Capability = "ids"            // Claims.IDs
 	HasLateIDs    Capability = "late ids"       // Claims.LateIDs
 	HasBytes      Capability = "bytes"          // Claims.Bytes
@@ -52,6 +53,7 @@ var methods = map[Capability]func(s Store) bool{
 	CanAnnotate:   func(s Store) bool { _, ok := s.(Annotator); return ok },
 	CanTransact:   func(s Store) bool { _, ok := s.(Transactor); return ok },
 	CanEdit:       func(s Store) bool { _, ok := s.(Editor); return ok },
+	CanLabel:      func(s Store) bool { _, ok := s.(Labeller); return ok },
 	CanNamespace:  func(s Store) bool { _, ok := s.(Namespacer); return ok },
 }
 

@@ -85,8 +85,8 @@ func Cases() []Case {
 		gate  Gate
 		cases []Case
 	}{
-		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases)},
-		{Concurrency, slices.Concat(concurrencyCases, metadataRaces)},
+		{Sequential, slices.Concat(sequentialCases, stateCases, metadataCases, editingCases, labelCases)},
+		{Concurrency, slices.Concat(concurrencyCases, metadataRaces, labelRaces)},
 		{Isolation, isolationCases},
 		{Edges, slices.Concat(edgeCases, expiryCases)},
 		{Faults, faultCases},

@@ -44,8 +44,7 @@ func (s *sessions) extend(key string, h *memtable.Head, o *turn.Append, r *turn.
 	}
 	h = s.Own(key, h)
 	if changesMeta {
-		h.Meta = meta
-		s.tables.Active.Count(size)
+		s.replaceMeta(key, h, meta, size)
 	}
 	s.push(key, h, o.Messages, o.Side, r)
 	if o.TTL > 0 {

@@ -129,6 +129,9 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 	if err := m.keys.expireDue(dueChunk); err != nil {
 		return nil, err
 	}
+	if m.keys.fault != nil {
+		return nil, m.keys.fault
+	}
 	m.keys.allowance.left, m.sessions.kept = entryAllowance(), 0
 	outcomes := make([]Outcome, len(e.Commands))
 	for i, c := range e.Commands {
@@ -142,7 +145,11 @@ func (m *Machine) applyBatch(index uint64, e *batch) ([]Outcome, error) {
 			return nil, undecodable{err}
 		}
 		m.keys.allowance.begin()
-		if err := m.applyOp(index, e.ops[i], &out.Result); err != nil {
+		err := m.applyOp(index, e.ops[i], &out.Result)
+		if m.keys.fault != nil {
+			return nil, m.keys.fault
+		}
+		if err != nil {
 			refused, ok := refusal(err)
 			if !ok {
 				return nil, err

@@ -25,7 +25,10 @@ type keyspace struct {
 	allowance  allowance
 	// tx reads the store; it is opened on first use under the machine's mu and closed
 	// before that is released.
-	tx      *store.Reading
+	tx *store.Reading
+	// fault is what the disk answered when an index of labels was to be changed: the entry is not
+	// applied whole.
+	fault   error
 	watches watches
 	chance  func() float64 // in [0, 1)
 }
@@ -89,6 +92,9 @@ func (ks *keyspace) Begin(key string, typ turn.Type) *memtable.Head {
 
 // Remove deletes a key. A session's ids are remembered for a while if it had any.
 func (ks *keyspace) Remove(key string, h *memtable.Head) {
+	if h.Labelled {
+		ks.unlabel(key, &h.Head)
+	}
 	ks.namespaces.count(key, h.Held(), false)
 	ks.tables.Active.Remove(key, h)
 	if of := rememberedOf(h); of.any() {
@@ -102,7 +108,11 @@ func (ks *keyspace) Remove(key string, h *memtable.Head) {
 
 // changed gives an owned head, which was changed, its new revision.
 func (ks *keyspace) changed(key string, h *memtable.Head) {
+	before := h.Revision
 	h.Revision, h.Updated = ks.namespaces.advance(key), ks.meta.Clock
+	if len(h.Meta) > 0 || h.Labelled {
+		ks.relabel(key, h, before)
+	}
 	ks.watches.notify(key)
 }
 

@@ -48,8 +48,7 @@ func (s *sessions) setMeta(o *turn.SetMetadata, r *turn.Result) error {
 		}
 	}
 	h = s.Own(key, h)
-	h.Meta = merged
-	s.tables.Active.Count(size)
+	s.replaceMeta(key, h, merged, size)
 	s.changed(key, h)
 	r.Revision = h.Revision
 	return nil
@@ -76,7 +75,20 @@ func (s *sessions) mergedMeta(h *memtable.Head, set map[string]string, unset []s
 	if err := checkMetaSize(size); err != nil {
 		return nil, 0, err
 	}
+	if err := s.checkLabelCount(maps.Keys(merged)); err != nil {
+		return nil, 0, err
+	}
 	return merged, size, s.allowance.spend(uint64(size))
+}
+
+// replaceMeta gives an owned head, which is to be told as changed next, metadata of so many bytes.
+func (s *sessions) replaceMeta(key string, h *memtable.Head, meta map[string]string, size int) {
+	if h.Labelled {
+		s.unlabel(key, &h.Head)
+		h.Labelled = false
+	}
+	h.SetMeta(meta)
+	s.tables.Active.Count(size)
 }
 
 // checkMetaSize refuses metadata of more bytes than a session may have: the same on every node,

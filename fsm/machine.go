@@ -119,6 +119,7 @@ func (m *Machine) load() error {
 	m.keys.namespaces.take(byName)
 	m.reached.Store(uint64(m.keys.meta.Level))
 	m.keys.tables.Forget()
+	m.keys.fault = nil
 	m.damage, m.broken = nil, false
 	m.beginMemtable()
 	m.sessions.ids.windows.Clear()

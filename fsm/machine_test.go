@@ -257,9 +257,8 @@ func (g *generator) simple() turn.Op {
 	case 5:
 		to := g.key()
 		if to == k || to.Namespace != k.Namespace {
-			return &turn.SetMetadata{Key: k,
-				Set:   map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))},
-				Unset: []string{"1"}, Expect: g.expect(k)}
+			set, unset := g.metadata()
+			return &turn.SetMetadata{Key: k, Set: set, Unset: unset, Expect: g.expect(k)}
 		}
 		return &turn.Fork{Key: k, To: to, At: uint64(g.rnd.IntN(30)), Expect: g.expect(k)}
 	default:
@@ -272,7 +271,7 @@ func (g *generator) simple() turn.Op {
 		}
 		if g.rnd.IntN(6) == 0 {
 			a.MustExist = g.rnd.IntN(2) == 0
-			a.Set, a.Unset = map[string]string{fmt.Sprint(g.rnd.IntN(3)): fmt.Sprint(g.rnd.IntN(9))}, []string{"2"}
+			a.Set, a.Unset = g.metadata()
 		}
 		return a
 	}
@@ -396,6 +395,7 @@ func (g *generator) compare(r *rig) {
 		typ := turn.Type(1 + g.rnd.IntN(6))
 		g.compareKeys(r, turn.Sessions{Namespace: ns, List: true, Type: typ},
 			func(s *modelSession) bool { return s.held() && s.typ == typ })
+		g.compareLabels(r, ns)
 	}
 }
 
@@ -484,8 +484,8 @@ func seqs(ms []turn.Message) (out []uint64) {
 	return out
 }
 
-// raiseAt returns the step at which the cluster level rises to the first, which changes
-// nothing: the first step, one in the middle, or none.
+// raiseAt returns the step at which the cluster level rises to the second: the first step, one in the
+// middle, or none.
 func raiseAt(seed uint64, steps int) int { return []int{0, steps / 3, -1}[seed%3] }
 
 // TestAgainstModel runs random operations through the machine and a naive model
@@ -504,7 +504,8 @@ func TestAgainstModel(t *testing.T) {
 			stamp := int64(1_000_000)
 			for i := range steps {
 				if i == raiseAt(seed, steps) {
-					r.raise(turn.Level1)
+					r.raise(turn.Level2)
+					g.model.level = turn.Level2
 				}
 				switch rnd.IntN(12) {
 				case 0:
@@ -539,7 +540,8 @@ func TestHashAtEveryIndex(t *testing.T) {
 	stamp := int64(1_000_000)
 	for i := range 150 {
 		if i == 50 {
-			a.raise(turn.Level1)
+			a.raise(turn.Level2)
+			g.model.level = turn.Level2
 		}
 		stamp += int64(g.rnd.IntN(300))
 		g.step(a, stamp)

@@ -14,6 +14,7 @@ import (
 // about freely. It is the judge of what the real one does.
 type model struct {
 	clock int64
+	level turn.ClusterLevel
 	// revisions of namespaces with keys; the others begin at their floor.
 	revisions  map[string]uint64
 	floors     map[string]uint64
@@ -41,6 +42,7 @@ type modelSession struct {
 	deadline int64
 	slide    int64
 	meta     map[string]string
+	labelled bool // lists by labels have it
 }
 
 // weight is how many of its messages the bound counts: none, if no id is remembered.
@@ -145,7 +147,9 @@ func (m *model) remove(k turn.Key) {
 	m.next(k)
 }
 
-func (m *model) changed(k turn.Key, s *modelSession) { s.revision = m.next(k) }
+func (m *model) changed(k turn.Key, s *modelSession) {
+	s.revision, s.labelled = m.next(k), m.level >= turn.Level2
+}
 
 func (m *model) expect(e *uint64, s *modelSession) *turn.Error {
 	rev := uint64(0)
@@ -226,6 +230,9 @@ func (m *model) apply(op turn.Op) (turn.Result, *turn.Error) {
 		if err := m.expect(o.Expect, s); err != nil {
 			return turn.Result{}, err
 		}
+		if err := m.tooManyLabels(s, o.Set, o.Unset); err != nil {
+			return turn.Result{}, err
+		}
 		if s == nil {
 			s = &modelSession{typ: turn.TypeList}
 			m.sessions[o.Key] = s
@@ -299,6 +306,11 @@ func (m *model) append(o *turn.Append) (turn.Result, *turn.Error) {
 	}
 	if s == nil && o.MustExist {
 		return turn.Result{}, &turn.Error{Kind: turn.NotFound}
+	}
+	if len(o.Set)+len(o.Unset) > 0 {
+		if err := m.tooManyLabels(s, o.Set, o.Unset); err != nil {
+			return turn.Result{}, err
+		}
 	}
 	if s == nil {
 		s = &modelSession{typ: turn.TypeList}

@@ -15,17 +15,23 @@ const revisionFloors = 1024
 // namespaces are what is known of each namespace that has keys, and the floors of the others.
 type namespaces struct {
 	byName map[string]*layout.Namespace
-	all    uint64           // keys of all namespaces that Redis sees
+	all    uint64           // keys of all namespaces that clients can name, and Redis sees
 	tables *memtable.Tables // whose active memtable has what changes
 }
 
 // take replaces what is known.
 func (ns *namespaces) take(known map[string]*layout.Namespace) {
 	ns.byName, ns.all = known, 0
-	for _, n := range known {
-		ns.all += n.Keys
+	for name, n := range known {
+		if !hidden(name) {
+			ns.all += n.Keys
+		}
 	}
 }
+
+// hidden reports whether a namespace is one that no client can name: of answers to transactions, or
+// of an index.
+func hidden(name string) bool { return strings.HasPrefix(name, "~") }
 
 // namespace returns what is known of a namespace as part of the active memtable, to be
 // changed. What another memtable holds is not changed.
@@ -61,9 +67,14 @@ func (ns *namespaces) count(key string, before, after bool) {
 	n := ns.namespace(name)
 	if after {
 		n.Keys++
-		ns.all++
 	} else {
 		n.Keys--
+	}
+	switch {
+	case hidden(name):
+	case after:
+		ns.all++
+	default:
 		ns.all--
 	}
 	if n.Keys == 0 && n.Revision == 0 {

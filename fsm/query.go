@@ -38,6 +38,9 @@ func (a access) answer(q turn.Query, r *turn.Result) error {
 	case *turn.Info:
 		return a.session(q.Key, r, nil, nil)
 	case *turn.Sessions:
+		if len(q.Labels) > 0 {
+			return a.labelled(q, r)
+		}
 		return a.listing(q, r)
 	case *turn.Count:
 		return a.eachPart(r, func(*store.Reading) (bool, error) {

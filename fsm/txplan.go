@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"maps"
+
 	"github.com/turnlog/turnlog/fsm/internal/layout"
 	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
@@ -141,7 +143,10 @@ func (p *plan) changeMeta(x *planned, set map[string]string, unset []string) err
 		size += n
 	}
 	p.cost += uint64(size)
-	return checkMetaSize(size)
+	if err := checkMetaSize(size); err != nil {
+		return err
+	}
+	return p.checkLabelCount(maps.Keys(x.meta))
 }
 
 func (p *plan) expire(o *turn.Expire) error {

@@ -18,7 +18,8 @@ const (
 	// Level2 has transactions that take place as a whole or not at all (Tx.All), and appends that change
 	// metadata or demand an existing session. It removes ranges of sorted sets (RemoveScores), and gives
 	// strings deadlines without values (SetString.KeepValue). Single messages are edited and removed. Reads
-	// by a number keep tool calls and results together (Read.Whole), and reads select by time.
+	// by a number keep tool calls and results together (Read.Whole), and reads select by time. Sessions are
+	// listed by labels, from their first change at this level on.
 	Level2
 )
 

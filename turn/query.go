@@ -57,6 +57,10 @@ type Info struct {
 // Sessions lists sessions, or keys of other types, in key order. Result: Sessions,
 // and Cursor, nonempty if there may be more: a page can be short, or empty, where
 // few keys are of the type that is asked for.
+//
+// With Labels it lists the sessions that carry all of these, the one that changed last first. A page
+// is of one moment, that of Result.Index. A session that changes while a caller goes on from cursor to
+// cursor comes before all of them: it is missing from the later pages, and is on the first one of a new list.
 type Sessions struct {
 	Namespace string
 	Prefix    string
@@ -68,7 +72,14 @@ type Sessions struct {
 	List bool
 	// Type, if it is not TypeNone, restricts the list to keys of one type.
 	Type Type
+	// Labels, at most MaxLabels of different names, have a page of at most LabelPage sessions. Prefixes, if
+	// there are any, restrict it to keys that begin with one of them, too.
+	Labels   []Label
+	Prefixes []string
 }
+
+// LabelPage bounds the sessions that are looked at for a page of a list by labels.
+const LabelPage = 1000
 
 // Count returns the number of keys of a namespace that Redis sees, sessions with
 // messages and values of other types, in Result.Count.

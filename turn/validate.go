@@ -110,7 +110,7 @@ func (l Limits) checkMetadata(set map[string]string) error {
 	if n > l.MetaBytes {
 		return Errorf(TooLarge, "metadata has %d bytes, the limit is %d", n, l.MetaBytes)
 	}
-	return nil
+	return checkLabels(set)
 }
 
 func (o *Erase) Validate(l Limits) error {
@@ -146,6 +146,9 @@ func (q *Sessions) Validate(l Limits) error {
 	}
 	if q.Type > TypeStream {
 		return Errorf(Invalid, "unknown type to list")
+	}
+	if err := q.checkLabels(l); err != nil {
+		return err
 	}
 	return l.checkPage(q.Namespace, q.Prefix, q.Cursor)
 }

@@ -9,6 +9,18 @@ import (
 // stateMutants break what an operation does.
 func stateMutants() []mutation.Mutant {
 	return []mutation.Mutant{
+		{Name: "labels-outlive-sessions", About: "a deleted session stays in the index of labels",
+			Edits:    []mutation.Edit{{In: "(*keyspace).Remove", Old: "\t\tks.unlabel(key, &h.Head)\n", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestLabelsFollowTheSession", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "labels-outlive-their-change", About: "a session stays under a label that it lost",
+			Edits:    []mutation.Edit{{In: "(*sessions).replaceMeta", Old: "\t\ts.unlabel(key, &h.Head)\n", New: ""}},
+			Catchers: []mutation.Catcher{{Test: "TestLabelsFollowTheSession", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "labels-forgotten-by-the-store", About: "a session that was stored is not known to be in the index of labels",
+			Edits:    []mutation.Edit{{Old: "h.Labelled = flags&flagLabelled != 0", New: "h.Labelled = false"}},
+			Catchers: []mutation.Catcher{{Test: "TestLabelsFollowTheSession", Runs: 1}, {Test: "TestAgainstModel", Runs: 1}}},
+		{Name: "labels-before-their-level", About: "sessions enter the index of labels at the first cluster level",
+			Edits:    []mutation.Edit{{In: "(*keyspace).relabel", Old: "ks.meta.Level < turn.Level2", New: "false"}},
+			Catchers: []mutation.Catcher{{Test: "TestLabelsBeforeTheirLevel", Runs: 1}}},
 		{Name: "edits-of-one-length", About: "an edit is taken for none if the payload has as many bytes as before",
 			Edits: []mutation.Edit{{In: "(*sessions).editMessage", Old: "!bytes.Equal(rec.Data, o.Data)",
 				New: "(len(rec.Data) != len(o.Data) || bytes.Compare(rec.Data, nil) == 9)"}},

@@ -59,7 +59,7 @@ func command(w *worker, s *Session) history.Call {
 		}
 	}
 	c := history.Call{Func: history.Do, Command: words}
-	if asks[words[0]] || words[0] == "TURN.READ" || words[0] == "TURN.INFO" {
+	if asks[words[0]] || words[0] == "TURN.READ" || words[0] == "TURN.INFO" || words[0] == "TURN.LIST" {
 		c.Func = history.Ask
 	}
 	return c
@@ -94,6 +94,11 @@ var commands = map[string][]string{
 		"TURN.FORK @ other", "TURN.FORK @ other AT m", "TURN.META @ SET a v", "TURN.META @ UNSET a",
 		"TURN.EXPIRE @ PX 3600000", "TURN.EXPIRE @ NEVER", "TURN.DELETE @", "TURN.ERASE PREFIX all", "TURN.READ @",
 		"TURN.READ @", "TURN.INFO @", "TURN.INFO @"},
+	"labelled": {"TURN.APPEND @ MSG v v", "TURN.APPEND @ MSG v v", "TURN.META @ SET label.l a",
+		"TURN.META @ SET label.l a",
+		"TURN.META @ SET label.k a", "TURN.META @ UNSET label.l", "TURN.FORK @ other", "TURN.EXPIRE @ PX 3600000",
+		"TURN.DELETE @", "TURN.LIST PREFIX all LABEL l a", "TURN.LIST PREFIX all LABEL l a",
+		"TURN.LIST PREFIX all LABEL l a", "TURN.INFO @"},
 	"edited": {"TURN.APPEND @e MSG v v", "TURN.APPEND @e MSG v v", "TURN.APPEND @e MSG a a", "TURN.APPEND @e MSG a a",
 		"TURN.APPEND @e MSG a v", "TURN.EDIT @e SEQ m v", "TURN.EDIT @e SEQ m a", "TURN.EDIT @e ID a v",
 		"TURN.REMOVE @e SEQ m", "TURN.REMOVE @e ID a", "TURN.READ @e", "TURN.READ @e", "TURN.INFO @e"},

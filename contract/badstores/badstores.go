@@ -28,7 +28,7 @@ type Bad struct {
 // All lists them.
 func All() []Bad {
 	return slices.Concat(raceDefects, restartDefects, errorDefects, poolDefects, expiryDefects, damageDefects,
-		keyDefects, limitDefects, asyncDefects, processDefects, wholeDefects, editDefects)
+		keyDefects, limitDefects, asyncDefects, processDefects, wholeDefects, editDefects, labelDefects)
 }
 
 // Target returns a new store with the defect.

@@ -12,6 +12,16 @@ func (s *turnlogStore) Edit(ctx context.Context, session, id string, m contract.
 	return mustExist(err)
 }
 
+func (s *turnlogStore) Labelled(ctx context.Context, name, value string) (keys []string, err error) {
+	for found, err := range s.c.Labelled(ctx, turn.Label{Name: name, Value: value}) {
+		if err != nil {
+			return nil, translate(err)
+		}
+		keys = append(keys, found.Key.Name)
+	}
+	return keys, nil
+}
+
 func (s *turnlogStore) Remove(ctx context.Context, session, id string) error {
 	_, err := s.c.Session(session).Remove(ctx, turn.MessageRef{ID: id})
 	return translate(err)

@@ -12,6 +12,12 @@ func (u *User) List(q turn.Sessions, ask func(turn.Sessions) (turn.Result, error
 	if u == nil || u.Prefixes == nil {
 		return ask(q)
 	}
+	if len(q.Labels) > 0 { // in the order of changes, in which a user's keys lie among those of others
+		if q.Prefixes = u.within(q.Prefix); len(q.Prefixes) == 0 {
+			return turn.Result{}, nil
+		}
+		return ask(q)
+	}
 	var all turn.Result
 	cursor, limit := q.Cursor, q.Limit
 	parts := u.within(q.Prefix)

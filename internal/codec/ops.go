@@ -89,6 +89,9 @@ func (c *coder) setMetaOp(o *turn.SetMetadata) {
 	c.stringMap(&o.Set)
 	list(c, &o.Unset, c.string)
 	c.expect(&o.Expect)
+	if turn.HasLabels(o.Set) {
+		c.needs(turn.Level2)
+	}
 }
 
 func (c *coder) eraseOp(o *turn.Erase) {

@@ -31,6 +31,13 @@ func (c *coder) sessionsQuery(q *turn.Sessions) {
 	c.int(&q.Limit)
 	c.bool(&q.List)
 	c.typ(&q.Type)
+	if c.later(turn.Level2, len(q.Labels)+len(q.Prefixes) > 0) {
+		list(c, &q.Labels, func(l *turn.Label) {
+			c.string(&l.Name)
+			c.string(&l.Value)
+		})
+		list(c, &q.Prefixes, c.string)
+	}
 }
 
 func (c *coder) countQuery(q *turn.Count) { c.string(&q.Namespace) }

@@ -43,10 +43,15 @@ type Head struct {
 	Entry turn.EntryID // highest id given out in a stream
 
 	Meta map[string]string
+	// Labelled: the index of labels has the session at Revision, under each label that is in Meta.
+	Labelled bool
 }
 
 const (
 	headVersion = 1
+
+	// flagLabelled is Labelled in the stored flags.
+	flagLabelled = 1
 
 	// HeadSize is how many bytes the stored form of most heads takes.
 	HeadSize = 96
@@ -87,7 +92,8 @@ func (h *Head) below() (n [2]uint64) {
 
 // Append appends the stored form: version, then uvarints in the order below,
 // then the metadata as pairs of length-prefixed strings in key order. If there are moves, or
-// bounds below Last, the moves follow; then, if there are such bounds, how far below it they are.
+// bounds below Last, or flags, the moves follow; then, if there are such bounds or flags, how far below it
+// the bounds are; then, if there are any, the flags.
 func (h *Head) Append(b []byte) []byte {
 	b = append(b, headVersion)
 	for _, v := range [...]uint64{
@@ -104,12 +110,15 @@ func (h *Head) Append(b []byte) []byte {
 		}
 	}
 	below := h.below()
-	if h.Moves.Total == 0 && below == [2]uint64{} {
+	if h.Moves.Total == 0 && below == [2]uint64{} && !h.Labelled {
 		return b
 	}
 	b = h.Moves.Append(b)
-	if below != [2]uint64{} {
+	if below != [2]uint64{} || h.Labelled {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, below[0]), below[1])
+	}
+	if h.Labelled {
+		b = binary.AppendUvarint(b, flagLabelled)
 	}
 	return b
 }
@@ -147,6 +156,13 @@ func (h *Head) decode(b []byte, metadata bool) error {
 		if r.More() {
 			h.High[0] -= min(r.Uint(), h.Last)
 			h.High[1] -= min(r.Uint(), h.Last)
+		}
+		if r.More() {
+			flags := r.Uint()
+			if flags > flagLabelled {
+				return turn.Errorf(turn.Newer, "session has the unknown flags %d", flags)
+			}
+			h.Labelled = flags&flagLabelled != 0
 		}
 	}
 	return r.End("session")

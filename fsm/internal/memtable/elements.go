@@ -51,6 +51,18 @@ func (t *Table) setElement(inc uint64, name string, c change) {
 	t.Bytes += len(c.value) - len(old.value)
 }
 
+// DeleteOnce deletes an element of a head that t holds, whose name is given a value once in all the
+// life of the key. If t gave it, nothing older knows the name: there is nothing to hide.
+func (t *Table) DeleteOnce(h *Head, name string) {
+	key := layout.ElementKey(h.Inc, name)
+	if old, known := t.elements.Get(key); known && !old.gone {
+		t.elements.Delete(key)
+		t.Bytes -= ElementCost + len(key) + len(old.value)
+		return
+	}
+	t.setElement(h.Inc, name, change{gone: true})
+}
+
 // Elements is one key's elements at one moment: memtables over the store. What it returns is the caller's to keep, but
 // not to write to.
 type Elements struct {

@@ -22,7 +22,21 @@ type Head struct {
 	// of a stream: entries with a lower name were removed: those below the floor, and as long as a memtable knows of
 	// them, others
 	Front string
+	// labels are those in Meta, if labelsKnown; only of owned heads.
+	labels      []turn.Label
+	labelsKnown bool
 }
+
+// Labels returns the session's labels. The head is an owned one.
+func (h *Head) Labels() []turn.Label {
+	if !h.labelsKnown {
+		h.labels, h.labelsKnown = turn.LabelsOf(h.Meta), true
+	}
+	return h.labels
+}
+
+// SetMeta replaces the metadata of an owned head.
+func (h *Head) SetMeta(meta map[string]string) { h.Meta, h.labels, h.labelsKnown = meta, nil, false }
 
 // Held reports whether the key exists as Redis sees it; h may be nil.
 func (h *Head) Held() bool { return h != nil && (h.Count() > 0 || h.Type == turn.TypeStream) }

@@ -29,7 +29,7 @@ func Answer(command string, v resp.Value) string {
 
 // told are the fields of answers that Sessions knows.
 var told = []string{"count", "duplicate", "expires_at", "first_seq", "last_seq", "messages", "metadata", "removed",
-	"seq"}
+	"seq", "sessions"}
 
 // named is an answer with fields, those of them that depend on nothing but the commands.
 func named(v resp.Value) string {
@@ -46,11 +46,23 @@ func named(v resp.Value) string {
 			words = append(words, name, fields(quoted(sorted(value.Elems, 2))...))
 		case name == "messages":
 			words = append(words, name, messages(value.Elems))
+		case name == "sessions":
+			words = append(words, name, array(listed(value.Elems)))
 		default:
 			words = append(words, name, say(value))
 		}
 	}
 	return fields(words...)
+}
+
+// listed are the keys of sessions, as Words takes them.
+func listed(sessions []resp.Value) (keys []string) {
+	for _, s := range sessions {
+		key, _ := s.Field("key")
+		_, number, _ := strings.Cut(string(key.Str), ":")
+		keys = append(keys, "@"+number)
+	}
+	return keys
 }
 
 func quoted(vs []resp.Value) (out []string) {

@@ -35,6 +35,9 @@ func Whole(kind string) [][]string {
 		"string": {{"GET"}},
 		"session": {{"TURN.READ", "@0"}, {"TURN.INFO", "@0"}, {"TURN.READ", "@1"}, {"TURN.INFO", "@1"},
 			{"TURN.READ", "@2"}, {"TURN.INFO", "@2"}},
+		"labelled": {{"TURN.INFO", "@0"}, {"TURN.INFO", "@1"}, {"TURN.INFO", "@2"},
+			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "a"},
+			{"TURN.LIST", "PREFIX", "@", "LABEL", "l", "b"}},
 		"edited": {{"TURN.READ", editedKey}, {"TURN.INFO", editedKey}},
 	}[kind]
 }

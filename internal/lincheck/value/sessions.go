@@ -8,7 +8,8 @@ import (
 )
 
 // Sessions are three sessions that belong together, under the keys @0, @1 and @2: forks of one
-// another, with metadata and deadlines that are far away, erased together. It does not change.
+// another, with metadata and deadlines that are far away, listed by labels, erased together. It does not
+// change.
 type Sessions map[string]session
 
 type session struct {
@@ -16,6 +17,7 @@ type session struct {
 	last     int
 	meta     map[string]string
 	deadline bool
+	changed  int // rises from one change of a session to the next
 }
 
 // numbered is a message as reads show it.
@@ -31,13 +33,31 @@ func (s Sessions) String() string {
 		is := s[key]
 		fmt.Fprintf(&b, "%s %v %d %s %t;", key, shown(is.messages), is.last, pairs(is.meta), is.deadline)
 	}
+	// Of the others the order means nothing: what gives a session a label moves it to the front.
+	b.WriteString(array(s.latest(func(is session) bool { return strings.Contains(pairs(is.meta), `"label.`) })))
 	return b.String()
+}
+
+// latest are the keys of some sessions, the one that changed last first.
+func (s Sessions) latest(among func(session) bool) (keys []string) {
+	for key, is := range s {
+		if among(is) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int { return s[b].changed - s[a].changed })
+	return keys
 }
 
 // Do implements State.
 func (s Sessions) Do(command []string) (State, string) {
 	if command[0] == "TURN.ERASE" {
 		return Sessions{}, fields("removed", number(len(s)))
+	}
+	if command[0] == "TURN.LIST" { // PREFIX @ LABEL name value
+		label, value := "label."+command[4], command[5]
+		found := s.latest(func(is session) bool { v, has := is.meta[label]; return has && v == value })
+		return s, fields("sessions", array(found))
 	}
 	key, args := command[1], command[2:]
 	is, exists := s[key]
@@ -84,6 +104,9 @@ func shown(messages []numbered) string {
 
 func (s Sessions) with(key string, is session) Sessions {
 	next := maps.Clone(s)
+	for _, other := range s {
+		is.changed = max(is.changed, other.changed+1)
+	}
 	next[key] = is
 	return next
 }

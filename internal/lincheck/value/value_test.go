@@ -20,6 +20,9 @@ func TestLikeRedis(t *testing.T) {
 			TURN.APPEND @0 MSG b b → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.FORK @0 @1 AT 1 → {count 1 first_seq 1 last_seq 1}; TURN.FORK @0 @1 → !EXISTS; TURN.FORK @0 @2 AT 3 → !NOT_FOUND;
 			TURN.READ @1 → {count 1 last_seq 1 messages [[1 "a"]]}; TURN.INFO @1 → {count 1 expires_at false last_seq 1 metadata {"k" "v"}}; TURN.INFO @0 → {count 2 expires_at true last_seq 2 metadata {"k" "v"}};
 			TURN.EXPIRE @0 NEVER → 1; TURN.EXPIRE @0 NEVER → 0; TURN.META @1 UNSET k → {}; TURN.DELETE @1 → {removed 1}; TURN.INFO @1 → nil; TURN.ERASE PREFIX @ → {removed 1}; TURN.READ @0 → {count 0 last_seq 0 messages []}`,
+		"labelled": `TURN.META @0 SET label.l a → {}; TURN.APPEND @1 MSG a a → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.META @1 SET label.l a → {}; TURN.LIST PREFIX @ LABEL l a → {sessions [@1 @0]};
+			TURN.EXPIRE @0 PX 9 → 1; TURN.LIST PREFIX @ LABEL l a → {sessions [@0 @1]}; TURN.FORK @1 @2 → {count 1 first_seq 1 last_seq 1}; TURN.EXPIRE @0 PX 9 → 1; TURN.LIST PREFIX @ LABEL l a → {sessions [@0 @2 @1]};
+			TURN.META @2 SET label.l b → {}; TURN.LIST PREFIX @ LABEL l a → {sessions [@0 @1]}; TURN.META @0 UNSET label.l → {}; TURN.LIST PREFIX @ LABEL l a → {sessions [@1]}; TURN.DELETE @1 → {removed 1}; TURN.LIST PREFIX @ LABEL l a → {sessions []}`,
 		"edited": `TURN.APPEND @e MSG a x → {count 1 duplicate 0 first_seq 1 last_seq 1}; TURN.APPEND @e MSG b y → {count 2 duplicate 0 first_seq 2 last_seq 2}; TURN.EDIT @e SEQ 2 z → {count 2 seq 2};
 			TURN.EDIT @e ID a w → {count 2 seq 1}; TURN.EDIT @e SEQ 3 w → !NOT_FOUND; TURN.APPEND @e MSG a x → {count 2 duplicate 1 first_seq 1 last_seq 1}; TURN.APPEND @e MSG a w → !ID_REUSED;
 			TURN.REMOVE @e ID a → {count 1 removed 1}; TURN.REMOVE @e SEQ 1 → {count 1 removed 0}; TURN.APPEND @e MSG a x → {count 1 duplicate 1 first_seq 1 last_seq 1}; TURN.EDIT @e ID a q → !NOT_FOUND;
@@ -50,7 +53,10 @@ func TestAnswer(t *testing.T) {
 	}{
 		`["a" "2" "b" "1"]`: {"HGETALL",
 			resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("1"), text("a"), text("2")}}},
-		`["b" "a"]`:        {"LRANGE", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("a")}}},
+		`["b" "a"]`: {"LRANGE", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("b"), text("a")}}},
+		`{sessions [@2 @0]}`: {"TURN.LIST", resp.Value{Kind: resp.Array, Elems: []resp.Value{text("cursor"), text(""), text("sessions"),
+			{Kind: resp.Array, Elems: []resp.Value{{Kind: resp.Array, Elems: []resp.Value{text("key"), text("k:2"), text("count"), text("1")}},
+				{Kind: resp.Array, Elems: []resp.Value{text("key"), text("k:0")}}}}}}},
 		`nil`:              {"GET", resp.Value{Kind: resp.Null}},
 		`-3`:               {"INCRBY", resp.Value{Kind: resp.Integer, Int: -3}},
 		`!ERR no such key`: {"LSET", resp.Value{Kind: resp.SimpleError, Str: []byte("ERR no such key")}},

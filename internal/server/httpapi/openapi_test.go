@@ -153,7 +153,8 @@ var examples = map[string]map[string][]example{
 		"409": {{query: "expect=99"}},
 	},
 	"listSessions": {
-		"200": {{query: "prefix=&cursor=&limit=10&consistency=bounded&max_age_ms=1"}},
+		"200": {{query: "prefix=&cursor=&limit=10&consistency=bounded&max_age_ms=1"},
+			{query: "label=user=u1&label=kind=chat&limit=10"}},
 		"413": {{query: "prefix=" + strings.Repeat("k", 513)}},
 	},
 	"deleteSessions": {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/turnlog/turnlog/turn"
@@ -27,7 +28,7 @@ func parseParams(rawQuery string, names []string) (*params, error) {
 		if !slices.Contains(names, name) {
 			return nil, turn.Errorf(turn.Invalid, "query parameter %.64q: unknown; this path has %q", name, names)
 		}
-		if len(vs) > 1 {
+		if len(vs) > 1 && name != labelParam {
 			return nil, turn.Errorf(turn.Invalid, "%s: given twice", name)
 		}
 	}
@@ -107,6 +108,21 @@ func (p *params) consistency() (turn.Consistency, string) {
 
 func (p *params) encoding() encoding {
 	return encoding{base64: p.choice("encoding", "json", "base64") == "base64"}
+}
+
+// labelParam may be given several times.
+const labelParam = "label"
+
+// labels reads label=NAME=VALUE, as often as it is given.
+func (p *params) labels() (labels []turn.Label) {
+	for _, s := range p.values[labelParam] {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok {
+			p.fail("label: must be NAME=VALUE, is %.64q", s)
+		}
+		labels = append(labels, turn.Label{Name: name, Value: value})
+	}
+	return labels
 }
 
 // A cursor is any bytes inside turnlog, and a word outside.

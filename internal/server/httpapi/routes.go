@@ -11,7 +11,7 @@ func (s *Server) routes() []route {
 	read := []string{"last", "after", "before", "limit", "max_bytes", "max_tokens", "whole", "since", "until",
 		"encoding", "consistency",
 		"max_age_ms", "metadata"}
-	list := []string{"prefix", "cursor", "limit", "consistency", "max_age_ms"}
+	list := []string{"prefix", labelParam, "cursor", "limit", "consistency", "max_age_ms"}
 	metrics := aUser
 	if s.cfg.OpenMetrics {
 		metrics = anybody

@@ -101,6 +101,7 @@ func (s *Server) getSessions(c *call) (any, error) {
 	q := turn.Sessions{
 		Namespace: c.namespace,
 		Prefix:    c.text("prefix"),
+		Labels:    c.labels(),
 		Cursor:    c.cursor(),
 		Limit:     int(min(c.number("limit", 1, defaultPage), 1<<31-1)),
 	}

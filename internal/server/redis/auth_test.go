@@ -292,6 +292,16 @@ func TestListingsAreNarrowed(t *testing.T) {
 		!strings.Contains(got, `"b:2"`) {
 		t.Errorf("TURN.LIST: %s", got)
 	}
+	for _, k := range []string{"a:1", "c:1", "b:2"} {
+		root.do("TURN.META", k, "SET", "label.user", "u1")
+	}
+	if got := show(ann.do("TURN.LIST", "LABEL", "user", "u1")); strings.Contains(got, `"c:1"`) ||
+		strings.Index(got, `"b:2"`) < 0 || strings.Index(got, `"b:2"`) > strings.Index(got, `"a:1"`) {
+		t.Errorf("TURN.LIST LABEL: %s", got)
+	}
+	if got := show(ann.do("TURN.LIST", "LABEL", "user", "u1", "PREFIX", "c")); strings.Contains(got, `"c:1"`) {
+		t.Errorf("TURN.LIST LABEL of others' prefix: %s", got)
+	}
 	if got := ann.do("INFO", "keyspace").Text(); strings.Contains(got, "db0") {
 		t.Errorf("INFO: %s", got)
 	}

@@ -188,6 +188,17 @@ def test_sessions_and_erase(client, key):
         client.erase("")
 
 
+def test_sessions_by_label(client, key):
+    for name in ("a", "b", "c"):
+        client.session(f"{key}:{name}").append("x", metadata={"label.user": key, "label.first": str(name == "a")})
+    client.session(f"{key}:a").append("y")
+    assert [i.key for i in client.sessions(labels={"user": key})] == [f"{key}:{n}" for n in "acb"]
+    page = client.sessions_page(limit=2, labels={"user": key})
+    assert [i.key for i in page.sessions] == [f"{key}:a", f"{key}:c"]
+    assert [i.key for i in client.sessions_page(cursor=page.cursor, labels={"user": key}).sessions] == [f"{key}:b"]
+    assert [i.key for i in client.sessions(labels={"user": key, "first": "True"})] == [f"{key}:a"]
+
+
 def test_namespaces(cluster, client, key):
     with turnlog.Client(cluster.addresses, namespace="other") as other:
         client.session(key).append("here")

@@ -20,6 +20,12 @@ export interface SessionsPage {
   cursor: string;
 }
 
+/** What lists of sessions select by. */
+export interface Labels {
+  /** Labels, by their names, that sessions must carry. */
+  labels?: Record<string, string> | undefined;
+}
+
 /** The cluster as one node sees it, with the fields of `GET /v1/cluster`. */
 export interface Cluster {
   leader?: string | undefined;
@@ -73,10 +79,11 @@ export class Client {
   }
 
   /**
-   * Yields every session of the namespace whose key begins with prefix, in key order. Sessions that come
-   * or go meanwhile may be missed or seen.
+   * Yields every session of the namespace whose key begins with prefix, in key order. With labels, it
+   * yields those that carry all of them, the one that changed last first: their metadata has a key
+   * `label.NAME` for each. Sessions that come, go or change meanwhile may be missed or seen.
    */
-  async *sessions(prefix: Key = "", options: CallOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  async *sessions(prefix: Key = "", options: CallOptions & Labels = {}): AsyncGenerator<SessionInfo, void, undefined> {
     let cursor = "";
     do {
       const page = await this.sessionsPage(prefix, { ...options, cursor });
@@ -85,12 +92,16 @@ export class Client {
     } while (cursor !== "");
   }
 
-  /** Returns up to `limit` (1,000) sessions after a cursor. */
+  /**
+   * Returns up to `limit` (1,000) sessions after a cursor. By labels, a page is of one moment, and can be
+   * short, or empty, before the last one.
+   */
   async sessionsPage(
     prefix: Key = "",
-    options: CallOptions & { cursor?: string | undefined; limit?: number | undefined } = {},
+    options: CallOptions & Labels & { cursor?: string | undefined; limit?: number | undefined } = {},
   ): Promise<SessionsPage> {
     const r = new Request(verbs.list);
+    for (const [name, value] of Object.entries(options.labels ?? {})) r.add("LABEL", name, value);
     if (prefix.length > 0) r.add("PREFIX", encode("a prefix", prefix));
     if (options.cursor) r.add("CURSOR", options.cursor);
     const f = new Fields(await this.send(r.option("LIMIT", options.limit ?? 1000), options));

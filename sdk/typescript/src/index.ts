@@ -5,7 +5,7 @@
  * @packageDocumentation
  */
 export type { CallOptions } from "./call.js";
-export { Client, type Cluster, type SessionsPage } from "./client.js";
+export { Client, type Cluster, type Labels, type SessionsPage } from "./client.js";
 export type { Config } from "./config.js";
 export type { SessionInfo } from "./decode.js";
 export { TurnlogError, type ErrorKind, type Outcome } from "./errors.js";

@@ -180,6 +180,26 @@ test("a session is forked, described, given a deadline and deleted", async () =>
   assert.equal(await chat.expireAt(new Date("2100-01-01")), false);
 });
 
+test("sessions are listed by labels, the one that changed last first", async () => {
+  const c = cluster.client({ namespace: "typescript-labels" });
+  for (const k of ["a", "b", "c"]) {
+    await c.session(k).append({ data: k }, { metadata: { "label.user": "u1", "label.key": k } });
+  }
+  await c.session("b").append({ data: "more" });
+  const keys = async (labels: Record<string, string>): Promise<string[]> => {
+    const out = [];
+    for await (const s of c.sessions("", { labels })) out.push(s.key);
+    return out;
+  };
+  assert.deepEqual(await keys({ user: "u1" }), ["b", "c", "a"]);
+  assert.deepEqual(await keys({ user: "u1", key: "a" }), ["a"]);
+  const page = await c.sessionsPage("", { labels: { user: "u1" }, limit: 1 });
+  assert.deepEqual(
+    (await c.sessionsPage("", { labels: { user: "u1" }, cursor: page.cursor })).sessions.map((s) => s.key),
+    ["c", "a"],
+  );
+});
+
 test("sessions are listed and erased within their namespace", async () => {
   const here = cluster.client({ namespace: "typescript-list" });
   const there = cluster.client({ namespace: "typescript-other" });

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"iter"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -43,12 +45,13 @@ func toJSON(s turn.Session) sessionJSON {
 }
 
 func sessionsCommand(a *cli.App) *cobra.Command {
-	limit := 0
+	limit, labels := 0, []string(nil)
 	cmd := &cobra.Command{
 		Use:   "sessions [PREFIX]",
-		Short: "List sessions in key order",
+		Short: "List sessions in key order, or by labels, the one that changed last first",
 		Example: `  turnlog sessions
   turnlog sessions user/42/ --limit 100
+  turnlog sessions --label user=u1 --limit 20
   turnlog sessions --json | jq -r .key`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -56,22 +59,62 @@ func sessionsCommand(a *cli.App) *cobra.Command {
 			if len(args) > 0 {
 				prefix = args[0]
 			}
+			by, err := labelsOf(labels)
+			if err != nil {
+				return err
+			}
 			return a.WithClient(func(ctx context.Context, c *client.Client) error {
-				return listSessions(a, ctx, c, prefix, limit)
+				if len(by) == 0 {
+					return listSessions(a, c.Sessions(ctx, prefix), limit)
+				}
+				return listSessions(a, labelled(ctx, c, prefix, by), limit)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most N sessions (0: all)")
+	cmd.Flags().StringArrayVar(&labels, "label", nil,
+		"only sessions whose metadata has label.NAME with that value: NAME=VALUE; several must all hold")
 	return cmd
 }
 
+// labelsOf reads labels from the command line.
+func labelsOf(words []string) (labels []turn.Label, err error) {
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		if !ok {
+			return nil, cli.Usagef("--label must be NAME=VALUE, is %q", w)
+		}
+		labels = append(labels, turn.Label{Name: name, Value: value})
+	}
+	return labels, nil
+}
+
+// labelled yields the sessions that carry labels and whose keys begin with prefix.
+func labelled(ctx context.Context, c *client.Client, prefix string, by []turn.Label) iter.Seq2[turn.Session, error] {
+	return func(yield func(turn.Session, error) bool) {
+		for cursor, more := "", true; more; more = cursor != "" {
+			var page []turn.Session
+			var err error
+			if page, cursor, err = c.LabelledPage(ctx, prefix, cursor, 1000, by...); err != nil {
+				yield(turn.Session{}, err)
+				return
+			}
+			for _, s := range page {
+				if !yield(s, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // listSessions writes a table for each screenful, so that a long list begins at once.
-func listSessions(a *cli.App, ctx context.Context, c *client.Client, prefix string, limit int) error {
+func listSessions(a *cli.App, sessions iter.Seq2[turn.Session, error], limit int) error {
 	const screenful = 200
 	header := []string{"KEY", "MESSAGES", "BYTES", "LAST SEQ", "REVISION", "UPDATED"}
 	rows := [][]string{header}
 	n := 0
-	for s, err := range c.Sessions(ctx, prefix) {
+	for s, err := range sessions {
 		if err != nil {
 			return err
 		}

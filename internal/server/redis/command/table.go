@@ -323,7 +323,8 @@ func turnCommands() []Command {
 	ns := row("ns", -1, always, "[namespace]", "Change to a namespace of any name, or tell the current one.",
 		keySpec{}, nil)
 	ns.Conn, ns.Stateful, ns.Scope = true, true, ScopeEntered
-	list := row("list", -1, "readonly", "[PREFIX p] [CURSOR c] [LIMIT n]", "Sessions in key order.",
+	list := row("list", -1, "readonly", "[PREFIX p] [LABEL name value ...] [CURSOR c] [LIMIT n]",
+		"Sessions in key order; with labels, those whose metadata has the keys label.name, the one that changed last first.",
 		keySpec{}, turnList)
 	list.Scope = ScopeShown
 	erase := row("erase", -3, "write", "PREFIX p [ALL]",

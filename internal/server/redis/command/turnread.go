@@ -243,7 +243,7 @@ func writeSession(w *resp.Writer, s *turn.Session) {
 	writeMeta(w, s.Metadata)
 }
 
-// turnList is TURN.LIST [PREFIX p] [CURSOR c] [LIMIT n].
+// turnList is TURN.LIST [PREFIX p] [LABEL name value ...] [CURSOR c] [LIMIT n].
 func turnList(req *Request, args [][]byte) Action {
 	q := turn.Sessions{Namespace: req.Namespace, Limit: 100}
 	o := options{args: args[1:]}
@@ -251,6 +251,9 @@ func turnList(req *Request, args [][]byte) Action {
 		switch word := o.word(); word {
 		case "PREFIX":
 			q.Prefix = string(o.take("the prefix after PREFIX"))
+		case "LABEL":
+			name := string(o.take("the label after LABEL"))
+			q.Labels = append(q.Labels, turn.Label{Name: name, Value: string(o.take("the value after LABEL name"))})
 		case "CURSOR":
 			q.Cursor = string(o.take("the cursor after CURSOR"))
 		case "LIMIT":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -68,22 +68,30 @@ class Client(ClientBase):
         """Return an empty transaction, of a random id if none is given; this sends nothing."""
         return Transaction(self, id, self.config.timeout)
 
-    def sessions(self, prefix: Key = "") -> Iterator[SessionInfo]:
+    def sessions(
+        self, prefix: Key = "", *, labels: Mapping[str, str] | None = None
+    ) -> Iterator[SessionInfo]:
         """Yield the sessions whose keys begin with prefix, in the order of their keys.
 
-        Sessions that come or go meanwhile may be missed or seen.
+        With labels, yield those that carry all of them, the one that changed last first: their metadata
+        has a key ``label.NAME`` for each. Sessions that come, go or change meanwhile may be missed or seen.
         """
         cursor = ""
         while True:
-            page = self.sessions_page(prefix, cursor)
+            page = self.sessions_page(prefix, cursor, labels=labels)
             yield from page.sessions
             cursor = page.cursor
             if not cursor:
                 return
 
-    def sessions_page(self, prefix: Key = "", cursor: str = "", limit: int = 1000) -> SessionPage:
-        """Return up to limit sessions after cursor, and the cursor of the next page."""
-        return self.run(requests.list_sessions(prefix, cursor, limit), self.config.timeout)
+    def sessions_page(
+        self, prefix: Key = "", cursor: str = "", limit: int = 1000, *, labels: Mapping[str, str] | None = None
+    ) -> SessionPage:
+        """Return up to limit sessions after cursor, and the cursor of the next page.
+
+        By labels, a page is of one moment, and can be short, or empty, before the last one.
+        """
+        return self.run(requests.list_sessions(prefix, cursor, limit, labels), self.config.timeout)
 
     def erase(self, prefix: Key) -> int:
         """Delete every session whose key begins with prefix; return how many there were.

@@ -295,9 +295,13 @@ def _some(arguments: list[Argument], verb: str) -> list[Argument]:
     return arguments
 
 
-def list_sessions(prefix: Key, cursor: str, limit: int) -> Operation[SessionPage]:
-    """List sessions in the order of their keys."""
+def list_sessions(
+    prefix: Key, cursor: str, limit: int, labels: Mapping[str, str] | None
+) -> Operation[SessionPage]:
+    """List sessions in the order of their keys; by labels, the one that changed last first."""
     arguments: list[Argument] = []
+    for name, value in (labels or {}).items():
+        arguments += ["LABEL", name, value]
     if prefix:
         arguments += ["PREFIX", _bytes(prefix)]
     if cursor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -75,23 +75,31 @@ class AsyncClient(ClientBase):
         """Return an empty transaction, of a random id if none is given; this sends nothing."""
         return AsyncTransaction(self, id, self.config.timeout)
 
-    async def sessions(self, prefix: Key = "") -> AsyncIterator[SessionInfo]:
+    async def sessions(
+        self, prefix: Key = "", *, labels: Mapping[str, str] | None = None
+    ) -> AsyncIterator[SessionInfo]:
         """Yield the sessions whose keys begin with prefix, in the order of their keys.
 
-        Sessions that come or go meanwhile may be missed or seen.
+        With labels, yield those that carry all of them, the one that changed last first: their metadata
+        has a key ``label.NAME`` for each. Sessions that come, go or change meanwhile may be missed or seen.
         """
         cursor = ""
         while True:
-            page = await self.sessions_page(prefix, cursor)
+            page = await self.sessions_page(prefix, cursor, labels=labels)
             for found in page.sessions:
                 yield found
             cursor = page.cursor
             if not cursor:
                 return
 
-    async def sessions_page(self, prefix: Key = "", cursor: str = "", limit: int = 1000) -> SessionPage:
-        """Return up to limit sessions after cursor, and the cursor of the next page."""
-        return await self.run(requests.list_sessions(prefix, cursor, limit), self.config.timeout)
+    async def sessions_page(
+        self, prefix: Key = "", cursor: str = "", limit: int = 1000, *, labels: Mapping[str, str] | None = None
+    ) -> SessionPage:
+        """Return up to limit sessions after cursor, and the cursor of the next page.
+
+        By labels, a page is of one moment, and can be short, or empty, before the last one.
+        """
+        return await self.run(requests.list_sessions(prefix, cursor, limit, labels), self.config.timeout)
 
     async def erase(self, prefix: Key) -> int:
         """Delete every session whose key begins with prefix; return how many there were.
