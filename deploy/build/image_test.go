@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -21,22 +19,19 @@ import (
 // TestImage: the image has one file, an empty directory and no user of the machine; three containers of it are a
 // cluster, which its own health check sees, and which survives one of them.
 func TestImage(t *testing.T) {
-	dir := packages(t, "v1.0.0")
-	img, err := tarball.ImageFromPath(filepath.Join(dir, "turnlog-v1.0.0-linux-"+runtime.GOARCH+".image.tar"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := img.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	img, file := image(t)
 	if file.Architecture != runtime.GOARCH || file.Config.User != "65532:65532" {
 		t.Errorf("for %s, user %s", file.Architecture, file.Config.User)
 	}
 	net := newNetwork(t)
 	var nodes []*container
 	for i := range 3 {
-		nodes = append(nodes, startContainer(t, img, file.Config, net, i+1))
+		addr := fmt.Sprintf("10.99.0.%d", i+1)
+		nodes = append(nodes, startContainer(t, img, net, addr, []string{
+			fmt.Sprintf("TURNLOG_NODE_ID=n%d", i+1), "TURNLOG_INSECURE=true", "TURNLOG_RESP_ADVERTISE=" + addr + ":7379",
+			"TURNLOG_HTTP_ADVERTISE=" + addr + ":7380", "TURNLOG_RAFT_ADVERTISE=" + addr + ":7381",
+			"TURNLOG_INITIAL_CLUSTER=n1=10.99.0.1:7381,n2=10.99.0.2:7381,n3=10.99.0.3:7381",
+		}, ""))
 	}
 	check := strings.Join(file.Config.Healthcheck.Test[1:], " ")
 	for _, c := range nodes {
@@ -56,6 +51,17 @@ func TestImage(t *testing.T) {
 
 // TestImageIsClosed: a container without users and certificates does not listen, unless it is told to.
 func TestImageIsClosed(t *testing.T) {
+	img, file := image(t)
+	c := &container{t: t, root: unpack(t, img), env: file.Config.Env}
+	out, err := c.command(strings.Join(append(file.Config.Entrypoint, file.Config.Cmd...), " ")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "users-file") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// image builds the image, and reads it as a container engine would.
+func image(t *testing.T) (v1.Image, *v1.ConfigFile) {
+	t.Helper()
 	dir := packages(t, "v1.0.0")
 	img, err := tarball.ImageFromPath(filepath.Join(dir, "turnlog-v1.0.0-linux-"+runtime.GOARCH+".image.tar"), nil)
 	if err != nil {
@@ -65,11 +71,7 @@ func TestImageIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &container{t: t, root: unpack(t, img), env: file.Config.Env}
-	out, err := c.command(strings.Join(append(file.Config.Entrypoint, file.Config.Cmd...), " ")).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "users-file") {
-		t.Errorf("%v: %s", err, out)
-	}
+	return img, file
 }
 
 // unpack writes the image's files, and demands that there is one.
@@ -120,53 +122,4 @@ func writeFrom(file string, r io.Reader) error {
 		err = e
 	}
 	return err
-}
-
-// A container is a process of an image: in its own root, with its own user, network and process numbers.
-type container struct {
-	t     *testing.T
-	root  string
-	env   []string
-	netns string // "" for the machine's network
-	cmd   *exec.Cmd
-}
-
-func startContainer(t *testing.T, img v1.Image, conf v1.Config, net *network, n int) *container {
-	t.Helper()
-	addr := fmt.Sprintf("10.99.0.%d", n)
-	c := &container{t: t, root: unpack(t, img), netns: net.host(addr)}
-	c.env = append(slices.Clone(conf.Env), fmt.Sprintf("TURNLOG_NODE_ID=n%d", n), "TURNLOG_INSECURE=true",
-		"TURNLOG_RESP_ADVERTISE="+addr+":7379", "TURNLOG_HTTP_ADVERTISE="+addr+":7380",
-		"TURNLOG_RAFT_ADVERTISE="+addr+":7381",
-		"TURNLOG_INITIAL_CLUSTER=n1=10.99.0.1:7381,n2=10.99.0.2:7381,n3=10.99.0.3:7381")
-	c.cmd = c.command(strings.Join(append(conf.Entrypoint, conf.Cmd...), " "))
-	c.cmd.Stdout, c.cmd.Stderr = t.Output(), t.Output()
-	if err := c.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.kill)
-	return c
-}
-
-func (c *container) kill() {
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait()
-}
-
-// command returns a command line within the container.
-func (c *container) command(line string) *exec.Cmd {
-	args := []string{"chroot", "--userspec=65532:65532", c.root}
-	if c.netns != "" {
-		args = append([]string{"nsenter", "--net=" + c.netns}, args...)
-	}
-	args = append(args, strings.Fields(line)...)
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Env = append(slices.Clone(c.env), "PATH="+os.Getenv("PATH"))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	return cmd
-}
-
-func (c *container) exec(line string) (string, error) {
-	out, err := c.command(line).CombinedOutput()
-	return string(out), err
 }
