@@ -80,5 +80,9 @@ func accessMutants() []mutation.Mutant {
 			About:    "whether a user may still follow a list is decided by the key that came later in the same memory",
 			Edits:    []mutation.Edit{{Old: "append([]byte(nil), args[i]...)", New: "args[i]"}},
 			Catchers: []mutation.Catcher{{Test: "TestPermissionOutlivesItsRequest", Runs: 1}}},
+		{Name: "port-open-to-all", About: "a node with users takes anybody for a node, as long as there is no credential",
+			Edits: []mutation.Edit{{In: "closedPort", Old: "!cfg.AsksClients() || cfg.NodeCredential()",
+				New: "!cfg.AsksClients() || cfg.NodeCredential() || cfg.UsersFile != \"\""}},
+			Catchers: []mutation.Catcher{{Test: "TestPortWithoutACredentialIsClosed", Runs: 1}}},
 	}
 }

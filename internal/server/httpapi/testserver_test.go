@@ -125,7 +125,9 @@ func failWith(f *atomic.Pointer[error], err error) {
 type testAdmin struct {
 	asked  []string
 	fault  error
-	broken error // ends a backup in its middle; nil: it comes to its end
+	broken error         // ends a backup in its middle; nil: it comes to its end
+	rest   io.Reader     // of a backup, if it is not short
+	closed chan struct{} // gets a token when a backup's stream is closed; nil: it is not asked
 }
 
 func (a *testAdmin) ask(words ...string) error {
@@ -143,11 +145,29 @@ func (a *testAdmin) Backup(context.Context) (uint64, int64, io.ReadCloser, error
 		return 0, 0, nil, err
 	}
 	var rest io.Reader = strings.NewReader("state")
-	if a.broken != nil {
+	size := int64(len("the state"))
+	switch {
+	case a.broken != nil:
 		rest = iotest.ErrReader(a.broken)
+	case a.rest != nil:
+		rest, size = a.rest, 1<<40
 	}
-	return 12, 9, io.NopCloser(io.MultiReader(strings.NewReader("the "), rest)), nil
+	return 12, size, backupOf{io.MultiReader(strings.NewReader("the "), rest), a.closed}, nil
 }
+
+// backupOf is a backup's stream.
+type backupOf struct {
+	io.Reader
+	closed chan struct{}
+}
+
+func (b backupOf) Close() error {
+	if b.closed != nil {
+		b.closed <- struct{}{}
+	}
+	return nil
+}
+
 func (a *testAdmin) AddNode(_ context.Context, id, addr string) error {
 	return a.ask("add", id, addr)
 }
