@@ -62,7 +62,7 @@ func transactionMutants() []mutation.Mutant {
 		{Name: "append-without-its-metadata",
 			About: "an append with metadata leaves the metadata as it was",
 			Edits: []mutation.Edit{{Old: "\tif changesMeta {\n\t\ts.replaceMeta(key, h, meta, size)\n",
-				New: "\tif changesMeta {\n\t\t_ = meta\n"}},
+				New: "\tif changesMeta {\n\t\t_, _ = meta, size\n"}},
 			Catchers: []mutation.Catcher{{Test: "TestAppendWithMetadata", Runs: 1},
 				{Test: "TestAgainstModel", Runs: 1}}},
 		{Name: "append-makes-a-session",
