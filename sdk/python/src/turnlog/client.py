@@ -68,9 +68,7 @@ class Client(ClientBase):
         """Return an empty transaction, of a random id if none is given; this sends nothing."""
         return Transaction(self, id, self.config.timeout)
 
-    def sessions(
-        self, prefix: Key = "", *, labels: Mapping[str, str] | None = None
-    ) -> Iterator[SessionInfo]:
+    def sessions(self, prefix: Key = "", *, labels: Mapping[str, str] | None = None) -> Iterator[SessionInfo]:
         """Yield the sessions whose keys begin with prefix, in the order of their keys.
 
         With labels, yield those that carry all of them, the one that changed last first: their metadata

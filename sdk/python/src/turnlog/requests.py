@@ -296,7 +296,7 @@ def _some(arguments: list[Argument], verb: str) -> list[Argument]:
 
 
 def list_sessions(
-    prefix: Key, cursor: str, limit: int, labels: Mapping[str, str] | None
+    prefix: Key, cursor: str, limit: int, labels: Mapping[str, str] | None = None
 ) -> Operation[SessionPage]:
     """List sessions in the order of their keys; by labels, the one that changed last first."""
     arguments: list[Argument] = []
