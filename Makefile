@@ -13,6 +13,10 @@ BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOLANGCI    = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
+# How many tests of a package run beside each other, of those that may: they wait for elections, disks
+# and processes most of the time. Go's default is the number of cores.
+PARALLEL = -parallel 4
+
 # Packages whose tests are worth running under the race detector.
 RACE = ./client ./fsm/... ./internal/... ./raftstore ./wal
 
@@ -28,13 +32,13 @@ run: build ## build, and run a cluster of three nodes on this machine
 	@bin/turnlog dev
 
 test: test-deps ## run the standard test suite (under five minutes on two cores)
-	$(GO) test ./...
+	$(GO) test $(PARALLEL) ./...
 
 check: lint build ## what to run before a commit: lint, build, and the short tests of the packages that the branch changes (minutes); BASE=main
 	@BASE="$(BASE)" GO="$(GO)" test/scripts/check.sh
 
 race: test-deps ## run the tests of the concurrent packages under the race detector
-	$(GO) test -race -short $(RACE)
+	$(GO) test $(PARALLEL) -race -short $(RACE)
 
 lint: ## check formatting, vet, staticcheck, words, and the table "Where is" of ARCHITECTURE.md
 	@unformatted="$$(gofmt -l .)"; test -z "$$unformatted" || { echo "not formatted:"; echo "$$unformatted"; exit 1; }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -13,24 +14,9 @@ import (
 	"github.com/turnlog/turnlog/cluster-test/workload"
 )
 
-// TestShort is a real cluster with real faults, for as long as a test may take.
-func TestShort(t *testing.T) {
-	s, _ := scenario("smoke")
-	s.Time, s.Rate, s.MinRate = 10*time.Second, 600, 20
-	s.Workloads = []string{"append", "cas", "turns", "tail", "mixed", "namespaces", "stale"}
-	passes(t, s, "go run ./cluster-test --scenario smoke --time 10s --workload "+strings.Join(s.Workloads, ","))
-}
-
-// TestDamageAtRandom is the scenario rot, for as long as a test may take.
-func TestDamageAtRandom(t *testing.T) {
-	s, _ := scenario("rot")
-	s.Time = 25 * time.Second
-	passes(t, s, "go run ./cluster-test --scenario rot --time 25s")
-}
-
-// passes runs a scenario, which the command repeats.
-func passes(t *testing.T, s Scenario, command string) {
-	t.Helper()
+// TestClusters is real clusters with real faults, for as long as a test may take. They wait most of the
+// time, so they run beside each other.
+func TestClusters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
 	}
@@ -38,6 +24,25 @@ func passes(t *testing.T, s Scenario, command string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("smoke", func(t *testing.T) {
+		t.Parallel()
+		s, _ := scenario("smoke")
+		s.Time, s.Rate, s.MinRate = 10*time.Second, 600, 20
+		s.Workloads = []string{"append", "cas", "turns", "tail", "mixed", "namespaces", "stale"}
+		passes(t, s, binary, "--time 10s --workload "+strings.Join(s.Workloads, ","))
+	})
+	t.Run("rot", func(t *testing.T) { // make rot is its long form
+		t.Parallel()
+		s, _ := scenario("rot")
+		s.Time = 20 * time.Second
+		passes(t, s, binary, "--time 20s")
+	})
+}
+
+// passes runs a scenario, which the command with these arguments repeats.
+func passes(t *testing.T, s Scenario, binary, arguments string) {
+	t.Helper()
+	command := fmt.Sprintf("go run ./cluster-test --scenario %s %s", s.Name, arguments)
 	seed := uint64(time.Now().UnixNano() % 1e9)
 	t.Logf("%s --seed %d", command, seed)
 	r, dir, err := execute(t.Context(), s,

@@ -29,6 +29,7 @@ func (c shell) bench(duration time.Duration, args ...string) string {
 
 // The benchmark runs every workload on a node through all APIs, without errors.
 func TestBench(t *testing.T) {
+	t.Parallel()
 	n := startNode(t, t.TempDir())
 	list := "redis://" + n.addr + "/3"
 	for _, targets := range [][]string{
@@ -69,6 +70,7 @@ func TestBench(t *testing.T) {
 
 // Every trial runs, in small, and says something of each of its goals.
 func TestBenchTrials(t *testing.T) {
+	t.Parallel()
 	page := filepath.Join(t.TempDir(), "page.md")
 	var r struct {
 		Findings []struct {
@@ -107,6 +109,7 @@ func TestBenchTrials(t *testing.T) {
 
 // A node's profile is by component.
 func TestBenchProfile(t *testing.T) {
+	t.Parallel()
 	l := freePorts(t, 1)[0]
 	n := startNode(t, t.TempDir(), "--pprof-addr", l)
 	out := n.bench(20*time.Millisecond, "append", "--clients", "8", "--pprof-addrs", l)

@@ -51,6 +51,7 @@ func TestLinkerDropsMethods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links the binary once more")
 	}
+	t.Parallel()
 	link := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-dumpdep",
 		"-o", filepath.Join(t.TempDir(), "turnlog"), ".")
 	out, err := link.CombinedOutput()

@@ -92,6 +92,7 @@ func (s *secured) start(resp, http, raft string, more ...string) *process {
 // A node with users and TLS listens on every interface, and lets in whom the users
 // file names, through every API.
 func TestProtectedNode(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t)
 	ports := freePorts(t, 3)
 	_, respPort, _ := strings.Cut(ports[0], ":")
@@ -160,6 +161,7 @@ func (s *secured) get(url, user, secret string) int {
 // Three nodes that show each other certificates are a cluster; one with those of
 // another authority does not get in.
 func TestProtectedCluster(t *testing.T) {
+	t.Parallel()
 	s := newSecured(t)
 	raft, resp, web := freePorts(t, 4), freePorts(t, 4), freePorts(t, 4)
 	cluster := fmt.Sprintf("n1=%s,n2=%s,n3=%s", raft[0], raft[1], raft[2])
@@ -253,7 +255,9 @@ func TestCertCommand(t *testing.T) {
 func TestServeRefusesToBeOpen(t *testing.T) {
 	c := shell{t, ""}
 	c.fails(cli.ExitUsage, "set users-file, tls-cert and tls-key", "serve", "--resp-addr", "0.0.0.0:1")
-	c.fails(cli.ExitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"), "--data-dir",
+	c.fails(cli.ExitFailed, "turnlog user add", "serve", "--users-file", filepath.Join(t.TempDir(), "none"),
+		"--data-dir",
 		t.TempDir())
-	c.fails(cli.ExitFailed, "certificate", "serve", "--tls-cert", "none", "--tls-key", "none", "--data-dir", t.TempDir())
+	c.fails(cli.ExitFailed, "certificate", "serve", "--tls-cert", "none", "--tls-key", "none",
+		"--data-dir", t.TempDir())
 }

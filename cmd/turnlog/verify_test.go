@@ -117,6 +117,7 @@ func TestVerifyTurnlog(t *testing.T) {
 
 // TestVerifyEveryAPI: a running node keeps the contract through each of its APIs.
 func TestVerifyEveryAPI(t *testing.T) {
+	t.Parallel()
 	n := startNode(t, t.TempDir())
 	for _, target := range []string{"turnlog://" + n.addr, "http://" + n.http, "redis://" + n.addr} {
 		o := verifyJSON(t, n.run("verify", target, "--json", "--turns", "8", "--gate",
@@ -131,6 +132,7 @@ func TestVerifyEveryAPI(t *testing.T) {
 
 // TestVerifyVerdicts: what is required decides the exit status.
 func TestVerifyVerdicts(t *testing.T) {
+	t.Parallel()
 	c := shell{t, "127.0.0.1:1"}
 	junit := filepath.Join(t.TempDir(), "contract.xml")
 	c.ok("verify", "memory:", "--gate", "sequential,conflict", "--require", "conflict", "--seed", "7")
