@@ -8,8 +8,8 @@ package turn
 
 import "time"
 
-// DefaultNamespace is the keyspace that a caller is in unless it says otherwise.
-// Redis's SELECT n is the namespace named n.
+// DefaultNamespace is the namespace of callers that name none. Redis's SELECT n selects the namespace
+// that is named n.
 const DefaultNamespace = "0"
 
 // Key names a session: a key within a namespace.
@@ -36,8 +36,8 @@ type Message struct {
 	Data []byte
 }
 
-// Session describes a key at one moment: a session, or a value of another type,
-// of which the fields on messages tell nothing unless they say so.
+// Session describes a key at one moment: a session, or a value of another type. For such a value,
+// fields about messages mean nothing, unless their comments say otherwise.
 type Session struct {
 	Key  Key
 	Type Type
@@ -51,7 +51,7 @@ type Session struct {
 	Created     int64  // cluster time, Unix milliseconds
 	Updated     int64  // cluster time of the last change, Unix milliseconds
 	ExpiresAt   int64  // cluster time at which it expires; 0: never
-	Slide       int64  // milliseconds by which each append renews Deadline; 0: it does not
+	Slide       int64  // milliseconds by which each append renews ExpiresAt; 0: it does not
 	Metadata    map[string]string
 	// LastEntry is the highest id ever given in a stream.
 	LastEntry EntryID

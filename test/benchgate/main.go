@@ -20,13 +20,15 @@ type suite struct {
 	benchmarks string
 }
 
-// hotPath is what an append or a read goes through: parsing, encoding, the log, the state machine.
+// hotPath is what an append or a read goes through: parsing, encoding, the log, the state machine,
+// a node, and a whole call of the client.
 var hotPath = []suite{
 	{[]string{"internal/resp", "resp"}, "^Benchmark(Request|Reply)$"},
 	{[]string{"internal/codec", "codec"}, "^Benchmark(Entry|Op)$"},
 	{[]string{"wal"}, "^Benchmark(Append|Get)$"},
 	{[]string{"fsm"}, "^Benchmark(Apply|ReadLast20|Flush)$"},
 	{[]string{"raftstore"}, "^Benchmark(Append|Read)$"},
+	{[]string{"."}, "^BenchmarkCalls$"},
 }
 
 type options struct {
