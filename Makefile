@@ -70,7 +70,7 @@ release: ## build what is released of VERSION into dist: binaries, SBOMs, man pa
 release-check: ## build a release twice, and see that both have the same bytes; TARGETS=linux/arm64,darwin/arm64 for other platforms
 	@GO="$(GO)" test/scripts/release-check.sh $(TARGETS)
 
-packages-os: ## install, run, upgrade and remove the Debian package on machines with systemd, and run the container image (a minute, as root on Linux)
+packages-os: ## try the Debian package on machines with systemd, the container image, and docs/operations/first-cluster.md (a minute, as root on Linux)
 	test/scripts/install-os-tools.sh
 	TURNLOG_REQUIRE_GROFF=1 $(GO) test -count 1 -run '^TestManPages$$' ./cmd/turnlog
 	$(GO) -C deploy/build vet .

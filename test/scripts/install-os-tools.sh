@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the tests of packages need, as root on Debian: systemd, which they start in namespaces, and the
-# tools that make these; groff, which reads man pages.
+# tools that make these; groff, which reads man pages; what docs/operations/first-cluster.md uses.
 set -euo pipefail
 missing=
-for tool in systemctl:systemd systemd-analyze:systemd ip:iproute2 unshare:util-linux nsenter:util-linux groff:groff; do
+for tool in systemctl:systemd systemd-analyze:systemd ip:iproute2 unshare:util-linux nsenter:util-linux groff:groff \
+	curl:curl promtool:prometheus; do
 	command -v "${tool%%:*}" >/dev/null || missing="$missing ${tool##*:}"
 done
 if [[ -z $missing ]]; then
