@@ -83,7 +83,10 @@ export class Client {
    * yields those that carry all of them, the one that changed last first: their metadata has a key
    * `label.NAME` for each. Sessions that come, go or change meanwhile may be missed or seen.
    */
-  async *sessions(prefix: Key = "", options: CallOptions & Labels = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  async *sessions(
+    prefix: Key = "",
+    options: CallOptions & Labels = {},
+  ): AsyncGenerator<SessionInfo, void, undefined> {
     let cursor = "";
     do {
       const page = await this.sessionsPage(prefix, { ...options, cursor });
