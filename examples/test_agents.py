@@ -20,6 +20,7 @@ from cluster import Cluster  # noqa: E402
 
 AGENTS = {
     "langgraph": [sys.executable, HERE / "python" / "langgraph_agent.py"],
+    "openai-agents-python": [sys.executable, HERE / "python" / "openai_agents.py"],
     "openai-agents": ["node", HERE / "typescript" / "openai-agents.mjs"],
     "ai-sdk": ["node", HERE / "typescript" / "ai-sdk.mjs"],
 }
