@@ -39,12 +39,13 @@ func checkRestored(ops []history.Operation, began int64, has map[string]history.
 			}
 		case op.Call.Func != history.Append:
 		case op.Return < began && op.Result.Last > r.Last:
-			problem(op, "the append of seqs %d to %d was acknowledged before the backup began, and the session ends at %d",
+			problem(op, "the append of seqs %d to %d was acknowledged before the backup began, and the session ends "+
+				"at %d",
 				op.Result.First, op.Result.Last, r.Last)
 		case op.Result.Revision == 0 || op.Result.Duplicate: // tells nothing of when it took place
 		case op.Result.Revision <= newest[ns] != (op.Result.Last <= r.Last):
-			problem(op, "the append of seqs %d to %d made revision %d, the backup goes up to revision %d, and has the session "+
-				"up to %d", op.Result.First, op.Result.Last, op.Result.Revision, newest[ns], r.Last)
+			problem(op, "the append of seqs %d to %d made revision %d, the backup goes up to revision %d, and has "+
+				"the session up to %d", op.Result.First, op.Result.Last, op.Result.Revision, newest[ns], r.Last)
 		}
 	}
 	return problems

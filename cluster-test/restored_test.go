@@ -17,7 +17,8 @@ func TestRestoredIsJudged(t *testing.T) {
 		{ID: 3, Session: "0/a", Return: 40, Call: history.Call{Func: history.Append, Values: []string{"a3"}},
 			Result: history.Result{First: 3, Last: 3, Revision: 7}},
 		{ID: 4, Session: "0/a", Call: history.Call{Func: history.Read, Final: true},
-			Result: history.Result{Last: 3, Messages: []history.Message{message(1, "a1"), message(2, "a2"), message(3, "a3")}}},
+			Result: history.Result{Last: 3, Messages: []history.Message{message(1, "a1"), message(2, "a2"),
+				message(3, "a3")}}},
 		{ID: 5, Session: "0/b", Call: history.Call{Func: history.Read, Final: true},
 			Result: history.Result{Last: 1, Messages: []history.Message{message(1, "b1")}}},
 	}

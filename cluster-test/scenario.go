@@ -142,7 +142,8 @@ func scenarios() []Scenario {
 			Workloads: []string{"append", "cas", "tail", "ttl-long", "stale"}, Clocks: true,
 			Nemesis: []string{"clock-offset", "clock-jump", "two-clocks", "clock-drift", "transfer"},
 			Must:    []string{"leader changes", "expired"}},
-		{Name: "drill", About: "backups are taken amid faults, all nodes are lost, and a new cluster begins with one of them",
+		{Name: "drill", About: "backups are taken amid faults, all nodes are lost, and a new cluster begins with one " +
+			"of them",
 			Workloads: []string{"append", "cas", "turns", "namespaces"}, Flags: smallLog, Parallel: backUp,
 			After: restoreBackup, Time: 40 * time.Second, Must: []string{"leader changes"},
 			Nemesis: []string{"kill-leader", "kill-follower", "pause-leader", "partition-leader", "lost-replies",

@@ -69,7 +69,8 @@ func (l Label) check() error {
 		}
 	}
 	if len(l.Value) > MaxLabelValue {
-		return Errorf(TooLarge, "label %s has a value of %d bytes, the limit is %d", l.Name, len(l.Value), MaxLabelValue)
+		return Errorf(TooLarge, "label %s has a value of %d bytes, the limit is %d", l.Name, len(l.Value),
+			MaxLabelValue)
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ func special() []*Workload {
 			APIs:  []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"session"}},
 		{Name: "edits", About: "messages that are edited and removed, by seq and by id, while appends are repeated",
 			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"edited"}},
-		{Name: "labels", About: "sessions that get labels, change, are forked and deleted, and are listed by their labels",
+		{Name: "labels", About: "sessions that get labels, change, are forked and deleted, and are listed by their " +
+			"labels",
 			APIs: []string{VALUES}, Sessions: 3, Calls: 50, Unknowns: 3, Next: command, Values: []string{"labelled"}},
 		{Name: "tx", About: "MULTI and EXEC over four keys that must agree, half of them under WATCH",
 			APIs: []string{TX}, Sessions: 2, Calls: 200, Next: transaction},

@@ -58,8 +58,8 @@ func (l *log) checkSelected(op *history.Operation) {
 		first = end - want
 	}
 	if got := uint64(len(r.Messages)); got != want || r.More != (want < all) {
-		l.violation("selection", fmt.Sprintf("a read shows %d messages, and says that there are more: %v; of the %d that "+
-			"it asks for, it is to show %d, from seq %d on", got, r.More, all, want, first), op)
+		l.violation("selection", fmt.Sprintf("a read shows %d messages, and says that there are more: %v; of the %d "+
+			"that it asks for, it is to show %d, from seq %d on", got, r.More, all, want, first), op)
 		return
 	}
 	l.checkContiguous(op, first)

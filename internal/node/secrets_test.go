@@ -25,7 +25,8 @@ func TestPortWithoutACredentialIsClosed(t *testing.T) {
 		"users, and certificates of nodes": {func(c *config.Config) {
 			c.UsersFile, c.NodeTLS.Cert = "users.yaml", "cert"
 		}, ""},
-		"no address": {func(c *config.Config) { c.Listen.Raft, c.ClusterSecret.File = "", "secret" }, "without an address"},
+		"no address": {func(c *config.Config) { c.Listen.Raft, c.ClusterSecret.File = "", "secret" },
+			"without an address"},
 	} {
 		cfg := config.Default()
 		c.set(&cfg)

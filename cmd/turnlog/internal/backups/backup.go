@@ -5,9 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,12 +101,6 @@ func (t *taking) run(target string) error {
 	})
 }
 
-// isFolder reports whether a target is a folder of backups.
-func isFolder(target string) bool {
-	info, err := os.Stat(target)
-	return strings.HasSuffix(target, string(filepath.Separator)) || err == nil && info.IsDir()
-}
-
 func (t *taking) intoFolder(ctx context.Context, c *client.Client, dir string) (done taken, err error) {
 	folder, err := backup.OpenFolder(dir)
 	if err != nil {
@@ -181,12 +172,6 @@ func (t *taking) report(d *taken) error {
 		fmt.Fprintf(to, "removed: %s\n", path)
 	}
 	return nil
-}
-
-// summary is a line about a backup.
-func summary(d *backup.Description, s *backup.Summary, size int64) string {
-	return fmt.Sprintf("cluster %s at log entry %d, %s: %d sessions with %d messages, %d other values, %d bytes",
-		s.ClusterID, s.Index, d.Created.Format(time.RFC3339), s.Sessions, s.Messages, s.Values, size)
 }
 
 type countingWriter struct {
