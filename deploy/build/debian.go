@@ -64,6 +64,7 @@ func (r release) contents(binary, pages string) files.Contents {
 		file(r.source("../LICENSE"), "/usr/share/doc/turnlog/copyright", 0o644),
 		file(filepath.Join(pages, "changelog.gz"), "/usr/share/doc/turnlog/changelog.gz", 0o644),
 		file(r.source("prometheus/turnlog.rules.yml"), "/usr/share/turnlog/prometheus/turnlog.rules.yml", 0o644),
+		file(r.source("grafana/turnlog.json"), "/usr/share/turnlog/grafana/turnlog.json", 0o644),
 		file(r.source("prometheus/prometheus.yml"), "/usr/share/turnlog/prometheus/prometheus.yml", 0o644),
 	}
 	for _, unit := range []string{"turnlog.service", "turnlog-backup.service", "turnlog-backup.timer"} {
