@@ -5,6 +5,7 @@ import re
 import pytest
 
 import turnlog
+from cluster import Cluster
 from proxy import Proxy
 
 
@@ -91,3 +92,24 @@ def test_an_error_that_the_client_does_not_know(proxy, key):
         with pytest.raises(turnlog.TurnlogError) as raised:
             client.session(key).append("2", expect=99)
     assert "QUOTA_OF_TOMORROW" in str(raised.value) and raised.value.outcome == "not_applied"
+
+
+def test_what_a_cluster_at_a_lower_level_cannot_do(tmp_path):
+    """As while nodes are upgraded: the error names the level, and nothing was changed."""
+    held = Cluster(tmp_path, arguments=["--hold-level", "1"], size=1)
+    try:
+        held.start()
+        with turnlog.Client(held.addresses) as client:
+            session = client.session("s")
+            assert session.append("1").last_seq == 1
+            with turnlog.Client(held.addresses, retry_for=0) as impatient:
+                for call in (
+                    impatient.session("s").remove,
+                    lambda seq: impatient.transaction().append("s", "2").commit(),
+                ):
+                    with pytest.raises(turnlog.UnavailableError, match="level 2") as raised:
+                        call(seq=1)
+                    assert raised.value.outcome == "not_applied"
+            assert session.append("3").last_seq == 2
+    finally:
+        held.stop()
