@@ -20,6 +20,20 @@ func lasts(slack time.Duration, first int, pause time.Duration, each int) time.D
 	return time.Hour
 }
 
+// What the other side needed is not the client's, and what it took counts for so long as the rate has it.
+func TestDeadlineOfAnAnswer(t *testing.T) {
+	began := time.Now()
+	d := BeginAt(began, time.Second, 1<<20)
+	d.Excuse(time.Hour)
+	if by := d.Next(began.Add(time.Hour), 0); by != began.Add(time.Hour+time.Second) {
+		t.Errorf("after an excused hour there are %v left", by.Sub(began.Add(time.Hour)))
+	}
+	now := began.Add(time.Hour + 800*time.Millisecond)
+	if by := d.Next(now, 1<<19); by != now.Add(700*time.Millisecond) {
+		t.Errorf("for 512 KiB, 200 ms became %v", by.Sub(now))
+	}
+}
+
 func TestDeadline(t *testing.T) {
 	const slack = 20 * time.Second
 	for name, c := range map[string]struct {

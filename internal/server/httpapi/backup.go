@@ -4,8 +4,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
+	"time"
 
+	"github.com/turnlog/turnlog/internal/minrate"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -42,15 +45,25 @@ func (s *Server) getBackup(c *call) (any, error) {
 	return written{}, nil
 }
 
-// copyOut sends a stream, until it ends, the client goes away or the server stops.
+// copyOut sends a stream, until it ends, the client goes away or takes it too slowly, its user loses the right, or
+// the server stops.
 func (c *call) copyOut(stream io.Reader) error {
 	buf := make([]byte, backupBuffer)
+	deadline := minrate.BeginAt(time.Now(), c.server.cfg.Stall, minrate.BackupBytesPerSecond)
 	for {
+		began := time.Now()
 		n, err := stream.Read(buf)
+		deadline.Excuse(time.Since(began))
+		if lost := c.stillAdmin(); lost != nil {
+			return lost
+		}
 		if n > 0 {
-			c.out.send(buf[:n])
+			c.out.sendBy(buf[:n], deadline.Next(time.Now(), n))
 		}
 		switch {
+		case errors.Is(c.out.err, os.ErrDeadlineExceeded):
+			return turn.Errorf(turn.Unavailable, "the client took less than %d KiB a second for %v after %d bytes",
+				minrate.BackupBytesPerSecond>>10, c.server.cfg.Stall, c.out.sent)
 		case c.out.err != nil:
 			return c.out.err
 		case errors.Is(err, io.EOF):

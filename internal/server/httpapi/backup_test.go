@@ -1,10 +1,16 @@
 package httpapi
 
 import (
+	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/turnlog/turnlog/turn"
@@ -98,5 +104,95 @@ func TestBackupIsGivenBack(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatalf("after %s the backup is not given back", what)
 		}
+	}
+}
+
+// A user who loses the right to administer gets no more of a backup.
+func TestBackupEndsWithTheRight(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	usersFile(t, path, "ann: right: admin, namespaces: ['*']")
+	users := openUsers(t, path)
+	out, in := io.Pipe()
+	d := startServer(t, func(c *Config) { c.Users = users })
+	d.admin.rest = out
+	t.Cleanup(func() { out.Close() })
+	go in.Write(make([]byte, backupBuffer)) // ends when it is read, and is more than is buffered on the way
+	c := d.connect(fmt.Sprintf("GET /v1/cluster/backup HTTP/1.1\r\nHost: localhost\r\n%s\r\n\r\n", bearer("ann")))
+	res, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if _, err := io.ReadFull(res.Body, make([]byte, len("the ")+backupBuffer)); err != nil {
+		t.Fatal(err)
+	}
+	usersFile(t, path, "ann: right: write, namespaces: ['*']")
+	if err := users.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = in.Write(make([]byte, backupBuffer)) // an error when the backup ended
+		_ = in.CloseWithError(errors.New("it goes on"))
+	}()
+	if b, _ := io.ReadAll(res.Body); len(b) > 0 {
+		t.Errorf("a user without the right is sent %d bytes", len(b))
+	}
+}
+
+// pacedStream is a backup of so many pieces, each of which takes its node a while.
+type pacedStream struct {
+	left int
+	each time.Duration
+}
+
+func (p *pacedStream) Read(b []byte) (int, error) {
+	if p.left--; p.left < 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(p.each)
+	return len(b), nil
+}
+
+// pacedWriter is a client that takes each piece in a while.
+type pacedWriter struct {
+	http.ResponseWriter
+	each     time.Duration
+	deadline time.Time
+}
+
+func (w *pacedWriter) SetWriteDeadline(by time.Time) error { w.deadline = by; return nil }
+
+func (w *pacedWriter) Write(b []byte) (int, error) {
+	if left := time.Until(w.deadline); left < w.each {
+		time.Sleep(left)
+		return 0, os.ErrDeadlineExceeded
+	}
+	time.Sleep(w.each)
+	return len(b), nil
+}
+
+// A client that takes a little of a backup now and then is cut off, since it keeps others from taking one; a
+// client whose node is slow is not.
+func TestTricklingReaderOfABackup(t *testing.T) {
+	const mebibytes = 1 << 20 / backupBuffer
+	for what, c := range map[string]struct {
+		node, client time.Duration
+		whole        bool
+	}{
+		"a slow node":   {time.Hour, time.Second / mebibytes, true},
+		"the rate":      {0, time.Second / mebibytes, true},
+		"half the rate": {0, 2 * time.Second / mebibytes, false},
+		"a trickle":     {0, 19 * time.Second, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &pacedWriter{each: c.client}
+			call := &call{server: &Server{cfg: Config{Stall: 20 * time.Second}}, ctx: t.Context(),
+				out: &output{w: w, rc: http.NewResponseController(w), stall: 20 * time.Second}}
+			began := time.Now()
+			err := call.copyOut(&pacedStream{100 * mebibytes, c.node})
+			if c.whole != (err == nil) || err != nil && !strings.Contains(err.Error(), "less than 1024 KiB a second") ||
+				err != nil && time.Since(began) > time.Minute {
+				t.Errorf("%s: after %v: %v", what, time.Since(began), err)
+			}
+		})
 	}
 }

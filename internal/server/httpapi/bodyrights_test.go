@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
+
+	"github.com/turnlog/turnlog/internal/auth"
 )
 
 // A namespace that is taken away while the body of a write arrives is not written to.
@@ -15,23 +17,52 @@ func TestNamespaceLostDuringTheBody(t *testing.T) {
 	usersFile(t, path, "ann: right: write, namespaces: ['0']")
 	users := openUsers(t, path)
 	d := startServer(t, func(c *Config) { c.Users = users })
-	body := `{"messages":[{"data":1}]}`
-	c := d.connect(fmt.Sprintf("POST /v1/sessions/a/messages HTTP/1.1\r\nHost: localhost\r\n%s\r\n"+
+	res := d.changedMeanwhile("/v1/sessions/a/messages", `{"messages":[{"data":1}]}`, users, func() {
+		usersFile(t, path, "ann: right: write, namespaces: [elsewhere]")
+	})
+	if res.StatusCode != http.StatusForbidden || d.node.applied.Load() != 0 {
+		t.Fatalf("%v; %d operations applied", res, d.node.applied.Load())
+	}
+}
+
+// An administrator who loses the right while the body arrives changes nothing.
+func TestAdminLostDuringTheBody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "users.yaml")
+	for endpoint, body := range map[string]string{
+		"nodes": `{"id":"n4","raft_addr":"127.0.0.1:1"}`, "checksum": "{}", "transfer": "{}", "snapshot": "{}",
+	} {
+		for _, less := range []string{"ann: right: write, namespaces: ['*']", "bob: right: admin, namespaces: ['*']"} {
+			usersFile(t, path, "ann: right: admin, namespaces: ['*']")
+			users := openUsers(t, path)
+			d := startServer(t, func(c *Config) { c.Users = users })
+			res := d.changedMeanwhile("/v1/cluster/"+endpoint, body, users, func() { usersFile(t, path, less) })
+			if res.StatusCode != http.StatusForbidden && res.StatusCode != http.StatusUnauthorized || len(d.admin.asked) > 0 {
+				t.Errorf("%s, then %s: %v; the node was asked for %q", endpoint, less, res.Status, d.admin.asked)
+			}
+		}
+	}
+}
+
+// changedMeanwhile has ann send a request, and the users change between its head and its body.
+func (d *testServer) changedMeanwhile(path, body string, users *auth.Users, change func()) *http.Response {
+	d.t.Helper()
+	c := d.connect(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n"+
 		"Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
-		bearer("ann"), len(body)))
+		path, bearer("ann"), len(body)))
 	in := bufio.NewReader(c)
 	if res, err := http.ReadResponse(in, nil); err != nil || res.StatusCode != http.StatusContinue {
-		t.Fatalf("the head is not admitted: %v, %v", res, err)
+		d.t.Fatalf("the head is not admitted: %v, %v", res, err)
 	}
-	usersFile(t, path, "ann: right: write, namespaces: [elsewhere]")
+	change()
 	if err := users.Reload(); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, body); err != nil {
-		t.Fatal(err)
+		d.t.Fatal(err)
 	}
 	res, err := http.ReadResponse(in, nil)
-	if err != nil || res.StatusCode != http.StatusForbidden || d.node.applied.Load() != 0 {
-		t.Fatalf("%v, %v; %d operations applied", res, err, d.node.applied.Load())
+	if err != nil {
+		d.t.Fatal(err)
 	}
+	return res
 }

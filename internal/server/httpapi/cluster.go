@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -26,17 +27,35 @@ func (c *call) admin() (Admin, error) {
 	return nil, turn.Errorf(turn.Forbidden, "this node is not administered over HTTP")
 }
 
+// stillAdmin is an error if the user has lost the right to administer since the request was admitted.
+func (c *call) stillAdmin() error {
+	u, err := c.user()
+	if err != nil || u == nil || u.May(auth.Admin) {
+		return err
+	}
+	return turn.Errorf(turn.Forbidden, "user %s has the right %s now; this requires %s", u.Name, u.Right, auth.Admin)
+}
+
+// administer decodes the body of a request to the Admin. The user may have lost the right while the body
+// arrived.
+func administer[T any](c *call, decode func([]byte) (T, error)) (a Admin, body T, err error) {
+	if a, err = c.admin(); err != nil {
+		return nil, body, err
+	}
+	if body, err = decodeBody(c, decode); err != nil {
+		return nil, body, err
+	}
+	return a, body, c.stillAdmin()
+}
+
 type checksumReply struct {
 	Index uint64 `json:"index"`
 	Hash  string `json:"hash"`
 }
 
 func (s *Server) postChecksum(c *call) (any, error) {
-	a, err := c.admin()
+	a, _, err := administer(c, decodeNothing)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := decodeBody(c, decodeNothing); err != nil {
 		return nil, err
 	}
 	index, hash, err := a.Checksum(c.ctx)
@@ -46,33 +65,23 @@ func (s *Server) postChecksum(c *call) (any, error) {
 type emptyReply struct{}
 
 func (s *Server) postTransfer(c *call) (any, error) {
-	a, err := c.admin()
+	a, _, err := administer(c, decodeNothing)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := decodeBody(c, decodeNothing); err != nil {
 		return nil, err
 	}
 	return emptyReply{}, c.unsure(a.HandOver(c.ctx))
 }
 
 func (s *Server) postSnapshot(c *call) (any, error) {
-	a, err := c.admin()
+	a, _, err := administer(c, decodeNothing)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := decodeBody(c, decodeNothing); err != nil {
 		return nil, err
 	}
 	return emptyReply{}, c.unsure(a.Snapshot(c.ctx))
 }
 
 func (s *Server) postNode(c *call) (any, error) {
-	a, err := c.admin()
-	if err != nil {
-		return nil, err
-	}
-	n, err := decodeBody(c, decodeNode)
+	a, n, err := administer(c, decodeNode)
 	if err != nil {
 		return nil, err
 	}

@@ -45,14 +45,17 @@ func (o *output) flush() {
 	o.buf = o.buf[:0]
 }
 
-func (o *output) send(b []byte) {
+func (o *output) send(b []byte) { o.sendBy(b, time.Now().Add(o.stall)) }
+
+// sendBy is send for a client that has until then to take what is written.
+func (o *output) sendBy(b []byte, deadline time.Time) {
 	if o.err != nil {
 		return
 	}
 	if o.sent == 0 && o.code != 0 {
 		o.w.WriteHeader(o.code)
 	}
-	o.extend()
+	_ = o.rc.SetWriteDeadline(deadline)
 	n, err := o.w.Write(b)
 	o.sent += int64(n)
 	o.err = err
