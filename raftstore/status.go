@@ -129,8 +129,7 @@ const statusTime = 500 * time.Millisecond
 // its state, and waits half a second at most.
 func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
 	c := turn.Cluster{ID: n.state.ClusterID(), Level: n.state.Level()}
-	c.Leader, _ = n.lead.leader()
-	_, c.Term, _ = n.raft.state()
+	before := n.leadership()
 	if why := n.space.Refusal(); why != nil {
 		c.ReadOnly = why.Message
 	}
@@ -146,8 +145,27 @@ func (n *Node) Cluster(ctx context.Context) (turn.Cluster, error) {
 		wg.Go(func() { c.Nodes[i] = n.describe(ctx, s) })
 	}
 	wg.Wait()
+	c.Leader, c.Term, c.Serving = n.leadership().since(before, c.Serving)
 	slices.SortFunc(c.Nodes, func(a, b turn.Node) int { return strings.Compare(a.ID, b.ID) })
 	return c, nil
+}
+
+// leadership is who leads, as a node knows it.
+type leadership struct {
+	leader string
+	term   uint64
+}
+
+func (n *Node) leadership() (l leadership) {
+	l.leader, _ = n.lead.leader()
+	_, l.term, _ = n.raft.state()
+	return l
+}
+
+// since returns what is known now. That a leader was confirmed says nothing of this one, if it was another one
+// when the confirmation was asked for.
+func (l leadership) since(before leadership, confirmed bool) (leader string, term uint64, serving bool) {
+	return l.leader, l.term, confirmed && l == before
 }
 
 func (n *Node) describe(ctx context.Context, s membership.Server) turn.Node {

@@ -52,3 +52,16 @@ func TestClusterTellsWhetherItServes(t *testing.T) {
 		return err == nil && voters == 3 && reachable == 1 && !cl.Serving
 	})
 }
+
+// A confirmation that was asked for under one leader is none of the next.
+func TestConfirmationIsOfOneLeader(t *testing.T) {
+	was := leadership{"n1", 3}
+	for now, want := range map[leadership]bool{was: true, {"n2", 4}: false, {"n1", 5}: false, {"", 3}: false} {
+		if leader, term, serving := now.since(was, true); leader != now.leader || term != now.term || serving != want {
+			t.Errorf("%+v after %+v: %s, %d, %v", now, was, leader, term, serving)
+		}
+		if _, _, serving := now.since(was, false); serving {
+			t.Errorf("%+v serves unconfirmed", now)
+		}
+	}
+}

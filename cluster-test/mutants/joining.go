@@ -75,7 +75,7 @@ func joiningMutants() []mutation.Mutant {
 				New: "n.endTerm(lt)"}},
 			Catchers: []mutation.Catcher{{Test: "TestEndOfATermIsAwaited", Runs: 1}}},
 		{Name: "term-untold", About: "the cluster's status does not say which term it is",
-			Edits:    []mutation.Edit{{In: "(*Node).Cluster", Old: "_, c.Term, _ = n.raft.state()", New: ""}},
+			Edits:    []mutation.Edit{{In: "(*Node).leadership", Old: "_, l.term, _ = n.raft.state()", New: ""}},
 			Catchers: []mutation.Catcher{{Test: "TestThreeNodes", Runs: 1}}},
 		{Name: "below-let-in", About: "a node that does not know the cluster's level joins",
 			Edits:    []mutation.Edit{{Old: "if known >= level {", New: "if known >= level || true {"}},

@@ -32,7 +32,11 @@ func bestView(a *cli.App) (turn.Cluster, error) {
 		return turn.Cluster{}, cli.Usagef("--addr names no node")
 	}
 	views := askAll(a, addrs)
-	if best := slices.MaxFunc(views, compareViews); best.cluster.Serving {
+	if err := oneCluster(views); err != nil {
+		return turn.Cluster{}, err
+	}
+	best := slices.MaxFunc(views, compareViews)
+	if best.cluster.Serving {
 		return best.cluster, nil
 	}
 	var others []string
@@ -43,16 +47,46 @@ func bestView(a *cli.App) (turn.Cluster, error) {
 			}
 		}
 	}
-	best := slices.MaxFunc(append(views, askAll(a, others)...), compareViews)
+	best = bestOf(best, askAll(a, others))
 	return best.cluster, best.err
 }
 
-// compareViews orders views by how much they tell.
+// oneCluster is an error if nodes are of several clusters: no view would be one of all.
+func oneCluster(views []view) error {
+	var first view
+	for _, v := range views {
+		switch {
+		case v.err != nil || v.cluster.ID == "": // an empty node is of none
+		case first.cluster.ID == "":
+			first = v
+		case v.cluster.ID != first.cluster.ID:
+			return cli.Usagef("--addr names nodes of several clusters: %s is of %s, %s of %s", first.addr, first.cluster.ID,
+				v.addr, v.cluster.ID)
+		}
+	}
+	return nil
+}
+
+// bestOf returns the view that tells most, of those that are of the same cluster as one: the address of a member
+// may be that of another cluster's node meanwhile.
+func bestOf(best view, others []view) view {
+	for _, v := range others {
+		if (v.err != nil || v.cluster.ID == best.cluster.ID || best.cluster.ID == "") && compareViews(v, best) > 0 {
+			best = v
+		}
+	}
+	return best
+}
+
+// compareViews orders views by how much they tell: a node that answers that the password is wrong tells more than
+// one that does not answer.
 func compareViews(x, y view) int {
 	rank := func(v view) int {
 		switch {
-		case v.err != nil:
+		case turn.Is(v.err, turn.Unauthorized), turn.Is(v.err, turn.Forbidden):
 			return -1
+		case v.err != nil:
+			return -2
 		case v.cluster.Serving:
 			return 1 << 20
 		}
