@@ -2,7 +2,9 @@ package fsm
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/codec"
@@ -129,5 +131,21 @@ func TestHashOfAReplacedStateIsNotAwaited(t *testing.T) {
 	}
 	if index, _ := r.m.StateHash(); index == r.index || r.m.HashAwaited(r.index) {
 		t.Errorf("a hash as of entry %d is awaited", r.index)
+	}
+}
+
+// What a dump announces costs no memory: only what has come does.
+func TestAnnouncedChunkCostsNoMemory(t *testing.T) {
+	r := newRig(t)
+	r.apply(1, appendOf(sessionA, "id", "hello"))
+	dump := r.dump()[:8]
+	dump = binary.LittleEndian.AppendUint32(dump, 1<<30)
+	dump = append(dump, make([]byte, 100)...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := InspectDump(bytes.NewReader(dump))
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; !turn.Is(err, turn.Corrupt) || took > 4<<20 {
+		t.Errorf("a dump of %d bytes takes %d bytes of memory: %v", len(dump), took, err)
 	}
 }

@@ -22,6 +22,7 @@ type DumpContent struct {
 	Sessions     uint64
 	Messages     uint64 // live ones
 	Values       uint64 // keys of other types than sessions
+	Streams      uint64 // those of them that are streams
 	Bytes        uint64 // of live payloads and elements
 	Tombstones   uint64 // of deleted sessions whose ids are remembered
 	Transactions uint64 // whose answers are remembered
@@ -110,6 +111,9 @@ func (i *inspector) head(k, v []byte) error {
 		c.Messages += h.Count()
 	} else {
 		c.Values++
+		if h.Type == turn.TypeStream {
+			c.Streams++
+		}
 	}
 	return nil
 }

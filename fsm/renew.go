@@ -1,8 +1,8 @@
 package fsm
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
-	"hash/fnv"
 	"io"
 
 	"github.com/turnlog/turnlog/fsm/internal/layout"
@@ -11,16 +11,14 @@ import (
 	"github.com/turnlog/turnlog/turn"
 )
 
-// jump is by how much a renewal raises incarnations and revisions: by 1 to 65,536 times 2^32, as the new
-// cluster's id, which is random, has it. No cluster gets as far as 2^32 between a backup and its loss, so that what it
-// gave out is not given out again; and of two clusters that begin with the same backup, each goes on with numbers
-// of its own, but for one pair in 65,536. Numbers stay below 2^53, up to which JSON is exact, for 32
-// renewals, one after the other.
+// jump is by how much a renewal raises incarnations and revisions: by 2^32, since no cluster gets as far
+// between a backup and its loss, so that what it gave out is not given out again; and by up to 2^48 more, as the
+// new cluster's id, which is random, has it. Two clusters that begin with the same backup give out the same number
+// only if the ranges of what they gave out meet: of two that made a million changes each, one pair in 134
+// million does. Numbers stay below 2^53, up to which JSON is exact, for 31 renewals, one after the other.
 func (n *Renewal) jump() uint64 {
-	h := fnv.New32a()
-	h.Write([]byte(n.ClusterID))
-	sum := h.Sum32()
-	return (1 + uint64(uint16(sum^sum>>16))) << 32
+	sum := sha256.Sum256([]byte(n.ClusterID))
+	return 1<<32 + binary.LittleEndian.Uint64(sum[:])>>16
 }
 
 // Renewal is whose state a renewed dump is.
@@ -38,39 +36,36 @@ type Renewal struct {
 //   - the revision of each namespace goes on above any that the old cluster can have reached; sessions
 //     keep theirs. A revision that a client saw of what is lost fails as a condition.
 //
-// Seqs, ids, times, revisions of sessions, deadlines, tombstones and all payloads stay as they are.
-func RenewDump(w io.Writer, r io.Reader, n Renewal) error {
+// Seqs, ids, times, revisions of sessions, deadlines, tombstones and all payloads stay as they are. RenewDump
+// returns what the dump held, which it verifies as InspectDump does.
+func RenewDump(w io.Writer, r io.Reader, n Renewal) (DumpContent, error) {
 	out, err := store.NewDumpWriter(w)
 	if err != nil {
-		return err
+		return DumpContent{}, err
 	}
 	re := renewer{Renewal: n, out: out}
 	if err := store.ReadDump(r, re.pair); err != nil {
-		return err
+		return DumpContent{}, err
 	}
-	if !re.described {
-		return turn.Errorf(turn.Corrupt, "state dump lacks the state description")
+	if !re.found.described {
+		return DumpContent{}, turn.Errorf(turn.Corrupt, "state dump lacks the state description")
 	}
 	if err := re.floorsBelow(""); err != nil {
-		return err
+		return DumpContent{}, err
 	}
-	return out.End()
+	return re.found.content, out.End()
 }
 
 // renewer copies the pairs of a dump, changing what RenewDump says.
 type renewer struct {
 	Renewal
-	out       *store.DumpWriter
-	order     pairOrder
-	described bool // the state description has come
-	floors    int  // how many of the floors of revisions are written
+	out    *store.DumpWriter
+	found  inspector
+	floors int // how many of the floors of revisions are written
 }
 
 func (n *renewer) pair(bucket, k, v []byte) (err error) {
-	if err := n.order.next(bucket, k); err != nil {
-		return err
-	}
-	if err := layout.CheckDumped(bucket, k, v); err != nil {
+	if err := n.found.pair(bucket, k, v); err != nil {
 		return err
 	}
 	switch string(bucket) {
@@ -110,7 +105,6 @@ func (n *renewer) meta(k, v []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.described = true
 	m.ClusterID, m.Members = n.ClusterID, n.Members
 	m.LastInc += n.jump()
 	return m.Encode(), nil

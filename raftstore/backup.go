@@ -16,29 +16,55 @@ import (
 // writes go on. There is one at a time: as long as the stream is open, the state file does not reuse the
 // space of what changes. The error is a *turn.Error.
 //
-// A stream that ends early says that damage was found: its last read fails.
+// A stream that ends early says why: damage was found, or the state file has grown so far that the node's writes
+// would soon wait for the end of the stream. Its last read fails.
 func (n *Node) Backup(ctx context.Context) (index uint64, size int64, stream io.ReadCloser, err error) {
 	if !n.backups.try() {
 		return 0, 0, nil, turn.Errorf(turn.Overloaded, "another backup of this node is being taken; wait for its end, "+
 			"or take one of another node")
 	}
-	d, err := n.currentDump(ctx)
+	err = roomToGrow(n.state.MapLeft(), 2*backupGrowth)
+	var d *fsm.Dump
+	if err == nil {
+		d, err = n.currentDump(ctx)
+	}
 	if err != nil {
 		n.backups.leave()
 		return 0, 0, nil, turn.AsError(err)
 	}
 	n.log.Info("a backup begins", "index", d.Index, "bytes", d.Size)
 	began, size, index := time.Now(), d.Size, d.Index // the stream closes d
-	return index, size, &backupStream{n.snaps.StreamAside(d), sync.OnceFunc(func() {
+	return index, size, &backupStream{n.snaps.StreamAside(d), n.state.MapLeft, sync.OnceFunc(func() {
 		n.backups.leave()
 		n.log.Info("a backup ended", "index", index, "duration", time.Since(began))
 	})}, nil
 }
 
+// backupGrowth is how much further the state file must be able to grow while a backup is read. At the end of what
+// is mapped of it, a flush waits for all readers, and writes wait for the flush.
+const backupGrowth = 2 << 30
+
+// roomToGrow is an error if the state file can grow by less than least.
+func roomToGrow(left, least int64) error {
+	if left >= least {
+		return nil
+	}
+	return unavailable("the state file of this node can grow by %d MiB while it is read, which is too little for a "+
+		"backup: restart the node, or delete sessions, and try again", left>>20)
+}
+
 // backupStream is a stream whose end others wait for.
 type backupStream struct {
 	io.ReadCloser
+	left  func() int64 // by which the state file can grow
 	ended func()
+}
+
+func (s *backupStream) Read(p []byte) (int, error) {
+	if err := roomToGrow(s.left(), backupGrowth); err != nil {
+		return 0, err
+	}
+	return s.ReadCloser.Read(p)
 }
 
 func (s *backupStream) Close() error {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -34,7 +35,7 @@ func backup(t testing.TB, r *running) []byte {
 }
 
 // whole is the check of a dump that is known to be whole.
-func whole() error { return nil }
+func whole(fsm.DumpContent) error { return nil }
 
 // restored makes a directory of a dump, and runs its node, the first of a new cluster.
 func restored(t testing.TB, c *cluster, id string, dump io.Reader) (*running, Origin) {
@@ -210,16 +211,22 @@ func TestUnfinishedRestoreDoesNotStart(t *testing.T) {
 	c := newCluster(t, 1)
 	put(t, c.leader(), "s", "x")
 	dump := backup(t, c.nodes["n1"])
+	id := c.nodes["n1"].state.ClusterID()
 	c.kill("n1")
 	refused := errors.New("the end of the backup is not what it should be")
 	for what, restore := range map[string]func(NewCluster) (Origin, error){
 		"cut": func(n NewCluster) (Origin, error) { return Restore(n, bytes.NewReader(dump[:len(dump)-1]), whole) },
 		"refused": func(n NewCluster) (Origin, error) {
-			return Restore(n, bytes.NewReader(dump), func() error { return refused })
+			return Restore(n, bytes.NewReader(dump), func(held fsm.DumpContent) error {
+				if held.Sessions != 1 || held.Messages != 1 || held.Index == 0 || held.ClusterID != id {
+					t.Errorf("the dump held %+v", held)
+				}
+				return refused
+			})
 		},
 		"crash": func(n NewCluster) (Origin, error) {
 			defer func() { _ = recover() }()
-			n.sealed = func() { panic("crash") }
+			n.sealed = func() error { panic("crash") }
 			return Restore(n, bytes.NewReader(dump), whole)
 		},
 	} {
@@ -241,5 +248,23 @@ func TestUnfinishedRestoreDoesNotStart(t *testing.T) {
 		if _, err := Restore(into, bytes.NewReader(dump), whole); err != nil {
 			t.Errorf("%s: a restore into the emptied directory: %v", what, err)
 		}
+	}
+}
+
+// A backup ends before the state file has grown to where writes would wait for it.
+func TestBackupEndsBeforeWritesWaitForIt(t *testing.T) {
+	left := int64(backupGrowth)
+	s := &backupStream{io.NopCloser(strings.NewReader("the state")), func() int64 { return left }, func() {}}
+	if n, err := s.Read(make([]byte, 3)); n != 3 || err != nil {
+		t.Errorf("with room: %d, %v", n, err)
+	}
+	left--
+	if n, err := s.Read(make([]byte, 3)); n != 0 || !turn.Is(err, turn.Unavailable) {
+		t.Errorf("without room: %d, %v", n, err)
+	}
+	c := newCluster(t, 1)
+	before := c.leader().state.MapLeft()
+	if before < 60<<30 || before > 64<<30 {
+		t.Errorf("a new state file can grow by %d bytes", before)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/descriptors"
 	"github.com/turnlog/turnlog/internal/identity"
 	"github.com/turnlog/turnlog/internal/raftlog"
@@ -118,7 +119,8 @@ func (s *Survivor) look() error {
 func (s *Survivor) Close() error { return s.openNode.storage.close() }
 
 // Recover makes a new cluster, as Restore does, of all that the node has. From then on the old
-// directory is left: its node does not start any more.
+// directory is left: its node does not start any more. It is marked last, when all that is to be written is: what
+// fails before can be repeated as it was, what fails later with a directory that is left already.
 func (s *Survivor) Recover(ctx context.Context, c NewCluster) (Origin, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	flushed := make(chan error, 1)
@@ -139,7 +141,15 @@ func (s *Survivor) Recover(ctx context.Context, c NewCluster) (Origin, error) {
 	defer dump.Close()
 	c.Engine = cmp.Or(c.Engine, s.openNode.cfg.Log.Engine)
 	c.Origin = Origin{By: "recover", At: time.Now().UTC(), Of: s.Dir, ClusterID: s.ClusterID, Lost: s.Lost}
-	return Restore(c, dump, func() error { return s.leave(c.DataDir) })
+	left := false
+	origin, err := Restore(c, dump, func(fsm.DumpContent) error {
+		left = true
+		return s.leave(c.DataDir)
+	})
+	if err != nil && left {
+		err = fmt.Errorf("%w with --again, since %s is marked as recovered already; its data are whole", err, s.Dir)
+	}
+	return origin, err
 }
 
 // leave marks the old directory.

@@ -2,6 +2,7 @@ package raftstore
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -141,5 +142,79 @@ func TestNoRecoveryOf(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, leftName)); err == nil {
 		t.Error("a directory that was not recovered counts as left")
+	}
+}
+
+// A recovery that fails can be repeated wherever it failed: before the old directory is marked as if nothing
+// had been, after that with what the mark asks for. What it wrote so far starts at no time.
+func TestFailedRecoveryIsRepeated(t *testing.T) {
+	c := newCluster(t, 1)
+	put(t, c.leader(), "s", "x")
+	c.level()
+	c.stop("n1")
+	dir := filepath.Join(c.dir, "n1")
+	into := func(name string) NewCluster {
+		return NewCluster{DataDir: filepath.Join(c.dir, name), NodeID: "n1", Addr: c.addrs["n1"], Logger: testLogger()}
+	}
+	recovers := func(n NewCluster) (err error) {
+		s := survey(t, dir)
+		defer s.Close()
+		_, err = s.Recover(t.Context(), n)
+		return err
+	}
+	marked := func() bool {
+		_, err := os.Stat(filepath.Join(dir, leftName))
+		return err == nil
+	}
+	early := into("early")
+	if err := os.MkdirAll(filepath.Join(early.DataDir, originName), 0o700); err != nil { // in the way
+		t.Fatal(err)
+	}
+	if err := recovers(early); err == nil || marked() {
+		t.Errorf("into a directory that is not empty: %v; marked: %v", err, marked())
+	}
+	late := into("late")
+	late.sealed = func() error { return errors.New("the disk is gone") }
+	err := recovers(late)
+	if err == nil || !marked() || !strings.Contains(err.Error(), "--again") {
+		t.Errorf("at its end: %v; marked: %v", err, marked())
+	}
+	for _, unfinished := range []string{"late", "n1"} {
+		cfg := c.config("n1", func(cfg *Config) {
+			cfg.DataDir, cfg.InitialCluster = filepath.Join(c.dir, unfinished), nil
+		})
+		if n, err := Open(cfg); err == nil {
+			_ = n.Close()
+			t.Errorf("a node starts with %s", unfinished)
+		}
+	}
+	if err := recovers(into("new-n1")); err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(t, c.startNew("n1"), "s", turn.Linearizable); len(got) != 1 {
+		t.Errorf("the session has %q", got)
+	}
+}
+
+// Whatever fails while the new directory is written, the old one is not marked before.
+func TestOldDirectoryIsMarkedLast(t *testing.T) {
+	c := newCluster(t, 1)
+	put(t, c.leader(), "s", "x")
+	c.level()
+	c.stop("n1")
+	s := survey(t, filepath.Join(c.dir, "n1"))
+	defer s.Close()
+	n := NewCluster{DataDir: filepath.Join(c.dir, "new"), NodeID: "n1", Addr: c.addrs["n1"], Logger: testLogger()}
+	n.seeded = func() error {
+		if _, err := os.Stat(filepath.Join(c.dir, "n1", leftName)); err == nil {
+			t.Error("the old directory is marked before the new one is written")
+		}
+		if _, err := os.Stat(filepath.Join(n.DataDir, originName)); err != nil {
+			t.Errorf("the new one is not written: %v", err)
+		}
+		return errors.New("the disk is gone")
+	}
+	if _, err := s.Recover(t.Context(), n); err == nil || strings.Contains(err.Error(), "--again") {
+		t.Errorf("a recovery that failed says %v", err)
 	}
 }

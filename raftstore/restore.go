@@ -36,7 +36,8 @@ type NewCluster struct {
 	Origin  Origin // what is kept of where the state came from
 	Logger  *slog.Logger
 
-	sealed func() // for tests: called before the directory counts as finished
+	// For tests: called when all is on disk, and before the directory counts as finished.
+	seeded, sealed func() error
 }
 
 // Restore makes a data directory for the first node of a new cluster, with the state of a dump. The
@@ -44,9 +45,9 @@ type NewCluster struct {
 // have nothing to do with it, and what clients knew of that cluster's future does not hold in this one
 // (see fsm.RenewDump).
 //
-// check is called when the dump was read whole, and says whether it was what it should be. After an error
-// or a crash the directory is unfinished: no node starts with it.
-func Restore(c NewCluster, dump io.Reader, check func() error) (Origin, error) {
+// check is called when all is on disk, with what the dump held, and says whether it was what it should be. After
+// an error or a crash the directory is unfinished: no node starts with it.
+func Restore(c NewCluster, dump io.Reader, check func(fsm.DumpContent) error) (Origin, error) {
 	if err := claimDir(c.DataDir); err != nil {
 		return Origin{}, err
 	}
@@ -54,12 +55,17 @@ func Restore(c NewCluster, dump io.Reader, check func() error) (Origin, error) {
 	if err != nil {
 		return Origin{}, err
 	}
-	err = n.aside(func() error { return errors.Join(n.seed(&c, dump, check), n.storage.close()) })
-	if err == nil && c.sealed != nil {
-		c.sealed()
-	}
-	if err == nil {
-		err = finishDir(c.DataDir)
+	var held fsm.DumpContent
+	err = n.aside(func() (err error) {
+		held, err = n.seed(&c, dump)
+		return errors.Join(err, n.storage.close())
+	})
+	for _, step := range []func() error{
+		c.seeded, func() error { return check(held) }, c.sealed, func() error { return finishDir(c.DataDir) },
+	} {
+		if err == nil && step != nil {
+			err = step()
+		}
 	}
 	if err != nil {
 		return Origin{}, fmt.Errorf("%w; the directory %s is unfinished, and no node starts with it: empty it, and "+
@@ -98,47 +104,47 @@ func (n *Node) aside(work func() error) error {
 	return err
 }
 
-// seed makes the files of a node that has the state of a dump, and an empty log behind it.
-func (n *Node) seed(c *NewCluster, dump io.Reader, check func() error) error {
+// seed makes the files of a node that has the state of a dump, and an empty log behind it. It returns what the
+// dump held.
+func (n *Node) seed(c *NewCluster, dump io.Reader) (held fsm.DumpContent, err error) {
 	if err := n.openFiles(); err != nil {
-		return err
+		return held, err
 	}
 	id := identity.RandomID()
 	self := codec.Member{ID: n.id, Incarnation: n.ident.Get().Incarnation}
-	if err := n.takeDump(dump, fsm.Renewal{ClusterID: id, Members: []codec.Member{self}}); err != nil {
-		return err
-	}
-	if err := check(); err != nil {
-		return err
+	if held, err = n.takeDump(dump, fsm.Renewal{ClusterID: id, Members: []codec.Member{self}}); err != nil {
+		return held, err
 	}
 	index, term := n.state.Durable()
 	if index == 0 {
-		return errors.New("raftstore: the dump is of a state to which no entry was applied")
+		return held, errors.New("raftstore: the dump is of a state to which no entry was applied")
 	}
 	n.stable.SetTerm(term)
 	if err := n.beginAfter(index, term); err != nil {
-		return err
+		return held, err
 	}
 	if err := n.ident.LearnCluster(id); err != nil {
-		return err
+		return held, err
 	}
 	o := &c.Origin
 	o.Index, o.Term, o.NewClusterID = index, term, id
-	return o.write(n.cfg.DataDir)
+	return held, o.write(n.cfg.DataDir)
 }
 
-// takeDump replaces the state by a renewed dump.
-func (n *Node) takeDump(dump io.Reader, renewal fsm.Renewal) error {
+// takeDump replaces the state by a renewed dump, and returns what that held.
+func (n *Node) takeDump(dump io.Reader, renewal fsm.Renewal) (held fsm.DumpContent, err error) {
 	r, w := io.Pipe()
 	renewed := make(chan error, 1)
 	go func() { // ends when the dump does, or it is not read on
-		err := fsm.RenewDump(w, dump, renewal)
+		var err error
+		held, err = fsm.RenewDump(w, dump, renewal)
 		_ = w.CloseWithError(cmp.Or(err, io.ErrUnexpectedEOF)) // of what comes behind its end
 		renewed <- err
 	}()
-	err := n.state.Restore(r)
-	_ = r.CloseWithError(cmp.Or(err, io.ErrClosedPipe))
-	return cmp.Or(unlessClosed(<-renewed), err)
+	restored := n.state.Restore(r)
+	_ = r.CloseWithError(cmp.Or(restored, io.ErrClosedPipe))
+	err = cmp.Or(unlessClosed(<-renewed), restored)
+	return held, err
 }
 
 // unlessClosed returns the error of a writer, unless it is only that its reader failed.

@@ -217,8 +217,40 @@ func TestBackupHoldsWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Finish(); !turn.Is(err, turn.Corrupt) {
+	if _, err := r.Finish(content); !turn.Is(err, turn.Corrupt) {
 		t.Errorf("something behind the state, when the state was read: %v", err)
+	}
+}
+
+// A backup whose description or summary says something else than its dump is found by what restores it, too:
+// its checksums are right.
+func TestForgedDescription(t *testing.T) {
+	dump, honest := state(t, 20)
+	for what, forge := range map[string]func(*Description, *fsm.DumpContent){
+		"cluster":  func(d *Description, c *fsm.DumpContent) { d.ClusterID = "another" },
+		"entry":    func(d *Description, c *fsm.DumpContent) { d.Index += 100 },
+		"bytes":    func(d *Description, c *fsm.DumpContent) { d.Bytes-- },
+		"sessions": func(d *Description, c *fsm.DumpContent) { c.Sessions++ },
+		"members":  func(d *Description, c *fsm.DumpContent) { c.Members = []string{"mallory"} },
+		"both":     func(d *Description, c *fsm.DumpContent) { d.Index, c.Index = 1000, 1000 },
+	} {
+		d := honest
+		content, err := fsm.InspectDump(bytes.NewReader(dump))
+		if err != nil {
+			t.Fatal(err)
+		}
+		forge(&d, &content)
+		r, err := NewReader(bytes.NewReader(forged(t, d, dump, content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held, err := fsm.RenewDump(io.Discard, r, fsm.Renewal{ClusterID: "new"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Finish(held); !turn.Is(err, turn.Corrupt) {
+			t.Errorf("a forged %s: %v", what, err)
+		}
 	}
 }
 
@@ -307,7 +339,8 @@ func TestFolder(t *testing.T) {
 		add("a", index)
 	}
 	add("b", 2)
-	got, want := listed(t, dir), []string{"damaged turnlog-mine.tlb", "a11", "a100", "b2"}
+	add("b", 11) // in the same second as that of the other cluster
+	got, want := listed(t, dir), []string{"damaged turnlog-mine.tlb", "a11", "a100", "b2", "b11"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the folder has %v, want %v", got, want)
 	}

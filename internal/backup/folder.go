@@ -2,6 +2,7 @@ package backup
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +22,11 @@ const (
 	lockName = ".turnlog-backup.lock"
 )
 
-// Name returns the name of a backup in a folder: by time, then log entry.
+// Name returns the name of a backup in a folder: by time, then log entry, then cluster, so that those of two clusters
+// have different names.
 func (d *Description) Name() string {
-	return fmt.Sprintf("%s%s-%d%s", prefix, d.Created.UTC().Format("20060102T150405Z"), d.Index, ext)
+	sum := sha256.Sum256([]byte(d.ClusterID)) // an id could be no part of a name
+	return fmt.Sprintf("%s%s-%d-%x%s", prefix, d.Created.UTC().Format("20060102T150405Z"), d.Index, sum[:6], ext)
 }
 
 // Entry is a backup in a folder.
@@ -71,9 +74,12 @@ func escapeGlob(dir string) string {
 // Close unlocks the folder.
 func (f *Folder) Close() error { return f.lock.Close() }
 
-// Add has write fill a new backup, and returns its path.
+// Add has write fill a new backup, and returns its path. One that is there is never replaced.
 func (f *Folder) Add(d Description, write func(io.Writer) error) (string, error) {
 	path := filepath.Join(f.dir, d.Name())
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, cmp.Or(err, fmt.Errorf("%s is there already", path))
+	}
 	return path, WriteFile(path, write)
 }
 

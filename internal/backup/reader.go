@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -112,8 +113,8 @@ func (b *Reader) end(text []byte) error {
 }
 
 // Finish reads to the end, where the dump must have ended already, and returns what the backup says of
-// itself there.
-func (b *Reader) Finish() (Summary, error) {
+// itself there. It is an error unless that, and the description, are what the dump held.
+func (b *Reader) Finish(held fsm.DumpContent) (Summary, error) {
 	n, err := io.Copy(io.Discard, b)
 	if err != nil {
 		return Summary{}, err
@@ -121,7 +122,18 @@ func (b *Reader) Finish() (Summary, error) {
 	if n > 0 {
 		return Summary{}, turn.Errorf(turn.Corrupt, "the backup is damaged: %d bytes follow the state's dump", n)
 	}
-	return *b.done, nil
+	s := *b.done
+	if err := b.Description.describes(&held, s.Bytes); err != nil {
+		return s, turn.Errorf(turn.Corrupt, "%v", err)
+	}
+	found := s
+	found.contains(&held)
+	if !reflect.DeepEqual(found, s) {
+		return s, turn.Errorf(turn.Corrupt, "the backup does not hold what it says: it says %d sessions with %d messages at "+
+			"log entry %d, and has %d with %d at entry %d", s.Sessions, s.Messages, s.Index, found.Sessions, found.Messages,
+			found.Index)
+	}
+	return s, nil
 }
 
 // Verify reads a whole backup: every checksum, and every pair and block of the dump. It returns what is in it.
@@ -130,21 +142,10 @@ func Verify(r io.Reader) (Description, Summary, error) {
 	if err != nil {
 		return Description{}, Summary{}, err
 	}
-	content, err := inspect(b)
+	held, err := inspect(b)
 	if err != nil {
 		return b.Description, Summary{}, err
 	}
-	s, err := b.Finish()
-	if err != nil {
-		return b.Description, s, err
-	}
-	if err := b.Description.describes(&content, s.Bytes); err != nil {
-		return b.Description, s, turn.Errorf(turn.Corrupt, "%v", err)
-	}
-	found := s
-	found.contains(&content)
-	if !reflect.DeepEqual(found, s) {
-		return b.Description, s, turn.Errorf(turn.Corrupt, "the backup does not hold what it says")
-	}
-	return b.Description, s, nil
+	s, err := b.Finish(held)
+	return b.Description, s, err
 }

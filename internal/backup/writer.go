@@ -115,7 +115,7 @@ func inspect(r io.Reader) (fsm.DumpContent, error) {
 // describes is an error unless a dump is what the description says.
 func (d *Description) describes(c *fsm.DumpContent, size int64) error {
 	if c.Index != d.Index || c.ClusterID != d.ClusterID || size != d.Bytes {
-		return fmt.Errorf("the dump is of cluster %s at log entry %d, %d bytes; announced were cluster %s, entry %d, "+
+		return fmt.Errorf("the dump is of cluster %.64q at log entry %d, %d bytes; announced were cluster %.64q, entry %d, "+
 			"%d bytes",
 			c.ClusterID, c.Index, size, d.ClusterID, d.Index, d.Bytes)
 	}

@@ -142,6 +142,15 @@ func (s *Store) RemoveFiles(unused []uint64) {
 	}
 }
 
+// MapLeft returns by how many bytes the bbolt file can grow before readers must end for it to be mapped again.
+func (s *Store) MapLeft() int64 {
+	info, err := s.dbFile.Stat()
+	if err != nil {
+		return 0 // it is not known
+	}
+	return mapSize - info.Size()
+}
+
 // OpenFiles returns how many block files are open.
 func (s *Store) OpenFiles() int { return s.files.OpenFiles() }
 

@@ -21,8 +21,8 @@ func failed(addr string, kind turn.Kind) view {
 
 // What tells most is shown: of errors, that the password is wrong.
 func TestBestView(t *testing.T) {
-	ascending := []view{failed("gone", turn.Unavailable), failed("refuses", turn.Unauthorized), seen("alone", "a", false, 1),
-		seen("two", "a", false, 2), seen("serves", "a", true, 1)}
+	ascending := []view{failed("gone", turn.Unavailable), failed("refuses", turn.Unauthorized),
+		seen("alone", "a", false, 1), seen("two", "a", false, 2), seen("serves", "a", true, 1)}
 	for i := range ascending {
 		for j := range ascending {
 			if got := compareViews(ascending[i], ascending[j]); got != cmp.Compare(i, j) {

@@ -13,6 +13,7 @@ import (
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/backup"
 	"github.com/turnlog/turnlog/internal/config"
+	"github.com/turnlog/turnlog/internal/minrate"
 )
 
 // taking is a run of `turnlog backup`.
@@ -46,7 +47,7 @@ Users and certificates are files of the nodes, and not part of it.
 
 A backup is compressed, and has checksums throughout. A FILE gets its name when it is
 complete and on disk. In a FOLDER (one that exists, or a name that ends in /) each backup
-is a file of its own, named by time and log entry; with --keep the oldest of this
+is a file of its own, named by time, log entry and cluster; with --keep the oldest of this
 cluster are removed after one that succeeded. "-" is standard output.
 
 It requires the right admin, or the admin token of a node on this machine.`,
@@ -57,6 +58,9 @@ It requires the right admin, or the admin token of a node on this machine.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("keep") && t.keep < 1 {
 				return cli.Usagef("--keep must be at least 1")
+			}
+			if t.rate > 0 && t.rate < 2*minrate.BackupBytesPerSecond {
+				return cli.Usagef("--rate %s: must be 2MiB or more; a node ends backups that are read more slowly", t.rate.String())
 			}
 			return t.run(args[0])
 		},
@@ -138,7 +142,7 @@ func (t *taking) take(ctx context.Context, c *client.Client, w io.Writer) (taken
 // copy makes a backup of what a node sends.
 func (t *taking) copy(ctx context.Context, s *source, w io.Writer) (taken, error) {
 	began := time.Now()
-	in := cli.NewCountingReader(s.body)
+	in := cli.NewCountingReader(s)
 	var from io.Reader = in
 	if t.rate > 0 {
 		from = &paced{r: in, rate: int64(t.rate), began: began}
@@ -149,6 +153,7 @@ func (t *taking) copy(ctx context.Context, s *source, w io.Writer) (taken, error
 	holds, err := backup.Write(out, s.Description, from)
 	if err != nil {
 		progress.Finish("failed")
+		err = s.cutShort(err, in.Count())
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}

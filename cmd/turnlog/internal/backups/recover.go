@@ -77,9 +77,7 @@ func (r *recovery) run(dir string) (err error) {
 	}
 	ctx, stop := cli.Interruptible(context.Background())
 	defer stop()
-	fmt.Fprintf(r.Stderr,
-		"turnlog: recovering cluster %s from node %s: its log ends at %v; what came after that is lost\n",
-		s.ClusterID, s.NodeID, s.End)
+	fmt.Fprint(r.Stderr, warning(s))
 	origin, err := s.Recover(ctx, r.cluster(log))
 	if err != nil {
 		return err
@@ -91,6 +89,16 @@ func (r *recovery) run(dir string) (err error) {
 		"%s is the first node of the new cluster %s, with all that node %s had, up to log entry %d\n%s\n",
 		r.dir, origin.NewClusterID, s.NodeID, origin.Index, r.next())
 	return err
+}
+
+// warning says what a recovery loses.
+func warning(s *raftstore.Survivor) string {
+	text := fmt.Sprintf("turnlog: recovering cluster %s from node %s: its log ends at %v; what came after that is lost\n",
+		s.ClusterID, s.NodeID, s.End)
+	if s.Lost != "" {
+		text += fmt.Sprintf("turnlog: the log of node %s itself has lost %s, which is lost with it\n", s.NodeID, s.Lost)
+	}
+	return text
 }
 
 // show tells what a node has.

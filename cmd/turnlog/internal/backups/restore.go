@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
+	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/backup"
 	"github.com/turnlog/turnlog/internal/config"
 	"github.com/turnlog/turnlog/raftstore"
@@ -55,6 +56,9 @@ run. Sessions have the same messages, seqs, ids and revisions as in the backup, 
 of what is in it are recognised. What the old cluster acknowledged later is not in it, and is not
 mistaken for what comes now: revisions of that time fail as a condition, and tails of
 the old cluster begin again. What expired since the backup expires at the first start.
+
+Checksums find damage, and that a file is no backup; they are not keyed, so they do not tell who wrote
+it. Restore only what no other user could have replaced.
 
 A directory that is not filled completely is refused by turnlog serve.`,
 		Example: `  turnlog restore /var/backups/turnlog/ --data-dir /var/lib/turnlog --node-id n1 --raft-addr 10.0.0.1:7381`,
@@ -141,8 +145,10 @@ func restore(a *cli.App, path string, n *newNode) error {
 		cli.ProgressOf{Total: size, At: counted.Count, Items: func() int64 { return counted.Count() >> 20 },
 			Unit: "MiB"})
 	var holds backup.Summary
-	origin, err := raftstore.Restore(c, io.Reader(r), func() (err error) {
-		holds, err = r.Finish()
+	var streams uint64
+	origin, err := raftstore.Restore(c, io.Reader(r), func(held fsm.DumpContent) (err error) {
+		streams = held.Streams
+		holds, err = r.Finish(held)
 		return err
 	})
 	if err != nil {
@@ -150,6 +156,10 @@ func restore(a *cli.App, path string, n *newNode) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	progress.Finish(time.Since(began).Round(time.Millisecond).String())
+	if streams > 0 {
+		fmt.Fprintf(a.Stderr, "turnlog: %d Redis streams go on after the last id that the backup has: ids that clients "+
+			"choose themselves, not those of XADD *, may be given to other entries than those that are lost\n", streams)
+	}
 	if a.JSON {
 		return a.WriteJSON(map[string]any{"data_dir": n.dir, "cluster_id": origin.NewClusterID, "origin": origin,
 			"holds": holds, "seconds": time.Since(began).Seconds()})

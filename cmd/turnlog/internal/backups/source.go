@@ -13,13 +13,15 @@ import (
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/backup"
 	"github.com/turnlog/turnlog/internal/identity"
+	"github.com/turnlog/turnlog/internal/minrate"
 	"github.com/turnlog/turnlog/turn"
 )
 
 // source is a node's state on its way here.
 type source struct {
 	backup.Description
-	body io.ReadCloser
+	body  io.ReadCloser
+	ended error // why nothing more came; nil: it did
 }
 
 // openSource has a node send its state: the one with that id; empty: one that follows, if there is
@@ -98,7 +100,26 @@ func ask(a *cli.App, ctx context.Context, n turn.Node) (*source, error) {
 		res.Body.Close()
 		return nil, turn.Errorf(turn.Internal, "%s answers with something that is no backup", n.HTTPAddr)
 	}
-	return &source{backup.Description{Index: index, Bytes: res.ContentLength}, res.Body}, nil
+	return &source{Description: backup.Description{Index: index, Bytes: res.ContentLength}, body: res.Body}, nil
+}
+
+// cutShort says more of an error while so much had come, if the node, or the network, ended the transfer.
+func (s *source) cutShort(err error, came int64) error {
+	if came >= s.Bytes || s.ended == nil {
+		return err
+	}
+	return fmt.Errorf("node %s or the network ended the transfer after %d of %d bytes (%w): the node's log says why if "+
+		"it was the node, as it does when less than %d MiB a second are read, or the user has lost the right", s.NodeID, came,
+		s.Bytes, s.ended, minrate.BackupBytesPerSecond>>20)
+}
+
+// Read reads the node's state.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.body.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.ended = err
+	}
+	return n, err
 }
 
 // paced is a reader that takes so many bytes a second at most.

@@ -131,8 +131,8 @@ func listCommand(a *cli.App) *cobra.Command {
 						return err
 					}
 				}
-				rows = append(rows, []string{d.Created.Format(time.RFC3339), fmt.Sprint(d.Index), d.ClusterID, d.NodeID,
-					fmt.Sprint(e.Size), e.Path})
+				rows = append(rows, []string{d.Created.Format(time.RFC3339), fmt.Sprint(d.Index),
+					cli.Printable([]byte(d.ClusterID)), cli.Printable([]byte(d.NodeID)), fmt.Sprint(e.Size), e.Path})
 			}
 			if !a.JSON {
 				errs = append(errs, a.Table(rows))
