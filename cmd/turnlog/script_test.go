@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -25,6 +26,7 @@ var update = flag.Bool("update", false, "rewrite what the scripts in testdata/sc
 //	node ID FLAGS…        starts a node, waits until it is ready, and directs commands to it
 //	joiner ID FLAGS…      starts one that waits to be added; $ID_RAFT is its address
 //	stop ID               stops a node by SIGTERM; it must end with status 0
+//	healthy ARGS…         waits until turnlog cluster health, with these flags, ends with status 0
 //	turnlog ARGS…         must end with status 0
 //	status N ARGS…        turnlog must end with status N
 //	timeless FILE         writes the last output to a file, with 0 for each time of a message
@@ -37,6 +39,7 @@ func TestScripts(t *testing.T) {
 			"node":     func(ts *testscript.TestScript, _ bool, args []string) { scriptNode(ts, false, args) },
 			"joiner":   func(ts *testscript.TestScript, _ bool, args []string) { scriptNode(ts, true, args) },
 			"stop":     scriptStop,
+			"healthy":  scriptHealthy,
 			"turnlog":  func(ts *testscript.TestScript, neg bool, args []string) { scriptTurnlog(ts, neg, 0, args) },
 			"status":   scriptStatus,
 			"timeless": scriptTimeless,
@@ -48,6 +51,18 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 	})
+}
+
+func scriptHealthy(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		err := ts.Exec(binary, append([]string{"cluster", "health"}, args...)...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("the cluster is not healthy within a minute: %v", err)
+		}
+	}
 }
 
 func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {

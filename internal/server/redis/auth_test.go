@@ -296,7 +296,7 @@ func TestListingsAreNarrowed(t *testing.T) {
 		root.do("TURN.META", k, "SET", "label.user", "u1")
 	}
 	if got := show(ann.do("TURN.LIST", "LABEL", "user", "u1")); strings.Contains(got, `"c:1"`) ||
-		strings.Index(got, `"b:2"`) < 0 || strings.Index(got, `"b:2"`) > strings.Index(got, `"a:1"`) {
+		!strings.Contains(got, `"b:2"`) || strings.Index(got, `"b:2"`) > strings.Index(got, `"a:1"`) {
 		t.Errorf("TURN.LIST LABEL: %s", got)
 	}
 	if got := show(ann.do("TURN.LIST", "LABEL", "user", "u1", "PREFIX", "c")); strings.Contains(got, `"c:1"`) {
