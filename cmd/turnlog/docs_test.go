@@ -159,8 +159,8 @@ func shown(t *testing.T, page, heading string) (steps []step) {
 func TestLimitsAreDocumented(t *testing.T) {
 	l := turn.DefaultLimits()
 	want := fmt.Sprintf("Message %d MiB · append call %d MiB or 1,000 messages · key %d bytes · id %d bytes · "+
-		"metadata %d KiB.",
-		l.MessageBytes>>20, l.AppendBytes>>20, l.KeyBytes, l.IDBytes, l.MetaBytes>>10)
+		"metadata %d KiB, %d labels in it.",
+		l.MessageBytes>>20, l.AppendBytes>>20, l.KeyBytes, l.IDBytes, l.MetaBytes>>10, turn.MaxLabels)
 	page := strings.Join(strings.Fields(string(read(t, "../../README.md"))), " ") // wherever its lines end
 	if l.AppendMessages != 1000 || turn.MaxNamespaceBytes != 64 || !strings.Contains(page, want) {
 		t.Errorf("the README does not say: %s", want)
