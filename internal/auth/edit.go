@@ -156,7 +156,7 @@ func listNode(style yaml.Style, items ...string) *yaml.Node {
 	return n
 }
 
-// Save writes the file, readable by its owner only: a reader sees it as it was or
+// Save writes the file, readable by its owner only, who stays the same: a reader sees it as it was or
 // as it is now. The new file, written beside it, keeps others from saving at the
 // same time. If somebody has since Edit, the error is ErrBusy.
 func (d *Draft) Save() (err error) {
@@ -182,6 +182,11 @@ func (d *Draft) Save() (err error) {
 			os.Remove(name)
 		}
 	}()
+	if old, statErr := os.Stat(d.path); statErr == nil {
+		if err := giveTo(f, old); err != nil {
+			return errors.Join(fmt.Errorf("the new file cannot be given to the owner of the present one: %w", err), f.Close())
+		}
+	}
 	_, err = f.Write(text.Bytes())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -14,8 +14,8 @@ func clusterHealthCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Show the health of the cluster in one line, with an exit status for scripts",
-		Long: `Health asks each node in --addr, and believes the one that sees a serving leader; if
-none does, it asks the nodes that these know, too. It prints one line:
+		Long: `Health asks each node in --addr, and reports the view of one that sees a working leader;
+if none does, it asks the nodes that these know, too. It prints one line:
 
   healthy      every member can be reached and is well
   degraded     requests are served, but something is wrong: a member that cannot be
@@ -24,7 +24,7 @@ none does, it asks the nodes that these know, too. It prints one line:
   unavailable  no majority confirms a leader, or no node answers
 
 It ends with 0 if the cluster is healthy, else with 1; with --serving, with 0 also if
-it is degraded. A node that does not answer is given up after 3 s, or --timeout.`,
+it is degraded. It waits 3 s for each node, or --timeout.`,
 		Example: `  turnlog cluster health --addr 127.0.0.1:7379,127.0.0.1:7389,127.0.0.1:7399
   turnlog cluster health --serving && echo "can be used"`,
 		Args: cobra.NoArgs,

@@ -18,7 +18,8 @@ func clusterReplaceCommand(a *cli.App) *cobra.Command {
 		Use:   "replace OLD-ID NEW-ID RAFT-ADDR",
 		Short: "Put a new node into the place of a member, with progress",
 		Long: `Replace makes a running node a member, as join does, and then removes another one, as
-remove does: at no time are there fewer voters than before. Neither step is taken
+remove does: at no time are there fewer voters than before. If NEW-ID is a member at
+RAFT-ADDR already, only the removal is left to do. Neither step is taken
 unless it leaves a majority that can be reached. If the old node leads, it hands over
 first. It need not run: a node that is lost for good is replaced in the same way.
 
@@ -51,10 +52,14 @@ func (r replacement) run(ctx context.Context) error {
 		return err
 	}
 	_, isMember := member(&cl, r.old)
-	if n, joined := member(&cl, r.new); !isMember && !(joined && n.Voter) {
+	n, joined := member(&cl, r.new)
+	if !isMember && !(joined && n.Voter) {
 		return turn.Errorf(turn.NotFound, "node %s is not a member", r.old)
 	}
-	if n, joined := member(&cl, r.new); !joined || !n.Voter {
+	if joined && n.RaftAddr != r.addr {
+		return turn.Errorf(turn.Exists, "node %s is already a member, at %s: nothing was changed", r.new, n.RaftAddr)
+	}
+	if !joined || !n.Voter {
 		if err := r.join(ctx); err != nil {
 			return err
 		}

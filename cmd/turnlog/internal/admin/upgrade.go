@@ -20,9 +20,9 @@ func clusterUpgradeCommand(a *cli.App) *cobra.Command {
 	u := upgrade{app: a}
 	cmd := &cobra.Command{
 		Use:   "upgrade",
-		Short: "Lead through an upgrade: one node after another, with checks in between",
-		Long: `Upgrade has every node replaced by another version, the leader last, so that the
-cluster serves requests all the time. Before each node it waits until the cluster is
+		Short: "Guide a rolling upgrade: one node after another, with checks in between",
+		Long: `Upgrade moves every node to another version, the leader last, so that the cluster
+serves requests all the time. Before each node it waits until the cluster is
 healthy, and it has the leader hand leadership over first. Then the node is to be
 stopped, gets its new binary, and is started again: by the command given with --exec,
 or, without that, by you: upgrade says which node is next, and waits until that node
@@ -33,14 +33,17 @@ node's id; TURNLOG_NODE_RAFT, TURNLOG_NODE_RESP and TURNLOG_NODE_HTTP are its
 addresses; TURNLOG_TO is the version that it is to run.
 
 A node that runs the version already is left alone, so upgrade may be interrupted, and
-run again. If something fails it stops there, with the other nodes as they were. The
-way back is the same command with the older version in --to, as long as the cluster's
+run again. If something fails it stops there, with the other nodes as they were. To roll
+back, run the same command with the older version in --to, as long as the cluster's
 level has not risen, which it does by itself when the last node is upgraded: to try a
 version first, start its nodes with --hold-level.`,
 		Example: `  turnlog cluster upgrade --addr db1:7379,db2:7379,db3:7379 \
-    --exec 'ssh ${TURNLOG_NODE_RAFT%:*} "apt-get install -y turnlog && systemctl restart turnlog"'`,
+    --exec 'ssh ${TURNLOG_NODE_RAFT%:*} "dpkg -i --force-confold turnlog_*.deb && systemctl restart turnlog"'`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if a.JSON && u.exec == "" {
+				return cli.Usagef("--json needs --exec: without it, upgrade tells a person which node is next")
+			}
 			if u.wait <= 0 {
 				return cli.Usagef("--wait must be positive")
 			}
@@ -237,6 +240,11 @@ func (u *upgrade) end(cl *turn.Cluster) error {
 		return u.app.WriteJSON(map[string]any{"version": u.to, "upgraded": u.finished, "nodes": len(cl.Nodes),
 			"level": cl.Level})
 	}
+	if u.finished == 0 {
+		_, err := fmt.Fprintf(u.app.Stdout, "nothing to do: all %d nodes run version %s already; --to names another\n",
+			len(cl.Nodes), u.to)
+		return err
+	}
 	_, err := fmt.Fprintf(u.app.Stdout, "%s upgraded: all %d run version %s\n", cli.Plural(u.finished, "node"),
 		len(cl.Nodes), u.to)
 	return err
@@ -245,7 +253,7 @@ func (u *upgrade) end(cl *turn.Cluster) error {
 // stopped is why an upgrade stopped, and what that means.
 func (u *upgrade) stopped(err error) error {
 	return cli.Advise(err, fmt.Sprintf("%s upgraded in this run; the others were left as they were. See `turnlog "+
-		"cluster status`, put right what is wrong, and run the same command again: it goes on with the next node.",
+		"cluster status`, fix the problem, and run the same command again: it goes on with the next node.",
 		cli.Plural(u.finished, "node")))
 }
 
