@@ -101,6 +101,9 @@ func (i *inspector) head(k, v []byte) error {
 		c.Transactions++
 		return nil
 	}
+	if namespace == labelsNamespace { // it says what the sessions say, once more
+		return nil
+	}
 	if namespace != i.namespace {
 		i.namespace = namespace
 		c.Namespaces++

@@ -102,6 +102,10 @@ func (l *labelled) gather(tx *store.Reading) error {
 			return false
 		}
 		n++
+		if len(field) != labelFieldSize {
+			err = layout.Misindexed(string(name))
+			return false
+		}
 		err = l.take(revisionOf(field), string(name))
 		return err == nil
 	})
@@ -124,7 +128,7 @@ func (l *labelled) take(revision uint64, name string) error {
 	x := indexed{revision: revision, key: turn.Key{Namespace: l.q.Namespace, Name: name}}
 	if h, known := l.keys.tables.Head(layout.JoinKey(x.key)); known {
 		if h == nil || h.Revision != revision {
-			return misindexed(x.key)
+			return layout.Misindexed(x.key.Name)
 		}
 		x.known = h.Describe(x.key)
 	}
@@ -150,7 +154,7 @@ func (l *labelled) answer(tx *store.Reading) error {
 				return err
 			}
 			if h == nil || h.Revision != x.revision {
-				return misindexed(x.key)
+				return layout.Misindexed(x.key.Name)
 			}
 			s = h.Describe(x.key)
 		}
@@ -176,10 +180,4 @@ func (l *labelled) wanted(s *turn.Session) bool {
 	}
 	has := turn.LabelsOf(s.Metadata)
 	return !slices.ContainsFunc(l.q.Labels, func(x turn.Label) bool { return !slices.Contains(has, x) })
-}
-
-// misindexed is the error for an index that has a session which is not there, or is no more as the index
-// has it: stored data is wrong, although all that was read is whole.
-func misindexed(k turn.Key) error {
-	return turn.Errorf(turn.Corrupt, "the index of labels does not agree with the session %.64q", k.Name)
 }

@@ -20,6 +20,9 @@ func labelKey(namespace string, l turn.Label) string {
 	return layout.JoinKey(turn.Key{Namespace: labelsNamespace, Name: namespace + "\x00" + l.Name + "\x00" + l.Value})
 }
 
+// labelFieldSize is how many bytes a field of an index has.
+const labelFieldSize = 8
+
 // labelField returns the field of the session that changed last at a revision.
 func labelField(revision uint64) string {
 	return string(binary.BigEndian.AppendUint64(nil, ^revision))
@@ -66,11 +69,14 @@ func (x labelling) move(from, to uint64) {
 	k := layout.SplitKey(x.session)
 	key := labelKey(k.Namespace, x.label)
 	h, err := x.stored(key)
-	if err == nil && h == nil && from != 0 {
-		err = turn.Errorf(turn.Corrupt, "the index of label %s lacks the session %.64q", x.label.Name, k.Name)
-	}
 	if err != nil {
 		x.fault = err
+		return
+	}
+	if h == nil { // nor is there an entry to be removed, on any node
+		from = 0
+	}
+	if h == nil && to == 0 {
 		return
 	}
 	before := h != nil
@@ -79,7 +85,7 @@ func (x labelling) move(from, to uint64) {
 	} else {
 		h = x.Begin(key, turn.TypeHash)
 	}
-	size := uint64(len(labelField(0)) + len(k.Name))
+	size := uint64(labelFieldSize + len(k.Name))
 	if from != 0 {
 		x.tables.Active.DeleteOnce(h, labelField(from))
 		x.noteGap(h, labelField(from))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/turnlog/turnlog/fsm/internal/memtable"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -168,4 +169,32 @@ func TestTooManyLabels(t *testing.T) {
 		}
 	}
 	r.do(&turn.SetMetadata{Key: sessionA, Set: map[string]string{"label.more": "x"}, Unset: []string{"label.0"}})
+}
+
+// An index that does not agree with the sessions fails the lists that meet it, and nothing else: the other
+// nodes have the same, so no node may end for it.
+func TestIndexThatDoesNotAgree(t *testing.T) {
+	r := newRig(t)
+	r.raise(turn.Level2)
+	r.do(setLabel(named("a"), "user", "u1"))
+	r.do(setLabel(named("b"), "user", "u1"))
+	h, _ := r.m.keys.tables.Head("0\x00a")
+	h.Revision += 100
+	q := &turn.Sessions{Namespace: "0", Limit: 9, Labels: []turn.Label{labelOf("user", "u1")}}
+	if _, err := r.m.Query(q); !turn.Is(err, turn.Corrupt) {
+		t.Errorf("the list has the error %v", err)
+	}
+	h.Revision -= 100
+	r.m.keys.Remove(labelKey("0", labelOf("user", "u1")), r.own(labelKey("0", labelOf("user", "u1"))))
+	r.do(appendOf(named("a"), "1", "x"))
+	if got := r.listed(9, labelOf("user", "u1")); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("after the index was lost, and one session changed: %q", got)
+	}
+	r.do(&turn.Delete{Keys: []turn.Key{named("a"), named("b")}})
+}
+
+// own returns the head of a key, to be changed.
+func (r *rig) own(key string) *memtable.Head {
+	h, _ := r.m.keys.stored(key)
+	return r.m.keys.Own(key, h)
 }

@@ -161,12 +161,9 @@ func (m *Machine) Close() error {
 
 var errClosed = errors.New("the state machine is closed")
 
-// MapLeft returns by how many bytes the state file can grow before flushes wait for the end of all dumps.
-func (m *Machine) MapLeft() int64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.store.MapLeft()
-}
+// MapLeft returns by how many bytes the state file can grow before flushes wait for the end of all dumps. It waits
+// for nothing.
+func (m *Machine) MapLeft() int64 { return m.store.MapLeft() }
 
 // OpenFiles returns how many block files are open. Their number grows with the data.
 func (m *Machine) OpenFiles() int {

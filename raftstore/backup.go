@@ -50,7 +50,7 @@ func roomToGrow(left, least int64) error {
 		return nil
 	}
 	return unavailable("the state file of this node can grow by %d MiB while it is read, which is too little for a "+
-		"backup: restart the node, or delete sessions, and try again", left>>20)
+		"backup: take it of another node, or replace this one, whose successor writes another file", left>>20)
 }
 
 // backupStream is a stream whose end others wait for.

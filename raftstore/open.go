@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/turnlog/turnlog/fsm"
@@ -120,13 +121,13 @@ func (n *Node) openFiles() (err error) {
 // syncEntry makes the directory's entry in its parent durable although it exists: what was
 // copied there or unpacked is often not synced, and with the entry a power cut would take all that
 // the node writes. A parent that this process may not read is left alone: systemd makes such a one,
-// and syncs it.
+// and syncs it. So is one whose file system cannot sync directories, or is read-only, as that below a volume.
 func syncEntry(disk vfs.FS, dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		err = disk.SyncDir(filepath.Dir(dir))
 	}
-	if err == nil || errors.Is(err, fs.ErrPermission) {
+	if err == nil || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.EROFS) {
 		return nil
 	}
 	return fmt.Errorf("raftstore: sync the entry of the data directory %s in its parent: %w; nothing was started",

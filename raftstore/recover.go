@@ -143,8 +143,9 @@ func (s *Survivor) Recover(ctx context.Context, c NewCluster) (Origin, error) {
 	c.Origin = Origin{By: "recover", At: time.Now().UTC(), Of: s.Dir, ClusterID: s.ClusterID, Lost: s.Lost}
 	left := false
 	origin, err := Restore(c, dump, func(fsm.DumpContent) error {
-		left = true
-		return s.leave(c.DataDir)
+		err := s.leave(c.DataDir)
+		left = err == nil
+		return err
 	})
 	if err != nil && left {
 		err = fmt.Errorf("%w with --again, since %s is marked as recovered already; its data are whole", err, s.Dir)

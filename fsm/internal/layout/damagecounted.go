@@ -9,7 +9,13 @@ func HeadCountsMore(inc uint64) error {
 	return CountDamage{turn.Errorf(turn.Corrupt, "incarnation %d has fewer elements than its head counts", inc)}
 }
 
-// CountDamage is the error of HeadCountsMore.
+// CountDamage is the error of HeadCountsMore and Misindexed.
 type CountDamage struct{ error }
 
 func (e CountDamage) Unwrap() error { return e.error }
+
+// Misindexed is the error for an index of labels that has a session which is not there, or is no more as the
+// index has it, although all that was read is whole. As other nodes may have the same, no other state would help.
+func Misindexed(session string) error {
+	return CountDamage{turn.Errorf(turn.Corrupt, "the index of labels does not agree with the session %.64q", session)}
+}

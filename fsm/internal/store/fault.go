@@ -34,7 +34,7 @@ func Guarded(f func() error) (err error) {
 // first pages. A transaction begins there, and holds locks: a fault in that cannot be made
 // an error any more.
 func (s *Store) rooted() error {
-	info, err := s.dbFile.Stat()
+	info, err := s.dbFile.Load().Stat()
 	if err != nil {
 		return err
 	}

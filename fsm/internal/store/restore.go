@@ -56,7 +56,8 @@ func (s *Store) Reopen() (old io.Closer, err error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	old = s.current()
-	s.db, s.dbFile, s.stuck = db, file, false
+	s.db, s.stuck = db, false
+	s.dbFile.Store(file)
 	s.committed.Store(0)
 	return old, nil
 }

@@ -33,8 +33,8 @@ type Options struct {
 // read, but the caller sees to it that none begins to while Reopen runs.
 type Store struct {
 	Options
-	db        *bbolt.DB // replaced by reopen
-	dbFile    *os.File  // the file of db, to ask for its size
+	db        *bbolt.DB               // replaced by reopen
+	dbFile    atomic.Pointer[os.File] // the file of db, to ask for its size
 	files     *blockfile.Set
 	cache     *blockcache.Cache
 	known     knownPairs
@@ -54,9 +54,11 @@ func Open(o Options) (*Store, error) {
 	if s.db, err = openBolt(o.Disk, o.Dir); err != nil {
 		return nil, err
 	}
-	if s.dbFile, err = openFileOf(s.db); err != nil {
+	file, err := openFileOf(s.db)
+	if err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
+	s.dbFile.Store(file)
 	if err := s.openFiles(); err != nil {
 		_ = s.current().Close()
 		return nil, err
@@ -115,7 +117,7 @@ func (s *Store) Close() error {
 }
 
 // current returns the bbolt file, to be closed.
-func (s *Store) current() io.Closer { return openBoltFile{s.db, s.dbFile, s.stuck} }
+func (s *Store) current() io.Closer { return openBoltFile{s.db, s.dbFile.Load(), s.stuck} }
 
 // openBoltFile is a bbolt file that a store has, or had, open.
 type openBoltFile struct {
@@ -143,8 +145,9 @@ func (s *Store) RemoveFiles(unused []uint64) {
 }
 
 // MapLeft returns by how many bytes the bbolt file can grow before readers must end for it to be mapped again.
+// It waits for nothing: who asks is a reader for whom others may be waiting already.
 func (s *Store) MapLeft() int64 {
-	info, err := s.dbFile.Stat()
+	info, err := s.dbFile.Load().Stat()
 	if err != nil {
 		return 0 // it is not known
 	}

@@ -30,7 +30,7 @@ type Update struct {
 // Update changes the store and the block files in one transaction. If that fails, neither
 // has changed.
 func (s *Store) Update(change func(*Update) error) error {
-	u := &Update{file: storeFile(s.Path()), bytes: s.dbFile, buckets: make(map[string]*Bucket),
+	u := &Update{file: storeFile(s.Path()), bytes: s.dbFile.Load(), buckets: make(map[string]*Bucket),
 		space: newBlockSpace(s.files, s.cache, s.uses, s.sweep, s.worthNow()), short: s.short.Load()}
 	var unused []uint64
 	var id uint64

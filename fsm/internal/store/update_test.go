@@ -46,7 +46,7 @@ func TestUpdateComesToABadSector(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = s.Update(func(u *Update) error {
-				u.bytes = badSector{s.dbFile, from, reason}
+				u.bytes = badSector{s.dbFile.Load(), from, reason}
 				return put(u)
 			})
 			if !errors.Is(err, reason) && !damage || (turn.KindOf(err) == turn.Corrupt) != damage {
