@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, openSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -64,9 +64,15 @@ export class Cluster {
     await once(node, "exit");
   }
 
-  /** Stops a node's process without ending it, and lets it go on. */
+  /** Stops a node's process without ending it, and returns when it does nothing any more. */
   pause(i: number): void {
     this.#signal(i, "SIGSTOP");
+    const tasks = `/proc/${this.#nodes[i]!.pid!}/task`;
+    const runs = (task: string) => !/\) T /.test(readFileSync(`${tasks}/${task}/stat`, "utf8"));
+    const limit = Date.now() + 5_000;
+    while (existsSync(tasks) && readdirSync(tasks).some(runs)) {
+      if (Date.now() > limit) throw new Error(`node ${i} does not stop`);
+    }
   }
 
   resume(i: number): void {
