@@ -51,13 +51,17 @@ func (r *Reserved) reserve(addr string) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return errors.Join(err, lock.Close())
+	// Whether somebody listens is asked by connecting. A listener of ours, though closed at once, would live on
+	// for a moment in a process that is being started, and keep the port from whom it is reserved for.
+	c, err := net.Dial("tcp", addr)
+	if err == nil {
+		return errors.Join(errTaken, c.Close(), lock.Close())
 	}
 	r.locks = append(r.locks, lock)
-	return l.Close()
+	return nil
 }
+
+var errTaken = errors.New("ports: somebody listens on the port")
 
 // Release lets others have the ports. The servers that they were for have ended.
 func (r *Reserved) Release() {
