@@ -79,14 +79,19 @@ func leaderOf(cl turn.Cluster) (turn.Node, error) {
 // withLeader runs f with the HTTP address of the leader.
 func withLeader(a *cli.App, f func(ctx context.Context, c *client.Client, leader turn.Node) error) error {
 	return a.WithClient(func(ctx context.Context, c *client.Client) error {
-		cl, err := c.Cluster(ctx)
-		if err != nil {
-			return err
-		}
-		leader, err := leaderOf(cl)
-		if err != nil {
-			return err
-		}
-		return f(ctx, c, leader)
+		return atLeader(ctx, c, func(leader turn.Node) error { return f(ctx, c, leader) })
 	})
+}
+
+// atLeader runs do with the leader of now.
+func atLeader(ctx context.Context, c *client.Client, do func(leader turn.Node) error) error {
+	cl, err := c.Cluster(ctx)
+	if err != nil {
+		return err
+	}
+	leader, err := leaderOf(cl)
+	if err != nil {
+		return err
+	}
+	return do(leader)
 }

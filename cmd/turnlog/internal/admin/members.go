@@ -43,8 +43,7 @@ again.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return withLeader(a, func(ctx context.Context, _ *client.Client, leader turn.Node) error {
-				body := map[string]string{"id": args[0], "raft_addr": args[1]}
-				if err := admin(a, ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil); err != nil {
+				if err := addMember(a, ctx, leader, args[0], args[1]); err != nil {
 					return err
 				}
 				return done(a, "%s is a member", args[0])
@@ -69,6 +68,15 @@ func clusterRemoveCommand(a *cli.App) *cobra.Command {
 			})
 		},
 	}
+}
+
+func addMember(a *cli.App, ctx context.Context, leader turn.Node, id, raftAddr string) error {
+	body := map[string]string{"id": id, "raft_addr": raftAddr}
+	return admin(a, ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil)
+}
+
+func removeMember(a *cli.App, ctx context.Context, leader turn.Node, id string) error {
+	return admin(a, ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(id), nil, nil)
 }
 
 func done(a *cli.App, format string, args ...any) error {

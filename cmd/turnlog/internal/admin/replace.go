@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,9 +82,8 @@ func (r replacement) join(ctx context.Context) error {
 		cancel()
 		<-watched
 	}()
-	return r.atLeader(ctx, func(leader turn.Node) error {
-		body := map[string]string{"id": r.new, "raft_addr": r.addr}
-		err := admin(r.app, ctx, leader.HTTPAddr, "POST", "/v1/cluster/nodes", body, nil)
+	return atLeader(ctx, r.c, func(leader turn.Node) error {
+		err := addMember(r.app, ctx, leader, r.new, r.addr)
 		if turn.KindOf(err) == turn.Exists {
 			return nil
 		}
@@ -95,25 +93,13 @@ func (r replacement) join(ctx context.Context) error {
 
 // remove removes the old node. If that leads, it hands over, and the next leader removes it.
 func (r replacement) remove(ctx context.Context) error {
-	return r.atLeader(ctx, func(leader turn.Node) error {
-		err := admin(r.app, ctx, leader.HTTPAddr, "DELETE", "/v1/cluster/nodes?id="+url.QueryEscape(r.old), nil, nil)
+	return atLeader(ctx, r.c, func(leader turn.Node) error {
+		err := removeMember(r.app, ctx, leader, r.old)
 		if turn.KindOf(err) == turn.NotFound {
 			return nil // this command was run before
 		}
 		return err
 	})
-}
-
-func (r replacement) atLeader(ctx context.Context, do func(leader turn.Node) error) error {
-	cl, err := r.c.Cluster(ctx)
-	if err != nil {
-		return err
-	}
-	leader, err := leaderOf(cl)
-	if err != nil {
-		return err
-	}
-	return do(leader)
 }
 
 // watch says every second how far the new node has caught up.
