@@ -5,10 +5,12 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/turnlog/turnlog/fsm"
 	"github.com/turnlog/turnlog/internal/codec"
 	"github.com/turnlog/turnlog/internal/propose"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -90,19 +92,61 @@ func (s *nodeStatus) allowedLevel() turn.ClusterLevel {
 	return s.KnownLevel
 }
 
-// levelError refuses what the cluster is not ready for; nil if it is.
+// awaitLevel refuses what the cluster is not ready for; nil if it is. The level that this node has
+// applied may be an old one, and is 0 in a member that has no state yet, or has lost it: before the
+// node refuses, it asks the leader.
+func (n *Node) awaitLevel(ctx context.Context, needs turn.ClusterLevel) *turn.Error {
+	if needs <= n.state.Level() {
+		return nil
+	}
+	level, known := n.leaderLevel(ctx, needs)
+	if !known {
+		return unavailable("this needs cluster level %d, and this node does not know at which level the cluster is: "+
+			"no leader told in time", needs)
+	}
+	return belowLevel(needs, level)
+}
+
+// leaderLevel returns the cluster's level, of which the leader knows that it has applied all raises;
+// or, if the leader's version does not know the level that is asked for, a lower one.
+func (n *Node) leaderLevel(ctx context.Context, needs turn.ClusterLevel) (level turn.ClusterLevel, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Calls.LeaderWait)
+	defer cancel()
+	for {
+		leader, changed := n.lead.leader()
+		if leader != "" {
+			s, err := n.statusOf(ctx, leader)
+			switch {
+			case err != nil:
+			case s.Level != nil:
+				return max(*s.Level, n.state.Level()), true
+			case s.KnownLevel < needs:
+				return n.state.Level(), true
+			}
+		}
+		if !signal.Wait(ctx, changed, 15*time.Millisecond) {
+			return 0, false
+		}
+	}
+}
+
+// levelError is awaitLevel by the level that this node has applied, which is never above the
+// cluster's.
 func (n *Node) levelError(needs turn.ClusterLevel) *turn.Error {
-	level := n.state.Level()
+	return belowLevel(needs, n.state.Level())
+}
+
+// belowLevel refuses what needs a higher level than the cluster's.
+func belowLevel(needs, level turn.ClusterLevel) *turn.Error {
 	if needs <= level {
 		return nil
 	}
 	return unavailable("this needs cluster level %d, and the cluster is at level %d, which rises when every member "+
-		"runs a version that "+
-		"knows more: see turnlog cluster status", needs, level)
+		"runs a version that knows more: see turnlog cluster status", needs, level)
 }
 
-// queryLevelError is levelError for a query.
-func (n *Node) queryLevelError(q turn.Query) *turn.Error {
+// awaitQueryLevel is awaitLevel for a query.
+func (n *Node) awaitQueryLevel(ctx context.Context, q turn.Query) *turn.Error {
 	if n.state.Level() == turn.NewestLevel {
 		return nil // as nearly always
 	}
@@ -110,7 +154,7 @@ func (n *Node) queryLevelError(q turn.Query) *turn.Error {
 	if err != nil {
 		return turn.AsError(err)
 	}
-	return n.levelError(needs)
+	return n.awaitLevel(ctx, needs)
 }
 
 // gate lets one in at a time.

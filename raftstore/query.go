@@ -26,7 +26,7 @@ func (n *Node) Query(ctx context.Context, q turn.Query, c turn.Consistency) (tur
 	if err := q.Validate(n.cfg.Limits); err != nil {
 		return turn.Result{}, turn.AsError(err)
 	}
-	if err := n.queryLevelError(q); err != nil {
+	if err := n.awaitQueryLevel(ctx, q); err != nil {
 		return turn.Result{}, err
 	}
 	return n.reads.Query(ctx, q, c)

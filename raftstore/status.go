@@ -46,6 +46,8 @@ type nodeStatus struct {
 	// that at which it holds the cluster; nil: it does not.
 	KnownLevel turn.ClusterLevel  `json:"known_level,omitempty"`
 	HoldLevel  *turn.ClusterLevel `json:"hold_level,omitempty"`
+	// Level is the cluster's, if the node leads and has applied all that came before its term.
+	Level *turn.ClusterLevel `json:"level,omitempty"`
 	// Members are the ids recorded in the state, as of Applied or later.
 	Members []string `json:"members"`
 }
@@ -61,6 +63,10 @@ func (n *Node) status() nodeStatus {
 	}
 	if short := n.space.Short(); short != nil {
 		s.NoSpace, s.Space = true, short.Message
+	}
+	if term, _ := n.lead.serves(); term != 0 {
+		level := n.state.Level()
+		s.Level = &level
 	}
 	s.Applied, _ = n.state.Applied()
 	for _, m := range n.state.Members() {

@@ -57,8 +57,9 @@ func (w *writes) sweep(ctx context.Context) {
 	}
 }
 
-// Submit starts an operation and returns at once. Operations submitted one after
-// the other take place in that order, if they take place.
+// Submit starts an operation and returns at once, unless the operation needs a higher level than
+// the one that this node has applied: then it asks the leader first. Operations
+// submitted one after the other take place in that order, if they take place.
 func (n *Node) Submit(ctx context.Context, op turn.Op) *propose.Call {
 	if err := op.Validate(n.cfg.Limits); err != nil {
 		return n.writes.calls.Failed(turn.AsError(err))
@@ -70,7 +71,7 @@ func (n *Node) Submit(ctx context.Context, op turn.Op) *propose.Call {
 	if err != nil {
 		return n.writes.calls.Failed(turn.AsError(err))
 	}
-	if err := n.levelError(needs); err != nil {
+	if err := n.awaitLevel(ctx, needs); err != nil {
 		return n.writes.calls.Failed(err)
 	}
 	if why := n.space.Rejects(op); why != nil {
