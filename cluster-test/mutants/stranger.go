@@ -75,9 +75,9 @@ func strangerMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestConnectionsOfAUserShareTheirMemory", Runs: 1}}},
 		{Name: "memory-of-all-closes", About: "a client with little to read yet is given up although there is memory " +
 			"for it",
-			Edits: []mutation.Edit{{Old: "used > q.budget.all && q.bytes+p.bytes > small",
-				New: "q.bytes+p.bytes > small"},
-				{Old: "used := q.budget.used.Add(p.share)", New: "q.budget.used.Add(p.share)"}},
+			Edits: []mutation.Edit{{Old: "used > q.budget.All && q.bytes+p.Bytes > Small",
+				New: "q.bytes+p.Bytes > Small"},
+				{Old: "used := q.budget.Used.Add(p.Share)", New: "q.budget.Used.Add(p.Share)"}},
 			Catchers: []mutation.Catcher{{Test: "TestMessagesThatWaitAreBounded", Runs: 1}}},
 	}
 }

@@ -21,6 +21,16 @@ func (c Channel) Notify() {
 	}
 }
 
+// Closed reports whether a channel is closed that is never sent on, without waiting for it.
+func Closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // Wait waits until changed is closed or has a signal, for the given time at most; 0: without such
 // a bound. It reports whether ctx goes on.
 func Wait(ctx context.Context, changed <-chan struct{}, atMost time.Duration) bool {

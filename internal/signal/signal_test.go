@@ -41,3 +41,15 @@ func TestWait(t *testing.T) {
 		t.Error("a wait whose context has ended goes on")
 	}
 }
+
+// A closed channel is told from an open one without waiting.
+func TestClosedDoesNotWait(t *testing.T) {
+	c := make(chan struct{})
+	if Closed(c) {
+		t.Error("an open channel is taken for a closed one")
+	}
+	close(c)
+	if !Closed(c) {
+		t.Error("a closed channel is taken for an open one")
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -22,7 +23,7 @@ type conn struct {
 	in      *resp.RequestReader
 	memory  *account
 	kept    kept
-	replies *replies
+	replies *replies.Queue
 
 	who       identity
 	namespace string

@@ -31,7 +31,7 @@
 // # Goroutines
 //
 // Each connection has a goroutine that reads requests (conn.serve), one that
-// writes replies while any are owed (replies.run), and one for each read in
+// writes replies while any are owed (package replies), and one for each read in
 // flight, of which there are at most maxReads; one that blocks has one more for each key. All of
 // them end before Server.Run returns.
 package redis

@@ -6,6 +6,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/throttle"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -48,10 +49,10 @@ func (c *conn) execute(cmd *command.Command, a command.Action, bytes int) (more 
 func (c *conn) put(call call, s started, bytes int) {
 	if s.gate {
 		call.count(false)
-		c.replies.put(owed{bytes: bytes})
+		c.replies.Put(replies.Owed{Bytes: bytes})
 		return
 	}
-	c.replies.put(owed{bytes: bytes, ready: s.ready, write: func(w *resp.Writer) {
+	c.replies.Put(replies.Owed{Bytes: bytes, Ready: s.ready, Write: func(w *resp.Writer) {
 		if s.written != nil {
 			defer s.written()
 		}

@@ -77,8 +77,8 @@ func (c *conn) setProtocol(version int) {
 	if version < 3 {
 		c.stopTails()
 	}
-	c.replies.settle()
-	c.replies.own(func(w *resp.Writer) { w.SetProtocol(version) })
+	c.replies.Settle()
+	c.replies.WithWriter(func(w *resp.Writer) { w.SetProtocol(version) })
 	c.proto = version
 	c.info.mu.Lock()
 	c.info.proto = version

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 )
 
 // hub knows this node's subscribers and hands them what is published.
@@ -84,8 +85,8 @@ func (h *hub) publish(m *message) (receivers int64) {
 		return 0
 	}
 	bytes := len(m.channel) + len(m.payload) + pushOverhead
-	p := pushed{bytes: bytes, share: int64(bytes/n + pushOverhead)}
-	p.write = func(w *resp.Writer) {
+	p := replies.Push{Bytes: bytes, Share: int64(bytes/n + pushOverhead)}
+	p.Write = func(w *resp.Writer) {
 		w.Push(3)
 		w.BulkString("message")
 		w.BulkString(m.channel)
@@ -94,7 +95,7 @@ func (h *hub) publish(m *message) (receivers int64) {
 	direct.push(p)
 	slices.Sort(matching)
 	for _, pattern := range matching {
-		p.write = func(w *resp.Writer) {
+		p.Write = func(w *resp.Writer) {
 			w.Push(4)
 			w.BulkString("pmessage")
 			w.BulkString(pattern)
@@ -109,9 +110,9 @@ func (h *hub) publish(m *message) (receivers int64) {
 // pushOverhead is what a message takes beside its bytes.
 const pushOverhead = 64
 
-func (s subscribers) push(p pushed) {
+func (s subscribers) push(p replies.Push) {
 	for c := range s {
-		if !c.replies.push(p) {
+		if !c.replies.Push(p) {
 			c.cut()
 		}
 	}

@@ -83,7 +83,7 @@ func (c *conn) logIn(name, secret []byte) command.Error {
 		}
 		return "" // who has no password, so any is right
 	}
-	c.replies.flush() // computing can take its time
+	c.replies.Flush() // computing can take its time
 	login, err := users.Authenticate(string(name), string(secret), c.wire.remote().String())
 	if err != nil {
 		if turn.KindOf(err) == turn.Unauthorized {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -37,7 +38,7 @@ type inFlight []command.Pending
 
 // prune drops the first writes that have ended: nearly always, all that have.
 func (f *inFlight) prune(d *doubts) {
-	for len(*f) > 0 && closed((*f)[0].Done()) {
+	for len(*f) > 0 && signal.Closed((*f)[0].Done()) {
 		d.note((*f)[0])
 		*f = (*f)[1:]
 	}
@@ -85,7 +86,7 @@ func (o *order) beforeRead(k turn.Key, r *reading) {
 	e := o.entry(k)
 	e.writes.prune(&o.doubts)
 	r.writes = append(r.writes, e.writes...)
-	if e.read != nil && e.read != r && !closed(e.read.done) {
+	if e.read != nil && e.read != r && !signal.Closed(e.read.done) {
 		r.before = append(r.before, e.read)
 	}
 	e.read = r
@@ -156,17 +157,8 @@ func (o *order) entry(k turn.Key) *keyOrder {
 
 func (o *order) prune() {
 	for k, e := range o.keys {
-		if e.writes.prune(&o.doubts); (e.read == nil || closed(e.read.done)) && len(e.writes) == 0 {
+		if e.writes.prune(&o.doubts); (e.read == nil || signal.Closed(e.read.done)) && len(e.writes) == 0 {
 			delete(o.keys, k)
 		}
-	}
-}
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

@@ -82,10 +82,10 @@ func (p *pacing) more() (more bool) {
 // inlines reports whether what concerns these keys is to be performed inline: nothing else
 // is in flight, and nothing is expected to come before it is answered.
 func (c *conn) inlines(keys []turn.Key) bool {
-	if keys == nil || c.replies.shared || c.order.doubts.open() {
+	if keys == nil || c.replies.Shared || c.order.doubts.open() {
 		return false
 	}
-	if c.unread() || !c.replies.idle() {
+	if c.unread() || !c.replies.Idle() {
 		c.pacing.broken()
 		return false
 	}

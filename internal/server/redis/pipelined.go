@@ -30,7 +30,7 @@ type pipelined struct {
 
 // note notes a request whose action is about to be performed.
 func (c *conn) note(a command.Action) (b pipelined) {
-	if !c.pipeline.more.Load() && !c.replies.owing() {
+	if !c.pipeline.more.Load() && !c.replies.Owing() {
 		c.pipeline.writes = 0
 	}
 	b.before = c.pipeline.writes > 0

@@ -49,9 +49,9 @@ func (c *conn) publish(m *message) started {
 		c.await(w.Done())
 	}
 	if c.subs.count() > 0 {
-		c.replies.drain() // the message may come back, and not before earlier replies
+		c.replies.Drain() // the message may come back, and not before earlier replies
 	}
-	c.replies.flush() // publishing can take its time
+	c.replies.Flush() // publishing can take its time
 	r := c.srv.publish(c.srv.work, m)
 	return started{ready: r.done, outcome: func() (command.Reply, error) {
 		<-r.done
@@ -127,7 +127,7 @@ func publishes(queue []queued) bool {
 // transaction has taken place, and only then.
 func (c *conn) executePublishing(a *command.Write, queue []queued) command.Action {
 	c.awaitBarrier()
-	c.replies.drain()
+	c.replies.Drain()
 	var p command.Pending
 	if tx := a.Op.(*turn.Tx); len(tx.Steps)+len(tx.Watch) > 0 {
 		p = c.srv.engine.Submit(c.srv.work, tx)

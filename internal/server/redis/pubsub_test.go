@@ -17,6 +17,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -319,7 +320,7 @@ func TestSubscriberThatNeverReads(t *testing.T) {
 	if after := heap(); after > before+30<<20 {
 		t.Errorf("memory rose by %d MiB", (after-before)>>20)
 	}
-	if used := s.pushing.used.Load(); used != 0 {
+	if used := s.pushing.Used.Load(); used != 0 {
 		t.Errorf("%d bytes are accounted for", used)
 	}
 }
@@ -342,7 +343,7 @@ func TestManySubscribersThatNeverRead(t *testing.T) {
 	for range 30 {
 		for i := range slow {
 			p.do("PUBLISH", fmt.Sprint("c", i), payload)
-			if used := s.pushing.used.Load(); used > 20<<20+slow*(small+400_000) {
+			if used := s.pushing.Used.Load(); used > 20<<20+slow*(replies.Small+400_000) {
 				t.Fatalf("%d MiB wait", used>>20)
 			}
 		}

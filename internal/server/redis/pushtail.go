@@ -6,6 +6,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -39,7 +40,7 @@ func (c *conn) tail(f *command.Follow) started {
 		return known(nil, turn.Errorf(turn.TooLarge, "a connection can follow at most %d sessions", maxTails))
 	}
 	c.awaitBarrier()
-	c.replies.share()
+	c.replies.Share()
 	c.stopTail(k)
 	if c.tails == nil {
 		c.tails = make(map[turn.Key]*pushTail)
@@ -48,7 +49,7 @@ func (c *conn) tail(f *command.Follow) started {
 	t := &pushTail{c: c, q: f.Read, incarnation: f.Incarnation, refused: f.Refused, cancel: cancel,
 		ended: make(chan struct{})}
 	c.tails[k] = t
-	c.replies.push(pushed{gate: true, write: command.Status("OK")})
+	c.replies.Push(replies.Push{Gate: true, Write: command.Status("OK")})
 	go func() {
 		defer close(t.ended)
 		t.run(ctx)
@@ -86,10 +87,10 @@ func turnUntail(c *conn, args [][]byte) command.Action {
 			n++
 		}
 	}
-	if !c.replies.shared {
+	if !c.replies.Shared {
 		return command.Integer(n)
 	}
-	c.replies.push(pushed{gate: true, write: func(w *resp.Writer) { w.Int(n) }})
+	c.replies.Push(replies.Push{Gate: true, Write: func(w *resp.Writer) { w.Int(n) }})
 	return command.Gate{}
 }
 
@@ -150,7 +151,7 @@ func (t *pushTail) send(ctx context.Context, ms []turn.Message) bool {
 	}
 	key, incarnation := t.q.Key.Name, t.incarnation
 	// It does not count as what waits for a subscriber: there is only one.
-	t.c.replies.push(pushed{share: bytes, write: func(w *resp.Writer) {
+	t.c.replies.Push(replies.Push{Share: bytes, Write: func(w *resp.Writer) {
 		w.Push(4)
 		w.BulkString("turn.tail")
 		w.BulkString(key)

@@ -1,6 +1,9 @@
 package redis
 
-import "github.com/turnlog/turnlog/internal/server/redis/command"
+import (
+	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/signal"
+)
 
 // reading is a read in flight. Reads of a key run at the same time and end in the order of
 // their requests. None answers from an older state than one before it: it asks again.
@@ -45,7 +48,7 @@ func (s *Server) read(r *reading, t *task, d *doubts) (answer command.Reply, err
 func (r *reading) newest(s *Server) (index uint64) {
 	for _, b := range r.before {
 		s.await(b.done)
-		if closed(b.done) {
+		if signal.Closed(b.done) {
 			index = max(index, b.seen)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -23,7 +24,7 @@ func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
 	c.in = resp.NewRequestReader(source{c}, resp.Limits{MaxRequest: s.cfg.MaxRequestBytes, Memory: c.memory})
 	c.block.changed.L = &c.block.mu
 	c.kept.budget, c.kept.max = c.memory, s.cfg.PipelineBytes
-	c.replies = newReplies(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
+	c.replies = replies.New(resp.NewWriter(&c.wire), s.cfg.PipelineRequests, s.cfg.PipelineBytes, &s.pushing)
 	c.info.proto, c.info.active, c.info.user = 2, now, defaultUser
 	c.logOut()
 	c.pacing = newPacing(nc)
@@ -39,7 +40,7 @@ func (c *conn) serve() {
 	c.hangUp(command.ErrLeft)
 	c.unsubscribeAll()
 	c.stopTails()
-	c.replies.close()
+	c.replies.Close()
 	c.wire.close()
 	c.in.Close()
 	c.kept.drop()

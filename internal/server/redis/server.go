@@ -12,6 +12,7 @@ import (
 	"github.com/turnlog/turnlog/internal/handshakes"
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/internal/throttle"
 )
 
@@ -35,7 +36,7 @@ type Server struct {
 	strangers      strangers
 	handshakes     *handshakes.Limit
 	hub            *hub
-	pushing        pushBudget
+	pushing        replies.Budget
 	started        time.Time
 	runID          string
 
@@ -67,7 +68,7 @@ func New(cfg Config) *Server {
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
 		handshakes: handshakes.New(handshakes.Max),
 	}
-	s.pushing.each, s.pushing.all = cfg.PushBytes, cfg.PushBytesAll
+	s.pushing.Each, s.pushing.All = cfg.PushBytes, cfg.PushBytesAll
 	s.work, s.cancel = context.WithCancel(context.Background())
 	return s
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -129,7 +130,7 @@ func (c *conn) launch(t task) started {
 	c.awaitBarrier()
 	read := &reading{done: make(chan struct{})}
 	if t.keys == nil {
-		c.replies.drain()
+		c.replies.Drain()
 		c.order.alone(read.done)
 	}
 	for _, k := range t.keys {
@@ -162,10 +163,10 @@ func (c *conn) launch(t task) started {
 // await waits for something in flight. Replies that were written directly must
 // not wait with it.
 func (c *conn) await(done <-chan struct{}) {
-	if done == nil || closed(done) {
+	if done == nil || signal.Closed(done) {
 		return
 	}
-	c.replies.flush()
+	c.replies.Flush()
 	c.srv.await(done)
 }
 

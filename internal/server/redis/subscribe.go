@@ -6,6 +6,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -139,7 +140,7 @@ func unsubscribe(kind subscription) connHandler {
 // confirmation of a subscription, and none after that of its end.
 func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confirmation) command.Action {
 	c.awaitBarrier()
-	c.replies.share()
+	c.replies.Share()
 	h := c.srv.hub
 	charged := c.subs.charge()
 	h.mu.Lock()
@@ -147,7 +148,7 @@ func (c *conn) changeSubscriptions(kind subscription, change func(*hub) []confir
 	if fewer := charged - c.subs.charge(); fewer > 0 {
 		c.memory.Give(fewer)
 	}
-	c.replies.push(pushed{gate: true, write: func(w *resp.Writer) {
+	c.replies.Push(replies.Push{Gate: true, Write: func(w *resp.Writer) {
 		for _, o := range confirmed {
 			w.Push(3)
 			w.BulkString(kind.word)

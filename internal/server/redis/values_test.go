@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -151,7 +152,7 @@ func TestBlockedStreamRead(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() { // $ may be looked up after some of these
 		defer close(ended)
-		for i := 2; !closed(stop); i++ {
+		for i := 2; !signal.Closed(stop); i++ {
 			writer.do("XADD", "b", strconv.Itoa(i), "f", "v")
 		}
 	}()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/minrate"
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
 // wire is a connection's socket: how long a read or a write of it may take, and how
@@ -151,7 +152,7 @@ func (s source) Read(p []byte) (int, error) {
 	if n := c.kept.read(p); n > 0 {
 		return n, nil
 	}
-	c.replies.flush()
+	c.replies.Flush()
 	if err := c.setReadDeadline(); err != nil {
 		return 0, err
 	}
@@ -167,7 +168,7 @@ const stopTime = 2 * time.Second
 func (c *conn) setReadDeadline() error {
 	c.info.mu.Lock()
 	defer c.info.mu.Unlock()
-	if c.info.outlasts && (c.info.stopping || closed(c.blocking)) {
+	if c.info.outlasts && (c.info.stopping || signal.Closed(c.blocking)) {
 		return os.ErrDeadlineExceeded
 	}
 	if !c.info.stopping {

@@ -1,4 +1,4 @@
-package redis
+package replies
 
 import (
 	"runtime"
@@ -6,73 +6,75 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/signal"
 )
 
-// owed is a reply that the connection owes.
-type owed struct {
-	ready <-chan struct{} // closed when write need not wait for an outcome; nil: it need not
-	write command.Reply   // nil: the reply is the next gate among the pushes
-	bytes int             // of the request
+// Owed is a reply that the connection owes.
+type Owed struct {
+	Ready <-chan struct{} // closed when Write need not wait for an outcome; nil: it need not
+	Write command.Reply   // nil: the reply is the next gate among the pushes
+	Bytes int             // of the request
 }
 
-// replies writes the replies of one connection in order. While some are owed, a
+// Queue writes the replies of one connection in order. While some are owed, a
 // goroutine of its own writes them, and the Writer belongs to it; else the Writer
 // belongs to the goroutine that reads requests, which calls the methods. On a
 // connection that is shared with others, who push, it always belongs to the former.
-type replies struct {
+type Queue struct {
 	w        *resp.Writer
 	maxCount int
 	maxBytes int
-	shared   bool // read and written by the goroutine that reads requests, and by run
+	Shared   bool // read and written by the goroutine that reads requests, and by run
 
 	mu      sync.Mutex
 	changed sync.Cond // the queue got shorter, or running or writing became false
-	queue   []owed
+	queue   []Owed
 	bytes   int  // of the requests in the queue
 	running bool // there is a goroutine in run
 	writing bool // it writes a reply that was owed
 
 	pushes pushes
 	wake   chan struct{} // cap 1: something was pushed
-	held   bool          // pushes wait: see own
+	held   bool          // pushes wait: see WithWriter
 	row    int           // pushes written since the last reply
 }
 
-func newReplies(w *resp.Writer, maxCount, maxBytes int, budget *pushBudget) *replies {
-	q := &replies{w: w, maxCount: maxCount, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
+// New returns the queue of a connection that may owe so many replies, to requests of so many bytes.
+func New(w *resp.Writer, maxCount, maxBytes int, budget *Budget) *Queue {
+	q := &Queue{w: w, maxCount: maxCount, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
 	q.pushes.budget = budget
 	q.changed.L = &q.mu
 	return q
 }
 
-// put adds a reply after all that are owed. It waits while too much is owed.
-func (q *replies) put(r owed) {
+// Put adds a reply after all that are owed. It waits while too much is owed.
+func (q *Queue) Put(r Owed) {
 	q.mu.Lock()
-	for len(q.queue) > 0 && (len(q.queue) >= q.maxCount || q.bytes+r.bytes > q.maxBytes) {
+	for len(q.queue) > 0 && (len(q.queue) >= q.maxCount || q.bytes+r.Bytes > q.maxBytes) {
 		q.changed.Wait()
 	}
-	if !q.running && !q.shared && r.ready == nil {
+	if !q.running && !q.Shared && r.Ready == nil {
 		q.mu.Unlock()
-		r.write(q.w)
+		r.Write(q.w)
 		return
 	}
 	q.queue = append(q.queue, r)
-	q.bytes += r.bytes
+	q.bytes += r.Bytes
 	q.startLocked()
 	q.mu.Unlock()
 }
 
-func (q *replies) startLocked() {
+func (q *Queue) startLocked() {
 	if !q.running {
 		q.running = true
 		go q.run()
 	}
 }
 
-// push adds a message after all that were pushed. Any goroutine may call it, on a
+// Push adds a message after all that were pushed. Any goroutine may call it, on a
 // shared connection. It reports false if there was no room: then nothing is pushed
 // from now on, and the connection is to be closed.
-func (q *replies) push(p pushed) bool {
+func (q *Queue) Push(p Push) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.pushes.add(p) {
@@ -89,17 +91,17 @@ func (q *replies) push(p pushed) bool {
 	return true
 }
 
-// share makes room for pushes: from now on others write, too.
-func (q *replies) share() {
-	if !q.shared {
-		q.own(func(w *resp.Writer) { w.Flush() })
-		q.shared = true
+// Share makes room for pushes: from now on others write, too.
+func (q *Queue) Share() {
+	if !q.Shared {
+		q.WithWriter(func(w *resp.Writer) { w.Flush() })
+		q.Shared = true
 	}
 }
 
-// own calls f with the Writer when everything owed is written. What is pushed
+// WithWriter calls f with the Writer when everything owed is written. What is pushed
 // meanwhile comes after it.
-func (q *replies) own(f func(w *resp.Writer)) {
+func (q *Queue) WithWriter(f func(w *resp.Writer)) {
 	q.mu.Lock()
 	q.held = true
 	for q.running {
@@ -114,18 +116,18 @@ func (q *replies) own(f func(w *resp.Writer)) {
 	}
 }
 
-// settle waits until everything is written that was owed or pushed before.
-func (q *replies) settle() {
-	if q.shared {
-		q.push(pushed{gate: true, write: func(*resp.Writer) {}})
-		q.put(owed{})
-		q.drain()
+// Settle waits until everything is written that was owed or pushed before.
+func (q *Queue) Settle() {
+	if q.Shared {
+		q.Push(Push{Gate: true, Write: func(*resp.Writer) {}})
+		q.Put(Owed{})
+		q.Drain()
 	}
 }
 
-// close writes out everything owed and pushed. Nothing may be put after it, and
+// Close writes out everything owed and pushed. Nothing may be put after it, and
 // what is pushed is lost.
-func (q *replies) close() {
+func (q *Queue) Close() {
 	q.mu.Lock()
 	q.pushes.closed = true
 	for q.running {
@@ -135,23 +137,23 @@ func (q *replies) close() {
 	q.w.Flush()
 }
 
-// idle reports whether the Writer belongs to the goroutine that reads requests:
+// Idle reports whether the Writer belongs to the goroutine that reads requests:
 // nothing is owed.
-func (q *replies) idle() bool {
+func (q *Queue) Idle() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return !q.running && !q.shared
+	return !q.running && !q.Shared
 }
 
-// owing reports whether a reply is owed.
-func (q *replies) owing() bool {
+// Owing reports whether a reply is owed.
+func (q *Queue) Owing() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.queue) > 0 || q.writing
 }
 
-// drain waits until everything owed is written.
-func (q *replies) drain() {
+// Drain waits until everything owed is written.
+func (q *Queue) Drain() {
 	q.mu.Lock()
 	for len(q.queue) > 0 || q.writing {
 		q.changed.Wait()
@@ -159,9 +161,9 @@ func (q *replies) drain() {
 	q.mu.Unlock()
 }
 
-// flush writes out what has gathered, unless the goroutine in run will do it.
-func (q *replies) flush() {
-	if !q.idle() {
+// Flush writes out what has gathered, unless the goroutine in run will do it.
+func (q *Queue) Flush() {
+	if !q.Idle() {
 		return
 	}
 	if q.w.Buffered() > 0 {
@@ -175,22 +177,22 @@ func (q *replies) flush() {
 
 // run writes what is owed and what is pushed. It holds nothing back while it
 // waits, neither for an outcome nor for new requests.
-func (q *replies) run() {
+func (q *Queue) run() {
 	for {
 		r, ok := q.next()
 		if !ok {
 			return
 		}
-		if r.ready != nil && !closed(r.ready) {
+		if r.Ready != nil && !signal.Closed(r.Ready) {
 			q.w.Flush()
 		}
-		r.write(q.w)
+		r.Write(q.w)
 	}
 }
 
 // next takes what is to be written next. When there is nothing and nothing
 // gathered, the goroutine in run must end.
-func (q *replies) next() (owed, bool) {
+func (q *Queue) next() (Owed, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.writing {
@@ -202,7 +204,7 @@ func (q *replies) next() (owed, bool) {
 			return r, true
 		}
 		if len(q.queue) > 0 { // it is not ready
-			ready := q.queue[0].ready
+			ready := q.queue[0].Ready
 			q.mu.Unlock()
 			q.w.Flush()
 			select {
@@ -215,7 +217,7 @@ func (q *replies) next() (owed, bool) {
 		if flushed {
 			q.running = false
 			q.changed.Broadcast()
-			return owed{}, false
+			return Owed{}, false
 		}
 		q.mu.Unlock()
 		q.w.Flush()
@@ -228,34 +230,34 @@ const maxRow = 64
 
 // takeLocked takes the first push or the first reply, but no push from behind a
 // gate whose turn has not come.
-func (q *replies) takeLocked() (owed, bool) {
+func (q *Queue) takeLocked() (Owed, bool) {
 	owing := len(q.queue) > 0
-	gate := owing && q.queue[0].write == nil
-	if p := q.pushes.first(); p != nil && !p.gate && !(q.held && !gate) {
+	gate := owing && q.queue[0].Write == nil
+	if p := q.pushes.first(); p != nil && !p.Gate && !(q.held && !gate) {
 		if gate || q.row < maxRow || !owing || !q.readyLocked() {
 			q.row++
-			return owed{write: q.pushes.take().write}, true
+			return Owed{Write: q.pushes.take().Write}, true
 		}
 	}
 	if !owing || !gate && !q.readyLocked() {
-		return owed{}, false
+		return Owed{}, false
 	}
 	q.row = 0
 	r := q.queue[0]
-	q.queue[0] = owed{}
+	q.queue[0] = Owed{}
 	q.queue = q.queue[1:]
-	q.bytes -= r.bytes
+	q.bytes -= r.Bytes
 	q.writing = true
 	q.changed.Broadcast()
 	if gate {
-		r.write = q.pushes.take().write
+		r.Write = q.pushes.take().Write
 	}
 	return r, true
 }
 
 // readyLocked reports whether the first reply may be waited for: on a shared
 // connection only if that takes no time, because pushes may come meanwhile.
-func (q *replies) readyLocked() bool {
-	ready := q.queue[0].ready
-	return !q.shared || ready == nil || closed(ready)
+func (q *Queue) readyLocked() bool {
+	ready := q.queue[0].Ready
+	return !q.Shared || ready == nil || signal.Closed(ready)
 }
