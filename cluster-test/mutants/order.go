@@ -33,7 +33,7 @@ func orderMutants() []mutation.Mutant {
 			Catchers: []mutation.Catcher{{Test: "TestForwardingSessionEndsWithTheTerm", Runs: 1}}},
 		{Name: "doubts-unsettled",
 			About: "a read behind a write with an unknown outcome does not wait until that is decided",
-			Edits: []mutation.Edit{{In: "(*doubts).settle", Old: "if noted == d.settled.Load() {",
+			Edits: []mutation.Edit{{In: "(*Doubts).settle", Old: "if noted == d.settled.Load() {",
 				New: "if true || noted == d.settled.Load() {"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadsAreConclusiveAfterAnUnknownOutcome", Runs: 1}}},
 		{Name: "blocks-unsettled",
@@ -46,8 +46,8 @@ func orderMutants() []mutation.Mutant {
 			Edits:    []mutation.Edit{{Old: "return &Work{Run: run, Linearizable: true}", New: "return &Work{Run: run}"}},
 			Catchers: []mutation.Catcher{{Test: "TestCommandsBehindAnUnknownOutcome", Runs: 1}}},
 		{Name: "reads-go-back", About: "of two reads of a key in a pipeline, the second one may show an older state",
-			Edits: []mutation.Edit{{Old: "answered && t.repeatable && seen.Oldest < newest",
-				New: "answered && t.repeatable && false"}},
+			Edits: []mutation.Edit{{Old: "answered && t.Repeatable && seen.Oldest < newest",
+				New: "answered && t.Repeatable && false"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadsOfAKeyGoForward", Runs: 1}}},
 	}
 }

@@ -10,7 +10,7 @@ import (
 func pipelineMutants() []mutation.Mutant {
 	return []mutation.Mutant{
 		{Name: "reads-do-not-wait", About: "a read is answered without the writes before it in its pipeline",
-			Edits: []mutation.Edit{{Old: "\tfor _, w := range r.writes {\n\t\ts.await(w.Done())\n\t\td.note(w)\n\t}\n",
+			Edits: []mutation.Edit{{Old: "\tfor _, w := range r.writes {\n\t\tAwait(ctx, w.Done())\n\t\td.Note(w)\n\t}\n",
 				New: ""}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "pipeline",
 				Shows: []string{"pipelined calls changed order"}, Runs: 2}}},
@@ -21,8 +21,8 @@ func pipelineMutants() []mutation.Mutant {
 				New: "r.writes = append(r.writes, e.writes[max(0, len(e.writes)-1):]...)"}},
 			Catchers: []mutation.Catcher{{Test: "TestReadsWaitForAllWrites", Runs: 1}}},
 		{Name: "reads-overtaken", About: "a write does not wait for the reads of its key before it in its pipeline",
-			Edits: []mutation.Edit{{Old: "\t\tc.await(c.order.beforeWrite(k))\n",
-				New: "\t\t_ = c.order.beforeWrite(k)\n"}},
+			Edits: []mutation.Edit{{Old: "\t\tc.await(c.order.BeforeWrite(k))\n",
+				New: "\t\t_ = c.order.BeforeWrite(k)\n"}},
 			Catchers: []mutation.Catcher{{Scenario: "calm", Time: 4 * time.Second, Workloads: "pipeline",
 				Shows: []string{"pipelined calls changed order"}, Runs: 2}}},
 		{Name: "answers-of-no-state",

@@ -22,8 +22,8 @@ func (c asClient) Permission(cmd *command.Command, args [][]byte) func() command
 	return c.permission(cmd, args)
 }
 
-func (c asClient) NoteWrite(index uint64) { c.order.noteWrite(index) }
-func (c asClient) LastWrite() uint64      { return c.order.written.Load() }
+func (c asClient) NoteWrite(index uint64) { c.order.NoteIndex(index) }
+func (c asClient) LastWrite() uint64      { return c.order.LastIndex() }
 
 func (c asClient) Gone() context.Context { return c.gone }
 func (c asClient) HasLeft() bool         { return context.Cause(c.gone) == command.ErrLeft }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/auth"
 	"github.com/turnlog/turnlog/internal/resp"
+	"github.com/turnlog/turnlog/internal/server/redis/inflight"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -34,7 +35,7 @@ type conn struct {
 	subs      subscriptions
 	tails     map[turn.Key]*pushTail
 
-	order    order
+	order    inflight.Order
 	pacing   pacing
 	pipeline pipeline
 

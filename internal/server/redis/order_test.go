@@ -2,8 +2,6 @@ package redis
 
 import (
 	"context"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -11,87 +9,6 @@ import (
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/turn"
 )
-
-// pendingWrite is a write that succeeds when the channel is closed.
-type pendingWrite chan struct{}
-
-func (p pendingWrite) Done() <-chan struct{}      { return p }
-func (p pendingWrite) Wait() (turn.Result, error) { <-p; return turn.Result{}, nil }
-
-func TestOrderOfOneKey(t *testing.T) {
-	var o order
-	a, b := turn.Key{Name: "a"}, turn.Key{Name: "b"}
-	w1 := make(pendingWrite)
-	r1, r2, r3 := &reading{done: make(chan struct{})}, &reading{done: make(chan struct{})},
-		&reading{done: make(chan struct{})}
-	if o.beforeWrite(a) != nil {
-		t.Error("the first write waits")
-	}
-	o.wrote(a, w1)
-	if o.beforeRead(b, r2); len(r2.writes)+len(r2.before) > 0 {
-		t.Error("a read waits for a write of another key")
-	}
-	if o.beforeRead(a, r1); len(r1.writes) != 1 || r1.writes[0] != command.Pending(w1) || len(r1.before) > 0 {
-		t.Errorf("a read behind a write waits for %v, %v", r1.writes, r1.before)
-	}
-	o.beforeRead(a, r3)
-	o.beforeRead(a, r3) // it names its key twice
-	if len(r3.before) != 1 || r3.before[0] != r1 {
-		t.Errorf("a read behind another one waits for %v", r3.before)
-	}
-	if read := o.beforeWrite(a); read != r3.done {
-		t.Error("a write does not wait for the last read")
-	}
-}
-
-// A write that is refused at once, since there is no leader, may end before the one that was sent
-// ahead of it: a read behind both waits for both.
-func TestReadsWaitForAllWrites(t *testing.T) {
-	var o order
-	k := turn.Key{Name: "k"}
-	first, refused := make(pendingWrite), make(pendingWrite)
-	o.wrote(k, first)
-	o.wrote(k, refused)
-	close(refused)
-	r := &reading{done: make(chan struct{})}
-	if o.beforeRead(k, r); !slices.Contains(r.writes, command.Pending(first)) {
-		t.Errorf("a read does not wait for a write in flight, only for %d others", len(r.writes))
-	}
-	if !slices.Contains(o.writes, command.Pending(first)) {
-		t.Error("what waits for all writes does not wait for one in flight")
-	}
-	close(first)
-	for range 10 {
-		o.wrote(k, refused)
-	}
-	if r = (&reading{done: make(chan struct{})}); len(o.writes) > 1 {
-		t.Errorf("%d writes are kept that have ended", len(o.writes))
-	}
-	if o.beforeRead(k, r); len(r.writes) > 0 {
-		t.Errorf("a read waits for %d writes that have ended", len(r.writes))
-	}
-}
-
-func TestOrderForgetsWhatEnded(t *testing.T) {
-	var o order
-	ended, under := make(pendingWrite), make(pendingWrite)
-	close(ended)
-	for i := range 10 * pruneAt {
-		done := ended
-		if i%100 == 0 {
-			done = under
-		}
-		o.wrote(turn.Key{Name: strconv.Itoa(i)}, done)
-	}
-	if len(o.keys) > pruneAt {
-		t.Errorf("%d keys are kept", len(o.keys))
-	}
-	for i := 0; i < 10*pruneAt; i += 100 {
-		if o.keys[turn.Key{Name: strconv.Itoa(i)}] == nil {
-			t.Errorf("key %d is forgotten while a write is in flight", i)
-		}
-	}
-}
 
 // overtaken is a real engine that answers a List or a Read not before a write of the same key has
 // been acknowledged, which an Info that was asked later did not see.

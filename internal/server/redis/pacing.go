@@ -82,7 +82,7 @@ func (p *pacing) more() (more bool) {
 // inlines reports whether what concerns these keys is to be performed inline: nothing else
 // is in flight, and nothing is expected to come before it is answered.
 func (c *conn) inlines(keys []turn.Key) bool {
-	if keys == nil || c.replies.Shared || c.order.doubts.open() {
+	if keys == nil || c.replies.Shared || c.order.Doubts.Open() {
 		return false
 	}
 	if c.unread() || !c.replies.Idle() {

@@ -45,7 +45,7 @@ func (s *Server) publish(ctx context.Context, m *message) *receipt {
 // so that who receives it can read them.
 func (c *conn) publish(m *message) started {
 	c.awaitBarrier()
-	for _, w := range c.order.writes {
+	for _, w := range c.order.Writes {
 		c.await(w.Done())
 	}
 	if c.subs.count() > 0 {
@@ -137,8 +137,8 @@ func (c *conn) executePublishing(a *command.Write, queue []queued) command.Actio
 		if p != nil {
 			var err error
 			result, err = p.Wait()
-			c.order.noteWrite(result.Index)
-			c.order.doubts.note(p)
+			c.order.NoteIndex(result.Index)
+			c.order.Doubts.Note(p)
 			if err != nil || result.Aborted {
 				return func(w *resp.Writer) { a.Done(w, result) }, err
 			}

@@ -17,7 +17,7 @@ func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
 	c := &conn{srv: s, id: s.nextID.Add(1), namespace: turn.DefaultNamespace, started: now, proto: 2}
 	c.wire.srv, c.wire.nc = s, nc
 	c.who.all = users
-	c.order.reading = make(chan struct{}, maxReads)
+	c.order.Limit(maxReads)
 	c.gone, c.hangUp = context.WithCancelCause(s.work)
 	c.memory = s.openAccount(nc, users)
 	c.tx.memory = c.memory

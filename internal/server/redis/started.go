@@ -5,6 +5,7 @@ import (
 
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
+	"github.com/turnlog/turnlog/internal/server/redis/inflight"
 	"github.com/turnlog/turnlog/internal/signal"
 	"github.com/turnlog/turnlog/turn"
 )
@@ -40,29 +41,25 @@ func (c *conn) write(a *command.Write) started {
 	}
 	c.awaitBarrier()
 	for _, k := range a.Keys {
-		c.await(c.order.beforeWrite(k))
+		c.await(c.order.BeforeWrite(k))
 	}
 	p := c.srv.engine.Submit(c.srv.work, a.Op)
 	for _, k := range a.Keys {
-		c.order.wrote(k, p)
+		c.order.NoteWritten(k, p)
 	}
 	return started{ready: p.Done(), outcome: func() (command.Reply, error) {
 		r, err := p.Wait()
-		c.order.noteWrite(r.Index)
-		c.order.doubts.note(p) // before the client hears of it
+		c.order.NoteIndex(r.Index)
+		c.order.Doubts.Note(p) // before the client hears of it
 		return func(w *resp.Writer) { a.Done(w, r) }, err
 	}}
 }
 
-// task is what a goroutine of its own does for a request.
-type task struct {
+// launched is a task with what it concerns. Without keys, nothing else is in flight beside it.
+type launched struct {
+	inflight.Task
 	keys  []turn.Key
 	bulky bool
-	// run returns the states that answered, too.
-	run        func(ctx context.Context) (command.Reply, command.States, error)
-	repeatable bool // run may be called again
-	// linearizable: it begins when no earlier write of the connection can take place any more.
-	linearizable bool
 	// ending is called when run has returned, ended when its outcome is known; nil: nothing.
 	ending, ended func()
 }
@@ -72,8 +69,8 @@ func (c *conn) read(a *command.Read) started {
 	if c.inlines(a.Keys) {
 		return c.readNow(a)
 	}
-	return c.launch(task{keys: a.Keys, bulky: a.Bulky, repeatable: true, linearizable: true,
-		run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }})
+	return c.launch(launched{keys: a.Keys, bulky: a.Bulky, Task: inflight.Task{Repeatable: true, Linearizable: true,
+		Run: func(ctx context.Context) (command.Reply, command.States, error) { return c.srv.backend.Ask(ctx, a) }}})
 }
 
 // work performs work inline, or launches it.
@@ -81,14 +78,15 @@ func (c *conn) work(a *command.Work) started {
 	if c.inlines(a.Keys) {
 		return c.workNow(a)
 	}
-	return c.launch(task{keys: a.Keys, bulky: a.Bulky, linearizable: a.Linearizable, run: unseen(a.Run)})
+	return c.launch(launched{keys: a.Keys, bulky: a.Bulky,
+		Task: inflight.Task{Linearizable: a.Linearizable, Run: unseen(a.Run)}})
 }
 
 func (c *conn) writeNow(a *command.Write) started {
 	p := c.srv.engine.Submit(c.srv.work, a.Op)
 	r, err := p.Wait()
-	c.order.noteWrite(r.Index)
-	c.order.doubts.note(p)
+	c.order.NoteIndex(r.Index)
+	c.order.Doubts.Note(p)
 	c.pacing.served()
 	return known(func(w *resp.Writer) { a.Done(w, r) }, err)
 }
@@ -120,44 +118,45 @@ func unseen(run func(context.Context) (command.Reply, error)) func(context.Conte
 // further requests until it has ended: see outlast.
 func (c *conn) launchWait(cmd *command.Command, a *command.Wait) started {
 	c.beginBlock(cmd.Name)
-	s := c.launch(task{linearizable: a.Linearizable, run: unseen(a.Run), ending: c.endBlock, ended: c.wake})
+	s := c.launch(launched{Task: inflight.Task{Linearizable: a.Linearizable, Run: unseen(a.Run)}, ending: c.endBlock,
+		ended: c.wake})
 	c.blocking = s.ready
 	return s
 }
 
 // launch performs a task in a goroutine of its own.
-func (c *conn) launch(t task) started {
+func (c *conn) launch(t launched) started {
 	c.awaitBarrier()
-	read := &reading{done: make(chan struct{})}
+	read := &inflight.Read{Done: make(chan struct{})}
 	if t.keys == nil {
 		c.replies.Drain()
-		c.order.alone(read.done)
+		c.order.SetBarrier(read.Done)
 	}
 	for _, k := range t.keys {
-		c.order.beforeRead(k, read)
+		c.order.BeforeRead(k, read)
 	}
 	weight := 1
 	if t.bulky {
 		weight = bulkyReads
 	}
-	c.order.admit(weight)
+	c.order.Admit(weight)
 	var r command.Reply
 	var err error
 	go func() {
 		if t.ended != nil {
 			defer t.ended()
 		}
-		defer close(read.done)
+		defer close(read.Done)
 		if t.ending != nil {
 			defer t.ending()
 		}
-		r, err = c.srv.read(read, &t, &c.order.doubts)
+		r, err = read.Perform(c.srv.work, c.srv.engine, &t.Task, &c.order.Doubts)
 	}()
 	outcome := func() (command.Reply, error) {
-		<-read.done
+		<-read.Done
 		return r, err
 	}
-	return started{ready: read.done, outcome: outcome, written: func() { c.order.release(weight) }}
+	return started{ready: read.Done, outcome: outcome, written: func() { c.order.Release(weight) }}
 }
 
 // await waits for something in flight. Replies that were written directly must
@@ -167,8 +166,8 @@ func (c *conn) await(done <-chan struct{}) {
 		return
 	}
 	c.replies.Flush()
-	c.srv.await(done)
+	inflight.Await(c.srv.work, done)
 }
 
 // awaitBarrier waits until what everything must wait for has ended.
-func (c *conn) awaitBarrier() { c.await(c.order.barrier) }
+func (c *conn) awaitBarrier() { c.await(c.order.Barrier) }
