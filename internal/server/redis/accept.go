@@ -73,7 +73,7 @@ func (s *Server) welcome(nc net.Conn) {
 		if gone := s.strangers.forget(c); taken && !gone && s.cfg.Descriptors != nil {
 			s.cfg.Descriptors.Release()
 		}
-		s.shares.release(c.memory.share)
+		c.memory.Close()
 		turnAway(nc)
 		return
 	}

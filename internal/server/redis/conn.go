@@ -11,6 +11,7 @@ import (
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/inflight"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
+	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -22,7 +23,7 @@ type conn struct {
 	started time.Time
 	wire    wire
 	in      *resp.RequestReader
-	memory  *account
+	memory  *requestmemory.Account
 	kept    kept
 	replies *replies.Queue
 

@@ -59,13 +59,13 @@ func (c *conn) admit(u *auth.User) {
 		c.know(true) // it is in, whatever it may have been before
 		c.wire.loginBy = time.Time{}
 		s.strangers.forget(c)
-		c.moveAccount(s.receive, s.userShare(u.Name))
+		c.memory.ToUser(u.Name)
 		return
 	}
 	c.unknow()
 	c.wire.loginBy = time.Now().Add(s.cfg.ReadTimeout)
 	s.strangers.meet(c)
-	c.moveAccount(s.receiveUnknown, s.strangerShare(c.wire.nc))
+	c.memory.ToStranger(c.wire.remote())
 }
 
 // errSubscribed binds subscriptions to the user that was allowed to make them: otherwise

@@ -8,6 +8,7 @@ import (
 	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
+	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
 	"github.com/turnlog/turnlog/turn"
 )
 
@@ -31,6 +32,13 @@ func (s *Server) newConn(nc net.Conn, users *auth.Users) *conn {
 	return c
 }
 
+func (s *Server) openAccount(nc net.Conn, users *auth.Users) *requestmemory.Account {
+	if users == nil {
+		return s.memory.OpenUnnamed(nc.RemoteAddr())
+	}
+	return s.memory.OpenStranger(nc.RemoteAddr())
+}
+
 // serve reads and starts requests until the input ends, then waits until all of
 // them are answered.
 func (c *conn) serve() {
@@ -44,7 +52,6 @@ func (c *conn) serve() {
 	c.wire.close()
 	c.in.Close()
 	c.kept.drop()
-	c.memory.Give(c.memory.taken)
-	c.srv.shares.release(c.memory.share)
+	c.memory.Close()
 	c.unknow()
 }

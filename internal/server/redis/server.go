@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/handshakes"
-	"github.com/turnlog/turnlog/internal/resp"
 	"github.com/turnlog/turnlog/internal/server/redis/command"
 	"github.com/turnlog/turnlog/internal/server/redis/replies"
+	"github.com/turnlog/turnlog/internal/server/redis/requestmemory"
 	"github.com/turnlog/turnlog/internal/throttle"
 )
 
@@ -26,19 +26,15 @@ type Server struct {
 	table   *command.Table
 	backend *command.Backend
 	// handlers are those of the connection itself, by the slot of the command.
-	handlers []connHandler
-	stats    *stats
-	receive  *resp.Budget
-	// receiveUnknown is for the requests of strangers, so that they take nothing from
-	// users.
-	receiveUnknown *resp.Budget
-	shares         shares
-	strangers      strangers
-	handshakes     *handshakes.Limit
-	hub            *hub
-	pushing        replies.Budget
-	started        time.Time
-	runID          string
+	handlers   []connHandler
+	stats      *stats
+	memory     *requestmemory.Pool
+	strangers  strangers
+	handshakes *handshakes.Limit
+	hub        *hub
+	pushing    replies.Budget
+	started    time.Time
+	runID      string
 
 	// work is the context of everything that is asked of the engine. It outlives
 	// the context of Run by Config.ShutdownTimeout, so that what is in flight ends
@@ -64,7 +60,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, engine: cfg.Engine, log: cfg.Logger, table: t, backend: backend, handlers: bindHandlers(t),
 		stats: newStats(t), slow: throttle.NewSlow(cfg.SlowRequest, cfg.Logger),
-		receive: resp.NewBudget(cfg.ReceiveBytes), receiveUnknown: resp.NewBudget(cfg.ReceiveBytes / 16), hub: newHub(),
+		memory: requestmemory.New(cfg.ReceiveBytes), hub: newHub(),
 		started: cfg.Now(), conns: make(map[uint64]*conn), runID: newRunID(),
 		handshakes: handshakes.New(handshakes.Max),
 	}

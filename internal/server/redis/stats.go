@@ -84,7 +84,7 @@ func (s *Server) Metrics() Metrics {
 	s.mu.Unlock()
 	m := Metrics{
 		Connections: open, Accepted: s.stats.accepted.Load(), Rejected: s.stats.rejected.Load(),
-		BytesReceived: s.stats.received.Load(), BytesSent: s.stats.sent.Load(), ReceiveBytes: s.receive.Used(),
+		BytesReceived: s.stats.received.Load(), BytesSent: s.stats.sent.Load(), ReceiveBytes: s.memory.Used(),
 		UnknownCommands: s.stats.unknown.Load(),
 	}
 	for i := range s.stats.commands {

@@ -8,7 +8,7 @@ import (
 
 // transactions is how far a client has got with WATCH and MULTI.
 type transactions struct {
-	memory  *account
+	memory  resp.Memory
 	open    *transaction // since MULTI; nil: none
 	watched []*watched
 	// queueing and watching are the bytes that memory was charged with.
