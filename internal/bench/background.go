@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 // background is a load of appends, every one of which is kept as a sample, while
 // something else is done.
 type background struct {
-	samples samples // to be read after wait
+	samples measure.Samples // to be read after wait
 	rec     *recorder
 	stopped atomic.Bool
 	done    chan struct{}
@@ -21,9 +23,9 @@ type background struct {
 // session chooses until it says that there are no more.
 func startBackground(ctx context.Context, t Target, cfg Config, live *Live,
 	session func(*rand.Rand) (int, bool)) *background {
-	b := &background{samples: samples{begin: time.Now()}, done: make(chan struct{})}
-	b.rec = &recorder{live: live, each: b.samples.add}
-	r := rand.New(rand.NewPCG(cfg.Seed, uint64(b.samples.begin.UnixNano())))
+	b := &background{samples: measure.Samples{Begin: time.Now()}, done: make(chan struct{})}
+	b.rec = &recorder{live: live, each: b.samples.Add}
+	r := rand.New(rand.NewPCG(cfg.Seed, uint64(b.samples.Begin.UnixNano())))
 	next := func() ([]step, int, bool) {
 		i, more := session(r)
 		return oneMore, i, more && !b.stopped.Load()
@@ -44,7 +46,7 @@ func anySession(sessions int) func(*rand.Rand) (int, bool) {
 // failed as a whole; operations that failed, but for all, are in rec.
 func (b *background) wait() error {
 	<-b.done
-	if b.err == nil && len(b.samples.at) == 0 {
+	if b.err == nil && len(b.samples.At) == 0 {
 		return b.rec.first
 	}
 	return b.err

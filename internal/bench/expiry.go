@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 // expiryGoal is the p99 of appends while sessions expire, to that before.
@@ -38,13 +40,13 @@ func expiry(ctx context.Context, s *Setup) (*Findings, error) {
 		if err != nil {
 			return err
 		}
-		before := span{time.Now().Add(s.Config.WarmUp), opens}
-		expiring := span{opens, opens.Add(s.Window + s.Config.Duration)} // and what is left to clean up
-		sleepUntil(ctx, expiring.to)
+		before := measure.Span{From: time.Now().Add(s.Config.WarmUp), To: opens}
+		expiring := measure.Span{From: opens, To: opens.Add(s.Window + s.Config.Duration)} // and what is left to clean up
+		measure.SleepUntil(ctx, expiring.To)
 		if err := load.stop(); err != nil {
 			return err
 		}
-		f.Before, f.Expiring = latencyOf(load.samples.within(before)), latencyOf(load.samples.within(expiring))
+		f.Before, f.Expiring = latencyOf(load.samples.Within(before)), latencyOf(load.samples.Within(expiring))
 		return s.allExpired(ctx, t.Addrs[0])
 	})
 	if err != nil {

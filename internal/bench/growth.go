@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 // The goals of growth.
@@ -99,48 +101,32 @@ func (s *Setup) grow(ctx context.Context, c *Cluster, g *GrowthFigures) error {
 }
 
 // digest computes the figures of the growth itself.
-func (g *GrowthFigures) digest(all *samples, w *watch, interval time.Duration) {
-	n := len(all.at)
-	whole := span{all.begin, all.begin.Add(time.Duration(all.at[n-1]+1) * sampleUnit)}
-	g.Elapsed = whole.to.Sub(whole.from)
+func (g *GrowthFigures) digest(all *measure.Samples, w *watch, interval time.Duration) {
+	n := len(all.At)
+	whole := measure.Span{From: all.Begin, To: all.Begin.Add(time.Duration(all.At[n-1]+1) * measure.SampleUnit)}
+	g.Elapsed = whole.To.Sub(whole.From)
 	g.PerSecond = float64(n) / g.Elapsed.Seconds()
 	edge := min(time.Minute, g.Elapsed/4)
-	g.First = float64(all.within(span{whole.from, whole.from.Add(edge)}).Total()) / edge.Seconds()
-	g.Last = float64(all.within(span{whole.to.Add(-edge), whole.to}).Total()) / edge.Seconds()
+	g.First = float64(all.Within(measure.Span{From: whole.From, To: whole.From.Add(edge)}).Total()) / edge.Seconds()
+	g.Last = float64(all.Within(measure.Span{From: whole.To.Add(-edge), To: whole.To}).Total()) / edge.Seconds()
 	stored := 0
-	for at := whole.from; at.Before(whole.to); at = at.Add(interval) {
-		p := span{at, at.Add(interval)}
-		if p.to.After(whole.to) {
-			p.to = whole.to
+	for at := whole.From; at.Before(whole.To); at = at.Add(interval) {
+		p := measure.Span{From: at, To: at.Add(interval)}
+		if p.To.After(whole.To) {
+			p.To = whole.To
 		}
-		h, seen, seconds := all.within(p), w.seen(p), p.to.Sub(p.from).Seconds()
+		h, seen, seconds := all.Within(p), w.seen(p), p.To.Sub(p.From).Seconds()
 		stored += int(h.Total())
 		g.Intervals = append(g.Intervals,
 			Interval{Stored: stored, Seconds: seconds, PerSecond: float64(h.Total()) / seconds,
 				P50: h.Quantile(0.5), P99: h.Quantile(0.99), Max: h.Max(), Flushes: seen.flushes,
 				Snapshots: seen.snapshots, RSS: seen.rss})
 	}
-	seen := w.seen(span{whole.from, time.Now()})
+	seen := w.seen(measure.Span{From: whole.From, To: time.Now()})
 	g.Flushes, g.Snapshots, g.RSS = seen.flushes, seen.snapshots, seen.rss
-	busy, without := all.split(w.busy)
+	busy, without := all.Split(w.busy)
 	g.BusyP99, g.OtherP99 = busy.Quantile(0.99), without.Quantile(0.99)
-	g.Busy = share(w.busy, whole)
-}
-
-// share returns how much of a span others cover together.
-func share(spans []span, of span) float64 {
-	covered := time.Duration(0)
-	for _, p := range merge(spans) {
-		from, to := p.from, p.to
-		if from.Before(of.from) {
-			from = of.from
-		}
-		if to.After(of.to) {
-			to = of.to
-		}
-		covered += max(to.Sub(from), 0)
-	}
-	return covered.Seconds() / of.to.Sub(of.from).Seconds()
+	g.Busy = measure.Share(w.busy, whole)
 }
 
 // measureDisk has every node compact its log, and looks what is left.

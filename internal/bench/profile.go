@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/pprof/profile"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 // Profile tells where the nodes of a target spent processor time under a load.
@@ -41,7 +43,7 @@ func Profiled(ctx context.Context, t Target, w Workload, cfg Config, live *Live)
 	begin := time.Now().Add(cfg.WarmUp)
 	for i, addr := range t.Profiles {
 		all.Go(func() (err error) {
-			if sleepUntil(ctx, begin) {
+			if measure.SleepUntil(ctx, begin) {
 				p.Nodes[i], err = profileNode(ctx, addr, seconds)
 			}
 			return err

@@ -3,13 +3,15 @@ package bench
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 // recorder counts what a load does. It belongs to the goroutine that drives the
 // load, but for live.
 type recorder struct {
 	from, until time.Time // operations that end in this time count
-	latency     Histogram
+	latency     measure.Histogram
 	operations  uint64
 	errors      uint64
 	first       error // the first error

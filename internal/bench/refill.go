@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
@@ -30,7 +31,7 @@ func (s *Setup) restart(ctx context.Context, c *Cluster, payload uint64) (*Resta
 	}
 	r := new(Restart)
 	calm, err := s.calm(ctx)
-	var restarting, filling span
+	var restarting, filling measure.Span
 	if err == nil {
 		restarting, err = during(func() (err error) {
 			r.Ready, err = restartNode(ctx, all[1])
@@ -50,8 +51,8 @@ func (s *Setup) restart(ctx context.Context, c *Cluster, payload uint64) (*Resta
 		return nil, err
 	}
 	r.MBPerSecond = float64(payload) / 1e6 / r.Fill.Seconds()
-	r.Calm, r.Restarting, r.Filling = latencyOf(load.samples.within(calm)), latencyOf(load.samples.within(restarting)),
-		latencyOf(load.samples.within(filling))
+	r.Calm, r.Restarting, r.Filling = latencyOf(load.samples.Within(calm)), latencyOf(load.samples.Within(restarting)),
+		latencyOf(load.samples.Within(filling))
 	return r, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
@@ -76,22 +77,23 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	meter := startMeter(ctx, t, rec.from, rec.until)
+	meter := measure.NewMeter(t.Processes, t.Metrics)
+	meter.Start(ctx, rec.from, rec.until)
 	if err := drive(ctx); err != nil {
 		cancel()
-		meter.stop()
+		meter.Stop()
 		return Result{}, err
 	}
-	use := meter.stop()
+	use := meter.Stop()
 	res := Result{
 		Workload: w.Name, Target: t.Name, Clients: cfg.Clients, Elapsed: cfg.Duration,
 		Operations: rec.operations, Errors: rec.errors, PerSecond: float64(rec.operations) / cfg.Duration.Seconds(),
 		P50: rec.latency.Quantile(0.5), P90: rec.latency.Quantile(0.9), P99: rec.latency.Quantile(0.99),
-		P999: rec.latency.Quantile(0.999), Max: rec.latency.Max(), RSS: use.rss, Flushes: use.flushes,
+		P999: rec.latency.Quantile(0.999), Max: rec.latency.Max(), RSS: use.RSS, Flushes: use.Flushes,
 	}
 	if rec.operations > 0 {
 		per := 1e4 / float64(rec.operations)
-		res.CPU, res.Generator = use.servers.Seconds()*per, use.self.Seconds()*per
+		res.CPU, res.Generator = use.Servers.Seconds()*per, use.Self.Seconds()*per
 	}
 	if rec.first != nil {
 		res.FirstError = rec.first.Error()

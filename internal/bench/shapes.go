@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 const (
@@ -81,16 +83,16 @@ func (s *Setup) shape(ctx context.Context, c *Cluster, prefix string, perSession
 	cfg := s.Config
 	cfg.Prefix += prefix
 	next := inTurn(sh.Sessions, sh.Sessions*perSession)
-	m := meter{target: t}
-	before := m.read(ctx)
+	m := measure.NewMeter(t.Processes, t.Metrics)
+	before := m.Read(ctx)
 	what := fmt.Sprintf("%s sessions of %s messages", Thousands(float64(sh.Sessions)), Thousands(float64(perSession)))
 	load := s.start(ctx, t, cfg, what, next)
 	if err := load.wait(); err != nil {
 		return sh, err
 	}
-	elapsed := time.Since(load.samples.begin)
-	used := m.read(ctx).servers - before.servers
-	h := load.samples.within(span{load.samples.begin, time.Now()})
+	elapsed := time.Since(load.samples.Begin)
+	used := m.Read(ctx).Servers - before.Servers
+	h := load.samples.Within(measure.Span{From: load.samples.Begin, To: time.Now()})
 	sh.PerSecond = float64(h.Total()) / elapsed.Seconds()
 	sh.CPU = used.Seconds() * 1e4 / float64(h.Total())
 	sh.P50, sh.P99 = h.Quantile(0.5), h.Quantile(0.99)
@@ -134,7 +136,7 @@ func (s *Setup) wholeKeyspace(ctx context.Context, c *Cluster, prefix string, f 
 	}
 	prefix = s.Config.Prefix + prefix
 	calm, err := s.calm(ctx)
-	var listing, erasing span
+	var listing, erasing measure.Span
 	if err == nil {
 		listing, err = during(func() error { return f.List.list(ctx, all[0].RESPAddr, prefix) })
 	}
@@ -152,9 +154,9 @@ func (s *Setup) wholeKeyspace(ctx context.Context, c *Cluster, prefix string, f 
 			return fmt.Errorf("%d sessions were found, %d are there", p.Sessions, f.Wide.Sessions)
 		}
 	}
-	f.List.Elapsed, f.Erase.Elapsed = listing.to.Sub(listing.from), erasing.to.Sub(erasing.from)
-	f.Calm, f.List.Others, f.Erase.Others = latencyOf(load.samples.within(calm)),
-		latencyOf(load.samples.within(listing)), latencyOf(load.samples.within(erasing))
+	f.List.Elapsed, f.Erase.Elapsed = listing.To.Sub(listing.From), erasing.To.Sub(erasing.From)
+	f.Calm, f.List.Others, f.Erase.Others = latencyOf(load.samples.Within(calm)),
+		latencyOf(load.samples.Within(listing)), latencyOf(load.samples.Within(erasing))
 	return nil
 }
 
@@ -165,7 +167,7 @@ func (p *Paging) list(ctx context.Context, addr, prefix string) error {
 		return err
 	}
 	defer conn.Close()
-	var pages Histogram
+	var pages measure.Histogram
 	for cursor := ""; ; {
 		begun := time.Now()
 		v, err := conn.ask("TURN.LIST", "PREFIX", prefix, "CURSOR", cursor, "LIMIT", strconv.Itoa(listPage))

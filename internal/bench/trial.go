@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/measure"
 )
 
 // Trial is a measurement on clusters of three nodes that the benchmark starts for
@@ -115,19 +117,19 @@ func (s *Setup) others(ctx context.Context, c *Cluster, what string) (*backgroun
 }
 
 // calm lets the load of others run undisturbed, and returns when it did.
-func (s *Setup) calm(ctx context.Context) (span, error) {
+func (s *Setup) calm(ctx context.Context) (measure.Span, error) {
 	begun := time.Now().Add(s.Config.WarmUp)
-	if !sleepUntil(ctx, begun.Add(s.Config.Duration)) {
-		return span{}, ctx.Err()
+	if !measure.SleepUntil(ctx, begun.Add(s.Config.Duration)) {
+		return measure.Span{}, ctx.Err()
 	}
-	return span{begun, time.Now()}, nil
+	return measure.Span{From: begun, To: time.Now()}, nil
 }
 
 // during returns when f ran.
-func during(f func() error) (span, error) {
+func during(f func() error) (measure.Span, error) {
 	begun := time.Now()
 	err := f()
-	return span{begun, time.Now()}, err
+	return measure.Span{From: begun, To: time.Now()}, err
 }
 
 func atLeast(goal string, wanted, measured float64) Verdict {
@@ -148,7 +150,7 @@ type Latency struct {
 	Max    time.Duration `json:"max_ns"`
 }
 
-func latencyOf(h *Histogram) Latency {
+func latencyOf(h *measure.Histogram) Latency {
 	return Latency{h.Total(), h.Quantile(0.5), h.Quantile(0.99), h.Quantile(0.999), h.Max()}
 }
 

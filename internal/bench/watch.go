@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
@@ -15,11 +16,11 @@ const watchEvery = 200 * time.Millisecond
 // watch looks at the nodes of a cluster again and again.
 type watch struct {
 	nodes  []*testcluster.Node
-	before []metrics // by node; nil: not known yet
+	before []measure.Metrics // by node; nil: not known yet
 
 	mu    sync.Mutex
 	looks []look
-	busy  []span // in which a node flushed or took a snapshot
+	busy  []measure.Span // in which a node flushed or took a snapshot
 
 	end  context.CancelFunc
 	over sync.WaitGroup
@@ -35,7 +36,7 @@ type look struct {
 // startWatch watches nodes until stop.
 func startWatch(ctx context.Context, nodes []*testcluster.Node) *watch {
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watch{nodes: nodes, before: make([]metrics, len(nodes)), end: cancel}
+	w := &watch{nodes: nodes, before: make([]measure.Metrics, len(nodes)), end: cancel}
 	w.look(ctx)
 	w.over.Go(func() {
 		tick := time.NewTicker(watchEvery)
@@ -61,16 +62,16 @@ func (w *watch) stop(ctx context.Context) {
 
 func (w *watch) look(ctx context.Context) {
 	l := look{}
-	var busy []span
+	var busy []measure.Span
 	for i, n := range w.nodes {
-		l.rss = append(l.rss, residentBytes(n.PID()))
-		m, err := scrape(ctx, n.HTTPAddr)
+		l.rss = append(l.rss, measure.ResidentBytes(n.PID()))
+		m, err := measure.Scrape(ctx, n.HTTPAddr)
 		if err != nil {
 			continue // it may be down; the next look will tell
 		}
 		if before := w.before[i]; before != nil {
-			for work, count := range map[work]*int{flushWork: &l.flushes, snapshotWork: &l.snapshots} {
-				times, p := work.since(before, m)
+			for work, count := range map[measure.Work]*int{measure.FlushWork: &l.flushes, measure.SnapshotWork: &l.snapshots} {
+				times, p := work.Since(before, m)
 				if *count += times; times > 0 {
 					busy = append(busy, p)
 				}
@@ -87,12 +88,12 @@ func (w *watch) look(ctx context.Context) {
 
 // seen sums up the looks in a span: flushes, snapshots, and the most memory that
 // each node held.
-func (w *watch) seen(p span) look {
+func (w *watch) seen(p measure.Span) look {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	sum := look{rss: make([]uint64, len(w.nodes))}
 	for _, l := range w.looks {
-		if l.at.Before(p.from) || !l.at.Before(p.to) {
+		if l.at.Before(p.From) || !l.at.Before(p.To) {
 			continue
 		}
 		sum.flushes += l.flushes
