@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/bench/measure"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // background is a load of appends, every one of which is kept as a sample, while
@@ -21,7 +22,7 @@ type background struct {
 
 // startBackground begins to append one message at a time, to sessions that
 // session chooses until it says that there are no more.
-func startBackground(ctx context.Context, t Target, cfg Config, live *Live,
+func startBackground(ctx context.Context, t target.Target, cfg Config, live *Live,
 	session func(*rand.Rand) (int, bool)) *background {
 	b := &background{samples: measure.Samples{Begin: time.Now()}, done: make(chan struct{})}
 	b.rec = &recorder{live: live, each: b.samples.Add}

@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // load is what the clients of one generator share.
 type load struct {
-	dialect  dialect
-	payloads *payloads
+	dialect  target.Dialect
+	payloads *target.Payloads
 	rand     *rand.Rand
 	last     int
 	// operation returns the next operation and its session; false: no more.
@@ -64,9 +66,9 @@ func (c *client) step() {
 	s := c.steps[0]
 	c.steps = c.steps[1:]
 	if s.read {
-		c.out, c.owed = c.dialect.read(c.out[:0], c.key, c.last)
+		c.out, c.owed = c.dialect.Read(c.out[:0], c.key, c.last)
 	} else {
-		c.out, c.owed = c.dialect.append(c.out[:0], c.key, s.messages, c.payloads)
+		c.out, c.owed = c.dialect.Append(c.out[:0], c.key, s.messages, c.payloads)
 	}
 }
 
@@ -78,8 +80,8 @@ func (c *client) received(now time.Time) error {
 	}
 	at := 0
 	for c.owed > 0 {
-		n, err := c.dialect.answer(c.in[at:])
-		var no refusal
+		n, err := c.dialect.Answer(c.in[at:])
+		var no target.Refusal
 		if errors.As(err, &no) {
 			c.record.failed(err)
 			c.broke = true

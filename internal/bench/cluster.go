@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/target"
 	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
@@ -38,17 +39,17 @@ func StartTurnlog(ctx context.Context, binary, dir string, nodes int, flags ...s
 }
 
 // Leader is the cluster as its leader's clients see it.
-func (c *Cluster) Leader(ctx context.Context) (Target, error) { return c.target(ctx, true) }
+func (c *Cluster) Leader(ctx context.Context) (target.Target, error) { return c.target(ctx, true) }
 
 // Follower is the cluster as clients of another node see it.
-func (c *Cluster) Follower(ctx context.Context) (Target, error) { return c.target(ctx, false) }
+func (c *Cluster) Follower(ctx context.Context) (target.Target, error) { return c.target(ctx, false) }
 
-func (c *Cluster) target(ctx context.Context, leader bool) (Target, error) {
+func (c *Cluster) target(ctx context.Context, leader bool) (target.Target, error) {
 	all, err := c.byRole(ctx)
 	if err != nil {
-		return Target{}, err
+		return target.Target{}, err
 	}
-	t := Target{Protocol: Turnlog}
+	t := target.Target{Protocol: target.Turnlog}
 	for i, n := range all {
 		t.Processes = append(t.Processes, n.PID())
 		t.Metrics = append(t.Metrics, n.HTTPAddr)

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // connectAndDrive connects clients and drives them until all are idle.
-func connectAndDrive(ctx context.Context, t *Target, d dialect, goroutines bool, clients []*client) error {
+func connectAndDrive(ctx context.Context, t *target.Target, d target.Dialect, goroutines bool,
+	clients []*client) error {
 	conns := make([]net.Conn, 0, len(clients))
 	defer func() {
 		for _, c := range conns {
@@ -30,7 +33,7 @@ func connectAndDrive(ctx context.Context, t *Target, d dialect, goroutines bool,
 }
 
 // connect opens a connection and says hello on it.
-func connect(ctx context.Context, t *Target, d dialect, addr string) (net.Conn, error) {
+func connect(ctx context.Context, t *target.Target, d target.Dialect, addr string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	dial := dialer.DialContext
 	if t.TLS {
@@ -40,7 +43,7 @@ func connect(ctx context.Context, t *Target, d dialect, addr string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	hello, owed := d.hello(nil)
+	hello, owed := d.Hello(nil)
 	if owed == 0 {
 		return conn, nil
 	}
@@ -57,7 +60,7 @@ func connect(ctx context.Context, t *Target, d dialect, addr string) (net.Conn, 
 			return nil, err
 		}
 		for owed > 0 {
-			n, err := d.answer(in)
+			n, err := d.Answer(in)
 			if err != nil {
 				conn.Close()
 				return nil, err

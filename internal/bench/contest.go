@@ -4,18 +4,20 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // Contestant is a target in a contest. Where it is, is asked before each run,
 // since a cluster may have another leader by then.
 type Contestant struct {
 	Name   string
-	Target func(ctx context.Context) (Target, error)
+	Target func(ctx context.Context) (target.Target, error)
 }
 
 // Fixed is a contestant that stays where it is.
-func Fixed(t Target) Contestant {
-	return Contestant{t.Name, func(context.Context) (Target, error) { return t, nil }}
+func Fixed(t target.Target) Contestant {
+	return Contestant{t.Name, func(context.Context) (target.Target, error) { return t, nil }}
 }
 
 // Contest is one workload with one number of clients on several targets.

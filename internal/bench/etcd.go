@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // etcdCluster is a cluster of three etcd nodes, with their defaults, that the
@@ -67,17 +69,17 @@ func startEtcd(ctx context.Context, program, dir string) (_ *etcdCluster, err er
 
 // leader is the cluster as its leader's clients see it: requests to other nodes
 // would take longer.
-func (c *etcdCluster) leader(ctx context.Context) (Target, error) {
+func (c *etcdCluster) leader(ctx context.Context) (target.Target, error) {
 	for _, addr := range c.addrs {
 		leads, err := etcdLeads(ctx, addr)
 		if err != nil {
-			return Target{}, err
+			return target.Target{}, err
 		}
 		if leads {
-			return Target{Program: c.program, Addrs: []string{addr}, Processes: c.pids()}, nil
+			return target.Target{Program: c.program, Addrs: []string{addr}, Processes: c.pids()}, nil
 		}
 	}
-	return Target{}, errors.New("the etcd cluster has no leader at the moment")
+	return target.Target{}, errors.New("the etcd cluster has no leader at the moment")
 }
 
 // etcdLeads reports whether a node leads; that it knows of no leader is an error.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/bench/measure"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // expiryGoal is the p99 of appends while sessions expire, to that before.
@@ -57,7 +58,7 @@ func expiry(ctx context.Context, s *Setup) (*Findings, error) {
 
 // fillExpiring makes the sessions. It returns when the window opens: long enough
 // after it has returned for the state before to be measured.
-func (s *Setup) fillExpiring(ctx context.Context, t Target, sessions int) (opens time.Time, err error) {
+func (s *Setup) fillExpiring(ctx context.Context, t target.Target, sessions int) (opens time.Time, err error) {
 	cfg := s.Config
 	cfg.Prefix += expiringPrefix
 	// How long the filling will take must be known before: a part of it tells. The
@@ -92,13 +93,13 @@ func (s *Setup) fillExpiring(ctx context.Context, t Target, sessions int) (opens
 const expiringPrefix = "expiring-"
 
 // fillUntil appends a message to each session, which is to expire at its deadline.
-func (s *Setup) fillUntil(ctx context.Context, t Target, cfg Config, sessions int,
+func (s *Setup) fillUntil(ctx context.Context, t target.Target, cfg Config, sessions int,
 	deadline func(session int) time.Time) error {
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	rec := &recorder{live: s.live(fmt.Sprintf("making %s sessions that expire", Thousands(float64(sessions))))}
-	d := &expiringDialect{turnDialect: turnDialect{respFrames{&t}}}
+	d := &expiringDialect{TurnDialect: target.NewTurnDialect(&t)}
 	each := inTurn(sessions, sessions)
-	load := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, prefix: cfg.Prefix, record: rec}
+	load := &load{dialect: d, payloads: target.NewPayloads(cfg.Size, r), rand: r, prefix: cfg.Prefix, record: rec}
 	load.operation = func() ([]step, int, bool) {
 		session, more := each(r)
 		d.deadline = deadline(session)
@@ -112,17 +113,17 @@ func (s *Setup) fillUntil(ctx context.Context, t Target, cfg Config, sessions in
 
 // expiringDialect appends with a time to live.
 type expiringDialect struct {
-	turnDialect
+	*target.TurnDialect
 	deadline time.Time // of the session that is appended to next
 }
 
-func (d *expiringDialect) append(dst, key []byte, n int, p *payloads) ([]byte, int) {
-	dst = command(dst, 4+3*n)
-	dst = word(dst, "TURN.APPEND")
-	dst = wordBytes(dst, key)
-	dst = word(dst, "PX")
-	dst = word(dst, strconv.FormatInt(max(time.Until(d.deadline).Milliseconds(), 1), 10))
-	return d.messages(dst, n, p), 1
+func (d *expiringDialect) Append(dst, key []byte, n int, p *target.Payloads) ([]byte, int) {
+	dst = target.AppendCommand(dst, 4+3*n)
+	dst = target.AppendWord(dst, "TURN.APPEND")
+	dst = target.AppendWordBytes(dst, key)
+	dst = target.AppendWord(dst, "PX")
+	dst = target.AppendWord(dst, strconv.FormatInt(max(time.Until(d.deadline).Milliseconds(), 1), 10))
+	return d.AppendMessages(dst, n, p), 1
 }
 
 // allExpired returns an error unless none of the sessions is left.

@@ -24,10 +24,11 @@ func TestGrowthDigest(t *testing.T) {
 			all.Add(now.Add(-took), now)
 		}
 	}
-	w := &watch{nodes: make([]*testcluster.Node, 1), busy: []measure.Span{{From: second(10), To: second(19.985)}}, looks: []look{
-		{at: second(5), rss: []uint64{10}}, {at: second(20.5), flushes: 1, rss: []uint64{30}},
-		{at: second(39), snapshots: 2, rss: []uint64{20}},
-	}}
+	w := &watch{nodes: make([]*testcluster.Node, 1), busy: []measure.Span{{From: second(10), To: second(19.985)}},
+		looks: []look{
+			{at: second(5), rss: []uint64{10}}, {at: second(20.5), flushes: 1, rss: []uint64{30}},
+			{at: second(39), snapshots: 2, rss: []uint64{20}},
+		}}
 	var g GrowthFigures
 	g.digest(&all, w, 10*time.Second)
 	if len(g.Intervals) != 4 || g.Intervals[3].Stored != 3000 || g.Intervals[2].Flushes != 1 ||

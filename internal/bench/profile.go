@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/turnlog/turnlog/internal/bench/measure"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // Profile tells where the nodes of a target spent processor time under a load.
@@ -32,7 +33,7 @@ type ComponentShare struct {
 }
 
 // Profiled runs a workload and profiles the nodes of the target meanwhile.
-func Profiled(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (*Profile, error) {
+func Profiled(ctx context.Context, t target.Target, w Workload, cfg Config, live *Live) (*Profile, error) {
 	if len(t.Profiles) == 0 {
 		return nil, fmt.Errorf("%s: it is not known where to ask for profiles", t.Name)
 	}

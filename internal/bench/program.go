@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // A store whose client library is not to be a dependency of turnlog is measured by
@@ -21,31 +23,19 @@ type Job struct {
 	Config    Config `json:"config"`
 }
 
-// StoreClient is one client of such a store, with a connection of its own. It is
-// used by one goroutine at a time.
-type StoreClient interface {
-	// Append adds messages to a session, all or none, and returns when they are
-	// durable. The store does not keep the slices.
-	Append(ctx context.Context, session string, messages [][]byte) error
-	// Read reads the last n messages of a session, linearizably; that there are
-	// fewer is an error.
-	Read(ctx context.Context, session string, n int) error
-	Close() error
-}
-
 // Perform does the job that it reads from in, and writes the Result to out: an
 // empty one after a fill. All clients are connected before time is measured.
 func Perform(ctx context.Context, in io.Reader, out io.Writer,
-	open func(ctx context.Context, addr string) (StoreClient, error)) error {
+	open func(ctx context.Context, addr string) (target.StoreClient, error)) error {
 	var job Job
 	d := json.NewDecoder(in)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&job); err != nil {
 		return fmt.Errorf("reading the job: %w", err)
 	}
-	t := Target{Name: job.Target, Processes: job.Processes}
+	t := target.Target{Name: job.Target, Processes: job.Processes}
 	defer func() {
-		for _, c := range t.clients {
+		for _, c := range t.Clients {
 			c.Close()
 		}
 	}()
@@ -54,7 +44,7 @@ func Perform(ctx context.Context, in io.Reader, out io.Writer,
 		if err != nil {
 			return fmt.Errorf("connecting to %s: %w", job.Addr, err)
 		}
-		t.clients = append(t.clients, c)
+		t.Clients = append(t.Clients, c)
 	}
 	var res Result
 	if job.Fill > 0 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // asProgram makes this test's binary a program of load for a store of files.
@@ -19,7 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {
 		os.Exit(m.Run())
 	}
-	open := func(_ context.Context, addr string) (StoreClient, error) {
+	open := func(_ context.Context, addr string) (target.StoreClient, error) {
 		_, err := os.Stat(addr)
 		return files(addr), err
 	}
@@ -62,7 +64,7 @@ func TestProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	target := Target{Name: "files", Program: self, Addrs: []string{dir}, Processes: []int{os.Getpid()}}
+	target := target.Target{Name: "files", Program: self, Addrs: []string{dir}, Processes: []int{os.Getpid()}}
 	cfg := Config{Clients: 3, Duration: 500 * time.Millisecond, Sessions: 4, Size: 40, Last: 5, Prefix: "p-"}
 	run := func(name string) (Result, error) {
 		w, err := FindWorkload(name)

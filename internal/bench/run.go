@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/bench/measure"
+	"github.com/turnlog/turnlog/internal/bench/target"
 	"github.com/turnlog/turnlog/internal/testcluster"
 )
 
@@ -60,9 +61,9 @@ type Result struct {
 
 // Run measures a workload on a target. A Result is also returned with errors in
 // single operations; an error means that there is none.
-func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Result, error) {
+func Run(ctx context.Context, t target.Target, w Workload, cfg Config, live *Live) (Result, error) {
 	if t.Program != "" {
-		return t.perform(ctx, Job{Workload: w.Name, Config: cfg})
+		return runProgram(ctx, &t, Job{Workload: w.Name, Config: cfg})
 	}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	begin := time.Now()
@@ -108,9 +109,9 @@ func Run(ctx context.Context, t Target, w Workload, cfg Config, live *Live) (Res
 var errSlow = errors.New("the target is too slow, or the time too short")
 
 // Fill appends n messages to every session, as one turn each.
-func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {
+func Fill(ctx context.Context, t target.Target, cfg Config, n int, live *Live) error {
 	if t.Program != "" {
-		_, err := t.perform(ctx, Job{Fill: n, Config: cfg})
+		_, err := runProgram(ctx, &t, Job{Fill: n, Config: cfg})
 		return err
 	}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
@@ -132,22 +133,22 @@ func Fill(ctx context.Context, t Target, cfg Config, n int, live *Live) error {
 }
 
 // generate connects the clients and drives them until next has no more operations.
-func generate(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder,
+func generate(ctx context.Context, t *target.Target, cfg Config, r *rand.Rand, rec *recorder,
 	next func() ([]step, int, bool)) error {
-	if t.clients != nil {
-		return driveClients(ctx, t.clients, cfg, r, rec, next)
+	if t.Clients != nil {
+		return driveClients(ctx, t.Clients, cfg, r, rec, next)
 	}
-	d, err := t.dialect()
+	d, err := t.Dialect()
 	if err != nil {
 		return err
 	}
-	shared := &load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, last: cfg.Last,
+	shared := &load{dialect: d, payloads: target.NewPayloads(cfg.Size, r), rand: r, last: cfg.Last,
 		operation: next, prefix: cfg.Prefix, record: rec}
 	return connectAndDrive(ctx, t, d, cfg.Goroutines, shared.clients(cfg.Clients))
 }
 
-// perform has a target's program do a job on it. The program ends with ctx.
-func (t *Target) perform(ctx context.Context, job Job) (res Result, err error) {
+// runProgram has a target's program do a job on it. The program ends with ctx.
+func runProgram(ctx context.Context, t *target.Target, job Job) (res Result, err error) {
 	job.Addr, job.Processes, job.Target = t.Addrs[0], t.Processes, t.Name
 	text, err := json.Marshal(&job)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // Servers are a redis-server, perhaps with replicas, that the benchmark started on
@@ -70,6 +72,6 @@ func (s *Servers) replicated(ctx context.Context) error {
 }
 
 // Master is a redis-server as its clients see it, which wait for so many replicas.
-func (s *Servers) Master(replicas int) Target {
-	return Target{Protocol: Redis, Addrs: s.resp[:1], Replicas: replicas, Processes: s.pids()}
+func (s *Servers) Master(replicas int) target.Target {
+	return target.Target{Protocol: target.Redis, Addrs: s.resp[:1], Replicas: replicas, Processes: s.pids()}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/bench/measure"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 const (
@@ -246,7 +247,7 @@ func (s *Setup) depth(ctx context.Context, c *Cluster, f *ShapesFigures) error {
 }
 
 // fillOne appends n messages to one session, in large turns.
-func fillOne(ctx context.Context, t Target, cfg Config, prefix string, n int) error {
+func fillOne(ctx context.Context, t target.Target, cfg Config, prefix string, n int) error {
 	turn := max(1, min(500, 4<<20/cfg.Size))
 	cfg.Prefix, cfg.Sessions, cfg.Clients = prefix, 1, 1
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(n)))

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // Standard is the comparison with redis-server on this machine: three nodes of
@@ -60,8 +62,8 @@ func (b *Standard) Run(ctx context.Context) (all []*Series, profiles []*Profile,
 	who := map[string]Contestant{
 		ViaLeader:   {ViaLeader, cluster.Leader},
 		ViaFollower: {ViaFollower, cluster.Follower},
-		RedisSync:   {RedisSync, func(context.Context) (Target, error) { return single.Master(0), nil }},
-		RedisWait:   {RedisWait, func(context.Context) (Target, error) { return replicated.Master(1), nil }},
+		RedisSync:   {RedisSync, func(context.Context) (target.Target, error) { return single.Master(0), nil }},
+		RedisWait:   {RedisWait, func(context.Context) (target.Target, error) { return replicated.Master(1), nil }},
 	}
 	if b.Etcd != "" {
 		b.Say("starting three nodes of etcd")

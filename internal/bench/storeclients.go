@@ -6,14 +6,16 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // driveClients has each client take operations, in a goroutine of its own, until
 // next has no more or ctx ends. A client whose operation failed goes on with the
 // next one.
-func driveClients(ctx context.Context, clients []StoreClient, cfg Config, r *rand.Rand, rec *recorder,
+func driveClients(ctx context.Context, clients []target.StoreClient, cfg Config, r *rand.Rand, rec *recorder,
 	next func() ([]step, int, bool)) error {
-	payloads := newPayloads(cfg.Size, r)
+	payloads := target.NewPayloads(cfg.Size, r)
 	var turn sync.Mutex // of what the clients share: next, payloads and rec
 	var all sync.WaitGroup
 	for _, c := range clients {
@@ -28,7 +30,7 @@ func driveClients(ctx context.Context, clients []StoreClient, cfg Config, r *ran
 				var messages [][]byte
 				for _, s := range steps {
 					for range s.messages {
-						messages = append(messages, payloads.append(make([]byte, 0, cfg.Size)))
+						messages = append(messages, payloads.Append(make([]byte, 0, cfg.Size)))
 					}
 				}
 				turn.Unlock()
@@ -49,7 +51,8 @@ func driveClients(ctx context.Context, clients []StoreClient, cfg Config, r *ran
 }
 
 // takeSteps takes the steps of one operation, which append the messages.
-func takeSteps(ctx context.Context, c StoreClient, session string, steps []step, messages [][]byte, last int) error {
+func takeSteps(ctx context.Context, c target.StoreClient, session string, steps []step,
+	messages [][]byte, last int) error {
 	for _, s := range steps {
 		var err error
 		if s.read {

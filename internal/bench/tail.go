@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/target"
 	"github.com/turnlog/turnlog/internal/resp"
 )
 
@@ -50,12 +51,12 @@ func (w *tailWriter) begin(c *client, now time.Time) {
 		return
 	}
 	w.sent = append(w.sent, now)
-	c.out, c.owed = c.dialect.append(c.out[:0], w.key, 1, c.payloads)
+	c.out, c.owed = c.dialect.Append(c.out[:0], w.key, 1, c.payloads)
 }
 
 func (w *tailWriter) received(c *client, now time.Time) error {
-	n, err := c.dialect.answer(c.in)
-	var no refusal
+	n, err := c.dialect.Answer(c.in)
+	var no target.Refusal
 	if errors.As(err, &no) {
 		c.record.failed(err)
 		w.broken = true
@@ -75,14 +76,14 @@ func (w *tailWriter) received(c *client, now time.Time) error {
 type tailReader struct{ *pair }
 
 func (r *tailReader) begin(c *client, _ time.Time) {
-	out := words(c.out[:0], "TURN.TAIL", string(r.key), "AFTER", strconv.FormatUint(r.got, 10),
+	out := target.AppendWords(c.out[:0], "TURN.TAIL", string(r.key), "AFTER", strconv.FormatUint(r.got, 10),
 		"BLOCK", strconv.FormatInt(tailBlock.Milliseconds(), 10))
 	c.out, c.owed = out, 1
 }
 
 func (r *tailReader) received(c *client, now time.Time) error {
-	n, err := c.dialect.answer(c.in)
-	var no refusal
+	n, err := c.dialect.Answer(c.in)
+	var no target.Refusal
 	if errors.As(err, &no) {
 		c.record.failed(err)
 		c.idle = true

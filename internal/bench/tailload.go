@@ -5,18 +5,20 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // generateTail runs pairs until the time is up and every message has arrived.
-func generateTail(ctx context.Context, t *Target, cfg Config, r *rand.Rand, rec *recorder) error {
-	if t.Protocol != Turnlog {
+func generateTail(ctx context.Context, t *target.Target, cfg Config, r *rand.Rand, rec *recorder) error {
+	if t.Protocol != target.Turnlog {
 		return fmt.Errorf("%s: only targets of turnlog:// can be tailed", t.Name)
 	}
-	d := &turnDialect{respFrames{t}}
+	d := target.NewTurnDialect(t)
 	// Seqs begin at 1 in new sessions only.
 	prefix := fmt.Sprintf("%stail-%016x-", cfg.Prefix, r.Uint64())
 	acks := &recorder{live: new(Live)}
-	shared := load{dialect: d, payloads: newPayloads(cfg.Size, r), rand: r, record: acks}
+	shared := load{dialect: d, payloads: target.NewPayloads(cfg.Size, r), rand: r, record: acks}
 	var clients []*client
 	for i := range cfg.Clients {
 		p := &pair{key: strconv.AppendInt([]byte(prefix), int64(i), 10)}

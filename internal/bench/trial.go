@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/turnlog/turnlog/internal/bench/measure"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // Trial is a measurement on clusters of three nodes that the benchmark starts for
@@ -97,7 +98,7 @@ func (s *Setup) live(what string) *Live {
 }
 
 // start starts a load whose failures are reported with the findings.
-func (s *Setup) start(ctx context.Context, t Target, cfg Config, what string,
+func (s *Setup) start(ctx context.Context, t target.Target, cfg Config, what string,
 	session func(*rand.Rand) (int, bool)) *background {
 	b := startBackground(ctx, t, cfg, s.live(what), session)
 	s.loads = append(s.loads, b)

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/turnlog/turnlog/internal/bench"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 func main() {
@@ -31,7 +32,9 @@ func main() {
 	// Later than those of all earlier processes.
 	appended := new(atomic.Int64)
 	appended.Store(time.Now().UnixNano())
-	open := func(ctx context.Context, addr string) (bench.StoreClient, error) { return connect(ctx, addr, appended) }
+	open := func(ctx context.Context, addr string) (target.StoreClient, error) {
+		return connect(ctx, addr, appended)
+	}
 	if err := bench.Perform(ctx, os.Stdin, os.Stdout, open); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/bench"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 func benchCommand(a *cli.App) *cobra.Command {
@@ -133,7 +134,7 @@ func benchTargets(a *cli.App, ctx context.Context, f *benchFlags, names []string
 }
 
 // benchProfiles profiles the nodes of a target under each workload.
-func benchProfiles(a *cli.App, ctx context.Context, f *benchFlags, workloads []bench.Workload, t bench.Target,
+func benchProfiles(a *cli.App, ctx context.Context, f *benchFlags, workloads []bench.Workload, t target.Target,
 	show *benchShow) ([]*bench.Profile, error) {
 	t.Profiles = f.profiles
 	var all []*bench.Profile
@@ -152,23 +153,23 @@ func benchProfiles(a *cli.App, ctx context.Context, f *benchFlags, workloads []b
 	return all, nil
 }
 
-func benchTargetsOf(a *cli.App, f *benchFlags) ([]bench.Target, error) {
+func benchTargetsOf(a *cli.App, f *benchFlags) ([]target.Target, error) {
 	url := f.target
 	if url == "" {
 		url = "turnlog://" + a.Addr + "/" + a.Namespace
 	}
-	t, err := bench.ParseTarget(url)
+	t, err := target.Parse(url)
 	if err != nil {
 		return nil, err
 	}
 	t.Processes = f.pids
 	if f.compare == "" {
-		return []bench.Target{t}, nil
+		return []target.Target{t}, nil
 	}
-	other, err := bench.ParseTarget(f.compare)
+	other, err := target.Parse(f.compare)
 	other.Processes = f.otherPids
 	if other.Name == t.Name {
 		other.Name += " (again)"
 	}
-	return []bench.Target{t, other}, err
+	return []target.Target{t, other}, err
 }

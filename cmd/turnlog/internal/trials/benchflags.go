@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/bench"
+	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // benchFlags are the flags of `turnlog bench`.
@@ -66,8 +67,8 @@ func (f *benchFlags) check() error {
 		return cli.Usagef("--rounds must be at least 1")
 	case f.cfg.Sessions < 1:
 		return cli.Usagef("--sessions must be at least 1")
-	case f.cfg.Size < bench.MinSize:
-		return cli.Usagef("--size must be at least %d", bench.MinSize)
+	case f.cfg.Size < target.MinSize:
+		return cli.Usagef("--size must be at least %d", target.MinSize)
 	case f.cfg.Last < 1:
 		return cli.Usagef("--last must be at least 1")
 	}

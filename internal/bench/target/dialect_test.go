@@ -1,4 +1,4 @@
-package bench
+package target
 
 import (
 	"errors"
@@ -31,34 +31,34 @@ func TestAnswers(t *testing.T) {
 		{overHTTP, "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy", "503: busy"},
 	} {
 		for i := range len(tt.in) {
-			if n, err := tt.d.answer([]byte(tt.in[:i])); n != 0 || err != nil {
+			if n, err := tt.d.Answer([]byte(tt.in[:i])); n != 0 || err != nil {
 				t.Errorf("%q: %d, %v", tt.in[:i], n, err)
 			}
 		}
-		n, err := tt.d.answer([]byte(tt.in + tt.in))
-		var no refusal
+		n, err := tt.d.Answer([]byte(tt.in + tt.in))
+		var no Refusal
 		if n != len(tt.in) || tt.refused == "" && err != nil || tt.refused != "" &&
 			(!errors.As(err, &no) || string(no) != tt.refused) {
 			t.Errorf("%q: %d, %v", tt.in, n, err)
 		}
 	}
 	for _, in := range []string{"x\n", "\r\n", "*x\r\n", "$1x\r\n"} {
-		if n, err := overRESP.answer([]byte(in)); n != 0 || err == nil {
+		if n, err := overRESP.Answer([]byte(in)); n != 0 || err == nil {
 			t.Errorf("RESP %q: %d, %v", in, n, err)
 		}
 	}
 	for _, in := range []string{"HTTP/2 200\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"} {
-		if n, err := overHTTP.answer([]byte(in)); n != 0 || err == nil {
+		if n, err := overHTTP.Answer([]byte(in)); n != 0 || err == nil {
 			t.Errorf("HTTP %q: %d, %v", in, n, err)
 		}
 	}
 }
 
-type dialectAnswer interface{ answer([]byte) (int, error) }
+type dialectAnswer interface{ Answer([]byte) (int, error) }
 
 func TestRequests(t *testing.T) {
-	p := newPayloads(40, rand.New(rand.NewPCG(1, 2)))
+	p := NewPayloads(40, rand.New(rand.NewPCG(1, 2)))
 	for _, tt := range []struct {
 		url, want string // # stands for a payload, @ for an id
 		owed      int
@@ -76,16 +76,16 @@ func TestRequests(t *testing.T) {
 			`{"messages":[{"id":"@","data":#},{"id":"@","data":#}]}` +
 			"GET /v1/ns/team/sessions/k/messages?last=20 HTTP/1.1\r\nHost: h:1\r\n\r\n", 2},
 	} {
-		target, err := ParseTarget(tt.url)
+		target, err := Parse(tt.url)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := target.dialect()
+		d, err := target.Dialect()
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, a := d.append(nil, []byte("k"), 2, p)
-		got, b := d.read(got, []byte("k"), 20)
+		got, a := d.Append(nil, []byte("k"), 2, p)
+		got, b := d.Read(got, []byte("k"), 20)
 		want := strings.NewReplacer("#", strings.Repeat("#", 40), "@", strings.Repeat("@", idBytes)).Replace(tt.want)
 		if a+b != tt.owed || len(got) != len(want) {
 			t.Fatalf("%s: %d answers, %q", tt.url, a+b, got)
@@ -101,20 +101,20 @@ func TestRequests(t *testing.T) {
 func TestTargets(t *testing.T) {
 	for _, bad := range []string{"", "127.0.0.1:7379", "https://h", "redis://h?wait=x", "turnlog://h?wait=1",
 		"redis://h?x=1", "http:///x"} {
-		if target, err := ParseTarget(bad); err == nil {
+		if target, err := Parse(bad); err == nil {
 			t.Errorf("%q: %+v", bad, target)
 		}
 	}
-	got, err := ParseTarget("turnlog://a:1,b/ns")
+	got, err := Parse("turnlog://a:1,b/ns")
 	if err != nil || strings.Join(got.Addrs, " ") != "a:1 b:7379" || got.Namespace != "ns" ||
 		got.Name != "turnlog://a:1,b/ns" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = ParseTarget("rediss://u:secret@h"); err != nil || !got.TLS || got.Protocol != Redis ||
+	if got, err = Parse("rediss://u:secret@h"); err != nil || !got.TLS || got.Protocol != Redis ||
 		got.User != "u" || got.Password != "secret" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err = ParseTarget("redis://u:secret@h"); err != nil || got.Password != "secret" ||
+	if got, err = Parse("redis://u:secret@h"); err != nil || got.Password != "secret" ||
 		strings.Contains(got.Name, "secret") {
 		t.Errorf("%+v, %v", got, err)
 	}

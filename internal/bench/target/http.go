@@ -1,4 +1,4 @@
-package bench
+package target
 
 import (
 	"bytes"
@@ -25,16 +25,16 @@ func newHTTPDialect(t *Target) *httpDialect {
 	return d
 }
 
-func (d *httpDialect) hello(dst []byte) ([]byte, int) { return dst, 0 }
+func (d *httpDialect) Hello(dst []byte) ([]byte, int) { return dst, 0 }
 
-func (d *httpDialect) append(dst, key []byte, n int, p *payloads) ([]byte, int) {
+func (d *httpDialect) Append(dst, key []byte, n int, p *Payloads) ([]byte, int) {
 	d.body = append(d.body[:0], `{"messages":[`...)
 	for i := range n {
 		if i > 0 {
 			d.body = append(d.body, ',')
 		}
 		d.body = p.ids.append(append(d.body, `{"id":"`...))
-		d.body = p.append(append(d.body, `","data":`...))
+		d.body = p.Append(append(d.body, `","data":`...))
 		d.body = append(d.body, '}')
 	}
 	d.body = append(d.body, "]}"...)
@@ -45,7 +45,7 @@ func (d *httpDialect) append(dst, key []byte, n int, p *payloads) ([]byte, int) 
 	return append(dst, d.body...), 1
 }
 
-func (d *httpDialect) read(dst, key []byte, n int) ([]byte, int) {
+func (d *httpDialect) Read(dst, key []byte, n int) ([]byte, int) {
 	dst = d.line(dst, "GET ", key, "/messages?last=", strconv.Itoa(n))
 	return append(dst, '\r', '\n'), 1
 }
@@ -59,7 +59,7 @@ func (d *httpDialect) line(dst []byte, method string, key []byte, rest ...string
 	return append(dst, d.tail...)
 }
 
-func (d *httpDialect) answer(buf []byte) (int, error) {
+func (d *httpDialect) Answer(buf []byte) (int, error) {
 	end := bytes.Index(buf, []byte("\r\n\r\n"))
 	if end < 0 {
 		return 0, nil
@@ -86,7 +86,7 @@ func (d *httpDialect) answer(buf []byte) (int, error) {
 		at, length = at+n, n
 	}
 	if header[9] != '2' {
-		return at, refusal(fmt.Sprintf("%s: %.200s", header[9:12], buf[body:body+length]))
+		return at, Refusal(fmt.Sprintf("%s: %.200s", header[9:12], buf[body:body+length]))
 	}
 	return at, nil
 }

@@ -1,4 +1,4 @@
-package bench
+package target
 
 import (
 	"encoding/base64"
@@ -13,15 +13,16 @@ const (
 	MinSize = len(payloadHead) + len(payloadTail)
 )
 
-// payloads gives out messages of one size: JSON with text that does not compress.
-type payloads struct {
+// Payloads gives out messages of one size: JSON with text that does not compress.
+type Payloads struct {
 	text []byte
 	size int
 	rand *rand.Rand
 	ids  idSource
 }
 
-func newPayloads(size int, r *rand.Rand) *payloads {
+// NewPayloads returns payloads of so many bytes each.
+func NewPayloads(size int, r *rand.Rand) *Payloads {
 	raw := make([]byte, 96<<10)
 	for i := range raw {
 		raw[i] = byte(r.Uint32())
@@ -30,11 +31,11 @@ func newPayloads(size int, r *rand.Rand) *payloads {
 	for len(text) < len(raw)+2*size {
 		text = base64.StdEncoding.AppendEncode(text, raw)
 	}
-	return &payloads{text: text, size: size, rand: r, ids: idSource{run: r.Uint64()}}
+	return &Payloads{text: text, size: size, rand: r, ids: idSource{run: r.Uint64()}}
 }
 
-// append appends a message's payload.
-func (p *payloads) append(dst []byte) []byte {
+// Append appends a message's payload.
+func (p *Payloads) Append(dst []byte) []byte {
 	n := p.size - MinSize
 	start := p.rand.IntN(len(p.text) - n)
 	dst = append(dst, payloadHead...)

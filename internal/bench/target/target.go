@@ -1,6 +1,7 @@
-package bench
+package target
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -36,15 +37,28 @@ type Target struct {
 	// Program puts load on the target in place of this process, if set; see Perform.
 	Program string
 
-	clients []StoreClient // through which load goes, in such a program
+	// Clients are those through which load goes, in such a program.
+	Clients []StoreClient
 }
 
-// ParseTarget reads one of
+// StoreClient is one client of a store that is reached by its own library, with a connection of its own. It is
+// used by one goroutine at a time.
+type StoreClient interface {
+	// Append adds messages to a session, all or none, and returns when they are
+	// durable. The store does not keep the slices.
+	Append(ctx context.Context, session string, messages [][]byte) error
+	// Read reads the last n messages of a session, linearizably; that there are
+	// fewer is an error.
+	Read(ctx context.Context, session string, n int) error
+	Close() error
+}
+
+// Parse reads one of
 //
 //	turnlog://HOST:PORT[,HOST:PORT…][/NAMESPACE]
 //	redis://[USER:PASSWORD@]HOST:PORT[/DB][?wait=REPLICAS]; with TLS, rediss://…
 //	http://HOST:PORT[/NAMESPACE]
-func ParseTarget(s string) (Target, error) {
+func Parse(s string) (Target, error) {
 	first, hosts := splitHosts(s)
 	u, err := url.Parse(first)
 	if err != nil {
