@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
@@ -14,7 +15,7 @@ import (
 // something else is done.
 type background struct {
 	samples measure.Samples // to be read after wait
-	rec     *recorder
+	rec     *generator.Recorder
 	stopped atomic.Bool
 	done    chan struct{}
 	err     error
@@ -22,12 +23,12 @@ type background struct {
 
 // startBackground begins to append one message at a time, to sessions that
 // session chooses until it says that there are no more.
-func startBackground(ctx context.Context, t target.Target, cfg Config, live *Live,
+func startBackground(ctx context.Context, t target.Target, cfg Config, live *generator.Live,
 	session func(*rand.Rand) (int, bool)) *background {
 	b := &background{samples: measure.Samples{Begin: time.Now()}, done: make(chan struct{})}
-	b.rec = &recorder{live: live, each: b.samples.Add}
+	b.rec = &generator.Recorder{Live: live, Each: b.samples.Add}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(b.samples.Begin.UnixNano())))
-	next := func() ([]step, int, bool) {
+	next := func() ([]generator.Step, int, bool) {
 		i, more := session(r)
 		return oneMore, i, more && !b.stopped.Load()
 	}
@@ -48,7 +49,7 @@ func anySession(sessions int) func(*rand.Rand) (int, bool) {
 func (b *background) wait() error {
 	<-b.done
 	if b.err == nil && len(b.samples.At) == 0 {
-		return b.rec.first
+		return b.rec.First
 	}
 	return b.err
 }

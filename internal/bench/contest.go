@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
@@ -27,7 +28,7 @@ type Contest struct {
 	Rounds      int
 	Contestants []Contestant
 	// Begin, if set, is told of each run before it begins.
-	Begin func(c *Contest, round int, contestant string, live *Live)
+	Begin func(c *Contest, round int, contestant string, live *generator.Live)
 }
 
 // Series is what a contest measured.
@@ -59,7 +60,7 @@ func (c *Contest) Hold(ctx context.Context) (*Series, error) {
 }
 
 func (c *Contest) run(ctx context.Context, round int, who Contestant) (Result, error) {
-	live := new(Live)
+	live := new(generator.Live)
 	if c.Begin != nil {
 		c.Begin(c, round, who.Name, live)
 	}

@@ -1,11 +1,9 @@
 // Package bench measures stores of sessions: turnlog through its APIs, and
 // whatever speaks Redis, with the same bytes and the same generator of load.
 //
-// The load is a closed loop: each client has one connection and sends its next
-// request when it has the whole answer to the last one. Generator and servers
-// usually share a machine, so the generator is thin: one thread serves all
-// connections, requests are put together in place, and of an answer only the
-// frames are looked at. Nothing is allocated per operation.
+// Generator (package generator) and servers usually share a machine, so the generator is thin:
+// one thread serves all connections, requests are put together in place, and of an answer only
+// the frames are looked at. Nothing is allocated per operation.
 //
 // etcd is reached through its client library, whose dependencies turnlog does
 // without. So internal/bench/etcd is a module and a program of its own. Its clients have a

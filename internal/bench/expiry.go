@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
@@ -96,19 +97,20 @@ const expiringPrefix = "expiring-"
 func (s *Setup) fillUntil(ctx context.Context, t target.Target, cfg Config, sessions int,
 	deadline func(session int) time.Time) error {
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
-	rec := &recorder{live: s.live(fmt.Sprintf("making %s sessions that expire", Thousands(float64(sessions))))}
+	rec := &generator.Recorder{Live: s.live(fmt.Sprintf("making %s sessions that expire", Thousands(float64(sessions))))}
 	d := &expiringDialect{TurnDialect: target.NewTurnDialect(&t)}
 	each := inTurn(sessions, sessions)
-	load := &load{dialect: d, payloads: target.NewPayloads(cfg.Size, r), rand: r, prefix: cfg.Prefix, record: rec}
-	load.operation = func() ([]step, int, bool) {
+	load := &generator.Load{Dialect: d, Payloads: target.NewPayloads(cfg.Size, r), Rand: r, Prefix: cfg.Prefix,
+		Record: rec}
+	load.Operation = func() ([]generator.Step, int, bool) {
 		session, more := each(r)
 		d.deadline = deadline(session)
 		return oneMore, session, more
 	}
-	if err := connectAndDrive(ctx, &t, d, cfg.Goroutines, load.clients(cfg.Clients)); err != nil {
+	if err := generator.Run(ctx, &t, d, cfg.Goroutines, load.Clients(cfg.Clients)); err != nil {
 		return err
 	}
-	return rec.first
+	return rec.First
 }
 
 // expiringDialect appends with a time to live.

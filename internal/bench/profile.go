@@ -9,6 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
@@ -33,7 +34,7 @@ type ComponentShare struct {
 }
 
 // Profiled runs a workload and profiles the nodes of the target meanwhile.
-func Profiled(ctx context.Context, t target.Target, w Workload, cfg Config, live *Live) (*Profile, error) {
+func Profiled(ctx context.Context, t target.Target, w Workload, cfg Config, live *generator.Live) (*Profile, error) {
 	if len(t.Profiles) == 0 {
 		return nil, fmt.Errorf("%s: it is not known where to ask for profiles", t.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
@@ -48,7 +49,7 @@ func Perform(ctx context.Context, in io.Reader, out io.Writer,
 	}
 	var res Result
 	if job.Fill > 0 {
-		if err := Fill(ctx, t, job.Config, job.Fill, new(Live)); err != nil {
+		if err := Fill(ctx, t, job.Config, job.Fill, new(generator.Live)); err != nil {
 			return err
 		}
 	} else {
@@ -56,7 +57,7 @@ func Perform(ctx context.Context, in io.Reader, out io.Writer,
 		if err != nil {
 			return err
 		}
-		if res, err = Run(ctx, t, w, job.Config, new(Live)); err != nil {
+		if res, err = Run(ctx, t, w, job.Config, new(generator.Live)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
@@ -71,12 +72,12 @@ func TestProgram(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Run(t.Context(), target, w, cfg, new(Live))
+		return Run(t.Context(), target, w, cfg, new(generator.Live))
 	}
 	if _, err := run("read"); err == nil || !strings.Contains(err.Error(), "nothing succeeded") {
 		t.Errorf("reads of an empty store: %v", err)
 	}
-	if err := Fill(t.Context(), target, cfg, cfg.Last, new(Live)); err != nil {
+	if err := Fill(t.Context(), target, cfg, cfg.Last, new(generator.Live)); err != nil {
 		t.Fatal(err)
 	}
 	for i := range cfg.Sessions {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/bench/target"
 	"github.com/turnlog/turnlog/internal/testcluster"
@@ -61,25 +62,25 @@ type Result struct {
 
 // Run measures a workload on a target. A Result is also returned with errors in
 // single operations; an error means that there is none.
-func Run(ctx context.Context, t target.Target, w Workload, cfg Config, live *Live) (Result, error) {
+func Run(ctx context.Context, t target.Target, w Workload, cfg Config, live *generator.Live) (Result, error) {
 	if t.Program != "" {
 		return runProgram(ctx, &t, Job{Workload: w.Name, Config: cfg})
 	}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
 	begin := time.Now()
-	rec := &recorder{from: begin.Add(cfg.WarmUp), until: begin.Add(cfg.WarmUp + cfg.Duration), live: live}
+	rec := &generator.Recorder{From: begin.Add(cfg.WarmUp), Until: begin.Add(cfg.WarmUp + cfg.Duration), Live: live}
 	drive := func(ctx context.Context) error {
 		if w.Tails {
 			return generateTail(ctx, &t, cfg, r, rec)
 		}
-		return generate(ctx, &t, cfg, r, rec, func() ([]step, int, bool) {
-			return w.next(r), r.IntN(cfg.Sessions), time.Now().Before(rec.until)
+		return generate(ctx, &t, cfg, r, rec, func() ([]generator.Step, int, bool) {
+			return w.next(r), r.IntN(cfg.Sessions), time.Now().Before(rec.Until)
 		})
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	meter := measure.NewMeter(t.Processes, t.Metrics)
-	meter.Start(ctx, rec.from, rec.until)
+	meter.Start(ctx, rec.From, rec.Until)
 	if err := drive(ctx); err != nil {
 		cancel()
 		meter.Stop()
@@ -88,20 +89,20 @@ func Run(ctx context.Context, t target.Target, w Workload, cfg Config, live *Liv
 	use := meter.Stop()
 	res := Result{
 		Workload: w.Name, Target: t.Name, Clients: cfg.Clients, Elapsed: cfg.Duration,
-		Operations: rec.operations, Errors: rec.errors, PerSecond: float64(rec.operations) / cfg.Duration.Seconds(),
-		P50: rec.latency.Quantile(0.5), P90: rec.latency.Quantile(0.9), P99: rec.latency.Quantile(0.99),
-		P999: rec.latency.Quantile(0.999), Max: rec.latency.Max(), RSS: use.RSS, Flushes: use.Flushes,
+		Operations: rec.Operations, Errors: rec.Errors, PerSecond: float64(rec.Operations) / cfg.Duration.Seconds(),
+		P50: rec.Latency.Quantile(0.5), P90: rec.Latency.Quantile(0.9), P99: rec.Latency.Quantile(0.99),
+		P999: rec.Latency.Quantile(0.999), Max: rec.Latency.Max(), RSS: use.RSS, Flushes: use.Flushes,
 	}
-	if rec.operations > 0 {
-		per := 1e4 / float64(rec.operations)
+	if rec.Operations > 0 {
+		per := 1e4 / float64(rec.Operations)
 		res.CPU, res.Generator = use.Servers.Seconds()*per, use.Self.Seconds()*per
 	}
-	if rec.first != nil {
-		res.FirstError = rec.first.Error()
+	if rec.First != nil {
+		res.FirstError = rec.First.Error()
 	}
-	if rec.operations == 0 {
+	if rec.Operations == 0 {
 		return res, fmt.Errorf("%s on %s: nothing succeeded within %s: %w", w.Name, t.Name, cfg.Duration,
-			cmp.Or(rec.first, errSlow))
+			cmp.Or(rec.First, errSlow))
 	}
 	return res, nil
 }
@@ -109,16 +110,16 @@ func Run(ctx context.Context, t target.Target, w Workload, cfg Config, live *Liv
 var errSlow = errors.New("the target is too slow, or the time too short")
 
 // Fill appends n messages to every session, as one turn each.
-func Fill(ctx context.Context, t target.Target, cfg Config, n int, live *Live) error {
+func Fill(ctx context.Context, t target.Target, cfg Config, n int, live *generator.Live) error {
 	if t.Program != "" {
 		_, err := runProgram(ctx, &t, Job{Fill: n, Config: cfg})
 		return err
 	}
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(time.Now().UnixNano())))
-	rec := &recorder{live: live}
+	rec := &generator.Recorder{Live: live}
 	session := 0
-	steps := []step{{messages: n}}
-	next := func() ([]step, int, bool) {
+	steps := []generator.Step{{Messages: n}}
+	next := func() ([]generator.Step, int, bool) {
 		session++
 		return steps, session - 1, session <= cfg.Sessions
 	}
@@ -126,15 +127,15 @@ func Fill(ctx context.Context, t target.Target, cfg Config, n int, live *Live) e
 	if err := generate(ctx, &t, cfg, r, rec, next); err != nil {
 		return err
 	}
-	if rec.first != nil {
-		return fmt.Errorf("filling sessions of %s: %d of %d failed: %w", t.Name, rec.errors, cfg.Sessions, rec.first)
+	if rec.First != nil {
+		return fmt.Errorf("filling sessions of %s: %d of %d failed: %w", t.Name, rec.Errors, cfg.Sessions, rec.First)
 	}
 	return nil
 }
 
 // generate connects the clients and drives them until next has no more operations.
-func generate(ctx context.Context, t *target.Target, cfg Config, r *rand.Rand, rec *recorder,
-	next func() ([]step, int, bool)) error {
+func generate(ctx context.Context, t *target.Target, cfg Config, r *rand.Rand, rec *generator.Recorder,
+	next func() ([]generator.Step, int, bool)) error {
 	if t.Clients != nil {
 		return driveClients(ctx, t.Clients, cfg, r, rec, next)
 	}
@@ -142,9 +143,9 @@ func generate(ctx context.Context, t *target.Target, cfg Config, r *rand.Rand, r
 	if err != nil {
 		return err
 	}
-	shared := &load{dialect: d, payloads: target.NewPayloads(cfg.Size, r), rand: r, last: cfg.Last,
-		operation: next, prefix: cfg.Prefix, record: rec}
-	return connectAndDrive(ctx, t, d, cfg.Goroutines, shared.clients(cfg.Clients))
+	shared := &generator.Load{Dialect: d, Payloads: target.NewPayloads(cfg.Size, r), Rand: r, Last: cfg.Last,
+		Operation: next, Prefix: cfg.Prefix, Record: rec}
+	return generator.Run(ctx, t, d, cfg.Goroutines, shared.Clients(cfg.Clients))
 }
 
 // runProgram has a target's program do a job on it. The program ends with ctx.

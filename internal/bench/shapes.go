@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
@@ -251,14 +252,14 @@ func fillOne(ctx context.Context, t target.Target, cfg Config, prefix string, n 
 	turn := max(1, min(500, 4<<20/cfg.Size))
 	cfg.Prefix, cfg.Sessions, cfg.Clients = prefix, 1, 1
 	r := rand.New(rand.NewPCG(cfg.Seed, uint64(n)))
-	rec := &recorder{live: new(Live)}
-	err := generate(ctx, &t, cfg, r, rec, func() ([]step, int, bool) {
-		steps := []step{{messages: min(turn, n)}}
+	rec := &generator.Recorder{Live: new(generator.Live)}
+	err := generate(ctx, &t, cfg, r, rec, func() ([]generator.Step, int, bool) {
+		steps := []generator.Step{{Messages: min(turn, n)}}
 		n -= turn
 		return steps, 0, n > -turn
 	})
 	if err != nil {
 		return err
 	}
-	return rec.first
+	return rec.First
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
@@ -26,7 +27,7 @@ type Standard struct {
 	Profile bool // where the nodes spend processor time, in runs of their own
 	// Begin is told of each run, Done of each contest; either may be nil. Say is
 	// told what else is being done.
-	Begin func(c *Contest, round int, contestant string, live *Live)
+	Begin func(c *Contest, round int, contestant string, live *generator.Live)
 	Done  func(*Series)
 	Say   func(what string)
 }
@@ -108,7 +109,7 @@ func (s stage) fill(ctx context.Context) error {
 		s.Say(fmt.Sprintf("filling %d sessions: %s", s.Config.Sessions, name))
 		cfg := s.Config
 		cfg.Clients = 16
-		if err := Fill(ctx, t, cfg, cfg.Last, new(Live)); err != nil {
+		if err := Fill(ctx, t, cfg, cfg.Last, new(generator.Live)); err != nil {
 			return err
 		}
 	}
@@ -172,7 +173,7 @@ func (s stage) profiles(ctx context.Context) ([]*Profile, error) {
 			cfg := s.Config
 			cfg.Clients = n
 			cfg.Duration *= profileRuns
-			p, err := Profiled(ctx, t, w, cfg, new(Live))
+			p, err := Profiled(ctx, t, w, cfg, new(generator.Live))
 			if err != nil {
 				return nil, err
 			}

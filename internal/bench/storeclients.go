@@ -7,14 +7,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
 // driveClients has each client take operations, in a goroutine of its own, until
 // next has no more or ctx ends. A client whose operation failed goes on with the
 // next one.
-func driveClients(ctx context.Context, clients []target.StoreClient, cfg Config, r *rand.Rand, rec *recorder,
-	next func() ([]step, int, bool)) error {
+func driveClients(ctx context.Context, clients []target.StoreClient, cfg Config, r *rand.Rand, rec *generator.Recorder,
+	next func() ([]generator.Step, int, bool)) error {
 	payloads := target.NewPayloads(cfg.Size, r)
 	var turn sync.Mutex // of what the clients share: next, payloads and rec
 	var all sync.WaitGroup
@@ -29,7 +30,7 @@ func driveClients(ctx context.Context, clients []target.StoreClient, cfg Config,
 				}
 				var messages [][]byte
 				for _, s := range steps {
-					for range s.messages {
+					for range s.Messages {
 						messages = append(messages, payloads.Append(make([]byte, 0, cfg.Size)))
 					}
 				}
@@ -39,9 +40,9 @@ func driveClients(ctx context.Context, clients []target.StoreClient, cfg Config,
 				now := time.Now()
 				turn.Lock()
 				if err != nil {
-					rec.failed(err)
+					rec.Failed(err)
 				} else {
-					rec.ended(begun, now)
+					rec.Ended(begun, now)
 				}
 			}
 		})
@@ -51,15 +52,15 @@ func driveClients(ctx context.Context, clients []target.StoreClient, cfg Config,
 }
 
 // takeSteps takes the steps of one operation, which append the messages.
-func takeSteps(ctx context.Context, c target.StoreClient, session string, steps []step,
+func takeSteps(ctx context.Context, c target.StoreClient, session string, steps []generator.Step,
 	messages [][]byte, last int) error {
 	for _, s := range steps {
 		var err error
-		if s.read {
+		if s.Read {
 			err = c.Read(ctx, session, last)
 		} else {
-			err = c.Append(ctx, session, messages[:s.messages])
-			messages = messages[s.messages:]
+			err = c.Append(ctx, session, messages[:s.Messages])
+			messages = messages[s.Messages:]
 		}
 		if err != nil {
 			return err

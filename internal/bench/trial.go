@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/measure"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
@@ -32,7 +33,7 @@ type Setup struct {
 	Restart  bool          // growth: restart a node, and replace one
 	// Say is told what is being done, Begin of a load that can be watched.
 	Say   func(what string)
-	Begin func(what string, live *Live)
+	Begin func(what string, live *generator.Live)
 
 	loads []*background // of the trial, whose failed operations are reported
 }
@@ -63,9 +64,9 @@ func (t Trial) Hold(ctx context.Context, s *Setup) (*Findings, error) {
 	}
 	f.Trial = t.Name
 	for _, b := range s.loads {
-		f.Errors += b.rec.errors
-		if b.rec.first != nil && f.FirstError == "" {
-			f.FirstError = b.rec.first.Error()
+		f.Errors += b.rec.Errors
+		if b.rec.First != nil && f.FirstError == "" {
+			f.FirstError = b.rec.First.Error()
 		}
 	}
 	if f.Errors > 0 {
@@ -91,8 +92,8 @@ func (s *Setup) on(ctx context.Context, f func(c *Cluster) error) error {
 }
 
 // live announces a load and returns what it is to count in.
-func (s *Setup) live(what string) *Live {
-	l := new(Live)
+func (s *Setup) live(what string) *generator.Live {
+	l := new(generator.Live)
 	s.Begin(what, l)
 	return l
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // Every session has its turn before one has a second.
@@ -63,32 +62,5 @@ func TestDiskUse(t *testing.T) {
 	all, log, err := diskUse(dir, "wal")
 	if err != nil || log < 256<<10 || log > 300<<10 || all < 1344<<10 || all > 1500<<10 {
 		t.Errorf("%d bytes, %d of them of the log, %v", all, log, err)
-	}
-}
-
-// A reader takes what is due, and complains of a gap or a repetition.
-func TestTailReaderChecks(t *testing.T) {
-	now := time.Now()
-	for _, tt := range []struct {
-		seqs []uint64
-		fine bool
-	}{
-		{[]uint64{1}, true}, {[]uint64{1, 2, 3}, true}, {[]uint64{2}, false}, {[]uint64{1, 3}, false},
-		{[]uint64{1, 1}, false}, {[]uint64{1, 2, 3, 4}, false},
-	} {
-		rec := &recorder{from: now.Add(-time.Hour), until: now.Add(time.Hour), live: new(Live)}
-		r := &tailReader{&pair{sent: []time.Time{now, now, now}}}
-		err := r.take(&client{load: &load{record: rec}}, tt.seqs, now.Add(time.Millisecond))
-		if fine := err == nil; fine != tt.fine {
-			t.Errorf("%v: %v", tt.seqs, err)
-		}
-		if tt.fine && int(rec.latency.Total()) != len(tt.seqs) {
-			t.Errorf("%v: %d recorded", tt.seqs, rec.latency.Total())
-		}
-	}
-	seqs, err := tailSeqs([]byte("*2\r\n*4\r\n:7\r\n:1\r\n$0\r\n\r\n$1\r\nx\r\n" +
-		"*4\r\n:8\r\n:1\r\n$0\r\n\r\n$1\r\ny\r\n"))
-	if err != nil || len(seqs) != 2 || seqs[1] != 8 {
-		t.Errorf("%v, %v", seqs, err)
 	}
 }

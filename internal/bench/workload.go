@@ -4,19 +4,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"github.com/turnlog/turnlog/internal/bench/generator"
 )
 
-// step is one request of an operation.
-type step struct {
-	messages int  // to append; 0: read
-	read     bool // the last Config.Last messages
-}
-
 var (
-	readStep = step{read: true}
-	readOnly = []step{readStep}
-	oneMore  = []step{{messages: 1}}
-	chatTurn = []step{readStep, {messages: 2}}
+	readStep = generator.Step{Read: true}
+	readOnly = []generator.Step{readStep}
+	oneMore  = []generator.Step{{Messages: 1}}
+	chatTurn = []generator.Step{readStep, {Messages: 2}}
 )
 
 // Workload is a kind of load.
@@ -28,18 +24,18 @@ type Workload struct {
 	// Tails: clients are pairs of a writer and a reader that follows its session.
 	Tails bool
 	// next returns the steps of the next operation; they are taken one after the other.
-	next func(*rand.Rand) []step
+	next func(*rand.Rand) []generator.Step
 }
 
 // Workloads lists the workloads that can be measured on a target.
 func Workloads() []Workload {
 	return []Workload{
-		{Name: "append", Help: "append one message to a session", next: func(*rand.Rand) []step { return oneMore }},
+		{Name: "append", Help: "append one message to a session", next: func(*rand.Rand) []generator.Step { return oneMore }},
 		{Name: "read", Help: "read the last messages of a session", Reads: true,
-			next: func(*rand.Rand) []step { return readOnly }},
+			next: func(*rand.Rand) []generator.Step { return readOnly }},
 		{Name: "chat", Help: "read the last messages, then append a turn of two", Reads: true,
-			next: func(*rand.Rand) []step { return chatTurn }},
-		{Name: "mixed", Help: "four reads to one append", Reads: true, next: func(r *rand.Rand) []step {
+			next: func(*rand.Rand) []generator.Step { return chatTurn }},
+		{Name: "mixed", Help: "four reads to one append", Reads: true, next: func(r *rand.Rand) []generator.Step {
 			if r.Uint32()%5 == 0 {
 				return oneMore
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/bench"
+	"github.com/turnlog/turnlog/internal/bench/generator"
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
@@ -102,7 +103,7 @@ func benchTargets(a *cli.App, ctx context.Context, f *benchFlags, names []string
 			show.say(fmt.Sprintf("filling %d sessions of %s", f.cfg.Sessions, t.Name))
 			cfg := f.cfg
 			cfg.Clients = 16
-			if err := bench.Fill(ctx, t, cfg, cfg.Last, new(bench.Live)); err != nil {
+			if err := bench.Fill(ctx, t, cfg, cfg.Last, new(generator.Live)); err != nil {
 				return err
 			}
 		}
@@ -140,7 +141,7 @@ func benchProfiles(a *cli.App, ctx context.Context, f *benchFlags, workloads []b
 	var all []*bench.Profile
 	for _, w := range workloads {
 		for _, n := range f.clients {
-			cfg, live := f.cfg, new(bench.Live)
+			cfg, live := f.cfg, new(generator.Live)
 			cfg.Clients = n
 			show.watch(fmt.Sprintf("profiling %s with %s", w.Name, cli.Plural(n, "client")), live)
 			p, err := bench.Profiled(ctx, t, w, cfg, live)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/turnlog/turnlog/cmd/turnlog/internal/cli"
 	"github.com/turnlog/turnlog/internal/bench"
+	"github.com/turnlog/turnlog/internal/bench/generator"
 )
 
 // benchShow shows a benchmark while it runs, on the stream for errors: a line
@@ -18,7 +19,7 @@ type benchShow struct {
 
 	mu    sync.Mutex
 	what  string // is being measured
-	live  *bench.Live
+	live  *generator.Live
 	since time.Time
 	last  uint64 // operations at since
 
@@ -86,7 +87,7 @@ func (s *benchShow) clear() {
 }
 
 // begin is told that a run begins.
-func (s *benchShow) begin(c *bench.Contest, round int, who string, live *bench.Live) {
+func (s *benchShow) begin(c *bench.Contest, round int, who string, live *generator.Live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.what = fmt.Sprintf("%s, %s, round %d of %d, %s", c.Workload.Name, cli.Plural(c.Config.Clients, "client"), round+1,
@@ -95,7 +96,7 @@ func (s *benchShow) begin(c *bench.Contest, round int, who string, live *bench.L
 }
 
 // watch is told of a load that is no contest.
-func (s *benchShow) watch(what string, live *bench.Live) {
+func (s *benchShow) watch(what string, live *generator.Live) {
 	if !s.terminal {
 		s.say(what)
 	}

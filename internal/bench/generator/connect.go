@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"context"
@@ -10,9 +10,9 @@ import (
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
-// connectAndDrive connects clients and drives them until all are idle.
-func connectAndDrive(ctx context.Context, t *target.Target, d target.Dialect, goroutines bool,
-	clients []*client) error {
+// Run connects clients and drives them until all are idle.
+func Run(ctx context.Context, t *target.Target, d target.Dialect, goroutines bool,
+	clients []*Client) error {
 	conns := make([]net.Conn, 0, len(clients))
 	defer func() {
 		for _, c := range conns {

@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"errors"
@@ -9,36 +9,42 @@ import (
 	"github.com/turnlog/turnlog/internal/bench/target"
 )
 
-// load is what the clients of one generator share.
-type load struct {
-	dialect  target.Dialect
-	payloads *target.Payloads
-	rand     *rand.Rand
-	last     int
-	// operation returns the next operation and its session; false: no more.
-	operation func() (steps []step, session int, ok bool)
-	prefix    string
-	record    *recorder
+// Step is one request of an operation.
+type Step struct {
+	Messages int  // to append; 0: read
+	Read     bool // the last Load.Last messages
+}
+
+// Load is what the clients of one generator share.
+type Load struct {
+	Dialect  target.Dialect
+	Payloads *target.Payloads
+	Rand     *rand.Rand
+	Last     int
+	// Operation returns the next operation and its session; false: no more.
+	Operation func() (steps []Step, session int, ok bool)
+	Prefix    string
+	Record    *Recorder
 	role      role // nil: to take the steps of operations
 }
 
-// clients returns n clients of the load.
-func (l *load) clients(n int) []*client {
-	var all []*client
+// Clients returns n clients of the load.
+func (l *Load) Clients(n int) []*Client {
+	var all []*Client
 	for range n {
-		all = append(all, &client{load: l})
+		all = append(all, &Client{Load: l})
 	}
 	return all
 }
 
-// client is one connection and what it waits for. It does no input or output
+// Client is one connection and what it waits for. It does no input or output
 // itself: its driver sends out, and gives what arrives to received.
-type client struct {
-	*load
+type Client struct {
+	*Load
 	out   []byte // to be sent
 	in    []byte // received, not yet understood
 	key   []byte
-	steps []step // still to be taken
+	steps []Step // still to be taken
 	owed  int    // answers to the requests in flight
 	begun time.Time
 	broke bool // the operation was refused in part
@@ -46,44 +52,44 @@ type client struct {
 }
 
 // begin starts the next operation.
-func (c *client) begin(now time.Time) {
+func (c *Client) begin(now time.Time) {
 	if c.role != nil {
 		c.role.begin(c, now)
 		return
 	}
-	steps, session, ok := c.operation()
+	steps, session, ok := c.Operation()
 	if !ok {
 		c.idle = true
 		return
 	}
-	c.key = append(c.key[:0], c.prefix...)
+	c.key = append(c.key[:0], c.Prefix...)
 	c.key = strconv.AppendInt(c.key, int64(session), 10)
 	c.steps, c.begun, c.broke = steps, now, false
 	c.step()
 }
 
-func (c *client) step() {
+func (c *Client) step() {
 	s := c.steps[0]
 	c.steps = c.steps[1:]
-	if s.read {
-		c.out, c.owed = c.dialect.Read(c.out[:0], c.key, c.last)
+	if s.Read {
+		c.out, c.owed = c.Dialect.Read(c.out[:0], c.key, c.Last)
 	} else {
-		c.out, c.owed = c.dialect.Append(c.out[:0], c.key, s.messages, c.payloads)
+		c.out, c.owed = c.Dialect.Append(c.out[:0], c.key, s.Messages, c.Payloads)
 	}
 }
 
 // received looks for answers in c.in, and goes on if all have come. An error
 // means that the connection cannot be used any more.
-func (c *client) received(now time.Time) error {
+func (c *Client) received(now time.Time) error {
 	if c.role != nil {
 		return c.role.received(c, now)
 	}
 	at := 0
 	for c.owed > 0 {
-		n, err := c.dialect.Answer(c.in[at:])
+		n, err := c.Dialect.Answer(c.in[at:])
 		var no target.Refusal
 		if errors.As(err, &no) {
-			c.record.failed(err)
+			c.Record.Failed(err)
 			c.broke = true
 		} else if err != nil {
 			return err
@@ -107,7 +113,7 @@ func (c *client) received(now time.Time) error {
 	case len(c.steps) > 0:
 		c.step()
 	default:
-		c.record.ended(c.begun, now)
+		c.Record.Ended(c.begun, now)
 		c.begin(now)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // driveGoroutines does what drive does, as an ordinary Go program would: with a
 // goroutine for each connection.
-func driveGoroutines(ctx context.Context, clients []*client, conns []net.Conn) error {
+func driveGoroutines(ctx context.Context, clients []*Client, conns []net.Conn) error {
 	stop := context.AfterFunc(ctx, func() {
 		for _, c := range conns {
 			c.SetDeadline(time.Unix(1, 0))
@@ -23,7 +23,7 @@ func driveGoroutines(ctx context.Context, clients []*client, conns []net.Conn) e
 		all.Go(func() {
 			if err := converse(c, conns[i], &turn); err != nil {
 				turn.Lock()
-				c.record.failed(errors.Join(errors.New("a connection was lost"), err))
+				c.Record.Failed(errors.Join(errors.New("a connection was lost"), err))
 				turn.Unlock()
 			}
 		})
@@ -33,7 +33,7 @@ func driveGoroutines(ctx context.Context, clients []*client, conns []net.Conn) e
 }
 
 // converse runs one client until it is idle.
-func converse(c *client, conn net.Conn, turn *sync.Mutex) error {
+func converse(c *Client, conn net.Conn, turn *sync.Mutex) error {
 	buf := make([]byte, 16<<10)
 	turn.Lock()
 	c.begin(time.Now())

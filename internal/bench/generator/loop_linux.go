@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 // One thread waits for all connections: goroutines that wait in pairs with the
 // runtime's poller would cost the servers on this machine several times as much
 // processor time.
-func drive(ctx context.Context, clients []*client, conns []net.Conn) error {
+func drive(ctx context.Context, clients []*Client, conns []net.Conn) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	l := loop{clients: clients, fds: make([]int, len(conns))}
@@ -47,7 +47,7 @@ func drive(ctx context.Context, clients []*client, conns []net.Conn) error {
 
 type loop struct {
 	poll    int
-	clients []*client
+	clients []*Client
 	fds     []int
 	active  int // clients that are not idle
 	buf     [64 << 10]byte
@@ -103,7 +103,7 @@ func (l *loop) receive(i int) {
 	l.send(i, c)
 }
 
-func (l *loop) send(i int, c *client) {
+func (l *loop) send(i int, c *Client) {
 	if c.idle {
 		l.active--
 		return
@@ -130,7 +130,7 @@ func (l *loop) send(i int, c *client) {
 
 func (l *loop) lost(i int, err error) {
 	c := l.clients[i]
-	c.record.failed(errors.Join(errors.New("a connection was lost"), err))
+	c.Record.Failed(errors.Join(errors.New("a connection was lost"), err))
 	c.idle = true
 	l.active--
 	l.forget(i)

@@ -1,4 +1,4 @@
-package bench
+package generator
 
 import (
 	"bytes"
@@ -31,12 +31,26 @@ type pair struct {
 	broken bool      // an append failed: seqs cannot be told any more
 }
 
+// TailPairs returns the clients of n pairs, each with a session of its own. Appends are counted
+// by the load's recorder, the ways of messages by that of the readers, whose end is the writers' as well.
+func TailPairs(shared *Load, prefix string, n int, readers *Recorder) []*Client {
+	var clients []*Client
+	for i := range n {
+		p := &pair{key: strconv.AppendInt([]byte(prefix), int64(i), 10)}
+		writer, reader := *shared, *shared
+		writer.role, reader.role = &tailWriter{p, readers.Until}, &tailReader{p}
+		reader.Record = readers
+		clients = append(clients, &Client{Load: &writer}, &Client{Load: &reader})
+	}
+	return clients
+}
+
 // role is what a client does, if it is not to take the steps of operations.
 type role interface {
 	// begin puts the first request into c.out; received takes answers from c.in
 	// and puts the next one there, or makes the client idle.
-	begin(c *client, now time.Time)
-	received(c *client, now time.Time) error
+	begin(c *Client, now time.Time)
+	received(c *Client, now time.Time) error
 }
 
 // tailWriter appends, one message at a time.
@@ -45,20 +59,20 @@ type tailWriter struct {
 	until time.Time
 }
 
-func (w *tailWriter) begin(c *client, now time.Time) {
+func (w *tailWriter) begin(c *Client, now time.Time) {
 	if now.After(w.until) || w.broken {
 		w.over, c.idle = now, true
 		return
 	}
 	w.sent = append(w.sent, now)
-	c.out, c.owed = c.dialect.Append(c.out[:0], w.key, 1, c.payloads)
+	c.out, c.owed = c.Dialect.Append(c.out[:0], w.key, 1, c.Payloads)
 }
 
-func (w *tailWriter) received(c *client, now time.Time) error {
-	n, err := c.dialect.Answer(c.in)
+func (w *tailWriter) received(c *Client, now time.Time) error {
+	n, err := c.Dialect.Answer(c.in)
 	var no target.Refusal
 	if errors.As(err, &no) {
-		c.record.failed(err)
+		c.Record.Failed(err)
 		w.broken = true
 	} else if err != nil {
 		return err
@@ -75,17 +89,17 @@ func (w *tailWriter) received(c *client, now time.Time) error {
 // tailReader follows the session.
 type tailReader struct{ *pair }
 
-func (r *tailReader) begin(c *client, _ time.Time) {
+func (r *tailReader) begin(c *Client, _ time.Time) {
 	out := target.AppendWords(c.out[:0], "TURN.TAIL", string(r.key), "AFTER", strconv.FormatUint(r.got, 10),
 		"BLOCK", strconv.FormatInt(tailBlock.Milliseconds(), 10))
 	c.out, c.owed = out, 1
 }
 
-func (r *tailReader) received(c *client, now time.Time) error {
-	n, err := c.dialect.Answer(c.in)
+func (r *tailReader) received(c *Client, now time.Time) error {
+	n, err := c.Dialect.Answer(c.in)
 	var no target.Refusal
 	if errors.As(err, &no) {
-		c.record.failed(err)
+		c.Record.Failed(err)
 		c.idle = true
 		return nil
 	}
@@ -112,12 +126,12 @@ func (r *tailReader) received(c *client, now time.Time) error {
 }
 
 // take records messages, which must be those that are due.
-func (r *tailReader) take(c *client, seqs []uint64, now time.Time) error {
+func (r *tailReader) take(c *Client, seqs []uint64, now time.Time) error {
 	for _, seq := range seqs {
 		if seq != r.got+1 || len(r.sent) == 0 {
 			return fmt.Errorf("session %s: message %d came when %d was due", r.key, seq, r.got+1)
 		}
-		c.record.ended(r.sent[0], now)
+		c.Record.Ended(r.sent[0], now)
 		r.sent = r.sent[1:]
 		r.got++
 	}
