@@ -3,6 +3,8 @@ package gaps
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -84,5 +86,63 @@ func TestLongGapsAreKept(t *testing.T) {
 		if _, ok := g.At(key); !ok {
 			t.Errorf("%s is in no gap", key)
 		}
+	}
+}
+
+// The keys of gaps take so much memory at most, however long they are; the longest gaps are kept.
+func TestKeysOfGapsAreBounded(t *testing.T) {
+	g, long := new(Set), Gap{"a", "b"}
+	g.Add(long, 100_000)
+	name := strings.Repeat("x", 20_000)
+	for i := range 1_000 {
+		g.Add(Gap{fmt.Sprintf("c%04d0%s", i, name), fmt.Sprintf("c%04d1%s", i, name)}, 16)
+		held := 0
+		g.ranges.Scan(func(from string, r gapEnd) bool {
+			held += len(from) + len(r.to)
+			return true
+		})
+		if held > maxGapBytes {
+			t.Fatalf("after %d gaps, the keys of %d take %d bytes", i+1, g.Len(), held)
+		}
+	}
+	if x, ok := g.At("a5"); !ok || x != long {
+		t.Errorf("at a5: gap %v, %v", x, ok)
+	}
+}
+
+// A walk, up or down, learns of a gap when it has passed enough that is gone in a row; a gap that it knew
+// counts as one.
+func TestWalksLearnGaps(t *testing.T) {
+	steps := make([]Gap, 0, Least)
+	for i := range cap(steps) {
+		steps = append(steps, Gap{string(rune('a' + i)), string(rune('b' + i))})
+	}
+	down := slices.Clone(steps)
+	slices.Reverse(down)
+	for name, walk := range map[string][]Gap{"up": steps, "down": down} {
+		var learned *Set
+		r := Run{Learned: &learned}
+		for _, x := range walk[1:] {
+			r.Add(x)
+		}
+		if r.End(); learned != nil {
+			t.Errorf("%s: %d removed things are worth a gap", name, Least-1)
+		}
+		for _, x := range walk {
+			r.Add(x)
+		}
+		r.End()
+		want := Gap{steps[0].From, steps[Least-1].To}
+		if learned == nil || learned.Len() != 1 {
+			t.Fatalf("%s: no gap is learned, or too many: %v", name, learned)
+		}
+		if x, ok := learned.At("c"); !ok || x != want {
+			t.Errorf("%s: gap %v, want %v", name, x, want)
+		}
+		r = Run{} // it is not alone with the state
+		for _, x := range walk {
+			r.Add(x)
+		}
+		r.End()
 	}
 }
