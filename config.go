@@ -17,7 +17,7 @@ import (
 // Config says what an embedded node is. Only Dir is required; the zero value of any other field means
 // its default. Where `turnlog serve` has the same setting, it has the same rules.
 type Config struct {
-	// Dir is the directory of this node's log and state. It is made if it is not there.
+	// Dir is the directory of this node's log and state. It is created if missing.
 	Dir string
 	// NodeID is unique in the cluster, and stays with the directory; default "n1".
 	NodeID string
@@ -25,18 +25,18 @@ type Config struct {
 	Peers   Peers
 	Servers Servers
 
-	// ElectionTimeout is how long a leader may be silent before another is elected; default 700 ms. A
-	// node that is alone waits for none.
+	// ElectionTimeout is how long a leader may be silent before another is elected; default 700 ms.
+	// A node that is alone does not wait.
 	ElectionTimeout time.Duration
 	// MemoryBudget bounds, in bytes, the memory of the state's recent data and caches; default 64 MiB, at
 	// least 16 MiB. Requests in flight, and the program's own garbage, are not part of it.
 	MemoryBudget int64
-	// Logger gets what the node has to tell; default: warnings and errors go to slog.Default().
+	// Logger receives the node's log records; default: warnings and errors go to slog.Default().
 	Logger *slog.Logger
 }
 
-// Peers is how a node meets the other nodes of its cluster. The zero value is for a node that is
-// alone.
+// Peers says how a node connects to the other nodes of its cluster. The zero value is for a node
+// that is alone.
 type Peers struct {
 	// Addr is the HOST:PORT to listen on for other nodes; empty: none can join. Advertise is what the
 	// others are told to dial; default: Addr.
@@ -50,14 +50,16 @@ type Peers struct {
 	// TLSCert, TLSKey and TLSCA are PEM files: the certificate that this node shows to the others, its
 	// key, and the authority that signs the certificates of all nodes.
 	TLSCert, TLSKey, TLSCA string
-	// SecretFile has what the nodes prove to each other that they know, for clusters without TLS.
+	// SecretFile contains the secret by which nodes authenticate each other, for clusters without
+	// TLS.
 	SecretFile string
 }
 
 // Servers are the servers for clients in other processes. The zero value is none.
 type Servers struct {
-	// RESPAddr and HTTPAddr are the HOST:PORT to listen on for Redis and turnlog clients, and for HTTP;
-	// empty: not at all. The other two are what clients are told to dial; default: where it listens.
+	// RESPAddr and HTTPAddr are the HOST:PORT to listen on for Redis and turnlog clients, and for
+	// HTTP; empty: not at all. RESPAdvertise and HTTPAdvertise are what clients are told to dial;
+	// default: the address on which the node listens.
 	RESPAddr, HTTPAddr           string
 	RESPAdvertise, HTTPAdvertise string
 	// UsersFile lists the users who may connect; it is read when the node starts. Empty: anyone may.

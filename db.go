@@ -20,8 +20,8 @@ const readyTime = time.Minute
 
 // DB is a node of turnlog in this process. All methods may be called by any goroutine.
 type DB struct {
-	// Client is connected with the node, in the namespace "0", and has the calls on sessions. It
-	// may be passed on to code that takes a Client; Close of the DB ends it.
+	// Client is connected to the node, in the namespace "0", and has the calls on sessions. It may
+	// be passed to code that takes a *client.Client; DB.Close closes it.
 	*client.Client
 
 	node  *node.Node
@@ -32,12 +32,12 @@ type DB struct {
 	close func() error
 }
 
-// Open runs a node with its data in dir, which is made if it is not there, until Close. The node
+// Open runs a node with its data in dir, which is created if missing, until Close. The node
 // is alone: no other node can join it, and nothing can connect to it. When Open returns, it is
-// ready for requests; that takes a few milliseconds, and what reading the end of the log takes.
+// ready for requests; that takes a few milliseconds, plus the time to read the end of the log.
 //
-// Open starts goroutines, and DB.Close ends them. A directory can be open once at a time, in one
-// process; the error of a second Open says so. Open(dir) is OpenCluster(Config{Dir: dir}).
+// Open starts goroutines, and DB.Close ends them. A directory can be open only once at a time: a
+// second Open fails and says so. Open(dir) is OpenCluster(Config{Dir: dir}).
 func Open(dir string) (*DB, error) { return OpenCluster(Config{Dir: dir}) }
 
 // OpenCluster runs a node as cfg says until Close. If the node has no address for other nodes
@@ -106,8 +106,8 @@ func (db *DB) stopped() error {
 	return errors.New("the node is closed")
 }
 
-// Done returns a channel that is closed when the node has stopped: after Close, or by itself because
-// of an error, as of its disk, which Close then returns.
+// Done returns a channel that is closed when the node has stopped: after Close, or by itself
+// because of an error, such as a failed disk, which Close then returns.
 func (db *DB) Done() <-chan struct{} { return db.ended }
 
 // WaitReady waits until the node can serve every request: until it leads or knows a leader, and has
@@ -143,16 +143,17 @@ func (db *DB) waitAlone() error {
 	return err
 }
 
-// AddNode makes the node id, which listens for other nodes at addr and waits with an empty directory
-// (Peers.Join, or `turnlog serve --join`), a member of this node's cluster. It returns when the node has
-// the data and a vote. It may be called on any member, and again after an error: of kind turn.Unknown
-// if the node may have been added.
+// AddNode makes the node id, which listens for other nodes at addr and waits with an empty
+// directory (Peers.Join, or `turnlog serve --join`), a member of this node's cluster. It returns
+// when the node has the data and a vote. An error of kind turn.Unknown means that the node may have
+// been added. AddNode may be called on any member, and again after an error.
 func (db *DB) AddNode(ctx context.Context, id, addr string) error {
 	return db.orStopped(db.node.AddNode(ctx, id, addr))
 }
 
-// RemoveNode ends the membership of a node, which stops by itself if it runs. It may be called on any
-// member, and again after an error: of kind turn.Unknown if the node may have been removed.
+// RemoveNode ends the membership of a node, which stops by itself if it runs. An error of kind
+// turn.Unknown means that the node may have been removed. RemoveNode may be called on any member,
+// and again after an error.
 func (db *DB) RemoveNode(ctx context.Context, id string) error {
 	return db.orStopped(db.node.RemoveNode(ctx, id))
 }
@@ -169,20 +170,21 @@ func (db *DB) orStopped(err error) error {
 	return err
 }
 
-// RESPAddr returns where the node listens for Redis and turnlog clients, empty if it does not.
+// RESPAddr returns the HOST:PORT on which the node listens for Redis and turnlog clients, empty if
+// it does not.
 func (db *DB) RESPAddr() string { return db.node.RESPAddr() }
 
-// HTTPAddr returns where the node listens for HTTP, empty if it does not.
+// HTTPAddr returns the HOST:PORT on which the node listens for HTTP, empty if it does not.
 func (db *DB) HTTPAddr() string { return db.node.HTTPAddr() }
 
 // Metrics returns the metrics of this node. They are in no registry of the program; to show them
 // with the program's own, use prometheus.Gatherers{prometheus.DefaultGatherer, db.Metrics()}.
 func (db *DB) Metrics() prometheus.Gatherer { return db.node.Metrics() }
 
-// Close ends the node, and returns when none of its goroutines runs any more and its files are closed.
-// Requests that were received are answered first, and a leader hands over to another node if there
-// is one. Close returns why the node stopped before, if it did by itself; further calls return the
-// same.
+// Close ends the node, and returns when none of its goroutines runs any more and its files are
+// closed. Requests that were received are answered first, and a leader transfers leadership if
+// there is another node. If the node had stopped by itself, Close returns the error that stopped
+// it; further calls return the same.
 func (db *DB) Close() error { return db.close() }
 
 func (db *DB) closeOnce() error {

@@ -28,7 +28,7 @@
 //
 // # The process
 //
-// A node is a guest in its process: it installs no signal handlers, registers no metrics and no HTTP
+// A node leaves its process alone: it installs no signal handlers, registers no metrics and no HTTP
 // handlers globally, does not touch the settings of the garbage collector, the memory limit or the
 // limit of open files, and ends all of its goroutines in [DB.Close]. A program can run several, each with a
 // directory of its own. turnlog runs on Unix systems.

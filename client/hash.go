@@ -17,8 +17,8 @@ type Hash struct {
 // Hash returns a handle on the hash of that key, which must not be the key of a session that has messages.
 func (c *Client) Hash(key string) Hash { return Hash{c: c, key: key} }
 
-// Set sets fields, creating the hash if needed; Result.Number says how many are new. Like a transaction, it
-// is made again safely when an answer is lost.
+// Set sets fields, creating the hash if needed; Result.Number says how many are new. It is a
+// transaction of one step, so it is retried safely when an answer is lost.
 func (h Hash) Set(ctx context.Context, fields ...turn.Field) (turn.Result, error) {
 	return only(h.c.Transaction().SetFields(h.key, fields...).Commit(ctx))
 }

@@ -16,7 +16,7 @@ const (
 	NotServing  HealthStatus = "unavailable" // no leader is confirmed by a majority
 )
 
-// LongLag is from when on a node that is behind is a reason for concern.
+// LongLag is the lag, by cluster time, from which a node that is behind makes a cluster Degraded.
 const LongLag = 10 * time.Second
 
 // Health is how a cluster is, and why it is not better.

@@ -116,7 +116,8 @@ func (q *Sessions) checkLabels(l Limits) error {
 	return err
 }
 
-// Before returns the revision, which the cursor of a query by labels is, below which those of the page lie.
+// Before returns the revision that the cursor of a query by labels holds: the page has sessions of
+// lower revisions.
 func (q *Sessions) Before() (revision uint64, err error) {
 	if q.Cursor == "" {
 		return math.MaxUint64, nil

@@ -99,8 +99,9 @@ func (n *Node) Restart() error {
 	return nil
 }
 
-// Pause stops the node's process as SIGSTOP does, as a machine that swaps or a long collection would:
-// its connections stay open, and it answers nothing, until Resume. It fails if the node does not run.
+// Pause stops the node's process by SIGSTOP, as if its machine swapped or collected garbage for
+// long: its connections stay open, and it answers nothing, until Resume. It fails if the node does
+// not run.
 func (n *Node) Pause() error { return n.setPaused("pause", syscall.SIGSTOP, true) }
 
 // Resume lets a paused node go on. On a node that is not paused it does nothing.
