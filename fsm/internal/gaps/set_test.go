@@ -128,6 +128,14 @@ func TestWalksLearnGaps(t *testing.T) {
 		if r.End(); learned != nil {
 			t.Errorf("%s: %d removed things are worth a gap", name, Least-1)
 		}
+		for i, x := range walk {
+			if r.Add(x); i == Least/2 {
+				r.End() // something alive
+			}
+		}
+		if r.End(); learned != nil {
+			t.Errorf("%s: what is alive is in gap %v", name, learned)
+		}
 		for _, x := range walk {
 			r.Add(x)
 		}
